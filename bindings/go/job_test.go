@@ -106,6 +106,19 @@ func copyOf(t testing.TB, rt *Runtime, f *File, options *WriterOptions) *Writer 
 	return w
 }
 
+func TestFilesOfRanks(t *testing.T) {
+	rt, path := newRuntime(t), filepath.Join(t.TempDir(), "rank.gguf")
+	w := must[*Writer](t)(rt.NewWriter(nil))
+	ok(t, w.CopyRank(demo(t, rt), 1, 2, []uint32{3, 1}))
+	ok(t, w.Write(path, nil))
+	f := must[*File](t)(rt.Open(path, nil))
+	_, err := rt.NewModel(f)
+	fails(t, err, StatusMismatch)
+	fails(t, w.CopyRank(f, 1, 2, []uint32{3, 1}), StatusUnsupported)
+	fails(t, w.CopyRank(demo(t, rt), 2, 2, nil), StatusArgument)
+	fails(t, w.CopyRank(demo(t, rt), 0, 3, []uint32{3, 1}), StatusArgument)
+}
+
 func TestEdit(t *testing.T) {
 	rt, path := newRuntime(t), filepath.Join(t.TempDir(), "edited.gguf")
 	ok(t, copyOf(t, rt, demo(t, rt), &WriterOptions{ReserveBytes: 4096}).Write(path, nil))

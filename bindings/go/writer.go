@@ -247,6 +247,22 @@ func (w *Writer) CopyTensors(f *File) error {
 	})
 }
 
+// CopyRank sets the keys and adds the tensors of a file for one of nRanks ranks of a group: the rows
+// that it reads. speeds are those of all ranks; nil: all the same.
+func (w *Writer) CopyRank(f *File, rank, nRanks uint32, speeds []uint32) error {
+	if speeds != nil && len(speeds) != int(nRanks) {
+		return argument("%d speeds of %d ranks", len(speeds), nRanks)
+	}
+	fp, err := f.enter()
+	if err != nil {
+		return err
+	}
+	defer f.leave()
+	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
+		return C.ggufx_writer_copy_rank(p, fp, C.uint32_t(rank), C.uint32_t(nRanks), words(speeds), e)
+	})
+}
+
 // AddStream adds a tensor whose data are made while the file is written: read fills data with bytes
 // offset.. of the dense tensor.
 func (w *Writer) AddStream(name string, t TensorType, ne []uint64,

@@ -46,8 +46,8 @@ typedef struct ggufx_estimate_options {
     uint64_t device_memory_bytes; /* free on a device (device.h); 0: there is none */
     /* One of n_ranks ranks that run the model together (group.h): what it takes. */
     const uint32_t *speeds; /* [n_ranks], as in ggufx_group_options; NULL: all the same */
-    uint32_t n_ranks;       /* up to 256; 0 = 1 */
-    uint32_t rank;          /* which one */
+    uint32_t n_ranks;       /* up to 256; 0 = 1, of a rank's file (group.h) all of its group */
+    uint32_t rank;          /* which one; with n_ranks 0 of a rank's file its own */
 } ggufx_estimate_options;
 
 /* Fill with defaults.   Threads: any.   Since: 0.1. */

@@ -1,16 +1,17 @@
 /*
  * ggufx/group.h: one model on several processes or machines, with the bits of one.
  *
- * Every rank opens the same file and makes the same calls with the same arguments. A rank has some
- * rows of each matrix, some heads of attention with their caches, some heads of states; it reads no
- * other weights. What the ranks compute they put together without adding anything up, so that
- * results are those of one process, to the bit, whatever the number of ranks.
+ * Every rank opens the same file, or its own part of it (ggufx_writer_copy_rank), and makes the same
+ * calls with the same arguments. A rank has some rows of each matrix, some heads of attention with
+ * their caches, some heads of states; it reads no other weights. What the ranks compute they put
+ * together without adding anything up, so that results are those of one process, to the bit,
+ * whatever the number of ranks.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_GROUP_H
 #define GGUFX_GROUP_H
 
-#include "base.h"
+#include "write.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -72,7 +73,8 @@ typedef struct ggufx_group_options {
     const void *next;
     const ggufx_group *group;  /* copied; destroy(user) runs once, as that of all hooks */
     const uint32_t *speeds;    /* [size] of the ranks, relative, 1 .. 2^20: rows are dealt by them;
-                               * read by the call only. NULL: all the same */
+                               * read by the call only. NULL: those of the file where it is a rank's
+                               * (ggufx_writer_copy_rank), else all the same */
     uint32_t timeout_ms;       /* of a message; 0 = 8,000 */
     uint32_t start_timeout_ms; /* the same until the first call has ended, since files may be cold;
                                 * 0 = 600,000 */
@@ -81,6 +83,24 @@ typedef struct ggufx_group_options {
 
 /* Fill with defaults (all zero but struct_size).   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_group_options_init(ggufx_group_options *options);
+
+/*
+ * A file for one rank: all keys of `file` (as ggufx_writer_copy_meta) and of each tensor the rows that
+ * rank `rank` of n_ranks reads, as tensors of two dimensions where they are not all; embeddings, norms
+ * and biases whole, of a tensor that the rank does not read one row. Keys "ggufx.rank.*" say of whom it
+ * is and which rows of which shapes these are. Written, it is what that rank of such a group opens in
+ * place of the model's file, for the same results; others may have theirs, or the whole. speeds
+ * [n_ranks] as in ggufx_group_options, NULL: all the same; a group without speeds then takes the file's.
+ * ggufx_model_create refuses such a file without a group, in another one, for another rank or other
+ * speeds (MISMATCH), and rows that are not what the shapes have room for (SPLIT).
+ * Errors: ARGUMENT (rank, n_ranks, which is 2 .. 256, or speeds), those of ggufx_model_create,
+ * ggufx_writer_copy_meta and _add_tensor; UNSUPPORTED too where `file` is a rank's already or no model
+ * that predicts tokens. After an error the writer is as before.
+ * Threads: exclusive on writer.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_writer_copy_rank(ggufx_writer *writer, const ggufx_file *file,
+                                              uint32_t rank, uint32_t n_ranks,
+                                              const uint32_t *speeds, ggufx_error *error);
 
 #ifdef __cplusplus
 }

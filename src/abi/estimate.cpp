@@ -30,8 +30,9 @@ struct AdapterFiles {
     Ref<gguf::File> files[model::kMostAdapters];
 };
 
+// part: of the file whose ranks are meant where none are named.
 model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
-                                       AdapterFiles &adapters) {
+                                       const model::RankFile &part, AdapterFiles &adapters) {
     const auto in = import_options(options, kFlags, "ggufx_estimate_options");
     require(in.bandwidth >= 0 && in.bandwidth <= 1e30,
             "ggufx_estimate_options.bandwidth must be bytes per second, or 0");
@@ -59,6 +60,7 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
     out.adapter_object = sizeof(ggufx_adapter);
     out.ranks = {in.rank, in.n_ranks ? in.n_ranks : 1, in.speeds};
     check_ranks(out.ranks, "ggufx_estimate_options");
+    if (in.n_ranks == 0 && part.is_part()) out.ranks = part.ranks();
     if (out.ranks.size > 1 && in.device_memory_bytes)
         fail(Status::unsupported, {}, "ranks of a group do not use a device");
     out.group_object = sizeof(HostGroup);
@@ -116,7 +118,8 @@ void answer(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file
     require(alive(file, Tag::file), "file must be set");
     check_output(out, "ggufx_estimate_facts");
     AdapterFiles adapters;
-    const model::EstimateOptions imported = import_estimate(options, adapters);
+    const model::RankFile part(*file->file); // outlives its speeds
+    const model::EstimateOptions imported = import_estimate(options, part, adapters);
     const model::Estimator estimator(file->file, *rt->engine, imported);
     const model::Estimate estimate = (estimator.*choose)();
     export_struct(out, facts_of(estimate, imported.memory_bytes, estimator.n_layers()),

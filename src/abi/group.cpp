@@ -3,8 +3,9 @@
 #include "abi/group.hpp"
 
 #include "abi/guard.hpp"
-#include "base/crc64.hpp"
+#include "abi/writer_handle.hpp"
 #include "model/build/cut.hpp"
+#include "model/group/rank_writer.hpp"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -121,11 +122,19 @@ HostGroup *GroupImport::make(const Host &host) {
     return made;
 }
 
-uint64_t GroupImport::checksum() const {
-    const uint32_t *const speeds = rank_options_.speeds;
-    return speeds ? crc64(0, speeds, rank_options_.size * sizeof *speeds) : 0;
-}
-
 extern "C" void ggufx_group_options_init(ggufx_group_options *options) {
     init_options(options);
+}
+
+extern "C" ggufx_status ggufx_writer_copy_rank(ggufx_writer *writer, const ggufx_file *file,
+                                               uint32_t rank, uint32_t n_ranks,
+                                               const uint32_t *speeds, ggufx_error *error) {
+    return guard(error, [&] {
+        gguf::Writer &w = writer_of(writer);
+        require(alive(file, Tag::file), "file must be set");
+        const model::RankOptions ranks = {rank, n_ranks, speeds};
+        require(n_ranks != 1, "n_ranks is 1: that is the whole model");
+        check_ranks(ranks, "ggufx_writer_copy_rank");
+        model::copy_rank(w, file->file, ranks);
+    });
 }

@@ -39,7 +39,6 @@ public:
     // The group, or null. Throws.
     HostGroup *make(const Host &host);
     model::RankOptions rank_options() const { return rank_options_; }
-    uint64_t checksum() const; // of what all ranks must have been given
 
 private:
     const ggufx_group_options *given_;

@@ -132,7 +132,8 @@ const ggufx_group_options *group_of(const ggufx_model_options *options) {
     return options && holds_all(*options) ? options->group : nullptr;
 }
 
-uint64_t checksum_of(const ModelOptions &options, uint64_t crc) {
+uint64_t checksum_of(const ModelOptions &options) {
+    uint64_t crc = 0;
     for (const model::Override &o : options.overrides) {
         crc = crc64(crc, o.key, strlen(o.key) + 1);
         crc = crc64(crc, o.value, strlen(o.value) + 1);
@@ -142,7 +143,7 @@ uint64_t checksum_of(const ModelOptions &options, uint64_t crc) {
 
 // All ranks make it, or none.
 ggufx_model *make_together(const RuntimeRef &runtime, const Ref<gguf::File> &file, HostGroup *ranks,
-                           ModelOptions &options, uint64_t checksum) {
+                           ModelOptions &options) {
     ggufx_model *made = nullptr;
     Failure failure = {};
     Status status = Status::ok;
@@ -156,8 +157,8 @@ ggufx_model *make_together(const RuntimeRef &runtime, const Ref<gguf::File> &fil
         status = set_failure(&failure, Status::memory, {}, "the allocator has no memory left");
     }
     const model::StartFacts facts = {ggufx_version(), ggufx_abi_version(),
-                                     made ? made->model.identity() : 0,
-                                     checksum_of(options, checksum)};
+                                     made ? made->model.identity() : 0, checksum_of(options),
+                                     options.options.ranks.speeds};
     try {
         status = ends_group(&ranks->ranks(), [&] {
             return model::compare_starts(ranks->ranks(), *file, facts, status, &failure);
@@ -180,7 +181,7 @@ ggufx_model *make_model(const RuntimeRef &runtime, const Ref<gguf::File> &file, 
         return make<ggufx_model>(*runtime->host, runtime, file, nullptr, options.options,
                                  options.device);
     try {
-        return make_together(runtime, file, ranks, options, group.checksum());
+        return make_together(runtime, file, ranks, options);
     } catch (...) {
         unmake(*runtime->host, ranks);
         throw;
@@ -282,7 +283,9 @@ extern "C" ggufx_status ggufx_file_graph(char *out, size_t capacity, size_t *out
     return guard(error, [&] {
         require(alive(file, Tag::file), "file must be set");
         require(out_needed && (out || capacity == 0), "out and out_needed must be set");
-        const model::Text text = model::print(model::build_program(*file->file, {}), *file->file);
+        model::BuildOptions look;
+        look.choice = model::RankChoice::of_file;
+        const model::Text text = model::print(model::build_program(*file->file, look), *file->file);
         *out_needed = text.size();
         if (out) memcpy(out, text.data(), std::min(capacity, text.size()));
         if (text.size() > capacity)

@@ -146,11 +146,18 @@ void Writer::set_string(std::string_view key, std::string_view text) {
     finish_key(std::move(made));
 }
 
+WriterKey Writer::number_key(const NumberKey &from) const {
+    WriterKey made = begin_key(from.name, from.is_array ? ValueType::array : from.type);
+    if (from.is_array) {
+        put_number(made.bytes, wire_, static_cast<uint64_t>(from.type), 4);
+        put_number(made.bytes, wire_, from.n, wire_.count_bytes());
+    }
+    put_elements(made.bytes, wire_, from.type, from.numbers, from.n);
+    return made;
+}
+
 void Writer::set_array(std::string_view key, ValueType element, const void *elements, size_t n) {
-    WriterKey made = begin_key(key, ValueType::array);
-    put_number(made.bytes, wire_, static_cast<uint64_t>(element), 4);
-    put_number(made.bytes, wire_, n, wire_.count_bytes());
-    put_elements(made.bytes, wire_, element, elements, n);
+    WriterKey made = number_key({key, element, elements, n});
     if (element == ValueType::boolean) // any non-zero byte is true
         for (size_t i = made.bytes.size() - n; i < made.bytes.size(); i++)
             made.bytes[i] = made.bytes[i] != 0;
@@ -197,7 +204,7 @@ void Writer::rename(std::string_view key, std::string_view new_name) {
     keys_.erase(old);
 }
 
-void Writer::copy_meta(const File &file) {
+void Writer::copy_meta(const File &file, const NumberKey *more, size_t n_more) {
     Keys made = no_keys();
     // A part that was opened alone stays one; else its set's id is of nothing any more.
     const bool is_part = file.n_parts() == 1 && file.find_meta("split.count") != kNotFound;
@@ -210,6 +217,7 @@ void Writer::copy_meta(const File &file) {
         file.copy_value(key.bytes, wire_, i, &key.n_nested);
         made.push_back(std::move(key));
     }
+    for (size_t i = 0; i < n_more; i++) made.push_back(number_key(more[i]));
     put_keys(std::move(made));
 }
 

@@ -54,6 +54,15 @@ struct WriterTensor {
     io::OnEnd keep; // lets go of the source
 };
 
+// A key with numbers from memory.
+struct NumberKey {
+    std::string_view name;
+    ValueType type; // of one
+    const void *numbers;
+    size_t n;
+    bool is_array = true;
+};
+
 // A call that throws has changed nothing.
 class Writer {
     using Keys = std::list<WriterKey, HostAllocator<WriterKey>>;
@@ -72,7 +81,8 @@ public:
                      size_t n);
     void unset(std::string_view key);                             // throws not_found
     void rename(std::string_view key, std::string_view new_name); // not_found, key, duplicate
-    void copy_meta(const File &file);
+    // And n_more keys, whose names the file has not.
+    void copy_meta(const File &file, const NumberKey *more = nullptr, size_t n_more = 0);
 
     // Throws name, duplicate, type, endian, limit; keep runs when the tensor is gone, also then.
     void add_tensor(std::string_view name, const Tensor &view, TensorStream stream, io::OnEnd keep);
@@ -89,6 +99,7 @@ public:
 
 private:
     WriterKey begin_key(std::string_view name, ValueType type) const;
+    WriterKey number_key(const NumberKey &from) const;
     void check_alignment(const WriterKey &key) const;
     Keys no_keys() const { return Keys(HostAllocator<WriterKey>(host_.get())); }
     void put_keys(Keys made);

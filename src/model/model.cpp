@@ -2,6 +2,7 @@
 #include "model/model.hpp"
 
 #include "model/arch/architectures.hpp"
+#include "model/group/rank_rows.hpp"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -69,6 +70,12 @@ void check_parts(const gguf::File &file) {
              "split.count is %" PRIu64 ", tensors come from %" PRIu64 " parts", n_parts, n_present);
 }
 
+RankOptions ranks_of(const RankFile &part, const BuildOptions &options) {
+    if (options.choice == RankChoice::of_whole) return {};
+    const bool is_asked = options.ranks.size > 1 || options.choice == RankChoice::given;
+    return !is_asked && part.is_part() ? part.ranks() : part.check(options.ranks);
+}
+
 // Keys of a split that are no numbers count as such a set.
 void check_split(const gguf::File &file) {
     try {
@@ -93,13 +100,16 @@ Program build_program(const gguf::File &file, const BuildOptions &options) {
     Program program(file.host().get());
     program.architecture = architecture.name;
     const Keys keys(file, architecture.name, options.overrides, options.n_overrides);
-    const RankOptions &ranks = options.ranks;
+    const RankFile part(file);
+    const RankOptions ranks = ranks_of(part, options);
     const Cut cut(file.host().get(), ranks.rank, ranks.size, ranks.speeds);
-    Builder builder(file, keys, program, cut, options.progress);
+    Builder builder(file, part, keys, program, cut, options.progress);
     architecture.build(builder);
     keys.require_all_used();
     if (options.with_data) builder.binder().require_data();
     if (options.roles) *options.roles = builder.binder().roles();
+    if (options.read_whole) builder.binder().note_whole(*options.read_whole);
+    if (part.is_part() && options.choice != RankChoice::of_whole) bind_rows(program, file, part);
     return program;
 }
 
@@ -107,6 +117,7 @@ Program build_program(const gguf::File &file, const BuildOptions &options) {
 static uint64_t identity_of_whole(const gguf::File &file, const Program &program,
                                   BuildOptions options) {
     if (options.ranks.size == 1) return identity_of(program);
+    options.choice = RankChoice::of_whole;
     options.ranks = {};
     options.progress = {};
     options.roles = nullptr;
@@ -132,6 +143,7 @@ Roles roles_of(const gguf::File &file) {
     if (!has_architecture(file.get_string(index))) return out;
     BuildOptions options;
     options.roles = &out;
+    options.choice = RankChoice::of_file;
     try {
         build_program(file, options);
     } catch (

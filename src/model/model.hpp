@@ -5,6 +5,7 @@
 #include "model/build/binder.hpp"
 #include "model/build/keys.hpp"
 #include "model/group/group.hpp"
+#include "model/group/rank_file.hpp"
 #include "model/placement.hpp"
 #include "model/steps/exchange.hpp"
 
@@ -13,14 +14,14 @@ namespace ggufx::model {
 // Is there a program for it? Names as in general.architecture.
 bool has_architecture(std::string_view name);
 
-// Throws Error (unsupported, missing, kvtype, hparam, shape, type, split) / std::bad_alloc. Without
+// Throws Error (unsupported, missing, kvtype, hparam, shape, type, split, mismatch) / std::bad_alloc. Without
 // data, of a file opened for metadata only, the program can be weighed and shown, not run; with
 // them their absence is an error (argument).
-// The part of a rank, of ranks of these speeds (null: equal ones).
-struct RankOptions {
-    uint32_t rank = 0, size = 1;
-    const uint32_t *speeds = nullptr;
-};
+//
+// Of a file with the rows of one rank this rank's program is made: where `ranks` are others it is
+// refused (mismatch), but with of_file, for who only looks. Of the whole model that such a file is
+// of, with of_whole, the program has no weights that could be run.
+enum class RankChoice : uint8_t { given, of_file, of_whole };
 struct BuildOptions {
     bool with_data = false;
     Override *overrides = nullptr; // [n_overrides]
@@ -28,6 +29,8 @@ struct BuildOptions {
     Progress progress;      // layers
     Roles *roles = nullptr; // filled: what the program uses each tensor for
     RankOptions ranks;
+    RankChoice choice = RankChoice::given;
+    Vector<uint8_t> *read_whole = nullptr; // [tensors] of the file: set where all rows are read
     Placer *placer = nullptr; // of a model: what the last layers multiply by goes there
     uint32_t n_placed_layers = 0;
 };

@@ -61,6 +61,8 @@ ggufx_status exercise_group(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     ggufx_decode_options decode;
     ggufx_model *model = NULL;
     ggufx_session *session = NULL;
+    ggufx_writer *writer = NULL;
+    ggufx_writer_facts made = {.struct_size = sizeof made};
     float *logits = calloc(n_vocab, sizeof *logits);
     MUST(logits);
     a->group_options_init(&how);
@@ -76,7 +78,12 @@ ggufx_status exercise_group(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     TRY(a->session_decode(session, ids, 5, &decode, &e->error));
     TRY(a->session_logits(logits, n_vocab, session, &e->error));
     exercise_mix(e, logits, n_vocab, sizeof *logits);
+    TRY(a->writer_create(&writer, rt, NULL, &e->error));
+    TRY(a->writer_copy_rank(writer, file, 1, 2, NULL, &e->error));
+    TRY(a->writer_info(&made, writer, NULL, &e->error));
+    MUST(made.n_bytes > 0);
 end:
+    a->writer_destroy(writer);
     a->session_destroy(session);
     a->model_destroy(model);
     MUST(n_groups == 0);

@@ -201,6 +201,36 @@ class Faults(tool.Case):
         command = self.tool("split", source, self.path("m"), "--max-tensors", "2", "--force", "-q")
         self.replaces(command, self.parts("m"), prepare)
 
+    def test_files_of_ranks(self):
+        """Each is the old one or the new one; what came to its end stays."""
+        outputs = [self.path(f"m-rank-{i + 1:05}-of-00002.gguf") for i in range(2)]
+
+        def prepare():
+            for path in outputs:
+                self.path(os.path.basename(path), tiny("old"))
+        command = self.tool("split", MODEL, self.path("m"), "--ranks", "2", "--force", "-q")
+        prepare()
+        old, n_calls = self.state(outputs), self.n_calls(command)
+        new, names = self.state(outputs), set(os.listdir(self.folder))
+        self.assertFalse(set(old) & set(new))
+        n_failed, seen = 0, set()
+        for at in range(1, n_calls + 1, STEP):
+            for error in (errno.EIO, errno.ENOSPC, 0):
+                prepare()
+                result = self.start(command, FAIL_AT=str(at), FAIL_ERROR=str(error))
+                state, place = self.state(outputs), (at, error, result.stderr)
+                for one, before, after in zip(state, old, new):
+                    self.assertIn(one, (before, after), place)
+                self.assertTrue(result.returncode or state == new, place)
+                n_failed += result.returncode != 0
+                seen.add(tuple(one == after for one, after in zip(state, new)))
+                again = subprocess.run(command, env=environment(), stdin=subprocess.DEVNULL, timeout=60,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                self.assertEqual((again.returncode, self.state(outputs)), (0, new), (place, again.stderr))
+                self.assertEqual(set(os.listdir(self.folder)), names, place)
+        self.assertGreater(n_failed, 10 // STEP)
+        self.assertTrue(STEP > 1 or {(False, False), (True, False)} <= seen, seen)
+
     def test_quantize_a_set(self):
         self.split("in", tiny())
         kept = [(path, content(path)) for path in self.split("out", tiny("old", 2))]

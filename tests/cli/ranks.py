@@ -1,6 +1,6 @@
 # --group mpi: ids, logits and perplexities of one process for 1 to 4 ranks, to the bit; what one rank
-# cannot do ends all, told once; a rank that is killed or stopped is named. Before that libggufx-mpi by
-# itself (../group).
+# cannot do ends all, told once; a rank that is killed or stopped is named; the same of ranks that have
+# files of their own. Before that libggufx-mpi by itself (../group).
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -27,15 +27,16 @@ class Ranks(reference_case.Case):
         """What the tool said on stderr, without what mpirun adds."""
         return [line for line in result.stderr.decode().splitlines() if line.startswith("ggufx: ")]
 
-    def same(self, model, n, *args, weights=None):
+    def same(self, model, n, *args, weights=None, of=None):
+        """of: the model whose file of a rank `model` is."""
         alone, together = self.path("alone"), self.path("together")
         for path in (alone, together):  # of ranks before these
             if os.path.exists(path):
                 os.remove(path)
-        args = ("run", model, "--tokens", IDS, "-n", 5, "-t", 1, "--temp", 0, "--json", *args)
-        want = self.ok(*args, "--logits", alone)
+        args = ("--tokens", IDS, "-n", 5, "-t", 1, "--temp", 0, "--json", *args)
+        want = self.ok("run", of or model, *args, "--logits", alone)
         dealt = ("--weights", weights) if weights else ()
-        result = self.started(n, TOOL, *args, "--logits", together, "--group", "mpi", *dealt)
+        result = self.started(n, TOOL, "run", model, *args, "--logits", together, "--group", "mpi", *dealt)
         self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
         self.assertEqual(result.stdout, want)
         self.assertEqual(read(together), read(alone), (model, n))
@@ -67,6 +68,68 @@ class Ranks(reference_case.Case):
         self.assertLessEqual(set(names), set(self.reference()))
         for i, name in enumerate(tool.stepped(names)):
             self.same(self.path(name + ".gguf"), 2 + i % 3)
+
+    def split(self, model, n, *args):
+        made = self.json("split", model, self.path("own.gguf"), "--ranks", n, "--force", *args)
+        self.assertEqual([os.path.basename(path) for path in made["outputs"]],
+                         [f"own-rank-{i + 1:05}-of-{n:05}.gguf" for i in range(n)])
+        self.assertEqual(made["bytes"], sum(map(os.path.getsize, made["outputs"])))
+        return made["outputs"]
+
+    def test_files_of_ranks(self):
+        for n in (2, 3, 4):
+            self.same(self.split(MODEL, n)[n - 1], n, of=MODEL)
+        paths = self.split(MODEL, 3, "--weights", "3,1,100")
+        self.same(paths[0], 3, of=MODEL)
+        self.same(paths[0], 3, weights="3,1,100", of=MODEL)
+        # The file of another rank is not asked for: nobody but rank 2 has its own.
+        os.rename(paths[2], self.path("elsewhere"))
+        one = f"if [ ${RANK} = 2 ]; then m={self.path('elsewhere')}; else m={paths[1]}; fi"
+        args = "-p Once -n 9 -t 1 --temp 0 -q"
+        result = self.started(3, "sh", "-c", f"{one}; exec {TOOL} run $m {args} --group mpi")
+        self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
+        said = self.ok("run", MODEL, *args.split())
+        self.assertTrue(said and result.stdout.endswith(said), result.stdout)  # behind the prompt, as in a terminal
+
+    def test_files_of_ranks_of_other_architectures(self):
+        models = ["tiny-mixtral-f16.gguf", "tiny-gemma3-f16.gguf", "gpt-oss/tiny-gpt-oss-f16.gguf",
+                  "qwen35/tiny-qwen35-f16.gguf", "deepseek2-lite/tiny-deepseek2-lite-f16.gguf"]
+        for model in tool.stepped(models, 2):
+            path = shared("data", "tiny", model)
+            for n in (2, 3, 4):
+                self.same(self.split(path, n)[0], n, of=path)
+
+    def test_files_of_ranks_where_they_do_not_belong(self):
+        first, second, _ = self.split(MODEL, 3, "--weights", "3,1,2")
+        rest = "-p Once -n 4 -t 1 --group mpi"
+        self.assertIn("the file has what rank 1 of 3 reads: a model of it needs a group of 3 ranks",
+                      self.fails(1, "run", second, "-p", "Once"))
+        self.refused(2, "the file has what rank 0 of 3 reads, this is rank 0 of 2", f"exec {TOOL} run {first} {rest}")
+        self.refused(3, "the file was cut for a speed of rank 0 of 3, not 1", f"exec {TOOL} run {first} {rest} --weights 1,1,2")
+        self.refused(3, "rank 0: the file has what rank 1 of 3 reads, this is rank 0 of 3|the file has what rank 1 of 3",
+                     f"cp -n {second} {self.path('same')}; exec {TOOL} run {self.path('same')} {rest}")
+        os.remove(second)
+        self.refused(3, f"rank 1: .*{os.path.basename(second)}", f"exec {TOOL} run {first} {rest}")
+        for args in (("--ranks", 1), ("--ranks", 257), ("--ranks", 2, "--weights", "1,2,3"), ("--weights", "1,2"),
+                     ("--ranks", 2, "--max-size", "1M"), ("--ranks", 2, "--max-tensors", 3), ("--ranks", 2, "--weights", "auto")):
+            with self.subTest(args):
+                self.fails(2, "split", MODEL, self.path("none"), *args)
+        self.assertIn("not a whole model", self.fails(4, "split", first, self.path("none"), "--ranks", 2))
+        self.fails(1, "split", MODEL, self.path("own"), "--ranks", 3)  # the names are taken
+        made = self.json("split", MODEL, self.path("dry"), "--ranks", 2, "--dry-run")
+        self.assertFalse(made["written"] or any(map(os.path.exists, made["outputs"])))
+        self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("none")])
+
+    def test_what_a_rank_reads_is_in_its_file(self):
+        """fit says of the model what a rank takes; its file says the same of itself, and is not larger."""
+        for n in (2, 3, 4):
+            of_model = self.json("fit", MODEL, "--nodes", n, "--link", "10g", "--ctx", 64)["candidates"][0]
+            parts = [self.json("fit", path, "--ctx", 64)["candidates"][0] for path in self.split(MODEL, n)]
+            self.assertEqual(max(part["total_bytes"] for part in parts), of_model["total_bytes"])
+            embedding = 1024 * 256 // 32 * 34  # whole in each file, of which a rank reads rows
+            for path in self.split(MODEL, n):
+                share = (os.path.getsize(MODEL) - embedding) / n  # in pieces of 32 rows, keys and values by heads
+                self.assertLess(os.path.getsize(path), embedding + share * 1.15, (path, n))
 
     def test_text_is_written_once(self):
         args = ("run", MODEL, "-p", "Once upon", "-n", 12, "--lookup", "-t", 1)

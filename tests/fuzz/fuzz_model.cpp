@@ -1,5 +1,6 @@
-// Fuzz target: a model file in memory. It is shown, weighed, bound, and decodes three tokens; what
-// it does is bounded by what it holds, and decoding twice gives the same bits.
+// Fuzz target: a model file in memory, or that of a rank, whose other ranks say what it says. It is shown,
+// weighed, bound, and decodes three tokens; what it does is bounded by what it holds, and decoding twice gives
+// the same bits.
 // usage: fuzz-model [number of changed files per model [first]] [FILE or FOLDER...]
 // With libFuzzer: clang++ -DGGUFX_FUZZER -fsanitize=fuzzer,address,undefined over a folder of models.
 // SPDX-License-Identifier: MIT
@@ -17,7 +18,7 @@ namespace {
 // What a file of n bytes may take in all: 4 MiB were seen, workspaces of products among them.
 size_t g_used, g_peak, g_limit;
 constexpr size_t kFixed = size_t{8} << 20, kPerByte = 16;
-long g_opened, g_bound, g_decoded, g_refused;
+long g_opened, g_bound, g_decoded, g_refused, g_ranks;
 
 void must(bool holds, const char *what) {
     if (holds) return;
@@ -101,6 +102,82 @@ void use_model(const ggufx_model *model) {
     ggufx_session_destroy(session);
 }
 
+// A group in which all others say what this rank says, and that they are well.
+class Echo {
+public:
+    Echo(uint32_t rank, uint32_t size) : size_(size) {
+        hooks_.struct_size = sizeof hooks_;
+        hooks_.user = this;
+        hooks_.rank = rank;
+        hooks_.size = size;
+        hooks_.allgather = [](void *user, void *out, const void *in, size_t n, uint32_t,
+                              ggufx_error *) -> ggufx_status {
+            for (uint32_t i = 0; i < of(user).size_; i++) {
+                uint8_t *const to = static_cast<uint8_t *>(out) + i * n;
+                memcpy(to, in, n);
+                if (n == kStart) memcpy(to + kRank, &i, sizeof i);
+                if (n == kStart || n == kHeader)
+                    of(user).is_well(to + (n == kStart ? kStartStatus : kStatus), i);
+            }
+            return GGUFX_OK;
+        };
+        hooks_.allgatherv = [](void *user, void *out, const void *in, const size_t *n,
+                               const size_t *offsets, uint32_t, ggufx_error *) -> ggufx_status {
+            for (uint32_t i = 0; i < of(user).size_; i++) {
+                uint8_t *const to = static_cast<uint8_t *>(out) + offsets[i];
+                const size_t own = n[of(user).hooks_.rank];
+                memset(to, 0, n[i]);
+                memcpy(to, in, own < n[i] ? own : n[i]);
+                of(user).is_well(to + kStatus, i);
+            }
+            return GGUFX_OK;
+        };
+        hooks_.broadcast = [](void *, void *, size_t, uint32_t, uint32_t,
+                              ggufx_error *) -> ggufx_status { return GGUFX_OK; };
+        hooks_.barrier = [](void *, uint32_t, ggufx_error *) -> ggufx_status { return GGUFX_OK; };
+        hooks_.abort = [](void *, const ggufx_error *) {};
+        ggufx_group_options_init(&options_);
+        options_.group = &hooks_;
+    }
+    Echo(const Echo &) = delete;
+    const ggufx_group_options *options() const { return &options_; }
+
+private:
+    // The first message and where it has the rank and how it is; what each later one begins with.
+    static constexpr size_t kStart = 96, kRank = 40, kStartStatus = 48, kHeader = 16, kStatus = 8;
+    void is_well(uint8_t *status, uint32_t rank) const {
+        if (rank != hooks_.rank) memset(status, 0, 4);
+    }
+    static Echo &of(void *user) { return *static_cast<Echo *>(user); }
+    uint32_t size_;
+    ggufx_group hooks_ = {};
+    ggufx_group_options options_;
+};
+
+bool number_of(uint64_t *out, const ggufx_file *file, const char *key) {
+    size_t index = 0;
+    return ggufx_file_meta_find(&index, file, key, strlen(key), nullptr) == GGUFX_OK &&
+           ggufx_file_meta_u64(out, file, index, nullptr) == GGUFX_OK;
+}
+
+void use_file(const ggufx_runtime *rt, const ggufx_file *file) {
+    ggufx_error error;
+    ggufx_model_options options;
+    ggufx_model_options_init(&options);
+    uint64_t rank = 0, size = 0;
+    const bool is_rank = number_of(&rank, file, "ggufx.rank.no") &&
+                         number_of(&size, file, "ggufx.rank.count") && size <= 256 && rank < size;
+    Echo group(static_cast<uint32_t>(rank), is_rank ? static_cast<uint32_t>(size) : 1);
+    if (is_rank) options.group = group.options();
+    ggufx_model *model = nullptr;
+    if (ok(ggufx_model_create(&model, rt, file, &options, &error), error)) {
+        g_bound++;
+        g_ranks += is_rank;
+        use_model(model);
+    }
+    ggufx_model_destroy(model);
+}
+
 void look(const ggufx_runtime *rt, const ggufx_file *file) {
     ggufx_error error;
     char text[256];
@@ -134,12 +211,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (ok(status, error)) {
         g_opened++;
         look(rt, file);
-        ggufx_model *model = nullptr;
-        if (ok(ggufx_model_create(&model, rt, file, nullptr, &error), error)) {
-            g_bound++;
-            use_model(model);
-        }
-        ggufx_model_destroy(model);
+        use_file(rt, file);
         ggufx_file_destroy(file);
     } else {
         g_refused++;
@@ -174,7 +246,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Each change by its number alone, so that one can be run again.
-void run_model(const uint8_t *data, size_t n, const char *name, long first, long count) {
+void run_changes(const uint8_t *data, size_t n, const char *name, long first, long count) {
     const ModelMutator mutator(data, n);
     must(mutator.is_gguf(), name);
     replay_input(data, n);
@@ -183,6 +255,39 @@ void run_model(const uint8_t *data, size_t n, const char *name, long first, long
         Dice dice = {static_cast<uint64_t>(i) * 0x10001 + n};
         const std::vector<uint8_t> changed = mutator.mutated(dice);
         replay_input(changed.data(), changed.size());
+    }
+}
+
+// What a rank reads of a model; nothing where it has no ranks.
+std::vector<uint8_t> of_rank(const uint8_t *data, size_t n, uint32_t rank, uint32_t size) {
+    ggufx_runtime *rt = nullptr;
+    ggufx_file *file = nullptr;
+    ggufx_writer *writer = nullptr;
+    std::vector<uint8_t> out;
+    const auto write = [](void *user, uint32_t, const void *bytes, size_t n_bytes) -> ggufx_status {
+        const auto *from = static_cast<const uint8_t *>(bytes);
+        auto &to = *static_cast<std::vector<uint8_t> *>(user);
+        to.insert(to.end(), from, from + n_bytes);
+        return GGUFX_OK;
+    };
+    must(ggufx_runtime_create(&rt, nullptr, nullptr) == GGUFX_OK &&
+             ggufx_open_memory(&file, rt, data, n, nullptr, nullptr, nullptr, nullptr) ==
+                 GGUFX_OK &&
+             ggufx_writer_create(&writer, rt, nullptr, nullptr) == GGUFX_OK,
+         "a model that cannot be opened");
+    if (ggufx_writer_copy_rank(writer, file, rank, size, nullptr, nullptr) == GGUFX_OK)
+        must(ggufx_writer_write_stream(writer, write, &out, nullptr, nullptr) == GGUFX_OK, "write");
+    ggufx_writer_destroy(writer);
+    ggufx_file_destroy(file);
+    ggufx_runtime_destroy(rt);
+    return out;
+}
+
+void run_model(const uint8_t *data, size_t n, const char *name, long first, long count) {
+    run_changes(data, n, name, first, count);
+    for (uint32_t size = 2; size <= 3; size++) {
+        const std::vector<uint8_t> part = of_rank(data, n, size - 1, size);
+        if (!part.empty()) run_changes(part.data(), part.size(), name, first, (count + 3) / 4);
     }
 }
 
@@ -236,9 +341,12 @@ int main(int argc, char **argv) {
         else
             printf("skipped: %s is absent\n", argv[i]);
     }
-    printf("%ld files are no GGUF, %ld opened, %ld bound, %ld decoded, %zu MiB at most\n",
-           g_refused, g_opened, g_bound, g_decoded, g_peak >> 20);
-    must(g_refused && g_opened > g_bound && g_bound > g_decoded && g_decoded, "a way not taken");
+    printf(
+        "%ld files are no GGUF, %ld opened, %ld bound, %ld of them of ranks, %ld decoded, %zu MiB "
+        "at most\n",
+        g_refused, g_opened, g_bound, g_ranks, g_decoded, g_peak >> 20);
+    must(g_refused && g_opened > g_bound && g_bound > g_decoded && g_decoded && g_ranks,
+         "a way not taken");
     return 0;
 }
 

@@ -1,5 +1,5 @@
-// Making a model of four times the layers, binding an adapter to it, and embedding four times the
-// texts, costs four times as much.
+// Making a model of four times the layers, or what a rank reads of it, binding an adapter to it, and
+// embedding four times the texts, costs four times as much.
 // Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
 // SPDX-License-Identifier: MIT
 #include "adapter_files.hpp"
@@ -59,6 +59,75 @@ void test_layers(const char *path, const char *architecture) {
     g_architecture = architecture;
     const cost_case layers = {architecture, 100, prepare, run, finish, 16384};
     assert_cost_is_linear(&layers);
+}
+
+// The file of a rank, made and then read.
+struct RankWork {
+    std::string bytes, part;
+    ggufx_file *file = nullptr;
+    bool reads;
+};
+
+void make_part(RankWork *w) {
+    ggufx_error error;
+    ggufx_writer *writer = nullptr;
+    const auto write = [](void *user, uint32_t, const void *data, size_t n) -> ggufx_status {
+        static_cast<std::string *>(user)->append(static_cast<const char *>(data), n);
+        return GGUFX_OK;
+    };
+    must(ggufx_writer_create(&writer, g_runtime, nullptr, &error), error, "writer");
+    must(ggufx_writer_copy_rank(writer, w->file, 1, 3, nullptr, &error), error, "rank");
+    must(ggufx_writer_write_stream(writer, write, &w->part, nullptr, &error), error, "write");
+    ggufx_writer_destroy(writer);
+}
+
+void *prepare_rank(size_t n_layers, bool reads) {
+    Work *const whole = static_cast<Work *>(prepare(n_layers));
+    RankWork *work = new RankWork;
+    work->reads = reads;
+    work->bytes = whole->bytes;
+    finish(whole);
+    work->file = open_bytes(work->bytes);
+    if (!reads) return work;
+    make_part(work);
+    ggufx_file_destroy(work->file);
+    work->file = open_bytes(work->part);
+    return work;
+}
+
+void run_rank(void *work) {
+    RankWork *w = static_cast<RankWork *>(work);
+    if (!w->reads) return make_part(w);
+    ggufx_error error;
+    ggufx_estimate_facts facts = {};
+    facts.struct_size = sizeof facts;
+    must(ggufx_estimate(&facts, g_runtime, w->file, nullptr, &error), error, "estimate");
+}
+
+void finish_rank(void *work) {
+    RankWork *w = static_cast<RankWork *>(work);
+    ggufx_file_destroy(w->file);
+    delete w;
+}
+
+void test_ranks(const char *path, const char *architecture) {
+    const Opened opened(path);
+    g_from = opened.file;
+    g_architecture = architecture;
+    const cost_case made = {"file of a rank, made",
+                            100,
+                            [](size_t n) { return prepare_rank(n, false); },
+                            run_rank,
+                            finish_rank,
+                            16384};
+    const cost_case read = {"file of a rank, read",
+                            100,
+                            [](size_t n) { return prepare_rank(n, true); },
+                            run_rank,
+                            finish_rank,
+                            16384};
+    assert_cost_is_linear(&made);
+    assert_cost_is_linear(&read);
 }
 
 // An adapter for every matrix of such a file.
@@ -150,6 +219,7 @@ int main() {
     test_layers("/data/tiny/tiny-qwen3-f16.gguf", "qwen3");
     test_layers("/data/tiny/tiny-mixtral-f16.gguf", "llama");
     test_layers("/data/tiny/gpt-oss/tiny-gpt-oss-f16.gguf", "gpt-oss");
+    test_ranks("/data/tiny/tiny-mixtral-f16.gguf", "llama");
     test_adapters("/data/tiny/tiny-mixtral-f16.gguf", "llama");
     test_texts("/data/tiny/bert/tiny-bert-f16.gguf");
     return end();

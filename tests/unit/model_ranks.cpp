@@ -7,7 +7,6 @@
 #include "tiny_files.hpp"
 
 extern "C" {
-#include "temporary.h"
 #include "test_step.h"
 }
 
@@ -20,8 +19,8 @@ extern "C" {
 
 namespace {
 
-constexpr uint32_t kMostRanks = 4, kContext = 160, kQ8 = 7; // general.file_type
-constexpr size_t kTokens = 64 + 7 + 2;                      // calls of 64, 7, 1 and 1
+constexpr uint32_t kMostRanks = 4, kContext = 160;
+constexpr size_t kTokens = 64 + 7 + 2; // calls of 64, 7, 1 and 1
 
 struct Way {
     const char *name;
@@ -227,19 +226,6 @@ double perplexity_of(const ggufx_model *model, const Ids &ids) {
                           nullptr, &error),
          error, "perplexity");
     return facts.perplexity;
-}
-
-// The path of the file with weights in blocks, where their rows are whole ones.
-std::string quantized(const std::string &path, const std::string &name) {
-    const Opened opened(path);
-    char out[TEMPORARY_PATH];
-    temporary_path(out, ("ranks-" + name + ".gguf").c_str());
-    ggufx_job *job = nullptr;
-    ggufx_error error;
-    must(ggufx_job_quantize(&job, g_runtime, opened.file, kQ8, nullptr, &error), error, "job");
-    must(ggufx_job_run(job, out, nullptr, &error), error, "quantize");
-    ggufx_job_destroy(job);
-    return out;
 }
 
 struct Case {

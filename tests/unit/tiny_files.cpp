@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
 
+extern "C" {
+#include "temporary.h"
+}
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +66,19 @@ void add(std::vector<TinyFile> &out, const std::string &name, const std::string 
 }
 
 } // namespace
+
+std::string quantized(const std::string &path, const std::string &name) {
+    const Opened opened(path);
+    char out[TEMPORARY_PATH];
+    temporary_path(out, ("ranks-" + name + ".gguf").c_str());
+    constexpr uint32_t kQ8 = 7; // general.file_type
+    ggufx_job *job = nullptr;
+    ggufx_error error;
+    must(ggufx_job_quantize(&job, g_runtime, opened.file, kQ8, nullptr, &error), error, "job");
+    must(ggufx_job_run(job, out, nullptr, &error), error, "quantize");
+    ggufx_job_destroy(job);
+    return out;
+}
 
 std::vector<float> read_floats(const std::string &path) {
     const std::string raw = read_bytes(path);

@@ -37,6 +37,9 @@ std::vector<TinyFile> all_tiny_files();
 std::vector<TinyFile> tiny_files();
 std::vector<TinyFile> tiny_embedders();
 
+// The path of a copy of the file with weights in blocks of Q8_0, where their rows are whole ones.
+std::string quantized(const std::string &path, const std::string &name);
+
 // Values of a little-endian file.
 std::vector<float> read_floats(const std::string &path);
 

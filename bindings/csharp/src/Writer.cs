@@ -227,6 +227,17 @@ namespace Ggufx
             Check.Ok(NativeMethods.ggufx_writer_copy_tensors(Handle, file.Handle, &e), &e);
         }
 
+        /// <summary>Set the keys and add the tensors of a file for one of nRanks ranks of a group: the rows
+        /// that it reads. Speeds of all ranks; null: all the same.</summary>
+        public void CopyRank(GgufFile file, uint rank, uint nRanks, uint[] speeds = null)
+        {
+            if (speeds != null && speeds.Length != nRanks)
+                throw Check.Argument(speeds.Length + " speeds of " + nRanks + " ranks");
+            NativeError e;
+            fixed (uint* s = speeds)
+                Check.Ok(NativeMethods.ggufx_writer_copy_rank(Handle, file.Handle, rank, nRanks, s, &e), &e);
+        }
+
         /// <summary>Add a tensor whose data are made while the file is written.</summary>
         public void Add(string name, TensorType type, ulong[] ne, TensorSource source)
         {

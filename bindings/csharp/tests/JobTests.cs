@@ -94,6 +94,22 @@ public static partial class Tests
         return w;
     }
 
+    static void TestFilesOfRanks()
+    {
+        string path = Free();
+        var speeds = new uint[] { 3, 1 };
+        var w = new Writer(Rt);
+        w.CopyRank(Demo(), 1, 2, speeds);
+        w.Write(path);
+        var file = GgufFile.Open(Rt, path);
+        That(file.Tensors.Count() == 38 && new FileInfo(path).Length < 2500000, new FileInfo(path).Length);
+        Fails(Status.Mismatch, () => new Model(Rt, file));
+        Fails(Status.Unsupported, () => new Writer(Rt).CopyRank(file, 1, 2, speeds));
+        Fails(Status.Argument, () => new Writer(Rt).CopyRank(Demo(), 2, 2));
+        Fails(Status.Argument, () => new Writer(Rt).CopyRank(Demo(), 0, 3, speeds));
+        File.Delete(path);
+    }
+
     static void TestEdits()
     {
         string path = Free();

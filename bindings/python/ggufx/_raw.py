@@ -2149,6 +2149,7 @@ class Functions:
     ggufx_matcher_info: Callable[..., int]
     ggufx_sampler_sample_matching: Callable[..., int]
     ggufx_group_options_init: Callable[..., None]
+    ggufx_writer_copy_rank: Callable[..., int]
     ggufx_imatrix_open: Callable[..., int]
     ggufx_imatrix_open_memory: Callable[..., int]
     ggufx_imatrix_destroy: Callable[..., None]
@@ -2429,6 +2430,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_sampler_sample_matching": (c_int32, [c_void_p, c_void_p, "ggufx_sampler",
         "ggufx_matcher", c_void_p, c_size_t, c_void_p]),
     "ggufx_group_options_init": (None, [c_void_p]),
+    "ggufx_writer_copy_rank": (c_int32, ["ggufx_writer", "ggufx_file", c_uint32, c_uint32, c_void_p,
+        c_void_p]),
     "ggufx_imatrix_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
     "ggufx_imatrix_open_memory": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t,
         c_void_p]),

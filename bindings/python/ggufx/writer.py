@@ -4,7 +4,7 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import byref, c_char_p, c_size_t, sizeof
+from ctypes import byref, c_char_p, c_size_t, c_uint32, sizeof
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Callable, Sequence, Union
 
@@ -140,6 +140,18 @@ class Writer(Editing):
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_writer_copy_tensors(self._handle, file._handle, byref(e)), e)
+
+    def copy_rank(self, file: File, rank: int, n_ranks: int,
+                  speeds: Sequence[int] | None = None) -> None:
+        """Set the keys and add the tensors of a file for one of n_ranks ranks of a group: the rows that
+        it reads. Speeds of all ranks; None: all the same."""
+        if speeds is not None and len(speeds) != n_ranks:
+            raise argument(f"{len(speeds)} speeds of {n_ranks} ranks")
+        numbers = None if speeds is None else (c_uint32 * n_ranks)(*speeds)
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            check(lib.ggufx_writer_copy_rank(self._handle, file._handle, rank, n_ranks, numbers,
+                                             byref(e)), e)
 
     def add_stream(self, name: str, type: int, ne: Sequence[int],
                    read: Callable[[int, int], Buffer]) -> None:

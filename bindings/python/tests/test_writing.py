@@ -125,6 +125,18 @@ class Writing(Case):
         self.assertIn("63 bytes, not 64", str(self.fails(Status.ARGUMENT, short.write,
                                                          self.folder / "x")))
 
+    def test_files_of_ranks(self) -> None:
+        path, w = self.folder / "rank.gguf", Writer(self.rt)
+        w.copy_rank(self.demo(), 1, 2, [3, 1])
+        w.write(path)
+        file = File.open(self.rt, path)
+        self.assertEqual(len(file.tensors), 38)
+        self.assertEqual(int(file.meta["ggufx.rank.no"].value), 1)
+        self.fails(Status.MISMATCH, ggufx.Model, self.rt, file)
+        self.fails(Status.UNSUPPORTED, w.copy_rank, file, 1, 2, [3, 1])
+        self.fails(Status.ARGUMENT, w.copy_rank, self.demo(), 2, 2)
+        self.fails(Status.ARGUMENT, w.copy_rank, self.demo(), 0, 3, [3, 1])
+
     def test_edits(self) -> None:
         path = self.folder / "edited.gguf"
         copy_of(self.rt, self.demo(), 4096).write(path)

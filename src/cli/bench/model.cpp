@@ -276,9 +276,8 @@ int bench_model(const Globals &globals, const ModelOptions &options) {
 
 int bench_ranks(const Globals &globals, ModelOptions &options) {
     GroupChoice &group = options.making.group;
-    refuse_stdin(group, options.model);
     refuse_stdin(group, options.text_file);
-    return run_as_rank(globals, group,
+    return run_as_rank(globals, group, options.model,
                        [&](const Globals &own) { return bench_model(own, options); });
 }
 

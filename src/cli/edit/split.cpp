@@ -1,8 +1,10 @@
-// ggufx split, ggufx merge: one file into a set of parts, a set into one file, LoRA adapters into
-// the weights of a model.
+// ggufx split, ggufx merge: one file into a set of parts, or into what each rank of a group reads; a set
+// into one file, LoRA adapters into the weights of a model.
 // SPDX-License-Identifier: MIT
 #include "edit/merge_adapters.hpp"
 #include "floor/size.hpp"
+#include "models/rank_names.hpp"
+#include "models/rank_speeds.hpp"
 #include "models/rewrite.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +18,8 @@ struct SplitOptions {
     std::string out;
     std::string max_size;
     uint64_t max_tensors = 0;
+    uint32_t ranks = 0; // 0: parts of the whole
+    std::string weights;
     bool dry_run = false;
 };
 
@@ -70,7 +74,48 @@ static void print_result(Output &out, const Globals &globals, const SplitOptions
     out.finish();
 }
 
+static std::vector<uint32_t> speeds_of(const SplitOptions &options) {
+    if (options.weights.empty()) return {};
+    std::vector<uint32_t> speeds = parse_speeds(options.weights);
+    if (speeds.size() == options.ranks) return speeds;
+    throw Failure(kUsage, fmt::format("--weights has {} numbers, --ranks is {}", speeds.size(),
+                                      options.ranks));
+}
+
+static int split_ranks(const Globals &globals, const SplitOptions &options) {
+    if (!options.max_size.empty() || options.max_tensors)
+        throw Failure(kUsage, "--ranks excludes --max-size and --max-tensors");
+    const std::vector<uint32_t> speeds = speeds_of(options);
+    const Runtime rt = make_runtime(globals);
+    const File file = open_file(rt.get(), options.file, GGUFX_OPEN_LEGACY_V1);
+    const auto writer_of = [&](uint32_t rank) {
+        Writer writer = make_writer(rt.get(), file.get(), 0);
+        call([&](ggufx_error *error) {
+            return ggufx_writer_copy_rank(writer.get(), file.get(), rank, options.ranks,
+                                          speeds.empty() ? nullptr : speeds.data(), error);
+        });
+        return writer;
+    };
+    const std::vector<std::string> names = rank_names(options.out, options.ranks);
+    ggufx_writer_facts all = {};
+    for (uint32_t rank = 0; rank < options.ranks; rank++) { // one has all keys
+        const ggufx_writer_facts made = plan(writer_of(rank).get(), {});
+        all.n_tensors = made.n_tensors; // each has some rows of all
+        all.n_bytes += made.n_bytes;
+    }
+    Output out(globals); // a place that cannot be written is told before the files are
+    if (!options.dry_run) {
+        for (const std::string &name : names) require_target(globals, name);
+        for (uint32_t rank = 0; rank < options.ranks; rank++)
+            write_model(globals, writer_of(rank).get(), names[rank], {});
+    }
+    print_result(out, globals, options, all, names);
+    return kOk;
+}
+
 static int split(const Globals &globals, const SplitOptions &options) {
+    if (options.ranks) return split_ranks(globals, options);
+    if (!options.weights.empty()) throw Failure(kUsage, "--weights is for --ranks");
     SplitLimits limits;
     limits.max_tensors = options.max_tensors;
     if (!options.max_size.empty()) limits.max_bytes = parse_size(options.max_size, "--max-size");
@@ -148,9 +193,17 @@ void add_split(Tool &tool) {
     sub.option("--max-tensors", options->max_tensors,
                "tensors per file; default 128 without --max-size")
         .between(1, INT32_MAX);
+    sub.option("--ranks", options->ranks,
+               "PREFIX-rank-00001-of-0000N.gguf and so on: what each of N ranks of --group reads")
+        .value("N")
+        .between(2u, 256u);
+    sub.option("--weights", options->weights,
+               "how rows are dealt to the ranks: 3,1; default all alike")
+        .value("LIST");
     sub.flag("--dry-run", options->dry_run, "name the files only");
     sub.examples("  ggufx split model.gguf model --max-size 4G\n"
-                 "  ggufx split model.gguf parts/model --max-tensors 64 --dry-run");
+                 "  ggufx split model.gguf parts/model --max-tensors 64 --dry-run\n"
+                 "  ggufx split model.gguf model --ranks 4");
     tool.verbs.emplace_back(sub, [&tool, options] { return split(tool.globals, *options); });
 }
 

@@ -4,6 +4,7 @@
 #include "floor/signals.hpp"
 #include "floor/text.hpp"
 #include "models/peers.hpp"
+#include "models/rank_names.hpp"
 #include "models/rank_speeds.hpp"
 
 #include <cerrno>
@@ -157,7 +158,9 @@ std::vector<uint32_t> speeds_of(const Globals &globals, const GroupChoice &choic
 
 } // namespace
 
-int run_as_rank(const Globals &globals, GroupChoice &choice, const RankVerb &verb) {
+int run_as_rank(const Globals &globals, GroupChoice &choice, std::string &model,
+                const RankVerb &verb) {
+    refuse_stdin(choice, model);
     if (!choice.is_set() && !choice.weights.empty())
         throw Failure(kUsage, "--weights is for --group");
     if (!choice.is_set()) return verb(globals);
@@ -170,6 +173,7 @@ int run_as_rank(const Globals &globals, GroupChoice &choice, const RankVerb &ver
     try {
         peers.gather(group, kMeet * 1000);
         choice.speeds = speeds_of(globals, choice);
+        model = own_name(model, group.rank, group.size);
         choice.group.destroy = nullptr; // not the model's to do: it goes where the verb fails, too
         const int code = verb(choice.is_first() ? globals : silent(globals));
         finish_stdout();

@@ -25,11 +25,13 @@ struct GroupChoice {
 // --group and --weights.
 void add_group_options(Command &sub, GroupChoice &choice);
 
-// Runs a verb, with --group as a rank, which may be given other globals: the first one writes what the
-// verb writes, the others nothing. A failure of one rank ends all of them, told by the first rank that
-// is left; does not return then.
+// Runs a verb on `model`, with --group as a rank, which may be given other globals: the first one writes
+// what the verb writes, the others nothing. A model named as a file of one of so many ranks becomes the
+// rank's own. A failure of one rank ends all of them, told by the first rank that is left; does not
+// return then.
 using RankVerb = std::function<int(const Globals &)>;
-int run_as_rank(const Globals &globals, GroupChoice &choice, const RankVerb &verb);
+int run_as_rank(const Globals &globals, GroupChoice &choice, std::string &model,
+                const RankVerb &verb);
 
 // Whether it is this rank that tells of a failure: the first one that is left.
 bool tells_of(const GroupChoice &choice, const Failure &failure);

@@ -127,8 +127,10 @@ static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
     if (pages <= 0 || page_bytes <= 0) return; // not known
     const uint64_t there = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
     const uint64_t n = session.n_sequences ? session.n_sequences : 1;
+    const uint32_t shares =
+        facts.n_messages > 0 ? 1 : n_ranks; // of a rank's file it is one already
     const uint64_t needed = facts.kv_bytes <= UINT64_MAX / 2 / n
-                                ? facts.kv_bytes / n_ranks * n + facts.session_bytes
+                                ? facts.kv_bytes / shares * n + facts.session_bytes
                                 : UINT64_MAX;
     if (needed <= there) return;
     throw Failure(kNoMemory, fmt::format("a context of {} tokens takes {}; this machine has {} "

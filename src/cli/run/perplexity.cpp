@@ -311,12 +311,11 @@ static int perplexity(const Globals &globals, PerplexityOptions &options) {
 // The first rank reads and writes what is beside the text; all make the same calls.
 static int perplexity_of_ranks(const Globals &globals, PerplexityOptions &options) {
     GroupChoice &group = options.text.making.group;
-    refuse_stdin(group, options.text.model);
     refuse_stdin(group, options.text.text);
     refuse_stdin(group, options.base);
     if (group.is_set() && options.shards.is_set())
         throw Failure(kUsage, "--group excludes --shard, --parts and --merge");
-    return run_as_rank(globals, group, [&](const Globals &own) {
+    return run_as_rank(globals, group, options.text.model, [&](const Globals &own) {
         if (!group.is_first()) {
             options.save.clear();
             options.base.clear();

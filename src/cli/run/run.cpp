@@ -121,9 +121,9 @@ static int run(const Globals &globals, const RunOptions &options) {
 static int run_ranks(const Globals &globals, RunOptions &options) {
     GroupChoice &group = options.generate.session.making.group;
     check_options(options);
-    refuse_stdin(group, options.model);
     refuse_stdin(group, options.prompt_file);
-    return run_as_rank(globals, group, [&](const Globals &own) { return run(own, options); });
+    return run_as_rank(globals, group, options.model,
+                       [&](const Globals &own) { return run(own, options); });
 }
 
 void add_run(Tool &tool) {

@@ -178,9 +178,8 @@ void add_serve(Tool &tool) {
                  "  mpirun -np 2 --enable-recovery ggufx serve model.gguf -t 8 --group mpi");
     tool.verbs.emplace_back(sub, [&tool, options] {
         GroupChoice &group = options->host.session.making.group;
-        refuse_stdin(group, options->host.model);
         complete(*options);
-        return run_as_rank(tool.globals, group,
+        return run_as_rank(tool.globals, group, options->host.model,
                            [&](const Globals &own) { return serve(own, *options); });
     });
 }

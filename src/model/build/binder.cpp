@@ -50,8 +50,8 @@ TensorName::TensorName(uint32_t layer, const char *what, const char *kind) {
         snprintf(text, sizeof text, "blk.%" PRIu32 ".%s%s%s", layer, what, dot, kind);
 }
 
-Binder::Binder(const gguf::File &file, Program &program)
-    : file_(file), program_(program),
+Binder::Binder(const gguf::File &file, const RankFile &part, Program &program)
+    : file_(file), part_(part), program_(program),
       used_(file.n_tensors(), Use(), HostAllocator<Use>(file.host().get())),
       passed_(HostAllocator<const char *>(file.host().get())) {}
 
@@ -71,13 +71,13 @@ uint64_t Binder::length(const TensorName &name) const {
 
 uint64_t Binder::rows_of(const TensorName &name) const {
     const size_t index = file_.find_tensor(name.text);
-    return index == gguf::kNotFound ? 0 : file_.tensor(index).ne[1];
+    return index == gguf::kNotFound ? 0 : part_.whole(index).ne[1];
 }
 
 gguf::Tensor Binder::find(const TensorName &name, const uint64_t (&ne)[3], Role role) {
     const size_t index = file_.find_tensor(name.text);
     if (index == gguf::kNotFound) fail(Status::missing, {}, "tensor \"%s\" is missing", name.text);
-    const gguf::Tensor t = file_.tensor(index);
+    const gguf::Tensor t = part_.whole(index);
     const bool fits = t.ne[0] == ne[0] && (ne[1] == 0 || t.ne[1] == ne[1]) && t.ne[1] > 0 &&
                       t.ne[2] == ne[2] && t.ne[3] == 1;
     if (!fits)
@@ -89,7 +89,8 @@ gguf::Tensor Binder::find(const TensorName &name, const uint64_t (&ne)[3], Role 
         program_.n_parameters += t.ne[0] * t.ne[1] * t.ne[2]; // below 2^63: the reader checked
         program_.weight_bytes += t.n_bytes;
     }
-    used_[index] = {true, role};
+    used_[index].used = true;
+    used_[index].role = role;
     return t;
 }
 
@@ -104,9 +105,10 @@ uint32_t Binder::matrices(const TensorName &name, uint64_t n_cols, uint64_t n_ro
              "tensor \"%s\" is of type %s, which has no matrix product", name.text,
              type ? type->name : "unknown");
     WeightInfo info;
-    info.w = {t.type, t.data, t.row_stride, t.ne[1] * t.ne[2], n_cols};
-    info.n_parts = static_cast<uint32_t>(n_parts);
     info.tensor = file_.find_tensor(name.text);
+    const uint8_t *const data = part_.is_part() ? nullptr : t.data; // bind_rows has them
+    info.w = {t.type, data, t.row_stride, t.ne[1] * t.ne[2], n_cols};
+    info.n_parts = static_cast<uint32_t>(n_parts);
     program_.weights.push_back(info);
     return static_cast<uint32_t>(program_.weights.size() - 1);
 }
@@ -164,6 +166,9 @@ Vec Binder::columns(Vec from, uint64_t n_cols, uint64_t n_rows, const Range *ran
 Vec Binder::table(const TensorName &name, uint64_t n_cols, uint64_t n_rows) {
     const gguf::Tensor t = find(name, {n_cols, n_rows, 1}, Role::kept);
     const fmt::TypeInfo *type = float_type(t, name);
+    const size_t index = file_.find_tensor(name.text);
+    used_[index].whole = true;
+    if (!part_.has_all(index)) (void)part_.find(index, 0, t.n_rows);      // fails
     const uint64_t start = program_.n_vector_floats, n = n_cols * n_rows; // below 2^63
     if (n >= kNoIndex - start)
         fail(Status::limit, {t.info_offset}, "the vectors of the model exceed 2^32 values");
@@ -219,6 +224,10 @@ Roles Binder::roles() const {
     for (size_t i = 0; i < out.size(); i++)
         out[i] = used_[i].used ? used_[i].role : quant::category_of(file_.tensor(i).name);
     return out;
+}
+
+void Binder::note_whole(Vector<uint8_t> &tensors) const {
+    for (size_t i = 0; i < used_.size(); i++) tensors[i] |= used_[i].whole;
 }
 
 void Binder::refuse_leftovers() const {

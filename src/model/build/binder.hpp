@@ -1,9 +1,10 @@
 // Tensors of a file by name, shape and type; what was asked for is remembered, so that a tensor
-// which the program does not use can be refused: it would change the result.
+// which the program does not use can be refused: it would change the result. Of a file with the rows of
+// one rank the tensors are those of the whole model, whose matrices get their data last (bind_rows).
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "gguf/file.hpp"
+#include "model/group/rank_file.hpp"
 #include "model/program/program.hpp"
 #include "quant/recipe.hpp"
 
@@ -22,7 +23,7 @@ struct TensorName {
 
 class Binder {
 public:
-    Binder(const gguf::File &file, Program &program);
+    Binder(const gguf::File &file, const RankFile &part, Program &program);
 
     bool has(const TensorName &name) const;
     const gguf::File &file() const { return file_; }
@@ -62,6 +63,8 @@ public:
     }
     // What the program uses each tensor of the file for; of those that it passes over, their names.
     Roles roles() const;
+    // Sets what is read as floats, all of it.
+    void note_whole(Vector<uint8_t> &tensors) const;
     void refuse_leftovers() const;
     void require_data() const;
 
@@ -71,9 +74,10 @@ private:
     bool is_passed(std::string_view name) const;
 
     const gguf::File &file_;
+    const RankFile &part_;
     Program &program_;
     struct Use {
-        bool used = false;
+        bool used = false, whole = false;
         Role role = Role::other;
     };
     Vector<Use> used_;

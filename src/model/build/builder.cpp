@@ -54,9 +54,9 @@ LayerTest all_but_last_of(uint32_t n) {
     return [n](uint32_t layer) { return n == 0 || layer % n + 1 < n; };
 }
 
-Builder::Builder(const gguf::File &file, const Keys &keys, Program &program, const Cut &cut,
-                 const Progress &progress)
-    : keys_(keys), program_(program), cut_(cut), progress_(progress), binder_(file, program),
+Builder::Builder(const gguf::File &file, const RankFile &part, const Keys &keys, Program &program,
+                 const Cut &cut, const Progress &progress)
+    : keys_(keys), program_(program), cut_(cut), progress_(progress), binder_(file, part, program),
       ropes_(HostAllocator<Rope>(file.host().get())),
       angles_(HostAllocator<View>(file.host().get())) {
     Shape &shape = program.shape;

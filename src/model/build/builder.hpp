@@ -34,8 +34,8 @@ struct Share {
 class Builder {
 public:
     // All must outlive the builder. Throws Error.
-    Builder(const gguf::File &file, const Keys &keys, Program &program, const Cut &cut,
-            const Progress &progress);
+    Builder(const gguf::File &file, const RankFile &part, const Keys &keys, Program &program,
+            const Cut &cut, const Progress &progress);
 
     const Keys &keys() const { return keys_; }
     Binder &binder() { return binder_; }

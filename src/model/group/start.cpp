@@ -25,22 +25,41 @@ struct Start {
 static_assert(sizeof(Start) == 96, "another version must be able to read it");
 constexpr char kMagic[9] = "GGUFXRK\1";
 constexpr uint32_t kByteOrder = 0x01020304;
-constexpr size_t kLook = 64;            // bytes of each tensor that are looked at
 constexpr uint32_t kSession = 0x5e5510; // what a comparison of options is about
 
-uint64_t sum_of(const gguf::Tensor &t) {
-    const uint64_t numbers[] = {t.type, t.ne[0], t.ne[1], t.ne[2], t.ne[3]};
-    const uint64_t crc = crc64(crc64(0, numbers, sizeof numbers), t.name.data(), t.name.size());
-    return t.data ? crc64(crc, t.data, std::min<uint64_t>(t.n_bytes, kLook)) : crc;
-}
+// Of tensors as the whole model has them.
+class Sums {
+public:
+    Sums(const gguf::File &file) : file_(file), part_(file) {}
 
-uint64_t sum_of_tensors(const gguf::File &file) {
-    uint64_t crc = 0;
-    for (size_t i = 0; i < file.n_tensors(); i++) {
-        const uint64_t sum = sum_of(file.tensor(i));
-        crc = crc64(crc, &sum, sizeof sum);
+    const RankFile &part() const { return part_; }
+    uint64_t of(size_t tensor) const {
+        const gguf::Tensor t = part_.whole(tensor);
+        const uint64_t numbers[] = {t.type,  t.ne[0], t.ne[1],
+                                    t.ne[2], t.ne[3], part_.head_sum(tensor)};
+        return crc64(crc64(0, numbers, sizeof numbers), t.name.data(), t.name.size());
     }
-    return crc;
+    uint64_t of_all() const {
+        uint64_t crc = 0;
+        for (size_t i = 0; i < file_.n_tensors(); i++) {
+            const uint64_t sum = of(i);
+            crc = crc64(crc, &sum, sizeof sum);
+        }
+        return crc;
+    }
+
+private:
+    const gguf::File &file_;
+    const RankFile part_;
+};
+
+// With the speeds, which make no difference where all are the same.
+uint64_t sum_of_options(const StartFacts &facts, const RankFile &part, uint32_t n_ranks) {
+    const uint32_t *speeds = facts.speeds;
+    if (!speeds && part.is_part()) speeds = part.ranks().speeds;
+    bool differ = false;
+    for (uint32_t i = 0; speeds && i < n_ranks; i++) differ = differ || speeds[i] != speeds[0];
+    return differ ? crc64(facts.options, speeds, n_ranks * sizeof *speeds) : facts.options;
 }
 
 class Comparison {
@@ -98,9 +117,10 @@ private:
     }
     // All ranks have come here, about the same one: which tensor is it?
     Status tensor(uint32_t rank) {
+        const Sums sums(file_);
         Vector<uint64_t> own(file_.n_tensors(), 0, HostAllocator<uint64_t>(file_.host().get()));
         Vector<uint64_t> all(own.size() * ranks_.size(), 0, own.get_allocator());
-        for (size_t i = 0; i < own.size(); i++) own[i] = sum_of(file_.tensor(i));
+        for (size_t i = 0; i < own.size(); i++) own[i] = sums.of(i);
         const Status status =
             ranks_.allgather(all.data(), own.data(), own.size() * sizeof own[0], failure_);
         if (status != Status::ok) return status;
@@ -119,6 +139,15 @@ private:
 
 } // namespace
 
+static void look(Start &start, const RankGroup &ranks, const gguf::File &file,
+                 const StartFacts &facts) {
+    const Sums sums(file);
+    start.n_tensors = file.n_tensors();
+    start.tensors = sums.of_all();
+    start.n_keys = sums.part().n_model_keys();
+    start.options = sum_of_options(facts, sums.part(), ranks.size());
+}
+
 Status compare_starts(RankGroup &ranks, const gguf::File &file, const StartFacts &facts, Status own,
                       Failure *failure) {
     Start start = {};
@@ -128,12 +157,14 @@ Status compare_starts(RankGroup &ranks, const gguf::File &file, const StartFacts
     (void)print_text(start.version, sizeof start.version, "%s", facts.version);
     start.rank = ranks.rank();
     start.size = ranks.size();
-    start.status = static_cast<int32_t>(own);
-    start.n_tensors = file.n_tensors();
-    start.tensors = sum_of_tensors(file);
-    start.n_keys = file.n_meta();
     start.identity = facts.identity;
-    start.options = facts.options;
+    try { // of a model that was not made nothing more is asked than why
+        if (own == Status::ok) look(start, ranks, file, facts);
+    } catch (const Error &e) { // another process changed the file
+        own = static_cast<Status>(e.failure.status);
+        if (failure) *failure = e.failure;
+    }
+    start.status = static_cast<int32_t>(own);
     return Comparison(ranks, file, failure).run(start);
 }
 

@@ -5,18 +5,20 @@
 
 #include "gguf/file.hpp"
 #include "model/group/group.hpp"
+#include "model/group/rank_file.hpp"
 
 namespace ggufx::model {
 
 struct StartFacts {
     const char *version; // of the library
     uint32_t abi;
-    uint64_t identity; // of the model
-    uint64_t options;  // a checksum
+    uint64_t identity;      // of the model
+    uint64_t options;       // a checksum
+    const uint32_t *speeds; // of the ranks; null: those of the file, else all the same
 };
 
 // own: what this rank has come to; if that is not ok its failure becomes that of all. Ok where all
-// have the same; else mismatch. Throws std::bad_alloc.
+// have the same model, some whole, some their own rows of it; else mismatch. Throws std::bad_alloc.
 Status compare_starts(RankGroup &ranks, const gguf::File &file, const StartFacts &facts, Status own,
                       Failure *failure);
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, model_path, runtime, scratch};
 use ggufx::{
-    recover_edit, EditFlags, File, FileType, JobFlags, JobReason, JobRunFlags, Quantizer,
+    recover_edit, EditFlags, File, FileType, JobFlags, JobReason, JobRunFlags, Model, Quantizer,
     QuantizerOptions, RunOptions, Status, TensorType, WriteOptions, Writer, WriterOptions,
 };
 use std::ops::ControlFlow;
@@ -120,6 +120,21 @@ fn a_panic_in_a_run_comes_out_of_it() {
     });
     assert_eq!(*caught.unwrap_err().downcast_ref::<&str>().unwrap(), "seen enough");
     let _ = std::fs::remove_file(&path);
+}
+
+#[test]
+fn a_rank_has_a_file_of_its_own() {
+    needs_model!();
+    let (rt, path) = (runtime(), scratch("rank.gguf"));
+    let mut w = Writer::new(&rt, WriterOptions::default()).unwrap();
+    w.copy_rank(&demo(&rt), 1, 2, Some(&[3, 1])).unwrap();
+    w.write(&path, WriteOptions::default()).unwrap();
+    let file = File::open(&rt, &path).unwrap();
+    fails(Model::new(&rt, &file), Status::MISMATCH);
+    fails(w.copy_rank(&file, 1, 2, Some(&[3, 1])), Status::UNSUPPORTED);
+    fails(w.copy_rank(&demo(&rt), 2, 2, None), Status::ARGUMENT);
+    fails(w.copy_rank(&demo(&rt), 0, 3, Some(&[3, 1])), Status::ARGUMENT);
+    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "model/group/rank_rows.hpp"
+
+#include <algorithm>
+
+namespace ggufx::model {
+
+namespace {
+
+// Of all weights of a program: does a step read it?
+Vector<uint8_t> used_weights(const Program &program) {
+    Vector<uint8_t> used(program.weights.size(), 0,
+                         HostAllocator<uint8_t>(program.weights.get_allocator()));
+    for (const Step &s : program.steps) {
+        if (const auto *p = std::get_if<step::Product>(&s))
+            for (uint32_t i = 0; i < p->n; i++) used[p->to[i].weights] = 1;
+        if (const auto *h = std::get_if<step::HeadProduct>(&s)) used[h->weights] = 1;
+        if (const auto *e = std::get_if<step::Embed>(&s)) used[e->weights] = 1;
+        if (const auto *e = std::get_if<step::ExpertProduct>(&s))
+            for (uint32_t i = 0; i < std::max(e->separate, 1u); i++) used[e->weights + i] = 1;
+    }
+    return used;
+}
+
+uint64_t rows_of_part(const WeightInfo &info) {
+    return info.w.n_rows / info.n_parts;
+}
+
+// Row of the tensor where a part begins.
+uint64_t first_of_part(const WeightInfo &info, uint32_t part) {
+    return info.first + part * (info.step ? info.step : rows_of_part(info));
+}
+
+// The data of one; parts that are apart in the whole stand evenly in the file, too.
+void bind(WeightInfo &info, const gguf::Tensor &t, const RankFile &part) {
+    const uint64_t n_rows = rows_of_part(info);
+    if (n_rows == 0) {
+        info.w.data = t.data;
+        return;
+    }
+    const uint64_t first = part.find(info.tensor, first_of_part(info, 0), n_rows);
+    uint64_t step = n_rows;
+    for (uint32_t i = 1; i < info.n_parts; i++) {
+        const uint64_t at = part.find(info.tensor, first_of_part(info, i), n_rows);
+        if (i == 1) step = at - first; // ranges are in order
+        if (at == first + i * step) continue;
+        fail(Status::split, {.index = info.tensor},
+             "tensor %s: the file has not as many rows of each expert",
+             Quoted(t.name.data(), t.name.size()).c_str());
+    }
+    if (info.step) info.step = step;
+    if (!info.step && step != n_rows) info.step = step; // others' rows stand between
+    info.w.data = t.data ? t.data + first * info.w.stride : nullptr;
+}
+
+} // namespace
+
+Vector<TensorRows> rows_of_rank(const Program &program, const gguf::File &file,
+                                const Vector<uint8_t> &read_whole) {
+    const HostAllocator<TensorRows> allocator(program.weights.get_allocator());
+    const Vector<uint8_t> used = used_weights(program);
+    Vector<TensorRows> all(allocator);
+    for (size_t i = 0; i < file.n_tensors(); i++)
+        if (read_whole[i]) all.push_back({i, {0, file.tensor(i).n_rows}});
+    for (size_t i = 0; i < used.size(); i++) {
+        const WeightInfo &info = program.weights[i];
+        if (!used[i] || read_whole[info.tensor] || info.w.n_rows == 0) continue;
+        for (uint32_t part = 0; part < info.n_parts; part++)
+            all.push_back({info.tensor, {first_of_part(info, part), rows_of_part(info)}});
+    }
+    std::sort(all.begin(), all.end(), [](const TensorRows &a, const TensorRows &b) {
+        return a.tensor != b.tensor ? a.tensor < b.tensor : a.rows.first < b.rows.first;
+    });
+    Vector<TensorRows> out(allocator);
+    size_t at = 0;
+    for (size_t i = 0; i < file.n_tensors(); i++) {
+        const size_t before = out.size();
+        for (; at < all.size() && all[at].tensor == i; at++) {
+            const RowRange &r = all[at].rows;
+            if (out.size() == before || out.back().rows.first + out.back().rows.n < r.first) {
+                out.push_back(all[at]);
+                continue;
+            }
+            RowRange &last = out.back().rows;
+            last.n = std::max(last.first + last.n, r.first + r.n) - last.first;
+        }
+        if (out.size() == before && file.tensor(i).n_rows > 0) out.push_back({i, {0, 1}});
+    }
+    return out;
+}
+
+void bind_rows(Program &program, const gguf::File &file, const RankFile &part) {
+    const Vector<uint8_t> used = used_weights(program);
+    for (size_t i = 0; i < used.size(); i++)
+        if (used[i]) bind(program.weights[i], file.tensor(program.weights[i].tensor), part);
+}
+
+} // namespace ggufx::model
