@@ -102,7 +102,7 @@ public static partial class Tests
         w.CopyRank(Demo(), 1, 2, speeds);
         w.Write(path);
         var file = GgufFile.Open(Rt, path);
-        That(file.Tensors.Count() == 38 && new FileInfo(path).Length < 2500000, new FileInfo(path).Length);
+        That(file.Tensors.Count() == 38 && new System.IO.FileInfo(path).Length < 2500000);
         Fails(Status.Mismatch, () => new Model(Rt, file));
         Fails(Status.Unsupported, () => new Writer(Rt).CopyRank(file, 1, 2, speeds));
         Fails(Status.Argument, () => new Writer(Rt).CopyRank(Demo(), 2, 2));
