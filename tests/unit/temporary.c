@@ -20,7 +20,19 @@ const char *temporary_folder(void) {
     return folder;
 }
 
+static void leave(void) {
+    temporary_clean();
+    temporary_remove();
+}
+
 void temporary_path(char out[TEMPORARY_PATH], const char *name) {
+    if (!folder[0]) {
+        if (temporary_make() != 0) {
+            perror("a temporary folder");
+            exit(1);
+        }
+        atexit(leave);
+    }
     snprintf(out, TEMPORARY_PATH, "%s/%s", folder, name);
 }
 
