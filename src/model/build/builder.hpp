@@ -57,8 +57,6 @@ public:
     Vec vector(const char *what, uint64_t n, const char *kind = "weight") {
         return binder_.vector({layer_, what, kind}, n);
     }
-    // A row of a table that is the same for every token.
-    Vec first_row(const char *what, uint64_t n_rows);
     Vec vector_if(const char *what, uint64_t n, const char *kind = "weight") {
         return has(what, kind) ? vector(what, n, kind) : kNoIndex;
     }
@@ -109,6 +107,8 @@ public:
     View embed(float scale);
     // x += what the table has for the position of a token.
     void add_positions(View x, const char *table);
+    // x += the row of type 0, if there is one: others are those of a pair's second text, for training.
+    void add_token_types(View x);
     bool causal(const Traits &traits) const;
     // Slopes of ALiBi: where they start among Program::slopes.
     uint32_t slopes(uint32_t heads, float largest);

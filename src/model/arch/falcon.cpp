@@ -1,0 +1,44 @@
+// falcon, nemotron, stablelm: norms with a mean and a bias, the only biases that have to be there;
+// attention and network side by side in some.
+// SPDX-License-Identifier: MIT
+#include "model/arch/architectures.hpp"
+
+namespace ggufx::model::arch {
+
+namespace {
+
+Traits common(Builder &b) {
+    Traits t;
+    t.norm = NormKind::layer;
+    t.needs = {"attn_norm.bias"};
+    b.require({"output_norm.bias"});
+    return t;
+}
+
+} // namespace
+
+void falcon(Builder &b) {
+    Traits t = common(b);
+    t.plain_ffn = true;
+    t.act = Act::gelu;
+    t.order = NormOrder::parallel;
+    standard(b, t);
+}
+
+void nemotron(Builder &b) {
+    Traits t = common(b);
+    t.plain_ffn = true;
+    t.act = Act::relu2;
+    standard(b, t);
+}
+
+// Without norms of the network it stands beside attention.
+void stablelm(Builder &b) {
+    Traits t = common(b);
+    t.act = Act::silu;
+    t.qk_norm = HeadNorm::own;
+    if (!b.binder().has({0, "ffn_norm"})) t.order = NormOrder::parallel;
+    standard(b, t);
+}
+
+} // namespace ggufx::model::arch
