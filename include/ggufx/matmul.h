@@ -97,7 +97,8 @@ GGUFX_API ggufx_status ggufx_matvec_many(float *const *y, const size_t *n_y,
  * r = j * n_used + i, at y + r * ldy, is expert ids[r] times column j.
  *
  * w         experts along the third dimension: ne2 matrices of ne1 rows and ne0 columns, ne3 = 1.
- * ids       n * n_used numbers below ne2, in any order; the same one may occur more than once.
+ * ids       n * n_used numbers below ne2, in any order; the same one may occur more than once. None
+ *           (n or n_used is 0) is a result: nothing is read or written.
  * x         column j at x + j * ldx. A column per result (down projection): n results with
  *           n_used = 1.
  * ldx, ldy  distance of two columns in floats, 0 = dense (ne0, ne1).
