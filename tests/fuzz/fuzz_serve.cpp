@@ -153,6 +153,7 @@ int main(int argc, char **argv) {
     const auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
     static const char letters[] = "{}[]\",:0-1.e\\utn \xff\xc3";
     long n_run = replay_archives(&argc, &argv);
+    const long count = argc > 1 ? std::strtol(argv[1], nullptr, 10) : 3000; // of each seed
     for (const std::string good : kSeeds) {
         g_read = 0;
         replay_input(reinterpret_cast<const uint8_t *>(good.data()), good.size());
@@ -160,7 +161,7 @@ int main(int argc, char **argv) {
             std::printf("no request: %s\n", good.c_str());
             return 1;
         }
-        for (int i = 0; i < 3000; i++, n_run++) {
+        for (long i = 0; i < count; i++, n_run++) {
             std::string bytes = good;
             for (uint32_t k = next() % 3; k > 0; k--) {
                 const char to =

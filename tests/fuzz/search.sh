@@ -64,7 +64,8 @@ few() {
     case $1 in
     snapshot | session | vocab | states) echo 400 ;;
     model) echo 100 0 ;;
-    open | imatrix | measure | adapter | convert | serve) ;;
+    convert | serve) echo 100 ;;
+    open | imatrix | measure | adapter) ;;
     *) echo -400 ;;
     esac
 }
