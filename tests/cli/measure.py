@@ -190,6 +190,20 @@ class Bench(tool.Case):
         rows = self.ok(*args, "--format", "md").decode().splitlines()
         self.assertTrue(len(rows) == 4 and all(row.startswith("|") for row in rows), rows)
 
+    def test_a_model_that_predicts_no_token_makes_vectors(self):
+        model = self.path("bert.gguf")
+        self.ok("bench", "make-model", "--shape", "bert-tiny", "--type", "Q8_0", "-q", model)
+        args = ("bench", "model", model, "-r", "1", "-t", "1")
+        lines = self.lines(*args, "--prompt-tokens", "9,300", "--sequences", "1,3", "--batch", "16")
+        self.assertEqual([(line["test"], line["sequences"], line["ctk"], line["accepted"]) for line in lines],
+                         [(test, n, None, None) for n in (1, 3) for test in ("pp9", "pp300")])
+        self.assertTrue(all(line["tps"] > 0 for line in lines), lines)
+        self.assertNotIn(b"null", self.ok(*args, "--prompt-tokens", "4"))
+        for bad, word in ((("--prompt-tokens", "0"), "predicts no token"), (("-d", "4"), "-d is of no use"),
+                          (("--guess", "lookup", "--products", "rows"), "--guess")):
+            self.assertIn(word, self.fails(2, *args, *bad))
+        self.assertIn("512 positions", self.fails(2, *args, "--prompt-tokens", "513"))
+
     def test_matmul_takes_lists(self):
         lines = self.lines("bench", "matmul", "--type", "q8_0,f16", "--isa", "scalar", "--n", "4,9",
                            "-t", "1,2", "-m", "64", "-k", "256", "-r", "1")

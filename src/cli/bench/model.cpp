@@ -1,8 +1,9 @@
 // ggufx bench model: tokens per second of a model for every combination of what the options list:
-// prompts, single tokens or both, behind a depth, in one sequence or many.
+// prompts, single tokens or both, behind a depth, in one sequence or many; texts to vectors of one that
+// predicts no token.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
-#include "bench/model_runs.hpp"
+#include "bench/embed_runs.hpp"
 #include "floor/records.hpp"
 #include "floor/signals.hpp"
 #include "floor/table.hpp"
@@ -120,9 +121,17 @@ public:
         facts_ = model_facts(model_.get());
         std::sort(depths_.begin(), depths_.end());
     }
-    template <class Take> void run(Progress &progress, const Take &take) const;
+    template <class Take> void run(Progress &progress, const Take &take) const {
+        if (facts_.flags & GGUFX_MODEL_EMBEDS_ONLY)
+            run_embedder(progress, take);
+        else
+            run_session(progress, take);
+    }
 
 private:
+    template <class Take> void run_session(Progress &progress, const Take &take) const;
+    template <class Take> void run_embedder(Progress &progress, const Take &take) const;
+    std::vector<ModelTest> text_tests() const;
     unsigned n_context() const {
         unsigned most = 0;
         for (const ModelTest &test : tests_) most = std::max(most, test.tokens());
@@ -202,7 +211,7 @@ Json ModelBench::record(const ModelCase &which, const ModelTest &test, const Rat
     return line;
 }
 
-template <class Take> void ModelBench::run(Progress &progress, const Take &take) const {
+template <class Take> void ModelBench::run_session(Progress &progress, const Take &take) const {
     const TextIds text = this->text();
     for (ModelCase which : cases_of(options_)) {
         ModelRuns runs(rt_.get(), session_of(which), which, facts_.n_vocab, text, options_.draft);
@@ -213,6 +222,37 @@ template <class Take> void ModelBench::run(Progress &progress, const Take &take)
                 which.guesser == Guesser::none ? depth : std::max(depth, kLeastGuessDepth);
             for (const ModelTest &test : tests_)
                 take(record(which, test, runs.measure(test, there, options_.rounds, progress)));
+        }
+    }
+}
+
+// A test is a text in each sequence; what a prediction takes is not asked.
+std::vector<ModelTest> ModelBench::text_tests() const {
+    std::vector<ModelTest> texts;
+    for (const ModelTest &test : tests_)
+        if (!test.predict) texts.push_back(test);
+    const auto refuse = [this](const char *why) {
+        throw Failure(kUsage,
+                      fmt::format("\"{}\" predicts no token: {}", escape(options_.model), why));
+    };
+    if (texts.empty()) refuse("--prompt-tokens says how long its texts are");
+    if (depths_.back() > 0) refuse("-d is of no use");
+    if (options_.making.group.n_ranks() > 1) refuse("it runs on one rank");
+    return texts;
+}
+
+template <class Take> void ModelBench::run_embedder(Progress &progress, const Take &take) const {
+    const std::vector<ModelTest> tests = text_tests();
+    unsigned longest = 0;
+    for (const ModelTest &test : tests) longest = std::max(longest, test.prompt);
+    for (const ModelCase &which : cases_of(options_)) {
+        if (which.guesser != Guesser::none)
+            throw Failure(kUsage, "--guess goes with models that predict tokens");
+        EmbedRuns runs(model_.get(), which, text(), longest);
+        for (const ModelTest &test : tests) {
+            Json line = record(which, test, runs.measure(test, options_.rounds, progress));
+            line["ctk"] = line["ctv"] = Json(); // nothing is cached
+            take(line);
         }
     }
 }
@@ -233,7 +273,9 @@ public:
             return out_.write((n_rows_++ == 0 ? "[\n" : ",\n") + line.dump());
         if (format_ == Format::csv) return print_csv(out_, line, n_rows_++ == 0);
         if (format_ == Format::sql) return print_sql(out_, line, "bench_model", n_rows_++ == 0);
-        const auto cell = [&](const char *key) { return field_text(*line.find(key)); };
+        const auto cell = [&](const char *key) {
+            return line.find(key)->is_null() ? "" : field_text(*line.find(key));
+        };
         const auto rate = [&](const char *key) {
             return fmt::format("{:.2f}", line.find(key)->number().value_or(0));
         };

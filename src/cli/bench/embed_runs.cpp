@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "bench/embed_runs.hpp"
+
+#include "floor/signals.hpp"
+#include "floor/timing.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace ggufx::cli {
+
+EmbedRuns::EmbedRuns(const ggufx_model *model, const ModelCase &which, const TextIds &text,
+                     unsigned n_tokens)
+    : sequences_(which.sequences), text_(text) {
+    ggufx_embed_options options;
+    ggufx_embed_options_init(&options);
+    options.n_context = n_tokens;
+    options.n_batch = std::max(which.batch, n_tokens);
+    options.matmul_flags = which.products->flags;
+    ggufx_embedder *made = nullptr;
+    call([&](ggufx_error *error) { return ggufx_embedder_create(&made, model, &options, error); });
+    embedder_.reset(made);
+    dimensions_ = facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *out, ggufx_error *error) {
+                      return ggufx_embedder_info(out, made, error);
+                  }).dimensions;
+}
+
+Rates EmbedRuns::measure(const ModelTest &test, unsigned rounds, Progress &progress) {
+    Rates rates = {{}, std::numeric_limits<double>::quiet_NaN()};
+    TextIds ids;
+    for (unsigned i = 0; i < sequences_; i++)
+        for (unsigned t = 0; t < test.prompt; t++)
+            ids.push_back(text_[(size_t{i} * 37 + t) % text_.size()]);
+    const std::vector<size_t> lengths(sequences_, test.prompt);
+    std::vector<float> out(sequences_ * dimensions_);
+    const ggufx_progress cancel = cancel_hook();
+    for (unsigned round = 0; round < rounds; round++) {
+        check_interrupt();
+        progress.update(round, rounds, test.name());
+        const double seconds = seconds_of([&] {
+            call([&](ggufx_error *error) {
+                return ggufx_embed(out.data(), out.size(), embedder_.get(), ids.data(), ids.size(),
+                                   lengths.data(), lengths.size(), &cancel, error);
+            });
+        });
+        rates.per_second.push_back(static_cast<double>(ids.size()) / seconds);
+    }
+    return rates;
+}
+
+} // namespace ggufx::cli
