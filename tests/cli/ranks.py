@@ -68,6 +68,7 @@ class Ranks(reference_case.Case):
         self.assertLessEqual(set(names), set(self.reference()))
         for i, name in enumerate(tool.stepped(names)):
             self.same(self.path(name + ".gguf"), 2 + i % 3)
+            self.same(self.split(self.path(name + ".gguf"), 2 + (i + 1) % 3)[0], 2 + (i + 1) % 3, of=self.path(name + ".gguf"))
 
     def split(self, model, n, *args):
         made = self.json("split", model, self.path("own.gguf"), "--ranks", n, "--force", *args)
@@ -102,6 +103,7 @@ class Ranks(reference_case.Case):
     def test_files_of_ranks_where_they_do_not_belong(self):
         first, second, _ = self.split(MODEL, 3, "--weights", "3,1,2")
         rest = "-p Once -n 4 -t 1 --group mpi"
+        self.assertIn(b", what rank 1 of 3 reads\n", self.ok("info", second))
         self.assertIn("the file has what rank 1 of 3 reads: a model of it needs a group of 3 ranks",
                       self.fails(1, "run", second, "-p", "Once"))
         self.refused(2, "the file has what rank 0 of 3 reads, this is rank 0 of 2", f"exec {TOOL} run {first} {rest}")

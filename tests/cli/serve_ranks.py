@@ -73,6 +73,12 @@ class Ranks(Served):
             self.assertGreater(server.metric("cached_tokens_total"), 0)
             self.assertEqual(server.ask("/props")[1]["system_fingerprint"], alone.ask("/props")[1]["system_fingerprint"])
 
+    def test_files_of_ranks(self):
+        bodies = self.requests(8, repeats=9)
+        paths = self.json("split", MODEL, self.path("own"), "--ranks", 2)["outputs"]
+        want = self.answers(self.serve("--parallel", "1"), bodies, 1, 0)
+        self.assertEqual(self.answers(self.serve_ranks(2, "--parallel", "8", model=paths[1]), bodies, 8, 1), want)
+
     def test_tiles_and_small_caches_too(self):
         bodies = self.requests(8, repeats=9)
         args = ("--decode", "tiles", "--ctk", "q8_0", "--ctv", "gx4")

@@ -298,6 +298,56 @@ void numbers_are_not_believed() {
     CHECK(n_refused > 100 && n_same < n_refused / 20, "%d were refused, %d not", n_refused, n_same);
 }
 
+// A file of rank 1 of 2 with a key that is gone, or is another kind of value.
+std::string changed_key(const std::string &from, const char *key, int32_t type) {
+    ggufx_runtime *rt = nullptr;
+    ggufx_file *file = nullptr;
+    ggufx_writer *writer = nullptr;
+    ggufx_error error = {};
+    (void)ggufx_runtime_create(&rt, nullptr, &error);
+    expect(ggufx_open(&file, rt, from.c_str(), nullptr, &error), GGUFX_OK, error, "");
+    (void)ggufx_writer_create(&writer, rt, nullptr, &error);
+    expect(ggufx_writer_copy_meta(writer, file, &error), GGUFX_OK, error, "");
+    expect(ggufx_writer_copy_tensors(writer, file, &error), GGUFX_OK, error, "");
+    const size_t n = strlen(key);
+    const float floats[] = {1, 1};
+    const char *const texts[] = {"1", "1"};
+    const size_t lengths[] = {1, 1};
+    ggufx_status status = GGUFX_OK;
+    if (type < 0)
+        status = ggufx_writer_unset(writer, key, n, &error);
+    else if (type == GGUFX_VALUE_F32)
+        status = ggufx_writer_set_array(writer, key, n, type, floats, 2, &error);
+    else if (type == GGUFX_VALUE_ARRAY)
+        status = ggufx_writer_set_array_string(writer, key, n, texts, lengths, 2, &error);
+    else if (type == GGUFX_VALUE_I64)
+        status = ggufx_writer_set_i64(writer, key, n, type, -1, &error);
+    else
+        status = ggufx_writer_set_string(writer, key, n, "1", 1, &error);
+    expect(status, GGUFX_OK, error, "");
+    char path[TEMPORARY_PATH];
+    temporary_path(path, "key.gguf");
+    expect(ggufx_writer_write(writer, path, nullptr, &error), GGUFX_OK, error, "");
+    ggufx_writer_destroy(writer);
+    ggufx_file_destroy(file);
+    ggufx_runtime_destroy(rt);
+    return path;
+}
+
+void keys_of_another_kind() {
+    constexpr int32_t kKinds[] = {-1, GGUFX_VALUE_F32, GGUFX_VALUE_ARRAY, GGUFX_VALUE_STRING,
+                                  GGUFX_VALUE_I64};
+    const RankFiles files(g_model, "kinds", 2);
+    for (const char *key : {"ggufx.rank.no", "ggufx.rank.count", "ggufx.rank.speeds",
+                            "ggufx.rank.tensors", "ggufx.rank.rows"})
+        for (const int32_t type : kKinds) {
+            const std::string path = changed_key(files[1], key, type);
+            all_refuse({files[0], path}, GGUFX_E_SPLIT, key);
+            look(path);
+            remove(path.c_str());
+        }
+}
+
 ggufx_status copy_and_write(void *path, ggufx_runtime *rt, ggufx_error *error) {
     ggufx_file *file = nullptr;
     ggufx_writer *writer = nullptr;
@@ -344,6 +394,7 @@ int main(int argc, char **argv) {
     parts_of_two_models_are_told_apart();
     what_cannot_be_cut();
     numbers_are_not_believed();
+    keys_of_another_kind();
     memory_that_ends();
     printf("%d checks, %d failed\n", g_checks.load(), g_failed.load());
     return g_failed != 0;

@@ -56,16 +56,21 @@ static void print_histogram(Output &out, const ggufx_file *file, uint64_t total,
     }
 }
 
+static std::optional<uint64_t> number_of(const ggufx_file *file, std::string_view key) {
+    size_t index = 0;
+    uint64_t value = 0;
+    if (ggufx_file_meta_find(&index, file, key.data(), key.size(), nullptr) != GGUFX_OK ||
+        ggufx_file_meta_u64(&value, file, index, nullptr) != GGUFX_OK)
+        return {};
+    return value;
+}
+
 static std::string set_text(const ggufx_file *file, const ggufx_file_facts &info) {
     if (info.n_parts > 1) return fmt::format(", {} files", info.n_parts);
-    size_t index = 0;
-    uint64_t count = 0;
-    static constexpr std::string_view kKey = "split.count";
-    if (ggufx_file_meta_find(&index, file, kKey.data(), kKey.size(), nullptr) != GGUFX_OK ||
-        ggufx_file_meta_u64(&count, file, index, nullptr) != GGUFX_OK || count < 2) {
-        return "";
-    }
-    return fmt::format(", one of {} files (--set shows all)", count);
+    const uint64_t count = number_of(file, "split.count").value_or(0);
+    if (count >= 2) return fmt::format(", one of {} files (--set shows all)", count);
+    const auto rank = number_of(file, "ggufx.rank.no"), ranks = number_of(file, "ggufx.rank.count");
+    return rank && ranks ? fmt::format(", what rank {} of {} reads", *rank, *ranks) : "";
 }
 
 static void print_card(Output &out, const ggufx_file *file, const std::string &path,
