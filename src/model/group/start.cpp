@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <inttypes.h>
+#include <optional>
 #include <string.h>
 
 namespace ggufx::model {
@@ -30,7 +31,7 @@ constexpr uint32_t kSession = 0x5e5510; // what a comparison of options is about
 // Of tensors as the whole model has them.
 class Sums {
 public:
-    Sums(const gguf::File &file) : file_(file), part_(file) {}
+    explicit Sums(const gguf::File &file) : file_(file), part_(file) {}
 
     const RankFile &part() const { return part_; }
     uint64_t of(size_t tensor) const {
@@ -64,8 +65,9 @@ uint64_t sum_of_options(const StartFacts &facts, const RankFile &part, uint32_t 
 
 class Comparison {
 public:
-    Comparison(RankGroup &ranks, const gguf::File &file, Failure *failure)
-        : ranks_(ranks), file_(file), failure_(failure),
+    // sums: of this rank's file, where it is well.
+    Comparison(RankGroup &ranks, const gguf::File &file, const Sums *sums, Failure *failure)
+        : ranks_(ranks), file_(file), sums_(sums), failure_(failure),
           all_(ranks.size(), Start(), HostAllocator<Start>(file.host().get())) {}
 
     Status run(const Start &own) {
@@ -117,10 +119,9 @@ private:
     }
     // All ranks have come here, about the same one: which tensor is it?
     Status tensor(uint32_t rank) {
-        const Sums sums(file_);
         Vector<uint64_t> own(file_.n_tensors(), 0, HostAllocator<uint64_t>(file_.host().get()));
         Vector<uint64_t> all(own.size() * ranks_.size(), 0, own.get_allocator());
-        for (size_t i = 0; i < own.size(); i++) own[i] = sums.of(i);
+        for (size_t i = 0; i < own.size(); i++) own[i] = sums_->of(i);
         const Status status =
             ranks_.allgather(all.data(), own.data(), own.size() * sizeof own[0], failure_);
         if (status != Status::ok) return status;
@@ -133,20 +134,12 @@ private:
 
     RankGroup &ranks_;
     const gguf::File &file_;
+    const Sums *const sums_;
     Failure *failure_;
     Vector<Start> all_; // of the ranks
 };
 
 } // namespace
-
-static void look(Start &start, const RankGroup &ranks, const gguf::File &file,
-                 const StartFacts &facts) {
-    const Sums sums(file);
-    start.n_tensors = file.n_tensors();
-    start.tensors = sums.of_all();
-    start.n_keys = sums.part().n_model_keys();
-    start.options = sum_of_options(facts, sums.part(), ranks.size());
-}
 
 Status compare_starts(RankGroup &ranks, const gguf::File &file, const StartFacts &facts, Status own,
                       Failure *failure) {
@@ -158,14 +151,21 @@ Status compare_starts(RankGroup &ranks, const gguf::File &file, const StartFacts
     start.rank = ranks.rank();
     start.size = ranks.size();
     start.identity = facts.identity;
-    try { // of a model that was not made nothing more is asked than why
-        if (own == Status::ok) look(start, ranks, file, facts);
+    std::optional<Sums> sums; // of a model that was not made nothing more is asked than why
+    try {
+        if (own == Status::ok) sums.emplace(file);
     } catch (const Error &e) { // another process changed the file
         own = static_cast<Status>(e.failure.status);
         if (failure) *failure = e.failure;
     }
     start.status = static_cast<int32_t>(own);
-    return Comparison(ranks, file, failure).run(start);
+    if (sums) {
+        start.n_tensors = file.n_tensors();
+        start.tensors = sums->of_all();
+        start.n_keys = sums->part().n_model_keys();
+        start.options = sum_of_options(facts, sums->part(), ranks.size());
+    }
+    return Comparison(ranks, file, sums ? &*sums : nullptr, failure).run(start);
 }
 
 Status compare_options(RankGroup &ranks, const Option *options, size_t n, Status own,
