@@ -295,7 +295,8 @@ void numbers_are_not_believed() {
         }
     }
     // Alike is what a number says that nobody reads: speeds that are all the same.
-    CHECK(n_refused > 100 && n_same < n_refused / 20, "%d were refused, %d not", n_refused, n_same);
+    CHECK(n_refused * static_cast<int>(test_step()) > 100 && n_same <= n_refused / 20 + 1,
+          "%d were refused, %d not", n_refused, n_same);
 }
 
 // A file of rank 1 of 2 with a key that is gone, or is another kind of value.
