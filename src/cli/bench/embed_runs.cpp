@@ -28,9 +28,7 @@ EmbedRuns::EmbedRuns(const ggufx_model *model, const ModelCase &which, const Tex
 Rates EmbedRuns::measure(const ModelTest &test, unsigned rounds, Progress &progress) {
     Rates rates = {{}, std::numeric_limits<double>::quiet_NaN()};
     TextIds ids;
-    for (unsigned i = 0; i < sequences_; i++)
-        for (unsigned t = 0; t < test.prompt; t++)
-            ids.push_back(text_[(size_t{i} * 37 + t) % text_.size()]);
+    for (unsigned i = 0; i < sequences_; i++) add_turned(ids, text_, i, test.prompt);
     const std::vector<size_t> lengths(sequences_, test.prompt);
     std::vector<float> out(sequences_ * dimensions_);
     const ggufx_progress cancel = cancel_hook();

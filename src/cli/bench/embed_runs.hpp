@@ -4,8 +4,6 @@
 
 #include "bench/model_runs.hpp"
 
-#include <memory>
-
 namespace ggufx::cli {
 
 // Texts of up to n_tokens tokens, `sequences` of them in a call.
@@ -17,7 +15,7 @@ public:
     Rates measure(const ModelTest &test, unsigned rounds, Progress &progress);
 
 private:
-    std::unique_ptr<ggufx_embedder, Destroyer<ggufx_embedder_destroy>> embedder_;
+    Embedder embedder_;
     const unsigned sequences_;
     size_t dimensions_;
     TextIds text_;

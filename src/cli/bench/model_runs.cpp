@@ -41,15 +41,15 @@ TextIds repeating_text(size_t n, uint32_t n_vocab) {
     return ids;
 }
 
+void add_turned(TextIds &to, const TextIds &text, size_t sequence, size_t n) {
+    for (size_t i = 0; i < n; i++) to.push_back(text[(sequence * 37 + i) % text.size()]);
+}
+
 ModelRuns::ModelRuns(const ggufx_runtime *rt, Session session, const ModelCase &first,
                      uint32_t n_vocab, const TextIds &text, const std::string &draft)
     : session_(std::move(session)), sequences_(first.sequences), products_(first.products->flags),
       logits_(size_t{sequences_} * n_vocab), items_(sequences_) {
-    for (size_t i = 0; i < sequences_; i++) {
-        const auto begin = text.begin() + static_cast<ptrdiff_t>(i * 37 % text.size());
-        ids_.insert(ids_.end(), begin, text.end());
-        ids_.insert(ids_.end(), text.begin(), begin);
-    }
+    for (size_t i = 0; i < sequences_; i++) add_turned(ids_, text, i, text.size());
     if (first.guesser == Guesser::none) return;
     GuessOptions options;
     options.lookup = first.guesser == Guesser::lookup;

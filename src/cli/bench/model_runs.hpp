@@ -45,6 +45,8 @@ using TextIds = std::vector<int32_t>;
 TextIds random_text(size_t n, uint32_t n_vocab);
 // Spans of 60 tokens of before, and 3 to 10 new ones after each: a text that is edited.
 TextIds repeating_text(size_t n, uint32_t n_vocab);
+// n tokens of a text turned so that another part of it is first in each sequence.
+void add_turned(TextIds &to, const TextIds &text, size_t sequence, size_t n);
 
 struct Rates {
     std::vector<double> per_second; // tokens of all sequences, a number per round

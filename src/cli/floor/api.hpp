@@ -22,6 +22,7 @@ using Tokenizer = std::unique_ptr<ggufx_tokenizer, Destroyer<ggufx_tokenizer_des
 using Model = std::unique_ptr<ggufx_model, Destroyer<ggufx_model_destroy>>;
 using Session = std::unique_ptr<ggufx_session, Destroyer<ggufx_session_destroy>>;
 using Sampler = std::unique_ptr<ggufx_sampler, Destroyer<ggufx_sampler_destroy>>;
+using Embedder = std::unique_ptr<ggufx_embedder, Destroyer<ggufx_embedder_destroy>>;
 
 // The exit code a library status ends the tool with.
 int exit_code(ggufx_status status);

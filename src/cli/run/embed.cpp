@@ -23,8 +23,6 @@ namespace {
 
 constexpr size_t kMostInTable = 64; // texts: a table of all pairs grows with their square
 
-using EmbedderOwner = std::unique_ptr<ggufx_embedder, Destroyer<ggufx_embedder_destroy>>;
-
 struct EmbedOptions {
     std::string model;
     EmbedTextOptions text;
@@ -72,8 +70,8 @@ void require_memory(uint64_t needed) {
                                          bytes_text(needed), bytes_text(there)));
 }
 
-EmbedderOwner make_embedder(const ggufx_runtime *rt, const ggufx_file *file,
-                            const ggufx_model *model, const EmbedOptions &options) {
+Embedder make_embedder(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
+                       const EmbedOptions &options) {
     ggufx_embed_options asked = library_options(options);
     uint64_t needed = 0;
     // A file that needs overrides is refused here, and made all the same.
@@ -84,7 +82,7 @@ EmbedderOwner make_embedder(const ggufx_runtime *rt, const ggufx_file *file,
         return ggufx_embedder_create(&made, model, &asked, error);
     };
     call(create);
-    EmbedderOwner owner(made);
+    Embedder owner(made);
     const auto info = facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *out, ggufx_error *e) {
         return ggufx_embedder_info(out, made, e);
     });
@@ -93,7 +91,7 @@ EmbedderOwner make_embedder(const ggufx_runtime *rt, const ggufx_file *file,
     asked.flags = 0;
     owner.reset();
     call(create);
-    return EmbedderOwner(made);
+    return Embedder(made);
 }
 
 bool for_people(const Globals &globals, const EmbedOptions &options) {
@@ -114,7 +112,7 @@ Embeddings embed_all(const Globals &globals, const EmbedOptions &options) {
     const ggufx_progress cancel = cancel_hook();
     const File file = open_file(rt.get(), options.model, 0, &cancel);
     const Model model = make_model(rt.get(), file.get(), options.making);
-    const EmbedderOwner embedder = make_embedder(rt.get(), file.get(), model.get(), options);
+    const Embedder embedder = make_embedder(rt.get(), file.get(), model.get(), options);
     Adapters(rt.get(), model.get(), options.adapters).give_to(embedder.get());
     Embeddings out;
     out.facts = facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *f, ggufx_error *error) {

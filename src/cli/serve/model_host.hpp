@@ -34,7 +34,6 @@ private:
 };
 
 using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
-using Embedder = std::unique_ptr<ggufx_embedder, Destroyer<ggufx_embedder_destroy>>;
 
 // A conversation as its template writes it.
 struct Prompt {
