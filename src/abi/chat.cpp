@@ -35,7 +35,7 @@ std::string_view template_of(const gguf::File &file, std::string_view name, Buff
     const std::string_view full(key, name.empty() ? n : n + 1 + name.size());
     const size_t index = file.find_meta(full);
     if (index == gguf::kNotFound) {
-        fail(Status::not_found, {}, "the file has no %s", Quoted(full.data(), full.size()).c_str());
+        fail(Status::not_found, {}, "the file has no %s", Quoted(full).c_str());
     }
     return file.get_string(index);
 }
@@ -62,8 +62,7 @@ std::string_view source_of(const ggufx_chat_options &options, const ggufx_file *
     if (options.format) {
         const char *const text = chat::find_format(format);
         if (text) return text;
-        fail(Status::not_found, {}, "no built-in format '%s'",
-             Quoted(format.data(), format.size()).c_str());
+        fail(Status::not_found, {}, "no built-in format '%s'", Quoted(format).c_str());
     }
     require(file, "a template, a format or a file must be set");
     return template_of(*file->file, name, room);

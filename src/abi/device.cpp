@@ -15,7 +15,7 @@ using namespace ggufx::abi;
 
 namespace {
 
-constexpr uint32_t kFlags =
+constexpr uint32_t kDeviceFlags =
     GGUFX_DEVICE_ALLOW_BOUNDED | GGUFX_DEVICE_FMA_F64 | GGUFX_DEVICE_FMA_F32;
 
 // Numbers that the plug-in's table and the interface share.
@@ -82,7 +82,7 @@ extern "C" ggufx_status ggufx_device_list(ggufx_device_facts *out, size_t capaci
     return guard(error, [&] {
         require(out_needed && (out || capacity == 0), "out and out_needed must be set");
         require(alive(rt, Tag::runtime), "rt must be set");
-        const auto in = import_options(options, kFlags, "ggufx_device_options");
+        const auto in = import_options(options, kDeviceFlags, "ggufx_device_options");
         if (capacity > 0) check_output(out, "ggufx_device_facts");
         const uint32_t size = capacity > 0 ? out->struct_size : 0;
         const Vector<device::Entry> entries = device::list(*rt->host, in.plugin_path);
@@ -106,7 +106,7 @@ extern "C" ggufx_status ggufx_device_open(ggufx_device **out, const ggufx_runtim
     return guard(error, [&] {
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(id, "id must be set");
-        const auto in = import_options(options, kFlags, "ggufx_device_options");
+        const auto in = import_options(options, kDeviceFlags, "ggufx_device_options");
         const device::OpenOptions imported = import_open_options(in);
         const Vector<device::Entry> entries = device::list(*rt->host, in.plugin_path);
         const device::Entry &entry = device::find(entries, id);
@@ -131,7 +131,7 @@ extern "C" ggufx_status ggufx_device_adopt_vulkan(ggufx_device **out, const gguf
         require(h.get_instance_proc_addr && h.instance && h.physical_device && h.device && h.queue,
                 "ggufx_vulkan_options: each handle must be set");
         require(!h.lock == !h.unlock, "ggufx_vulkan_options: lock and unlock must both be set");
-        const auto in = import_options(options, kFlags, "ggufx_device_options");
+        const auto in = import_options(options, kDeviceFlags, "ggufx_device_options");
         const device::OpenOptions imported = import_open_options(in);
         const plugin::Table &table = device::plugin_of("vulkan", in.plugin_path);
         *out = make<ggufx_device>(*rt->host, device::Device::adopt(rt->host, table, &h, imported));

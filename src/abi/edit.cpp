@@ -10,22 +10,23 @@ using namespace ggufx::abi;
 
 namespace {
 
-constexpr uint32_t kFlags = GGUFX_EDIT_IN_PLACE | GGUFX_EDIT_REWRITE;
+constexpr uint32_t kEditFlags = GGUFX_EDIT_IN_PLACE | GGUFX_EDIT_REWRITE;
 
-struct Imported {
+struct ImportedEdit {
     bool in_place, rewrite;
     Progress progress;
 };
 
-Imported import_edit(const ggufx_edit_options *given) {
-    const auto in = import_options(given, kFlags, "ggufx_edit_options");
-    require((in.flags & kFlags) != kFlags, "ggufx_edit_options.flags: one of the two at most");
+ImportedEdit import_edit(const ggufx_edit_options *given) {
+    const auto in = import_options(given, kEditFlags, "ggufx_edit_options");
+    require((in.flags & kEditFlags) != kEditFlags,
+            "ggufx_edit_options.flags: one of the two at most");
     return {(in.flags & GGUFX_EDIT_IN_PLACE) != 0, (in.flags & GGUFX_EDIT_REWRITE) != 0,
             import_progress(in.progress)};
 }
 
 gguf::EditPlan plan_of(const gguf::Writer &writer, const gguf::File &file,
-                       const Imported &options) {
+                       const ImportedEdit &options) {
     gguf::EditPlan plan;
     if (!options.rewrite) plan = gguf::plan_edit(writer, file);
     if (options.in_place && !plan.in_place)
@@ -76,7 +77,7 @@ extern "C" ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *wr
     return guard(error, [&] {
         const gguf::Writer &w = writer_of(writer);
         require(alive(file, Tag::file) && path && path[0], "file and path must be set");
-        const Imported in = import_edit(options);
+        const ImportedEdit in = import_edit(options);
         const gguf::EditPlan plan = plan_of(w, *file->file, in);
         ggufx_edit_facts facts = facts_of(w, *file->file, plan);
         if (out) export_struct(out, facts, "ggufx_edit_facts"); // also: is its size right?

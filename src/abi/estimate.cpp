@@ -13,7 +13,7 @@ using namespace ggufx::abi;
 
 namespace {
 
-constexpr uint32_t kFlags = GGUFX_ESTIMATE_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX;
+constexpr uint32_t kEstimateFlags = GGUFX_ESTIMATE_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX;
 
 // Files of adapters as the estimator wants them.
 struct AdapterFiles {
@@ -33,7 +33,7 @@ struct AdapterFiles {
 // part: of the file whose ranks are meant where none are named.
 model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
                                        const model::RankFile &part, AdapterFiles &adapters) {
-    const auto in = import_options(options, kFlags, "ggufx_estimate_options");
+    const auto in = import_options(options, kEstimateFlags, "ggufx_estimate_options");
     require(in.bandwidth >= 0 && in.bandwidth <= 1e30,
             "ggufx_estimate_options.bandwidth must be bytes per second, or 0");
     const auto job = import_options(in.job, kJobFlags, "ggufx_job_options");

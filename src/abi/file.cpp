@@ -16,12 +16,12 @@ constexpr uint32_t kOpenFlags = GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_POPULATE |
                                 GGUFX_OPEN_LEGACY_V1 | GGUFX_OPEN_UNKNOWN_TYPES |
                                 GGUFX_OPEN_SINGLE | GGUFX_OPEN_COPY;
 
-struct Imported {
+struct ImportedOpen {
     gguf::OpenOptions options;
     bool copy;
 };
 
-Imported import_open(const ggufx_open_options *given) {
+ImportedOpen import_open(const ggufx_open_options *given) {
     const auto in = import_options(given, kOpenFlags, "ggufx_open_options");
     if (in.dialect != 0)
         fail(Status::unsupported, {}, "ggufx_open_options.dialect is %d; only 0 (ggml) is known",
@@ -91,7 +91,7 @@ extern "C" ggufx_status ggufx_open_fd(ggufx_file **out, const ggufx_runtime *rt,
     if (out) *out = nullptr;
     return guard(error, [&] {
         require_runtime(out, rt);
-        const Imported in = import_open(options);
+        const ImportedOpen in = import_open(options);
         *out = wrap(gguf::open_source(rt->host, io::open_descriptor(rt->host, fd, offset, length),
                                       in.options));
     });
@@ -106,7 +106,7 @@ extern "C" ggufx_status ggufx_open_memory(ggufx_file **out, const ggufx_runtime 
         io::OnEnd end(destroy, user);
         require_runtime(out, rt);
         require(data || size == 0, "data must be set");
-        const Imported in = import_open(options);
+        const ImportedOpen in = import_open(options);
         Ref<io::Source> source = in.copy
                                      ? io::copy_memory(rt->host, data, size, in.options.progress)
                                      : io::open_memory(rt->host, data, size, std::move(end));
@@ -125,7 +125,7 @@ extern "C" ggufx_status ggufx_open_io(ggufx_file **out, const ggufx_runtime *rt,
         require_runtime(out, rt);
         const auto hooks = import_options(io, 0, "ggufx_io");
         require(hooks.size && hooks.read_at, "ggufx_io.size and .read_at must be set");
-        const Imported in = import_open(options);
+        const ImportedOpen in = import_open(options);
         const io::Callbacks callbacks = {hooks.user, hooks.size, hooks.read_at, hooks.map,
                                          hooks.unmap};
         *out = wrap(gguf::open_source(

@@ -44,6 +44,11 @@ template <class T> bool alive(const T *handle, Tag tag) {
            handle->tag == tag;
 }
 
+// A public argument that is wrong, in calls that allocate nothing, also not an exception.
+inline Status refuse(ggufx_error *error, const char *text) {
+    return set_failure(failure_of(error), Status::argument, {}, "%s", text);
+}
+
 // Check of a public argument inside guard(): throws. `condition` false -> ARGUMENT.
 inline void require(bool condition, const char *text) {
     if (!condition) fail(Status::argument, {}, "%s", text);

@@ -56,14 +56,14 @@ extern "C" ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name,
 
 namespace {
 
-constexpr uint32_t kFlags =
+constexpr uint32_t kKvFlags =
     GGUFX_KV_FIT_TQ3_0 | GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE | GGUFX_KV_V_IN_K;
 
 static_assert(sizeof(ggufx_kv_layer) == sizeof(kv::LayerConfig), "the same struct");
 
 kv::Config import_config(const ggufx_kv_options *options) {
     require(options, "options must be set: a cache has no default shape");
-    const auto in = import_options(options, kFlags, "ggufx_kv_options");
+    const auto in = import_options(options, kKvFlags, "ggufx_kv_options");
     require(in.rope_style <= GGUFX_KV_ROPE_HALVES, "ggufx_kv_options.rope_style is unknown");
     const bool all = in.flags & GGUFX_KV_CENTRE_ALL, none = in.flags & GGUFX_KV_CENTRE_NONE;
     require(!all || !none, "ggufx_kv_options.flags centre all types and none");

@@ -17,10 +17,6 @@ struct ggufx_kv {
 
 namespace ggufx::abi {
 
-inline Status refuse(ggufx_error *error, const char *text) {
-    return set_failure(failure_of(error), Status::argument, {}, "%s", text);
-}
-
 inline Status no_cache(ggufx_error *error) {
     return refuse(error, "kv must be a living cache");
 }

@@ -51,7 +51,7 @@ void put(double &value, double &error, const model::Estimated &from) {
     error = from.error;
 }
 
-ggufx_measure_facts facts_of(const model::PerplexityResult &result) {
+ggufx_measure_facts measure_facts_of(const model::PerplexityResult &result) {
     ggufx_measure_facts facts = {};
     facts.struct_size = sizeof facts;
     facts.perplexity = result.perplexity;
@@ -100,7 +100,7 @@ private:
 
 int32_t Measure::report(void *self, const model::PerplexityResult &running) {
     const auto *measure = static_cast<const Measure *>(self);
-    ggufx_measure_facts facts = facts_of(running);
+    ggufx_measure_facts facts = measure_facts_of(running);
     if (measure->divergence_)
         put_divergence(facts, measure->divergence_->running(), measure->divergence_->same_model());
     return measure->in_.report(measure->in_.report_user, &facts);
@@ -119,7 +119,7 @@ Status Measure::measure(Failure *failure) {
     Status status = model::perplexity(&result, session_, task, failure);
     if (status == Status::ok && divergence_) status = divergence_->end();
     if (status != Status::ok) return status;
-    facts = facts_of(result);
+    facts = measure_facts_of(result);
     if (divergence_) put_divergence(facts, divergence_->result(), divergence_->same_model());
     return status;
 }
@@ -231,7 +231,7 @@ extern "C" ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const gguf
                 divergence.add({row.loss, row.base_loss, row.divergence,
                                 (row.flags & GGUFX_MEASURE_SAME_TOP) != 0});
         }
-        ggufx_measure_facts facts = facts_of(losses.result(n_chunks, n_tokens));
+        ggufx_measure_facts facts = measure_facts_of(losses.result(n_chunks, n_tokens));
         if (compared)
             put_divergence(facts, divergence.result(), (flags & GGUFX_MEASURE_SAME_MODEL) != 0);
         export_struct(out, facts, "ggufx_measure_facts");

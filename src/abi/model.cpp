@@ -22,11 +22,6 @@ using namespace ggufx::abi;
 
 namespace {
 
-// For calls that allocate nothing, also not an exception.
-Status refuse(ggufx_error *error, const char *text) {
-    return set_failure(failure_of(error), Status::argument, {}, "%s", text);
-}
-
 // The overrides with the place where the model notes which it read.
 struct ModelOptions {
     ModelOptions(const Host &host, const ggufx_model_options *given)

@@ -29,18 +29,18 @@ void add_view(gguf::Writer &writer, std::string_view name, const ggufx_tensor &t
     if (view.n_bytes > 0 && !view.data)
         fail(Status::unsupported, {.index = writer.tensors().size()},
              "tensor \"%s\": its data are not in memory (opened for metadata only?)",
-             Quoted(name.data(), name.size()).c_str());
+             Quoted(name).c_str());
     writer.add_tensor(name, view, {},
                       tensor.home ? keep(tensor.home) : keep(as_owned(&tensor)->wrapped.get()));
 }
 
-struct Imported {
+struct ImportedWrite {
     gguf::SplitLimits limits;
     bool keep_old;
     Progress progress;
 };
 
-Imported import_write(const ggufx_write_options *given) {
+ImportedWrite import_write(const ggufx_write_options *given) {
     const auto in = import_options(given, GGUFX_WRITE_NO_REPLACE, "ggufx_write_options");
     return {{in.max_part_bytes, in.max_part_tensors},
             (in.flags & GGUFX_WRITE_NO_REPLACE) != 0,
@@ -149,7 +149,7 @@ extern "C" ggufx_status ggufx_writer_write(ggufx_writer *writer, const char *pat
     return guard(error, [&] {
         const gguf::Writer &w = writer_of(writer);
         require(path && path[0], "path must be set");
-        const Imported in = import_write(options);
+        const ImportedWrite in = import_write(options);
         gguf::write_path(w, gguf::WritePlan(w, in.limits), path, in.keep_old, in.progress);
     });
 }
@@ -162,7 +162,7 @@ extern "C" ggufx_status ggufx_writer_write_stream(ggufx_writer *writer,
     return guard(error, [&] {
         const gguf::Writer &w = writer_of(writer);
         require(write, "write must be set");
-        const Imported in = import_write(options);
+        const ImportedWrite in = import_write(options);
         gguf::write_hook(w, gguf::WritePlan(w, in.limits), {write, user}, in.progress);
     });
 }

@@ -13,13 +13,13 @@ using gguf::ValueType;
 
 namespace {
 
-std::string_view text_of(const char *text, size_t length, const char *complaint) {
+std::string_view given_text(const char *text, size_t length, const char *complaint) {
     require(text || length == 0, complaint);
     return {text ? text : "", length};
 }
 
 std::string_view key_of(const char *key, size_t length) {
-    return text_of(key, length, "key must be set");
+    return given_text(key, length, "key must be set");
 }
 
 ValueType type_of(int32_t type) {
@@ -52,9 +52,8 @@ ValueType integer_type(int32_t given) {
 
 [[noreturn]] void fail_range(std::string_view key, bool negative, uint64_t magnitude,
                              ValueType type) {
-    fail(Status::value, {}, "key \"%s\": %s%" PRIu64 " does not fit type %s",
-         Quoted(key.data(), key.size()).c_str(), negative ? "-" : "", magnitude,
-         gguf::value_type_name(type));
+    fail(Status::value, {}, "key \"%s\": %s%" PRIu64 " does not fit type %s", Quoted(key).c_str(),
+         negative ? "-" : "", magnitude, gguf::value_type_name(type));
 }
 
 void set_unsigned(gguf::Writer &writer, std::string_view key, ValueType type, uint64_t value) {
@@ -102,7 +101,7 @@ extern "C" ggufx_status ggufx_writer_set_f64(ggufx_writer *writer, const char *k
         const auto narrow = static_cast<float>(value);
         if (isinf(narrow) && !isinf(value))
             fail(Status::value, {}, "key \"%s\": the value is beyond the range of f32",
-                 Quoted(name.data(), name.size()).c_str());
+                 Quoted(name).c_str());
         w.set_number(name, ValueType::f32, f32_bits(narrow));
     });
 }
@@ -119,7 +118,7 @@ extern "C" ggufx_status ggufx_writer_set_string(ggufx_writer *writer, const char
                                                 ggufx_error *error) {
     return guard(error, [&] {
         writer_of(writer).set_string(key_of(key, length),
-                                     text_of(text, n_text, "text must be set"));
+                                     given_text(text, n_text, "text must be set"));
     });
 }
 
@@ -169,7 +168,7 @@ extern "C" ggufx_status ggufx_writer_rename(ggufx_writer *writer, const char *ke
                                             ggufx_error *error) {
     return guard(error, [&] {
         writer_of(writer).rename(key_of(key, length),
-                                 text_of(new_key, new_length, "new_key must be set"));
+                                 given_text(new_key, new_length, "new_key must be set"));
     });
 }
 

@@ -6,7 +6,7 @@
 namespace ggufx::io {
 
 namespace {
-constexpr std::string_view kSuffix = ".part";
+constexpr std::string_view kPartSuffix = ".part";
 constexpr int kMaxLinks = 40; // Linux's limit
 constexpr size_t kMaxPath = 4096;
 } // namespace
@@ -28,7 +28,7 @@ Vector<char> link_target(const Ref<Host> &host, std::string_view path) {
 PartFile::PartFile(const Ref<Host> &host, std::string_view path, const PartOptions &options)
     : path_(link_target(host, path)), part_(path_), options_(options) {
     part_.pop_back();
-    part_.insert(part_.end(), kSuffix.begin(), kSuffix.end());
+    part_.insert(part_.end(), kPartSuffix.begin(), kPartSuffix.end());
     part_.push_back(0);
 }
 

@@ -9,7 +9,7 @@ namespace ggufx::io {
 
 namespace {
 
-constexpr std::string_view kSuffix = ".patch";
+constexpr std::string_view kJournalSuffix = ".patch";
 constexpr unsigned kRead = FileHandle::kRead, kReadWrite = FileHandle::kRead | FileHandle::kWrite;
 
 // The sectors that differ; where it is one, its bytes that do.
@@ -87,7 +87,7 @@ void remove_unfinished(const Ref<Host> &host, const char *journal) {
 } // namespace
 
 uint64_t patch_file(const Ref<Host> &host, const char *path, const Patch &patch) {
-    Named file(host, path, ""), journal(host, path, kSuffix);
+    Named file(host, path, ""), journal(host, path, kJournalSuffix);
     file.must_open(kReadWrite);
     file.lock();
     if (journal.open(kRead))
@@ -104,7 +104,7 @@ uint64_t patch_file(const Ref<Host> &host, const char *path, const Patch &patch)
 }
 
 bool recover_patch(const Ref<Host> &host, const char *path) {
-    Named file(host, path, ""), journal(host, path, kSuffix);
+    Named file(host, path, ""), journal(host, path, kJournalSuffix);
     if (!journal.open(kRead)) {
         file.must_open(kRead);
         remove_unfinished(host, journal.path());

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string_view>
 
 namespace ggufx {
 
@@ -93,6 +94,7 @@ struct Error {
 class Quoted {
 public:
     Quoted(const char *data, uint64_t size);
+    explicit Quoted(std::string_view text) : Quoted(text.data(), text.size()) {}
     const char *c_str() const { return text_; }
 
 private:

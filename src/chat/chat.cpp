@@ -83,9 +83,9 @@ void own_role(Meter &meter, const Value &message) {
         put(meter, message.dict, "role", Value::of(borrow_text(meter, role->text->view(), false)));
 }
 
-class Reader {
+class SourceReader {
 public:
-    Reader(Meter &meter, const Request &request) : meter_(meter), request_(request) {}
+    SourceReader(Meter &meter, const Request &request) : meter_(meter), request_(request) {}
 
     Value messages() {
         if (!request_.messages_json.empty()) {
@@ -183,7 +183,7 @@ void Template::render(Output &out, const Request &request) const {
     const CanonicalFp fp;
     Meter meter(program_.host.get(), limits_of(request, program_.source.size()));
     Machine machine(program_, meter, out);
-    machine.set("messages", Reader(meter, request).messages());
+    machine.set("messages", SourceReader(meter, request).messages());
     if (!request.tools.empty()) machine.set("tools", read_json(meter, request.tools, "tools"));
     if (!request.documents.empty())
         machine.set("documents", read_json(meter, request.documents, "documents"));

@@ -62,8 +62,7 @@ void Compiler::statement() {
                                         "block",   "do",     "trans", "autoescape"};
     for (const char *const name : known)
         if (tag == name) refuse_at(at, Status::unsupported, "'%s' is not supported", name);
-    refuse_at(at, Status::malformed, "unknown statement '%s'",
-              Quoted(tag.data(), tag.size()).c_str());
+    refuse_at(at, Status::malformed, "unknown statement '%s'", Quoted(tag).c_str());
 }
 
 void Compiler::end(std::string_view tag) {
@@ -72,7 +71,7 @@ void Compiler::end(std::string_view tag) {
     const std::string_view wanted =
         blocks_.empty() ? "" : names[static_cast<size_t>(blocks_.back().kind)];
     if (tag != wanted || blocks_.empty())
-        refuse("'end%s' where no such block is open", Quoted(tag.data(), tag.size()).c_str());
+        refuse("'end%s' where no such block is open", Quoted(tag).c_str());
     Block block = std::move(blocks_.back());
     blocks_.pop_back();
     switch (block.kind) {

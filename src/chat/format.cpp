@@ -352,8 +352,7 @@ const Value &named_argument(Meter &meter, const Arguments &arguments, std::strin
     if (!name.empty() && (name[0] < '0' || name[0] > '9')) {
         for (size_t k = 0; k < arguments.n_named; k++)
             if (arguments.names[k]->view() == name) return arguments.named[k];
-        fail(Status::value, {}, "no value '%s' for the format",
-             Quoted(name.data(), name.size()).c_str());
+        fail(Status::value, {}, "no value '%s' for the format", Quoted(name).c_str());
     }
     constexpr size_t kByNumber = SIZE_MAX;
     if (next != 0 && (next == kByNumber) == name.empty())

@@ -90,7 +90,7 @@ Value now(Environment &env, const Value *a) {
     return Value::of(format_time(env, text_argument(a[1], "strftime_now() argument")));
 }
 
-const Native kRows[] = {
+const Native kFunctionRows[] = {
     {"range", nullptr, 0, {}, make_range},
     {"dict", nullptr, 0, {}, make_dict_value},
     {"namespace", nullptr, 0, {}, make_namespace},
@@ -100,6 +100,6 @@ const Native kRows[] = {
 
 } // namespace
 
-const Natives kFunctions = {kRows, sizeof kRows / sizeof *kRows};
+const Natives kFunctions = {kFunctionRows, sizeof kFunctionRows / sizeof *kFunctionRows};
 
 } // namespace ggufx::chat

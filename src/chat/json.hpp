@@ -13,6 +13,16 @@ enum class JsonNumbers : uint8_t {
     as_written, // Kind::written: what borrows the text that is read
 };
 
+inline bool is_json_space(char c) {
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+// Without them at both ends.
+inline std::string_view trimmed(std::string_view s) {
+    while (!s.empty() && is_json_space(s.front())) s.remove_prefix(1);
+    while (!s.empty() && is_json_space(s.back())) s.remove_suffix(1);
+    return s;
+}
+
 // One value, strictly as RFC 8259 has it and no byte more; all its strings and numbers are the
 // user's. `what` names it in errors, whose offset is the byte of the text at fault.
 // Throws MALFORMED, LIMIT (depth), VALUE (an integer beyond 64 bits becomes a float, as it cannot

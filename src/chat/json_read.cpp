@@ -9,9 +9,9 @@ namespace ggufx::chat {
 
 namespace {
 
-class Reader {
+class JsonReader {
 public:
-    Reader(Meter &meter, std::string_view text, const char *what, JsonNumbers numbers)
+    JsonReader(Meter &meter, std::string_view text, const char *what, JsonNumbers numbers)
         : meter_(meter), s_(text), what_(what), numbers_(numbers) {}
 
     Value read() {
@@ -31,9 +31,7 @@ private:
     }
 
     void skip_space() {
-        while (i_ < s_.size() &&
-               (s_[i_] == ' ' || s_[i_] == '\n' || s_[i_] == '\t' || s_[i_] == '\r'))
-            i_++;
+        while (i_ < s_.size() && is_json_space(s_[i_])) i_++;
     }
 
     char peek() {
@@ -212,7 +210,7 @@ private:
 } // namespace
 
 Value read_json(Meter &meter, std::string_view text, const char *what, JsonNumbers numbers) {
-    return Reader(meter, text, what, numbers).read();
+    return JsonReader(meter, text, what, numbers).read();
 }
 
 } // namespace ggufx::chat

@@ -354,7 +354,7 @@ Value choose(Environment &env, const Value &value, const Arguments &arguments) {
     return iterator_of(env, out);
 }
 
-const Native kRows[] = {
+const Native kListFilterRows[] = {
     {"default", fallback, 0, {"default_value", "boolean"}, nullptr},
     {"d", fallback, 0, {"default_value", "boolean"}, nullptr},
     {"list", list, 0, {}, nullptr},
@@ -382,6 +382,6 @@ const Native kRows[] = {
 
 } // namespace
 
-const Natives kListFilters = {kRows, sizeof kRows / sizeof *kRows};
+const Natives kListFilters = {kListFilterRows, sizeof kListFilterRows / sizeof *kListFilterRows};
 
 } // namespace ggufx::chat

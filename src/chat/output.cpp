@@ -16,16 +16,6 @@ bool has(std::string_view text, std::string_view part) {
     return text.find(part) != text.npos;
 }
 
-bool is_white(char c) {
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
-std::string_view trimmed(std::string_view s) {
-    while (!s.empty() && is_white(s.front())) s.remove_prefix(1);
-    while (!s.empty() && is_white(s.back())) s.remove_suffix(1);
-    return s;
-}
-
 // Bytes of the character that begins so: as many as there are when it is whole, more when it is
 // not, 0 when no character does.
 size_t wanted_bytes(std::string_view begun) {
@@ -58,7 +48,7 @@ bool left_open(std::string_view text, const Thinking &marks) {
     if (open == text.npos || (close != text.npos && close > open)) return false;
     const std::string_view behind = text.substr(open + marks.open.size());
     for (const char c : behind)
-        if (!is_white(c)) return false;
+        if (!is_json_space(c)) return false;
     return true;
 }
 
@@ -166,7 +156,7 @@ void OutputParser::text(std::string_view s) {
         drop_newlines_ = false;
         newlines();
         out_.push_back(c);
-        at_start_ = at_start_ && is_white(c);
+        at_start_ = at_start_ && is_json_space(c);
     }
 }
 
@@ -376,7 +366,7 @@ OutputParser::Object OutputParser::walk_object() {
         const char c = s[seen_];
         if (seen_ >= kLongestCall) return Object::none;
         if (!begun_) {
-            if (is_white(c)) continue;
+            if (is_json_space(c)) continue;
             if (c != '{') return Object::none;
             begun_ = true;
         }
@@ -432,7 +422,7 @@ bool OutputParser::step_name(bool last) {
     constexpr std::string_view args = "[ARGS]";
     constexpr size_t kLongestName = 1024;
     size_t i = mark_length_;
-    while (i < s.size() && i < kLongestName && is_white(s[i])) i++;
+    while (i < s.size() && i < kLongestName && is_json_space(s[i])) i++;
     if (i < s.size() && s[i] == '[') { // the bracket counts as a part of the mark
         mark_length_ = seen_ = i + 1;
         listed_ = true;
@@ -465,7 +455,7 @@ bool OutputParser::step_xml(bool last) {
     const std::string_view s = rest();
     constexpr std::string_view opening = "<function=", closing = "</function>";
     size_t i = mark_length_ == opening.size() ? 0 : mark_length_; // the mark may be it
-    while (i < s.size() && is_white(s[i])) i++;
+    while (i < s.size() && is_json_space(s[i])) i++;
     const std::string_view begun = s.substr(i, opening.size());
     if (begun != opening.substr(0, begun.size())) return give_up(i);
     const size_t from = seen_ > closing.size() ? seen_ - closing.size() : 0;
@@ -492,7 +482,7 @@ bool OutputParser::step_xml(bool last) {
 bool OutputParser::step_after(bool last) {
     const std::string_view s = rest();
     size_t i = 0;
-    while (i < s.size() && is_white(s[i])) i++;
+    while (i < s.size() && is_json_space(s[i])) i++;
     if (i == s.size()) {
         if (last) drop(i);
         return false;
@@ -536,7 +526,7 @@ bool OutputParser::step_header(bool last) {
     const std::string_view s = rest();
     constexpr std::string_view message = "<|message|>";
     size_t i = 0;
-    while (i < s.size() && is_white(s[i])) i++;
+    while (i < s.size() && is_json_space(s[i])) i++;
     const bool fits = begins_header(s.substr(i));
     const size_t from = seen_ > message.size() ? seen_ - message.size() : 0;
     const size_t at = fits ? s.substr(0, kLongestHeader).find(message, from) : s.npos;

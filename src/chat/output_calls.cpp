@@ -15,7 +15,7 @@ Limits limits_for(size_t bytes) {
 }
 
 size_t skip_space(std::string_view s, size_t i) {
-    while (i < s.size() && (s[i] == ' ' || s[i] == '\n' || s[i] == '\t' || s[i] == '\r')) i++;
+    while (i < s.size() && is_json_space(s[i])) i++;
     return i;
 }
 
@@ -125,12 +125,6 @@ bool is_text(Meter &meter, const Value &tools, std::string_view function, std::s
 std::string_view without_newlines(std::string_view s) { // one on each side
     if (!s.empty() && s.front() == '\n') s.remove_prefix(1);
     if (!s.empty() && s.back() == '\n') s.remove_suffix(1);
-    return s;
-}
-
-std::string_view trimmed(std::string_view s) {
-    s.remove_prefix(skip_space(s, 0));
-    while (!s.empty() && skip_space(s, s.size() - 1) == s.size()) s.remove_suffix(1);
     return s;
 }
 

@@ -50,7 +50,7 @@ Value divisible(Environment &env, const Value *a) {
     return remainder(env, a[0], a[1], 0);
 }
 
-template <bool Upper> Value has_case(Environment &env, const Value *a) {
+template <bool Upper> Value is_in_case(Environment &env, const Value *a) {
     const Value text = Value::of(str(env.meter, a[0]));
     return find_method(text, Upper ? "isupper" : "islower")->fixed(env, &text);
 }
@@ -79,7 +79,7 @@ Value is_escaped(Environment &, const Value *a) {
     return Value::of(a[0].is(Kind::string) && a[0].text->markup);
 }
 
-const Native kRows[] = {
+const Native kTestRows[] = {
     {"defined", defined, 0, {}, nullptr},
     {"undefined", kind<Kind::undefined>, 0, {}, nullptr},
     {"none", kind<Kind::none>, 0, {}, nullptr},
@@ -97,8 +97,8 @@ const Native kRows[] = {
     {"odd", odd, 0, {}, nullptr},
     {"even", even, 0, {}, nullptr},
     {"divisibleby", divisible, 1, {"num"}, nullptr},
-    {"lower", has_case<false>, 0, {}, nullptr},
-    {"upper", has_case<true>, 0, {}, nullptr},
+    {"lower", is_in_case<false>, 0, {}, nullptr},
+    {"upper", is_in_case<true>, 0, {}, nullptr},
     {"sameas", same, 1, {"other"}, nullptr},
     {"escaped", is_escaped, 0, {}, nullptr},
     {"in", comparison<Comparison::in>, 1, {"seq"}, nullptr},
@@ -123,6 +123,6 @@ const Native kRows[] = {
 
 } // namespace
 
-const Natives kTests = {kRows, sizeof kRows / sizeof *kRows};
+const Natives kTests = {kTestRows, sizeof kTestRows / sizeof *kTestRows};
 
 } // namespace ggufx::chat

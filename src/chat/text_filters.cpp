@@ -18,7 +18,7 @@ const Text &soft(Environment &env, const Value &value) {
     return *str(env.meter, value);
 }
 
-template <Casing C> Value cased(Environment &env, const Value *a) {
+template <Casing C> Value filter_cased(Environment &env, const Value *a) {
     const Text &text = soft(env, a[0]);
     return Value::of(with_markup(env.meter, *with_case(env.meter, text, C), text.markup));
 }
@@ -53,20 +53,20 @@ Value trim(Environment &env, const Value *a) {
     return Value::of(strip(env.meter, soft(env, a[0]), a[1], true, true));
 }
 
-Value replaced(Environment &env, const Value *a) {
+Value filter_replaced(Environment &env, const Value *a) {
     const Text *const out = replace(env.meter, soft(env, a[0]), soft(env, a[1]), soft(env, a[2]),
                                     whole_argument(a[3], -1, "count"));
     return Value::of(with_markup(env.meter, *out, false));
 }
 
-Value center(Environment &env, const Value *a) {
+Value filter_center(Environment &env, const Value *a) {
     const Native *const method = find_method(Value::of(&soft(env, a[0])), "center");
     const Value inner[3] = {Value::of(&soft(env, a[0])),
                             given(a[1]) ? a[1] : Value::of(int64_t{80}), Value()};
     return method->fixed(env, inner);
 }
 
-Value format(Environment &env, const Value &value, const Arguments &arguments) {
+Value filter_format(Environment &env, const Value &value, const Arguments &arguments) {
     const Text &text = soft(env, value);
     if (arguments.n_named > 0) {
         if (arguments.n_positional > 0)
@@ -386,17 +386,17 @@ Value rounding(Environment &, const Value *a) {
     return Value::of((method == "ceil" ? ceil(scaled) : floor(scaled)) / scale, a[0].user);
 }
 
-const Native kRows[] = {
-    {"upper", cased<Casing::upper>, 0, {}, nullptr},
-    {"lower", cased<Casing::lower>, 0, {}, nullptr},
-    {"capitalize", cased<Casing::capitalize>, 0, {}, nullptr},
+const Native kTextFilterRows[] = {
+    {"upper", filter_cased<Casing::upper>, 0, {}, nullptr},
+    {"lower", filter_cased<Casing::lower>, 0, {}, nullptr},
+    {"capitalize", filter_cased<Casing::capitalize>, 0, {}, nullptr},
     {"title", title, 0, {}, nullptr},
     {"string", string, 0, {}, nullptr},
     {"safe", safe, 0, {}, nullptr},
     {"trim", trim, 0, {"chars"}, nullptr},
-    {"replace", replaced, 2, {"old", "new", "count"}, nullptr},
-    {"center", center, 0, {"width"}, nullptr},
-    {"format", nullptr, 0, {}, format},
+    {"replace", filter_replaced, 2, {"old", "new", "count"}, nullptr},
+    {"center", filter_center, 0, {"width"}, nullptr},
+    {"format", nullptr, 0, {}, filter_format},
     {"indent", indent, 0, {"width", "first", "blank"}, nullptr},
     {"truncate", truncate, 0, {"length", "killwords", "end", "leeway"}, nullptr},
     {"escape", escape, 0, {}, nullptr},
@@ -415,6 +415,6 @@ const Native kRows[] = {
 
 } // namespace
 
-const Natives kTextFilters = {kRows, sizeof kRows / sizeof *kRows};
+const Natives kTextFilters = {kTextFilterRows, sizeof kTextFilterRows / sizeof *kTextFilterRows};
 
 } // namespace ggufx::chat

@@ -332,7 +332,7 @@ Value format(Environment &env, const Value &value, const Arguments &arguments) {
     return Value::of(format_braces(env.meter, *value.text, arguments));
 }
 
-const Native kRows[] = {
+const Native kMethodRows[] = {
     {"strip", stripped<true, true>, 0, {"chars"}, nullptr},
     {"lstrip", stripped<true, false>, 0, {"chars"}, nullptr},
     {"rstrip", stripped<false, true>, 0, {"chars"}, nullptr},
@@ -377,6 +377,6 @@ const Native kRows[] = {
 
 } // namespace
 
-const Natives kTextMethods = {kRows, sizeof kRows / sizeof *kRows};
+const Natives kTextMethods = {kMethodRows, sizeof kMethodRows / sizeof *kMethodRows};
 
 } // namespace ggufx::chat

@@ -11,7 +11,7 @@ namespace ggufx::device {
 
 namespace {
 
-using Entry = const plugin::Table *(*)(void);
+using TableFunction = const plugin::Table *(*)(void);
 
 const plugin::Table *checked(const plugin::Table *table, const char *path, Failure *why) {
     // The first two words are the same in every version.
@@ -45,7 +45,7 @@ const plugin::Table *load(const char *path, Failure *why) {
         set_failure(why, Status::unsupported, {}, "%s is no plug-in of libggufx", path);
         return nullptr;
     }
-    return checked(reinterpret_cast<Entry>(entry)(), path, why);
+    return checked(reinterpret_cast<TableFunction>(entry)(), path, why);
 }
 
 bool path_of(Path &out, const char *folder, const char *backend, Failure *why) {

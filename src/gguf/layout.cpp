@@ -64,7 +64,7 @@ private:
         fail(Status::bounds, {.offset = where, .index = i},
              "tensor %" PRIu32 " \"%s\": offset %" PRIu64 " + %" PRIu64 " bytes end at %" PRIu64
              " after the file (%" PRIu64 " bytes)",
-             i, Quoted(t.name.data(), t.name.size()).c_str(), t.offset, t.n_bytes, end, part_.size);
+             i, Quoted(t.name).c_str(), t.offset, t.n_bytes, end, part_.size);
     }
 
     // Tensors by their offsets: none overlaps the one before it.
@@ -112,8 +112,8 @@ private:
                                   uint64_t limit) const {
         const Tensor t = dir_.tensors[i];
         fail(status, {.offset = fields(i).offset, .index = i},
-             "tensor %" PRIu32 " \"%s\": offset %" PRIu64 " %s %" PRIu64, i,
-             Quoted(t.name.data(), t.name.size()).c_str(), t.offset, what, limit);
+             "tensor %" PRIu32 " \"%s\": offset %" PRIu64 " %s %" PRIu64, i, Quoted(t.name).c_str(),
+             t.offset, what, limit);
     }
 
     const Part &part_;

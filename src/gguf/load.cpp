@@ -101,8 +101,7 @@ void Opener::swap_tensors(Part &part) {
                 fail(Status::endian, {.offset = t.info_offset, .index = i},
                      "tensor %llu \"%s\": the byte order of type %s in a big-endian file is not "
                      "defined; only its metadata can be opened",
-                     static_cast<unsigned long long>(i),
-                     Quoted(t.name.data(), t.name.size()).c_str(), type->name);
+                     static_cast<unsigned long long>(i), Quoted(t.name).c_str(), type->name);
             step(0);
         }
     }

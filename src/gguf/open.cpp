@@ -74,7 +74,7 @@ void Opener::fail_same(NamePair same) const {
     const Tensor t = file_->tensor(same.second);
     fail(Status::duplicate, {.offset = t.info_offset, .index = same.second},
          "tensor %" PRIu32 " \"%s\": the same name as tensor %" PRIu32, same.second,
-         Quoted(t.name.data(), t.name.size()).c_str(), same.first);
+         Quoted(t.name).c_str(), same.first);
 }
 
 void Opener::index_names() {

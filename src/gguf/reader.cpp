@@ -157,8 +157,7 @@ void Reader::fail_at(Status status, uint64_t offset, const char *format, ...) {
     if (where_ == Where::header) fail(status, at, "%s", detail);
     const char *what = where_ == Where::key ? "key" : "tensor";
     if (!name_.data()) fail(status, at, "%s %" PRIu64 ": %s", what, index_, detail);
-    fail(status, at, "%s %" PRIu64 " \"%s\": %s", what, index_,
-         Quoted(name_.data(), name_.size()).c_str(), detail);
+    fail(status, at, "%s %" PRIu64 " \"%s\": %s", what, index_, Quoted(name_).c_str(), detail);
 }
 
 } // namespace ggufx::gguf

@@ -187,8 +187,7 @@ void File::copy_value(Vector<uint8_t> &out, const Wire &to, size_t index,
     if (to.u32(out.data() + start) != it.array->element ||
         to.count(out.data() + start + 4) != it.array->count)
         fail(Status::malformed, {.offset = at, .index = index},
-             "key \"%s\" is another array than when the file was opened",
-             Quoted(name.data(), name.size()).c_str());
+             "key \"%s\" is another array than when the file was opened", Quoted(name).c_str());
 }
 
 } // namespace ggufx::gguf

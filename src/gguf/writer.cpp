@@ -48,9 +48,7 @@ const WriterKey *Writer::find_key(std::string_view name) const {
 
 Writer::Place Writer::require_key(std::string_view name) const {
     const Place *place = keys_by_name_.find(name, kKeyName);
-    if (!place)
-        fail(Status::not_found, {}, "there is no key \"%s\"",
-             Quoted(name.data(), name.size()).c_str());
+    if (!place) fail(Status::not_found, {}, "there is no key \"%s\"", Quoted(name).c_str());
     return *place;
 }
 
@@ -130,7 +128,7 @@ void Writer::set_value(std::string_view key, ValueType type, const uint8_t *byte
     if (used != n)
         fail(Status::argument, {.offset = used},
              "key \"%s\": the value has %" PRIu64 " bytes, but %" PRIu64 " were given",
-             Quoted(key.data(), key.size()).c_str(), used, n);
+             Quoted(key).c_str(), used, n);
     finish_key(std::move(made));
 }
 
@@ -187,8 +185,7 @@ void Writer::rename(std::string_view key, std::string_view new_name) {
     const Place old = require_key(key);
     if (key == new_name) return;
     if (find_key(new_name))
-        fail(Status::duplicate, {}, "there is a key \"%s\" already",
-             Quoted(new_name.data(), new_name.size()).c_str());
+        fail(Status::duplicate, {}, "there is a key \"%s\" already", Quoted(new_name).c_str());
     WriterKey renamed = begin_key(new_name, old->type);
     renamed.bytes.insert(renamed.bytes.end(),
                          old->bytes.begin() + static_cast<ptrdiff_t>(old->value_at()),

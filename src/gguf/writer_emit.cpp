@@ -182,7 +182,7 @@ private:
             fail(Status::io, {.offset = at, .index = index},
                  "tensor %zu \"%s\": its read callback failed with status %d for %zu bytes at "
                  "offset %" PRIu64,
-                 index, Quoted(t.name().data(), t.name().size()).c_str(), status, n, at);
+                 index, Quoted(t.name()).c_str(), status, n, at);
     }
 
     // n dense bytes of rows that may be apart, into the buffer.

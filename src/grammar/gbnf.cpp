@@ -18,9 +18,9 @@ bool is_word(char c) {
            c == '_';
 }
 
-class Reader {
+class GbnfReader {
 public:
-    Reader(Syntax &syntax, std::string_view text)
+    GbnfReader(Syntax &syntax, std::string_view text)
         : syntax_(syntax), s_(text), by_name_(syntax.host()),
           items_(HostAllocator<Node>(syntax.host())), alternatives_(items_), ranges_(ranges()) {}
 
@@ -54,7 +54,7 @@ private:
     Vector<Range> ranges_;
 };
 
-void Reader::refuse(size_t at, const char *format, ...) const {
+void GbnfReader::refuse(size_t at, const char *format, ...) const {
     char text[256];
     va_list args;
     va_start(args, format);
@@ -63,7 +63,7 @@ void Reader::refuse(size_t at, const char *format, ...) const {
     refuse_at(s_, at, Status::malformed, "%s", text);
 }
 
-void Reader::skip_blanks(bool lines) {
+void GbnfReader::skip_blanks(bool lines) {
     for (; !at_end(); i_++) {
         const char c = s_[i_];
         if (c == '#') {
@@ -76,7 +76,7 @@ void Reader::skip_blanks(bool lines) {
 }
 
 // Does the body go on behind the ends of lines, with '|'? Else they stay where they are.
-bool Reader::continues() {
+bool GbnfReader::continues() {
     const size_t before = i_;
     skip_blanks(true);
     if (peek() == '|') return true;
@@ -84,13 +84,13 @@ bool Reader::continues() {
     return false;
 }
 
-std::string_view Reader::word() {
+std::string_view GbnfReader::word() {
     const size_t begin = i_;
     while (!at_end() && is_word(s_[i_])) i_++;
     return s_.substr(begin, i_ - begin);
 }
 
-uint32_t Reader::rule_of(std::string_view name, size_t offset) {
+uint32_t GbnfReader::rule_of(std::string_view name, size_t offset) {
     const auto name_of = [&](uint32_t rule) {
         return s_.substr(syntax_.rules()[rule].offset, syntax_.name(rule).size());
     };
@@ -100,7 +100,7 @@ uint32_t Reader::rule_of(std::string_view name, size_t offset) {
     return rule;
 }
 
-uint32_t Reader::hex(unsigned digits, size_t begin) {
+uint32_t GbnfReader::hex(unsigned digits, size_t begin) {
     uint32_t code = 0;
     for (unsigned i = 0; i < digits; i++, i_++) {
         const int digit = hex_value(peek());
@@ -113,7 +113,7 @@ uint32_t Reader::hex(unsigned digits, size_t begin) {
 }
 
 // One character of a literal or class, which may be escaped.
-uint32_t Reader::character() {
+uint32_t GbnfReader::character() {
     const size_t begin = i_;
     if (peek() != '\\') {
         const uint32_t code = chat::decode(s_, i_);
@@ -147,7 +147,7 @@ uint32_t Reader::character() {
     }
 }
 
-Node Reader::quoted() {
+Node GbnfReader::quoted() {
     const size_t begin = i_++;
     Vector<char> bytes{HostAllocator<char>(syntax_.host())};
     while (peek() != '"') {
@@ -159,7 +159,7 @@ Node Reader::quoted() {
     return syntax_.literal({bytes.data(), bytes.size()});
 }
 
-Node Reader::char_class() {
+Node GbnfReader::char_class() {
     const size_t begin = i_++;
     const bool negated = peek() == '^';
     if (negated) i_++;
@@ -184,7 +184,7 @@ Node Reader::char_class() {
     return syntax_.set(rest.data(), rest.size());
 }
 
-uint32_t Reader::number(size_t begin) {
+uint32_t GbnfReader::number(size_t begin) {
     uint64_t n = 0;
     if (peek() < '0' || peek() > '9') refuse(begin, "a repetition without a number");
     for (; peek() >= '0' && peek() <= '9'; i_++) {
@@ -194,7 +194,7 @@ uint32_t Reader::number(size_t begin) {
     return static_cast<uint32_t>(n);
 }
 
-Node Reader::repeated(Node node, size_t begin) {
+Node GbnfReader::repeated(Node node, size_t begin) {
     for (unsigned n = 0;; n++) {
         const char c = peek();
         if (c != '*' && c != '+' && c != '?' && c != '{') return node;
@@ -220,7 +220,7 @@ Node Reader::repeated(Node node, size_t begin) {
     }
 }
 
-Node Reader::item(unsigned depth) {
+Node GbnfReader::item(unsigned depth) {
     const size_t begin = i_;
     const char c = peek();
     if (c == '"') return quoted();
@@ -241,7 +241,7 @@ Node Reader::item(unsigned depth) {
     return syntax_.rule(rule_of(name, begin));
 }
 
-Node Reader::sequence(unsigned depth) {
+Node GbnfReader::sequence(unsigned depth) {
     const size_t first = items_.size();
     for (;;) {
         skip_blanks(depth > 0);
@@ -258,7 +258,7 @@ Node Reader::sequence(unsigned depth) {
     return node;
 }
 
-Node Reader::choice(unsigned depth) {
+Node GbnfReader::choice(unsigned depth) {
     const size_t first = alternatives_.size();
     for (;;) {
         const Node node = sequence(depth);
@@ -273,7 +273,7 @@ Node Reader::choice(unsigned depth) {
     return node;
 }
 
-void Reader::read_rule() {
+void GbnfReader::read_rule() {
     const size_t begin = i_;
     const std::string_view name = word();
     if (name.empty()) refuse(begin, "no name of a rule where one should begin");
@@ -282,14 +282,14 @@ void Reader::read_rule() {
     i_ += 3;
     const uint32_t rule = rule_of(name, begin);
     if (syntax_.rules()[rule].body != kNoNode)
-        refuse(begin, "rule '%s' is there twice", Quoted(name.data(), name.size()).c_str());
+        refuse(begin, "rule '%s' is there twice", Quoted(name).c_str());
     skip_blanks(true);
     syntax_.set_body(rule, choice(0));
     skip_blanks(false);
     if (!at_end() && peek() != '\n') refuse(i_, "something that begins no part of a rule");
 }
 
-void Reader::read() {
+void GbnfReader::read() {
     const size_t bad = chat::first_invalid(s_);
     if (bad < s_.size()) refuse(bad, "a byte that is not valid UTF-8");
     for (skip_blanks(true); !at_end(); skip_blanks(true)) read_rule();
@@ -297,7 +297,7 @@ void Reader::read() {
         if (syntax_.rules()[i].body != kNoNode) continue;
         const std::string_view name = syntax_.name(i);
         refuse(static_cast<size_t>(syntax_.rules()[i].offset), "rule '%s' is not defined",
-               Quoted(name.data(), name.size()).c_str());
+               Quoted(name).c_str());
     }
     const auto name_of = [&](uint32_t rule) {
         return s_.substr(syntax_.rules()[rule].offset, syntax_.name(rule).size());
@@ -310,7 +310,7 @@ void Reader::read() {
 } // namespace
 
 void read_gbnf(Syntax &syntax, std::string_view text) {
-    Reader(syntax, text).read();
+    GbnfReader(syntax, text).read();
 }
 
 } // namespace ggufx::grammar

@@ -11,8 +11,8 @@ namespace ggufx::grammar {
 namespace {
 
 constexpr uint32_t kIndent = 64;
-constexpr Range kItself[] = {{' ', '!'}, {'#', '['}, {']', kLastCode}}; // characters as they are
-constexpr Range kControls = {0, 0x1f}, kBeyond = {0x7f, kLastCode};     // by \u, too
+constexpr Range kItself[] = {{' ', '!'}, {'#', '['}, {']', kLastCode}};  // characters as they are
+constexpr Range kControls = {0, 0x1f}, kBeyondAscii = {0x7f, kLastCode}; // by \u, too
 constexpr size_t kFewRanges = 4; // of sets that are not looked up
 
 bool cut(Range &r, Range within) {
@@ -81,7 +81,7 @@ JsonText::JsonText(Syntax &syntax, bool compact)
     ways.push_back(escaped(kControls));
     control_ = define("control", s.choice(ways.data(), ways.size()));
     ways.clear();
-    add_escapes(ways, kBeyond);
+    add_escapes(ways, kBeyondAscii);
     beyond_ = define("escaped", s.choice(ways.data(), ways.size()));
     const Range all = {0, kLastCode};
     plain_text_ = define("text", s.repeat(character(&all, 1), 0, kMany));
@@ -200,7 +200,8 @@ void JsonText::add_escapes(Vector<Node> &out, Range r) {
 Node JsonText::new_character(const Range *ranges, size_t n) {
     Vector<Range> plain{HostAllocator<Range>(syntax_.host())};
     Vector<Node> ways{HostAllocator<Node>(syntax_.host())};
-    const bool all_controls = holds(ranges, n, kControls), all_beyond = holds(ranges, n, kBeyond);
+    const bool all_controls = holds(ranges, n, kControls),
+               all_beyond = holds(ranges, n, kBeyondAscii);
     if (all_controls) ways.push_back(syntax_.rule(control_));
     if (all_beyond) ways.push_back(syntax_.rule(beyond_));
     for (size_t i = 0; i < n; i++) {
@@ -212,7 +213,7 @@ Node JsonText::new_character(const Range *ranges, size_t n) {
             ways.push_back(escaped(part));
         }
         if (part = ranges[i]; cut(part, {' ', 0x7e})) add_short_escapes(ways, part);
-        if (part = ranges[i]; !all_beyond && cut(part, kBeyond)) add_escapes(ways, part);
+        if (part = ranges[i]; !all_beyond && cut(part, kBeyondAscii)) add_escapes(ways, part);
     }
     if (!plain.empty() || ways.empty()) ways.push_back(syntax_.set(plain.data(), plain.size()));
     return syntax_.choice(ways.data(), ways.size());

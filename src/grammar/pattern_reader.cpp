@@ -13,7 +13,7 @@ namespace ggufx::grammar {
 namespace {
 
 constexpr Range kDigits[] = {{'0', '9'}};
-constexpr Range kWord[] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+constexpr Range kWordRanges[] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
 constexpr Range kSpaces[] = {{'\t', '\r'},     {' ', ' '},       {0xa0, 0xa0},
                              {0x1680, 0x1680}, {0x2000, 0x200a}, {0x2028, 0x2029},
                              {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}};
@@ -309,10 +309,10 @@ private:
             out.add_others(kDigits);
             break;
         case 'w':
-            out.add(kWord);
+            out.add(kWordRanges);
             break;
         case 'W':
-            out.add_others(kWord);
+            out.add_others(kWordRanges);
             break;
         case 's':
         case 'S': {

@@ -147,8 +147,7 @@ void refuse_left_recursion(const Syntax &syntax, const Properties &properties,
                 const uint32_t rule = syntax[path[i].node].first;
                 const std::string_view name = syntax.name(rule);
                 refuse_at(source, syntax.rules()[rule].offset, Status::unsupported,
-                          "rule '%s' can begin with itself (left recursion)",
-                          Quoted(name.data(), name.size()).c_str());
+                          "rule '%s' can begin with itself (left recursion)", Quoted(name).c_str());
             }
         }
     }

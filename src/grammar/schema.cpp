@@ -218,8 +218,7 @@ void SchemaReader::add_order(NumberFacts &out, const Part *part, std::string_vie
     Decimal value(syntax_.host());
     if (!read_decimal(value, number))
         tree_.refuse(part ? part->where : nullptr, Status::limit,
-                     "a number has over %d digits: '%s'", kMostDigits,
-                     Quoted(number.data(), number.size()).c_str());
+                     "a number has over %d digits: '%s'", kMostDigits, Quoted(number).c_str());
     out.bounds.push_back({std::move(value), static_cast<uint8_t>(order)});
 }
 

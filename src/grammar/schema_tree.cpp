@@ -127,7 +127,7 @@ uint32_t SchemaTree::index_one(const Value &schema, uint32_t resource) {
     const std::string_view dialect = text_of("$schema");
     if (!dialect.empty() && dialect.find("json-schema.org/") == dialect.npos)
         refuse(nullptr, Status::unsupported, "'$schema' is of a dialect that is not known: '%s'",
-               Quoted(dialect.data(), dialect.size()).c_str());
+               Quoted(dialect).c_str());
     const std::string_view anchor = text_of("$anchor"), dynamic = text_of("$dynamicAnchor");
     if (!anchor.empty()) anchors_.try_emplace({resource, anchor}, Anchor{&schema, false});
     if (!dynamic.empty()) anchors_[{resource, dynamic}] = {&schema, true};
@@ -216,16 +216,14 @@ const Value *SchemaTree::find(const Part &part, std::string_view key) {
 const Dict *SchemaTree::find_dict(const Part &part, std::string_view key) {
     const Value *const value = find(part, key);
     if (value && !value->is(Kind::dict))
-        refuse(part.where, Status::malformed, "'%s' is no object",
-               Quoted(key.data(), key.size()).c_str());
+        refuse(part.where, Status::malformed, "'%s' is no object", Quoted(key).c_str());
     return value ? value->dict : nullptr;
 }
 
 const List *SchemaTree::find_list(const Part &part, std::string_view key) {
     const Value *const value = find(part, key);
     if (value && !value->is(Kind::list))
-        refuse(part.where, Status::malformed, "'%s' is no array",
-               Quoted(key.data(), key.size()).c_str());
+        refuse(part.where, Status::malformed, "'%s' is no array", Quoted(key).c_str());
     return value ? value->list : nullptr;
 }
 
@@ -239,8 +237,7 @@ const List *SchemaTree::names_of(const Part &part, const Value &value, std::stri
     for (size_t i = 0; right && i < value.list->size; i++)
         right = value.list->items[i].is(Kind::string);
     if (!right)
-        refuse(part.where, Status::malformed, "'%s' is no array of names",
-               Quoted(key.data(), key.size()).c_str());
+        refuse(part.where, Status::malformed, "'%s' is no array of names", Quoted(key).c_str());
     return value.list;
 }
 
@@ -250,8 +247,7 @@ uint32_t SchemaTree::find_count(const Part &part, std::string_view key, uint32_t
     Decimal number(host_);
     const bool fits = value->is(Kind::written) && read_decimal(number, value->text->view());
     if (!value->is(Kind::written) || (fits && (number.negative || !number.is_whole())))
-        refuse(part.where, Status::malformed, "'%s' is no count",
-               Quoted(key.data(), key.size()).c_str());
+        refuse(part.where, Status::malformed, "'%s' is no count", Quoted(key).c_str());
     uint64_t n = fits ? 0 : kMany;
     if (fits)
         for (const char c : number.whole_part())
@@ -321,8 +317,7 @@ Part SchemaTree::resolve(const Part &of, const Value &ref, bool dynamic) {
     const std::string_view fragment =
         hash == whole.npos ? std::string_view() : whole.substr(hash + 1);
     const auto lost = [&](const char *why) {
-        refuse(of.where, Status::unsupported, "'%s' %s: '%s'", key, why,
-               Quoted(text.data(), text.size()).c_str());
+        refuse(of.where, Status::unsupported, "'%s' %s: '%s'", key, why, Quoted(text).c_str());
     };
     const auto found = by_uri_.find(whole.substr(0, hash));
     if (found == by_uri_.end()) lost("leads out of the schema");

@@ -18,8 +18,8 @@ using chat::Value;
 namespace {
 
 constexpr size_t kMostWays = 4096;
-constexpr uint64_t kMostWork = 1 << 22; // parts of paths that are copied, of a whole schema
-constexpr unsigned kMostNesting = 4;    // of oneOf within oneOf, where branches are compared
+constexpr uint64_t kMostCopied = 1 << 22; // parts of paths that are copied, of a whole schema
+constexpr unsigned kMostNesting = 4;      // of oneOf within oneOf, where branches are compared
 
 } // namespace
 
@@ -32,13 +32,13 @@ bool SchemaWays::asserts_format(const Part &part, std::string_view name) {
     if (!formats_) return false;
     if (is_unknown_format(name))
         tree_.refuse(part.where, Status::unsupported, "the format '%s' is not supported",
-                     Quoted(name.data(), name.size()).c_str());
+                     Quoted(name).c_str());
     return format_pattern(name) != nullptr;
 }
 
 void SchemaWays::count_work(uint64_t n) {
     work_ += n;
-    if (work_ > kMostWork) fail(Status::limit, {}, "the schema has too many alternatives");
+    if (work_ > kMostCopied) fail(Status::limit, {}, "the schema has too many alternatives");
 }
 
 static void require_few(size_t n_ways) {

@@ -22,7 +22,7 @@ void check_numbers(const Vector<float> &values, const char *what, const ImatrixE
         if (is_finite(values[i]) && !(values[i] < 0.0f)) continue;
         fail(Status::value, {.index = index},
              "imatrix entry %zu \"%s\": %s %zu is negative, infinite or not a number", index,
-             Quoted(entry.name().data(), entry.name().size()).c_str(), what, i);
+             Quoted(entry.name()).c_str(), what, i);
     }
 }
 
@@ -92,7 +92,7 @@ void Imatrix::index_names() {
         if (entries_[by_name_[i - 1]].name() == name)
             fail(Status::duplicate, {.index = by_name_[i]},
                  "imatrix entry %" PRIu32 " \"%s\" stands in the file twice", by_name_[i],
-                 Quoted(name.data(), name.size()).c_str());
+                 Quoted(name).c_str());
     }
 }
 
@@ -143,8 +143,8 @@ Ref<Imatrix> Imatrix::merged(const Imatrix &a, const Imatrix &b) {
         if (ours.sums.size() != theirs.sums.size() || ours.counts.size() != theirs.counts.size())
             fail(Status::mismatch, {.index = at},
                  "imatrix entry \"%s\": %zu sums and %zu counts do not add to %zu and %zu",
-                 Quoted(theirs.name().data(), theirs.name().size()).c_str(), theirs.sums.size(),
-                 theirs.counts.size(), ours.sums.size(), ours.counts.size());
+                 Quoted(theirs.name()).c_str(), theirs.sums.size(), theirs.counts.size(),
+                 ours.sums.size(), ours.counts.size());
         add(ours, theirs);
     }
     made->finish();

@@ -26,8 +26,7 @@ size_t required_key(const gguf::File &file, const char *key) {
 void read_keys(Imatrix &out, const gguf::File &file) {
     const std::string_view type = file.get_string(required_key(file, "general.type"));
     if (type != "imatrix")
-        fail(Status::missing, {}, "general.type is \"%s\", not \"imatrix\"",
-             Quoted(type.data(), type.size()).c_str());
+        fail(Status::missing, {}, "general.type is \"%s\", not \"imatrix\"", Quoted(type).c_str());
     const size_t datasets = required_key(file, "imatrix.datasets");
     const gguf::MetaEntry entry = file.meta(datasets);
     for (uint64_t i = 0; i < entry.count; i++) out.add_dataset(file.get_array_string(datasets, i));
@@ -40,7 +39,7 @@ void read_keys(Imatrix &out, const gguf::File &file) {
 
 [[noreturn]] void fail_entry(const gguf::Tensor &t, const char *what) {
     fail(Status::shape, {.offset = t.info_offset}, "imatrix tensor \"%s\": %s",
-         Quoted(t.name.data(), t.name.size()).c_str(), what);
+         Quoted(t.name).c_str(), what);
 }
 
 void load_floats(Vector<float> &out, const gguf::Tensor &t) {

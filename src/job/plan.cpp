@@ -14,10 +14,6 @@ namespace {
 
 using quant::kNoType;
 
-Quoted quoted(const gguf::Tensor &t) {
-    return Quoted(t.name.data(), t.name.size());
-}
-
 bool is_float(uint32_t type) {
     return fmt::type_info(type)->kind == fmt::Kind::kFloat;
 }
@@ -49,7 +45,7 @@ Plan::Plan(const Ref<gguf::File> &file, const PlanOptions &options)
         const gguf::Tensor &t = tensors_[i].source = file->tensor(i);
         if (!fmt::type_info(t.type))
             fail(Status::type, {.index = i}, "tensor \"%s\" has the unknown type %" PRIu32,
-                 quoted(t).c_str(), t.type);
+                 Quoted(t.name).c_str(), t.type);
         tensors_[i].role = options.roles ? options.roles[i] : quant::category_of(t.name);
         if (tensors_[i].role == quant::Category::attn_v) n_attn_v_++;
     }
@@ -110,7 +106,7 @@ void Plan::find_weights(PlannedTensor &planned, size_t index) const {
     if (entry && !fits && t.name != "token_embd.weight")
         fail(Status::mismatch, {.index = index},
              "tensor \"%s\": the imatrix has %zu values for its %" PRIu64 " columns",
-             quoted(t).c_str(), entry->values.size(), wanted);
+             Quoted(t.name).c_str(), entry->values.size(), wanted);
     if (fits) planned.weights = entry->values.data();
     planned.lacks_weights = options_.imatrix && !fits;
     planned.needs_weights =
@@ -122,7 +118,7 @@ void Plan::require_weights() const {
     for (size_t i = 0; i < tensors_.size(); i++) {
         if (!tensors_[i].needs_weights) continue;
         fail(Status::argument, {.index = i}, "tensor \"%s\": type %s needs an imatrix%s",
-             quoted(tensors_[i].source).c_str(), fmt::type_info(tensors_[i].choice.type)->name,
+             Quoted(tensors_[i].source.name).c_str(), fmt::type_info(tensors_[i].choice.type)->name,
              options_.imatrix ? ", and the one given has no entry for it" : "");
     }
 }
@@ -140,11 +136,12 @@ void Plan::finish(PlannedTensor &planned, size_t index) const {
         fail(Status::argument, {.index = index},
              "tensor \"%s\" is quantized already (%s): quantizing it again adds to its error and "
              "must be allowed",
-             quoted(t).c_str(), fmt::type_info(t.type)->name);
+             Quoted(t.name).c_str(), fmt::type_info(t.type)->name);
     uint64_t row_bytes = 0;
     if (!fmt::row_bytes(&row_bytes, to, t.ne[0]) ||
         !checked::mul(&planned.n_bytes, row_bytes, t.n_rows))
-        fail(Status::overflow, {.index = index}, "tensor \"%s\" is too large", quoted(t).c_str());
+        fail(Status::overflow, {.index = index}, "tensor \"%s\" is too large",
+             Quoted(t.name).c_str());
     find_weights(planned, index);
 }
 

@@ -15,10 +15,6 @@ namespace ggufx::job {
 
 namespace {
 
-Quoted quoted(const gguf::Tensor &t) {
-    return Quoted(t.name.data(), t.name.size());
-}
-
 // Grows a buffer; what it held is gone.
 void need(Buffer &buffer, const Ref<Host> &host, uint64_t n) {
     size_t bytes = 0;
@@ -42,11 +38,11 @@ void Converter::begin(const gguf::Tensor &tensor, uint32_t type, const float *we
         fail(Status::unsupported, {},
              "tensor \"%s\": its data are not in memory (opened for "
              "metadata only?)",
-             quoted(tensor).c_str());
+             Quoted(tensor.name).c_str());
     uint64_t float_bytes = 0, n = 0, block_bytes = 0;
     if (!fmt::row_bytes(&row_bytes_, *fmt::type_info(type), tensor.ne[0]))
         fail(Status::shape, {}, "tensor \"%s\": a row is not whole blocks of type %s",
-             quoted(tensor).c_str(), fmt::type_info(type)->name);
+             Quoted(tensor.name).c_str(), fmt::type_info(type)->name);
     if (!checked::mul(&float_bytes, tensor.ne[0], sizeof(float))) throw std::bad_alloc();
     rows_at_once_ = float_bytes ? kRowBytes / float_bytes : 1;
     if (rows_at_once_ == 0) rows_at_once_ = 1;
@@ -65,7 +61,7 @@ void Converter::fail_here(Failure &failure, uint64_t first_row) const {
         char text[sizeof failure.message];
         snprintf(text, sizeof text, "%s", failure.message);
         fail(static_cast<Status>(failure.status), {failure.offset, failure.index},
-             "tensor \"%s\": %s", quoted(*tensor_).c_str(), text);
+             "tensor \"%s\": %s", Quoted(tensor_->name).c_str(), text);
     }
     const uint64_t row = first_row + failure.index;
     const auto *x = reinterpret_cast<const float *>(floats_.data());
@@ -78,7 +74,7 @@ void Converter::fail_here(Failure &failure, uint64_t first_row) const {
             column++;
     fail(Status::value, {.index = row},
          "tensor \"%s\": row %" PRIu64 ", column %" PRIu64 " is infinite or not a number",
-         quoted(*tensor_).c_str(), row, column);
+         Quoted(tensor_->name).c_str(), row, column);
 }
 
 // Rows as they stand in memory where they are f32 already.
@@ -105,7 +101,7 @@ void Converter::check_result(uint64_t first_row, uint64_t n_rows) const {
     fail(Status::value, {.index = first_row + value / tensor_->ne[0]},
          "tensor \"%s\": row %" PRIu64 ", columns from %" PRIu64
          " on have values beyond the range of type %s",
-         quoted(*tensor_).c_str(), first_row + value / tensor_->ne[0], value % tensor_->ne[0],
+         Quoted(tensor_->name).c_str(), first_row + value / tensor_->ne[0], value % tensor_->ne[0],
          type.name);
 }
 

@@ -10,10 +10,6 @@ namespace ggufx::job {
 
 namespace {
 
-Quoted quoted(const gguf::Tensor &t) {
-    return Quoted(t.name.data(), t.name.size());
-}
-
 double seconds_now() {
     timespec t = {};
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -86,7 +82,7 @@ uint64_t Run::copy_tensor(const gguf::Tensor &t, uint64_t at, io::DraftFile &dra
         fail(Status::unsupported, {},
              "tensor \"%s\": its data are not in memory (opened for "
              "metadata only?)",
-             quoted(t).c_str());
+             Quoted(t.name).c_str());
     Checksum sum;
     for (uint64_t from = 0; from < t.n_bytes; from += io::kChunk) {
         const uint64_t left = t.n_bytes - from;
@@ -266,7 +262,7 @@ void Run::verify(size_t number, io::DraftFile &draft, Journal &journal, bool all
             if (all)
                 fail(Status::state, {.index = part.first + i},
                      "tensor \"%s\" is not there yet: a shard has not run to its end",
-                     quoted(t.source).c_str());
+                     Quoted(t.source.name).c_str());
             continue;
         }
         if (bytes.size() == 0) bytes = Buffer(job_.host(), io::kChunk);
@@ -282,7 +278,7 @@ void Run::verify(size_t number, io::DraftFile &draft, Journal &journal, bool all
         if (all)
             fail(Status::state, {.index = part.first + i},
                  "tensor \"%s\" was damaged in the file: run its shard again",
-                 quoted(t.source).c_str());
+                 Quoted(t.source.name).c_str());
         journal.forget(i);
     }
 }

@@ -11,7 +11,7 @@ namespace ggufx::kv {
 
 namespace {
 
-constexpr uint64_t kSerialNs = 50000;
+constexpr uint64_t kSerialAppendNs = 50000;
 
 } // namespace
 
@@ -136,7 +136,7 @@ void AppendRun::fill() {
     size_t n_coded = 0;
     for (size_t i = 0; i < n; i++) n_coded += part(i).coded != nullptr;
     const uint64_t tokens = n_ + n_coded * kPageTokens;
-    const bool small = tokens <= kSerialNs / encode_cost(state_, layer_);
+    const bool small = tokens <= kSerialAppendNs / encode_cost(state_, layer_);
     const bool spread = !small && n <= UINT32_MAX / heads;
     const bool done = spread && state_.host->parallel_for(static_cast<uint32_t>(n * heads), task,
                                                           this) == Status::ok;

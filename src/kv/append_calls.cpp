@@ -18,7 +18,7 @@ uint32_t magnitude_of(const void *data, SourceType type, size_t i) {
     return f32_bits(source_value(data, type, i)) & 0x7fffffffu;
 }
 
-typedef int32_t Four __attribute__((vector_size(16)));
+typedef int32_t FourInts __attribute__((vector_size(16)));
 typedef int16_t Eight __attribute__((vector_size(16)));
 
 // Whether a magnitude beyond `limit` is among n values, whole vectors `V` from any address.
@@ -54,7 +54,7 @@ size_t first_refused(const void *x, SourceType type, size_t n, uint32_t limit_bi
         const size_t count = n - start < kStep ? n - start : kStep;
         const size_t whole = count / kLanes * kLanes;
         const void *from = static_cast<const uint8_t *>(x) + start * bytes;
-        bool fits = !(type == SourceType::f32 ? any_beyond<Four>(from, whole, limit)
+        bool fits = !(type == SourceType::f32 ? any_beyond<FourInts>(from, whole, limit)
                                               : any_beyond<Eight>(from, whole, limit));
         for (size_t i = start + whole; i < start + count; i++)
             fits &= magnitude_of(x, type, i) <= limit_bits;
@@ -171,7 +171,7 @@ Status Cache::append(uint32_t layer_index, uint32_t sequence, size_t n_tokens,
 
 namespace {
 
-struct Batch {
+struct AppendBatch {
     Cache::State &state;
     uint32_t layer;
     size_t n;
@@ -192,7 +192,7 @@ struct Batch {
     Track &track(size_t i) const { return state.track(layer, sequences[i]); }
 };
 
-Status check_batch(const Batch &b, Failure *failure) {
+Status check_batch(const AppendBatch &b, Failure *failure) {
     for (size_t i = 0; i < b.n; i++) {
         const Status status = check_sequence(b.state.config, b.sequences[i], failure);
         if (status != Status::ok) return status;
@@ -214,7 +214,7 @@ Status check_batch(const Batch &b, Failure *failure) {
 }
 
 // Memory for all sequences, or for none.
-Status prepare_batch(const Batch &b, Layer &layer) {
+Status prepare_batch(const AppendBatch &b, Layer &layer) {
     Status status = Status::ok;
     size_t end = 0;
     for (; status == Status::ok && end < b.n; end++) {
@@ -246,7 +246,7 @@ Status Cache::append_batch(uint32_t layer_index, size_t n_tokens, const uint32_t
     Status status = check_layer(s.config, layer_index, failure);
     if (status != Status::ok || n_tokens == 0) return status;
     Layer &layer = s.layers[layer_index];
-    const Batch batch = {s, layer_index, n_tokens, sequences, positions};
+    const AppendBatch batch = {s, layer_index, n_tokens, sequences, positions};
     status = check_batch(batch, failure);
     if (status == Status::ok) status = check_all_values(s, layer, source, n_tokens, failure);
     if (status != Status::ok) return status;

@@ -82,14 +82,14 @@ const float *join_bases(const AttendCall &call, const Group &group, uint32_t r, 
     return x;
 }
 
-typedef float Four __attribute__((vector_size(16)));
+typedef float FourFloats __attribute__((vector_size(16)));
 typedef uint32_t FourBits __attribute__((vector_size(16)));
 
 // out[j] = x[j] / l + 0, with one NaN.
 void divide(float *out, const float *x, float l, uint32_t n) {
     uint32_t j = 0;
     for (; j + 4 <= n; j += 4) {
-        Four v;
+        FourFloats v;
         memcpy(&v, x + j, sizeof v);
         v = v / l + 0.0f;
         const FourBits number = static_cast<FourBits>(v == v);

@@ -27,7 +27,7 @@ void put_floats(PackedQuery &out, uint32_t row, uint32_t width, const float *x, 
     for (uint32_t c = 0; c < n; c++) out.x[size_t(c) * width + row] = x[c];
 }
 
-typedef float Four __attribute__((vector_size(16)));
+typedef float FourKeys __attribute__((vector_size(16)));
 typedef uint32_t FourBits __attribute__((vector_size(16)));
 
 // put_floats of four rows side by side. finite[row]: all of it is.
@@ -37,7 +37,7 @@ void put_four_rows(PackedQuery &out, const float *const (&rows)[kRows], uint32_t
     FourBits bad[kRows] = {};
     uint32_t c = 0;
     for (; c + 4 <= n; c += 4) {
-        Four x[kRows];
+        FourKeys x[kRows];
         for (uint32_t r = 0; r < kRows; r++) {
             memcpy(x + r, rows[r] + c, sizeof x[r]);
             FourBits magnitude;
@@ -45,14 +45,14 @@ void put_four_rows(PackedQuery &out, const float *const (&rows)[kRows], uint32_t
             magnitude &= 0x7f800000u;
             bad[r] |= static_cast<FourBits>(magnitude == 0x7f800000u);
         }
-        const Four low01 = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5);
-        const Four low23 = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
-        const Four high01 = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
-        const Four high23 = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
-        const Four turned[4] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
-                                __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
-                                __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
-                                __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+        const FourKeys low01 = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5);
+        const FourKeys low23 = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
+        const FourKeys high01 = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
+        const FourKeys high23 = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
+        const FourKeys turned[4] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                                    __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                                    __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                                    __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
         memcpy(out.x + size_t(c) * kRows, turned, sizeof turned);
     }
     for (uint32_t r = 0; r < kRows; r++) {

@@ -11,10 +11,9 @@ namespace ggufx::kv {
 
 namespace {
 
-constexpr uint64_t kSerialNs = 50000;  // below: in the caller's thread
-constexpr uint64_t kRoundNs = 2000000; // of a round and worker: the pause between two polls
-constexpr size_t kSlicesGroups = 4;    // groups per worker from which on no part waits for others
-constexpr size_t kWholeGroups = 8;     // of a task from its queries to its sums: they share pages
+constexpr uint64_t kSerialAttendNs = 50000; // below: in the caller's thread
+constexpr size_t kSlicesGroups = 4; // groups per worker from which on no part waits for others
+constexpr size_t kWholeGroups = 8;  // of a task from its queries to its sums: they share pages
 
 } // namespace
 
@@ -95,7 +94,7 @@ void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLoc
 namespace {
 
 // Groups first .. first + n - 1 of a call, over chunks c .. c_end - 1 at a time.
-struct Batch {
+struct GroupBatch {
     const AttendCall *call;
     const AttendSpace *space;
     size_t first, n;
@@ -104,12 +103,12 @@ struct Batch {
     size_t n_slices;   // tasks of a chunk
 
     static void prepare(void *ctx, uint32_t index, uint32_t worker) {
-        const Batch &b = *static_cast<const Batch *>(ctx);
+        const GroupBatch &b = *static_cast<const GroupBatch *>(ctx);
         prepare_group(*b.call, b.first + index, b.space->groups[index], b.space->locals[worker]);
     }
     // All chunks of a round of a slice of the groups.
     static void slice(void *ctx, uint32_t index, uint32_t worker) {
-        const Batch &b = *static_cast<const Batch *>(ctx);
+        const GroupBatch &b = *static_cast<const GroupBatch *>(ctx);
         const size_t first = b.begin(index), n = b.begin(index + 1) - first;
         for (size_t c = b.chunk; c < b.chunk_end; c++) {
             RowSums *sums = b.space->parts + first;
@@ -120,7 +119,7 @@ struct Batch {
     }
     // One chunk of a slice, to be merged when all of the round are there.
     static void part(void *ctx, uint32_t index, uint32_t worker) {
-        const Batch &b = *static_cast<const Batch *>(ctx);
+        const GroupBatch &b = *static_cast<const GroupBatch *>(ctx);
         const size_t slice = index % b.n_slices, c = index / b.n_slices;
         const size_t first = b.begin(slice), n = b.begin(slice + 1) - first;
         attend_chunk(*b.call, b.space->groups + first, n, b.chunk + c,
@@ -128,7 +127,7 @@ struct Batch {
     }
     size_t begin(size_t slice) const { return n * slice / n_slices; }
     static void finish(void *ctx, uint32_t index, uint32_t worker) {
-        const Batch &b = *static_cast<const Batch *>(ctx);
+        const GroupBatch &b = *static_cast<const GroupBatch *>(ctx);
         finish_group(*b.call, b.space->groups[index], b.space->locals[worker]);
     }
     void merge_parts() const {
@@ -172,7 +171,8 @@ uint64_t decode_ns(const AttendCall &call) {
 }
 
 // Chunks of a round: as many as a poll may wait for and, in parts, as there is memory for.
-size_t round_chunks(const Batch &b, const AttendShape &shape, uint32_t workers, bool in_parts) {
+size_t round_chunks(const GroupBatch &b, const AttendShape &shape, uint32_t workers,
+                    bool in_parts) {
     uint64_t ns = b.n * b.chunk_ns;
     if (b.call->layer->v_in_k) ns += decode_ns(*b.call) * b.n_slices;
     const uint64_t by_poll = kRoundNs * workers / ns, fit = shape.n_parts / b.n;
@@ -184,7 +184,8 @@ size_t round_chunks(const Batch &b, const AttendShape &shape, uint32_t workers, 
 }
 
 // As few as keep all workers busy: the heads of a slice lie side by side in memory.
-size_t count_slices(const Batch &b, const AttendShape &shape, uint32_t workers, bool in_parts) {
+size_t count_slices(const GroupBatch &b, const AttendShape &shape, uint32_t workers,
+                    bool in_parts) {
     if (workers == 1) return 1;
     const size_t tasks = size_t(workers) * 2;
     size_t n = tasks;
@@ -195,26 +196,26 @@ size_t count_slices(const Batch &b, const AttendShape &shape, uint32_t workers, 
     return n < b.n ? n : b.n;
 }
 
-Status run_batch(Batch &b, const AttendShape &shape, const Runner &runner, size_t n_chunks,
+Status run_batch(GroupBatch &b, const AttendShape &shape, const Runner &runner, size_t n_chunks,
                  uint64_t done, uint64_t total) {
     const uint32_t workers = runner.serial ? 1 : runner.host.max_workers();
     const bool in_parts =
         b.call->layer->v_in_k || (workers > 1 && b.n < size_t(workers) * kSlicesGroups);
     b.n_slices = count_slices(b, shape, workers, in_parts);
     const size_t step = round_chunks(b, shape, workers, in_parts);
-    Status status = runner.run(b.n, Batch::prepare, &b);
+    Status status = runner.run(b.n, GroupBatch::prepare, &b);
     for (b.chunk = 0; status == Status::ok && b.chunk < n_chunks; b.chunk = b.chunk_end) {
         if (b.call->options.progress.cancelled(done + b.chunk * b.n, total))
             return runner.cancelled();
         b.chunk_end = n_chunks - b.chunk < step ? n_chunks : b.chunk + step;
         if (in_parts) {
-            status = runner.run((b.chunk_end - b.chunk) * b.n_slices, Batch::part, &b);
+            status = runner.run((b.chunk_end - b.chunk) * b.n_slices, GroupBatch::part, &b);
             if (status == Status::ok) b.merge_parts();
         } else {
-            status = runner.run(b.n_slices, Batch::slice, &b);
+            status = runner.run(b.n_slices, GroupBatch::slice, &b);
         }
     }
-    return status == Status::ok ? runner.run(b.n, Batch::finish, &b) : status;
+    return status == Status::ok ? runner.run(b.n, GroupBatch::finish, &b) : status;
 }
 
 // Groups whose tasks take them from their queries to their sums: nothing goes from one worker to
@@ -309,7 +310,7 @@ Status run_groups(const AttendCall &call, const AttendShape &shape, const Attend
     const uint64_t full = tokens < kChunkTokens && call.n_sets == 1
                               ? chunk_ns * (tokens + kPageTokens) / (kChunkTokens)
                               : chunk_ns;
-    const Runner runner = {*call.state->host, total <= kSerialNs / full, failure};
+    const Runner runner = {*call.state->host, total <= kSerialAttendNs / full, failure};
     const uint64_t group_ns = chunk_ns * at_least_one(n_chunks);
     if (const size_t share = whole_share(call, shape, runner, group_ns))
         return run_whole({&call, &space, 0, n_groups, share, n_chunks}, runner, group_ns);
@@ -318,8 +319,9 @@ Status run_groups(const AttendCall &call, const AttendShape &shape, const Attend
     const size_t fit = shape.n_groups < kMostGroups ? shape.n_groups : kMostGroups;
     const size_t most = at_least_one(by_poll < fit ? by_poll : fit);
     for (size_t first = 0; first < n_groups; first += most) {
-        Batch batch = {&call, &space, first,    n_groups - first < most ? n_groups - first : most,
-                       0,     0,      chunk_ns, 1};
+        GroupBatch batch = {
+            &call, &space, first,    n_groups - first < most ? n_groups - first : most,
+            0,     0,      chunk_ns, 1};
         const Status status = run_batch(batch, shape, runner, n_chunks, first * n_chunks, total);
         if (status != Status::ok) return status;
     }

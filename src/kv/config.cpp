@@ -7,7 +7,7 @@ namespace ggufx::kv {
 
 namespace {
 
-constexpr double kInfinity = __builtin_inf();
+constexpr double kInfiniteFrequency = __builtin_inf();
 constexpr uint32_t kMostTracks = 1u << 22; // what they take is written at once: some 100 bytes each
 
 const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const char *stream) {
@@ -36,7 +36,7 @@ void check_frequencies(const Config &c) {
         fail(Status::argument, {}, "%zu rope_frequencies: rope_dims and rope_style say %zu",
              c.n_rope_frequencies, want);
     for (size_t i = 0; i < want; i++)
-        if (!(__builtin_fabs(c.rope_frequencies[i]) < kInfinity))
+        if (!(__builtin_fabs(c.rope_frequencies[i]) < kInfiniteFrequency))
             fail(Status::argument, {.index = i}, "rope_frequencies[%zu] is NaN or infinite", i);
 }
 

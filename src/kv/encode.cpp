@@ -15,15 +15,6 @@ namespace {
 
 using namespace kernels;
 
-uint8_t *page_of(Block &block, const BlockShape &shape, Side side, uint32_t head) {
-    return block.data() +
-           (side == Side::k ? head * shape.k_head : shape.v_offset + head * shape.v_head);
-}
-
-const uint8_t *page_of(const Block &block, const BlockShape &shape, Side side, uint32_t head) {
-    return page_of(const_cast<Block &>(block), shape, side, head);
-}
-
 // Which slots of which stream are encoded from where.
 struct Codes16 {
     const Encoder &e;

@@ -13,17 +13,11 @@ namespace ggufx::kv {
 
 namespace {
 
-constexpr uint64_t kRoundNs = 2000000; // of a round and worker: the pause between two polls
-constexpr uint64_t kDecodeNs = 4;      // of a value, about
+constexpr uint64_t kDecodeNs = 4; // of a value, about
 constexpr size_t kMostStages = 16;
 
 const TypeOps &type_of(const BlockShape &shape, Side side) {
     return side == Side::k ? *shape.k : *shape.v;
-}
-
-uint8_t *page_of(Block &block, const BlockShape &shape, Side side, uint32_t head) {
-    return block.data() +
-           (side == Side::k ? head * shape.k_head : shape.v_offset + head * shape.v_head);
 }
 
 } // namespace
@@ -83,7 +77,7 @@ void Rebuild::copy_stream(const Target &target, Side side, uint32_t head) const 
     const Block &from = *target.pieces[0].from;
     Block &to = *target.block;
     const BlockShape &old = old_.shape[from.form], &next = next_.shape[to.form];
-    memcpy(page_of(to, next, side, head), page_of(const_cast<Block &>(from), old, side, head),
+    memcpy(page_of(to, next, side, head), page_of(from, old, side, head),
            side == Side::k ? next.k_head : next.v_head);
     const auto &lost = reinterpret_cast<const HeadErrors *>(from.data() + old.errors)[head];
     auto &kept = reinterpret_cast<HeadErrors *>(to.data() + next.errors)[head];

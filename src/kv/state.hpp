@@ -10,6 +10,7 @@ namespace ggufx::kv {
 
 constexpr uint32_t kPageTokens = 64;
 constexpr size_t kPageAlign = 64;
+constexpr uint64_t kRoundNs = 2000000; // of a round and worker: the pause between two polls
 // Tokens of one append that reserve provides for in layers with a window; in those that encode it
 // is a page.
 constexpr uint64_t kWindowAppend = 1024;
@@ -45,7 +46,19 @@ struct BlockShape {
     size_t k_head = 0, v_head = 0;   // bytes of one head's page
     size_t v_offset = 0, errors = 0; // from data()
     size_t bytes = 0;                // of a block
+
+    size_t page_offset(Side side, uint32_t head) const {
+        return side == Side::k ? head * k_head : v_offset + head * v_head;
+    }
 };
+// Of one head.
+inline uint8_t *page_of(Block &block, const BlockShape &shape, Side side, uint32_t head) {
+    return block.data() + shape.page_offset(side, head);
+}
+inline const uint8_t *page_of(const Block &block, const BlockShape &shape, Side side,
+                              uint32_t head) {
+    return block.data() + shape.page_offset(side, head);
+}
 
 // Positions after < p <= until.
 struct Span {

@@ -32,30 +32,30 @@ float source_value(const void *data, SourceType type, size_t at) {
 
 namespace {
 
-typedef uint32_t Four __attribute__((vector_size(16)));
+typedef uint32_t FourWords __attribute__((vector_size(16)));
 typedef float FourFloats __attribute__((vector_size(16)));
 
-// Four f32 that f16 can hold, to f16: as f32_to_f16. Adding 0.5 leaves f16's subnormals in the low
+// FourWords f32 that f16 can hold, to f16: as f32_to_f16. Adding 0.5 leaves f16's subnormals in the low
 // bits, rounded; greater ones round by carrying.
-Four four_halves(const float *x) {
-    Four bits;
+FourWords four_halves(const float *x) {
+    FourWords bits;
     memcpy(&bits, x, sizeof bits);
-    const Four magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
+    const FourWords magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
     FourFloats value;
     memcpy(&value, &magnitude, sizeof value);
     value += 0.5f;
-    Four small;
+    FourWords small;
     memcpy(&small, &value, sizeof small);
     small -= 0x3f000000u;
-    const Four normal = ((magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13) - (112u << 10);
-    const Four is_small = static_cast<Four>(magnitude < 0x38800000u); // 2^-14
+    const FourWords normal = ((magnitude + 0xfffu + (magnitude >> 13 & 1u)) >> 13) - (112u << 10);
+    const FourWords is_small = static_cast<FourWords>(magnitude < 0x38800000u); // 2^-14
     return sign | (small & is_small) | (normal & ~is_small);
 }
 
 void put_halves(uint8_t *to, size_t step, const float *x, uint32_t n) {
     uint32_t i = 0;
     for (; i + 4 <= n; i += 4) {
-        const Four halves = four_halves(x + i);
+        const FourWords halves = four_halves(x + i);
         for (uint32_t j = 0; j < 4; j++)
             store_u16le(to + (i + j) * step, static_cast<uint16_t>(halves[j]));
     }

@@ -17,7 +17,7 @@ using kernels::Out;
 using kernels::Rows;
 
 constexpr size_t kMinRows = 128; // per task: four far streams of >= 32 rows
-constexpr Cost kCost = {1500, 40}, kCostPrecise = {1500, 60}, kCostF32 = {3000, 60};
+constexpr Cost kDotCost = {1500, 40}, kDotCostPrecise = {1500, 60}, kDotCostF32 = {3000, 60};
 constexpr uint64_t kUnpackF32Ps = 60; // a value of the weights once, whatever the columns
 
 // How a kernel wants its columns; kernels that agree share them.
@@ -41,7 +41,7 @@ struct Column {
     size_t at; // bytes from the start of the batch's memory
 };
 
-struct Job {
+struct DotJob {
     const Dots *dots;
     const kernels::Matvec *kernel;        // either this one
     const kernels::MatvecF32 *kernel_f32; // or this
@@ -88,9 +88,9 @@ bool same_rows(const Rows &a, const Rows &b) {
 }
 
 // Jobs that run together, and the columns they read.
-class Batch {
+class DotBatch {
 public:
-    explicit Batch(const Call &call) : call_(call) {}
+    explicit DotBatch(const Call &call) : call_(call) {}
     bool empty() const { return n_jobs_ == 0; }
     size_t bytes() const { return bytes_; }
     void clear() {
@@ -103,7 +103,7 @@ public:
         if (n_jobs_ == kListed) return false;
         const uint16_t n_columns = n_columns_;
         const size_t n_bytes = bytes_;
-        Job &job = jobs_[n_jobs_];
+        DotJob &job = jobs_[n_jobs_];
         const Layer *layer = nullptr;
         const bool f32 = call_.f32(dots.type);
         job.dots = &dots;
@@ -111,7 +111,10 @@ public:
         job.kernel_f32 =
             f32 ? kernels::find(call_.kernels, &Layer::matvec_f32, dots.type, &layer) : nullptr;
         // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): scalar has all types
-        job.mac_ps = (f32 ? kCostF32 : call_.options.precise ? kCostPrecise : kCost).of(*layer);
+        job.mac_ps = (f32                     ? kDotCostF32
+                      : call_.options.precise ? kDotCostPrecise
+                                              : kDotCost)
+                         .of(*layer);
         const Form form =
             f32 ? Form{nullptr, job.kernel_f32->wants_sums, job.kernel_f32->sum, false}
                 : Form{job.kernel->pack, 0, nullptr, call_.options.precise};
@@ -154,7 +157,7 @@ private:
             }
         }
         for (size_t i = 0; i < n_jobs_; i++) {
-            Job &job = jobs_[i];
+            DotJob &job = jobs_[i];
             for (size_t c = 0; c < job.dots->n; c++) {
                 const Column &column = columns_[job.column[c]];
                 uint8_t *at = memory + column.at;
@@ -198,7 +201,7 @@ private:
 
     // Rows first .. of all matrices one after another.
     static void chunk(const void *self, size_t first, size_t count, uint32_t) {
-        const auto *batch = static_cast<const Batch *>(self);
+        const auto *batch = static_cast<const DotBatch *>(self);
         for (size_t i = 0; i < batch->n_jobs_ && count > 0; i += batch->run_of(i)) {
             const size_t n_rows = batch->jobs_[i].dots->w.n;
             if (first >= n_rows) {
@@ -227,11 +230,11 @@ private:
     const Call &call_;
     size_t n_jobs_ = 0, bytes_ = 0;
     uint16_t n_columns_ = 0;
-    Job jobs_[kListed];
+    DotJob jobs_[kListed];
     Column columns_[kListed * kDotColumns];
 };
 
-Status run_batch(Call &call, Batch &batch, const Memory &memory, Failure *failure) {
+Status run_batch(Call &call, DotBatch &batch, const Memory &memory, Failure *failure) {
     if (batch.empty()) return Status::ok;
     Status status;
     if (memory.data) {
@@ -256,7 +259,7 @@ Dots part_of(const Dots &dots, size_t first, size_t n) {
 
 // One matrix whose columns do not fit the usual memory together: as many at a time as do, and one
 // that does not by itself with more memory. The batch is empty, before and after.
-Status multiply_parts(Call &call, Batch &batch, const Dots &dots, size_t limit,
+Status multiply_parts(Call &call, DotBatch &batch, const Dots &dots, size_t limit,
                       const Memory &memory, Failure *failure) {
     for (size_t c = 0; c < dots.n;) {
         size_t n = dots.n - c;
@@ -277,7 +280,7 @@ Status multiply_parts(Call &call, Batch &batch, const Dots &dots, size_t limit,
 Status multiply_dots(Call &call, const Dots *list, size_t n_list, const Memory &memory,
                      Failure *failure) {
     const size_t limit = memory.data ? memory.n_bytes : call.workspace.per_call();
-    Batch batch(call);
+    DotBatch batch(call);
     for (size_t i = 0; i < n_list; i++) {
         if (batch.add(list[i], limit)) continue;
         Status status = run_batch(call, batch, memory, failure);

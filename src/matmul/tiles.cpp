@@ -19,7 +19,7 @@ using kernels::Scratch;
 constexpr size_t kPieces = 4, kManyColumns = 64;
 
 // Columns first .. first + n - 1 of one of the listed matrices.
-struct Job {
+struct TileJob {
     const Tiles *tiles;
     size_t first, n;
     GemmAct act;
@@ -30,9 +30,9 @@ struct Job {
     size_t n_tiles(size_t tile_rows) const { return (tiles->w.n + tile_rows - 1) / tile_rows; }
 };
 
-class Batch {
+class TileBatch {
 public:
-    Batch(Call &call, const TileKernel &kernel, const Share &share, const Memory &memory)
+    TileBatch(Call &call, const TileKernel &kernel, const Share &share, const Memory &memory)
         : call_(call), kernel_(kernel), share_(share), memory_(memory) {
         used_ = share.bytes() * call.host.max_workers();
     }
@@ -42,7 +42,7 @@ public:
 
     // n columns whose packed form fits room(), or those of the job before; there is a place.
     void add(const Tiles &tiles, size_t first, size_t n, bool shared) {
-        Job &job = jobs_[n_jobs_++];
+        TileJob &job = jobs_[n_jobs_++];
         job.tiles = &tiles;
         job.first = first;
         job.n = n;
@@ -103,9 +103,9 @@ private:
 
     // Columns first .. of all jobs one after another.
     static void pack(const void *self, size_t first, size_t count, uint32_t) {
-        const auto *batch = static_cast<const Batch *>(self);
+        const auto *batch = static_cast<const TileBatch *>(self);
         for (size_t i = 0; i < batch->n_jobs_ && count > 0; i++) {
-            const Job &job = batch->jobs_[i];
+            const TileJob &job = batch->jobs_[i];
             const size_t n_own = job.columns_to_pack();
             if (first >= n_own) {
                 first -= n_own;
@@ -117,7 +117,7 @@ private:
             count -= n;
         }
     }
-    void pack_columns(const Job &job, size_t first, size_t n) const {
+    void pack_columns(const TileJob &job, size_t first, size_t n) const {
         const size_t k = job.act.k;
         if (!job.tiles->order) return kernel_.gemm->pack(job.packed, job.act, first, n);
         for (size_t c = first; c < first + n; c++) {
@@ -135,10 +135,10 @@ private:
 
     // Pieces first .. of all tiles of all jobs one after another.
     static void multiply(const void *self, size_t first, size_t count, uint32_t worker) {
-        const auto *batch = static_cast<const Batch *>(self);
+        const auto *batch = static_cast<const TileBatch *>(self);
         const size_t tile_rows = batch->kernel_.gemm->tile_rows;
         for (size_t i = 0; i < batch->n_jobs_ && count > 0; i++) {
-            const Job &job = batch->jobs_[i];
+            const TileJob &job = batch->jobs_[i];
             const size_t n_pieces = job.n_tiles(tile_rows) * kPieces;
             if (first >= n_pieces) {
                 first -= n_pieces;
@@ -157,18 +157,18 @@ private:
         }
     }
     // Columns of pieces first .. first + n - 1 of a tile: whole groups.
-    Job piece(const Job &job, size_t first, size_t n) const {
+    TileJob piece(const TileJob &job, size_t first, size_t n) const {
         const size_t group = kernel_.gemm->column_group, n_groups = (job.n + group - 1) / group;
         const size_t from = first * n_groups / kPieces * group;
         const size_t to = (first + n) * n_groups / kPieces * group;
-        Job part = job;
+        TileJob part = job;
         part.first += from;
         part.n = part.act.n = (to < job.n ? to : job.n) - from;
         part.act.packed += kernel_.gemm->bytes(job.act.k, from);
         part.act.x += from * job.act.ldx;
         return part;
     }
-    void run_rows(const Job &job, size_t row, size_t n, uint32_t worker) const {
+    void run_rows(const TileJob &job, size_t row, size_t n, uint32_t worker) const {
         if (share_.scratch) {
             uint8_t *own = memory_.data + worker * share_.bytes();
             return run_rows(job, row, n, {own, share_.scratch},
@@ -178,7 +178,7 @@ private:
         alignas(64) float part[kPartMin / sizeof(float)];
         run_rows(job, row, n, {stack, sizeof stack}, part, sizeof part);
     }
-    void run_rows(const Job &job, size_t row, size_t n, const Scratch &scratch, float *part,
+    void run_rows(const TileJob &job, size_t row, size_t n, const Scratch &scratch, float *part,
                   size_t part_bytes) const {
         const Tiles &tiles = *job.tiles;
         const Gemm &gemm = *kernel_.gemm;
@@ -204,12 +204,12 @@ private:
     const Share &share_;
     const Memory &memory_;
     size_t n_jobs_ = 0, used_;
-    Job jobs_[kListed];
+    TileJob jobs_[kListed];
 };
 
 Status multiply_list(Call &call, const TileKernel &kernel, const Tiles *list, size_t n_list,
                      const Share &share, const Memory &memory) {
-    Batch batch(call, kernel, share, memory);
+    TileBatch batch(call, kernel, share, memory);
     const size_t shares = share.bytes() * call.host.max_workers();
     for (size_t i = 0, n_same; i < n_list; i += n_same) {
         const Tiles &tiles = list[i];

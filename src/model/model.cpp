@@ -42,8 +42,8 @@ const Architecture &architecture_of(const gguf::File &file) {
     const Architecture *known = find_architecture(name);
     if (known) return *known;
     fail(Status::unsupported, {file.meta(index).offset, index},
-         "architecture %s is not supported; supported: %.*s",
-         Quoted(name.data(), name.size()).c_str(), static_cast<int>(sizeof kNames - 3), kNames);
+         "architecture %s is not supported; supported: %.*s", Quoted(name).c_str(),
+         static_cast<int>(sizeof kNames - 3), kNames);
 }
 
 uint64_t parts_present(const gguf::File &file) {

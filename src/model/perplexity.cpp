@@ -15,9 +15,9 @@ namespace ggufx::model {
 
 namespace {
 
-class Run {
+class PerplexityRun {
 public:
-    Run(Session &session, const PerplexityTask &task)
+    PerplexityRun(Session &session, const PerplexityTask &task)
         : session_(session), task_(task),
           n_vocab_(static_cast<size_t>(session.model().shape().n_vocab)),
           chunk_(task.text.n_context, HostAllocator<int32_t>(session.model().host().get())),
@@ -47,13 +47,13 @@ private:
     uint64_t n_done_ = 0; // tokens
 };
 
-int32_t Run::report(void *self, uint64_t done, uint64_t) {
-    const auto *run = static_cast<const Run *>(self);
+int32_t PerplexityRun::report(void *self, uint64_t done, uint64_t) {
+    const auto *run = static_cast<const PerplexityRun *>(self);
     const Chunks &text = run->task_.text;
     return run->task_.progress.cancelled(run->n_done_ + done, text.count() * text.end_scored());
 }
 
-template <class Fn> Status Run::watch(const Fn &fn) {
+template <class Fn> Status PerplexityRun::watch(const Fn &fn) {
     Status status = Status::ok;
     for (size_t i = 0; i < task_.n_watchers && status == Status::ok; i++)
         status = fn(*task_.watchers[i]);
@@ -62,7 +62,7 @@ template <class Fn> Status Run::watch(const Fn &fn) {
 
 // Rows row .. row + n - 1 of the last batch stand at positions position .. of the chunk and predict
 // the token after theirs.
-Status Run::score(size_t position, size_t row, size_t n, Failure *failure) {
+Status PerplexityRun::score(size_t position, size_t row, size_t n, Failure *failure) {
     Status status = session_.project(logits_.data(), row, n, failure);
     if (status != Status::ok) return status;
     const kernels::RowKernels &rows = *kernels::rows_of(session_.model().engine().kernels());
@@ -82,7 +82,7 @@ Status Run::score(size_t position, size_t row, size_t n, Failure *failure) {
     });
 }
 
-Status Run::chunk(size_t index, Failure *failure) {
+Status PerplexityRun::chunk(size_t index, Failure *failure) {
     task_.text.copy(chunk_.data(), index);
     const size_t first = task_.text.first_scored(), end = task_.text.end_scored();
     Status status =
@@ -119,7 +119,7 @@ Status perplexity(PerplexityResult *out, Session &session, const PerplexityTask 
                   Failure *failure) {
     Status status = check_chunks(session, task.text, failure);
     if (status != Status::ok) return status;
-    Run run(session, task);
+    PerplexityRun run(session, task);
     for (size_t i = 0; i < task.text.count() && status == Status::ok; i++) {
         status = run.chunk(i, failure);
         (void)session.truncate(0, 0, nullptr); // to nothing: cannot fail

@@ -13,9 +13,9 @@ namespace ggufx::model {
 namespace {
 
 // Steps of a program whose weights have the types of a plan.
-class Sums {
+class ByteSums {
 public:
-    Sums(const Program &program, const job::Plan &plan)
+    ByteSums(const Program &program, const job::Plan &plan)
         : program_(program), rows_(plan.file().n_tensors(), Rows(), rows_allocator(plan)) {
         for (const job::PlannedTensor &t : plan.tensors()) {
             const size_t index = plan.file().find_tensor(t.source.name);
@@ -87,7 +87,7 @@ private:
 
 RankBytes bytes_of_rank(const Program &program, const job::Plan &plan, uint32_t rank,
                         uint32_t n_ranks) {
-    return Sums(program, plan).run(rank, n_ranks);
+    return ByteSums(program, plan).run(rank, n_ranks);
 }
 
 } // namespace ggufx::model

@@ -18,9 +18,9 @@ namespace {
 
 using ull = unsigned long long;
 
-constexpr char kMagic[9] = "GGUFXSN\n";
+constexpr char kSessionMagic[9] = "GGUFXSN\n";
 // Version 2 has one sequence, whose number is not told, at positions 0, 1, ..., without rows.
-constexpr uint32_t kVersion = 3, kOldest = 2;
+constexpr uint32_t kSessionVersion = 3, kOldest = 2;
 // Version 4 has the model's identity and no caches: a rank has some heads of them, and might have
 // gone. Who loads it computes the tokens again.
 constexpr uint32_t kTokensOnly = 4;
@@ -86,7 +86,7 @@ Status Session::TokenReader::head(uint32_t n_sequences, uint64_t identity) {
     in_.bytes(magic, sizeof magic);
     version_ = in_.u32();
     if (in_.status() != Status::ok) return read_failed(in_, failure_);
-    if (memcmp(magic, kMagic, sizeof magic) != 0)
+    if (memcmp(magic, kSessionMagic, sizeof magic) != 0)
         return set_failure(failure_, Status::magic, {}, "this is no snapshot of a session");
     if (version_ < kOldest || version_ > kTokensOnly)
         return set_failure(failure_, Status::version, {},
@@ -231,8 +231,8 @@ Status Session::save(uint32_t index, WriteFn write, void *user, Failure *failure
                 "must come out the same when it is computed again",
                 i);
     SnapshotOutput out(write, user);
-    out.bytes(kMagic, 8);
-    out.u32(has_caches ? kVersion : kTokensOnly);
+    out.bytes(kSessionMagic, 8);
+    out.u32(has_caches ? kSessionVersion : kTokensOnly);
     out.u32(end - first);
     if (!has_caches) out.u64(model_.identity());
     for (uint32_t i = first; i < end; i++)

@@ -13,17 +13,17 @@ using namespace rounding;
 
 namespace {
 
-constexpr int kMaxValues = 256, kPasses = 4, kReach = 2;
+constexpr int kBlockValues = 256, kCodePasses = 4, kReach = 2;
 
 float rounded_f16(float v) {
     return f16_to_f32(f32_to_f16(v));
 }
 
 // One block taken apart. Codes count from the lowest level on.
-struct State {
+struct CodeState {
     float d = 1.0f, dmin = 0.0f; // value = d * scale * level - dmin * min
     int scale[16] = {}, min[16] = {};
-    uint8_t code[kMaxValues] = {};
+    uint8_t code[kBlockValues] = {};
 };
 
 class Search {
@@ -31,7 +31,7 @@ public:
     Search(const BlockLayout &layout, const float *x, const float *w)
         : l_(layout), x_(x), w_(w), group_(layout.n_values / layout.n_groups) {}
 
-    void take_apart(State *s, const uint8_t *block) const {
+    void take_apart(CodeState *s, const uint8_t *block) const {
         if (l_.d >= 0) s->d = f16_to_f32(load_u16le(block + l_.d));
         if (l_.dmin >= 0) s->dmin = f16_to_f32(load_u16le(block + l_.dmin));
         if (l_.n_mins == 1) s->dmin = -s->dmin; // Q4_1 and Q5_1 add it
@@ -45,7 +45,7 @@ public:
             s->code[i] = low8(l_.level_codes ? rank_of(stored) : stored);
         }
     }
-    void put_together(uint8_t *block, const State &s) const {
+    void put_together(uint8_t *block, const CodeState &s) const {
         if (l_.d >= 0) store_f16(block + l_.d, s.d);
         if (l_.dmin >= 0) store_f16(block + l_.dmin, l_.n_mins == 1 ? -s.dmin : s.dmin);
         for (int k = 0; k < l_.n_groups; k++) {
@@ -59,12 +59,12 @@ public:
         }
     }
     // Downhill until nothing changes; returns the error.
-    double descend(State *s) const {
+    double descend(CodeState *s) const {
         double error = 0;
         for (int k = 0; k < l_.n_groups; k++) error += place(s, k, s->scale[k], s->min[k], nullptr);
-        for (int pass = 0; pass < kPasses; pass++) {
+        for (int pass = 0; pass < kCodePasses; pass++) {
             double next_error = 0;
-            State next = *s;
+            CodeState next = *s;
             for (int k = 0; k < l_.n_groups; k++) next_error += best_group(&next, k);
             if (next_error < error) *s = next, error = next_error;
             next = *s;
@@ -103,7 +103,7 @@ private:
         return code;
     }
     // Codes of group k for a scale and minimum (into `to`, or the state's own); their error.
-    double place(State *s, int k, int scale, int min, uint8_t *to) const {
+    double place(CodeState *s, int k, int scale, int min, uint8_t *to) const {
         const float d = s->d * scale_value(scale), m = s->dmin * to_f32(min);
         const float id = inverse(d);
         uint8_t *code = to ? to : s->code + ptrdiff_t{k} * group_;
@@ -117,8 +117,8 @@ private:
         return error;
     }
     // Sub-scales near the group's own, each with the minimum that suits its codes.
-    double best_group(State *s, int k) const {
-        uint8_t code[kMaxValues];
+    double best_group(CodeState *s, int k) const {
+        uint8_t code[kBlockValues];
         double least = place(s, k, s->scale[k], s->min[k], nullptr);
         const int scale0 = s->scale[k], min0 = s->min[k], reach = l_.n_scales ? kReach : 0;
         const auto offer = [&](int scale, int min) {
@@ -137,7 +137,7 @@ private:
         }
         return least;
     }
-    int best_min(const State &s, int k, int scale, const uint8_t *code) const {
+    int best_min(const CodeState &s, int k, int scale, const uint8_t *code) const {
         const float d = s.d * scale_value(scale);
         float sum = 0.0f, weights = 0.0f;
         for (int i = 0; i < group_; i++) {
@@ -150,7 +150,7 @@ private:
         return wanted > 0.0f ? nearest(wanted < most ? wanted : most) : 0;
     }
     // Least squares of d and dmin; false when there is nothing to fit or nothing changes.
-    bool refit(State *s) const {
+    bool refit(CodeState *s) const {
         if (l_.d < 0) return false;
         double aa = 0, ab = 0, bb = 0, ax = 0, bx = 0;
         for (int i = 0; i < l_.n_values; i++) {
@@ -181,22 +181,22 @@ private:
 };
 
 // Where searches of blocks with one scale begin: multiples of the reference's.
-constexpr float kStarts[] = {1.0f,  0.8f, 0.84f, 0.88f, 0.91f, 0.94f, 0.97f, 1.03f,
-                             1.06f, 1.1f, 1.14f, 1.18f, 0.7f,  0.6f,  0.5f};
+constexpr float kCodeStarts[] = {1.0f,  0.8f, 0.84f, 0.88f, 0.91f, 0.94f, 0.97f, 1.03f,
+                                 1.06f, 1.1f, 1.14f, 1.18f, 0.7f,  0.6f,  0.5f};
 
 } // namespace
 
 void improve_codes(uint8_t *block, const BlockLayout &layout, const float *x, const float *w) {
     const Search search(layout, x, w);
-    State start, best;
+    CodeState start, best;
     search.take_apart(&start, block);
     if (!(magnitude(start.d) < 65504.0f && magnitude(start.dmin) < 65504.0f)) return;
     best = start;
     double least = search.descend(&best);
-    for (const float factor : kStarts) {
+    for (const float factor : kCodeStarts) {
         if (factor == 1.0f || layout.d < 0) continue;
         if (layout.n_groups > 1 && factor != 0.97f && factor != 1.03f) continue; // scales follow
-        State next = start;
+        CodeState next = start;
         next.d = rounded_f16(start.d * factor);
         const double error = search.descend(&next);
         if (error < least) least = error, best = next;

@@ -15,11 +15,11 @@ using namespace rounding;
 
 namespace {
 
-constexpr int kPasses = 4, kMaxSub = 32;
+constexpr int kPointPasses = 4, kMaxSub = 32;
 constexpr float kShift = 0.125f;
 
 // One block taken apart.
-struct State {
+struct PointState {
     float d = 0.0f;
     uint8_t scale[16] = {};
     uint8_t level[kGridValues] = {};
@@ -40,12 +40,12 @@ public:
         : l_(layout), grid_(grid), x_(x), w_(w), n_levels_(layout.n_dims == 4 ? 8 : 3),
           n_sub_(kGridValues / layout.sub), parts_(layout.sub / layout.part) {}
 
-    void take_apart(State *s, const uint8_t *block) const {
+    void take_apart(PointState *s, const uint8_t *block) const {
         s->d = f16_to_f32(grid_scale(block, l_.type));
         for (int k = 0; k < n_sub_; k++)
             s->scale[k] = low8(fmt::read_field(block, l_.scale(unsigned(k))));
     }
-    void put_together(uint8_t *block, const State &s) const {
+    void put_together(uint8_t *block, const PointState &s) const {
         set_grid_scale(block, l_.type, f32_to_f16(s.d));
         for (int k = 0; k < n_sub_; k++) fmt::write_field(block, l_.scale(unsigned(k)), s.scale[k]);
         for (int g = 0; g < kGridValues / l_.n_dims; g++) {
@@ -61,10 +61,10 @@ public:
     }
 
     // Downhill from the scales of s; codes are chosen anew. Returns the error.
-    double descend(State *s, int reach) const {
+    double descend(PointState *s, int reach) const {
         double least = DBL_MAX;
-        State next = *s;
-        for (int pass = 0; pass < kPasses; pass++) {
+        PointState next = *s;
+        for (int pass = 0; pass < kPointPasses; pass++) {
             double error = 0;
             for (int k = 0; k < n_sub_; k++) error += best_scale(&next, k, pass == 0 ? reach : 1);
             if (!(error < least)) break;
@@ -164,7 +164,7 @@ private:
         }
     }
     // Everything of sub-block k for a scale, into s; its error.
-    double place(State *s, int k, int scale) const {
+    double place(PointState *s, int k, int scale) const {
         const float u = s->d * factor(scale);
         double error = 0;
         s->scale[k] = low8(scale);
@@ -187,7 +187,7 @@ private:
         }
         return error;
     }
-    double best_scale(State *s, int k, int reach) const {
+    double best_scale(PointState *s, int k, int reach) const {
         const int from = s->scale[k];
         int best = from;
         double least = place(s, k, from);
@@ -200,7 +200,7 @@ private:
     }
 
     // Least squares of d; false when it stays.
-    bool refit(State *s) const {
+    bool refit(PointState *s) const {
         double aa = 0, ax = 0;
         for (int i = 0; i < kGridValues; i++) {
             const float shift = !l_.shifts ? 0.0f : s->down[i / l_.part] ? -kShift : kShift;
@@ -222,19 +222,19 @@ private:
 };
 
 // Where searches begin: multiples of the reference's scale.
-constexpr float kStarts[] = {1.0f, 0.93f, 1.07f};
+constexpr float kPointStarts[] = {1.0f, 0.93f, 1.07f};
 
 } // namespace
 
 void improve_points(uint8_t *block, const GridLayout &layout, const kernels::GridLists &grid,
                     const float *x, const float *w) {
     const PointSearch search(layout, grid, x, w);
-    State start, best;
+    PointState start, best;
     search.take_apart(&start, block);
     if (!(start.d > 0.0f && start.d <= 65504.0f)) return;
     double least = DBL_MAX;
-    for (const float factor : kStarts) {
-        State next = start;
+    for (const float factor : kPointStarts) {
+        PointState next = start;
         next.d = f16_to_f32(f32_to_f16(start.d * factor));
         if (!(next.d > 0.0f && next.d <= 65504.0f)) continue;
         const double error = search.descend(&next, 2);

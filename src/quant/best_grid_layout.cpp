@@ -42,7 +42,7 @@ constexpr GridLayout parts_of(GridLayout l, int n) {
 constexpr float kTwoBit[] = {8, 25, 43}, kTernary[] = {-1, 0, 1};
 constexpr float kXxs[] = {4, 12, 20, 28, 36, 44, 52, 62}, kOdd[] = {1, 3, 5, 7, 9, 11, 13, 15};
 
-constexpr GridLayout kLayouts[] = {
+constexpr GridLayout kGridLayouts[] = {
     levels(layout_of<fmt::IQ2_XXS>(fmt::id::IQ2_XXS, 8, 0.125f), kTwoBit),
     levels(layout_of<fmt::IQ2_XS>(fmt::id::IQ2_XS, 8, 0.125f), kTwoBit),
     levels(layout_of<fmt::IQ2_S>(fmt::id::IQ2_S, 8, 0.125f), kTwoBit),
@@ -52,19 +52,19 @@ constexpr GridLayout kLayouts[] = {
     parts_of(levels(layout_of<fmt::IQ1_M>(fmt::id::IQ1_M, 8, 1.0f), kTernary), 8),
 };
 
-consteval bool has_layout(uint32_t type) {
-    for (const GridLayout &layout : kLayouts)
+consteval bool has_grid_layout(uint32_t type) {
+    for (const GridLayout &layout : kGridLayouts)
         if (layout.type == type) return true;
     return false;
 }
-#define X(NAME, ID, ...) static_assert(has_layout(ID) == fmt::HasCodebook<fmt::NAME>);
+#define X(NAME, ID, ...) static_assert(has_grid_layout(ID) == fmt::HasCodebook<fmt::NAME>);
 #define REMOVED(...)
 #include "formats/formats.def"
 
 } // namespace
 
 const GridLayout *grid_layout(uint32_t type) {
-    for (const GridLayout &layout : kLayouts)
+    for (const GridLayout &layout : kGridLayouts)
         if (layout.type == type) return &layout;
     return nullptr;
 }

@@ -160,7 +160,7 @@ uint32_t fallback(const RecipeTensor &t, uint32_t type, bool allowed) {
         fail(Status::shape, {},
              "tensor \"%s\": a row of %" PRIu64 " values is not whole blocks of %" PRIu32
              " (type %s) and a fallback was refused",
-             Quoted(t.name.data(), t.name.size()).c_str(), t.ne[0], info.block_values, info.name);
+             Quoted(t.name).c_str(), t.ne[0], info.block_values, info.name);
     const uint32_t other = smaller_blocks(type);
     return whole_blocks(t.ne[0], other) ? other : fmt::id::F16;
 }

@@ -24,15 +24,15 @@ struct DeviceFigures {
     bool bits_equal = true;
 };
 
-// Opened for the first time, which loads its driver, and again beside that one: what the library does
+// OpenedTwice for the first time, which loads its driver, and again beside that one: what the library does
 // itself, the self-test included.
-struct Opened {
+struct OpenedTwice {
     Device device;
     double first_ms = 0, again_ms = 0;
 };
 
-Opened open_often(const ggufx_runtime *rt, const ProductOptions &options) {
-    Opened opened;
+OpenedTwice open_often(const ggufx_runtime *rt, const ProductOptions &options) {
+    OpenedTwice opened;
     opened.first_ms = 1e3 * seconds_of([&] { opened.device = open_device(rt, options.device); });
     std::vector<double> again;
     for (unsigned round = 0; round < options.rounds; round++) {
@@ -156,7 +156,7 @@ private:
     std::vector<float> y_;
 };
 
-Json json_of(const DeviceFigures &f, const ProductOptions &options, const Opened &opened,
+Json json_of(const DeviceFigures &f, const ProductOptions &options, const OpenedTwice &opened,
              const ggufx_device_facts &device) {
     Json line = json_object();
     line.update(Json{{"bench", options.verb},
@@ -180,7 +180,7 @@ Json json_of(const DeviceFigures &f, const ProductOptions &options, const Opened
     return line;
 }
 
-void add_row(Table &table, const DeviceFigures &f, const Opened &opened,
+void add_row(Table &table, const DeviceFigures &f, const OpenedTwice &opened,
              const ggufx_device_facts &device) {
     table.row({f.type, device.id, fmt::format("{}", f.n), fmt::format("{:.2f}", f.gbps),
                fmt::format("{:.2f}", f.read_gbps), fmt::format("{:.2f}", f.gbps / f.read_gbps),
@@ -193,7 +193,7 @@ void add_row(Table &table, const DeviceFigures &f, const Opened &opened,
 
 int bench_device_products(const Globals &globals, const ProductOptions &options) {
     const Runtime rt = make_runtime(globals);
-    const Opened opened = open_often(rt.get(), options);
+    const OpenedTwice opened = open_often(rt.get(), options);
     const ggufx_device *device = opened.device.get();
     const ggufx_device_facts facts = device_facts(device);
     Output out(globals);

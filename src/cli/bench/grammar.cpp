@@ -24,13 +24,13 @@ struct Pass {
     std::vector<double> masks, accepts; // of each token
 };
 
-struct Spread {
+struct TimeSpread {
     double median, p99, most;
 };
 
 } // namespace
 
-static Spread spread(std::vector<double> values) {
+static TimeSpread spread(std::vector<double> values) {
     if (values.empty()) return {};
     std::sort(values.begin(), values.end());
     const auto at = [&](double share) {
@@ -70,11 +70,11 @@ static void follow(Pass &out, const ggufx_grammar *grammar, const std::vector<in
     }
 }
 
-static Json spread_json(const Spread &s) {
+static Json spread_json(const TimeSpread &s) {
     return Json{{"median", s.median * 1e6}, {"p99", s.p99 * 1e6}, {"max", s.most * 1e6}};
 }
 
-static std::string spread_text(const Spread &s) {
+static std::string spread_text(const TimeSpread &s) {
     return fmt::format("median {:.1f} us, p99 {:.1f} us, most {:.1f} us", s.median * 1e6,
                        s.p99 * 1e6, s.most * 1e6);
 }

@@ -21,11 +21,11 @@ uint64_t hash(std::string_view text, uint64_t seed) {
     return h;
 }
 
-struct Spread {
+struct ValueSpread {
     double mean, deviation;
 };
 
-Spread spread_of(const ShapeTensor &t) {
+ValueSpread value_spread(const ShapeTensor &t) {
     switch (t.fill) {
     case Fill::matrix:
     case Fill::weight:
@@ -48,7 +48,7 @@ Spread spread_of(const ShapeTensor &t) {
 
 RandomValues::RandomValues(const ShapeTensor &tensor, uint64_t seed)
     : state_(hash(tensor.name, seed)) {
-    const Spread spread = spread_of(tensor);
+    const ValueSpread spread = value_spread(tensor);
     // Four equally distributed numbers below 2^16: mean 2 (2^16 - 1), variance 4 (2^32 - 1) / 12.
     scale_ = static_cast<float>(spread.deviation / std::sqrt(4 * 4294967295.0 / 12));
     mean_ = spread.mean;

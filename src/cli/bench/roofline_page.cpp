@@ -14,11 +14,11 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr const char *kColors[] = {"#2f6fab", "#d9822b", "#3f9d5a",
-                                   "#7b5ea7", "#b8433f", "#3aa6b0"};
-constexpr double kLeft = 60, kRight = 880, kTop = 20, kBottom = 420;
+constexpr const char *kSetColors[] = {"#2f6fab", "#d9822b", "#3f9d5a",
+                                      "#7b5ea7", "#b8433f", "#3aa6b0"};
+constexpr double kPlotLeft = 60, kRight = 880, kPlotTop = 20, kBottom = 420;
 
-std::string style() {
+std::string roofline_style() {
     return ":root{color-scheme:light dark;--ink:#222;--page:#fff;--faint:#666;--line:#ddd}"
            "@media(prefers-color-scheme:dark){:root{--ink:#ddd;--page:#16181c;--faint:#999;"
            "--line:#3a3d44}}body{font:14px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;"
@@ -40,7 +40,7 @@ public:
     }
     const char *color(const std::string &name) const {
         const auto at = std::find(names_.begin(), names_.end(), name);
-        return kColors[static_cast<size_t>(at - names_.begin()) % std::size(kColors)];
+        return kSetColors[static_cast<size_t>(at - names_.begin()) % std::size(kSetColors)];
     }
     std::string html() const {
         std::string out = "<p>";
@@ -104,19 +104,19 @@ public:
     }
 
 private:
-    double x(double v) const { return kLeft + (kRight - kLeft) * x_.place(v); }
-    double y(double v) const { return kBottom - (kBottom - kTop) * y_.place(v); }
+    double x(double v) const { return kPlotLeft + (kRight - kPlotLeft) * x_.place(v); }
+    double y(double v) const { return kBottom - (kBottom - kPlotTop) * y_.place(v); }
 
     std::string axes() const {
         std::string out;
         for (const double v : x_.decades())
             out += fmt::format("<path class=\"grid\" d=\"M{0:.1f} {1}V{2}\"/><text x=\"{0:.1f}\" "
                                "y=\"{3}\" text-anchor=\"middle\">{4:g}</text>\n",
-                               x(v), kTop, kBottom, kBottom + 16, v);
+                               x(v), kPlotTop, kBottom, kBottom + 16, v);
         for (const double v : y_.decades())
             out += fmt::format("<path class=\"grid\" d=\"M{0} {1:.1f}H{2}\"/><text x=\"{3}\" "
                                "y=\"{4:.1f}\" text-anchor=\"end\">{5:g}</text>\n",
-                               kLeft, y(v), kRight, kLeft - 6, y(v) + 4, v);
+                               kPlotLeft, y(v), kRight, kPlotLeft - 6, y(v) + 4, v);
         return out +
                fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">operations per byte of "
                            "weights</text><text x=\"{}\" y=\"12\">Gop/s</text>\n",
@@ -130,8 +130,8 @@ private:
             if (f.mode == "f32" || !(f.peak_gops > 0) || !seen.insert(f.isa).second) continue;
             out += fmt::format("<path stroke=\"{}\" stroke-dasharray=\"5 4\" fill=\"none\" "
                                "d=\"M{} {:.1f}H{}\"><title>{}: {:.0f} Gop/s</title></path>\n",
-                               legend_.color(f.isa), kLeft, y(f.peak_gops), kRight, markup(f.isa),
-                               f.peak_gops);
+                               legend_.color(f.isa), kPlotLeft, y(f.peak_gops), kRight,
+                               markup(f.isa), f.peak_gops);
         }
         const double from = x_.decades().front(), to = y_.decades().back() / read_;
         if (!(to > from)) return out;
@@ -232,7 +232,7 @@ std::string roofline_html(const RooflinePage &page) {
         "grey line is what the fastest plain read of the same memory allows, dashed ones are the "
         "peaks "
         "of 8-bit products of each set, all measured in the same rounds.</p>\n",
-        style(), page.k, page.clock);
+        roofline_style(), page.k, page.clock);
     out += legend.html();
     if (!page.figures.empty()) out += Plot(page).svg();
     std::set<uint64_t> numbers;

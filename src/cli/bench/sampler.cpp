@@ -4,6 +4,7 @@
 #include "floor/json.hpp"
 #include "floor/signals.hpp"
 #include "floor/table.hpp"
+#include "models/sampling.hpp"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -18,56 +19,48 @@ struct SamplerBench {
     unsigned repeats = 200;
 };
 
-using Link = ggufx_sampler_link;
-
-Link link_of(uint32_t kind) {
-    Link link;
-    ggufx_sampler_link_init(&link);
-    link.kind = kind;
-    return link;
-}
-Link of_k(uint32_t k) {
-    Link link = link_of(GGUFX_LINK_TOP_K);
+ggufx_sampler_link of_k(uint32_t k) {
+    ggufx_sampler_link link = sampler_link(GGUFX_LINK_TOP_K);
     link.k = k;
     return link;
 }
-Link of_p(uint32_t kind, float p) {
-    Link link = link_of(kind);
+ggufx_sampler_link of_p(uint32_t kind, float p) {
+    ggufx_sampler_link link = sampler_link(kind);
     link.p = p;
     return link;
 }
-Link warm(float range) {
-    Link link = link_of(GGUFX_LINK_TEMPERATURE);
+ggufx_sampler_link warm(float range) {
+    ggufx_sampler_link link = sampler_link(GGUFX_LINK_TEMPERATURE);
     link.temperature = 0.8f;
     link.range = range;
     return link;
 }
-Link penalties(uint32_t n_last) {
-    Link link = link_of(GGUFX_LINK_PENALTIES);
+ggufx_sampler_link penalties(uint32_t n_last) {
+    ggufx_sampler_link link = sampler_link(GGUFX_LINK_PENALTIES);
     link.repetition = 1.1f;
     link.frequency = link.presence = 0.1f;
     link.n_last = n_last;
     return link;
 }
-Link dry(uint32_t n_last) {
-    Link link = link_of(GGUFX_LINK_DRY);
+ggufx_sampler_link dry(uint32_t n_last) {
+    ggufx_sampler_link link = sampler_link(GGUFX_LINK_DRY);
     link.multiplier = 0.8f;
     link.n_last = n_last;
     return link;
 }
-Link sigma(float n) {
-    Link link = link_of(GGUFX_LINK_TOP_N_SIGMA);
+ggufx_sampler_link sigma(float n) {
+    ggufx_sampler_link link = sampler_link(GGUFX_LINK_TOP_N_SIGMA);
     link.n_sigma = n;
     return link;
 }
-Link xtc() {
-    Link link = link_of(GGUFX_LINK_XTC);
+ggufx_sampler_link xtc() {
+    ggufx_sampler_link link = sampler_link(GGUFX_LINK_XTC);
     link.probability = 1.0f;
     link.threshold = 0.01f;
     return link;
 }
-Link mirostat(uint32_t version) {
-    Link link = link_of(GGUFX_LINK_MIROSTAT);
+ggufx_sampler_link mirostat(uint32_t version) {
+    ggufx_sampler_link link = sampler_link(GGUFX_LINK_MIROSTAT);
     link.version = version;
     link.tau = 2.0f; // near what these logits give
     return link;
@@ -75,17 +68,17 @@ Link mirostat(uint32_t version) {
 
 struct Row {
     std::string name;
-    std::vector<Link> links;
+    std::vector<ggufx_sampler_link> links;
     double us = 0;
 };
 
 std::vector<Row> rows_of(uint32_t n_last) {
-    const Link many[] = {of_p(GGUFX_LINK_TYPICAL, 0.95f),
-                         of_p(GGUFX_LINK_TOP_P, 0.95f),
-                         of_p(GGUFX_LINK_MIN_P, 0.05f),
-                         sigma(3.0f),
-                         xtc(),
-                         warm(0.3f)};
+    const ggufx_sampler_link many[] = {of_p(GGUFX_LINK_TYPICAL, 0.95f),
+                                       of_p(GGUFX_LINK_TOP_P, 0.95f),
+                                       of_p(GGUFX_LINK_MIN_P, 0.05f),
+                                       sigma(3.0f),
+                                       xtc(),
+                                       warm(0.3f)};
     std::vector<Row> rows = {
         {"penalties, dry, top-k 64, others", {penalties(n_last), dry(n_last), of_k(64)}, 0}};
     rows[0].links.insert(rows[0].links.end(), std::begin(many), std::end(many));
@@ -129,7 +122,7 @@ double measure(const ggufx_runtime *rt, const Row &row, const SamplerBench &opti
         return ggufx_sampler_create_chain(&handle, rt, options.n_vocab, 1, error);
     });
     const Sampler sampler(handle);
-    for (const Link &link : row.links)
+    for (const ggufx_sampler_link &link : row.links)
         call([&](ggufx_error *error) { return ggufx_sampler_add(handle, &link, error); });
     std::vector<double> times;
     for (unsigned r = 0; r < options.repeats + options.n_last; r++) {

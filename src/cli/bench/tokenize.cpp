@@ -17,12 +17,12 @@ struct TokenizeOptions {
     unsigned repeats = 5;
 };
 
-struct Opened {
+struct OpenedTokenizer {
     double seconds = 0;
     uint64_t heap = 0, peak = 0; // bytes of the tokenizer alone
 };
 
-struct Cut {
+struct CutText {
     double seconds = 0;
     size_t n_ids = 0;
 };
@@ -35,8 +35,8 @@ static Tokenizer make_tokenizer(const ggufx_file *file) {
     return Tokenizer(handle);
 }
 
-static Opened measure_open(Counter &counter, const ggufx_file *file, unsigned repeats) {
-    Opened out;
+static OpenedTokenizer measure_open(Counter &counter, const ggufx_file *file, unsigned repeats) {
+    OpenedTokenizer out;
     std::vector<double> times;
     for (unsigned r = 0; r < repeats; r++) {
         check_interrupt();
@@ -52,9 +52,9 @@ static Opened measure_open(Counter &counter, const ggufx_file *file, unsigned re
 }
 
 // The first round, which meets each word for the first time, does not count.
-static Cut measure_cut(const ggufx_tokenizer *tokenizer, const std::string &text,
-                       unsigned repeats) {
-    Cut out;
+static CutText measure_cut(const ggufx_tokenizer *tokenizer, const std::string &text,
+                           unsigned repeats) {
+    CutText out;
     std::vector<double> times;
     std::vector<int32_t> ids(text.size() + 2);
     for (unsigned r = 0; r <= repeats; r++) {
@@ -87,9 +87,10 @@ static int bench_tokenize(const Globals &globals, const TokenizeOptions &options
     Counter counter;
     const Runtime rt = counting_runtime(counter);
     const File file = open_file(rt.get(), options.model, GGUFX_OPEN_METADATA_ONLY);
-    const Opened opened = measure_open(counter, file.get(), options.repeats);
+    const OpenedTokenizer opened = measure_open(counter, file.get(), options.repeats);
     const Tokenizer tokenizer = make_tokenizer(file.get());
-    const Cut cut = text.empty() ? Cut() : measure_cut(tokenizer.get(), text, options.repeats);
+    const CutText cut =
+        text.empty() ? CutText() : measure_cut(tokenizer.get(), text, options.repeats);
     const double speed = text.empty() ? 0 : static_cast<double>(text.size()) * 1e-6 / cut.seconds;
     const auto info =
         facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *out, ggufx_error *error) {

@@ -27,7 +27,7 @@ namespace {
 constexpr int kTick = 50;               // ms between looks for its end
 constexpr size_t kPipeBytes = 64 << 10; // that a pipe of Linux holds
 constexpr size_t kPartBytes = 4096;     // that are read at once
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 struct Closer {
     int fd = -1;
@@ -78,7 +78,7 @@ std::string ended_how(int status) {
 
 // Follows a program to its end, or ends it.
 void follow(Ran &out, pid_t pid, int fd, unsigned timeout_s) {
-    const auto limit = Clock::now() + std::chrono::seconds(timeout_s);
+    const auto limit = SteadyClock::now() + std::chrono::seconds(timeout_s);
     size_t n_left_out = 0;
     bool open = true;
     while (out.problem.empty() && !has_ended(pid)) {
@@ -86,7 +86,7 @@ void follow(Ran &out, pid_t pid, int fd, unsigned timeout_s) {
         if (poll(&wait, open ? 1 : 0, kTick) > 0) open = read_some(fd, out, n_left_out);
         if (pending_signal() != 0)
             out.problem = "interrupted";
-        else if (Clock::now() >= limit)
+        else if (SteadyClock::now() >= limit)
             out.problem = fmt::format("no end within {} s", timeout_s);
     }
     kill(-pid, SIGKILL); // it is not waited for yet: the number is its own

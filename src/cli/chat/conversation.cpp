@@ -157,7 +157,7 @@ void save_conversation(const Conversation &conversation, const std::string &path
 }
 
 Conversation load_conversation(const std::string &path) {
-    const std::string what = quoted(path), text = read_utf8(path);
+    const std::string what = in_quotes(path), text = read_utf8(path);
     return path.ends_with(".md") ? Conversation::from_markdown(text, what)
                                  : Conversation::from_json(Json::parse(text, what), what);
 }

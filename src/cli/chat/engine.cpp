@@ -19,10 +19,10 @@ namespace ggufx::cli {
 namespace {
 
 using Parser = std::unique_ptr<ggufx_chat_parser, Destroyer<ggufx_chat_parser_destroy>>;
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
+double since(SteadyClock::time_point start) {
+    return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
 // Room for an answer that a prompt leaves at least: a quarter of the context, 256 tokens at most.
@@ -33,12 +33,6 @@ size_t reserve_of(size_t n_context) {
 bool is_file(const std::string &path) {
     struct stat info = {};
     return stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
-}
-
-bool is_format(const std::string &name) {
-    for (size_t i = 0; const char *const known = ggufx_chat_format_name(i); i++)
-        if (name == known) return true;
-    return false;
 }
 
 // What a parser tells, kept in a turn and shown.
@@ -122,17 +116,13 @@ void Engine::make_template(const ChatOptions &options) {
     ggufx_chat_options_init(&of);
     const std::string &name = options.template_name;
     std::string text;
-    if (is_format(name)) {
+    if (is_chat_format(name)) {
         of.format = name.data();
         of.format_length = name.size();
     } else if (!name.empty()) {
-        if (!is_file(name)) {
-            std::vector<std::string> names;
-            for (size_t i = 0; const char *const known = ggufx_chat_format_name(i); i++)
-                names.emplace_back(known);
+        if (!is_file(name))
             throw Failure(kUsage, "--template: \"" + escape(name) + "\" is no file and no format" +
-                                      did_you_mean(name, names));
-        }
+                                      did_you_mean(name, chat_formats()));
         text = read_utf8(name);
         of.text = text.data();
         of.text_length = text.size();
@@ -331,11 +321,11 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
         });
     };
     const Matcher matcher = grammar_ ? make_matcher(grammar_.get()) : nullptr;
-    auto start = Clock::now();
+    auto start = SteadyClock::now();
     out.n_reused = feed(prompt.ids);
     out.interrupted = !decode(prompt.ids.data() + out.n_reused, prompt.ids.size() - out.n_reused);
     out.prompt_seconds = since(start);
-    start = Clock::now();
+    start = SteadyClock::now();
     ggufx_detokenize_state state = {};
     while (!out.interrupted && (n_predict_ == 0 || out.n_tokens < n_predict_)) {
         int32_t id = 0;

@@ -52,7 +52,7 @@ Tools::Tools(const std::string &path) {
             shown.push_back(tool);
             continue;
         }
-        programs_.push_back(program_of(tool, "--tools: " + quoted(name)));
+        programs_.push_back(program_of(tool, "--tools: " + in_quotes(name)));
         names_.push_back(name);
         Json rest = Json::object();
         for (size_t i = 0; i < tool.size(); i++)

@@ -122,7 +122,7 @@ Conversation Conversation::from_markdown(const std::string &text, const std::str
     while (!rest.empty()) {
         const std::string_view line = rest.substr(1, std::min(rest.find('\n', 1), rest.size()) - 1);
         if (rest[0] != '\n' || !is_heading(line))
-            throw Failure(kInvalidFile, what + ": no turn begins with " + quoted(line));
+            throw Failure(kInvalidFile, what + ": no turn begins with " + in_quotes(line));
         rest.remove_prefix(std::min(line.size() + 3, rest.size()));
         size_t end = 0; // of the turn: in front of the next heading
         for (; (end = rest.find(kNext, end)) != rest.npos; end++)

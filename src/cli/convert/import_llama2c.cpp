@@ -12,14 +12,14 @@ namespace {
 constexpr uint64_t kHeader = 28, kMaxVocabulary = 256u << 20;
 constexpr uint32_t kNewMagic = 0x616b3432; // "ak42": versions 1 and 2
 
-struct Shape {
+struct Llama2cShape {
     uint64_t dim, ffn, n_layers, n_heads, n_kv_heads, n_tokens, n_context;
     bool tied;
     uint64_t head_dim() const { return dim / n_heads; }
     uint64_t kv_dim() const { return head_dim() * n_kv_heads; }
 };
 
-Shape read_shape(const InputFile &file) {
+Llama2cShape read_shape(const InputFile &file) {
     const auto refuse = [&](const std::string &why) {
         throw Failure(kInvalidFile, "\"" + escape(file.path()) + "\": " + why);
     };
@@ -66,7 +66,7 @@ struct Group {
 };
 
 // In the order of the checkpoint; each begins where the one before ends.
-std::vector<Group> groups_of(const Shape &s) {
+std::vector<Group> groups_of(const Llama2cShape &s) {
     std::vector<Group> groups = {
         {"token_embd.weight", s.dim, s.n_tokens, false},
         {"blk.{l}.attn_norm.weight", s.dim, 1, true},
@@ -95,7 +95,7 @@ std::vector<Group> groups_of(const Shape &s) {
     return groups;
 }
 
-void set_keys(KeyWriter &keys, const Shape &s, const std::string &name) {
+void set_keys(KeyWriter &keys, const Llama2cShape &s, const std::string &name) {
     keys.text("general.architecture", "llama");
     keys.text("general.type", "model");
     keys.text("general.name", name);
@@ -128,7 +128,7 @@ void add_group(ModelBuilder &builder, const InputFile &file, const Group &group,
 
 Conversion import_llama2c(const Globals &globals, const ConvertOptions &options) {
     const InputFile file(options.input);
-    const Shape shape = read_shape(file);
+    const Llama2cShape shape = read_shape(file);
     const std::vector<Group> groups = groups_of(shape);
     if (file.size() != groups.back().offset) {
         throw Failure(kInvalidFile,
@@ -142,7 +142,7 @@ Conversion import_llama2c(const Globals &globals, const ConvertOptions &options)
     if (!options.tokenizer.empty()) {
         const std::string text = InputFile(options.tokenizer).read_all(kMaxVocabulary);
         set_vocabulary(builder.keys(),
-                       parse_llama2c_tokens(text, shape.n_tokens, quoted(options.tokenizer)));
+                       parse_llama2c_tokens(text, shape.n_tokens, in_quotes(options.tokenizer)));
     }
     // In the order that other writers use: what stands once, then layer by layer as it is computed.
     const std::optional<uint32_t> wanted = wanted_type(options);

@@ -212,7 +212,7 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
     const StModel model(options.input);
     const std::string config_path = joined(model.folder(), "config.json");
     const Json whole =
-        Json::parse(InputFile(config_path).read_all(kMaxConfig), quoted(config_path));
+        Json::parse(InputFile(config_path).read_all(kMaxConfig), in_quotes(config_path));
     const Json &config = text_config(whole);
     Import import = {architecture_of_config(whole), model};
     for (const auto &[name, tensor] : model.tensors()) place_tensor(import, name, tensor);

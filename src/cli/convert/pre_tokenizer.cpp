@@ -10,7 +10,7 @@ namespace {
 
 // The first letter of a step: 'S' and the pattern whose matches are the words, 'D' single digits,
 // 'G' the pattern of GPT-2 and bytes, 'B' bytes alone.
-constexpr char kSplit = 'S', kDigits = 'D', kBytes = 'B', kGpt2 = 'G';
+constexpr char kSplitStep = 'S', kDigitsStep = 'D', kBytesStep = 'B', kGpt2Step = 'G';
 
 struct Known {
     std::string name;
@@ -55,26 +55,26 @@ std::string step_text(const Json &step) {
         // What is between the words is kept, or they are what is not removed: no text is between.
         const char *wanted = flag_of(step, "invert", false) ? "Removed" : "Isolated";
         if (!regex || !regex->text() || (how && *how != wanted)) return "";
-        return kSplit + *regex->text();
+        return kSplitStep + *regex->text();
     }
-    if (has_type(step, "Digits") && flag_of(step, "individual_digits", false)) return {kDigits};
+    if (has_type(step, "Digits") && flag_of(step, "individual_digits", false)) return {kDigitsStep};
     if (has_type(step, "ByteLevel") && !flag_of(step, "add_prefix_space", false))
-        return {flag_of(step, "use_regex", true) ? kGpt2 : kBytes};
+        return {flag_of(step, "use_regex", true) ? kGpt2Step : kBytesStep};
     return "";
 }
 
 Json step_json(const std::string &step) {
-    if (step[0] == kSplit) {
+    if (step[0] == kSplitStep) {
         return {{"type", "Split"},
                 {"pattern", Json{{"Regex", step.substr(1)}}},
                 {"behavior", "Isolated"},
                 {"invert", false}};
     }
-    if (step[0] == kDigits) return {{"type", "Digits"}, {"individual_digits", true}};
+    if (step[0] == kDigitsStep) return {{"type", "Digits"}, {"individual_digits", true}};
     return {{"type", "ByteLevel"},
             {"add_prefix_space", false},
             {"trim_offsets", true},
-            {"use_regex", step[0] == kGpt2}};
+            {"use_regex", step[0] == kGpt2Step}};
 }
 
 } // namespace

@@ -11,10 +11,10 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kMaxPieces = 1u << 22, kMaxPieceBytes = 1u << 16;
+constexpr size_t kMaxPieceBytes = 1u << 16;
 constexpr uint64_t kBpe = 2; // TrainerSpec.ModelType
 
-enum Wire : unsigned { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+enum Wire : unsigned { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
 // One message: fields are taken one after the other; nothing is read beyond its end.
 class Message {
@@ -40,7 +40,7 @@ public:
         case kFixed32:
             value_ = fixed(4);
             break;
-        case kBytes:
+        case kLengthDelimited:
             take_bytes();
             break;
         default:
@@ -105,16 +105,16 @@ void read_piece(Message message, Vocabulary &out) {
     float score = 0;
     uint64_t kind = kNormal;
     while (message.next()) {
-        if (message.is(1, kBytes)) piece = message.text();
+        if (message.is(1, kLengthDelimited)) piece = message.text();
         if (message.is(2, kFixed32)) {
             score = std::bit_cast<float>(static_cast<uint32_t>(message.value()));
         }
         if (message.is(3, kVarint)) kind = message.value();
     }
     if (kind < kNormal || kind > kByte) message.fail(fmt::format("a piece of type {}", kind));
-    if (piece.size() > kMaxPieceBytes || out.tokens.size() == kMaxPieces) {
+    if (piece.size() > kMaxPieceBytes || out.tokens.size() == kMaxTokens) {
         message.fail(fmt::format("piece {} of {} bytes; the limits are {} pieces of {} bytes",
-                                 out.tokens.size(), piece.size(), kMaxPieces, kMaxPieceBytes));
+                                 out.tokens.size(), piece.size(), kMaxTokens, kMaxPieceBytes));
     }
     out.tokens.emplace_back(piece);
     out.scores.push_back(score);
@@ -151,7 +151,7 @@ void put_field(std::string &out, uint64_t field, uint64_t value) {
 }
 
 void put_text(std::string &out, uint64_t field, std::string_view text) {
-    put_varint(out, field << 3 | kBytes);
+    put_varint(out, field << 3 | kLengthDelimited);
     put_varint(out, text.size());
     out += text;
 }
@@ -167,9 +167,9 @@ Vocabulary parse_spm(std::string_view bytes, const std::string &what) {
     out.add_space_prefix = true;
     Message message(bytes, 0, what);
     while (message.next()) {
-        if (message.is(1, kBytes)) read_piece(message.inner(), out);
-        if (message.is(2, kBytes)) read_trainer(message.inner(), out);
-        if (!message.is(3, kBytes)) continue;
+        if (message.is(1, kLengthDelimited)) read_piece(message.inner(), out);
+        if (message.is(2, kLengthDelimited)) read_trainer(message.inner(), out);
+        if (!message.is(3, kLengthDelimited)) continue;
         Message normalizer = message.inner();
         while (normalizer.next()) {
             if (normalizer.is(3, kVarint)) out.add_space_prefix = normalizer.value() != 0;

@@ -10,9 +10,7 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr uint64_t kMaxTokens = 1u << 22;
-
-struct Reader {
+struct VocabularyReader {
     const Json &json;
     const std::string &what;
     Vocabulary out = {};
@@ -139,7 +137,7 @@ struct Reader {
 
 Vocabulary parse_tokenizer_json(std::string_view text, const std::string &what) {
     const Json json = Json::parse(text, what);
-    Reader reader = {json, what};
+    VocabularyReader reader = {json, what};
     const Json &model = reader.member(json, "model");
     if (!has_type(model, "BPE")) reader.fail("only models of type BPE are supported", kUnsupported);
     const bool byte_level = reader.is_byte_level(model);

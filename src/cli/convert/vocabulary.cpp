@@ -10,7 +10,6 @@
 
 namespace ggufx::cli {
 
-constexpr size_t kMaxTokens = 1u << 22;   // as the readers of tokenizer.json and .model
 constexpr uint64_t kMaxText = 256u << 20; // of tokenizer.json and the like
 
 std::optional<uint64_t> Vocabulary::find(std::string_view token) const {
@@ -105,11 +104,11 @@ std::optional<Vocabulary> read_vocabulary(const std::string &folder, const Json 
     if (!exists(spm) && !exists(bpe)) return std::nullopt;
     const auto text = [](const std::string &path) { return InputFile(path).read_all(kMaxText); };
     const std::string used = exists(spm) ? spm : bpe;
-    const std::string what = quoted(used);
+    const std::string what = in_quotes(used);
     Vocabulary out =
         exists(spm) ? parse_spm(text(spm), what) : parse_tokenizer_json(text(bpe), what);
     Json tokenizer = Json::object();
-    if (exists(settings)) tokenizer = Json::parse(text(settings), quoted(settings));
+    if (exists(settings)) tokenizer = Json::parse(text(settings), in_quotes(settings));
     read_flag(tokenizer, "add_bos_token", out.add_bos);
     read_flag(tokenizer, "add_eos_token", out.add_eos);
     read_template(tokenizer, out);

@@ -7,6 +7,8 @@
 
 namespace ggufx::cli {
 
+constexpr uint64_t kMaxTokens = 1u << 22; // of a file that is read
+
 enum TokenKind : int32_t {
     kNormal = 1,
     kUnknown = 2,

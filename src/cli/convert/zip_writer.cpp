@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "convert/zip_writer.hpp"
 
+#include "floor/little_endian.hpp"
+
 #include <algorithm>
 
 namespace ggufx::cli {
@@ -12,10 +14,6 @@ constexpr uint16_t kVersion = 45;      // 64-bit records
 constexpr uint16_t kFlags = 0x0808;    // sizes follow the data, names are UTF-8
 constexpr uint32_t kDate = 0x00210000; // 1980-01-01 00:00: the same input gives the same bytes
 constexpr uint32_t kIn64 = 0xffffffff; // the value stands in the 64-bit record
-
-void put(std::string &out, uint64_t value, unsigned n_bytes) {
-    for (unsigned i = 0; i < n_bytes; i++, value >>= 8) out += static_cast<char>(value & 0xff);
-}
 
 std::vector<uint32_t> crc_table() {
     std::vector<uint32_t> table(256);
@@ -40,21 +38,21 @@ void ZipWriter::put(std::string_view bytes) {
 void ZipWriter::begin(const std::string &name) {
     entries_.push_back({name, at_});
     std::string head;
-    cli::put(head, 0x04034b50, 4);
-    cli::put(head, kVersion, 2);
-    cli::put(head, kFlags, 2);
-    cli::put(head, 0, 2); // stored
-    cli::put(head, kDate, 4);
-    cli::put(head, 0, 4);     // check sum and
-    cli::put(head, kIn64, 4); // sizes: after the data
-    cli::put(head, kIn64, 4);
-    cli::put(head, name.size(), 2);
-    cli::put(head, 20, 2);
+    put_number(head, 0x04034b50, 4);
+    put_number(head, kVersion, 2);
+    put_number(head, kFlags, 2);
+    put_number(head, 0, 2); // stored
+    put_number(head, kDate, 4);
+    put_number(head, 0, 4);     // check sum and
+    put_number(head, kIn64, 4); // sizes: after the data
+    put_number(head, kIn64, 4);
+    put_number(head, name.size(), 2);
+    put_number(head, 20, 2);
     head += name;
-    cli::put(head, 1, 2); // the 64-bit record
-    cli::put(head, 16, 2);
-    cli::put(head, 0, 8);
-    cli::put(head, 0, 8);
+    put_number(head, 1, 2); // the 64-bit record
+    put_number(head, 16, 2);
+    put_number(head, 0, 8);
+    put_number(head, 0, 8);
     put(head);
 }
 
@@ -70,10 +68,10 @@ void ZipWriter::write(std::string_view bytes) {
 void ZipWriter::end() {
     const Entry &entry = entries_.back();
     std::string tail;
-    cli::put(tail, 0x08074b50, 4);
-    cli::put(tail, entry.crc, 4);
-    cli::put(tail, entry.n_bytes, 8);
-    cli::put(tail, entry.n_bytes, 8);
+    put_number(tail, 0x08074b50, 4);
+    put_number(tail, entry.crc, 4);
+    put_number(tail, entry.n_bytes, 8);
+    put_number(tail, entry.n_bytes, 8);
     put(tail);
 }
 
@@ -81,49 +79,49 @@ void ZipWriter::finish() {
     const uint64_t begin = at_;
     for (const Entry &entry : entries_) {
         std::string head;
-        cli::put(head, 0x02014b50, 4);
-        cli::put(head, kVersion, 2);
-        cli::put(head, kVersion, 2);
-        cli::put(head, kFlags, 2);
-        cli::put(head, 0, 2);
-        cli::put(head, kDate, 4);
-        cli::put(head, entry.crc, 4);
-        cli::put(head, kIn64, 4);
-        cli::put(head, kIn64, 4);
-        cli::put(head, entry.name.size(), 2);
-        cli::put(head, 28, 2);
-        cli::put(head, 0, 2 + 2 + 2 + 4); // comment, disk, attributes
-        cli::put(head, kIn64, 4);
+        put_number(head, 0x02014b50, 4);
+        put_number(head, kVersion, 2);
+        put_number(head, kVersion, 2);
+        put_number(head, kFlags, 2);
+        put_number(head, 0, 2);
+        put_number(head, kDate, 4);
+        put_number(head, entry.crc, 4);
+        put_number(head, kIn64, 4);
+        put_number(head, kIn64, 4);
+        put_number(head, entry.name.size(), 2);
+        put_number(head, 28, 2);
+        put_number(head, 0, 2 + 2 + 2 + 4); // comment, disk, attributes
+        put_number(head, kIn64, 4);
         head += entry.name;
-        cli::put(head, 1, 2);
-        cli::put(head, 24, 2);
-        cli::put(head, entry.n_bytes, 8);
-        cli::put(head, entry.n_bytes, 8);
-        cli::put(head, entry.offset, 8);
+        put_number(head, 1, 2);
+        put_number(head, 24, 2);
+        put_number(head, entry.n_bytes, 8);
+        put_number(head, entry.n_bytes, 8);
+        put_number(head, entry.offset, 8);
         put(head);
     }
     const uint64_t n = entries_.size(), size = at_ - begin, end = at_;
     std::string tail;
-    cli::put(tail, 0x06064b50, 4); // end of the directory, 64 bit
-    cli::put(tail, 44, 8);
-    cli::put(tail, kVersion, 2);
-    cli::put(tail, kVersion, 2);
-    cli::put(tail, 0, 8); // disks
-    cli::put(tail, n, 8);
-    cli::put(tail, n, 8);
-    cli::put(tail, size, 8);
-    cli::put(tail, begin, 8);
-    cli::put(tail, 0x07064b50, 4); // where that stands
-    cli::put(tail, 0, 4);
-    cli::put(tail, end, 8);
-    cli::put(tail, 1, 4);
-    cli::put(tail, 0x06054b50, 4); // end of the directory
-    cli::put(tail, 0, 4);
-    cli::put(tail, 0xffff, 2);
-    cli::put(tail, 0xffff, 2);
-    cli::put(tail, kIn64, 4);
-    cli::put(tail, kIn64, 4);
-    cli::put(tail, 0, 2);
+    put_number(tail, 0x06064b50, 4); // end of the directory, 64 bit
+    put_number(tail, 44, 8);
+    put_number(tail, kVersion, 2);
+    put_number(tail, kVersion, 2);
+    put_number(tail, 0, 8); // disks
+    put_number(tail, n, 8);
+    put_number(tail, n, 8);
+    put_number(tail, size, 8);
+    put_number(tail, begin, 8);
+    put_number(tail, 0x07064b50, 4); // where that stands
+    put_number(tail, 0, 4);
+    put_number(tail, end, 8);
+    put_number(tail, 1, 4);
+    put_number(tail, 0x06054b50, 4); // end of the directory
+    put_number(tail, 0, 4);
+    put_number(tail, 0xffff, 2);
+    put_number(tail, 0xffff, 2);
+    put_number(tail, kIn64, 4);
+    put_number(tail, kIn64, 4);
+    put_number(tail, 0, 2);
     put(tail);
 }
 

@@ -32,8 +32,6 @@ struct Edit {
 
 } // namespace
 
-constexpr uint64_t kShown = 8; // elements of an array in the preview
-
 static Edit begin(const Globals &globals, const EditOptions &options) {
     Edit edit;
     if (globals.output == "-") throw Failure(kUsage, "-o must be a file, not a pipe");
@@ -47,7 +45,7 @@ static Edit begin(const Globals &globals, const EditOptions &options) {
     edit.recovered = recovered != 0;
     if (edit.recovered && !globals.json && !globals.quiet) {
         fmt::print(stderr, "ggufx: an interrupted edit of {} was finished first\n",
-                   quoted(options.file));
+                   in_quotes(options.file));
     }
     edit.file = open_file(edit.rt.get(), options.file, GGUFX_OPEN_LEGACY_V1);
     if (globals.output.empty() && file_facts(edit.file.get()).n_parts > 1) {
@@ -77,7 +75,7 @@ static KeyChange old_value(const ggufx_file *file, const std::string &key) {
         if (entry.type == GGUFX_VALUE_ARRAY) {
             change.old_type = std::string(value_type_name(entry.element_type)) + "[]";
         }
-        change.old_text = meta_value_text(file, index, kShown);
+        change.old_text = meta_value_text(file, index, kShownElements);
     }
     return change;
 }

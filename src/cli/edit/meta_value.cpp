@@ -66,8 +66,8 @@ static void take_type(const ggufx_file *file, MetaChange &change) {
     if (is_array) name.remove_suffix(2);
     const int32_t type = type_of_name(name);
     if (type < 0) {
-        throw Failure(kUsage, quoted(change.key) + ": no type of value is called " +
-                                  quoted(change.key.substr(colon + 1)) + "; types are " +
+        throw Failure(kUsage, in_quotes(change.key) + ": no type of value is called " +
+                                  in_quotes(change.key.substr(colon + 1)) + "; types are " +
                                   type_names());
     }
     change.type = is_array ? GGUFX_VALUE_ARRAY : type;

@@ -9,6 +9,7 @@
 #include "floor/signals.hpp"
 #include "floor/text.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +21,17 @@ const IsaName kIsaNames[8] = {
     {"avxvnni", GGUFX_ISA_AVXVNNI},   {"avx512", GGUFX_ISA_AVX512},       {"neon", GGUFX_ISA_NEON},
     {"neon_dot", GGUFX_ISA_NEON_DOT}, {"neon_i8mm", GGUFX_ISA_NEON_I8MM},
 };
+
+std::vector<std::string> chat_formats() {
+    std::vector<std::string> names;
+    for (size_t i = 0; const char *const name = ggufx_chat_format_name(i); i++)
+        names.emplace_back(name);
+    return names;
+}
+
+bool is_chat_format(const std::string &name) {
+    return std::ranges::count(chat_formats(), name) > 0;
+}
 
 int exit_code(ggufx_status status) {
     switch (status) {
@@ -109,7 +121,7 @@ void try_to_recover(const ggufx_runtime *rt, const std::string &path) {
         std::fprintf(stderr, "ggufx: %s\n", escape(error.message).c_str());
     } else if (recovered) {
         std::fprintf(stderr, "ggufx: the interrupted writing of %s was brought to an end\n",
-                     quoted(path).c_str());
+                     in_quotes(path).c_str());
     }
 }
 

@@ -24,6 +24,9 @@ using Session = std::unique_ptr<ggufx_session, Destroyer<ggufx_session_destroy>>
 using Sampler = std::unique_ptr<ggufx_sampler, Destroyer<ggufx_sampler_destroy>>;
 using Embedder = std::unique_ptr<ggufx_embedder, Destroyer<ggufx_embedder_destroy>>;
 
+std::vector<std::string> chat_formats(); // their names
+bool is_chat_format(const std::string &name);
+
 // The exit code a library status ends the tool with.
 int exit_code(ggufx_status status);
 

@@ -174,10 +174,10 @@ static std::string unknown_word(CLI::App &root) {
         if (said == "--") continue;
         if (said.starts_with("-")) {
             const std::string word = said.substr(0, said.find('='));
-            return "no option " + cli::quoted(word) + did_you_mean(word, option_names(app));
+            return "no option " + cli::in_quotes(word) + did_you_mean(word, option_names(app));
         }
-        if (commands.empty()) return "unexpected argument " + cli::quoted(said);
-        return "no command " + cli::quoted(said) + did_you_mean(said, commands);
+        if (commands.empty()) return "unexpected argument " + cli::in_quotes(said);
+        return "no command " + cli::in_quotes(said) + did_you_mean(said, commands);
     }
     return "";
 }

@@ -20,7 +20,7 @@ static std::string lower(std::string_view text) {
 
 [[noreturn]] static void fail(const char *option, const std::string &pattern,
                               const std::string &why) {
-    throw Failure(kUsage, std::string(option) + ": " + quoted(pattern) + " " + why);
+    throw Failure(kUsage, std::string(option) + ": " + in_quotes(pattern) + " " + why);
 }
 
 #if GGUFX_CLI_RE2

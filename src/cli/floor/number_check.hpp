@@ -29,11 +29,11 @@ template <class T> std::string check_number(std::string &text) {
     const bool large = read.ec == std::errc::result_out_of_range;
     if (kWhole && large && read.ptr == last) {
         const auto most = std::to_string(std::numeric_limits<T>::max());
-        return cli::quoted(text) + " is larger than " + most;
+        return cli::in_quotes(text) + " is larger than " + most;
     }
     const bool whole_text = read.ec == std::errc() && read.ptr == last;
     if (!whole_text || !std::isfinite(static_cast<double>(number))) {
-        return cli::quoted(text) + (kWhole ? " is not a whole number" : " is not a number");
+        return cli::in_quotes(text) + (kWhole ? " is not a whole number" : " is not a number");
     }
     if constexpr (kWhole) text = std::to_string(number);
     return "";

@@ -143,7 +143,7 @@ void Output::publish() {
 }
 
 static std::string name_of(const std::string &path) {
-    return path == "-" ? "standard input" : quoted(path);
+    return path == "-" ? "standard input" : in_quotes(path);
 }
 
 std::string read_text(const std::string &path) {

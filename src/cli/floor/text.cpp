@@ -135,7 +135,7 @@ std::string cut_to(std::string_view text, size_t columns) {
     return std::string(text.substr(0, fitting(text, taken))) + "…";
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     out += escape(text);
     out += '"';

@@ -16,7 +16,7 @@ bool is_utf8(std::string_view text);
 // Safe on a terminal and in one line of a table: control characters, direction marks and bytes
 // that are not UTF-8 become \n, \t, \u{202e} or \xff. Backslashes stay single: for reading only.
 std::string escape(std::string_view text);
-std::string quoted(std::string_view text); // escaped, between quotation marks
+std::string in_quotes(std::string_view text); // escaped, between quotation marks
 // As above, but keeps newlines and tabs: text of a model on a terminal.
 std::string escape_controls(std::string_view text);
 // First `limit` characters of the escaped text, with an ellipsis when it is longer.

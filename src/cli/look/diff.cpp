@@ -59,15 +59,13 @@ struct Pair {
 
 } // namespace
 
-constexpr uint64_t kShown = 8; // elements of an array
-
 static Side key_side(const ggufx_file *file, size_t index) {
     const ggufx_meta_entry entry = meta_entry(file, index);
     std::string type = value_type_name(entry.type);
     if (entry.type == GGUFX_VALUE_ARRAY) {
         type = fmt::format("{}[{}]", value_type_name(entry.element_type), entry.count);
     }
-    return {type, meta_value_text(file, index, kShown), true};
+    return {type, meta_value_text(file, index, kShownElements), true};
 }
 
 // Types, counts and all values; arrays are compared in full, not as they are shown.

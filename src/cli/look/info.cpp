@@ -191,20 +191,20 @@ static void print_text(Output &out, const Globals &globals, const ggufx_file *fi
 namespace {
 
 // A file as it was asked for: opened, and its dump where JSON is wanted.
-struct Opened {
+struct OpenedDump {
     File file;
     Json dump;
 };
 
 } // namespace
 
-static Opened open_one(const ggufx_runtime *rt, const Globals &globals, const std::string &path,
-                       const InfoOptions &options) {
+static OpenedDump open_one(const ggufx_runtime *rt, const Globals &globals, const std::string &path,
+                           const InfoOptions &options) {
     const ggufx_progress cancel = cancel_hook();
     uint32_t flags = GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_LEGACY_V1 | GGUFX_OPEN_UNKNOWN_TYPES;
     if (!options.set) flags |= GGUFX_OPEN_SINGLE;
     if (options.sha256 && path == "-") throw Failure(kUsage, "--sha256 needs a file, not -");
-    Opened opened = {open_file(rt, path, flags, &cancel), {}};
+    OpenedDump opened = {open_file(rt, path, flags, &cancel), {}};
     if (globals.json) opened.dump = info_json(opened.file.get(), path, options);
     return opened;
 }
@@ -216,7 +216,7 @@ static int print_info(const Globals &globals, const InfoOptions &options) {
     Output out(globals);
     int code = kOk;
     for (const std::string &path : options.files) {
-        Opened opened;
+        OpenedDump opened;
         try {
             opened = open_one(rt.get(), globals, path, options);
         } catch (const Failure &failure) {

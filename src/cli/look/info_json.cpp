@@ -26,7 +26,7 @@ static std::string sha256_hex(const std::string &path, uint64_t offset, uint64_t
     sha256_ctx context;
     sha256_init(&context);
     std::ifstream in(path, std::ios::binary);
-    if (!in) throw Failure(kRuntimeError, "--sha256: cannot read " + cli::quoted(path));
+    if (!in) throw Failure(kRuntimeError, "--sha256: cannot read " + cli::in_quotes(path));
     in.seekg(static_cast<std::streamoff>(offset));
     std::vector<char> chunk(1u << 20);
     while (n > 0 && in) {

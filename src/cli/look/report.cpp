@@ -207,7 +207,7 @@ static bool merge(ModelReport &report, const Files &files, const Parts &parts) {
                                             report.tensors.size(), files.n_tensors()));
 }
 
-static Json tensor_json(const TensorReport &tensor) {
+static Json reported_json(const TensorReport &tensor) {
     Json out = {
         {"name", json_bytes(tensor.name)}, {"type", tensor.type}, {"n", tensor.n_values},
         {"bytes", tensor.n_bytes},         {"rms", tensor.rms},   {"max_abs", tensor.largest},
@@ -221,7 +221,7 @@ static Json tensor_json(const TensorReport &tensor) {
 
 static Json report_json(const ModelReport &report) {
     Json tensors = Json::array(), worst = Json::array(), codes = Json::array();
-    for (const TensorReport &tensor : report.tensors) tensors.push_back(tensor_json(tensor));
+    for (const TensorReport &tensor : report.tensors) tensors.push_back(reported_json(tensor));
     for (const size_t i : report.worst) worst.push_back(json_bytes(report.tensors[i].name));
     for (const CodeHistogram &histogram : report.codes) {
         codes.push_back(

@@ -16,10 +16,10 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr const char *kColors[] = {"#2f6fab", "#d9822b", "#3f9d5a", "#b8433f", "#7b5ea7",
-                                   "#8a6a4f", "#c96fa5", "#6f7780", "#a3a33a", "#3aa6b0"};
+constexpr const char *kPieColors[] = {"#2f6fab", "#d9822b", "#3f9d5a", "#b8433f", "#7b5ea7",
+                                      "#8a6a4f", "#c96fa5", "#6f7780", "#a3a33a", "#3aa6b0"};
 
-std::string style() {
+std::string report_style() {
     return ":root{color-scheme:light dark;--ink:#222;--page:#fff;--faint:#666;--line:#ddd;"
            "--bar:#2f6fab}@media(prefers-color-scheme:dark){:root{--ink:#ddd;--page:#16181c;"
            "--faint:#999;--line:#3a3d44;--bar:#6aa5dd}}"
@@ -59,7 +59,7 @@ std::string size_pie(const ModelReport &report) {
     double from = 0;
     for (size_t i = 0; i < report.sizes.size(); i++) {
         const auto &[type, bytes] = report.sizes[i];
-        const char *color = kColors[i % std::size(kColors)];
+        const char *color = kPieColors[i % std::size(kPieColors)];
         const double share = static_cast<double>(bytes) / total;
         const std::string label =
             fmt::format("{}: {} ({:.1f} %)", markup(type), bytes_text(bytes), 100 * share);
@@ -130,7 +130,7 @@ std::string head(const ModelReport &report) {
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title>"
         "<link rel=\"icon\" href=\"data:,\"><style>{1}</style></head><body>\n<h1>{0}</h1>\n"
         "<p>{2}{3}, {4}; {5} values in {6} tensors, {7} ({8:.3f} bits per value).</p>\n",
-        title, style(), markup(base_name(report.file)),
+        title, report_style(), markup(base_name(report.file)),
         report.reference.empty() ? "" : " against " + markup(base_name(report.reference)),
         markup(report.architecture), count_text(report.n_values), report.tensors.size(),
         bytes_text(report.n_bytes), bits);

@@ -9,7 +9,7 @@
 
 namespace ggufx::cli {
 
-static Json tensor_json(const TensorReport &t) {
+static Json part_json(const TensorReport &t) {
     return {{"name", json_bytes(t.name)},
             {"type", t.type},
             {"n", t.n_values},
@@ -55,7 +55,7 @@ static TensorReport read_tensor(const PartReader &from) {
 
 Json report_part_json(const ModelReport &report) {
     Json tensors = Json::array(), weights = Json::array(), codes = Json::array();
-    for (const TensorReport &tensor : report.tensors) tensors.push_back(tensor_json(tensor));
+    for (const TensorReport &tensor : report.tensors) tensors.push_back(part_json(tensor));
     for (const auto &[kind, bins] : report.weights)
         weights.push_back(Json{{"kind", json_bytes(kind)},
                                {"counts", std::vector<uint64_t>(bins.begin(), bins.end())}});

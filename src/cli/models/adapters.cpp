@@ -26,7 +26,7 @@ FileAndScale parse_given(const std::string &text) {
     const char *const end = text.data() + text.size();
     const auto [next, error] = std::from_chars(text.data() + colon + 1, end, out.scale);
     if (error != std::errc() || next != end || !std::isfinite(out.scale))
-        throw Failure(kUsage, quoted(text) + ": \"" + escape(text.substr(colon + 1)) +
+        throw Failure(kUsage, in_quotes(text) + ": \"" + escape(text.substr(colon + 1)) +
                                   "\" is no scale (FILE:0.5), and there is no such file");
     return out;
 }
@@ -92,7 +92,7 @@ void Adapters::add(const ggufx_runtime *rt, const ggufx_model *model, const std:
     ggufx_error error;
     const ggufx_status status = ggufx_adapter_create(&adapter, model, file.get(), &options, &error);
     if (status != GGUFX_OK)
-        throw Failure(Failure(exit_code(status), error), "adapter " + quoted(parsed.file));
+        throw Failure(Failure(exit_code(status), error), "adapter " + in_quotes(parsed.file));
     adapters_.emplace_back(adapter);
     uses_.push_back({adapter, parsed.scale, 0});
 }

@@ -16,6 +16,7 @@ const char *value_type_name(int32_t type);
 Json meta_value_json(const ggufx_file *file, size_t index, uint64_t limit);
 
 // The value for people, escaped; arrays longer than `limit` end in an ellipsis.
+constexpr uint64_t kShownElements = 8; // of an array, where a value is one of many
 std::string meta_value_text(const ggufx_file *file, size_t index, uint64_t limit);
 
 } // namespace ggufx::cli

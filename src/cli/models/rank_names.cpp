@@ -8,7 +8,7 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kDigits = 5;
+constexpr size_t kRankDigits = 5;
 
 std::string number_of(uint32_t rank) {
     return fmt::format("{:05}", rank + 1);
@@ -33,11 +33,12 @@ std::vector<std::string> rank_names(const std::string &prefix, uint32_t n) {
 
 std::string own_name(const std::string &path, uint32_t rank, uint32_t n) {
     const std::string tail = tail_of(n);
-    if (path.size() < tail.size() + kDigits || !path.ends_with(tail)) return path;
-    const size_t at = path.size() - tail.size() - kDigits;
+    if (path.size() < tail.size() + kRankDigits || !path.ends_with(tail)) return path;
+    const size_t at = path.size() - tail.size() - kRankDigits;
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     const auto digits = path.begin() + static_cast<std::ptrdiff_t>(at);
-    if (!path.substr(0, at).ends_with("-rank-") || !std::all_of(digits, digits + kDigits, is_digit))
+    if (!path.substr(0, at).ends_with("-rank-") ||
+        !std::all_of(digits, digits + kRankDigits, is_digit))
         return path;
     return path.substr(0, at) + number_of(rank) + tail;
 }

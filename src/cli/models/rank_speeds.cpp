@@ -12,10 +12,10 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr uint32_t kMostSpeed = 1u << 20;    // of a rank, as the library takes it; MB/s: a TB/s
-constexpr size_t kBytes = size_t{128} << 20; // more than caches hold
-constexpr double kSeconds = 0.05;            // at least
-constexpr ReadVariant kVariant = {4, true};  // as products of matrices read
+constexpr uint32_t kMostSpeed = 1u << 20;        // of a rank, as the library takes it; MB/s: a TB/s
+constexpr size_t kReadBytes = size_t{128} << 20; // more than caches hold
+constexpr double kSeconds = 0.05;                // at least
+constexpr ReadVariant kVariant = {4, true};      // as products of matrices read
 
 // MB/s with which this rank reads memory.
 uint32_t own_speed(const ggufx_runtime *rt, const ColdBuffer &buffer) {
@@ -23,8 +23,8 @@ uint32_t own_speed(const ggufx_runtime *rt, const ColdBuffer &buffer) {
     double seconds = 0, n_bytes = 0;
     while (seconds < kSeconds) {
         const double gbps = read_gbps(rt, buffer.data(), buffer.size(), threads, kVariant);
-        seconds += kBytes / (gbps * 1e9);
-        n_bytes += kBytes;
+        seconds += kReadBytes / (gbps * 1e9);
+        n_bytes += kReadBytes;
     }
     return static_cast<uint32_t>(std::clamp(n_bytes / seconds / 1e6, 1.0, double{kMostSpeed}));
 }
@@ -51,7 +51,7 @@ std::vector<uint32_t> parse_speeds(const std::string &text) {
 std::vector<uint32_t> measure_speeds(const Globals &globals, const ggufx_group &group,
                                      uint32_t timeout_ms) {
     const Runtime rt = make_runtime(globals);
-    ColdBuffer buffer(kBytes);
+    ColdBuffer buffer(kReadBytes);
     buffer.fill(std::vector<uint8_t>(size_t{1} << 20, 1));
     call([&](ggufx_error *error) { return group.barrier(group.user, timeout_ms, error); });
     const uint32_t own = own_speed(rt.get(), buffer);

@@ -37,7 +37,8 @@ void require_free(const Globals &globals, const std::string &path) {
 void require_target(const Globals &globals, const std::string &path) {
     if (path == "-") throw Failure(kUsage, "the file to write must be a file, not a pipe");
     if (path == globals.output) {
-        throw Failure(kUsage, "-o is for what is said about " + quoted(path) + ", not that file");
+        throw Failure(kUsage,
+                      "-o is for what is said about " + in_quotes(path) + ", not that file");
     }
     require_free(globals, path);
 }

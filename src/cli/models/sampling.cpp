@@ -69,9 +69,15 @@ void add_sampling_options(Command &sub, SamplingOptions &options) {
         .value("NAMES");
 }
 
-namespace {
+ggufx_sampler_link sampler_link(uint32_t kind, float p) {
+    ggufx_sampler_link link;
+    ggufx_sampler_link_init(&link);
+    link.kind = kind;
+    link.p = p;
+    return link;
+}
 
-using Link = ggufx_sampler_link;
+namespace {
 
 Sampler make_simple(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options) {
     ggufx_sampler_options of;
@@ -94,14 +100,6 @@ bool needs_chain(const SamplingOptions &o) {
            o.dynatemp_range > 0.0f || o.repeat_penalty != 1.0f || o.frequency_penalty != 0.0f ||
            o.presence_penalty != 0.0f || o.dry_multiplier > 0.0f || o.mirostat != 0 ||
            !o.biases.empty() || !o.samplers.empty();
-}
-
-Link link_of(uint32_t kind, float p = 0.0f) {
-    Link link;
-    ggufx_sampler_link_init(&link);
-    link.kind = kind;
-    link.p = p;
-    return link;
 }
 
 std::string token_text(const ggufx_tokenizer *tokenizer, int32_t id) {
@@ -164,37 +162,38 @@ struct ChainParts {
 };
 
 // A link by the name that --samplers has for it.
-Link named_link(const std::string &name, const SamplingOptions &o, const ChainParts &parts) {
-    Link link;
+ggufx_sampler_link named_link(const std::string &name, const SamplingOptions &o,
+                              const ChainParts &parts) {
+    ggufx_sampler_link link;
     if (name == "top_k") {
-        link = link_of(GGUFX_LINK_TOP_K);
+        link = sampler_link(GGUFX_LINK_TOP_K);
         link.k = o.top_k;
     } else if (name == "top_p") {
-        link = link_of(GGUFX_LINK_TOP_P, o.top_p);
+        link = sampler_link(GGUFX_LINK_TOP_P, o.top_p);
     } else if (name == "min_p") {
-        link = link_of(GGUFX_LINK_MIN_P, o.min_p);
+        link = sampler_link(GGUFX_LINK_MIN_P, o.min_p);
     } else if (name == "typ_p") {
-        link = link_of(GGUFX_LINK_TYPICAL, o.typical_p);
+        link = sampler_link(GGUFX_LINK_TYPICAL, o.typical_p);
     } else if (name == "top_n_sigma") {
-        link = link_of(GGUFX_LINK_TOP_N_SIGMA);
+        link = sampler_link(GGUFX_LINK_TOP_N_SIGMA);
         link.n_sigma = o.top_n_sigma;
     } else if (name == "xtc") {
-        link = link_of(GGUFX_LINK_XTC);
+        link = sampler_link(GGUFX_LINK_XTC);
         link.probability = o.xtc_probability;
         link.threshold = o.xtc_threshold;
     } else if (name == "temperature") {
-        link = link_of(GGUFX_LINK_TEMPERATURE);
+        link = sampler_link(GGUFX_LINK_TEMPERATURE);
         link.temperature = o.temperature;
         link.range = o.dynatemp_range;
         link.exponent = o.dynatemp_exponent;
     } else if (name == "penalties") {
-        link = link_of(GGUFX_LINK_PENALTIES);
+        link = sampler_link(GGUFX_LINK_PENALTIES);
         link.repetition = o.repeat_penalty;
         link.frequency = o.frequency_penalty;
         link.presence = o.presence_penalty;
         link.n_last = o.repeat_last_n;
     } else if (name == "dry") {
-        link = link_of(GGUFX_LINK_DRY);
+        link = sampler_link(GGUFX_LINK_DRY);
         link.multiplier = o.dry_multiplier;
         link.base = o.dry_base;
         link.allowed_length = o.dry_allowed_length;
@@ -209,10 +208,10 @@ Link named_link(const std::string &name, const SamplingOptions &o, const ChainPa
     return link;
 }
 
-std::vector<Link> links_of(const SamplingOptions &o, const ChainParts &parts) {
-    std::vector<Link> out;
+std::vector<ggufx_sampler_link> links_of(const SamplingOptions &o, const ChainParts &parts) {
+    std::vector<ggufx_sampler_link> out;
     if (!parts.biases.empty()) {
-        out.push_back(link_of(GGUFX_LINK_BIAS));
+        out.push_back(sampler_link(GGUFX_LINK_BIAS));
         out[0].biases = parts.biases.data();
         out[0].n_biases = parts.biases.size();
     }
@@ -226,7 +225,7 @@ std::vector<Link> links_of(const SamplingOptions &o, const ChainParts &parts) {
         at = end + 1;
     }
     if (o.mirostat) {
-        Link link = link_of(GGUFX_LINK_MIROSTAT);
+        ggufx_sampler_link link = sampler_link(GGUFX_LINK_MIROSTAT);
         link.version = o.mirostat;
         link.tau = o.mirostat_tau;
         link.eta = o.mirostat_eta;
@@ -249,7 +248,7 @@ Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOp
         return ggufx_sampler_create_chain(&handle, rt, n_vocab, options.seed, error);
     });
     Sampler sampler(handle);
-    for (const Link &link : links_of(options, parts)) {
+    for (const ggufx_sampler_link &link : links_of(options, parts)) {
         ggufx_error error;
         const ggufx_status status = ggufx_sampler_add(handle, &link, &error);
         if (status != GGUFX_OK)

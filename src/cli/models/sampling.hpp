@@ -33,6 +33,9 @@ void add_sampling_options(Command &sub, SamplingOptions &options);
 Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options,
                      const ggufx_tokenizer *tokenizer);
 
+// A link of a chain as its kind has it; p: what some kinds keep.
+ggufx_sampler_link sampler_link(uint32_t kind, float p = 0.0f);
+
 // The session of a verb that writes text, and how its model is made.
 struct SessionOptions {
     uint32_t n_context = 0; // 0 = the default of sessions

@@ -15,7 +15,7 @@ struct NameRules::Rule {
 void NameRules::add(const std::string &rule) {
     const size_t equals = rule.rfind('=');
     if (equals == std::string::npos || equals == 0) {
-        throw Failure(kUsage, "--rule: " + quoted(rule) + " is not PATTERN=TYPE");
+        throw Failure(kUsage, "--rule: " + in_quotes(rule) + " is not PATTERN=TYPE");
     }
     const uint32_t type = type_from_name(rule.substr(equals + 1), "--rule");
     NamePattern pattern("--rule", rule.substr(0, equals));

@@ -7,7 +7,7 @@ namespace ggufx::cli {
 void complete_options(ModelQuantizeOptions &options) {
     if (!options.shard.empty()) options.share = parse_share(options.shard, "--shard");
     if (!options.recipe.empty() && !options.type.empty())
-        throw Failure(kUsage, "the recipe is given twice: " + quoted(options.recipe) +
+        throw Failure(kUsage, "the recipe is given twice: " + in_quotes(options.recipe) +
                                   " and --type " + escape(options.type));
     if (options.type.empty()) options.type = options.recipe;
     if (options.type.empty() && options.only_copy) options.type = "F16";

@@ -102,7 +102,7 @@ static void apply_rules(const Globals &globals, const ggufx_job *job, NameRules 
     }
     if (globals.quiet) return;
     for (const std::string &rule : rules.without_hit())
-        fprintf(stderr, "ggufx: --rule %s matches no tensor\n", quoted(rule).c_str());
+        fprintf(stderr, "ggufx: --rule %s matches no tensor\n", in_quotes(rule).c_str());
 }
 
 // A row per tensor as it is done.

@@ -25,7 +25,7 @@ struct Point {
     double error; // sum of squares over the tensor
 };
 
-struct Choice {
+struct TypeChoice {
     size_t tensor;
     std::vector<Point> hull; // more bytes, less error, ever less of it per byte
     size_t at = 0;
@@ -87,13 +87,13 @@ static bool measure(Point &point, const ggufx_job *job, size_t index, const gguf
     return true;
 }
 
-static std::vector<Choice> measure_all(const Globals &globals, const ggufx_job *job,
-                                       const std::vector<std::string> &candidates) {
+static std::vector<TypeChoice> measure_all(const Globals &globals, const ggufx_job *job,
+                                           const std::vector<std::string> &candidates) {
     ggufx_progress hook = {};
     hook.struct_size = sizeof hook;
     hook.report = [](void *, uint64_t, uint64_t) -> int32_t { return pending_signal() != 0; };
     Progress progress(globals, "measure");
-    std::vector<Choice> choices;
+    std::vector<TypeChoice> choices;
     const size_t n = job_facts(job).n_tensors;
     for (size_t i = 0; i < n; i++) {
         const ggufx_job_tensor t = job_tensor(job, i);
@@ -112,17 +112,17 @@ static std::vector<Choice> measure_all(const Globals &globals, const ggufx_job *
 // ---- choosing -------------------------------------------------------------------------------
 
 // From the smallest types on, into `budget` more bytes.
-static void spend(std::vector<Choice> &choices, uint64_t budget) {
-    const auto less = [](const Choice *a, const Choice *b) {
+static void spend(std::vector<TypeChoice> &choices, uint64_t budget) {
+    const auto less = [](const TypeChoice *a, const TypeChoice *b) {
         return a->gain() != b->gain() ? a->gain() < b->gain() : a->tensor > b->tensor;
     };
-    std::priority_queue<Choice *, std::vector<Choice *>, decltype(less)> steps(less);
-    for (Choice &choice : choices) {
+    std::priority_queue<TypeChoice *, std::vector<TypeChoice *>, decltype(less)> steps(less);
+    for (TypeChoice &choice : choices) {
         choice.at = 0;
         if (choice.can_grow()) steps.push(&choice);
     }
     while (!steps.empty()) {
-        Choice *choice = steps.top();
+        TypeChoice *choice = steps.top();
         steps.pop();
         if (choice->step_bytes() > budget) continue; // a smaller tensor may still fit
         budget -= choice->step_bytes();
@@ -131,9 +131,9 @@ static void spend(std::vector<Choice> &choices, uint64_t budget) {
     }
 }
 
-static void apply(ggufx_job *job, const std::vector<Choice> &choices,
+static void apply(ggufx_job *job, const std::vector<TypeChoice> &choices,
                   std::vector<uint32_t> &chosen) {
-    for (const Choice &choice : choices) chosen[choice.tensor] = choice.hull[choice.at].type;
+    for (const TypeChoice &choice : choices) chosen[choice.tensor] = choice.hull[choice.at].type;
     call([&](ggufx_error *error) {
         return ggufx_job_set_types(job, chosen.data(), chosen.size(), error);
     });
@@ -156,7 +156,7 @@ void meet_target(const Globals &globals, ggufx_job *job, const ModelQuantizeOpti
     const auto candidates = options.candidates.empty()
                                 ? default_candidates(!options.imatrix.empty())
                                 : options.candidates;
-    std::vector<Choice> choices = measure_all(globals, job, candidates);
+    std::vector<TypeChoice> choices = measure_all(globals, job, candidates);
     apply(job, choices, chosen);
     const auto [least, limit] = size_and_limit(job, options);
     if (least > limit) {

@@ -55,19 +55,19 @@ Question parse_question(const Json &line, const std::string &place) {
 }
 
 // The endings of one question as ids, behind what they have in common.
-struct Cut {
+struct CutQuestion {
     std::vector<int32_t> context, endings;
     std::vector<size_t> lengths;
     size_t longest = 0; // tokens with the context
 };
 
-Cut cut(const std::vector<std::vector<int32_t>> &ids) {
+CutQuestion cut(const std::vector<std::vector<int32_t>> &ids) {
     size_t common = SIZE_MAX;
     for (const auto &other : ids) {
         const auto [a, b] = std::mismatch(ids[0].begin(), ids[0].end(), other.begin(), other.end());
         common = std::min({common, static_cast<size_t>(a - ids[0].begin()), other.size() - 1});
     }
-    Cut out;
+    CutQuestion out;
     if (common == 0 || common == SIZE_MAX) return out;
     out.context.assign(ids[0].begin(), ids[0].begin() + static_cast<ptrdiff_t>(common));
     for (const auto &all : ids) {
@@ -88,7 +88,7 @@ void count(ChoiceScore &score, const std::vector<double> &values, size_t answer)
     score.n_right += best_of(values) == answer;
 }
 
-void count(ChoicesResult &result, const Question &question, const Cut &ids,
+void count(ChoicesResult &result, const Question &question, const CutQuestion &ids,
            const std::vector<double> &sums) {
     std::vector<double> by_token = sums, by_byte = sums;
     for (size_t i = 0; i < sums.size(); i++) {
@@ -112,9 +112,9 @@ Json result_json(const ChoicesResult &result) {
 }
 
 // Questions of which `first` are left out.
-std::vector<Cut> cut_all(const ggufx_tokenizer *tokenizer, std::span<const Question> questions,
-                         size_t first) {
-    std::vector<Cut> out;
+std::vector<CutQuestion> cut_all(const ggufx_tokenizer *tokenizer,
+                                 std::span<const Question> questions, size_t first) {
+    std::vector<CutQuestion> out;
     for (const Question &question : questions) {
         std::vector<std::vector<int32_t>> ids;
         for (const std::string &text : question.texts)
@@ -208,9 +208,9 @@ ChoicesResult Choices::measure(size_t first, size_t end) const {
     call([&](ggufx_error *error) { return ggufx_tokenizer_create(&handle, file_.get(), error); });
     const Tokenizer tokenizer(handle);
     const std::span<const Question> questions = std::span(questions_).subspan(first, end - first);
-    const std::vector<Cut> cuts = cut_all(handle, questions, first);
+    const std::vector<CutQuestion> cuts = cut_all(handle, questions, first);
     size_t longest = 4;
-    for (const Cut &ids : cuts) longest = std::max(longest, ids.longest);
+    for (const CutQuestion &ids : cuts) longest = std::max(longest, ids.longest);
     const Session session =
         make_session(rt_.get(), file_.get(), model_.get(), static_cast<uint32_t>(longest),
                      options_.type_k, options_.type_v, options_.text.making.group.n_ranks());

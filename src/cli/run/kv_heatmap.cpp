@@ -12,7 +12,7 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr int kCell = 74, kRow = 26, kLeft = 70, kTop = 160; // pixels
+constexpr int kCell = 74, kRow = 26, kHeatLeft = 70, kHeatTop = 160; // pixels
 
 std::string cell(const HeatScale &scale, int x, int y, double error) {
     return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>"
@@ -36,8 +36,8 @@ HeatScale scale_of(const KvReport &report) {
 std::string kv_heatmap(const KvReport &report, const std::string &title) {
     const int n_pairs = static_cast<int>(report.results.size());
     const int n_layers = static_cast<int>(report.layers.size());
-    const int width = std::max(kLeft + n_pairs * kCell + 20, 460);
-    const int height = kTop + (n_layers + 1) * kRow + 20;
+    const int width = std::max(kHeatLeft + n_pairs * kCell + 20, 460);
+    const int height = kHeatTop + (n_layers + 1) * kRow + 20;
     const HeatScale scale = scale_of(report);
     std::string svg =
         fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
@@ -52,20 +52,21 @@ std::string kv_heatmap(const KvReport &report, const std::string &title) {
     svg += scale.legend(10, 46, "relative rms");
     for (int p = 0; p < n_pairs; p++) {
         const KvResult &r = report.results[static_cast<size_t>(p)];
-        const int x = kLeft + p * kCell;
+        const int x = kHeatLeft + p * kCell;
         svg += fmt::format("<text transform=\"translate({},{}) rotate(-30)\">{}</text>\n",
-                           x + kCell / 2 - 8, kTop - 8, markup(r.pair.name()));
+                           x + kCell / 2 - 8, kHeatTop - 8, markup(r.pair.name()));
         for (int l = 0; l < n_layers; l++) {
-            svg += cell(scale, x, kTop + l * kRow, r.sums.error(static_cast<size_t>(l)));
+            svg += cell(scale, x, kHeatTop + l * kRow, r.sums.error(static_cast<size_t>(l)));
         }
-        svg += cell(scale, x, kTop + n_layers * kRow + 4, r.sums.error());
+        svg += cell(scale, x, kHeatTop + n_layers * kRow + 4, r.sums.error());
     }
     for (int l = 0; l < n_layers; l++) {
         svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">layer {}</text>\n",
-                           kLeft - 6, kTop + l * kRow + 16, report.layers[static_cast<size_t>(l)]);
+                           kHeatLeft - 6, kHeatTop + l * kRow + 16,
+                           report.layers[static_cast<size_t>(l)]);
     }
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">all</text>\n</svg>\n",
-                       kLeft - 6, kTop + n_layers * kRow + 20);
+                       kHeatLeft - 6, kHeatTop + n_layers * kRow + 20);
     return svg;
 }
 

@@ -78,7 +78,7 @@ static void print_pieces(Output &out, const Globals &globals, const std::vector<
     if (out.is_terminal()) print_coloured(out, style, pieces);
     Table table({">id", "piece", ">bytes", "kind"});
     for (const Piece &piece : pieces)
-        table.row({std::to_string(piece.id), quoted(piece.bytes),
+        table.row({std::to_string(piece.id), in_quotes(piece.bytes),
                    std::to_string(piece.bytes.size()), kind_name(piece.flags)});
     table.print(out, style);
 }

@@ -74,7 +74,7 @@ struct HttpServer::Hooks {
 namespace {
 
 // What a stream is read with.
-struct Reader {
+struct QueryReader {
     std::shared_ptr<Exchange> exchange;
     MHD_Connection *connection;
 };
@@ -360,7 +360,7 @@ MHD_Result HttpServer::Hooks::send(HttpServer &server, MHD_Connection *connectio
         response = MHD_create_response_from_buffer(
             head.body.size(), const_cast<char *>(head.body.data()), MHD_RESPMEM_MUST_COPY);
     } else {
-        auto *const reader = new Reader{request.exchange, connection};
+        auto *const reader = new QueryReader{request.exchange, connection};
         response =
             MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 8192, read, reader, free_reader);
         if (!response) delete reader;
@@ -369,14 +369,14 @@ MHD_Result HttpServer::Hooks::send(HttpServer &server, MHD_Connection *connectio
 }
 
 ssize_t HttpServer::Hooks::read(void *cls, uint64_t, char *out, size_t most) {
-    Reader &reader = *static_cast<Reader *>(cls);
+    QueryReader &reader = *static_cast<QueryReader *>(cls);
     const ptrdiff_t n =
         reader.exchange->read(out, most, [&] { MHD_suspend_connection(reader.connection); });
     return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : n;
 }
 
 void HttpServer::Hooks::free_reader(void *cls) {
-    delete static_cast<Reader *>(cls);
+    delete static_cast<QueryReader *>(cls);
 }
 
 void HttpServer::Hooks::completed(void *cls, MHD_Connection *connection, void **context,

@@ -19,12 +19,6 @@ namespace ggufx::cli {
 
 namespace {
 
-bool is_format(const std::string &name) {
-    for (size_t i = 0; const char *const known = ggufx_chat_format_name(i); i++)
-        if (name == known) return true;
-    return false;
-}
-
 // Fills a vector or text whose length the library tells: fill(room, &needed, &error).
 template <class Room, class Fill>
 ggufx_status fill_room(Room &room, ggufx_error &error, Fill fill) {
@@ -145,7 +139,7 @@ void ModelHost::make_template(const std::string &name) {
     ggufx_chat_options of;
     ggufx_chat_options_init(&of);
     std::string text;
-    if (is_format(name)) {
+    if (is_chat_format(name)) {
         of.format = name.data();
         of.format_length = name.size();
     } else if (!name.empty()) {

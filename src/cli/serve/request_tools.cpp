@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMostTools = 512;
 constexpr size_t kMostFunctionName = 64; // as it is published
 
-struct Choice {
+struct ToolChoice {
     enum class Kind { free, none, required } kind = Kind::free;
     std::string name; // of the one that is required; empty: any
     bool requires_one() const { return kind == Kind::required; }
@@ -20,8 +20,8 @@ struct Choice {
     }
 };
 
-Choice read_choice(Fields &fields, ToolForm form) {
-    using Kind = Choice::Kind;
+ToolChoice read_choice(Fields &fields, ToolForm form) {
+    using Kind = ToolChoice::Kind;
     const Json *const choice = fields.take("tool_choice");
     if (!choice) return {};
     if (const std::string *const text = choice->text()) {
@@ -70,7 +70,7 @@ struct Function {
     Callable callable;
 };
 
-Function read_tool(const Json &given, Fields tool, ToolForm form, const Choice &choice) {
+Function read_tool(const Json &given, Fields tool, ToolForm form, const ToolChoice &choice) {
     Function out;
     tool.no_effect("type", {"function"});
     const Json *inner = nullptr;
@@ -99,7 +99,8 @@ Function read_tool(const Json &given, Fields tool, ToolForm form, const Choice &
 }
 
 // Of the functions those that a choice leaves.
-void force(Fields &fields, const Choice &choice, std::vector<Callable> functions, ChatWanted &out) {
+void force(Fields &fields, const ToolChoice &choice, std::vector<Callable> functions,
+           ChatWanted &out) {
     std::erase_if(functions, [&](const Callable &one) { return !choice.takes(one.name); });
     if (functions.empty())
         fields.refuse("tool_choice", choice.name.empty() ? "asks for a call, but there are no tools"
@@ -118,7 +119,7 @@ void force(Fields &fields, const Choice &choice, std::vector<Callable> functions
 
 void read_tools(Fields &fields, ChatWanted &out, ToolForm form) {
     const Json *const tools = fields.take("tools");
-    const Choice choice = read_choice(fields, form);
+    const ToolChoice choice = read_choice(fields, form);
     if (choice.requires_one()) // there is one call then
         fields.truth("parallel_tool_calls");
     else
@@ -134,7 +135,7 @@ void read_tools(Fields &fields, ChatWanted &out, ToolForm form) {
         functions.push_back(std::move(tool.callable));
     }
     if (choice.requires_one()) force(fields, choice, std::move(functions), out);
-    if (all.size() > 0 && choice.kind != Choice::Kind::none) out.tools = all.dump();
+    if (all.size() > 0 && choice.kind != ToolChoice::Kind::none) out.tools = all.dump();
 }
 
 } // namespace ggufx::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "serve/slot_file.hpp"
 
+#include "floor/little_endian.hpp"
 #include "floor/part_file.hpp"
 #include "floor/text.hpp"
 #include "floor/tool.hpp"
@@ -18,10 +19,6 @@ namespace {
 
 constexpr std::string_view kMagic = "GGUFXSLT1\n";
 
-void put(std::string &out, uint64_t value, unsigned n_bytes) {
-    for (unsigned i = 0; i < n_bytes; i++) out += static_cast<char>(value >> (8 * i) & 0xff);
-}
-
 uint64_t hash_of(std::string_view bytes) {
     uint64_t hash = bytes.size();
     for (const char byte : bytes) hash = PrefixIndex::mixed(hash, static_cast<unsigned char>(byte));
@@ -31,11 +28,11 @@ uint64_t hash_of(std::string_view bytes) {
 // All before the snapshot, which has a checksum of its own.
 std::string head_of(const SlotContent &content) {
     std::string out(kMagic);
-    put(out, content.fingerprint.size(), 8);
+    put_number(out, content.fingerprint.size(), 8);
     out += content.fingerprint;
-    put(out, content.codes.size(), 8);
-    for (const PrefixIndex::Code code : content.codes) put(out, code, 4);
-    put(out, hash_of(out), 8);
+    put_number(out, content.codes.size(), 8);
+    for (const PrefixIndex::Code code : content.codes) put_number(out, code, 4);
+    put_number(out, hash_of(out), 8);
     return out;
 }
 

@@ -160,12 +160,12 @@ constexpr uint16_t kIq1[2048] = {
     43669, 43680, 43682, 43688, 43690,
 };
 
-constexpr int8_t kLevels[3] = {-1, 0, 1};
+constexpr int8_t kLevelsIq1[3] = {-1, 0, 1};
 // clang-format on
 
 } // namespace
 
-constinit const Grid<2048, 8> kGridIq1 = expand<8, 2>(kIq1, kLevels);
+constinit const Grid<2048, 8> kGridIq1 = expand<8, 2>(kIq1, kLevelsIq1);
 
 } // namespace fmt
 } // namespace ggufx

@@ -142,14 +142,14 @@ constexpr uint16_t kIq2S[1024] = {
     43656, 43690,
 };
 
-constexpr int8_t kLevels[3] = {8, 25, 43};
+constexpr int8_t kLevelsIq2[3] = {8, 25, 43};
 // clang-format on
 
 } // namespace
 
-constinit const Grid<256, 8> kGridIq2Xxs = expand<8, 2>(kIq2Xxs, kLevels);
-constinit const Grid<512, 8> kGridIq2Xs = expand<8, 2>(kIq2Xs, kLevels);
-constinit const Grid<1024, 8> kGridIq2S = expand<8, 2>(kIq2S, kLevels);
+constinit const Grid<256, 8> kGridIq2Xxs = expand<8, 2>(kIq2Xxs, kLevelsIq2);
+constinit const Grid<512, 8> kGridIq2Xs = expand<8, 2>(kIq2Xs, kLevelsIq2);
+constinit const Grid<1024, 8> kGridIq2S = expand<8, 2>(kIq2S, kLevelsIq2);
 
 constinit const GridLevels<256> kLevelsIq2Xxs = levels8(kIq2Xxs);
 constinit const GridLevels<512> kLevelsIq2Xs = levels8(kIq2Xs);

@@ -27,8 +27,8 @@ std::string_view text_of(const gguf::File &file, const char *key) {
 
 [[noreturn]] void refuse_text(Status status, const char *key, std::string_view text,
                               std::string_view wanted) {
-    fail(status, {}, "key %s of the adapter is \"%s\", not \"%.*s\"", key,
-         Quoted(text.data(), text.size()).c_str(), static_cast<int>(wanted.size()), wanted.data());
+    fail(status, {}, "key %s of the adapter is \"%s\", not \"%.*s\"", key, Quoted(text).c_str(),
+         static_cast<int>(wanted.size()), wanted.data());
 }
 
 double alpha_of(const gguf::File &file) {

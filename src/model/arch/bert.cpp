@@ -5,7 +5,7 @@
 
 namespace ggufx::model::arch {
 
-static Traits common() {
+static Traits bert_traits() {
     Traits t;
     t.norm = NormKind::layer;
     t.order = NormOrder::after_sum;
@@ -26,7 +26,7 @@ static void build(Builder &b, const Traits &traits, const char *positions = null
 }
 
 void bert(Builder &b) {
-    Traits t = common();
+    Traits t = bert_traits();
     t.rope = RopeStyle::none;
     t.plain_ffn = true;
     t.qk_norm = HeadNorm::whole;
@@ -37,20 +37,20 @@ void bert(Builder &b) {
 }
 
 void nomic_bert(Builder &b) {
-    Traits t = common();
+    Traits t = bert_traits();
     t.act = Act::silu;
     build(b, t);
 }
 
 void nomic_bert_moe(Builder &b) {
-    Traits t = common();
+    Traits t = bert_traits();
     t.plain_ffn = true;
     t.experts = {.normalize = false, .act = Act::gelu, .plain = true};
     build(b, t);
 }
 
 void jina_bert_v2(Builder &b) {
-    Traits t = common();
+    Traits t = bert_traits();
     t.rope = RopeStyle::none;
     t.alibi = 8;
     t.qk_norm = HeadNorm::whole;

@@ -7,7 +7,7 @@
 
 namespace ggufx::model::arch {
 
-static Traits common(const Builder &b) {
+static Traits gemma_traits(const Builder &b) {
     Traits t;
     t.act = Act::gelu;
     t.embedding_scale = sqrtf(static_cast<float>(b.n_embd()));
@@ -17,7 +17,7 @@ static Traits common(const Builder &b) {
 // The 27B models, of so many layers, scale by the embedding's share of a head.
 static Traits windowed(Builder &b, uint32_t window, double logit_cap, uint32_t large_layers) {
     const Keys &keys = b.keys();
-    Traits t = common(b);
+    Traits t = gemma_traits(b);
     t.post_norms = true;
     t.window = keys.count_or("attention.sliding_window", {0, kMaxContext}, window);
     t.logit_cap = static_cast<float>(keys.number_or("final_logit_softcapping", 0, 1e6, logit_cap));
@@ -37,7 +37,7 @@ static Traits gemma3_traits(Builder &b) {
 }
 
 void gemma(Builder &b) {
-    standard(b, common(b));
+    standard(b, gemma_traits(b));
 }
 
 void gemma2(Builder &b) {

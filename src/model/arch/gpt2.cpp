@@ -6,7 +6,7 @@ namespace ggufx::model::arch {
 
 namespace {
 
-Traits common(Builder &b) {
+Traits gpt2_traits(Builder &b) {
     Traits t;
     t.norm = NormKind::layer;
     t.plain_ffn = true;
@@ -20,7 +20,7 @@ Traits common(Builder &b) {
 } // namespace
 
 void gpt2(Builder &b) {
-    Traits t = common(b);
+    Traits t = gpt2_traits(b);
     t.rope = RopeStyle::none;
     const View x = b.embed(1);
     b.add_positions(x, "position_embd");
@@ -28,13 +28,13 @@ void gpt2(Builder &b) {
 }
 
 void starcoder2(Builder &b) {
-    Traits t = common(b);
+    Traits t = gpt2_traits(b);
     t.ffn_needs = {"ffn_norm.bias", "ffn_up.bias", "ffn_down.bias"};
     standard(b, t);
 }
 
 void phi2(Builder &b) {
-    Traits t = common(b);
+    Traits t = gpt2_traits(b);
     t.order = NormOrder::parallel;
     standard(b, t);
 }

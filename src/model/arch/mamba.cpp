@@ -7,7 +7,7 @@ namespace ggufx::model::arch {
 
 namespace {
 
-Traits common(Recurrent recurrent) {
+Traits mamba_traits(Recurrent recurrent) {
     Traits t;
     t.order = NormOrder::single;
     t.rope = RopeStyle::none;
@@ -18,15 +18,15 @@ Traits common(Recurrent recurrent) {
 } // namespace
 
 void mamba(Builder &b) {
-    standard(b, common(Recurrent::mamba1));
+    standard(b, mamba_traits(Recurrent::mamba1));
 }
 
 void mamba2(Builder &b) {
-    standard(b, common(Recurrent::mamba2));
+    standard(b, mamba_traits(Recurrent::mamba2));
 }
 
 void nemotron_h(Builder &b) {
-    Traits t = common(Recurrent::mamba2);
+    Traits t = mamba_traits(Recurrent::mamba2);
     t.plain_ffn = true;
     t.act = Act::relu2;
     t.experts = {.gating = Gating::sigmoid,

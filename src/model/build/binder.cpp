@@ -237,7 +237,7 @@ void Binder::refuse_leftovers() const {
         fail(Status::unsupported, {t.info_offset, i},
              "tensor \"%s\" has no place in the %s program of this library: models with it are "
              "not supported",
-             Quoted(t.name.data(), t.name.size()).c_str(), program_.architecture);
+             Quoted(t.name).c_str(), program_.architecture);
     }
 }
 
@@ -247,7 +247,7 @@ void Binder::require_data() const {
         if (!used_[i].used || t.data) continue;
         fail(Status::argument, {kNone, i},
              "the data of tensor \"%s\" are not in memory: the file was opened for metadata only",
-             Quoted(t.name.data(), t.name.size()).c_str());
+             Quoted(t.name).c_str());
     }
 }
 

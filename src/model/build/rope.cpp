@@ -63,7 +63,7 @@ Rope read_rope(const Keys &keys, uint32_t dims) {
     if (kind != "linear" && kind != "yarn" && kind != "longrope" && kind != "su")
         fail(Status::unsupported, {},
              "rope scaling %s is not supported; supported: none, linear, yarn, longrope",
-             Quoted(kind.data(), kind.size()).c_str());
+             Quoted(kind).c_str());
     const double old = keys.number_or("rope.scale_linear", 0, 1e6, 0); // files before 2023-10
     const double factor = keys.number_or("rope.scaling.factor", 0, 1e6, old);
     if (factor > 0 && factor < 1e-6) // angles that no number holds

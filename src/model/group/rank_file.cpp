@@ -211,7 +211,7 @@ uint64_t RankFile::find(size_t tensor, uint64_t first, uint64_t n) const {
          "rank %" PRIu32 " reads rows %" PRIu64 " .. %" PRIu64
          " of tensor %s, which its file does not have: cut by another version, or before an "
          "override",
-         ranks_.rank, first, first + (n ? n - 1 : 0), Quoted(name.data(), name.size()).c_str());
+         ranks_.rank, first, first + (n ? n - 1 : 0), Quoted(name).c_str());
 }
 
 } // namespace ggufx::model

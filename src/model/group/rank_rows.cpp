@@ -45,8 +45,7 @@ void bind(WeightInfo &info, const gguf::Tensor &t, const RankFile &part) {
         if (i == 1) step = at - first; // ranges are in order
         if (at == first + i * step) continue;
         fail(Status::split, {.index = info.tensor},
-             "tensor %s: the file has not as many rows of each expert",
-             Quoted(t.name.data(), t.name.size()).c_str());
+             "tensor %s: the file has not as many rows of each expert", Quoted(t.name).c_str());
     }
     if (info.step) info.step = step;
     if (!info.step && step != n_rows) info.step = step; // others' rows stand between

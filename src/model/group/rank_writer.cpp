@@ -100,7 +100,7 @@ void add_tensors(gguf::Writer &writer, const Ref<gguf::File> &file, const Vector
         if (t.n_bytes > 0 && !t.data)
             fail(Status::unsupported, {.index = i},
                  "tensor \"%s\": its data are not in memory (opened for metadata only?)",
-                 Quoted(t.name.data(), t.name.size()).c_str());
+                 Quoted(t.name).c_str());
         const size_t first = at;
         for (; at < rows.size() && rows[at].tensor == i; at++)
             for (const uint64_t v : {rows[at].rows.first, rows[at].rows.n})

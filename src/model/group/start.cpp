@@ -24,7 +24,7 @@ struct Start {
     uint64_t n_tensors, tensors, n_keys, identity, options;
 };
 static_assert(sizeof(Start) == 96, "another version must be able to read it");
-constexpr char kMagic[9] = "GGUFXRK\1";
+constexpr char kStartMagic[9] = "GGUFXRK\1";
 constexpr uint32_t kByteOrder = 0x01020304;
 constexpr uint32_t kSession = 0x5e5510; // what a comparison of options is about
 
@@ -129,7 +129,7 @@ private:
         while (at < own.size() && all[at] == all[rank * own.size() + at]) at++;
         const std::string_view name = at < own.size() ? file_.tensor(at).name : "?";
         return differs(rank, "the file differs in tensor %s from that of rank 0",
-                       Quoted(name.data(), name.size()).c_str());
+                       Quoted(name).c_str());
     }
 
     RankGroup &ranks_;
@@ -144,7 +144,7 @@ private:
 Status compare_starts(RankGroup &ranks, const gguf::File &file, const StartFacts &facts, Status own,
                       Failure *failure) {
     Start start = {};
-    memcpy(start.magic, kMagic, sizeof start.magic);
+    memcpy(start.magic, kStartMagic, sizeof start.magic);
     start.byte_order = kByteOrder;
     start.abi = facts.abi;
     (void)print_text(start.version, sizeof start.version, "%s", facts.version);

@@ -15,9 +15,9 @@ namespace {
 
 constexpr size_t kRows = 32; // of logits at once
 
-class Run {
+class ChoicesRun {
 public:
-    Run(Session &session, const ChoicesTask &task)
+    ChoicesRun(Session &session, const ChoicesTask &task)
         : session_(session), task_(task),
           rows_(*kernels::rows_of(session.model().engine().kernels())),
           n_vocab_(static_cast<size_t>(session.model().shape().n_vocab)),
@@ -43,12 +43,12 @@ private:
     uint64_t n_done_ = 0, n_all_ = 0;
 };
 
-int32_t Run::report(void *self, uint64_t done, uint64_t) {
-    const auto *run = static_cast<const Run *>(self);
+int32_t ChoicesRun::report(void *self, uint64_t done, uint64_t) {
+    const auto *run = static_cast<const ChoicesRun *>(self);
     return run->task_.progress.cancelled(run->n_done_ + done, run->n_all_);
 }
 
-Status Run::check(Failure *failure) {
+Status ChoicesRun::check(Failure *failure) {
     if (session_.length(0) != 0)
         return set_failure(failure, Status::state, {},
                            "the session holds %" PRIu64 " tokens, it must be empty",
@@ -74,7 +74,7 @@ Status Run::check(Failure *failure) {
     return session_.check_ids(task_.endings, static_cast<size_t>(n_endings), failure);
 }
 
-Status Run::decode(const int32_t *tokens, size_t n, size_t n_logits, Failure *failure) {
+Status ChoicesRun::decode(const int32_t *tokens, size_t n, size_t n_logits, Failure *failure) {
     const BatchItem item = {0, tokens, n, n_logits, false};
     BatchOptions options;
     if (task_.progress.report) options.progress = {this, report};
@@ -92,7 +92,7 @@ double score(const kernels::RowKernels &rows, const float *logits, size_t n_voca
 }
 
 // Its last row predicts the first token of every ending.
-Status Run::context(Failure *failure) {
+Status ChoicesRun::context(Failure *failure) {
     const Status status = decode(task_.context, task_.n_context, 1, failure);
     if (status != Status::ok) return status;
     const CanonicalFp canonical;
@@ -102,7 +102,7 @@ Status Run::context(Failure *failure) {
     return Status::ok;
 }
 
-Status Run::ending(size_t index, const int32_t *tokens, Failure *failure) {
+Status ChoicesRun::ending(size_t index, const int32_t *tokens, Failure *failure) {
     const size_t n = task_.n_tokens[index] - 1;
     for (size_t done = 0; done < n;) {
         const size_t batch = std::min(kRows, n - done);
@@ -120,7 +120,7 @@ Status Run::ending(size_t index, const int32_t *tokens, Failure *failure) {
     return session_.truncate(0, task_.n_context, failure);
 }
 
-Status Run::run(Failure *failure) {
+Status ChoicesRun::run(Failure *failure) {
     Status status = context(failure);
     const int32_t *tokens = task_.endings;
     for (size_t i = 0; i < task_.n_endings && status == Status::ok; i++) {
@@ -133,7 +133,7 @@ Status Run::run(Failure *failure) {
 } // namespace
 
 Status score_endings(double *out, Session &session, const ChoicesTask &task, Failure *failure) {
-    Run run(session, task);
+    ChoicesRun run(session, task);
     Status status = run.check(failure);
     if (status != Status::ok) return status;
     status = run.run(failure);

@@ -14,8 +14,8 @@ namespace ggufx::model {
 
 namespace {
 
-constexpr char kMagic[9] = "GGUFXLG\n";
-constexpr uint32_t kVersion = 1;
+constexpr char kLogitsMagic[9] = "GGUFXLG\n";
+constexpr uint32_t kLogitsVersion = 1;
 constexpr float kMostCode = 65535.0f;
 
 void store_u64(uint8_t *out, uint64_t v) {
@@ -118,8 +118,8 @@ Status LogitsWriter::status(Failure *failure) const {
 }
 
 Status LogitsWriter::begin(Failure *failure) {
-    out_.bytes(kMagic, 8);
-    out_.u32(kVersion);
+    out_.bytes(kLogitsMagic, 8);
+    out_.u32(kLogitsVersion);
     out_.u32(head_.n_vocab);
     out_.u32(head_.n_context);
     out_.u32(head_.stride);
@@ -181,11 +181,12 @@ Status LogitsReader::begin(const Progress &progress, Failure *failure) {
     head.vocabulary = in_.u64();
     const bool whole = in_.checksum();
     if (in_.status() != Status::ok) return read_failed(failure);
-    if (memcmp(magic, kMagic, sizeof magic) != 0)
+    if (memcmp(magic, kLogitsMagic, sizeof magic) != 0)
         return set_failure(failure, Status::magic, {}, "these are no saved logits");
-    if (version != kVersion)
+    if (version != kLogitsVersion)
         return set_failure(failure, Status::version, {},
-                           "saved logits of version %" PRIu32 ", not %" PRIu32, version, kVersion);
+                           "saved logits of version %" PRIu32 ", not %" PRIu32, version,
+                           kLogitsVersion);
     if (!whole)
         return set_failure(failure, Status::checksum, {}, "the head of saved logits is damaged");
     Status status = check(head, failure);

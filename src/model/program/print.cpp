@@ -81,7 +81,7 @@ private:
         if (shown.starts_with("blk.")) shown = shown.substr(shown.find('.', 4) + 1);
         if (shown.ends_with(".weight")) shown.remove_suffix(7);
         const fmt::TypeInfo *type = fmt::type_info(t.type);
-        put(" %s %s", Quoted(shown.data(), shown.size()).c_str(), type ? type->name : "?");
+        put(" %s %s", Quoted(shown).c_str(), type ? type->name : "?");
     }
 
     void line(const step::Embed &s) {

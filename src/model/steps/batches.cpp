@@ -136,17 +136,6 @@ Status run(const Context &c, const step::ExpertProduct &s, Failure *failure) {
     return watched(c, status, &s.weights, 1, in, failure);
 }
 
-kv::AttendOptions attend_options(const Context &c, const step::Attend &s) {
-    kv::AttendOptions options;
-    options.causal = s.causal;
-    options.scale = s.scale;
-    options.softcap = s.cap;
-    options.sink_logits = c.program.vector(s.sinks);
-    options.alibi_slopes = s.slopes == kNoIndex ? nullptr : c.program.slopes.data() + s.slopes;
-    options.progress = c.options.progress;
-    return options;
-}
-
 kv::Source source_of(const Context &c, const step::Attend &s, size_t row) {
     return {c.at(s.k, row), s.v.none() ? nullptr : c.at(s.v, row)};
 }
@@ -207,6 +196,17 @@ Status run(const Context &c, const step::Attend &s, Failure *failure) {
 }
 
 } // namespace
+
+kv::AttendOptions attend_options(const Context &c, const step::Attend &s) {
+    kv::AttendOptions options;
+    options.causal = s.causal;
+    options.scale = s.scale;
+    options.softcap = s.cap;
+    options.sink_logits = c.program.vector(s.sinks);
+    options.alibi_slopes = s.slopes == kNoIndex ? nullptr : c.program.slopes.data() + s.slopes;
+    options.progress = c.options.progress;
+    return options;
+}
 
 Status executor_failed(Status status, Failure *failure) {
     if (status == Status::ok) return status;

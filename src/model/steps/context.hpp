@@ -139,6 +139,9 @@ void run_row(const Context &c, const Step &step, size_t row);
 // A step that is not of rows. Never allocates or throws.
 Status run_batch(const Context &c, const Step &step, Failure *failure);
 
+// How a step attends, where its cache has the layer's window.
+kv::AttendOptions attend_options(const Context &c, const step::Attend &s);
+
 Status executor_failed(Status status, Failure *failure);
 
 } // namespace ggufx::model

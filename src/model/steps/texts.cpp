@@ -11,15 +11,9 @@ namespace ggufx::model {
 
 namespace {
 
-kv::AttendOptions attend_options(const Context &c, const step::Attend &s) {
-    kv::AttendOptions options;
-    options.causal = s.causal;
-    options.scale = s.scale;
-    options.softcap = s.cap;
-    options.sink_logits = c.program.vector(s.sinks);
-    options.alibi_slopes = s.slopes == kNoIndex ? nullptr : c.program.slopes.data() + s.slopes;
+kv::AttendOptions text_options(const Context &c, const step::Attend &s) {
+    kv::AttendOptions options = attend_options(c, s);
     options.alibi_both_sides = !s.causal;
-    options.progress = c.options.progress;
     if (!c.one_layer) return options; // the layer has its window
     const CacheWindow &window = c.program.caches[s.cache].layers[s.layer].window;
     options.window = window.n;
@@ -61,7 +55,7 @@ void pool(float *out, const Context &c, const step::Pool &s, const TextRows &tex
 Status attend_texts(const Context &c, const step::Attend &s, Failure *failure) {
     kv::Cache &cache = *c.caches[s.cache];
     const uint32_t sequence = 0, layer = c.one_layer ? 0 : s.layer;
-    const kv::AttendOptions options = attend_options(c, s);
+    const kv::AttendOptions options = text_options(c, s);
     size_t end = 0;
     for (size_t i = 0; i < c.n_texts; i++) {
         const TextRows &text = c.texts[i];

@@ -9,10 +9,10 @@ namespace ggufx::model {
 
 namespace {
 
-constexpr const char *kKey = "tokenizer.ggml.precompiled_charsmap";
+constexpr const char *kCharsmapKey = "tokenizer.ggml.precompiled_charsmap";
 // Real maps have keys of 12 bytes and texts of 33. Longer ones would make every place of a text
 // cost as much, and texts grow as much.
-constexpr size_t kMaxKey = 64, kMaxText = 64;
+constexpr size_t kMaxKey = 64, kMaxReplacement = 64;
 
 uint32_t label(uint32_t unit) {
     return unit & 0x800000ff;
@@ -27,13 +27,14 @@ uint32_t offset(uint32_t unit) {
 Charsmap::Charsmap(const gguf::File &file)
     : units_(HostAllocator<uint32_t>(file.host().get())),
       texts_(HostAllocator<char>(file.host().get())) {
-    const size_t index = file.find_meta(kKey);
+    const size_t index = file.find_meta(kCharsmapKey);
     if (index == gguf::kNotFound) return;
     const gguf::MetaEntry entry = file.meta(index);
     const bool bytes =
         entry.type == gguf::ValueType::array &&
         (entry.element == gguf::ValueType::u8 || entry.element == gguf::ValueType::i8);
-    if (!bytes) fail(Status::vocab, {entry.offset, index}, "%s is not an array of bytes", kKey);
+    if (!bytes)
+        fail(Status::vocab, {entry.offset, index}, "%s is not an array of bytes", kCharsmapKey);
     if (entry.count == 0) return;
     const auto byte = [&](uint64_t i) {
         return static_cast<uint8_t>(entry.element == gguf::ValueType::u8
@@ -47,8 +48,8 @@ Charsmap::Charsmap(const gguf::File &file)
     const uint64_t n_array = entry.count < 4 ? UINT64_MAX : word(0);
     if (n_array % 4 != 0 || n_array == 0 || n_array > entry.count - 4) {
         fail(Status::vocab, {entry.offset, index},
-             "%s has %" PRIu64 " bytes, which is no array of units with texts behind it", kKey,
-             entry.count);
+             "%s has %" PRIu64 " bytes, which is no array of units with texts behind it",
+             kCharsmapKey, entry.count);
     }
     units_.reserve(static_cast<size_t>(n_array / 4));
     for (uint64_t i = 4; i < 4 + n_array; i += 4) units_.push_back(word(i));
@@ -57,18 +58,18 @@ Charsmap::Charsmap(const gguf::File &file)
     for (uint64_t i = 4 + n_array; i < entry.count; i++) {
         texts_.push_back(static_cast<char>(byte(i)));
         length = texts_.back() ? length + 1 : 0;
-        if (length > kMaxText) {
+        if (length > kMaxReplacement) {
             fail(Status::vocab, {entry.offset, i}, "%s: a text has more than %" PRIu64 " bytes",
-                 kKey, static_cast<uint64_t>(kMaxText));
+                 kCharsmapKey, static_cast<uint64_t>(kMaxReplacement));
         }
     }
     if (length > 0)
-        fail(Status::vocab, {entry.offset, index}, "%s: its last text has no end", kKey);
+        fail(Status::vocab, {entry.offset, index}, "%s: its last text has no end", kCharsmapKey);
 }
 
 uint32_t Charsmap::unit(uint32_t index) const {
     if (index >= units_.size()) {
-        fail(Status::vocab, {}, "%s: unit %" PRIu32 " of %" PRIu64, kKey, index,
+        fail(Status::vocab, {}, "%s: unit %" PRIu32 " of %" PRIu64, kCharsmapKey, index,
              static_cast<uint64_t>(units_.size()));
     }
     return units_[index];
@@ -84,7 +85,7 @@ std::string_view Charsmap::find(std::string_view text, size_t *length) const {
         // Beside the nodes there are units of no use, and none where the array ends.
         if (node >= units_.size() || label(units_[node]) != c) break;
         if (i == kMaxKey) {
-            fail(Status::vocab, {}, "%s: a key has more than %" PRIu64 " bytes", kKey,
+            fail(Status::vocab, {}, "%s: a key has more than %" PRIu64 " bytes", kCharsmapKey,
                  static_cast<uint64_t>(kMaxKey));
         }
         const uint32_t here = units_[node];
@@ -95,7 +96,7 @@ std::string_view Charsmap::find(std::string_view text, size_t *length) const {
     }
     if (*length == 0) return {};
     if (place >= texts_.size()) {
-        fail(Status::vocab, {}, "%s: text at %" PRIu32 " of %" PRIu64, kKey, place,
+        fail(Status::vocab, {}, "%s: text at %" PRIu32 " of %" PRIu64, kCharsmapKey, place,
              static_cast<uint64_t>(texts_.size()));
     }
     const auto end = std::find(texts_.begin() + place, texts_.end(), '\0');

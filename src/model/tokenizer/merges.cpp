@@ -8,9 +8,9 @@ namespace ggufx::model {
 
 namespace {
 
-constexpr const char *kKey = "tokenizer.ggml.merges";
+constexpr const char *kMergesKey = "tokenizer.ggml.merges";
 constexpr uint64_t kMaxMerges = 1u << 28;
-constexpr size_t kBlock = 16, kTexts = 3; // merges side by side; left, right and joined
+constexpr size_t kMergesAtOnce = 16, kTexts = 3; // merges side by side; left, right and joined
 
 } // namespace
 
@@ -19,7 +19,7 @@ struct Merges::Block {
     uint64_t rank = 0; // of the first
     size_t n = 0;
     Vector<char> bytes; // left and right of each, which together are what they become
-    size_t left[kBlock], right[kBlock];
+    size_t left[kMergesAtOnce], right[kMergesAtOnce];
 
     explicit Block(const Host *host) : bytes(HostAllocator<char>(host)) {}
     void put(uint64_t of, std::string_view text, size_t n_left) {
@@ -88,27 +88,29 @@ Merges::Merges(const Vocab &vocab)
       loose_(HostAllocator<std::string_view>(vocab.host().get())), by_text_(vocab.host().get()),
       pairs_(vocab.host().get()) {
     const gguf::File &file = vocab.file();
-    const size_t index = file.find_meta(kKey);
+    const size_t index = file.find_meta(kMergesKey);
     if (index == gguf::kNotFound) {
         ranks_are_ids_ = vocab.pre()->rules->lists_han; // kimi-k2
-        if (!ranks_are_ids_) fail(Status::missing, {}, "key %s is missing", kKey);
+        if (!ranks_are_ids_) fail(Status::missing, {}, "key %s is missing", kMergesKey);
         pairs_.reserve(0);
         return;
     }
     const gguf::MetaEntry entry = file.meta(index);
     const bool texts = entry.type == gguf::ValueType::array &&
                        (entry.element == gguf::ValueType::string || entry.count == 0);
-    if (!texts) fail(Status::vocab, {entry.offset, index}, "%s is not an array of strings", kKey);
+    if (!texts)
+        fail(Status::vocab, {entry.offset, index}, "%s is not an array of strings", kMergesKey);
     if (entry.count > kMaxMerges) {
         fail(Status::vocab, {entry.offset, index},
-             "%s has %" PRIu64 " merges, the limit is %" PRIu64, kKey, entry.count, kMaxMerges);
+             "%s has %" PRIu64 " merges, the limit is %" PRIu64, kMergesKey, entry.count,
+             kMaxMerges);
     }
     pairs_.reserve(static_cast<size_t>(entry.count));
     Block block(vocab.host().get());
     for (uint64_t i = 0, at = 0; i < entry.count; i++) {
         const std::string_view text = file.next_array_string(index, &at);
         block.put(i, text, left_of(i, text).size());
-        if (block.n == kBlock || i + 1 == entry.count) add(block);
+        if (block.n == kMergesAtOnce || i + 1 == entry.count) add(block);
     }
 }
 
@@ -117,19 +119,19 @@ std::string_view Merges::left_of(uint64_t rank, std::string_view text) {
     if (space == std::string_view::npos || space + 1 == text.size()) {
         fail(Status::vocab, {kNone, rank},
              "merge %" PRIu64 " is %s, not two texts with a space between", rank,
-             Quoted(text.data(), text.size()).c_str());
+             Quoted(text).c_str());
     }
     return text.substr(0, space);
 }
 
 // The first pair of equals stays, and loose texts are numbered as they come: the order counts.
 void Merges::add(Block &block) {
-    std::string_view texts[kTexts * kBlock];
-    int32_t ids[kTexts * kBlock];
+    std::string_view texts[kTexts * kMergesAtOnce];
+    int32_t ids[kTexts * kMergesAtOnce];
     const size_t n_texts = block.take(texts);
     vocab_.find(ids, texts, n_texts);
-    uint64_t pairs[kBlock];
-    Symbol wholes[kBlock];
+    uint64_t pairs[kMergesAtOnce];
+    Symbol wholes[kMergesAtOnce];
     for (size_t i = 0, t = 0; i < block.n; i++, t += kTexts) {
         const uint64_t left = intern(texts[t], ids[t]), right = intern(texts[t + 1], ids[t + 1]);
         wholes[i] = intern(texts[t + 2], ids[t + 2]);

@@ -115,7 +115,7 @@ void Vocab::load_model() {
         return;
     }
     fail(Status::unsupported, {file_->meta(index).offset, index},
-         "tokenizer %s is not supported; supported: %s", Quoted(name.data(), name.size()).c_str(),
+         "tokenizer %s is not supported; supported: %s", Quoted(name).c_str(),
          kEveryVocabulary ? "llama, gpt2, gemma4, bert, t5, rwkv, none"
                           : "llama and none, as this library was built");
 }
@@ -150,7 +150,7 @@ void Vocab::load_pre() {
     // The list is longer than a message: what fits of it, and where all of it is told.
     fail(Status::unsupported, {file_->meta(index).offset, index},
          "%s %s is not known; known (ggufx_tokenizer_pre tells all): %.*s", kPre,
-         Quoted(name.data(), name.size()).c_str(), static_cast<int>(known.size()), known.data());
+         Quoted(name).c_str(), static_cast<int>(known.size()), known.data());
 }
 
 // Of a model without texts: as many ids as its key says.

@@ -59,7 +59,7 @@ struct SpecialText {
     Special special;
     std::string_view text;
 };
-constexpr SpecialText kTexts[] = {
+constexpr SpecialText kSpecialTexts[] = {
     {Special::eot, "<|eot_id|>"},
     {Special::eot, "<|im_end|>"},
     {Special::eot, "<|end|>"},
@@ -181,16 +181,16 @@ void Vocab::load_special() {
 
 // The tokens with a text of the tables, in one pass; of equal texts the first.
 void Vocab::find_special_texts() {
-    int32_t found[std::size(kTexts)];
+    int32_t found[std::size(kSpecialTexts)];
     std::fill(std::begin(found), std::end(found), -1);
     for (size_t i = 0; i < tokens_.size(); i++) {
         const std::string_view text = tokens_[i].view();
         if (!may_be_special(text)) continue;
-        for (size_t t = 0; t < std::size(kTexts); t++)
-            if (found[t] < 0 && text == kTexts[t].text) found[t] = static_cast<int32_t>(i);
+        for (size_t t = 0; t < std::size(kSpecialTexts); t++)
+            if (found[t] < 0 && text == kSpecialTexts[t].text) found[t] = static_cast<int32_t>(i);
     }
-    for (size_t t = 0; t < std::size(kTexts); t++) {
-        int32_t &id = special_[static_cast<size_t>(kTexts[t].special)];
+    for (size_t t = 0; t < std::size(kSpecialTexts); t++) {
+        int32_t &id = special_[static_cast<size_t>(kSpecialTexts[t].special)];
         if (id < 0 && found[t] >= 0) {
             id = found[t];
             tokens_[static_cast<size_t>(id)].kind = TokenKind::control;
