@@ -1,7 +1,7 @@
 """clang-tidy (.clang-tidy) and cppcheck over src/ without kernels: no findings. Findings of cppcheck that
 are none stand in cppcheck.txt, each with its reason.
 
-usage: analysis.py SOURCE_ROOT BUILD_FOLDER [PART_OF_A_PATH...]     (a built folder; tests/full.sh)
+usage: analysis.py SOURCE_ROOT BUILD_FOLDER [PART_OF_A_PATH...]     (a folder built with -Db_pch=false; tests/full.sh)
 SPDX-License-Identifier: MIT
 """
 import concurrent.futures
