@@ -69,7 +69,6 @@ class Lexer {
 public:
     Lexer(Meter &meter, std::string_view source);
     Token next();
-    std::string_view source() const { return s_; } // normalized
 
 private:
     enum class Mode : uint8_t { root, variable, block };

@@ -79,7 +79,6 @@ public:
 
     const Host *host() const { return host_; }
     const Limits &limits() const { return limits_; }
-    uint64_t steps_used() const { return limits_.steps - steps_left_; }
 
 private:
     struct Cleanup {

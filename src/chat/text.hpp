@@ -60,7 +60,6 @@ public:
     void add(std::string_view bytes, bool user) { add(bytes, nullptr, user); }
     void add_code(uint32_t code, bool user);
     void add_repeated(char c, size_t n, bool user);
-    size_t size() const { return room_ ? room_->size : 0; }
     const Text *finish();
 
 private:

@@ -65,7 +65,6 @@ public:
     size_t n_words() const { return (tokens_.size() + 31) / 32; }
     const Vector<int32_t> &end_tokens() const { return end_tokens_; }
     uint32_t longest() const { return longest_; }
-    const Ref<Host> &host() const { return host_; }
 
     void retain() { refs_.retain(); }
     void release();

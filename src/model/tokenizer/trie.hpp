@@ -43,9 +43,6 @@ public:
         }
         return found;
     }
-    int32_t longest(std::string_view text, size_t *length) const {
-        return longest(text, length, [](int32_t) { return true; });
-    }
 
 private:
     Vector<uint32_t> first_;
