@@ -20,9 +20,11 @@ extern "C" {
 /*
  * A communicator of the host: how the ranks of a group reach each other (MPI: libggufx-mpi; NCCL,
  * Gloo, sockets, threads). Ranks are numbered 0 .. size - 1, and this is `rank`. All make the same
- * calls in the same order, none two at once. A call that fails fills in *error, index: the rank that
- * is to blame, where it is known; the group is not used again then. After a call has returned nothing
- * of its arguments is touched.
+ * calls in the same order, none two at once. They come from the thread that called the library or from
+ * one of the session's, which has 512 KiB of stack, while the first one computes (MPI:
+ * MPI_THREAD_SERIALIZED). A call that fails fills in *error, index: the rank that is to blame, where
+ * it is known; the group is not used again then. After a call has returned nothing of its arguments is
+ * touched.
  *
  * allgather   out [size][n_bytes] from `in` [n_bytes] of each rank
  * allgatherv  n_bytes[r] bytes of rank r to out + offsets[r]; `in` has n_bytes[rank] bytes. Both

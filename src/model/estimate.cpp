@@ -149,7 +149,7 @@ void Estimator::add_embedders(Estimate &out, const SessionOptions &session) cons
 void Estimator::add_sessions(Estimate &out, const SessionOptions &session) const {
     if (outline_.has_graph && !outline_.program.predicts()) return add_embedders(out, session);
     const SessionPlan plan(shape(), session);
-    const SessionBytes bytes(engine_.host(), outline_.program, plan);
+    const SessionBytes bytes(engine_.host(), outline_.program, plan, options_.ranks.size);
     out.n_context = plan.caches.n_context;
     out.n_batch = plan.n_batch;
     out.type_k = plan.caches.type_k;

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "model/session.hpp"
 
+#include "model/group/group.hpp"
 #include "model/mode.hpp"
+#include "model/run/slices.hpp"
 
 #include <inttypes.h>
 #include <string.h>
@@ -100,13 +102,17 @@ uint64_t Session::Sequence::n_embedded(uint64_t n_tokens) const {
     return n;
 }
 
-SessionBytes::SessionBytes(const Host &host, const Program &program, const SessionPlan &plan)
+SessionBytes::SessionBytes(const Host &host, const Program &program, const SessionPlan &plan,
+                           uint32_t n_ranks)
     : caches(Caches::estimate(program, host, plan.caches)),
       rest(scratch_bytes(program, plan.n_batch) +
            2 * program.shape.n_vocab * uint64_t{sizeof(float)} +
            program.rotations.size() * sizeof(const double *) +
-           BatchRows::bytes(plan.n_batch, plan.caches.n_sequences) +
-           plan.caches.n_sequences * Session::sequence_bytes(plan.caches.n_context)) {}
+           plan.caches.n_sequences * Session::sequence_bytes(plan.caches.n_context)) {
+    const uint32_t n_slices = most_slices(program, n_ranks, plan.n_batch);
+    rest += BatchRows::bytes(plan.n_batch, plan.caches.n_sequences, n_slices);
+    if (n_slices > 1) rest += Messenger::bytes();
+}
 
 static const Model &that_predicts(const Model &model) {
     const Program &program = model.program();
@@ -120,20 +126,22 @@ Session::Session(const Model &model, const SessionOptions &options)
 
 Session::Session(const Model &model, const SessionPlan &plan, const matmul::Options &matmul)
     : model_(model), matmul_(matmul), n_context_(plan.caches.n_context), n_batch_(plan.n_batch),
+      n_slices_(most_slices(model.program(), model.ranks() ? model.ranks()->size() : 1, n_batch_)),
       caches_(model.program(), model.host(), model.engine().kernels(),
               with_identity(plan.caches, model.identity())),
       scratch_(model.host(), scratch_bytes(model.program(), n_batch_)),
       logits_(static_cast<size_t>(model.shape().n_vocab), HostAllocator<float>(model.host().get())),
       next_logits_(logits_.size(), HostAllocator<float>(model.host().get())),
       frequencies_(HostAllocator<const double *>(model.host().get())),
-      rows_(model.host().get(), n_batch_, plan.caches.n_sequences),
+      rows_(model.host().get(), n_batch_, plan.caches.n_sequences, n_slices_),
       sequences_(HostAllocator<Sequence>(model.host().get())),
       ids_(size_t{n_context_} * plan.caches.n_sequences,
            HostAllocator<int32_t>(model.host().get())),
       positions_(ids_.size(), HostAllocator<int32_t>(model.host().get())),
       modes_(ids_.size(), HostAllocator<uint8_t>(model.host().get())),
       items_(plan.caches.n_sequences, HostAllocator<BatchItem>(model.host().get())),
-      adapter_scratch_(model.host().get()) {
+      adapter_scratch_(model.host().get()),
+      messenger_(n_slices_ > 1 ? Messenger::create(model.host()) : nullptr) {
     const Program &program = model.program();
     frequencies_.reserve(program.rotations.size());
     for (const Rotation &rotation : program.rotations)
@@ -160,7 +168,9 @@ Runner Session::runner(const matmul::Options &options) {
                                    model_.ranks(),
                                    model_.exchange_memory(),
                                    adapter_scratch_.data(),
-                                   adapter_scratch_.size()};
+                                   adapter_scratch_.size(),
+                                   messenger_.get(),
+                                   n_slices_};
     return {model_.program(), model_.engine(), caches_, memory, options};
 }
 

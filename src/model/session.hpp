@@ -70,7 +70,8 @@ struct SessionPlan {
 
 // What a session takes from the allocator beside itself. Throws Error (limit, what the cache says).
 struct SessionBytes {
-    SessionBytes(const Host &host, const Program &program, const SessionPlan &plan);
+    SessionBytes(const Host &host, const Program &program, const SessionPlan &plan,
+                 uint32_t n_ranks = 1);
 
     uint64_t caches;
     uint64_t rest; // scratch, logits, tokens, a table of frequencies
@@ -183,7 +184,7 @@ private:
 
     const Model &model_;
     const matmul::Options matmul_;
-    const uint32_t n_context_, n_batch_;
+    const uint32_t n_context_, n_batch_, n_slices_;
     Caches caches_;
     Buffer scratch_;
     Vector<float> logits_, next_logits_; // of the last token; of the one being computed
@@ -194,7 +195,8 @@ private:
     Vector<uint8_t> modes_;           // the same
     Vector<BatchItem> items_;
     AdapterScratch adapter_scratch_;
-    bool has_logits_ = false; // of sequence 0
+    const Messenger::Owned messenger_; // null where no batch is cut
+    bool has_logits_ = false;          // of sequence 0
     uint64_t n_changes_ = 0;
 };
 

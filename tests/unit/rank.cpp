@@ -6,6 +6,7 @@ Rank::Rank(const std::string &path, const RankOptions &options) {
     ggufx_runtime_options_init(&runtime);
     runtime.threads = 1;
     runtime.allocator = options.allocator;
+    runtime.executor = options.executor;
     status_ = ggufx_runtime_create(&rt_, &runtime, &error_);
     if (status_ == GGUFX_OK) status_ = ggufx_open(&file_, rt_, path.c_str(), nullptr, &error_);
     if (status_ != GGUFX_OK && options.group) { // the others wait

@@ -24,14 +24,17 @@ std::string g_model;
 
 constexpr int32_t kIds[] = {1, 403, 407, 261, 378, 12, 99, 500, 17};
 
-ggufx_estimate_options asked(uint32_t n_ranks, uint32_t rank, const uint32_t *speeds) {
+constexpr uint32_t kBatch = 8, kLongBatch = 100; // the second goes in slices
+
+ggufx_estimate_options asked(uint32_t n_ranks, uint32_t rank, const uint32_t *speeds,
+                             uint32_t n_batch = kBatch) {
     ggufx_estimate_options options;
     ggufx_estimate_options_init(&options);
     options.n_ranks = n_ranks;
     options.rank = rank;
     options.speeds = speeds;
     options.n_context = 100;
-    options.n_batch = 8;
+    options.n_batch = n_batch;
     return options;
 }
 
@@ -45,14 +48,15 @@ ggufx_estimate_facts estimate(const ggufx_runtime *rt, const ggufx_file *file,
 }
 
 // A rank with an allocator of its own that counts.
-void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds) {
+void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds, uint32_t n_batch) {
     fault memory;
     fault_init(&memory);
     ggufx_error error = {};
     ggufx_runtime *const rt = fault_runtime(&memory, 1);
     ggufx_file *file = nullptr;
     OK(ggufx_open(&file, rt, g_model.c_str(), nullptr, &error));
-    const ggufx_estimate_facts want = estimate(rt, file, asked(group.size(), rank, speeds));
+    const ggufx_estimate_facts want =
+        estimate(rt, file, asked(group.size(), rank, speeds, n_batch));
     ggufx_group hooks = group.hooks(rank);
     ggufx_group_options how;
     ggufx_group_options_init(&how);
@@ -74,7 +78,7 @@ void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds) {
     ggufx_session_options of_session;
     ggufx_session_options_init(&of_session);
     of_session.n_context = 100;
-    of_session.n_batch = 8;
+    of_session.n_batch = n_batch;
     ggufx_session *session = nullptr;
     const long long without = memory.live_bytes;
     OK(ggufx_session_create(&session, model, &of_session, &error));
@@ -101,10 +105,11 @@ void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds) {
 void check_groups() {
     constexpr uint32_t kSpeeds[] = {3, 1, 100, 7, 1};
     for (uint32_t n = 1; n <= std::size(kSpeeds); n++)
-        for (const uint32_t *speeds : {static_cast<const uint32_t *>(nullptr), kSpeeds}) {
-            ThreadGroup group(n);
-            group.run([&](uint32_t rank) { check_rank(group, rank, speeds); });
-        }
+        for (const uint32_t *speeds : {static_cast<const uint32_t *>(nullptr), kSpeeds})
+            for (const uint32_t n_batch : {kBatch, kLongBatch}) {
+                ThreadGroup group(n);
+                group.run([&](uint32_t rank) { check_rank(group, rank, speeds, n_batch); });
+            }
 }
 
 // What all ranks read is what there is, and the vectors, which each has whole, apart.

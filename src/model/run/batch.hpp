@@ -20,11 +20,26 @@ struct TokenRun {
     const AdapterSet *adapters = nullptr; // of the sequence; null: none
 };
 
+// Numbers first .. first + n - 1 of a list.
+struct Range {
+    size_t first = 0, n = 0;
+};
+
+// Rows row .. row + n - 1 of a batch, as a batch of its own.
+struct RowSlice {
+    size_t row = 0, n = 0;
+    Range parts;                  // of the slices', whose rows count from the slice's first
+    Range wanted, logits, hidden; // of those of the whole batch
+};
+
+constexpr size_t kSliceBorder = 16; // of whose multiples of rows slices begin: whole tiles
+
 class BatchRows {
 public:
-    // Room for n_rows tokens of n_sequences sequences.
-    BatchRows(const Host *host, uint32_t n_rows, uint32_t n_sequences);
-    static uint64_t bytes(uint32_t n_rows, uint32_t n_sequences); // that it takes
+    // Room for n_rows tokens of n_sequences sequences, in n_slices slices.
+    BatchRows(const Host *host, uint32_t n_rows, uint32_t n_sequences, uint32_t n_slices = 1);
+    // that it takes
+    static uint64_t bytes(uint32_t n_rows, uint32_t n_sequences, uint32_t n_slices = 1);
 
     void clear();
     size_t room() const { return tokens_.size() - n_; }
@@ -41,15 +56,24 @@ public:
     const Vector<uint32_t> &of_hidden() const { return of_hidden_; }
     void set(Context &context); // to run with these rows
 
+    // Into slices of about as many rows each, of at least kSliceBorder, in order.
+    void cut(size_t n_slices);
+    const Vector<RowSlice> &slices() const { return slices_; }
+    void set_slice(Context &context, size_t slice); // to run with the rows of one
+
 private:
+    static Range range_of(const Vector<uint32_t> &rows, size_t first, size_t end);
     void want(uint32_t row, bool logits, bool hidden);
+    void add_slice(size_t row, size_t end, size_t *part);
 
     Vector<int32_t> tokens_;
     Vector<const float *> embeddings_;
     Vector<uint32_t> positions_, sequences_; // of the rows
     Vector<uint32_t> wanted_, of_logits_, of_hidden_;
     Vector<BatchPart> parts_;
-    Vector<state::Step> memory_; // of the parts
+    Vector<RowSlice> slices_;
+    Vector<BatchPart> slice_parts_; // one more than parts for each border within one
+    Vector<state::Step> memory_;    // of the parts, or of the slices'
     size_t n_ = 0;
 };
 

@@ -3,6 +3,8 @@
 
 #include "model/group/group.hpp"
 #include "model/rows.hpp"
+#include "model/run/slices.hpp"
+#include "model/run/wavefront.hpp"
 #include "model/steps/adapt.hpp"
 #include "model/steps/exchange.hpp"
 
@@ -24,9 +26,8 @@ Runner::Runner(const Program &program, const matmul::Engine &engine, const Cache
                .scratch = memory.scratch,
                .n_batch = memory.n_batch,
                .adapter_scratch = memory.adapter_scratch,
-               .n_adapter_scratch = memory.n_adapter_scratch} {}
-
-namespace {
+               .n_adapter_scratch = memory.n_adapter_scratch},
+      messenger_(memory.messenger), n_slices_(memory.n_slices) {}
 
 Status run_group(const Context &c, const Group &group, Failure *failure) {
     const Vector<Step> &steps = c.program.steps;
@@ -39,6 +40,8 @@ Status run_group(const Context &c, const Group &group, Failure *failure) {
                                    });
     return executor_failed(status, failure);
 }
+
+namespace {
 
 // What this rank has come to by itself goes into the first message among the groups that follow.
 Status tell_others(const Context &c, uint32_t group, uint32_t end, Status own, Failure *failure) {
@@ -92,10 +95,25 @@ Status run_part(const Context &c, PartKind part, Failure *failure) {
     return status == Status::ok ? status : tell_others(c, i, end, status, failure);
 }
 
+// Whether slices of a batch come to the same as all of it. Who watches products or adapts them looks at
+// whole batches; so do attention hooks, which a group refuses.
+bool Runner::cut(BatchRows &rows) {
+    const bool may = messenger_ && !context_.products && !context_.adapter_scratch;
+    const uint32_t n = may ? slices_of(context_.program, context_.options, rows.n(), n_slices_) : 1;
+    if (n > 1) rows.cut(n);
+    is_cut_ = n > 1;
+    return is_cut_;
+}
+
 Status Runner::forward(BatchRows &rows, Failure *failure) {
     rows.set(context_);
     owes_logits_ = !rows.of_logits().empty();
-    return run_layers(context_, layers_, failure);
+    if (!cut(rows)) return run_layers(context_, layers_, failure);
+    const uint32_t end = context_.program.end_group(PartKind::body);
+    Wavefront wavefront({context_, rows, *messenger_, layers_, end, end, {}});
+    const Status status = wavefront.run(failure);
+    if (status == Status::ok) wavefront.join_stream();
+    return status;
 }
 
 Status Runner::project(float *logits, BatchRows &rows, size_t row, size_t n, Failure *failure) {
@@ -107,21 +125,39 @@ Status Runner::project(float *logits, BatchRows &rows, size_t row, size_t n, Fai
     return status == Status::ok ? run_part(context_, PartKind::logits, failure) : status;
 }
 
-// The hidden states that are wanted, copied; then those whose logits are wanted lie side by side.
-void Runner::take_hidden(float *out, const BatchRows &rows) {
-    const View &hidden = context_.program.hidden;
-    const Vector<uint32_t> &wanted = rows.wanted(), &given = rows.of_hidden(),
-                           &projected = rows.of_logits();
+void take_hidden(const Context &c, float *out, const WantedRows &wanted, const WantedRows &given,
+                 const WantedRows &projected) {
+    const View &hidden = c.program.hidden;
     size_t n_given = 0, n = 0;
-    for (size_t i = 0; i < wanted.size(); i++) {
-        const float *const row = context_.at(hidden, i);
-        if (n_given < given.size() && given[n_given] == wanted[i])
+    for (size_t i = 0; i < wanted.n; i++) {
+        const float *const row = c.at(hidden, i);
+        if (n_given < given.n && given[n_given] == wanted[i])
             memcpy(out + n_given++ * hidden.width, row, hidden.width * sizeof(float));
-        if (n == projected.size() || projected[n] != wanted[i]) continue;
-        if (n != i) memcpy(context_.at(hidden, n), row, hidden.width * sizeof(float));
+        if (n == projected.n || projected[n] != wanted[i]) continue;
+        if (n != i) memcpy(c.at(hidden, n), row, hidden.width * sizeof(float));
         n++;
     }
 }
+
+void gather_rows(const Context &c, const WantedRows &wanted, uint32_t group) {
+    const Program &program = c.program;
+    for (uint32_t s = 0; s < program.slots.size(); s++) {
+        const SlotInfo &slot = program.slots[s];
+        if (slot.outside || slot.first >= group || slot.last < group) continue;
+        const View whole = {s, 0, slot.width};
+        for (size_t i = 0; i < wanted.n; i++)
+            if (wanted[i] != i)
+                memcpy(c.at(whole, i), c.at(whole, wanted[i]), slot.width * sizeof(float));
+    }
+}
+
+namespace {
+
+WantedRows all_of(const Vector<uint32_t> &rows) {
+    return {rows.data(), rows.size(), 0};
+}
+
+} // namespace
 
 // The wanted rows stand first in the stream.
 Status Runner::project(const Outputs &out, const BatchRows &rows, Failure *failure) {
@@ -130,7 +166,9 @@ Status Runner::project(const Outputs &out, const BatchRows &rows, Failure *failu
     context_.n = rows.wanted().size();
     const Status status = run_part(context_, PartKind::hidden, failure);
     if (status != Status::ok) return status;
-    if (!rows.of_hidden().empty()) take_hidden(out.hidden, rows);
+    if (!rows.of_hidden().empty())
+        take_hidden(context_, out.hidden, all_of(rows.wanted()), all_of(rows.of_hidden()),
+                    all_of(rows.of_logits()));
     context_.batch_rows = rows.of_logits().data();
     context_.n = rows.of_logits().size();
     if (context_.n == 0) return status;
@@ -147,20 +185,6 @@ bool Runner::may_leave_rows(size_t n_wanted) const {
            (options.batch_invariant || options.tiles || !counts);
 }
 
-// What is in use between groups, of the wanted rows, to the front.
-void Runner::gather(const Vector<uint32_t> &wanted, uint32_t group) {
-    const Program &program = context_.program;
-    for (uint32_t s = 0; s < program.slots.size(); s++) {
-        const SlotInfo &slot = program.slots[s];
-        if (slot.outside || slot.first >= group || slot.last < group) continue;
-        const View whole = {s, 0, slot.width};
-        for (size_t i = 0; i < wanted.size(); i++)
-            if (wanted[i] != i)
-                memcpy(context_.at(whole, i), context_.at(whole, wanted[i]),
-                       slot.width * sizeof(float));
-    }
-}
-
 // The products of few rows are those of tiles, as they would be of all.
 Status Runner::predict(const Outputs &out, BatchRows &rows, Failure *failure) {
     rows.set(context_);
@@ -169,6 +193,10 @@ Status Runner::predict(const Outputs &out, BatchRows &rows, Failure *failure) {
     const size_t n = context_.n, n_wanted = rows.wanted().size();
     const uint32_t end = program.end_group(PartKind::body);
     const uint32_t alone = may_leave_rows(n_wanted) ? program.alone_group : end;
+    if (cut(rows))
+        return Wavefront({context_, rows, *messenger_, layers_, alone,
+                          program.end_group(PartKind::logits), out})
+            .run(failure);
     Body body(layers_);
     Status status = body.run(context_, alone, failure);
     Context rest = context_;
@@ -177,7 +205,7 @@ Status Runner::predict(const Outputs &out, BatchRows &rows, Failure *failure) {
     rest.options.tiles |= n >= matmul::kTileColumns && !rest.options.batch_invariant;
     if (status != Status::ok)
         return n_wanted > 0 ? tell_others(rest, alone, end, status, failure) : status;
-    gather(rows.wanted(), alone);
+    gather_rows(context_, all_of(rows.wanted()), alone);
     status = body.run(rest, end, failure);
     return status == Status::ok && n_wanted > 0 ? project(out, rows, failure) : status;
 }
@@ -185,7 +213,7 @@ Status Runner::predict(const Outputs &out, BatchRows &rows, Failure *failure) {
 Status Runner::settle(const BatchRows &rows, Status own, Failure *failure) {
     RankGroup *const ranks = context_.ranks;
     if (!ranks || ranks->has_failed()) return own;
-    if (rows.of_logits().empty()) return ranks->agree(own, failure);
+    if (is_cut_ || rows.of_logits().empty()) return ranks->agree(own, failure);
     if (own == Status::ok) return own; // the logits' message said so of all
     if (!owes_logits_) return ranks->give_up(own, failure);
     context_.n = rows.of_logits().size();

@@ -4,6 +4,7 @@
 
 #include "model/run/batch.hpp"
 #include "model/run/caches.hpp"
+#include "model/run/messenger.hpp"
 
 namespace ggufx::model {
 
@@ -15,6 +16,20 @@ public:
 protected:
     ~LayerWatcher() = default;
 };
+
+// Rows of a batch, counted from its row `first`.
+struct WantedRows {
+    const uint32_t *rows; // ascending
+    size_t n, first;
+    size_t operator[](size_t i) const { return rows[i] - first; }
+};
+
+Status run_group(const Context &c, const Group &group, Failure *failure);
+// What is in use between groups, of the wanted rows, to the front.
+void gather_rows(const Context &c, const WantedRows &wanted, uint32_t group);
+// The hidden states that are wanted, copied; then those whose logits are wanted lie side by side.
+void take_hidden(const Context &c, float *out, const WantedRows &wanted, const WantedRows &given,
+                 const WantedRows &projected);
 
 // The groups of a batch in turn: those of the layers, those of another part. A rank that fails goes
 // on to the message that it owes the others next.
@@ -32,6 +47,8 @@ public:
         const ExchangeMemory *exchange = nullptr;
         float *adapter_scratch = nullptr; // [n_adapter_scratch]
         size_t n_adapter_scratch = 0;
+        Messenger *messenger = nullptr; // null: no batch is cut
+        uint32_t n_slices = 1;          // into so many at most
     };
     Runner(const Program &program, const matmul::Engine &engine, const Caches &caches,
            const Memory &memory, const matmul::Options &options);
@@ -59,14 +76,16 @@ public:
     Status settle(const BatchRows &rows, Status own, Failure *failure);
 
 private:
-    void take_hidden(float *out, const BatchRows &rows);
     Status project(const Outputs &out, const BatchRows &rows, Failure *failure);
     bool may_leave_rows(size_t n_wanted) const;
-    void gather(const Vector<uint32_t> &wanted, uint32_t group);
+    bool cut(BatchRows &rows);
 
     Context context_;
     LayerWatcher *layers_ = nullptr;
-    bool owes_logits_ = false; // to the other ranks: a message of the batch that ran last
+    Messenger *const messenger_;
+    const uint32_t n_slices_;
+    // Of the batch that ran last: whether it was cut; else whether this rank owes the others a message.
+    bool is_cut_ = false, owes_logits_ = false;
 };
 
 } // namespace ggufx::model

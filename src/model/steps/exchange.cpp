@@ -35,7 +35,8 @@ namespace {
 // Rows of one exchange as messages.
 class Message {
 public:
-    Message(const Context &c, const step::Exchange &s) : c_(c), s_(s), ranks_(*c.ranks) {
+    Message(const Context &c, const step::Exchange &s, bool is_aside = false)
+        : c_(c), s_(s), ranks_(*c.ranks), is_aside_(is_aside) {
         const bool rounds = s.packs && !c.options.f32_activations && !c.products;
         packing_ = !rounds ? Packing::f32 : c.options.precise ? Packing::bits15 : Packing::bits8;
         size_t all = 0;
@@ -54,17 +55,33 @@ public:
         const ExchangeMemory &memory = *c_.exchange_memory;
         Status status = own;
         if (status == Status::ok)
-            status = for_rows(c_.host(), n, s_.in.width, [&](size_t i) { pack_row(first, i); });
+            status = each_row(n, s_.in.width, [&](size_t i) { pack_row(first, i); });
         if (own == Status::ok) status = executor_failed(status, failure);
         status = ranks_.exchange(memory.out(), memory.in(), n_bytes, offsets, status, failure);
         if (status != Status::ok) return status;
-        status =
-            for_rows(c_.host(), n, s_.out.width, [&](size_t i) { unpack_row(first, i, offsets); });
+        status = each_row(n, s_.out.width, [&](size_t i) { unpack_row(first, i, offsets); });
         return executor_failed(status, failure);
     }
-    size_t rows() const { return n_rows_; }
+    // All rows of the batch, as far as all goes well.
+    Status send_all(Failure *failure) {
+        Status status = Status::ok;
+        for (size_t first = 0, n; first < c_.n && !ranks_.has_failed(); first += n) {
+            n = std::min(n_rows_, c_.n - first);
+            status = send(first, n, status, failure);
+        }
+        return status;
+    }
+    Status send_failure(Status own, Failure *failure) {
+        return send(0, std::min(n_rows_, c_.n), own, failure);
+    }
 
 private:
+    template <class Fn> Status each_row(size_t n, size_t values, const Fn &fn) const {
+        if (!is_aside_) return for_rows(c_.host(), n, values, fn);
+        const CanonicalFp canonical;
+        for (size_t i = 0; i < n; i++) fn(i);
+        return Status::ok;
+    }
     size_t row_bytes(uint32_t rank) const {
         return model::row_bytes(c_.program, s_, rank, packing_);
     }
@@ -100,6 +117,7 @@ private:
     const Context &c_;
     const step::Exchange &s_;
     RankGroup &ranks_;
+    const bool is_aside_;
     Packing packing_;
     size_t n_rows_ = 0; // of a message
 };
@@ -130,18 +148,15 @@ size_t ExchangeMemory::bytes(const Program &program, uint32_t n_ranks) {
 }
 
 Status run(const Context &c, const step::Exchange &s, Failure *failure) {
-    Message message(c, s);
-    Status status = Status::ok;
-    for (size_t first = 0, n; first < c.n && !c.ranks->has_failed(); first += n) {
-        n = std::min(message.rows(), c.n - first);
-        status = message.send(first, n, status, failure);
-    }
-    return status;
+    return Message(c, s).send_all(failure);
+}
+
+Status run_aside(const Context &c, const step::Exchange &s, Failure *failure) {
+    return Message(c, s, true).send_all(failure);
 }
 
 Status run_failed(const Context &c, const step::Exchange &s, Status own, Failure *failure) {
-    Message message(c, s);
-    return message.send(0, std::min(message.rows(), c.n), own, failure);
+    return Message(c, s).send_failure(own, failure);
 }
 
 } // namespace ggufx::model

@@ -27,7 +27,9 @@ private:
 size_t row_bytes(const Program &program, const step::Exchange &s, uint32_t rank, Packing packing);
 
 Status run(const Context &c, const step::Exchange &s, Failure *failure);
-// In place of it, where this rank has failed and owes the others a message.
+// The same by a thread that has no part in the executor, as that may be busy.
+Status run_aside(const Context &c, const step::Exchange &s, Failure *failure);
+// In place of both, where this rank has failed and owes the others a message.
 Status run_failed(const Context &c, const step::Exchange &s, Status own, Failure *failure);
 
 } // namespace ggufx::model

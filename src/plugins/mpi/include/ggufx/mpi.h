@@ -18,7 +18,7 @@ typedef struct ggufx_mpi_options {
     uint32_t flags; /* 0 */
     const void *next;
     /* Told about every second while a call waits: who has not come, on which machine, for how long.
-     * May be NULL. In the waiting thread. */
+     * May be NULL. In the waiting thread, maybe one of the library's. */
     void (*waiting)(void *user, uint32_t rank, const char *host, uint32_t waited_ms);
     void *user; /* for waiting */
     uint64_t reserved[2];

@@ -1,0 +1,53 @@
+// A thread that exchanges rows with the other ranks while its caller computes others: it packs, sends and
+// unpacks them. One exchange at a time; what it works on, and the group, are its own until wait().
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/thread.hpp"
+#include "model/steps/context.hpp"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+namespace ggufx::model {
+
+class Messenger {
+public:
+    struct Destroy {
+        void operator()(Messenger *messenger) const;
+    };
+    using Owned = std::unique_ptr<Messenger, Destroy>;
+    // Where the system has no thread left, post() does the work. Throws std::bad_alloc.
+    static Owned create(const Ref<Host> &host);
+    static constexpr uint64_t bytes() { return sizeof(Messenger); }
+    explicit Messenger(const Ref<Host> &host) : host_(host) {}
+    Messenger(const Messenger &) = delete;
+
+    // Nothing is under way. Context and step must stay until wait().
+    void post(const Context &context, const step::Exchange &exchange);
+    // What came of what was posted; ok where nothing was. The failure is left alone where all is well.
+    Status wait(Failure *failure);
+
+private:
+    ~Messenger() = default;
+    static void serve(void *self);
+    void serve();
+    void work();
+    // A child of fork has the messenger without its thread.
+    bool has_thread() const { return pid_ == process_id(); }
+
+    const Ref<Host> host_;
+    Thread thread_;
+    int64_t pid_ = 0; // of the process that has the thread; 0: there is none
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    const Context *context_ = nullptr; // posted
+    const step::Exchange *exchange_ = nullptr;
+    bool is_under_way_ = false, stops_ = false;
+    Status status_ = Status::ok;
+    Failure failure_ = {};
+};
+
+} // namespace ggufx::model

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "model/run/slices.hpp"
+
+#include <algorithm>
+
+namespace ggufx::model {
+
+namespace {
+
+// With fewer rows products are no longer what takes the time: weights are read and unpacked for each
+// slice, in steps of rows that are few (tests/bench/fit.md).
+constexpr uint32_t kLeastRows = 32;
+// Two hide a message behind a slice. Of a program that goes from rank to rank each rank wants one, and
+// some more, since at both ends of a batch ranks wait: (slices + ranks - 1) / slices.
+constexpr uint32_t kSlices = 2, kPerRank = 4;
+
+template <class S, class Fn> bool any_step(const Program &program, const Fn &fn) {
+    return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step &step) {
+        const S *const s = std::get_if<S>(&step);
+        return s && fn(*s);
+    });
+}
+
+// Whether one rank alone has all columns.
+bool is_of_one(const Program &program, const step::Exchange &s, uint32_t n_ranks) {
+    const uint32_t *border = program.borders.data() + s.borders;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_ranks; i++) n += border[i + 1] > border[i];
+    return n == 1;
+}
+
+// Each rank computes while the others wait for it.
+bool goes_from_rank_to_rank(const Program &program, uint32_t n_ranks) {
+    const uint32_t end = program.end_group(PartKind::body);
+    bool any = false;
+    for (uint32_t g = 0; g < end; g++) {
+        const auto *s = std::get_if<step::Exchange>(&program.steps[program.groups[g].first]);
+        if (s && !is_of_one(program, *s, n_ranks)) return false;
+        any |= s != nullptr;
+    }
+    return any;
+}
+
+} // namespace
+
+// Keys that other layers read are appended for a whole batch before any of them asks: a slice that is
+// ahead would see those of the next one, and none of its pages as it was.
+uint32_t most_slices(const Program &program, uint32_t n_ranks, uint32_t n_batch) {
+    const bool exchanges = any_step<step::Exchange>(program, [](const auto &) { return true; });
+    const bool shares = any_step<step::Attend>(
+        program, [](const step::Attend &s) { return s.shared || s.k.none(); });
+    if (n_ranks < 2 || !exchanges || shares) return 1;
+    const uint32_t wanted = goes_from_rank_to_rank(program, n_ranks)
+                                ? std::min(kPerRank * n_ranks, kMostSlices)
+                                : kSlices;
+    return std::max(std::min(wanted, n_batch / kLeastRows), 1u);
+}
+
+// How many rows go to an expert decides its definition of a product, unless the options do. Other
+// products have the same one for every slice as for all, since each has kTileColumns rows.
+uint32_t slices_of(const Program &program, const matmul::Options &options, size_t n_rows,
+                   uint32_t most) {
+    static_assert(kLeastRows >= 2 * matmul::kTileColumns);
+    const bool is_one_definition = options.batch_invariant || options.tiles;
+    const bool counts = any_step<step::ExpertProduct>(program, [](const auto &) { return true; });
+    if (counts && !is_one_definition) return 1;
+    return static_cast<uint32_t>(std::clamp<size_t>(n_rows / kLeastRows, 1, most));
+}
+
+} // namespace ggufx::model

@@ -1,0 +1,270 @@
+// Prompts whose rows go through the ranks of a group in slices, so that one is computed while another's
+// columns are exchanged: the results of one process, to the bit, wherever slices begin, of several
+// sequences, of tokens that are computed again, of hidden states; of programs that go from rank to rank too,
+// in more slices. Ranks are threads. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// SPDX-License-Identifier: MIT
+#include "rank.hpp"
+#include "tiny_files.hpp"
+
+extern "C" {
+#include "temporary.h"
+#include "test_step.h"
+}
+
+#include <stdio.h>
+#include <string.h>
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+
+namespace {
+
+constexpr uint32_t kMostRanks = 4, kContext = 400;
+
+struct Way {
+    const char *name;
+    uint32_t flags, type_k, type_v, n_batch;
+};
+constexpr Way kWays[] = {
+    {"8 bit", 0, GGUFX_KV_F16, GGUFX_KV_F16, 0},
+    {"15 bit", GGUFX_MATMUL_PRECISE, GGUFX_KV_Q8_0, GGUFX_KV_Q5_1, 300},
+    {"f32", GGUFX_MATMUL_F32, GGUFX_KV_F32, GGUFX_KV_F32, 129},
+    {"8 bit by rows", GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_KV_Q4_0, GGUFX_KV_IQ4_NL, 97},
+    {"15 bit in tiles", GGUFX_MATMUL_PRECISE | GGUFX_MATMUL_TILES, GGUFX_KV_F16, GGUFX_KV_Q8_0, 0},
+};
+
+using Floats = std::vector<float>;
+
+bool same(const Floats &a, const Floats &b) {
+    return a.size() == b.size() && memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// Calls on a session of four sequences, and all that comes of them.
+class Calls {
+public:
+    Calls(const ggufx_model *model, const Way &way, const Ids &ids) : ids_(ids) {
+        ggufx_session_options options;
+        ggufx_session_options_init(&options);
+        options.n_context = kContext;
+        options.n_sequences = 4;
+        options.n_batch = way.n_batch;
+        options.matmul_flags = way.flags;
+        options.type_k = way.type_k;
+        options.type_v = way.type_v;
+        must(ggufx_session_create(&session_, model, &options, &error_), error_, "session");
+        ggufx_model_facts facts = {};
+        facts.struct_size = sizeof facts;
+        must(ggufx_model_info(&facts, model, &error_), error_, "model");
+        n_vocab_ = facts.n_vocab;
+        n_embd_ = facts.n_embedding;
+        embeddings_.resize(70 * n_embd_);
+        for (size_t i = 0; i < embeddings_.size(); i++)
+            embeddings_[i] = static_cast<float>(ids_[i % ids_.size()] % 31) / 16 - 1;
+    }
+    Calls(const Calls &) = delete;
+    ~Calls() { ggufx_session_destroy(session_); }
+
+    struct Item {
+        uint32_t sequence;
+        size_t n;
+        uint32_t flags;
+        bool is_embedded = false;
+    };
+    void decode(std::initializer_list<Item> list) {
+        std::vector<ggufx_batch_item> items;
+        size_t n_logits = 0, n_hidden = 0;
+        for (const Item &one : list) {
+            ggufx_batch_item item = {};
+            item.sequence = one.sequence;
+            item.flags = one.flags;
+            item.n_tokens = one.n;
+            if (one.is_embedded) {
+                item.embeddings = embeddings_.data();
+                item.n_embeddings = one.n * n_embd_;
+            } else {
+                item.tokens = ids_.data() + one.sequence * 5;
+            }
+            items.push_back(item);
+            n_logits += one.flags & GGUFX_BATCH_ALL_LOGITS ? one.n : one.flags & GGUFX_BATCH_LOGITS;
+            n_hidden += one.flags & GGUFX_BATCH_ALL_EMBED ? one.n : one.flags / GGUFX_BATCH_EMBED;
+        }
+        Floats logits(n_logits * n_vocab_), hidden(n_hidden * n_embd_);
+        ggufx_batch_options how;
+        ggufx_batch_options_init(&how);
+        how.item_size = sizeof items[0];
+        how.logits = logits.empty() ? nullptr : logits.data();
+        how.n_logits = logits.size();
+        how.embeddings = hidden.empty() ? nullptr : hidden.data();
+        how.n_embeddings = hidden.size();
+        must(ggufx_session_decode_batch(session_, items.data(), items.size(), &how, &error_),
+             error_, "batch");
+        out_.insert(out_.end(), logits.begin(), logits.end());
+        out_.insert(out_.end(), hidden.begin(), hidden.end());
+    }
+    void truncate(uint32_t sequence, uint64_t n) {
+        must(ggufx_session_sequence_truncate(session_, sequence, n, &error_), error_, "truncate");
+    }
+    void copy(uint32_t from, uint32_t to, uint64_t n) {
+        must(ggufx_session_sequence_copy(session_, from, to, n, &error_), error_, "copy");
+    }
+    const Floats &results() const { return out_; }
+
+private:
+    const Ids &ids_;
+    ggufx_session *session_ = nullptr;
+    ggufx_error error_ = {};
+    size_t n_vocab_ = 0, n_embd_ = 0;
+    Floats embeddings_, out_;
+};
+
+// Prompts of 64 tokens and more: of one sequence, of some with borders of slices in them, of others whose
+// wanted rows are in one slice or in all.
+Floats run_calls(const ggufx_model *model, const Way &way, const Ids &ids) {
+    constexpr uint32_t kLast = GGUFX_BATCH_LOGITS, kAll = GGUFX_BATCH_ALL_LOGITS,
+                       kHidden = GGUFX_BATCH_EMBED, kAllHidden = GGUFX_BATCH_ALL_EMBED;
+    Calls calls(model, way, ids);
+    calls.decode({{0, 300, kLast}});
+    calls.decode({{0, 1, kLast}});
+    calls.decode({{1, 64, kAll}});
+    calls.decode({{1, 67, kHidden}, {2, 3, kLast}, {3, 41, kLast | kHidden}, {0, 1, kLast}});
+    calls.decode({{2, 95, 0}});
+    calls.decode({{0, 1, kLast}, {1, 1, kLast}, {2, 1, kLast}, {3, 73, kAllHidden}});
+    calls.truncate(0, 211); // what this leaves out of the caches comes first in the next call
+    calls.decode({{0, 77, kLast}, {3, 66, kAll}});
+    calls.truncate(1, 3);
+    calls.truncate(3, 0);
+    calls.copy(0, 3, 131);
+    calls.decode({{3, 2, kLast}, {2, 65, kLast}, {1, 30, kHidden}});
+    calls.decode({{1, 70, kLast, true}});
+    calls.decode({{1, 2, kLast}});
+    return calls.results();
+}
+
+Floats perplexity_of(const ggufx_model *model, const Way &way, const Ids &ids) {
+    Session session(model, {way.flags, GGUFX_KV_F16, GGUFX_KV_F16, 140, 0});
+    ggufx_perplexity_facts facts = {};
+    facts.struct_size = sizeof facts;
+    ggufx_error error;
+    must(ggufx_perplexity(&facts, session.handle(), ids.data(), 280, 140, -1, nullptr, nullptr,
+                          &error),
+         error, "perplexity");
+    return {static_cast<float>(facts.perplexity), static_cast<float>(facts.standard_error)};
+}
+
+struct Case {
+    const Way &way;
+    Floats calls, perplexity; // of one process
+};
+
+void check_ranks(const std::string &name, const std::string &path, uint32_t n_ranks,
+                 const uint32_t *speeds, const std::vector<Case> &cases, const Ids &ids) {
+    ThreadGroup group(n_ranks, 70 + n_ranks);
+    std::atomic<int> n_wrong{0};
+    std::atomic<size_t> n_compared{0};
+    std::mutex mutex;
+    std::string first;
+    group.run([&](uint32_t rank) {
+        const Rank part(path, {&group, rank, speeds});
+        const auto compare = [&](const Floats &got, const Floats &want, const char *what) {
+            n_compared++;
+            if (same(got, want)) return;
+            const std::lock_guard<std::mutex> lock(mutex);
+            if (n_wrong++ == 0) first = what;
+        };
+        for (const Case &c : cases) {
+            compare(run_calls(part.model(), c.way, ids), c.calls, c.way.name);
+            compare(perplexity_of(part.model(), c.way, ids), c.perplexity, "perplexity");
+        }
+    });
+    CHECK(n_wrong == 0 && n_compared == n_ranks * cases.size() * 2,
+          "%s, %u ranks: %d of %zu differ, first %s", name.c_str(), n_ranks, n_wrong.load(),
+          n_compared.load(), first.c_str());
+}
+
+// ways: all of them, or from this one on every third.
+void check_file(const std::string &name, const std::string &path, size_t number, bool all_ways,
+                const uint32_t *speeds = nullptr, uint32_t most_ranks = kMostRanks) {
+    const Rank alone(path);
+    const Ids ids = random_ids(kContext, vocabulary_of(alone.model()), 9);
+    std::vector<Case> cases;
+    for (size_t w = 0; w < std::size(kWays); w++)
+        if (all_ways || (w + number) % 3 == 0)
+            cases.push_back({kWays[w], run_calls(alone.model(), kWays[w], ids),
+                             perplexity_of(alone.model(), kWays[w], ids)});
+    for (uint32_t n = 2; n <= most_ranks; n++) check_ranks(name, path, n, speeds, cases, ids);
+}
+
+// A copy of a model with as many heads as KV heads that has one: no other rank has any of it.
+std::string with_one_head(const TinyFile &file) {
+    std::ifstream in(g_root + file.path, std::ios::binary);
+    std::string bytes(std::istreambuf_iterator<char>(in), {});
+    for (const char *name : {"head_count", "head_count_kv"}) {
+        const std::string key = "attention." + std::string(name) + std::string("\x04\0\0\0", 4);
+        const size_t at = bytes.find(key);
+        CHECK(at != std::string::npos, "%s has no %s", file.name.c_str(), name);
+        if (at != std::string::npos) bytes.replace(at + key.size(), 4, std::string("\1\0\0\0", 4));
+    }
+    char path[TEMPORARY_PATH];
+    temporary_path(path, "one-head.gguf");
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+}
+
+// Messages of two ranks for the logits of n tokens, beside the one that a call begins with.
+uint64_t messages_of(const std::string &path, const uint32_t *speeds, size_t n) {
+    ThreadGroup group(2);
+    std::atomic<uint64_t> n_calls{0};
+    group.run([&](uint32_t rank) {
+        const Rank part(path, {&group, rank, speeds});
+        const Ids ids = random_ids(kContext, vocabulary_of(part.model()), 9);
+        Session session(part.model(), {0, GGUFX_KV_F16, GGUFX_KV_F16, kContext, 300});
+        const uint64_t before = group.n_calls(rank);
+        (void)session.decode(ids.data(), n);
+        if (rank == 0) n_calls = group.n_calls(rank) - before - 1;
+    });
+    return n_calls;
+}
+
+// A batch that is cut has all messages for each slice, and ends with one more.
+void check_number_of_slices(const std::string &path, const uint32_t *speeds, uint64_t n_slices) {
+    const uint64_t one = messages_of(path, speeds, 1);
+    CHECK(messages_of(path, speeds, 63) == one, "63 rows are cut");
+    const uint64_t n = messages_of(path, speeds, 300);
+    CHECK(one > 2 && n == n_slices * one + 1, "%s: %llu messages, %llu of one token", path.c_str(),
+          static_cast<unsigned long long>(n), static_cast<unsigned long long>(one));
+}
+
+// All of the work is one rank's: whatever it sends comes from one rank, as where layers are cut.
+void check_one_worker(const TinyFile &file) {
+    static constexpr uint32_t kFirst[] = {1u << 20, 1, 1};
+    const std::string path = with_one_head(file);
+    check_number_of_slices(path, kFirst, 8);
+    check_file("one worker", path, 0, true, kFirst, 3);
+    remove(path.c_str());
+}
+
+} // namespace
+
+int main() {
+    if (!begin()) return 77;
+    size_t number = 0, n_workers = 0;
+    for (const TinyFile &file : tiny_files()) {
+        if (file.name == "phi3") {
+            check_one_worker(file);
+            n_workers++;
+        }
+        if (number++ % test_step() != 0) continue;
+        const std::string path = quantized(file.path, file.name);
+        if (file.name == "llama3") check_number_of_slices(path, nullptr, 2);
+        const char *const whole[] = {"llama3",  "mixtral", "gemma3",
+                                     "gpt-oss", "qwen35",  "deepseek2-v3"};
+        check_file(file.name, path, number,
+                   test_step() == 1 && std::count(std::begin(whole), std::end(whole), file.name));
+        remove(path.c_str());
+    }
+    CHECK(n_workers == 1, "no model of one head");
+    return end();
+}
