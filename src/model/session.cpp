@@ -4,7 +4,6 @@
 
 #include "model/group/group.hpp"
 #include "model/mode.hpp"
-#include "model/run/slices.hpp"
 
 #include <inttypes.h>
 #include <string.h>
@@ -109,7 +108,7 @@ SessionBytes::SessionBytes(const Host &host, const Program &program, const Sessi
            2 * program.shape.n_vocab * uint64_t{sizeof(float)} +
            program.rotations.size() * sizeof(const double *) +
            plan.caches.n_sequences * Session::sequence_bytes(plan.caches.n_context)) {
-    const uint32_t n_slices = most_slices(program, n_ranks, plan.n_batch);
+    const uint32_t n_slices = slicing_of(program, n_ranks, plan.n_batch).most;
     rest += BatchRows::bytes(plan.n_batch, plan.caches.n_sequences, n_slices);
     if (n_slices > 1) rest += Messenger::bytes();
 }
@@ -126,14 +125,14 @@ Session::Session(const Model &model, const SessionOptions &options)
 
 Session::Session(const Model &model, const SessionPlan &plan, const matmul::Options &matmul)
     : model_(model), matmul_(matmul), n_context_(plan.caches.n_context), n_batch_(plan.n_batch),
-      n_slices_(most_slices(model.program(), model.ranks() ? model.ranks()->size() : 1, n_batch_)),
+      slicing_(slicing_of(model.program(), model.ranks() ? model.ranks()->size() : 1, n_batch_)),
       caches_(model.program(), model.host(), model.engine().kernels(),
               with_identity(plan.caches, model.identity())),
       scratch_(model.host(), scratch_bytes(model.program(), n_batch_)),
       logits_(static_cast<size_t>(model.shape().n_vocab), HostAllocator<float>(model.host().get())),
       next_logits_(logits_.size(), HostAllocator<float>(model.host().get())),
       frequencies_(HostAllocator<const double *>(model.host().get())),
-      rows_(model.host().get(), n_batch_, plan.caches.n_sequences, n_slices_),
+      rows_(model.host().get(), n_batch_, plan.caches.n_sequences, slicing_.most),
       sequences_(HostAllocator<Sequence>(model.host().get())),
       ids_(size_t{n_context_} * plan.caches.n_sequences,
            HostAllocator<int32_t>(model.host().get())),
@@ -141,7 +140,7 @@ Session::Session(const Model &model, const SessionPlan &plan, const matmul::Opti
       modes_(ids_.size(), HostAllocator<uint8_t>(model.host().get())),
       items_(plan.caches.n_sequences, HostAllocator<BatchItem>(model.host().get())),
       adapter_scratch_(model.host().get()),
-      messenger_(n_slices_ > 1 ? Messenger::create(model.host()) : nullptr) {
+      messenger_(slicing_.most > 1 ? Messenger::create(model.host()) : nullptr) {
     const Program &program = model.program();
     frequencies_.reserve(program.rotations.size());
     for (const Rotation &rotation : program.rotations)
@@ -170,7 +169,7 @@ Runner Session::runner(const matmul::Options &options) {
                                    adapter_scratch_.data(),
                                    adapter_scratch_.size(),
                                    messenger_.get(),
-                                   n_slices_};
+                                   slicing_};
     return {model_.program(), model_.engine(), caches_, memory, options};
 }
 

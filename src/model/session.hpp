@@ -184,7 +184,8 @@ private:
 
     const Model &model_;
     const matmul::Options matmul_;
-    const uint32_t n_context_, n_batch_, n_slices_;
+    const uint32_t n_context_, n_batch_;
+    const Slicing slicing_;
     Caches caches_;
     Buffer scratch_;
     Vector<float> logits_, next_logits_; // of the last token; of the one being computed

@@ -24,7 +24,7 @@ std::string g_model;
 
 constexpr int32_t kIds[] = {1, 403, 407, 261, 378, 12, 99, 500, 17};
 
-constexpr uint32_t kBatch = 8, kLongBatch = 100; // the second goes in slices
+constexpr uint32_t kBatch = 8, kLongBatch = 150; // the second goes in slices
 
 ggufx_estimate_options asked(uint32_t n_ranks, uint32_t rank, const uint32_t *speeds,
                              uint32_t n_batch = kBatch) {
@@ -33,7 +33,7 @@ ggufx_estimate_options asked(uint32_t n_ranks, uint32_t rank, const uint32_t *sp
     options.n_ranks = n_ranks;
     options.rank = rank;
     options.speeds = speeds;
-    options.n_context = 100;
+    options.n_context = 150;
     options.n_batch = n_batch;
     return options;
 }
@@ -77,7 +77,7 @@ void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds, uint3
               static_cast<unsigned long long>(want.model_bytes));
     ggufx_session_options of_session;
     ggufx_session_options_init(&of_session);
-    of_session.n_context = 100;
+    of_session.n_context = 150;
     of_session.n_batch = n_batch;
     ggufx_session *session = nullptr;
     const long long without = memory.live_bytes;

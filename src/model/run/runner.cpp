@@ -3,7 +3,6 @@
 
 #include "model/group/group.hpp"
 #include "model/rows.hpp"
-#include "model/run/slices.hpp"
 #include "model/run/wavefront.hpp"
 #include "model/steps/adapt.hpp"
 #include "model/steps/exchange.hpp"
@@ -27,7 +26,7 @@ Runner::Runner(const Program &program, const matmul::Engine &engine, const Cache
                .n_batch = memory.n_batch,
                .adapter_scratch = memory.adapter_scratch,
                .n_adapter_scratch = memory.n_adapter_scratch},
-      messenger_(memory.messenger), n_slices_(memory.n_slices) {}
+      messenger_(memory.messenger), slicing_(memory.slicing) {}
 
 Status run_group(const Context &c, const Group &group, Failure *failure) {
     const Vector<Step> &steps = c.program.steps;
@@ -99,7 +98,7 @@ Status run_part(const Context &c, PartKind part, Failure *failure) {
 // whole batches; so do attention hooks, which a group refuses.
 bool Runner::cut(BatchRows &rows) {
     const bool may = messenger_ && !context_.products && !context_.adapter_scratch;
-    const uint32_t n = may ? slices_of(context_.program, context_.options, rows.n(), n_slices_) : 1;
+    const uint32_t n = may ? slices_of(context_.program, context_.options, rows.n(), slicing_) : 1;
     if (n > 1) rows.cut(n);
     is_cut_ = n > 1;
     return is_cut_;

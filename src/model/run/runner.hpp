@@ -5,6 +5,7 @@
 #include "model/run/batch.hpp"
 #include "model/run/caches.hpp"
 #include "model/run/messenger.hpp"
+#include "model/run/slices.hpp"
 
 namespace ggufx::model {
 
@@ -48,7 +49,7 @@ public:
         float *adapter_scratch = nullptr; // [n_adapter_scratch]
         size_t n_adapter_scratch = 0;
         Messenger *messenger = nullptr; // null: no batch is cut
-        uint32_t n_slices = 1;          // into so many at most
+        Slicing slicing;                // how it is else
     };
     Runner(const Program &program, const matmul::Engine &engine, const Caches &caches,
            const Memory &memory, const matmul::Options &options);
@@ -83,7 +84,7 @@ private:
     Context context_;
     LayerWatcher *layers_ = nullptr;
     Messenger *const messenger_;
-    const uint32_t n_slices_;
+    const Slicing slicing_;
     // Of the batch that ran last: whether it was cut; else whether this rank owes the others a message.
     bool is_cut_ = false, owes_logits_ = false;
 };

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "model/run/slices.hpp"
 
+#include "model/run/batch.hpp"
+
 #include <algorithm>
 
 namespace ggufx::model {
 
 namespace {
 
-// With fewer rows products are no longer what takes the time: weights are read and unpacked for each
-// slice, in steps of rows that are few (tests/bench/fit.md).
-constexpr uint32_t kLeastRows = 32;
-// Two hide a message behind a slice. Of a program that goes from rank to rank each rank wants one, and
-// some more, since at both ends of a batch ranks wait: (slices + ranks - 1) / slices.
-constexpr uint32_t kSlices = 2, kPerRank = 4;
+// Two slices hide a message behind a product. Each reads and unpacks all weights: of 64 rows that takes
+// some percent longer than of 128, of 32 rows a tenth (tests/bench/fit.md).
+constexpr Slicing kByRows = {2, 64};
+// Of a program that goes from rank to rank each rank wants one, and some more, since at both ends of a
+// batch ranks wait: (slices + ranks - 1) / slices. That is worth more.
+constexpr Slicing kByRanks = {kMostSlices, 32};
+constexpr uint32_t kPerRank = 4;
 
 template <class S, class Fn> bool any_step(const Program &program, const Fn &fn) {
     return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step &step) {
@@ -45,26 +48,27 @@ bool goes_from_rank_to_rank(const Program &program, uint32_t n_ranks) {
 
 // Keys that other layers read are appended for a whole batch before any of them asks: a slice that is
 // ahead would see those of the next one, and none of its pages as it was.
-uint32_t most_slices(const Program &program, uint32_t n_ranks, uint32_t n_batch) {
+Slicing slicing_of(const Program &program, uint32_t n_ranks, uint32_t n_batch) {
     const bool exchanges = any_step<step::Exchange>(program, [](const auto &) { return true; });
     const bool shares = any_step<step::Attend>(
         program, [](const step::Attend &s) { return s.shared || s.k.none(); });
-    if (n_ranks < 2 || !exchanges || shares) return 1;
-    const uint32_t wanted = goes_from_rank_to_rank(program, n_ranks)
-                                ? std::min(kPerRank * n_ranks, kMostSlices)
-                                : kSlices;
-    return std::max(std::min(wanted, n_batch / kLeastRows), 1u);
+    if (n_ranks < 2 || !exchanges || shares) return {};
+    const bool by_ranks = goes_from_rank_to_rank(program, n_ranks);
+    Slicing out = by_ranks ? kByRanks : kByRows;
+    if (by_ranks) out.most = std::min(out.most, kPerRank * n_ranks);
+    out.most = std::max(std::min(out.most, n_batch / out.least_rows), 1u);
+    return out;
 }
 
 // How many rows go to an expert decides its definition of a product, unless the options do. Other
 // products have the same one for every slice as for all, since each has kTileColumns rows.
 uint32_t slices_of(const Program &program, const matmul::Options &options, size_t n_rows,
-                   uint32_t most) {
-    static_assert(kLeastRows >= 2 * matmul::kTileColumns);
+                   const Slicing &slicing) {
+    static_assert(kByRanks.least_rows >= kSliceBorder + matmul::kTileColumns);
     const bool is_one_definition = options.batch_invariant || options.tiles;
     const bool counts = any_step<step::ExpertProduct>(program, [](const auto &) { return true; });
-    if (counts && !is_one_definition) return 1;
-    return static_cast<uint32_t>(std::clamp<size_t>(n_rows / kLeastRows, 1, most));
+    if (slicing.most == 1 || (counts && !is_one_definition)) return 1;
+    return static_cast<uint32_t>(std::clamp<size_t>(n_rows / slicing.least_rows, 1, slicing.most));
 }
 
 } // namespace ggufx::model

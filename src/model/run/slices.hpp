@@ -9,10 +9,14 @@ namespace ggufx::model {
 
 constexpr uint32_t kMostSlices = 16;
 
-// Slices of a batch of n_batch rows at most; 1: it is never cut, nothing is to be had for that.
-uint32_t most_slices(const Program &program, uint32_t n_ranks, uint32_t n_batch);
-// Of one of n_rows rows, under the options of its products; most: what most_slices said.
+struct Slicing {
+    uint32_t most = 1;       // slices; 1: no batch is cut
+    uint32_t least_rows = 1; // of a slice
+};
+// For batches of n_batch rows at most.
+Slicing slicing_of(const Program &program, uint32_t n_ranks, uint32_t n_batch);
+// Of a batch of n_rows rows, under the options of its products.
 uint32_t slices_of(const Program &program, const matmul::Options &options, size_t n_rows,
-                   uint32_t most);
+                   const Slicing &slicing);
 
 } // namespace ggufx::model

@@ -12,7 +12,6 @@
 #include "model/run/batch.hpp"
 #include "model/run/messenger.hpp"
 #include "model/run/runner.hpp"
-#include "model/run/slices.hpp"
 
 #include <optional>
 

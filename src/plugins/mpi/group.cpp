@@ -31,6 +31,9 @@ constexpr auto kLook = std::chrono::milliseconds(2); // between two looks for an
 // this very processor: it sleeps then, since yielding again and again takes turns from that rank. Who has
 // waited long, as ranks of a server do that has nothing to do, looks less often: a nap is 1/256 of that.
 constexpr auto kPatience = std::chrono::milliseconds(2);
+// So does who finds that somebody took the processor for so long when it was given away: maybe products
+// that this message is under way beside.
+constexpr auto kTaken = std::chrono::microseconds(50);
 constexpr std::chrono::nanoseconds kShortNap = std::chrono::microseconds(50);
 constexpr std::chrono::nanoseconds kLongNap = std::chrono::milliseconds(5);
 
@@ -218,12 +221,13 @@ ggufx_status Group::wait(Flight &flight, uint32_t timeout_ms, ggufx_error *error
         if (code != MPI_SUCCESS) return lost(flight, code, error);
         if (all) return GGUFX_OK;
         if (!is_patient && spins % kSpins) continue;
+        const auto yields = Clock::now();
         if (is_patient)
-            nap(now - start);
+            nap(yields - start);
         else
             sched_yield();
         now = Clock::now();
-        is_patient = now - start >= kPatience;
+        is_patient = is_patient || now - yields >= kTaken || now - start >= kPatience;
         if (now >= look) {
             if (is_aborted(error)) return GGUFX_E_IO;
             look = now + kLook;
