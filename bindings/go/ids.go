@@ -181,6 +181,7 @@ type EstimateFlags uint32
 const (
 	EstimateFileType     EstimateFlags = 1
 	EstimateImatrix      EstimateFlags = 2
+	EstimateLayers       EstimateFlags = 32
 	EstimateFits         EstimateFlags = 4
 	EstimateNeedsImatrix EstimateFlags = 8
 	EstimateNoGraph      EstimateFlags = 16
@@ -597,6 +598,7 @@ const (
 	GrammarJsonSchema     = 1
 	MatcherWhole          = 1
 	MatcherEnded          = 2
+	GroupLayers           = 1
 	CollectOutput         = 1
 	JobByRecipe           = 4294967295
 	KVNoSinks             = 4294967295

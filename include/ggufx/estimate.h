@@ -18,11 +18,12 @@ extern "C" {
 
 #define GGUFX_ESTIMATE_FILE_TYPE 1u /* file_type counts; else the tensors stay as they are */
 #define GGUFX_ESTIMATE_IMATRIX 2u   /* an imatrix with an entry for every tensor will be there */
+#define GGUFX_ESTIMATE_LAYERS 32u   /* ranks have whole layers, as with GGUFX_GROUP_LAYERS */
 
 /* All zero means default. */
 typedef struct ggufx_estimate_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_ESTIMATE_FILE_TYPE, _IMATRIX */
+    uint32_t flags; /* GGUFX_ESTIMATE_FILE_TYPE, _IMATRIX, _LAYERS */
     const void *next;
     uint32_t file_type;  /* recipe, as in ggufx_job_quantize */
     uint32_t n_context;  /* tokens of each session; 0 = as ggufx_session_create */
@@ -44,7 +45,8 @@ typedef struct ggufx_estimate_options {
     const ggufx_file *const *adapters;
     size_t n_adapters;
     uint64_t device_memory_bytes; /* free on a device (device.h); 0: there is none */
-    /* One of n_ranks ranks that run the model together (group.h): what it takes. */
+    /* One of n_ranks ranks that run the model together (group.h), with rows of each matrix or with
+     * GGUFX_ESTIMATE_LAYERS: what it takes. */
     const uint32_t *speeds; /* [n_ranks], as in ggufx_group_options; NULL: all the same */
     uint32_t n_ranks;       /* up to 256; 0 = 1, of a rank's file (group.h) all of its group */
     uint32_t rank;          /* which one; with n_ranks 0 of a rank's file its own */

@@ -56,7 +56,14 @@ typedef struct ggufx_group {
 } ggufx_group;
 
 /*
- * How a model is dealt to the ranks of a group. All zero but `group` means default.
+ * How a model is dealt to the ranks of a group. All zero but `group` means default: a rank has some rows
+ * of each matrix and some heads. For a token it waits for the others four times a layer.
+ *
+ * GGUFX_GROUP_LAYERS: a rank has some whole layers, one behind another, and all of their caches; the
+ * first one reads the embedding, the last one makes the logits. For a token ranks work one after the
+ * other and wait for one message each: for slow links, and models that one machine has no memory for.
+ * Layers are dealt by their bytes, so that the longest time of a rank is as short as it can be; those that
+ * read another layer's keys stay with it. Ranks may have none: more than there are layers, or slow ones.
  *
  * Models of a group: ggufx_model_create and ggufx_session_create are calls of all ranks. The first
  * compares library, file and options and names what differs (MISMATCH); the second compares options.
@@ -69,9 +76,11 @@ typedef struct ggufx_group {
  * snapshots of them are tokens (ggufx_session_save). Not available: adapters, attention hooks,
  * embedders, importance matrices (UNSUPPORTED).
  */
+#define GGUFX_GROUP_LAYERS 1u /* whole layers, not rows */
+
 typedef struct ggufx_group_options {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
+    uint32_t flags; /* GGUFX_GROUP_LAYERS */
     const void *next;
     const ggufx_group *group;  /* copied; destroy(user) runs once, as that of all hooks */
     const uint32_t *speeds;    /* [size] of the ranks, relative, 1 .. 2^20: rows are dealt by them;

@@ -13,7 +13,8 @@ using namespace ggufx::abi;
 
 namespace {
 
-constexpr uint32_t kEstimateFlags = GGUFX_ESTIMATE_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX;
+constexpr uint32_t kEstimateFlags =
+    GGUFX_ESTIMATE_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX | GGUFX_ESTIMATE_LAYERS;
 
 // Files of adapters as the estimator wants them.
 struct AdapterFiles {
@@ -58,7 +59,8 @@ model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
     out.session_object = sizeof(ggufx_session);
     out.embedder_object = sizeof(ggufx_embedder);
     out.adapter_object = sizeof(ggufx_adapter);
-    out.ranks = {in.rank, in.n_ranks ? in.n_ranks : 1, in.speeds};
+    out.ranks = {in.rank, in.n_ranks ? in.n_ranks : 1, in.speeds,
+                 (in.flags & GGUFX_ESTIMATE_LAYERS) != 0};
     check_ranks(out.ranks, "ggufx_estimate_options");
     if (in.n_ranks == 0 && part.is_part()) out.ranks = part.ranks();
     if (out.ranks.size > 1 && in.device_memory_bytes)

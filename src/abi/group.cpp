@@ -110,12 +110,12 @@ void abi::check_ranks(const model::RankOptions &ranks, const char *where) {
 
 HostGroup *GroupImport::make(const Host &host) {
     if (!given_) return nullptr;
-    const auto options = import_options(given_, 0, "ggufx_group_options");
+    const auto options = import_options(given_, GGUFX_GROUP_LAYERS, "ggufx_group_options");
     require(options.group, "ggufx_group_options.group must be set");
     const auto g = import_options(options.group, 0, "ggufx_group");
     require(g.allgather && g.allgatherv && g.broadcast && g.barrier && g.abort,
             "ggufx_group: all functions but destroy must be set");
-    rank_options_ = {g.rank, g.size, options.speeds};
+    rank_options_ = {g.rank, g.size, options.speeds, (options.flags & GGUFX_GROUP_LAYERS) != 0};
     check_ranks(rank_options_, "ggufx_group_options");
     HostGroup *const made = ggufx::make<HostGroup>(host, g, options);
     is_taken_ = true;

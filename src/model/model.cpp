@@ -102,10 +102,13 @@ Program build_program(const gguf::File &file, const BuildOptions &options) {
     const Keys keys(file, architecture.name, options.overrides, options.n_overrides);
     const RankFile part(file);
     const RankOptions ranks = ranks_of(part, options);
-    const Cut cut(file.host().get(), ranks.rank, ranks.size, ranks.speeds);
+    const bool by_layers = ranks.by_layers && ranks.size > 1;
+    const Cut cut = by_layers ? Cut(file.host().get())
+                              : Cut(file.host().get(), ranks.rank, ranks.size, ranks.speeds);
     Builder builder(file, part, keys, program, cut, options.progress);
     architecture.build(builder);
     keys.require_all_used();
+    if (by_layers) builder.keep_layers(ranks);
     if (options.with_data) builder.binder().require_data();
     if (options.roles) *options.roles = builder.binder().roles();
     if (options.read_whole) builder.binder().note_whole(*options.read_whole);

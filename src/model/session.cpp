@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "model/session.hpp"
 
+#include "model/build/cut.hpp"
 #include "model/group/group.hpp"
 #include "model/mode.hpp"
 
 #include <inttypes.h>
 #include <string.h>
+
+#include <algorithm>
 
 namespace ggufx::model {
 
@@ -181,6 +184,37 @@ Status Session::logits(float *out, Failure *failure) const {
     return Status::ok;
 }
 
+namespace {
+
+constexpr uint32_t kNearest = 0x6e656172, kEdit = 0x65646974; // what messages are about
+
+// By a message, where the caches of the ranks are of other kinds; own: what this one has come to.
+Status agree_on_edit(const Model &model, Status own, Failure *failure) {
+    if (!model.ranks() || !model.program().cuts_differ) return own;
+    return model.ranks()->begin(kEdit, own, failure);
+}
+
+} // namespace
+
+// Each rank may have to go further back than the others, and then all are asked again.
+Status Session::nearest(uint64_t *out, uint32_t index, uint64_t n_tokens, Failure *failure) const {
+    *out = caches_.nearest(index, n_tokens);
+    RankGroup *const ranks = model_.ranks();
+    const bool is_a_cut = n_tokens > 0 && n_tokens < sequences_[index].held;
+    if (!ranks || !model_.program().cuts_differ || !is_a_cut) return Status::ok;
+    Status status = ranks->begin(kNearest, Status::ok, failure);
+    for (bool agreed = false; status == Status::ok && !agreed;) {
+        uint64_t all[kMostRanks];
+        status = ranks->allgather(all, out, sizeof *out, failure);
+        if (status != Status::ok) return status;
+        uint64_t *const end = all + ranks->size();
+        const uint64_t least = *std::min_element(all, end);
+        agreed = std::all_of(all, end, [&](uint64_t n) { return n == least; });
+        *out = caches_.nearest(index, least);
+    }
+    return status;
+}
+
 Status Session::truncate(uint32_t index, uint64_t n_tokens, Failure *failure) {
     Sequence &sequence = sequences_[index];
     if (n_tokens > sequence.length) {
@@ -188,7 +222,10 @@ Status Session::truncate(uint32_t index, uint64_t n_tokens, Failure *failure) {
                            "cannot keep %" PRIu64 " tokens of %" PRIu64, n_tokens, sequence.length);
     }
     const uint64_t n_held = n_tokens < sequence.held ? n_tokens : sequence.held;
-    sequence.held = caches_.nearest(index, n_held);
+    uint64_t held = 0;
+    const Status status = nearest(&held, index, n_held, failure);
+    if (status != Status::ok) return status;
+    sequence.held = held;
     caches_.truncate(index, sequence.held);
     sequence.edited = sequence.edited && sequence.held > 0;
     shorten(sequence, n_tokens);
@@ -242,9 +279,11 @@ Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *fai
             : static_cast<size_t>(source.n_embedded(n_tokens) * model_.shape().n_embd);
     Vector<float> embedded(source.embedded.begin(), source.embedded.begin() + ptrdiff_t(n_values),
                            source.embedded.get_allocator());
-    const uint64_t held = caches_.nearest(from, n_tokens < source.held ? n_tokens : source.held);
+    uint64_t held = 0;
+    Status status = nearest(&held, from, n_tokens < source.held ? n_tokens : source.held, failure);
+    if (status != Status::ok) return status;
     const int32_t end = held ? source.positions[held - 1] + 1 : 0;
-    const Status status = held ? caches_.copy(from, to, held, end, failure) : Status::ok;
+    if (held) status = caches_.copy(from, to, held, end, failure);
     if (status != Status::ok) return status;
     memcpy(sequence.ids, source.ids, n_tokens * sizeof *source.ids);
     memcpy(sequence.positions, source.positions, n_tokens * sizeof *source.positions);
@@ -283,15 +322,20 @@ Status Session::remove_held(uint32_t index, uint64_t first, uint64_t n, Failure 
         const int32_t *const p = sequence.positions;
         const kv::Cache::Part part = {p[first], p[first + n - 1] + 1, first, n,
                                       first ? p[first - 1] : -1};
-        const Status status = caches_.remove(index, part, failure);
+        Status status = caches_.prepare_remove(index, part, failure);
+        status = agree_on_edit(model_, status, failure);
         if (status != Status::ok) return status;
+        caches_.remove(index, part);
         sequence.held -= n;
         sequence.edited = true;
         return status;
     }
-    sequence.held = caches_.nearest(index, first); // what they hold ends here
+    uint64_t held = 0; // what they hold ends here
+    const Status status = nearest(&held, index, first, failure);
+    if (status != Status::ok) return status;
+    sequence.held = held;
     caches_.truncate(index, sequence.held);
-    return Status::ok;
+    return status;
 }
 
 Status Session::remove(uint32_t index, uint64_t first, uint64_t n, Failure *failure) {
@@ -343,8 +387,11 @@ Status Session::shift(uint32_t index, uint64_t first, uint64_t n, int32_t delta,
                            model_.program().architecture);
     status = check_shift(p, sequence.length, first, n, delta, failure);
     const uint64_t held = first + n < sequence.held ? first + n : sequence.held;
-    if (status == Status::ok && first < held)
-        status = caches_.shift(index, p[first], p[held - 1] + 1, delta, failure);
+    if (status == Status::ok && first < held) {
+        status = caches_.prepare_shift(index, p[first], p[held - 1] + 1, delta, failure);
+        status = agree_on_edit(model_, status, failure);
+        if (status == Status::ok) caches_.shift(index, p[first], p[held - 1] + 1, delta);
+    }
     if (status != Status::ok) return status;
     sequence.edited = sequence.edited || first < held;
     for (uint64_t i = first; i < first + n; i++) p[i] += delta;

@@ -172,6 +172,7 @@ private:
     Status check_positions(const BatchItem &item, Failure *failure) const;
     Status check_embeddings(const BatchItem &item, Failure *failure) const;
     Status make_room(const BatchItem &item, Failure *failure);
+    Status nearest(uint64_t *out, uint32_t index, uint64_t n_tokens, Failure *failure) const;
     void shorten(Sequence &sequence, uint64_t length) const;
     Status remove_held(uint32_t index, uint64_t first, uint64_t n, Failure *failure);
     int32_t end_of_positions() const;

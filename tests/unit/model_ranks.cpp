@@ -33,7 +33,7 @@ constexpr Way kWays[] = {
     {"8 bit by rows", GGUFX_MATMUL_BATCH_INVARIANT},
     {"15 bit in tiles", GGUFX_MATMUL_PRECISE | GGUFX_MATMUL_TILES},
 };
-constexpr uint32_t kSpeeds[kMostRanks] = {3, 7, 2, 5};
+constexpr uint32_t kSpeeds[kMostRanks + 1] = {3, 7, 2, 5, 4};
 
 struct Types {
     uint32_t k, v;
@@ -240,59 +240,80 @@ bool is_looked_at(size_t way, size_t types, size_t file) {
     return (types + file) % std::size(kWays) == way;
 }
 
+// What one process comes to, and a snapshot of as many ranks as the last time.
+struct Wanted {
+    const std::string &name, &path;
+    const Ids ids;
+    std::vector<Case> cases;
+    Floats batches, edits, rest;
+    double perplexity = 0;
+    Types saved = {};
+    std::string snapshot;
+};
+
+void check_group(const Rank &alone, Wanted &want, uint32_t n, const uint32_t *speeds,
+                 uint32_t flags) {
+    const char *const what = flags ? "with layers" : "with rows";
+    ThreadGroup group(n, 40 + n);
+    std::atomic<int> n_wrong{0};
+    std::atomic<size_t> n_compared{0};
+    std::mutex mutex;
+    std::string first;
+    std::vector<std::string> snapshots(n);
+    group.run([&](uint32_t rank) {
+        RankOptions options = {&group, rank, speeds};
+        options.flags = flags;
+        const Rank part(want.path, options);
+        const auto compare = [&](const Floats &got, const Floats &wanted, const char *of) {
+            n_compared++;
+            if (same(got, wanted)) return;
+            const std::lock_guard<std::mutex> lock(mutex);
+            if (n_wrong++ == 0) first = of;
+        };
+        for (const Case &c : want.cases)
+            compare(decode(part.model(), c.way, c.types, want.ids), c.logits, c.way.name);
+        compare(decode_batches(part.model(), GGUFX_KV_Q8_0, want.ids), want.batches, "batches");
+        compare(decode_edits(part.model(), want.ids), want.edits, "edits");
+        const double loss = perplexity_of(part.model(), want.ids);
+        if (memcmp(&loss, &want.perplexity, sizeof loss) != 0) n_wrong++;
+        snapshots[rank] = saved(part.model(), want.saved, want.ids);
+        const std::string &from = want.snapshot.empty() ? snapshots[rank] : want.snapshot;
+        compare(go_on(part.model(), want.saved, want.ids, from), want.rest, "behind a snapshot");
+    });
+    for (const std::string &one : snapshots) CHECK(one == snapshots[0], "other snapshots");
+    want.snapshot = snapshots[0];
+    CHECK(same(go_on(alone.model(), want.saved, want.ids, want.snapshot), want.rest),
+          "%s: one process behind a snapshot of %u ranks %s", want.name.c_str(), n, what);
+    CHECK(n_wrong == 0, "%s, %u ranks %s: %d of %zu differ, first %s", want.name.c_str(), n, what,
+          n_wrong.load(), n_compared.load(), first.c_str());
+    CHECK(n_compared == n * (want.cases.size() + 3) && want.cases.size() > 2, "%s: compared %zu",
+          want.name.c_str(), n_compared.load());
+    CHECK(group.n_destroyed() == static_cast<int>(n), "%d of %u groups were destroyed",
+          group.n_destroyed(), n);
+}
+
 void check_file(const std::string &name, const std::string &path, size_t number, bool everywhere) {
     const Rank alone(path);
-    const Ids ids = random_ids(kTokens, vocabulary_of(alone.model()), 7);
-    std::vector<Case> cases;
+    Wanted want = {
+        name, path, random_ids(kTokens, vocabulary_of(alone.model()), 7), {}, {}, {}, {}, 0,
+        {},   {}};
+    const Ids &ids = want.ids;
     for (size_t t = 0; t < std::size(kTypes); t++)
         for (size_t w = 0; w < std::size(kWays) && takes(alone.model(), kTypes[t]); w++)
             if (is_looked_at(w, t, number))
-                cases.push_back(
+                want.cases.push_back(
                     {kWays[w], kTypes[t], decode(alone.model(), kWays[w], kTypes[t], ids)});
-    const Floats batches = decode_batches(alone.model(), GGUFX_KV_Q8_0, ids);
-    const Floats edits = decode_edits(alone.model(), ids);
-    const double perplexity = perplexity_of(alone.model(), ids);
-    size_t t = number % std::size(kTypes);
-    if (!takes(alone.model(), kTypes[t])) t = 0;
-    const Floats rest = go_on(alone.model(), kTypes[t], ids, {});
-    std::string snapshot; // of as many ranks as the last time
-    for (uint32_t n = everywhere ? 1 : 2; n <= kMostRanks; n++) {
-        ThreadGroup group(n, 40 + n);
-        const uint32_t *const speeds = (number + n) % 3 == 0 ? kSpeeds : nullptr;
-        std::atomic<int> n_wrong{0};
-        std::atomic<size_t> n_compared{0};
-        std::mutex mutex;
-        std::string first;
-        std::vector<std::string> snapshots(n);
-        group.run([&](uint32_t rank) {
-            const Rank part(path, {&group, rank, speeds});
-            const auto compare = [&](const Floats &got, const Floats &want, const char *what) {
-                n_compared++;
-                if (same(got, want)) return;
-                const std::lock_guard<std::mutex> lock(mutex);
-                if (n_wrong++ == 0) first = what;
-            };
-            for (const Case &c : cases)
-                compare(decode(part.model(), c.way, c.types, ids), c.logits, c.way.name);
-            compare(decode_batches(part.model(), GGUFX_KV_Q8_0, ids), batches, "batches");
-            compare(decode_edits(part.model(), ids), edits, "edits");
-            const double loss = perplexity_of(part.model(), ids);
-            if (memcmp(&loss, &perplexity, sizeof loss) != 0) n_wrong++;
-            snapshots[rank] = saved(part.model(), kTypes[t], ids);
-            const std::string &from = snapshot.empty() ? snapshots[rank] : snapshot;
-            compare(go_on(part.model(), kTypes[t], ids, from), rest, "behind a snapshot");
-        });
-        for (const std::string &one : snapshots) CHECK(one == snapshots[0], "other snapshots");
-        snapshot = snapshots[0];
-        CHECK(same(go_on(alone.model(), kTypes[t], ids, snapshot), rest),
-              "%s: one process behind a snapshot of %u ranks", name.c_str(), n);
-        CHECK(n_wrong == 0, "%s, %u ranks: %d of %zu differ, first %s", name.c_str(), n,
-              n_wrong.load(), n_compared.load(), first.c_str());
-        CHECK(n_compared == n * (cases.size() + 3) && cases.size() > 2, "%s: compared %zu",
-              name.c_str(), n_compared.load());
-        CHECK(group.n_destroyed() == static_cast<int>(n), "%d of %u groups were destroyed",
-              group.n_destroyed(), n);
-    }
+    want.batches = decode_batches(alone.model(), GGUFX_KV_Q8_0, ids);
+    want.edits = decode_edits(alone.model(), ids);
+    want.perplexity = perplexity_of(alone.model(), ids);
+    const size_t t = number % std::size(kTypes);
+    want.saved = kTypes[takes(alone.model(), kTypes[t]) ? t : 0];
+    want.rest = go_on(alone.model(), want.saved, ids, {});
+    for (uint32_t n = everywhere ? 1 : 2; n <= kMostRanks; n++)
+        check_group(alone, want, n, (number + n) % 3 == 0 ? kSpeeds : nullptr, 0);
+    // More than most have layers.
+    for (uint32_t n = everywhere ? 1 : 2; n <= kMostRanks + 1; n++)
+        check_group(alone, want, n, (number + n) % 3 == 1 ? kSpeeds : nullptr, GGUFX_GROUP_LAYERS);
 }
 
 } // namespace

@@ -23,6 +23,7 @@ Rank::Rank(const std::string &path, const RankOptions &options) {
     if (options.group) {
         hooks = options.group->hooks(options.rank);
         how.group = &hooks;
+        how.flags = options.flags;
         how.speeds = options.speeds;
         how.timeout_ms = how.start_timeout_ms = options.timeout_ms;
         model.group = &how;

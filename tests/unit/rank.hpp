@@ -14,6 +14,7 @@ struct RankOptions {
     uint32_t timeout_ms = 20000; // sanitizers take their time
     const ggufx_allocator *allocator = nullptr;
     const ggufx_executor *executor = nullptr;
+    uint32_t flags = 0; // GGUFX_GROUP_LAYERS
 };
 
 class Rank {

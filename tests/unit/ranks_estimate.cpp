@@ -27,9 +27,10 @@ constexpr int32_t kIds[] = {1, 403, 407, 261, 378, 12, 99, 500, 17};
 constexpr uint32_t kBatch = 8, kLongBatch = 150; // the second goes in slices
 
 ggufx_estimate_options asked(uint32_t n_ranks, uint32_t rank, const uint32_t *speeds,
-                             uint32_t n_batch = kBatch) {
+                             uint32_t n_batch = kBatch, bool by_layers = false) {
     ggufx_estimate_options options;
     ggufx_estimate_options_init(&options);
+    options.flags = by_layers ? GGUFX_ESTIMATE_LAYERS : 0;
     options.n_ranks = n_ranks;
     options.rank = rank;
     options.speeds = speeds;
@@ -48,7 +49,8 @@ ggufx_estimate_facts estimate(const ggufx_runtime *rt, const ggufx_file *file,
 }
 
 // A rank with an allocator of its own that counts.
-void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds, uint32_t n_batch) {
+void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds, uint32_t n_batch,
+                bool by_layers) {
     fault memory;
     fault_init(&memory);
     ggufx_error error = {};
@@ -56,11 +58,12 @@ void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds, uint3
     ggufx_file *file = nullptr;
     OK(ggufx_open(&file, rt, g_model.c_str(), nullptr, &error));
     const ggufx_estimate_facts want =
-        estimate(rt, file, asked(group.size(), rank, speeds, n_batch));
+        estimate(rt, file, asked(group.size(), rank, speeds, n_batch, by_layers));
     ggufx_group hooks = group.hooks(rank);
     ggufx_group_options how;
     ggufx_group_options_init(&how);
     how.group = &hooks;
+    how.flags = by_layers ? GGUFX_GROUP_LAYERS : 0;
     how.speeds = speeds;
     how.timeout_ms = how.start_timeout_ms = 60000;
     ggufx_model_options options;
@@ -106,10 +109,13 @@ void check_groups() {
     constexpr uint32_t kSpeeds[] = {3, 1, 100, 7, 1};
     for (uint32_t n = 1; n <= std::size(kSpeeds); n++)
         for (const uint32_t *speeds : {static_cast<const uint32_t *>(nullptr), kSpeeds})
-            for (const uint32_t n_batch : {kBatch, kLongBatch}) {
-                ThreadGroup group(n);
-                group.run([&](uint32_t rank) { check_rank(group, rank, speeds, n_batch); });
-            }
+            for (const uint32_t n_batch : {kBatch, kLongBatch})
+                for (const bool by_layers : {false, true}) {
+                    ThreadGroup group(n);
+                    group.run([&](uint32_t rank) {
+                        check_rank(group, rank, speeds, n_batch, by_layers);
+                    });
+                }
 }
 
 // What all ranks read is what there is, and the vectors, which each has whole, apart.
@@ -139,6 +145,26 @@ void check_weights() {
         CHECK(all >= whole.weight_bytes * 95 / 100 && all <= whole.weight_bytes * 5 / 4,
               "%u ranks read %llu of %llu bytes", n, static_cast<unsigned long long>(all),
               static_cast<unsigned long long>(whole.weight_bytes));
+    }
+    // Of layers each weight is one rank's, and so are each layer's keys.
+    for (uint32_t n = 2; n <= 5; n++) {
+        uint64_t weights = 0, keys = 0;
+        for (uint32_t rank = 0; rank < n; rank++) {
+            const ggufx_estimate_facts part = estimate(rt, file, asked(n, rank, nullptr, true));
+            weights += part.token_weight_bytes;
+            keys += part.token_kv_bytes;
+            CHECK(part.n_messages >= 2 && part.n_messages <= n + 1, "%u messages of %u ranks",
+                  part.n_messages, n);
+            CHECK(part.kv_bytes < whole.kv_bytes, "rank %u of %u is the whole", rank, n);
+        }
+        CHECK(weights <= whole.token_weight_bytes && // but for vectors
+                  weights > whole.token_weight_bytes * 99 / 100,
+              "%u ranks read %llu bytes for a token, not %llu", n,
+              static_cast<unsigned long long>(weights),
+              static_cast<unsigned long long>(whole.token_weight_bytes));
+        CHECK(keys == whole.token_kv_bytes, "%u ranks keep %llu bytes of a token, not %llu", n,
+              static_cast<unsigned long long>(keys),
+              static_cast<unsigned long long>(whole.token_kv_bytes));
     }
     ggufx_estimate_facts out = {};
     out.struct_size = sizeof out;

@@ -20,6 +20,8 @@ extern "C" {
 namespace {
 
 std::string g_model;
+uint32_t g_flags; // of the groups, rows or layers
+size_t g_width;   // of hidden states
 
 constexpr uint32_t kRanks = 3;
 constexpr size_t kTokens = 12;
@@ -28,6 +30,11 @@ constexpr int32_t kIds[kTokens] = {1, 403, 407, 261, 378, 12, 99, 500, 17, 3, 64
 void expect(ggufx_status got, ggufx_status want, const ggufx_error &error, const char *text) {
     CHECK(got == want && strstr(error.message, text), "%s: %s; expected %s with \"%s\"",
           ggufx_status_name(got), error.message, ggufx_status_name(want), text);
+}
+
+RankOptions of(ThreadGroup &group, uint32_t rank, uint32_t timeout_ms = 20000,
+               const ggufx_allocator *allocator = nullptr) {
+    return {&group, rank, nullptr, timeout_ms, allocator, g_flags};
 }
 
 std::string read(const std::string &path) {
@@ -100,7 +107,7 @@ void all_refuse(ggufx_status status, const char *text,
     group.set_fault(fault);
     group.run([&](uint32_t rank) {
         std::string path = g_model;
-        RankOptions options = {&group, rank};
+        RankOptions options = of(group, rank);
         if (change) change(rank, path, options);
         const Rank part(path, options);
         expect(part.status(), status, part.error(), text);
@@ -134,6 +141,12 @@ void what_differs_is_named() {
     all_refuse(GGUFX_E_MISMATCH, "rank 1: other options",
                [&](uint32_t rank, std::string &, RankOptions &options) {
                    if (rank == 1) options.speeds = speeds;
+               });
+    all_refuse(GGUFX_E_MISMATCH,
+               g_flags ? "rank 1: takes rows of each matrix, rank 0 whole layers"
+                       : "rank 1: takes whole layers, rank 0 rows of each matrix",
+               [&](uint32_t rank, std::string &, RankOptions &options) {
+                   if (rank == 1) options.flags ^= GGUFX_GROUP_LAYERS;
                });
     // The first message has the version at byte 16.
     const auto lies = [](uint32_t rank, uint64_t call, std::vector<uint8_t> &sent) {
@@ -181,7 +194,7 @@ void memory_that_one_rank_lacks_is_lacked_by_all() {
         std::atomic<int> n_made{0}, n_refused{0}, n_late{0};
         ThreadGroup group(2);
         group.run([&](uint32_t rank) {
-            RankOptions options = {&group, rank};
+            RankOptions options = of(group, rank);
             if (rank == 1) options.allocator = &failing.hooks;
             const Rank part(g_model, options);
             n_made += part.status() == GGUFX_OK;
@@ -217,7 +230,7 @@ void calls_that_one_rank_cannot_begin() {
     ThreadGroup group(kRanks);
     group.run([&](uint32_t rank) {
         Failing failing(1 << 30);
-        const Rank part(g_model, {&group, rank, nullptr, 20000, &failing.hooks});
+        const Rank part(g_model, of(group, rank, 20000, &failing.hooks));
         ggufx_session_options options;
         ggufx_session_options_init(&options);
         options.n_context = 64;
@@ -291,6 +304,23 @@ ggufx_status without_logits(ggufx_session *session, const ggufx_progress *progre
     return batch(session, item, progress, error);
 }
 
+// What of layers the last rank alone has, and gives away.
+ggufx_status with_hidden(ggufx_session *session, const ggufx_progress *progress,
+                         ggufx_error *error) {
+    std::vector<float> hidden(6 * g_width);
+    ggufx_batch_item item = {};
+    item.flags = GGUFX_BATCH_ALL_EMBED;
+    item.tokens = kIds + 6;
+    item.n_tokens = 6;
+    ggufx_batch_options options;
+    ggufx_batch_options_init(&options);
+    options.item_size = sizeof item;
+    options.progress = progress;
+    options.embeddings = hidden.data();
+    options.n_embeddings = hidden.size();
+    return ggufx_session_decode_batch(session, &item, 1, &options, error);
+}
+
 // The logits behind six tokens, a call, and one more token, of one process.
 std::vector<float> expected(Call call) {
     const Rank alone(g_model);
@@ -307,7 +337,7 @@ std::vector<float> expected(Call call) {
 void sessions_of_other_options_are_refused() {
     ThreadGroup group(kRanks);
     group.run([&](uint32_t rank) {
-        const Rank part(g_model, {&group, rank});
+        const Rank part(g_model, of(group, rank));
         ggufx_session *const none =
             make_session(part.model(), rank == 1 ? 96 : 64, GGUFX_E_MISMATCH,
                          "rank 1: n_context is 96, that of rank 0 64");
@@ -316,18 +346,17 @@ void sessions_of_other_options_are_refused() {
     });
 }
 
-// Any rank, at any poll: all stop, and go on as if nothing had been.
-void what_one_rank_cancels_all_cancel(Call call) {
-    const std::vector<float> want = expected(call);
+// A rank, at any poll: all stop, and go on as if nothing had been. How many stop.
+int what_a_rank_cancels_all_cancel(Call call, uint32_t who, const std::vector<float> &want) {
     std::atomic<int> n_cancelled{0};
     for (int k = 0; k < 400; k += 1 + k / 6) {
         std::atomic<bool> was_cancelled{false};
         ThreadGroup group(kRanks, 5);
         group.run([&](uint32_t rank) {
-            const Rank part(g_model, {&group, rank});
+            const Rank part(g_model, of(group, rank));
             ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
             ggufx_error error = {};
-            Poll poll(rank == static_cast<uint32_t>(k) % kRanks ? k : 1 << 30);
+            Poll poll(rank == who ? k : 1 << 30);
             expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
             const ggufx_status status = call(session, &poll.hooks, &error);
             if (status == GGUFX_E_CANCELLED) {
@@ -345,8 +374,15 @@ void what_one_rank_cancels_all_cancel(Call call) {
         });
         if (!was_cancelled) break;
     }
-    CHECK(n_cancelled > 10 * static_cast<int>(kRanks), "%d calls were cancelled",
-          n_cancelled.load());
+    return n_cancelled;
+}
+
+void what_one_rank_cancels_all_cancel(Call call) {
+    const std::vector<float> want = expected(call);
+    int n_cancelled = 0;
+    for (uint32_t who = 0; who < kRanks; who++)
+        n_cancelled += what_a_rank_cancels_all_cancel(call, who, want);
+    CHECK(n_cancelled > 10 * static_cast<int>(kRanks), "%d calls were cancelled", n_cancelled);
 }
 
 // Embeddings of the caller's are kept by the session, whose memory ends on rank 1.
@@ -354,7 +390,7 @@ void memory_that_one_rank_lacks_for_a_call() {
     ThreadGroup group(kRanks);
     group.run([&](uint32_t rank) {
         Failing failing(1 << 30);
-        const Rank part(g_model, {&group, rank, nullptr, 20000, &failing.hooks});
+        const Rank part(g_model, of(group, rank, 20000, &failing.hooks));
         ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
         ggufx_error error = {};
         ggufx_model_facts facts = {};
@@ -385,7 +421,7 @@ void memory_that_one_rank_lacks_for_a_call() {
 // What needs all heads in one place.
 void what_a_rank_cannot_do_is_refused() {
     ThreadGroup group(1);
-    const Rank part(g_model, {&group, 0});
+    const Rank part(g_model, of(group, 0));
     ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
     ggufx_error error = {};
     ggufx_embedder *embedder = nullptr;
@@ -452,7 +488,7 @@ void snapshots_that_one_rank_cannot_load() {
                  {whole, GGUFX_E_MISMATCH, "caches of one process"}};
     ThreadGroup group(kRanks);
     group.run([&](uint32_t rank) {
-        const Rank part(g_model, {&group, rank});
+        const Rank part(g_model, of(group, rank));
         ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
         ggufx_error error = {};
         expect(ggufx_session_decode(session, kIds + 2, 3, nullptr, &error), GGUFX_OK, error, "");
@@ -486,7 +522,7 @@ void snapshots_that_one_rank_cannot_load() {
 // What caches remember of tokens that went is not in their tokens.
 void edited_sequences_are_not_saved() {
     ThreadGroup group(1);
-    const Rank part(g_model, {&group, 0});
+    const Rank part(g_model, of(group, 0));
     ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
     ggufx_error error = {};
     const std::string path = temporary("edited.snapshot");
@@ -517,7 +553,7 @@ void edited_sequences_are_not_saved() {
 void other_tokens_are_found_at_once() {
     ThreadGroup group(kRanks);
     group.run([&](uint32_t rank) {
-        const Rank part(g_model, {&group, rank});
+        const Rank part(g_model, of(group, rank));
         ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
         ggufx_error error = {};
         int32_t ids[6];
@@ -547,7 +583,7 @@ void a_lost_rank_ends_all_and_leaves_sessions_as_they_were() {
                                                                                 : GGUFX_OK};
         });
         group.run([&](uint32_t rank) {
-            const Rank part(g_model, {&group, rank, nullptr, 200});
+            const Rank part(g_model, of(group, rank, 200));
             ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
             ggufx_error error = {};
             expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
@@ -614,18 +650,14 @@ void wrong_groups_are_refused() {
     refuses("speeds[0] is 0", [](Group &, How &how) { how.speeds = none; });
     refuses("speeds[0] is 1048577", [](Group &, How &how) { how.speeds = many; });
     refuses("flags", [](Group &, How &how) { how.flags = 1u << 31; });
+    refuses("", [](Group &, How &how) { how.flags = GGUFX_GROUP_LAYERS; });
     refuses("reserved", [](Group &, How &how) { how.reserved[1] = 1; });
     refuses("", [](Group &g, How &) { g.destroy = nullptr; });
     ggufx_file_destroy(file);
     ggufx_runtime_destroy(rt);
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
-    if (argc != 2) return 2;
-    g_model = argv[1];
-    wrong_groups_are_refused();
+void check_all() {
     what_differs_is_named();
     files_that_one_rank_refuses_are_refused_by_all();
     memory_that_one_rank_lacks_is_lacked_by_all();
@@ -634,11 +666,28 @@ int main(int argc, char **argv) {
     snapshots_that_one_rank_cannot_load();
     edited_sequences_are_not_saved();
     other_tokens_are_found_at_once();
-    what_one_rank_cancels_all_cancel(with_logits);
-    what_one_rank_cancels_all_cancel(without_logits);
+    for (const Call call : {with_logits, without_logits, with_hidden})
+        what_one_rank_cancels_all_cancel(call);
     memory_that_one_rank_lacks_for_a_call();
     what_a_rank_cannot_do_is_refused();
     a_lost_rank_ends_all_and_leaves_sessions_as_they_were();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc != 2) return 2;
+    g_model = argv[1];
+    ggufx_model_facts facts = {};
+    facts.struct_size = sizeof facts;
+    ggufx_error error = {};
+    expect(ggufx_model_info(&facts, Rank(g_model).model(), &error), GGUFX_OK, error, "");
+    g_width = facts.n_embedding;
+    wrong_groups_are_refused();
+    for (const uint32_t flags : {0u, GGUFX_GROUP_LAYERS}) {
+        g_flags = flags;
+        check_all();
+    }
     printf("%d checks, %d failed\n", g_checks.load(), g_failed.load());
     return g_failed != 0;
 }

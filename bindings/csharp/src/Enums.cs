@@ -289,6 +289,8 @@ namespace Ggufx
         FileType = 1,
         /// <summary>GGUFX_ESTIMATE_IMATRIX.</summary>
         Imatrix = 2,
+        /// <summary>GGUFX_ESTIMATE_LAYERS.</summary>
+        Layers = 32,
         /// <summary>GGUFX_ESTIMATE_FITS.</summary>
         Fits = 4,
         /// <summary>GGUFX_ESTIMATE_NEEDS_IMATRIX.</summary>
@@ -947,6 +949,8 @@ namespace Ggufx
         public const uint MatcherWhole = 1;
         /// <summary>GGUFX_MATCHER_ENDED.</summary>
         public const uint MatcherEnded = 2;
+        /// <summary>GGUFX_GROUP_LAYERS.</summary>
+        public const uint GroupLayers = 1;
         /// <summary>GGUFX_COLLECT_OUTPUT.</summary>
         public const uint CollectOutput = 1;
         /// <summary>GGUFX_JOB_BY_RECIPE.</summary>

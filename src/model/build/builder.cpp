@@ -3,6 +3,7 @@
 #include "base/fpenv.hpp"
 #include "base/math.hpp"
 #include "model/build/packed_readers.hpp"
+#include "model/build/stages.hpp"
 
 #include <inttypes.h>
 #include <string.h>
@@ -58,7 +59,8 @@ Builder::Builder(const gguf::File &file, const RankFile &part, const Keys &keys,
                  const Cut &cut, const Progress &progress)
     : keys_(keys), program_(program), cut_(cut), progress_(progress), binder_(file, part, program),
       ropes_(HostAllocator<Rope>(file.host().get())),
-      angles_(HostAllocator<View>(file.host().get())) {
+      angles_(HostAllocator<View>(file.host().get())),
+      layer_vectors_(HostAllocator<uint64_t>(file.host().get())) {
     Shape &shape = program.shape;
     shape.n_layers = keys.count("block_count", {1, kMaxLayers});
     const uint32_t unread = keys.count_or("nextn_predict_layers", {0, kMaxLayers}, 0);
@@ -343,7 +345,9 @@ uint32_t Builder::state(const StateInfo &info) {
 
 void Builder::begin_layer(uint32_t layer) {
     layer_ = layer;
-    if (layer == 0) program_.first_layer_step = static_cast<uint32_t>(program_.steps.size());
+    if (layer > 0) return;
+    program_.first_layer_step = static_cast<uint32_t>(program_.steps.size());
+    layer_vectors_.push_back(program_.n_vector_floats);
 }
 
 bool Builder::causal(const Traits &traits) const {
@@ -370,6 +374,7 @@ uint32_t Builder::slopes(uint32_t heads, float largest) {
 
 void Builder::end_layer() {
     program_.layer_ends.push_back(static_cast<uint32_t>(program_.steps.size()));
+    layer_vectors_.push_back(program_.n_vector_floats);
     layer_ = kNoLayer;
     const uint64_t done = program_.layer_ends.size();
     if (progress_.cancelled(done, n_layers()))
@@ -385,6 +390,11 @@ void Builder::finish() {
     lay_out(program_);
     program_.shrink();
     binder_.refuse_leftovers();
+}
+
+void Builder::keep_layers(const RankOptions &ranks) {
+    keep_stage(program_, ranks, layer_vectors_);
+    program_.shrink();
 }
 
 } // namespace ggufx::model

@@ -116,6 +116,8 @@ public:
     void end_layer();
     void output(View x, const Traits &traits);
     void finish();
+    // Behind it, of the whole program: what a rank has that gets whole layers.
+    void keep_layers(const RankOptions &ranks);
 
 private:
     void logits(View h, const Traits &traits);
@@ -139,6 +141,7 @@ private:
     uint32_t slope_heads_ = 0;   // of the slopes made last
     Vector<Rope> ropes_;         // of Program::rotations
     Vector<View> angles_;
+    Vector<uint64_t> layer_vectors_; // where those of each layer begin, and end
 };
 
 // The rotation of a layer with or without a window.

@@ -41,6 +41,7 @@ void Builder::begin_part(PartKind part) {
 void Builder::output(View x, const Traits &traits) {
     begin_part(PartKind::hidden);
     program_.hidden = traits.output_norm ? normed(x, traits.output_norm, traits.norm) : x;
+    begin_part(PartKind::spread);
     begin_part(PartKind::logits);
     if (traits.logits) logits(program_.hidden, traits);
     pool(program_.hidden, traits);

@@ -80,6 +80,7 @@ private:
 } // namespace
 
 void find_packed(Program &program, uint32_t n_ranks) {
+    if (program.by_layers) return; // what goes from layer to layer is never packed
     PackedReaders readers(program, n_ranks);
     for (Step &step : program.steps) readers.look(step);
     readers.close_all();

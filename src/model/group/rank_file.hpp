@@ -10,10 +10,11 @@
 
 namespace ggufx::model {
 
-// Of a group's ranks one, and how rows are dealt to them (null: all alike).
+// Of a group's ranks one, and how rows are dealt to them (null: all alike), or whole layers.
 struct RankOptions {
     uint32_t rank = 0, size = 1;
     const uint32_t *speeds = nullptr;
+    bool by_layers = false;
 };
 
 // Rows of a tensor, those of its dimensions 1, 2 and 3 one after another.

@@ -20,12 +20,13 @@ struct Start {
     char version[24];
     uint32_t rank, size;
     int32_t status;
-    uint32_t reserved;
+    uint32_t by_layers;
     uint64_t n_tensors, tensors, n_keys, identity, options;
 };
 static_assert(sizeof(Start) == 96, "another version must be able to read it");
 constexpr char kStartMagic[9] = "GGUFXRK\1";
 constexpr uint32_t kByteOrder = 0x01020304;
+constexpr const char *kRows = "rows of each matrix", *kLayers = "whole layers";
 constexpr uint32_t kSession = 0x5e5510; // what a comparison of options is about
 
 // Of tensors as the whole model has them.
@@ -110,6 +111,9 @@ private:
     }
     Status file(uint32_t i) {
         const Start &a = all_[0], &b = all_[i];
+        if (b.by_layers != a.by_layers)
+            return differs(i, "takes %s, rank 0 %s", b.by_layers ? kLayers : kRows,
+                           a.by_layers ? kLayers : kRows);
         if (b.tensors != a.tensors) return tensor(i);
         if (b.n_keys != a.n_keys || b.identity != a.identity)
             return differs(i, "the file differs in keys, norms or biases from that of rank 0");
@@ -163,6 +167,7 @@ Status compare_starts(RankGroup &ranks, const gguf::File &file, const StartFacts
         start.n_tensors = file.n_tensors();
         start.tensors = sums->of_all();
         start.n_keys = sums->part().n_model_keys();
+        start.by_layers = facts.by_layers;
         start.options = sum_of_options(facts, sums->part(), ranks.size());
     }
     return Comparison(ranks, file, sums ? &*sums : nullptr, failure).run(start);

@@ -15,6 +15,7 @@ struct StartFacts {
     uint64_t identity;      // of the model
     uint64_t options;       // a checksum
     const uint32_t *speeds; // of the ranks; null: those of the file, else all the same
+    bool by_layers;         // what is dealt to them, else rows
 };
 
 // own: what this rank has come to; if that is not ok its failure becomes that of all. Ok where all

@@ -247,7 +247,7 @@ private:
     }
     void line(const step::Exchange &s) {
         begin("exchange");
-        see(s.in);
+        if (s.in.width) see(s.in); // else the rank has nothing of it
         if (s.parts > 1) put(" in %" PRIu32 " parts", s.parts);
         if (s.packs) put(" packed");
         give(s.out);
@@ -337,8 +337,9 @@ private:
 // Texts of all layers, and which layers have each.
 class Layers {
 public:
-    explicit Layers(const Host *host)
-        : texts_(HostAllocator<Text>(host)), first_(HostAllocator<uint32_t>(host)) {}
+    // from: the number of the first one.
+    Layers(const Host *host, uint32_t from)
+        : from_(from), texts_(HostAllocator<Text>(host)), first_(HostAllocator<uint32_t>(host)) {}
 
     void add(Text text) {
         uint32_t same = 0;
@@ -363,9 +364,10 @@ private:
             while (end < first_.size() && first_[end] == text) end++;
             char part[48];
             if (end - i == 1)
-                snprintf(part, sizeof part, "%s%" PRIu32, before, i);
+                snprintf(part, sizeof part, "%s%" PRIu32, before, from_ + i);
             else
-                snprintf(part, sizeof part, "%s%" PRIu32 "-%" PRIu32, before, i, end - 1);
+                snprintf(part, sizeof part, "%s%" PRIu32 "-%" PRIu32, before, from_ + i,
+                         from_ + end - 1);
             out += part;
             before = ", ";
             i = end - 1;
@@ -373,6 +375,7 @@ private:
         out += '\n';
     }
 
+    const uint32_t from_;
     Vector<Text> texts_;
     Vector<uint32_t> first_; // of each layer
 };
@@ -382,7 +385,7 @@ private:
 Text print(const Program &program, const gguf::File &file) {
     const Host *host = file.host().get();
     Lines before(program, file, false);
-    Layers layers(host);
+    Layers layers(host, program.first_layer);
     const Vector<Step> &steps = program.steps;
     uint32_t i = 0;
     for (; i < program.first_layer_step; i++) before.add(steps[i]);

@@ -86,13 +86,14 @@ struct StateInfo {
 };
 
 // Where the parts of a program begin, as steps, and where their groups end. What is between the
-// layers and the logits makes the hidden states; behind the logits texts are pooled, then go
-// through the head of embeddings or through that of scores.
+// layers and the logits makes the hidden states, and gives them to ranks that have none where they
+// are wanted; behind the logits texts are pooled, then go through the head of embeddings or through
+// that of scores.
 struct Part {
     uint32_t first_step = 0, end_group = 0;
 };
-enum class PartKind : uint8_t { body, hidden, logits, pool, embedding, score };
-constexpr uint32_t kParts = 6;
+enum class PartKind : uint8_t { body, hidden, spread, logits, pool, embedding, score };
+constexpr uint32_t kParts = 7;
 
 // Steps first .. end - 1. Those of rows run row by row on the executor: a slot's memory is not
 // reused within a group.
@@ -117,6 +118,10 @@ struct Program {
     bool alone_counts = false;
     uint32_t first_layer_step = 0;
     Vector<uint32_t> layer_ends; // steps behind the last of each layer
+    // Of a rank that has whole layers (build/stages.hpp): the first of those in layer_ends; whether
+    // caches and states of ranks are not cut alike.
+    bool by_layers = false, cuts_differ = false;
+    uint32_t first_layer = 0;
     Vector<SlotInfo> slots;
     Vector<WeightInfo> weights;
     Vector<float> vectors; // empty while their data are not there

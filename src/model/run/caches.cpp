@@ -226,6 +226,7 @@ void Caches::truncate(uint32_t sequence, uint64_t n_tokens) {
 }
 
 Status Caches::copy(uint32_t from, uint32_t to, uint64_t n_tokens, int32_t end, Failure *failure) {
+    if (caches_.empty() && !states_) return Status::ok; // a rank without layers
     if (from >= options_.n_sequences || to >= options_.n_sequences || n_tokens > length(from))
         return set_failure(
             failure, Status::argument, {},
@@ -253,7 +254,7 @@ Status Caches::copy(uint32_t from, uint32_t to, uint64_t n_tokens, int32_t end, 
     return status;
 }
 
-Status Caches::remove(uint32_t sequence, const kv::Cache::Part &part, Failure *failure) {
+Status Caches::prepare_remove(uint32_t sequence, const kv::Cache::Part &part, Failure *failure) {
     if (states_)
         return set_failure(failure, Status::unsupported, {.index = sequence},
                            "cannot remove tokens before others of a %s model: its recurrent layers "
@@ -263,17 +264,24 @@ Status Caches::remove(uint32_t sequence, const kv::Cache::Part &part, Failure *f
         const Status status = cache->prepare_remove(sequence, part, failure);
         if (status != Status::ok) return status;
     }
-    for (kv::Cache *cache : caches_) cache->remove(sequence, part);
     return Status::ok;
 }
 
-Status Caches::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure) {
+void Caches::remove(uint32_t sequence, const kv::Cache::Part &part) {
+    for (kv::Cache *cache : caches_) cache->remove(sequence, part);
+}
+
+Status Caches::prepare_shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta,
+                             Failure *failure) {
     for (kv::Cache *cache : caches_) {
         const Status status = cache->prepare_shift(sequence, p0, p1, delta, failure);
         if (status != Status::ok) return status;
     }
-    for (kv::Cache *cache : caches_) cache->shift(sequence, p0, p1, delta);
     return Status::ok;
+}
+
+void Caches::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta) {
+    for (kv::Cache *cache : caches_) cache->shift(sequence, p0, p1, delta);
 }
 
 } // namespace ggufx::model

@@ -86,12 +86,21 @@ Status run_layers(const Context &c, LayerWatcher *layers, Failure *failure) {
     return Body(layers).run(c, c.program.end_group(PartKind::body), failure);
 }
 
-Status run_part(const Context &c, PartKind part, Failure *failure) {
+static Status run_parts(const Context &c, PartKind from, PartKind to, Failure *failure) {
     Status status = Status::ok;
-    const uint32_t end = c.program.end_group(part);
-    uint32_t i = c.program.first_group(part);
+    const uint32_t end = c.program.end_group(to);
+    uint32_t i = c.program.first_group(from);
     while (i < end && status == Status::ok) status = run_group(c, c.program.groups[i++], failure);
     return status == Status::ok ? status : tell_others(c, i, end, status, failure);
+}
+
+Status run_part(const Context &c, PartKind part, Failure *failure) {
+    return run_parts(c, part, part, failure);
+}
+
+// The last part of the hidden states of a batch: those that nobody asks for are not given away.
+static PartKind last_of_hidden(const BatchRows &rows) {
+    return rows.of_hidden().empty() ? PartKind::hidden : PartKind::spread;
 }
 
 // Whether slices of a batch come to the same as all of it. Who watches products or adapts them looks at
@@ -163,7 +172,7 @@ Status Runner::project(const Outputs &out, const BatchRows &rows, Failure *failu
     context_.logits = out.logits;
     context_.batch_rows = rows.wanted().data();
     context_.n = rows.wanted().size();
-    const Status status = run_part(context_, PartKind::hidden, failure);
+    const Status status = run_parts(context_, PartKind::hidden, last_of_hidden(rows), failure);
     if (status != Status::ok) return status;
     if (!rows.of_hidden().empty())
         take_hidden(context_, out.hidden, all_of(rows.wanted()), all_of(rows.of_hidden()),
@@ -202,11 +211,14 @@ Status Runner::predict(const Outputs &out, BatchRows &rows, Failure *failure) {
     rest.batch_rows = rows.wanted().data();
     rest.n = n_wanted;
     rest.options.tiles |= n >= matmul::kTileColumns && !rest.options.batch_invariant;
+    const uint32_t behind = program.end_group(last_of_hidden(rows));
     if (status != Status::ok)
-        return n_wanted > 0 ? tell_others(rest, alone, end, status, failure) : status;
+        return n_wanted > 0 ? tell_others(rest, alone, behind, status, failure) : status;
     gather_rows(context_, all_of(rows.wanted()), alone);
     status = body.run(rest, end, failure);
-    return status == Status::ok && n_wanted > 0 ? project(out, rows, failure) : status;
+    if (n_wanted == 0) return status;
+    return status == Status::ok ? project(out, rows, failure)
+                                : tell_others(rest, end, behind, status, failure);
 }
 
 Status Runner::settle(const BatchRows &rows, Status own, Failure *failure) {

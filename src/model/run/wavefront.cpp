@@ -72,6 +72,12 @@ Status Wavefront::end_layer(size_t i, const Context &c, Failure *failure) {
     return work_.layers->layer_done(layer, failure);
 }
 
+// Hidden states that nobody asks for are not given away.
+bool Wavefront::is_left_out(uint32_t group) const {
+    return group >= program().first_group(PartKind::spread) &&
+           group < program().end_group(PartKind::spread) && work_.rows.of_hidden().empty();
+}
+
 // Up to its next message, or to the end. Where this rank has failed only messages are looked for.
 Status Wavefront::go_on(size_t i, Failure *failure) {
     if (sender_ == i) {
@@ -80,6 +86,7 @@ Status Wavefront::go_on(size_t i, Failure *failure) {
     }
     for (Way &way = ways_[i]; way.group < work_.end;) {
         const uint32_t at = way.group++;
+        if (is_left_out(at)) continue;
         const Group &group = program().groups[at];
         const Context c = context(i, at);
         const auto *s = std::get_if<step::Exchange>(&program().steps[group.first]);

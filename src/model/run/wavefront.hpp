@@ -41,6 +41,7 @@ private:
     const Program &program() const { return work_.whole.program; }
     const RowSlice &slice(size_t i) const { return work_.rows.slices()[i]; }
     Context context(size_t i, uint32_t group) const;
+    bool is_left_out(uint32_t group) const;
     Status go_on(size_t i, Failure *failure);
     void enter(size_t i, uint32_t group) const;
     Status end_layer(size_t i, const Context &c, Failure *failure);
