@@ -109,14 +109,19 @@ func copyOf(t testing.TB, rt *Runtime, f *File, options *WriterOptions) *Writer 
 func TestFilesOfRanks(t *testing.T) {
 	rt, path := newRuntime(t), filepath.Join(t.TempDir(), "rank.gguf")
 	w := must[*Writer](t)(rt.NewWriter(nil))
-	ok(t, w.CopyRank(demo(t, rt), 1, 2, []uint32{3, 1}))
+	ok(t, w.CopyRank(demo(t, rt), 1, 2, []uint32{3, 1}, false))
 	ok(t, w.Write(path, nil))
 	f := must[*File](t)(rt.Open(path, nil))
 	_, err := rt.NewModel(f)
 	fails(t, err, StatusMismatch)
-	fails(t, w.CopyRank(f, 1, 2, []uint32{3, 1}), StatusUnsupported)
-	fails(t, w.CopyRank(demo(t, rt), 2, 2, nil), StatusArgument)
-	fails(t, w.CopyRank(demo(t, rt), 0, 3, []uint32{3, 1}), StatusArgument)
+	fails(t, w.CopyRank(f, 1, 2, []uint32{3, 1}, false), StatusUnsupported)
+	fails(t, w.CopyRank(demo(t, rt), 2, 2, nil, true), StatusArgument)
+	fails(t, w.CopyRank(demo(t, rt), 0, 3, []uint32{3, 1}, false), StatusArgument)
+	layers := must[*Writer](t)(rt.NewWriter(nil))
+	ok(t, layers.CopyRank(demo(t, rt), 1, 2, nil, true))
+	ok(t, layers.Write(path, nil))
+	f = must[*File](t)(rt.Open(path, nil))
+	must[*Meta](t)(f.Meta("ggufx.rank.layers"))
 }
 
 func TestEdit(t *testing.T) {

@@ -248,8 +248,9 @@ func (w *Writer) CopyTensors(f *File) error {
 }
 
 // CopyRank sets the keys and adds the tensors of a file for one of nRanks ranks of a group: the rows
-// that it reads. speeds are those of all ranks; nil: all the same.
-func (w *Writer) CopyRank(f *File, rank, nRanks uint32, speeds []uint32) error {
+// that it reads, or its layers where the group has whole ones. speeds are those of all ranks; nil: all
+// the same.
+func (w *Writer) CopyRank(f *File, rank, nRanks uint32, speeds []uint32, layers bool) error {
 	if speeds != nil && len(speeds) != int(nRanks) {
 		return argument("%d speeds of %d ranks", len(speeds), nRanks)
 	}
@@ -258,8 +259,12 @@ func (w *Writer) CopyRank(f *File, rank, nRanks uint32, speeds []uint32) error {
 		return err
 	}
 	defer f.leave()
+	var flags C.uint32_t
+	if layers {
+		flags = C.GGUFX_GROUP_LAYERS
+	}
 	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
-		return C.ggufx_writer_copy_rank(p, fp, C.uint32_t(rank), C.uint32_t(nRanks), words(speeds), e)
+		return C.ggufx_writer_copy_rank(p, fp, C.uint32_t(rank), C.uint32_t(nRanks), words(speeds), flags, e)
 	})
 }
 

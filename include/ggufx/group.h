@@ -55,6 +55,8 @@ typedef struct ggufx_group {
     void (*destroy)(void *user);
 } ggufx_group;
 
+#define GGUFX_GROUP_LAYERS 1u /* ranks have whole layers, not rows */
+
 /*
  * How a model is dealt to the ranks of a group. All zero but `group` means default: a rank has some rows
  * of each matrix and some heads. For a token it waits for the others four times a layer.
@@ -76,17 +78,16 @@ typedef struct ggufx_group {
  * snapshots of them are tokens (ggufx_session_save). Not available: adapters, attention hooks,
  * embedders, importance matrices (UNSUPPORTED).
  */
-#define GGUFX_GROUP_LAYERS 1u /* whole layers, not rows */
-
 typedef struct ggufx_group_options {
     uint32_t struct_size;
     uint32_t flags; /* GGUFX_GROUP_LAYERS */
     const void *next;
-    const ggufx_group *group;  /* copied; destroy(user) runs once, as that of all hooks */
-    const uint32_t *speeds;    /* [size] of the ranks, relative, 1 .. 2^20: rows are dealt by them;
+    const ggufx_group *group; /* copied; destroy(user) runs once, as that of all hooks */
+    const uint32_t *speeds;   /* [size] of the ranks, relative, 1 .. 2^20: rows are dealt by them;
                                * read by the call only. NULL: those of the file where it is a rank's
                                * (ggufx_writer_copy_rank), else all the same */
-    uint32_t timeout_ms;       /* of a message; 0 = 8,000 */
+    uint32_t timeout_ms; /* of a message, with GGUFX_GROUP_LAYERS for every 16 tokens of the batch;
+                                * 0 = 8,000 */
     uint32_t start_timeout_ms; /* the same until the first call has ended, since files may be cold;
                                 * 0 = 600,000 */
     uint64_t reserved[4];
@@ -102,16 +103,19 @@ GGUFX_API void ggufx_group_options_init(ggufx_group_options *options);
  * is and which rows of which shapes these are. Written, it is what that rank of such a group opens in
  * place of the model's file, for the same results; others may have theirs, or the whole. speeds
  * [n_ranks] as in ggufx_group_options, NULL: all the same; a group without speeds then takes the file's.
- * ggufx_model_create refuses such a file without a group, in another one, for another rank or other
- * speeds (MISMATCH), and rows that are not what the shapes have room for (SPLIT).
- * Errors: ARGUMENT (rank, n_ranks, which is 2 .. 256, or speeds), those of ggufx_model_create,
+ * flags: GGUFX_GROUP_LAYERS, for a group of ranks with whole layers: all rows of the matrices of the rank's,
+ * of the others one row.
+ * ggufx_model_create refuses such a file without a group, in another one, for another rank, other speeds
+ * or ranks of the other kind (MISMATCH), and rows that are not what the shapes have room for (SPLIT).
+ * Errors: ARGUMENT (rank, n_ranks, which is 2 .. 256, speeds or flags), those of ggufx_model_create,
  * ggufx_writer_copy_meta and _add_tensor; UNSUPPORTED too where `file` is a rank's already or no model
  * that predicts tokens. After an error the writer is as before.
  * Threads: exclusive on writer.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_writer_copy_rank(ggufx_writer *writer, const ggufx_file *file,
                                               uint32_t rank, uint32_t n_ranks,
-                                              const uint32_t *speeds, ggufx_error *error);
+                                              const uint32_t *speeds, uint32_t flags,
+                                              ggufx_error *error);
 
 #ifdef __cplusplus
 }

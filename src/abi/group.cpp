@@ -128,11 +128,14 @@ extern "C" void ggufx_group_options_init(ggufx_group_options *options) {
 
 extern "C" ggufx_status ggufx_writer_copy_rank(ggufx_writer *writer, const ggufx_file *file,
                                                uint32_t rank, uint32_t n_ranks,
-                                               const uint32_t *speeds, ggufx_error *error) {
+                                               const uint32_t *speeds, uint32_t flags,
+                                               ggufx_error *error) {
     return guard(error, [&] {
         gguf::Writer &w = writer_of(writer);
         require(alive(file, Tag::file), "file must be set");
-        const model::RankOptions ranks = {rank, n_ranks, speeds};
+        const uint32_t unknown = flags & ~GGUFX_GROUP_LAYERS;
+        if (unknown) fail(Status::argument, {}, "unknown flags 0x%x", unknown);
+        const model::RankOptions ranks = {rank, n_ranks, speeds, (flags & GGUFX_GROUP_LAYERS) != 0};
         require(n_ranks != 1, "n_ranks is 1: that is the whole model");
         check_ranks(ranks, "ggufx_writer_copy_rank");
         model::copy_rank(w, file->file, ranks);

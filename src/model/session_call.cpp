@@ -100,6 +100,7 @@ private:
     };
     Status begin(Failure *failure);
     uint32_t fingerprint() const;
+    uint32_t patience() const;
     Status run_passes(Failure *failure);
     bool is_one_pass() const;
     Place first_place(Take take, size_t item) const;
@@ -162,6 +163,14 @@ Status Session::Call::begin(Failure *failure) {
     return Status::ok;
 }
 
+// Of whole layers a rank is heard of behind all of its own, of which a batch of many tokens takes as many
+// times as long; of rows several times a layer.
+uint32_t Session::Call::patience() const {
+    constexpr size_t kTokens = 16;
+    const size_t n = (session_.rows_.n() + kTokens - 1) / kTokens;
+    return session_.model_.program().by_layers && n > 1 ? static_cast<uint32_t>(n) : 1;
+}
+
 // The rows that are gathered.
 Status Session::Call::forward(const matmul::Options &matmul, AttentionWatcher *watcher,
                               Failure *failure) {
@@ -170,9 +179,12 @@ Status Session::Call::forward(const matmul::Options &matmul, AttentionWatcher *w
     Runner run = session_.runner(options);
     run.watch(watcher, &poll_);
     run.watch(options_.products);
+    RankGroup *const ranks = session_.model_.ranks();
+    if (ranks) ranks->be_patient(patience());
     Status status = options_.keeps_stream ? run.forward(session_.rows_, failure)
                                           : run.predict(out_, session_.rows_, failure);
     status = run.settle(session_.rows_, status, failure);
+    if (ranks) ranks->be_patient(1);
     if (status != Status::ok) return status;
     const size_t n_logits = session_.rows_.of_logits().size() * session_.logits_.size();
     const size_t n_hidden = session_.rows_.of_hidden().size() * session_.model_.shape().n_embd;

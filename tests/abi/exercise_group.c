@@ -79,7 +79,7 @@ ggufx_status exercise_group(exercise *e, const ggufx_runtime *rt, const ggufx_fi
     TRY(a->session_logits(logits, n_vocab, session, &e->error));
     exercise_mix(e, logits, n_vocab, sizeof *logits);
     TRY(a->writer_create(&writer, rt, NULL, &e->error));
-    TRY(a->writer_copy_rank(writer, file, 1, 2, NULL, &e->error));
+    TRY(a->writer_copy_rank(writer, file, 1, 2, NULL, GGUFX_GROUP_LAYERS, &e->error));
     TRY(a->writer_info(&made, writer, NULL, &e->error));
     MUST(made.n_bytes > 0);
 end:

@@ -290,6 +290,25 @@ class Nodes(Fit):
                 full = read + 4096 * got["token_kv_bytes"] / 200e9
                 self.assertAlmostEqual(got["tps_full"] * (full + seconds), 1, places=6)
 
+    def test_nodes_with_whole_layers(self):
+        embd, vocabulary, header = 4096, 128256, 16
+        whole = self.one("--bandwidth", 200)
+        for name, (delay, rate) in self.LINKS.items():
+            for n in (2, 3, 8):
+                got = self.one("--nodes", n, "--link", name, "--bandwidth", 200, "--pipeline")
+                self.assertEqual(got["messages"], 1 + n - 1 + 1)  # a hop behind each but the last
+                self.assertEqual(got["received_bytes"], 4 * ((n - 1) * embd + vocabulary) + got["messages"] * n * header)
+                seconds = got["messages"] * math.ceil(math.log2(n)) * delay + got["received_bytes"] / rate
+                self.assertAlmostEqual(got["link_seconds"] / seconds, 1, places=9)
+                self.assertAlmostEqual(got["tps"] * (1 / whole["tps"] + seconds), 1, places=6)
+                self.assertAlmostEqual(got["tps_full"] * (1 / whole["tps_full"] + seconds), 1, places=6)
+                # The longest of n runs of 32 layers and an output matrix.
+                self.assertGreaterEqual(got["token_weight_bytes"] * n, 0.999 * whole["token_weight_bytes"])
+                self.assertLess(got["token_weight_bytes"], whole["token_weight_bytes"] / n * 1.12)
+                self.assertLessEqual(got["kv_bytes"], whole["kv_bytes"] / n * 1.3)
+        text = self.ok("fit", *self.SHAPE, "--nodes", 2, "--link", "1g", "--pipeline").decode()
+        self.assertIn("2 nodes with whole layers", text)
+
     def test_more_nodes_fit_what_one_does_not(self):
         args = ("fit", "--shape", "llama3.1-70b", "--ctx", 4096, "--type", "Q4_K_M", "--ram", "16G")
         self.assertEqual(run(*args).returncode, 5)
@@ -306,6 +325,7 @@ class Nodes(Fit):
     def test_mistakes_are_said(self):
         both = "need each other"
         for args, text in ((("--nodes", 4), both), (("--link", "10g"), both), (("--nodes", 1, "--link", "1g"), both),
+                           (("--pipeline",), "--pipeline is for"),
                            (("--nodes", 4, "--link", "10G"), "{1g,10g,25g,100g,rdma,ndr}")):
             self.assertIn(text, self.fails(2, "fit", *self.SHAPE, *args))
         for n in (0, -1, 257, 2**32 + 2, "two", "nan"):

@@ -27,8 +27,8 @@ class Ranks(reference_case.Case):
         """What the tool said on stderr, without what mpirun adds."""
         return [line for line in result.stderr.decode().splitlines() if line.startswith("ggufx: ")]
 
-    def same(self, model, n, *args, weights=None, of=None):
-        """of: the model whose file of a rank `model` is."""
+    def same(self, model, n, *args, weights=None, of=None, pipeline=False):
+        """of: the model whose file of a rank `model` is; pipeline: ranks have whole layers."""
         alone, together = self.path("alone"), self.path("together")
         for path in (alone, together):  # of ranks before these
             if os.path.exists(path):
@@ -36,6 +36,7 @@ class Ranks(reference_case.Case):
         args = ("--tokens", IDS, "-n", 5, "-t", 1, "--temp", 0, "--json", *args)
         want = self.ok("run", of or model, *args, "--logits", alone)
         dealt = ("--weights", weights) if weights else ()
+        dealt += ("--pipeline",) if pipeline else ()
         result = self.started(n, TOOL, "run", model, *args, "--logits", together, "--group", "mpi", *dealt)
         self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
         self.assertEqual(result.stdout, want)
@@ -57,6 +58,37 @@ class Ranks(reference_case.Case):
         self.same(MODEL, 3, "--ctk", "q8_0", "--ctv", "gx4")
         self.same(MODEL, 3, weights="3,1,100")
         self.same(MODEL, 2, weights="auto")
+
+    def test_ranks_with_whole_layers(self):
+        for n in (2, 3, 4, 5):
+            self.same(MODEL, n, pipeline=True)
+        self.same(MODEL, 3, "--ctk", "q8_0", "--ctv", "gx4", pipeline=True)
+        self.same(MODEL, 3, weights="3,1,100", pipeline=True)
+        self.same(MODEL, 2, weights="auto", pipeline=True)
+        for n, path in ((3, "tiny-mixtral-f16.gguf"), (2, "tiny-gemma3-f16.gguf"), (2, "gpt-oss/tiny-gpt-oss-f16.gguf"),
+                        (2, "qwen35/tiny-qwen35-f16.gguf")):
+            self.same(shared("data", "tiny", path), n, pipeline=True)
+
+    def test_files_of_ranks_with_whole_layers(self):
+        for n in (2, 3, 4):
+            parts = self.split(MODEL, n, "--pipeline")
+            self.same(parts[n - 1], n, of=MODEL, pipeline=True)
+            embedding = 1024 * 256 // 32 * 34  # one rank reads it, which may be the first or the last
+            layers = 4 + 4 % n  # of four, to some of the ranks one more than to others
+            for path in parts:
+                self.assertLess(os.path.getsize(path), embedding + os.path.getsize(MODEL) * layers / 4 / n * 1.15, (path, n))
+        paths = self.split(MODEL, 3, "--pipeline", "--weights", "1,2,1")
+        self.same(paths[0], 3, of=MODEL, pipeline=True)
+        self.assertIn(b", the layers of rank 1 of 3\n", self.ok("info", paths[1]))
+        rest = "-p Once -n 4 -t 1 --group mpi"
+        self.refused(3, "the file was cut for ranks with whole layers, this one is to have rows of each matrix",
+                     f"exec {TOOL} run {paths[0]} {rest}")
+        rows = self.split(MODEL, 3)
+        self.refused(3, "the file was cut for ranks with rows of each matrix, this one is to have whole layers",
+                     f"exec {TOOL} run {rows[0]} {rest} --pipeline")
+        one = f"if [ ${RANK} = 1 ]; then o=--pipeline; fi"
+        self.refused(3, "rank 1: takes whole layers, rank 0 rows of each matrix", f"{one}; exec {TOOL} run {MODEL} $o {rest}")
+        self.fails(2, "split", MODEL, self.path("none"), "--pipeline")
 
     def test_other_architectures(self):
         for n, path in ((2, "tiny-mixtral-f16.gguf"), (4, "tiny-gemma3-f16.gguf"), (3, "gpt-oss/tiny-gpt-oss-f16.gguf")):
@@ -150,6 +182,13 @@ class Ranks(reference_case.Case):
     def same_json(self, n, together, alone=None):
         """mpirun gives the first rank a terminal, where JSON has lines."""
         self.assertEqual(json.loads(self.together(n, *together)), json.loads(self.ok(*(alone or together))))
+
+    def test_whole_layers_elsewhere(self):
+        text = self.path("text.txt", b"One day a small dog ran to the river. The dog saw a big fish. " * 12)
+        measure = ("perplexity", MODEL, "-f", text, "--ctx", 64, "-t", 1, "--json", "--stride", 16)
+        self.same_json(3, (*measure, "--pipeline"), measure)
+        out = self.together(2, "bench", "model", MODEL, "--prompt-tokens", 16, "-n", 4, "-r", 1, "-t", "1", "--json", "--pipeline")
+        self.assertEqual([json.loads(line)["ranks"] for line in out.decode().splitlines()], [2, 2])
 
     def test_perplexity(self):
         text = self.path("text.txt", b"One day a small dog ran to the river. The dog saw a big fish. " * 12)
@@ -251,6 +290,7 @@ class Ranks(reference_case.Case):
         self.assertIn("standard input", self.fails(2, "run", MODEL, "-f", "-", "--group", "mpi"))
         self.assertIn("standard input", self.fails(2, "run", "-", "-p", "a", "--group", "mpi"))
         self.assertIn("is for --group", self.fails(2, "run", MODEL, "-p", "a", "--weights", "auto"))
+        self.assertIn("is for --group", self.fails(2, "run", MODEL, "-p", "a", "--pipeline"))
         for weights in ("1,0", "1,", "1,x", "1048577", "1 2", "fast"):
             with self.subTest(weights):
                 self.assertIn("--weights", self.fails(2, "run", MODEL, "-p", "a", "--group", "mpi", f"--weights={weights}"))
@@ -266,11 +306,11 @@ class Ranks(reference_case.Case):
         self.assertEqual(len(self.told(result)), 1, result.stderr)
         self.assertIn("cannot write", self.told(result)[0])
 
-    def lost(self, rank, signal_number, named):
+    def lost(self, rank, signal_number, named, *how):
         """A rank of three gets a signal while text comes: within 10 s all end, and one line says who it was."""
         saved = self.path("saved-%d" % rank)
         command = mpirun(3, TOOL, "run", MODEL, "-p", "Once", "-n", 100000, "--save", saved, "--ctx", 131072, "-t", 1, "--group", "mpi",
-                         "--grammar", "root ::= [a-z ]{60000,65000}", recovers=True)
+                         "--grammar", "root ::= [a-z ]{60000,65000}", *how, recovers=True)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=MPI)
         ranks = {}
         try:
@@ -292,6 +332,9 @@ class Ranks(reference_case.Case):
 
     def test_a_rank_that_is_killed_is_named(self):
         self.lost(1, signal.SIGKILL, r"rank 1 \(.*\) (did not answer within 7.0 s|is lost)")
+
+    def test_a_rank_with_layers_that_is_killed_is_named(self):
+        self.lost(2, signal.SIGKILL, r"rank 2 \(.*\) (did not answer within 7.0 s|is lost)", "--pipeline")
 
     def test_a_rank_that_is_stopped_is_named(self):
         self.lost(0, signal.SIGSTOP, r"rank 0 \(.*\) (did not answer within 7.0 s|is lost)")

@@ -65,7 +65,8 @@ class Ranks(Served):
         bodies = self.requests(24, repeats=9)
         alone = self.serve("--parallel", "1")
         want = self.answers(alone, bodies, 1, 0)
-        for n, *args in ((2, "--parallel", 4, "--prompt-share", 1), (3, "--parallel", 2, "--batch", 7, "--kept", 2)):
+        for n, *args in ((2, "--parallel", 4, "--prompt-share", 1), (3, "--parallel", 2, "--batch", 7, "--kept", 2),
+                         (3, "--parallel", 4, "--pipeline")):
             server = self.serve_ranks(n, *args)
             self.assertEqual(self.answers(server, bodies, 8, n), want)
             self.leave(server)

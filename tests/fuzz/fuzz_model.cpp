@@ -105,7 +105,7 @@ void use_model(const ggufx_model *model) {
 // A group in which all others say what this rank says, and that they are well.
 class Echo {
 public:
-    Echo(uint32_t rank, uint32_t size) : size_(size) {
+    Echo(uint32_t rank, uint32_t size, uint32_t flags) : size_(size) {
         hooks_.struct_size = sizeof hooks_;
         hooks_.user = this;
         hooks_.rank = rank;
@@ -138,6 +138,7 @@ public:
         hooks_.abort = [](void *, const ggufx_error *) {};
         ggufx_group_options_init(&options_);
         options_.group = &hooks_;
+        options_.flags = flags;
     }
     Echo(const Echo &) = delete;
     const ggufx_group_options *options() const { return &options_; }
@@ -167,7 +168,12 @@ void use_file(const ggufx_runtime *rt, const ggufx_file *file) {
     uint64_t rank = 0, size = 0;
     const bool is_rank = number_of(&rank, file, "ggufx.rank.no") &&
                          number_of(&size, file, "ggufx.rank.count") && size <= 256 && rank < size;
-    Echo group(static_cast<uint32_t>(rank), is_rank ? static_cast<uint32_t>(size) : 1);
+    size_t layers = 0;
+    const char key[] = "ggufx.rank.layers";
+    const bool by_layers =
+        ggufx_file_meta_find(&layers, file, key, sizeof key - 1, nullptr) == GGUFX_OK;
+    Echo group(static_cast<uint32_t>(rank), is_rank ? static_cast<uint32_t>(size) : 1,
+               by_layers ? GGUFX_GROUP_LAYERS : 0);
     if (is_rank) options.group = group.options();
     ggufx_model *model = nullptr;
     if (ok(ggufx_model_create(&model, rt, file, &options, &error), error)) {
@@ -259,7 +265,8 @@ void run_changes(const uint8_t *data, size_t n, const char *name, long first, lo
 }
 
 // What a rank reads of a model; nothing where it has no ranks.
-std::vector<uint8_t> of_rank(const uint8_t *data, size_t n, uint32_t rank, uint32_t size) {
+std::vector<uint8_t> of_rank(const uint8_t *data, size_t n, uint32_t rank, uint32_t size,
+                             uint32_t flags) {
     ggufx_runtime *rt = nullptr;
     ggufx_file *file = nullptr;
     ggufx_writer *writer = nullptr;
@@ -275,7 +282,7 @@ std::vector<uint8_t> of_rank(const uint8_t *data, size_t n, uint32_t rank, uint3
                  GGUFX_OK &&
              ggufx_writer_create(&writer, rt, nullptr, nullptr) == GGUFX_OK,
          "a model that cannot be opened");
-    if (ggufx_writer_copy_rank(writer, file, rank, size, nullptr, nullptr) == GGUFX_OK)
+    if (ggufx_writer_copy_rank(writer, file, rank, size, nullptr, flags, nullptr) == GGUFX_OK)
         must(ggufx_writer_write_stream(writer, write, &out, nullptr, nullptr) == GGUFX_OK, "write");
     ggufx_writer_destroy(writer);
     ggufx_file_destroy(file);
@@ -285,8 +292,9 @@ std::vector<uint8_t> of_rank(const uint8_t *data, size_t n, uint32_t rank, uint3
 
 void run_model(const uint8_t *data, size_t n, const char *name, long first, long count) {
     run_changes(data, n, name, first, count);
-    for (uint32_t size = 2; size <= 3; size++) {
-        const std::vector<uint8_t> part = of_rank(data, n, size - 1, size);
+    for (uint32_t size = 2; size <= 4; size++) { // the last ones have layers
+        const uint32_t flags = size == 4 ? GGUFX_GROUP_LAYERS : 0;
+        const std::vector<uint8_t> part = of_rank(data, n, size - 1, size, flags);
         if (!part.empty()) run_changes(part.data(), part.size(), name, first, (count + 3) / 4);
     }
 }

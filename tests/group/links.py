@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # What a link adds to a token, beside what `fit --nodes` says of it: two machines as network namespaces, a
 # rank of one thread and one processor each, and between them a cable with a delay and a rate (relay.c). In
-# turns with none and with each link; medians of what differs within a turn. With another build a prompt by both of
-# them, in turns, instead. As root, with a C compiler, on a machine that does nothing else.
+# turns with none and with each link, ranks with rows and with layers; medians of what differs within a turn. With another
+# build a prompt by both of them, in turns, instead. As root, with a C compiler, on a machine that does nothing else.
 # usage: tests/group/links.py BUILD_FOLDER MODEL [TURNS [OTHER_BUILD_FOLDER [PROMPT_TOKENS]]]
 # SPDX-License-Identifier: MIT
 import json
@@ -22,6 +22,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 N_TOKENS = 24
 # Delay in us, rate in bytes per second, bytes of a packet.
 LINKS = {"none": (0, 0, 9000), "1 Gbit/s, 1 ms": (1000, 125e6, 1500), "10 Gbit/s, 0.1 ms": (100, 1.25e9, 9000)}
+WAYS = {"rows": (), "layers": ("--pipeline",)}
 
 
 def rate_of(folder, agent, link, build, test, *asked):
@@ -49,12 +50,17 @@ def rate_of(folder, agent, link, build, test, *asked):
         relay.wait()
 
 
-def token_ms(folder, agent, link):
-    return 1000 / rate_of(folder, agent, link, BUILD, f"tg{N_TOKENS}", "--prompt-tokens", "16", "-n", str(N_TOKENS))
+def token_ms(folder, agent, link, way):
+    return 1000 / rate_of(folder, agent, link, BUILD, f"tg{N_TOKENS}", "--prompt-tokens", "16", "-n", str(N_TOKENS), *WAYS[way])
 
 
 def prompt_ms(folder, agent, link, build):
     return 1000 * N_PROMPT / rate_of(folder, agent, link, build, f"pp{N_PROMPT}", "--prompt-tokens", str(N_PROMPT), "-n", "0")
+
+
+def as_is(way):
+    fit = [os.path.join(BUILD, "ggufx"), "fit", MODEL, "--nodes", "2", "--link", "1g", "--ctx", "64", "--json", *WAYS[way]]
+    return json.loads(subprocess.run(fit, check=True, stdout=subprocess.PIPE).stdout)["candidates"][0]
 
 
 def in_turns(measure, kinds):
@@ -86,18 +92,17 @@ def compare_prompts():
 
 
 def measure_tokens():
-    fit = json.loads(subprocess.run([os.path.join(BUILD, "ggufx"), "fit", MODEL, "--nodes", "2", "--link", "1g", "--ctx", "64", "--json"],
-                                    check=True, stdout=subprocess.PIPE).stdout)
-    as_is = fit["candidates"][0]
-    took = in_turns(lambda folder, agent, link, _: token_ms(folder, agent, link), (None,))
-    print(f"{as_is['messages']} messages, {as_is['received_bytes']} bytes a token")
-    for name, (delay, rate, _) in LINKS.items():
-        print(f"{name}: {listed(took[name, None])} ms a token")
-        if not rate:
-            continue
-        added = statistics.median(with_link - none for with_link, none in zip(took[name, None], took["none", None]))
-        model = as_is["messages"] * delay / 1e3 + as_is["received_bytes"] / rate * 1e3
-        print(f"    added {added:.2f} ms, of paper {model:.2f} ms, ratio {added / model:.3f}")
+    took = in_turns(token_ms, WAYS)
+    for way in WAYS:
+        paper = as_is(way)
+        print(f"{way}: {paper['messages']} messages, {paper['received_bytes']} bytes a token")
+        for name, (delay, rate, _) in LINKS.items():
+            print(f"  {name}: {listed(took[name, way])} ms a token")
+            if not rate:
+                continue
+            added = statistics.median(with_link - none for with_link, none in zip(took[name, way], took["none", way]))
+            model = paper["messages"] * delay / 1e3 + paper["received_bytes"] / rate * 1e3
+            print(f"      added {added:.2f} ms, of paper {model:.2f} ms, ratio {added / model:.3f}")
 
 
 compare_prompts() if OTHER else measure_tokens()

@@ -65,7 +65,8 @@ void test_layers(const char *path, const char *architecture) {
 struct RankWork {
     std::string bytes, part;
     ggufx_file *file = nullptr;
-    bool reads;
+    bool reads = false;
+    uint32_t flags = 0; // GGUFX_GROUP_LAYERS
 };
 
 void make_part(RankWork *w) {
@@ -76,15 +77,16 @@ void make_part(RankWork *w) {
         return GGUFX_OK;
     };
     must(ggufx_writer_create(&writer, g_runtime, nullptr, &error), error, "writer");
-    must(ggufx_writer_copy_rank(writer, w->file, 1, 3, nullptr, &error), error, "rank");
+    must(ggufx_writer_copy_rank(writer, w->file, 1, 3, nullptr, w->flags, &error), error, "rank");
     must(ggufx_writer_write_stream(writer, write, &w->part, nullptr, &error), error, "write");
     ggufx_writer_destroy(writer);
 }
 
-void *prepare_rank(size_t n_layers, bool reads) {
+void *prepare_rank(size_t n_layers, bool reads, uint32_t flags) {
     Work *const whole = static_cast<Work *>(prepare(n_layers));
     RankWork *work = new RankWork;
     work->reads = reads;
+    work->flags = flags;
     work->bytes = whole->bytes;
     finish(whole);
     work->file = open_bytes(work->bytes);
@@ -114,20 +116,17 @@ void test_ranks(const char *path, const char *architecture) {
     const Opened opened(path);
     g_from = opened.file;
     g_architecture = architecture;
-    const cost_case made = {"file of a rank, made",
-                            100,
-                            [](size_t n) { return prepare_rank(n, false); },
-                            run_rank,
-                            finish_rank,
-                            16384};
-    const cost_case read = {"file of a rank, read",
-                            100,
-                            [](size_t n) { return prepare_rank(n, true); },
-                            run_rank,
-                            finish_rank,
-                            16384};
-    assert_cost_is_linear(&made);
-    assert_cost_is_linear(&read);
+    constexpr uint32_t kLayers = GGUFX_GROUP_LAYERS;
+    const cost_case cases[] = {
+        {"file of a rank, made", 100, [](size_t n) { return prepare_rank(n, false, 0); }, run_rank,
+         finish_rank, 16384},
+        {"file of a rank, read", 100, [](size_t n) { return prepare_rank(n, true, 0); }, run_rank,
+         finish_rank, 16384},
+        {"file of layers, made", 100, [](size_t n) { return prepare_rank(n, false, kLayers); },
+         run_rank, finish_rank, 16384},
+        {"file of layers, read", 100, [](size_t n) { return prepare_rank(n, true, kLayers); },
+         run_rank, finish_rank, 16384}};
+    for (const cost_case &one : cases) assert_cost_is_linear(&one);
 }
 
 // An adapter for every matrix of such a file.

@@ -62,13 +62,14 @@ ggufx_model_facts facts_of(const ggufx_model *model) {
 
 // takes(rank): its file, else the model's.
 void check_group(const Model &m, const RankFiles &files, uint32_t n, const uint32_t *speeds,
-                 bool (*takes)(uint32_t rank)) {
+                 uint32_t flags, bool (*takes)(uint32_t rank)) {
     ThreadGroup group(n, 70 + n);
     std::atomic<uint32_t> n_same{0};
     group.run([&](uint32_t rank) {
         // Speeds are those of the file where it has them.
-        const Rank part(takes(rank) ? files[rank] : m.path,
-                        {&group, rank, takes(rank) ? nullptr : speeds});
+        RankOptions options = {&group, rank, takes(rank) ? nullptr : speeds};
+        options.flags = flags;
+        const Rank part(takes(rank) ? files[rank] : m.path, options);
         if (!part.model()) {
             fprintf(stderr, "%s, rank %u of %u: %s\n", m.name.c_str(), rank, n,
                     part.error().message);
@@ -82,7 +83,7 @@ void check_group(const Model &m, const RankFiles &files, uint32_t n, const uint3
 }
 
 ggufx_estimate_facts estimate(const std::string &path, uint32_t n, uint32_t rank,
-                              const uint32_t *speeds) {
+                              const uint32_t *speeds, uint32_t flags = 0) {
     ggufx_error error;
     ggufx_file *file = nullptr;
     ggufx_open_options how;
@@ -91,6 +92,7 @@ ggufx_estimate_facts estimate(const std::string &path, uint32_t n, uint32_t rank
     must(ggufx_open(&file, g_runtime, path.c_str(), &how, &error), error, path.c_str());
     ggufx_estimate_options options;
     ggufx_estimate_options_init(&options);
+    options.flags = flags ? GGUFX_ESTIMATE_LAYERS : 0;
     options.n_context = kContext;
     options.n_ranks = n;
     options.rank = rank;
@@ -103,11 +105,12 @@ ggufx_estimate_facts estimate(const std::string &path, uint32_t n, uint32_t rank
 }
 
 // The file of a rank says by itself what the whole one says of the rank.
-void check_sizes(const Model &m, const RankFiles &files, uint32_t n, const uint32_t *speeds) {
+void check_sizes(const Model &m, const RankFiles &files, uint32_t n, const uint32_t *speeds,
+                 uint32_t flags) {
     const ggufx_estimate_facts whole = estimate(m.path, 0, 0, nullptr);
     uint64_t all = 0;
     for (uint32_t rank = 0; rank < n; rank++) {
-        const ggufx_estimate_facts want = estimate(m.path, n, rank, speeds);
+        const ggufx_estimate_facts want = estimate(m.path, n, rank, speeds, flags);
         const ggufx_estimate_facts got = estimate(files[rank], 0, 0, nullptr);
         CHECK(got.rank_weight_bytes == want.rank_weight_bytes &&
                   got.token_weight_bytes == want.token_weight_bytes &&
@@ -130,11 +133,13 @@ void check_model(const std::string &name, const std::string &path, size_t number
     m.read_bytes = facts_of(alone.model()).weight_bytes;
     for (uint32_t n = 2; n <= kMostRanks; n++) {
         const uint32_t *const speeds = (number + n) % 2 ? kSpeeds : nullptr;
-        const RankFiles files(path, "part-" + name, n, speeds);
-        check_sizes(m, files, n, speeds);
-        check_group(m, files, n, speeds, [](uint32_t) { return true; });
-        if (number % 3 == n % 3)
-            check_group(m, files, n, speeds, [](uint32_t rank) { return rank != 1; });
+        for (const uint32_t flags : {0u, GGUFX_GROUP_LAYERS}) {
+            const RankFiles files(path, "part-" + name, n, speeds, flags);
+            check_sizes(m, files, n, speeds, flags);
+            check_group(m, files, n, speeds, flags, [](uint32_t) { return true; });
+            if (number % 3 == n % 3)
+                check_group(m, files, n, speeds, flags, [](uint32_t rank) { return rank != 1; });
+        }
     }
 }
 

@@ -12,7 +12,7 @@ class RankFiles {
 public:
     // path: of the model; name: of the files' beginning.
     RankFiles(const std::string &path, const std::string &name, uint32_t n,
-              const uint32_t *speeds = nullptr);
+              const uint32_t *speeds = nullptr, uint32_t flags = 0);
     RankFiles(const RankFiles &) = delete;
     ~RankFiles();
 

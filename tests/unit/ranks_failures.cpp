@@ -568,6 +568,30 @@ void other_tokens_are_found_at_once() {
     });
 }
 
+// A batch of many tokens takes a rank with layers as many times as long until it is heard of.
+void who_has_layers_is_waited_for_by_tokens() {
+    for (const size_t n : {1u, 16u, 40u}) {
+        ThreadGroup group(2);
+        group.run([&](uint32_t rank) {
+            const Rank part(g_model, of(group, rank, 30000));
+            ggufx_session_options options;
+            ggufx_session_options_init(&options);
+            options.n_context = 64;
+            ggufx_session *session = nullptr;
+            ggufx_error error = {};
+            expect(ggufx_session_create(&session, part.model(), &options, &error), GGUFX_OK, error,
+                   "");
+            const std::vector<int32_t> ids(n, 5);
+            expect(ggufx_session_decode(session, ids.data(), n, nullptr, &error), GGUFX_OK, error,
+                   "");
+            ggufx_session_destroy(session);
+        });
+        const uint32_t want = g_flags && n == 40 ? 90000 : 30000;
+        CHECK(group.longest_timeout() == want, "%zu tokens: %u ms, not %u", n,
+              group.longest_timeout(), want);
+    }
+}
+
 // Rank 1 is never heard of again from message k on.
 void a_lost_rank_ends_all_and_leaves_sessions_as_they_were() {
     int n_lost = 0;
@@ -670,6 +694,7 @@ void check_all() {
         what_one_rank_cancels_all_cancel(call);
     memory_that_one_rank_lacks_for_a_call();
     what_a_rank_cannot_do_is_refused();
+    who_has_layers_is_waited_for_by_tokens();
     a_lost_rank_ends_all_and_leaves_sessions_as_they_were();
 }
 

@@ -69,6 +69,7 @@ ggufx_status ThreadGroup::meet(Member &member, const void *data, size_t n, uint3
     member.sent = std::move(sent);
     const uint64_t all = ++member.n_calls * size();
     arrived_++;
+    longest_timeout_ = std::max(longest_timeout_, timeout_ms);
     changed_.notify_all();
     if (!wait(lock, timeout_ms, arrived_, all)) return lost(error);
     take();

@@ -29,7 +29,8 @@ public:
     void set_fault(Fault fault) { fault_ = std::move(fault); }
 
     uint64_t n_calls(uint32_t rank) const { return members_[rank].n_calls; }
-    uint64_t n_bytes() const { return n_bytes_; } // that rank 0 was given by others
+    uint64_t n_bytes() const { return n_bytes_; }                 // that rank 0 was given by others
+    uint32_t longest_timeout() const { return longest_timeout_; } // ms, of all calls
     int n_destroyed() const { return n_destroyed_; }
     std::string aborted() const { return aborted_; }
 
@@ -52,6 +53,7 @@ private:
     std::condition_variable changed_;
     uint64_t arrived_ = 0, left_ = 0; // of all calls
     uint64_t n_bytes_ = 0;
+    uint32_t longest_timeout_ = 0;
     bool is_dead_ = false;
     int n_odd_ = 0, n_destroyed_ = 0;
     std::string aborted_;

@@ -297,7 +297,7 @@ namespace Ggufx
         internal static extern void ggufx_group_options_init(NativeGroupOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_writer_copy_rank(WriterHandle writer, FileHandle file, uint
-            rank, uint n_ranks, uint* speeds, NativeError* error);
+            rank, uint n_ranks, uint* speeds, uint flags, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_imatrix_open(out ImatrixHandle out_, RuntimeHandle rt,
             byte* path, NativeProgress* progress, NativeError* error);

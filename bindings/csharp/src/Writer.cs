@@ -228,14 +228,16 @@ namespace Ggufx
         }
 
         /// <summary>Set the keys and add the tensors of a file for one of nRanks ranks of a group: the rows
-        /// that it reads. Speeds of all ranks; null: all the same.</summary>
-        public void CopyRank(GgufFile file, uint rank, uint nRanks, uint[] speeds = null)
+        /// that it reads, or its layers where the group has whole ones. Speeds of all ranks; null: all the
+        /// same.</summary>
+        public void CopyRank(GgufFile file, uint rank, uint nRanks, uint[] speeds = null, bool layers = false)
         {
             if (speeds != null && speeds.Length != nRanks)
                 throw Check.Argument(speeds.Length + " speeds of " + nRanks + " ranks");
             NativeError e;
+            uint flags = layers ? Constants.GroupLayers : 0;
             fixed (uint* s = speeds)
-                Check.Ok(NativeMethods.ggufx_writer_copy_rank(Handle, file.Handle, rank, nRanks, s, &e), &e);
+                Check.Ok(NativeMethods.ggufx_writer_copy_rank(Handle, file.Handle, rank, nRanks, s, flags, &e), &e);
         }
 
         /// <summary>Add a tensor whose data are made while the file is written.</summary>

@@ -107,6 +107,10 @@ public static partial class Tests
         Fails(Status.Unsupported, () => new Writer(Rt).CopyRank(file, 1, 2, speeds));
         Fails(Status.Argument, () => new Writer(Rt).CopyRank(Demo(), 2, 2));
         Fails(Status.Argument, () => new Writer(Rt).CopyRank(Demo(), 0, 3, speeds));
+        var layers = new Writer(Rt);
+        layers.CopyRank(Demo(), 1, 2, layers: true);
+        layers.Write(path);
+        That(GgufFile.Open(Rt, path).Tensors.Count() == 38 && new System.IO.FileInfo(path).Length < 2500000);
         File.Delete(path);
     }
 

@@ -2431,7 +2431,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         "ggufx_matcher", c_void_p, c_size_t, c_void_p]),
     "ggufx_group_options_init": (None, [c_void_p]),
     "ggufx_writer_copy_rank": (c_int32, ["ggufx_writer", "ggufx_file", c_uint32, c_uint32, c_void_p,
-        c_void_p]),
+        c_uint32, c_void_p]),
     "ggufx_imatrix_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
     "ggufx_imatrix_open_memory": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t,
         c_void_p]),

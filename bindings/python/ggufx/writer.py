@@ -19,7 +19,7 @@ from ._library import lib
 from .edit import Editing
 from .errors import argument, check
 from .file import File
-from .ids import MetaType, WriteFlags
+from .ids import GROUP_LAYERS, MetaType, WriteFlags
 from .runtime import Runtime
 from .tensor import Tensor
 
@@ -142,16 +142,16 @@ class Writer(Editing):
             check(lib.ggufx_writer_copy_tensors(self._handle, file._handle, byref(e)), e)
 
     def copy_rank(self, file: File, rank: int, n_ranks: int,
-                  speeds: Sequence[int] | None = None) -> None:
+                  speeds: Sequence[int] | None = None, layers: bool = False) -> None:
         """Set the keys and add the tensors of a file for one of n_ranks ranks of a group: the rows that
-        it reads. Speeds of all ranks; None: all the same."""
+        it reads, or its layers where the group has whole ones. Speeds of all ranks; None: all the same."""
         if speeds is not None and len(speeds) != n_ranks:
             raise argument(f"{len(speeds)} speeds of {n_ranks} ranks")
         numbers = None if speeds is None else (c_uint32 * n_ranks)(*speeds)
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_writer_copy_rank(self._handle, file._handle, rank, n_ranks, numbers,
-                                             byref(e)), e)
+                                             GROUP_LAYERS if layers else 0, byref(e)), e)
 
     def add_stream(self, name: str, type: int, ne: Sequence[int],
                    read: Callable[[int, int], Buffer]) -> None:

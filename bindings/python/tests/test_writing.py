@@ -136,6 +136,10 @@ class Writing(Case):
         self.fails(Status.UNSUPPORTED, w.copy_rank, file, 1, 2, [3, 1])
         self.fails(Status.ARGUMENT, w.copy_rank, self.demo(), 2, 2)
         self.fails(Status.ARGUMENT, w.copy_rank, self.demo(), 0, 3, [3, 1])
+        layers = Writer(self.rt)
+        layers.copy_rank(self.demo(), 1, 2, layers=True)
+        layers.write(path)
+        self.assertEqual(int(File.open(self.rt, path).meta["ggufx.rank.layers"].value), 1)
 
     def test_edits(self) -> None:
         path = self.folder / "edited.gguf"

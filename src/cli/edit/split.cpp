@@ -20,6 +20,7 @@ struct SplitOptions {
     uint64_t max_tensors = 0;
     uint32_t ranks = 0; // 0: parts of the whole
     std::string weights;
+    bool by_layers = false;
     bool dry_run = false;
 };
 
@@ -92,7 +93,8 @@ static int split_ranks(const Globals &globals, const SplitOptions &options) {
         Writer writer = make_writer(rt.get(), file.get(), 0);
         call([&](ggufx_error *error) {
             return ggufx_writer_copy_rank(writer.get(), file.get(), rank, options.ranks,
-                                          speeds.empty() ? nullptr : speeds.data(), error);
+                                          speeds.empty() ? nullptr : speeds.data(),
+                                          options.by_layers ? GGUFX_GROUP_LAYERS : 0, error);
         });
         return writer;
     };
@@ -116,6 +118,7 @@ static int split_ranks(const Globals &globals, const SplitOptions &options) {
 static int split(const Globals &globals, const SplitOptions &options) {
     if (options.ranks) return split_ranks(globals, options);
     if (!options.weights.empty()) throw Failure(kUsage, "--weights is for --ranks");
+    if (options.by_layers) throw Failure(kUsage, "--pipeline is for --ranks");
     SplitLimits limits;
     limits.max_tensors = options.max_tensors;
     if (!options.max_size.empty()) limits.max_bytes = parse_size(options.max_size, "--max-size");
@@ -198,8 +201,10 @@ void add_split(Tool &tool) {
         .value("N")
         .between(2u, 256u);
     sub.option("--weights", options->weights,
-               "how rows are dealt to the ranks: 3,1; default all alike")
+               "how rows or layers are dealt to the ranks: 3,1; default all alike")
         .value("LIST");
+    sub.flag("--pipeline", options->by_layers,
+             "each rank has whole layers, as --group has them with --pipeline");
     sub.flag("--dry-run", options->dry_run, "name the files only");
     sub.examples("  ggufx split model.gguf model --max-size 4G\n"
                  "  ggufx split model.gguf parts/model --max-tensors 64 --dry-run\n"

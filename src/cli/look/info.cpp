@@ -70,7 +70,10 @@ static std::string set_text(const ggufx_file *file, const ggufx_file_facts &info
     const uint64_t count = number_of(file, "split.count").value_or(0);
     if (count >= 2) return fmt::format(", one of {} files (--set shows all)", count);
     const auto rank = number_of(file, "ggufx.rank.no"), ranks = number_of(file, "ggufx.rank.count");
-    return rank && ranks ? fmt::format(", what rank {} of {} reads", *rank, *ranks) : "";
+    if (!rank || !ranks) return "";
+    if (number_of(file, "ggufx.rank.layers"))
+        return fmt::format(", the layers of rank {} of {}", *rank, *ranks);
+    return fmt::format(", what rank {} of {} reads", *rank, *ranks);
 }
 
 static void print_card(Output &out, const ggufx_file *file, const std::string &path,

@@ -80,6 +80,7 @@ Model make_model(const ggufx_runtime *rt, const ggufx_file *file, const ModelMak
     ggufx_group_options_init(&group);
     group.group = &making.group.group;
     group.timeout_ms = kAnswerWithin;
+    if (making.group.by_layers) group.flags = GGUFX_GROUP_LAYERS;
     if (!making.group.speeds.empty()) group.speeds = making.group.speeds.data();
     if (making.group.is_set()) options.group = &group;
     const Device device = choose_device(rt, making);

@@ -131,9 +131,11 @@ void add_group_options(Command &sub, GroupChoice &choice) {
                "run the model with other processes that are started alike: mpi (under mpirun)")
         .value("KIND");
     sub.option("--weights", choice.weights,
-               "how rows are dealt to the ranks of --group: 3,1, or auto: by how fast each reads "
-               "memory; default all alike")
+               "how rows or layers are dealt to the ranks of --group: 3,1, or auto: by how fast "
+               "each reads memory; default all alike")
         .value("LIST");
+    sub.flag("--pipeline", choice.by_layers,
+             "give each rank of --group whole layers in place of rows: for slow links");
 }
 
 bool tells_of(const GroupChoice &choice, const Failure &failure) {
@@ -163,6 +165,7 @@ int run_as_rank(const Globals &globals, GroupChoice &choice, std::string &model,
     refuse_stdin(choice, model);
     if (!choice.is_set() && !choice.weights.empty())
         throw Failure(kUsage, "--weights is for --group");
+    if (!choice.is_set() && choice.by_layers) throw Failure(kUsage, "--pipeline is for --group");
     if (!choice.is_set()) return verb(globals);
     if (!choice.weights.empty() && choice.weights != "auto") (void)parse_speeds(choice.weights);
     if (choice.name != "mpi")

@@ -14,6 +14,7 @@ constexpr uint32_t kAnswerWithin = 7000;
 struct GroupChoice {
     std::string name;    // "mpi"; empty: none
     std::string weights; // "auto", "3,1"; empty: all the same
+    bool by_layers = false;
     ggufx_group group = {};
     std::vector<uint32_t> speeds; // of the ranks; empty: all the same
 
@@ -22,7 +23,7 @@ struct GroupChoice {
     uint32_t n_ranks() const { return is_set() ? group.size : 1; }
 };
 
-// --group and --weights.
+// --group, --weights and --pipeline.
 void add_group_options(Command &sub, GroupChoice &choice);
 
 // Runs a verb on `model`, with --group as a rank, which may be given other globals: the first one writes

@@ -60,6 +60,7 @@ static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *f
     if (!in.vram.empty()) out.device_memory_bytes = parse_size(in.vram, "--vram");
     out.bandwidth = static_cast<double>(in.bandwidth) * 1e9;
     out.n_ranks = in.nodes;
+    if (in.pipeline) out.flags |= GGUFX_ESTIMATE_LAYERS;
     asked.keeps_types = in.type.empty() && !in.allow_requantize && is_quantized(file);
     if (in.type.empty()) return;
     out.flags |= GGUFX_ESTIMATE_FILE_TYPE;
@@ -131,11 +132,11 @@ static std::optional<ggufx_estimate_facts> candidate(const ggufx_runtime *rt,
 
 // As it is, unless that is a shape, and each recipe; in the order of the contexts.
 static void list_candidates(FitReport &report, const ggufx_runtime *rt, const ggufx_file *file,
-                            const Asked &asked, bool has_file) {
+                            const Asked &asked, const Nodes &nodes, bool has_file) {
     ggufx_estimate_options options = asked.options;
     const auto add = [&] {
         auto facts = candidate(rt, file, asked, options);
-        if (facts && report.link) add_link(*facts, options.n_ranks, *report.link);
+        if (facts && report.link) add_link(*facts, rt, file, options, nodes, *report.link);
         if (facts) report.candidates.push_back(*facts);
     };
     if (options.flags & GGUFX_ESTIMATE_FILE_TYPE) return add();
@@ -158,6 +159,8 @@ static int fit(const Globals &globals, const FitOptions &options) {
     }
     if ((options.nodes > 1) != !options.link.empty())
         throw Failure(kUsage, "--nodes (2 or more) and --link need each other");
+    if (options.pipeline && options.link.empty())
+        throw Failure(kUsage, "--pipeline is for --nodes and --link");
     const Link *const link = find_link(options.link);
     const Runtime rt = make_runtime(globals);
     const bool has_file = options.shape.empty();
@@ -177,11 +180,18 @@ static int fit(const Globals &globals, const FitOptions &options) {
     std::sort(contexts.rbegin(), contexts.rend()); // the largest is what is wanted
     for (const unsigned n_context : contexts) {
         asked.options.n_context = n_context;
-        if (link) asked.options.rank = largest_rank(rt.get(), file.get(), asked.options);
-        list_candidates(report, rt.get(), file.get(), asked, has_file);
+        const Nodes nodes = link ? nodes_of(rt.get(), file.get(), asked.options) : Nodes();
+        asked.options.rank = nodes.largest;
+        list_candidates(report, rt.get(), file.get(), asked, nodes, has_file);
         if (report.memory_bytes == 0 || report.recommended) continue;
         report.recommended = recommend(rt.get(), file.get(), asked, asked.options, report.refusal);
-        if (report.recommended && link) add_link(*report.recommended, options.nodes, *link);
+        if (!report.recommended || !link) continue;
+        ggufx_estimate_options chosen = asked.options;
+        if (report.recommended->file_type != GGUFX_ESTIMATE_AS_IS) {
+            chosen.flags |= GGUFX_ESTIMATE_FILE_TYPE;
+            chosen.file_type = report.recommended->file_type;
+        }
+        add_link(*report.recommended, rt.get(), file.get(), chosen, nodes, *link);
     }
     print_fit(globals, options, report);
     if (report.memory_bytes == 0 || report.recommended) return kOk;
@@ -225,6 +235,8 @@ void add_fit(Tool &tool) {
                "what is between them: Ethernet of so many Gbit/s; rdma: RoCE or InfiniBand of 100, "
                "ndr of 400")
         .one_of(link_names());
+    sub.flag("--pipeline", o.pipeline,
+             "each machine has whole layers, as with --group mpi --pipeline: for slow links");
     sub.flag("--with-imatrix", o.with_imatrix, "there will be an imatrix");
     sub.flag("--allow-requantize", o.allow_requantize,
              "recipes for a file that is quantized already");

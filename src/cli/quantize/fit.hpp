@@ -15,6 +15,7 @@ struct FitOptions {
     float bandwidth = 0; // GB/s
     unsigned nodes = 0;  // machines; 0: one
     std::string link;    // between them
+    bool pipeline = false;
     bool with_imatrix = false, allow_requantize = false;
 };
 

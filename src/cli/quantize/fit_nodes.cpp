@@ -17,6 +17,13 @@ constexpr Link kLinks[] = {
     {"ndr", "InfiniBand NDR, 400 Gbit/s", 2e-6, 45e9},
 };
 
+ggufx_estimate_facts estimate(const ggufx_runtime *rt, const ggufx_file *file,
+                              const ggufx_estimate_options &options) {
+    return facts<ggufx_estimate_facts>([&](ggufx_estimate_facts *out, ggufx_error *error) {
+        return ggufx_estimate(out, rt, file, &options, error);
+    });
+}
+
 double with_link(double per_second, double seconds) {
     return per_second > 0 ? 1 / (1 / per_second + seconds) : 0;
 }
@@ -35,21 +42,19 @@ const Link *find_link(const std::string &name) {
     return nullptr;
 }
 
-uint32_t largest_rank(const ggufx_runtime *rt, const ggufx_file *file,
-                      ggufx_estimate_options options) {
+Nodes nodes_of(const ggufx_runtime *rt, const ggufx_file *file, ggufx_estimate_options options) {
     options.flags &= ~GGUFX_ESTIMATE_FILE_TYPE;
-    uint32_t largest = 0;
-    uint64_t most = 0;
+    Nodes nodes;
+    uint64_t most = 0, received = 0;
     for (options.rank = 0; options.rank < options.n_ranks; options.rank++) {
-        const auto of_rank =
-            facts<ggufx_estimate_facts>([&](ggufx_estimate_facts *out, ggufx_error *error) {
-                return ggufx_estimate(out, rt, file, &options, error);
-            });
+        const ggufx_estimate_facts of_rank = estimate(rt, file, options);
+        received += of_rank.received_bytes;
         if (of_rank.total_bytes <= most) continue;
         most = of_rank.total_bytes;
-        largest = options.rank;
+        nodes.largest = options.rank;
     }
-    return largest;
+    nodes.sent_bytes = received / (options.n_ranks - 1); // by all others
+    return nodes;
 }
 
 double link_seconds(const ggufx_estimate_facts &facts, uint32_t n_ranks, const Link &link) {
@@ -58,7 +63,20 @@ double link_seconds(const ggufx_estimate_facts &facts, uint32_t n_ranks, const L
            static_cast<double>(facts.received_bytes) / link.bytes_per_second;
 }
 
-void add_link(ggufx_estimate_facts &facts, uint32_t n_ranks, const Link &link) {
+void add_link(ggufx_estimate_facts &facts, const ggufx_runtime *rt, const ggufx_file *file,
+              const ggufx_estimate_options &options, const Nodes &nodes, const Link &link) {
+    const uint32_t n_ranks = options.n_ranks;
+    if (options.flags & GGUFX_ESTIMATE_LAYERS) {
+        ggufx_estimate_options whole = options;
+        whole.flags &= ~GGUFX_ESTIMATE_LAYERS;
+        whole.n_ranks = whole.rank = 0;
+        whole.type_k = facts.type_k;
+        whole.type_v = facts.type_v;
+        const ggufx_estimate_facts one = estimate(rt, file, whole);
+        facts.tokens_per_second = one.tokens_per_second;
+        facts.tokens_per_second_full = one.tokens_per_second_full;
+        facts.received_bytes = nodes.sent_bytes;
+    }
     const double seconds = link_seconds(facts, n_ranks, link);
     facts.tokens_per_second = with_link(facts.tokens_per_second, seconds);
     facts.tokens_per_second_full = with_link(facts.tokens_per_second_full, seconds);

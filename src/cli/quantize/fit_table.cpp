@@ -73,6 +73,7 @@ static Json report_json(const FitOptions &options, const FitReport &report) {
                  {"slots", first.n_sessions},
                  {"nodes", report.n_nodes},
                  {"link", report.link ? Json(report.link->name) : Json()},
+                 {"pipeline", options.pipeline},
                  {"graph", !(first.flags & GGUFX_ESTIMATE_NO_GRAPH)},
                  {"candidates", Json::array()},
                  {"recommended", Json()}});
@@ -156,8 +157,9 @@ void print_fit(const Globals &globals, const FitOptions &options, const FitRepor
                           first.n_batch,
                           first.n_sessions > 1 ? fmt::format(", {} slots", first.n_sessions) : ""));
     if (report.link)
-        out.write(fmt::format("of {} nodes the one that takes most; between them {}\n",
-                              report.n_nodes, report.link->what));
+        out.write(fmt::format("of {} nodes{} the one that takes most; between them {}\n",
+                              report.n_nodes, options.pipeline ? " with whole layers" : "",
+                              report.link->what));
     print_candidates(out, globals, report);
     if (first.flags & GGUFX_ESTIMATE_NO_GRAPH) {
         out.write("this architecture does not run here yet: caches and workspace are those of a\n"

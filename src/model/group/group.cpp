@@ -3,6 +3,7 @@
 
 #include "model/build/cut.hpp"
 
+#include <algorithm>
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,6 +11,11 @@ namespace ggufx::model {
 
 RankGroup::~RankGroup() {
     if (options_.hooks.destroy) options_.hooks.destroy(options_.hooks.user);
+}
+
+uint32_t RankGroup::timeout() const {
+    const uint64_t ms = is_warm_ ? options_.timeout_ms : options_.start_timeout_ms;
+    return static_cast<uint32_t>(std::min<uint64_t>(ms * patience_, UINT32_MAX));
 }
 
 RankGroup::Header RankGroup::header(Status own) const {

@@ -62,6 +62,8 @@ public:
     Status agree(Status own, Failure *failure);
     // The end of a call that all have ended alike.
     void end(Status all);
+    // How many times as long a message may take from here on; 1: as the options say.
+    void be_patient(uint32_t times) { patience_ = times; }
     // This rank has failed where it owes no message that could say so: the group is dead.
     Status give_up(Status own, Failure *failure) { return died(own, failure); }
 
@@ -74,11 +76,11 @@ private:
     Status look(const Header &theirs, const Header &first, uint32_t rank, Failure *failure);
     Status died(Status status, Failure *failure);
     Header header(Status own) const;
-    uint32_t timeout() const { return is_warm_ ? options_.timeout_ms : options_.start_timeout_ms; }
+    uint32_t timeout() const;
 
     const GroupOptions options_;
     bool is_dead_ = false, is_warm_ = false, has_failed_ = false;
-    uint32_t call_ = 0, step_ = 0, what_ = 0;
+    uint32_t call_ = 0, step_ = 0, what_ = 0, patience_ = 1;
 };
 
 } // namespace ggufx::model

@@ -16,6 +16,10 @@ namespace {
 constexpr size_t kLook = 64; // bytes of each tensor that are looked at
 constexpr uint64_t kMostValues = INT64_MAX;
 
+const char *what_of(bool by_layers) {
+    return by_layers ? "whole layers" : "rows of each matrix";
+}
+
 bool are_alike(const uint32_t *speeds, uint32_t n) {
     return !speeds || std::all_of(speeds, speeds + n, [&](uint32_t s) { return s == speeds[0]; });
 }
@@ -36,13 +40,14 @@ RankFile::RankFile(const gguf::File &file)
         keys[i] = file.find_meta(rank_key::kAll[i]);
         n_there += keys[i] != gguf::kNotFound;
     }
-    if (n_there == 0) return;
+    const size_t layers = file.find_meta(rank_key::kLayers);
+    if (n_there == 0 && layers == gguf::kNotFound) return;
     for (size_t i = 0; i < std::size(keys); i++)
         if (keys[i] == gguf::kNotFound)
             fail(Status::split, {}, "key %s is missing: the file has rows of one rank of a group",
                  rank_key::kAll[i].data());
     try {
-        read(keys);
+        read(keys, layers);
     } catch (Error &e) { // keys that are no numbers are as wrong as wrong numbers
         const auto status = static_cast<Status>(e.failure.status);
         if (status == Status::kvtype || status == Status::value)
@@ -66,8 +71,11 @@ uint64_t RankFile::number(size_t key, uint64_t element) const {
     return file_.get_u64(key, element);
 }
 
-void RankFile::read(const size_t (&keys)[5]) {
+void RankFile::read(const size_t (&keys)[5], size_t layers) {
     const auto &[no, count, speeds, tensors, rows] = keys;
+    const bool by_layers = layers != gguf::kNotFound;
+    if (by_layers && file_.get_u64(layers) != 1)
+        refuse(layers, "it is %" PRIu64 ", not 1", file_.get_u64(layers));
     const uint64_t size = file_.get_u64(count), rank = file_.get_u64(no);
     if (size < 2 || size > kMostRanks)
         refuse(count, "%" PRIu64 " is no number of ranks from 2 to %" PRIu32, size, kMostRanks);
@@ -112,7 +120,7 @@ void RankFile::read(const size_t (&keys)[5]) {
         refuse(rows, "it has %" PRIu64 " numbers, the ranges of the tensors are %zu",
                file_.meta(rows).count, ranges_.size());
     tensors_.push_back({{0, 0, 0}, 0, ranges_.size()});
-    ranks_ = {static_cast<uint32_t>(rank), static_cast<uint32_t>(size), speeds_.data()};
+    ranks_ = {static_cast<uint32_t>(rank), static_cast<uint32_t>(size), speeds_.data(), by_layers};
 }
 
 // In order, none empty, within the whole tensor, and as many rows as the file has.
@@ -145,7 +153,7 @@ uint64_t RankFile::n_model_keys() const {
     uint64_t n = 0;
     for (size_t i = 0; i < file_.n_meta(); i++) {
         const std::string_view key = file_.meta(i).key;
-        n += !gguf::is_split_key(key) &&
+        n += !gguf::is_split_key(key) && key != rank_key::kLayers &&
              std::find(std::begin(rank_key::kAll), std::end(rank_key::kAll), key) ==
                  std::end(rank_key::kAll);
     }
@@ -164,6 +172,10 @@ RankOptions RankFile::check(const RankOptions &given) const {
              "the file has what rank %" PRIu32 " of %" PRIu32 " reads, this is rank %" PRIu32
              " of %" PRIu32,
              ranks_.rank, ranks_.size, given.rank, given.size);
+    if (given.by_layers != ranks_.by_layers)
+        fail(Status::mismatch, {.index = given.rank},
+             "the file was cut for ranks with %s, this one is to have %s",
+             what_of(ranks_.by_layers), what_of(given.by_layers));
     if (!given.speeds ||
         (are_alike(given.speeds, given.size) && are_alike(ranks_.speeds, given.size)))
         return ranks_;

@@ -29,6 +29,7 @@ constexpr std::string_view kSpeeds = "ggufx.rank.speeds";   // u32 [count]
 constexpr std::string_view kTensors = "ggufx.rank.tensors"; // u64 [tensors][kTensorNumbers]
 constexpr std::string_view kRows = "ggufx.rank.rows";       // u64 [ranges][first, n], by tensors
 constexpr std::string_view kAll[] = {kRank, kSize, kSpeeds, kTensors, kRows};
+constexpr std::string_view kLayers = "ggufx.rank.layers"; // u32 1: ranks have whole ones
 } // namespace rank_key
 constexpr size_t kTensorNumbers = 5; // dimensions 1, 2, 3 of the whole, its head_sum, its ranges
 
@@ -65,7 +66,7 @@ private:
         RowRange rows;
         uint64_t at = 0; // among the file's rows of the tensor
     };
-    void read(const size_t (&keys)[5]);
+    void read(const size_t (&keys)[5], size_t layers);
     void read_ranges(const gguf::Tensor &t, size_t keys, Entry &entry, uint64_t n_ranges);
     uint64_t number(size_t key, uint64_t element) const;
     [[noreturn]] void refuse(size_t key, const char *format, ...) const GGUFX_PRINTF(3, 4);

@@ -140,14 +140,16 @@ void copy_rank(gguf::Writer &writer, const Ref<gguf::File> &file, const RankOpti
     try {
         add_tensors(writer, file, rows, directory);
         using gguf::ValueType;
+        const uint32_t by_layers = 1;
         const gguf::NumberKey keys[] = {
             {rank_key::kRank, ValueType::u32, &ranks.rank, 1, false},
             {rank_key::kSize, ValueType::u32, &ranks.size, 1, false},
             {rank_key::kSpeeds, ValueType::u32, directory.speeds.data(), directory.speeds.size()},
             {rank_key::kTensors, ValueType::u64, directory.tensors.data(),
              directory.tensors.size()},
-            {rank_key::kRows, ValueType::u64, directory.rows.data(), directory.rows.size()}};
-        writer.copy_meta(*file, keys, std::size(keys));
+            {rank_key::kRows, ValueType::u64, directory.rows.data(), directory.rows.size()},
+            {rank_key::kLayers, ValueType::u32, &by_layers, 1, false}};
+        writer.copy_meta(*file, keys, std::size(keys) - (ranks.by_layers ? 0 : 1));
     } catch (...) {
         writer.drop_tensors(before);
         throw;

@@ -107,20 +107,22 @@ impl Writer {
         check(|e| unsafe { sys::ggufx_writer_copy_tensors(self.as_raw(), file.as_raw(), e) })
     }
     /// Set the keys and add the tensors of a file for one of `n_ranks` ranks of a group: the rows that
-    /// it reads. Speeds of all ranks; `None`: all the same.
+    /// it reads, or its layers where the group has whole ones. Speeds of all ranks; `None`: all the same.
     pub fn copy_rank(
         &mut self,
         file: &File,
         rank: u32,
         n_ranks: u32,
         speeds: Option<&[u32]>,
+        layers: bool,
     ) -> Result<()> {
         if let Some(s) = speeds.filter(|s| s.len() != n_ranks as usize) {
             return Err(Error::argument(format!("{} speeds of {} ranks", s.len(), n_ranks)));
         }
         let (w, f) = (self.as_raw(), file.as_raw());
         let speeds = speeds.map_or(std::ptr::null(), <[u32]>::as_ptr);
-        check(|e| unsafe { sys::ggufx_writer_copy_rank(w, f, rank, n_ranks, speeds, e) })
+        let flags = if layers { sys::GGUFX_GROUP_LAYERS } else { 0 };
+        check(|e| unsafe { sys::ggufx_writer_copy_rank(w, f, rank, n_ranks, speeds, flags, e) })
     }
     pub(crate) fn dims(ne: &[u64]) -> Result<u32> {
         if ne.len() > 4 {

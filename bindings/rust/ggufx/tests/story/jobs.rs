@@ -127,13 +127,18 @@ fn a_rank_has_a_file_of_its_own() {
     needs_model!();
     let (rt, path) = (runtime(), scratch("rank.gguf"));
     let mut w = Writer::new(&rt, WriterOptions::default()).unwrap();
-    w.copy_rank(&demo(&rt), 1, 2, Some(&[3, 1])).unwrap();
+    w.copy_rank(&demo(&rt), 1, 2, Some(&[3, 1]), false).unwrap();
     w.write(&path, WriteOptions::default()).unwrap();
     let file = File::open(&rt, &path).unwrap();
     fails(Model::new(&rt, &file), Status::MISMATCH);
-    fails(w.copy_rank(&file, 1, 2, Some(&[3, 1])), Status::UNSUPPORTED);
-    fails(w.copy_rank(&demo(&rt), 2, 2, None), Status::ARGUMENT);
-    fails(w.copy_rank(&demo(&rt), 0, 3, Some(&[3, 1])), Status::ARGUMENT);
+    fails(w.copy_rank(&file, 1, 2, Some(&[3, 1]), false), Status::UNSUPPORTED);
+    fails(w.copy_rank(&demo(&rt), 2, 2, None, true), Status::ARGUMENT);
+    fails(w.copy_rank(&demo(&rt), 0, 3, Some(&[3, 1]), false), Status::ARGUMENT);
+    let mut layers = Writer::new(&rt, WriterOptions::default()).unwrap();
+    layers.copy_rank(&demo(&rt), 1, 2, None, true).unwrap();
+    layers.write(&path, WriteOptions::default()).unwrap();
+    let file = File::open(&rt, &path).unwrap();
+    assert_eq!(file.tensors().count(), 38);
     std::fs::remove_file(&path).unwrap();
 }
 
