@@ -302,8 +302,8 @@ class Nodes(Fit):
                 self.assertAlmostEqual(got["link_seconds"] / seconds, 1, places=9)
                 self.assertAlmostEqual(got["tps"] * (1 / whole["tps"] + seconds), 1, places=6)
                 self.assertAlmostEqual(got["tps_full"] * (1 / whole["tps_full"] + seconds), 1, places=6)
-                # The longest of n runs of 32 layers and an output matrix.
-                self.assertGreaterEqual(got["token_weight_bytes"] * n, 0.999 * whole["token_weight_bytes"])
+                # The longest of n runs of 32 layers and an output matrix; norms are no weights that ranks multiply by.
+                self.assertGreaterEqual(got["token_weight_bytes"] * n, 0.998 * whole["token_weight_bytes"])
                 self.assertLess(got["token_weight_bytes"], whole["token_weight_bytes"] / n * 1.12)
                 self.assertLessEqual(got["kv_bytes"], whole["kv_bytes"] / n * 1.3)
         text = self.ok("fit", *self.SHAPE, "--nodes", 2, "--link", "1g", "--pipeline").decode()

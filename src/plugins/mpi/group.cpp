@@ -26,7 +26,8 @@ constexpr int kAbortTag = 32000;      // the least upper bound of tags is 32,767
 constexpr int kMostMessage = 1 << 30; // bytes of one MPI message
 // Polls before the processor is given to somebody else, who may be the rank that is waited for.
 constexpr int kSpins = 200;
-constexpr auto kLook = std::chrono::milliseconds(2); // between two looks for an abort
+constexpr auto kLook = std::chrono::milliseconds(2);     // between two looks for an abort
+constexpr auto kAsLate = std::chrono::milliseconds(200); // between ranks that wait for a lost one
 // Who waits longer than any message takes that is on its way waits for a rank that computes, maybe on
 // this very processor: it sleeps then, since yielding again and again takes turns from that rank. Who has
 // waited long, as ranks of a server do that has nothing to do, looks less often: a nap is 1/256 of that.
@@ -106,8 +107,8 @@ private:
     int receive(Flight &flight, uint8_t *data, size_t n, int peer);
     ggufx_status finish(int code, uint32_t timeout_ms, ggufx_error *error);
     ggufx_status wait(Flight &flight, uint32_t timeout_ms, ggufx_error *error);
-    bool is_aborted(ggufx_error *error);
-    ggufx_status late(Flight &flight, uint32_t timeout_ms, ggufx_error *error) const;
+    bool is_aborted(int by, ggufx_error *error);
+    ggufx_status late(Flight &flight, uint32_t timeout_ms, ggufx_error *error);
     ggufx_status lost(Flight &flight, int code, ggufx_error *error) const;
     int missing(Flight &flight) const;
     const char *host(int rank) const { return hosts_.data() + rank * MPI_MAX_PROCESSOR_NAME; }
@@ -180,11 +181,18 @@ int Group::missing(Flight &flight) const {
     return found;
 }
 
-ggufx_status Group::late(Flight &flight, uint32_t timeout_ms, ggufx_error *error) const {
+// Who got all that a rank has sent before it was lost waits a message ahead of one who did not, and waits
+// for that one: which is as late, tells of it, and knows better.
+ggufx_status Group::late(Flight &flight, uint32_t timeout_ms, ggufx_error *error) {
     const int rank = missing(flight);
     if (rank < 0) return GGUFX_OK; // it has come in this very moment
-    return fail(error, GGUFX_E_IO, static_cast<uint64_t>(rank),
-                "rank %d (%s) did not answer within %.1f s", rank, host(rank), timeout_ms / 1000.0);
+    ggufx_error why = {};
+    fail(&why, GGUFX_E_IO, static_cast<uint64_t>(rank), "rank %d (%s) did not answer within %.1f s",
+         rank, host(rank), timeout_ms / 1000.0);
+    abort(why);
+    for (const auto end = Clock::now() + kAsLate; Clock::now() < end; sched_yield())
+        if (is_aborted(rank, error)) return GGUFX_E_IO;
+    return fail(error, GGUFX_E_IO, why.index, "%s", why.message);
 }
 
 ggufx_status Group::lost(Flight &flight, int code, ggufx_error *error) const {
@@ -195,12 +203,11 @@ ggufx_status Group::lost(Flight &flight, int code, ggufx_error *error) const {
 }
 
 // Another rank has given up: it says why.
-bool Group::is_aborted(ggufx_error *error) {
+bool Group::is_aborted(int by, ggufx_error *error) {
     int there = 0;
     MPI_Status status;
     ggufx_error why = {};
-    if (MPI_Iprobe(MPI_ANY_SOURCE, kAbortTag, comm_, &there, &status) != MPI_SUCCESS || !there)
-        return false;
+    if (MPI_Iprobe(by, kAbortTag, comm_, &there, &status) != MPI_SUCCESS || !there) return false;
     if (MPI_Recv(&why, sizeof why, MPI_BYTE, status.MPI_SOURCE, kAbortTag, comm_, &status) !=
         MPI_SUCCESS)
         return false;
@@ -229,7 +236,13 @@ ggufx_status Group::wait(Flight &flight, uint32_t timeout_ms, ggufx_error *error
         now = Clock::now();
         is_patient = is_patient || now - yields >= kTaken || now - start >= kPatience;
         if (now >= look) {
-            if (is_aborted(error)) return GGUFX_E_IO;
+            ggufx_error why = {};
+            if (is_aborted(MPI_ANY_SOURCE, &why)) {
+                // By one that waits for this rank, which is about to say for whom it waits itself.
+                const bool is_blamed = why.index == static_cast<uint64_t>(rank_);
+                if (is_blamed && end - now < kAsLate) return late(flight, timeout_ms, error);
+                return fail(error, GGUFX_E_IO, why.index, "%s", why.message);
+            }
             look = now + kLook;
         }
         if (now >= end) return late(flight, timeout_ms, error);
