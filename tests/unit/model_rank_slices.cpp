@@ -159,15 +159,15 @@ struct Case {
     Floats calls, perplexity; // of one process
 };
 
-void check_ranks(const std::string &name, const std::string &path, uint32_t n_ranks,
-                 const uint32_t *speeds, const std::vector<Case> &cases, const Ids &ids) {
+void check_ranks(const std::string &name, const std::string &path, uint32_t n_ranks, uint32_t flags,
+                 const std::vector<Case> &cases, const Ids &ids) {
     ThreadGroup group(n_ranks, 70 + n_ranks);
     std::atomic<int> n_wrong{0};
     std::atomic<size_t> n_compared{0};
     std::mutex mutex;
     std::string first;
     group.run([&](uint32_t rank) {
-        const Rank part(path, {&group, rank, speeds});
+        const Rank part(path, {&group, rank, nullptr, 20000, nullptr, flags});
         const auto compare = [&](const Floats &got, const Floats &want, const char *what) {
             n_compared++;
             if (same(got, want)) return;
@@ -180,13 +180,12 @@ void check_ranks(const std::string &name, const std::string &path, uint32_t n_ra
         }
     });
     CHECK(n_wrong == 0 && n_compared == n_ranks * cases.size() * 2,
-          "%s, %u ranks: %d of %zu differ, first %s", name.c_str(), n_ranks, n_wrong.load(),
-          n_compared.load(), first.c_str());
+          "%s, %u ranks of %s: %d of %zu differ, first %s", name.c_str(), n_ranks,
+          flags ? "layers" : "rows", n_wrong.load(), n_compared.load(), first.c_str());
 }
 
 // ways: all of them, or from this one on every third.
-void check_file(const std::string &name, const std::string &path, size_t number, bool all_ways,
-                const uint32_t *speeds = nullptr, uint32_t most_ranks = kMostRanks) {
+void check_file(const std::string &name, const std::string &path, size_t number, bool all_ways) {
     const Rank alone(path);
     const Ids ids = random_ids(kContext, vocabulary_of(alone.model()), 9);
     std::vector<Case> cases;
@@ -194,31 +193,16 @@ void check_file(const std::string &name, const std::string &path, size_t number,
         if (all_ways || (w + number) % 3 == 0)
             cases.push_back({kWays[w], run_calls(alone.model(), kWays[w], ids),
                              perplexity_of(alone.model(), kWays[w], ids)});
-    for (uint32_t n = 2; n <= most_ranks; n++) check_ranks(name, path, n, speeds, cases, ids);
-}
-
-// A copy of a model with as many heads as KV heads that has one: no other rank has any of it.
-std::string with_one_head(const TinyFile &file) {
-    std::ifstream in(g_root + file.path, std::ios::binary);
-    std::string bytes(std::istreambuf_iterator<char>(in), {});
-    for (const char *name : {"head_count", "head_count_kv"}) {
-        const std::string key = "attention." + std::string(name) + std::string("\x04\0\0\0", 4);
-        const size_t at = bytes.find(key);
-        CHECK(at != std::string::npos, "%s has no %s", file.name.c_str(), name);
-        if (at != std::string::npos) bytes.replace(at + key.size(), 4, std::string("\1\0\0\0", 4));
-    }
-    char path[TEMPORARY_PATH];
-    temporary_path(path, "one-head.gguf");
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
+    for (uint32_t n = 2; n <= kMostRanks; n++) check_ranks(name, path, n, 0, cases, ids);
+    check_ranks(name, path, all_ways ? 3 : 2, GGUFX_GROUP_LAYERS, cases, ids);
 }
 
 // Messages of two ranks for the logits of n tokens, beside the one that a call begins with.
-uint64_t messages_of(const std::string &path, const uint32_t *speeds, size_t n) {
+uint64_t messages_of(const std::string &path, uint32_t flags, size_t n) {
     ThreadGroup group(2);
     std::atomic<uint64_t> n_calls{0};
     group.run([&](uint32_t rank) {
-        const Rank part(path, {&group, rank, speeds});
+        const Rank part(path, {&group, rank, nullptr, 20000, nullptr, flags});
         const Ids ids = random_ids(kContext, vocabulary_of(part.model()), 9);
         Session session(part.model(), {0, GGUFX_KV_F16, GGUFX_KV_F16, kContext, 300});
         const uint64_t before = group.n_calls(rank);
@@ -229,44 +213,33 @@ uint64_t messages_of(const std::string &path, const uint32_t *speeds, size_t n) 
 }
 
 // A batch that is cut has all messages for each slice, and ends with one more.
-void check_number_of_slices(const std::string &path, const uint32_t *speeds, size_t least,
+void check_number_of_slices(const std::string &path, uint32_t flags, size_t least,
                             uint64_t n_slices) {
-    const uint64_t one = messages_of(path, speeds, 1);
-    CHECK(messages_of(path, speeds, least - 1) == one, "%zu rows are cut", least - 1);
-    CHECK(messages_of(path, speeds, least) == 2 * one + 1, "%zu rows are not cut", least);
-    const uint64_t n = messages_of(path, speeds, 300);
-    CHECK(one > 2 && n == n_slices * one + 1, "%s: %llu messages, %llu of one token", path.c_str(),
+    const uint64_t one = messages_of(path, flags, 1);
+    CHECK(messages_of(path, flags, least - 1) == one, "%zu rows are cut", least - 1);
+    CHECK(messages_of(path, flags, least) == 2 * one + 1, "%zu rows are not cut", least);
+    const uint64_t n = messages_of(path, flags, 300);
+    CHECK(one > 1 && n == n_slices * one + 1, "%s: %llu messages, %llu of one token", path.c_str(),
           static_cast<unsigned long long>(n), static_cast<unsigned long long>(one));
-}
-
-// All of the work is one rank's: whatever it sends comes from one rank, as where layers are cut.
-void check_one_worker(const TinyFile &file) {
-    static constexpr uint32_t kFirst[] = {1u << 20, 1, 1};
-    const std::string path = with_one_head(file);
-    check_number_of_slices(path, kFirst, 64, 8);
-    check_file("one worker", path, 0, true, kFirst, 3);
-    remove(path.c_str());
 }
 
 } // namespace
 
 int main() {
     if (!begin()) return 77;
-    size_t number = 0, n_workers = 0;
+    size_t number = 0;
     for (const TinyFile &file : tiny_files()) {
-        if (file.name == "phi3") {
-            check_one_worker(file);
-            n_workers++;
-        }
         if (number++ % test_step() != 0) continue;
         const std::string path = quantized(file.path, file.name);
-        if (file.name == "llama3") check_number_of_slices(path, nullptr, 128, 2);
+        if (file.name == "llama3") {
+            check_number_of_slices(path, 0, 128, 2);
+            check_number_of_slices(path, GGUFX_GROUP_LAYERS, 64, 8);
+        }
         const char *const whole[] = {"llama3",  "mixtral", "gemma3",
                                      "gpt-oss", "qwen35",  "deepseek2-v3"};
         check_file(file.name, path, number,
                    test_step() == 1 && std::count(std::begin(whole), std::end(whole), file.name));
         remove(path.c_str());
     }
-    CHECK(n_workers == 1, "no model of one head");
     return end();
 }

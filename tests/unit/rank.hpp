@@ -13,8 +13,8 @@ struct RankOptions {
     const uint32_t *speeds = nullptr;
     uint32_t timeout_ms = 20000; // sanitizers take their time
     const ggufx_allocator *allocator = nullptr;
-    const ggufx_executor *executor = nullptr;
     uint32_t flags = 0; // GGUFX_GROUP_LAYERS
+    const ggufx_executor *executor = nullptr;
 };
 
 class Rank {

@@ -150,7 +150,8 @@ void check_weights() {
     for (uint32_t n = 2; n <= 5; n++) {
         uint64_t weights = 0, keys = 0;
         for (uint32_t rank = 0; rank < n; rank++) {
-            const ggufx_estimate_facts part = estimate(rt, file, asked(n, rank, nullptr, true));
+            const ggufx_estimate_facts part =
+                estimate(rt, file, asked(n, rank, nullptr, kBatch, true));
             weights += part.token_weight_bytes;
             keys += part.token_kv_bytes;
             CHECK(part.n_messages >= 2 && part.n_messages <= n + 1, "%u messages of %u ranks",

@@ -166,7 +166,7 @@ void watch_prompt(const std::vector<float> &want, bool has_thread, const Seen &s
     group.run([&](uint32_t rank) {
         executors[rank].home = std::this_thread::get_id();
         CHECK(rank != 0 || has_thread || refuse_threads(), "no filter: %s", strerror(errno));
-        Subject part({&group, rank, nullptr, 60000, nullptr, &executors[rank].hooks});
+        Subject part({&group, rank, nullptr, 60000, nullptr, 0, &executors[rank].hooks});
         if (rank == 0) {
             first = group.n_calls(0);
             before = executors[0].n_calls.load();
@@ -231,7 +231,7 @@ void all_fail_and_go_on(const char *what, bool has_logits, ggufx_status want, co
         ThreadGroup group(kRanks, 3 + k);
         group.run([&](uint32_t rank) {
             Executor executor;
-            Subject part({&group, rank, nullptr, 60000, nullptr, &executor.hooks});
+            Subject part({&group, rank, nullptr, 60000, nullptr, 0, &executor.hooks});
             const ggufx_status status =
                 rank == k % kRanks ? arm(part, executor, k) : part.prompt(has_logits);
             executor.fail_at = kNever;
@@ -275,7 +275,7 @@ uint64_t calls_of_a_prompt() {
     std::atomic<uint64_t> least{kNever};
     group.run([&](uint32_t rank) {
         Executor executor;
-        Subject part({&group, rank, nullptr, 60000, nullptr, &executor.hooks});
+        Subject part({&group, rank, nullptr, 60000, nullptr, 0, &executor.hooks});
         const uint64_t before = executor.n_calls;
         expect(part.prompt(true), GGUFX_OK, part.error(), "");
         if (rank != 1) least = std::min<uint64_t>(least, executor.n_calls - before);
@@ -292,7 +292,7 @@ void two_failures_are_one() {
         std::atomic<int> n_internal{0};
         group.run([&](uint32_t rank) {
             Executor executor;
-            Subject part({&group, rank, nullptr, 60000, nullptr, &executor.hooks});
+            Subject part({&group, rank, nullptr, 60000, nullptr, 0, &executor.hooks});
             if (rank != 1) executor.fail_at = executor.n_calls + (rank ? k * 7 % n_calls : k);
             n_internal += part.prompt(true) == GGUFX_E_INTERNAL;
             CHECK(part.is_as_before(), "the session has other tokens");

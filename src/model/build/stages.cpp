@@ -76,7 +76,8 @@ public:
     void run() {
         const uint32_t alone_step =
             p_.alone_group ? p_.groups[p_.alone_group - 1].end : 0; // first behind it
-        const bool counts = p_.alone_counts;
+        const bool counts = p_.alone_counts, counts_rows = p_.counts_rows;
+        const bool shares_keys = p_.shares_keys;
         find_cuts();
         find_angles();
         take_steps();
@@ -87,6 +88,8 @@ public:
         p_.by_layers = true;
         lay_out_again();
         p_.alone_counts = counts;
+        p_.counts_rows = counts_rows;
+        p_.shares_keys = shares_keys;
         p_.alone_group = 0;
         while (p_.alone_group < p_.groups.size() &&
                p_.groups[p_.alone_group].first < places_[alone_step])

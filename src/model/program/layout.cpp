@@ -62,6 +62,15 @@ void make_groups(Program &p) {
     find_ends_of_parts(p);
 }
 
+void find_kinds(Program &p) {
+    p.counts_rows = p.shares_keys = false;
+    for (const Step &step : p.steps) {
+        p.counts_rows |= counts_rows(step);
+        const auto *s = std::get_if<step::Attend>(&step);
+        p.shares_keys |= s && (s->shared || s->k.none());
+    }
+}
+
 void find_rows_alone(Program &p) {
     const uint32_t end = p.end_group(PartKind::body);
     for (uint32_t g = 0; g < end; g++) {
@@ -158,6 +167,7 @@ uint64_t Program::memory_bytes() const {
 void lay_out(Program &p) {
     const HostAllocator<uint32_t> allocator(p.steps.get_allocator().host());
     make_groups(p);
+    find_kinds(p);
     find_rows_alone(p);
     find_uses(p);
     p.slots[p.stream.slot].last = static_cast<uint32_t>(p.groups.size()); // projected any time

@@ -116,6 +116,9 @@ struct Program {
     // there the bits of a row depend on how many go the same way (experts).
     uint32_t alone_group = 0;
     bool alone_counts = false;
+    // Of the whole model, also where a rank of a group has some of its layers: whether experts count
+    // rows, and whether layers read keys of others.
+    bool counts_rows = false, shares_keys = false;
     uint32_t first_layer_step = 0;
     Vector<uint32_t> layer_ends; // steps behind the last of each layer
     // Of a rank that has whole layers (build/stages.hpp): the first of those in layer_ends; whether

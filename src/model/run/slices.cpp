@@ -17,43 +17,13 @@ constexpr Slicing kByRows = {2, 64};
 constexpr Slicing kByRanks = {kMostSlices, 32};
 constexpr uint32_t kPerRank = 4;
 
-template <class S, class Fn> bool any_step(const Program &program, const Fn &fn) {
-    return std::any_of(program.steps.begin(), program.steps.end(), [&](const Step &step) {
-        const S *const s = std::get_if<S>(&step);
-        return s && fn(*s);
-    });
-}
-
-// Whether one rank alone has all columns.
-bool is_of_one(const Program &program, const step::Exchange &s, uint32_t n_ranks) {
-    const uint32_t *border = program.borders.data() + s.borders;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < n_ranks; i++) n += border[i + 1] > border[i];
-    return n == 1;
-}
-
-// Each rank computes while the others wait for it.
-bool goes_from_rank_to_rank(const Program &program, uint32_t n_ranks) {
-    const uint32_t end = program.end_group(PartKind::body);
-    bool any = false;
-    for (uint32_t g = 0; g < end; g++) {
-        const auto *s = std::get_if<step::Exchange>(&program.steps[program.groups[g].first]);
-        if (s && !is_of_one(program, *s, n_ranks)) return false;
-        any |= s != nullptr;
-    }
-    return any;
-}
-
 } // namespace
 
 // Keys that other layers read are appended for a whole batch before any of them asks: a slice that is
 // ahead would see those of the next one, and none of its pages as it was.
 Slicing slicing_of(const Program &program, uint32_t n_ranks, uint32_t n_batch) {
-    const bool exchanges = any_step<step::Exchange>(program, [](const auto &) { return true; });
-    const bool shares = any_step<step::Attend>(
-        program, [](const step::Attend &s) { return s.shared || s.k.none(); });
-    if (n_ranks < 2 || !exchanges || shares) return {};
-    const bool by_ranks = goes_from_rank_to_rank(program, n_ranks);
+    if (n_ranks < 2 || program.borders.empty() || program.shares_keys) return {};
+    const bool by_ranks = program.by_layers;
     Slicing out = by_ranks ? kByRanks : kByRows;
     if (by_ranks) out.most = std::min(out.most, kPerRank * n_ranks);
     out.most = std::max(std::min(out.most, n_batch / out.least_rows), 1u);
@@ -66,8 +36,7 @@ uint32_t slices_of(const Program &program, const matmul::Options &options, size_
                    const Slicing &slicing) {
     static_assert(kByRanks.least_rows >= kSliceBorder + matmul::kTileColumns);
     const bool is_one_definition = options.batch_invariant || options.tiles;
-    const bool counts = any_step<step::ExpertProduct>(program, [](const auto &) { return true; });
-    if (slicing.most == 1 || (counts && !is_one_definition)) return 1;
+    if (slicing.most == 1 || (program.counts_rows && !is_one_definition)) return 1;
     return static_cast<uint32_t>(std::clamp<size_t>(n_rows / slicing.least_rows, 1, slicing.most));
 }
 
