@@ -598,6 +598,7 @@ const (
 	GrammarJsonSchema     = 1
 	MatcherWhole          = 1
 	MatcherEnded          = 2
+	GroupOneMachine       = 1
 	GroupLayers           = 1
 	CollectOutput         = 1
 	JobByRecipe           = 4294967295

@@ -17,6 +17,9 @@
 extern "C" {
 #endif
 
+/* All ranks are on it: messages cost next to nothing, nothing is done to hide them. */
+#define GGUFX_GROUP_ONE_MACHINE 1u
+
 /*
  * A communicator of the host: how the ranks of a group reach each other (MPI: libggufx-mpi; NCCL,
  * Gloo, sockets, threads). Ranks are numbered 0 .. size - 1, and this is `rank`. All make the same
@@ -39,7 +42,7 @@ extern "C" {
  */
 typedef struct ggufx_group {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
+    uint32_t flags; /* GGUFX_GROUP_*, the same on all ranks */
     const void *next;
     void *user;
     uint32_t rank; /* which one this is */

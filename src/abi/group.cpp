@@ -66,6 +66,7 @@ void let_go(void *user) {
 
 model::GroupOptions imported(const ggufx_group &g, const ggufx_group_options &options) {
     model::GroupOptions out;
+    out.is_one_machine = (g.flags & GGUFX_GROUP_ONE_MACHINE) != 0;
     out.hooks = {const_cast<ggufx_group *>(&g),
                  g.rank,
                  g.size,
@@ -112,7 +113,7 @@ HostGroup *GroupImport::make(const Host &host) {
     if (!given_) return nullptr;
     const auto options = import_options(given_, GGUFX_GROUP_LAYERS, "ggufx_group_options");
     require(options.group, "ggufx_group_options.group must be set");
-    const auto g = import_options(options.group, 0, "ggufx_group");
+    const auto g = import_options(options.group, GGUFX_GROUP_ONE_MACHINE, "ggufx_group");
     require(g.allgather && g.allgatherv && g.broadcast && g.barrier && g.abort,
             "ggufx_group: all functions but destroy must be set");
     rank_options_ = {g.rank, g.size, options.speeds, (options.flags & GGUFX_GROUP_LAYERS) != 0};

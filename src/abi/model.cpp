@@ -153,7 +153,7 @@ ggufx_model *make_together(const RuntimeRef &runtime, const Ref<gguf::File> &fil
     }
     const model::StartFacts facts = {
         ggufx_version(),      ggufx_abi_version(),          made ? made->model.identity() : 0,
-        checksum_of(options), options.options.ranks.speeds, options.options.ranks.by_layers};
+        checksum_of(options) ^ ranks->ranks().is_one_machine(), options.options.ranks.speeds, options.options.ranks.by_layers};
     try {
         status = ends_group(&ranks->ranks(), [&] {
             return model::compare_starts(ranks->ranks(), *file, facts, status, &failure);

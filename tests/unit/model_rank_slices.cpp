@@ -198,11 +198,13 @@ void check_file(const std::string &name, const std::string &path, size_t number,
 }
 
 // Messages of two ranks for the logits of n tokens, beside the one that a call begins with.
-uint64_t messages_of(const std::string &path, uint32_t flags, size_t n) {
+uint64_t messages_of(const std::string &path, uint32_t flags, size_t n, uint32_t group_flags = 0) {
     ThreadGroup group(2);
     std::atomic<uint64_t> n_calls{0};
     group.run([&](uint32_t rank) {
-        const Rank part(path, {&group, rank, nullptr, 20000, nullptr, flags});
+        RankOptions options = {&group, rank, nullptr, 20000, nullptr, flags};
+        options.group_flags = group_flags;
+        const Rank part(path, options);
         const Ids ids = random_ids(kContext, vocabulary_of(part.model()), 9);
         Session session(part.model(), {0, GGUFX_KV_F16, GGUFX_KV_F16, kContext, 300});
         const uint64_t before = group.n_calls(rank);
@@ -221,6 +223,9 @@ void check_number_of_slices(const std::string &path, uint32_t flags, size_t leas
     const uint64_t n = messages_of(path, flags, 300);
     CHECK(one > 1 && n == n_slices * one + 1, "%s: %llu messages, %llu of one token", path.c_str(),
           static_cast<unsigned long long>(n), static_cast<unsigned long long>(one));
+    const uint64_t there = messages_of(path, flags, 300, GGUFX_GROUP_ONE_MACHINE);
+    CHECK(n_slices == 2 ? there < 2 * one : there == n, "%s: %llu messages on one machine",
+          path.c_str(), static_cast<unsigned long long>(there));
 }
 
 } // namespace

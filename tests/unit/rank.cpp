@@ -22,6 +22,7 @@ Rank::Rank(const std::string &path, const RankOptions &options) {
     ggufx_group hooks = {};
     if (options.group) {
         hooks = options.group->hooks(options.rank);
+        hooks.flags = options.group_flags;
         how.group = &hooks;
         how.flags = options.flags;
         how.speeds = options.speeds;

@@ -15,6 +15,7 @@ struct RankOptions {
     const ggufx_allocator *allocator = nullptr;
     uint32_t flags = 0; // GGUFX_GROUP_LAYERS
     const ggufx_executor *executor = nullptr;
+    uint32_t group_flags = 0;
 };
 
 class Rank {

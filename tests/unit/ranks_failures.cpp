@@ -148,6 +148,10 @@ void what_differs_is_named() {
                [&](uint32_t rank, std::string &, RankOptions &options) {
                    if (rank == 1) options.flags ^= GGUFX_GROUP_LAYERS;
                });
+    all_refuse(GGUFX_E_MISMATCH, "rank 2: other options",
+               [&](uint32_t rank, std::string &, RankOptions &options) {
+                   if (rank == 2) options.group_flags = GGUFX_GROUP_ONE_MACHINE;
+               });
     // The first message has the version at byte 16.
     const auto lies = [](uint32_t rank, uint64_t call, std::vector<uint8_t> &sent) {
         if (rank == 2 && call == 0) sent[16 + 2] = '9';
@@ -675,6 +679,8 @@ void wrong_groups_are_refused() {
     refuses("speeds[0] is 1048577", [](Group &, How &how) { how.speeds = many; });
     refuses("flags", [](Group &, How &how) { how.flags = 1u << 31; });
     refuses("", [](Group &, How &how) { how.flags = GGUFX_GROUP_LAYERS; });
+    refuses("flags", [](Group &g, How &) { g.flags = 2; });
+    refuses("", [](Group &g, How &) { g.flags = GGUFX_GROUP_ONE_MACHINE; });
     refuses("reserved", [](Group &, How &how) { how.reserved[1] = 1; });
     refuses("", [](Group &g, How &) { g.destroy = nullptr; });
     ggufx_file_destroy(file);

@@ -949,6 +949,8 @@ namespace Ggufx
         public const uint MatcherWhole = 1;
         /// <summary>GGUFX_MATCHER_ENDED.</summary>
         public const uint MatcherEnded = 2;
+        /// <summary>GGUFX_GROUP_ONE_MACHINE.</summary>
+        public const uint GroupOneMachine = 1;
         /// <summary>GGUFX_GROUP_LAYERS.</summary>
         public const uint GroupLayers = 1;
         /// <summary>GGUFX_COLLECT_OUTPUT.</summary>

@@ -28,6 +28,7 @@ struct GroupOptions {
     GroupHooks hooks;
     uint32_t timeout_ms = 8000;         // of a message
     uint32_t start_timeout_ms = 600000; // until the first call has ended: files may be cold
+    bool is_one_machine = false;        // messages cost next to nothing
 };
 
 class RankGroup {
@@ -48,6 +49,7 @@ public:
     uint32_t rank() const { return options_.hooks.rank; }
     uint32_t size() const { return options_.hooks.size; }
     const GroupHooks &hooks() const { return options_.hooks; }
+    bool is_one_machine() const { return options_.is_one_machine; }
 
     // Begin a call that all ranks make, about `what`; own: what this rank has come to before.
     // Ok where all are, else the failure of the first rank that failed.

@@ -11,10 +11,10 @@ namespace {
 
 // Two slices hide a message behind a product. Each reads and unpacks all weights: of 64 rows that takes
 // some percent longer than of 128, of 32 rows a tenth (tests/bench/fit.md).
-constexpr Slicing kByRows = {2, 64};
+constexpr Slicing kByRows = {2, 64, false};
 // Of a program that goes from rank to rank each rank wants one, and some more, since at both ends of a
 // batch ranks wait: (slices + ranks - 1) / slices. That is worth more.
-constexpr Slicing kByRanks = {kMostSlices, 32};
+constexpr Slicing kByRanks = {kMostSlices, 32, true};
 constexpr uint32_t kPerRank = 4;
 
 } // namespace

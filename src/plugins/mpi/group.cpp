@@ -78,6 +78,7 @@ public:
     int open();
     uint32_t rank() const { return static_cast<uint32_t>(rank_); }
     uint32_t size() const { return static_cast<uint32_t>(size_); }
+    bool is_one_machine() const;
 
     ggufx_status exchange(uint8_t *out, const uint8_t *in, const size_t *n_bytes,
                           const size_t *offsets, uint32_t timeout_ms, ggufx_error *error);
@@ -141,6 +142,13 @@ int Group::open() {
     flight_ = std::make_unique<Flight>();
     if (code != MPI_SUCCESS) return code;
     return MPI_Allgather(own, sizeof own, MPI_CHAR, hosts_.data(), sizeof own, MPI_CHAR, comm_);
+}
+
+// By the names of hosts, which all ranks have.
+bool Group::is_one_machine() const {
+    for (int i = 1; i < size_; i++)
+        if (strcmp(host(i), host(0)) != 0) return false;
+    return true;
 }
 
 // Longer messages go in pieces, which stay in order.
@@ -438,6 +446,7 @@ extern "C" ggufx_status ggufx_mpi_group(ggufx_group *out, const ggufx_mpi_option
             return fail(error, GGUFX_E_IO, GGUFX_NONE, "%s", MpiText(opened).text);
         memset(out, 0, sizeof *out);
         out->struct_size = sizeof *out;
+        out->flags = group->is_one_machine() ? GGUFX_GROUP_ONE_MACHINE : 0;
         out->rank = group->rank();
         out->size = group->size();
         out->allgather = allgather;

@@ -151,6 +151,7 @@ pub const GGUFX_GRAMMAR_NO_FORMATS: u32 = 4;
 pub const GGUFX_GRAMMAR_ANY_NUMBER: u32 = 8;
 pub const GGUFX_MATCHER_WHOLE: u32 = 1;
 pub const GGUFX_MATCHER_ENDED: u32 = 2;
+pub const GGUFX_GROUP_ONE_MACHINE: u32 = 1;
 pub const GGUFX_GROUP_LAYERS: u32 = 1;
 pub const GGUFX_IMATRIX_GGUF: i32 = 0;
 pub const GGUFX_IMATRIX_DAT: i32 = 1;
