@@ -42,7 +42,7 @@ extern "C" {
  */
 typedef struct ggufx_group {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_GROUP_*, the same on all ranks */
+    uint32_t flags; /* GGUFX_GROUP_ONE_MACHINE, the same on all ranks */
     const void *next;
     void *user;
     uint32_t rank; /* which one this is */

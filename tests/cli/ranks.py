@@ -27,17 +27,18 @@ class Ranks(reference_case.Case):
         """What the tool said on stderr, without what mpirun adds."""
         return [line for line in result.stderr.decode().splitlines() if line.startswith("ggufx: ")]
 
-    def same(self, model, n, *args, weights=None, of=None, pipeline=False):
-        """of: the model whose file of a rank `model` is; pipeline: ranks have whole layers."""
+    def same(self, model, n, *args, weights=None, of=None, pipeline=False, ids=IDS, under=()):
+        """of: the model whose file of a rank `model` is; pipeline: ranks have whole layers. under: what ranks start the
+        tool by."""
         alone, together = self.path("alone"), self.path("together")
         for path in (alone, together):  # of ranks before these
             if os.path.exists(path):
                 os.remove(path)
-        args = ("--tokens", IDS, "-n", 5, "-t", 1, "--temp", 0, "--json", *args)
+        args = ("--tokens", ids, "-n", 5, "-t", 1, "--temp", 0, "--json", *args)
         want = self.ok("run", of or model, *args, "--logits", alone)
         dealt = ("--weights", weights) if weights else ()
         dealt += ("--pipeline",) if pipeline else ()
-        result = self.started(n, TOOL, "run", model, *args, "--logits", together, "--group", "mpi", *dealt)
+        result = self.started(n, *under, TOOL, "run", model, *args, "--logits", together, "--group", "mpi", *dealt)
         self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
         self.assertEqual(result.stdout, want)
         self.assertEqual(read(together), read(alone), (model, n))
@@ -89,6 +90,15 @@ class Ranks(reference_case.Case):
         one = f"if [ ${RANK} = 1 ]; then o=--pipeline; fi"
         self.refused(3, "rank 1: takes whole layers, rank 0 rows of each matrix", f"{one}; exec {TOOL} run {MODEL} $o {rest}")
         self.fails(2, "split", MODEL, self.path("none"), "--pipeline")
+
+    def test_long_prompts_of_several_hosts(self):
+        """Machines by their names: batches go in slices beside messages."""
+        ids = ",".join(str(3 + 37 * i % 250) for i in range(301))
+        space = "unshare -u" if os.geteuid() == 0 else "unshare -Uru"
+        host = ("sh", "-c", f'exec {space} sh -c "hostname host${RANK}; exec \\"\\$@\\"" x "$@"', "x")
+        self.same(MODEL, 2, ids=ids, under=host)
+        self.same(MODEL, 4, "--ctk", "q8_0", ids=ids, under=host)
+        self.same(shared("data", "tiny", "qwen35", "tiny-qwen35-f16.gguf"), 2, ids=ids, under=host)
 
     def test_other_architectures(self):
         for n, path in ((2, "tiny-mixtral-f16.gguf"), (4, "tiny-gemma3-f16.gguf"), (3, "gpt-oss/tiny-gpt-oss-f16.gguf")):

@@ -3,7 +3,9 @@
  * from one to the other when their last byte has passed at that rate and the delay is over. Kernels have
  * netem for that where it is built; tbf alone has no delay. Runs until it is killed; says "ready" when the
  * devices are there. As root.
- * usage: relay NAMESPACE NAMESPACE DELAY_US BYTES_PER_SECOND (0: any number)
+ * usage: relay NAMESPACE NAMESPACE DELAY_US BYTES_PER_SECOND (0: any number) [LATE_US]
+ * LATE_US: packets may be so late, and go together, instead of each at its moment, which takes a processor
+ * while there are any.
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
@@ -96,14 +98,15 @@ static void give(struct way *way) {
 int main(int argc, char **argv) {
     static struct way ways[2];
     const struct sched_param first = {.sched_priority = 50};
-    int64_t delay_ns;
+    int64_t delay_ns, late_ns;
     double rate;
-    if (argc != 5) {
-        fprintf(stderr, "usage: relay NAMESPACE NAMESPACE DELAY_US BYTES_PER_SECOND\n");
+    if (argc < 5 || argc > 6) {
+        fprintf(stderr, "usage: relay NAMESPACE NAMESPACE DELAY_US BYTES_PER_SECOND [LATE_US]\n");
         return 2;
     }
     delay_ns = (int64_t)(atof(argv[3]) * 1e3);
     rate = atof(argv[4]);
+    late_ns = argc > 5 ? (int64_t)(atof(argv[5]) * 1e3) : 0;
     ways[0].from = ways[1].to = open_device(argv[1]);
     ways[1].from = ways[0].to = open_device(argv[2]);
     for (unsigned i = 0; i < 2 * N_SLOTS; i++) {
@@ -122,7 +125,10 @@ int main(int argc, char **argv) {
             if (left < wait) wait = left;
             if (ways[i].n == N_SLOTS) ends[i].events = 0;
         }
-        if (wait > SPIN_NS) {
+        if (late_ns > 0 && wait != INT64_MAX) {
+            const struct timespec time = {0, late_ns};
+            (void)nanosleep(&time, NULL);
+        } else if (wait > SPIN_NS) {
             const int64_t sleep = wait - SPIN_NS;
             const struct timespec time = {sleep / 1000000000, sleep % 1000000000};
             if (ppoll(ends, 2, wait == INT64_MAX ? NULL : &time, NULL) < 0 && errno != EINTR)
