@@ -151,9 +151,12 @@ ggufx_model *make_together(const RuntimeRef &runtime, const Ref<gguf::File> &fil
     } catch (const std::bad_alloc &) {
         status = set_failure(&failure, Status::memory, {}, "the allocator has no memory left");
     }
-    const model::StartFacts facts = {
-        ggufx_version(),      ggufx_abi_version(),          made ? made->model.identity() : 0,
-        checksum_of(options) ^ ranks->ranks().is_one_machine(), options.options.ranks.speeds, options.options.ranks.by_layers};
+    const model::StartFacts facts = {ggufx_version(),
+                                     ggufx_abi_version(),
+                                     made ? made->model.identity() : 0,
+                                     checksum_of(options) ^ ranks->ranks().is_one_machine(),
+                                     options.options.ranks.speeds,
+                                     options.options.ranks.by_layers};
     try {
         status = ends_group(&ranks->ranks(), [&] {
             return model::compare_starts(ranks->ranks(), *file, facts, status, &failure);
