@@ -65,14 +65,21 @@ class Ranks(Served):
         bodies = self.requests(24, repeats=9)
         alone = self.serve("--parallel", "1")
         want = self.answers(alone, bodies, 1, 0)
-        for n, *args in ((2, "--parallel", 4, "--prompt-share", 1), (3, "--parallel", 2, "--batch", 7, "--kept", 2),
-                         (3, "--parallel", 4, "--pipeline")):
+        for n, *args in ((2, "--parallel", 4, "--prompt-share", 1), (3, "--parallel", 2, "--batch", 7, "--kept", 2)):
             server = self.serve_ranks(n, *args)
             self.assertEqual(self.answers(server, bodies, 8, n), want)
             self.leave(server)
             self.assertEqual(self.answers(server, bodies, 8, n + 1), want)  # with beginnings that are there
             self.assertGreater(server.metric("cached_tokens_total"), 0)
             self.assertEqual(server.ask("/props")[1]["system_fingerprint"], alone.ask("/props")[1]["system_fingerprint"])
+
+    def test_ranks_with_whole_layers(self):
+        bodies = self.requests(24, repeats=9)
+        want = self.answers(self.serve("--parallel", "1"), bodies, 1, 0)
+        server = self.serve_ranks(3, "--parallel", 4, "--pipeline")
+        self.assertEqual(self.answers(server, bodies, 8, 3), want)
+        self.assertEqual(self.answers(server, bodies, 8, 4), want)
+        self.assertGreater(server.metric("cached_tokens_total"), 0)
 
     def test_files_of_ranks(self):
         bodies = self.requests(8, repeats=9)

@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kCostBytes = 4096;             // one of cost
 constexpr uint64_t kMostCost = uint64_t{1} << 42; // of all layers: times a speed fits 64 bits
 
-uint32_t first_step(const Program &p, PartKind part) {
+uint32_t part_start(const Program &p, PartKind part) {
     return p.parts[static_cast<uint32_t>(part)].first_step;
 }
 
@@ -128,7 +128,7 @@ private:
 Vector<uint32_t> deal_layers(const Program &whole, const RankOptions &ranks) {
     const Vector<Unit> units = units_of(whole);
     const uint64_t tail =
-        cost_of(whole, first_step(whole, PartKind::hidden), first_step(whole, PartKind::pool));
+        cost_of(whole, part_start(whole, PartKind::hidden), part_start(whole, PartKind::pool));
     Vector<uint32_t> out = Dealer(units, tail, ranks).run();
     for (uint32_t &start : out)
         start = start < units.size() ? units[start].first
