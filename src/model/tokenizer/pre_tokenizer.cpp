@@ -271,12 +271,12 @@ size_t PreTokenizer::Search::match_contraction(size_t at, bool any_case) const {
 
 bool PreTokenizer::Search::edge_of_word(size_t at) const {
     if (at == end) return true;
-    constexpr uint32_t kWord = bit(kUpper) | bit(kTitle) | bit(kLower) | bit(kModifier) |
-                               bit(kLetter) | bit(kMark) | bit(kDecimal) | bit(kDigit) |
-                               bit(kConnector) | bit(kUnderscore) | bit(kAsciiUpper) |
-                               bit(kAsciiLower);
+    constexpr uint32_t kWordKinds = bit(kUpper) | bit(kTitle) | bit(kLower) | bit(kModifier) |
+                                    bit(kLetter) | bit(kMark) | bit(kDecimal) | bit(kDigit) |
+                                    bit(kConnector) | bit(kUnderscore) | bit(kAsciiUpper) |
+                                    bit(kAsciiLower);
     const Character c = first_character(text.substr(at));
-    return !(kWord >> (classes[at] & kClassMask) & 1) && !(classes[at] >> kClassBits) &&
+    return !(kWordKinds >> (classes[at] & kClassMask) & 1) && !(classes[at] >> kClassBits) &&
            category_of(c.code) != Category::Nl;
 }
 
