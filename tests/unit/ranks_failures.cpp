@@ -27,6 +27,12 @@ constexpr uint32_t kRanks = 3;
 constexpr size_t kTokens = 12;
 constexpr int32_t kIds[kTokens] = {1, 403, 407, 261, 378, 12, 99, 500, 17, 3, 64, 311};
 
+// Of the k of long loops every so many are tried, the further the fewer: sanitizers take a second for each.
+int stride(int k, int n) {
+    return (1 + k / n) * static_cast<int>(test_step());
+}
+const bool kIsWhole = test_step() == 1;
+
 void expect(ggufx_status got, ggufx_status want, const ggufx_error &error, const char *text) {
     CHECK(got == want && strstr(error.message, text), "%s: %s; expected %s with \"%s\"",
           ggufx_status_name(got), error.message, ggufx_status_name(want), text);
@@ -193,7 +199,7 @@ struct Failing {
 
 void memory_that_one_rank_lacks_is_lacked_by_all() {
     int n_failed = 0;
-    for (int64_t k = 0; k < 100000; k += 1 + k / 9) {
+    for (int k = 0; k < 100000; k += stride(k, 9)) {
         Failing failing(k);
         std::atomic<int> n_made{0}, n_refused{0}, n_late{0};
         ThreadGroup group(2);
@@ -205,9 +211,9 @@ void memory_that_one_rank_lacks_is_lacked_by_all() {
             n_refused += part.status() == GGUFX_E_MEMORY;
             n_late += strstr(part.error().message, "did not answer") != nullptr;
         });
-        CHECK(n_late == 0, "allocation %lld: a rank waited in vain", static_cast<long long>(k));
-        CHECK(n_made == 2 || n_made == 0, "allocation %lld: %d ranks made the model",
-              static_cast<long long>(k), n_made.load());
+        CHECK(n_late == 0, "allocation %d: a rank waited in vain", k);
+        CHECK(n_made == 2 || n_made == 0, "allocation %d: %d ranks made the model", k,
+              n_made.load());
         n_failed += n_refused == 2;
         if (n_made == 2) break;
     }
@@ -353,7 +359,7 @@ void sessions_of_other_options_are_refused() {
 // A rank, at any poll: all stop, and go on as if nothing had been. How many stop.
 int what_a_rank_cancels_all_cancel(Call call, uint32_t who, const std::vector<float> &want) {
     std::atomic<int> n_cancelled{0};
-    for (int k = 0; k < 400; k += 1 + k / 6) {
+    for (int k = 0; k < 400; k += stride(k, 6)) {
         std::atomic<bool> was_cancelled{false};
         ThreadGroup group(kRanks, 5);
         group.run([&](uint32_t rank) {
@@ -386,7 +392,8 @@ void what_one_rank_cancels_all_cancel(Call call) {
     int n_cancelled = 0;
     for (uint32_t who = 0; who < kRanks; who++)
         n_cancelled += what_a_rank_cancels_all_cancel(call, who, want);
-    CHECK(n_cancelled > 10 * static_cast<int>(kRanks), "%d calls were cancelled", n_cancelled);
+    CHECK(n_cancelled > (kIsWhole ? 10 : 1) * static_cast<int>(kRanks), "%d calls were cancelled",
+          n_cancelled);
 }
 
 // Embeddings of the caller's are kept by the session, whose memory ends on rank 1.
@@ -602,16 +609,18 @@ void a_lost_rank_ends_all_and_leaves_sessions_as_they_were() {
     const std::string six = temporary("six.snapshot");
     save_six(six, true);
     const std::string want = read(six);
-    for (uint64_t k = 0; k < 400; k += 1 + k / 4) {
+    // What a rank computes must be done by then, also where sanitizers take their time.
+    const auto timeout_ms = static_cast<uint32_t>(300 * test_step() * test_step());
+    for (int k = 0; k < 400; k += stride(k, 4)) {
         std::atomic<uint64_t> start{UINT64_MAX};
         std::atomic<bool> was_lost{false};
         ThreadGroup group(kRanks);
         group.set_fault([&](uint32_t rank, uint64_t call, std::vector<uint8_t> &) {
-            return ggufx_status{rank == 1 && call >= start && call - start >= k ? GGUFX_E_IO
-                                                                                : GGUFX_OK};
+            const bool is_lost = rank == 1 && call >= start && call - start >= uint64_t(k);
+            return ggufx_status{is_lost ? GGUFX_E_IO : GGUFX_OK};
         });
         group.run([&](uint32_t rank) {
-            const Rank part(g_model, of(group, rank, 200));
+            const Rank part(g_model, of(group, rank, timeout_ms));
             ggufx_session *session = make_session(part.model(), 64, GGUFX_OK, "");
             ggufx_error error = {};
             expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
@@ -637,7 +646,7 @@ void a_lost_rank_ends_all_and_leaves_sessions_as_they_were() {
         n_lost++;
     }
     remove(six.c_str());
-    CHECK(n_lost > 5, "%d ranks were lost", n_lost);
+    CHECK(n_lost > (kIsWhole ? 5 : 1), "%d ranks were lost", n_lost);
 }
 
 void wrong_groups_are_refused() {

@@ -49,7 +49,7 @@ public:
         float *adapter_scratch = nullptr; // [n_adapter_scratch]
         size_t n_adapter_scratch = 0;
         Messenger *messenger = nullptr; // null: no batch is cut
-        Slicing slicing;                // how it is else
+        Slicing slicing = {};           // how it is else
     };
     Runner(const Program &program, const matmul::Engine &engine, const Caches &caches,
            const Memory &memory, const matmul::Options &options);
