@@ -85,12 +85,12 @@ typedef struct ggufx_group_options {
     uint32_t struct_size;
     uint32_t flags; /* GGUFX_GROUP_LAYERS */
     const void *next;
-    const ggufx_group *group; /* copied; destroy(user) runs once, as that of all hooks */
-    const uint32_t *speeds;   /* [size] of the ranks, relative, 1 .. 2^20: rows are dealt by them;
-                               * read by the call only. NULL: those of the file where it is a rank's
-                               * (ggufx_writer_copy_rank), else all the same */
-    uint32_t timeout_ms; /* of a message, with GGUFX_GROUP_LAYERS for every 16 tokens of the batch;
-                                * 0 = 8,000 */
+    const ggufx_group *group;  /* copied; destroy(user) runs once, as that of all hooks */
+    const uint32_t *speeds;    /* [size] of the ranks, relative, 1 .. 2^20: rows or layers are dealt
+                               * by them; read by the call only. NULL: those of the file where it is a
+                               * rank's (ggufx_writer_copy_rank), else all the same */
+    uint32_t timeout_ms;       /* of a message, with GGUFX_GROUP_LAYERS for every 16 tokens of the
+                                * batch; 0 = 8,000 */
     uint32_t start_timeout_ms; /* the same until the first call has ended, since files may be cold;
                                 * 0 = 600,000 */
     uint64_t reserved[4];

@@ -28,8 +28,8 @@ public:
     RankBytes run(uint32_t rank, uint32_t n_ranks) {
         find_packed(program_, n_ranks);
         const Vector<Step> &steps = program_.steps;
-        const uint32_t unasked = program_.parts[static_cast<size_t>(PartKind::spread)].first_step;
-        const uint32_t asked = program_.parts[static_cast<size_t>(PartKind::logits)].first_step;
+        const uint32_t unasked = program_.first_step(PartKind::spread);
+        const uint32_t asked = program_.first_step(PartKind::logits);
         for (uint32_t i = 0; i < steps.size(); i++)
             if (i < unasked || i >= asked) look(steps[i], rank, n_ranks);
         out_.n_messages++; // calls begin with one

@@ -166,7 +166,7 @@ Session::~Session() = default;
 // Where messages cost next to nothing a product for half of the rows, twice, costs more than they do.
 Runner Session::runner(const matmul::Options &options) {
     const RankGroup *const ranks = model_.ranks();
-    const bool pays = slicing_.is_by_ranks || (ranks && !ranks->is_one_machine());
+    const bool pays = model_.program().by_layers || (ranks && !ranks->is_one_machine());
     const Runner::Memory memory = {reinterpret_cast<float *>(scratch_.data()),
                                    n_batch_,
                                    frequencies_.data(),

@@ -1,6 +1,6 @@
 // Prompts whose rows go through the ranks of a group in slices, so that one is computed while another's
 // columns are exchanged: the results of one process, to the bit, wherever slices begin, of several
-// sequences, of tokens that are computed again, of hidden states; of programs that go from rank to rank too,
+// sequences, of tokens that are computed again, of hidden states; of ranks with layers too,
 // in more slices. Ranks are threads. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
 // SPDX-License-Identifier: MIT
 #include "rank.hpp"
@@ -16,8 +16,6 @@ extern "C" {
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 
 namespace {

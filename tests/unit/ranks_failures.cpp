@@ -1,6 +1,7 @@
 // What goes wrong on one rank goes wrong on all, by name, and leaves sessions as they were: other
 // files, versions, options, tokens; a rank that is lost, cancelled or without memory. Ranks are
-// threads. argv[1]: a model.
+// threads. Long, as it is one list of what may fail and all of it is tried for rows and for layers.
+// argv[1]: a model.
 // SPDX-License-Identifier: MIT
 #include "rank_checks.hpp"
 

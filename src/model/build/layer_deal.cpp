@@ -10,10 +10,6 @@ namespace {
 constexpr uint64_t kCostBytes = 4096;             // one of cost
 constexpr uint64_t kMostCost = uint64_t{1} << 42; // of all layers: times a speed fits 64 bits
 
-uint32_t part_start(const Program &p, PartKind part) {
-    return p.parts[static_cast<uint32_t>(part)].first_step;
-}
-
 // f(weights): those that a step multiplies by.
 template <class F> void each_product(const Step &s, const F &f) {
     if (const auto *p = std::get_if<step::Product>(&s))
@@ -128,7 +124,7 @@ private:
 Vector<uint32_t> deal_layers(const Program &whole, const RankOptions &ranks) {
     const Vector<Unit> units = units_of(whole);
     const uint64_t tail =
-        cost_of(whole, part_start(whole, PartKind::hidden), part_start(whole, PartKind::pool));
+        cost_of(whole, whole.first_step(PartKind::hidden), whole.first_step(PartKind::pool));
     Vector<uint32_t> out = Dealer(units, tail, ranks).run();
     for (uint32_t &start : out)
         start = start < units.size() ? units[start].first

@@ -11,9 +11,6 @@ namespace {
 
 constexpr PartKind kBehindLogits = PartKind::pool;
 
-uint32_t first_step(const Program &p, PartKind part) {
-    return p.parts[static_cast<uint32_t>(part)].first_step;
-}
 uint32_t layer_start(const Program &p, size_t layer) {
     return layer ? p.layer_ends[layer - 1] : p.first_layer_step;
 }
@@ -76,8 +73,7 @@ public:
     void run() {
         const uint32_t alone_step =
             p_.alone_group ? p_.groups[p_.alone_group - 1].end : 0; // first behind it
-        const bool counts = p_.alone_counts, counts_rows = p_.counts_rows;
-        const bool shares_keys = p_.shares_keys;
+        const bool counts = p_.alone_counts;
         find_cuts();
         find_angles();
         take_steps();
@@ -88,8 +84,6 @@ public:
         p_.by_layers = true;
         lay_out_again();
         p_.alone_counts = counts;
-        p_.counts_rows = counts_rows;
-        p_.shares_keys = shares_keys;
         p_.alone_group = 0;
         while (p_.alone_group < p_.groups.size() &&
                p_.groups[p_.alone_group].first < places_[alone_step])
@@ -201,12 +195,12 @@ private:
     // Behind the parts that make them hidden states and logits go to all; a part that begins here begins
     // with its exchange.
     void ends(uint32_t step) {
-        if (step == first_step(p_, PartKind::spread) && !is_spread_) {
+        if (step == p_.first_step(PartKind::spread) && !is_spread_) {
             spread_ = static_cast<uint32_t>(steps_.size());
             is_spread_ = true;
             send(p_.hidden, last_rank());
         }
-        if (step == first_step(p_, kBehindLogits) && !is_told_) {
+        if (step == p_.first_step(kBehindLogits) && !is_told_) {
             is_told_ = true;
             if (!p_.logits.none()) send(p_.logits, last_rank());
         }

@@ -16,10 +16,6 @@ namespace {
 constexpr size_t kLook = 64; // bytes of each tensor that are looked at
 constexpr uint64_t kMostValues = INT64_MAX;
 
-const char *what_of(bool by_layers) {
-    return by_layers ? "whole layers" : "rows of each matrix";
-}
-
 bool are_alike(const uint32_t *speeds, uint32_t n) {
     return !speeds || std::all_of(speeds, speeds + n, [&](uint32_t s) { return s == speeds[0]; });
 }
@@ -175,7 +171,7 @@ RankOptions RankFile::check(const RankOptions &given) const {
     if (given.by_layers != ranks_.by_layers)
         fail(Status::mismatch, {.index = given.rank},
              "the file was cut for ranks with %s, this one is to have %s",
-             what_of(ranks_.by_layers), what_of(given.by_layers));
+             dealt_text(ranks_.by_layers), dealt_text(given.by_layers));
     if (!given.speeds ||
         (are_alike(given.speeds, given.size) && are_alike(ranks_.speeds, given.size)))
         return ranks_;

@@ -16,6 +16,10 @@ struct RankOptions {
     const uint32_t *speeds = nullptr;
     bool by_layers = false;
 };
+// What ranks have, for messages.
+inline const char *dealt_text(bool by_layers) {
+    return by_layers ? "whole layers" : "rows of each matrix";
+}
 
 // Rows of a tensor, those of its dimensions 1, 2 and 3 one after another.
 struct RowRange {

@@ -26,7 +26,6 @@ struct Start {
 static_assert(sizeof(Start) == 96, "another version must be able to read it");
 constexpr char kStartMagic[9] = "GGUFXRK\1";
 constexpr uint32_t kByteOrder = 0x01020304;
-constexpr const char *kRows = "rows of each matrix", *kLayers = "whole layers";
 constexpr uint32_t kSession = 0x5e5510; // what a comparison of options is about
 
 // Of tensors as the whole model has them.
@@ -112,8 +111,8 @@ private:
     Status file(uint32_t i) {
         const Start &a = all_[0], &b = all_[i];
         if (b.by_layers != a.by_layers)
-            return differs(i, "takes %s, rank 0 %s", b.by_layers ? kLayers : kRows,
-                           a.by_layers ? kLayers : kRows);
+            return differs(i, "takes %s, rank 0 %s", dealt_text(b.by_layers),
+                           dealt_text(a.by_layers));
         if (b.tensors != a.tensors) return tensor(i);
         if (b.n_keys != a.n_keys || b.identity != a.identity)
             return differs(i, "the file differs in keys, norms or biases from that of rank 0");

@@ -63,7 +63,6 @@ void make_groups(Program &p) {
 }
 
 void find_kinds(Program &p) {
-    p.counts_rows = p.shares_keys = false;
     for (const Step &step : p.steps) {
         p.counts_rows |= counts_rows(step);
         const auto *s = std::get_if<step::Attend>(&step);
@@ -167,7 +166,7 @@ uint64_t Program::memory_bytes() const {
 void lay_out(Program &p) {
     const HostAllocator<uint32_t> allocator(p.steps.get_allocator().host());
     make_groups(p);
-    find_kinds(p);
+    if (!p.by_layers) find_kinds(p); // else all layers were looked at before some were left
     find_rows_alone(p);
     find_uses(p);
     p.slots[p.stream.slot].last = static_cast<uint32_t>(p.groups.size()); // projected any time

@@ -407,7 +407,7 @@ Text print(const Program &program, const gguf::File &file) {
         out += heading;
         out += lines.take();
     };
-    rest("output\n", program.parts[static_cast<size_t>(PartKind::pool)].first_step);
+    rest("output\n", program.first_step(PartKind::pool));
     if (program.pools) rest("text\n", steps.size());
     return out;
 }

@@ -145,6 +145,9 @@ struct Program {
     uint64_t row_floats = 0;         // of all slots, per token of a batch
     uint64_t n_parameters = 0, weight_bytes = 0;
 
+    uint32_t first_step(PartKind part) const {
+        return parts[static_cast<uint32_t>(part)].first_step;
+    }
     uint32_t first_group(PartKind part) const {
         return part == PartKind::body ? 0 : parts[static_cast<uint32_t>(part) - 1].end_group;
     }

@@ -11,10 +11,10 @@ namespace {
 
 // Two slices hide a message behind a product. Each reads and unpacks all weights: of 64 rows that takes
 // some percent longer than of 128, of 32 rows a tenth (tests/bench/fit.md).
-constexpr Slicing kByRows = {2, 64, false};
-// Of a program that goes from rank to rank each rank wants one, and some more, since at both ends of a
+constexpr Slicing kByRows = {2, 64};
+// Of a program whose layers go from rank to rank each rank wants one, and some more, since at both ends of a
 // batch ranks wait: (slices + ranks - 1) / slices. That is worth more.
-constexpr Slicing kByRanks = {kMostSlices, 32, true};
+constexpr Slicing kByRanks = {kMostSlices, 32};
 constexpr uint32_t kPerRank = 4;
 
 } // namespace
@@ -23,9 +23,8 @@ constexpr uint32_t kPerRank = 4;
 // ahead would see those of the next one, and none of its pages as it was.
 Slicing slicing_of(const Program &program, uint32_t n_ranks, uint32_t n_batch) {
     if (n_ranks < 2 || program.borders.empty() || program.shares_keys) return {};
-    const bool by_ranks = program.by_layers;
-    Slicing out = by_ranks ? kByRanks : kByRows;
-    if (by_ranks) out.most = std::min(out.most, kPerRank * n_ranks);
+    Slicing out = program.by_layers ? kByRanks : kByRows;
+    if (program.by_layers) out.most = std::min(out.most, kPerRank * n_ranks);
     out.most = std::max(std::min(out.most, n_batch / out.least_rows), 1u);
     return out;
 }

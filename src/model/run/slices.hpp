@@ -10,9 +10,8 @@ namespace ggufx::model {
 constexpr uint32_t kMostSlices = 16;
 
 struct Slicing {
-    uint32_t most = 1;        // slices; 1: no batch is cut
-    uint32_t least_rows = 1;  // of a slice
-    bool is_by_ranks = false; // they compute one after another
+    uint32_t most = 1;       // slices; 1: no batch is cut
+    uint32_t least_rows = 1; // of a slice
 };
 // For batches of n_batch rows at most.
 Slicing slicing_of(const Program &program, uint32_t n_ranks, uint32_t n_batch);
