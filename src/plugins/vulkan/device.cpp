@@ -307,8 +307,9 @@ VkShaderModule Device::module(uint32_t number) {
     if (found != modules_.end()) return found->second;
     VkShaderModuleCreateInfo info = {};
     info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-    info.codeSize = shaders()[number].n_bytes;
-    info.pCode = shaders()[number].words;
+    const std::vector<uint32_t> words = words_with(shaders()[number], float_modes_of(physical_));
+    info.codeSize = words.size() * sizeof words[0];
+    info.pCode = words.data();
     VkShaderModule made = VK_NULL_HANDLE;
     check(vk_.CreateShaderModule(handle_, &info, nullptr, &made), "a program");
     modules_.emplace(number, made);

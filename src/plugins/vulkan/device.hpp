@@ -4,6 +4,7 @@
 #pragma once
 
 #include "plugins/vulkan/loader.hpp"
+#include "plugins/vulkan/shaders.hpp"
 
 #include <map>
 #include <mutex>
@@ -20,11 +21,13 @@ struct Physical {
     uint64_t max_allocation;
     uint32_t queue_family; // UINT32_MAX: none calculates
     bool f64, int_dot, timeline, budget;
+    bool nvidia; // its driver is NVIDIA's own
     char driver[96];
 };
 std::vector<Physical> physical_devices();
 Physical physical_of(const Instance &instance, VkPhysicalDevice handle);
 plugin::Facts facts_of(const Physical &physical);
+FloatModes float_modes_of(const Physical &physical);
 // Throws a Fault unless queues of the family compute.
 void check_family(const Instance &instance, const Physical &physical, uint32_t family);
 

@@ -59,6 +59,7 @@ void read_properties(const Instance &vk, Physical &to) {
     to.properties = all.properties;
     to.floats = floats;
     to.floats.pNext = nullptr;
+    to.nvidia = driver.driverID == VK_DRIVER_ID_NVIDIA_PROPRIETARY;
     to.max_allocation = sizes.maxMemoryAllocationSize;
     snprintf(to.driver, sizeof to.driver, "%.60s %.30s", driver.driverName, driver.driverInfo);
 }
@@ -157,6 +158,20 @@ plugin::Facts facts_of(const Physical &physical) {
         refuse(facts, "it does not calculate");
     }
     return facts;
+}
+
+// Of binary32 alone: of binary64 only magnitudes of products of two are used. NVIDIA's driver does not
+// say that it keeps subnormal numbers, and flushes them unless it is asked to: it does then, but in fma
+// (seen with 580.159). The self-test has the last word.
+FloatModes float_modes_of(const Physical &physical) {
+    const VkPhysicalDeviceFloatControlsProperties &floats = physical.floats;
+    const auto alone = [](VkShaderFloatControlsIndependence independence) {
+        return independence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    };
+    return {(floats.shaderDenormPreserveFloat32 || physical.nvidia) &&
+                alone(floats.denormBehaviorIndependence),
+            floats.shaderSignedZeroInfNanPreserveFloat32 != VK_FALSE,
+            floats.shaderRoundingModeRTEFloat32 && alone(floats.roundingModeIndependence)};
 }
 
 void check_family(const Instance &instance, const Physical &physical, uint32_t family) {

@@ -44,4 +44,28 @@ uint32_t find_shader(Op op, uint32_t type, plugin::Fma fma, bool f64, bool int_d
     return best;
 }
 
+// Capabilities stand first, behind five words of header; modes of execution follow the entry point,
+// whose number is the second word behind its first.
+std::vector<uint32_t> words_with(const Shader &shader, const FloatModes &modes) {
+    constexpr uint32_t kHeader = 5, kEntryPoint = 15, kExecutionMode = 16, kCapability = 17;
+    struct Mode {
+        bool wanted;
+        uint32_t capability, mode;
+    };
+    const Mode all[] = {{modes.keep_subnormals, 4464, 4459},
+                        {modes.keep_special, 4466, 4461},
+                        {modes.nearest_even, 4467, 4462}};
+    const uint32_t *at = shader.words, *end = at + shader.n_bytes / sizeof *at;
+    std::vector<uint32_t> out(at, at + kHeader);
+    for (const Mode &m : all)
+        if (m.wanted) out.insert(out.end(), {2u << 16 | kCapability, m.capability});
+    for (at += kHeader; at < end; at += *at >> 16) {
+        out.insert(out.end(), at, at + (*at >> 16));
+        if ((*at & 0xffffu) != kEntryPoint) continue;
+        for (const Mode &m : all)
+            if (m.wanted) out.insert(out.end(), {4u << 16 | kExecutionMode, at[2], m.mode, 32});
+    }
+    return out;
+}
+
 } // namespace ggufx::vulkan

@@ -5,6 +5,7 @@
 #include "device/plugin.hpp"
 
 #include <stddef.h>
+#include <vector>
 
 namespace ggufx::vulkan {
 
@@ -22,5 +23,12 @@ constexpr uint32_t kNoShader = UINT32_MAX;
 // The number of the module for an operation, of a type in the case of products: the one that uses most
 // of what the device has.
 uint32_t find_shader(plugin::Op op, uint32_t type, plugin::Fma fma, bool f64, bool int_dot);
+
+// What a driver is told of binary32 where it may choose: without it some flush subnormal numbers.
+struct FloatModes {
+    bool keep_subnormals, keep_special, nearest_even;
+};
+// The module's words with these execution modes (SPIR-V 1.5, 3.6) for its one entry.
+std::vector<uint32_t> words_with(const Shader &shader, const FloatModes &modes);
 
 } // namespace ggufx::vulkan
