@@ -12,7 +12,7 @@
 
 namespace ggufx::plugin {
 
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3; // columns are packed in 12 words
 
 struct Error {
     int32_t system; // the driver's number, or 0
@@ -71,7 +71,7 @@ constexpr uint32_t kReadSums = 1 << 14; // words that a read leaves in y; their 
 
 // Rows of one matrix, and where their results go.
 struct Job {
-    Span w;          // first row; any alignment
+    Span w;          // first row; blocks lie as in rows that begin at borders of 16 bytes
     uint64_t stride; // bytes between rows
     uint32_t n_rows;
     uint32_t column; // first of the n columns it is multiplied by

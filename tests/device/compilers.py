@@ -85,7 +85,7 @@ def check_stand_in(folder):
         expect(floats == wanted, f"floats or blocks: {' '.join(line)}")
     for fault in ("", *FAULTS):
         os.environ["FAULT"] = fault or "="
-        found = ptx.faults_of(kernels.compile_module(str(compiler), SRC, "Q4_K", False))[0]
+        found = ptx.faults_of(kernels.compile_module(str(compiler), SRC, "Q4_K", False, 144))[0]
         expect(bool(found) == bool(fault), f"'{fault}': {found[:3]}")
     del os.environ["FAULT"]
     expect(compile_all(compiler, folder, FAILS="1") is None, "a compiler that fails is believed")
@@ -120,8 +120,8 @@ def check_compilers_that_are_there():
         if tried.returncode != 0:
             print(f"{compiler} compiles no PTX here")
             continue
-        for name, is_float in (("Q4_K", 0), ("IQ3_S", 0), ("F16", 1)):
-            found, n_operations, n_kernels = ptx.faults_of(kernels.compile_module(compiler, SRC, name, is_float))
+        for name, is_float, n_bytes in (("Q4_K", 0, 144), ("IQ3_S", 0, 110), ("F16", 1, 2)):
+            found, n_operations, n_kernels = ptx.faults_of(kernels.compile_module(compiler, SRC, name, is_float, n_bytes))
             expect(not found and n_operations > 0 and n_kernels > 3, f"{compiler} {name}: {found[:3]}")
             n_compiled += 1
     expect(n_compiled >= 3, "no compiler is there")

@@ -37,10 +37,10 @@ static matrix scattered_matrix(const matrix *made, uint64_t rows, uint64_t cols)
 
 static void compare_size(tally *t, const ggufx_runtime *rt, const ggufx_device *device,
                          const matrix *made, uint64_t rows, uint64_t cols) {
-    static const size_t columns[] = {1, 2, 3, 5};
+    static const size_t columns[] = {1, 2, 3, 5, 6, 17};
     matrix m = scattered_matrix(made, rows, cols);
     ggufx_tensor *here = wrap_matrix(rt, &m), *there = upload(device, here);
-    const size_t n = rows * cols <= (uint64_t)1 << 22 ? 4 : 1;
+    const size_t n = rows * cols <= (uint64_t)1 << 22 ? 6 : 1;
     for (size_t i = 0; i < n; i++) compare_product(t, rt, device, there, here, columns[i], 0);
     ggufx_tensor_destroy(there);
     ggufx_tensor_destroy(here);

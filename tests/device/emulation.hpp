@@ -41,7 +41,7 @@ public:
 
     uint32_t at = 0, block[2] = {0, 0}, grid[2] = {1, 1};
     std::vector<uint8_t> shared;
-    std::vector<float> box;
+    std::vector<uint32_t> box;
     std::vector<Fiber> fibers;
     std::vector<Barrier> halves;
     std::vector<Copies> copies;
@@ -152,7 +152,7 @@ CARD void sync_half() {
     const uint32_t place = 1 + card->fibers[card->at].n_half++ % 2;
     if (card->control.no_half != static_cast<int32_t>(place)) sync_half_always();
 }
-CARD float from_other(float v, uint32_t step) {
+CARD uint32_t from_other(uint32_t v, uint32_t step) {
     Card *card = Card::current();
     const uint32_t me = card->at;
     sync_half_always();

@@ -112,7 +112,7 @@ static void test_products_of_a_token_have_the_processors_bits(void **state) {
  * NaN and infinite, too. */
 static void test_every_type_and_way_has_the_processors_bits(void **state) {
     (void)state;
-    static const size_t columns[] = {1, 2, 3, 5};
+    static const size_t columns[] = {1, 2, 3, 5, 6, 17};
     cuda->copies_late = 1;
     cuda->order = 3;
     host h = begin();
@@ -121,7 +121,7 @@ static void test_every_type_and_way_has_the_processors_bits(void **state) {
         for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
             matrix m = mode % 2 ? quantized_matrix(h.rt, multiplied_types[t], 18, 768, 0)
                                 : random_matrix(multiplied_types[t], 18, 768, 0);
-            compare(&h, &m, columns, 4, product_modes[mode]);
+            compare(&h, &m, columns, 6, product_modes[mode]);
         }
     end(&h);
 }

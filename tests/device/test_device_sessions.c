@@ -3,7 +3,7 @@
  * by side, snapshots that go from here to there. Every bit is that of a model that lies here. On the
  * fake device a loss in the middle, too.
  *
- * usage: test_device_sessions PLUG-IN [fake]
+ * usage: test_device_sessions PLUG-IN [fake|few]      few: what takes an emulated card seconds
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/session_fixture.h"
@@ -480,6 +480,11 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_a_loss_within_a_prompt_leaves_the_session_as_before),
         cmocka_unit_test(test_a_loss_within_guesses_leaves_the_session_as_before),
     };
+    const struct CMUnitTest few[] = {
+        cmocka_unit_test(test_guesses_from_the_text),
+        cmocka_unit_test(test_sequences_side_by_side),
+    };
+    if (argc > 2 && strcmp(argv[2], "few") == 0) return cmocka_run_group_tests(few, NULL, NULL);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (argc < 3 || strcmp(argv[2], "fake") != 0) return failed;
     use_fake(plugin_path);

@@ -51,8 +51,9 @@ struct Case {
     Blocks kind;
 
     std::string text() const {
-        return fmt::format("{} x {}, n = {}, {}{}", n_rows, n_cols, n,
+        return fmt::format("{} x {}, n = {}, {}{}{}", n_rows, n_cols, n,
                            flags & GGUFX_MATMUL_F32 ? "f32" : "canonical",
+                           flags & GGUFX_MATMUL_BATCH_INVARIANT ? ", row by row" : "",
                            kind == Blocks::wild ? ", any bytes" : "");
     }
 };
@@ -136,6 +137,8 @@ static std::vector<Case> cases_of(const ggufx_type_facts &type) {
                 cases.push_back({7 + n_cols % 11, n_cols, n, flags, Blocks::tame});
             }
         }
+        // A few columns at a time, one group after the other.
+        cases.push_back({33, n_cols, 17, GGUFX_MATMUL_BATCH_INVARIANT, Blocks::tame});
         cases.push_back({33, n_cols, 1, 0, Blocks::wild});
         cases.push_back({33, n_cols, 5, 0, Blocks::wild});
         cases.push_back({33, n_cols, 1, GGUFX_MATMUL_F32, Blocks::wild});

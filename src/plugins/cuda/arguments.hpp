@@ -36,14 +36,20 @@ constexpr unsigned kStages = 4;          // of rows on their way
 constexpr unsigned kSegmentValues = 512; // of a row at once: a unit of 32 per thread
 constexpr unsigned kFloatBytes = 512; // of a row of floats at once: 16 rows of all types fit 48 KiB
 constexpr unsigned kReadWords = 16384; // plugin::kReadSums
-constexpr unsigned kActBytes = 44;     // of 32 packed values (activations.inc)
+constexpr unsigned kReadThreads = 64;  // of a block that reads: more blocks than processors
+constexpr unsigned kActBytes = 48;     // of 32 packed values (activations.inc)
 
 // Memory of a row's stages; a segment may begin anywhere.
 constexpr unsigned slot_bytes(unsigned segment_bytes) {
     return (segment_bytes + 15 + 15 + 3) / 16 * 16;
 }
+// Of the stages of a row; of two rows side by side the same words lie in different banks.
+constexpr unsigned row_stages_bytes(unsigned segment_bytes) {
+    const unsigned bytes = kStages * slot_bytes(segment_bytes);
+    return bytes + (bytes % 128 == 0 ? 64 : 0);
+}
 constexpr unsigned long ring_bytes(unsigned segment_bytes) {
-    return static_cast<unsigned long>(kBlockRows) * kStages * slot_bytes(segment_bytes);
+    return static_cast<unsigned long>(kBlockRows) * row_stages_bytes(segment_bytes);
 }
 // Of the packed columns of a launch, in front of it.
 constexpr unsigned long act_bytes(unsigned long k, unsigned n, unsigned planes) {

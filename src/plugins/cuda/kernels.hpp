@@ -23,38 +23,60 @@ using lanes::fma1;
 
 // ---- columns ---------------------------------------------------------------------------------------
 
-// A thread packs 32 values.
+// Of the eight threads that have 32 values.
+CARD uint32_t largest(uint32_t v) {
+    UNROLL for (uint32_t step = 4; step > 0; step /= 2) {
+        const uint32_t other = from_other(v, step);
+        v = other > v ? other : v;
+    }
+    return v;
+}
+CARD int32_t sum_of_four(int32_t v) {
+    UNROLL for (uint32_t step = 2; step > 0; step /= 2) v +=
+        static_cast<int32_t>(from_other(static_cast<uint32_t>(v), step));
+    return v;
+}
+
+// Eight threads pack 32 values, a word of codes each.
 template <uint32_t Planes> CARD void pack(const Arguments &a) {
     const uint32_t n_blocks = static_cast<uint32_t>(a.k / 32);
-    const uint32_t b = block_x() * kThreads + thread_x(), plane = n_blocks * ACT_WORDS;
-    if (b >= n_blocks) return;
-    const float *x = a.x + block_y() * a.k + 32 * b;
+    const uint32_t at = block_x() * kThreads + thread_x(), w = at % 8;
+    const bool any = at / 8 < n_blocks; // all go on: they exchange
+    const uint32_t b = any ? at / 8 : n_blocks - 1;
+    const float *x = a.x + block_y() * a.k + 32 * b + 4 * w;
+    float v[4];
+    UNROLL for (uint32_t i = 0; i < 4; i++) v[i] = x[i];
     uint32_t u = 0;
-    for (uint32_t i = 0; i < 32; i++) u = lanes::larger_magnitude(u, x[i]);
-    const lanes::ActScale scale = lanes::act_scale(u, Planes == 1 ? 127.0f : 16256.0f);
+    UNROLL for (uint32_t i = 0; i < 4; i++) u = lanes::larger_magnitude(u, v[i]);
+    const lanes::ActScale scale = lanes::act_scale(largest(u), Planes == 1 ? 127.0f : 16256.0f);
+    uint32_t high_word = 0, low_word = 0;
+    int32_t high_sum = 0, low_sum = 0;
+    UNROLL for (uint32_t i = 0; i < 4; i++) {
+        const int32_t q = lanes::act_code(v[i], scale);
+        const int32_t high = Planes == 1 ? q : lanes::high_code(q), low = q - 128 * high;
+        high_word |= (static_cast<uint32_t>(high) & 255u) << 8 * i;
+        low_word |= (static_cast<uint32_t>(low) & 255u) << 8 * i;
+        high_sum += high;
+        low_sum += low;
+    }
+    // Of this half of the values and of the other one.
+    high_sum = sum_of_four(high_sum);
+    low_sum = sum_of_four(low_sum);
+    const auto high_other = static_cast<int32_t>(from_other(static_cast<uint32_t>(high_sum), 4));
+    const auto low_other = static_cast<int32_t>(from_other(static_cast<uint32_t>(low_sum), 4));
+    if (!any) return;
     uint32_t *high_at =
         a.packed + (static_cast<uint64_t>(block_y()) * Planes * n_blocks + b) * ACT_WORDS;
-    uint32_t *low_at = high_at + plane;
-    int32_t high_sums[2] = {0, 0}, low_sums[2] = {0, 0};
-    for (uint32_t w = 0; w < 8; w++) {
-        uint32_t high_word = 0, low_word = 0;
-        for (uint32_t i = 0; i < 4; i++) {
-            const int32_t q = lanes::act_code(x[4 * w + i], scale);
-            const int32_t high = Planes == 1 ? q : lanes::high_code(q), low = q - 128 * high;
-            high_word |= (static_cast<uint32_t>(high) & 255u) << 8 * i;
-            low_word |= (static_cast<uint32_t>(low) & 255u) << 8 * i;
-            high_sums[w >> 2] += high;
-            low_sums[w >> 2] += low;
-        }
-        high_at[w] = high_word;
-        if (Planes == 2) low_at[w] = low_word;
-    }
-    int32_t sum = high_sums[0] + high_sums[1];
-    if (Planes == 2) sum = 128 * sum + low_sums[0] + low_sums[1];
+    uint32_t *low_at = high_at + n_blocks * ACT_WORDS;
+    high_at[w] = high_word;
+    if (Planes == 2) low_at[w] = low_word;
+    if (w != 0) return;
+    int32_t sum = high_sum + high_other;
+    if (Planes == 2) sum = 128 * sum + low_sum + low_other;
     high_at[ACT_D] = as_uint(scale.d);
     high_at[ACT_S] = as_uint(lanes::mul1(scale.d, lanes::f32_of(sum)));
-    high_at[ACT_SUMS] = lanes::packed_sums(high_sums[0], high_sums[1]);
-    if (Planes == 2) low_at[ACT_SUMS] = lanes::packed_sums(low_sums[0], low_sums[1]);
+    high_at[ACT_SUMS] = lanes::packed_sums(high_sum, high_other);
+    if (Planes == 2) low_at[ACT_SUMS] = lanes::packed_sums(low_sum, low_other);
 }
 
 // A thread adds up 32 or 16 values: the tree of section 3 over lanes of two or one.
@@ -100,9 +122,11 @@ template <uint32_t SegmentBytes> class Ring {
 public:
     // at: the block's memory behind the columns.
     CARD_MEMBER Ring(const Arguments &a, uint8_t *at, uint64_t row_bytes)
-        : memory_(at + (thread_x() >> 4) * kStages * slot_size()), row_bytes_(row_bytes),
-          n_segments_(static_cast<uint32_t>((row_bytes + SegmentBytes - 1) / SegmentBytes)),
+        : memory_(at + (thread_x() >> 4) * (row_stages_bytes(SegmentBytes) - kStages * SLOT_LESS)),
+          row_bytes_(static_cast<uint32_t>(row_bytes)),
+          n_segments_((row_bytes_ + SegmentBytes - 1) / SegmentBytes),
           load_(a, block_x() * kBlockRows + (thread_x() >> 4)) {
+        if (!load_.done()) row_ = load_.bytes();
         for (uint32_t i = 0; i + 1 < kStages; i++) fill();
     }
     CARD_MEMBER uint32_t n_segments() const { return n_segments_; }
@@ -112,48 +136,61 @@ public:
         fill();
         copy_wait<kStages - 1>();
         sync_half();
-        const uint64_t at = static_cast<uint64_t>(s) * SegmentBytes;
-        return memory_ + read_ * slot_size() + (reinterpret_cast<uintptr_t>(row + at) & 15) - at;
+        const uint32_t at = s * SegmentBytes;
+        return memory_ + read_ + over(row, at) - at;
     }
     // Before the slot is filled again.
     CARD_MEMBER void end() {
         sync_half();
-        read_ = (read_ + 1) % kStages;
+        read_ = next(read_);
     }
 
 private:
     static constexpr uint32_t kSlot = slot_bytes(SegmentBytes);
     // Tests take some bytes away.
     CARD_MEMBER static uint32_t slot_size() { return kSlot - SLOT_LESS; }
+    CARD_MEMBER static uint32_t next(uint32_t slot) {
+        slot += slot_size();
+        return slot == kStages * slot_size() ? 0 : slot;
+    }
+    // Bytes between a border of 16 and byte `at` of a row.
+    CARD_MEMBER static uint32_t over(const uint8_t *row, uint32_t at) {
+        return (static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row)) + at) & 15;
+    }
 
     CARD_MEMBER void fill() {
-        if (!load_.done()) {
-            const uint64_t at = static_cast<uint64_t>(segment_) * SegmentBytes;
-            const uint64_t end = at + SegmentBytes < row_bytes_ ? at + SegmentBytes : row_bytes_;
-            const uint8_t *row = load_.bytes(), *last = row + end;
-            const uint8_t *from = row + at - (reinterpret_cast<uintptr_t>(row + at) & 15);
-            uint8_t *to = memory_ + write_ * slot_size();
-            const uint32_t lane = thread_x() & 15;
-            for (uint32_t o = 16 * lane; from + o < last; o += 256) copy16(to + o, from + o);
-            if (++segment_ == n_segments_) {
-                segment_ = 0;
-                load_.advance(grid_x() * kBlockRows);
+        if (row_) {
+            const uint32_t left = row_bytes_ - at_, skipped = over(row_, at_);
+            const uint32_t n = skipped + (left < SegmentBytes ? left : SegmentBytes);
+            const uint8_t *from = row_ + at_ - skipped;
+            uint8_t *to = memory_ + write_;
+            UNROLL for (uint32_t first = 0; first < SegmentBytes + 15; first += 256) {
+                const uint32_t o = first + 16 * (thread_x() & 15);
+                if (o < n) copy16(to + o, from + o);
             }
-            write_ = (write_ + 1) % kStages;
+            at_ += SegmentBytes;
+            write_ = next(write_);
+            if (at_ >= row_bytes_) {
+                at_ = 0;
+                load_.advance(grid_x() * kBlockRows);
+                row_ = load_.done() ? nullptr : load_.bytes();
+            }
         }
         copy_commit();
     }
 
     uint8_t *memory_;
-    uint64_t row_bytes_;
-    uint32_t n_segments_;
+    uint32_t row_bytes_, n_segments_;
     Walk load_;
-    uint32_t segment_ = 0, write_ = 0, read_ = 0;
+    const uint8_t *row_ = nullptr; // of which `at_` bytes are on their way, or null: no row is left
+    uint32_t at_ = 0;
+    uint32_t write_ = 0, read_ = 0; // slots, as bytes of memory_
 };
 
 // The tree of a row's lanes: every thread has it.
 CARD float tree(float v) {
-    UNROLL for (uint32_t step = 8; step > 0; step /= 2) v = add1(v, from_other(v, step));
+    UNROLL for (uint32_t step = 8; step > 0; step /= 2) v =
+        add1(v, as_float(from_other(as_uint(v), step)));
     return v;
 }
 
@@ -166,13 +203,22 @@ CARD void store(const Arguments &a, const Walk &walk, const float (&sums)[N]) {
     }
 }
 
+struct alignas(16) Quad {
+    uint32_t v[4];
+};
 CARD lanes::Act load_act(const uint32_t *block) {
+    static_assert(ACT_WORDS == 12 && ACT_D == 8 && ACT_S == 9 && ACT_SUMS == 10);
+    const auto *quads = reinterpret_cast<const Quad *>(block);
+    const Quad low = quads[0], high = quads[1], rest = quads[2];
     lanes::Act act;
-    UNROLL for (uint32_t w = 0; w < 8; w++) act.q.w[w] = block[w];
-    act.d = as_float(block[ACT_D]);
-    act.s = as_float(block[ACT_S]);
-    act.s0 = lanes::signed_half(block[ACT_SUMS]);
-    act.s1 = lanes::signed_half(block[ACT_SUMS] >> 16);
+    UNROLL for (uint32_t w = 0; w < 4; w++) {
+        act.q.w[w] = low.v[w];
+        act.q.w[4 + w] = high.v[w];
+    }
+    act.d = as_float(rest.v[0]);
+    act.s = as_float(rest.v[1]);
+    act.s0 = lanes::signed_half(rest.v[2]);
+    act.s1 = lanes::signed_half(rest.v[2] >> 16);
     return act;
 }
 template <class F, uint32_t Planes>
@@ -264,18 +310,23 @@ template <class F, uint32_t N> CARD void dots_f32(const Arguments &a) {
 // Rows of F32, F16 and BF16, of any length.
 template <class F, uint32_t N> CARD void float_dots(const Arguments &a) {
     constexpr uint32_t kValues = kFloatBytes / F::kBytes; // of a segment
+    const uint32_t lane = thread_x() & 15;
     Ring<kFloatBytes> ring(a, shared_memory(), a.k * F::kBytes);
     for (Walk walk(a, block_x() * kBlockRows + (thread_x() >> 4)); !walk.done();
          walk.advance(grid_x() * kBlockRows)) {
         float sums[N] = {};
         for (uint32_t s = 0; s < ring.n_segments(); s++) {
-            const uint8_t *row = ring.begin(walk.bytes(), s);
-            const uint64_t end = static_cast<uint64_t>(s + 1) * kValues;
-            for (uint64_t i = static_cast<uint64_t>(s) * kValues + (thread_x() & 15);
-                 i < end && i < a.k; i += 16) {
-                const float w = F::value_of(row + i * F::kBytes);
-                UNROLL for (uint32_t c = 0; c < N; c++) sums[c] =
-                    fma1(w, a.x[(walk.job().column + c) * a.k + i], sums[c]);
+            const uint64_t first = static_cast<uint64_t>(s) * kValues;
+            const uint8_t *values = ring.begin(walk.bytes(), s) + first * F::kBytes;
+            const float *x = a.x + walk.job().column * a.k + first;
+            const auto add = [&](uint32_t i) {
+                const float w = F::value_of(values + i * F::kBytes);
+                UNROLL for (uint32_t c = 0; c < N; c++) sums[c] = fma1(w, x[c * a.k + i], sums[c]);
+            };
+            if (a.k - first >= kValues) {
+                UNROLL for (uint32_t i = 0; i < kValues; i += 16) add(i + lane);
+            } else {
+                for (uint32_t i = lane; i < a.k - first; i += 16) add(i);
             }
             ring.end();
         }
@@ -350,16 +401,19 @@ CARD void probe(const Arguments &a) {
 
 // kReadWords threads go over the bytes together, 16 each at a time.
 CARD void read_words(const Arguments &a) {
-    struct alignas(16) Quad {
-        uint32_t v[4];
-    };
+    constexpr uint32_t kAtOnce = 16; // on their way
     const auto *from = reinterpret_cast<const Quad *>(a.jobs[0].w);
-    const uint32_t first = block_x() * kThreads + thread_x();
+    const uint32_t first = block_x() * kReadThreads + thread_x();
+    const uint64_t n = a.k / 16;
     uint32_t sum = 0;
-    for (uint64_t i = first; i < a.k / 16; i += kReadWords) {
-        const Quad q = from[i];
-        sum += q.v[0] + q.v[1] + q.v[2] + q.v[3];
+    const auto add = [&](const Quad &q) { sum += q.v[0] + q.v[1] + q.v[2] + q.v[3]; };
+    uint64_t i = first;
+    for (; i + (kAtOnce - 1) * kReadWords < n; i += kAtOnce * kReadWords) {
+        Quad some[kAtOnce];
+        UNROLL for (uint32_t o = 0; o < kAtOnce; o++) some[o] = from[i + o * kReadWords];
+        UNROLL for (uint32_t o = 0; o < kAtOnce; o++) add(some[o]);
     }
+    for (; i < n; i += kReadWords) add(from[i]);
     reinterpret_cast<uint32_t *>(a.y)[first] = sum;
 }
 

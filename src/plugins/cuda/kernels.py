@@ -45,8 +45,9 @@ def run(command):
     return result.stdout
 
 
-def compile_module(compiler, src, name, is_float):
-    defines = [f"-DTYPE={name}", f"-DFLOATS={int(is_float)}"] if name else []
+def compile_module(compiler, src, name, is_float, n_bytes):
+    border = min(n_bytes & -n_bytes, 16)
+    defines = [f"-DTYPE={name}", f"-DFLOATS={int(is_float)}", f"-DBLOCK_BORDER={border}"] if name else []
     inputs = [*defines, f"-I{src}", str(HERE / "module.cu"), "-o"]
     if pathlib.Path(compiler).name.startswith("nvcc"):
         with tempfile.TemporaryDirectory() as folder:
@@ -64,14 +65,14 @@ def compile_module(compiler, src, name, is_float):
 
 def main():
     if sys.argv[1] == "--try":
-        compile_module(sys.argv[2], pathlib.Path(sys.argv[3]), None, False)
+        compile_module(sys.argv[2], pathlib.Path(sys.argv[3]), None, False, 0)
         return
     compiler = sys.argv[1]
     src, texts, table, data, depfile = map(pathlib.Path, sys.argv[2:7])
     formats, lanes = src / "formats/formats.def", src / "plugins/lanes"
     every = [(None, False, 1, 0), *multiplied(formats)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        compiled = list(pool.map(lambda m: compile_module(compiler, src, *m[:2]), every))
+        compiled = list(pool.map(lambda m: compile_module(compiler, src, m[0], m[1], m[3]), every))
     lines, at = [], 0
     for (name, is_float, values, n_bytes), text in zip(every, compiled):
         kind = f"GGUFX_TYPE_{name}" if name else "kAnyType"

@@ -23,6 +23,10 @@ typedef unsigned long uint64_t, uintptr_t, size_t;
 #define CONSTANT static constexpr
 #define UNROLL _Pragma("unroll")
 #define FMA1 fma_device
+// What all blocks of the type begin at borders of: rows begin at those of 16 (device/plugin.hpp).
+#ifndef BLOCK_BORDER
+#define BLOCK_BORDER 1
+#endif
 
 namespace ggufx::lanes {
 namespace {
@@ -61,6 +65,31 @@ LANE float fma_device(float a, float b, float c) {
 LANE float f32_of(int v) {
     return static_cast<float>(v);
 }
+#if CARD_PTX
+#define LANES_EXACT // one instruction each, which rounds as it should
+LANE float f32_of_half(uint h) {
+    float r;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(static_cast<unsigned short>(h)));
+    return r;
+}
+LANE float div1(float a, float b) {
+    float r;
+    asm("div.rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+}
+// Bytes of a and b, 0 to 7, that four nibbles of `which` name.
+LANE uint permuted(uint a, uint b, uint which) {
+    uint r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(which));
+    return r;
+}
+#define LANES_LOOK_UP
+LANE uint look_up(uint nibbles, uint t0, uint t1, uint t2, uint t3) {
+    const uint pairs = nibbles | nibbles >> 4, which = permuted(pairs, pairs, 0x20u);
+    const uint low = permuted(t0, t1, which & 0x7777u), high = permuted(t2, t3, which & 0x7777u);
+    return permuted(low, high, (which & 0x8888u) >> 1 | 0x3210u);
+}
+#endif
 LANE int dot4(uint a, uint b, int t) {
 #if CARD_PTX
     int r;
@@ -76,40 +105,51 @@ LANE int dot4(uint a, uint b, int t) {
 #endif
 }
 
-// Whole words are read, the one around a byte too.
-LANE const uint *word_of(Place p) {
-    return reinterpret_cast<const uint *>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t{3});
-}
+// Whole words are read: the one where something begins, and where the words of the format's blocks
+// (BLOCK_BORDER bytes are borders of theirs) lie across borders the one behind it.
 LANE uint shift_of_place(Place p) {
-    return 8u * static_cast<uint>(reinterpret_cast<uintptr_t>(p) & 3);
+    return BLOCK_BORDER % 4 == 0 ? 0 : 8u * static_cast<uint>(reinterpret_cast<uintptr_t>(p) & 3);
+}
+LANE const uint *word_of(Place p) {
+    return reinterpret_cast<const uint *>(p - shift_of_place(p) / 8u);
 }
 LANE uint byte_at(Place p) {
     return *p;
 }
 // The word that begins `shift` bits into `low`.
 LANE uint joined(uint low, uint high, uint shift) {
+#if CARD_PTX
+    uint r;
+    asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "r"(shift));
+    return r;
+#else
     return static_cast<uint>((static_cast<uint64_t>(high) << 32 | low) >> shift);
+#endif
 }
-LANE uint half_at(Place p) {
-    return p[0] | static_cast<uint>(p[1]) << 8;
+LANE uint half_at(Place p) { // formats whose blocks may be at odd addresses have none
+    return *reinterpret_cast<const unsigned short *>(p);
 }
 LANE uint word_at(Place p) {
-    const uint *at = word_of(p), shift = shift_of_place(p);
-    return shift == 0 ? at[0] : joined(at[0], at[1], shift);
+    const uint *at = word_of(p);
+    return BLOCK_BORDER % 4 == 0 ? at[0] : joined(at[0], at[1], shift_of_place(p));
 }
+// As many at once as blocks have borders for: where those are of 8 or 16 bytes, words of codes begin at
+// such borders of a block.
+struct alignas(BLOCK_BORDER < 4 ? 4 : BLOCK_BORDER) Chunk {
+    uint w[BLOCK_BORDER < 4 ? 1 : BLOCK_BORDER / 4];
+};
 template <uint N> LANE Words words_at(Place p) {
+    constexpr uint kEach = sizeof(Chunk) / 4;
     const uint *at = word_of(p), shift = shift_of_place(p);
     Words v = {};
-    if (shift == 0) {
-        UNROLL for (uint i = 0; i < N; i++) v.w[i] = at[i];
-    } else {
-        uint last = at[0];
-        UNROLL for (uint i = 0; i < N; i++) {
-            const uint next = at[i + 1];
-            v.w[i] = joined(last, next, shift);
-            last = next;
-        }
+    UNROLL for (uint i = 0; i < N; i += kEach) {
+        const Chunk chunk = *reinterpret_cast<const Chunk *>(at + i);
+        UNROLL for (uint j = 0; j < kEach; j++) v.w[i + j] = chunk.w[j];
     }
+    if (BLOCK_BORDER % 4 == 0) return v;
+    const uint last = at[N];
+    UNROLL for (uint i = 0; i < N; i++) v.w[i] =
+        joined(v.w[i], i + 1 < N ? v.w[i + 1] : last, shift);
     return v;
 }
 LANE Words words4_at(Place p) {
@@ -169,12 +209,12 @@ CARD void sync_half() {
     asm volatile("bar.warp.sync %0;" ::"r"(half_mask()) : "memory");
 }
 // What the thread `step` away in the half has, both ways.
-CARD float from_other(float v, uint32_t step) {
+CARD uint32_t from_other(uint32_t v, uint32_t step) {
     uint32_t r;
     asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x101f, %3;"
                  : "=r"(r)
-                 : "r"(lanes::as_uint(v)), "r"(step), "r"(half_mask()));
-    return lanes::as_float(r);
+                 : "r"(v), "r"(step), "r"(half_mask()));
+    return r;
 }
 // 16 bytes into the memory of the block, there after a wait for their group.
 CARD void copy16(void *to, const void *from) {
@@ -212,10 +252,9 @@ CARD void sync_block() {
     __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "workgroup");
     __builtin_amdgcn_s_barrier();
 }
-CARD float from_other(float v, uint32_t step) {
+CARD uint32_t from_other(uint32_t v, uint32_t step) {
     const int at = static_cast<int>((thread_x() ^ step) * 4);
-    return lanes::as_float(static_cast<uint32_t>(
-        __builtin_amdgcn_ds_bpermute(at, static_cast<int>(lanes::as_uint(v)))));
+    return static_cast<uint32_t>(__builtin_amdgcn_ds_bpermute(at, static_cast<int>(v)));
 }
 CARD void copy16(void *to, const void *from) {
     struct alignas(16) Quad {

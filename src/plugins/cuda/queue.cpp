@@ -13,6 +13,8 @@ static_assert(card::kJobs == plugin::kMaxJobs && card::kReadWords == plugin::kRe
 
 namespace {
 
+constexpr uint64_t kMostValues = 1 << 29; // of a row: kernels count its bytes in 32 bits
+
 uint32_t groups_of(uint64_t n, uint32_t each) {
     return static_cast<uint32_t>((n + each - 1) / each);
 }
@@ -83,9 +85,9 @@ uint64_t Queue::submit() {
 
 bool Queue::wait(uint64_t ticket, uint64_t timeout_ns) {
     const Current current(driver_, device_.context());
-    constexpr int kSpins = 200; // most waits are short
+    constexpr uint64_t kSpinNs = 1'000'000; // a sleep takes longer than most products
     const uint64_t begin = now_ns();
-    for (int n = 0; done_ < ticket; n++) {
+    while (done_ < ticket) {
         if (submitted_.empty()) return true;
         const Submission next = submitted_.front();
         const int result = driver_.EventQuery(next.event);
@@ -96,8 +98,9 @@ bool Queue::wait(uint64_t ticket, uint64_t timeout_ns) {
             continue;
         }
         if (result != kNotReady) check(result, "waiting");
-        if (now_ns() - begin >= timeout_ns) return false;
-        if (n > kSpins) sleep_a_little();
+        const uint64_t waited = now_ns() - begin;
+        if (waited >= timeout_ns) return false;
+        if (waited > kSpinNs) sleep_a_little();
     }
     return true;
 }
@@ -131,7 +134,7 @@ card::Arguments Queue::arguments(const Launch &launch) {
 void Queue::run(Function function, const Size &size, card::Arguments &arguments) {
     void *parameters[] = {&arguments};
     if (size.x == 0 || size.y == 0) return;
-    check(driver_.LaunchKernel(function, size.x, size.y, 1, card::kThreads, 1, 1,
+    check(driver_.LaunchKernel(function, size.x, size.y, 1, size.threads, 1, 1,
                                static_cast<unsigned>(size.shared_bytes), stream_, parameters,
                                nullptr),
           "a launch");
@@ -153,27 +156,46 @@ void Queue::dots(const Launch &launch, uint32_t text, card::Arguments &arguments
         arguments);
 }
 
+// Blocks have the packed columns of one place: jobs that begin at another are launched by themselves.
+void Queue::packed_dots(const Launch &launch, uint32_t text) {
+    Launch part = launch;
+    for (uint32_t i = 0; i < launch.n_jobs; i += part.n_jobs) {
+        part.jobs = launch.jobs + i;
+        part.n_jobs = 1;
+        while (i + part.n_jobs < launch.n_jobs &&
+               part.jobs[part.n_jobs].column == part.jobs[0].column)
+            part.n_jobs++;
+        card::Arguments a = arguments(part);
+        dots(part, text, a);
+    }
+}
+
 void Queue::launch(const Launch &launch) {
     const Current current(driver_, device_.context());
     if (launch.n_jobs > card::kJobs) fail(GGUFX_E_INTERNAL, 0, "%u jobs", launch.n_jobs);
     if (is_dots(launch.op) && (launch.n == 0 || launch.n > plugin::kDotColumns))
         fail(GGUFX_E_INTERNAL, 0, "dots of %u columns", launch.n);
-    card::Arguments a = arguments(launch);
+    if (has_type(launch.op) && launch.k > kMostValues)
+        fail(GGUFX_E_UNSUPPORTED, 0, "rows of %llu values are too long, of more than %llu",
+             static_cast<unsigned long long>(launch.k),
+             static_cast<unsigned long long>(kMostValues));
     const uint32_t text = find_text(has_type(launch.op) ? launch.type : kAnyType);
     if (text == n_texts())
         fail(GGUFX_E_UNSUPPORTED, 0, "there are no kernels for type %u", launch.type);
-    if (is_dots(launch.op)) return dots(launch, text, a);
+    if (launch.op == Op::dots8 || launch.op == Op::dots15) return packed_dots(launch, text);
+    card::Arguments a = arguments(launch);
+    if (launch.op == Op::dots_f32) return dots(launch, text, a);
     const Function function = device_.function(text, kernel_of(launch.op, 1));
     switch (launch.op) {
     case Op::probe:
         return run(function, {groups_of(launch.n, card::kThreads), 1, 0}, a);
     case Op::pack8:
     case Op::pack15:
-        return run(function, {groups_of(launch.k / 32, card::kThreads), launch.n, 0}, a);
+        return run(function, {groups_of(launch.k / 4, card::kThreads), launch.n, 0}, a);
     case Op::sums:
         return run(function, {groups_of(launch.k / launch.group, card::kThreads), launch.n, 0}, a);
     case Op::read:
-        return run(function, {card::kReadWords / card::kThreads, 1, 0}, a);
+        return run(function, {card::kReadWords / card::kReadThreads, 1, 0, card::kReadThreads}, a);
     default:
         return run(
             function,

@@ -26,6 +26,7 @@ private:
     struct Size {
         uint32_t x, y;
         uint64_t shared_bytes;
+        uint32_t threads = card::kThreads; // of a block
     };
     struct Submission {
         uint64_t ticket;
@@ -34,6 +35,7 @@ private:
     card::Arguments arguments(const plugin::Launch &launch);
     void run(Function function, const Size &size, card::Arguments &arguments);
     void dots(const plugin::Launch &launch, uint32_t text, card::Arguments &arguments);
+    void packed_dots(const plugin::Launch &launch, uint32_t text);
 
     Device &device_;
     const Driver &driver_;

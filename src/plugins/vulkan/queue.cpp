@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kSetsEach = 64;                       // of a pool
 constexpr uint32_t kRows = 8, kColumns = 16, kFlat = 64; // of a workgroup (shaders/)
-constexpr uint32_t kActWords = 11;                       // of 32 packed values (activations.inc)
+constexpr uint32_t kActWords = 12;                       // of 32 packed values (activations.inc)
 constexpr uint64_t kMostOfProcessor = 1
                                       << 17; // values of a row whose chain takes not too many turns
 constexpr VkPipelineStageFlags kWork =
