@@ -97,11 +97,17 @@ for id in "${devices[@]}"; do
     else
         types=$all
         size=(-m 28672 -k 8192 -r 25) # 130 to 470 MB, in turns over 2 GB
+        [ "${id%%:*}" != vulkan ] || types=q4_K,q8_0,f16,iq2_xs # its driver compiles for seconds
         part=
         step "selftest $id" 120 "$tool" selftest --device "$id"
     fi
     if step "gemv $id" 150 "$tool" bench matvec --device "$id" --type "$types" "${size[@]}" --json; then
         cat "$folder/gemv-${id//[^a-z0-9_]/-}.log" >>"$folder/figures.json"
+    fi
+    sessions=$build/tests/device/test_device_sessions
+    plugin=("$build"/src/libggufx-"${id%%:*}".so*)
+    if [ -x "$sessions" ] && [ -e "${plugin[0]}" ]; then
+        step "sessions $id" 60 "$sessions" "${plugin[0]}"
     fi
     case $id in
     cuda:*)
@@ -116,7 +122,6 @@ for id in "${devices[@]}"; do
         ;;
     vulkan:*)
         test=$build/tests/device/test_vulkan
-        plugin=("$build"/src/libggufx-vulkan.so*)
         if [ -x "$test" ] && [ -e "${plugin[0]}" ]; then
             step "tests $id" 90 "$test" "${plugin[0]}" ${part:+"$part"}
         fi
