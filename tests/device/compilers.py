@@ -121,7 +121,9 @@ def check_compilers_that_are_there():
             print(f"{compiler} compiles no PTX here")
             continue
         for name, is_float, n_bytes in (("Q4_K", 0, 144), ("IQ3_S", 0, 110), ("F16", 1, 2)):
-            found, n_operations, n_kernels = ptx.faults_of(kernels.compile_module(compiler, SRC, name, is_float, n_bytes))
+            text = kernels.compile_module(compiler, SRC, name, is_float, n_bytes)
+            expect(not re.search(r"_GLOBAL__N__(?!0{8}_)", text), f"{compiler} {name}: names that depend on the folder")
+            found, n_operations, n_kernels = ptx.faults_of(text)
             expect(not found and n_operations > 0 and n_kernels > 3, f"{compiler} {name}: {found[:3]}")
             n_compiled += 1
     expect(n_compiled >= 3, "no compiler is there")
