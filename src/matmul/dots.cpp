@@ -18,6 +18,7 @@ using kernels::Rows;
 
 constexpr size_t kMinRows = 128; // per task: four far streams of >= 32 rows
 constexpr Cost kDotCost = {1500, 40}, kDotCostPrecise = {1500, 60}, kDotCostF32 = {3000, 60};
+constexpr uint64_t kPackPs = 600;     // a value of a column
 constexpr uint64_t kUnpackF32Ps = 60; // a value of the weights once, whatever the columns
 
 // How a kernel wants its columns; kernels that agree share them.
@@ -129,8 +130,11 @@ public:
     }
 
     Status run(Call &call, uint8_t *memory) {
-        pack(memory);
-        const Status status = ggufx::run(call.host, loop(call), chunk, this);
+        memory_ = memory;
+        Status status = Status::ok;
+        if (bytes_ > 0) status = ggufx::run(call.host, columns(), pack, this);
+        point_to_columns();
+        if (status == Status::ok) status = ggufx::run(call.host, loop(call), chunk, this);
         for (size_t i = 0; i < n_jobs_; i++) call.done += jobs_[i].dots->w.n * jobs_[i].dots->n;
         return status;
     }
@@ -146,21 +150,33 @@ private:
         return n_columns_++;
     }
 
-    void pack(uint8_t *memory) {
-        const CanonicalFp canonical;
-        for (size_t i = 0; i < n_columns_; i++) {
-            const Column &c = columns_[i];
+    // A few columns are packed by the caller: there are many where a prompt goes row by row.
+    Loop columns() const {
+        static const Progress kNever;
+        size_t longest = 0;
+        for (size_t i = 0; i < n_columns_; i++)
+            longest = columns_[i].k > longest ? columns_[i].k : longest;
+        return {n_columns_, 1, 1, kPackPs * (longest + 1), kNever, 0, 0, 0};
+    }
+    static void pack(const void *self, size_t first, size_t count, uint32_t) {
+        const auto *batch = static_cast<const DotBatch *>(self);
+        for (size_t i = first; i < first + count; i++) {
+            const Column &c = batch->columns_[i];
+            uint8_t *to = batch->memory_ + c.at;
             if (c.form.pack) {
-                c.form.pack(kernels::act_at(memory + c.at, c.k), c.x);
+                c.form.pack(kernels::act_at(to, c.k), c.x);
             } else if (c.form.group) {
-                c.form.sum(reinterpret_cast<float *>(memory + c.at), c.x, c.k, c.form.group);
+                c.form.sum(reinterpret_cast<float *>(to), c.x, c.k, c.form.group);
             }
         }
+    }
+
+    void point_to_columns() {
         for (size_t i = 0; i < n_jobs_; i++) {
             DotJob &job = jobs_[i];
             for (size_t c = 0; c < job.dots->n; c++) {
                 const Column &column = columns_[job.column[c]];
-                uint8_t *at = memory + column.at;
+                uint8_t *at = memory_ + column.at;
                 if (job.kernel) {
                     job.act[c] = kernels::act_at(at, column.k);
                     continue;
@@ -228,6 +244,7 @@ private:
     }
 
     const Call &call_;
+    uint8_t *memory_ = nullptr; // of packed columns
     size_t n_jobs_ = 0, bytes_ = 0;
     uint16_t n_columns_ = 0;
     DotJob jobs_[kListed];

@@ -188,6 +188,40 @@ static void test_bits_do_not_depend_on_threads_or_executor(void **state) {
     free(x);
 }
 
+/* A prompt row by row: so many columns that they are packed by several threads, too. */
+static void test_many_columns_row_by_row_do_not_depend_on_the_executor(void **state) {
+    (void)state;
+    enum { rows = 40, cols = 1024, n = 150 };
+    static const uint32_t types[] = {GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q2_K, GGUFX_TYPE_Q4_1,
+                                     GGUFX_TYPE_F16};
+    static const uint32_t ways[] = {0, GGUFX_MATMUL_PRECISE, GGUFX_MATMUL_F32};
+    float *x = random_values((size_t)n * cols, 7);
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        matrix m = random_matrix(types[t], rows, cols, 0);
+        for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
+            const uint32_t flags = GGUFX_MATMUL_BATCH_INVARIANT | ways[way];
+            ggufx_runtime *alone = make_runtime(GGUFX_ISA_BEST, 1);
+            float *want = product(alone, &m, x, n, flags);
+            for (uint32_t threads = 1; threads <= 3; threads += 2) {
+                const ggufx_executor host =
+                    threads == 1 ? reverse_executor() : thread_executor(threads);
+                ggufx_runtime_options options;
+                ggufx_runtime_options_init(&options);
+                options.executor = &host;
+                ggufx_runtime *rt = make_runtime_with(&options);
+                float *y = product(rt, &m, x, n, flags);
+                assert_equal_bits(y, want, (size_t)n * rows);
+                free(y);
+                ggufx_runtime_destroy(rt);
+            }
+            free(want);
+            ggufx_runtime_destroy(alone);
+        }
+        free_matrix(&m);
+    }
+    free(x);
+}
+
 static void test_bits_do_not_depend_on_the_instruction_set(void **state) {
     (void)state;
     enum { rows = 70, cols = 768, n = 4 };
@@ -319,6 +353,7 @@ int main(void) {
         cmocka_unit_test(test_invariant_bits_of_long_rows),
         cmocka_unit_test(test_precise_products_are_between_the_default_and_f32),
         cmocka_unit_test(test_bits_do_not_depend_on_threads_or_executor),
+        cmocka_unit_test(test_many_columns_row_by_row_do_not_depend_on_the_executor),
         cmocka_unit_test(test_bits_do_not_depend_on_the_instruction_set),
         cmocka_unit_test(test_workspace_size_does_not_change_bits),
         cmocka_unit_test(test_columns_that_do_not_fit_together_have_the_same_bits),
