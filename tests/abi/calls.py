@@ -16,6 +16,7 @@ import public
 
 PROGRAM, MODEL = sys.argv[1:3]
 STEP = max(1, int(os.environ.get("GGUFX_TEST_STEP", "1")))
+FEWER = 16 if os.environ.get("GGUFX_TEST_CALLS") == "all" else 5
 # What of them the library makes; those of the run's own temporary files are left alone.
 KINDS = ("read", "map", "stat", "write", "sync", "truncate", "rename", "link", "open", "lock", "release")
 # One of them at each call.
@@ -80,5 +81,5 @@ for kind in KINDS:
             fault = check(kind, at, error)
             if fault:
                 faults.append(fault)
-        at += STEP * (1 + at // 16)  # of a long loop fewer and fewer
+        at += STEP * (1 + at // FEWER)  # of a long loop fewer and fewer
 public.finish("failing system calls", faults, checked)
