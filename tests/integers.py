@@ -10,17 +10,21 @@ import pathlib
 import re
 import sys
 
-COUNTS_DOWN = re.compile(r"\b\w+-- (>|==) 0")
+COUNTS_DOWN = re.compile(r"\b\w+-- (== 0|> \w+)")
 # Numbers of FNV, of splitmix and xorshift, the golden ratio.
 HASH = re.compile(r"(\*|\+=) (0x100000001b3|1099511628211|0xbf58476d1ce4e5b9|0x94d049bb133111eb|0x2545f4914f6cdd1d|"
                   r"0x9e3779b97f4a7c15)")
 OPPOSITE = "the size of a negative number, or what is missing to a multiple"
 MEANT = (
     ("src/abi/writer_keys.cpp", "0 - static_cast<uint64_t>(value)", OPPOSITE),
+    ("src/chat/format.cpp", "uint64_t{0} - static_cast<uint64_t>(value)", OPPOSITE),
     ("src/chat/native.cpp", "0 - static_cast<uint64_t>(step)", OPPOSITE),
+    ("src/chat/functions.cpp", "0 - static_cast<uint64_t>(step)", OPPOSITE),
+    ("src/chat/functions.cpp", "static_cast<uint64_t>(start) - static_cast<uint64_t>(stop)", "asked apart, which is larger"),
     ("src/gguf/numbers.cpp", "0 - n.bits", OPPOSITE),
     ("src/gguf/writer_emit.cpp", "(0 - n) & (plan_.alignment() - 1)", OPPOSITE),
     ("src/job/quantize.cpp", "(0 - at) & (plan.alignment() - 1)", OPPOSITE),
+    ("src/base/unicode.cpp", "code - kSyllables < kSyllableCount", "what is below the first is above the last"),
     ("src/base/unicode.cpp", "code + static_cast<uint32_t>(range->delta)", "a difference that may be negative"),
     ("src/cli/floor/read_loop.cpp", "digest += sum[i]", "a sum of all that was read"),
     ("src/chat/machine.hpp", "static_cast<uint32_t>(in.jump)", "a jump back"),

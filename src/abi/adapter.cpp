@@ -48,7 +48,7 @@ model::Adapter::TensorRows rows_of(const gguf::File &file, size_t tensor, uint64
     const gguf::Tensor t = file.tensor(tensor);
     if (first > t.n_rows || n_rows > t.n_rows - first)
         fail(Status::argument, {kNone, tensor},
-             "rows %" PRIu64 " to %" PRIu64 " of a tensor of %" PRIu64, first, first + n_rows,
+             "%" PRIu64 " rows from %" PRIu64 " on of a tensor of %" PRIu64, n_rows, first,
              t.n_rows);
     uint64_t needed = 0;
     if (!checked::mul(&needed, n_rows, t.ne[0]) || needed != n_floats)

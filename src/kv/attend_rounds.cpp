@@ -42,7 +42,7 @@ void set_visible(const AttendCall &call, const Track &track, size_t query, Row &
     if (call.positions)
         row.position = call.positions[query];
     else if (call.n_queries - in_set <= track.n_tokens - track.n_dropped)
-        row.position = position_of_token(track, track.n_tokens - call.n_queries + in_set);
+        row.position = position_of_token(track, track.n_tokens - (call.n_queries - in_set));
     else
         row.position = 0; // every query sees all of too short a sequence
     row.sees = span_of(call, row.position);

@@ -205,9 +205,9 @@ static void test_calls_are_refused(void **state) {
     assert_int_equal(ggufx_adapter_has_tensor(NULL, q), 0);
     FAILS(&f, GGUFX_E_ARGUMENT, "tensor is",
           ggufx_adapter_add_rows(rows, TINY_EMBD, lora, SIZE_MAX, 0, 1, 1, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "rows 31 to 33",
+    FAILS(&f, GGUFX_E_ARGUMENT, "2 rows from 31 on",
           ggufx_adapter_add_rows(rows, 2 * TINY_EMBD, lora, q, 31, 2, 1, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "rows",
+    FAILS(&f, GGUFX_E_ARGUMENT, "1 rows from 18446744073709551615 on",
           ggufx_adapter_add_rows(rows, TINY_EMBD, lora, q, UINT64_MAX, 1, 1, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "n is 31",
           ggufx_adapter_add_rows(rows, 31, lora, q, 0, 1, 1, &f.error));
