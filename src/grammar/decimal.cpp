@@ -14,12 +14,12 @@ bool is_digit(char c) {
 
 // The exponent behind `e`, cut where it is far too large.
 int32_t read_exponent(std::string_view text) {
-    constexpr int32_t most = 1 << 28;
+    constexpr int64_t most = 1 << 28;
     const bool negative = text[0] == '-';
-    int32_t out = 0;
+    int64_t out = 0;
     for (const char c : text)
         if (is_digit(c)) out = std::min(most, out * 10 + (c - '0'));
-    return negative ? -out : out;
+    return static_cast<int32_t>(negative ? -out : out);
 }
 
 } // namespace

@@ -306,6 +306,19 @@ static void test_what_is_not_supported_is_refused_by_name_and_place(void **state
         assert_refused(&v, SCHEMA, rows[i].schema, rows[i].status, rows[i].message);
 }
 
+/* Exponents of any length, which no number of the machine holds. */
+static void test_exponents_without_end_are_refused(void **state) {
+    (void)state;
+    for (int sign = 0; sign < 2; sign++)
+        for (char digit = '1'; digit <= '9'; digit++)
+            for (int n = 4; n < 40; n++) {
+                char text[128], *at = text + sprintf(text, "{\"minimum\":1%s", sign ? "e-" : "e");
+                memset(at, digit, (size_t)n);
+                strcpy(at + n, "}");
+                assert_refused(&v, SCHEMA, text, GGUFX_E_LIMIT, "over 400 digits");
+            }
+}
+
 static void test_too_many_alternatives_are_refused(void **state) {
     char *text = malloc(1 << 20), *at = text;
     (void)state;
@@ -581,6 +594,7 @@ int main(void) {
         cmocka_unit_test(test_what_is_taken_away_or_named_by_a_pattern),
         cmocka_unit_test(test_combinations_and_references),
         cmocka_unit_test(test_what_is_not_supported_is_refused_by_name_and_place),
+        cmocka_unit_test(test_exponents_without_end_are_refused),
         cmocka_unit_test(test_too_many_alternatives_are_refused),
         cmocka_unit_test(test_compact_schemas_have_no_white_space),
         cmocka_unit_test(test_masks_of_schemas_have_the_tokens_that_are_accepted),
