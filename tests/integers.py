@@ -1,7 +1,7 @@
 """What UBSan said in a run that goes on after a report (UBSAN_OPTIONS=log_path=FOLDER/x): every report is a fault,
 but unsigned arithmetic that is meant to wrap. `i-- > 0` at the end of a loop that counts down is, hashes and random
-numbers are, and what headers of kernels do; of other lines those below, by a part of their text, each with its
-reason. A line that was reworded is a fault again.
+numbers are, and what headers of kernels and the text of lanes do; of other lines those below, by a part of their text,
+each with its reason. A line that was reworded is a fault again.
 
 usage: integers.py SOURCE_ROOT LOG_FOLDER
 SPDX-License-Identifier: MIT
@@ -12,8 +12,8 @@ import sys
 
 COUNTS_DOWN = re.compile(r"\b\w+-- (== 0|> \w+)")
 # Numbers of FNV, of splitmix and xorshift, the golden ratio.
-HASH = re.compile(r"(\*|\+=) (0x100000001b3|1099511628211|0xbf58476d1ce4e5b9|0x94d049bb133111eb|0x2545f4914f6cdd1d|"
-                  r"0x9e3779b97f4a7c15)")
+HASH = re.compile(r"(\*|\+=?) (0x100000001b3|1099511628211|0xbf58476d1ce4e5b9|0x94d049bb133111eb|0x2545f4914f6cdd1d|"
+                  r"0x9e3779b97f4a7c15|kGolden|6364136223846793005u)")
 OPPOSITE = "the size of a negative number, or what is missing to a multiple"
 MEANT = (
     ("src/abi/writer_keys.cpp", "0 - static_cast<uint64_t>(value)", OPPOSITE),
@@ -27,6 +27,10 @@ MEANT = (
     ("src/base/unicode.cpp", "code - kSyllables < kSyllableCount", "what is below the first is above the last"),
     ("src/base/unicode.cpp", "code + static_cast<uint32_t>(range->delta)", "a difference that may be negative"),
     ("src/cli/floor/read_loop.cpp", "digest += sum[i]", "a sum of all that was read"),
+    ("src/cli/serve/http.cpp", "find_last_of(", "behind none is the whole text"),
+    ("src/device/self_test.cpp", "random.next() % 5 - 2", "a number or two before"),
+    ("src/device/self_test.cpp", "sum += static_cast<uint32_t>(x * y)", "products may be negative"),
+    ("src/device/words.cpp", "*sum += sums[i]", "a sum of words"),
     ("src/chat/machine.hpp", "static_cast<uint32_t>(in.jump)", "a jump back"),
     ("src/base/math.hpp", "f32_bits(p) + exponent", "an exponent that may be negative, in the bits of a float"),
 )
@@ -52,7 +56,7 @@ def main():
     for (path, number), what in sorted(places.items()):
         line = line_of(root, path, number)
         reason = next((entry for entry in MEANT if entry[0] == path and entry[1] in line), None)
-        meant = reason or COUNTS_DOWN.search(line) or HASH.search(line) or path.startswith("src/kernels/")
+        meant = reason or COUNTS_DOWN.search(line) or HASH.search(line) or path.startswith(("src/kernels/", "src/plugins/lanes/"))
         if not (what.startswith("unsigned integer overflow") and meant):
             faults.append("%s:%d: %s\n    %s" % (path, number, what, line))
         used.add(reason)
