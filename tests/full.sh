@@ -12,7 +12,7 @@ export GGUFX_TEST_OPERATIONS=300000 # of random operations on caches, unit test 
 export GGUFX_TEST_BATCH_OPERATIONS=600 # on each of 99 sessions of many sequences, model_batches
 export GGUFX_TEST_SPECULATION_PROMPTS=20 # of each of 24 models, caches and samplers, speculation
 export GGUFX_TEST_RANKS=all # each mode with each type of cache, model_ranks
-export GGUFX_TEST_CALLS=all # a call of two and a half times as many that fails, abi failing system calls
+export GGUFX_TEST_CALLS=all # two and a half times as many that fail, abi failing system calls
 export GGUFX_TEST_MIB=1024 # decoded into one array, bindings/python/tests/test_memory.py
 logs=()
 

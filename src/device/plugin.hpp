@@ -12,7 +12,7 @@
 
 namespace ggufx::plugin {
 
-constexpr uint32_t kVersion = 3; // columns are packed in 12 words
+constexpr uint32_t kVersion = 3;
 
 struct Error {
     int32_t system; // the driver's number, or 0
@@ -67,6 +67,8 @@ enum class Op : uint32_t {
     read,       // words of a job's bytes, added up: what reading alone takes
 };
 constexpr uint32_t kOps = 11;
+constexpr uint32_t kActWords =
+    12; // of 32 packed values of a column (plugins/lanes/activations.inc)
 constexpr uint32_t kReadSums = 1 << 14; // words that a read leaves in y; their sum is the result
 
 // Rows of one matrix, and where their results go.

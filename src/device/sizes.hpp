@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "device/plugin.hpp"
+
 #include <stdint.h>
 
 namespace ggufx::device {
@@ -16,8 +18,8 @@ constexpr uint64_t bytes_of(uint64_t stride, uint64_t n_rows) {
 // What a device has for its calls beside the weights. `values` are those of columns, packed and with
 // their sums; as many columns fit as have so many values together.
 constexpr uint64_t kScratchValues = 1 << 20, kScratchResults = 1 << 20;
-constexpr uint64_t packed_bytes(uint64_t values) { // of 15 bits: two planes of 12 words per 32
-    return values / 32 * 12 * 4 * 2;
+constexpr uint64_t packed_bytes(uint64_t values) { // of 15 bits: two planes
+    return values / 32 * plugin::kActWords * 4 * 2;
 }
 constexpr uint64_t sums_bytes(uint64_t values) { // per 32, then per 16
     return values / 32 * 3 * 4;

@@ -28,6 +28,6 @@ using Kernel = void (*)(const card::Arguments &);
 // type: "Q4_K", or "columns" for those that need none. Null: there is none.
 Kernel find_kernel(const std::string &type, const std::string &name);
 void run_kernel(Control &control, Kernel kernel, const card::Arguments &arguments, uint32_t grid_x,
-                uint32_t grid_y, uint32_t n_threads, size_t shared_bytes);
+                uint32_t grid_y, size_t shared_bytes);
 
 } // namespace ggufx::emulation

@@ -282,8 +282,8 @@ API int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsig
                        unsigned threads_y, unsigned threads_z, unsigned shared, void *stream,
                        void **parameters, void **extra) {
     ENTER("cuLaunchKernel");
-    const bool sound = x > 0 && y > 0 && z == 1 && (threads == 256 || threads == 64) &&
-                       threads_y == 1 && threads_z == 1 && !extra && shared <= control.shared_bytes;
+    const bool sound = x > 0 && y > 0 && z == 1 && threads == 256 && threads_y == 1 &&
+                       threads_z == 1 && !extra && shared <= control.shared_bytes;
     if (!sound) return control.n_faults++, kInvalidValue;
     control.n_launches++;
     const auto *f = static_cast<Function *>(function);
@@ -300,7 +300,7 @@ API int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsig
         emulated.no_half = control.no_half;
         emulated.no_block = control.no_block;
         emulated.slot_less = control.slot_less;
-        ggufx::emulation::run_kernel(emulated, kernel, arguments, x, y, threads, shared);
+        ggufx::emulation::run_kernel(emulated, kernel, arguments, x, y, shared);
         control.n_outside += emulated.n_outside;
         control.n_blocks += emulated.n_blocks;
     });

@@ -1,6 +1,6 @@
 /*
  * Devices through the interface, with the fake one: what is listed and described, tensors there,
- * and that every product has the processor's bits.
+ * and that every product has the processor's bits. Long, as it is one list of calls.
  * SPDX-License-Identifier: MIT
  */
 #include "fake_fixture.h"

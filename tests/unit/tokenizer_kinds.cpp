@@ -1,6 +1,6 @@
 // Every kind of vocabulary, made here: random small ones against naive algorithms, hostile ones,
 // ids of special tokens, texts that come back part by part, failing allocations. With "costs", what
-// hostile texts cost, and nothing else.
+// hostile texts cost, and nothing else. Long, as it is one list of kinds with what each is compared with.
 // SPDX-License-Identifier: MIT
 #include "made_vocab.hpp"
 

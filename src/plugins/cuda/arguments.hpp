@@ -36,7 +36,6 @@ constexpr unsigned kStages = 4;          // of rows on their way
 constexpr unsigned kSegmentValues = 512; // of a row at once: a unit of 32 per thread
 constexpr unsigned kFloatBytes = 512; // of a row of floats at once: 16 rows of all types fit 48 KiB
 constexpr unsigned kReadWords = 16384; // plugin::kReadSums
-constexpr unsigned kReadThreads = 64;  // of a block that reads: more blocks than processors
 constexpr unsigned kActBytes = 48;     // of 32 packed values (activations.inc)
 
 // Memory of a row's stages; a segment may begin anywhere.

@@ -207,7 +207,8 @@ struct alignas(16) Quad {
     uint32_t v[4];
 };
 CARD lanes::Act load_act(const uint32_t *block) {
-    static_assert(ACT_WORDS == 12 && ACT_D == 8 && ACT_S == 9 && ACT_SUMS == 10);
+    static_assert(4 * ACT_WORDS == kActBytes && ACT_WORDS == 12 && ACT_D == 8 && ACT_S == 9 &&
+                  ACT_SUMS == 10);
     const auto *quads = reinterpret_cast<const Quad *>(block);
     const Quad low = quads[0], high = quads[1], rest = quads[2];
     lanes::Act act;
@@ -401,19 +402,13 @@ CARD void probe(const Arguments &a) {
 
 // kReadWords threads go over the bytes together, 16 each at a time.
 CARD void read_words(const Arguments &a) {
-    constexpr uint32_t kAtOnce = 16; // on their way
     const auto *from = reinterpret_cast<const Quad *>(a.jobs[0].w);
-    const uint32_t first = block_x() * kReadThreads + thread_x();
-    const uint64_t n = a.k / 16;
+    const uint32_t first = block_x() * kThreads + thread_x();
     uint32_t sum = 0;
-    const auto add = [&](const Quad &q) { sum += q.v[0] + q.v[1] + q.v[2] + q.v[3]; };
-    uint64_t i = first;
-    for (; i + (kAtOnce - 1) * kReadWords < n; i += kAtOnce * kReadWords) {
-        Quad some[kAtOnce];
-        UNROLL for (uint32_t o = 0; o < kAtOnce; o++) some[o] = from[i + o * kReadWords];
-        UNROLL for (uint32_t o = 0; o < kAtOnce; o++) add(some[o]);
+    for (uint64_t i = first; i < a.k / 16; i += kReadWords) {
+        const Quad q = from[i];
+        sum += q.v[0] + q.v[1] + q.v[2] + q.v[3];
     }
-    for (; i < n; i += kReadWords) add(from[i]);
     reinterpret_cast<uint32_t *>(a.y)[first] = sum;
 }
 

@@ -23,7 +23,7 @@ typedef unsigned long uint64_t, uintptr_t, size_t;
 #define CONSTANT static constexpr
 #define UNROLL _Pragma("unroll")
 #define FMA1 fma_device
-// What all blocks of the type begin at borders of: rows begin at those of 16 (device/plugin.hpp).
+// Bytes at whose borders all blocks of the type begin: rows do at those of 16 (device/plugin.hpp).
 #ifndef BLOCK_BORDER
 #define BLOCK_BORDER 1
 #endif

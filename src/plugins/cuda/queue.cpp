@@ -9,7 +9,8 @@ namespace ggufx::cuda {
 using plugin::Launch;
 using plugin::Op;
 
-static_assert(card::kJobs == plugin::kMaxJobs && card::kReadWords == plugin::kReadSums);
+static_assert(card::kJobs == plugin::kMaxJobs && card::kReadWords == plugin::kReadSums &&
+              card::kActBytes == 4 * plugin::kActWords);
 
 namespace {
 
@@ -134,7 +135,7 @@ card::Arguments Queue::arguments(const Launch &launch) {
 void Queue::run(Function function, const Size &size, card::Arguments &arguments) {
     void *parameters[] = {&arguments};
     if (size.x == 0 || size.y == 0) return;
-    check(driver_.LaunchKernel(function, size.x, size.y, 1, size.threads, 1, 1,
+    check(driver_.LaunchKernel(function, size.x, size.y, 1, card::kThreads, 1, 1,
                                static_cast<unsigned>(size.shared_bytes), stream_, parameters,
                                nullptr),
           "a launch");
@@ -195,7 +196,7 @@ void Queue::launch(const Launch &launch) {
     case Op::sums:
         return run(function, {groups_of(launch.k / launch.group, card::kThreads), launch.n, 0}, a);
     case Op::read:
-        return run(function, {card::kReadWords / card::kReadThreads, 1, 0, card::kReadThreads}, a);
+        return run(function, {card::kReadWords / card::kThreads, 1, 0}, a);
     default:
         return run(
             function,

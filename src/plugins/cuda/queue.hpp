@@ -26,7 +26,6 @@ private:
     struct Size {
         uint32_t x, y;
         uint64_t shared_bytes;
-        uint32_t threads = card::kThreads; // of a block
     };
     struct Submission {
         uint64_t ticket;

@@ -15,7 +15,6 @@ namespace {
 
 constexpr uint32_t kSetsEach = 64;                       // of a pool
 constexpr uint32_t kRows = 8, kColumns = 16, kFlat = 64; // of a workgroup (shaders/)
-constexpr uint32_t kActWords = 12;                       // of 32 packed values (activations.inc)
 constexpr uint64_t kMostOfProcessor = 1
                                       << 17; // values of a row whose chain takes not too many turns
 constexpr VkPipelineStageFlags kWork =
@@ -263,7 +262,7 @@ void Queue::launch(const Launch &launch) {
     push.y = words(launch.y.at);
     push.book = words(launch.book.at);
     push.group = launch.group;
-    push.plane = static_cast<uint32_t>(launch.k / 32 * kActWords);
+    push.plane = static_cast<uint32_t>(launch.k / 32 * plugin::kActWords);
     switch (launch.op) {
     case Op::probe:
         return probe(launch, push);
