@@ -12,36 +12,64 @@
 namespace ggufx {
 namespace {
 
-class CanonicalFp {
+// What a thread's floating-point unit is told: rounding, subnormals, traps.
+class FpMode {
 public:
 #if defined(__SSE__)
-    CanonicalFp() : saved_(_mm_getcsr()) {
-        _mm_setcsr(0x1f80);
+    using Word = unsigned;
+    static FpMode current() {
+        return FpMode(_mm_getcsr());
     }
-    ~CanonicalFp() {
-        _mm_setcsr(saved_);
+    static FpMode canonical() {
+        return FpMode(0x1f80);
+    }
+    void set() const {
+        _mm_setcsr(word_);
     }
 #elif defined(__aarch64__)
-    CanonicalFp() {
-        __asm__ volatile("mrs %0, fpcr" : "=r"(saved_));
-        __asm__ volatile("msr fpcr, %0" : : "r"(uint64_t(0)));
+    using Word = uint64_t;
+    static FpMode current() {
+        Word word;
+        __asm__ volatile("mrs %0, fpcr" : "=r"(word));
+        return FpMode(word);
     }
-    ~CanonicalFp() {
-        __asm__ volatile("msr fpcr, %0" : : "r"(saved_));
+    static FpMode canonical() {
+        return FpMode(0);
+    }
+    void set() const {
+        __asm__ volatile("msr fpcr, %0" : : "r"(word_));
     }
 #else
-    CanonicalFp() {}
-    ~CanonicalFp() {}
+    using Word = unsigned;
+    static FpMode current() {
+        return FpMode(0);
+    }
+    static FpMode canonical() {
+        return FpMode(0);
+    }
+    void set() const {}
 #endif
-    CanonicalFp(const CanonicalFp &) = delete;
-    CanonicalFp &operator=(const CanonicalFp &) = delete;
 
 private:
-#if defined(__SSE__)
-    unsigned saved_;
-#elif defined(__aarch64__)
-    uint64_t saved_;
-#endif
+    explicit FpMode(Word word) : word_(word) {}
+    Word word_;
+};
+
+// The thread has this mode while the object lives.
+class FpScope {
+public:
+    explicit FpScope(FpMode mode) : saved_(FpMode::current()) { mode.set(); }
+    ~FpScope() { saved_.set(); }
+    FpScope(const FpScope &) = delete;
+    FpScope &operator=(const FpScope &) = delete;
+
+private:
+    FpMode saved_;
+};
+
+class CanonicalFp : FpScope {
+public:
+    CanonicalFp() : FpScope(FpMode::canonical()) {}
 };
 
 } // namespace

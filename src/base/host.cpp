@@ -110,6 +110,11 @@ Status Host::parallel_for(uint32_t n_tasks, TaskFn task, void *ctx) const {
     return Status::ok;
 }
 
+uint32_t Host::serial_ns() const {
+    constexpr uint32_t kAwakeNs = 8000, kNs = 50000; // a fork and join: 2 us, 10 to 50
+    return pool_ && pool_->awake() ? kAwakeNs : kNs;
+}
+
 Buffer::Buffer(Ref<Host> host, size_t n, size_t align)
     : host_(std::move(host)), size_(n), align_(align) {
     if (n == 0) return;

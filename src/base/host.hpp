@@ -75,6 +75,10 @@ public:
     // Each task runs under the canonical floating-point environment (base/fpenv.hpp).
     Status parallel_for(uint32_t n_tasks, TaskFn task, void *ctx) const;
     uint32_t max_workers() const { return max_workers_; }
+    // Without a host's executor: worker 0 is the thread that calls.
+    bool own_threads() const { return pool_ != nullptr; }
+    // Work that takes one thread less than this is done before others have begun.
+    uint32_t serial_ns() const;
 
     const char *allocator_name() const { return allocator_.name; }
 

@@ -4,6 +4,7 @@
 #include "base/loop.hpp"
 
 #include "base/fpenv.hpp"
+#include "base/thread.hpp"
 
 #include <atomic>
 
@@ -11,9 +12,10 @@ namespace ggufx {
 
 namespace {
 
-constexpr uint64_t kSerialPs = 50'000'000;   // 50 us: below, a join costs more than it saves
 constexpr uint64_t kChunkPs = 1'000'000'000; // 1 ms: longest task
 constexpr uint64_t kWavePs = 3'000'000'000;  // work between two polls, also if one core does it all
+constexpr int64_t kPollNs = 1'500'000;       // between two polls of the own threads' caller
+constexpr uint64_t kLastPs = 25'000'000;     // 25 us: chunks at the end need not be shorter
 constexpr uint32_t kTasksPerWorker = 8;      // so that slow cores end with the others
 
 size_t round_up(size_t n, size_t unit) {
@@ -39,7 +41,8 @@ struct Schedule {
         const size_t longest = round_up(items_in(loop, kChunkPs), unit);
         const size_t wanted = clamp(n / (kTasksPerWorker * workers), loop.min_items, longest);
         largest = clamp(wanted / unit * unit, unit, longest);
-        smallest = clamp(round_up(largest / 4 + 1, unit), unit, largest);
+        const size_t few = items_in(loop, kLastPs);
+        smallest = clamp(round_up(largest / 4 + 1, unit), unit, few < largest ? few : largest);
     }
     // Items of the chunk that starts at `first` < n.
     size_t chunk(size_t first) const {
@@ -50,44 +53,93 @@ struct Schedule {
     }
 };
 
+// Polls from within a loop: the own threads' worker 0 is the caller, so that no wave has to end for
+// a poll and the interval holds however few processors the threads get.
+class Poll {
+public:
+    explicit Poll(const Loop &loop)
+        : loop_(loop), callers_(FpMode::current()), last_(monotonic_ns()) {}
+    bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+    // By the caller; first: items that somebody has taken.
+    void look(size_t first) {
+        const int64_t now = monotonic_ns();
+        if (now - last_ < kPollNs) return;
+        last_ = now;
+        const FpScope scope(callers_);
+        if (loop_.progress.cancelled(loop_.done + first * loop_.weight, loop_.total))
+            cancelled_.store(true, std::memory_order_relaxed);
+    }
+
+private:
+    const Loop &loop_;
+    FpMode callers_;
+    int64_t last_;
+    std::atomic<bool> cancelled_{false};
+};
+
 // The tasks of one call of the executor: items begin .. begin + schedule.n - 1.
 struct Wave {
     const Schedule &schedule;
     size_t begin;
     ChunkFn chunk;
     const void *ctx;
-    std::atomic<size_t> next; // from 0
+    Poll *poll; // null: polls come between waves, or never
+    std::atomic<size_t> next{0};
 
-    static void task(void *self, uint32_t, uint32_t worker) {
-        auto *wave = static_cast<Wave *>(self);
-        size_t first = wave->next.load(std::memory_order_relaxed), count;
+    // The next chunk; false: there is none.
+    bool step(uint32_t worker) {
+        size_t first = next.load(std::memory_order_relaxed), count;
         do {
-            if (first >= wave->schedule.n) return;
-            count = wave->schedule.chunk(first);
-        } while (
-            !wave->next.compare_exchange_weak(first, first + count, std::memory_order_relaxed));
+            if (first >= schedule.n) return false;
+            count = schedule.chunk(first);
+        } while (!next.compare_exchange_weak(first, first + count, std::memory_order_relaxed));
+        if (poll) {
+            if (worker == 0) poll->look(first);
+            if (poll->cancelled()) return false;
+        }
         const CanonicalFp canonical;
-        wave->chunk(wave->ctx, wave->begin + first, count, worker);
+        chunk(ctx, begin + first, count, worker);
+        return true;
+    }
+    static void task(void *self, uint32_t, uint32_t worker) {
+        static_cast<Wave *>(self)->step(worker);
+    }
+    // Of own threads, which have nothing else to do meanwhile.
+    static void tasks(void *self, uint32_t, uint32_t worker) {
+        while (static_cast<Wave *>(self)->step(worker)) {}
     }
 };
 
-Status run_tasks(const Host &host, const Loop &loop, size_t begin, size_t count, ChunkFn chunk,
-                 const void *ctx) {
+// At most `enough` are counted.
+uint32_t count_chunks(const Schedule &schedule, uint32_t enough) {
+    uint32_t n = 0;
+    for (size_t first = 0; first < schedule.n && n < enough; n++) first += schedule.chunk(first);
+    return n;
+}
+
+Status run_on_own_threads(const Host &host, const Loop &loop, ChunkFn chunk, const void *ctx) {
+    const Schedule schedule(loop, loop.n, host.max_workers());
+    Poll poll(loop);
+    if (loop.progress.cancelled(loop.done, loop.total)) return Status::cancelled;
+    Wave wave{schedule, 0, chunk, ctx, loop.progress.report ? &poll : nullptr};
+    const uint32_t n_tasks = count_chunks(schedule, host.max_workers());
+    const Status status = host.parallel_for(n_tasks, Wave::tasks, &wave);
+    return poll.cancelled() ? Status::cancelled : status;
+}
+
+Status run_wave(const Host &host, const Loop &loop, size_t begin, size_t count, ChunkFn chunk,
+                const void *ctx) {
     const Schedule schedule(loop, count, host.max_workers());
-    uint32_t n_tasks = 0;
-    for (size_t first = 0; first < count; n_tasks++) first += schedule.chunk(first);
-    Wave wave{schedule, begin, chunk, ctx, {0}};
-    return host.parallel_for(n_tasks, Wave::task, &wave);
+    Wave wave{schedule, begin, chunk, ctx, nullptr};
+    return host.parallel_for(count_chunks(schedule, UINT32_MAX), Wave::task, &wave);
 }
 
 } // namespace
 
-bool runs_parallel(const Host &host, const Loop &loop) {
-    return host.max_workers() > 1 && loop.n > loop.unit && items_in(loop, kSerialPs) < loop.n;
-}
-
 Status run(const Host &host, const Loop &loop, ChunkFn chunk, const void *ctx) {
-    const bool parallel = runs_parallel(host, loop);
+    const bool parallel = host.max_workers() > 1 && loop.n > loop.unit &&
+                          items_in(loop, uint64_t{1000} * host.serial_ns()) < loop.n;
+    if (parallel && host.own_threads()) return run_on_own_threads(host, loop, chunk, ctx);
     const size_t step = loop.progress.report ? items_in(loop, kWavePs) : loop.n;
     for (size_t first = 0; first < loop.n; first += step) {
         if (loop.progress.cancelled(loop.done + first * loop.weight, loop.total)) {
@@ -95,7 +147,7 @@ Status run(const Host &host, const Loop &loop, ChunkFn chunk, const void *ctx) {
         }
         const size_t count = step < loop.n - first ? step : loop.n - first;
         if (parallel) {
-            const Status status = run_tasks(host, loop, first, count, chunk, ctx);
+            const Status status = run_wave(host, loop, first, count, chunk, ctx);
             if (status != Status::ok) return status;
         } else {
             const CanonicalFp canonical;

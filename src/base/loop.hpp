@@ -15,7 +15,7 @@ struct Loop {
     size_t unit;              // chunks are multiples of it (but the last one), >= 1
     size_t min_items;         // chunks worth a task, before the last few
     uint64_t picoseconds;     // estimated cost of one item on one core
-    const Progress &progress; // polled before each wave of tasks, in the caller's FP mode
+    const Progress &progress; // polled before and within, on the caller's thread, in its FP mode
     uint64_t done, weight;    // reported: done + items * weight
     uint64_t total;
     bool fine_end = false; // the last units, one per worker, go item by item
@@ -26,8 +26,5 @@ using ChunkFn = void (*)(const void *ctx, size_t first, size_t count, uint32_t w
 
 // Every item exactly once. Returns cancelled, or what the executor returned.
 Status run(const Host &host, const Loop &loop, ChunkFn chunk, const void *ctx);
-
-// Will run() use the executor?
-bool runs_parallel(const Host &host, const Loop &loop);
 
 } // namespace ggufx

@@ -1,17 +1,23 @@
-// Own worker threads. A job's fields change only while no worker is inside (mutex_, active_), so
-// that a late worker can never run a task of a finished call.
+// Own worker threads. A job's fields change only while no worker is inside: a worker says that it
+// is inside and then looks whether the job is still open; the caller closes the job and then looks
+// who is inside. All four are in one order (seq_cst), so that one of both sees the other; between a
+// worker that goes to sleep and a caller that opens a job it is the same.
 // SPDX-License-Identifier: MIT
 #include "base/pool.hpp"
 
 #include "base/fpenv.hpp"
 
+#include <bit>
+
 namespace ggufx {
 
 namespace {
 
-// Hand-off by spinning costs 0.3 us, by parking 1.7 us or more; under oversubscription long spins
-// cost whole time slices, so they are bounded.
-constexpr int64_t kSpinNs = 20000;
+constexpr uint64_t kEnd = UINT64_MAX - 1; // even: nothing is open
+
+// About what waking a sleeper takes until it works. Hand-off by spinning costs 1 us; under
+// oversubscription long spins cost whole time slices, so they are bounded.
+constexpr int64_t kSpinNs = 50000;
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -22,26 +28,28 @@ void relax() {
 }
 
 template <class Done> bool spin_until(Done done) {
+    if (done()) return true;
     const int64_t end = monotonic_ns() + kSpinNs;
     do {
         for (int i = 0; i < 32; i++) {
-            if (done()) return true;
             relax();
+            if (done()) return true;
         }
     } while (monotonic_ns() < end);
-    return done();
+    return false;
 }
 
 } // namespace
 
-void Pool::join_threads() {
-    {
-        const std::lock_guard lock(mutex_);
-        stop_ = true;
-        generation_.fetch_add(1, std::memory_order_release);
+// ---- threads ------------------------------------------------------------------------------------
+
+void Pool::end_threads() {
+    gate_.store(kEnd);
+    while (Worker *sleeper = take_sleeper()) call(*sleeper);
+    for (uint32_t i = 0; i < n_workers_; i++) {
+        workers_[i].thread.join();
+        workers_[i].~Worker();
     }
-    work_.notify_all();
-    for (uint32_t i = 0; i < n_workers_; i++) workers_[i].thread.join();
 }
 
 void Pool::destroy(Pool *pool) {
@@ -50,7 +58,7 @@ void Pool::destroy(Pool *pool) {
     // In the child of a fork the condition variables still count the parent's threads as waiters,
     // and their destructors would wait for those to leave: there only the memory is let go of.
     const bool inherited = pool->workers_ && pool->pid_ != process_id();
-    if (pool->workers_ && !inherited) pool->join_threads();
+    if (pool->workers_ && !inherited) pool->end_threads();
     if (pool->workers_) {
         host.free(pool->workers_, sizeof(Worker) * (pool->max_workers_ - 1), alignof(Worker));
     }
@@ -67,20 +75,32 @@ bool Pool::start_threads() {
     workers_ = memory;
     pid_ = process_id();
     for (uint32_t i = 0; i < wanted; i++) {
-        auto *worker = new (&workers_[i]) Worker{this, i + 1, {}};
-        if (!worker->thread.start(worker_main, worker)) break;
+        auto *worker = new (&workers_[i]) Worker;
+        worker->pool = this;
+        worker->id = i + 1;
+        if (!worker->thread.start(worker_main, worker)) {
+            worker->~Worker();
+            break;
+        }
         n_workers_++;
     }
+    started_.store(n_workers_ > 0);
     return n_workers_ > 0;
 }
+
+void Pool::worker_main(void *worker) {
+    auto *self = static_cast<Worker *>(worker);
+    self->pool->serve(*self);
+}
+
+// ---- a job --------------------------------------------------------------------------------------
 
 bool Pool::run(uint32_t n_tasks, TaskFn task, void *ctx) {
     if (max_workers_ < 2 || busy_.exchange(true, std::memory_order_acquire)) return false;
     const bool usable = start_threads() && pid_ == process_id();
     if (usable) {
-        const Job job = {n_tasks, task, ctx};
-        open_job(job);
-        work(job, 0);
+        open_job({n_tasks, task, ctx});
+        work(0);
         close_job();
     }
     busy_.store(false, std::memory_order_release);
@@ -88,30 +108,28 @@ bool Pool::run(uint32_t n_tasks, TaskFn task, void *ctx) {
 }
 
 void Pool::open_job(const Job &job) {
-    bool wake;
-    {
-        const std::lock_guard lock(mutex_);
-        job_ = job;
-        next_.store(0, std::memory_order_relaxed);
-        open_ = true;
-        generation_.fetch_add(1, std::memory_order_release);
-        wake = parked_ > 0;
-    }
-    if (wake) work_.notify_all();
+    job_ = job;
+    next_.store(0, std::memory_order_relaxed);
+    gate_.fetch_add(1);
+    call_two();
 }
 
 void Pool::close_job() {
-    {
-        const std::lock_guard lock(mutex_);
-        open_ = false; // nobody enters any more
-    }
-    const auto none_inside = [this] { return active_.load(std::memory_order_acquire) == 0; };
-    if (spin_until(none_inside)) return;
+    gate_.fetch_add(1); // nobody enters any more
+    uint32_t left = 0;  // workers that are known to be outside
+    const auto all_left = [&] {
+        while (left < n_workers_ && !workers_[left].inside.load()) left++;
+        return left == n_workers_;
+    };
+    if (spin_until(all_left)) return;
     std::unique_lock lock(mutex_);
-    idle_.wait(lock, none_inside);
+    caller_sleeps_.store(true);
+    left_.wait(lock, all_left);
+    caller_sleeps_.store(false);
 }
 
-void Pool::work(const Job &job, uint32_t worker) {
+void Pool::work(uint32_t worker) {
+    const Job job = job_;
     for (;;) {
         const uint32_t index = next_.fetch_add(1, std::memory_order_relaxed);
         if (index >= job.n_tasks) return;
@@ -119,40 +137,81 @@ void Pool::work(const Job &job, uint32_t worker) {
     }
 }
 
-void Pool::worker_main(void *worker) {
-    auto *self = static_cast<Worker *>(worker);
-    self->pool->serve(self->id);
+// gate: of the job that was seen to be open.
+void Pool::enter(Worker &worker, uint64_t gate) {
+    worker.inside.store(true);
+    if (gate_.load() == gate) {
+        call_two();
+        work(worker.id);
+    }
+    worker.inside.store(false);
+    if (!caller_sleeps_.load()) return;
+    const std::lock_guard lock(mutex_);
+    left_.notify_all();
 }
 
-// True when the generation moved on from `seen`.
-bool Pool::wait_for_job(uint64_t seen) {
-    const auto moved = [&] { return generation_.load(std::memory_order_acquire) != seen; };
-    if (spin_until(moved)) return true;
-    std::unique_lock lock(mutex_);
-    parked_++;
-    work_.wait(lock, moved);
-    parked_--;
-    return true;
-}
-
-void Pool::serve(uint32_t id) {
+void Pool::serve(Worker &worker) {
     const CanonicalFp canonical;
-    uint64_t seen = 0;
-    while (wait_for_job(seen)) {
-        Job job;
-        {
-            const std::lock_guard lock(mutex_);
-            if (stop_) return;
-            seen = generation_.load(std::memory_order_relaxed);
-            if (!open_) continue;
-            job = job_;
-            active_.fetch_add(1, std::memory_order_relaxed);
+    for (uint64_t seen = 0; seen != kEnd; seen = gate_.load()) {
+        if (seen % 2) enter(worker, seen);
+        wait_for_change(worker, seen);
+    }
+}
+
+// ---- sleep --------------------------------------------------------------------------------------
+
+void Pool::wait_for_change(Worker &worker, uint64_t seen) {
+    if (!spin_until([&] { return gate_.load() != seen; })) sleep(worker, seen);
+}
+
+void Pool::sleep(Worker &worker, uint64_t seen) {
+    const uint32_t index = worker.id - 1;
+    const uint64_t bit = uint64_t(1) << index % 64;
+    std::unique_lock lock(worker.mutex);
+    worker.called = false;
+    sleepers_[index / 64].fetch_or(bit);
+    // A job that was opened before the bit stood there: awake, unless somebody calls already.
+    if (gate_.load() != seen && (sleepers_[index / 64].fetch_and(~bit) & bit)) return;
+    worker.wake.wait(lock, [&] { return worker.called; });
+}
+
+bool Pool::awake() const {
+    if (!started_.load(std::memory_order_relaxed) || busy_.load(std::memory_order_relaxed))
+        return false;
+    uint64_t asleep = 0;
+    for (uint32_t first = 0; first + 1 < max_workers_; first += 64)
+        asleep |= sleepers_[first / 64].load(std::memory_order_relaxed);
+    return asleep == 0;
+}
+
+// One that sleeps, for the caller of this alone to call; null: none does.
+Pool::Worker *Pool::take_sleeper() {
+    for (uint32_t first = 0; first < n_workers_; first += 64) {
+        std::atomic<uint64_t> &word = sleepers_[first / 64];
+        for (uint64_t bits = word.load(); bits; bits = word.load()) {
+            const uint64_t bit = bits & (~bits + 1);
+            if (word.fetch_and(~bit) & bit) {
+                return &workers_[first + static_cast<uint32_t>(std::countr_zero(bit))];
+            }
         }
-        work(job, id);
-        if (active_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-            const std::lock_guard lock(mutex_);
-            idle_.notify_all();
-        }
+    }
+    return nullptr;
+}
+
+void Pool::call(Worker &worker) {
+    const std::lock_guard lock(worker.mutex);
+    worker.called = true;
+    worker.wake.notify_one();
+}
+
+// Two more while there are tasks for them and for this thread.
+void Pool::call_two() {
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t next = next_.load(std::memory_order_relaxed);
+        if (next >= job_.n_tasks || job_.n_tasks - next < i + 2) return;
+        Worker *sleeper = take_sleeper();
+        if (!sleeper) return;
+        call(*sleeper);
     }
 }
 

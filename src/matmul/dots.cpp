@@ -212,7 +212,7 @@ private:
             weight = n < weight ? n : weight;
             n_rows += jobs_[i].dots->w.n;
         }
-        return {n_rows, 1, kMinRows, longest, call.options.progress, call.done, weight, call.total};
+        return {n_rows, 4, kMinRows, longest, call.options.progress, call.done, weight, call.total};
     }
 
     // Rows first .. of all matrices one after another.

@@ -1,0 +1,234 @@
+// Own threads: jobs that find them at work, spinning and asleep, and polls from within a loop.
+// SPDX-License-Identifier: MIT
+#include "base/fpenv.hpp"
+#include "base/host.hpp"
+#include "base/loop.hpp"
+#include "base/pool.hpp"
+#include "base/thread.hpp"
+#include "check.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+using namespace ggufx;
+
+namespace {
+
+void work_for(int64_t ns) {
+    const int64_t end = monotonic_ns() + ns;
+    while (monotonic_ns() < end) {}
+}
+
+// Long enough, now and then, for some or all of the threads to go to sleep.
+void pause(uint32_t random) {
+    constexpr int64_t kPausesNs[] = {0, 0, 2000, 45000, 55000, 120000};
+    work_for(kPausesNs[random % 6]);
+}
+
+struct Random {
+    uint32_t state;
+    uint32_t operator()() { return state = state * 1664525 + 1013904223, state >> 8; }
+};
+
+struct OwnPool {
+    Ref<Host> host = Host::create({nullptr, nullptr, nullptr, 1});
+    Pool *pool;
+    explicit OwnPool(uint32_t threads) : pool(make<Pool>(*host, *host, threads)) {}
+    ~OwnPool() { Pool::destroy(pool); }
+};
+
+// On the heap and freed behind each job: whoever came late would be seen by sanitizers.
+struct Job {
+    std::vector<std::atomic<uint32_t>> ran;
+    std::vector<std::atomic<bool>> inside;
+    std::atomic<bool> clash{false};
+    Job(uint32_t n_tasks, uint32_t threads) : ran(n_tasks), inside(threads) {}
+    static void task(void *self, uint32_t index, uint32_t worker) {
+        auto *job = static_cast<Job *>(self);
+        if (worker >= job->inside.size() || job->inside[worker].exchange(true)) job->clash = true;
+        if (index < job->ran.size()) job->ran[index]++;
+        work_for(index % 4 * 700);
+        if (worker < job->inside.size()) job->inside[worker] = false;
+    }
+};
+
+void every_task_runs_once_whatever_the_threads_do(uint32_t threads) {
+    const OwnPool own(threads);
+    Random random = {threads};
+    for (int i = 0; i < 400; i++) {
+        const uint32_t n = random() % 3 == 0 ? random() % 60 : random() % 6;
+        const auto job = std::make_unique<Job>(n, threads);
+        CHECK(own.pool->run(n, Job::task, job.get()));
+        for (const auto &ran : job->ran) CHECK(ran == 1);
+        CHECK(!job->clash);
+        pause(random());
+    }
+}
+
+void a_pool_ends_whatever_its_threads_do() {
+    Random random = {7};
+    for (int i = 0; i < 100; i++) {
+        const uint32_t threads = 2 + random() % 9;
+        const OwnPool own(threads);
+        for (uint32_t jobs = random() % 4; jobs > 0; jobs--) {
+            Job job(9, threads);
+            CHECK(own.pool->run(9, Job::task, &job));
+            pause(random());
+        }
+    }
+}
+
+// Tasks that end when all threads have one: those that slept were woken, all of them.
+void all_threads_come(uint32_t threads) {
+    struct Meeting {
+        uint32_t n;
+        std::atomic<uint32_t> came{0};
+        std::atomic<bool> late{false};
+        static void task(void *self, uint32_t, uint32_t) {
+            auto *m = static_cast<Meeting *>(self);
+            m->came++;
+            const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+            while (m->came < m->n && !m->late) {
+                std::this_thread::yield();
+                if (std::chrono::steady_clock::now() > end) m->late = true;
+            }
+        }
+    };
+    const OwnPool own(threads);
+    for (int i = 0; i < 20; i++) {
+        Meeting meeting = {threads};
+        CHECK(own.pool->run(threads, Meeting::task, &meeting));
+        CHECK(meeting.came == threads && !meeting.late);
+        std::this_thread::sleep_for(std::chrono::milliseconds(i % 2 ? 2 : 0));
+    }
+}
+
+struct Polls {
+    std::thread::id caller = std::this_thread::get_id();
+    int n = 0, cancel_at = 0;
+    uint64_t last = 0;
+    bool in_order = true, on_caller = true, in_its_mode = true;
+    static int32_t report(void *self, uint64_t done, uint64_t total) {
+        auto *p = static_cast<Polls *>(self);
+        p->in_order &= done >= p->last && done <= total;
+        p->last = done;
+        p->on_caller &= std::this_thread::get_id() == p->caller;
+#if defined(__SSE__)
+        p->in_its_mode &= (_mm_getcsr() & 0xffc0) == (0x1f80 | 0x8040);
+#endif
+        return ++p->n == p->cancel_at;
+    }
+};
+
+struct Items {
+    std::vector<std::atomic<uint32_t>> ran;
+    int64_t ns;
+    std::atomic<bool> canonical{true};
+    Items(size_t n, int64_t each_ns) : ran(n), ns(each_ns) {}
+    static void chunk(const void *self, size_t first, size_t count, uint32_t) {
+        auto *items = static_cast<Items *>(const_cast<void *>(self));
+#if defined(__SSE__)
+        if ((_mm_getcsr() & 0xffc0) != 0x1f80) items->canonical = false;
+#endif
+        for (size_t i = first; i < first + count; i++) {
+            items->ran[i]++;
+            work_for(items->ns);
+        }
+    }
+    size_t n_ran() const {
+        size_t n = 0;
+        for (const auto &r : ran) n += r;
+        return n;
+    }
+};
+
+// A host's mode: subnormals are flushed.
+class FlushingFp {
+#if defined(__SSE__)
+    const unsigned saved_ = _mm_getcsr();
+
+public:
+    FlushingFp() {
+        _mm_setcsr(0x1f80 | 0x8040);
+    }
+    ~FlushingFp() {
+        _mm_setcsr(saved_);
+    }
+#endif
+};
+
+void check(const Polls &polls, const Items &items) {
+    CHECK(polls.in_order && polls.on_caller && polls.in_its_mode && items.canonical);
+}
+
+Loop loop_of(const Items &items, const Progress &progress) {
+    return {items.ran.size(), 1, 1, uint64_t(items.ns) * 1000,
+            progress,         3, 2, 3 + 2 * items.ran.size()};
+}
+
+void a_loop_polls_from_within(const Host &host) {
+    const FlushingFp flushing;
+    Polls polls;
+    Items items(3000, 20000);
+    const Progress progress = {&polls, Polls::report};
+    CHECK(run(host, loop_of(items, progress), Items::chunk, &items) == Status::ok);
+    CHECK(items.n_ran() == items.ran.size() && polls.n >= 2);
+    for (const auto &ran : items.ran) CHECK(ran == 1);
+    check(polls, items);
+}
+
+void a_cancelled_loop_ends_early(const Host &host) {
+    const FlushingFp flushing;
+    for (int at = 1; at <= 3; at++) {
+        Polls polls;
+        polls.cancel_at = at;
+        Items items(50000, 20000);
+        const Progress progress = {&polls, Polls::report};
+        CHECK(run(host, loop_of(items, progress), Items::chunk, &items) == Status::cancelled);
+        CHECK(polls.n == at && items.n_ran() < items.ran.size());
+        if (at == 1) CHECK(items.n_ran() == 0);
+        check(polls, items);
+    }
+}
+
+// Its threads are taken: the loop runs in the caller's, which polls all the same.
+void a_loop_within_a_task_polls_too(const Host &host) {
+    struct Nested {
+        const Host *host;
+        std::atomic<int> n_ok{0};
+        static void task(void *self, uint32_t, uint32_t) {
+            auto *nested = static_cast<Nested *>(self);
+            const FlushingFp flushing;
+            Polls polls;
+            Items items(300, 20000);
+            const Progress progress = {&polls, Polls::report};
+            const Status status =
+                run(*nested->host, loop_of(items, progress), Items::chunk, &items);
+            check(polls, items);
+            if (status == Status::ok && items.n_ran() == 300 && polls.n >= 2) nested->n_ok++;
+        }
+    } nested = {&host};
+    CHECK(host.parallel_for(4, Nested::task, &nested) == Status::ok);
+    CHECK(nested.n_ok == 4);
+}
+
+} // namespace
+
+int main() {
+    for (const uint32_t threads : {2u, 3u, 8u, 70u}) {
+        every_task_runs_once_whatever_the_threads_do(threads);
+        all_threads_come(threads);
+    }
+    a_pool_ends_whatever_its_threads_do();
+    for (const uint32_t threads : {2u, 5u}) {
+        const auto host = Host::create({nullptr, nullptr, nullptr, threads});
+        a_loop_polls_from_within(*host);
+        a_cancelled_loop_ends_early(*host);
+        a_loop_within_a_task_polls_too(*host);
+    }
+    printf("%d failures\n", failures);
+    return failures != 0;
+}
