@@ -22,9 +22,9 @@ class Lease {
 public:
     explicit Lease(const Cache::State &state) : state_(state) {
         AttendMemory &shared = *state.attend;
-        own_ = shared.busy.exchange(true, Order::acquire);
-        memory_ =
-            own_ ? static_cast<uint8_t *>(state.host->alloc(shared.shape.bytes, 64)) : shared.data;
+        if (!shared.busy.exchange(true, Order::acquire)) return;
+        own_ = true;
+        memory_ = static_cast<uint8_t *>(state.host->alloc(shared.shape.bytes, 64));
     }
     ~Lease() {
         if (own_)
@@ -34,12 +34,19 @@ public:
     }
     Lease(const Lease &) = delete;
     Lease &operator=(const Lease &) = delete;
-    uint8_t *memory() const { return memory_; }
+    bool holds() const { return !own_ || memory_; }
+    AttendSpace space() const {
+        const AttendMemory &shared = *state_.attend;
+        const AttendSpace space =
+            own_ ? AttendSpace(shared.shape, state_.config, memory_) : shared.space;
+        space.begin(shared.shape);
+        return space;
+    }
 
 private:
     const Cache::State &state_;
-    bool own_;
-    uint8_t *memory_;
+    bool own_ = false;
+    uint8_t *memory_ = nullptr;
 };
 
 bool is_finite(float x) {
@@ -121,12 +128,11 @@ Status attend_checked(AttendCall &call, Failure *failure) {
     const Cache::State &s = *call.state;
     if (call.options.scale == 0.0f) call.options.scale = default_scale(s.config.head_dim_k);
     const Lease lease(s);
-    if (!lease.memory())
+    if (!lease.holds())
         return set_failure(failure, Status::memory, {},
                            "no memory for %zu bytes beside another attention of this cache",
                            s.attend->shape.bytes);
-    const AttendSpace space(s.attend->shape, s.config, lease.memory());
-    return run_groups(call, s.attend->shape, space, failure);
+    return run_groups(call, s.attend->shape, lease.space(), failure);
 }
 
 } // namespace

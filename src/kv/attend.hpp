@@ -96,20 +96,23 @@ struct AttendShape {
     // Throws std::bad_alloc when it does not fit size_t.
     AttendShape(const Config &config, uint32_t n_workers);
 };
+struct AttendSpace {
+    Group *groups;
+    RowSums *parts; // results of chunks that wait for those before them
+    AttendLocal *locals;
+    AttendSpace(const AttendShape &shape, const Config &config, uint8_t *memory);
+    // Before each call: nothing is left of values of the one before.
+    void begin(const AttendShape &shape) const;
+};
 struct AttendMemory {
     AttendShape shape;
     uint8_t *data;
+    AttendSpace space;
     Atomic<bool> busy; // a call has it
 
     // Throws std::bad_alloc.
     static AttendMemory *make(const Host &host, const Config &config);
     static void destroy(const Host &host, AttendMemory *memory);
-};
-struct AttendSpace {
-    Group *groups;  // null: no memory
-    RowSums *parts; // results of chunks that wait for those before them
-    AttendLocal *locals;
-    AttendSpace(const AttendShape &shape, const Config &config, uint8_t *memory);
 };
 
 // ---- steps

@@ -4,6 +4,7 @@
 #include "kv/attend.hpp"
 
 #include "base/fpenv.hpp"
+#include "base/loop.hpp"
 
 #include <algorithm>
 
@@ -11,8 +12,8 @@ namespace ggufx::kv {
 
 namespace {
 
-constexpr uint64_t kSerialAttendNs = 50000; // below: in the caller's thread
 constexpr size_t kSlicesGroups = 4; // groups per worker from which on no part waits for others
+constexpr size_t kLastGroups = 4;   // of the last tasks, so that workers end together
 constexpr size_t kWholeGroups = 8;  // of a task from its queries to its sums: they share pages
 
 } // namespace
@@ -185,14 +186,16 @@ size_t round_chunks(const GroupBatch &b, const AttendShape &shape, uint32_t work
 
 // As few as keep all workers busy: the heads of a slice lie side by side in memory.
 size_t count_slices(const GroupBatch &b, const AttendShape &shape, uint32_t workers,
-                    bool in_parts) {
+                    size_t n_chunks, bool in_parts) {
     if (workers == 1) return 1;
     const size_t tasks = size_t(workers) * 2;
     size_t n = tasks;
     if (b.call->layer->v_in_k)
         n = workers; // each decodes its pages
-    else if (in_parts)
-        n = tasks * b.n / shape.n_parts + 1;
+    else if (in_parts) {
+        const size_t fit = at_least_one(shape.n_parts / b.n);
+        n = tasks / (fit < n_chunks ? fit : at_least_one(n_chunks)) + 1;
+    }
     return n < b.n ? n : b.n;
 }
 
@@ -201,7 +204,7 @@ Status run_batch(GroupBatch &b, const AttendShape &shape, const Runner &runner, 
     const uint32_t workers = runner.serial ? 1 : runner.host.max_workers();
     const bool in_parts =
         b.call->layer->v_in_k || (workers > 1 && b.n < size_t(workers) * kSlicesGroups);
-    b.n_slices = count_slices(b, shape, workers, in_parts);
+    b.n_slices = count_slices(b, shape, workers, n_chunks, in_parts);
     const size_t step = round_chunks(b, shape, workers, in_parts);
     Status status = runner.run(b.n, GroupBatch::prepare, &b);
     for (b.chunk = 0; status == Status::ok && b.chunk < n_chunks; b.chunk = b.chunk_end) {
@@ -227,29 +230,37 @@ struct Whole {
     size_t share;      // of a task, and of a worker in the memory
     size_t n_chunks;
 
+    // At most `share` groups.
+    void go(size_t from, size_t n, uint32_t worker) const {
+        Group *groups = space->groups + worker * share;
+        RowSums *sums = space->parts + worker * share;
+        AttendLocal &local = space->locals[worker];
+        for (size_t g = 0; g < n; g++) prepare_group(*call, from + g, groups[g], local);
+        for (size_t c = 0; c < n_chunks; c++) {
+            attend_chunk(*call, groups, n, c, sums, local);
+            for (size_t g = 0; g < n; g++) merge_chunk(*call, groups[g], sums[g]);
+        }
+        for (size_t g = 0; g < n; g++) finish_group(*call, groups[g], local);
+    }
     static void task(void *ctx, uint32_t index, uint32_t worker) {
         const Whole &w = *static_cast<const Whole *>(ctx);
-        const size_t first = w.first + index * w.share, left = w.end - first;
-        const size_t n = left < w.share ? left : w.share;
-        Group *groups = w.space->groups + worker * w.share;
-        RowSums *sums = w.space->parts + worker * w.share;
-        AttendLocal &local = w.space->locals[worker];
-        for (size_t g = 0; g < n; g++) prepare_group(*w.call, first + g, groups[g], local);
-        for (size_t c = 0; c < w.n_chunks; c++) {
-            attend_chunk(*w.call, groups, n, c, sums, local);
-            for (size_t g = 0; g < n; g++) merge_chunk(*w.call, groups[g], sums[g]);
-        }
-        for (size_t g = 0; g < n; g++) finish_group(*w.call, groups[g], local);
+        const size_t from = w.first + index * w.share, left = w.end - from;
+        w.go(from, left < w.share ? left : w.share, worker);
+    }
+    static void chunk(const void *ctx, size_t from, size_t count, uint32_t worker) {
+        const Whole &w = *static_cast<const Whole *>(ctx);
+        for (size_t done = 0; done < count; done += w.share)
+            w.go(from + done, count - done < w.share ? count - done : w.share, worker);
     }
 };
 
 // Groups of a task that goes all the way; 0: they are too few, or one would take too long.
 size_t whole_share(const AttendCall &call, const AttendShape &shape, const Runner &runner,
-                   uint64_t group_ns) {
+                   size_t n_chunks, uint64_t group_ns) {
     const uint32_t workers = runner.host.max_workers();
     const size_t n = call.n_groups(), slices = size_t(workers) * 2;
-    if (runner.serial || workers == 1 || call.layer->v_in_k || n < workers * kSlicesGroups)
-        return 0;
+    if (runner.serial || workers == 1 || call.layer->v_in_k) return 0;
+    if (n_chunks > 1 && n < workers * kSlicesGroups) return 0; // parts keep more workers busy
     const size_t even = (n + slices - 1) / slices, fit = shape.n_groups / workers;
     const size_t share = even < fit ? even : fit;
     const uint64_t by_poll = kRoundNs / group_ns;
@@ -257,7 +268,22 @@ size_t whole_share(const AttendCall &call, const AttendShape &shape, const Runne
     return share < by_poll ? share : static_cast<size_t>(by_poll);
 }
 
+Status run_whole_on_own_threads(const Whole &w, const Runner &runner, uint64_t group_ns) {
+    const size_t unit = w.share < kLastGroups ? w.share : kLastGroups;
+    const Loop loop = {w.end,
+                       unit,
+                       unit,
+                       group_ns * 1000,
+                       w.call->options.progress,
+                       0,
+                       w.n_chunks,
+                       uint64_t(w.n_chunks) * w.end};
+    const Status status = ggufx::run(runner.host, loop, Whole::chunk, &w);
+    return status == Status::cancelled ? runner.cancelled() : status;
+}
+
 Status run_whole(Whole w, const Runner &runner, uint64_t group_ns) {
+    if (runner.host.own_threads()) return run_whole_on_own_threads(w, runner, group_ns);
     const uint32_t workers = runner.host.max_workers();
     const size_t n_groups = w.end, turns = at_least_one(kRoundNs / (group_ns * w.share));
     const size_t step = turns * workers * w.share;
@@ -310,9 +336,10 @@ Status run_groups(const AttendCall &call, const AttendShape &shape, const Attend
     const uint64_t full = tokens < kChunkTokens && call.n_sets == 1
                               ? chunk_ns * (tokens + kPageTokens) / (kChunkTokens)
                               : chunk_ns;
-    const Runner runner = {*call.state->host, total <= kSerialAttendNs / full, failure};
+    const Runner runner = {*call.state->host, total <= call.state->host->serial_ns() / full,
+                           failure};
     const uint64_t group_ns = chunk_ns * at_least_one(n_chunks);
-    if (const size_t share = whole_share(call, shape, runner, group_ns))
+    if (const size_t share = whole_share(call, shape, runner, n_chunks, group_ns))
         return run_whole({&call, &space, 0, n_groups, share, n_chunks}, runner, group_ns);
     // slow kernels: fewer groups, so that a round stays short
     const uint64_t by_poll = kRoundNs / chunk_ns;

@@ -110,7 +110,8 @@ AttendMemory *AttendMemory::make(const Host &host, const Config &config) {
         host.free(data, shape.bytes, 64);
         throw std::bad_alloc();
     }
-    return new (object) AttendMemory{shape, static_cast<uint8_t *>(data), Atomic<bool>(false)};
+    auto *memory = static_cast<uint8_t *>(data);
+    return new (object) AttendMemory{shape, memory, {shape, config, memory}, Atomic<bool>(false)};
 }
 
 void AttendMemory::destroy(const Host &host, AttendMemory *memory) {
@@ -137,9 +138,14 @@ AttendSpace::AttendSpace(const AttendShape &shape, const Config &config, uint8_t
         carver.query(local.query, query);
         local.vector = carver.take<float>(shape.vector_bytes);
         local.values = carver.take<float>(shape.values_bytes);
-        for (size_t v = 0; v < shape.values_bytes / sizeof(float); v++) local.values[v] = 0.0f;
         local.ready = carver.take<uint8_t>(shape.ready_bytes);
         local.s = carver.take<float>(kScoreFloats * sizeof(float));
+    }
+}
+
+void AttendSpace::begin(const AttendShape &shape) const {
+    for (uint32_t i = 0; i < shape.n_locals; i++) {
+        for (size_t v = 0; v < shape.values_bytes / sizeof(float); v++) locals[i].values[v] = 0.0f;
     }
 }
 
