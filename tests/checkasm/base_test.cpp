@@ -223,6 +223,15 @@ void checksums_are_those_of_the_polynomial() {
         CHECK(crc64(crc64(0, data, n), data + n, sizeof data - n) ==
               crc64_by_bits(data, sizeof data));
     }
+    std::vector<unsigned char> many(40000); // what is long goes in lanes
+    for (size_t i = 0; i < many.size(); i++)
+        many[i] = static_cast<unsigned char>(i * i * 7 + (i >> 8) * 31);
+    const uint64_t whole = crc64_by_bits(many.data(), many.size());
+    CHECK(crc64(0, many.data(), many.size()) == whole);
+    for (size_t n : {1, 4095, 12287, 12288, 12289, 24575, 24576, 27713, 39999}) {
+        CHECK(crc64(0, many.data() + 1, n) == crc64_by_bits(many.data() + 1, n));
+        CHECK(crc64(crc64(0, many.data(), n), many.data() + n, many.size() - n) == whole);
+    }
 }
 
 // A bit at a time: place 0 is 2^-127.
