@@ -211,6 +211,15 @@ static int32_t count_polls(void *user, uint64_t done, uint64_t total) {
     return p->n_polls++ == p->cancel_at;
 }
 
+void assert_cancelled(ggufx_status status, const polls *p, uint32_t threads) {
+    if (threads > 1 && status == GGUFX_OK) {
+        assert_true(p->n_polls <= p->cancel_at);
+        return;
+    }
+    assert_int_equal(status, GGUFX_E_CANCELLED);
+    assert_int_equal(p->n_polls, p->cancel_at + 1);
+}
+
 ggufx_progress poll_progress(polls *p) {
     ggufx_progress progress = {.struct_size = sizeof progress};
     progress.user = p;

@@ -56,6 +56,9 @@ typedef struct polls {
     uint64_t n_polls, cancel_at, last, total;
 } polls;
 ggufx_progress poll_progress(polls *p);
+/* Of a call that was to be cancelled at a poll: it was. Several threads poll by the clock, so that
+ * it may have ended before that poll. */
+void assert_cancelled(ggufx_status status, const polls *p, uint32_t threads);
 
 /* Options with these flags and, unless p is NULL, with *progress made of it. */
 ggufx_matmul_options options_with(uint32_t flags, ggufx_progress *progress, polls *p);

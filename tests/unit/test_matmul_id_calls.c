@@ -94,11 +94,10 @@ static void test_cancel_at_each_poll_ends_the_call(void **state) {
         make_mixture(&t, rt, GGUFX_TYPE_Q4_0);
         assert_int_equal(run_mixture(&t, rt, 0, &never, &e), GGUFX_OK);
         assert_int_equal(never.total, 60 * 200);
-        assert_true(never.n_polls >= 4);
+        assert_true(never.n_polls >= (threads == 1 ? 4 : 1));
         for (uint64_t k = 0; k < never.n_polls; k++) {
             polls one = {0, k, 0, 0};
-            assert_int_equal(run_mixture(&t, rt, 0, &one, &e), GGUFX_E_CANCELLED);
-            assert_int_equal(one.n_polls, k + 1);
+            assert_cancelled(run_mixture(&t, rt, 0, &one, &e), &one, threads);
         }
         free_mixture(&t);
         ggufx_runtime_destroy(rt);

@@ -195,11 +195,10 @@ static void test_cancel_at_each_poll_ends_the_call(void **state) {
         for (size_t i = 0; i < b.n; i++) n_values += b.n_y[i];
         assert_int_equal(many(&b, rt, x, 0, &never, &e), GGUFX_OK);
         assert_int_equal(never.total, n_values);
-        assert_true(never.n_polls >= 3);
+        assert_true(never.n_polls >= (threads == 1 ? 3 : 1));
         for (uint64_t k = 0; k < never.n_polls; k++) {
             polls one = {0, k, 0, 0};
-            assert_int_equal(many(&b, rt, x, 0, &one, &e), GGUFX_E_CANCELLED);
-            assert_int_equal(one.n_polls, k + 1);
+            assert_cancelled(many(&b, rt, x, 0, &one, &e), &one, threads);
         }
         free_bundle(&b);
         ggufx_runtime_destroy(rt);

@@ -156,7 +156,7 @@ static void test_tensors_that_cannot_be_written_are_refused(void **state) {
 
 /* Never gives memory out twice nor changes what was given back: names that should be gone would still
  * be found. */
-static unsigned char arena[1 << 20];
+static _Alignas(64) unsigned char arena[1 << 20];
 static size_t arena_used;
 static void *arena_alloc(void *user, size_t size, size_t align) {
     (void)user;
