@@ -29,19 +29,19 @@ template <size_t Bytes> GGUFX_INLINE void prefetch_at(const uint8_t *p) {
 template <size_t Bytes> GGUFX_INLINE void prefetch(const uint8_t *p) {
     prefetch_at<Bytes>(p + kPrefetchAhead);
 }
-// Where the rows want it; asked in each step, so that no loop is there twice. V: a set that runs on
-// processors which want it near.
-template <class V, size_t Bytes> GGUFX_INLINE void prefetch_for(const Rows &w, const uint8_t *p) {
+template <size_t Bytes> GGUFX_INLINE void prefetch_near(const uint8_t *p) {
+#pragma GCC unroll 16
+    for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(p + kPrefetchNear + i, 0, 3);
+}
+// Of the rows at p..., where they want it; asked in each step, so that no loop is there twice, and
+// once for all of them. V: a set that runs on processors which want it near.
+template <class V, size_t Bytes> GGUFX_INLINE void prefetch_for(const Rows &w, const auto *...p) {
     if constexpr (V::kLanes == 16) {
         bool near = w.near;
         __asm__("" : "+r"(near));
-        if (near) {
-#pragma GCC unroll 16
-            for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(p + kPrefetchNear + i, 0, 3);
-            return;
-        }
+        if (near) return (prefetch_near<Bytes>(p), ...);
     }
-    prefetch<Bytes>(p);
+    (prefetch<Bytes>(p), ...);
 }
 
 // The blocks of a row behind its last whole step, followed by zero blocks. A zero block times

@@ -149,19 +149,29 @@ GGUFX_INLINE void add_step(RowLanes<U> *lanes, const typename U::Step *b, const 
         for (unsigned s = 0; s < N; s++) load_chunk<U>(codes[i][s], b[s], i);
         if constexpr (One) sum(act[0], i);
     }
-#pragma GCC unroll 4
-    for (unsigned s = 0; s < N; s++) {
+    const auto load_scales = [&](unsigned s) __attribute__((always_inline)) {
         scales[s] = U::load_scales(b[s]);
         end.cut(scales[s]);
-    }
-#pragma GCC unroll 1
-    for (size_t c = 0; c < (One ? 1 : n); c++) {
-        if constexpr (!One)
-#pragma GCC unroll 2
-            for (unsigned i = 0; i < kChunks<U>; i++) sum(act[c], i);
+    };
+    const auto add = [&](unsigned s, size_t c) __attribute__((always_inline)) {
+        add_sums<U>(lanes[s].of[c], step % (16 / U::kLanes), scales[s], sums[s], act[c], step);
+    };
+    if constexpr (One) { // scales of four rows at once are more than registers hold
 #pragma GCC unroll 4
-        for (unsigned s = 0; s < N; s++)
-            add_sums<U>(lanes[s].of[c], step % (16 / U::kLanes), scales[s], sums[s], act[c], step);
+        for (unsigned s = 0; s < N; s++) {
+            load_scales(s);
+            add(s, 0);
+        }
+        return;
+    }
+#pragma GCC unroll 4
+    for (unsigned s = 0; s < N; s++) load_scales(s);
+#pragma GCC unroll 1
+    for (size_t c = 0; c < n; c++) {
+#pragma GCC unroll 2
+        for (unsigned i = 0; i < kChunks<U>; i++) sum(act[c], i);
+#pragma GCC unroll 4
+        for (unsigned s = 0; s < N; s++) add(s, c);
     }
 }
 
@@ -179,14 +189,17 @@ __attribute__((noinline)) void four_rows(RowLanes<U> *__restrict lanes, const Ro
                                          const Act *act, size_t n, const Strip &strip, size_t step,
                                          size_t n_steps, const End &end) {
     constexpr unsigned n_side = !One ? U::kLanes / 8 : U::kLongChains ? kStreams : 1;
+    const uint8_t *rows[kStreams];
+    for (size_t s = 0; s < kStreams; s++) rows[s] = strip.at(w, s);
     for (; step < n_steps; step++) {
         typename U::Step b[kStreams];
+        const uint8_t *at[kStreams];
 #pragma GCC unroll 4
         for (size_t s = 0; s < kStreams; s++) {
-            const uint8_t *at = strip.at(w, s) + step * kStepBytes<U>;
-            U::begin(b[s], blocks_at<U>(at));
-            prefetch_for<U, kStepBytes<U>>(w, at);
+            at[s] = rows[s] + step * kStepBytes<U>;
+            U::begin(b[s], blocks_at<U>(at[s]));
         }
+        prefetch_for<U, kStepBytes<U>>(w, at[0], at[1], at[2], at[3]);
         if constexpr (One || U::kPlanes == 1) {
 #pragma GCC unroll 4
             for (size_t s = 0; s < kStreams; s += n_side)
@@ -242,8 +255,10 @@ template <class U>
 void rows_of_strip(Out y, const Rows &w, const Act *act, size_t n, const Strip &strip) {
     RowLanes<U> lanes[kStreams];
 #pragma GCC unroll 1
-    for (size_t s = 0; s < strip.n_streams; s++)
-        __builtin_memset(lanes[s].of, 0, n * sizeof lanes[s].of[0]);
+    for (size_t s = 0; s < strip.n_streams; s++) {
+        __builtin_memset(lanes[s].of, 0, sizeof lanes[s].of[0]); // without a call
+        if (n > 1) __builtin_memset(lanes[s].of + 1, 0, (n - 1) * sizeof lanes[s].of[0]);
+    }
     size_t step = 0;
     if (strip.n_streams == kStreams) step = steps_of_four<U>(lanes, w, act, n, strip);
     other_steps<U>(lanes, w, act, n, strip, step);
