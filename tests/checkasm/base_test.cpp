@@ -228,7 +228,8 @@ void checksums_are_those_of_the_polynomial() {
         many[i] = static_cast<unsigned char>(i * i * 7 + (i >> 8) * 31);
     const uint64_t whole = crc64_by_bits(many.data(), many.size());
     CHECK(crc64(0, many.data(), many.size()) == whole);
-    for (size_t n : {1, 4095, 12287, 12288, 12289, 24575, 24576, 27713, 39999}) {
+    constexpr size_t kLengths[] = {1, 4095, 12287, 12288, 12289, 24575, 24576, 27713, 39999};
+    for (const size_t n : kLengths) {
         CHECK(crc64(0, many.data() + 1, n) == crc64_by_bits(many.data() + 1, n));
         CHECK(crc64(crc64(0, many.data(), n), many.data() + n, many.size() - n) == whole);
     }
