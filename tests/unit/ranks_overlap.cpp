@@ -400,6 +400,7 @@ int main(int argc, char **argv) {
     g_model = argv[1];
     products_run_while_a_message_is_under_way();
     for (const bool has_logits : {true, false}) {
+        if (!has_logits && test_step() > 4) continue; // CI's TSan: a case takes it 10 s
         what_one_rank_cancels_all_cancel(has_logits);
         what_one_rank_cannot_compute_all_cannot(has_logits);
     }
