@@ -85,7 +85,7 @@ void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLoc
         set_visible(call, *group.track, row.query, row);
     }
     fetch_rows(call, set, group.kv_head, std::min(first + kRows, n_rows),
-               std::min(first + 2 * kRows, n_rows));
+               std::min(first + size_t{2} * kRows, n_rows));
     clear_sums(group.total);
     const Track &track = *group.track;
     const int32_t delta = track.n_pages ? track.pages[track.n_pages - 1].delta : 0;
