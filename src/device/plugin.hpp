@@ -67,8 +67,8 @@ enum class Op : uint32_t {
     read,       // words of a job's bytes, added up: what reading alone takes
 };
 constexpr uint32_t kOps = 11;
-constexpr uint32_t kActWords =
-    12; // of 32 packed values of a column (plugins/lanes/activations.inc)
+// Of 32 packed values of a column (plugins/lanes/activations.inc).
+constexpr uint32_t kActWords = 12;
 constexpr uint32_t kReadSums = 1 << 14; // words that a read leaves in y; their sum is the result
 
 // Rows of one matrix, and where their results go.

@@ -194,7 +194,7 @@ size_t count_slices(const GroupBatch &b, const AttendShape &shape, uint32_t work
         n = workers; // each decodes its pages
     else if (in_parts) {
         const size_t fit = at_least_one(shape.n_parts / b.n);
-        n = tasks / (fit < n_chunks ? fit : at_least_one(n_chunks)) + 1;
+        n = tasks / at_least_one(std::min(fit, n_chunks)) + 1;
     }
     return n < b.n ? n : b.n;
 }

@@ -1,5 +1,7 @@
-// Own threads: jobs that find them at work, spinning and asleep, and polls from within a loop.
+// Own threads: each task once, jobs that find threads at work, spinning and asleep, calls within
+// calls and beside them, forks, and polls from within a loop.
 // SPDX-License-Identifier: MIT
+#include "base/cpu.hpp"
 #include "base/fpenv.hpp"
 #include "base/host.hpp"
 #include "base/loop.hpp"
@@ -10,12 +12,126 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
+
+#if defined(__unix__)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 using namespace ggufx;
 
 namespace {
+
+// Counts how often each task ran and which worker ids were inside at once.
+struct Probe {
+    static constexpr uint32_t kMax = 512;
+    std::atomic<uint32_t> ran[kMax] = {};
+    std::atomic<bool> inside[8] = {};
+    std::atomic<bool> clash{false};
+    const Host *host = nullptr;
+    std::atomic<uint32_t> nested{0};
+
+    static void task(void *self, uint32_t index, uint32_t worker) {
+        auto *p = static_cast<Probe *>(self);
+        if (worker >= 8 || p->inside[worker].exchange(true)) p->clash = true;
+        p->ran[index]++;
+        if (p->host && index == 0) p->host->parallel_for(5, count_nested, p);
+        if (worker < 8) p->inside[worker] = false;
+    }
+    static void count_nested(void *self, uint32_t, uint32_t) {
+        static_cast<Probe *>(self)->nested++;
+    }
+};
+
+template <class Run> void every_task_runs_once(const Run &run) {
+    for (uint32_t n = 0; n < 200; n++) {
+        Probe probe;
+        CHECK(run(n, &probe));
+        for (uint32_t i = 0; i < Probe::kMax; i++) CHECK(probe.ran[i] == (i < n ? 1 : 0));
+        CHECK(!probe.clash);
+    }
+}
+
+void every_task_runs_once_under_a_worker_id_of_its_own(uint32_t threads) {
+    const auto host = Host::create({nullptr, nullptr, nullptr, threads});
+    CHECK(host->max_workers() == threads);
+    every_task_runs_once([&](uint32_t n, Probe *probe) {
+        return host->parallel_for(n, Probe::task, probe) == Status::ok;
+    });
+    if (threads < 2) return;
+    Pool *pool =
+        make<Pool>(*host, *host, threads); // all of them, also where the host's makes fewer
+    every_task_runs_once(
+        [&](uint32_t n, Probe *probe) { return pool->run(n, Probe::task, probe); });
+    Pool::destroy(pool);
+}
+
+// Threads that would only take turns make every fork and join wait for a time slice.
+void no_more_threads_than_processors() {
+    const auto host = Host::create({nullptr, nullptr, nullptr, 64});
+    CHECK(host->max_workers() == 64);
+    struct Seen {
+        std::mutex mutex;
+        std::set<std::thread::id> threads;
+    } seen;
+    const auto task = [](void *self, uint32_t, uint32_t) {
+        std::this_thread::sleep_for(std::chrono::microseconds(200)); // for others to join in
+        auto *s = static_cast<Seen *>(self);
+        const std::lock_guard lock(s->mutex);
+        s->threads.insert(std::this_thread::get_id());
+    };
+    CHECK(host->parallel_for(256, task, &seen) == Status::ok);
+    CHECK(seen.threads.size() >= 1 && seen.threads.size() <= cpu::usable_processors());
+}
+
+void a_nested_call_runs_serially() {
+    const auto host = Host::create({nullptr, nullptr, nullptr, 2});
+    Probe probe;
+    probe.host = host.get();
+    CHECK(host->parallel_for(8, Probe::task, &probe) == Status::ok);
+    CHECK(probe.nested == 5);
+}
+
+void several_callers_share_one_host() {
+    const auto host = Host::create({nullptr, nullptr, nullptr, 3});
+    std::atomic<int> bad{0};
+    std::vector<std::thread> callers;
+    for (int t = 0; t < 4; t++)
+        callers.emplace_back([&] {
+            for (int i = 0; i < 200; i++) {
+                Probe probe;
+                host->parallel_for(17, Probe::task, &probe);
+                for (uint32_t k = 0; k < 17; k++) bad += probe.ran[k] != 1;
+                bad += probe.clash;
+            }
+        });
+    for (auto &c : callers) c.join();
+    CHECK(bad == 0);
+}
+
+#if defined(__unix__)
+void a_forked_child_works_alone() {
+    const auto host = Host::create({nullptr, nullptr, nullptr, 4});
+    Probe warm;
+    host->parallel_for(64, Probe::task, &warm);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        Probe probe;
+        const bool ok = host->parallel_for(64, Probe::task, &probe) == Status::ok;
+        for (uint32_t i = 0; i < 64; i++)
+            if (probe.ran[i] != 1) _exit(1);
+        _exit(ok ? 0 : 2);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
 
 void work_for(int64_t ns) {
     const int64_t end = monotonic_ns() + ns;
@@ -218,6 +334,14 @@ void a_loop_within_a_task_polls_too(const Host &host) {
 } // namespace
 
 int main() {
+    for (uint32_t threads : {1u, 2u, 3u, 8u})
+        every_task_runs_once_under_a_worker_id_of_its_own(threads);
+    no_more_threads_than_processors();
+    a_nested_call_runs_serially();
+    several_callers_share_one_host();
+#if defined(__unix__)
+    a_forked_child_works_alone();
+#endif
     for (const uint32_t threads : {2u, 3u, 8u, 70u}) {
         every_task_runs_once_whatever_the_threads_do(threads);
         all_threads_come(threads);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Write a corpus of short children's stories from a hand-written grammar.
 
-Every sentence comes from the tables and templates in this file and in plots.txt; nothing is
-copied from elsewhere. The same seed always gives the same bytes. Stories are separated by
+Every sentence comes from the tables and templates in this file (long by them) and in plots.txt;
+nothing is copied from elsewhere. The same seed always gives the same bytes. Stories are separated by
 one line that holds only "<|end|>".
 
 Template language:  [a|b|]   one of the alternatives, which may nest or be empty
