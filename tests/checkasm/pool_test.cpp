@@ -263,16 +263,20 @@ struct Items {
 
 // A host's mode: subnormals are flushed.
 class FlushingFp {
-#if defined(__SSE__)
-    const unsigned saved_ = _mm_getcsr();
-
 public:
-    FlushingFp() {
+#if defined(__SSE__)
+    FlushingFp() : saved_(_mm_getcsr()) {
         _mm_setcsr(0x1f80 | 0x8040);
     }
     ~FlushingFp() {
         _mm_setcsr(saved_);
     }
+
+private:
+    const unsigned saved_;
+#else
+    FlushingFp() {}
+    ~FlushingFp() {}
 #endif
 };
 
