@@ -139,7 +139,8 @@ static void test_callers_floating_point_mode_changes_no_bit_and_is_kept(void) {
     const uint64_t usual = get_mode(), expected = plain_hash(EXERCISE_ALL);
     exercise e;
     exercise_init(&e, &kApi, model_path);
-    for (size_t i = 0; i < sizeof kForeignModes / sizeof *kForeignModes; i++) {
+    for (size_t i = 0; i < sizeof kForeignModes / sizeof *kForeignModes;
+         i += test_step_sanitized()) {
         e.options.threads = i % 2 ? 1 : 4;
         set_mode(kForeignModes[i]);
         const ggufx_status status = exercise_run(&e);

@@ -7,21 +7,10 @@
 #define GGUFX_HOST_H
 
 #include "../abi/exercise.h"
+#include "../unit/slow.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-/* The sanitizers make everything 20 to 100 times as long: fewer rounds there. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if !defined(SANITIZED)
-#define SANITIZED 0
-#endif
 
 /* ---- jobs.c: threads that work on jobs in slices of 2 ms ------------------------------------ */
 

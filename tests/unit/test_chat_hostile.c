@@ -3,23 +3,13 @@
  * SPDX-License-Identifier: MIT
  */
 #include "chat_fixture.h"
+#include "slow.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || GGUFX_TEST_SLOW
-#define SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SLOW 1
-#endif
-#endif
-#ifndef SLOW
-#define SLOW 0
-#endif
 
 typedef struct job {
     const char *text;

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "matmul_fixture.h"
+#include "test_step.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static void test_one_to_three_columns_have_the_bits_of_matvec(void **state) {
     enum { rows = 37, cols = 512 };
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 2);
     float *x = random_values(3 * cols, 2);
-    for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+    for (size_t t = 0; t < N_PRODUCT_TYPES; t += test_step_sanitized()) {
         matrix m = random_matrix(product_types[t], rows, cols, 0);
         ggufx_tensor *w = wrap_matrix(rt, &m);
         for (size_t n = 1; n <= 3; n++) {
@@ -41,7 +42,7 @@ static void test_invariant_columns_have_the_bits_of_matvec_whatever_their_number
     const size_t numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 47, 48, 49, most};
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 2);
     float *x = random_values(most * cols, 17);
-    for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+    for (size_t t = 0; t < N_PRODUCT_TYPES; t += test_step_sanitized()) {
         matrix m = random_matrix(product_types[t], rows, cols, 0);
         const uint32_t modes[] = {0, GGUFX_MATMUL_F32, GGUFX_MATMUL_PRECISE};
         for (size_t mode = 0; mode < 3; mode++) {
@@ -68,7 +69,7 @@ static void check_tiles(int32_t isa, uint32_t threads) {
     static const size_t numbers[] = {1, 2, 3, 4, 5, 7, most};
     ggufx_runtime *rt = make_runtime(isa, threads);
     float *x = random_values(most * cols, 20);
-    for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+    for (size_t t = 0; t < N_PRODUCT_TYPES; t += test_step_sanitized()) {
         matrix m = random_matrix(product_types[t], rows, cols, 0);
         for (size_t mode = 0; mode < 3; mode++) {
             float *want = product(rt, &m, x, most, modes[mode]);
@@ -128,7 +129,7 @@ static void test_precise_products_are_between_the_default_and_f32(void **state) 
     enum { rows = 200, cols = 1024 };
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     float *x = random_values(5 * cols, 19);
-    for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+    for (size_t t = 0; t < N_PRODUCT_TYPES; t += test_step_sanitized()) {
         matrix m = random_matrix(product_types[t], rows, cols, 0);
         const int quantized =
             product_types[t] != GGUFX_TYPE_F32 && product_types[t] != GGUFX_TYPE_F16;
@@ -158,7 +159,7 @@ static void test_bits_do_not_depend_on_threads_or_executor(void **state) {
     (void)state;
     enum { rows = 1500, cols = 512 };
     float *x = random_values(6 * cols, 5);
-    for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+    for (size_t t = 0; t < N_PRODUCT_TYPES; t += test_step_sanitized()) {
         matrix m = random_matrix(product_types[t], rows, cols, 0);
         const size_t columns[] = {1, 3, 6};
         for (size_t i = 0; i < 3; i++) {
@@ -236,7 +237,7 @@ static void test_bits_do_not_depend_on_the_instruction_set(void **state) {
         ggufx_runtime_options_init(&options);
         options.isa = sets[s];
         if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) continue; /* not this machine */
-        for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+        for (size_t t = 0; t < N_PRODUCT_TYPES; t += test_step_sanitized()) {
             matrix m = random_matrix(product_types[t], rows, cols, 0);
             for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
                 const uint32_t flags = product_modes[mode];
@@ -264,7 +265,7 @@ static void test_workspace_size_does_not_change_bits(void **state) {
     options.workspace_bytes = 64 << 10;
     ggufx_runtime *small = make_runtime_with(&options), *large = make_runtime(GGUFX_ISA_BEST, 0);
     float *x = random_values(n * cols, 7);
-    for (size_t t = 0; t < N_PRODUCT_TYPES; t++) {
+    for (size_t t = 0; t < N_PRODUCT_TYPES; t += test_step_sanitized()) {
         matrix m = random_matrix(product_types[t], rows, cols, 0);
         for (size_t columns = 3; columns <= n; columns += n - 3) {
             float *want = product(large, &m, x, columns, 0);

@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "fault.h"
+#include "slow.h"
 }
 
 #include <float.h>
@@ -18,15 +19,6 @@ extern "C" {
 
 #include <algorithm>
 #include <map>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
 
 namespace {
 
@@ -751,7 +743,7 @@ double seconds_of(Tokenizer &tokenizer, const std::string &text, Ids &ids) {
     pthread_attr_t attributes;
     pthread_t thread;
     pthread_attr_init(&attributes);
-#ifndef SANITIZED
+#if !SANITIZED
     pthread_attr_setstacksize(&attributes, 64 * 1024);
 #endif
     if (pthread_create(&thread, &attributes, encode_timed, &timed) != 0) abort();

@@ -1,0 +1,26 @@
+/*
+ * Where everything takes 5 to 100 times as long: under sanitizers, and as the build says of
+ * emulators and code that is not optimised (GGUFX_TEST_SLOW).
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef SLOW_H
+#define SLOW_H
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+#ifdef GGUFX_TEST_SLOW
+#define SLOW 1
+#else
+#define SLOW SANITIZED
+#endif
+
+#endif
