@@ -4,8 +4,8 @@ import csv
 import io
 import json
 import os
+import resource
 import sqlite3
-import time
 import unittest
 import xml.etree.ElementTree
 
@@ -15,9 +15,9 @@ from tool import environment, run
 
 class Bench(tool.Case):
     def test_matvec_prints_one_line_per_instruction_set(self):
-        start = time.monotonic()
+        start = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         lines = self.lines("bench", "matvec", "--type", "q4_K", "--isa", "all", "-t", "1", "-r", "2")
-        self.assertLess(time.monotonic() - start, 60)  # 30 s on an idle machine
+        self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - start, 60)  # 30 s on an idle machine
         self.assertIn("scalar", [line["isa"] for line in lines])
         self.assertEqual(len({line["isa"] for line in lines}), len(lines))
         for line in lines:

@@ -104,7 +104,7 @@ def string(text):
 
 def gguf(kv=(), tensors=(), data=b"", version=3):
     """A little-endian file; kv = (key, type id, value bytes), tensors = (name, ne, type, offset)."""
-    out = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(kv))
+    out = bytearray(b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(kv)))
     for key, type_id, value in kv:
         out += string(key) + struct.pack("<I", type_id) + value
     for name, ne, type_id, offset in tensors:
@@ -112,7 +112,7 @@ def gguf(kv=(), tensors=(), data=b"", version=3):
         out += struct.pack("<IQ", type_id, offset)
     if tensors:
         out += bytes(-len(out) % 32) + data
-    return out
+    return bytes(out)
 
 
 ARCHITECTURE = ("general.architecture", 8, string("llama"))
