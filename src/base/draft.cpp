@@ -44,14 +44,16 @@ void DraftFile::open(Mode mode, uint64_t n_bytes, uint64_t n_more) {
 
 void DraftFile::write_at(uint64_t offset, const void *data, size_t n) {
     size_t done = 0;
-    check("write", part_.file().write(offset, data, n, &done));
+    if (const int32_t error = part_.file().write(offset, data, n, &done))
+        part_.fail_io("write", error, offset + done);
 }
 
 void DraftFile::read_at(uint64_t offset, void *data, size_t n) {
     size_t done = 0;
-    const int32_t error = part_.file().read(offset, data, n, &done);
+    int32_t error = part_.file().read(offset, data, n, &done);
     const bool beyond = offset > n_bytes_ || n > n_bytes_ - offset;
-    check("read", error || done == n || !beyond ? error : SystemError::input_output);
+    if (!error && done < n && beyond) error = SystemError::input_output;
+    if (error) part_.fail_io("read", error, offset + done);
     memset(static_cast<uint8_t *>(data) + done, 0, n - done);
 }
 

@@ -32,9 +32,9 @@ PartFile::PartFile(const Ref<Host> &host, std::string_view path, const PartOptio
     part_.push_back(0);
 }
 
-void PartFile::fail_io(const char *what, int32_t error) const {
-    fail(Status::io, {.system_error = error}, "cannot %s \"%s\": %s (%d)", what, shown().c_str(),
-         system_text(error), error);
+void PartFile::fail_io(const char *what, int32_t error, uint64_t offset) const {
+    fail(Status::io, {.offset = offset, .system_error = error}, "cannot %s \"%s\": %s (%d)", what,
+         shown().c_str(), system_text(error), error);
 }
 
 void PartFile::fail_beside(const char *what, int32_t error) const {

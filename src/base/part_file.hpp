@@ -44,7 +44,7 @@ public:
     const FileHandle &file() const { return file_; }
     bool published() const { return published_; }
     void sync_folder() noexcept { sync_folder_of(path_.data()); }
-    [[noreturn]] void fail_io(const char *what, int32_t error) const;
+    [[noreturn]] void fail_io(const char *what, int32_t error, uint64_t offset = kNone) const;
 
 private:
     [[noreturn]] void fail_beside(const char *what, int32_t error) const;
