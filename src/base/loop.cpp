@@ -7,6 +7,7 @@
 #include "base/thread.hpp"
 
 #include <atomic>
+#include <utility>
 
 namespace ggufx {
 
@@ -53,27 +54,36 @@ struct Schedule {
     }
 };
 
-// Polls from within a loop: the own threads' worker 0 is the caller, so that no wave has to end for
-// a poll and the interval holds however few processors the threads get.
-class Poll {
+// What the caller does from within a loop, as the own threads' worker 0. It polls: no wave has to end
+// for that, and the interval holds however few processors the threads get.
+class Caller {
 public:
-    explicit Poll(const Loop &loop)
-        : loop_(loop), callers_(FpMode::current()), last_(monotonic_ns()) {}
+    explicit Caller(const Loop &loop)
+        : loop_(loop), mode_(FpMode::current()), last_(monotonic_ns()), aside_(loop.aside) {}
     bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
-    // By the caller; first: items that somebody has taken.
-    void look(size_t first) {
+    // first: items that somebody has taken.
+    void poll(size_t first) {
+        if (!loop_.progress.report) return;
         const int64_t now = monotonic_ns();
         if (now - last_ < kPollNs) return;
         last_ = now;
-        const FpScope scope(callers_);
-        if (loop_.progress.cancelled(loop_.done + first * loop_.weight, loop_.total))
-            cancelled_.store(true, std::memory_order_relaxed);
+        const FpScope scope(mode_);
+        if (loop_.progress.cancelled(loop_.done + first * loop_.weight, loop_.total)) cancel();
+    }
+    void step_aside() {
+        const Aside *aside = std::exchange(aside_, nullptr);
+        if (!aside) return;
+        const FpScope scope(mode_);
+        if (!aside->work(aside->user)) cancel();
     }
 
 private:
+    void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+
     const Loop &loop_;
-    FpMode callers_;
+    FpMode mode_;
     int64_t last_;
+    const Aside *aside_;
     std::atomic<bool> cancelled_{false};
 };
 
@@ -83,7 +93,7 @@ struct Wave {
     size_t begin;
     ChunkFn chunk;
     const void *ctx;
-    Poll *poll; // null: polls come between waves, or never
+    Caller *caller; // null: it comes between waves
     std::atomic<size_t> next{0};
 
     // The next chunk; false: there is none.
@@ -93,9 +103,9 @@ struct Wave {
             if (first >= schedule.n) return false;
             count = schedule.chunk(first);
         } while (!next.compare_exchange_weak(first, first + count, std::memory_order_relaxed));
-        if (poll) {
-            if (worker == 0) poll->look(first);
-            if (poll->cancelled()) return false;
+        if (caller) {
+            if (worker == 0) caller->poll(first);
+            if (caller->cancelled()) return false;
         }
         const CanonicalFp canonical;
         chunk(ctx, begin + first, count, worker);
@@ -106,7 +116,9 @@ struct Wave {
     }
     // Of own threads, which have nothing else to do meanwhile.
     static void tasks(void *self, uint32_t, uint32_t worker) {
-        while (static_cast<Wave *>(self)->step(worker)) {}
+        auto *wave = static_cast<Wave *>(self);
+        if (worker == 0) wave->caller->step_aside();
+        while (wave->step(worker)) {}
     }
 };
 
@@ -119,12 +131,13 @@ uint32_t count_chunks(const Schedule &schedule, uint32_t enough) {
 
 Status run_on_own_threads(const Host &host, const Loop &loop, ChunkFn chunk, const void *ctx) {
     const Schedule schedule(loop, loop.n, host.max_workers());
-    Poll poll(loop);
+    Caller caller(loop);
     if (loop.progress.cancelled(loop.done, loop.total)) return Status::cancelled;
-    Wave wave{schedule, 0, chunk, ctx, loop.progress.report ? &poll : nullptr};
+    Wave wave{schedule, 0, chunk, ctx, &caller};
     const uint32_t n_tasks = count_chunks(schedule, host.max_workers());
     const Status status = host.parallel_for(n_tasks, Wave::tasks, &wave);
-    return poll.cancelled() ? Status::cancelled : status;
+    caller.step_aside(); // where others have taken all tasks
+    return caller.cancelled() ? Status::cancelled : status;
 }
 
 Status run_wave(const Host &host, const Loop &loop, size_t begin, size_t count, ChunkFn chunk,
@@ -140,6 +153,7 @@ Status run(const Host &host, const Loop &loop, ChunkFn chunk, const void *ctx) {
     const bool parallel = host.max_workers() > 1 && loop.n > loop.unit &&
                           items_in(loop, uint64_t{1000} * host.serial_ns()) < loop.n;
     if (parallel && host.own_threads()) return run_on_own_threads(host, loop, chunk, ctx);
+    if (loop.aside && !loop.aside->work(loop.aside->user)) return Status::cancelled;
     const size_t step = loop.progress.report ? items_in(loop, kWavePs) : loop.n;
     for (size_t first = 0; first < loop.n; first += step) {
         if (loop.progress.cancelled(loop.done + first * loop.weight, loop.total)) {

@@ -10,6 +10,15 @@
 
 namespace ggufx {
 
+// What the calling thread has to do besides a loop, such as writing what the last one made: with own
+// threads while others have begun with the loop, else before it; in the caller's FP mode. Returns
+// false to end the loop as if cancelled. Several loops may have the same one: all but the first call
+// find nothing to do; a loop that is cancelled first does not call it.
+struct Aside {
+    void *user;
+    bool (*work)(void *user); // throws nothing
+};
+
 struct Loop {
     size_t n;                 // items
     size_t unit;              // chunks are multiples of it (but the last one), >= 1
@@ -19,6 +28,7 @@ struct Loop {
     uint64_t done, weight;    // reported: done + items * weight
     uint64_t total;
     bool fine_end = false; // the last units, one per worker, go item by item
+    const Aside *aside = nullptr;
 };
 
 // One chunk; runs under the canonical floating-point environment. worker < host.max_workers().

@@ -51,7 +51,7 @@ void Converter::begin(const gguf::Tensor &tensor, uint32_t type, const float *we
         !checked::mul(&block_bytes, row_bytes_, rows_at_once_))
         throw std::bad_alloc();
     need(floats_, host_, n);
-    need(blocks_, host_, block_bytes);
+    for (Buffer &blocks : blocks_) need(blocks, host_, block_bytes);
     if (measure) need(decoded_, host_, n);
 }
 
@@ -92,10 +92,10 @@ const float *Converter::load_rows(uint64_t first_row, uint64_t n_rows) {
     return x;
 }
 
-void Converter::check_result(uint64_t first_row, uint64_t n_rows) const {
+void Converter::check_result(uint64_t first_row, uint64_t n_rows, const Buffer &blocks) const {
     const fmt::TypeInfo &type = *fmt::type_info(type_);
     const size_t n_blocks = static_cast<size_t>(n_rows * row_bytes_ / type.block_bytes);
-    const size_t bad = quant::first_bad_block(type_, blocks_.data(), n_blocks);
+    const size_t bad = quant::first_bad_block(type_, blocks.data(), n_blocks);
     if (bad == SIZE_MAX) return;
     const uint64_t value = uint64_t{bad} * type.block_values;
     fail(Status::value, {.index = first_row + value / tensor_->ne[0]},
@@ -105,9 +105,9 @@ void Converter::check_result(uint64_t first_row, uint64_t n_rows) const {
          type.name);
 }
 
-void Converter::add_error(const float *x, uint64_t n_rows) {
+void Converter::add_error(const float *x, uint64_t n_rows, const Buffer &blocks) {
     auto *y = reinterpret_cast<float *>(decoded_.data());
-    const matmul::Weights w = {type_, blocks_.data(), row_bytes_, n_rows, tensor_->ne[0]};
+    const matmul::Weights w = {type_, blocks.data(), row_bytes_, n_rows, tensor_->ne[0]};
     Failure failure;
     if (engine_.dequantize(y, w, 0, n_rows, &failure) != Status::ok) throw Error{failure};
     const auto n = static_cast<size_t>(n_rows * tensor_->ne[0]);
@@ -126,7 +126,8 @@ uint64_t Converter::at_once(uint64_t first_row, uint64_t n_rows) const {
     return n < rows_at_once_ ? n : rows_at_once_;
 }
 
-void Converter::convert(Converted *out, uint64_t first_row, uint64_t n, const Progress &progress) {
+void Converter::convert(Converted *out, uint64_t first_row, uint64_t n, const Progress &progress,
+                        const Aside *aside) {
     const gguf::Tensor &t = *tensor_;
     const uint64_t matrix = first_row / t.ne[1];
     const float *x = load_rows(first_row, n);
@@ -134,13 +135,15 @@ void Converter::convert(Converted *out, uint64_t first_row, uint64_t n, const Pr
     const quant::Rows rows = {x, static_cast<size_t>(n), static_cast<size_t>(t.ne[0]), weights,
                               best_};
     const auto n_bytes = static_cast<size_t>(n * row_bytes_);
+    turn_ = 1 - turn_;
+    Buffer &blocks = blocks_[turn_];
     Failure failure;
-    const Status status = quant::quantize(blocks_.data(), n_bytes, *host_, engine_.kernels(), type_,
-                                          rows, progress, &failure, &lists_);
+    const Status status = quant::quantize(blocks.data(), n_bytes, *host_, engine_.kernels(), type_,
+                                          rows, progress, &failure, &lists_, aside);
     if (status != Status::ok) fail_here(failure, first_row);
-    check_result(first_row, n);
-    if (measure_) add_error(x, n);
-    *out = {first_row * row_bytes_, blocks_.data(), n_bytes};
+    check_result(first_row, n, blocks);
+    if (measure_) add_error(x, n, blocks);
+    *out = {first_row * row_bytes_, blocks.data(), n_bytes};
 }
 
 double Converter::rmse() const {

@@ -43,16 +43,18 @@ public:
     void begin(const gguf::Tensor &tensor, uint32_t type, const float *weights, bool measure);
     // How many rows are converted at once: up to n_rows from first_row on, all of one matrix.
     uint64_t at_once(uint64_t first_row, uint64_t n_rows) const;
-    // So many rows. `progress` reports within these rows, in a unit of its own. Throws value,
-    // cancelled and what an encoder says.
-    void convert(Converted *out, uint64_t first_row, uint64_t n_rows, const Progress &progress);
+    // So many rows. `progress` reports within these rows, in a unit of its own. What the call before
+    // made stays until this one ends, for what `aside` does meanwhile. Throws value, cancelled and
+    // what an encoder says.
+    void convert(Converted *out, uint64_t first_row, uint64_t n_rows, const Progress &progress,
+                 const Aside *aside = nullptr);
     double rmse() const; // of all rows since begin
 
 private:
     [[noreturn]] void fail_here(Failure &failure, uint64_t first_row) const;
     const float *load_rows(uint64_t first_row, uint64_t n_rows);
-    void check_result(uint64_t first_row, uint64_t n_rows) const;
-    void add_error(const float *x, uint64_t n_rows);
+    void check_result(uint64_t first_row, uint64_t n_rows, const Buffer &blocks) const;
+    void add_error(const float *x, uint64_t n_rows, const Buffer &blocks);
 
     const matmul::Engine &engine_;
     Ref<Host> host_;
@@ -63,7 +65,8 @@ private:
     const float *weights_ = nullptr;
     bool measure_ = false;
     uint64_t row_bytes_ = 0, rows_at_once_ = 0;
-    Buffer floats_, blocks_, decoded_;
+    Buffer floats_, blocks_[2], decoded_; // blocks by turns
+    size_t turn_ = 0;
     double squares_ = 0;
     uint64_t n_measured_ = 0;
 };

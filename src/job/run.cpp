@@ -6,6 +6,9 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include <exception>
+#include <utility>
+
 namespace ggufx::job {
 
 namespace {
@@ -45,6 +48,7 @@ private:
     bool mine(const PlannedTensor &tensor);
     uint64_t write_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft);
     uint64_t copy_tensor(const gguf::Tensor &tensor, uint64_t at, io::DraftFile &draft);
+    class Writing;
     uint64_t convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft);
     void release_input(const gguf::Tensor &t, uint64_t first, uint64_t n) const;
     void poll() const;
@@ -96,28 +100,76 @@ uint64_t Run::copy_tensor(const gguf::Tensor &t, uint64_t at, io::DraftFile &dra
     return sum.value();
 }
 
+// Blocks on their way to the draft while the next ones are made: who computes does not wait for a
+// disk, nor one thread with many for what that one has to write.
+class Run::Writing {
+public:
+    Writing(const Run &run, uint64_t at, io::DraftFile &draft)
+        : run_(run), at_(at), draft_(draft) {}
+
+    const Aside *aside() const { return &aside_; }
+    // What is to be written next; what was there is.
+    void take(const Converted &blocks) { blocks_ = blocks; }
+    // Writes it unless that was done; throws what failed then or now.
+    void finish() {
+        work(this);
+        rethrow();
+    }
+    void rethrow() const {
+        if (failure_) std::rethrow_exception(failure_);
+    }
+    uint64_t sum() const { return sum_.value(); }
+
+private:
+    static bool work(void *self) {
+        auto *writing = static_cast<Writing *>(self);
+        try {
+            writing->write(std::exchange(writing->blocks_, {}));
+        } catch (...) { writing->failure_ = std::current_exception(); }
+        return !writing->failure_;
+    }
+    void write(const Converted &blocks) {
+        for (size_t i = 0; i < blocks.n_bytes; i += io::kChunk) {
+            const size_t rest = blocks.n_bytes - i;
+            draft_.write_at(at_ + blocks.offset + i, blocks.bytes + i,
+                            rest < io::kChunk ? rest : io::kChunk);
+            run_.poll();
+        }
+        sum_.add(blocks.bytes, blocks.n_bytes);
+    }
+
+    const Run &run_;
+    const uint64_t at_;
+    io::DraftFile &draft_;
+    const Aside aside_{this, work};
+    Converted blocks_ = {};
+    Checksum sum_;
+    std::exception_ptr failure_;
+};
+
 uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft) {
     const gguf::Tensor &t = tensor.source;
     converter_.begin(t, tensor.choice.type, tensor.weights, options_.measure);
-    Checksum sum;
+    Writing writing(*this, at, draft);
     for (uint64_t row = 0; row < t.n_rows;) {
         Converted out = {};
         const uint64_t n = converter_.at_once(row, t.n_rows - row);
         Piece piece = {options_.progress, done_, n * t.row_bytes, work_};
-        converter_.convert(&out, row, n, piece.progress());
-        done_ += n * t.row_bytes;
-        for (size_t i = 0; i < out.n_bytes; i += io::kChunk) {
-            const size_t rest = out.n_bytes - i;
-            draft.write_at(at + out.offset + i, out.bytes + i,
-                           rest < io::kChunk ? rest : io::kChunk);
-            poll();
+        try {
+            converter_.convert(&out, row, n, piece.progress(), writing.aside());
+        } catch (...) {
+            writing.rethrow(); // which ended the loop, or came first
+            throw;
         }
-        sum.add(out.bytes, out.n_bytes);
+        done_ += n * t.row_bytes;
+        writing.finish();
+        writing.take(out);
         release_input(t, row * t.row_bytes, n * t.row_bytes);
         row += n;
     }
+    writing.finish();
     if (options_.measure) tensor.rmse = converter_.rmse();
-    return sum.value();
+    return writing.sum();
 }
 
 uint64_t Run::write_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft) {

@@ -262,7 +262,7 @@ const kernels::Encode *encoder(uint32_t type) {
 
 Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::Kernels &set,
                 uint32_t type, const Rows &rows, const Progress &progress, Failure *failure,
-                Lists *kept) {
+                Lists *kept, const Aside *aside) {
     const fmt::TypeInfo *info;
     const kernels::Encode *e;
     Status status = check_type(&info, &e, set, type, failure);
@@ -284,7 +284,8 @@ Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::K
     const bool rounds = e->needs.row_sum && !rows.imatrix; // Q4_0 to Q5_1: no search
     const uint64_t value_ps =
         e->value_ps / (rounds ? kSearchRounds : 1) + (rows.best ? improve_ps(*info) : 0);
-    const Loop loop = {n_blocks, unit, unit, value_ps * job.block_values, progress, 0, 1, n_blocks};
+    const Loop loop = {n_blocks, unit,  unit, value_ps * job.block_values, progress, 0, 1,
+                       n_blocks, false, aside};
     if (n_blocks == 0) return Status::ok;
     // A search takes so long that it should not begin for nothing, and may look at the whole row.
     const bool searches = rows.best || (!rounds && (e->needs.row_sum || value_ps >= kCheapPs));

@@ -335,6 +335,65 @@ void a_loop_within_a_task_polls_too(const Host &host) {
     CHECK(nested.n_ok == 4);
 }
 
+// What the caller does besides, until others have run some of the items where it may wait for them.
+struct Beside {
+    const Items &items;
+    bool result = true, waits = false;
+    int n = 0;
+    size_t n_before = 0, n_after = 0; // items that had run
+    Polls caller = {};
+    const Aside aside{this, work};
+    static bool work(void *self) {
+        auto *beside = static_cast<Beside *>(self);
+        Polls::report(&beside->caller, 0, 0); // for its thread and mode
+        beside->n++;
+        beside->n_before = beside->items.n_ran();
+        const int64_t until = monotonic_ns() + 10'000'000'000;
+        while (beside->waits && beside->items.n_ran() == 0 && monotonic_ns() < until)
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        beside->n_after = beside->items.n_ran();
+        return beside->result;
+    }
+};
+
+void the_caller_works_beside_a_loop(const Host &host, bool waits) {
+    const FlushingFp flushing;
+    Items items(3000, 5000);
+    Beside beside{items, true, waits};
+    const Progress none;
+    Loop loop = loop_of(items, none);
+    loop.aside = &beside.aside;
+    CHECK(run(host, loop, Items::chunk, &items) == Status::ok);
+    CHECK(beside.n == 1 && items.n_ran() == items.ran.size());
+    CHECK(waits ? beside.n_after > 0 : beside.n_before == 0);
+    check(beside.caller, items);
+}
+
+void what_fails_beside_a_loop_ends_it(const Host &host) {
+    const FlushingFp flushing;
+    Items items(50000, 20000);
+    Beside beside{items, false};
+    Polls polls;
+    const Progress progress = {&polls, Polls::report};
+    Loop loop = loop_of(items, progress);
+    loop.aside = &beside.aside;
+    CHECK(run(host, loop, Items::chunk, &items) == Status::cancelled);
+    CHECK(beside.n == 1 && items.n_ran() < items.ran.size());
+    check(beside.caller, items);
+    check(polls, items);
+    polls.cancel_at = polls.n + 1; // at once
+    CHECK(run(host, loop, Items::chunk, &items) == Status::cancelled);
+    CHECK(beside.n <= 2 && items.n_ran() < items.ran.size());
+}
+
+// Runs all tasks in the calling thread.
+const ExecutorHooks kSerial = {4, nullptr,
+                               [](void *, uint32_t n, TaskFn task, void *ctx) {
+                                   for (uint32_t i = 0; i < n; i++) task(ctx, i, i % 4);
+                                   return int32_t(0);
+                               },
+                               nullptr};
+
 } // namespace
 
 int main() {
@@ -356,6 +415,13 @@ int main() {
         a_loop_polls_from_within(*host);
         a_cancelled_loop_ends_early(*host);
         a_loop_within_a_task_polls_too(*host);
+        the_caller_works_beside_a_loop(*host, cpu::usable_processors() > 1);
+        what_fails_beside_a_loop_ends_it(*host);
+    }
+    for (const auto &host : {Host::create({nullptr, nullptr, &kSerial, 0}),
+                             Host::create({nullptr, nullptr, nullptr, 1})}) {
+        the_caller_works_beside_a_loop(*host, false);
+        what_fails_beside_a_loop_ends_it(*host);
     }
     printf("%d failures\n", failures);
     return failures != 0;
