@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 
 /* A piece is 16 MiB of f32: 2048 rows here. */
-enum { kColumns = 2048, kRows = 6500, kPieceRows = 2048, kType = 7 /* Q8_0 */ };
+enum { kColumns = 2048, kRows = 4500, kPieceRows = 2048, kType = 7 /* Q8_0 */ };
 
 static gb source;
 static size_t data_at; /* of the matrix's first value in source */
@@ -163,10 +163,10 @@ static void test_a_write_that_fails_in_any_piece_is_told_and_a_resume_goes_on(vo
 /* In the first pieces and in the last: row and column of the tensor, and nothing is left; but what
  * could not be written before comes first. */
 static void test_values_that_are_refused_have_their_place(void **state) {
-    static const size_t rows[] = {0, kPieceRows, 2 * kPieceRows + 77, kRows - 1};
+    static const size_t rows[] = {2 * kPieceRows + 77, kPieceRows, 0, kRows - 1};
     (void)state;
     for (uint32_t threads = 1; threads <= 2; threads++)
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i += test_step_sanitized()) {
             ggufx_runtime *own = NULL;
             ggufx_error e;
             polls p = {0};
