@@ -3,6 +3,7 @@
  * The reference's bytes: tests/cli/quantize.py; kills and shards: quantize_interrupted.py there.
  * SPDX-License-Identifier: MIT
  */
+#include "job_polls.h"
 #include "writer_folder.h"
 
 #include <stdio.h>
@@ -193,18 +194,6 @@ static void test_bad_values_name_tensor_row_and_column(void **state) {
     assert_int_equal(n_files(), 0);
     ggufx_job_destroy(job);
     gb_free(&b);
-}
-
-typedef struct polls {
-    long n, stop_at;
-    uint64_t done;
-} polls;
-
-static int32_t count_polls(void *user, uint64_t done, uint64_t total) {
-    polls *p = user;
-    if (done < p->done || done > total) fail_msg("progress went back");
-    p->done = done;
-    return ++p->n == p->stop_at;
 }
 
 /* Cancelled at each poll: nothing is left; with KEEP what is left goes on to the same bytes. */

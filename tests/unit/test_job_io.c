@@ -3,6 +3,7 @@
  * final name, what an earlier run left stays as it is, and a resume comes to the same bytes.
  * SPDX-License-Identifier: MIT
  */
+#include "job_polls.h"
 #include "writer_folder.h"
 
 #include <stdio.h>
@@ -74,22 +75,11 @@ static ggufx_status open_through(ggufx_file **file, hooks *h, ggufx_error *e) {
     return ggufx_open_io(file, rt, &io, NULL, e);
 }
 
-typedef struct polls {
-    long n, stop_at;
-    uint64_t done;
-} polls;
-
-static int32_t stop(void *user, uint64_t done, uint64_t total) {
-    polls *p = user;
-    if (done < p->done || done > total) fail_msg("progress went back");
-    p->done = done;
-    return ++p->n == p->stop_at;
-}
-
 /* Q4_K of the whole model; stop_at: the poll that cancels it, leaving what a resume needs. */
 static ggufx_status run(ggufx_file *file, uint32_t flags, long stop_at) {
     polls p = {.stop_at = stop_at};
-    const ggufx_progress progress = {.struct_size = sizeof progress, .user = &p, .report = stop};
+    const ggufx_progress progress = {
+        .struct_size = sizeof progress, .user = &p, .report = count_polls};
     ggufx_job_options options;
     ggufx_job_run_options how;
     ggufx_job *job = NULL;

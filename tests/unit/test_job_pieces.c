@@ -4,6 +4,7 @@
  * piece, and a resume.
  * SPDX-License-Identifier: MIT
  */
+#include "job_polls.h"
 #include "test_step.h"
 #include "writer_folder.h"
 
@@ -61,18 +62,6 @@ static ggufx_job *plan(ggufx_runtime **own, uint32_t threads) {
     OK(ggufx_job_quantize(&job, *own, file, kType, &how, NULL));
     ggufx_file_destroy(file);
     return job;
-}
-
-typedef struct polls {
-    long n, stop_at;
-    uint64_t done;
-} polls;
-
-static int32_t count_polls(void *user, uint64_t done, uint64_t total) {
-    polls *p = user;
-    if (done < p->done || done > total) fail_msg("progress went back");
-    p->done = done;
-    return ++p->n == p->stop_at;
 }
 
 static ggufx_status run(ggufx_job *job, uint32_t flags, polls *p, ggufx_error *e) {

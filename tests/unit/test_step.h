@@ -1,7 +1,7 @@
 /*
  * Of the longest loops only every n-th case runs where the environment's GGUFX_TEST_STEP is n:
- * under emulators and sanitizers, where all of them take minutes (.ci/run). tests/full.sh leaves
- * none out.
+ * in .ci/run, under emulators and sanitizers fewer than elsewhere, as all of them take minutes
+ * there. tests/full.sh leaves none out.
  * SPDX-License-Identifier: MIT
  */
 #ifndef TEST_STEP_H
