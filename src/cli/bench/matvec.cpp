@@ -43,6 +43,7 @@ static void add_verb(Tool &tool, Command &bench, const char *name, const char *t
     add_device(sub, options->device);
     sub.flag("--f32", options->f32, "f32 activations with quantized weights too");
     sub.flag("--precise", options->precise, "activations of 15 bits; --f32 goes before");
+    sub.flag("--rows", options->rows, "each vector by itself: the bits of one, whatever --n is");
     sub.flag("--markdown", options->markdown, "print the table as Markdown");
     sub.examples(example);
     tool.verbs.emplace_back(sub,

@@ -34,9 +34,13 @@ static ProductFigures figures_of(const ProductOptions &options, const Runner &ru
                                  const Weights &w, double read_gbps, double peak_gops) {
     const double row_seconds = runner.seconds_per_row();
     const double products = static_cast<double>(options.k * runner.n());
-    const char *mode = options.f32 || w.is_float() ? "f32"
-                       : options.precise           ? "precise"
-                                                   : "canonical";
+    const bool f32 = options.f32 || w.is_float();
+    const char *mode = options.rows      ? (f32               ? "f32-rows"
+                                            : options.precise ? "precise-rows"
+                                                              : "rows")
+                       : f32             ? "f32"
+                       : options.precise ? "precise"
+                                         : "canonical";
     return {w.type.name,
             runner.isa_name(),
             mode,

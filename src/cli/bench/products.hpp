@@ -21,10 +21,14 @@ struct ProductOptions {
     Clock clock = Clock::wall;
     bool f32 = false;
     bool precise = false;
+    bool rows = false;
     bool markdown = false;
     DeviceChoice device;
 
-    uint32_t flags() const { return f32 ? GGUFX_MATMUL_F32 : precise ? GGUFX_MATMUL_PRECISE : 0; }
+    uint32_t flags() const {
+        const uint32_t way = rows ? GGUFX_MATMUL_BATCH_INVARIANT : 0;
+        return way | (f32 ? GGUFX_MATMUL_F32 : precise ? GGUFX_MATMUL_PRECISE : 0);
+    }
 };
 
 // One type's weights: as many matrices of m rows as the buffer holds.

@@ -18,6 +18,8 @@ struct Vec : Codes, LaneMath<32> {
     static GGUFX_INLINE Vf zero() { return _mm256_setzero_ps(); }
     static GGUFX_INLINE Vf set1(float v) { return _mm256_set1_ps(v); }
     static GGUFX_INLINE Vf load(const float *p) { return _mm256_loadu_ps(p); }
+    // What several instructions read; gcc has each load it again, twice where it crosses a line.
+    static GGUFX_INLINE void keep_in_register(Vf &v) { __asm__("" : "+x"(v)); }
     static GGUFX_INLINE void store(float *p, Vf v) { _mm256_storeu_ps(p, v); }
     static GGUFX_INLINE Vf fma(Vf a, Vf b, Vf c) { return _mm256_fmadd_ps(a, b, c); }
     static GGUFX_INLINE Vf fnma(Vf a, Vf b, Vf c) { return _mm256_fnmadd_ps(a, b, c); }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/avx512/grid.hpp"
+#include "kernels/avx512/grid_lanes.hpp"
 #include "kernels/avx512/lanes_k.hpp"
 #include "kernels/avx512/planes.hpp"
 #include "kernels/loops/unpack/all.hpp"

@@ -45,9 +45,9 @@ GGUFX_INLINE void load_grid(__m512i (&c)[4], const typename U::Block *b, unsigne
     }
 }
 
-// n = 1..3 are left to the layers below and above.
+// n = 1..3 of IQ2 and IQ3 are left to the layers below and above, IQ1: grid_lanes.hpp.
 template <class F>
-requires(GridRows<F>::kBytes != 0) struct UnpackPlanes<F> {
+requires(GridRows<F>::kBytes != 0 && !kTernaryGrid<F>) struct UnpackPlanes<F> {
 };
 
 } // namespace

@@ -22,6 +22,8 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
     static GGUFX_INLINE Vf zero() { return _mm512_setzero_ps(); }
     static GGUFX_INLINE Vf set1(float v) { return _mm512_set1_ps(v); }
     static GGUFX_INLINE Vf load(const float *p) { return _mm512_loadu_ps(p); }
+    // What several instructions read; gcc has each load it again, twice where it crosses a line.
+    static GGUFX_INLINE void keep_in_register(Vf &v) { __asm__("" : "+v"(v)); }
     static GGUFX_INLINE void store(float *p, Vf v) { _mm512_storeu_ps(p, v); }
     static GGUFX_INLINE Vf fma(Vf a, Vf b, Vf c) { return _mm512_fmadd_ps(a, b, c); }
     static GGUFX_INLINE Vf fnma(Vf a, Vf b, Vf c) { return _mm512_fnmadd_ps(a, b, c); }

@@ -1,5 +1,5 @@
-// n = 1..3 columns of f32 activations: C4 for float types (four far streams as in matvec.hpp),
-// C6 for block types. Lane j takes values j, j + 16, ...
+// n = 1..8 columns of f32 activations: C4 for float types (far streams as in matvec.hpp), C6 for
+// block types. Lane j takes values j, j + 16, ...
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,85 +10,128 @@ namespace {
 
 // ---- C4 -----------------------------------------------------------------------------------------
 
-// Sixteen values of one row into the lanes of each column.
-template <class V, class F, unsigned Columns, size_t Parts>
-GGUFX_INLINE void add_values(typename V::Vf (&lanes)[Columns][Parts], const uint8_t *w,
-                             const float *const *x) {
+// Sixteen lanes of a row for each column.
+template <class V, unsigned Columns> using FloatLanes = typename V::Vf[Columns][16 / V::kLanes];
+
+// Sixteen values of rows that go side by side, from `at` on: what is loaded of a column serves all.
+template <class V, class F, unsigned Side, unsigned Columns>
+GGUFX_INLINE void add_values(FloatLanes<V, Columns> *lanes, const uint8_t *const *rows,
+                             const float *const *x, size_t at) {
+    constexpr size_t n_bytes = sizeof(typename F::Block);
 #pragma GCC unroll 4
-    for (size_t p = 0; p < Parts; p++) {
-        const auto v = LoadFloat<V, F>::load(w + p * V::kLanes * sizeof(typename F::Block));
-#pragma GCC unroll 3
+    for (size_t p = 0; p < 16 / V::kLanes; p++) {
+        const size_t k = at + p * V::kLanes;
+        typename V::Vf values[Side];
+#pragma GCC unroll 4
+        for (unsigned s = 0; s < Side; s++)
+            values[s] = LoadFloat<V, F>::load(rows[s] + k * n_bytes);
+#pragma GCC unroll 8
         for (unsigned c = 0; c < Columns; c++) {
-            lanes[c][p] = V::fma(v, V::load(x[c] + p * V::kLanes), lanes[c][p]);
+            auto column = V::load(x[c] + k);
+            if constexpr (Side > 1) V::keep_in_register(column);
+#pragma GCC unroll 4
+            for (unsigned s = 0; s < Side; s++) {
+                lanes[s][c][p] = V::fma(values[s], column, lanes[s][c][p]);
+            }
         }
     }
 }
 
 // The last 1..15 values, zeros behind them.
-template <class V, class F, unsigned Columns, size_t Parts>
-GGUFX_INLINE void add_last_values(typename V::Vf (&lanes)[Columns][Parts], const uint8_t *w,
+template <class V, class F, unsigned Side, unsigned Columns>
+GGUFX_INLINE void add_last_values(FloatLanes<V, Columns> *lanes, const uint8_t *const *rows,
                                   const ActF32 *act, size_t first) {
     constexpr size_t n_bytes = sizeof(typename F::Block);
     const size_t n = act[0].k - first;
-    uint8_t last_w[16 * n_bytes] = {};
+    uint8_t last_w[Side][16 * n_bytes] = {};
     float last_x[Columns][16] = {};
+    const uint8_t *w[Side];
     const float *x[Columns];
-    __builtin_memcpy(last_w, w + first * n_bytes, n * n_bytes);
+    for (unsigned s = 0; s < Side; s++) {
+        __builtin_memcpy(last_w[s], rows[s] + first * n_bytes, n * n_bytes);
+        w[s] = last_w[s];
+    }
     for (unsigned c = 0; c < Columns; c++) {
         __builtin_memcpy(last_x[c], act[c].x + first, n * sizeof(float));
         x[c] = last_x[c];
     }
-    add_values<V, F, Columns>(lanes, last_w, x);
+    add_values<V, F, Side, Columns>(lanes, w, x, 0);
 }
+
+// 64 bytes of each row, from value k on. Of a single column nothing is loaded twice: row by row.
+template <class V, class F, unsigned Side, unsigned Columns>
+GGUFX_INLINE void add_line(FloatLanes<V, Columns> *lanes, const Rows &w, const uint8_t *const *rows,
+                           const float *const *x, size_t k) {
+    constexpr size_t n_bytes = sizeof(typename F::Block), n_line = 64 / n_bytes;
+    constexpr unsigned n_each = Columns == 1 ? 1 : Side;
+#pragma GCC unroll 4
+    for (unsigned s = 0; s < Side; s += n_each) {
+#pragma GCC unroll 4
+        for (unsigned i = s; i < s + n_each; i++) prefetch_for<V, 64>(w, rows[i] + k * n_bytes);
+#pragma GCC unroll 2
+        for (size_t i = 0; i < n_line; i += 16)
+            add_values<V, F, n_each, Columns>(lanes + s, rows + s, x, k + i);
+    }
+}
+
+// A task's rows are read at several far places at once. As many of them go side by side as
+// registers hold sums of; where these are fewer, each group goes as far as a block at a time.
+template <class V, unsigned Columns> struct FloatStreams {
+    static constexpr unsigned kSums = V::kLanes == 8 ? 12 : 24;
+    static constexpr unsigned kFit = kSums / (Columns * 16 / V::kLanes);
+    static constexpr unsigned kAll = V::kLanes == 16 && kFit == 3 ? 3 : 4;
+    static constexpr unsigned kSide = kFit >= kAll ? kAll : kFit >= 2 ? 2 : 1;
+    static constexpr size_t kBlockBytes = 256;
+};
 
 template <class V, class F, unsigned Streams, unsigned Columns>
 GGUFX_INLINE void float_rows(Out y, const Rows &w, const ActF32 *act, size_t row, size_t far) {
+    using Plan = FloatStreams<V, Columns>;
     constexpr size_t n_bytes = sizeof(typename F::Block), n_line = 64 / n_bytes;
-    typename V::Vf lanes[Streams][Columns][16 / V::kLanes];
+    constexpr unsigned n_side = Streams == 1 ? 1 : Plan::kSide;
+    FloatLanes<V, Columns> sums[Streams];
     const uint8_t *rows[Streams];
+    const float *x[Columns];
 #pragma GCC unroll 4
+    for (unsigned s = 0; s < Streams; s++) rows[s] = w.data + (row + s * far) * w.stride;
+#pragma GCC unroll 8
+    for (unsigned c = 0; c < Columns; c++) x[c] = act[c].x;
+    __builtin_memset(&sums, 0, sizeof sums);
+    const size_t n_whole = w.k / n_line * n_line;
+    const size_t n_block = n_side == Streams ? n_whole : Plan::kBlockBytes / n_bytes;
+    for (size_t first = 0; first < n_whole; first += n_block) {
+        const size_t end = n_whole - first < n_block ? n_whole : first + n_block;
+        for (unsigned s = 0; s < Streams; s += n_side) {
+            FloatLanes<V, Columns> lanes[n_side];
+            __builtin_memcpy(&lanes, &sums[s], sizeof lanes);
+            for (size_t k = first; k < end; k += n_line)
+                add_line<V, F, n_side, Columns>(lanes, w, rows + s, x, k);
+            __builtin_memcpy(&sums[s], &lanes, sizeof lanes);
+        }
+    }
     for (unsigned s = 0; s < Streams; s++) {
-        rows[s] = w.data + (row + s * far) * w.stride;
+        size_t k = n_whole;
+        for (; k + 16 <= w.k; k += 16) add_values<V, F, 1, Columns>(sums + s, rows + s, x, k);
+        if (k < w.k) add_last_values<V, F, 1, Columns>(sums + s, rows + s, act, k);
         for (unsigned c = 0; c < Columns; c++)
-            for (auto &part : lanes[s][c]) part = V::zero();
-    }
-    const auto add = [&](unsigned s, size_t k) __attribute__((always_inline)) {
-        const float *x[Columns];
-        for (unsigned c = 0; c < Columns; c++) x[c] = act[c].x + k;
-        add_values<V, F, Columns>(lanes[s], rows[s] + k * n_bytes, x);
-    };
-    size_t k = 0;
-    for (; k + n_line <= w.k; k += n_line) {
-#pragma GCC unroll 4
-        for (unsigned s = 0; s < Streams; s++) {
-            prefetch_for<V, 64>(w, rows[s] + k * n_bytes);
-#pragma GCC unroll 2
-            for (size_t i = 0; i < n_line; i += 16) add(s, k + i);
-        }
-    }
-#pragma GCC unroll 4
-    for (unsigned s = 0; s < Streams; s++) {
-        size_t first = k;
-        for (; first + 16 <= w.k; first += 16) add(s, first);
-        if (first < w.k) add_last_values<V, F, Columns>(lanes[s], rows[s], act, first);
-#pragma GCC unroll 3
-        for (unsigned c = 0; c < Columns; c++) {
-            y.y[c * y.ld + row + s * far] = finish(V::tree(lanes[s][c]));
-        }
+            y.y[c * y.ld + row + s * far] = finish(V::tree(sums[s][c]));
     }
 }
 
 template <class V, class F, unsigned Columns> void float_columns(Out y, Rows w, const ActF32 *act) {
-    constexpr size_t n_streams = 4;
+    constexpr unsigned n_streams = FloatStreams<V, Columns>::kAll;
     const size_t far = w.n / n_streams;
     for (size_t r = 0; r < far; r++) float_rows<V, F, n_streams, Columns>(y, w, act, r, far);
     for (size_t r = n_streams * far; r < w.n; r++) float_rows<V, F, 1, Columns>(y, w, act, r, 0);
 }
 
-template <class V, class F> void matvec_floats(Out y, Rows w, const ActF32 *act, size_t n) {
-    for (; n >= 3; n -= 3, act += 3, y.y += 3 * y.ld) float_columns<V, F, 3>(y, w, act);
-    if (n == 1) float_columns<V, F, 1>(y, w, act);
-    if (n == 2) float_columns<V, F, 2>(y, w, act);
+template <class V, class F, unsigned Columns = V::kLanes == 16 ? 8 : 4>
+void matvec_floats(Out y, Rows w, const ActF32 *act, size_t n) {
+    for (; n >= Columns; n -= Columns, act += Columns, y.y += Columns * y.ld)
+        float_columns<V, F, Columns>(y, w, act);
+    if constexpr (Columns > 1) {
+        if (n > 0) matvec_floats<V, F, Columns - 1>(y, w, act, n);
+    }
 }
 
 // ---- C6 -----------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ struct Vec : Codes {
     static GGUFX_INLINE Vf zero() { return set1(0.0f); }
     static GGUFX_INLINE Vf set1(float v) { return {vdupq_n_f32(v), vdupq_n_f32(v)}; }
     static GGUFX_INLINE Vf load(const float *p) { return {vld1q_f32(p), vld1q_f32(p + 4)}; }
+    static GGUFX_INLINE void keep_in_register(Vf &) {} // no instruction reads memory besides
     static GGUFX_INLINE void store(float *p, Vf v) {
         vst1q_f32(p, v.lo);
         vst1q_f32(p + 4, v.hi);
