@@ -181,6 +181,53 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
     }
 
     // Element t of row r <-> element r of row t.
+    // 16 bytes of 16 rows, row(r) is where: lane L of to[i] has those of row 4 L + i. Loads join
+    // them under masks, so that the port of shuffles has half of what transpose() gives it. Not for
+    // what was just stored by wider stores: that costs more than it gains.
+    template <class Row>
+    static GGUFX_INLINE void load_quads(Vi (&to)[4], const Row &row, size_t at) {
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 4; i++) {
+            Vi v = _mm512_castsi128_si512(load16(row(i) + at));
+            v = _mm512_mask_broadcast_i32x4(v, 0x00f0, load16(row(4 + i) + at));
+            v = _mm512_mask_broadcast_i32x4(v, 0x0f00, load16(row(8 + i) + at));
+            to[i] = _mm512_mask_broadcast_i32x4(v, 0xf000, load16(row(12 + i) + at));
+        }
+    }
+    // Lane t of the rows, for all t, as load_i and transpose() give them.
+    template <class Row> static GGUFX_INLINE void load_transposed(Vi (&to)[16], const Row &row) {
+#pragma GCC unroll 4
+        for (unsigned q = 0; q < 16; q += 4) {
+            Vi r[4];
+            load_quads(r, row, 4 * q);
+            const Vi a = _mm512_unpacklo_epi32(r[0], r[1]), b = _mm512_unpackhi_epi32(r[0], r[1]);
+            const Vi c = _mm512_unpacklo_epi32(r[2], r[3]), d = _mm512_unpackhi_epi32(r[2], r[3]);
+            to[q] = _mm512_unpacklo_epi64(a, c);
+            to[q + 1] = _mm512_unpackhi_epi64(a, c);
+            to[q + 2] = _mm512_unpacklo_epi64(b, d);
+            to[q + 3] = _mm512_unpackhi_epi64(b, d);
+        }
+    }
+    // Value t of 16 rows of bf16, as f32.
+    static constexpr bool kTransposesBf16 = true;
+    template <class Row>
+    static GGUFX_INLINE void load_transposed_bf16(Vf (&to)[16], const Row &row) {
+#pragma GCC unroll 2
+        for (unsigned q = 0; q < 16; q += 8) {
+            Vi r[4];
+            load_quads(r, row, 2 * q);
+            const Vi a = _mm512_unpacklo_epi16(r[0], r[1]), b = _mm512_unpackhi_epi16(r[0], r[1]);
+            const Vi c = _mm512_unpacklo_epi16(r[2], r[3]), d = _mm512_unpackhi_epi16(r[2], r[3]);
+            const Vi two[4] = {_mm512_unpacklo_epi32(a, c), _mm512_unpackhi_epi32(a, c),
+                               _mm512_unpacklo_epi32(b, d), _mm512_unpackhi_epi32(b, d)};
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < 4; i++) { // two values of four rows in a lane
+                const Vi z = _mm512_setzero_si512();
+                to[q + 2 * i] = _mm512_castsi512_ps(_mm512_unpacklo_epi16(z, two[i]));
+                to[q + 2 * i + 1] = _mm512_castsi512_ps(_mm512_unpackhi_epi16(z, two[i]));
+            }
+        }
+    }
     static GGUFX_INLINE void transpose(Vi (&r)[16]) {
         __m512i t[16];
 #pragma GCC unroll 8

@@ -32,11 +32,32 @@ template <class V> struct TileFill {
 template <class V> using FillF32 = void (*)(const TileFill<V> &fill);
 template <class V> constexpr size_t kStagingBytes = V::kLanes * 32 * V::kLanes * sizeof(float);
 
+// The same of bf16 on sets that have a way of their own; how many values, the rest is for fill_floats.
+template <class V> GGUFX_INLINE size_t fill_bf16(const TileFill<V> &fill) {
+    size_t i = 0;
+    if constexpr (requires { V::kTransposesBf16; }) {
+        for (; i + V::kLanes <= fill.n; i += V::kLanes) {
+            const auto row = [&](unsigned r) __attribute__((always_inline)) {
+                return fill.rows[r] + (fill.first + i) * sizeof(fmt::BF16::Block);
+            };
+            for (unsigned r = 0; r < V::kLanes; r++) prefetch<V::kLanes * 2>(row(r));
+            typename V::Vf v[V::kLanes];
+            V::load_transposed_bf16(v, row);
+            float *to = fill.to + i * fill.stride;
+#pragma GCC unroll 16
+            for (unsigned t = 0; t < V::kLanes; t++) V::store(to + t * fill.stride, v[t]);
+        }
+    }
+    return i;
+}
+
 // Float types: kLanes values of kLanes rows at a time.
 template <class V, class F> void fill_floats(const TileFill<V> &fill) {
     constexpr size_t n_bytes = sizeof(typename F::Block);
     alignas(64) float values[V::kLanes][V::kLanes];
-    for (size_t i = 0; i < fill.n; i += V::kLanes) {
+    size_t i = 0;
+    if constexpr (__is_same(F, fmt::BF16)) i = fill_bf16<V>(fill);
+    for (; i < fill.n; i += V::kLanes) {
         const size_t n = fill.n - i < V::kLanes ? fill.n - i : V::kLanes;
         for (unsigned r = 0; r < V::kLanes; r++) {
             const uint8_t *p = fill.rows[r] + (fill.first + i) * n_bytes;
@@ -120,13 +141,14 @@ void micro_f32_columns(size_t n_columns, const TileOut &out, const float *tile, 
 // All k and all columns of M * kLanes rows from `row` on. fill(TileFill) decodes.
 template <class V, unsigned M>
 void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch, size_t row,
-                   FillF32<V> fill) {
+                   FillF32<V> fill, size_t n_most) {
     constexpr size_t n_rows = M * V::kLanes;
     constexpr size_t n_step = 512; // whole steps of every set where they fit
     const bool roomy = scratch.n_bytes >= kStagingBytes<V> + n_step * n_rows * sizeof(float);
     const size_t n_tile_bytes = scratch.n_bytes - (roomy ? kStagingBytes<V> : 0);
     const size_t n_fit = n_tile_bytes / (n_rows * sizeof(float));
-    const size_t n_panel = n_fit >= n_step ? n_fit / n_step * n_step : n_fit / 64 * 64;
+    const size_t n_long = n_fit >= n_step ? n_fit / n_step * n_step : n_fit / 64 * 64;
+    const size_t n_panel = n_long < n_most ? n_long : n_most;
     float *tile = reinterpret_cast<float *>(scratch.data);
     float *staging = roomy ? reinterpret_cast<float *>(scratch.data + n_tile_bytes) : nullptr;
     const TileColumns to = {y.y + row, y.ld, w.n - row < n_rows ? w.n - row : n_rows};
@@ -156,26 +178,30 @@ void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scra
 
 template <class V>
 __attribute__((noinline)) void gemm_f32_tiles(Out y, const Rows &w, const GemmAct &act,
-                                              const Scratch &scratch, FillF32<V> fill) {
+                                              const Scratch &scratch, FillF32<V> fill,
+                                              size_t n_most) {
     static_assert(64 * V::kLanes * sizeof(float) <= kScratchMin);
     const bool two = scratch.n_bytes >= kStagingBytes<V> + 512 * 2 * V::kLanes * sizeof(float);
     for (size_t row = 0; row < w.n;) {
         if (two && w.n - row > V::kLanes) {
-            gemm_f32_rows<V, 2>(y, w, act, scratch, row, fill);
+            gemm_f32_rows<V, 2>(y, w, act, scratch, row, fill, n_most);
             row += 2 * V::kLanes;
         } else {
-            gemm_f32_rows<V, 1>(y, w, act, scratch, row, fill);
+            gemm_f32_rows<V, 1>(y, w, act, scratch, row, fill, n_most);
             row += V::kLanes;
         }
     }
 }
 
+// Panels that stay in the first cache, where filling them is most of the time; for many columns
+// long ones where each brings and takes the sums of few. Block types are decoded in whole steps.
 template <class V, class F> void gemm_floats(Out y, Rows w, const GemmAct &act, Scratch scratch) {
-    gemm_f32_tiles<V>(y, w, act, scratch, fill_floats<V, F>);
+    const size_t n_most = V::kLanes == 16 || act.n <= 32 ? 256 : SIZE_MAX;
+    gemm_f32_tiles<V>(y, w, act, scratch, fill_floats<V, F>, n_most);
 }
 
 template <class U> void gemm_blocks_f32(Out y, Rows w, const GemmAct &act, Scratch scratch) {
-    gemm_f32_tiles<typename U::Set>(y, w, act, scratch, fill_blocks<U>);
+    gemm_f32_tiles<typename U::Set>(y, w, act, scratch, fill_blocks<U>, SIZE_MAX);
 }
 
 } // namespace

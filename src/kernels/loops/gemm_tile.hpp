@@ -32,11 +32,18 @@ GGUFX_INLINE void transpose_rows(T *to, size_t stride, const T (*from)[N]) {
     constexpr size_t n_lane = 4 / sizeof(T); // elements per lane
     for (size_t j = 0; j < N / (V::kLanes * n_lane); j++) {
         typename V::Vi rows[V::kLanes];
+        const auto row = [&](unsigned r) __attribute__((always_inline)) {
+            return reinterpret_cast<const uint8_t *>(from[r] + j * V::kLanes * n_lane);
+        };
+        if constexpr (sizeof(T) == 1 && requires { V::load_transposed(rows, row); }) {
+            V::load_transposed(rows, row);
+        } else {
 #pragma GCC unroll 16
-        for (unsigned r = 0; r < V::kLanes; r++) {
-            rows[r] = V::load_i(from[r] + j * V::kLanes * n_lane);
+            for (unsigned r = 0; r < V::kLanes; r++) {
+                rows[r] = V::load_i(from[r] + j * V::kLanes * n_lane);
+            }
+            V::transpose(rows);
         }
-        V::transpose(rows);
 #pragma GCC unroll 16
         for (unsigned t = 0; t < V::kLanes; t++) {
             V::store_i(to + (j * V::kLanes + t) * stride, rows[t]);
