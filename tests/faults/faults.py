@@ -75,4 +75,5 @@ def main():
     return 1 if survivors or not faults else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
