@@ -55,6 +55,8 @@ template <class F>
 requires(kTernaryGrid<F>) struct UnpackPlanes<F>
     : ScalesOf<Unpack<F>, TernaryVec<F>, F, Unpack<F>::kOffset, Unpack<F>::kMaxCode> {
     using Block = typename F::Block;
+    static constexpr bool kLongSteps = true;
+    static constexpr unsigned kMostPlanes = 1; // 15 bits: AVX2's
     // With the numbers of all rows.
     struct Step {
         const Block *blocks;

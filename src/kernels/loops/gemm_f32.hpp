@@ -180,17 +180,10 @@ template <class V>
 __attribute__((noinline)) void gemm_f32_tiles(Out y, const Rows &w, const GemmAct &act,
                                               const Scratch &scratch, FillF32<V> fill,
                                               size_t n_most) {
-    static_assert(64 * V::kLanes * sizeof(float) <= kScratchMin);
-    const bool two = scratch.n_bytes >= kStagingBytes<V> + 512 * 2 * V::kLanes * sizeof(float);
-    for (size_t row = 0; row < w.n;) {
-        if (two && w.n - row > V::kLanes) {
-            gemm_f32_rows<V, 2>(y, w, act, scratch, row, fill, n_most);
-            row += 2 * V::kLanes;
-        } else {
-            gemm_f32_rows<V, 1>(y, w, act, scratch, row, fill, n_most);
-            row += V::kLanes;
-        }
-    }
+    constexpr unsigned n_vectors = 2; // of rows: behind the last row it stands again
+    static_assert(64 * n_vectors * V::kLanes * sizeof(float) <= kScratchMin);
+    for (size_t row = 0; row < w.n; row += n_vectors * V::kLanes)
+        gemm_f32_rows<V, n_vectors>(y, w, act, scratch, row, fill, n_most);
 }
 
 // Panels that stay in the first cache, where filling them is most of the time; for many columns

@@ -200,11 +200,11 @@ __attribute__((noinline)) void four_rows(RowLanes<U> *__restrict lanes, const Ro
             U::begin(b[s], blocks_at<U>(at[s]));
         }
         prefetch_for<U, kStepBytes<U>>(w, at[0], at[1], at[2], at[3]);
-        if constexpr (One || U::kPlanes == 1) {
+        if constexpr ((One || U::kPlanes == 1) && !U::kLongSteps) {
 #pragma GCC unroll 4
             for (size_t s = 0; s < kStreams; s += n_side)
                 add_step<U, n_side, One>(lanes + s, b + s, act, n, step, end);
-        } else { // products take the time, and each copy of this many bytes
+        } else { // products or rows of grids take the time, and each copy of this many bytes
 #pragma GCC unroll 1
             for (size_t s = 0; s < kStreams; s += n_side) {
                 __asm__("" : "+r"(s)); // gcc makes a copy of each of two turns

@@ -84,24 +84,28 @@ template <class V, unsigned Columns> struct FloatStreams {
     static constexpr size_t kBlockBytes = 256;
 };
 
-template <class V, class F, unsigned Streams, unsigned Columns>
-GGUFX_INLINE void float_rows(Out y, const Rows &w, const ActF32 *act, size_t row, size_t far) {
+// Rows `row`, row + far, ... of n streams; those that a group has more of do the last one again.
+template <class V, class F, unsigned Columns>
+GGUFX_INLINE void float_rows(Out y, const Rows &w, const ActF32 *act, size_t row, size_t far,
+                             unsigned n) {
     using Plan = FloatStreams<V, Columns>;
+    constexpr unsigned n_streams = Plan::kAll, n_side = Plan::kSide;
     constexpr size_t n_bytes = sizeof(typename F::Block), n_line = 64 / n_bytes;
-    constexpr unsigned n_side = Streams == 1 ? 1 : Plan::kSide;
-    FloatLanes<V, Columns> sums[Streams];
-    const uint8_t *rows[Streams];
+    FloatLanes<V, Columns> sums[n_streams];
+    const uint8_t *rows[n_streams];
     const float *x[Columns];
 #pragma GCC unroll 4
-    for (unsigned s = 0; s < Streams; s++) rows[s] = w.data + (row + s * far) * w.stride;
+    for (unsigned s = 0; s < n_streams; s++)
+        rows[s] = w.data + (row + (s < n ? s : n - 1) * far) * w.stride;
 #pragma GCC unroll 8
     for (unsigned c = 0; c < Columns; c++) x[c] = act[c].x;
     __builtin_memset(&sums, 0, sizeof sums);
     const size_t n_whole = w.k / n_line * n_line;
-    const size_t n_block = n_side == Streams ? n_whole : Plan::kBlockBytes / n_bytes;
+    const size_t n_block = n_side == n_streams ? n_whole : Plan::kBlockBytes / n_bytes;
     for (size_t first = 0; first < n_whole; first += n_block) {
         const size_t end = n_whole - first < n_block ? n_whole : first + n_block;
-        for (unsigned s = 0; s < Streams; s += n_side) {
+#pragma GCC unroll 1
+        for (unsigned s = 0; s < n_streams; s += n_side) {
             FloatLanes<V, Columns> lanes[n_side];
             __builtin_memcpy(&lanes, &sums[s], sizeof lanes);
             for (size_t k = first; k < end; k += n_line)
@@ -109,10 +113,12 @@ GGUFX_INLINE void float_rows(Out y, const Rows &w, const ActF32 *act, size_t row
             __builtin_memcpy(&sums[s], &lanes, sizeof lanes);
         }
     }
-    for (unsigned s = 0; s < Streams; s++) {
+#pragma GCC unroll 1
+    for (unsigned s = 0; s < n; s++) {
         size_t k = n_whole;
         for (; k + 16 <= w.k; k += 16) add_values<V, F, 1, Columns>(sums + s, rows + s, x, k);
         if (k < w.k) add_last_values<V, F, 1, Columns>(sums + s, rows + s, act, k);
+#pragma GCC unroll 1
         for (unsigned c = 0; c < Columns; c++)
             y.y[c * y.ld + row + s * far] = finish(V::tree(sums[s][c]));
     }
@@ -120,17 +126,23 @@ GGUFX_INLINE void float_rows(Out y, const Rows &w, const ActF32 *act, size_t row
 
 template <class V, class F, unsigned Columns> void float_columns(Out y, Rows w, const ActF32 *act) {
     constexpr unsigned n_streams = FloatStreams<V, Columns>::kAll;
-    const size_t far = w.n / n_streams;
-    for (size_t r = 0; r < far; r++) float_rows<V, F, n_streams, Columns>(y, w, act, r, far);
-    for (size_t r = n_streams * far; r < w.n; r++) float_rows<V, F, 1, Columns>(y, w, act, r, 0);
+    const size_t far = w.n / n_streams, n_left = w.n % n_streams;
+#pragma GCC unroll 1
+    for (size_t r = 0; r < far + (n_left != 0); r++) {
+        const bool whole = r < far;
+        float_rows<V, F, Columns>(y, w, act, whole ? r : n_streams * far, whole ? far : 1,
+                                  whole ? n_streams : static_cast<unsigned>(n_left));
+    }
 }
 
+// Loops of 8, 6, 4, 3, 2 and 1 columns.
 template <class V, class F, unsigned Columns = V::kLanes == 16 ? 8 : 4>
 void matvec_floats(Out y, Rows w, const ActF32 *act, size_t n) {
     for (; n >= Columns; n -= Columns, act += Columns, y.y += Columns * y.ld)
         float_columns<V, F, Columns>(y, w, act);
     if constexpr (Columns > 1) {
-        if (n > 0) matvec_floats<V, F, Columns - 1>(y, w, act, n);
+        constexpr unsigned fewer = Columns > 4 ? Columns - 2 : Columns - 1;
+        if (n > 0) matvec_floats<V, F, fewer>(y, w, act, n);
     }
 }
 

@@ -39,6 +39,7 @@ template <class V, class F, int Offset, int MaxCode, bool Any = false> struct Un
     static constexpr unsigned kShifts = F::kMins == fmt::Mins::kNone ? 0 : 32 / F::kGroup;
     static constexpr bool kFoldSubScales = false, kFolded = false; // see Folded
     static constexpr bool kScalePerGroup = false;                  // see FloatGroups
+    static constexpr bool kLongSteps = false; // matvec.hpp has their code once, not for each stream
     static constexpr bool kLongChains = false; // matvec.hpp steps all streams side by side
     // A step is loaded and summed up at once: load_lanes(c[8], b) gives its codes, sum_lanes(u[2], c,
     // q) what fold() is given otherwise; the numbers of its blocks may stand in any order, in which
