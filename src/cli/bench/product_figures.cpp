@@ -34,13 +34,10 @@ static ProductFigures figures_of(const ProductOptions &options, const Runner &ru
                                  const Weights &w, double read_gbps, double peak_gops) {
     const double row_seconds = runner.seconds_per_row();
     const double products = static_cast<double>(options.k * runner.n());
-    const bool f32 = options.f32 || w.is_float();
-    const char *mode = options.rows      ? (f32               ? "f32-rows"
-                                            : options.precise ? "precise-rows"
-                                                              : "rows")
-                       : f32             ? "f32"
-                       : options.precise ? "precise"
-                                         : "canonical";
+    static constexpr const char *kModes[][2] = {
+        {"canonical", "rows"}, {"precise", "precise-rows"}, {"f32", "f32-rows"}};
+    const size_t activations = options.f32 || w.is_float() ? 2 : options.precise ? 1 : 0;
+    const char *mode = kModes[activations][options.rows];
     return {w.type.name,
             runner.isa_name(),
             mode,

@@ -9,14 +9,18 @@
 namespace ggufx::kernels::avx512 {
 namespace {
 
+// 8 * v + 8 of -1, 0 and 1.
+GGUFX_INLINE __m512i eight_times(__m512i v) {
+    return _mm512_shuffle_epi8(_mm512_set1_epi16(0x1008), v); // -1: 0
+}
+
 // Codes + U::kOffset from grid values and a bit for each that is negative.
 template <class U> GGUFX_INLINE __m512i grid_codes(__m512i v, __mmask64 minus) {
     const __m512i offset = _mm512_set1_epi8(U::kOffset);
     if constexpr (kTernaryGrid<typename U::Format>) {
-        const __m512i eight = _mm512_and_si512(_mm512_slli_epi16(v, 3), _mm512_set1_epi8(-8));
-        const __m512i shift = _mm512_mask_mov_epi8(_mm512_set1_epi8(U::kOffset + 1), minus,
-                                                   _mm512_set1_epi8(U::kOffset - 1));
-        return _mm512_add_epi8(eight, shift);
+        const __m512i shift = _mm512_mask_mov_epi8(_mm512_set1_epi8(U::kOffset - 8 + 1), minus,
+                                                   _mm512_set1_epi8(U::kOffset - 8 - 1));
+        return _mm512_add_epi8(eight_times(v), shift);
     } else {
         return _mm512_mask_sub_epi8(_mm512_add_epi8(offset, v), minus, offset, v);
     }

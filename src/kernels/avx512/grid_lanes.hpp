@@ -80,11 +80,10 @@ requires(kTernaryGrid<F>) struct UnpackPlanes<F>
                 });
             };
             const __m512i rows = Vec::two_of_32(half(0), half(4));
-            // 8 * row, where -1 becomes 0
-            const __m512i eight = _mm512_shuffle_epi8(_mm512_set1_epi16(0x1008), rows);
             const __m512i shift =
-                _mm512_mask_mov_epi64(_mm512_set1_epi8(9), minus[j], _mm512_set1_epi8(7));
-            c[j] = _mm512_add_epi8(eight, shift);
+                _mm512_mask_mov_epi64(_mm512_set1_epi8(Unpack<F>::kOffset - 8 + 1), minus[j],
+                                      _mm512_set1_epi8(Unpack<F>::kOffset - 8 - 1));
+            c[j] = _mm512_add_epi8(eight_times(rows), shift);
         }
     }
 };

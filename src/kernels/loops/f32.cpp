@@ -30,7 +30,7 @@ constexpr Family<MatvecF32> GGUFX_LAYER::kMatvecF32 =
     });
 
 constexpr Family<Gemm> GGUFX_LAYER::kGemmF32 = for_types<Gemm>([]<class F, Kind K>() -> Gemm {
-    constexpr uint32_t tile_rows = 2 * Vec::kLanes;
+    constexpr uint32_t tile_rows = kVectorsF32 * Vec::kLanes;
     if constexpr (kIsFloat<F, K>)
         return {gemm_f32_bytes, gemm_f32_pack, gemm_floats<Vec, F>, 1, tile_rows};
     else if constexpr (requires { Unpack<F>::kOffset; })

@@ -1,5 +1,5 @@
 // n >= 4 columns of f32 activations (C4, and C6 on decoded values): a tile of rows is decoded
-// once, [k][M * kLanes rows]; the micro-kernel runs one fma chain over k per output, rows in the
+// once, [k][kVectorsF32 * kLanes rows]; the micro-kernel runs one fma chain over k per output, rows in the
 // lanes, the caller's columns as they are.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -9,6 +9,8 @@
 
 namespace ggufx::kernels {
 namespace {
+
+constexpr unsigned kVectorsF32 = 2; // of rows in a tile; behind the last row it stands again
 
 // With 12, each vector of a tile is loaded half as often, from the second cache: 1.04 times the
 // speed.
@@ -106,9 +108,10 @@ template <class U> void fill_blocks(const TileFill<typename U::Set> &fill) {
     fill_steps<U::kMins != fmt::Mins::kNone>(fill, kBlocksOf<U>);
 }
 
-template <class V, unsigned M, unsigned Columns>
+template <class V, unsigned Columns>
 __attribute__((noinline)) void micro_f32(const TileOut &out, const float *tile, const float *x,
                                          size_t ldx, size_t n) {
+    constexpr unsigned M = kVectorsF32;
     typename V::Vf acc[M][Columns];
     load_acc<V, M, Columns>(acc, out);
     for (size_t k = 0; k < n; k++, tile += M * V::kLanes) {
@@ -128,21 +131,21 @@ __attribute__((noinline)) void micro_f32(const TileOut &out, const float *tile, 
     store_acc<V, M, Columns>(acc, out);
 }
 
-template <class V, unsigned M, unsigned Columns = kColumnsF32<V>>
+template <class V, unsigned Columns = kColumnsF32<V>>
 void micro_f32_columns(size_t n_columns, const TileOut &out, const float *tile, const float *x,
                        size_t ldx, size_t n) {
     if constexpr (Columns > 1) {
         if (n_columns < Columns)
-            return micro_f32_columns<V, M, Columns - 1>(n_columns, out, tile, x, ldx, n);
+            return micro_f32_columns<V, Columns - 1>(n_columns, out, tile, x, ldx, n);
     }
-    micro_f32<V, M, Columns>(out, tile, x, ldx, n);
+    micro_f32<V, Columns>(out, tile, x, ldx, n);
 }
 
-// All k and all columns of M * kLanes rows from `row` on. fill(TileFill) decodes.
-template <class V, unsigned M>
+// All k and all columns of a tile of rows from `row` on. fill(TileFill) decodes.
+template <class V>
 void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch, size_t row,
                    FillF32<V> fill, size_t n_most) {
-    constexpr size_t n_rows = M * V::kLanes;
+    constexpr size_t n_rows = kVectorsF32 * V::kLanes;
     constexpr size_t n_step = 512; // whole steps of every set where they fit
     const bool roomy = scratch.n_bytes >= kStagingBytes<V> + n_step * n_rows * sizeof(float);
     const size_t n_tile_bytes = scratch.n_bytes - (roomy ? kStagingBytes<V> : 0);
@@ -156,7 +159,7 @@ void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scra
     size_t k = 0;
     do {
         const size_t n = w.k - k < n_panel ? w.k - k : n_panel;
-        for (unsigned m = 0; m < M; m++) {
+        for (unsigned m = 0; m < kVectorsF32; m++) {
             TileFill<V> part = {tile + m * V::kLanes, n_rows, k, n, {}, w.k, staging};
             for (unsigned r = 0; r < V::kLanes; r++) {
                 const size_t at = row + m * V::kLanes + r;
@@ -169,7 +172,7 @@ void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scra
             out.y.data = out.sums.data = to.data + c * to.ld;
             const size_t n_columns = act.n - c < kColumnsF32<V> ? act.n - c : kColumnsF32<V>;
             out.n_columns = n_columns;
-            micro_f32_columns<V, M>(n_columns, out, tile, act.x + c * act.ldx + k, act.ldx, n);
+            micro_f32_columns<V>(n_columns, out, tile, act.x + c * act.ldx + k, act.ldx, n);
         }
         out.first = false;
         k += n;
@@ -180,10 +183,9 @@ template <class V>
 __attribute__((noinline)) void gemm_f32_tiles(Out y, const Rows &w, const GemmAct &act,
                                               const Scratch &scratch, FillF32<V> fill,
                                               size_t n_most) {
-    constexpr unsigned n_vectors = 2; // of rows: behind the last row it stands again
-    static_assert(64 * n_vectors * V::kLanes * sizeof(float) <= kScratchMin);
-    for (size_t row = 0; row < w.n; row += n_vectors * V::kLanes)
-        gemm_f32_rows<V, n_vectors>(y, w, act, scratch, row, fill, n_most);
+    static_assert(64 * kVectorsF32 * V::kLanes * sizeof(float) <= kScratchMin);
+    for (size_t row = 0; row < w.n; row += kVectorsF32 * V::kLanes)
+        gemm_f32_rows<V>(y, w, act, scratch, row, fill, n_most);
 }
 
 // Panels that stay in the first cache, where filling them is most of the time; for many columns

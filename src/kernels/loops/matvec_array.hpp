@@ -16,7 +16,7 @@ constexpr Family<Matvec> GGUFX_LAYER::GGUFX_FAMILY =
         if constexpr (GGUFX_PLANES == 1 && requires { UnpackLanes<F>::kOffset; }) {
             using U = Planes<UnpackLanes<F>, 1>;
             return {pack_lanes<Planes<typename U::Set, 1>>, matvec<U>};
-        } else if constexpr (requires { UnpackPlanes<F>::kMostPlanes; } && GGUFX_PLANES > 1) {
+        } else if constexpr (requires { requires GGUFX_PLANES > UnpackPlanes<F>::kMostPlanes; }) {
             return {};
         } else if constexpr (requires { UnpackPlanes<F>::kOffset; }) {
             using U = Planes<UnpackPlanes<F>, GGUFX_PLANES>;

@@ -37,25 +37,22 @@ GGUFX_INLINE void add_values(FloatLanes<V, Columns> *lanes, const uint8_t *const
     }
 }
 
-// The last 1..15 values, zeros behind them.
-template <class V, class F, unsigned Side, unsigned Columns>
-GGUFX_INLINE void add_last_values(FloatLanes<V, Columns> *lanes, const uint8_t *const *rows,
+// The last 1..15 values of a row, zeros behind them.
+template <class V, class F, unsigned Columns>
+GGUFX_INLINE void add_last_values(FloatLanes<V, Columns> *lanes, const uint8_t *row,
                                   const ActF32 *act, size_t first) {
     constexpr size_t n_bytes = sizeof(typename F::Block);
     const size_t n = act[0].k - first;
-    uint8_t last_w[Side][16 * n_bytes] = {};
+    uint8_t last_w[16 * n_bytes] = {};
     float last_x[Columns][16] = {};
-    const uint8_t *w[Side];
+    const uint8_t *w = last_w;
     const float *x[Columns];
-    for (unsigned s = 0; s < Side; s++) {
-        __builtin_memcpy(last_w[s], rows[s] + first * n_bytes, n * n_bytes);
-        w[s] = last_w[s];
-    }
+    __builtin_memcpy(last_w, row + first * n_bytes, n * n_bytes);
     for (unsigned c = 0; c < Columns; c++) {
         __builtin_memcpy(last_x[c], act[c].x + first, n * sizeof(float));
         x[c] = last_x[c];
     }
-    add_values<V, F, Side, Columns>(lanes, w, x, 0);
+    add_values<V, F, 1, Columns>(lanes, &w, x, 0);
 }
 
 // 64 bytes of each row, from value k on. Of a single column nothing is loaded twice: row by row.
@@ -117,7 +114,7 @@ GGUFX_INLINE void float_rows(Out y, const Rows &w, const ActF32 *act, size_t row
     for (unsigned s = 0; s < n; s++) {
         size_t k = n_whole;
         for (; k + 16 <= w.k; k += 16) add_values<V, F, 1, Columns>(sums + s, rows + s, x, k);
-        if (k < w.k) add_last_values<V, F, 1, Columns>(sums + s, rows + s, act, k);
+        if (k < w.k) add_last_values<V, F, Columns>(sums + s, rows[s], act, k);
 #pragma GCC unroll 1
         for (unsigned c = 0; c < Columns; c++)
             y.y[c * y.ld + row + s * far] = finish(V::tree(sums[s][c]));
