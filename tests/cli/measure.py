@@ -215,6 +215,15 @@ class Bench(tool.Case):
             self.assertIs(line["bits_equal"], True)
             self.assertAlmostEqual(line["peak_ratio"], line["gops"] / line["peak_gops"])
 
+    def test_matmul_by_rows(self):
+        for flags, mode in ((), "rows"), (("--precise",), "precise-rows"), (("--f32",), "f32-rows"):
+            lines = self.lines("bench", "matmul", "--type", "q8_0,bf16", "--rows", *flags, "--n", "5",
+                               "-t", "1", "-m", "64", "-k", "288", "-r", "1", "--isa", "best")
+            self.assertEqual({line["type"]: line["mode"] for line in lines},
+                             {"q8_0": mode, "bf16": "f32-rows"})
+            for line in lines:
+                self.assertIs(line["bits_equal"], True)
+
     def test_weights_in_cache_and_processor_time(self):
         line, = self.lines("bench", "matvec", "-t", "1", "-r", "1", "--cache", "l2", "--clock",
                            "cpu", "--isa", "scalar")
