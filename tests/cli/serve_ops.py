@@ -2,6 +2,7 @@
 # that jump, keys that take turns.
 # SPDX-License-Identifier: MIT
 import concurrent.futures
+import ctypes
 import json
 import os
 import resource
@@ -170,6 +171,27 @@ class End(Served):
                     for one in asked:
                         self.assertEqual(one.result()[0], 200)  # what is in work ends as if nothing were
                     self.assertEqual(server.process.wait(30), 0)
+
+    @unittest.skipIf(tool.WRAPPER, "an emulator has threads of its own")
+    def test_a_signal_that_another_thread_gets_ends_the_wait_for_a_model(self):
+        process, path = Start.loading(self)
+        folder = "/proc/%d/task" % process.pid
+        other = max(int(task) for task in os.listdir(folder))
+        self.assertNotEqual(other, process.pid)
+        tgkill = ctypes.CDLL(None, use_errno=True).tgkill
+        self.assertEqual(tgkill(process.pid, other, signal.SIGTERM), 0)
+        self.assertEqual(process.wait(20), 0)
+
+    def test_a_hangup_while_the_model_is_loaded_is_answered_then(self):
+        process, path = Start.loading(self)
+        process.send_signal(signal.SIGHUP)
+        with open(MODEL, "rb") as file:
+            process.stdin.write(file.read())
+        process.stdin.close()
+        until(lambda: ask_path(path)[0] == 200)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(20), 0)
+        self.assertIn(b"the log was opened again", process.stderr.read())
 
     def test_an_answer_has_its_time(self):
         server = self.serve("--parallel", "1", "--request-timeout", "1")

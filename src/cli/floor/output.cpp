@@ -3,6 +3,7 @@
 #include "floor/output.hpp"
 
 #include "floor/help.hpp"
+#include "floor/interrupts.hpp"
 #include "floor/part_file.hpp"
 #include "floor/signals.hpp"
 #include "floor/text.hpp"
@@ -13,9 +14,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace ggufx::cli {
 
@@ -146,29 +149,35 @@ static std::string name_of(const std::string &path) {
     return path == "-" ? "standard input" : in_quotes(path);
 }
 
+// No buffer of stdio: a signal may come before the read, or to another thread, and ends the wait all the
+// same.
 std::string read_text(const std::string &path) {
-    FILE *in = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+    const bool from_stdin = path == "-";
+    const std::unique_ptr<FILE, int (*)(FILE *)> file(
+        from_stdin ? nullptr : std::fopen(path.c_str(), "rb"), std::fclose);
     const auto fail = [&] {
         if (errno == EINTR) check_interrupt();
         throw Failure(kRuntimeError, "cannot read " + name_of(path) + ": " + std::strerror(errno));
     };
-    if (!in) fail();
+    if (!from_stdin && !file) fail();
+    const int in = from_stdin ? STDIN_FILENO : fileno(file.get());
+    wake_descriptor();
     std::string text;
-    char chunk[8192];
-    size_t n = 0;
-    while (text.size() <= kMostText && (n = std::fread(chunk, 1, sizeof chunk, in)) > 0) {
-        text.append(chunk, n);
+    std::vector<char> chunk(64 << 10);
+    while (text.size() <= kMostText) {
+        if (!wait_for_input(in)) {
+            check_interrupt();
+            continue;
+        }
+        const ssize_t n = read(in, chunk.data(), chunk.size());
+        if (n == 0) return text;
+        if (n > 0)
+            text.append(chunk.data(), static_cast<size_t>(n));
+        else if (errno != EINTR)
+            fail();
     }
-    const bool bad = std::ferror(in) != 0;
-    const int error = errno;
-    if (in != stdin) std::fclose(in);
-    errno = error;
-    if (bad) fail();
-    if (text.size() > kMostText) {
-        throw Failure(kRuntimeError,
-                      name_of(path) + " has more than " + std::to_string(kMostText) + " bytes");
-    }
-    return text;
+    throw Failure(kRuntimeError,
+                  name_of(path) + " has more than " + std::to_string(kMostText) + " bytes");
 }
 
 static size_t first_bad_byte(std::string_view text) {

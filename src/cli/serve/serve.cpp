@@ -104,11 +104,12 @@ void ServeVerb::reload(HttpServer &server, Guard &guard) {
 // Until a signal ends the server, or a rank is lost. With no connection it sleeps.
 void ServeVerb::wait(HttpServer &server, Service &service, Guard &guard) {
     while (pending_signal() == 0 && !service.lost()) {
+        if (g_reload) { // it may have come while the model was loaded
+            g_reload = 0;
+            reload(server, guard);
+        }
         const double seconds = server.close_slow();
         wait_for_wake(seconds < 0 ? -1 : static_cast<int>(seconds * 1e3));
-        if (!g_reload) continue;
-        g_reload = 0;
-        reload(server, guard);
     }
 }
 
