@@ -362,6 +362,11 @@ uint32_t SchemaTree::kind_of(const Value &value) const {
     }
 }
 
+// JSON has one way to write it without a point and an exponent.
+static bool is_plain_integer(std::string_view text) {
+    return text != "-0" && text.find_first_of(".eE") == text.npos;
+}
+
 bool SchemaTree::same(const Value &a, const Value &b) {
     meter_.charge(1);
     if (a.kind != b.kind) return false;
@@ -373,9 +378,10 @@ bool SchemaTree::same(const Value &a, const Value &b) {
     case Kind::string:
         return a.text->view() == b.text->view();
     case Kind::written: {
+        if (a.text->view() == b.text->view()) return true;
+        if (is_plain_integer(a.text->view()) && is_plain_integer(b.text->view())) return false;
         Decimal x(host_), y(host_);
-        if (!read_decimal(x, a.text->view()) || !read_decimal(y, b.text->view()))
-            return a.text->view() == b.text->view();
+        if (!read_decimal(x, a.text->view()) || !read_decimal(y, b.text->view())) return false;
         return compare(x, y) == 0;
     }
     case Kind::list:

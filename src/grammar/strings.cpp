@@ -61,16 +61,17 @@ Regex StringRules::language(const StringFacts &facts) {
     return out;
 }
 
-bool StringRules::accept(const StringFacts &facts, std::string_view text) {
+bool StringRules::accept(const StringFacts &facts, const Vector<Regex> &languages,
+                         std::string_view text) {
     size_t length = 0;
-    regexes_.charge(facts.patterns.size() * (1 + text.size() / 16) / 4);
+    regexes_.charge(facts.patterns.size() * (1 + text.size() / 16));
     for (size_t i = 0; i < text.size(); i += chat::step(text, i)) length++;
     if (length < facts.min_length) return false;
     if (facts.max_length != kMany && length > facts.max_length) return false;
     for (const std::string_view other : facts.others)
         if (other == text) return false;
-    for (const StringFacts::Match &match : facts.patterns)
-        if (!regexes_.holds(language(match.pattern, match.matches), text)) return false;
+    for (const Regex one : languages)
+        if (!regexes_.holds(one, text)) return false;
     return true;
 }
 
@@ -91,8 +92,11 @@ Node StringRules::bounded(uint32_t min, uint32_t max) {
 
 Node StringRules::choice(const StringFacts &facts) {
     Vector<Node> ways{HostAllocator<Node>(syntax_.host())};
+    Vector<Regex> languages{HostAllocator<Regex>(syntax_.host())};
+    for (const StringFacts::Match &match : facts.patterns)
+        languages.push_back(language(match.pattern, match.matches));
     for (const std::string_view text : facts.choices)
-        if (accept(facts, text)) ways.push_back(json_.quoted(text));
+        if (accept(facts, languages, text)) ways.push_back(json_.quoted(text));
     return syntax_.choice(ways.data(), ways.size());
 }
 

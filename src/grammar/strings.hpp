@@ -34,7 +34,8 @@ public:
     Regex language(const StringFacts &facts);
     Regex language(const Pattern *pattern, bool matches); // in which it does, or does not
     Node write_language(Regex language);
-    bool accept(const StringFacts &facts, std::string_view text);
+    // languages: those of facts.patterns.
+    bool accept(const StringFacts &facts, const Vector<Regex> &languages, std::string_view text);
     Regexes &regexes() { return regexes_; }
 
 private:
