@@ -30,48 +30,67 @@ template <class V> struct TileFill {
     const uint8_t *rows[V::kLanes];
     size_t k;
     float *staging;
+    size_t next; // from a row to that of the next tile, bytes
 };
 template <class V> using FillF32 = void (*)(const TileFill<V> &fill);
 template <class V> constexpr size_t kStagingBytes = V::kLanes * 32 * V::kLanes * sizeof(float);
 
+// Values in a line of the cache: rows that lie a power of two apart share few places in the first one,
+// where a line may be gone before its second half is wanted.
+template <class F> constexpr size_t kLineValues = 64 / sizeof(typename F::Block);
+
+// From a line of a row to the one that is wanted kPrefetchAhead bytes later: behind the end of the row
+// that is in the next tile.
+template <class V, class F> GGUFX_INLINE size_t line_ahead(const TileFill<V> &fill, size_t i) {
+    const size_t n_row = fill.k * sizeof(typename F::Block);
+    const size_t at = (fill.first + i) * sizeof(typename F::Block);
+    return at + kPrefetchAhead < n_row ? kPrefetchAhead : kPrefetchAhead + fill.next - n_row;
+}
+
 // The same of bf16 on sets that have a way of their own; how many values, the rest is for fill_floats.
 template <class V> GGUFX_INLINE size_t fill_bf16(const TileFill<V> &fill) {
+    constexpr size_t n_line = kLineValues<fmt::BF16>;
     size_t i = 0;
     if constexpr (requires { V::kTransposesBf16; }) {
-        for (; i + V::kLanes <= fill.n; i += V::kLanes) {
-            const auto row = [&](unsigned r) __attribute__((always_inline)) {
-                return fill.rows[r] + (fill.first + i) * sizeof(fmt::BF16::Block);
-            };
-            for (unsigned r = 0; r < V::kLanes; r++) prefetch<V::kLanes * 2>(row(r));
-            typename V::Vf v[V::kLanes];
-            V::load_transposed_bf16(v, row);
-            float *to = fill.to + i * fill.stride;
+        for (; i + n_line <= fill.n; i += n_line) {
+            const size_t at = (fill.first + i) * 2, ahead = line_ahead<V, fmt::BF16>(fill, i);
+            for (const uint8_t *row : fill.rows) prefetch_at<64>(row + at + ahead);
+            for (size_t j = 0; j < n_line; j += V::kLanes) {
+                typename V::Vf v[V::kLanes];
+                V::load_transposed_bf16(
+                    v, [&](unsigned r)
+                           __attribute__((always_inline)) { return fill.rows[r] + at + 2 * j; });
+                float *to = fill.to + (i + j) * fill.stride;
 #pragma GCC unroll 16
-            for (unsigned t = 0; t < V::kLanes; t++) V::store(to + t * fill.stride, v[t]);
+                for (unsigned t = 0; t < V::kLanes; t++) V::store(to + t * fill.stride, v[t]);
+            }
         }
     }
     return i;
 }
 
-// Float types: kLanes values of kLanes rows at a time.
+// Float types: a line of kLanes rows at a time; panels have room for a whole one.
 template <class V, class F> void fill_floats(const TileFill<V> &fill) {
-    constexpr size_t n_bytes = sizeof(typename F::Block);
-    alignas(64) float values[V::kLanes][V::kLanes];
+    constexpr size_t n_bytes = sizeof(typename F::Block), n_line = kLineValues<F>;
+    alignas(64) float values[V::kLanes][n_line];
     size_t i = 0;
     if constexpr (__is_same(F, fmt::BF16)) i = fill_bf16<V>(fill);
-    for (; i < fill.n; i += V::kLanes) {
-        const size_t n = fill.n - i < V::kLanes ? fill.n - i : V::kLanes;
+    for (; i < fill.n; i += n_line) {
+        const size_t n = fill.n - i < n_line ? fill.n - i : n_line;
+        const size_t ahead = line_ahead<V, F>(fill, i);
         for (unsigned r = 0; r < V::kLanes; r++) {
             const uint8_t *p = fill.rows[r] + (fill.first + i) * n_bytes;
-            prefetch<V::kLanes * n_bytes>(p);
-            uint8_t last[V::kLanes * n_bytes] = {};
-            if (n < V::kLanes) {
+            prefetch_at<64>(p + ahead);
+            uint8_t last[64] = {};
+            if (n < n_line) {
                 __builtin_memcpy(last, p, n * n_bytes);
                 p = last;
             }
-            V::store(values[r], LoadFloat<V, F>::load(p));
+#pragma GCC unroll 4
+            for (size_t j = 0; j < n_line; j += V::kLanes)
+                V::store(values[r] + j, LoadFloat<V, F>::load(p + j * n_bytes));
         }
-        transpose_rows<V>(fill.to + i * fill.stride, fill.stride, values); // panels have room
+        transpose_rows<V>(fill.to + i * fill.stride, fill.stride, values);
     }
 }
 
@@ -160,7 +179,8 @@ void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scra
     do {
         const size_t n = w.k - k < n_panel ? w.k - k : n_panel;
         for (unsigned m = 0; m < kVectorsF32; m++) {
-            TileFill<V> part = {tile + m * V::kLanes, n_rows, k, n, {}, w.k, staging};
+            TileFill<V> part = {tile + m * V::kLanes, n_rows, k, n, {}, w.k, staging,
+                                n_rows * w.stride};
             for (unsigned r = 0; r < V::kLanes; r++) {
                 const size_t at = row + m * V::kLanes + r;
                 part.rows[r] = w.data + (at < w.n ? at : w.n - 1) * w.stride;
