@@ -97,6 +97,16 @@ constexpr size_t kScratchMin = 12 * 1024;   // from the stack when memory is sho
 constexpr size_t kScratchBest = 192 * 1024; // what the engine gives when it can
 } // namespace
 
+// Unpacked rows, see loops/gemm_tile.hpp, and what puts a step of them, as many rows as a vector has
+// lanes, into it.
+struct Tile {
+    uint8_t *codes;
+    float *scale, *shift;
+    size_t n_rows;
+};
+using FillFn = void (*)(const Tile &tile, const Rows &w, size_t row, size_t step, size_t lane,
+                        size_t at);
+
 struct Gemm {
     // Bytes of packed activations of n columns of k values, a multiple of 64 (0: none needed).
     size_t (*bytes)(size_t k, size_t n);
@@ -107,6 +117,9 @@ struct Gemm {
     void (*run)(Out y, Rows w, const GemmAct &act, Scratch scratch);
     uint32_t column_group; // what is best packed and taken together, >= 1
     uint32_t tile_rows;    // tasks get multiples of it where they can
+    // run() with tiles that a layer above fills; null where there is no such.
+    void (*run_filled)(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch,
+                       FillFn fill) = nullptr;
 };
 
 // ---- blocks to f32 ------------------------------------------------------------------------------

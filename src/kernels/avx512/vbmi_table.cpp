@@ -10,6 +10,8 @@ constexpr Layer avx512vbmi::kLayer = {
     .matvec = avx512vbmi::kMatvec.of,
 #ifndef GGUFX_SMALL
     .matvec_precise = avx512vbmi::kMatvecPrecise.of,
+    .gemm = avx512vbmi::kGemm.of,
+    .gemm_precise = avx512vbmi::kGemmPrecise.of,
     .kv_pages = &avx512vbmi::kKvPages,
 #endif
 };

@@ -194,19 +194,18 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
             to[i] = _mm512_mask_broadcast_i32x4(v, 0xf000, load16(row(12 + i) + at));
         }
     }
+    // Dwords 0 .. 3 of those 16 bytes of all rows, a row in a lane.
+    template <class Row> static GGUFX_INLINE void load_dwords(Vi *to, const Row &row, size_t at) {
+        Vi r[4];
+        load_quads(r, row, at);
+        turn_fours(r[0], r[1], r[2], r[3]);
+#pragma GCC unroll 4
+        for (unsigned t = 0; t < 4; t++) to[t] = r[t];
+    }
     // Lane t of the rows, for all t, as load_i and transpose() give them.
     template <class Row> static GGUFX_INLINE void load_transposed(Vi (&to)[16], const Row &row) {
 #pragma GCC unroll 4
-        for (unsigned q = 0; q < 16; q += 4) {
-            Vi r[4];
-            load_quads(r, row, 4 * q);
-            const Vi a = _mm512_unpacklo_epi32(r[0], r[1]), b = _mm512_unpackhi_epi32(r[0], r[1]);
-            const Vi c = _mm512_unpacklo_epi32(r[2], r[3]), d = _mm512_unpackhi_epi32(r[2], r[3]);
-            to[q] = _mm512_unpacklo_epi64(a, c);
-            to[q + 1] = _mm512_unpackhi_epi64(a, c);
-            to[q + 2] = _mm512_unpacklo_epi64(b, d);
-            to[q + 3] = _mm512_unpackhi_epi64(b, d);
-        }
+        for (unsigned q = 0; q < 16; q += 4) load_dwords(to + q, row, 4 * q);
     }
     // Value t of 16 rows of bf16, as f32.
     static constexpr bool kTransposesBf16 = true;

@@ -44,6 +44,10 @@ constexpr bool kIsFloat = K == Kind::Float && sizeof(typename F::Block) <= sizeo
 // The sums of x that the minimums of a type want, see MatvecF32.
 template <class F> constexpr uint32_t kSumsOf = F::kMins == fmt::Mins::kNone ? 0 : F::kGroup;
 
+template <class F> constexpr uint32_t kIdOf = fmt::kTypeIds;
+#define X(NAME, ID, ...) template <> constexpr uint32_t kIdOf<fmt::NAME> = ID;
+#include "formats/formats.def"
+
 // make<F, Kind>() of every type F; removed ones have no kernel.
 template <class Kernel, class Make> consteval Family<Kernel> for_types(Make make) {
     return {{

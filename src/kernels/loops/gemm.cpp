@@ -15,8 +15,10 @@ template <unsigned N> consteval Family<Gemm> gemm_of_planes() {
         if constexpr (requires { Unpack<F>::kOffset; }) {
             using U = typename TileUnpack<Unpack<F>>::Type;
             using P = Planes<U, N>;
-            return {gemm_bytes<KindOf<P>>, gemm_pack<P>, gemm<U, N>, U::kColumns,
-                    U::kTileVectors * U::kLanes};
+            using K = KindOf<P>;
+            return {
+                gemm_bytes<K>, gemm_pack<P>, gemm<U, N>, U::kColumns, U::kTileVectors * U::kLanes,
+                gemm_tiles<K>};
         } else {
             return {};
         }

@@ -185,10 +185,6 @@ void micro_columns(size_t n_columns, const TileOut &out, const Tile &tile, const
     if constexpr (K::kColumns == 6) return micro<K, M, 6>(out, tile, block, n);
 }
 
-// Puts a step of kLanes rows into a tile: fill_step of a format.
-using FillFn = void (*)(const Tile &tile, const Rows &w, size_t row, size_t step, size_t lane,
-                        size_t at);
-
 // Where the sums of n_columns wait that come to y: behind the n_used bytes of a tile, or in y.
 inline TileColumns sums_for(const TileColumns &y, size_t n_rows, size_t n_columns,
                             const Scratch &scratch, size_t n_used) {
