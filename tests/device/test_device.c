@@ -3,6 +3,7 @@
  * and that every product has the processor's bits. Long, as it is one list of calls.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/test_step.h"
 #include "fake_fixture.h"
 
 static void test_devices_of_a_plug_in_are_listed(void **state) {
@@ -292,6 +293,7 @@ static void test_work_of_a_launch_is_bounded_at_the_largest_sizes(void **state) 
         assert_int_equal(ggufx_row_bytes(&row_bytes, sizes[s].type, ne[0], NULL), GGUFX_OK);
         uint8_t *zeros = calloc((size_t)(row_bytes * ne[1]), 1);
         for (size_t b = 0; b < 3; b++) {
+            if (test_step() > 1 && (s + b) % 3 != 2) continue;
             reset_fake();
             fake->idle = 1;
             fake->launch_values = budgets[b];
