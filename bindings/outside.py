@@ -79,7 +79,6 @@ def go(library, work, model):
                        GOPATH=str(work / "path"), GOPROXY=f"file://{work}/proxy")
     alone = work / "alone"
     shutil.copytree(HERE / "go", alone)
-    run([tool("go"), "vet", "./..."], cwd=alone, env=environment)
     skips(said([tool("go"), "test", "-count=1", "-v", "."], cwd=alone, env=environment), "go")
     module = repository.go_module()
     there = serve(module, repository.version(), work / "proxy")

@@ -15,7 +15,7 @@ import sys
 import public
 
 # Families in one object: what formats have of their own is the same for all of them.
-TOGETHER = {"loops_gemm": 2, "loops_f32": 3}
+TOGETHER = {"loops_gemm": 2, "avx512_vbmi_gemm": 2, "loops_f32": 3}
 # Registers and instructions a baseline object must not hold, by objdump's name of the machine.
 BEYOND_BASELINE = {
     "x86-64": re.compile(r"%[yz]mm\d|\bv(p|mov|add|mul|fma)\w*\s"),
