@@ -174,7 +174,7 @@ class End(Served):
 
     @unittest.skipIf(tool.WRAPPER, "an emulator has threads of its own")
     def test_a_signal_that_another_thread_gets_ends_the_wait_for_a_model(self):
-        process, path = Start.loading(self)
+        process, _ = Start.loading(self)
         folder = "/proc/%d/task" % process.pid
         other = max(int(task) for task in os.listdir(folder))
         self.assertNotEqual(other, process.pid)

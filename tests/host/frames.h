@@ -35,7 +35,8 @@ void frames_of_model(frames *f, const ggufx_runtime *rt, const char *model);
 /*
  * Does the work and exits with 1 when it fails or one of its tasks is over the budget. A busy
  * machine makes tasks longer and never shorter: where one was too long the work is done again, up
- * to 80 times, in ten seconds at least, and the shortest time of each task counts; work is cut alike each time.
+ * to 80 times over ten seconds, and the shortest time of each task counts; work is cut alike each
+ * time.
  */
 void frames_check(frames *f, const char *name, frames_work work, void *user);
 

@@ -10,8 +10,8 @@
 namespace ggufx::kernels::avx512 {
 namespace {
 
-// What a tile has of codes, from their low two bits and what the sub-scale of each row, in all bytes
-// of its lane, is made into: Folded in loops/unpack.hpp.
+// The sub-scale of each row, given in all bytes of its lane, and what a tile has of codes by it, from
+// their low two bits: Folded in loops/unpack.hpp.
 template <class F> struct SubScale;
 
 template <> struct SubScale<fmt::Q2_K> {

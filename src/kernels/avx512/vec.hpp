@@ -180,7 +180,6 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         turn_fours(to[0], to[1], to[2], to[3]);
     }
 
-    // Element t of row r <-> element r of row t.
     // 16 bytes of 16 rows, row(r) is where: lane L of to[i] has those of row 4 L + i. Loads join
     // them under masks, so that the port of shuffles has half of what transpose() gives it. Not for
     // what was just stored by wider stores: that costs more than it gains.
@@ -227,6 +226,7 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
             }
         }
     }
+    // Element t of row r <-> element r of row t.
     static GGUFX_INLINE void transpose(Vi (&r)[16]) {
         __m512i t[16];
 #pragma GCC unroll 8

@@ -44,6 +44,7 @@ constexpr bool kIsFloat = K == Kind::Float && sizeof(typename F::Block) <= sizeo
 // The sums of x that the minimums of a type want, see MatvecF32.
 template <class F> constexpr uint32_t kSumsOf = F::kMins == fmt::Mins::kNone ? 0 : F::kGroup;
 
+// A type's id: where its entry in the table of another layer stands.
 template <class F> constexpr uint32_t kIdOf = fmt::kTypeIds;
 #define X(NAME, ID, ...) template <> constexpr uint32_t kIdOf<fmt::NAME> = ID;
 #include "formats/formats.def"

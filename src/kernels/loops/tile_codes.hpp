@@ -1,6 +1,6 @@
-// How the codes of a step come into a tile: keep() is what stays of a row until kLanes rows are there,
-// Place::kBytes of them; Place::place() has rows and columns change places, and is compiled once for
-// all formats that share it. A tile has codes [values / kDepth][n_rows][kDepth].
+// How the codes of a step come into a tile: keep() is what stays of a row until kLanes rows are
+// there, Place::kBytes of them; Place::place() has rows and columns change places, and is compiled
+// once for all formats that name the same Place. A tile has codes [values / kDepth][n_rows][kDepth].
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -113,7 +113,7 @@ template <class U> struct NibblesTogether {
 template <class U>
 constexpr bool kByNibbles = kNibbleRun<typename U::Format> != 0 && U::kDepth == 4 && !U::kFolded;
 
-// What a set does for a format, unless it says otherwise: a specialisation, or U::TileCodes.
+// What a format is filled by; a set says otherwise by a specialisation (avx512/tile_codes.hpp).
 template <class U> struct TileCodes : CodesInOrder<U> {};
 template <class U>
 requires kByNibbles<U>
