@@ -64,13 +64,14 @@ static size_t change(uint8_t *data, size_t size) {
 
 int main(int argc, char **argv) {
     const long n_stored = replay_archives(&argc, &argv);
-    const long most = argc > 1 && argv[1][0] == '-' ? atol(argv[1] + 1) : 4000;
+    const long most = replay_count(argc > 1 && argv[1][0] == '-' ? atol(argv[1] + 1) : 4000);
     const double seconds = argc > 1 && argv[1][0] != '-' ? atof(argv[1]) : 0;
     const time_t start = time(NULL);
     long n = 0;
     static uint8_t data[MOST + 64];
     if (argc > 2) state = strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15u + 1;
-    while (seconds > 0 ? difftime(time(NULL), start) < seconds : n < most) {
+    while (seconds > 0 ? difftime(time(NULL), start) < seconds
+                       : n < most || (size_t)n < n_seeds()) {
         const char *const seed = chat_seeds[(size_t)n % n_seeds()];
         size_t size = strlen(seed);
         memcpy(data, seed, size);

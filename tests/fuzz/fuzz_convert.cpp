@@ -75,7 +75,8 @@ int main(int argc, char **argv) {
     uint32_t state = 7;
     const auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
     long n_run = replay_archives(&argc, &argv);
-    const long count = argc > 1 ? std::strtol(argv[1], nullptr, 10) : 4000; // of each seed
+    const long count =
+        argc > 1 ? std::strtol(argv[1], nullptr, 10) : replay_count(4000); // of each seed
     for (size_t which = 0; which < 4; ++which) {
         const std::string good = seed(which);
         for (long i = 0; i < count; ++i, ++n_run) {

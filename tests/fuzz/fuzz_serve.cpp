@@ -153,7 +153,8 @@ int main(int argc, char **argv) {
     const auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
     static const char letters[] = "{}[]\",:0-1.e\\utn \xff\xc3";
     long n_run = replay_archives(&argc, &argv);
-    const long count = argc > 1 ? std::strtol(argv[1], nullptr, 10) : 3000; // of each seed
+    const long count =
+        argc > 1 ? std::strtol(argv[1], nullptr, 10) : replay_count(3000); // of each seed
     for (const std::string good : kSeeds) {
         g_read = 0;
         replay_input(reinterpret_cast<const uint8_t *>(good.data()), good.size());

@@ -154,7 +154,7 @@ void run_number(long number) {
 int main(int argc, char **argv) {
     const long n_stored = replay_archives(&argc, &argv);
     char *end = nullptr;
-    const long count = argc > 1 ? strtol(argv[1], &end, 10) : 20000;
+    const long count = argc > 1 ? strtol(argv[1], &end, 10) : replay_count(20000);
     const long first = argc > 2 ? strtol(argv[2], nullptr, 10) : 0;
     if (argc > 1 && *end) {
         for (int i = 1; i < argc; i++) run_file(argv[i]);

@@ -165,13 +165,13 @@ void run_number(uint32_t number) {
 int main(int argc, char **argv) {
     const long n_stored = replay_archives(&argc, &argv);
     char *end = nullptr;
-    const long count = argc > 1 ? strtol(argv[1], &end, 10) : 3000;
+    const long count = argc > 1 ? strtol(argv[1], &end, 10) : replay_count(3000);
     if (argc > 1 && *end) {
         for (int i = 1; i < argc; i++) run_file(argv[i]);
         return 0;
     }
     for (long i = 0; i < count; i++) run_number(static_cast<uint32_t>(i));
     printf("%ld inputs, %ld loaded, %ld refused\n", n_stored + count, n_loaded, n_refused);
-    return count < 1000 || (n_loaded * 4 > count && n_refused * 20 > count) ? 0 : 1;
+    return count < 500 || (n_loaded * 4 > count && n_refused * 20 > count) ? 0 : 1;
 }
 #endif

@@ -16,8 +16,9 @@ int main(int argc, char **argv) {
     const double seconds = argc > 1 ? atof(argv[1]) : 0;
     const time_t start = time(NULL);
     uint64_t state = (argc > 2 ? strtoull(argv[2], NULL, 10) : 0) * 0x9e3779b97f4a7c15u + 1;
+    const long most = replay_count(600);
     long n = 0;
-    for (; seconds > 0 ? difftime(time(NULL), start) < seconds : n < 600; n++) {
+    for (; seconds > 0 ? difftime(time(NULL), start) < seconds : n < most; n++) {
         uint8_t data[12];
         for (size_t i = 0; i < sizeof data; i++) {
             state ^= state << 13, state ^= state >> 7, state ^= state << 17;

@@ -4,6 +4,8 @@
  */
 #include "replay.h"
 
+#include "../unit/test_step.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,4 +73,9 @@ void replay_input(const uint8_t *data, size_t size) {
     const char *const folder = getenv("GGUFX_FUZZ_SEEDS");
     if (folder) keep(folder, data, size);
     LLVMFuzzerTestOneInput(data, size);
+}
+
+long replay_count(long whole) {
+    const long n = whole / (long)test_step();
+    return n > 0 ? n : 1;
 }

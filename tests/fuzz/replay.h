@@ -21,6 +21,10 @@ long replay_archives(int *argc, char ***argv);
  * search to begin with (search.sh): the first 64 MiB of those that are small. */
 void replay_input(const uint8_t *data, size_t size);
 
+/* Of so many random changes, which are the same each time, how many run: GGUFX_TEST_STEP (test_step.h)
+ * leaves out the rest, of archives and seeds nothing. */
+long replay_count(long whole);
+
 #ifdef __cplusplus
 }
 #endif

@@ -55,12 +55,13 @@ static void run_folder(const char *path) {
 static void run_seeds(void) {
     uint32_t version, seed = 7;
     int big_endian, i;
+    const int n_changes = (int)replay_count(200);
     for (version = 1; version <= 3; version++)
         for (big_endian = 0; big_endian < 2; big_endian++) {
             gb b;
             gb_everything(&b, version, big_endian);
             replay_input(b.data, b.n);
-            for (i = 0; i < 200; i++) {
+            for (i = 0; i < n_changes; i++) {
                 unsigned char old;
                 size_t at;
                 seed = seed * 1664525u + 1013904223u;
@@ -78,6 +79,7 @@ static void run_seeds(void) {
 /* The parts of a set behind each other, whole and with a byte changed. */
 static void run_set(void) {
     gb set = {0};
+    const int n_changes = (int)replay_count(200);
     uint32_t seed = 9;
     for (unsigned part = 0; part < 2; part++) {
         const uint64_t ne[1] = {8};
@@ -97,7 +99,7 @@ static void run_set(void) {
         gb_bytes(&set, b.data, b.n);
         gb_free(&b);
     }
-    for (int i = 0; i < 200; i++, n_run++) {
+    for (int i = 0; i < n_changes; i++, n_run++) {
         seed = seed * 1664525u + 1013904223u;
         unsigned char *const at = set.data + (seed >> 4) % set.n, old = *at;
         if (i > 0) *at = (unsigned char)(seed >> 24);

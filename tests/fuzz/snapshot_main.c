@@ -41,7 +41,7 @@ static void run_number(long number) {
 int main(int argc, char **argv) {
     const long n_stored = replay_archives(&argc, &argv);
     char *end = NULL;
-    const long count = argc > 1 ? strtol(argv[1], &end, 10) : 3000;
+    const long count = argc > 1 ? strtol(argv[1], &end, 10) : replay_count(3000);
     const long first = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
     if (argc > 1 && *end) {
         for (int i = 1; i < argc; i++) run_file(argv[i]);
@@ -50,5 +50,5 @@ int main(int argc, char **argv) {
     for (long i = first; i < first + count; i++) run_number(i);
     printf("%ld inputs, %ld of them loaded\n", n_stored + count, snapshot_n_loaded());
     /* changes that nothing takes would test nothing behind the load */
-    return count < 1000 || snapshot_n_loaded() * 4 > count ? 0 : 1;
+    return count < 500 || snapshot_n_loaded() * 4 > count ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 """Dump every sample file through the public interface and compare with its expected dump.
 
-usage: golden.py DUMP_PROGRAM   (files: $GGUFX_TEST_DATA/formats/gguf-golden)
+usage: golden.py DUMP_PROGRAM [some]   (files: $GGUFX_TEST_DATA/formats/gguf-golden; some: each n-th, GGUFX_TEST_STEP)
 SPDX-License-Identifier: MIT
 """
 import hashlib
@@ -107,7 +107,8 @@ def main():
         print("skipped: no gguf-golden in GGUFX_TEST_DATA")
         return 77
     program, failures, n = sys.argv[1], 0, 0
-    for entry in json.load(open(os.path.join(folder, "index.json"), encoding="utf-8"))["files"]:
+    step = int(os.environ.get("GGUFX_TEST_STEP", 1)) if sys.argv[2:] else 1
+    for entry in json.load(open(os.path.join(folder, "index.json"), encoding="utf-8"))["files"][::step]:
         name = entry["file"]
         path = os.path.join(folder, name)
         lines = []

@@ -1,7 +1,7 @@
 """Read, write and read again every sample file: the same keys, tensors and data; twice the same
 bytes; where the source is laid out as ggml does, byte for byte the source.
 
-usage: rewrite.py DUMP_PROGRAM REWRITE_PROGRAM   (files: $GGUFX_TEST_DATA/formats/gguf-golden)
+usage: rewrite.py DUMP_PROGRAM REWRITE_PROGRAM [some]   (as golden.py)
 SPDX-License-Identifier: MIT
 """
 import json
@@ -74,8 +74,9 @@ def main():
         print("skipped: no gguf-golden in GGUFX_TEST_DATA")
         return 77
     failures = n = 0
+    step = int(os.environ.get("GGUFX_TEST_STEP", 1)) if sys.argv[3:] else 1
     with tempfile.TemporaryDirectory() as out:
-        for path in sorted(folder.glob("*.gguf")):
+        for path in sorted(folder.glob("*.gguf"))[::step]:
             faults = check(sys.argv[1], sys.argv[2], path, pathlib.Path(out))
             if faults is None:
                 continue  # not a readable file
