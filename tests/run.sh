@@ -13,6 +13,7 @@ meson setup "${again[@]}" "$build" "$@"
 meson compile -C "$build"
 rm -f "$build/meson-logs/testlog.json"
 status=0
-meson test -C "$build" --print-errorlogs || status=$?
+# Limits are for what hangs: a slow machine with others on it may take four times as long.
+meson test -C "$build" --print-errorlogs --timeout-multiplier 4 || status=$?
 python3 tests/summary.py "=$build/meson-logs/testlog.json" || status=1
 exit "$status"
