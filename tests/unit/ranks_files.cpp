@@ -318,8 +318,9 @@ void numbers_are_not_believed() {
     const RankFiles files(g_model, "numbers", 2, nullptr, g_flags);
     int n_refused = 0, n_same = 0;
     size_t number = 0;
-    const size_t n_th =
-        test_step() > 4 ? 3 * test_step() : test_step(); // CI's sanitizers: they are read by one thread
+    const size_t n_th = test_step() > 4
+                            ? 3 * test_step()
+                            : test_step(); // CI's sanitizers: they are read by one thread
     for (const Numbers &numbers : numbers_of(files[1])) {
         CHECK(numbers.n > 0, "%s is empty", numbers.key.c_str());
         for (uint64_t i = 0; i < numbers.n; i++) {
