@@ -9,6 +9,7 @@
 #include "plugins/lanes/host.hpp"
 
 #include <functional>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
@@ -22,8 +23,8 @@ public:
     Control control;
 
     struct Fiber {
-        ucontext_t context;
-        bool done;
+        jmp_buf place;
+        bool begun, done;
         uint32_t n_half; // barriers of its half so far, for faults
     };
     struct Barrier {
@@ -39,7 +40,7 @@ public:
         uint32_t group = 0;
     };
 
-    uint32_t at = 0, block[2] = {0, 0}, grid[2] = {1, 1};
+    uint32_t at = 0, n_threads = 0, block[2] = {0, 0}, grid[2] = {1, 1};
     std::vector<uint8_t> shared;
     std::vector<uint32_t> box;
     std::vector<Fiber> fibers;
@@ -47,19 +48,25 @@ public:
     std::vector<Copies> copies;
     Barrier all;
 
-    void run(uint32_t grid_x, uint32_t grid_y, uint32_t n_threads, size_t n_shared,
+    void run(uint32_t grid_x, uint32_t grid_y, uint32_t n, size_t n_shared,
              const std::function<void()> &kernel) {
         Card *const outer = current();
         current() = this;
         body_ = &kernel;
         grid[0] = grid_x;
         grid[1] = grid_y;
-        if (stacks_.size() < n_threads * kStack) stacks_.resize(n_threads * kStack);
+        n_threads = n;
+        if (fibers.size() < n) {
+            fibers.assign(n, Fiber()); // new stacks, so they begin anew
+            stacks_.resize(n * kStack);
+        }
         for (block[1] = 0; block[1] < grid_y; block[1]++)
-            for (block[0] = 0; block[0] < grid_x; block[0]++) run_block(n_threads, n_shared);
+            for (block[0] = 0; block[0] < grid_x; block[0]++) run_block(n, n_shared);
         current() = outer;
     }
-    void yield() { swapcontext(&fibers[at].context, &main_); }
+    void yield() {
+        if (_setjmp(fibers[at].place) == 0) _longjmp(main_, 1);
+    }
     void wait(Barrier &barrier, uint32_t n) {
         const uint32_t generation = barrier.generation;
         if (++barrier.n == n) {
@@ -76,11 +83,27 @@ public:
 private:
     static constexpr size_t kStack = 64 << 10;
 
+    // Of one block after the other.
     static void enter() {
         Card *const self = current();
-        (*self->body_)();
-        self->fibers[self->at].done = true;
-        for (;;) self->yield();
+        for (;;) {
+            (*self->body_)();
+            self->fibers[self->at].done = true;
+            self->yield();
+        }
+    }
+    // Until it yields. A context is needed for the stack alone: exchanging contexts is a system call each time.
+    void resume(uint32_t i) {
+        if (_setjmp(main_) != 0) return;
+        if (fibers[i].begun) _longjmp(fibers[i].place, 1);
+        fibers[i].begun = true;
+        ucontext_t context;
+        getcontext(&context);
+        context.uc_stack.ss_sp = stacks_.data() + i * kStack;
+        context.uc_stack.ss_size = kStack;
+        context.uc_link = nullptr; // enter() does not return
+        makecontext(&context, enter, 0);
+        setcontext(&context);
     }
     void run_block(uint32_t n, size_t n_shared) {
         control.n_blocks++;
@@ -89,13 +112,9 @@ private:
         halves.assign(n / 16, {});
         copies.assign(n, {});
         all = {};
-        fibers.assign(n, Fiber());
         for (uint32_t i = 0; i < n; i++) {
-            getcontext(&fibers[i].context);
-            fibers[i].context.uc_stack.ss_sp = stacks_.data() + i * kStack;
-            fibers[i].context.uc_stack.ss_size = kStack;
-            fibers[i].context.uc_link = &main_;
-            makecontext(&fibers[i].context, enter, 0);
+            fibers[i].done = false;
+            fibers[i].n_half = 0;
         }
         for (bool live = true; live;) {
             live = false;
@@ -103,13 +122,13 @@ private:
             for (uint32_t i = 0; i < n; i++) {
                 at = control.order ? (i * 77 + (turn_ >> 8)) % n : i; // 77 and 256 have no divisor
                 if (fibers[at].done) continue;
-                swapcontext(&main_, &fibers[at].context);
+                resume(at);
                 live = live || !fibers[at].done;
             }
         }
     }
 
-    ucontext_t main_;
+    jmp_buf main_;
     const std::function<void()> *body_ = nullptr;
     std::vector<uint8_t> stacks_;
     uint32_t turn_ = 1;
@@ -140,7 +159,7 @@ CARD uint32_t grid_x() {
 }
 CARD void sync_block() {
     Card *card = Card::current();
-    if (!card->control.no_block) card->wait(card->all, static_cast<uint32_t>(card->fibers.size()));
+    if (!card->control.no_block) card->wait(card->all, card->n_threads);
 }
 CARD void sync_half_always() {
     Card *card = Card::current();
