@@ -46,10 +46,11 @@ class HostileText(Convert):
         return self.path(name, gguf(kv, tensors, bytes(512)))
 
     def test_what_reads_a_model(self):
-        for text in (*HOSTILE, UTF8.encode(), 9 * UTF8.encode()):
+        for i, text in enumerate((*HOSTILE, UTF8.encode(), 9 * UTF8.encode())):
             path = self.model(text)
             for json_too in ((), ("--json",)):
-                for verb in (["info", path], ["info", path, "--tensors"], ["info", path, "--array-full"],
+                # Of a stepped loop each text has other verbs, by both outputs.
+                for verb in tool.stepped((["info", path], ["info", path, "--tensors"], ["info", path, "--array-full"],
                              ["validate", path, "--deep"], ["validate", path, "--strict"], ["validate", path, "--model"],
                              ["diff", path, path], ["diff", path, self.model(b"c" + text, "n.gguf"), "--values"],
                              ["quantize", path, "--dry-run", "--type", "Q8_0"], ["split", path, self.path("s"), "--dry-run"],
@@ -57,7 +58,7 @@ class HostileText(Convert):
                              ["convert", path, "--to", "safetensors", "-o", self.path("out")],
                              ["convert", path, "-o", self.path("out.npz")], ["extract", path, "absent"],
                              ["dequant", path, "absent"], ["set", path, "general.name=x", "--dry-run"],
-                             ["unset", path, "absent"], ["kv-eval", path, path]):
+                             ["unset", path, "absent"], ["kv-eval", path, path]), 2 * i + len(json_too)):
                     self.clean(*verb, *json_too)
             for verb in (["info", path], ["info", path, "--tensors"], ["run", path, "-p", "x"]):
                 self.clean(*verb, expect="\\xff" if text in HOSTILE else "\\x1b")
@@ -110,7 +111,8 @@ class HostileText(Convert):
         bpe = {"model": {"type": "BPE", "byte_fallback": True, "vocab": {"a": 0}, "merges": []}}
         for long in ("", 300 * UTF8):
             text = UTF8 + long
-            for path in (folder(llama_tensors() + [(text, "F32", [1], bytes(4))]),
+            for path in tool.stepped((
+                         folder(llama_tensors() + [(text, "F32", [1], bytes(4))]),
                          folder([(n, text if "gate" in n else d, s, c) for n, d, s, c in llama_tensors()]),
                          folder(config={**LLAMA, "model_type": text}), folder(config={**LLAMA, "hidden_act": text}),
                          folder(config={**LLAMA, "rope_scaling": {"type": text, "factor": 2}}),
@@ -122,7 +124,7 @@ class HostileText(Convert):
                          folder(bpe={**bpe, "added_tokens": [{"content": text}]}),
                          folder(bpe=bpe, settings=b'{"chat_template":' + text.encode()),
                          folder(bpe=bpe, settings={"chat_template": [{"name": text, "template": text}], "bos_token": text}),
-                         folder(model=text.encode())):
+                         folder(model=text.encode())), len(long)):
                 for json_too in ((), ("--json",)):
                     self.clean("convert", path, "-o", self.path("o.gguf"), "--force", *json_too)
 
