@@ -2,8 +2,10 @@
 subnormal numbers there.
 
 usage: hip.py CLANG SRC        (exit 77: CLANG does not compile for them)
+GGUFX_TEST_STEP above one: each type for one card, in turn.
 SPDX-License-Identifier: MIT
 """
+import os
 import pathlib
 import shutil
 import subprocess
@@ -28,16 +30,18 @@ def main():
         print("this clang compiles nothing for AMD's cards")
         sys.exit(77)
     faults = []
-    for card in CARDS:
-        for kind in TYPES:
-            result = compile_for(clang, src, card, kind)
-            name = f"{card} {kind[0] if kind else 'columns'}"
-            if result.returncode != 0:
-                faults.append(f"{name}: {result.stderr[:1000]}")
-            elif ".amdhsa_float_denorm_mode_32 3" not in result.stdout:
-                faults.append(f"{name}: subnormal numbers are not kept")
+    is_whole = int(os.environ.get("GGUFX_TEST_STEP", 1)) <= 1
+    modules = [(card, kind) for c, card in enumerate(CARDS) for k, kind in enumerate(TYPES)
+               if is_whole or (c + k) % len(CARDS) == 0]
+    for card, kind in modules:
+        result = compile_for(clang, src, card, kind)
+        name = f"{card} {kind[0] if kind else 'columns'}"
+        if result.returncode != 0:
+            faults.append(f"{name}: {result.stderr[:1000]}")
+        elif ".amdhsa_float_denorm_mode_32 3" not in result.stdout:
+            faults.append(f"{name}: subnormal numbers are not kept")
     print("\n".join(faults))
-    print(f"{len(CARDS) * len(TYPES)} modules, {len(faults)} faults")
+    print(f"{len(modules)} modules, {len(faults)} faults")
     sys.exit(bool(faults))
 
 
