@@ -48,17 +48,17 @@ class HostileText(Convert):
     def test_what_reads_a_model(self):
         for i, text in enumerate((*HOSTILE, UTF8.encode(), 9 * UTF8.encode())):
             path = self.model(text)
+            verbs = (["info", path], ["info", path, "--tensors"], ["info", path, "--array-full"],
+                     ["validate", path, "--deep"], ["validate", path, "--strict"], ["validate", path, "--model"],
+                     ["diff", path, path], ["diff", path, self.model(b"c" + text, "n.gguf"), "--values"],
+                     ["quantize", path, "--dry-run", "--type", "Q8_0"], ["split", path, self.path("s"), "--dry-run"],
+                     ["run", path, "-p", "x"], ["perplexity", path, path], ["fit", path], ["imatrix", "show", path],
+                     ["convert", path, "--to", "safetensors", "-o", self.path("out")],
+                     ["convert", path, "-o", self.path("out.npz")], ["extract", path, "absent"],
+                     ["dequant", path, "absent"], ["set", path, "general.name=x", "--dry-run"],
+                     ["unset", path, "absent"], ["kv-eval", path, path])
             for json_too in ((), ("--json",)):
-                # Of a stepped loop each text has other verbs, by both outputs.
-                for verb in tool.stepped((["info", path], ["info", path, "--tensors"], ["info", path, "--array-full"],
-                             ["validate", path, "--deep"], ["validate", path, "--strict"], ["validate", path, "--model"],
-                             ["diff", path, path], ["diff", path, self.model(b"c" + text, "n.gguf"), "--values"],
-                             ["quantize", path, "--dry-run", "--type", "Q8_0"], ["split", path, self.path("s"), "--dry-run"],
-                             ["run", path, "-p", "x"], ["perplexity", path, path], ["fit", path], ["imatrix", "show", path],
-                             ["convert", path, "--to", "safetensors", "-o", self.path("out")],
-                             ["convert", path, "-o", self.path("out.npz")], ["extract", path, "absent"],
-                             ["dequant", path, "absent"], ["set", path, "general.name=x", "--dry-run"],
-                             ["unset", path, "absent"], ["kv-eval", path, path]), 2 * i + len(json_too)):
+                for verb in tool.stepped(verbs, 2 * i + len(json_too)):  # others in each turn
                     self.clean(*verb, *json_too)
             for verb in (["info", path], ["info", path, "--tensors"], ["run", path, "-p", "x"]):
                 self.clean(*verb, expect="\\xff" if text in HOSTILE else "\\x1b")
@@ -109,23 +109,23 @@ class HostileText(Convert):
             self.path(os.path.join(path, "model.safetensors.index.json"), json.dumps({"weight_map": {UTF8: shard}}).encode())
             return path
         bpe = {"model": {"type": "BPE", "byte_fallback": True, "vocab": {"a": 0}, "merges": []}}
-        for long in ("", 300 * UTF8):
+        for i, long in enumerate(("", 300 * UTF8)):
             text = UTF8 + long
-            for path in tool.stepped((
-                         folder(llama_tensors() + [(text, "F32", [1], bytes(4))]),
-                         folder([(n, text if "gate" in n else d, s, c) for n, d, s, c in llama_tensors()]),
-                         folder(config={**LLAMA, "model_type": text}), folder(config={**LLAMA, "hidden_act": text}),
-                         folder(config={**LLAMA, "rope_scaling": {"type": text, "factor": 2}}),
-                         index(text), index("model.safetensors"), index("../" + text),
-                         folder(bpe={"model": {**bpe["model"], "type": text}}),
-                         folder(bpe={"model": {**bpe["model"], "vocab": {text: -1}}}),
-                         folder(bpe={"model": {**bpe["model"], "merges": [text]}}),
-                         folder(bpe=b'{"a":' + text.encode()),
-                         folder(bpe={**bpe, "added_tokens": [{"content": text}]}),
-                         folder(bpe=bpe, settings=b'{"chat_template":' + text.encode()),
-                         folder(bpe=bpe, settings={"chat_template": [{"name": text, "template": text}], "bos_token": text}),
-                         folder(model=text.encode())), len(long)):
-                for json_too in ((), ("--json",)):
+            paths = (folder(llama_tensors() + [(text, "F32", [1], bytes(4))]),
+                     folder([(n, text if "gate" in n else d, s, c) for n, d, s, c in llama_tensors()]),
+                     folder(config={**LLAMA, "model_type": text}), folder(config={**LLAMA, "hidden_act": text}),
+                     folder(config={**LLAMA, "rope_scaling": {"type": text, "factor": 2}}),
+                     index(text), index("model.safetensors"), index("../" + text),
+                     folder(bpe={"model": {**bpe["model"], "type": text}}),
+                     folder(bpe={"model": {**bpe["model"], "vocab": {text: -1}}}),
+                     folder(bpe={"model": {**bpe["model"], "merges": [text]}}),
+                     folder(bpe=b'{"a":' + text.encode()),
+                     folder(bpe={**bpe, "added_tokens": [{"content": text}]}),
+                     folder(bpe=bpe, settings=b'{"chat_template":' + text.encode()),
+                     folder(bpe=bpe, settings={"chat_template": [{"name": text, "template": text}], "bos_token": text}),
+                     folder(model=text.encode()))
+            for json_too in ((), ("--json",)):
+                for path in tool.stepped(paths, 2 * i + len(json_too)):
                     self.clean("convert", path, "-o", self.path("o.gguf"), "--force", *json_too)
 
 

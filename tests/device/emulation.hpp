@@ -61,7 +61,7 @@ public:
             stacks_.resize(n * kStack);
         }
         for (block[1] = 0; block[1] < grid_y; block[1]++)
-            for (block[0] = 0; block[0] < grid_x; block[0]++) run_block(n, n_shared);
+            for (block[0] = 0; block[0] < grid_x; block[0]++) run_block(n_shared);
         current() = outer;
     }
     void yield() {
@@ -92,20 +92,21 @@ private:
             self->yield();
         }
     }
-    // Until it yields. A context is needed for the stack alone: exchanging contexts is a system call each time.
-    void resume(uint32_t i) {
+    // Fiber `at` until it yields. A context is needed for its stack alone: to exchange contexts is a system call.
+    void resume() {
         if (_setjmp(main_) != 0) return;
-        if (fibers[i].begun) _longjmp(fibers[i].place, 1);
-        fibers[i].begun = true;
+        if (fibers[at].begun) _longjmp(fibers[at].place, 1);
+        fibers[at].begun = true;
         ucontext_t context;
         getcontext(&context);
-        context.uc_stack.ss_sp = stacks_.data() + i * kStack;
+        context.uc_stack.ss_sp = stacks_.data() + at * kStack;
         context.uc_stack.ss_size = kStack;
         context.uc_link = nullptr; // enter() does not return
         makecontext(&context, enter, 0);
         setcontext(&context);
     }
-    void run_block(uint32_t n, size_t n_shared) {
+    void run_block(size_t n_shared) {
+        const uint32_t n = n_threads;
         control.n_blocks++;
         shared.assign(n_shared + 16, 0xcd);
         box.assign(n, 0);
@@ -122,7 +123,7 @@ private:
             for (uint32_t i = 0; i < n; i++) {
                 at = control.order ? (i * 77 + (turn_ >> 8)) % n : i; // 77 and 256 have no divisor
                 if (fibers[at].done) continue;
-                resume(at);
+                resume();
                 live = live || !fibers[at].done;
             }
         }

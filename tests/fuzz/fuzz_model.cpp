@@ -243,7 +243,6 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max
 #include <filesystem>
 
 extern "C" {
-#include "../unit/test_step.h"
 #include "../unit/tiny_model.h"
 }
 
@@ -336,8 +335,7 @@ void run_built_in(long first, long count) {
 
 int main(int argc, char **argv) {
     replay_archives(&argc, &argv);
-    const long count =
-        (argc > 1 ? strtol(argv[1], nullptr, 10) : 100) / static_cast<long>(test_step());
+    const long count = replay_count(argc > 1 ? strtol(argv[1], nullptr, 10) : 100);
     const long first = argc > 2 ? strtol(argv[2], nullptr, 10) : 0;
     run_built_in(first, 4 * count);
     for (int i = 3; i < argc; i++) {

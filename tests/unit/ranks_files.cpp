@@ -318,7 +318,7 @@ void numbers_are_not_believed() {
     const RankFiles files(g_model, "numbers", 2, nullptr, g_flags);
     int n_refused = 0, n_same = 0;
     size_t number = 0;
-    const size_t n_th = test_step() > 4
+    const size_t step = test_step() > 4
                             ? 3 * test_step()
                             : test_step(); // CI's sanitizers: they are read by one thread
     for (const Numbers &numbers : numbers_of(files[1])) {
@@ -330,7 +330,7 @@ void numbers_are_not_believed() {
                 0,          old + 1, old - 1, old * 2, uint64_t{1} << (numbers.n_bytes * 8 - 1),
                 UINT64_MAX, old + 32};
             for (const uint64_t value : values) {
-                if (value == old || number++ % n_th != 0) continue;
+                if (value == old || number++ % step != 0) continue;
                 const Patched patched(files[1], at, bytes_of(value, numbers.n_bytes));
                 look(files[1]);
                 ThreadGroup group(2);
@@ -355,7 +355,7 @@ void numbers_are_not_believed() {
     // Alike is what a number says that nobody reads: speeds that are all the same, of layers which row
     // stands for those of a matrix that is another rank's.
     const int most_same = g_flags ? n_refused / 5 + 1 : n_refused / 20 + 1;
-    CHECK(n_refused * static_cast<int>(n_th) > 100 && n_same <= most_same,
+    CHECK(n_refused * static_cast<int>(step) > 100 && n_same <= most_same,
           "%d were refused, %d not", n_refused, n_same);
 }
 
