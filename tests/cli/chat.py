@@ -343,6 +343,26 @@ class Terminal(Chat):
         self.type("\x03")
         self.assertEqual(self.process.wait(timeout=30), 0)
 
+    def wait_while_busy(self):
+        """Until the chat takes no more time of a processor: it waits for the terminal to be read."""
+        spent, since = None, time.monotonic()
+        while time.monotonic() - since < 0.5:
+            with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
+                now = stat.read().rsplit(")", 1)[1].split()[11:13]
+            if now != spent:
+                spent, since = now, time.monotonic()
+            time.sleep(0.05)
+
+    def test_ctrl_c_ends_an_answer_nobody_reads(self):
+        self.start(MODEL, "--ctx", "32768", "--temp", "1", "--grammar", "root ::= [a-z ]{20000}")
+        self.until("> ")
+        self.type("Once\r")
+        self.wait_while_busy()
+        self.type("\x03")
+        self.until("interrupted")
+        self.until("> ")
+        self.leave()
+
     def start_with_tool(self, **program):
         tools = self.path("tools.json", json.dumps([{"type": "function", "function": {"name": "f"}, **program}]).encode())
         self.start(MODEL, "--template", self.template, "--load", self.path("call.json", CALL), "--tools", tools, *SHORT,

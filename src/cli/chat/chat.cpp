@@ -7,6 +7,7 @@
 #include "floor/interrupts.hpp"
 #include "floor/signals.hpp"
 
+#include <cerrno>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -90,11 +91,14 @@ bool ChatRoom::ask(std::string &text) {
 
 // ---- what the model says ----
 
-// Output ends with the verb at a Ctrl-C, which on a terminal ends the answer alone.
+// Output ends with the verb at a Ctrl-C, which on a terminal ends the answer alone: what the
+// terminal had not taken is dropped, as the terminal drops what nobody has read, and is no failure.
 void ChatRoom::put(std::string_view text) {
     if (interactive_ && out_.is_terminal()) {
-        std::fwrite(text.data(), 1, text.size(), stdout);
-        std::fflush(stdout); // run_verb looks for what failed
+        const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+                           std::fflush(stdout) == 0;
+        // Of other failures run_verb() finds the mark.
+        if (!whole && errno == EINTR) std::clearerr(stdout);
     } else {
         out_.write(text);
         out_.flush();
