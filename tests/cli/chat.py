@@ -344,7 +344,7 @@ class Terminal(Chat):
         self.assertEqual(self.process.wait(timeout=30), 0)
 
     def wait_while_busy(self):
-        """Until the chat takes no more time of a processor: it waits for the terminal to be read."""
+        """Until the chat takes no more time of a processor: it waits for the terminal."""
         spent, since = None, time.monotonic()
         while time.monotonic() - since < 0.5:
             with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
@@ -353,10 +353,12 @@ class Terminal(Chat):
                 spent, since = now, time.monotonic()
             time.sleep(0.05)
 
-    def test_ctrl_c_ends_an_answer_nobody_reads(self):
+    def test_ctrl_c_ends_an_answer_that_ctrl_s_has_stopped(self):
         self.start(MODEL, "--ctx", "32768", "--temp", "1", "--grammar", "root ::= [a-z ]{20000}")
         self.until("> ")
         self.type("Once\r")
+        self.until(r"Once\r\n(\x1b\[[\d;?]*[A-Za-z]|\s)*[a-z]")
+        self.type("\x13")
         self.wait_while_busy()
         self.type("\x03")
         self.until("interrupted")
