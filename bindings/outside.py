@@ -77,9 +77,6 @@ def go(library, work, model):
     cache = pathlib.Path(sys.argv[3]).resolve().parent / "go/cache"  # that of run.py: Go's own packages
     environment.update(GOFLAGS="-mod=mod", GOTOOLCHAIN="local", GOCACHE=str(cache), GOSUMDB="off",
                        GOPATH=str(work / "path"), GOPROXY=f"file://{work}/proxy")
-    alone = work / "alone"
-    shutil.copytree(HERE / "go", alone)
-    skips(said([tool("go"), "test", "-vet=off", "-count=1", "-v", "."], cwd=alone, env=environment), "go")
     module = repository.go_module()
     there = serve(module, repository.version(), work / "proxy")
     if not {"LICENSE", "README.md", "go.mod", "handle.go", "bridge.h"} <= there:
@@ -89,6 +86,7 @@ def go(library, work, model):
     (fresh / "main.go").write_text(FENCE.search((HERE / "go/README.md").read_text()).group(1))
     run([tool("go"), "mod", "init", "example.org/fresh"], cwd=fresh, env=environment)
     run([tool("go"), "get", f"{module}@v{repository.version()}"], cwd=fresh, env=environment)
+    skips(said([tool("go"), "test", "-vet=off", "-count=1", "-v", module], cwd=fresh, env=environment), "go")
     run([tool("go"), "build", "-o", "fresh", "."], cwd=fresh, env=environment)
     if "33 keys, y[0] = " not in said([str(fresh / "fresh"), model], env=environment):
         sys.exit("the README's program says something else")

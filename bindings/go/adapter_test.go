@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"unsafe"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
 const (
@@ -16,8 +18,8 @@ const (
 )
 
 // madeFile is one with text keys and tensors [width, rows] of the same numbers each time.
-func madeFile(t testing.TB, rt *Runtime, keys map[string]string, tensors map[string][]uint64) *File {
-	w := must[*Writer](t)(rt.NewWriter(nil))
+func madeFile(t testing.TB, rt *ggufx.Runtime, keys map[string]string, tensors map[string][]uint64) *ggufx.File {
+	w := must[*ggufx.Writer](t)(rt.NewWriter(nil))
 	for key, value := range keys {
 		ok(t, w.SetText(key, value))
 	}
@@ -28,72 +30,72 @@ func madeFile(t testing.TB, rt *Runtime, keys map[string]string, tensors map[str
 		}
 		values := numbers(int(n))
 		data := unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), 4*n)
-		ok(t, w.AddTensor(must[*Tensor](t)(rt.Wrap(TypeF32, shape, 0, data, name)), ""))
+		ok(t, w.AddTensor(must[*ggufx.Tensor](t)(rt.Wrap(ggufx.TypeF32, shape, 0, data, name)), ""))
 	}
 	path := filepath.Join(t.TempDir(), "adapter.gguf")
 	ok(t, w.Write(path, nil))
-	return must[*File](t)(rt.Open(path, nil))
+	return must[*ggufx.File](t)(rt.Open(path, nil))
 }
 
-func loraAdapter(t testing.TB, rt *Runtime) *File {
+func loraAdapter(t testing.TB, rt *ggufx.Runtime) *ggufx.File {
 	keys := map[string]string{"general.architecture": "llama", "general.type": "adapter",
 		"adapter.type": "lora"}
 	return madeFile(t, rt, keys, map[string][]uint64{target + ".lora_a": {width, 2},
 		target + ".lora_b": {2, width}})
 }
 
-func controlVector(t testing.TB, rt *Runtime) *File {
+func controlVector(t testing.TB, rt *ggufx.Runtime) *ggufx.File {
 	return madeFile(t, rt, map[string]string{"general.architecture": "controlvector"},
 		map[string][]uint64{"direction.1": {width}, "direction.2": {width}})
 }
 
 func TestSequencesHaveTheirOwnAdapters(t *testing.T) {
 	rt := newRuntime(t)
-	model := must[*Model](t)(rt.NewModel(demo(t, rt)))
-	lora := must[*Adapter](t)(model.NewAdapter(loraAdapter(t, rt), nil))
-	control := must[*Adapter](t)(model.NewAdapter(controlVector(t, rt), &AdapterOptions{LastLayer: 1}))
-	info := must[AdapterInfo](t)(lora.Info())
-	check(t, info.Kind == AdapterKindLora && info.Targets == 1 && info.Rank == 2, info)
-	info = must[AdapterInfo](t)(control.Info())
-	check(t, info.Kind == AdapterKindControl && info.Targets == 1 && info.Rank == 0, info)
+	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt)))
+	lora := must[*ggufx.Adapter](t)(model.NewAdapter(loraAdapter(t, rt), nil))
+	control := must[*ggufx.Adapter](t)(model.NewAdapter(controlVector(t, rt), &ggufx.AdapterOptions{LastLayer: 1}))
+	info := must[ggufx.AdapterInfo](t)(lora.Info())
+	check(t, info.Kind == ggufx.AdapterKindLora && info.Targets == 1 && info.Rank == 2, info)
+	info = must[ggufx.AdapterInfo](t)(control.Info())
+	check(t, info.Kind == ggufx.AdapterKindControl && info.Targets == 1 && info.Rank == 0, info)
 	o := sequenceOptions()
 	o.Sequences = 4
-	s := must[*Session](t)(model.NewSession(o))
-	ok(t, s.SetAdapters(1, []AdapterUse{{lora, 1}}))
-	ok(t, s.SetAdapters(2, []AdapterUse{{lora, 0.5}, {control, 1}}))
-	rows := decoded(t, s, BatchItem{Sequence: 0, Tokens: tokensA}, BatchItem{Sequence: 1, Tokens: tokensA},
-		BatchItem{Sequence: 2, Tokens: tokensA})
+	s := must[*ggufx.Session](t)(model.NewSession(o))
+	ok(t, s.SetAdapters(1, []ggufx.AdapterUse{{lora, 1}}))
+	ok(t, s.SetAdapters(2, []ggufx.AdapterUse{{lora, 0.5}, {control, 1}}))
+	rows := decoded(t, s, ggufx.BatchItem{Sequence: 0, Tokens: tokensA}, ggufx.BatchItem{Sequence: 1, Tokens: tokensA},
+		ggufx.BatchItem{Sequence: 2, Tokens: tokensA})
 	plain, own, both := rows[:row], rows[row:2*row], rows[2*row:]
 	check(t, !equal(plain, own) && !equal(own, both) && !equal(plain, both))
-	check(t, fails(t, s.SetAdapters(1, nil), StatusState).Index == 1)
-	fails(t, s.SetAdapters(AdapterAllSequences, nil), StatusState)
-	fails(t, s.CopySequence(1, 3, 2), StatusMismatch)
-	ok(t, s.SetAdapters(3, []AdapterUse{{lora, 1}}))
+	check(t, fails(t, s.SetAdapters(1, nil), ggufx.StatusState).Index == 1)
+	fails(t, s.SetAdapters(ggufx.AdapterAllSequences, nil), ggufx.StatusState)
+	fails(t, s.CopySequence(1, 3, 2), ggufx.StatusMismatch)
+	ok(t, s.SetAdapters(3, []ggufx.AdapterUse{{lora, 1}}))
 	ok(t, s.CopySequence(1, 3, 4))
 	ok(t, lora.Close())
 	ok(t, s.TruncateSequence(1, 0))
-	check(t, equal(decoded(t, s, BatchItem{Sequence: 1, Tokens: tokensA}), own))
-	err := s.SetAdapters(0, []AdapterUse{{control, 1}, {lora, 1}})
+	check(t, equal(decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: tokensA}), own))
+	err := s.SetAdapters(0, []ggufx.AdapterUse{{control, 1}, {lora, 1}})
 	check(t, errors.Is(err, os.ErrClosed), err)
-	fails(t, s.SetAdapters(0, []AdapterUse{{nil, 1}}), StatusArgument)
-	other := must[*Session](t)(must[*Model](t)(rt.NewModel(demo(t, rt))).NewSession(nil))
-	fails(t, other.SetAdapters(0, []AdapterUse{{control, 1}}), StatusMismatch)
+	fails(t, s.SetAdapters(0, []ggufx.AdapterUse{{nil, 1}}), ggufx.StatusArgument)
+	other := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt))).NewSession(nil))
+	fails(t, other.SetAdapters(0, []ggufx.AdapterUse{{control, 1}}), ggufx.StatusMismatch)
 }
 
 func TestAdaptersOfEmbeddersRowsAndEstimates(t *testing.T) {
 	rt := newRuntime(t)
 	f, file := demo(t, rt), loraAdapter(t, rt)
-	model := must[*Model](t)(rt.NewModel(f))
-	lora := must[*Adapter](t)(model.NewAdapter(file, nil))
-	em := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Context: 8}))
+	model := must[*ggufx.Model](t)(rt.NewModel(f))
+	lora := must[*ggufx.Adapter](t)(model.NewAdapter(file, nil))
+	em := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 8}))
 	text := [][]int32{tokensA}
 	plain := must[[]float32](t)(em.Embed(text, nil))
-	ok(t, em.SetAdapters([]AdapterUse{{lora, 1}}))
+	ok(t, em.SetAdapters([]ggufx.AdapterUse{{lora, 1}}))
 	check(t, !equal(must[[]float32](t)(em.Embed(text, nil)), plain))
 	ok(t, em.SetAdapters(nil))
 	check(t, equal(must[[]float32](t)(em.Embed(text, nil)), plain))
 	number := 0
-	for must[TensorInfo](t)(f.TensorAt(number).Info()).Name != target {
+	for must[ggufx.TensorInfo](t)(f.TensorAt(number).Info()).Name != target {
 		number++
 	}
 	check(t, lora.HasTensor(number) && !lora.HasTensor(number+1))
@@ -106,12 +108,12 @@ func TestAdaptersOfEmbeddersRowsAndEstimates(t *testing.T) {
 		wanted[i] = 0.5 * (b[2*r]*a[c] + b[2*r+1]*a[width+c])
 	}
 	check(t, near(rows, wanted, 1e-6), rows[:4], wanted[:4])
-	fails(t, lora.AddRows(rows, number, width-1, 2, 1), StatusArgument)
-	without := must[Estimate](t)(rt.Estimate(f, nil))
-	with := must[Estimate](t)(rt.Estimate(f, &EstimateOptions{Adapters: []*File{file}}))
-	info := must[AdapterInfo](t)(lora.Info())
+	fails(t, lora.AddRows(rows, number, width-1, 2, 1), ggufx.StatusArgument)
+	without := must[ggufx.Estimate](t)(rt.Estimate(f, nil))
+	with := must[ggufx.Estimate](t)(rt.Estimate(f, &ggufx.EstimateOptions{Adapters: []*ggufx.File{file}}))
+	info := must[ggufx.AdapterInfo](t)(lora.Info())
 	check(t, with.Adapter > info.MemoryBytes && with.Total == without.Total+with.Adapter+with.AdapterFile, with)
 	ok(t, file.Close())
-	_, err := rt.Estimate(f, &EstimateOptions{Adapters: []*File{f, file}})
+	_, err := rt.Estimate(f, &ggufx.EstimateOptions{Adapters: []*ggufx.File{f, file}})
 	check(t, errors.Is(err, os.ErrClosed), err)
 }

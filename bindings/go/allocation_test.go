@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
-import "testing"
+import (
+	"testing"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
+)
 
 // TestNoAllocationPerCall counts what Go's heap gives in the calls of a program's inner loop.
 func TestNoAllocationPerCall(t *testing.T) {
@@ -11,25 +15,25 @@ func TestNoAllocationPerCall(t *testing.T) {
 	}
 	rt := newRuntime(t)
 	f := demo(t, rt)
-	w := must[*Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
-	model, ids, lengths := must[*Model](t)(rt.NewModel(f)), []int32{1}, []uint{1}
-	session := must[*Session](t)(model.NewSession(nil))
-	embedder := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Context: 4, Batch: 4}))
-	logits, sampler := make([]float32, 1024), must[*Sampler](t)(rt.NewSampler(1024, nil))
+	w := must[*ggufx.Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
+	model, ids, lengths := must[*ggufx.Model](t)(rt.NewModel(f)), []int32{1}, []uint{1}
+	session := must[*ggufx.Session](t)(model.NewSession(nil))
+	embedder := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 4, Batch: 4}))
+	logits, sampler := make([]float32, 1024), must[*ggufx.Sampler](t)(rt.NewSampler(1024, nil))
 	y, x := make([]float32, 512), numbers(512)
 	kv, half := filledKV(t, rt, 5), make([]uint16, 64)
 	q, out, blocks := numbers(256), make([]float32, 256), make([]byte, 2*272)
 	ok(t, kv.Copy(0, 1, 0, 5))
-	rows, matrices, both, at := []int{256, 256}, []*Tensor{w, w}, []uint32{0, 1}, []int32{5, 5}
-	experts := must[*Tensor](t)(rt.Wrap(TypeQ8_0, []uint64{256, 1, 2}, 0, blocks, "experts"))
+	rows, matrices, both, at := []int{256, 256}, []*ggufx.Tensor{w, w}, []uint32{0, 1}, []int32{5, 5}
+	experts := must[*ggufx.Tensor](t)(rt.Wrap(ggufx.TypeQ8_0, []uint64{256, 1, 2}, 0, blocks, "experts"))
 	for name, call := range map[string]func() error{
 		"MatVec":           func() error { return w.MatVec(rt, y[:256], x[:256], nil) },
-		"MatVecMany":       func() error { return MatVecMany(rt, y, rows, matrices, x[:256], nil) },
+		"MatVecMany":       func() error { return ggufx.MatVecMany(rt, y, rows, matrices, x[:256], nil) },
 		"MatMul":           func() error { return w.MatMul(rt, y, 0, x, 0, 2, nil) },
 		"MatMulID":         func() error { return experts.MatMulID(rt, y[:2], 0, both, 2, x[:256], 0, nil) },
 		"Dequantize":       func() error { return w.Dequantize(rt, y, 3, 2) },
-		"DequantizeBlocks": func() error { return rt.DequantizeBlocks(y, TypeQ8_0, blocks) },
-		"QuantizeBlocks":   func() error { return rt.QuantizeBlocks(blocks, TypeQ8_0, x, 256, nil) },
+		"DequantizeBlocks": func() error { return rt.DequantizeBlocks(y, ggufx.TypeQ8_0, blocks) },
+		"QuantizeBlocks":   func() error { return rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, x, 256, nil) },
 		"Attend":           func() error { return kv.Attend(out[:128], nil, 0, 0, q[:128], 1, nil, nil) },
 		"AttendBatch":      func() error { return kv.AttendBatch(out, nil, 0, both, q, nil, nil) },
 		"Read":             func() error { return kv.Read(y[:64], nil, 0, 0, 1, 1) },
@@ -39,7 +43,7 @@ func TestNoAllocationPerCall(t *testing.T) {
 			return kv.Truncate(0, 5)
 		},
 		"AppendHalf": func() error {
-			ok(t, kv.AppendHalf(0, 0, 1, nil, HalfFormatBf16, half, half))
+			ok(t, kv.AppendHalf(0, 0, 1, nil, ggufx.HalfFormatBf16, half, half))
 			return kv.Truncate(0, 5)
 		},
 		"AppendBatch": func() error {

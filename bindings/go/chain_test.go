@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"bytes"
@@ -10,20 +10,22 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
 var chainLogits = []float32{0.5, 3, 2.5, -1, 2.9, 0}
 
-func newChain(t testing.TB, links ...Link) *Sampler {
+func newChain(t testing.TB, links ...ggufx.Link) *ggufx.Sampler {
 	t.Helper()
-	s := must[*Sampler](t)(newRuntime(t).NewChain(6, 7))
+	s := must[*ggufx.Sampler](t)(newRuntime(t).NewChain(6, 7))
 	for _, link := range links {
 		ok(t, s.Add(link))
 	}
 	return s
 }
 
-func draws(t testing.TB, s *Sampler) (ids [40]int32) {
+func draws(t testing.TB, s *ggufx.Sampler) (ids [40]int32) {
 	t.Helper()
 	for i := range ids {
 		id, _, err := s.Sample(chainLogits)
@@ -36,19 +38,19 @@ func draws(t testing.TB, s *Sampler) (ids [40]int32) {
 func TestEveryLinkDoesWhatItSays(t *testing.T) {
 	never := float32(math.Inf(-1))
 	for _, c := range []struct {
-		link Link
+		link ggufx.Link
 		ids  []int32
 	}{
-		{Link{Kind: LinkKindTopK, K: 1}, []int32{1}},
-		{Link{Kind: LinkKindTopP, P: 0.5}, []int32{1, 4}},
-		{Link{Kind: LinkKindMinP, P: 0.5}, []int32{1, 2, 4}},
-		{Link{Kind: LinkKindTypical, P: 0.4}, []int32{4, 2}},
-		{Link{Kind: LinkKindTopNSigma, NSigma: 0.3}, []int32{1, 4}},
-		{Link{Kind: LinkKindXtc, Probability: 1, Threshold: 0.2}, []int32{2, 0, 3, 5}},
-		{Link{Kind: LinkKindTemperature}, []int32{1}},
-		{Link{Kind: LinkKindBias, Biases: []LogitBias{{1, never}, {4, -100}, {2, -100}, {0, 20}}}, []int32{0}},
-		{Link{Kind: LinkKindMirostat, Version: 2, Tau: 0.1}, []int32{1}},
-		{Link{Kind: LinkKindHost, Host: func(list []Candidate) bool {
+		{ggufx.Link{Kind: ggufx.LinkKindTopK, K: 1}, []int32{1}},
+		{ggufx.Link{Kind: ggufx.LinkKindTopP, P: 0.5}, []int32{1, 4}},
+		{ggufx.Link{Kind: ggufx.LinkKindMinP, P: 0.5}, []int32{1, 2, 4}},
+		{ggufx.Link{Kind: ggufx.LinkKindTypical, P: 0.4}, []int32{4, 2}},
+		{ggufx.Link{Kind: ggufx.LinkKindTopNSigma, NSigma: 0.3}, []int32{1, 4}},
+		{ggufx.Link{Kind: ggufx.LinkKindXtc, Probability: 1, Threshold: 0.2}, []int32{2, 0, 3, 5}},
+		{ggufx.Link{Kind: ggufx.LinkKindTemperature}, []int32{1}},
+		{ggufx.Link{Kind: ggufx.LinkKindBias, Biases: []ggufx.LogitBias{{1, never}, {4, -100}, {2, -100}, {0, 20}}}, []int32{0}},
+		{ggufx.Link{Kind: ggufx.LinkKindMirostat, Version: 2, Tau: 0.1}, []int32{1}},
+		{ggufx.Link{Kind: ggufx.LinkKindHost, Host: func(list []ggufx.Candidate) bool {
 			for i := range list {
 				list[i].Logit = never
 				if list[i].ID == 3 {
@@ -69,26 +71,26 @@ func TestEveryLinkDoesWhatItSays(t *testing.T) {
 }
 
 func TestLinksSeeWhatWasAccepted(t *testing.T) {
-	greedy := Link{Kind: LinkKindTopK, K: 1}
-	s := newChain(t, Link{Kind: LinkKindPenalties, Last: 8, Frequency: 0.3, Presence: 0.3}, greedy)
+	greedy := ggufx.Link{Kind: ggufx.LinkKindTopK, K: 1}
+	s := newChain(t, ggufx.Link{Kind: ggufx.LinkKindPenalties, Last: 8, Frequency: 0.3, Presence: 0.3}, greedy)
 	for _, want := range []int32{1, 4, 2, 1} {
 		id, _, err := s.Sample(chainLogits)
 		ok(t, err)
 		check(t, id == want, id, want)
 		ok(t, s.Accept(id))
 	}
-	s = newChain(t, Link{Kind: LinkKindDry, Last: 16, Multiplier: 9, Base: 1.5, AllowedLength: 2}, greedy)
+	s = newChain(t, ggufx.Link{Kind: ggufx.LinkKindDry, Last: 16, Multiplier: 9, Base: 1.5, AllowedLength: 2}, greedy)
 	ok(t, s.Accept(2, 5, 1, 0, 2, 5)) // 1 would go on as before
 	check(t, draws(t, s)[0] == 4)
 	ok(t, s.Reset())
 	check(t, draws(t, s)[0] == 1)
-	check(t, fails(t, s.Accept(2, 6), StatusArgument).Index == 1)
+	check(t, fails(t, s.Accept(2, 6), ggufx.StatusArgument).Index == 1)
 }
 
 func TestClonesGoOnAsTheFirstOne(t *testing.T) {
-	first := newChain(t, Link{Kind: LinkKindTemperature, Temperature: 2})
+	first := newChain(t, ggufx.Link{Kind: ggufx.LinkKindTemperature, Temperature: 2})
 	before := draws(t, first)
-	second := must[*Sampler](t)(first.Clone())
+	second := must[*ggufx.Sampler](t)(first.Clone())
 	after := draws(t, second)
 	check(t, draws(t, first) == after && before != after)
 	ok(t, first.Reset())
@@ -98,30 +100,30 @@ func TestClonesGoOnAsTheFirstOne(t *testing.T) {
 }
 
 func TestAHostMayStopOrPanic(t *testing.T) {
-	s := newChain(t, Link{Kind: LinkKindHost, Host: func([]Candidate) bool { return false }})
+	s := newChain(t, ggufx.Link{Kind: ggufx.LinkKindHost, Host: func([]ggufx.Candidate) bool { return false }})
 	_, _, err := s.Sample(chainLogits)
-	fails(t, err, StatusCancelled)
-	s = newChain(t, Link{Kind: LinkKindHost, Host: func([]Candidate) bool { panic("of the program") }})
-	clone := must[*Sampler](t)(s.Clone())
+	fails(t, err, ggufx.StatusCancelled)
+	s = newChain(t, ggufx.Link{Kind: ggufx.LinkKindHost, Host: func([]ggufx.Candidate) bool { panic("of the program") }})
+	clone := must[*ggufx.Sampler](t)(s.Clone())
 	ok(t, s.Close()) // the clone keeps the link
 	func() {
 		defer func() { check(t, recover() == "of the program") }()
 		_, _, _ = clone.Sample(chainLogits)
 	}()
-	s = newChain(t, Link{Kind: LinkKindMirostat, Version: 1})
-	fails(t, s.Add(Link{Kind: LinkKindTopK, K: 1}), StatusState)
-	fails(t, newChain(t).Add(Link{Kind: LinkKindMinP, P: 1.5}), StatusArgument)
-	fails(t, newChain(t).Add(Link{Kind: LinkKindBias, Biases: []LogitBias{{1, 0.5}, {1, 0.5}}}), StatusDuplicate)
+	s = newChain(t, ggufx.Link{Kind: ggufx.LinkKindMirostat, Version: 1})
+	fails(t, s.Add(ggufx.Link{Kind: ggufx.LinkKindTopK, K: 1}), ggufx.StatusState)
+	fails(t, newChain(t).Add(ggufx.Link{Kind: ggufx.LinkKindMinP, P: 1.5}), ggufx.StatusArgument)
+	fails(t, newChain(t).Add(ggufx.Link{Kind: ggufx.LinkKindBias, Biases: []ggufx.LogitBias{{1, 0.5}, {1, 0.5}}}), ggufx.StatusDuplicate)
 }
 
-func guessingSession(t testing.TB, rt *Runtime) *Session {
-	model := must[*Model](t)(rt.NewModel(demo(t, rt)))
-	return must[*Session](t)(model.NewSession(&SessionOptions{Context: 256, MatmulFlags: MatmulBatchInvariant}))
+func guessingSession(t testing.TB, rt *ggufx.Runtime) *ggufx.Session {
+	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt)))
+	return must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 256, MatmulFlags: ggufx.MatmulBatchInvariant}))
 }
 
 // plainText is sixty ids, one after another.
-func plainText(t testing.TB, rt *Runtime, prompt []int32) []int32 {
-	s, sampler := guessingSession(t, rt), must[*Sampler](t)(rt.NewChain(1024, 3))
+func plainText(t testing.TB, rt *ggufx.Runtime, prompt []int32) []int32 {
+	s, sampler := guessingSession(t, rt), must[*ggufx.Sampler](t)(rt.NewChain(1024, 3))
 	logits, ids := make([]float32, 1024), []int32(nil)
 	ok(t, s.Decode(prompt, nil))
 	for len(ids) < 60 {
@@ -134,9 +136,9 @@ func plainText(t testing.TB, rt *Runtime, prompt []int32) []int32 {
 	return ids
 }
 
-func guessedText(t testing.TB, rt *Runtime, prompt []int32, options *SpeculatorOptions) ([]int32, SpeculatorInfo) {
-	s, sampler := guessingSession(t, rt), must[*Sampler](t)(rt.NewChain(1024, 3))
-	g := must[*Speculator](t)(s.NewSpeculator(options))
+func guessedText(t testing.TB, rt *ggufx.Runtime, prompt []int32, options *ggufx.SpeculatorOptions) ([]int32, ggufx.SpeculatorInfo) {
+	s, sampler := guessingSession(t, rt), must[*ggufx.Sampler](t)(rt.NewChain(1024, 3))
+	g := must[*ggufx.Speculator](t)(s.NewSpeculator(options))
 	ok(t, s.Decode(prompt, nil))
 	var all []int32
 	ids, logprobs := make([]int32, 20), make([]float32, 20)
@@ -149,7 +151,7 @@ func guessedText(t testing.TB, rt *Runtime, prompt []int32, options *SpeculatorO
 		check(t, logprobs[n-1] <= 0)
 		all = append(all, ids[:n]...)
 	}
-	info := must[SpeculatorInfo](t)(g.Info())
+	info := must[ggufx.SpeculatorInfo](t)(g.Info())
 	check(t, info.Tokens == 60 && info.Calls+info.Accepted == 60 && info.Accepted <= info.Drafted, info)
 	ok(t, s.Close()) // is freed with the speculator
 	ok(t, g.Close())
@@ -171,9 +173,9 @@ func TestGuessesChangeNoID(t *testing.T) {
 		prompt[i] = int32(300 + i%8)
 	}
 	want := plainText(t, rt, prompt)
-	found, _ := guessedText(t, rt, prompt, &SpeculatorOptions{Match: 2})
+	found, _ := guessedText(t, rt, prompt, &ggufx.SpeculatorOptions{Match: 2})
 	check(t, sameIDs(found, want))
-	asked, info := guessedText(t, rt, prompt, &SpeculatorOptions{Draft: guessingSession(t, rt)})
+	asked, info := guessedText(t, rt, prompt, &ggufx.SpeculatorOptions{Draft: guessingSession(t, rt)})
 	check(t, sameIDs(asked, want) && info.Drafted > 0)
 	calls := 0
 	guess := func(text []int32, last int32, out []int32) int {
@@ -182,22 +184,22 @@ func TestGuessesChangeNoID(t *testing.T) {
 		calls++
 		return copy(out, want[at:])
 	}
-	told, _ := guessedText(t, rt, prompt, &SpeculatorOptions{Guess: guess})
+	told, _ := guessedText(t, rt, prompt, &ggufx.SpeculatorOptions{Guess: guess})
 	check(t, sameIDs(told, want) && calls > 1)
 }
 
 func TestGuessingFailsAsAWhole(t *testing.T) {
 	rt, ids := newRuntime(t), make([]int32, 8)
-	s, sampler := guessingSession(t, rt), must[*Sampler](t)(rt.NewSampler(1024, nil))
-	g := must[*Speculator](t)(s.NewSpeculator(&SpeculatorOptions{
+	s, sampler := guessingSession(t, rt), must[*ggufx.Sampler](t)(rt.NewSampler(1024, nil))
+	g := must[*ggufx.Speculator](t)(s.NewSpeculator(&ggufx.SpeculatorOptions{
 		Guess: func([]int32, int32, []int32) int { panic("of the program") }}))
 	_, err := g.Next(ids, nil, sampler, nil, nil)
-	fails(t, err, StatusState)
+	fails(t, err, ggufx.StatusState)
 	ok(t, s.Decode([]int32{1, 300}, nil))
-	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, rt)))
-	matcher := newMatcher(t, must[*Grammar](t)(rt.NewGrammar(tokenizer, `root ::= "once"`)))
-	plain := must[*Speculator](t)(s.NewSpeculator(nil))
-	for !must[MatcherInfo](t)(matcher.Info()).Ended {
+	tokenizer := must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(demo(t, rt)))
+	matcher := newMatcher(t, must[*ggufx.Grammar](t)(rt.NewGrammar(tokenizer, `root ::= "once"`)))
+	plain := must[*ggufx.Speculator](t)(s.NewSpeculator(nil))
+	for !must[ggufx.MatcherInfo](t)(matcher.Info()).Ended {
 		must[int](t)(plain.Next(ids, nil, sampler, matcher, nil))
 	}
 	ok(t, s.Decode([]int32{1}, nil))
@@ -205,8 +207,8 @@ func TestGuessingFailsAsAWhole(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	length := s.Length()
-	_, err = plain.Next(ids, nil, sampler, nil, &Watch{Context: done})
-	fails(t, err, StatusCancelled)
+	_, err = plain.Next(ids, nil, sampler, nil, &ggufx.Watch{Context: done})
+	fails(t, err, ggufx.StatusCancelled)
 	check(t, s.Length() == length)
 	ok(t, s.Decode([]int32{1}, nil))
 	func() {
@@ -215,10 +217,10 @@ func TestGuessingFailsAsAWhole(t *testing.T) {
 			must[int](t)(g.Next(ids, nil, sampler, nil, nil))
 		}
 	}()
-	_, err = s.NewSpeculator(&SpeculatorOptions{Most: 32})
-	fails(t, err, StatusArgument)
+	_, err = s.NewSpeculator(&ggufx.SpeculatorOptions{Most: 32})
+	fails(t, err, ggufx.StatusArgument)
 	_, err = smallSession(t, rt).NewSpeculator(nil)
-	fails(t, err, StatusArgument)
+	fails(t, err, ggufx.StatusArgument)
 }
 
 func TestMeasure(t *testing.T) {
@@ -227,22 +229,22 @@ func TestMeasure(t *testing.T) {
 		tokens[i] = int32(300 + i)
 	}
 	path, saved := filepath.Join(t.TempDir(), "logits"), bytes.Buffer{}
-	first := must[*Measure](t)(s.Measure(tokens, 64, 1, &MeasureOptions{SavePath: path}))
-	must[*Measure](t)(s.Measure(tokens, 64, 1, &MeasureOptions{Save: &saved}))
+	first := must[*ggufx.Measure](t)(s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{SavePath: path}))
+	must[*ggufx.Measure](t)(s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{Save: &saved}))
 	file, err := os.ReadFile(path)
 	ok(t, err)
 	check(t, bytes.Equal(file, saved.Bytes()) && first.Chunks == 2 && !first.Compared && first.Perplexity > 1)
 	chunks := 0
-	report := func(m *Measure) bool { chunks++; return true }
-	same := must[*Measure](t)(s.Measure(tokens, 64, 1, &MeasureOptions{Base: &saved, Report: report}))
+	report := func(m *ggufx.Measure) bool { chunks++; return true }
+	same := must[*ggufx.Measure](t)(s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{Base: &saved, Report: report}))
 	check(t, same.KL < 1e-6 && same.SameTop == 1 && same.Compared && same.SameModel && chunks == 2, same)
 	check(t, same.Perplexity == first.Perplexity)
-	_, err = s.Measure(tokens[1:], 63, 1, &MeasureOptions{BasePath: path})
-	fails(t, err, StatusMismatch)
-	_, err = s.Measure(tokens, 64, 1, &MeasureOptions{BasePath: path + "x"})
-	fails(t, err, StatusIO)
-	check(t, must[*Measure](t)(s.Measure(tokens, 64, 1, &MeasureOptions{Stride: 16})).Chunks == 5)
-	_, err = s.Measure(tokens, 64, 1, &MeasureOptions{Report: func(*Measure) bool { return false }})
-	fails(t, err, StatusCancelled)
+	_, err = s.Measure(tokens[1:], 63, 1, &ggufx.MeasureOptions{BasePath: path})
+	fails(t, err, ggufx.StatusMismatch)
+	_, err = s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{BasePath: path + "x"})
+	fails(t, err, ggufx.StatusIO)
+	check(t, must[*ggufx.Measure](t)(s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{Stride: 16})).Chunks == 5)
+	_, err = s.Measure(tokens, 64, 1, &ggufx.MeasureOptions{Report: func(*ggufx.Measure) bool { return false }})
+	fails(t, err, ggufx.StatusCancelled)
 	check(t, s.Length() == 0)
 }

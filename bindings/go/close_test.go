@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"unsafe"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
 // counted is one call on an object: nil for a right result, what the call said, or a wrong result.
@@ -44,30 +46,30 @@ func alone(one *sync.Mutex, call func() error) func() error {
 }
 
 func everyObject(t *testing.T, path string, imatrix []byte) *closing {
-	rt := must[*Runtime](t)(NewRuntime(&RuntimeOptions{Threads: 1}))
-	f := must[*File](t)(rt.Open(path, nil))
-	other := must[*File](t)(rt.Open(path, nil)) // which a close of the first does not reach
-	w := must[*Tensor](t)(f.Tensor("output_norm.weight"))
-	part := must[*Tensor](t)(w.Slice(0, 0, 8))
-	key := must[*Meta](t)(f.Meta("general.architecture"))
-	model := must[*Model](t)(rt.NewModel(other))
-	tokenizer := must[*Tokenizer](t)(NewTokenizer(other))
-	session := must[*Session](t)(model.NewSession(&SessionOptions{Context: 32, Batch: 1, Sequences: 2}))
-	embedder := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Context: 4, Batch: 4, Dimensions: 8}))
-	adapter := must[*Adapter](t)(model.NewAdapter(controlVector(t, rt), nil))
-	sampler := must[*Sampler](t)(rt.NewSampler(8, nil))
-	chooser := must[*Sampler](t)(rt.NewChain(1024, 1))
-	guessed := must[*Session](t)(model.NewSession(&SessionOptions{Context: 32, MatmulFlags: MatmulTiles}))
-	speculator := must[*Speculator](t)(guessed.NewSpeculator(nil))
-	grammar := must[*Grammar](t)(rt.NewGrammar(tokenizer, `root ::= "a"*`))
+	rt := must[*ggufx.Runtime](t)(ggufx.NewRuntime(&ggufx.RuntimeOptions{Threads: 1}))
+	f := must[*ggufx.File](t)(rt.Open(path, nil))
+	other := must[*ggufx.File](t)(rt.Open(path, nil)) // which a close of the first does not reach
+	w := must[*ggufx.Tensor](t)(f.Tensor("output_norm.weight"))
+	part := must[*ggufx.Tensor](t)(w.Slice(0, 0, 8))
+	key := must[*ggufx.Meta](t)(f.Meta("general.architecture"))
+	model := must[*ggufx.Model](t)(rt.NewModel(other))
+	tokenizer := must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(other))
+	session := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 32, Batch: 1, Sequences: 2}))
+	embedder := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 4, Batch: 4, Dimensions: 8}))
+	adapter := must[*ggufx.Adapter](t)(model.NewAdapter(controlVector(t, rt), nil))
+	sampler := must[*ggufx.Sampler](t)(rt.NewSampler(8, nil))
+	chooser := must[*ggufx.Sampler](t)(rt.NewChain(1024, 1))
+	guessed := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 32, MatmulFlags: ggufx.MatmulTiles}))
+	speculator := must[*ggufx.Speculator](t)(guessed.NewSpeculator(nil))
+	grammar := must[*ggufx.Grammar](t)(rt.NewGrammar(tokenizer, `root ::= "a"*`))
 	matcher := newMatcher(t, grammar)
-	stop := must[*Stop](t)(rt.NewStop("</s>"))
+	stop := must[*ggufx.Stop](t)(rt.NewStop("</s>"))
 	kv := filledKV(t, rt, 2)
-	m := must[*Imatrix](t)(rt.OpenImatrixMemory(imatrix))
-	writer := must[*Writer](t)(rt.NewWriter(nil))
-	job := must[*Quantizer](t)(rt.NewQuantizer(other, must[FileType](t)(FileTypeFromName("q4_0")),
-		&QuantizerOptions{Flags: JobAllowRequantize}))
-	first := must[PlannedTensor](t)(job.At(0))
+	m := must[*ggufx.Imatrix](t)(rt.OpenImatrixMemory(imatrix))
+	writer := must[*ggufx.Writer](t)(rt.NewWriter(nil))
+	job := must[*ggufx.Quantizer](t)(rt.NewQuantizer(other, must[ggufx.FileType](t)(ggufx.FileTypeFromName("q4_0")),
+		&ggufx.QuantizerOptions{Flags: ggufx.JobAllowRequantize}))
+	first := must[ggufx.PlannedTensor](t)(job.At(0))
 	logits, floats := []float32{0, 1, 2, 9, 4, 5, 6, 7}, numbers(32)
 	c := &closing{close: []func() error{rt.Close, f.Close, part.Close, model.Close, tokenizer.Close,
 		session.Close, embedder.Close, sampler.Close, chooser.Close,
@@ -81,7 +83,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 		}},
 		{"Runtime.QuantizeBlocks", func() error {
 			blocks := make([]byte, 34)
-			return rt.QuantizeBlocks(blocks, TypeQ8_0, floats, 32, nil)
+			return rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, floats, 32, nil)
 		}},
 		{"File.Info", func() error {
 			info, err := f.Info()
@@ -130,7 +132,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 			if err != nil {
 				return err
 			}
-			row, err := session.DecodeBatch([]BatchItem{{Sequence: 1, Tokens: []int32{1}}}, nil, nil)
+			row, err := session.DecodeBatch([]ggufx.BatchItem{{Sequence: 1, Tokens: []int32{1}}}, nil, nil)
 			return right(len(row) == 1024, err)
 		})},
 		{"Session.Memory", alone(&one, func() error {
@@ -144,7 +146,7 @@ func everyObject(t *testing.T, path string, imatrix []byte) *closing {
 		})},
 		{"Adapter.Info", func() error {
 			info, err := adapter.Info()
-			return right(info.Kind == AdapterKindControl && info.Targets == 2, err)
+			return right(info.Kind == ggufx.AdapterKindControl && info.Targets == 2, err)
 		}},
 		{"Stop.Feed", alone(new(sync.Mutex), func() error {
 			info, err := stop.Feed([]byte("a"))
@@ -202,7 +204,7 @@ func (c *closing) wear(first int) error {
 			a := c.calls[(first+i)%len(c.calls)]
 			if err := a.call(); err == nil {
 				left++
-			} else if !errors.Is(err, os.ErrClosed) || !errors.Is(err, StatusArgument) {
+			} else if !errors.Is(err, os.ErrClosed) || !errors.Is(err, ggufx.StatusArgument) {
 				return errors.New(a.name + ": " + err.Error())
 			}
 		}
@@ -241,15 +243,15 @@ func TestCloseInACall(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)
 	n := 0
-	ok(t, f.Validate(ValidateDeep, func(*Finding) bool { return true }, &Watch{Progress: func(uint64, uint64) {
+	ok(t, f.Validate(ggufx.ValidateDeep, func(*ggufx.Finding) bool { return true }, &ggufx.Watch{Progress: func(uint64, uint64) {
 		ok(t, f.Close())
 		n++
 	}}))
 	check(t, n > 0)
 	_, err := f.Info()
 	check(t, errors.Is(err, os.ErrClosed) && f.TensorCount() == 0 && f.TensorAt(0) == nil, err)
-	session := must[*Session](t)(must[*Model](t)(rt.NewModel(demo(t, rt))).NewSession(nil))
-	ok(t, session.Decode([]int32{1, 2}, &DecodeOptions{Attention: func(*AttentionView) bool {
+	session := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt))).NewSession(nil))
+	ok(t, session.Decode([]int32{1, 2}, &ggufx.DecodeOptions{Attention: func(*ggufx.AttentionView) bool {
 		return session.Close() == nil
 	}}))
 	check(t, session.Length() == 0 && errors.Is(session.Decode([]int32{1}, nil), os.ErrClosed))
@@ -259,12 +261,12 @@ func TestCloseInACall(t *testing.T) {
 func TestPanicsLetGo(t *testing.T) {
 	rt, gone := newRuntime(t), 0
 	released := func() { gone++ }
-	data := must[*Tensor](t)(demo(t, rt).Tensor("output_norm.weight")).Data() // C's memory
+	data := must[*ggufx.Tensor](t)(demo(t, rt).Tensor("output_norm.weight")).Data() // C's memory
 	memory := unsafe.Pointer(&data[0])
-	w := must[*Tensor](t)(rt.WrapMemory(TypeF32, []uint64{32, 1}, 0, memory, 128, "w", released))
+	w := must[*ggufx.Tensor](t)(rt.WrapMemory(ggufx.TypeF32, []uint64{32, 1}, 0, memory, 128, "w", released))
 	func() {
 		defer func() { _ = recover() }()
-		_ = w.MatVec(rt, make([]float32, 1), numbers(32), &MatmulOptions{Watch: Watch{
+		_ = w.MatVec(rt, make([]float32, 1), numbers(32), &ggufx.MatmulOptions{Watch: ggufx.Watch{
 			Progress: func(uint64, uint64) { panic("mine") }}})
 	}()
 	check(t, gone == 0)

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"context"
 	"math"
 	"sync"
 	"testing"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
 func TestProducts(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)
-	w, x := must[*Tensor](t)(f.Tensor("blk.0.ffn_down.weight")), numbers(768)
+	w, x := must[*ggufx.Tensor](t)(f.Tensor("blk.0.ffn_down.weight")), numbers(768)
 	y, rows := make([]float32, 256), make([]float32, 256*768)
-	ok(t, w.MatVec(rt, y, x, &MatmulOptions{Flags: MatmulF32}))
+	ok(t, w.MatVec(rt, y, x, &ggufx.MatmulOptions{Flags: ggufx.MatmulF32}))
 	ok(t, w.Dequantize(rt, rows, 0, 256))
 	for r := range y {
 		sum := 0.0
@@ -23,29 +25,29 @@ func TestProducts(t *testing.T) {
 		}
 		check(t, math.Abs(sum-float64(y[r])) < 1e-4, r, sum, y[r])
 	}
-	q := must[*Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
-	k := must[*Tensor](t)(f.Tensor("blk.0.attn_k.weight"))
+	q := must[*ggufx.Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
+	k := must[*ggufx.Tensor](t)(f.Tensor("blk.0.attn_k.weight"))
 	one, two, many := make([]float32, 256), make([]float32, 128), make([]float32, 512)
 	ok(t, q.MatVec(rt, one, x[:256], nil))
 	ok(t, k.MatVec(rt, two, x[:256], nil))
-	ok(t, MatVecMany(rt, many, []int{128, 256, 128}, []*Tensor{k, q, k}, x[:256], nil))
+	ok(t, ggufx.MatVecMany(rt, many, []int{128, 256, 128}, []*ggufx.Tensor{k, q, k}, x[:256], nil))
 	check(t, near(many[:384], append(append([]float32{}, two...), one...), 1e-30))
 	check(t, near(many[384:], two, 1e-30))
 	both := make([]float32, 600)
 	ok(t, q.MatMul(rt, both, 300, x[:512], 256, 2, nil))
 	check(t, near(both[:256], one, 1e-30))
-	fails(t, q.MatVec(rt, one, x[:255], nil), StatusArgument)
-	fails(t, q.MatVec(rt, one[:255], x[:256], nil), StatusArgument)
-	fails(t, MatVecMany(rt, many, []int{256, 257}, []*Tensor{q, k}, x[:256], nil), StatusArgument)
+	fails(t, q.MatVec(rt, one, x[:255], nil), ggufx.StatusArgument)
+	fails(t, q.MatVec(rt, one[:255], x[:256], nil), ggufx.StatusArgument)
+	fails(t, ggufx.MatVecMany(rt, many, []int{256, 257}, []*ggufx.Tensor{q, k}, x[:256], nil), ggufx.StatusArgument)
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := q.MatVec(rt, one, x[:256], &MatmulOptions{Watch: Watch{Context: done}})
-	fails(t, err, StatusCancelled)
+	err := q.MatVec(rt, one, x[:256], &ggufx.MatmulOptions{Watch: ggufx.Watch{Context: done}})
+	fails(t, err, ggufx.StatusCancelled)
 }
 
 func TestBlocks(t *testing.T) {
 	rt, rows := newRuntime(t), numbers(512)
-	for _, kind := range []TensorType{TypeQ8_0, TypeQ4_K, TypeF16} {
+	for _, kind := range []ggufx.TensorType{ggufx.TypeQ8_0, ggufx.TypeQ4_K, ggufx.TypeF16} {
 		blocks := make([]byte, 2*must[uint64](t)(kind.RowBytes(256)))
 		back := make([]float32, 512)
 		ok(t, rt.QuantizeBlocks(blocks, kind, rows, 256, nil))
@@ -53,24 +55,24 @@ func TestBlocks(t *testing.T) {
 		check(t, near(back, rows, 0.1), kind)
 	}
 	blocks := make([]byte, 3*4*2*34)
-	ok(t, rt.QuantizeBlocks(blocks, TypeQ8_0, numbers(3*4*64), 64, nil))
-	w := must[*Tensor](t)(rt.Wrap(TypeQ8_0, []uint64{64, 4, 3}, 0, blocks, "experts"))
+	ok(t, rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, numbers(3*4*64), 64, nil))
+	w := must[*ggufx.Tensor](t)(rt.Wrap(ggufx.TypeQ8_0, []uint64{64, 4, 3}, 0, blocks, "experts"))
 	y, one := make([]float32, 8), make([]float32, 4)
 	ok(t, w.MatMulID(rt, y, 0, []uint32{2, 0}, 2, rows[:64], 0, nil))
-	ok(t, must[*Tensor](t)(w.Slice(2, 2, 1)).MatVec(rt, one, rows[:64], nil))
+	ok(t, must[*ggufx.Tensor](t)(w.Slice(2, 2, 1)).MatVec(rt, one, rows[:64], nil))
 	check(t, near(y[:4], one, 1e-30))
-	check(t, fails(t, w.MatMulID(rt, y, 0, []uint32{2, 3}, 2, rows[:64], 0, nil), StatusArgument).Index == 1)
-	fails(t, w.MatMulID(rt, y, 0, []uint32{2, 1, 0}, 2, rows[:64], 0, nil), StatusArgument)
-	fails(t, rt.QuantizeBlocks(blocks, TypeIQ2_XS, rows, 256, nil), StatusArgument)
-	fails(t, rt.QuantizeBlocks(blocks, TypeQ4_K, rows, 128, nil), StatusShape)
-	fails(t, rt.QuantizeBlocks(blocks, TypeQ8_0, rows, 500, nil), StatusArgument)
+	check(t, fails(t, w.MatMulID(rt, y, 0, []uint32{2, 3}, 2, rows[:64], 0, nil), ggufx.StatusArgument).Index == 1)
+	fails(t, w.MatMulID(rt, y, 0, []uint32{2, 1, 0}, 2, rows[:64], 0, nil), ggufx.StatusArgument)
+	fails(t, rt.QuantizeBlocks(blocks, ggufx.TypeIQ2_XS, rows, 256, nil), ggufx.StatusArgument)
+	fails(t, rt.QuantizeBlocks(blocks, ggufx.TypeQ4_K, rows, 128, nil), ggufx.StatusShape)
+	fails(t, rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, rows, 500, nil), ggufx.StatusArgument)
 	bad := append([]float32{}, rows...)
 	bad[300] = float32(math.NaN())
-	check(t, fails(t, rt.QuantizeBlocks(blocks, TypeQ8_0, bad, 256, nil), StatusValue).Index == 1)
-	_, err := rt.Wrap(TypeQ8_0, []uint64{64, 2}, 0, make([]byte, 100), "w")
-	fails(t, err, StatusBounds)
-	err = rt.QuantizeBlocks(blocks, TypeQ8_0, rows, 256, &QuantizeOptions{Imatrix: []float32{1, 1, 1}})
-	fails(t, err, StatusArgument)
+	check(t, fails(t, rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, bad, 256, nil), ggufx.StatusValue).Index == 1)
+	_, err := rt.Wrap(ggufx.TypeQ8_0, []uint64{64, 2}, 0, make([]byte, 100), "w")
+	fails(t, err, ggufx.StatusBounds)
+	err = rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, rows, 256, &ggufx.QuantizeOptions{Imatrix: []float32{1, 1, 1}})
+	fails(t, err, ggufx.StatusArgument)
 }
 
 // halves runs the tasks on two goroutines.
@@ -99,27 +101,27 @@ func (broken) ParallelFor(int, func(int, int)) { panic("jobs") }
 
 func TestHooks(t *testing.T) {
 	jobs := &halves{}
-	rt := must[*Runtime](t)(NewRuntime(&RuntimeOptions{Executor: jobs, ISA: ISAScalar,
-		Log: func(level LogLevel, text string) {}}))
-	info := must[RuntimeInfo](t)(rt.Info())
-	check(t, info.ISAName == "scalar" && info.Threads == 2 && rt.KernelName(TypeQ4_K) == "scalar")
+	rt := must[*ggufx.Runtime](t)(ggufx.NewRuntime(&ggufx.RuntimeOptions{Executor: jobs, ISA: ggufx.ISAScalar,
+		Log: func(level ggufx.LogLevel, text string) {}}))
+	info := must[ggufx.RuntimeInfo](t)(rt.Info())
+	check(t, info.ISAName == "scalar" && info.Threads == 2 && rt.KernelName(ggufx.TypeQ4_K) == "scalar")
 	check(t, rt.KernelName(4) == "")
 	blocks := make([]byte, 2048*2048/32*34)
-	ok(t, newRuntime(t).QuantizeBlocks(blocks, TypeQ8_0, numbers(2048*2048), 2048, nil))
-	w := must[*Tensor](t)(rt.Wrap(TypeQ8_0, []uint64{2048, 2048}, 0, blocks, "w"))
+	ok(t, newRuntime(t).QuantizeBlocks(blocks, ggufx.TypeQ8_0, numbers(2048*2048), 2048, nil))
+	w := must[*ggufx.Tensor](t)(rt.Wrap(ggufx.TypeQ8_0, []uint64{2048, 2048}, 0, blocks, "w"))
 	x, y, z := numbers(2048), make([]float32, 2048), make([]float32, 2048)
 	ok(t, w.MatVec(rt, y, x, nil))
 	ok(t, w.MatVec(newRuntime(t), z, x, nil))
 	check(t, jobs.calls > 0 && near(y, z, 1e-30), "the same bits")
-	bad := must[*Runtime](t)(NewRuntime(&RuntimeOptions{Executor: broken{}}))
-	fails(t, w.MatVec(bad, y, x, nil), StatusInternal)
-	_, err := NewRuntime(&RuntimeOptions{ISA: 99, Log: func(LogLevel, string) {}})
-	fails(t, err, StatusUnsupported)
+	bad := must[*ggufx.Runtime](t)(ggufx.NewRuntime(&ggufx.RuntimeOptions{Executor: broken{}}))
+	fails(t, w.MatVec(bad, y, x, nil), ggufx.StatusInternal)
+	_, err := ggufx.NewRuntime(&ggufx.RuntimeOptions{ISA: 99, Log: func(ggufx.LogLevel, string) {}})
+	fails(t, err, ggufx.StatusUnsupported)
 }
 
 func TestObjectsAreSharedByGoroutines(t *testing.T) {
 	rt := newRuntime(t)
-	w := must[*Tensor](t)(demo(t, rt).Tensor("blk.1.attn_q.weight"))
+	w := must[*ggufx.Tensor](t)(demo(t, rt).Tensor("blk.1.attn_q.weight"))
 	x, expected := numbers(256), make([]float32, 256)
 	ok(t, w.MatVec(rt, expected, x, nil))
 	var wait sync.WaitGroup

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"math"
 	"testing"
 	"time"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
 // benchmark tells the nanoseconds of a product on one thread, the best of several rounds; see
 // ../cost.py, which has it run once (-benchtime 1x).
-func benchmark(b *testing.B, kind TensorType, rows, columns, rounds, calls int) {
-	rt := must[*Runtime](b)(NewRuntime(&RuntimeOptions{Threads: 1}))
+func benchmark(b *testing.B, kind ggufx.TensorType, rows, columns, rounds, calls int) {
+	rt := must[*ggufx.Runtime](b)(ggufx.NewRuntime(&ggufx.RuntimeOptions{Threads: 1}))
 	values := make([]float32, rows*columns)
 	for i := range values {
 		values[i] = float32(i%17) - 8
 	}
 	blocks := make([]byte, rows*int(must[uint64](b)(kind.RowBytes(uint64(columns)))))
 	ok(b, rt.QuantizeBlocks(blocks, kind, values, columns, nil))
-	w := must[*Tensor](b)(rt.Wrap(kind, []uint64{uint64(columns), uint64(rows)}, 0, blocks, "w"))
+	w := must[*ggufx.Tensor](b)(rt.Wrap(kind, []uint64{uint64(columns), uint64(rows)}, 0, blocks, "w"))
 	x, y, least := make([]float32, columns), make([]float32, rows), math.Inf(1)
 	for i := range x {
 		x[i] = 1
@@ -35,5 +37,5 @@ func benchmark(b *testing.B, kind TensorType, rows, columns, rounds, calls int) 
 	b.ReportMetric(least, "ns/op")
 }
 
-func BenchmarkSmallestProduct(b *testing.B) { benchmark(b, TypeQ8_0, 1, 32, 20, 20000) }
-func BenchmarkLargeProduct(b *testing.B)    { benchmark(b, TypeQ4_K, 4096, 4096, 100, 5) }
+func BenchmarkSmallestProduct(b *testing.B) { benchmark(b, ggufx.TypeQ8_0, 1, 32, 20, 20000) }
+func BenchmarkLargeProduct(b *testing.B)    { benchmark(b, ggufx.TypeQ4_K, 4096, 4096, 100, 5) }

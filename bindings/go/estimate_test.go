@@ -1,38 +1,42 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
-import "testing"
+import (
+	"testing"
 
-func asked() EstimateOptions {
-	return EstimateOptions{Quantizer: &QuantizerOptions{Flags: JobAllowRequantize}, Context: 128}
+	ggufx "github.com/ggufx/libggufx/bindings/go"
+)
+
+func asked() ggufx.EstimateOptions {
+	return ggufx.EstimateOptions{Quantizer: &ggufx.QuantizerOptions{Flags: ggufx.JobAllowRequantize}, Context: 128}
 }
 
 func TestEstimate(t *testing.T) {
 	rt, o := newRuntime(t), asked()
 	f := demo(t, rt)
-	a := must[Estimate](t)(rt.Estimate(f, &o))
-	check(t, a.FileType == EstimateAsIs && a.Flags&EstimateFits != 0 && a.Context == 128, a)
+	a := must[ggufx.Estimate](t)(rt.Estimate(f, &o))
+	check(t, a.FileType == ggufx.EstimateAsIs && a.Flags&ggufx.EstimateFits != 0 && a.Context == 128, a)
 	check(t, a.Total == a.File+a.Runtime+a.Model+a.KV+a.Session && a.TokensPerSecond == 0, a)
-	q4 := must[FileType](t)(FileTypeFromName("Q4_0"))
-	o.Recipe, o.TypeK, o.Bandwidth = &q4, KVQ8_0, 1e10
-	b := must[Estimate](t)(rt.Estimate(f, &o))
-	check(t, b.FileType == q4.ID && b.TypeK == KVQ8_0 && b.Weight < a.Weight, b)
+	q4 := must[ggufx.FileType](t)(ggufx.FileTypeFromName("Q4_0"))
+	o.Recipe, o.TypeK, o.Bandwidth = &q4, ggufx.KVQ8_0, 1e10
+	b := must[ggufx.Estimate](t)(rt.Estimate(f, &o))
+	check(t, b.FileType == q4.ID && b.TypeK == ggufx.KVQ8_0 && b.Weight < a.Weight, b)
 	check(t, b.Loss > a.Loss && b.TokensPerSecond > 0, b)
 	o.Bandwidth = -1
 	_, err := rt.Estimate(f, &o)
-	fails(t, err, StatusArgument)
-	check(t, must[Estimate](t)(rt.Estimate(f, nil)).Context >= 128)
+	fails(t, err, ggufx.StatusArgument)
+	check(t, must[ggufx.Estimate](t)(rt.Estimate(f, nil)).Context >= 128)
 }
 
 func TestRecommend(t *testing.T) {
 	rt, o := newRuntime(t), asked()
 	f := demo(t, rt)
-	whole := must[Estimate](t)(rt.Recommend(f, &o))
+	whole := must[ggufx.Estimate](t)(rt.Recommend(f, &o))
 	o.MemoryBytes = whole.Total - 1
-	less := must[Estimate](t)(rt.Recommend(f, &o))
+	less := must[ggufx.Estimate](t)(rt.Recommend(f, &o))
 	check(t, less.Total < whole.Total && less.Loss > whole.Loss, whole, less)
 	o.MemoryBytes = 1000
 	_, err := rt.Recommend(f, &o)
-	fails(t, err, StatusCapacity)
+	fails(t, err, ggufx.StatusCapacity)
 }

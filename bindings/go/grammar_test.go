@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"encoding/json"
 	"math"
 	"strings"
 	"testing"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
-func newMatcher(t *testing.T, g *Grammar) *Matcher { return must[*Matcher](t)(g.NewMatcher()) }
+func newMatcher(t *testing.T, g *ggufx.Grammar) *ggufx.Matcher {
+	return must[*ggufx.Matcher](t)(g.NewMatcher())
+}
 
 func TestAMatcherFollowsAText(t *testing.T) {
 	rt := newRuntime(t)
-	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, rt)))
-	grammar := must[*Grammar](t)(rt.NewGrammar(tokenizer, `root ::= " the " [a-z]{3,6} "."`))
+	tokenizer := must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(demo(t, rt)))
+	grammar := must[*ggufx.Grammar](t)(rt.NewGrammar(tokenizer, `root ::= " the " [a-z]{3,6} "."`))
 	m := newMatcher(t, grammar)
 	begin, err := m.Info()
 	ok(t, err)
-	check(t, begin == MatcherInfo{false, false, 0, 1024, 32}, begin)
+	check(t, begin == ggufx.MatcherInfo{false, false, 0, 1024, 32}, begin)
 	ids, err := tokenizer.Encode("the cat.", 0)
 	ok(t, err)
 	mask := make([]uint32, 33)
@@ -31,22 +35,22 @@ func TestAMatcherFollowsAText(t *testing.T) {
 	now, err := m.Info()
 	ok(t, err)
 	check(t, now.Whole && !now.Ended && now.Tokens == uint64(len(ids)), now)
-	before := must[*Matcher](t)(m.Clone())
+	before := must[*ggufx.Matcher](t)(m.Clone())
 	ok(t, m.Accept(2)) // </s>
 	now, err = m.Info()
 	ok(t, err)
 	check(t, now.Ended, now)
-	fails(t, m.Mask(mask), StatusState)
+	fails(t, m.Mask(mask), ggufx.StatusState)
 	ok(t, before.Rollback(uint64(len(ids))))
 	now, err = before.Info()
 	ok(t, err)
 	check(t, now == begin, now)
 	err = before.Accept(ids[0], ids[1], 2)
-	fails(t, err, StatusValue)
-	check(t, err.(*Error).Index == 2, err)
-	fails(t, before.Accept(1024), StatusArgument)
-	fails(t, before.Rollback(1), StatusArgument)
-	fails(t, before.Mask(mask[:31]), StatusCapacity)
+	fails(t, err, ggufx.StatusValue)
+	check(t, err.(*ggufx.Error).Index == 2, err)
+	fails(t, before.Accept(1024), ggufx.StatusArgument)
+	fails(t, before.Rollback(1), ggufx.StatusArgument)
+	fails(t, before.Mask(mask[:31]), ggufx.StatusCapacity)
 	ok(t, grammar.Close())
 	ok(t, before.Accept(ids...)) // which keeps the grammar
 	ok(t, m.Close())
@@ -55,12 +59,12 @@ func TestAMatcherFollowsAText(t *testing.T) {
 
 func TestWhatIsSampledFits(t *testing.T) {
 	rt := newRuntime(t)
-	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, rt)))
-	grammar := must[*Grammar](t)(rt.NewJSONGrammar(tokenizer,
-		`{"type":"array","items":{"enum":["é",1]},"minItems":1,"maxItems":3}`, GrammarCompact))
+	tokenizer := must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(demo(t, rt)))
+	grammar := must[*ggufx.Grammar](t)(rt.NewJSONGrammar(tokenizer,
+		`{"type":"array","items":{"enum":["é",1]},"minItems":1,"maxItems":3}`, ggufx.GrammarCompact))
 	logits := make([]float32, 1024)
 	for seed := uint64(0); seed < 20; seed++ {
-		sampler := must[*Sampler](t)(rt.NewSampler(1024, &SamplerOptions{Temperature: 1, Seed: seed}))
+		sampler := must[*ggufx.Sampler](t)(rt.NewSampler(1024, &ggufx.SamplerOptions{Temperature: 1, Seed: seed}))
 		m := newMatcher(t, grammar)
 		var ids []int32
 		for {
@@ -74,7 +78,7 @@ func TestWhatIsSampledFits(t *testing.T) {
 			}
 			ids = append(ids, id)
 		}
-		text, err := tokenizer.Decode(ids, DetokenizeKeepSpace)
+		text, err := tokenizer.Decode(ids, ggufx.DetokenizeKeepSpace)
 		ok(t, err)
 		var items []any
 		ok(t, json.Unmarshal([]byte(text), &items))
@@ -89,17 +93,17 @@ func TestWhatIsSampledFits(t *testing.T) {
 
 func TestFaultsOfGrammarsAreTold(t *testing.T) {
 	rt := newRuntime(t)
-	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, rt)))
+	tokenizer := must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(demo(t, rt)))
 	_, err := rt.NewGrammar(tokenizer, "root ::= x")
-	fails(t, err, StatusMalformed)
+	fails(t, err, ggufx.StatusMalformed)
 	check(t, strings.Contains(err.Error(), "line 1, column 10"), err)
 	_, err = rt.NewJSONGrammar(tokenizer, `{"items":{"uniqueItems":true}}`, 0)
-	fails(t, err, StatusUnsupported)
+	fails(t, err, ggufx.StatusUnsupported)
 	check(t, strings.Contains(err.Error(), "#/items: 'uniqueItems' is supported"), err)
 	_, err = rt.NewJSONGrammar(tokenizer, "false", 0)
-	fails(t, err, StatusValue)
-	var none *Grammar
+	fails(t, err, ggufx.StatusValue)
+	var none *ggufx.Grammar
 	_, err = none.NewMatcher()
-	fails(t, err, StatusArgument)
+	fails(t, err, ggufx.StatusArgument)
 	ok(t, none.Close())
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"path/filepath"
 	"testing"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
 // oldImatrix has two tensors of two and three columns, one call of 512 tokens, the text "text".
@@ -26,31 +28,31 @@ func oldImatrix(t testing.TB) []byte {
 
 func TestImatrix(t *testing.T) {
 	rt, path := newRuntime(t), filepath.Join(t.TempDir(), "imatrix.gguf")
-	m := must[*Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))
-	info := must[ImatrixInfo](t)(m.Info())
-	check(t, info.Entries == 2 && info.Datasets == 1 && info.Format == ImatrixFormatDat, info)
+	m := must[*ggufx.Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))
+	info := must[ggufx.ImatrixInfo](t)(m.Info())
+	check(t, info.Entries == 2 && info.Datasets == 1 && info.Format == ggufx.ImatrixFormatDat, info)
 	check(t, must[string](t)(m.Dataset(0)) == "text")
-	first := must[*ImatrixEntry](t)(m.Find("a.weight"))
+	first := must[*ggufx.ImatrixEntry](t)(m.Find("a.weight"))
 	check(t, first.Columns == 2 && first.Values[1] == 2*first.Values[0], first)
-	ok(t, m.Merge(must[*Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))))
-	merged := must[*ImatrixEntry](t)(m.At(0))
+	ok(t, m.Merge(must[*ggufx.Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))))
+	merged := must[*ggufx.ImatrixEntry](t)(m.At(0))
 	check(t, merged.Counts[0] == 2*first.Counts[0])
-	ok(t, m.Write(path, ImatrixFormatGguf, nil))
-	again := must[*Imatrix](t)(rt.OpenImatrix(path, nil))
-	check(t, must[*ImatrixEntry](t)(again.At(0)).Sums[1] == merged.Sums[1])
+	ok(t, m.Write(path, ggufx.ImatrixFormatGguf, nil))
+	again := must[*ggufx.Imatrix](t)(rt.OpenImatrix(path, nil))
+	check(t, must[*ggufx.ImatrixEntry](t)(again.At(0)).Sums[1] == merged.Sums[1])
 	stop, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := rt.OpenImatrix(path, &Watch{Context: stop})
-	fails(t, err, StatusCancelled)
+	_, err := rt.OpenImatrix(path, &ggufx.Watch{Context: stop})
+	fails(t, err, ggufx.StatusCancelled)
 	ok(t, m.Select([]byte{0, 1}))
-	check(t, must[*ImatrixEntry](t)(m.At(0)).Name == "b.weight")
+	check(t, must[*ggufx.ImatrixEntry](t)(m.At(0)).Name == "b.weight")
 	_, err = m.Find("a.weight")
-	fails(t, err, StatusNotFound)
-	fails(t, m.Select([]byte{1, 1}), StatusArgument)
+	fails(t, err, ggufx.StatusNotFound)
+	fails(t, m.Select([]byte{1, 1}), ggufx.StatusArgument)
 	_, err = rt.OpenImatrix("/nowhere/x", nil)
-	fails(t, err, StatusNotFound)
+	fails(t, err, ggufx.StatusNotFound)
 	_, err = rt.OpenImatrixMemory(oldImatrix(t)[:60])
-	fails(t, err, StatusMalformed)
-	fails(t, m.Write("/nowhere/x", ImatrixFormatDat, nil), StatusIO)
+	fails(t, err, ggufx.StatusMalformed)
+	fails(t, m.Write("/nowhere/x", ggufx.ImatrixFormatDat, nil), ggufx.StatusIO)
 	ok(t, m.Close())
 }

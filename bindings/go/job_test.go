@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"bytes"
@@ -10,23 +10,25 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
-func plan(t testing.TB) *Quantizer {
+func plan(t testing.TB) *ggufx.Quantizer {
 	rt := newRuntime(t)
-	recipe := must[FileType](t)(FileTypeFromName("q4_0"))
-	q := must[*Quantizer](t)(rt.NewQuantizer(demo(t, rt), recipe,
-		&QuantizerOptions{Flags: JobAllowRequantize}))
-	ok(t, q.Choose(func(p PlannedTensor) (TensorType, bool) {
-		return TypeQ5_1, strings.HasSuffix(p.Name, "ffn_up.weight")
+	recipe := must[ggufx.FileType](t)(ggufx.FileTypeFromName("q4_0"))
+	q := must[*ggufx.Quantizer](t)(rt.NewQuantizer(demo(t, rt), recipe,
+		&ggufx.QuantizerOptions{Flags: ggufx.JobAllowRequantize}))
+	ok(t, q.Choose(func(p ggufx.PlannedTensor) (ggufx.TensorType, bool) {
+		return ggufx.TypeQ5_1, strings.HasSuffix(p.Name, "ffn_up.weight")
 	}))
 	return q
 }
 
-func chosen(t testing.TB, q *Quantizer) (all []int) {
-	for i, p := range must[[]PlannedTensor](t)(q.Tensors()) {
-		if p.Reason == JobReasonChosen {
-			check(t, p.To == TypeQ5_1, p)
+func chosen(t testing.TB, q *ggufx.Quantizer) (all []int) {
+	for i, p := range must[[]ggufx.PlannedTensor](t)(q.Tensors()) {
+		if p.Reason == ggufx.JobReasonChosen {
+			check(t, p.To == ggufx.TypeQ5_1, p)
 			all = append(all, i)
 		}
 	}
@@ -34,27 +36,27 @@ func chosen(t testing.TB, q *Quantizer) (all []int) {
 }
 
 func TestFileTypes(t *testing.T) {
-	all, q4 := FileTypes(), must[FileType](t)(FileTypeFromName("Q4_K"))
-	check(t, len(all) > 20 && q4 == FileType{"Q4_K_M", 15, TypeQ4_K}, q4)
-	_, err := FileTypeFromName("Q4_Q")
-	fails(t, err, StatusNotFound)
+	all, q4 := ggufx.FileTypes(), must[ggufx.FileType](t)(ggufx.FileTypeFromName("Q4_K"))
+	check(t, len(all) > 20 && q4 == ggufx.FileType{"Q4_K_M", 15, ggufx.TypeQ4_K}, q4)
+	_, err := ggufx.FileTypeFromName("Q4_Q")
+	fails(t, err, ggufx.StatusNotFound)
 }
 
 func TestPlan(t *testing.T) {
 	q := plan(t)
-	info, at := must[QuantizerInfo](t)(q.Info()), chosen(t, q)
+	info, at := must[ggufx.QuantizerInfo](t)(q.Info()), chosen(t, q)
 	check(t, info.BytesOut < info.BytesIn && len(at) > 0, info)
-	coarse := must[float64](t)(q.Measure(at[0], TypeQ4_0, 4096, nil))
-	fine := must[float64](t)(q.Measure(at[0], TypeQ8_0, 4096, nil))
+	coarse := must[float64](t)(q.Measure(at[0], ggufx.TypeQ4_0, 4096, nil))
+	fine := must[float64](t)(q.Measure(at[0], ggufx.TypeQ8_0, 4096, nil))
 	check(t, fine < coarse/4, fine, coarse)
 	stop, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := q.Measure(at[0], TypeQ4_0, 0, &Watch{Context: stop})
-	check(t, fails(t, err, StatusCancelled) != nil && errors.Is(err, context.Canceled))
+	_, err := q.Measure(at[0], ggufx.TypeQ4_0, 0, &ggufx.Watch{Context: stop})
+	check(t, fails(t, err, ggufx.StatusCancelled) != nil && errors.Is(err, context.Canceled))
 	_, err = q.At(int(info.Tensors))
-	fails(t, err, StatusArgument)
-	fails(t, q.Choose(func(PlannedTensor) (TensorType, bool) { return TypeQ8_K, true }),
-		StatusUnsupported)
+	fails(t, err, ggufx.StatusArgument)
+	fails(t, q.Choose(func(ggufx.PlannedTensor) (ggufx.TensorType, bool) { return ggufx.TypeQ8_K, true }),
+		ggufx.StatusUnsupported)
 	check(t, len(chosen(t, q)) == len(at)) // a rule that fails leaves the plan
 	ok(t, q.Close())
 }
@@ -64,31 +66,31 @@ func TestCancelledRunIsResumed(t *testing.T) {
 	ok(t, plan(t).Run(whole, nil))
 	q, seen, again := plan(t), 0, 0
 	stop, cancel := context.WithCancel(context.Background())
-	err := q.Run(path, &RunOptions{Flags: JobRunKeep, Watch: Watch{Context: stop},
-		TensorDone: func(int, PlannedTensor) {
+	err := q.Run(path, &ggufx.RunOptions{Flags: ggufx.JobRunKeep, Watch: ggufx.Watch{Context: stop},
+		TensorDone: func(int, ggufx.PlannedTensor) {
 			if seen++; seen == 4 {
 				cancel()
 			}
 		}})
-	check(t, fails(t, err, StatusCancelled) != nil && errors.Is(err, context.Canceled))
+	check(t, fails(t, err, ggufx.StatusCancelled) != nil && errors.Is(err, context.Canceled))
 	_, err = os.Stat(path)
 	check(t, os.IsNotExist(err) && seen >= 4)
-	ok(t, q.Run(path, &RunOptions{Flags: JobRunResume | JobRunMeasure,
-		TensorDone: func(int, PlannedTensor) { again++ }}))
+	ok(t, q.Run(path, &ggufx.RunOptions{Flags: ggufx.JobRunResume | ggufx.JobRunMeasure,
+		TensorDone: func(int, ggufx.PlannedTensor) { again++ }}))
 	check(t, bytes.Equal(must[[]byte](t)(os.ReadFile(whole)), must[[]byte](t)(os.ReadFile(path))))
-	tensors := must[[]PlannedTensor](t)(q.Tensors())
+	tensors := must[[]ggufx.PlannedTensor](t)(q.Tensors())
 	check(t, again > 0 && again < len(tensors), seen, again)
 	check(t, tensors[chosen(t, q)[0]].RMSE > 0 || tensors[len(tensors)-1].RMSE > 0)
 }
 
 func TestShards(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shards.gguf")
-	fails(t, plan(t).Finish(path, nil), StatusNotFound)
-	ok(t, plan(t).Run(path, &RunOptions{Shard: 1, Shards: 2}))
-	fails(t, plan(t).Finish(path, nil), StatusState)
-	ok(t, plan(t).Run(path, &RunOptions{Shard: 2, Shards: 2}))
+	fails(t, plan(t).Finish(path, nil), ggufx.StatusNotFound)
+	ok(t, plan(t).Run(path, &ggufx.RunOptions{Shard: 1, Shards: 2}))
+	fails(t, plan(t).Finish(path, nil), ggufx.StatusState)
+	ok(t, plan(t).Run(path, &ggufx.RunOptions{Shard: 2, Shards: 2}))
 	ok(t, plan(t).Finish(path, nil))
-	f := must[*File](t)(newRuntime(t).Open(path, nil))
+	f := must[*ggufx.File](t)(newRuntime(t).Open(path, nil))
 	check(t, f.TensorCount() > 0)
 }
 
@@ -96,11 +98,11 @@ func TestPanicInRun(t *testing.T) {
 	q := plan(t)
 	defer func() { check(t, recover() == "seen enough") }()
 	_ = q.Run(filepath.Join(t.TempDir(), "q.gguf"),
-		&RunOptions{TensorDone: func(int, PlannedTensor) { panic("seen enough") }})
+		&ggufx.RunOptions{TensorDone: func(int, ggufx.PlannedTensor) { panic("seen enough") }})
 }
 
-func copyOf(t testing.TB, rt *Runtime, f *File, options *WriterOptions) *Writer {
-	w := must[*Writer](t)(rt.NewWriter(options))
+func copyOf(t testing.TB, rt *ggufx.Runtime, f *ggufx.File, options *ggufx.WriterOptions) *ggufx.Writer {
+	w := must[*ggufx.Writer](t)(rt.NewWriter(options))
 	ok(t, w.CopyMeta(f))
 	ok(t, w.CopyTensors(f))
 	return w
@@ -108,33 +110,33 @@ func copyOf(t testing.TB, rt *Runtime, f *File, options *WriterOptions) *Writer 
 
 func TestFilesOfRanks(t *testing.T) {
 	rt, path := newRuntime(t), filepath.Join(t.TempDir(), "rank.gguf")
-	w := must[*Writer](t)(rt.NewWriter(nil))
+	w := must[*ggufx.Writer](t)(rt.NewWriter(nil))
 	ok(t, w.CopyRank(demo(t, rt), 1, 2, []uint32{3, 1}, false))
 	ok(t, w.Write(path, nil))
-	f := must[*File](t)(rt.Open(path, nil))
+	f := must[*ggufx.File](t)(rt.Open(path, nil))
 	_, err := rt.NewModel(f)
-	fails(t, err, StatusMismatch)
-	fails(t, w.CopyRank(f, 1, 2, []uint32{3, 1}, false), StatusUnsupported)
-	fails(t, w.CopyRank(demo(t, rt), 2, 2, nil, true), StatusArgument)
-	fails(t, w.CopyRank(demo(t, rt), 0, 3, []uint32{3, 1}, false), StatusArgument)
-	layers := must[*Writer](t)(rt.NewWriter(nil))
+	fails(t, err, ggufx.StatusMismatch)
+	fails(t, w.CopyRank(f, 1, 2, []uint32{3, 1}, false), ggufx.StatusUnsupported)
+	fails(t, w.CopyRank(demo(t, rt), 2, 2, nil, true), ggufx.StatusArgument)
+	fails(t, w.CopyRank(demo(t, rt), 0, 3, []uint32{3, 1}, false), ggufx.StatusArgument)
+	layers := must[*ggufx.Writer](t)(rt.NewWriter(nil))
 	ok(t, layers.CopyRank(demo(t, rt), 1, 2, nil, true))
 	ok(t, layers.Write(path, nil))
-	f = must[*File](t)(rt.Open(path, nil))
-	must[*Meta](t)(f.Meta("ggufx.rank.layers"))
+	f = must[*ggufx.File](t)(rt.Open(path, nil))
+	must[*ggufx.Meta](t)(f.Meta("ggufx.rank.layers"))
 }
 
 func TestEdit(t *testing.T) {
 	rt, path := newRuntime(t), filepath.Join(t.TempDir(), "edited.gguf")
-	ok(t, copyOf(t, rt, demo(t, rt), &WriterOptions{ReserveBytes: 4096}).Write(path, nil))
-	f := must[*File](t)(rt.Open(path, nil))
+	ok(t, copyOf(t, rt, demo(t, rt), &ggufx.WriterOptions{ReserveBytes: 4096}).Write(path, nil))
+	f := must[*ggufx.File](t)(rt.Open(path, nil))
 	w := copyOf(t, rt, f, nil)
 	ok(t, w.SetText("general.name", "edited"))
-	check(t, must[EditInfo](t)(w.EditInfo(f, 0)).InPlace)
-	info := must[EditInfo](t)(w.Edit(f, path, EditInPlace, nil))
+	check(t, must[ggufx.EditInfo](t)(w.EditInfo(f, 0)).InPlace)
+	info := must[ggufx.EditInfo](t)(w.Edit(f, path, ggufx.EditInPlace, nil))
 	check(t, info.InPlace && info.Written < info.Bytes/10, info)
 	ok(t, w.SetText("general.name", strings.Repeat("x", 100000)))
-	_, err := w.Edit(f, path, EditInPlace, nil)
-	fails(t, err, StatusCapacity)
+	_, err := w.Edit(f, path, ggufx.EditInPlace, nil)
+	fails(t, err, ggufx.StatusCapacity)
 	check(t, !must[bool](t)(rt.RecoverEdit(path)))
 }

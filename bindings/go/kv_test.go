@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"bytes"
@@ -10,22 +10,24 @@ import (
 	"math"
 	"path/filepath"
 	"testing"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
-func kvOptions() *KVOptions {
-	return &KVOptions{Layers: 2, KVHeads: 2, QHeads: 4, HeadDimK: 32, TypeK: KVF32, TypeV: KVF32,
-		Sequences: 3, MaxTokens: 256, RopeStyle: RopeStylePairs}
+func kvOptions() *ggufx.KVOptions {
+	return &ggufx.KVOptions{Layers: 2, KVHeads: 2, QHeads: 4, HeadDimK: 32, TypeK: ggufx.KVF32, TypeV: ggufx.KVF32,
+		Sequences: 3, MaxTokens: 256, RopeStyle: ggufx.RopeStylePairs}
 }
 
-func filledKV(t testing.TB, rt *Runtime, n int) *KV {
-	kv := must[*KV](t)(rt.NewKV(kvOptions()))
+func filledKV(t testing.TB, rt *ggufx.Runtime, n int) *ggufx.KV {
+	kv := must[*ggufx.KV](t)(rt.NewKV(kvOptions()))
 	for layer := uint32(0); layer < 2; layer++ {
 		ok(t, kv.Append(layer, 0, n, nil, numbers(n*64), numbers(n*64)))
 	}
 	return kv
 }
 
-func attended(t testing.TB, kv *KV, sequence uint32) []float32 {
+func attended(t testing.TB, kv *ggufx.KV, sequence uint32) []float32 {
 	out := make([]float32, 128)
 	ok(t, kv.Attend(out, nil, 0, sequence, numbers(128), 1, nil, nil))
 	return out
@@ -34,7 +36,7 @@ func attended(t testing.TB, kv *KV, sequence uint32) []float32 {
 func TestAttention(t *testing.T) {
 	kv := filledKV(t, newRuntime(t), 5)
 	q, k, out, lse := numbers(128), numbers(5*64), make([]float32, 128), make([]float32, 4)
-	ok(t, kv.Attend(out, lse, 0, 0, q, 1, nil, &AttendOptions{Flags: AttendAll}))
+	ok(t, kv.Attend(out, lse, 0, 0, q, 1, nil, &ggufx.AttendOptions{Flags: ggufx.AttendAll}))
 	for head := 0; head < 4; head++ {
 		var weight [5]float64
 		sum := 0.0
@@ -87,23 +89,23 @@ func TestSequences(t *testing.T) {
 	for i := range half {
 		half[i] = 0x3f80
 	}
-	ok(t, kv.AppendHalf(1, 2, 1, nil, HalfFormatBf16, half, zero))
+	ok(t, kv.AppendHalf(1, 2, 1, nil, ggufx.HalfFormatBf16, half, zero))
 	k, v := make([]float32, 64), numbers(64)
 	ok(t, kv.Read(k, v, 1, 2, 0, 1))
 	check(t, k[0] == 1 && k[63] == 1 && near(v, make([]float32, 64), 1e-30))
 	ok(t, kv.Keep(0))
 	ok(t, kv.Clear())
-	check(t, must[KVStats](t)(kv.Stats(KVAllLayers)).Tokens == 0)
+	check(t, must[ggufx.KVStats](t)(kv.Stats(ggufx.KVAllLayers)).Tokens == 0)
 	check(t, must[uint64](t)(rt.EstimateKV(kvOptions(), 64)) > 64*64*4*2*2)
 	o := kvOptions()
-	o.LayerOptions = []KVLayer{{TypeK: KVQ8_0}, {}}
-	layered := must[*KV](t)(rt.NewKV(o))
-	check(t, must[KVStats](t)(layered.Stats(0)).TypeK == KVQ8_0)
+	o.LayerOptions = []ggufx.KVLayer{{TypeK: ggufx.KVQ8_0}, {}}
+	layered := must[*ggufx.KV](t)(rt.NewKV(o))
+	check(t, must[ggufx.KVStats](t)(layered.Stats(0)).TypeK == ggufx.KVQ8_0)
 	o = kvOptions()
-	o.TypeK, o.TypeV = KVGX4, KVGX4
-	centred := must[*KV](t)(rt.NewKV(o))
+	o.TypeK, o.TypeV = ggufx.KVGX4, ggufx.KVGX4
+	centred := must[*ggufx.KV](t)(rt.NewKV(o))
 	ok(t, centred.Calibrate(0, make([]float32, 64), nil, nil))
-	fails(t, centred.Calibrate(0, make([]float32, 64), numbers(32), nil), StatusArgument)
+	fails(t, centred.Calibrate(0, make([]float32, 64), numbers(32), nil), ggufx.StatusArgument)
 }
 
 type full struct{ err error }
@@ -118,46 +120,46 @@ func TestSnapshots(t *testing.T) {
 	ok(t, other.Load(0, bytes.NewReader(data.Bytes())))
 	check(t, near(attended(t, other, 0), attended(t, kv, 0), 1e-30))
 	path := filepath.Join(t.TempDir(), "snapshot")
-	ok(t, kv.SavePath(KVAllSequences, path))
-	ok(t, other.LoadPath(KVAllSequences, path))
-	fails(t, other.LoadPath(0, "/nowhere/snapshot"), StatusIO)
+	ok(t, kv.SavePath(ggufx.KVAllSequences, path))
+	ok(t, other.LoadPath(ggufx.KVAllSequences, path))
+	fails(t, other.LoadPath(0, "/nowhere/snapshot"), ggufx.StatusIO)
 	err := other.Load(0, bytes.NewReader(data.Bytes()[:100]))
-	fails(t, err, StatusTruncated)
+	fails(t, err, ggufx.StatusTruncated)
 	check(t, errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF))
 	wrong := append([]byte{}, data.Bytes()...)
 	wrong[len(wrong)-1] ^= 1
-	fails(t, other.Load(0, bytes.NewReader(wrong)), StatusChecksum)
+	fails(t, other.Load(0, bytes.NewReader(wrong)), ggufx.StatusChecksum)
 	check(t, near(attended(t, other, 0), attended(t, kv, 0), 1e-30))
 	mine := errors.New("mine")
 	err = kv.Save(0, full{mine})
-	fails(t, err, StatusIO)
+	fails(t, err, ggufx.StatusIO)
 	check(t, errors.Is(err, mine))
 }
 
 func TestOtherTypesAndErrors(t *testing.T) {
 	rt := newRuntime(t)
 	kv := filledKV(t, rt, 80)
-	before := must[KVStats](t)(kv.Stats(0)).PageBytes
+	before := must[ggufx.KVStats](t)(kv.Stats(0)).PageBytes
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := kv.Requantize(KVAllLayers, KVQ8_0, KVKeepType, &Watch{Context: done})
-	fails(t, err, StatusCancelled)
-	ok(t, kv.Requantize(KVAllLayers, KVQ8_0, KVQ8_0, nil))
-	check(t, must[KVStats](t)(kv.Stats(0)).PageBytes < before)
+	err := kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVKeepType, &ggufx.Watch{Context: done})
+	fails(t, err, ggufx.StatusCancelled)
+	ok(t, kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVQ8_0, nil))
+	check(t, must[ggufx.KVStats](t)(kv.Stats(0)).PageBytes < before)
 	k, q, out := numbers(64), numbers(128), make([]float32, 128)
-	fails(t, kv.Append(0, 0, 1, []int32{80, 81}, k, k), StatusArgument)
-	fails(t, kv.AppendBatch(0, []uint32{0}, nil, k, k), StatusArgument)
-	fails(t, kv.Append(0, 0, 2, nil, k, k), StatusArgument)
-	fails(t, kv.Attend(out, make([]float32, 3), 0, 0, q, 1, nil, nil), StatusArgument)
-	fails(t, kv.Attend(out, nil, 0, 0, q, 1, []int32{}, nil), StatusArgument)
-	slopes := &AttendOptions{AlibiSlopes: numbers(3)}
-	fails(t, kv.Attend(out, nil, 0, 0, q, 1, nil, slopes), StatusArgument)
-	fails(t, kv.Append(0, 0, 200, nil, numbers(200*64), numbers(200*64)), StatusCapacity)
-	watching := &AttendOptions{Watch: Watch{Context: done}}
-	fails(t, kv.Attend(out, nil, 0, 0, q, 1, nil, watching), StatusCancelled)
-	_, err = rt.NewKV(&KVOptions{})
-	fails(t, err, StatusArgument)
+	fails(t, kv.Append(0, 0, 1, []int32{80, 81}, k, k), ggufx.StatusArgument)
+	fails(t, kv.AppendBatch(0, []uint32{0}, nil, k, k), ggufx.StatusArgument)
+	fails(t, kv.Append(0, 0, 2, nil, k, k), ggufx.StatusArgument)
+	fails(t, kv.Attend(out, make([]float32, 3), 0, 0, q, 1, nil, nil), ggufx.StatusArgument)
+	fails(t, kv.Attend(out, nil, 0, 0, q, 1, []int32{}, nil), ggufx.StatusArgument)
+	slopes := &ggufx.AttendOptions{AlibiSlopes: numbers(3)}
+	fails(t, kv.Attend(out, nil, 0, 0, q, 1, nil, slopes), ggufx.StatusArgument)
+	fails(t, kv.Append(0, 0, 200, nil, numbers(200*64), numbers(200*64)), ggufx.StatusCapacity)
+	watching := &ggufx.AttendOptions{Watch: ggufx.Watch{Context: done}}
+	fails(t, kv.Attend(out, nil, 0, 0, q, 1, nil, watching), ggufx.StatusCancelled)
+	_, err = rt.NewKV(&ggufx.KVOptions{})
+	fails(t, err, ggufx.StatusArgument)
 	ok(t, kv.Close())
 	_, err = kv.Length(0)
-	fails(t, err, StatusArgument)
+	fails(t, err, ggufx.StatusArgument)
 }

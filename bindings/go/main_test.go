@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"errors"
 	"math"
 	"os"
 	"testing"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
 // modelPath finds the demo model by a variable or in the tree, else it ends the test with a word.
@@ -39,9 +41,9 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-func fails(t testing.TB, err error, status Status) *Error {
+func fails(t testing.TB, err error, status ggufx.Status) *ggufx.Error {
 	t.Helper()
-	var e *Error
+	var e *ggufx.Error
 	if !errors.Is(err, status) || !errors.As(err, &e) || e.Message == "" {
 		t.Fatalf("%v, expected %v", err, status)
 	}
@@ -55,11 +57,13 @@ func check(t testing.TB, condition bool, values ...any) {
 	}
 }
 
-func newRuntime(t testing.TB) *Runtime {
-	return must[*Runtime](t)(NewRuntime(&RuntimeOptions{Threads: 2}))
+func newRuntime(t testing.TB) *ggufx.Runtime {
+	return must[*ggufx.Runtime](t)(ggufx.NewRuntime(&ggufx.RuntimeOptions{Threads: 2}))
 }
 
-func demo(t testing.TB, rt *Runtime) *File { return must[*File](t)(rt.Open(modelPath(t), nil)) }
+func demo(t testing.TB, rt *ggufx.Runtime) *ggufx.File {
+	return must[*ggufx.File](t)(rt.Open(modelPath(t), nil))
+}
 
 // numbers between -1 and 1, the same each time.
 func numbers(n int) []float32 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"errors"
@@ -8,32 +8,34 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
-func smallSession(t *testing.T, rt *Runtime) *Session {
-	model := must[*Model](t)(rt.NewModel(demo(t, rt)))
-	return must[*Session](t)(model.NewSession(&SessionOptions{Context: 64}))
+func smallSession(t *testing.T, rt *ggufx.Runtime) *ggufx.Session {
+	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt)))
+	return must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 64}))
 }
 
 func TestStop(t *testing.T) {
 	rt := newRuntime(t)
-	stop := must[*Stop](t)(rt.NewStop("</s>", "\xff\x00"))
-	feed := func(text string, want StopInfo) {
+	stop := must[*ggufx.Stop](t)(rt.NewStop("</s>", "\xff\x00"))
+	feed := func(text string, want ggufx.StopInfo) {
 		t.Helper()
-		info := must[StopInfo](t)(stop.Feed([]byte(text)))
+		info := must[ggufx.StopInfo](t)(stop.Feed([]byte(text)))
 		check(t, info == want, info)
 	}
-	feed("a<", StopInfo{-1, 1, 2})
-	feed("/s", StopInfo{-1, 1, 4})
-	feed(">b", StopInfo{0, 1, 5})
+	feed("a<", ggufx.StopInfo{-1, 1, 2})
+	feed("/s", ggufx.StopInfo{-1, 1, 4})
+	feed(">b", ggufx.StopInfo{0, 1, 5})
 	_, err := stop.Feed([]byte("b"))
-	fails(t, err, StatusState)
+	fails(t, err, ggufx.StatusState)
 	ok(t, stop.Reset())
-	feed("</\xff\x00", StopInfo{1, 2, 4})
+	feed("</\xff\x00", ggufx.StopInfo{1, 2, 4})
 	_, err = rt.NewStop("a", "")
-	check(t, fails(t, err, StatusArgument).Index == 1)
+	check(t, fails(t, err, ggufx.StatusArgument).Index == 1)
 	_, err = rt.NewStop(strings.Repeat("a", 1<<20), "b")
-	fails(t, err, StatusLimit)
+	fails(t, err, ggufx.StatusLimit)
 	ok(t, stop.Close())
 	check(t, errors.Is(stop.Reset(), os.ErrClosed))
 }
@@ -52,15 +54,15 @@ func TestLogprobs(t *testing.T) {
 	check(t, near(values, []float32{want(3), want(3), want(1)}, 1e-6), values)
 	check(t, near([]float32{chosen}, []float32{want(0.5)}, 1e-6), chosen)
 	check(t, math.IsInf(float64(must[float32](t)(rt.Logprobs(logits, nil, nil, 2))), -1))
-	must[float32](t)(rt.Logprobs(logits, ids, values, NoToken))
+	must[float32](t)(rt.Logprobs(logits, ids, values, ggufx.NoToken))
 	_, err := rt.Logprobs(logits, make([]int32, 6), make([]float32, 6), 0)
-	fails(t, err, StatusArgument)
+	fails(t, err, ggufx.StatusArgument)
 	_, err = rt.Logprobs(logits, ids, values[:2], 0)
-	fails(t, err, StatusArgument)
+	fails(t, err, ggufx.StatusArgument)
 	_, err = rt.Logprobs(logits, nil, nil, 5)
-	fails(t, err, StatusArgument)
+	fails(t, err, ggufx.StatusArgument)
 	_, err = rt.Logprobs([]float32{float32(math.NaN())}, nil, nil, 0)
-	fails(t, err, StatusValue)
+	fails(t, err, ggufx.StatusValue)
 }
 
 func TestEndings(t *testing.T) {
@@ -82,9 +84,9 @@ func TestEndings(t *testing.T) {
 		ok(t, session.Truncate(0))
 	}
 	_, err := session.Endings(context, [][]int32{{302}, {}}, nil)
-	fails(t, err, StatusArgument)
+	fails(t, err, ggufx.StatusArgument)
 	_, err = session.Endings(context, [][]int32{make([]int32, 64)}, nil)
-	fails(t, err, StatusCapacity)
+	fails(t, err, ggufx.StatusCapacity)
 	check(t, session.Length() == 0)
 }
 
@@ -94,20 +96,20 @@ func TestCollectImatrix(t *testing.T) {
 	for i := range tokens {
 		tokens[i] = int32(300 + i)
 	}
-	m := must[*Imatrix](t)(session.CollectImatrix(tokens, 32, 1, &CollectOptions{Dataset: "text"}))
-	info := must[ImatrixInfo](t)(m.Info())
+	m := must[*ggufx.Imatrix](t)(session.CollectImatrix(tokens, 32, 1, &ggufx.CollectOptions{Dataset: "text"}))
+	info := must[ggufx.ImatrixInfo](t)(m.Info())
 	check(t, must[string](t)(m.Dataset(0)) == "text")
-	q := must[*ImatrixEntry](t)(m.Find("blk.0.attn_q.weight"))
+	q := must[*ggufx.ImatrixEntry](t)(m.Find("blk.0.attn_q.weight"))
 	check(t, len(q.Counts) == 1 && q.Counts[0] == 64, q.Counts)
-	more := must[*Imatrix](t)(session.CollectImatrix(tokens, 32, 1, &CollectOptions{Output: true}))
-	check(t, must[ImatrixInfo](t)(more.Info()).Entries == info.Entries+1)
-	check(t, near(must[*ImatrixEntry](t)(more.Find("blk.0.attn_q.weight")).Sums, q.Sums, 1e-30))
+	more := must[*ggufx.Imatrix](t)(session.CollectImatrix(tokens, 32, 1, &ggufx.CollectOptions{Output: true}))
+	check(t, must[ggufx.ImatrixInfo](t)(more.Info()).Entries == info.Entries+1)
+	check(t, near(must[*ggufx.ImatrixEntry](t)(more.Find("blk.0.attn_q.weight")).Sums, q.Sums, 1e-30))
 	_, err := session.CollectImatrix(tokens[:31], 32, -1, nil)
-	fails(t, err, StatusArgument)
+	fails(t, err, ggufx.StatusArgument)
 	func() {
 		defer func() { check(t, recover() == "of the program") }()
 		hook := func(done, total uint64) { panic("of the program") }
-		_, _ = session.CollectImatrix(tokens, 32, -1, &CollectOptions{Watch: Watch{Progress: hook}})
+		_, _ = session.CollectImatrix(tokens, 32, -1, &ggufx.CollectOptions{Watch: ggufx.Watch{Progress: hook}})
 	}()
 	check(t, session.Length() == 0)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"bytes"
@@ -14,17 +14,19 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
-func story(t testing.TB, rt *Runtime, options *SamplerOptions) string {
+func story(t testing.TB, rt *ggufx.Runtime, options *ggufx.SamplerOptions) string {
 	f := demo(t, rt)
-	model, tokenizer := must[*Model](t)(rt.NewModel(f)), must[*Tokenizer](t)(NewTokenizer(f))
-	session := must[*Session](t)(model.NewSession(nil))
-	info := must[ModelInfo](t)(model.Info())
+	model, tokenizer := must[*ggufx.Model](t)(rt.NewModel(f)), must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(f))
+	session := must[*ggufx.Session](t)(model.NewSession(nil))
+	info := must[ggufx.ModelInfo](t)(model.Info())
 	f.Close()
 	model.Close() // the session keeps what it needs
-	sampler := must[*Sampler](t)(rt.NewSampler(info.Vocab, options))
-	ids := must[[]int32](t)(tokenizer.Encode("Once upon a time", TokenizeAddSpecial))
+	sampler := must[*ggufx.Sampler](t)(rt.NewSampler(info.Vocab, options))
+	ids := must[[]int32](t)(tokenizer.Encode("Once upon a time", ggufx.TokenizeAddSpecial))
 	next, logits := ids, make([]float32, info.Vocab)
 	for len(ids) < 40 {
 		ok(t, session.Decode(next, nil))
@@ -32,7 +34,7 @@ func story(t testing.TB, rt *Runtime, options *SamplerOptions) string {
 		id, logprob, err := sampler.Sample(logits)
 		ok(t, err)
 		check(t, logprob <= 0)
-		if must[TokenInfo](t)(tokenizer.Token(id)).Flags&TokenEnd != 0 {
+		if must[ggufx.TokenInfo](t)(tokenizer.Token(id)).Flags&ggufx.TokenEnd != 0 {
 			break
 		}
 		ids, next = append(ids, id), []int32{id}
@@ -44,29 +46,29 @@ func TestTheDemoModelTellsAStory(t *testing.T) {
 	rt := newRuntime(t)
 	told := story(t, rt, nil)
 	check(t, strings.HasPrefix(told, "Once upon a time") && len(told) > 60, told)
-	warm := &SamplerOptions{Temperature: 1.5, TopK: 40, Seed: 7}
+	warm := &ggufx.SamplerOptions{Temperature: 1.5, TopK: 40, Seed: 7}
 	check(t, told == story(t, rt, nil) && story(t, rt, warm) == story(t, rt, warm))
 	check(t, told != story(t, rt, warm))
 }
 
 func TestTokens(t *testing.T) {
-	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, newRuntime(t))))
-	check(t, must[TokenizerInfo](t)(tokenizer.Info()) == TokenizerInfo{"llama", 1024, 1, 2, 0,
-		TokenizerAddBos | TokenizerAddSpace, ""})
+	tokenizer := must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(demo(t, newRuntime(t))))
+	check(t, must[ggufx.TokenizerInfo](t)(tokenizer.Info()) == ggufx.TokenizerInfo{"llama", 1024, 1, 2, 0,
+		ggufx.TokenizerAddBos | ggufx.TokenizerAddSpace, ""})
 	text := "The little dog, \u00e9\U0001f600!"
 	ids := must[[]int32](t)(tokenizer.Encode(text, 0))
 	check(t, must[string](t)(tokenizer.Decode(ids, 0)) == text)
 	_, err := tokenizer.Token(1024)
-	fails(t, err, StatusArgument)
+	fails(t, err, ggufx.StatusArgument)
 	_, err = tokenizer.Decode([]int32{5000}, 0)
-	fails(t, err, StatusArgument)
+	fails(t, err, ggufx.StatusArgument)
 }
 
 func TestIdsOneByOneGiveWholeCharacters(t *testing.T) {
-	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, newRuntime(t))))
+	tokenizer := must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(demo(t, newRuntime(t))))
 	text := "The little dog, \u00e9\U0001f600!"
 	ids := must[[]int32](t)(tokenizer.Encode(text, 0))
-	out := tokenizer.NewDetokenizer(DetokenizeLast) // which it takes out
+	out := tokenizer.NewDetokenizer(ggufx.DetokenizeLast) // which it takes out
 	for round := 0; round < 2; round++ {
 		told, empty, half := "", 0, int32(-1)
 		for _, id := range ids {
@@ -75,7 +77,7 @@ func TestIdsOneByOneGiveWholeCharacters(t *testing.T) {
 			if part == "" {
 				empty++
 			}
-			if must[TokenInfo](t)(tokenizer.Token(id)).Text == "<0xC3>" {
+			if must[ggufx.TokenInfo](t)(tokenizer.Token(id)).Text == "<0xC3>" {
 				half = id
 			}
 			told += part
@@ -84,7 +86,7 @@ func TestIdsOneByOneGiveWholeCharacters(t *testing.T) {
 		check(t, must[string](t)(out.Finish()) == "")
 		check(t, must[string](t)(out.Push(half)) == "")
 		_, err := out.Push(5000)
-		fails(t, err, StatusArgument)
+		fails(t, err, ggufx.StatusArgument)
 		check(t, must[string](t)(out.Finish()) == "\xc3")
 		check(t, must[string](t)(out.Push(ids...)) == text)
 		check(t, must[string](t)(out.Finish()) == "")
@@ -95,39 +97,39 @@ func TestIdsOneByOneGiveWholeCharacters(t *testing.T) {
 }
 
 func TestSpecialTokensAndPreTokenizers(t *testing.T) {
-	tokenizer := must[*Tokenizer](t)(NewTokenizer(demo(t, newRuntime(t))))
-	check(t, must[int32](t)(tokenizer.Special(SpecialTokenEos)) == 2)
-	check(t, must[int32](t)(tokenizer.Special(SpecialTokenFimPrefix)) == -1)
+	tokenizer := must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(demo(t, newRuntime(t))))
+	check(t, must[int32](t)(tokenizer.Special(ggufx.SpecialTokenEos)) == 2)
+	check(t, must[int32](t)(tokenizer.Special(ggufx.SpecialTokenFimPrefix)) == -1)
 	check(t, must[int32](t)(tokenizer.Special(99)) == -1)
 	tokenizer.Close()
-	_, err := tokenizer.Special(SpecialTokenEos)
+	_, err := tokenizer.Special(ggufx.SpecialTokenEos)
 	check(t, errors.Is(err, os.ErrClosed), err)
-	named := map[string]PreTokenizer{}
-	for _, pre := range must[[]PreTokenizer](t)(PreTokenizers()) {
+	named := map[string]ggufx.PreTokenizer{}
+	for _, pre := range must[[]ggufx.PreTokenizer](t)(ggufx.PreTokenizers()) {
 		check(t, pre.Name != "" && pre.Rules != "")
 		named[pre.Name] = pre
 	}
 	check(t, len(named) > 70, len(named))
 	llama := named["llama-bpe"]
-	check(t, llama.Flags&PreIgnoreMerges != 0 && len(llama.Steps) == 2, llama)
+	check(t, llama.Flags&ggufx.PreIgnoreMerges != 0 && len(llama.Steps) == 2, llama)
 	check(t, strings.HasPrefix(llama.Steps[0], "S(?i:") && llama.Steps[1] == "B", llama)
 	check(t, len(named["gpt-2"].Steps) == 1 && named["gpt-2"].Steps[0] == "G", named["gpt-2"])
-	check(t, strings.HasPrefix(UnicodeVersion(), "15."))
+	check(t, strings.HasPrefix(ggufx.UnicodeVersion(), "15."))
 }
 
 func TestDecode(t *testing.T) {
 	rt := newRuntime(t)
-	session := must[*Session](t)(must[*Model](t)(rt.NewModel(demo(t, rt))).NewSession(&SessionOptions{Context: 16}))
+	session := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt))).NewSession(&ggufx.SessionOptions{Context: 16}))
 	ids := []int32{1, 300, 301, 302}
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := session.Decode(ids, &DecodeOptions{Watch: Watch{Context: done}})
-	fails(t, err, StatusCancelled)
+	err := session.Decode(ids, &ggufx.DecodeOptions{Watch: ggufx.Watch{Context: done}})
+	fails(t, err, ggufx.StatusCancelled)
 	check(t, errors.Is(err, context.Canceled) && session.Length() == 0)
 	last, all := make([]float32, 1024), make([]float32, 4*1024)
-	fails(t, session.Logits(last), StatusState)
+	fails(t, session.Logits(last), ggufx.StatusState)
 	var layers []uint32
-	ok(t, session.Decode(ids, &DecodeOptions{AllLogits: all, Attention: func(a *AttentionView) bool {
+	ok(t, session.Decode(ids, &ggufx.DecodeOptions{AllLogits: all, Attention: func(a *ggufx.AttentionView) bool {
 		layers = append(layers, a.Layer)
 		return len(a.Q) == 4*256 && len(a.K) == 4*128 && a.Out[1023] != 0
 	}}))
@@ -135,94 +137,94 @@ func TestDecode(t *testing.T) {
 	ok(t, session.Logits(last))
 	check(t, near(all[3*1024:], last, 1e-30))
 	ok(t, session.Truncate(2))
-	fails(t, session.Decode(make([]int32, 15), nil), StatusCapacity)
-	check(t, fails(t, session.Decode([]int32{1, 4000}, nil), StatusArgument).Index == 1)
-	err = session.Decode(ids, &DecodeOptions{Attention: func(*AttentionView) bool { return false }})
-	fails(t, err, StatusCancelled)
+	fails(t, session.Decode(make([]int32, 15), nil), ggufx.StatusCapacity)
+	check(t, fails(t, session.Decode([]int32{1, 4000}, nil), ggufx.StatusArgument).Index == 1)
+	err = session.Decode(ids, &ggufx.DecodeOptions{Attention: func(*ggufx.AttentionView) bool { return false }})
+	fails(t, err, ggufx.StatusCancelled)
 	check(t, session.Length() == 2)
 }
 
 func TestLayersAndOtherKeys(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)
-	model := must[*Model](t)(rt.NewModel(f))
-	info := must[ModelInfo](t)(model.Info())
+	model := must[*ggufx.Model](t)(rt.NewModel(f))
+	info := must[ggufx.ModelInfo](t)(model.Info())
 	for i := 0; i < info.Layers; i++ {
-		layer := must[LayerInfo](t)(model.Layer(i))
-		check(t, layer.Kind == LayerKindAttention && layer.ReadsLayer == i && layer.Flags == 0)
+		layer := must[ggufx.LayerInfo](t)(model.Layer(i))
+		check(t, layer.Kind == ggufx.LayerKindAttention && layer.ReadsLayer == i && layer.Flags == 0)
 		check(t, layer.Heads == info.Heads && layer.KVHeads == info.KVHeads && layer.Window == 0)
 		check(t, layer.HeadDimK == 64 && layer.HeadDimV == 64 && layer.Sinks == nil)
 	}
 	for _, i := range []int{-1, info.Layers, 1 << 40} {
 		_, err := model.Layer(i)
-		fails(t, err, StatusArgument)
+		fails(t, err, ggufx.StatusArgument)
 	}
 	check(t, strings.Contains(must[string](t)(f.Graph()), "token_embd"))
-	with := func(key, value string) (*Model, error) {
-		return rt.NewModelWith(f, &ModelOptions{Overrides: map[string]string{key: value}})
+	with := func(key, value string) (*ggufx.Model, error) {
+		return rt.NewModelWith(f, &ggufx.ModelOptions{Overrides: map[string]string{key: value}})
 	}
-	shorter := must[*Model](t)(with("llama.context_length", "77"))
-	check(t, must[ModelInfo](t)(shorter.Info()).Context == 77)
+	shorter := must[*ggufx.Model](t)(with("llama.context_length", "77"))
+	check(t, must[ggufx.ModelInfo](t)(shorter.Info()).Context == 77)
 	for _, wrong := range [][2]string{{"llama.nosuch", "1"}, {"llama.context_length", "many"},
 		{"llama.context_length", "7\x00"}} {
 		_, err := with(wrong[0], wrong[1])
-		fails(t, err, StatusArgument)
+		fails(t, err, ggufx.StatusArgument)
 	}
 	stop, cancel := context.WithCancel(context.Background())
 	seen := []uint64{}
-	watch := Watch{Context: stop, Progress: func(done, total uint64) {
+	watch := ggufx.Watch{Context: stop, Progress: func(done, total uint64) {
 		if seen = append(seen, done); done == 3 {
 			cancel()
 		}
 	}}
-	_, err := rt.NewModelWith(f, &ModelOptions{Watch: watch})
-	fails(t, err, StatusCancelled)
+	_, err := rt.NewModelWith(f, &ggufx.ModelOptions{Watch: watch})
+	fails(t, err, ggufx.StatusCancelled)
 	check(t, len(seen) == 3 && errors.Is(err, context.Canceled), seen)
 }
 
 func TestWhatASessionTakes(t *testing.T) {
 	rt := newRuntime(t)
-	model := must[*Model](t)(rt.NewModel(demo(t, rt)))
-	session := must[*Session](t)(model.NewSession(nil))
-	check(t, must[SessionInfo](t)(session.Info()) == SessionInfo{512, 512, KVF16, KVF16, 1, 0})
-	session = must[*Session](t)(model.NewSession(&SessionOptions{Context: 600, Batch: 7, TypeK: KVF32, Sequences: 3}))
-	check(t, must[SessionInfo](t)(session.Info()) == SessionInfo{600, 7, KVF32, KVF16, 3, 0})
+	model := must[*ggufx.Model](t)(rt.NewModel(demo(t, rt)))
+	session := must[*ggufx.Session](t)(model.NewSession(nil))
+	check(t, must[ggufx.SessionInfo](t)(session.Info()) == ggufx.SessionInfo{512, 512, ggufx.KVF16, ggufx.KVF16, 1, 0})
+	session = must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 600, Batch: 7, TypeK: ggufx.KVF32, Sequences: 3}))
+	check(t, must[ggufx.SessionInfo](t)(session.Info()) == ggufx.SessionInfo{600, 7, ggufx.KVF32, ggufx.KVF16, 3, 0})
 }
 
 func TestTextsBecomeVectors(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)
-	model := must[*Model](t)(rt.NewModel(f))
-	check(t, must[ModelInfo](t)(model.Info()).Flags == 0) // it predicts; any model embeds
+	model := must[*ggufx.Model](t)(rt.NewModel(f))
+	check(t, must[ggufx.ModelInfo](t)(model.Info()).Flags == 0) // it predicts; any model embeds
 	texts := [][]int32{{1, 300, 301}, {5}, {1, 302, 303, 304, 305}}
-	embedder := must[*Embedder](t)(model.NewEmbedder(nil))
-	check(t, embedder.Info().Pooling == PoolingLast && embedder.Info().Dimensions == 256)
+	embedder := must[*ggufx.Embedder](t)(model.NewEmbedder(nil))
+	check(t, embedder.Info().Pooling == ggufx.PoolingLast && embedder.Info().Dimensions == 256)
 	every := must[[]float32](t)(embedder.Embed(texts, nil))
 	for i := range texts {
 		row := must[[]float32](t)(embedder.Embed(texts[i:i+1], nil))
 		check(t, near(every[i*256:(i+1)*256], row, 1e-30))
 	}
-	none := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Context: 4, Pooling: PoolingNone, Flags: EmbedCut}))
+	none := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Context: 4, Pooling: ggufx.PoolingNone, Flags: ggufx.EmbedCut}))
 	rows := must[[]float32](t)(none.Embed(texts, nil))
 	check(t, len(rows) == (3+1+4)*256 && near(rows[2*256:3*256], every[:256], 1e-30))
-	unit := must[*Embedder](t)(model.NewEmbedder(&EmbedOptions{Dimensions: 16, Flags: EmbedNormalize}))
+	unit := must[*ggufx.Embedder](t)(model.NewEmbedder(&ggufx.EmbedOptions{Dimensions: 16, Flags: ggufx.EmbedNormalize}))
 	sum := float32(0)
 	for _, x := range must[[]float32](t)(unit.Embed(texts[:1], nil)) {
 		sum += x * x
 	}
 	check(t, sum > 0.99999 && sum < 1.00001, sum)
 	whole := must[uint64](t)(rt.EstimateEmbedder(f, nil))
-	check(t, whole > must[uint64](t)(rt.EstimateEmbedder(f, &EmbedOptions{Context: 8, Batch: 8})))
+	check(t, whole > must[uint64](t)(rt.EstimateEmbedder(f, &ggufx.EmbedOptions{Context: 8, Batch: 8})))
 	_, err := embedder.Embed([][]int32{{1}, {}}, nil)
-	check(t, fails(t, err, StatusArgument).Index == 1)
+	check(t, fails(t, err, ggufx.StatusArgument).Index == 1)
 	_, err = embedder.Embed(nil, nil)
-	fails(t, err, StatusArgument)
+	fails(t, err, ggufx.StatusArgument)
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = embedder.Embed(texts, &Watch{Context: done})
-	fails(t, err, StatusCancelled)
-	_, err = model.NewEmbedder(&EmbedOptions{Pooling: PoolingRank})
-	fails(t, err, StatusUnsupported)
+	_, err = embedder.Embed(texts, &ggufx.Watch{Context: done})
+	fails(t, err, ggufx.StatusCancelled)
+	_, err = model.NewEmbedder(&ggufx.EmbedOptions{Pooling: ggufx.PoolingRank})
+	fails(t, err, ggufx.StatusUnsupported)
 	embedder.Close()
 	_, err = embedder.Embed(texts, nil)
 	check(t, errors.Is(err, os.ErrClosed))
@@ -231,81 +233,81 @@ func TestTextsBecomeVectors(t *testing.T) {
 func TestPerplexity(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)
-	session := must[*Session](t)(must[*Model](t)(rt.NewModel(f)).NewSession(nil))
+	session := must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(f)).NewSession(nil))
 	text := strings.Repeat("Once upon a time there was a little dog. The dog was happy. ", 6)
-	ids := must[[]int32](t)(must[*Tokenizer](t)(NewTokenizer(f)).Encode(text, 0))
+	ids := must[[]int32](t)(must[*ggufx.Tokenizer](t)(ggufx.NewTokenizer(f)).Encode(text, 0))
 	n := uint64(0)
-	p := must[*Perplexity](t)(session.Perplexity(ids, 32, 1, func(*Perplexity) bool { n++; return true }))
+	p := must[*ggufx.Perplexity](t)(session.Perplexity(ids, 32, 1, func(*ggufx.Perplexity) bool { n++; return true }))
 	check(t, p.Perplexity > 1 && p.Chunks == n && n > 0, p)
-	_, err := session.Perplexity(ids, 32, -1, func(*Perplexity) bool { return false })
-	fails(t, err, StatusCancelled)
-	_, err = rt.NewSampler(8, &SamplerOptions{TopP: -1})
-	fails(t, err, StatusArgument)
+	_, err := session.Perplexity(ids, 32, -1, func(*ggufx.Perplexity) bool { return false })
+	fails(t, err, ggufx.StatusCancelled)
+	_, err = rt.NewSampler(8, &ggufx.SamplerOptions{TopP: -1})
+	fails(t, err, ggufx.StatusArgument)
 }
 
 func TestWriting(t *testing.T) {
 	rt := newRuntime(t)
-	w := must[*Writer](t)(rt.NewWriter(nil))
+	w := must[*ggufx.Writer](t)(rt.NewWriter(nil))
 	ok(t, w.SetText("general.architecture", "test"))
-	ok(t, w.SetUint64("a.u8", MetaU8, 200))
-	ok(t, w.SetInt64("a.i32", MetaI32, -7))
-	ok(t, w.SetFloat64("a.f32", MetaF32, 0.5))
+	ok(t, w.SetUint64("a.u8", ggufx.MetaU8, 200))
+	ok(t, w.SetInt64("a.i32", ggufx.MetaI32, -7))
+	ok(t, w.SetFloat64("a.f32", ggufx.MetaF32, 0.5))
 	ok(t, w.SetBool("a.bool", true))
-	ok(t, SetArray(w, "a.array", []int16{1, -2, 3}))
+	ok(t, ggufx.SetArray(w, "a.array", []int16{1, -2, 3}))
 	ok(t, w.SetTexts("a.texts", []string{"one", "", "two\x00"}))
 	var nested bytes.Buffer // two arrays of one u32
-	for _, v := range []any{uint32(MetaArray), uint64(2), uint32(MetaU32), uint64(1), uint32(8),
-		uint32(MetaU32), uint64(1), uint32(9)} {
+	for _, v := range []any{uint32(ggufx.MetaArray), uint64(2), uint32(ggufx.MetaU32), uint64(1), uint32(8),
+		uint32(ggufx.MetaU32), uint64(1), uint32(9)} {
 		ok(t, binary.Write(&nested, binary.LittleEndian, v))
 	}
-	ok(t, w.SetValue("a.nested", MetaArray, nested.Bytes()))
+	ok(t, w.SetValue("a.nested", ggufx.MetaArray, nested.Bytes()))
 	data := make([]byte, 256)
 	data[255] = 7
-	tensor := must[*Tensor](t)(rt.Wrap(TypeF32, []uint64{32, 2}, 0, data, "t0"))
+	tensor := must[*ggufx.Tensor](t)(rt.Wrap(ggufx.TypeF32, []uint64{32, 2}, 0, data, "t0"))
 	ok(t, w.AddTensor(tensor, ""))
 	ok(t, w.AddTensor(tensor, "t1"))
 	ok(t, tensor.Close()) // the writer keeps its data
-	ok(t, w.AddStream("t2", TypeI8, []uint64{64}, func(offset uint64, p []byte) error {
+	ok(t, w.AddStream("t2", ggufx.TypeI8, []uint64{64}, func(offset uint64, p []byte) error {
 		for i := range p {
 			p[i] = byte(offset) + byte(i)
 		}
 		return nil
 	}))
-	fails(t, w.AddStream("t3", TypeQ8_0, []uint64{31}, nil), StatusShape)
+	fails(t, w.AddStream("t3", ggufx.TypeQ8_0, []uint64{31}, nil), ggufx.StatusShape)
 	path := filepath.Join(t.TempDir(), "small.gguf")
 	ok(t, w.Write(path, nil))
 	stat := must[os.FileInfo](t)(os.Stat(path))
-	check(t, must[WriterInfo](t)(w.Info(nil)).Bytes == uint64(stat.Size()))
-	f := must[*File](t)(rt.Open(path, nil))
-	key := func(name string) *Meta { return must[*Meta](t)(f.Meta(name)) }
+	check(t, must[ggufx.WriterInfo](t)(w.Info(nil)).Bytes == uint64(stat.Size()))
+	f := must[*ggufx.File](t)(rt.Open(path, nil))
+	key := func(name string) *ggufx.Meta { return must[*ggufx.Meta](t)(f.Meta(name)) }
 	check(t, must[uint64](t)(key("a.u8").Uint64()) == 200 && must[bool](t)(key("a.bool").Bool()))
 	array, one := make([]int64, 3), make([]uint64, 1)
 	ok(t, key("a.array").Int64s(0, array))
 	ok(t, key("a.array").Uint64s(2, one))
 	check(t, array[1] == -2 && one[0] == 3)
 	check(t, must[string](t)(key("a.texts").TextAt(2)) == "two\x00")
-	check(t, must[uint64](t)(must[*Meta](t)(key("a.nested").Nested(1)).Uint64()) == 9)
-	check(t, must[*Tensor](t)(f.Tensor("t1")).Data()[255] == 7)
-	check(t, must[*Tensor](t)(f.Tensor("t2")).Data()[63] == 63)
+	check(t, must[uint64](t)(must[*ggufx.Meta](t)(key("a.nested").Nested(1)).Uint64()) == 9)
+	check(t, must[*ggufx.Tensor](t)(f.Tensor("t1")).Data()[255] == 7)
+	check(t, must[*ggufx.Tensor](t)(f.Tensor("t2")).Data()[63] == 63)
 	ok(t, w.Rename("a.u8", "b.u8"))
 	ok(t, w.Unset("a.bool"))
-	fails(t, w.Unset("a.bool"), StatusNotFound)
-	fails(t, w.SetUint64("a.u8", MetaU8, 256), StatusValue)
-	fails(t, w.SetUint64("", MetaU8, 1), StatusKey)
-	copied := must[*Writer](t)(rt.NewWriter(nil))
+	fails(t, w.Unset("a.bool"), ggufx.StatusNotFound)
+	fails(t, w.SetUint64("a.u8", ggufx.MetaU8, 256), ggufx.StatusValue)
+	fails(t, w.SetUint64("", ggufx.MetaU8, 1), ggufx.StatusKey)
+	copied := must[*ggufx.Writer](t)(rt.NewWriter(nil))
 	ok(t, copied.CopyMeta(f))
 	ok(t, copied.CopyTensors(f))
 	var again bytes.Buffer
 	ok(t, copied.WriteStream(func(part int, p []byte) error { again.Write(p); return nil }, nil))
-	check(t, must[*File](t)(rt.OpenMemory(again.Bytes(), nil)).TensorCount() == 3)
+	check(t, must[*ggufx.File](t)(rt.OpenMemory(again.Bytes(), nil)).TensorCount() == 3)
 	mine := errors.New("mine")
 	err := copied.WriteStream(func(int, []byte) error { return mine }, nil)
-	fails(t, err, StatusIO)
+	fails(t, err, ggufx.StatusIO)
 	check(t, errors.Is(err, mine))
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	err = copied.Write(path+"2", &WriteOptions{Watch: Watch{Context: done}})
-	fails(t, err, StatusCancelled)
+	err = copied.Write(path+"2", &ggufx.WriteOptions{Watch: ggufx.Watch{Context: done}})
+	fails(t, err, ggufx.StatusCancelled)
 }
 
 func TestAThousandOpensLeaveNothingBehind(t *testing.T) {
@@ -318,7 +320,7 @@ func TestAThousandOpensLeaveNothingBehind(t *testing.T) {
 	open := func(n int, closed bool) {
 		for i := 0; i < n; i++ {
 			f := demo(t, rt)
-			must[*Tensor](t)(must[*Tensor](t)(f.Tensor("output_norm.weight")).Slice(0, 0, 8))
+			must[*ggufx.Tensor](t)(must[*ggufx.Tensor](t)(f.Tensor("output_norm.weight")).Slice(0, 0, 8))
 			if closed {
 				f.Close()
 			}
@@ -341,12 +343,12 @@ func TestAThousandOpensLeaveNothingBehind(t *testing.T) {
 }
 
 func ExampleRuntime_Open() {
-	rt, err := NewRuntime(nil)
+	rt, err := ggufx.NewRuntime(nil)
 	if err != nil {
 		panic(err)
 	}
 	defer rt.Close()
 	_, err = rt.Open("no-such-file.gguf", nil)
-	fmt.Println(errors.Is(err, StatusNotFound))
+	fmt.Println(errors.Is(err, ggufx.StatusNotFound))
 	// Output: true
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"bytes"
@@ -10,19 +10,21 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
 const row = 1024
 
 var tokensA, tokensB = []int32{1, 300, 301, 302, 303}, []int32{1, 400, 401}
 
-func sequenceOptions() *SessionOptions {
-	return &SessionOptions{Context: 128, Sequences: 3, MatmulFlags: MatmulBatchInvariant}
+func sequenceOptions() *ggufx.SessionOptions {
+	return &ggufx.SessionOptions{Context: 128, Sequences: 3, MatmulFlags: ggufx.MatmulBatchInvariant}
 }
 
-func newSession(t testing.TB, options *SessionOptions) *Session {
+func newSession(t testing.TB, options *ggufx.SessionOptions) *ggufx.Session {
 	rt := newRuntime(t)
-	return must[*Session](t)(must[*Model](t)(rt.NewModel(demo(t, rt))).NewSession(options))
+	return must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt))).NewSession(options))
 }
 
 // aloneLogits are those of each token in a session of its own.
@@ -30,7 +32,7 @@ func aloneLogits(t testing.TB, tokens []int32) []float32 {
 	o := sequenceOptions()
 	o.Sequences = 1
 	all := make([]float32, len(tokens)*row)
-	ok(t, newSession(t, o).Decode(tokens, &DecodeOptions{AllLogits: all}))
+	ok(t, newSession(t, o).Decode(tokens, &ggufx.DecodeOptions{AllLogits: all}))
 	return all
 }
 
@@ -45,42 +47,42 @@ func equal(a, b []float32) bool {
 	return len(a) == len(b)
 }
 
-func decoded(t testing.TB, s *Session, items ...BatchItem) []float32 {
+func decoded(t testing.TB, s *ggufx.Session, items ...ggufx.BatchItem) []float32 {
 	t.Helper()
 	return must[[]float32](t)(s.DecodeBatch(items, nil, nil))
 }
 
-func lengths(s *Session) [3]uint64 {
+func lengths(s *ggufx.Session) [3]uint64 {
 	return [3]uint64{s.SequenceLength(0), s.SequenceLength(1), s.SequenceLength(2)}
 }
 
 func TestSequencesHaveTheBitsOfSessionsOfTheirOwn(t *testing.T) {
 	a, b, s := aloneLogits(t, tokensA), aloneLogits(t, tokensB), newSession(t, sequenceOptions())
 	check(t, !equal(lastRow(a), lastRow(b)))
-	first := decoded(t, s, BatchItem{Sequence: 2, Tokens: tokensB[:2], Want: WantNone}, BatchItem{Sequence: 0, Tokens: tokensA[:3], Want: WantAll})
+	first := decoded(t, s, ggufx.BatchItem{Sequence: 2, Tokens: tokensB[:2], Want: ggufx.WantNone}, ggufx.BatchItem{Sequence: 0, Tokens: tokensA[:3], Want: ggufx.WantAll})
 	check(t, equal(first, a[:3*row]))
 	out := make([]float32, 2*row)
-	got, err := s.DecodeBatch([]BatchItem{{Sequence: 0, Tokens: tokensA[3:]},
+	got, err := s.DecodeBatch([]ggufx.BatchItem{{Sequence: 0, Tokens: tokensA[3:]},
 		{Sequence: 2, Tokens: tokensB[2:]}}, out, nil)
 	ok(t, err)
 	check(t, &got[0] == &out[0] && equal(out[:row], lastRow(a)) && equal(out[row:], lastRow(b)))
 	check(t, lengths(s) == [3]uint64{5, 0, 3} && s.SequenceLength(9) == 0 && s.Length() == 5)
-	check(t, must[SessionMemory](t)(s.Memory()).Tokens == 8)
+	check(t, must[ggufx.SessionMemory](t)(s.Memory()).Tokens == 8)
 }
 
 func TestProductsOfACallHaveFlagsOfTheirOwn(t *testing.T) {
 	o := sequenceOptions()
 	o.MatmulFlags = 0
 	plain := newSession(t, o)
-	o.MatmulFlags = MatmulF32
-	f32, item := newSession(t, o), BatchItem{Sequence: 1, Tokens: tokensA}
+	o.MatmulFlags = ggufx.MatmulF32
+	f32, item := newSession(t, o), ggufx.BatchItem{Sequence: 1, Tokens: tokensA}
 	want := decoded(t, f32, item)
 	check(t, !equal(decoded(t, plain, item), want))
-	again := func(s *Session, flags MatmulFlags) []float32 {
+	again := func(s *ggufx.Session, flags ggufx.MatmulFlags) []float32 {
 		ok(t, s.TruncateSequence(1, 0))
-		return must[[]float32](t)(s.DecodeBatch([]BatchItem{item}, nil, &BatchOptions{MatmulFlags: &flags}))
+		return must[[]float32](t)(s.DecodeBatch([]ggufx.BatchItem{item}, nil, &ggufx.BatchOptions{MatmulFlags: &flags}))
 	}
-	check(t, equal(again(plain, MatmulF32), want) && !equal(again(f32, 0), want))
+	check(t, equal(again(plain, ggufx.MatmulF32), want) && !equal(again(f32, 0), want))
 }
 
 func TestSequencesAreCopiedAndCut(t *testing.T) {
@@ -89,24 +91,24 @@ func TestSequencesAreCopiedAndCut(t *testing.T) {
 		prompt = append(prompt, id)
 	}
 	long := lastRow(aloneLogits(t, append(append([]int32{}, prompt...), 9)))
-	check(t, len(decoded(t, s, BatchItem{Sequence: 0, Tokens: prompt, Want: WantNone, Mark: true})) == 0)
-	before := must[SessionMemory](t)(s.Memory())
+	check(t, len(decoded(t, s, ggufx.BatchItem{Sequence: 0, Tokens: prompt, Want: ggufx.WantNone, Mark: true})) == 0)
+	before := must[ggufx.SessionMemory](t)(s.Memory())
 	check(t, before.Tokens == 71 && before.SharedPages == 0, before)
 	ok(t, s.CopySequence(0, 1, 71))
-	after := must[SessionMemory](t)(s.Memory())
+	after := must[ggufx.SessionMemory](t)(s.Memory())
 	check(t, after.Tokens == 142 && after.SharedPages > 0 && after.CacheBytes > 0, after)
-	both := decoded(t, s, BatchItem{Sequence: 1, Tokens: []int32{9}}, BatchItem{Tokens: []int32{9}})
+	both := decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: []int32{9}}, ggufx.BatchItem{Tokens: []int32{9}})
 	check(t, equal(both[:row], long) && equal(both[row:], long))
 	ok(t, s.TruncateSequence(1, 0))
 	check(t, lengths(s) == [3]uint64{72, 0, 0})
-	decoded(t, s, BatchItem{Sequence: 1, Tokens: tokensA, Want: WantNone})
+	decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: tokensA, Want: ggufx.WantNone})
 	ok(t, s.TruncateSequence(1, 3))
-	got := decoded(t, s, BatchItem{Sequence: 1, Tokens: tokensA[3:]})
+	got := decoded(t, s, ggufx.BatchItem{Sequence: 1, Tokens: tokensA[3:]})
 	check(t, equal(got, lastRow(aloneLogits(t, tokensA))))
-	fails(t, s.CopySequence(0, 1, 2), StatusState)
-	fails(t, s.CopySequence(0, 3, 2), StatusArgument)
-	fails(t, s.CopySequence(0, 2, 73), StatusArgument)
-	fails(t, s.TruncateSequence(1, 6), StatusArgument)
+	fails(t, s.CopySequence(0, 1, 2), ggufx.StatusState)
+	fails(t, s.CopySequence(0, 3, 2), ggufx.StatusArgument)
+	fails(t, s.CopySequence(0, 2, 73), ggufx.StatusArgument)
+	fails(t, s.TruncateSequence(1, 6), ggufx.StatusArgument)
 }
 
 type torn struct{ err error }
@@ -115,7 +117,7 @@ func (b torn) Read([]byte) (int, error) { return 0, b.err }
 
 func TestSequencesAreSavedAndLoaded(t *testing.T) {
 	from, to := newSession(t, sequenceOptions()), newSession(t, sequenceOptions())
-	decoded(t, from, BatchItem{Sequence: 1, Tokens: tokensA[:4], Want: WantNone}, BatchItem{Tokens: tokensB})
+	decoded(t, from, ggufx.BatchItem{Sequence: 1, Tokens: tokensA[:4], Want: ggufx.WantNone}, ggufx.BatchItem{Tokens: tokensB})
 	var data bytes.Buffer
 	ok(t, from.Save(1, &data))
 	path := filepath.Join(t.TempDir(), "sequence")
@@ -123,62 +125,62 @@ func TestSequencesAreSavedAndLoaded(t *testing.T) {
 	check(t, bytes.Equal(must[[]byte](t)(os.ReadFile(path)), data.Bytes()))
 	ok(t, to.Load(2, bytes.NewReader(data.Bytes())))
 	ok(t, to.LoadPath(0, path))
-	both := decoded(t, to, BatchItem{Sequence: 2, Tokens: tokensA[4:]}, BatchItem{Tokens: tokensA[4:]})
+	both := decoded(t, to, ggufx.BatchItem{Sequence: 2, Tokens: tokensA[4:]}, ggufx.BatchItem{Tokens: tokensA[4:]})
 	want := lastRow(aloneLogits(t, tokensA))
 	check(t, equal(both[:row], want) && equal(both[row:], want))
 	err := to.Load(2, bytes.NewReader(data.Bytes()[:data.Len()-1]))
-	fails(t, err, StatusTruncated)
+	fails(t, err, ggufx.StatusTruncated)
 	check(t, errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF))
 	wrong := append([]byte{}, data.Bytes()...)
 	wrong[len(wrong)-1] ^= 1
-	fails(t, to.Load(2, bytes.NewReader(wrong)), StatusChecksum)
-	fails(t, to.Load(3, bytes.NewReader(data.Bytes())), StatusArgument)
-	fails(t, to.LoadPath(0, "/nowhere/snapshot"), StatusIO)
+	fails(t, to.Load(2, bytes.NewReader(wrong)), ggufx.StatusChecksum)
+	fails(t, to.Load(3, bytes.NewReader(data.Bytes())), ggufx.StatusArgument)
+	fails(t, to.LoadPath(0, "/nowhere/snapshot"), ggufx.StatusIO)
 	mine := errors.New("mine")
 	for _, err := range []error{to.Load(0, torn{mine}), from.Save(1, full{mine})} {
-		fails(t, err, StatusIO)
+		fails(t, err, ggufx.StatusIO)
 		check(t, errors.Is(err, mine))
 	}
-	fails(t, from.Save(3, io.Discard), StatusArgument)
+	fails(t, from.Save(3, io.Discard), ggufx.StatusArgument)
 	check(t, lengths(to) == [3]uint64{5, 0, 5})
 	o := sequenceOptions()
-	o.TypeK = KVF32
-	fails(t, newSession(t, o).Load(0, bytes.NewReader(data.Bytes())), StatusMismatch)
+	o.TypeK = ggufx.KVF32
+	fails(t, newSession(t, o).Load(0, bytes.NewReader(data.Bytes())), ggufx.StatusMismatch)
 }
 
 func TestABatchFailsAsAWhole(t *testing.T) {
 	o := sequenceOptions()
 	o.Context = 16
 	s, five := newSession(t, o), []int32{5}
-	decoded(t, s, BatchItem{Tokens: tokensA}, BatchItem{Sequence: 1, Tokens: tokensB})
-	good := BatchItem{Tokens: five}
-	refused := func(status Status, items ...BatchItem) uint64 {
+	decoded(t, s, ggufx.BatchItem{Tokens: tokensA}, ggufx.BatchItem{Sequence: 1, Tokens: tokensB})
+	good := ggufx.BatchItem{Tokens: five}
+	refused := func(status ggufx.Status, items ...ggufx.BatchItem) uint64 {
 		t.Helper()
 		_, err := s.DecodeBatch(items, nil, nil)
 		return fails(t, err, status).Index
 	}
-	check(t, refused(StatusArgument, good, BatchItem{Sequence: 3, Tokens: five}) == 1)
-	check(t, refused(StatusArgument, good, BatchItem{Sequence: 1, Tokens: five}, good) == 2)
-	check(t, refused(StatusArgument, good, BatchItem{Sequence: 1, Tokens: []int32{5, 4000}}) == 1)
-	check(t, refused(StatusArgument, good, BatchItem{Sequence: 1}) == 1)
-	check(t, refused(StatusCapacity, good, BatchItem{Sequence: 1, Tokens: make([]int32, 14)}) == 1)
-	refused(StatusArgument, BatchItem{Tokens: five, Want: 9})
-	_, err := s.DecodeBatch([]BatchItem{good}, make([]float32, 1023), nil)
-	fails(t, err, StatusArgument)
-	both := MatmulTiles | MatmulBatchInvariant
-	_, err = s.DecodeBatch([]BatchItem{good}, nil, &BatchOptions{MatmulFlags: &both})
-	fails(t, err, StatusArgument)
+	check(t, refused(ggufx.StatusArgument, good, ggufx.BatchItem{Sequence: 3, Tokens: five}) == 1)
+	check(t, refused(ggufx.StatusArgument, good, ggufx.BatchItem{Sequence: 1, Tokens: five}, good) == 2)
+	check(t, refused(ggufx.StatusArgument, good, ggufx.BatchItem{Sequence: 1, Tokens: []int32{5, 4000}}) == 1)
+	check(t, refused(ggufx.StatusArgument, good, ggufx.BatchItem{Sequence: 1}) == 1)
+	check(t, refused(ggufx.StatusCapacity, good, ggufx.BatchItem{Sequence: 1, Tokens: make([]int32, 14)}) == 1)
+	refused(ggufx.StatusArgument, ggufx.BatchItem{Tokens: five, Want: 9})
+	_, err := s.DecodeBatch([]ggufx.BatchItem{good}, make([]float32, 1023), nil)
+	fails(t, err, ggufx.StatusArgument)
+	both := ggufx.MatmulTiles | ggufx.MatmulBatchInvariant
+	_, err = s.DecodeBatch([]ggufx.BatchItem{good}, nil, &ggufx.BatchOptions{MatmulFlags: &both})
+	fails(t, err, ggufx.StatusArgument)
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = s.DecodeBatch([]BatchItem{good}, nil, &BatchOptions{Watch: Watch{Context: done}})
-	fails(t, err, StatusCancelled)
+	_, err = s.DecodeBatch([]ggufx.BatchItem{good}, nil, &ggufx.BatchOptions{Watch: ggufx.Watch{Context: done}})
+	fails(t, err, ggufx.StatusCancelled)
 	check(t, lengths(s) == [3]uint64{5, 3, 0})
-	var nothing *Session
-	for _, s := range []*Session{s, nothing} {
+	var nothing *ggufx.Session
+	for _, s := range []*ggufx.Session{s, nothing} {
 		ok(t, s.Close())
-		_, err = s.DecodeBatch([]BatchItem{good}, nil, nil)
-		fails(t, err, StatusArgument)
-		fails(t, s.Save(0, io.Discard), StatusArgument)
+		_, err = s.DecodeBatch([]ggufx.BatchItem{good}, nil, nil)
+		fails(t, err, ggufx.StatusArgument)
+		fails(t, s.Save(0, io.Discard), ggufx.StatusArgument)
 		check(t, s.SequenceLength(0) == 0)
 	}
 }
@@ -186,39 +188,39 @@ func TestABatchFailsAsAWhole(t *testing.T) {
 func TestTextsAreEdited(t *testing.T) {
 	rt := newRuntime(t)
 	f := demo(t, rt)
-	model := must[*Model](t)(rt.NewModel(f))
-	width := must[ModelInfo](t)(model.Info()).Embedding
-	s := must[*Session](t)(model.NewSession(&SessionOptions{Context: 300, Sequences: 3, ContextTotal: 128,
-		MatmulFlags: MatmulTiles}))
-	check(t, must[SessionInfo](t)(s.Info()).ContextTotal == 128)
+	model := must[*ggufx.Model](t)(rt.NewModel(f))
+	width := must[ggufx.ModelInfo](t)(model.Info()).Embedding
+	s := must[*ggufx.Session](t)(model.NewSession(&ggufx.SessionOptions{Context: 300, Sequences: 3, ContextTotal: 128,
+		MatmulFlags: ggufx.MatmulTiles}))
+	check(t, must[ggufx.SessionInfo](t)(s.Info()).ContextTotal == 128)
 	ids, places, rows := make([]int32, 40), make([]int32, 40), make([]float32, 40*width)
-	table := must[*Tensor](t)(f.Tensor("token_embd.weight"))
+	table := must[*ggufx.Tensor](t)(f.Tensor("token_embd.weight"))
 	for i := range ids {
 		ids[i], places[i] = int32(300+i), int32(i)
 		ok(t, table.Dequantize(rt, rows[i*width:(i+1)*width], uint64(ids[i]), 1))
 	}
-	items := []BatchItem{{Tokens: ids, Hidden: HiddenAll},
-		{Sequence: 1, Rows: rows, Positions: places, Hidden: HiddenLast}}
+	items := []ggufx.BatchItem{{Tokens: ids, Hidden: ggufx.HiddenAll},
+		{Sequence: 1, Rows: rows, Positions: places, Hidden: ggufx.HiddenLast}}
 	hidden := make([]float32, 41*width)
-	both := must[[]float32](t)(s.DecodeBatch(items, nil, &BatchOptions{Hidden: hidden}))
+	both := must[[]float32](t)(s.DecodeBatch(items, nil, &ggufx.BatchOptions{Hidden: hidden}))
 	check(t, equal(both[:row], both[row:]) && equal(hidden[39*width:40*width], hidden[40*width:]))
-	check(t, must[SessionMemory](t)(s.Memory()).RowBytes >= uint64(4*len(rows)))
+	check(t, must[ggufx.SessionMemory](t)(s.Memory()).RowBytes >= uint64(4*len(rows)))
 	ok(t, s.RemoveTokens(0, 4, 10))
 	ok(t, s.ShiftTokens(0, 4, 26, -10))
 	left, positions, err := s.Tokens(0)
 	ok(t, err)
 	check(t, len(left) == 30 && left[3] == 303 && left[4] == 314 && positions[29] == 29)
-	fails(t, s.RemoveTokens(0, 4, 27), StatusArgument)
-	fails(t, s.ShiftTokens(0, 4, 2, 5), StatusArgument)
-	_, err = s.DecodeBatch([]BatchItem{{Tokens: ids, Positions: places[1:]}}, nil, nil)
-	fails(t, err, StatusArgument)
-	before := must[SessionMemory](t)(s.Memory()).TokensLeft
-	_, err = s.DecodeBatch([]BatchItem{{Sequence: 2, Tokens: make([]int32, 300)}}, nil, nil)
-	check(t, fails(t, err, StatusCapacity).Index == 0)
-	check(t, must[SessionMemory](t)(s.Memory()).TokensLeft == before)
+	fails(t, s.RemoveTokens(0, 4, 27), ggufx.StatusArgument)
+	fails(t, s.ShiftTokens(0, 4, 2, 5), ggufx.StatusArgument)
+	_, err = s.DecodeBatch([]ggufx.BatchItem{{Tokens: ids, Positions: places[1:]}}, nil, nil)
+	fails(t, err, ggufx.StatusArgument)
+	before := must[ggufx.SessionMemory](t)(s.Memory()).TokensLeft
+	_, err = s.DecodeBatch([]ggufx.BatchItem{{Sequence: 2, Tokens: make([]int32, 300)}}, nil, nil)
+	check(t, fails(t, err, ggufx.StatusCapacity).Index == 0)
+	check(t, must[ggufx.SessionMemory](t)(s.Memory()).TokensLeft == before)
 	var all bytes.Buffer
-	ok(t, s.Save(SessionAll, &all))
+	ok(t, s.Save(ggufx.SessionAll, &all))
 	ok(t, s.TruncateSequence(0, 0))
-	ok(t, s.Load(SessionAll, &all))
+	ok(t, s.Load(ggufx.SessionAll, &all))
 	check(t, lengths(s) == [3]uint64{30, 40, 0}, lengths(s))
 }

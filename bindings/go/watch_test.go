@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package ggufx
+package ggufx_test
 
 import (
 	"bytes"
@@ -13,84 +13,88 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
 // followed are all calls that take a Watch.
-func followed(t testing.TB, rt *Runtime) map[string]func(w Watch) error {
+func followed(t testing.TB, rt *ggufx.Runtime) map[string]func(w ggufx.Watch) error {
 	f, data := demo(t, rt), must[[]byte](t)(os.ReadFile(modelPath(t)))
-	q := must[*Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
+	q := must[*ggufx.Tensor](t)(f.Tensor("blk.0.attn_q.weight"))
 	x, y, blocks := numbers(512), make([]float32, 512), make([]byte, 2*272)
-	experts := must[*Tensor](t)(rt.Wrap(TypeQ8_0, []uint64{256, 1, 2}, 0, blocks, "experts"))
+	experts := must[*ggufx.Tensor](t)(rt.Wrap(ggufx.TypeQ8_0, []uint64{256, 1, 2}, 0, blocks, "experts"))
 	kv, holes := filledKV(t, rt, 130), filledKV(t, rt, 130)
 	ok(t, holes.Remove(0, 10, 60))
 	ok(t, holes.Remove(0, 70, 120))
-	model := must[*Model](t)(rt.NewModel(f))
-	session := must[*Session](t)(model.NewSession(nil))
+	model := must[*ggufx.Model](t)(rt.NewModel(f))
+	session := must[*ggufx.Session](t)(model.NewSession(nil))
 	archive := must[*os.File](t)(os.Open(modelPath(t)))
-	m := must[*Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))
+	m := must[*ggufx.Imatrix](t)(rt.OpenImatrixMemory(oldImatrix(t)))
 	folder := t.(interface{ TempDir() string }).TempDir()
 	path := func(name string) string { return filepath.Join(folder, name) }
-	ok(t, m.Write(path("imatrix"), ImatrixFormatGguf, nil))
-	w := copyOf(t, rt, f, &WriterOptions{ReserveBytes: 4096})
+	ok(t, m.Write(path("imatrix"), ggufx.ImatrixFormatGguf, nil))
+	w := copyOf(t, rt, f, &ggufx.WriterOptions{ReserveBytes: 4096})
 	ok(t, w.Write(path("file"), nil))
-	edited := must[*File](t)(rt.Open(path("file"), nil))
+	edited := must[*ggufx.File](t)(rt.Open(path("file"), nil))
 	edit := copyOf(t, rt, edited, nil)
 	ok(t, edit.SetText("general.name", "edited"))
 	job := plan(t)
-	ok(t, plan(t).Run(path("shards"), &RunOptions{Shard: 1, Shards: 1}))
-	read := func(w Watch) *OpenOptions { return &OpenOptions{IO: IOModeRead, Watch: w} }
-	opened := func(_ *File, err error) error { return err }
-	return map[string]func(w Watch) error{
-		"MatVec": func(w Watch) error { return q.MatVec(rt, y[:256], x[:256], &MatmulOptions{Watch: w}) },
-		"MatMul": func(w Watch) error { return q.MatMul(rt, y, 0, x, 0, 2, &MatmulOptions{Watch: w}) },
-		"MatVecMany": func(w Watch) error {
-			return MatVecMany(rt, y, []int{256, 256}, []*Tensor{q, q}, x[:256], &MatmulOptions{Watch: w})
+	ok(t, plan(t).Run(path("shards"), &ggufx.RunOptions{Shard: 1, Shards: 1}))
+	read := func(w ggufx.Watch) *ggufx.OpenOptions { return &ggufx.OpenOptions{IO: ggufx.IOModeRead, Watch: w} }
+	opened := func(_ *ggufx.File, err error) error { return err }
+	return map[string]func(w ggufx.Watch) error{
+		"MatVec": func(w ggufx.Watch) error { return q.MatVec(rt, y[:256], x[:256], &ggufx.MatmulOptions{Watch: w}) },
+		"MatMul": func(w ggufx.Watch) error { return q.MatMul(rt, y, 0, x, 0, 2, &ggufx.MatmulOptions{Watch: w}) },
+		"MatVecMany": func(w ggufx.Watch) error {
+			return ggufx.MatVecMany(rt, y, []int{256, 256}, []*ggufx.Tensor{q, q}, x[:256], &ggufx.MatmulOptions{Watch: w})
 		},
-		"MatMulID": func(w Watch) error {
-			return experts.MatMulID(rt, y[:2], 0, []uint32{0, 1}, 2, x[:256], 0, &MatmulOptions{Watch: w})
+		"MatMulID": func(w ggufx.Watch) error {
+			return experts.MatMulID(rt, y[:2], 0, []uint32{0, 1}, 2, x[:256], 0, &ggufx.MatmulOptions{Watch: w})
 		},
-		"QuantizeBlocks": func(w Watch) error {
-			return rt.QuantizeBlocks(blocks, TypeQ8_0, x, 256, &QuantizeOptions{Watch: w})
+		"QuantizeBlocks": func(w ggufx.Watch) error {
+			return rt.QuantizeBlocks(blocks, ggufx.TypeQ8_0, x, 256, &ggufx.QuantizeOptions{Watch: w})
 		},
-		"Attend": func(w Watch) error {
-			return kv.Attend(y[:128], nil, 0, 0, x[:128], 1, nil, &AttendOptions{Watch: w})
+		"Attend": func(w ggufx.Watch) error {
+			return kv.Attend(y[:128], nil, 0, 0, x[:128], 1, nil, &ggufx.AttendOptions{Watch: w})
 		},
-		"AttendBatch": func(w Watch) error {
-			return kv.AttendBatch(y[:128], nil, 0, []uint32{0}, x[:128], nil, &AttendOptions{Watch: w})
+		"AttendBatch": func(w ggufx.Watch) error {
+			return kv.AttendBatch(y[:128], nil, 0, []uint32{0}, x[:128], nil, &ggufx.AttendOptions{Watch: w})
 		},
-		"Requantize": func(w Watch) error { return kv.Requantize(KVAllLayers, KVQ8_0, KVQ8_0, &w) },
-		"Compact":    func(w Watch) error { return holes.Compact(0, &w) },
-		"Decode":     func(w Watch) error { return session.Decode([]int32{1}, &DecodeOptions{Watch: w}) },
-		"DecodeBatch": func(w Watch) error {
-			_, err := session.DecodeBatch([]BatchItem{{Tokens: []int32{1}}}, nil, &BatchOptions{Watch: w})
+		"Requantize": func(w ggufx.Watch) error { return kv.Requantize(ggufx.KVAllLayers, ggufx.KVQ8_0, ggufx.KVQ8_0, &w) },
+		"Compact":    func(w ggufx.Watch) error { return holes.Compact(0, &w) },
+		"Decode":     func(w ggufx.Watch) error { return session.Decode([]int32{1}, &ggufx.DecodeOptions{Watch: w}) },
+		"DecodeBatch": func(w ggufx.Watch) error {
+			_, err := session.DecodeBatch([]ggufx.BatchItem{{Tokens: []int32{1}}}, nil, &ggufx.BatchOptions{Watch: w})
 			return err
 		},
-		"Validate":   func(w Watch) error { return f.Validate(ValidateDeep, func(*Finding) bool { return true }, &w) },
-		"Open":       func(w Watch) error { return opened(rt.Open(modelPath(t), read(w))) },
-		"OpenFile":   func(w Watch) error { return opened(rt.OpenFile(archive, 0, 0, read(w))) },
-		"OpenMemory": func(w Watch) error { return opened(rt.OpenMemory(data, &OpenOptions{Watch: w})) },
-		"OpenReader": func(w Watch) error {
-			return opened(rt.OpenReader(bytes.NewReader(data), int64(len(data)), &OpenOptions{Watch: w}))
+		"Validate": func(w ggufx.Watch) error {
+			return f.Validate(ggufx.ValidateDeep, func(*ggufx.Finding) bool { return true }, &w)
 		},
-		"OpenImatrix": func(w Watch) error {
+		"Open":       func(w ggufx.Watch) error { return opened(rt.Open(modelPath(t), read(w))) },
+		"OpenFile":   func(w ggufx.Watch) error { return opened(rt.OpenFile(archive, 0, 0, read(w))) },
+		"OpenMemory": func(w ggufx.Watch) error { return opened(rt.OpenMemory(data, &ggufx.OpenOptions{Watch: w})) },
+		"OpenReader": func(w ggufx.Watch) error {
+			return opened(rt.OpenReader(bytes.NewReader(data), int64(len(data)), &ggufx.OpenOptions{Watch: w}))
+		},
+		"OpenImatrix": func(w ggufx.Watch) error {
 			_, err := rt.OpenImatrix(path("imatrix"), &w)
 			return err
 		},
-		"Imatrix.Write": func(w Watch) error { return m.Write(path("again"), ImatrixFormatGguf, &w) },
-		"Write":         func(watch Watch) error { return w.Write(path("out"), &WriteOptions{Watch: watch}) },
-		"WriteStream": func(watch Watch) error {
-			return w.WriteStream(func(int, []byte) error { return nil }, &WriteOptions{Watch: watch})
+		"Imatrix.Write": func(w ggufx.Watch) error { return m.Write(path("again"), ggufx.ImatrixFormatGguf, &w) },
+		"Write":         func(watch ggufx.Watch) error { return w.Write(path("out"), &ggufx.WriteOptions{Watch: watch}) },
+		"WriteStream": func(watch ggufx.Watch) error {
+			return w.WriteStream(func(int, []byte) error { return nil }, &ggufx.WriteOptions{Watch: watch})
 		},
-		"Edit": func(w Watch) error {
-			_, err := edit.Edit(edited, path("file"), EditInPlace, &w)
+		"Edit": func(w ggufx.Watch) error {
+			_, err := edit.Edit(edited, path("file"), ggufx.EditInPlace, &w)
 			return err
 		},
-		"Measure": func(w Watch) error {
-			_, err := job.Measure(chosen(t, job)[0], TypeQ4_0, 0, &w)
+		"Measure": func(w ggufx.Watch) error {
+			_, err := job.Measure(chosen(t, job)[0], ggufx.TypeQ4_0, 0, &w)
 			return err
 		},
-		"Run":    func(w Watch) error { return job.Run(path("job"), &RunOptions{Watch: w}) },
-		"Finish": func(w Watch) error { return plan(t).Finish(path("shards"), &w) },
+		"Run":    func(w ggufx.Watch) error { return job.Run(path("job"), &ggufx.RunOptions{Watch: w}) },
+		"Finish": func(w ggufx.Watch) error { return plan(t).Finish(path("shards"), &w) },
 	}
 }
 
@@ -98,10 +102,10 @@ func TestEveryLongCallIsFollowed(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, call := range followed(t, newRuntime(t)) {
-		err := call(Watch{Context: done})
-		check(t, errors.Is(err, StatusCancelled) && errors.Is(err, context.Canceled), name, err)
+		err := call(ggufx.Watch{Context: done})
+		check(t, errors.Is(err, ggufx.StatusCancelled) && errors.Is(err, context.Canceled), name, err)
 		n, last, of := 0, uint64(0), uint64(0)
-		err = call(Watch{Context: context.Background(), Progress: func(done, total uint64) {
+		err = call(ggufx.Watch{Context: context.Background(), Progress: func(done, total uint64) {
 			check(t, done >= last || total != of, name, done, last) // or another stage
 			check(t, total == 0 || done <= total, name, done, total)
 			n, last, of = n+1, done, total
@@ -143,32 +147,32 @@ func TestFunctionsAreLetGo(t *testing.T) {
 			continue // once, and slow
 		}
 		n := collected(4, func(held *[64]byte) {
-			_ = call(Watch{Progress: func(uint64, uint64) { held[0]++ }})
+			_ = call(ggufx.Watch{Progress: func(uint64, uint64) { held[0]++ }})
 		})
 		check(t, n >= 3, name, n) // the last one's may still lie on a stack
 	}
 	hooks := map[string]func(held *[64]byte){
 		"log": func(held *[64]byte) {
-			o := &RuntimeOptions{Log: func(LogLevel, string) { held[0]++ }}
-			must[*Runtime](t)(NewRuntime(o)).Close()
+			o := &ggufx.RuntimeOptions{Log: func(ggufx.LogLevel, string) { held[0]++ }}
+			must[*ggufx.Runtime](t)(ggufx.NewRuntime(o)).Close()
 		},
 		"executor": func(held *[64]byte) {
-			must[*Runtime](t)(NewRuntime(&RuntimeOptions{Executor: &heldJobs{held: held}})).Close()
+			must[*ggufx.Runtime](t)(ggufx.NewRuntime(&ggufx.RuntimeOptions{Executor: &heldJobs{held: held}})).Close()
 		},
 		"allocator": func(held *[64]byte) { // which gives nothing: the call fails
-			_, err := NewRuntime(&RuntimeOptions{Allocator: heldMemory{held}})
-			fails(t, err, StatusMemory)
+			_, err := ggufx.NewRuntime(&ggufx.RuntimeOptions{Allocator: heldMemory{held}})
+			fails(t, err, ggufx.StatusMemory)
 		},
 		"reader": func(held *[64]byte) {
 			r := struct {
 				*bytes.Reader
 				held *[64]byte
 			}{bytes.NewReader(data), held}
-			must[*File](t)(rt.OpenReader(r, int64(len(data)), nil)).Close()
+			must[*ggufx.File](t)(rt.OpenReader(r, int64(len(data)), nil)).Close()
 		},
 		"memory": func(held *[64]byte) {
 			release := func() { held[0]++ }
-			_, err := rt.WrapMemory(TypeF32, []uint64{32}, 0, nil, 1, "w", release)
+			_, err := rt.WrapMemory(ggufx.TypeF32, []uint64{32}, 0, nil, 1, "w", release)
 			check(t, err != nil && held[0] == 1, held[0])
 		},
 	}
