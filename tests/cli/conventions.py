@@ -146,14 +146,14 @@ class Usage(tool.Case):
         self.assertEqual(message.count("\n"), 1)
 
 
-def all_verbs(case, *before):
-    """Every command that has a help, as lists of words; the tool itself is the empty list."""
+def all_helps(case, *before):
+    """The help of every command that has one, by its words; the tool itself has none."""
     usage = case.ok(*before, "--help").decode()
-    found = [list(before)]
+    found = {before: usage}
     if "\nCommands:\n" in usage:
         names = re.findall(r"^  ([a-z][\w-]*) ", usage.split("\nCommands:\n")[1].split("\n\n")[0], re.M)
         for name in names:
-            found += all_verbs(case, *before, name)
+            found.update(all_helps(case, *before, name))
     return found
 
 
@@ -161,7 +161,7 @@ class Help(tool.Case):
     texts = {}  # asked for once
 
     def helps(self):
-        found = Help.texts = Help.texts or {tuple(verb): self.ok(*verb, "--help").decode() for verb in all_verbs(self)}
+        found = Help.texts = Help.texts or all_helps(self)
         self.assertGreater(len(found), 35)
         return found
 

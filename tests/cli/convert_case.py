@@ -106,5 +106,7 @@ class Convert(tool.Case):
 
     def raw(self, path):
         """Name, type, shape and bytes of each tensor."""
-        return [(t["name"], t["type"], t["ne"], self.ok("extract", path, t["name"], "--raw"))
+        with open(path, "rb") as file:
+            data = file.read()
+        return [(t["name"], t["type"], t["ne"], data[t["abs_offset"]:t["abs_offset"] + t["nbytes"]])
                 for t in self.json("info", path, "--tensors")["tensors"]]

@@ -18,16 +18,22 @@ def overview():
 
 
 class Manual(tool.Case):
+    texts = {}  # of commands, asked for once
+
     def commands(self):
         answer = self.ok("--complete", "").decode().splitlines()
         return [line.split("\t")[0] for line in answer[1:]]
 
+    def page(self, *command):
+        Manual.texts[command] = Manual.texts.get(command) or self.ok("manual", *command)
+        return Manual.texts[command]
+
     def pages(self):
-        pages = {"ggufx.1": self.path("ggufx.1", self.ok("manual")),
+        pages = {"ggufx.1": self.path("ggufx.1", self.page()),
                  "ggufx.3": self.path("ggufx.3", overview())}
         for command in self.commands():
             name = f"ggufx-{command}.1"
-            pages[name] = self.path(name, self.ok("manual", command))
+            pages[name] = self.path(name, self.page(command))
         return pages
 
     def test_mandoc_has_no_complaint(self):
@@ -51,7 +57,7 @@ class Manual(tool.Case):
             self.assertEqual((result.returncode, result.stderr.decode()), (0, ""))
 
     def test_every_command_and_option_is_there(self):
-        page = self.ok("manual").decode().replace("\\-", "-").replace("\\(aq", "'")
+        page = self.page().decode().replace("\\-", "-").replace("\\(aq", "'")
         listed = re.findall(r"^\.SS (.*)$", page, re.M)
         def verbs(path):
             answer = self.ok("--complete", *path, "").decode().splitlines()
@@ -73,9 +79,9 @@ class Manual(tool.Case):
         commands = self.commands()  # serve is one where libmicrohttpd was found
         listed = [name for name in re.findall(r"'([\w-]+)'", listed) if name != "serve" or name in commands]
         self.assertEqual(listed, sorted(commands))
-        whole = self.ok("manual").decode()
+        whole = self.page().decode()
         for command in self.commands():
-            page = self.ok("manual", command).decode()
+            page = self.page(command).decode()
             name = command.replace("-", "\\-")
             self.assertIn(f".SH NAME\nggufx\\-{name} \\- ", page)
             self.assertIn(f".BR ggufx\\-{name} (1)", whole)
@@ -87,7 +93,7 @@ class Manual(tool.Case):
         self.assertIn('did you mean "quantize"', self.fails(2, "manual", "quantise"))
 
     def test_exit_codes_are_those_of_the_help(self):
-        page, usage = self.ok("manual").decode(), self.ok("--help").decode()
+        page, usage = self.page().decode(), self.ok("--help").decode()
         told = dict(re.findall(r"^\.TP\n\.B (\d+)\n(.*)$", page, re.M))
         notes = usage.split("Exit codes:")[1].split(".\n")[0].replace("\n", " ")
         self.assertEqual(told, dict(re.findall(r"(\d+) ([a-z ]+)", notes)))

@@ -319,8 +319,8 @@ class Ranks(reference_case.Case):
     def lost(self, rank, signal_number, named, *how):
         """A rank of three gets a signal while text comes: within 10 s all end, and one line says who it was."""
         saved = self.path("saved-%d" % rank)
-        command = mpirun(3, TOOL, "run", MODEL, "-p", "Once", "-n", 100000, "--save", saved, "--ctx", 131072, "-t", 1, "--group", "mpi",
-                         "--grammar", "root ::= [a-z ]{60000,65000}", *how, recovers=True)
+        command = mpirun(3, TOOL, "run", MODEL, "-p", "Once", "-n", 100000, "--save", saved, "--ctx", 32768, "-t", 1, "--group", "mpi",
+                         "--grammar", "root ::= [a-z ]{30000,32000}", *how, recovers=True)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=MPI)
         ranks = {}
         try:
@@ -336,8 +336,8 @@ class Ranks(reference_case.Case):
         self.assertEqual(len(told), 1, said)
         self.assertRegex(told[0], named)
         self.assertLess(time.monotonic() - start, 10)
-        went_on = self.go_on(2, "--resume", saved, "-n", 4, "--ctx", 131072)  # with one rank less
-        self.assertEqual(went_on, self.go_on(0, "--resume", saved, "-n", 4, "--ctx", 131072))
+        went_on = self.go_on(2, "--resume", saved, "-n", 4, "--ctx", 32768)  # with one rank less
+        self.assertEqual(went_on, self.go_on(0, "--resume", saved, "-n", 4, "--ctx", 32768))
         self.assertEqual(len(went_on), 4)
 
     def test_a_rank_that_is_killed_is_named(self):
