@@ -38,7 +38,7 @@ def check_layout(readelf, path):
         faults.append("binds functions when they are first called")
     if not re.search(r"^\s*GNU_RELRO\s", segments, re.M):
         faults.append("leaves relocated pointers writable")
-    stack = re.search(r"^\s*GNU_STACK\s+(?:0x[0-9a-f]+\s+){5}([RWE ]+?)\s+0x", segments, re.M)
+    stack = re.search(r"^\s*GNU_STACK\s+(?:0x[0-9a-f]+\s+){5}([RWE ]+?)\s+(?:0x|0$)", segments, re.M)
     if not stack or "E" in stack.group(1):
         faults.append("has a stack that may hold code")
     return faults
