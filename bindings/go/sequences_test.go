@@ -59,7 +59,8 @@ func lengths(s *ggufx.Session) [3]uint64 {
 func TestSequencesHaveTheBitsOfSessionsOfTheirOwn(t *testing.T) {
 	a, b, s := aloneLogits(t, tokensA), aloneLogits(t, tokensB), newSession(t, sequenceOptions())
 	check(t, !equal(lastRow(a), lastRow(b)))
-	first := decoded(t, s, ggufx.BatchItem{Sequence: 2, Tokens: tokensB[:2], Want: ggufx.WantNone}, ggufx.BatchItem{Sequence: 0, Tokens: tokensA[:3], Want: ggufx.WantAll})
+	first := decoded(t, s, ggufx.BatchItem{Sequence: 2, Tokens: tokensB[:2], Want: ggufx.WantNone},
+		ggufx.BatchItem{Sequence: 0, Tokens: tokensA[:3], Want: ggufx.WantAll})
 	check(t, equal(first, a[:3*row]))
 	out := make([]float32, 2*row)
 	got, err := s.DecodeBatch([]ggufx.BatchItem{{Sequence: 0, Tokens: tokensA[3:]},
