@@ -1,11 +1,12 @@
 # fit: bytes of what quantize would write, shapes of known models, the choice, errors.
 # SPDX-License-Identifier: MIT
+import itertools
 import json
 import math
 import os
 
 import tool
-from tool import MODEL, SOURCE, STEP, run, shared, stepped
+from tool import MODEL, SOURCE, STEP, run, shared, stepped, stepped_sanitized
 
 # Published numbers of parameters (of Gemma 3, of the text model).
 PARAMETERS = {
@@ -142,7 +143,7 @@ class Shapes(Fit):
         self.assertIn('did you mean "llama3.1-8b"', message)
         known = message[message.index("known: ") + 7:].strip().split(", ")
         self.assertEqual(sorted(known), sorted(PARAMETERS))
-        for name, want in PARAMETERS.items():
+        for name, want in stepped_sanitized(PARAMETERS.items()):
             got = self.json("fit", "--shape", name, "--type", "Q4_K_M", "--ctx", "64", "--kv", "f16")
             self.assertEqual(got["parameters"], want, name)
             self.assertTrue(got["graph"] or name.startswith("bert"), name)
@@ -173,7 +174,7 @@ class Choice(Fit):
 
     def test_more_memory_never_loses_more(self):
         losses = []
-        for ram in ("4G", "5G", "6G", "8G", "12G", "20G"):
+        for ram in ("4G", "5G", "6G", "8G", "12G", "20G")[::min(STEP, 5)]:
             got = self.json("fit", "--shape", "llama3.1-8b", "--ram", ram, "--ctx", "4096")
             losses.append(got["recommended"]["loss"])
         self.assertEqual(losses, sorted(losses, reverse=True))
@@ -280,32 +281,30 @@ class Nodes(Fit):
             self.assertEqual(got["token_kv_bytes"] * n, whole["token_kv_bytes"])
 
     def test_times_are_those_of_the_paper_model(self):
-        for name, (delay, rate) in self.LINKS.items():
-            for n in (2, 3, 8, 32):
-                got = self.one("--nodes", n, "--link", name, "--bandwidth", 200)
-                seconds = got["messages"] * math.ceil(math.log2(n)) * delay + got["received_bytes"] / rate
-                self.assertAlmostEqual(got["link_seconds"] / seconds, 1, places=9)
-                read = got["token_weight_bytes"] / 200e9
-                self.assertAlmostEqual(got["tps"] * (read + seconds), 1, places=6)
-                full = read + 4096 * got["token_kv_bytes"] / 200e9
-                self.assertAlmostEqual(got["tps_full"] * (full + seconds), 1, places=6)
+        for (name, (delay, rate)), n in stepped_sanitized(itertools.product(self.LINKS.items(), (2, 3, 8, 32))):
+            got = self.one("--nodes", n, "--link", name, "--bandwidth", 200)
+            seconds = got["messages"] * math.ceil(math.log2(n)) * delay + got["received_bytes"] / rate
+            self.assertAlmostEqual(got["link_seconds"] / seconds, 1, places=9)
+            read = got["token_weight_bytes"] / 200e9
+            self.assertAlmostEqual(got["tps"] * (read + seconds), 1, places=6)
+            full = read + 4096 * got["token_kv_bytes"] / 200e9
+            self.assertAlmostEqual(got["tps_full"] * (full + seconds), 1, places=6)
 
     def test_nodes_with_whole_layers(self):
         embd, vocabulary, header = 4096, 128256, 16
         whole = self.one("--bandwidth", 200)
-        for name, (delay, rate) in self.LINKS.items():
-            for n in (2, 3, 8):
-                got = self.one("--nodes", n, "--link", name, "--bandwidth", 200, "--pipeline")
-                self.assertEqual(got["messages"], 1 + n - 1 + 1)  # a hop behind each but the last
-                self.assertEqual(got["received_bytes"], 4 * ((n - 1) * embd + vocabulary) + got["messages"] * n * header)
-                seconds = got["messages"] * math.ceil(math.log2(n)) * delay + got["received_bytes"] / rate
-                self.assertAlmostEqual(got["link_seconds"] / seconds, 1, places=9)
-                self.assertAlmostEqual(got["tps"] * (1 / whole["tps"] + seconds), 1, places=6)
-                self.assertAlmostEqual(got["tps_full"] * (1 / whole["tps_full"] + seconds), 1, places=6)
-                # The longest of n runs of 32 layers and an output matrix; norms are no weights that ranks multiply by.
-                self.assertGreaterEqual(got["token_weight_bytes"] * n, 0.998 * whole["token_weight_bytes"])
-                self.assertLess(got["token_weight_bytes"], whole["token_weight_bytes"] / n * 1.12)
-                self.assertLessEqual(got["kv_bytes"], whole["kv_bytes"] / n * 1.3)
+        for (name, (delay, rate)), n in stepped_sanitized(itertools.product(self.LINKS.items(), (2, 3, 8))):
+            got = self.one("--nodes", n, "--link", name, "--bandwidth", 200, "--pipeline")
+            self.assertEqual(got["messages"], 1 + n - 1 + 1)  # a hop behind each but the last
+            self.assertEqual(got["received_bytes"], 4 * ((n - 1) * embd + vocabulary) + got["messages"] * n * header)
+            seconds = got["messages"] * math.ceil(math.log2(n)) * delay + got["received_bytes"] / rate
+            self.assertAlmostEqual(got["link_seconds"] / seconds, 1, places=9)
+            self.assertAlmostEqual(got["tps"] * (1 / whole["tps"] + seconds), 1, places=6)
+            self.assertAlmostEqual(got["tps_full"] * (1 / whole["tps_full"] + seconds), 1, places=6)
+            # The longest of n runs of 32 layers and an output matrix; norms are no weights that ranks multiply by.
+            self.assertGreaterEqual(got["token_weight_bytes"] * n, 0.998 * whole["token_weight_bytes"])
+            self.assertLess(got["token_weight_bytes"], whole["token_weight_bytes"] / n * 1.12)
+            self.assertLessEqual(got["kv_bytes"], whole["kv_bytes"] / n * 1.3)
         text = self.ok("fit", *self.SHAPE, "--nodes", 2, "--link", "1g", "--pipeline").decode()
         self.assertIn("2 nodes with whole layers", text)
 

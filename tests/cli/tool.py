@@ -51,6 +51,11 @@ def stepped(cases, first=0):
     return list(cases)[first % STEP::STEP]
 
 
+def stepped_sanitized(cases):
+    """Whole but under sanitizers, where each start is ten times as long: cases that differ in numbers alone."""
+    return list(cases)[::STEP] if STEP >= 6 else list(cases)
+
+
 def read_json(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fault.h"
 
+#include "test_step.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,8 +100,8 @@ void fault_reset(fault *f) {
 
 long fault_run(fault_body body, void *context) {
     ggufx_status status = GGUFX_E_MEMORY;
-    long k = 0;
-    while (status != GGUFX_OK) {
+    long k = 1, calls = 0;
+    for (; status != GGUFX_OK; k += (long)test_step_sanitized()) {
         fault f;
         ggufx_runtime *rt;
         ggufx_error error;
@@ -108,9 +110,10 @@ long fault_run(fault_body body, void *context) {
         rt = fault_runtime(&f, 1);
         fault_reset(&f);
         live = f.live;
-        f.fail_at = ++k;
+        f.fail_at = k;
         memset(&error, 0, sizeof error);
         status = body(context, rt, &error);
+        calls = f.calls;
         if (status != GGUFX_OK && status != GGUFX_E_MEMORY)
             fail_msg("allocation %ld: status %s: %s", k, ggufx_status_name(status), error.message);
         assert_int_equal(error.status, status);
@@ -121,5 +124,5 @@ long fault_run(fault_body body, void *context) {
         assert_int_equal(f.destroyed, 1);
         assert_true(k < 100000);
     }
-    return k;
+    return calls;
 }

@@ -108,7 +108,7 @@ static ggufx_status create_only(void *context, ggufx_runtime *rt, ggufx_error *e
 
 static void test_sampler_survives_each_failing_allocation(void **state) {
     (void)state;
-    assert_int_equal(fault_run(create_only, NULL), 4);
+    assert_int_equal(fault_run(create_only, NULL), 3);
 }
 
 int main(void) {
