@@ -436,9 +436,9 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
 
 void test_each_allocation_may_fail(const TinyFile &tiny) {
     std::string bytes = read_bytes(tiny.path);
-    const long runs = fault_run(use, &bytes);
-    CHECK(runs > 20, "%s: %ld runs", tiny.name.c_str(), runs);
-    printf("%s: %ld allocations\n", tiny.name.c_str(), runs - 1);
+    const long n_calls = fault_run(use, &bytes);
+    CHECK(n_calls > 20, "%s: %ld allocations", tiny.name.c_str(), n_calls);
+    printf("%s: %ld allocations\n", tiny.name.c_str(), n_calls);
 }
 
 // A model that predicts nothing is weighed as an embedder.

@@ -159,9 +159,9 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
 
 void test_each_allocation_may_fail(Subject &subject) {
     subject.type = GGUFX_KV_Q8_0;
-    const long runs = fault_run(use, &subject);
-    CHECK(runs > 20, "%s: %ld runs", subject.name.c_str(), runs);
-    printf("%s: %ld allocations\n", subject.name.c_str(), runs - 1);
+    const long n_calls = fault_run(use, &subject);
+    CHECK(n_calls > 20, "%s: %ld allocations", subject.name.c_str(), n_calls);
+    printf("%s: %ld allocations\n", subject.name.c_str(), n_calls);
 }
 
 } // namespace
