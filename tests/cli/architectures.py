@@ -27,8 +27,8 @@ def end_of_value(data, at, kind):
     return at if element >= 8 else at + n * BYTES_OF[element]
 
 
-def with_other_tensors(path, listed, change):
-    """The file with its keys and change([(name, ne, type id, bytes)]) of its tensors (`info --json`)."""
+def with_other_tensors(path, tensors, change):
+    """The file with its keys and change([(name, ne, type id, bytes)]) of its tensors (tensor_bytes())."""
     with open(path, "rb") as file:
         data = file.read()
     version, _, n_kv = struct.unpack_from("<IQQ", data, 4)
@@ -36,8 +36,7 @@ def with_other_tensors(path, listed, change):
     for _ in range(n_kv):
         at += 8 + struct.unpack_from("<Q", data, at)[0]
         at = end_of_value(data, at + 4, struct.unpack_from("<I", data, at)[0])
-    tensors = change([(t["name"], t["ne"], t["type_id"], data[t["abs_offset"]:t["abs_offset"] + t["nbytes"]])
-                      for t in listed])
+    tensors = change([(t["name"], t["ne"], t["type_id"], content) for t, content in tensors])
     head, body = b"GGUF" + struct.pack("<IQQ", version, len(tensors), n_kv) + data[24:at], b""
     for name, ne, type_id, content in tensors:
         head += tool.string(name) + struct.pack("<I%dQIQ" % len(ne), len(ne), *ne, type_id, len(body))
@@ -69,7 +68,7 @@ class Generated(reference_case.Case):
                 changed.append(name)
             return list(out.values())
 
-        old = self.path("old.gguf", with_other_tensors(model, self.json("info", model)["tensors"], by_key_head))
+        old = self.path("old.gguf", with_other_tensors(model, self.tensor_bytes(model), by_key_head))
         self.assertTrue(changed)
         self.assertIn(b" gather ", self.ok("info", "--graph", old))
         for ids in reference_case.TEXTS:

@@ -325,7 +325,7 @@ class Terminal(Chat):
         self.assertEqual([m["content"] for m in tool.read_json(target)["messages"]][:2],
                          ["Be kind", "The sun"])
 
-    def test_ctrl_c_ends_the_answer_and_then_the_chat(self):
+    def start_long_answer(self):
         # It goes on for seconds: of an answer that had ended the terminal would drop, at the interrupt,
         # what nobody has read.
         self.start(MODEL, "--ctx", "32768", "--temp", "1", "--grammar", "root ::= [a-z ]{20000}")
@@ -333,6 +333,9 @@ class Terminal(Chat):
         self.type("Once\r")
         # A character of the answer: controls of the line come before it.
         self.until(r"Once\r\n(\x1b\[[\d;?]*[A-Za-z]|\s)*[a-z]")
+
+    def test_ctrl_c_ends_the_answer_and_then_the_chat(self):
+        self.start_long_answer()
         self.type("\x03")
         self.until("interrupted")
         self.until("> ")
@@ -347,17 +350,13 @@ class Terminal(Chat):
         """Until the chat takes no more time of a processor: it waits for the terminal."""
         spent, since = None, time.monotonic()
         while time.monotonic() - since < 0.5:
-            with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
-                now = stat.read().rsplit(")", 1)[1].split()[11:13]
+            now = tool.ticks(self.process.pid)
             if now != spent:
                 spent, since = now, time.monotonic()
             time.sleep(0.05)
 
     def test_ctrl_c_ends_an_answer_that_ctrl_s_has_stopped(self):
-        self.start(MODEL, "--ctx", "32768", "--temp", "1", "--grammar", "root ::= [a-z ]{20000}")
-        self.until("> ")
-        self.type("Once\r")
-        self.until(r"Once\r\n(\x1b\[[\d;?]*[A-Za-z]|\s)*[a-z]")
+        self.start_long_answer()
         self.type("\x13")
         self.wait_while_busy()
         self.type("\x03")

@@ -147,7 +147,7 @@ class Usage(tool.Case):
 
 
 def all_helps(case, *before):
-    """The help of every command that has one, by its words; the tool itself has none."""
+    """The help of every command that has one, by its words; that of the tool by none."""
     usage = case.ok(*before, "--help").decode()
     found = {before: usage}
     if "\nCommands:\n" in usage:

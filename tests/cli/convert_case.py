@@ -106,7 +106,4 @@ class Convert(tool.Case):
 
     def raw(self, path):
         """Name, type, shape and bytes of each tensor."""
-        with open(path, "rb") as file:
-            data = file.read()
-        return [(t["name"], t["type"], t["ne"], data[t["abs_offset"]:t["abs_offset"] + t["nbytes"]])
-                for t in self.json("info", path, "--tensors")["tensors"]]
+        return [(t["name"], t["type"], t["ne"], content) for t, content in self.tensor_bytes(path)]

@@ -24,13 +24,8 @@ class Edit(tool.Case):
 
     def tensors(self, path):
         """Name, type, shape and digest of the bytes of each tensor."""
-        out = []
-        with open(path, "rb") as file:
-            for t in self.json("info", path, "--tensors")["tensors"]:
-                file.seek(t["abs_offset"])
-                raw = file.read(t["nbytes"])
-                out.append((t["name"], t["type"], t["ne"], hashlib.sha256(raw).hexdigest()))
-        return out
+        return [(t["name"], t["type"], t["ne"], hashlib.sha256(content).hexdigest())
+                for t, content in self.tensor_bytes(path)]
 
     def small(self, name="s.gguf", kv=()):
         tensors = [("a", (4,), 0, 0), ("b", (2, 2), 0, 32)]

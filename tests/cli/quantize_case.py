@@ -33,12 +33,8 @@ class Quantize(tool.Case):
 
     def tensors(self, path):
         """name -> (type, sha256 of its bytes)"""
-        data, found = read(path), {}
-        for t in self.json("info", path, "--tensors")["tensors"]:
-            at = t["abs_offset"]
-            found[t["name"]] = (t["type"], t["nbytes"],
-                                hashlib.sha256(data[at:at + t["nbytes"]]).hexdigest())
-        return found
+        return {t["name"]: (t["type"], t["nbytes"], hashlib.sha256(content).hexdigest())
+                for t, content in self.tensor_bytes(path)}
 
     def files(self):
         return sorted(os.listdir(self.folder))

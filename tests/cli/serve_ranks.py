@@ -170,17 +170,12 @@ class Ranks(Served):
     def test_who_waits_takes_little_processor_time(self):
         server = self.serve_ranks(2)
         server.ask(CHAT, {"messages": STORY, "max_tokens": 3})
-
-        def ticks(rank):
-            with open("/proc/%d/stat" % server.ranks[rank], encoding="ascii") as file:
-                fields = file.read().rpartition(")")[2].split()
-            return int(fields[11]) + int(fields[12])
         time.sleep(1)
-        before = [ticks(rank) for rank in (0, 1)]
+        before = [tool.ticks(server.ranks[rank]) for rank in (0, 1)]
         time.sleep(3)
         share = min(0.06 * tool.STEP, 0.5)  # who polls takes all; sanitizers look more slowly
         for rank in (0, 1):
-            self.assertLess(ticks(rank) - before[rank], share * 3 * os.sysconf("SC_CLK_TCK"), rank)
+            self.assertLess(tool.ticks(server.ranks[rank]) - before[rank], share * 3 * os.sysconf("SC_CLK_TCK"), rank)
 
     def refused_at_start(self, code, *args):
         result = tool.subprocess.run([*mpirun(2), tool.TOOL, "serve", MODEL, "--port", "0", "-t", "1", "--group", "mpi", *args],

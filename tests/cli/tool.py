@@ -15,6 +15,7 @@ DATA = os.environ.get("GGUFX_TEST_DATA", "")
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODEL = os.path.join(SOURCE, "tests", "data", "tiny-stories-Q8_0.gguf")
 STEP = int(os.environ.get("GGUFX_TEST_CLI_STEP", "1"))
+SANITIZED = STEP >= 6  # as .ci/run has it
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # an emulator in cross builds
 
 
@@ -53,7 +54,14 @@ def stepped(cases, first=0):
 
 def stepped_sanitized(cases):
     """Whole but under sanitizers, where each start is ten times as long: cases that differ in numbers alone."""
-    return list(cases)[::STEP] if STEP >= 6 else list(cases)
+    return list(cases)[::STEP if SANITIZED else 1]
+
+
+def ticks(pid):
+    """Of a processor, that a process has taken."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def read_json(path):
@@ -93,6 +101,13 @@ class Case(unittest.TestCase):
             self.assertEqual(value["schema"], 1)
         return values
 
+    def tensor_bytes(self, path):
+        """What `info --tensors` says of each tensor, and its bytes."""
+        with open(path, "rb") as file:
+            data = file.read()
+        return [(t, data[t["abs_offset"]:t["abs_offset"] + t["nbytes"]])
+                for t in self.json("info", path, "--tensors")["tensors"]]
+
     def fails(self, code, *args, **options):
         """Message of a run that must fail with an exit code and print no data."""
         result = run(*args, **options)
@@ -124,12 +139,12 @@ ARCHITECTURE = ("general.architecture", 8, string("llama"))
 
 
 class Loader(unittest.TestLoader):
-    """Under sanitizers in CI (GGUFX_TEST_CLI_STEP of 6 and more) every second test of a class: they all run without
+    """Under sanitizers in CI every second test of a class: they all run without
     them there, and with them in tests/full.sh."""
 
     def getTestCaseNames(self, testCaseClass):
         names = super().getTestCaseNames(testCaseClass)
-        return names[len(names) % 2::2] if STEP >= 6 and len(names) > 1 else names
+        return names[len(names) % 2::2] if SANITIZED and len(names) > 1 else names
 
 
 def main():

@@ -30,8 +30,8 @@ void fault_reset(fault *f);
 /*
  * Run body(context, rt, error) with the 1st, 2nd, 3rd ... allocation after the runtime's failing,
  * until it returns GGUFX_OK. Asserts that every failure is GGUFX_E_MEMORY with the error filled and
- * that each run gives back everything it took. Under sanitizers every n-th alone where test_step.h says so.
- * Returns the number of allocations.
+ * that each run gives back everything it took. Under sanitizers every n-th alone, where
+ * GGUFX_TEST_STEP is n (test_step.h). Returns the number of allocations.
  */
 typedef ggufx_status (*fault_body)(void *context, ggufx_runtime *rt, ggufx_error *error);
 long fault_run(fault_body body, void *context);
