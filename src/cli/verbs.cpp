@@ -1,6 +1,9 @@
-// The tool's command line: options of all verbs, and the verbs in the order of the help.
+// The tool's command line: options of all verbs, and the table of verbs.
 // SPDX-License-Identifier: MIT
 #include "verbs.hpp"
+
+#include <algorithm>
+#include <iterator>
 
 namespace ggufx::cli {
 
@@ -25,43 +28,48 @@ static void add_common_options(Command app, Globals &globals) {
         .one_of({"auto", "always", "never", "json"});
 }
 
-void add_everything(Tool &tool) {
+namespace {
+
+struct Verb {
+    std::string_view name;
+    void (*declare)(Tool &);
+};
+
+// In the order of the help.
+constexpr Verb kVerbs[] = {
+    {"demo", add_demo},         {"info", add_info},
+    {"validate", add_validate}, {"run", add_run},
+    {"chat", add_chat},
+#if GGUFX_CLI_SERVE
+    {"serve", add_serve},
+#endif
+    {"tokenize", add_tokenize}, {"perplexity", add_perplexity},
+    {"kv-eval", add_kv_eval},   {"embed", add_embed},
+    {"dequant", add_dequant},   {"extract", add_extract},
+    {"diff", add_diff},         {"report", add_report},
+    {"convert", add_convert},   {"merge", add_merge},
+    {"split", add_split},       {"set", add_set},
+    {"unset", add_unset},       {"rename", add_rename},
+    {"quantize", add_quantize}, {"fit", add_fit},
+    {"imatrix", add_imatrix},   {"bench", add_bench},
+    {"selftest", add_selftest}, {"types", add_types},
+    {"cpu", add_cpu},           {"devices", add_devices},
+    {"version", add_version},   {"completion", add_completion},
+    {"manual", add_manual},
+};
+
+} // namespace
+
+// Declaring all takes three quarters of a start: the one that is named first is enough, but for the
+// manual, which describes all.
+void add_verbs(Tool &tool, std::string_view first) {
     tool.app.examples("  ggufx demo\n  ggufx info model.gguf\n"
                       "  ggufx run model.gguf -p \"Once upon a time\" --temp 0");
     add_common_options(tool.app, tool.globals);
-    add_demo(tool);
-    add_info(tool);
-    add_validate(tool);
-    add_run(tool);
-    add_chat(tool);
-#if GGUFX_CLI_SERVE
-    add_serve(tool);
-#endif
-    add_tokenize(tool);
-    add_perplexity(tool);
-    add_kv_eval(tool);
-    add_embed(tool);
-    add_dequant(tool);
-    add_extract(tool);
-    add_diff(tool);
-    add_report(tool);
-    add_convert(tool);
-    add_merge(tool);
-    add_split(tool);
-    add_set(tool);
-    add_unset(tool);
-    add_rename(tool);
-    add_quantize(tool);
-    add_fit(tool);
-    add_imatrix(tool);
-    add_bench(tool);
-    add_selftest(tool);
-    add_types(tool);
-    add_cpu(tool);
-    add_devices(tool);
-    add_version(tool);
-    add_completion(tool);
-    add_manual(tool);
+    const auto named = [&](const Verb &verb) { return verb.name == first; };
+    const Verb *only = std::find_if(std::begin(kVerbs), std::end(kVerbs), named);
+    if (only != std::end(kVerbs) && first != "manual") return only->declare(tool);
+    for (const Verb &verb : kVerbs) verb.declare(tool);
 }
 
 } // namespace ggufx::cli

@@ -1,12 +1,16 @@
-// The verbs, as verbs.cpp adds them to the command line; each room defines its own.
+// The verbs, as the table in verbs.cpp has them; each room defines its own.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "floor/tool.hpp"
 
+#include <string_view>
+
 namespace ggufx::cli {
 
-void add_everything(Tool &tool); // options of all verbs, all verbs
+// Options of all verbs, and the verb that the command line's first word names; all verbs where it
+// names none, and for the manual.
+void add_verbs(Tool &tool, std::string_view first);
 
 void add_demo(Tool &tool);
 void add_info(Tool &tool);

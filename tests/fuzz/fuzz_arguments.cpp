@@ -47,7 +47,7 @@ static void parse(std::vector<std::string> arguments) {
     Globals globals;
     CommandLine line("ggufx", "Open, check, run and measure GGUF models.", "0");
     Tool tool = {line.root(), globals, {}, line};
-    add_everything(tool);
+    add_verbs(tool, arguments.empty() ? "" : arguments[0]);
     if (!arguments.empty() && arguments[0] == "--complete") {
         arguments.erase(arguments.begin());
         if (arguments.empty()) return;
