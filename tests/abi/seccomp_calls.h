@@ -40,7 +40,9 @@ CALL(mmap)
 CALL(mprotect)
 CALL(mremap)
 CALL(munmap)
+#ifdef SYS_newfstatat
 CALL(newfstatat)
+#endif
 CALL(openat)
 CALL(pread64)
 CALL(prlimit64)
