@@ -8,7 +8,6 @@
 #include "tiny_weights.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 32 };
