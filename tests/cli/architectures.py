@@ -46,7 +46,7 @@ def with_other_tensors(path, tensors, change):
 
 class Generated(reference_case.Case):
     def test_a_delta_net_reads_the_rows_of_old_files_by_key_head(self):
-        model = tool.shared("data", "tiny", "qwen3next", "tiny-qwen3next-f16.gguf")
+        model = tool.tiny("qwen3next")
         size, key_heads, each = 16, 2, 2  # of a head, and value heads of a key head
         changed = []
 
@@ -85,13 +85,13 @@ class Generated(reference_case.Case):
 
     def test_the_table_says_what_programs_do(self):
         self.assertEqual(sorted(self.rows), sorted(architecture_table.names()))
-        paths = glob.glob(os.path.join(tool.shared("data", "tiny"), "**", "*.gguf"), recursive=True)
+        paths = glob.glob(os.path.join(tool.tiny(), "**", "*.gguf"), recursive=True)
         for path in tool.stepped(sorted(paths)):
             with self.subTest(path):
                 self.check_row(path)
 
     def test_windows_come_from_a_period_or_a_flag_for_each_layer(self):
-        model = tool.shared("data", "tiny", "tiny-gemma3-f16.gguf")
+        model = tool.tiny("gemma3")
         graphs = {}
         for name, pattern in (("number", "u32=2"), ("flags", "bool[]=true,false,true,false,true,false,true"),
                               ("other", "bool[]=true,true,true,false,true,false,true")):

@@ -256,7 +256,7 @@ class Terminal(Chat):
     """A chat in a terminal of its own."""
 
     def start(self, *args, columns=80, **variables):
-        self.master, slave = pty.openpty()
+        self.master, slave = tool.on_pseudo_terminal(pty.openpty)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         environment = tool.environment(TERM="xterm", LC_ALL="C.UTF-8", **variables)
         self.process = subprocess.Popen(

@@ -127,10 +127,7 @@ class Shells(tool.Case):
 
     def start(self, command):
         """A shell on a terminal of its own, in the test's folder."""
-        try:
-            pid, terminal = pty.fork()
-        except OSError as error:  # a bare chroot has none
-            self.skipTest(f"no pseudo terminal: {error}")
+        pid, terminal = tool.on_pseudo_terminal(pty.fork)
         if pid == 0:
             os.chdir(self.folder)
             kept = tool.environment(HOME=self.folder, TERM="dumb", PS1="$ ", XDG_CONFIG_HOME=self.folder,

@@ -307,10 +307,7 @@ class Streams(tool.Case):
 
     def on_terminal(self, *args, **env):
         """What a terminal gets as standard output."""
-        try:
-            master, slave = pty.openpty()
-        except OSError as error:  # a bare chroot has none
-            self.skipTest("no pseudo terminal: %s" % error)
+        master, slave = tool.on_pseudo_terminal(pty.openpty)
         process = subprocess.Popen([*WRAPPER, TOOL, *args], stdout=slave, stdin=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env=environment(TERM="xterm", **env))
         os.close(slave)
@@ -350,10 +347,7 @@ class Streams(tool.Case):
 class Interrupted(tool.Case):
     def on_terminal(self, *args):
         """Ctrl-C after the first output; what came, and the exit code."""
-        try:
-            pid, terminal = pty.fork()
-        except OSError as error:
-            self.skipTest("no pseudo terminal: %s" % error)
+        pid, terminal = tool.on_pseudo_terminal(pty.fork)
         if pid == 0:
             os.execvpe(WRAPPER[0] if WRAPPER else TOOL, [*WRAPPER, TOOL, *args], environment(NO_COLOR="1"))
         out = os.read(terminal, 100)

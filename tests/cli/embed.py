@@ -10,10 +10,9 @@ import subprocess
 import sys
 
 import tool
-from tool import DATA, MODEL, shared
+from tool import MODEL
 
 TEXTS = ["Once upon a time", "there was a little dog", "a cat"]
-BERT = ("data", "tiny", "bert", "tiny-bert-f16.gguf")
 
 
 def npy(data):
@@ -103,7 +102,7 @@ class Forms(tool.Case):
         self.assertIn("UTF-8", self.fails(3, "embed", MODEL, "-f", self.path("bad", b"a\xff")))
 
     def test_encoders_take_ids_and_say_what_they_are_not(self):
-        bert = shared(*BERT)
+        bert = tool.tiny("bert")
         self.assertEqual(len(self.lines("embed", bert, "--ids", "5,6,7", "8")), 2)
         self.assertIn("it makes embeddings", self.fails(4, "run", bert, "--tokens", "5,6"))
         graph = self.ok("info", bert, "--graph").decode()
@@ -188,7 +187,7 @@ print(json.dumps([ref64.hidden(ref64.Model(path), ids, n_context).tolist() for p
 
 class Generated(tool.Case):
     def test_hidden_states_of_every_architecture_are_right(self):
-        tools, tiny = shared("data", "tools", "ref64.py"), shared("data", "tiny")
+        tiny = tool.tiny()
         paths = sorted(os.path.join(folder, name) for folder, _, names in os.walk(tiny) for name in names
                        if name.endswith("-f16.gguf"))
         rng, context = random.Random(9), 300  # beyond the original context of longrope
@@ -202,7 +201,7 @@ class Generated(tool.Case):
             else:
                 self.assertIn(b"is not supported; supported:", result.stderr, path)
         self.assertGreater(len(got), 28 // tool.STEP)
-        reference = subprocess.run([python_with_numpy(), "-c", HIDDEN, os.path.dirname(tools), json.dumps(list(got)),
+        reference = subprocess.run([python_with_numpy(), "-c", HIDDEN, tool.REFERENCE, json.dumps(list(got)),
                                     json.dumps(ids), str(context)], stdout=subprocess.PIPE, check=True,
                                    env=tool.environment(PYTHONDONTWRITEBYTECODE="1"))
         for (path, rows), want in zip(got.items(), json.loads(reference.stdout), strict=True):
@@ -210,13 +209,11 @@ class Generated(tool.Case):
             self.assertLess(worst, 1e-3, path)
 
     def test_models_of_the_generator_give_what_its_forward_pass_gives(self):
-        tools = shared("data", "tools", "ref64.py")
         rng = random.Random(7)
         texts = [[rng.randrange(320) for _ in range(n)] for n in (1, 2, 5, 33, 70)]
-        vocabulary = os.path.join(DATA, "data", "tiny", "tiny-mixtral-f16.gguf")
-        result = subprocess.run([python_with_numpy(), "-c", REFERENCE, os.path.dirname(tools), self.folder, json.dumps(texts)],
+        result = subprocess.run([python_with_numpy(), "-c", REFERENCE, tool.REFERENCE, self.folder, json.dumps(texts)],
                                 stdout=subprocess.PIPE, check=True,
-                                env=tool.environment(TOK_MODEL=vocabulary, PYTHONDONTWRITEBYTECODE="1"))
+                                env=tool.environment(PYTHONDONTWRITEBYTECODE="1"))
         models = json.loads(result.stdout)
         self.assertEqual(len(models), 10)
         ids = [",".join(map(str, text)) for text in texts]

@@ -218,7 +218,7 @@ class Choice(Fit):
         self.assertNotIn("does not run here yet", text)
         self.assertIn("recommended: ", text)
         self.assertIn("needs an imatrix", text)
-        with open(shared("data", "tiny", "cohere2", "tiny-cohere2-f16.gguf"), "rb") as known:
+        with open(tool.tiny("cohere2"), "rb") as known:
             other = self.path("other.gguf", known.read().replace(b"cohere2", b"cohere9"))  # nobody's
         self.assertIn("does not run here yet", self.ok("fit", other).decode())
         text = self.ok("fit", MODEL).decode()
@@ -329,7 +329,7 @@ class Nodes(Fit):
             self.assertIn(text, self.fails(2, "fit", *self.SHAPE, *args))
         for n in (0, -1, 257, 2**32 + 2, "two", "nan"):
             self.fails(2, "fit", *self.SHAPE, f"--nodes={n}", "--link", "1g")
-        with open(shared("data", "tiny", "cohere2", "tiny-cohere2-f16.gguf"), "rb") as known:
+        with open(tool.tiny("cohere2"), "rb") as known:
             other = self.path("other.gguf", known.read().replace(b"cohere2", b"cohere9"))
         self.assertIn("no ranks", self.fails(4, "fit", other, "--nodes", 2, "--link", "1g"))
 

@@ -197,7 +197,7 @@ class Run(OracleCase):
 
     def test_a_model_without_a_known_vocabulary_runs_on_ids(self):
         model = self.path("other.gguf")
-        qwen2 = shared("data", "tiny", "tiny-qwen2-f16.gguf")
+        qwen2 = tool.tiny("qwen2")
         self.ok("set", qwen2, "tokenizer.ggml.model=plamo2", "-o", model, "--quiet")
         self.assertIn("--tokens", self.fails(4, "run", model, "-p", "a"))
         lines = self.lines("run", model, "--tokens", "5,6 7", "-n", "4", "--temp", "0")
@@ -234,7 +234,7 @@ class Run(OracleCase):
         self.check_stories(shared("data", "stories260K", "stories260K-f32.gguf"))
 
     def test_tiny_llama3_gives_the_oracle_ids_and_logits(self):
-        self.check_tiny(shared("data", "tiny", "tiny-llama3-f16.gguf"), "llama3")
+        self.check_tiny("llama3")
 
     def test_tiny_stories_gives_the_published_greedy_ids(self):
         model = shared("data", "tinymodel", "tiny-stories-f32.gguf")

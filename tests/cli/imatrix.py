@@ -196,7 +196,7 @@ class Collect(tool.Case):
         return self.path("ids.txt", " ".join(map(str, self.IDS[:n])).encode())
 
     def test_sums_are_those_of_the_definition_in_binary64(self):
-        tools, tiny = tool.shared("data", "tools", "ref64.py"), tool.shared("data", "tiny")
+        tiny = tool.tiny()
         paths = sorted(os.path.join(folder, name) for folder, _, names in os.walk(tiny) for name in names
                        if name.endswith("-f16.gguf"))
         made = {}
@@ -209,7 +209,7 @@ class Collect(tool.Case):
                 self.assertRegex(result.stderr, b"is not supported; supported:|makes embeddings", path)
         self.assertGreater(len(made), 24 // tool.STEP)
         import embed
-        reference = subprocess.run([embed.python_with_numpy(), "-c", SUMS, os.path.dirname(tools), json.dumps(list(made)),
+        reference = subprocess.run([embed.python_with_numpy(), "-c", SUMS, tool.REFERENCE, json.dumps(list(made)),
                                     json.dumps(self.IDS), "48"], stdout=subprocess.PIPE, check=True,
                                    env=tool.environment(PYTHONDONTWRITEBYTECODE="1"))
         for (path, (keys, got)), want in zip(made.items(), json.loads(reference.stdout), strict=True):

@@ -16,9 +16,10 @@ class OracleCase(tool.Case):
         for path in cases:
             self.check_oracle(model, path, lambda oracle: ["-p", oracle["prompt"]])
 
-    def check_tiny(self, model, name):
-        for case in ("seq_a", "single"):
-            path = shared("data", "tiny", "oracle-public", name, case + ".json")
+    def check_tiny(self, name):
+        model = tool.tiny(name)
+        for case in ("seq_a", "long"):
+            path = os.path.join(os.path.dirname(model), case + ".json")
             self.check_oracle(model, path, lambda oracle: [
                 "--tokens", ",".join(map(str, oracle["prompt_tokens"]))])
 

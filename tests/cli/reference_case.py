@@ -8,7 +8,6 @@ import subprocess
 
 import tool
 from embed import python_with_numpy
-from tool import DATA, shared
 
 RNG = random.Random(11)
 TEXTS = [[RNG.randrange(320) for _ in range(n)] for n in (1, 70)]
@@ -21,12 +20,10 @@ def floats(data):
 class Case(tool.Case):
     def reference(self, *args):
         """Writes what reference.py does into the test's folder; the names."""
-        tools = os.path.dirname(shared("data", "tools", "ref64.py"))
-        vocabulary = os.path.join(DATA, "data", "tiny", "tiny-mixtral-f16.gguf")
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reference.py")
-        result = subprocess.run([python_with_numpy(), script, tools, self.folder, json.dumps(TEXTS), *args],
+        result = subprocess.run([python_with_numpy(), script, tool.REFERENCE, self.folder, json.dumps(TEXTS), *args],
                                 stdout=subprocess.PIPE, check=True,
-                                env=tool.environment(TOK_MODEL=vocabulary, PYTHONDONTWRITEBYTECODE="1"))
+                                env=tool.environment(PYTHONDONTWRITEBYTECODE="1"))
         return json.loads(result.stdout)
 
     def logits(self, model, ids, *args):

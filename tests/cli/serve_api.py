@@ -260,11 +260,9 @@ class Slots(Served):
 
 class Rerank(Served):
     def test_scores_are_those_of_embed(self):
-        tools = tool.shared("data", "tools", "make_models.py")
-        vocabulary = tool.shared("data", "tiny", "tiny-mixtral-f16.gguf")
         model = self.path("rank.gguf")
-        subprocess.run([python_with_numpy(), "-c", RERANKER, os.path.dirname(tools), model], check=True,
-                       env=tool.environment(TOK_MODEL=vocabulary, PYTHONDONTWRITEBYTECODE="1"))
+        subprocess.run([python_with_numpy(), "-c", RERANKER, tool.REFERENCE, model], check=True,
+                       env=tool.environment(PYTHONDONTWRITEBYTECODE="1"))
         documents = ["The sun is warm.", "A dog ran.", "Cats sleep all day."]
         server = self.serve(model=model)
         status, answer = server.ask("/v1/rerank", {"query": "dogs", "documents": documents, "return_documents": True})

@@ -351,8 +351,8 @@ class Files(Served):
 class Shapes(Served):
     def test_mixtures_among_neighbours(self):
         """Experts see other columns with every neighbour; windows and sinks have pages of their own."""
-        for parts in (("data", "tiny", "tiny-mixtral-f16.gguf"), ("data", "tiny", "gpt-oss", "tiny-gpt-oss-f16.gguf")):
-            model = tool.shared(*parts)
+        for name in ("mixtral", "gpt-oss"):
+            model = tool.tiny(name)
             bodies = [{"prompt": [(7 * i + k) % 300 for k in range(20 + 9 * i)], "max_tokens": 5 + i % 4, "seed": i, "logprobs": 1, "temperature": i % 2} for i in range(16)]
             single = self.serve("--parallel", "1", "--template", "chatml", model=model)
             want = [single.ask(TEXT, body)[1]["choices"] for body in bodies]

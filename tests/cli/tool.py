@@ -12,6 +12,7 @@ import unittest
 
 TOOL = os.environ["GGUFX_TOOL"]
 DATA = os.environ.get("GGUFX_TEST_DATA", "")
+MODELS = os.environ.get("GGUFX_TEST_MODELS", "")
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODEL = os.path.join(SOURCE, "tests", "data", "tiny-stories-Q8_0.gguf")
 STEP = int(os.environ.get("GGUFX_TEST_CLI_STEP", "1"))
@@ -45,6 +46,26 @@ def shared(*parts):
     if not DATA or not os.path.exists(path):
         raise unittest.SkipTest("no " + os.path.join(*parts) + " (GGUFX_TEST_DATA)")
     return path
+
+
+def on_pseudo_terminal(open_it):
+    """What open_it, pty.openpty or pty.fork, returns; skips the test where there are no pseudo-terminals (a chroot)."""
+    try:
+        return open_it()
+    except OSError as error:
+        raise unittest.SkipTest("no pseudo-terminal: %s" % error) from None
+
+
+def tiny(name=None):
+    """The path of a tiny model that the build made, or the folder that has one folder a model."""
+    folder = os.path.join(MODELS, "data", "tiny")
+    if not MODELS or not os.path.isdir(folder):
+        raise unittest.SkipTest("no tiny models (GGUFX_TEST_MODELS): the build needs python3-numpy to make them")
+    return os.path.join(folder, name, f"tiny-{name}-f16.gguf") if name else folder
+
+
+# The generator of the tiny models and the reference implementation.
+REFERENCE = os.path.join(SOURCE, "tests", "models")
 
 
 def stepped(cases, first=0):

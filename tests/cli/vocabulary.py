@@ -6,7 +6,7 @@ import pty
 import subprocess
 
 import tool
-from tool import MODEL, shared
+from tool import MODEL
 
 
 class Tokenize(tool.Case):
@@ -43,10 +43,7 @@ class Tokenize(tool.Case):
         self.assertIn(2, self.json("tokenize", MODEL, "-p", "a</s>", "--parse-special")["ids"])
 
     def test_a_terminal_gets_colours(self):
-        try:
-            master, slave = pty.openpty()
-        except OSError as error:  # a bare chroot has none
-            self.skipTest("no pseudo terminal: %s" % error)
+        master, slave = tool.on_pseudo_terminal(pty.openpty)
         process = subprocess.Popen([*tool.WRAPPER, tool.TOOL, "tokenize", MODEL, "-p", "Once upon\n"], stdout=slave,
                                    stdin=subprocess.DEVNULL, env=tool.environment(TERM="xterm"))
         os.close(slave)
@@ -69,8 +66,8 @@ class Tokenize(tool.Case):
         self.fails(1, "tokenize", self.path("absent.gguf"), "-p", "a")
 
     def test_models_of_other_vocabularies_take_text(self):
-        for model in ("tiny-qwen2-f16.gguf", "tiny-llama3-f16.gguf"):
-            path = shared("data", "tiny", model)
+        for model in ("qwen2", "llama3"):
+            path = tool.tiny(model)
             ids = self.ok("tokenize", path, "-p", "Hello, world", "--only-ids").decode().strip()
             text = self.lines("run", path, "-p", "Hello, world", "-n", "2", "--temp", "0")
             self.assertEqual(text, self.lines("run", path, "--tokens", ids, "-n", "2", "--temp", "0"))

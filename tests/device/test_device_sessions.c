@@ -343,10 +343,10 @@ static void compare_file(const char *path) {
 static void test_models_with_experts(void **state) {
     (void)state;
     static const char *const files[] = {
-        "tiny-mixtral-f16.gguf",           "gpt-oss/tiny-gpt-oss-f16.gguf",
+        "mixtral/tiny-mixtral-f16.gguf",   "gpt-oss/tiny-gpt-oss-f16.gguf",
         "qwen3moe/tiny-qwen3moe-f16.gguf", "deepseek2-lite/tiny-deepseek2-lite-f16.gguf",
         "llama4/tiny-llama4-f16.gguf",     "lfm2moe/tiny-lfm2moe-f16.gguf"};
-    const char *root = getenv("GGUFX_TEST_DATA");
+    const char *root = getenv("GGUFX_TEST_MODELS");
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s/data/tiny/%s", root ? root : "", files[i]);

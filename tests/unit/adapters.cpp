@@ -1,7 +1,7 @@
 // LoRA adapters and control vectors on every architecture: as the model in which they are merged,
 // on every instruction set and number of threads, many sequences with adapters of their own at
-// once, cut, copied, saved and speculated with. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where
-// that is absent.
+// once, cut, copied, saved and speculated with.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "adapter_files.hpp"
 #include "machines.hpp"
@@ -490,7 +490,7 @@ constexpr const char *kAlways = "qwen35moe";
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     const Machines all = machines();
     const std::vector<TinyFile> files = tiny_files();
     size_t n_crowds = 0;

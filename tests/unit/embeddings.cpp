@@ -1,6 +1,6 @@
-// Embeddings against stored ones of other implementations, rerankers against their formula in
-// binary64, and bits that no neighbour, order, size of batches or machine changes. Reads
-// ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// Embeddings against the reference implementation (tests/models), or those that another engine stored; rerankers against their formula in
+// binary64, and bits that no neighbour, order, size of batches or machine changes.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "machines.hpp"
 #include "rewrite.hpp"
@@ -311,7 +311,7 @@ void test_every_wanted_file_is_found(const std::vector<TinyFile> &files) {
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     const std::vector<TinyFile> embedders = tiny_embedders();
     test_every_wanted_file_is_found(embedders);
     test_rerankers();

@@ -1,6 +1,7 @@
 // What calls of embedders refuse, by its name, and that nothing changes then; files with heads that
 // do not fit; memory: the estimate is what the allocator gives, embedding takes none, each
-// allocation may fail. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// allocation may fail.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "rewrite.hpp"
 #include "tiny_files.hpp"
@@ -463,7 +464,7 @@ void test_the_estimate_of_a_file(const TinyFile &tiny) {
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     test_options();
     test_handles();
     test_texts();

@@ -1,6 +1,6 @@
 // Memory of models and sessions of every architecture: what the estimate says is what the allocator
-// gives, decoding takes none, and each allocation may fail. Reads ${GGUFX_TEST_DATA}/data; exits
-// with 77 where that is absent.
+// gives, decoding takes none, and each allocation may fail.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "rewrite.hpp"
 #include "tiny_files.hpp"
@@ -167,7 +167,7 @@ void test_each_allocation_may_fail(Subject &subject) {
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     const std::vector<TinyFile> files = tiny_files();
     for (size_t i = 0; i < files.size(); i++) {
         Subject subject = {files[i].name, read_bytes(files[i].path), GGUFX_KV_F16};

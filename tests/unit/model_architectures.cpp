@@ -1,6 +1,6 @@
-// Every architecture with a program against stored logits of other implementations, a text at once,
-// in calls of random sizes and token by token. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where
-// that is absent.
+// Logits of every architecture against the reference implementation (tests/models), or against those that another
+// engine stored: a prompt in one call, in calls of random sizes and token by token.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
 
@@ -111,7 +111,7 @@ void test_every_wanted_architecture_is_found(const std::vector<TinyFile> &files)
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     const std::vector<TinyFile> files = tiny_files();
     test_every_wanted_architecture_is_found(files);
     test_files(files);

@@ -1,7 +1,7 @@
 // Many sequences in one session: whatever was computed beside them, cut, copied, saved, loaded or
 // cancelled, each has the logits, to the bit, of a session that it has for itself. Random
 // operations on models of every kind of memory, where calls are made by rows, by tiles, or by both.
-// Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "batch_calls.hpp"
 
@@ -321,7 +321,7 @@ void test_file(const TinyFile &file, ggufx_runtime *runtime, size_t *done, size_
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     ggufx_runtime *const best = make_runtime(GGUFX_ISA_BEST, 2);
     ggufx_runtime *const scalar = make_runtime(GGUFX_ISA_SCALAR, 1);
     size_t n_files = 0, done = 0, n_cancelled = 0;

@@ -1,6 +1,6 @@
 // Making a model of four times the layers, or what a rank reads of it, binding an adapter to it, and
 // embedding four times the texts, costs four times as much.
-// Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "adapter_files.hpp"
 #include "rewrite.hpp"
@@ -215,7 +215,7 @@ void test_texts(const char *path) {
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     // With small layers: four hundred of a large one are memory's cost.
     test_layers("/data/tiny/llama-linear/tiny-llama-linear-f16.gguf", "llama");
     test_layers("/data/tiny/qwen3moe/tiny-qwen3moe-f16.gguf", "qwen3moe");

@@ -1,7 +1,7 @@
 // A long text's bits do not depend on how it is cut into calls and batches, nor on calls that were
 // cancelled, failed or taken back in between, nor on where the session was cut back to: models with
 // windows, with layers that share keys, with sinks, states, latent attention.
-// Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
 
@@ -472,7 +472,7 @@ void test_file(const TinyFile &file, Executor &executor, Executor &scalar, size_
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     Executor executor(0), scalar(GGUFX_ISA_SCALAR);
     size_t n_files = 0, done = 0;
     for (const TinyFile &file : tiny_files()) {

@@ -1,8 +1,8 @@
 // Sequences whose texts are edited, in sessions where many share memory: each has the rows, to the
 // bit, of a session of its own that does the same with one, whatever is beside it, however often it
 // is saved, loaded, or a call is cancelled. Embeddings in place of tokens, gaps between positions,
-// tokens taken out and moved up, on models of every kind of memory. Reads ${GGUFX_TEST_DATA}/data;
-// exits with 77 where that is absent.
+// tokens taken out and moved up, on models of every kind of memory.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "batch_calls.hpp"
 
@@ -350,7 +350,7 @@ void test_edits(const TinyFile &file, const Opened &opened, uint64_t *done, Tota
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     size_t n_files = 0;
     uint64_t done = 0;
     Totals totals;

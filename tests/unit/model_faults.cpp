@@ -1,6 +1,6 @@
 // Files of every architecture with something wrong: a tensor missing, of another shape or type, one
 // too many, keys out of range. A model is refused by a text that names what is wrong, or it works.
-// Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "rewrite.hpp"
 #include "tiny_files.hpp"
@@ -286,7 +286,7 @@ void Faults::keys(const MetaKey &key) const {
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     fault_init(&g_memory);
     g_counted = fault_runtime(&g_memory, 1);
     for (const TinyFile &file : all_tiny_files()) {

@@ -1,7 +1,7 @@
 // Modes of the products, for every architecture with weights of 8 bits: how near they are to each
 // other, and that bits depend on neither instruction set, threads, executor nor which rows are
-// wanted. Reads
-// ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// wanted.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "batch_calls.hpp"
 #include "machines.hpp"
@@ -182,7 +182,7 @@ void test_bits(const TinyFile &file, const std::string &path, const Machines &al
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     if (temporary_make() != 0) {
         fprintf(stderr, "no temporary folder\n");
         return 1;

@@ -184,7 +184,7 @@ void test_perplexity(const Expected &e) {
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_stored()) return 77;
     test_stories("stories260K-f32.gguf");
     Opened tiny("/data/tiny/tiny-llama3-f16.gguf");
     tiny.with_model();

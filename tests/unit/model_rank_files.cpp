@@ -1,6 +1,7 @@
 // Ranks that have only the files of their own rows: the logits of one process that has the model, to the
 // bit, for every architecture with a tiny model; also of groups in which some have the whole. Ranks are
-// threads here. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// threads here.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "rank.hpp"
 #include "rank_files.hpp"
@@ -147,7 +148,7 @@ void check_model(const std::string &name, const std::string &path, size_t number
 
 // argv[1]: a model, whatever other data are there.
 int main(int argc, char **argv) {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     size_t number = 0;
     if (argc > 1) check_model("demo", argv[1], number);
     for (const TinyFile &file : tiny_files()) {

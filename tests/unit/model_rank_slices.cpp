@@ -1,7 +1,8 @@
 // Prompts whose rows go through the ranks of a group in slices, so that one is computed while another's
 // columns are exchanged: the results of one process, to the bit, wherever slices begin, of several
 // sequences, of tokens that are computed again, of hidden states; of ranks with layers too,
-// in more slices. Ranks are threads. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// in more slices. Ranks are threads.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "rank.hpp"
 #include "tiny_files.hpp"
@@ -229,7 +230,7 @@ void check_number_of_slices(const std::string &path, uint32_t flags, size_t leas
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     size_t number = 0;
     for (const TinyFile &file : tiny_files()) {
         if (number++ % test_step() != 0) continue;

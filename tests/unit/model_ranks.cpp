@@ -1,7 +1,7 @@
 // One model on several ranks: the logits of one process, to the bit, whatever the number of ranks,
 // the mode, the types of cache, the number of tokens; several sequences; failures of one rank, which
-// are those of all. Ranks are threads here. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that
-// is absent.
+// are those of all. Ranks are threads here.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "rank.hpp"
 #include "tiny_files.hpp"
@@ -320,7 +320,7 @@ void check_file(const std::string &name, const std::string &path, size_t number,
 
 // argv[1]: a model of 38 tensors with heads of 64 values, whatever other data are there.
 int main(int argc, char **argv) {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     size_t number = 0;
     if (argc > 1) check_file("demo", argv[1], number, true);
     for (const TinyFile &file : tiny_files()) {

@@ -79,7 +79,7 @@ void test_unsupported_files() {
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_stored()) return 77;
     test_hostile_models();
     test_unsupported_files();
     return end();

@@ -1,7 +1,7 @@
 // Caches and states of every kind of model as a whole, from the inside: what is saved of a session
 // goes on in another one with the bits of a run without a break, cut or not; what is damaged or of
-// another session is refused and changes nothing; sequences are copied. Reads
-// ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// another session is refused and changes nothing; sequences are copied.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
 
@@ -516,7 +516,7 @@ void test_models_are_told_apart(const TinyFile &tiny, const Opened &opened) {
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     size_t n_files = 0, done = 0;
     for (const TinyFile &file : tiny_files()) {
         const auto is_it = [&](const char *name) { return file.name == name; };

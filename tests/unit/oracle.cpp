@@ -5,22 +5,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <filesystem>
 #include <fstream>
 
 std::string g_root;
 ggufx_runtime *g_runtime;
 int g_failed, g_checks;
 
-bool begin() {
-    const char *root = getenv("GGUFX_TEST_DATA");
-    g_root = root ? root : "../shared";
-    if (!std::ifstream(g_root + "/data/stories260K/stories260K-f32.gguf")) {
-        printf("skipped: no test data in %s\n", g_root.c_str());
+namespace {
+
+bool begin(const char *variable, const char *wanted) {
+    const char *root = getenv(variable);
+    g_root = root ? root : "";
+    if (!std::filesystem::exists(g_root + wanted)) {
+        printf("skipped: no %s in %s \"%s\"\n", wanted, variable, g_root.c_str());
         return false;
     }
     ggufx_error error;
     must(ggufx_runtime_create(&g_runtime, nullptr, &error), error, "runtime");
     return true;
+}
+
+} // namespace
+
+bool begin_models() {
+    return begin("GGUFX_TEST_MODELS", "/data/tiny");
+}
+bool begin_stored() {
+    return begin("GGUFX_TEST_DATA", "/data/stories260K");
 }
 
 int end() {

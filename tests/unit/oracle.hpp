@@ -14,7 +14,7 @@
 using nlohmann::json;
 using Ids = std::vector<int32_t>;
 
-extern std::string g_root; // of the data
+extern std::string g_root; // the folder whose data/ is read
 extern ggufx_runtime *g_runtime;
 extern int g_failed, g_checks;
 
@@ -29,8 +29,10 @@ extern int g_failed, g_checks;
         }                                                                                          \
     } while (0)
 
-// Finds the data and makes the runtime; false: no data, the exit code is 77.
-bool begin();
+// Find data/tiny of GGUFX_TEST_MODELS, or stored results of other engines in GGUFX_TEST_DATA, and make the runtime.
+// False: the folder is absent and the exit code is 77.
+bool begin_models();
+bool begin_stored();
 int end(); // the exit code
 
 void must(ggufx_status status, const ggufx_error &error, const char *what);

@@ -1,6 +1,6 @@
 // What programs use tensors for, from the inside: the same that the names of the format tell, by
-// which files without a program are quantized. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where
-// that is absent.
+// which files without a program are quantized.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
 
@@ -81,7 +81,7 @@ void test_a_file_without_a_program_has_none(const TinyFile &tiny, const gguf::Fi
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     size_t n_files = 0;
     for (const TinyFile &tiny : tiny_files()) {
         const Opened opened(tiny.path);

@@ -1,6 +1,7 @@
 // Slots of programs from the inside: two that are in use in one group of steps never share memory,
 // and each may have memory of its own that turns to NaN after its last use without a change of
-// bits. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// bits.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
 
@@ -234,7 +235,7 @@ void test_file(const TinyFile &tiny) {
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     for (const TinyFile &file : all_tiny_files()) test_file(file);
     return end();
 }

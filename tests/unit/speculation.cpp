@@ -1,7 +1,7 @@
 // Speculation changes nothing: ids, logarithms of probabilities and, behind them, logits are those
 // of one token after another, to the bit, whoever guesses and however often that is wrong: models
 // with windows, sinks, states, caches of floats and of codes, greedy and chains that draw.
-// Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
 
@@ -255,7 +255,7 @@ void test_file(const TinyFile &file, size_t *done) {
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_models()) return 77;
     size_t n_files = 0, done = 0;
     for (const TinyFile &file : tiny_files()) {
         const auto is_it = [&](const char *name) { return file.name == name; };

@@ -116,6 +116,7 @@ std::vector<TinyFile> all_tiny_files() {
         const std::string folder = kTiny + name;
         add(out, name, folder + "/tiny-" + name + "-f16.gguf", folder);
     }
+    if (!fs::exists(g_root + kOlder)) return out;
     for (const std::string &name : names_in(kOlder))
         add(out, name, kTiny + ("tiny-" + name) + "-f16.gguf", kOlder + name);
     return out;

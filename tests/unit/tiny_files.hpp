@@ -1,5 +1,5 @@
-// The tiny models of the shared data whose architectures have programs, with their stored answers,
-// and sessions on them in any mode.
+// The tiny models whose architectures the library runs, with the results that they must have, and sessions on them in
+// any mode. begin_models() decides where they are.
 // SPDX-License-Identifier: MIT
 #pragma once
 

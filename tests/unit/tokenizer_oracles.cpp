@@ -138,7 +138,7 @@ void test_tokenizer_on_a_long_text() {
 } // namespace
 
 int main() {
-    if (!begin()) return 77;
+    if (!begin_stored()) return 77;
     const std::string oracle = "tokenizer-oracle/public/";
     test_tokenizer_cases("/data/vocab/ggml-vocab-llama-spm.gguf", oracle + "llama-spm.json");
     test_tokenizer_cases("/data/vocab/ggml-vocab-phi-3.gguf", oracle + "phi-3.json");
