@@ -31,6 +31,15 @@ def first_program(language, fence):
     return blocks[0]
 
 
+def shell_commands(language):
+    """Each line of the README's blocks of commands."""
+    text = (HERE / READMES.get(language, language) / "README.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S) for line in block.splitlines()]
+    if not lines:
+        sys.exit(f"{language}/README.md: no block of commands")
+    return lines
+
+
 def check_program(command, model, environment):
     """It says something of the demo model, and what is wrong with a file that is not there."""
     said = subprocess.run([*command, model], env=environment, capture_output=True, text=True)
@@ -125,13 +134,17 @@ def csharp(library, work, model, environment):
             env=environment)
     examples.check_all(lambda name: [mono, f"{work}/{name.replace('_', '')}.exe"], model, environment,
                        work, programs)
-    (work / "First.cs").write_text(first_program("csharp", "csharp"))
-    run([tool("mcs"), f"-r:{work}/Ggufx.dll", f"-out:{work}/first.exe", str(work / "First.cs")],
-        env=environment)
+    # The README's commands as they are printed, where they are to be typed: in the folder of the sources.
+    here = work / "readme"
+    shutil.rmtree(here, ignore_errors=True)
+    shutil.copytree(HERE / "csharp", here)
+    (here / "First.cs").write_text(first_program("csharp", "csharp"))
+    for command in shell_commands("csharp"):
+        run(["sh", "-c", command], cwd=here, env=environment)
     only = work / "installed"
     only.mkdir(exist_ok=True)
     shutil.copy(library / "libggufx.so.0", only / "libggufx.so.0")
-    check_program([mono, str(work / "first.exe")], model,
+    check_program([mono, str(here / "First.exe")], model,
                   {**environment, "LD_LIBRARY_PATH": str(only)})
 
 
@@ -166,17 +179,16 @@ def python_wheel(library, work, model, environment):
         if subprocess.run([found, "-c", f"import {module}"], stderr=subprocess.DEVNULL).returncode:
             print(f"skipped: Python's {module} is not installed")
             sys.exit(77)
-    for folder in ("tree", "wheel", "venv"):
-        shutil.rmtree(work / folder, ignore_errors=True)
-    shutil.copytree(HERE / "python", work / "tree")
+    here = work / "tree"
+    shutil.rmtree(here, ignore_errors=True)
+    shutil.copytree(HERE / "python", here)
     del environment["PYTHONPATH"], environment["GGUFX_LIBRARY"]
     environment.update(PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1")
-    run([found, "-m", "venv", "--system-site-packages", str(work / "venv")], env=environment)
-    inside = str(work / "venv/bin/python3")
-    run([inside, "-m", "pip", "-q", "wheel", "--no-deps", "--no-build-isolation", "-w",
-         str(work / "wheel"), str(work / "tree")], env=environment)
-    wheel, = (work / "wheel").glob("ggufx-*-py3-none-any.whl")
-    run([inside, "-m", "pip", "-q", "install", "--no-deps", str(wheel)], env=environment)
+    environment["PATH"] = f"{pathlib.Path(found).parent}:{environment['PATH']}"  # the commands say python3
+    for command in shell_commands("python"):
+        run(["sh", "-c", command], cwd=here, env=environment)
+    inside = str(here / "env/bin/python3")
+    wheel, = (here / "wheel").glob("ggufx-*-py3-none-any.whl")
     listed = subprocess.run([inside, "-m", "zipfile", "-l", str(wheel)], capture_output=True,
                             text=True, check=True).stdout
     for name in ("ggufx/py.typed", "ggufx/_raw.py", "LICENSE", "METADATA"):
