@@ -101,6 +101,12 @@ leaves_nothing() {
         diff "$work/before" "$work/after"
 }
 
+# A cross build can install what it needs.
+cross_dependencies() {
+    export_tree "$work/chroot/tmp/source" && inside dpkg --add-architecture arm64 && inside apt-get -q update >"$work/apt.log" &&
+        inside apt-get -q build-dep -s -aarm64 -P nocheck,cross --no-install-recommends /tmp/source
+}
+
 # Without ccache, which would give the second build the objects of the first.
 check build build one LC_ALL=C.UTF-8 TZ=UTC &&
     check build_elsewhere build the-other LC_ALL=C TZ=Pacific/Kiritimati CCACHE_DISABLE=1 &&
@@ -113,4 +119,5 @@ check dist dist
 check no_complaints no_complaints
 check fresh_chroot fresh_chroot && check install_and_use install_and_use &&
     check leaves_nothing leaves_nothing
+check cross_dependencies cross_dependencies
 ! grep -q FAIL "$log"

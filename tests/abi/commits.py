@@ -6,6 +6,7 @@ SPDX-License-Identifier: MIT
 """
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -16,6 +17,9 @@ SUBJECT = re.compile(r"[\w./, *+-]+: \S|Revert ")
 
 
 def git(root, *arguments):
+    if not shutil.which("git"):
+        print("skipped: git is not installed")
+        sys.exit(77)
     result = subprocess.run(["git", "-C", str(root), *arguments], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
     if result.returncode != 0:
