@@ -258,7 +258,7 @@ class Terminal(Chat):
     def start(self, *args, columns=80, **variables):
         self.master, slave = tool.on_pseudo_terminal(pty.openpty)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        environment = tool.environment(TERM="xterm", LC_ALL="C.UTF-8", **variables)
+        environment = tool.environment(**{"TERM": "xterm", "LC_ALL": "C.UTF-8", **variables})
         self.process = subprocess.Popen(
             [*tool.WRAPPER, tool.TOOL, "chat", *map(str, args)], stdin=slave, stdout=slave,
             stderr=slave, env=environment, start_new_session=True,
@@ -288,6 +288,14 @@ class Terminal(Chat):
                     self.seen += os.read(self.master, 65536).decode("utf-8", "replace")
                 except OSError:  # the terminal is gone
                     self.assertRegex(self.seen, pattern)
+
+    def until_prompt(self):
+        """The prompt, and the line editor: the terminal's own one deletes bytes, not characters."""
+        self.until("> ")
+        limit = time.monotonic() + 60
+        while termios.tcgetattr(self.master)[3] & termios.ICANON:
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.01)
 
     def type(self, text):
         os.write(self.master, text.encode())
@@ -447,6 +455,35 @@ class Terminal(Chat):
         self.leave()
         self.assertEqual(tool.read_json(target)["messages"][0]["content"],
                          "\n".join(f"l{i}" for i in range(100)))
+
+    def test_text_is_utf8_in_every_locale(self):
+        for locale in ("C", "POSIX", "", "xx_XX.ISO-8859-1", "C.UTF-8"):
+            self.start(MODEL, *SHORT, LC_ALL=locale, LC_CTYPE=locale, LANG=locale)
+            self.until_prompt()
+            self.type("Größe 日本x\x7f\x7f語 \U0001f680\r")  # two characters are deleted
+            self.until(r"\[8 tokens")
+            self.type("/system Süß\r")
+            self.until("the system message is set")
+            self.until_prompt()
+            self.type("\x1b[A\x1b[A\r")  # the message again, from the history
+            self.until(r"\[8 tokens")
+            target = os.path.join(self.folder, f"größe{time.monotonic_ns()}.json")
+            self.type(f"/save {target}\r")
+            self.until("turns")
+            self.leave()
+            turns = [m["content"] for m in tool.read_json(target)["messages"]]
+            self.assertEqual([turns[0], turns[1], turns[3]], ["Süß"] + 2 * ["Größe 日語 \U0001f680"], locale)
+
+    def test_bytes_that_are_not_utf8_are_shown_as_such(self):
+        self.start(MODEL, *SHORT)
+        self.until_prompt()
+        os.write(self.master, b"a\xf6b\xc3 c\xe6\x97\r")  # the last byte would need one more
+        self.until(r"\[8 tokens")
+        target = os.path.join(self.folder, "kept.json")
+        self.type(f"/save {target}\r")
+        self.until("2 turns")
+        self.leave()
+        self.assertEqual(tool.read_json(target)["messages"][0]["content"], "a\ufffdb\ufffd c\ufffd")
 
     def test_several_lines(self):
         target = os.path.join(self.folder, "kept.json")

@@ -10,7 +10,7 @@ namespace ggufx::cli {
 
 class Editor {
 public:
-    // Nothing where the terminal does not let it be.
+    // Null where the terminal or the C library does not support it. Lines are UTF-8 in any locale.
     static std::unique_ptr<Editor> make();
     virtual ~Editor() = default;
     // A line without its end; false: the input has ended, or a signal came.

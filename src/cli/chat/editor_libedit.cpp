@@ -9,9 +9,13 @@
 #include <cerrno>
 #include <clocale>
 #include <cstdio>
+#include <cstring>
 #include <cwchar>
 #include <histedit.h>
+#include <langinfo.h>
+#include <optional>
 #include <unistd.h>
+#include <utility>
 
 namespace ggufx::cli {
 
@@ -67,36 +71,67 @@ private:
         return static_cast<LibEditor *>(self)->prompt_.data();
     }
 
-    // libedit's own reader goes on after a signal; here one ends the line, and bytes that are no
-    // character are passed over.
     static int get_character(EditLine *line, wchar_t *out) {
-        std::mbstate_t state = {};
+        void *self = nullptr;
+        el_get(line, EL_CLIENTDATA, &self);
+        return static_cast<LibEditor *>(self)->read_character(*out);
+    }
+
+    // Like read(): 1, or 0 at the end of the input, or -1. libedit's own reader continues after a
+    // signal; here a signal ends the line.
+    int read_byte(char &byte) {
+        if (const std::optional<char> kept = std::exchange(kept_byte_, std::nullopt)) {
+            byte = *kept;
+            return 1;
+        }
         for (;;) {
             if (!wait_for_input(STDIN_FILENO)) {
                 if (pending_signal() != 0) return -1;
-                el_resize(line);
+                el_resize(line_);
                 continue;
             }
-            char byte = 0;
             const ssize_t n = ::read(STDIN_FILENO, &byte, 1);
-            if (n < 0 && errno == EINTR) continue;
-            if (n <= 0) return static_cast<int>(n);
-            const size_t length = std::mbrtowc(out, &byte, 1, &state);
+            if (n >= 0 || errno != EINTR) return static_cast<int>(n);
+        }
+    }
+
+    // Bytes that are not UTF-8 become U+FFFD, so that the person sees what the model gets.
+    int read_character(wchar_t &out) {
+        constexpr wchar_t kReplacement = 0xfffd;
+        std::mbstate_t state = {};
+        for (bool is_first = true;; is_first = false) {
+            char byte = 0;
+            if (const int n = read_byte(byte); n <= 0) return n;
+            const size_t length = std::mbrtowc(&out, &byte, 1, &state);
             if (length == static_cast<size_t>(-2)) continue; // more bytes follow
             if (length != static_cast<size_t>(-1)) return 1;
-            state = {};
+            if (!is_first) kept_byte_ = byte; // it may begin the next character, or end the line
+            out = kReplacement;
+            return 1;
         }
     }
 
     EditLine *line_;
     History *history_;
     std::string prompt_;
+    std::optional<char> kept_byte_; // read, and not part of the character before it
 };
+
+// libedit reads, edits and measures characters by the charset of LC_CTYPE; the tool's text is UTF-8
+// under every locale. The other categories stay those of "C": no number changes its form.
+bool use_utf8() {
+    for (const char *const name : {"C.UTF-8", "C.utf8", "en_US.UTF-8", "UTF-8", ""}) {
+        const bool is_known = std::setlocale(LC_CTYPE, name) != nullptr;
+        if (is_known && std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0) return true;
+    }
+    std::setlocale(LC_CTYPE, "C");
+    return false;
+}
 
 } // namespace
 
 std::unique_ptr<Editor> Editor::make() {
-    std::setlocale(LC_CTYPE, ""); // how wide characters are
+    if (!use_utf8()) return nullptr; // the terminal's own editing keeps the bytes
     auto made = std::make_unique<LibEditor>();
     if (!made->works()) return nullptr;
     return made;
