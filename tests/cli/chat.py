@@ -127,11 +127,21 @@ class Pipe(Chat):
         out, said = self.talk(lines, MODEL, "--template", self.template, "--system", "Be brief.",
                               "--ctx", "128", *SHORT, "--save", saved)
         self.assertEqual(len(out.splitlines()), 6)
-        self.assertIn("the context is full: the 2 oldest turns are gone", said)
+        self.assertIn("the context of 128 tokens is full: the 2 oldest turns were removed (use --ctx N)\n", said)
         turns = tool.read_json(saved)["messages"]
         self.assertEqual(turns[0], {"role": "system", "content": "Be brief."})
         self.assertIn("line 5", turns[-2]["content"])
         self.assertNotIn("line 0", json.dumps(turns))
+
+    def test_an_answer_says_why_it_ended(self):
+        end = ("--logit-bias", "2+1000")  # the end-of-generation token
+        for args, reason, full in ((("-n", "3"), "length", False), (end, "stop", False),
+                                   (("--ctx", "64", "--logit-bias", "2-1000"), "length", True)):
+            out, said = self.talk("Once\n", MODEL, "--template", self.template, "--seed", "1", "--json", *args)
+            answer = json.loads(out)
+            self.assertEqual((answer["finish_reason"], answer["context_full"]), (reason, full), args)
+            full_text = "generation stopped: the context of 64 tokens is full (use --ctx N)\n"
+            self.assertEqual(said, full_text if full else "")
 
     def test_a_message_larger_than_the_context_is_refused(self):
         said = self.talk("word " * 400 + "\n", MODEL, "--ctx", "128", code=2)[1]

@@ -127,6 +127,26 @@ class Run(OracleCase):
         with open(path, "rb") as prompt:
             self.assertEqual(self.ok("run", MODEL, "-f", "-", "-n", "5", stdin=prompt), expected)
 
+    def test_a_generation_says_why_it_ended(self):
+        end, no_end = ("--logit-bias", "2+1000"), ("--logit-bias", "2-1000")
+        for args, reason, full in ((["-n", "3"], "length", False), (end, "stop", False),
+                                   ([*no_end, "-n", "100", "--stop", "e"], "stop", False),
+                                   ([*no_end, "-n", "100", "--ctx", "64"], "length", True),
+                                   ([*no_end, "-n", "100", "--ctx", "64", "--lookup"], "length", True),
+                                   ([*no_end, "-n", "100", "--ctx", "64", "--save", self.path("s")], "length", True)):
+            lines = self.lines("run", MODEL, "-p", "Once", "--seed", "1", *args)
+            self.assertEqual((lines[-1]["finish_reason"], lines[-1]["context_full"]), (reason, full), args)
+            self.assertFalse(any("finish_reason" in line for line in lines[:-1]))
+            result = tool.run("run", MODEL, "-p", "Once", "--seed", "1", *args, "--force")
+            said = b"ggufx: generation stopped: the context of 64 tokens is full (use --ctx N)\n"
+            self.assertEqual((result.returncode, result.stderr), (0, said if full else b""), args)
+            self.assertEqual(b"", tool.run("run", MODEL, "-p", "Once", *args, "-q").stderr)
+
+    def test_a_story_says_why_it_ended(self):
+        demo = self.json("demo", "-n", "5")
+        self.assertEqual((demo["finish_reason"], demo["context_full"]), ("length", False))
+        self.assertEqual(self.json("demo")["finish_reason"], "stop")
+
     def test_stop_text_ends_and_is_not_printed(self):
         whole = self.ok("run", MODEL, "--temp", "0", "-n", "60").decode()
         stop = whole[30:36]

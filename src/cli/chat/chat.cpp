@@ -144,6 +144,9 @@ void ChatRoom::print_answer(const Answered &answered) {
     line["tokens"] = answered.n_tokens;
     line["seconds"] = answered.seconds;
     line["dropped_turns"] = answered.n_dropped;
+    const bool ended = answered.finish != Finish::none;
+    line["finish_reason"] = ended ? Json(finish_reason(answered.finish)) : Json();
+    line["context_full"] = answered.finish == Finish::context;
     if (answered.guesses.n_calls) {
         line["guessed_tokens"] = answered.guesses.n_drafted;
         line["accepted_tokens"] = answered.guesses.n_accepted;
@@ -174,8 +177,11 @@ void ChatRoom::answer() {
     asked_turns_ = 0;
     stats_.add(answered);
     if (answered.n_dropped > 0)
-        say(fmt::format("the context is full: the {} oldest turns are gone\n", answered.n_dropped));
-    if (answered.full) say("the context is full: the answer ends here\n");
+        say(fmt::format("the context of {} tokens is full: the {} oldest turns were removed (use "
+                        "--ctx N)\n",
+                        engine_.n_context(), answered.n_dropped));
+    if (answered.finish == Finish::context)
+        say(context_full_text(engine_.n_context(), "--ctx") + "\n");
     print_calls(answered.turn);
     if (answered.interrupted) say("interrupted\n");
     if (interactive_ && !globals_.json) {

@@ -339,9 +339,14 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
         const bool ends = (info.flags & GGUFX_TOKEN_END) != 0;
         // What ends is no part of the answer; in harmony it tells a call from an answer.
         if (!ends || (styles_ & GGUFX_CHAT_STYLE_HARMONY)) say(piece(id, state, false));
-        if (ends) break;
-        out.full = is_full();
-        if (out.full) break;
+        const bool full = is_full();
+        if (ends)
+            out.finish = Finish::stop;
+        else if (out.n_tokens == n_predict_)
+            out.finish = Finish::length;
+        else if (full)
+            out.finish = Finish::context;
+        if (ends || full) break;
         out.interrupted = pending_signal() != 0 || !(guesses_ || decode(&id, 1));
     }
     if (guesses_) {
@@ -350,6 +355,8 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
     }
     say(piece(0, state, true));
     told([&](ggufx_error *error) { return ggufx_chat_parser_finish(parser.get(), error); });
+    if (out.interrupted) out.finish = Finish::none;
+    if (out.finish == Finish::stop && !out.turn.calls.empty()) out.finish = Finish::tool_calls;
     out.seconds = since(start);
     return out;
 }

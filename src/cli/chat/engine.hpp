@@ -5,6 +5,7 @@
 
 #include "chat/conversation.hpp"
 #include "chat/tools.hpp"
+#include "models/finish.hpp"
 #include "models/grammar_choice.hpp"
 #include "models/guesses.hpp"
 #include "models/sampling.hpp"
@@ -32,9 +33,10 @@ struct Answered {
     size_t n_prompt = 0, n_reused = 0; // tokens of the prompt; those the cache had
     size_t n_tokens = 0;
     double prompt_seconds = 0, seconds = 0;
-    bool interrupted = false, full = false; // ended by Ctrl-C; by the context
-    size_t n_dropped = 0;                   // turns that went
-    ggufx_speculator_facts guesses = {};    // of all answers so far, where tokens are guessed
+    bool interrupted = false;            // by Ctrl-C
+    Finish finish = Finish::none;        // none where it was interrupted
+    size_t n_dropped = 0;                // turns that went
+    ggufx_speculator_facts guesses = {}; // of all answers so far, where tokens are guessed
 };
 
 // Kinds are GGUFX_CHAT_*.

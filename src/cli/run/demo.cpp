@@ -48,12 +48,14 @@ static void print_calls(Output &out, const Globals &globals, const std::vector<D
 
 static Json demo_json(const DemoOptions &options, const std::vector<int32_t> &prompt,
                       const std::vector<int32_t> &ids, const std::string &text,
-                      const std::vector<DemoCall> &calls) {
+                      const std::vector<DemoCall> &calls, Finish finish) {
     Json line = json_object();
     line["seed"] = options.generate.sampling.seed;
     line["prompt_ids"] = prompt;
     line["ids"] = ids;
     line["text"] = json_bytes(text);
+    line["finish_reason"] = finish_reason(finish);
+    line["context_full"] = finish == Finish::context;
     line["calls"] = Json::array();
     for (const DemoCall &call : calls) {
         line["calls"].push_back({{"call", call.name},
@@ -82,10 +84,11 @@ static int demo(const Globals &globals, const DemoOptions &options) {
         if (ids.empty() && piece[0] == ' ') piece.erase(0, 1); // the space before the first word
         ids.push_back(token.id);
         text += piece;
-        return stream.add(piece);
+        stream.add(piece);
     };
+    Finish finish = Finish::none;
     try {
-        generate(generator, prompt, options.generate.n_predict, nullptr, show);
+        finish = generate(generator, prompt, options.generate.n_predict, nullptr, show);
     } catch (const Failure &) {
         if (!globals.json) out.end_line();
         throw;
@@ -94,12 +97,13 @@ static int demo(const Globals &globals, const DemoOptions &options) {
     demo_matvec(rt.get(), file.get(), calls);
     demo_kv_append(rt.get(), generator.info(), calls);
     if (globals.json) {
-        print_json(out, demo_json(options, prompt, ids, text, calls));
+        print_json(out, demo_json(options, prompt, ids, text, calls, finish));
     } else {
         out.write("\n\n");
         print_calls(out, globals, calls);
     }
     out.finish();
+    if (finish == Finish::context && !globals.json) say_context_full(globals, generator, "");
     return kOk;
 }
 

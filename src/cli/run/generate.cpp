@@ -224,6 +224,12 @@ void TextStream::finish() {
     emit(pending_.size());
 }
 
+void say_context_full(const Globals &globals, const Generator &generator,
+                      const std::string &option) {
+    if (globals.quiet) return;
+    fmt::print(stderr, "ggufx: {}\n", context_full_text(generator.n_context(), option));
+}
+
 void add_generate_options(Command &sub, GenerateOptions &options) {
     sub.option("-n,--predict", options.n_predict, "tokens to generate at most; default 400");
     add_sampling_options(sub, options.sampling);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "floor/output.hpp"
+#include "models/finish.hpp"
 #include "models/grammar_choice.hpp"
 #include "models/guesses.hpp"
 #include "models/sampling.hpp"
@@ -24,6 +25,7 @@ struct Token {
     float logprob = 0;
     std::optional<std::string> piece; // nothing when the file's tokenizer is not supported
     bool is_end = false;              // the model ends its text with this token
+    Finish finish = Finish::none;     // of the generation, if this token is its last one
 };
 
 // A session with its sampler and tokenizer.
@@ -42,6 +44,7 @@ public:
     void save(const std::string &path) const; // of one rank
     Token next();                             // chooses a token after the last one fed
     bool is_full() const;
+    uint32_t n_context() const { return n_context_; }
     bool is_kept() const { return is_kept_; } // its text is saved or was
     // Its tokens come from guesses that were right: they need not be fed.
     bool speculates() const { return guesses_.has_value(); }
@@ -68,21 +71,28 @@ private:
     std::vector<float> logits_;
 };
 
-// Feeds the prompt, then up to n_predict tokens, the end token included; sink(token) returns
-// false to stop after it. A text that is saved has its last token fed too.
+// Feeds the prompt, then up to n_predict tokens, the end token included. sink(token) sets
+// token.finish to stop after this token. A text that is saved has its last token fed too.
 template <class Sink>
-void generate(Generator &generator, std::span<const int32_t> prompt, uint32_t n_predict,
-              Output *logits, Sink &&sink) {
+Finish generate(Generator &generator, std::span<const int32_t> prompt, uint32_t n_predict,
+                Output *logits, Sink &&sink) {
     if (!prompt.empty()) generator.feed(prompt, logits);
     for (uint32_t i = 0; i < n_predict; i++) {
-        const Token token = generator.next();
-        const bool more = sink(token) && !token.is_end && !generator.is_full();
-        const bool is_last = !more || i + 1 == n_predict;
-        if (is_last && !generator.is_kept()) break; // it is not fed: nothing follows it
+        Token token = generator.next();
+        if (token.is_end)
+            token.finish = Finish::stop;
+        else if (i + 1 == n_predict)
+            token.finish = Finish::length;
+        else if (generator.is_full())
+            token.finish = Finish::context;
+        sink(token);
+        const bool is_last = token.finish != Finish::none;
+        if (is_last && !generator.is_kept()) return token.finish; // nothing follows it
         if (generator.speculates()) continue;
         if (!generator.is_full()) generator.feed(std::span(&token.id, 1), logits);
-        if (is_last) break;
+        if (is_last) return token.finish;
     }
+    return Finish::length; // no token was wanted
 }
 
 // Text as it comes: whole characters on a terminal, held back where a stop text may have begun.
@@ -101,6 +111,10 @@ private:
     std::vector<std::string> stops_;
     std::string pending_;
 };
+
+// A remark on standard error; `option` raises the limit.
+void say_context_full(const Globals &globals, const Generator &generator,
+                      const std::string &option);
 
 void add_generate_options(Command &sub, GenerateOptions &options);
 

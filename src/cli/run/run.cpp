@@ -44,6 +44,9 @@ static Json token_json(const Token &token) {
     line["id"] = token.id;
     line["piece"] = token.piece ? json_bytes(*token.piece) : Json();
     line["logprob"] = token.logprob;
+    if (token.finish == Finish::none) return line;
+    line["finish_reason"] = finish_reason(token.finish);
+    line["context_full"] = token.finish == Finish::context;
     return line;
 }
 
@@ -95,14 +98,16 @@ static int run(const Globals &globals, const RunOptions &options) {
     TextStream stream(globals.json ? nullptr : &out, options.stops);
     size_t n_tokens = 0;
     const auto start = std::chrono::steady_clock::now();
-    const auto show = [&](const Token &token) {
+    const auto show = [&](Token &token) {
         n_tokens++;
-        if (globals.json) print_json_line(out, token_json(token));
         const std::string bare = fmt::format("{} ", token.id);
-        return stream.add(token.piece ? *token.piece : bare);
+        if (!stream.add(token.piece ? *token.piece : bare)) token.finish = Finish::stop;
+        if (globals.json) print_json_line(out, token_json(token));
     };
+    Finish finish = Finish::none;
     try {
-        generate(generator, ids, options.generate.n_predict, logits ? &*logits : nullptr, show);
+        finish =
+            generate(generator, ids, options.generate.n_predict, logits ? &*logits : nullptr, show);
     } catch (const Failure &why) {
         if (!globals.json) out.end_line(); // what is said of it stands below the text
         save_what_is_left(generator, options.generate, why);
@@ -114,6 +119,7 @@ static int run(const Globals &globals, const RunOptions &options) {
     out.finish();
     if (logits) logits->finish();
     if (!options.generate.save.empty() && writes) generator.save(options.generate.save);
+    if (finish == Finish::context && !globals.json) say_context_full(globals, generator, "--ctx");
     remark(globals, generator, ids.size(), n_tokens, elapsed.count());
     return kOk;
 }
