@@ -139,9 +139,18 @@ class Pipe(Chat):
                                    (("--ctx", "64", "--logit-bias", "2-1000"), "length", True)):
             out, said = self.talk("Once\n", MODEL, "--template", self.template, "--seed", "1", "--json", *args)
             answer = json.loads(out)
-            self.assertEqual((answer["finish_reason"], answer["context_full"]), (reason, full), args)
+            self.assertEqual((answer["finish_reason"], answer["context_full"], answer["seed"]), (reason, full, 1), args)
             full_text = "generation stopped: the context of 64 tokens is full (use --ctx N)\n"
             self.assertEqual(said, full_text if full else "")
+
+    def test_a_seed_is_drawn_unless_it_is_given(self):
+        args = (MODEL, "--template", self.template, "--json", "--temp", "2", "-n", "40")
+        ask = lambda *more: [json.loads(line) for line in self.talk("Once\nUpon\n", *args, *more)[0].splitlines()]
+        drawn = [ask(), ask("--seed", "-1")]
+        self.assertNotEqual(drawn[0][0]["seed"], drawn[1][0]["seed"])
+        self.assertNotEqual(drawn[0][0]["content"], drawn[1][0]["content"])
+        again = ask("--seed", drawn[0][0]["seed"])
+        self.assertEqual([a["content"] for a in again], [a["content"] for a in drawn[0]])
 
     def test_a_message_larger_than_the_context_is_refused(self):
         said = self.talk("word " * 400 + "\n", MODEL, "--ctx", "128", code=2)[1]
@@ -342,6 +351,30 @@ class Terminal(Chat):
         self.leave()
         self.assertEqual([m["content"] for m in tool.read_json(target)["messages"]][:2],
                          ["Be kind", "The sun"])
+
+    def test_the_seed_is_shown_and_set(self):
+        self.start(MODEL, "--template", self.template, "--temp", "2", "-n", "20", "--seed", "7", "--repeat-penalty", "1.1")
+        self.until("> ")
+        for said, shown in (("/seed", "the seed is 7\r"), ("/seed x", '/seed: "x" is not a whole number'),
+                            ("/seed -1", r"the seed is \d+\r"), ("/seed 9", "the seed is 9\r")):
+            self.type(said + "\r")
+            self.until(shown)
+        for _ in range(2):
+            self.type("Once\r")
+            self.until(r"\[\d+ tokens")
+            self.type("/undo\r")
+            self.until("taken back")
+            self.type("/seed 0x9\r")
+            self.until("the seed is 9\r")
+        self.type("Once\r")
+        self.until(r"\[\d+ tokens")
+        target = os.path.join(self.folder, "kept.json")
+        self.type(f"/save {target}\r")
+        self.until("2 turns")
+        self.leave()
+        pipe = self.talk("Once\n", MODEL, "--template", self.template, "--temp", "2", "-n", "20", "--seed", "9", "--json",
+                         "--repeat-penalty", "1.1")[0]
+        self.assertEqual(tool.read_json(target)["messages"][1]["content"], json.loads(pipe)["content"])
 
     def start_long_answer(self):
         # It goes on for seconds: of an answer that had ended the terminal would drop, at the interrupt,

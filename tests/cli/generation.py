@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 import json
 import os
+import re
 
 import tool
 from oracle_case import OracleCase
@@ -45,7 +46,7 @@ class Demo(tool.Case):
 
 class Run(OracleCase):
     def test_ids_do_not_depend_on_threads_or_instruction_set(self):
-        args = ("run", MODEL, "-p", "Once", "-n", "40")
+        args = ("run", MODEL, "-p", "Once", "-n", "40", "--seed", "1")
         reference = self.lines(*args, "-t", "1", "--isa", "scalar")
         self.assertEqual(reference, self.lines(*args, "-t", "3"))
 
@@ -71,7 +72,7 @@ class Run(OracleCase):
         self.assertTrue(all(line["logprob"] <= 0 for line in lines))
 
     def ids(self, *args):
-        return [line["id"] for line in self.lines("run", MODEL, "-p", "Once", "-n", "60", *args)]
+        return [line["id"] for line in self.lines("run", MODEL, "-p", "Once", "-n", "60", "--seed", "1", *args)]
 
     def test_links_of_a_chain_change_what_is_written(self):
         plain = self.ids()
@@ -121,11 +122,12 @@ class Run(OracleCase):
         self.assertIn("a context of 2147483647 tokens takes", message)
 
     def test_prompt_may_come_from_a_file_or_stdin(self):
-        expected = self.ok("run", MODEL, "-p", "The sun", "-n", "5")
+        args = ("-n", "5", "--seed", "1")
+        expected = self.ok("run", MODEL, "-p", "The sun", *args)
         path = self.path("prompt.txt", b"The sun")
-        self.assertEqual(self.ok("run", MODEL, "-f", path, "-n", "5"), expected)
+        self.assertEqual(self.ok("run", MODEL, "-f", path, *args), expected)
         with open(path, "rb") as prompt:
-            self.assertEqual(self.ok("run", MODEL, "-f", "-", "-n", "5", stdin=prompt), expected)
+            self.assertEqual(self.ok("run", MODEL, "-f", "-", *args, stdin=prompt), expected)
 
     def test_a_generation_says_why_it_ended(self):
         end, no_end = ("--logit-bias", "2+1000"), ("--logit-bias", "2-1000")
@@ -142,10 +144,32 @@ class Run(OracleCase):
             self.assertEqual((result.returncode, result.stderr), (0, said if full else b""), args)
             self.assertEqual(b"", tool.run("run", MODEL, "-p", "Once", *args, "-q").stderr)
 
+    def test_a_seed_is_drawn_unless_it_is_given(self):
+        args = ("run", MODEL, "-p", "Once", "-n", "60", "--temp", "2", "--top-k", "0", "--top-p", "1", "--min-p", "0")
+        drawn = [self.lines(*args, *more) for more in ((), (), ("--seed", "-1"), ("--seed=-1", "--lookup"))]
+        seeds = {lines[-1]["seed"] for lines in drawn}
+        self.assertEqual(len(seeds), 4)
+        self.assertEqual(len({tuple(line["id"] for line in lines) for lines in drawn}), 4)
+        self.assertTrue(all(0 <= seed < 2**32 for seed in seeds))
+        for lines in drawn:
+            self.assertEqual(self.lines(*args, "--seed", lines[-1]["seed"]), lines)
+        self.assertEqual(self.lines(*args, "--seed", "0x2a")[-1]["seed"], 42)
+        said = tool.run(*args, "-v").stderr.decode()
+        seed = re.search(r"^ggufx: info: seed (\d+)$", said, re.M)[1]
+        self.assertEqual(tool.run(*args, "--seed", seed).stdout, tool.run(*args, "--seed", seed, "-v").stdout)
+        self.assertIn("\nggufx: info: seed 7\n", "\n" + tool.run(*args, "--seed", "7", "-v").stderr.decode())
+
+    def test_the_likeliest_tokens_have_no_drawn_seed(self):
+        args = ("run", MODEL, "-p", "Once", "-n", "10", "--temp", "0")
+        self.assertEqual(self.lines(*args), self.lines(*args))
+        self.assertEqual({self.lines(*args, "--mirostat", "2")[-1]["seed"] == 1 for _ in range(3)}, {False})
+
     def test_a_story_says_why_it_ended(self):
         demo = self.json("demo", "-n", "5")
         self.assertEqual((demo["finish_reason"], demo["context_full"]), ("length", False))
-        self.assertEqual(self.json("demo")["finish_reason"], "stop")
+        demo = self.json("demo")
+        self.assertEqual((demo["finish_reason"], demo["seed"]), ("stop", 1))
+        self.assertEqual(self.json("demo")["ids"], demo["ids"])  # the seed of `demo` is fixed
 
     def test_stop_text_ends_and_is_not_printed(self):
         whole = self.ok("run", MODEL, "--temp", "0", "-n", "60").decode()
@@ -157,7 +181,7 @@ class Run(OracleCase):
         target = self.path("logits.f32")
         self.ok("run", MODEL, "--tokens", "1,300,301", "-n", "0", "--logits", target)
         self.assertEqual(os.path.getsize(target), 3 * 1024 * 4)
-        self.ok("run", MODEL, "--tokens", "1,300,301", "-n", "4", "--logits", target, "--force")
+        self.ok("run", MODEL, "--tokens", "1,300,301", "-n", "4", "--seed", "1", "--logits", target, "--force")
         self.assertEqual(os.path.getsize(target), 6 * 1024 * 4)
 
     def test_cache_types_change_what_is_computed(self):

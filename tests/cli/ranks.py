@@ -178,12 +178,21 @@ class Ranks(reference_case.Case):
                 self.assertLess(os.path.getsize(path), embedding + share * 1.15, (path, n))
 
     def test_text_is_written_once(self):
-        args = ("run", MODEL, "-p", "Once upon", "-n", 12, "--lookup", "-t", 1)
+        args = ("run", MODEL, "-p", "Once upon", "-n", 12, "--seed", 1, "--lookup", "-t", 1)
         out = self.path("out")
         result = self.started(2, TOOL, *args, "--group", "mpi", "-o", out)
         self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
         self.assertEqual(result.stdout, b"")
         self.assertEqual(read(out), self.ok(*args))
+
+    def test_ranks_share_the_seed_that_one_draws(self):
+        args = ("run", MODEL, "-p", "Once upon", "-n", 30, "--temp", 2, "-t", 1, "--json")
+        result = self.started(3, TOOL, *args, "-v", "--group", "mpi")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        seed = json.loads(result.stdout.splitlines()[-1])["seed"]
+        self.assertEqual(result.stdout, self.ok(*args, "--seed", seed))
+        said = [line for line in self.told(result) if "seed" in line]
+        self.assertEqual(said, [f"ggufx: info: seed {seed}"])
 
     def together(self, n, *args):
         """What the first of n ranks prints; the others print nothing, and nobody complains."""

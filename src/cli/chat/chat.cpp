@@ -146,6 +146,7 @@ void ChatRoom::print_answer(const Answered &answered) {
     line["dropped_turns"] = answered.n_dropped;
     const bool ended = answered.finish != Finish::none;
     line["finish_reason"] = ended ? Json(finish_reason(answered.finish)) : Json();
+    line["seed"] = engine_.seed();
     line["context_full"] = answered.finish == Finish::context;
     if (answered.guesses.n_calls) {
         line["guessed_tokens"] = answered.guesses.n_drafted;

@@ -15,6 +15,9 @@ constexpr const char *kHelp = "/help          this\n"
                               "/system TEXT   set the system's message\n"
                               "/undo          take the last turn back\n"
                               "/retry         another answer\n"
+                              "/seed          show the random seed\n"
+                              "/seed N        start again from seed N,\n"
+                              "               -1 draws one\n"
                               "/stats         speed and context\n"
                               "/quit          leave (also Ctrl-D)\n"
                               "A line that ends in \\ goes on; lines\n"
@@ -23,7 +26,7 @@ constexpr const char *kHelp = "/help          this\n"
                               "Ctrl-C ends an answer.\n";
 
 std::vector<std::string> names() {
-    return {"/help", "/save", "/load", "/system", "/undo", "/retry", "/stats", "/quit"};
+    return {"/help", "/save", "/load", "/system", "/undo", "/retry", "/seed", "/stats", "/quit"};
 }
 
 std::string rate(size_t n, double seconds) {
@@ -45,6 +48,15 @@ void ChatStats::add(const Answered &answered) {
 void Commands::save(const std::string &path) {
     save_conversation(conversation_, path, force_ || saved_.count(path) > 0);
     saved_.insert(path);
+}
+
+std::string Commands::set_seed(std::string text) {
+    if (!text.empty()) {
+        const std::string fault = check_seed(text);
+        if (!fault.empty()) throw Failure(kUsage, "/seed: " + fault);
+        engine_.set_seed(parse_seed(text));
+    }
+    return fmt::format("the seed is {}\n", engine_.seed());
 }
 
 Commands::Then Commands::run(const std::string &line, std::string &said) {
@@ -77,6 +89,8 @@ Commands::Then Commands::run(const std::string &line, std::string &said) {
                 conversation_.turns.push_back({"user", text, {}, {}, {}, {}});
                 return Then::answer;
             }
+        } else if (name == "/seed") {
+            said = set_seed(rest);
         } else if (name == "/stats") {
             said = fmt::format(
                 "prompts  {}\n         {} from the cache\nanswers  {}\ncontext  {} of {}\n",

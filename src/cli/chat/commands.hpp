@@ -17,7 +17,7 @@ struct ChatStats {
 
 class Commands {
 public:
-    Commands(Conversation &conversation, const Engine &engine, const ChatStats &stats, bool force)
+    Commands(Conversation &conversation, Engine &engine, const ChatStats &stats, bool force)
         : conversation_(conversation), engine_(engine), stats_(stats), force_(force) {}
 
     enum class Then { ask, answer, leave }; // the next line; the last turn; the shell
@@ -26,8 +26,10 @@ public:
     void save(const std::string &path); // throws Failure
 
 private:
+    std::string set_seed(std::string text); // empty: it is only shown
+
     Conversation &conversation_;
-    const Engine &engine_;
+    Engine &engine_;
     const ChatStats &stats_;
     bool force_;
     std::set<std::string> saved_; // files of this chat's own, which are written again

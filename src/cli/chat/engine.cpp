@@ -83,7 +83,8 @@ Parser make_parser(const ggufx_runtime *rt, uint32_t styles, const std::string &
 
 } // namespace
 
-Engine::Engine(const Globals &globals, const ChatOptions &options) : rt_(make_runtime(globals)) {
+Engine::Engine(const Globals &globals, const ChatOptions &options)
+    : globals_(globals), rt_(make_runtime(globals)), sampling_(options.sampling) {
     const ggufx_progress cancel = cancel_hook();
     file_ = options.model.empty() ? open_demo_model(rt_.get())
                                   : open_file(rt_.get(), options.model, 0, &cancel);
@@ -102,13 +103,32 @@ Engine::Engine(const Globals &globals, const ChatOptions &options) : rt_(make_ru
     if (options.guesses.any())
         guesses_.emplace(rt_.get(), options.guesses, session_.get(),
                          end_ids(tokenizer_.get(), facts.n_vocab));
-    sampler_ = make_sampler(rt_.get(), facts.n_vocab, options.sampling, tokenizer_.get());
+    logits_.resize(facts.n_vocab);
+    choose_seed(globals, sampling_, GroupChoice());
+    restart_sampler(); // before the first answer: its faults come at once
     n_context_ = session_facts(session_.get()).n_context;
     n_predict_ = options.n_predict;
-    logits_.resize(facts.n_vocab);
     const bool answers_at_once = options.no_think || grammar_;
     flags_ = GGUFX_CHAT_GENERATE | (answers_at_once ? GGUFX_CHAT_NO_THINK : 0);
     if (!options.tools.empty()) tools_ = Tools(options.tools);
+}
+
+void Engine::set_seed(std::optional<uint64_t> seed) {
+    sampling_.given_seed = seed;
+    choose_seed(globals_, sampling_, GroupChoice());
+    sampler_.reset();
+}
+
+// The sampler's penalties look at the tokens of the cache, and at no others: an answer after /seed is
+// that of a new chat with this seed.
+void Engine::restart_sampler() {
+    const auto n_vocab = static_cast<uint32_t>(logits_.size());
+    sampler_ = make_sampler(rt_.get(), n_vocab, sampling_, tokenizer_.get());
+    told_.reset();
+    if (cached_.empty()) return;
+    call([&](ggufx_error *error) {
+        return ggufx_sampler_accept(sampler_.get(), cached_.data(), cached_.size(), error);
+    });
 }
 
 void Engine::make_template(const ChatOptions &options) {
@@ -240,6 +260,7 @@ size_t Engine::feed(const std::vector<int32_t> &ids) {
         });
         cached_.resize(same);
     }
+    if (!sampler_) restart_sampler();
     return same;
 }
 

@@ -53,6 +53,9 @@ public:
     size_t n_context() const { return n_context_; }
     size_t n_cached() const { return cached_.size(); }
     const std::string &name() const { return name_; } // of the model
+    uint64_t seed() const { return sampling_.seed; }
+    // The next answer starts again from a seed; without a value one is drawn.
+    void set_seed(std::optional<uint64_t> seed);
     const Tools &tools() const { return tools_; }
 
 private:
@@ -60,6 +63,7 @@ private:
         std::vector<int32_t> ids;
         std::string text;
     };
+    void restart_sampler();
     void make_template(const ChatOptions &options);
     void set_grammar(const ChatOptions &options);
     Prompt prompt_of(const Conversation &conversation) const;
@@ -73,12 +77,14 @@ private:
     bool is_full() const;
     std::string piece(int32_t id, ggufx_detokenize_state &state, bool last) const;
 
+    const Globals &globals_;
     Runtime rt_;
     File file_;
     Model model_;
     Session session_;
     std::optional<Guesses> guesses_; // go before the session
-    Sampler sampler_;
+    SamplingOptions sampling_;
+    Sampler sampler_; // none: the next answer restarts it
     Tokenizer tokenizer_;
     ChatTemplate chat_;
     Grammar grammar_; // of answers, where there is one

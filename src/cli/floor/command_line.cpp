@@ -110,6 +110,23 @@ template Option Command::option(const std::string &, std::vector<std::string> &,
 template Option Command::option(const std::string &, std::vector<unsigned> &, const std::string &);
 template Option Command::option(const std::string &, std::vector<uint64_t> &, const std::string &);
 
+std::string check_seed(std::string &text) {
+    return text == "-1" ? "" : check_number<uint64_t>(text);
+}
+
+std::optional<uint64_t> parse_seed(const std::string &text) {
+    if (text == "-1") return std::nullopt;
+    return std::stoull(text);
+}
+
+Option Command::seed(const std::string &names, std::optional<uint64_t> &value,
+                     const std::string &help) {
+    const auto take = [&value](const std::string &text) { value = parse_seed(text); };
+    CLI::Option *option = app_->add_option_function<std::string>(names, take, help);
+    option->transform(CLI::Validator(check_seed, ""))->type_name("N");
+    return Option(option);
+}
+
 Option Command::flag(const std::string &names, bool &value, const std::string &help) {
     return Option(app_->add_flag(names, value, help));
 }

@@ -46,6 +46,8 @@ public:
     // `names` are "-f,--file" or, without a dash, an argument's. The values must outlive parsing.
     // T: std::string, float, unsigned, uint64_t; vectors of all but float.
     template <class T> Option option(const std::string &names, T &value, const std::string &help);
+    // A random seed: a whole number, or -1, which is no value: one is to be drawn.
+    Option seed(const std::string &names, std::optional<uint64_t> &value, const std::string &help);
     Option flag(const std::string &names, bool &value, const std::string &help);
     // One of some names; `chosen` gets its index.
     Option choice(const std::string &names, const std::vector<std::string> &values,
@@ -58,6 +60,11 @@ public:
 private:
     CLI::App *app_;
 };
+
+// What is wrong with the text of a seed, or nothing; "0x1f" becomes decimal. And the seed of a text
+// without fault: none for -1.
+std::string check_seed(std::string &text);
+std::optional<uint64_t> parse_seed(const std::string &text);
 
 class CommandLine {
 public:

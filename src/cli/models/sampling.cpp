@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "models/sampling.hpp"
 
+#include "floor/random.hpp"
 #include "floor/text.hpp"
 #include "models/text_model.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 
 namespace ggufx::cli {
 
@@ -17,7 +19,8 @@ void add_sampling_options(Command &sub, SamplingOptions &options) {
         .within(0.0, 1.0);
     sub.option("--min-p", options.min_p, "drop below this share of the likeliest; default 0.05")
         .within(0.0, 1.0);
-    sub.option("--seed", options.seed, "random seed; the same seed gives the same ids; default 1");
+    sub.seed("--seed", options.given_seed,
+             "random seed, -1 = draw one; the same seed gives the same ids; default -1");
     sub.option("--typical-p", options.typical_p,
                "keep the most typical up to this; default 1 = off")
         .within(0.0, 1.0);
@@ -78,6 +81,11 @@ ggufx_sampler_link sampler_link(uint32_t kind, float p) {
 }
 
 namespace {
+
+// The likeliest token is taken: no random number is used.
+bool is_greedy(const SamplingOptions &o) {
+    return o.temperature == 0 && o.xtc_probability == 0 && o.mirostat == 0 && o.samplers.empty();
+}
 
 Sampler make_simple(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options) {
     ggufx_sampler_options of;
@@ -235,6 +243,23 @@ std::vector<ggufx_sampler_link> links_of(const SamplingOptions &o, const ChainPa
 }
 
 } // namespace
+
+void choose_seed(const Globals &globals, SamplingOptions &options, const GroupChoice &group) {
+    if (options.given_seed) {
+        options.seed = *options.given_seed;
+    } else if (!is_greedy(options)) {
+        const uint64_t own = random_seed();
+        std::vector<uint64_t> all(group.n_ranks(), own);
+        if (group.is_set())
+            call([&](ggufx_error *error) {
+                return group.group.allgather(group.group.user, all.data(), &own, sizeof own,
+                                             kAnswerWithin, error);
+            });
+        options.seed = all[0];
+    }
+    if (!globals.verbose || !group.is_first()) return;
+    std::fprintf(stderr, "ggufx: info: seed %llu\n", static_cast<unsigned long long>(options.seed));
+}
 
 Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options,
                      const ggufx_tokenizer *tokenizer) {

@@ -12,7 +12,8 @@ struct SamplingOptions {
     uint32_t top_k = 40;
     float top_p = 0.95f;
     float min_p = 0.05f;
-    uint64_t seed = 1;
+    uint64_t seed = 1;                  // of the sampler
+    std::optional<uint64_t> given_seed; // by --seed
     // Of chains; at these numbers none of them has an effect.
     float typical_p = 1.0f, top_n_sigma = 0.0f;
     float xtc_probability = 0.0f, xtc_threshold = 0.1f;
@@ -29,6 +30,9 @@ struct SamplingOptions {
 };
 
 void add_sampling_options(Command &sub, SamplingOptions &options);
+// Sets options.seed: the given one, else one that is drawn, the same in all ranks of a group. Sampling
+// that uses no random numbers keeps its fixed seed. With -v stderr shows it.
+void choose_seed(const Globals &globals, SamplingOptions &options, const GroupChoice &group);
 // tokenizer may be null: texts that DRY does not go over then have no effect.
 Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options,
                      const ggufx_tokenizer *tokenizer);

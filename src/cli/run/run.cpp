@@ -39,7 +39,8 @@ static std::vector<int32_t> prompt_ids(const Generator &generator, const RunOpti
     return ids;
 }
 
-static Json token_json(const Token &token) {
+// The last line has what is known of the whole generation.
+static Json token_json(const Token &token, const SamplingOptions &sampling) {
     Json line = json_object();
     line["id"] = token.id;
     line["piece"] = token.piece ? json_bytes(*token.piece) : Json();
@@ -47,6 +48,7 @@ static Json token_json(const Token &token) {
     if (token.finish == Finish::none) return line;
     line["finish_reason"] = finish_reason(token.finish);
     line["context_full"] = token.finish == Finish::context;
+    line["seed"] = sampling.seed;
     return line;
 }
 
@@ -76,7 +78,8 @@ static void save_what_is_left(const Generator &generator, const GenerateOptions 
     generator.save(options.save);
 }
 
-static int run(const Globals &globals, const RunOptions &options) {
+static int run(const Globals &globals, RunOptions &options) {
+    choose_seed(globals, options.generate.sampling, options.generate.session.making.group);
     const Runtime rt = make_runtime(globals);
     const ggufx_progress cancel = cancel_hook();
     const File file = open_file(rt.get(), options.model, 0, &cancel);
@@ -102,7 +105,7 @@ static int run(const Globals &globals, const RunOptions &options) {
         n_tokens++;
         const std::string bare = fmt::format("{} ", token.id);
         if (!stream.add(token.piece ? *token.piece : bare)) token.finish = Finish::stop;
-        if (globals.json) print_json_line(out, token_json(token));
+        if (globals.json) print_json_line(out, token_json(token, options.generate.sampling));
     };
     Finish finish = Finish::none;
     try {

@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "serve/reply.hpp"
 
+#include "floor/random.hpp"
+
 #include <algorithm>
-#include <cstdlib>
-#include <iterator>
-#include <unistd.h>
 
 namespace ggufx::cli {
-
-// The system is asked for many at once: an instruction that draws takes a microsecond or more.
-uint64_t random_number() {
-    thread_local uint64_t drawn[32];
-    thread_local size_t n_left = 0;
-    if (n_left == 0) {
-        // Systems that have it not are older than all else this needs.
-        if (getentropy(drawn, sizeof drawn) != 0) std::abort();
-        n_left = std::size(drawn);
-    }
-    return drawn[--n_left];
-}
 
 std::string random_name(size_t n) {
     constexpr std::string_view letters =

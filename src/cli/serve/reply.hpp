@@ -75,6 +75,5 @@ Json logprob_list(const std::vector<TokenLogprob> &tokens); // of chats
 
 // `n` letters and digits nobody can guess.
 std::string random_name(size_t n);
-uint64_t random_number();
 
 } // namespace ggufx::cli

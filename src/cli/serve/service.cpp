@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "serve/service.hpp"
 
+#include "floor/random.hpp"
 #include "serve/page.hpp"
 
 #include <ctime>

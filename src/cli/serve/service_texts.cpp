@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "serve/service.hpp"
 
+#include "floor/random.hpp"
 #include "serve/reply_responses.hpp"
 #include "serve/reply_texts.hpp"
 
@@ -13,9 +14,8 @@ namespace {
 
 constexpr size_t kPrefixTokens = 1024; // that a balancer's choice of a server goes by
 
-// What a program in JavaScript can hold.
 uint64_t seed_of(const Wanted &wanted) {
-    return wanted.seed.value_or(random_number() >> 32);
+    return wanted.seed.value_or(random_seed());
 }
 
 // Of its first tokens: equal ones are best answered by one server.
