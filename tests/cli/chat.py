@@ -269,6 +269,7 @@ class Pipe(Chat):
         path = self.path("bad.txt", b"a\xff\n")
         with open(path, "rb") as lines:
             self.assertIn("byte 1 (0xff)", self.fails(3, "chat", MODEL, stdin=lines))
+        self.assertIn("--system: byte 1 (0xff)", self.fails(2, "chat", MODEL, "--system", os.fsdecode(b"a\xff")))
 
 
 class Terminal(Chat):

@@ -61,6 +61,7 @@ ChatRoom::ChatRoom(const Globals &globals, const ChatOptions &options)
       engine_(globals, options), commands_(conversation_, engine_, stats_, globals.force),
       reader_(interactive_) {
     if (!options.load.empty()) conversation_ = load_conversation(options.load);
+    require_utf8(options.system, "--system", kUsage);
     if (!options.system.empty()) conversation_.set_system(options.system);
 }
 
@@ -299,6 +300,10 @@ int ChatRoom::run() {
     }
     std::string text;
     while (run_calls() && ask(text)) {
+        if (interactive_ && !is_utf8(text)) { // of a terminal's own editing
+            say("the message is not UTF-8\n");
+            continue;
+        }
         require_utf8(text, "the message", kInvalidFile);
         if (!take(text)) break;
     }
