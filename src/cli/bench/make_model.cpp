@@ -71,7 +71,7 @@ private:
 // What a model is made of; the writer reads from the tensors.
 struct Made {
     std::vector<std::unique_ptr<MadeTensor>> tensors;
-    Writer writer;
+    FileWriter writer;
 };
 
 struct MadeFacts {

@@ -45,7 +45,7 @@ public:
 
 private:
     Runtime rt_;
-    Writer writer_;
+    FileWriter writer_;
     KeyWriter keys_;
     RowFault fault_ = std::make_shared<std::exception_ptr>();
     std::map<uint32_t, uint64_t> bytes_of_type_;

@@ -123,7 +123,7 @@ Conversion copy_gguf(const Globals &globals, const ConvertOptions &options) {
     made.flags = options.endian == "big" ? GGUFX_WRITE_BIG_ENDIAN : 0;
     ggufx_writer *raw = nullptr;
     call([&](ggufx_error *error) { return ggufx_writer_create(&raw, rt.get(), &made, error); });
-    const Writer writer(raw);
+    const FileWriter writer(raw);
     call([&](ggufx_error *error) { return ggufx_writer_copy_meta(raw, file.get(), error); });
     call([&](ggufx_error *error) { return ggufx_writer_copy_tensors(raw, file.get(), error); });
     write_model(globals, raw, globals.output, {});

@@ -25,7 +25,7 @@ struct EditOptions {
 struct Edit {
     Runtime rt;
     File file;
-    Writer writer;
+    FileWriter writer;
     std::vector<KeyChange> changes;
     bool recovered = false; // the rest of an edit that a crash interrupted
 };

@@ -90,7 +90,7 @@ static int split_ranks(const Globals &globals, const SplitOptions &options) {
     const Runtime rt = make_runtime(globals);
     const File file = open_file(rt.get(), options.file, GGUFX_OPEN_LEGACY_V1);
     const auto writer_of = [&](uint32_t rank) {
-        Writer writer = make_writer(rt.get(), file.get(), 0);
+        FileWriter writer = make_writer(rt.get(), file.get(), 0);
         call([&](ggufx_error *error) {
             return ggufx_writer_copy_rank(writer.get(), file.get(), rank, options.ranks,
                                           speeds.empty() ? nullptr : speeds.data(),
@@ -125,7 +125,7 @@ static int split(const Globals &globals, const SplitOptions &options) {
     if (!limits.max_bytes && !limits.max_tensors) limits.max_tensors = 128; // as gguf-split
     const Runtime rt = make_runtime(globals);
     const File file = open_file(rt.get(), options.file, GGUFX_OPEN_LEGACY_V1);
-    const Writer writer = make_writer(rt.get(), file.get(), 0);
+    const FileWriter writer = make_writer(rt.get(), file.get(), 0);
     copy_all(writer.get(), file.get());
     const ggufx_writer_facts made = plan(writer.get(), limits);
     const std::vector<std::string> names = part_names(options.out, made.n_parts);
@@ -146,7 +146,7 @@ static int merge_set(const Globals &globals, const SplitOptions &options) {
         throw Failure(kUsage, options.file + ": not a part of a split set (its parts are named "
                                              "NAME-00001-of-0000N.gguf)");
     }
-    const Writer writer = make_writer(rt.get(), file.get(), 0);
+    const FileWriter writer = make_writer(rt.get(), file.get(), 0);
     copy_all(writer.get(), file.get());
     const ggufx_writer_facts made = plan(writer.get(), {});
     Output out(globals); // as above
@@ -166,7 +166,7 @@ static int merge_adapters(const Globals &globals, const MergeOptions &options) {
     if (!options.type.empty()) type = type_from_name(options.type, "--type");
     const MergedModel model(rt.get(), file.get(), options.adapters, type);
     const RowFault fault = std::make_shared<std::exception_ptr>();
-    const Writer writer = make_writer(rt.get(), file.get(), 0);
+    const FileWriter writer = make_writer(rt.get(), file.get(), 0);
     call([&](ggufx_error *error) {
         return ggufx_writer_copy_meta(writer.get(), file.get(), error);
     });

@@ -9,13 +9,13 @@
 
 namespace ggufx::cli {
 
-Writer empty_writer(const ggufx_runtime *rt) {
+FileWriter empty_writer(const ggufx_runtime *rt) {
     ggufx_writer *writer = nullptr;
     call([&](ggufx_error *error) { return ggufx_writer_create(&writer, rt, nullptr, error); });
-    return Writer(writer);
+    return FileWriter(writer);
 }
 
-Writer make_writer(const ggufx_runtime *rt, const ggufx_file *file, uint64_t reserve_bytes) {
+FileWriter make_writer(const ggufx_runtime *rt, const ggufx_file *file, uint64_t reserve_bytes) {
     const ggufx_file_facts info = file_facts(file);
     ggufx_writer_options options;
     ggufx_writer_options_init(&options);
@@ -24,7 +24,7 @@ Writer make_writer(const ggufx_runtime *rt, const ggufx_file *file, uint64_t res
     options.reserve_bytes = reserve_bytes;
     ggufx_writer *writer = nullptr;
     call([&](ggufx_error *error) { return ggufx_writer_create(&writer, rt, &options, error); });
-    return Writer(writer);
+    return FileWriter(writer);
 }
 
 void require_free(const Globals &globals, const std::string &path) {

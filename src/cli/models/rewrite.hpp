@@ -7,11 +7,11 @@
 
 namespace ggufx::cli {
 
-using Writer = std::unique_ptr<ggufx_writer, Destroyer<ggufx_writer_destroy>>;
+using FileWriter = std::unique_ptr<ggufx_writer, Destroyer<ggufx_writer_destroy>>;
 
-Writer empty_writer(const ggufx_runtime *rt); // version 3, little-endian
+FileWriter empty_writer(const ggufx_runtime *rt); // version 3, little-endian
 // An empty writer of the file's version (1 becomes 3) and byte order.
-Writer make_writer(const ggufx_runtime *rt, const ggufx_file *file, uint64_t reserve_bytes);
+FileWriter make_writer(const ggufx_runtime *rt, const ggufx_file *file, uint64_t reserve_bytes);
 
 // Refuses a name that is taken, unless --force.
 void require_free(const Globals &globals, const std::string &path);

@@ -51,7 +51,7 @@ uint64_t add_tensor(ggufx_writer *writer, const ShapeTensor &t) {
 } // namespace
 
 static std::string shape_header(const ggufx_runtime *rt, const Shape &shape) {
-    const Writer writer = empty_writer(rt);
+    const FileWriter writer = empty_writer(rt);
     KeyWriter keys(writer.get());
     write_shape_keys(keys, shape);
     uint64_t data_bytes = 0;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "models/text_model.hpp"
 
+#include "floor/machine_memory.hpp"
 #include "floor/output.hpp"
 #include "floor/signals.hpp"
 #include "floor/text.hpp"
@@ -9,7 +10,6 @@
 
 #include <charconv>
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace ggufx::cli {
 
@@ -123,9 +123,8 @@ static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
     facts.struct_size = sizeof facts;
     // What it refuses, creating the session refuses for the same reason.
     if (ggufx_estimate(&facts, rt, file, &options, nullptr) != GGUFX_OK) return;
-    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGE_SIZE);
-    if (pages <= 0 || page_bytes <= 0) return; // not known
-    const uint64_t there = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
+    const uint64_t there = machine_memory();
+    if (there == 0) return; // not known
     const uint64_t n = session.n_sequences ? session.n_sequences : 1;
     const uint32_t shares =
         facts.n_messages > 0 ? 1 : n_ranks; // of a rank's file it is one already

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "floor/f32_bytes.hpp"
 #include "floor/json.hpp"
+#include "floor/machine_memory.hpp"
 #include "floor/npy.hpp"
 #include "floor/progress.hpp"
 #include "floor/signals.hpp"
@@ -15,7 +16,6 @@
 #include <fmt/format.h>
 #include <numeric>
 #include <span>
-#include <unistd.h>
 
 namespace ggufx::cli {
 
@@ -62,10 +62,8 @@ ggufx_embed_options library_options(const EmbedOptions &options) {
 
 // The system gives pages as long as there are, then kills the tool.
 void require_memory(uint64_t needed) {
-    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGE_SIZE);
-    if (pages <= 0 || page_bytes <= 0) return; // not known
-    const uint64_t there = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
-    if (needed <= there) return;
+    const uint64_t there = machine_memory();
+    if (there == 0 || needed <= there) return; // 0: not known
     throw Failure(kNoMemory, fmt::format("batches take {}; this machine has {} (--ctx, --batch)",
                                          bytes_text(needed), bytes_text(there)));
 }
@@ -214,6 +212,7 @@ void write_ranks(Output &out, const Style &style, const Embeddings &e) {
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return e.row(a)[0] > e.row(b)[0]; });
     Table table({">score", ">#", "text"});
+    table.essential({"score", "#"});
     for (const size_t i : order)
         table.row(
             {fmt::format("{:.6f}", e.row(i)[0]), std::to_string(i + 1), escape(e.texts.shown[i])});
