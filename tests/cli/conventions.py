@@ -302,11 +302,39 @@ class Streams(tool.Case):
         piped = run("info", wide, env=environment(COLUMNS="80")).stdout.decode()
         self.assertIn(f"{long}1\tf32\t32 x 1", piped)
         text = self.on_terminal("fit", "--shape", "qwen3-4b", "--ram", "6G", NO_COLOR="1").decode()
-        self.assertIn("not shown for want of width: workspace, error", text)
+        self.assertIn("columns not shown at this width: workspace, error", text)
         self.assertIn("* needs an imatrix", text)
 
-    def on_terminal(self, *args, **env):
-        """What a terminal gets as standard output."""
+    def test_tables_keep_the_columns_with_the_answer(self):
+        text = self.path("text.txt", b"Once there was a fox. " * 80)
+        other, imatrix, broken = self.path("other.gguf"), self.path("imatrix.gguf"), self.path("broken.gguf")
+        self.ok("quantize", MODEL, other, "Q4_0", "--allow-requantize", "-q")
+        self.ok("imatrix", "collect", MODEL, "-f", text, "--ctx", "64", "--chunks", "1", "--to", imatrix, "-q")
+        with open(MODEL, "rb") as whole, open(broken, "wb") as part:
+            part.write(whole.read(200000))
+        one = ("-m", "64", "-k", "256", "-r", "1", "--type", "q4_0", "--isa", "scalar")
+        for args, columns in ((["fit", "--shape", "qwen3-4b", "--ram", "6G"], "type,kv types,total,fits"),
+                              (["fit", "--shape", "qwen3-4b", "--ram", "6G", "--vram", "2G", "--bandwidth", "40", "--ctx",
+                                "8192,4096", "--kv", "all"], "type,kv types,context,total,fits,layers there,tok/s"),
+                              (["kv-eval", MODEL, "-f", text, "--ctx", "64", "--chunks", "1", "-q"], "k,v,cache,perplexity,KL"),
+                              (["diff", MODEL, other, "--values"], "values,different"), (["imatrix", "show", imatrix], "sum,active %"),
+                              (["info", broken, "--tensors"], "tensor,type"), (["bench", "matvec", *one], "GB/s,bits equal"),
+                              (["bench", "kv", "--kv", "64", "-r", "1", "-q"], "tokens,ms,bits equal"),
+                              (["bench", "model", MODEL, "-n", "2", "--prompt-tokens", "4", "-r", "1", "-q"], "test,tokens/s")):
+            for env in tool.stepped(({}, {"COLUMNS": "80"}, {"COLUMNS": "60"})):
+                lines = self.on_terminal(*args, NO_COLOR="1", code=None, **env).decode().splitlines()
+                titles = [re.split(r"  +", line.strip()) for line in lines]
+                want = columns.split(",")
+                self.assertTrue(any(set(want) <= set(found) for found in titles), (args, env, lines))
+        self.assertIn("data missing", self.on_terminal("info", broken, "--tensors", NO_COLOR="1").decode())
+        # What is wrong with a file stands whole, however narrow the terminal is.
+        said = [finding["message"] for finding in json.loads(run("validate", broken, "--json").stdout)["findings"]]
+        shown = self.on_terminal("validate", broken, NO_COLOR="1", COLUMNS="40", code=None).decode()
+        for message in said:
+            self.assertIn(message, shown)
+
+    def on_terminal(self, *args, code=0, **env):
+        """What a terminal gets as standard output; any exit code where `code` is None."""
         master, slave = tool.on_pseudo_terminal(pty.openpty)
         process = subprocess.Popen([*WRAPPER, TOOL, *args], stdout=slave, stdin=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env=environment(TERM="xterm", **env))
@@ -321,7 +349,8 @@ class Streams(tool.Case):
                 break
             out += chunk
         os.close(master)
-        self.assertEqual(process.wait(timeout=60), 0)
+        ended = process.wait(timeout=60)
+        self.assertEqual(ended, ended if code is None else code)
         return out
 
     def test_terminals_get_alignment_and_colour_unless_refused(self):

@@ -199,6 +199,8 @@ int bench_device_products(const Globals &globals, const ProductOptions &options)
     Output out(globals);
     Table table({"type", "device", ">n", ">GB/s", ">read", ">of read", ">upload", ">memcpy",
                  ">of memcpy", ">open ms", "bits equal"});
+    table.essential({"type", "GB/s", "bits equal"});
+    table.dispensable({"open ms", "memcpy", "of memcpy", "upload", "read"});
     ColdBuffer buffer(kColdBytes);
     bool all_equal = true;
     for (const std::string &type : product_types(options.types)) {

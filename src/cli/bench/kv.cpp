@@ -148,6 +148,8 @@ int bench_kv(const Globals &globals, const KvOptions &options) {
     KvReport report = {globals, options, out,
                        Table({"k", "v", ">tokens", "isa", ">t", ">layers", ">ms", ">GB/s", ">read",
                               ">of read", ">us/vector", ">us/token", "bits equal"})};
+    report.table.essential({"k", "v", "tokens", "ms", "bits equal"});
+    report.table.dispensable({"read", "layers", "us/vector", "us/token", "of read"});
     bool all_equal = true;
     for (const uint64_t tokens : options.lengths)
         for (const Runner &runner : runners) all_equal &= race_types(report, runner, tokens);

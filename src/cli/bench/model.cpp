@@ -264,6 +264,7 @@ public:
         : globals_(globals), format_(format), out_(globals),
           table_({"test", ">sequences", ">depth", ">batch", ">threads", "k", "v", "products",
                   "guess", ">right", ">tokens/s", ">+-"}) {
+        table_.essential({"test", "tokens/s"});
         table_.dispensable({"batch", "threads", "products", "guess", "right"});
     }
 

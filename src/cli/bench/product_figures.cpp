@@ -110,8 +110,11 @@ static void add_row(Table &table, const ProductFigures &f) {
 }
 
 Table product_table() {
-    return Table({"type", "isa", "mode", ">n", ">t", ">GB/s", ">read", ">of read", ">Gop/s",
-                  ">peak", ">of peak", "bits equal"});
+    Table table({"type", "isa", "mode", ">n", ">t", ">GB/s", ">read", ">of read", ">Gop/s", ">peak",
+                 ">of peak", "bits equal"});
+    table.essential({"type", "GB/s", "bits equal"});
+    table.dispensable({"peak", "read", "of peak", "Gop/s"});
+    return table;
 }
 
 void report(const Globals &globals, const ProductOptions &options,

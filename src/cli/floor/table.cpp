@@ -57,6 +57,10 @@ std::vector<size_t> Table::widths() const {
     return widths;
 }
 
+bool Table::is_essential(size_t column) const {
+    return std::find(essential_.begin(), essential_.end(), titles_[column]) != essential_.end();
+}
+
 void Table::erase(size_t column) {
     const auto at = static_cast<std::ptrdiff_t>(column);
     titles_.erase(titles_.begin() + at);
@@ -76,14 +80,15 @@ std::vector<std::string> Table::drop_columns(size_t width) {
     for (const std::string &title : dispensable_) {
         if (line_width(widths()) <= width) break;
         const auto found = std::find(titles_.begin(), titles_.end(), title);
-        if (found == titles_.end()) continue;
+        const auto column = static_cast<size_t>(found - titles_.begin());
+        if (found == titles_.end() || is_essential(column)) continue;
         gone.push_back(title);
-        erase(static_cast<size_t>(found - titles_.begin()));
+        erase(column);
     }
     return gone;
 }
 
-// The widest columns of text give way first; a number is never cut.
+// The widest columns of text are shortened first; a number or an essential column is never cut.
 void Table::cut_cells(size_t width) {
     constexpr size_t kLeast = 8;
     std::vector<size_t> widths = this->widths();
@@ -91,7 +96,8 @@ void Table::cut_cells(size_t width) {
         size_t widest = widths.size();
         for (size_t i = 0; i < widths.size(); i++) {
             const bool wider = widest == widths.size() || widths[i] > widths[widest];
-            if (!right_[i] && widths[i] > kLeast && wider) widest = i;
+            const bool is_text = !right_[i] && !is_essential(i);
+            if (is_text && widths[i] > kLeast && wider) widest = i;
         }
         if (widest == widths.size()) break;
         --widths[widest];
@@ -115,7 +121,8 @@ void Table::print(Output &out, const Style &style) const {
     out.write(style.bold + aligned(shown.titles_, widths, shown.right_) + style.reset + "\n");
     for (const auto &cells : shown.rows_) out.write(aligned(cells, widths, shown.right_) + "\n");
     if (!gone.empty()) {
-        out.write(cut_to("not shown for want of width: " + joined(gone, ", "), out.width()) + "\n");
+        out.write(cut_to("columns not shown at this width: " + joined(gone, ", "), out.width()) +
+                  "\n");
     }
 }
 

@@ -16,20 +16,23 @@ public:
     explicit Table(std::vector<std::string> titles);
     // Cells must be escaped already (text.hpp).
     void row(std::vector<std::string> cells);
-    // Columns that a terminal can do without, the first ones go first; a line below names them.
+    // Columns with the answer that the table is for: they are shown whole at any width.
+    void essential(std::vector<std::string> titles) { essential_ = std::move(titles); }
+    // Columns that a narrow terminal hides, the first ones first; a line below names them.
     void dispensable(std::vector<std::string> titles) { dispensable_ = std::move(titles); }
     bool empty() const { return rows_.empty(); }
     void print(Output &out, const Style &style) const;
     void print_markdown(Output &out) const;
 
 private:
+    bool is_essential(size_t column) const;
     std::vector<size_t> widths() const;
     void erase(size_t column);
     void erase_empty();
     std::vector<std::string> drop_columns(size_t width); // titles of those that went
     void cut_cells(size_t width);
 
-    std::vector<std::string> titles_, dispensable_;
+    std::vector<std::string> titles_, essential_, dispensable_;
     std::vector<bool> right_;
     std::vector<std::vector<std::string>> rows_;
 };

@@ -35,6 +35,7 @@ static Json device_json(const ggufx_device_facts &device) {
 static void print_text(Output &out, const Globals &globals,
                        const std::vector<ggufx_device_facts> &devices) {
     Table table({"id", "name", ">memory", "kind", "driver"});
+    table.essential({"id", "memory"});
     table.dispensable({"driver", "kind"});
     for (const auto &device : devices)
         if (usable(device))

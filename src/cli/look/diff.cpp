@@ -236,6 +236,8 @@ static void print_tables(Output &out, const Style &style, const DiffReport &repo
     print_named(out, style, "tensor", report.tensors);
     if (!report.values.empty()) {
         Table table({"values", "a", "b", ">rmse", ">relative", ">max abs", ">different", ""});
+        table.essential({"different", ""}); // the last one says what the threshold allows
+        table.dispensable({"max abs", "relative"});
         for (const ValueRow &row : report.values) {
             table.row({escape(row.name), row.type_a, row.type_b,
                        fmt::format("{:.4g}", row.diff.rmse()),

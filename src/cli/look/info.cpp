@@ -170,6 +170,7 @@ static void print_tensors(Output &out, const ggufx_file *file, const InfoOptions
                    fmt::format("{}", info.n_bytes),
                    is_complete(file_info, info) ? "" : "data missing"});
     }
+    table.essential({"type", ""}); // the last one says that data are missing
     table.dispensable({"offset"});
     print_table(out, table, options, style, left_out, "tensors");
 }

@@ -128,6 +128,7 @@ static void print_result(const Globals &globals, const ValidateOptions &options,
     } else {
         out.write(fmt::format("{}: {}\n", escape(options.file), ggufx_status_name(result.status)));
         Table table({"severity", "status", ">offset", "finding"});
+        table.essential({"severity", "finding"});
         for (const Finding &f : findings) {
             table.row({severity_name(f.severity), ggufx_status_name(f.status),
                        f.offset == GGUFX_NONE ? "" : fmt::format("{}", f.offset), escape(f.text)});

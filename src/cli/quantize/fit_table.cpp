@@ -114,8 +114,14 @@ static void print_candidates(Output &out, const Globals &globals, const FitRepor
     if (speeds) titles.insert(titles.end(), {">tok/s", ">tok/s full"});
     titles.emplace_back("remarks");
     Table table(titles);
-    table.dispensable(
-        {"workspace", "error", "tok/s full", "link ms", "fits", "context", "bpw", "loss"});
+    const bool one_context =
+        report.candidates.back().n_context == report.candidates.front().n_context;
+    std::vector<std::string> answers = {"type", "kv types",     "total",
+                                        "fits", "layers there", "tok/s"};
+    if (!one_context) answers.emplace_back("context");
+    table.essential(answers);
+    table.dispensable({"workspace", "error", "tok/s full", "link ms", "context", "bpw", "loss",
+                       "max ctx", "vram", "cache", "weights"});
     bool needs = false;
     for (const ggufx_estimate_facts &f : report.candidates) {
         std::vector<std::string> cells = cells_of(f, report.link, marks);

@@ -121,6 +121,8 @@ static Json card(const ggufx_imatrix *imatrix) {
 static void print_entries(Output &out, const Globals &globals, const ggufx_imatrix *imatrix) {
     Table table({"tensor", ">columns", ">tokens", ">sum", ">mean", ">deviation", ">min", ">max",
                  ">active %", ">entropy"});
+    table.essential({"tensor", "sum", "active %"});
+    table.dispensable({"entropy", "min", "max", "deviation", "columns", "tokens", "mean"});
     for (uint64_t i = 0; i < imatrix_facts(imatrix).n_entries; i++) {
         const ggufx_imatrix_entry entry = imatrix_entry(imatrix, i);
         const ImatrixStatistics s = statistics(entry);

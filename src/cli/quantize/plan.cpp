@@ -106,6 +106,7 @@ void print_plan(const Globals &globals, const ggufx_job *job, const ModelQuantiz
         print_json(out, value);
     } else {
         Table table({"tensor", "shape", "from", "to", ">bytes", "why"});
+        table.essential({"from", "to"});
         for (uint64_t i = 0; i < n; i++) {
             const ggufx_job_tensor t = job_tensor(job, i);
             table.row({escape({t.name, t.name_length}), shape_text(t), type_name(t.from),

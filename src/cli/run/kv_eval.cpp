@@ -61,6 +61,9 @@ static void print_table(Output &out, const Globals &globals, const KvReport &rep
                         const KvEvalOptions &options) {
     Table table({"k", "v", ">bits/value", ">cache", ">attention us", ">tokens/s", ">output error",
                  ">perplexity", ">+-", ">difference", ">KL", ">same top %"});
+    table.essential({"k", "v", "cache", "perplexity", "difference", "KL"});
+    table.dispensable(
+        {"attention us", "+-", "output error", "tokens/s", "bits/value", "same top %"});
     for (const KvResult &r : report.results) {
         const LogitSums &logits = r.sums.logits;
         const double ppl = logits.perplexity();
