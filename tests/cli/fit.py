@@ -172,6 +172,35 @@ class Choice(Fit):
             self.assertTrue(all(c["total_bytes"] <= n_bytes for c in fitting))
         self.assertLess(min(c["loss"] for c in got["candidates"] if c["fits"]), best["loss"])
 
+    def test_a_margin_stays_free_for_the_system(self):
+        args = ("fit", "--shape", "llama3.1-8b", "--ctx", "4096")
+        MiB = 1 << 20
+        for ram, margin in ((8 << 30, 512 * MiB), (20 << 30, 1 << 30), (1 << 30, 256 * MiB), (400 * MiB, 100 * MiB)):
+            got = json.loads(run(*args, "--ram", ram, "--json").stdout)
+            self.assertEqual((got["memory_bytes"], got["margin_bytes"]), (ram, margin))
+            for c in got["candidates"]:
+                self.assertEqual(c["fits"], c["total_bytes"] <= ram - margin)
+        for margin, n_bytes in (("0", 0), ("1G", 1 << 30), ("3G", 3 << 30)):
+            got = self.json(*args, "--ram", "8G", "--margin", margin)
+            self.assertEqual(got["margin_bytes"], n_bytes)
+            self.assertLessEqual(got["recommended"]["total_bytes"], (8 << 30) - n_bytes)
+        self.assertIn("recommended: ", (text := self.ok(*args, "--ram", "8G").decode()))
+        self.assertIn("512 MiB of 8.00 GiB stay free for the system, see --margin", text)
+        self.assertIn("512 MiB of 2.00 GiB stay free", self.text_of_failure(*args, "--ram", "2G"))
+        self.assertIsNone(self.json(*args)["margin_bytes"])
+        self.assertIn("--margin needs --ram", self.fails(2, *args, "--margin", "1G"))
+        self.assertIn("leave nothing of --ram 1.00 GiB", self.fails(2, *args, "--ram", "1G", "--margin", "1G"))
+        self.assertIn("--margin: \"x\" is not a size", self.fails(2, *args, "--ram", "1G", "--margin", "x"))
+
+    def text_of_failure(self, *args):
+        result = run(*args)
+        self.assertEqual(result.returncode, 5)
+        return result.stderr.decode()
+
+    def test_the_memory_of_this_machine(self):
+        pages, page_bytes = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+        self.assertEqual(self.json("fit", MODEL, "--ram", "auto")["memory_bytes"], pages * page_bytes)
+
     def test_more_memory_never_loses_more(self):
         losses = []
         for ram in ("4G", "5G", "6G", "8G", "12G", "20G")[::min(STEP, 5)]:

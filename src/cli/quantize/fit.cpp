@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "quantize/fit.hpp"
 
+#include "floor/machine_memory.hpp"
 #include "floor/size.hpp"
 #include "models/shapes.hpp"
 
@@ -47,6 +48,28 @@ static bool is_quantized(const ggufx_file *file) {
     return false;
 }
 
+static uint64_t memory_of(const FitOptions &in) {
+    if (in.ram.empty()) return 0;
+    if (in.ram != "auto") return parse_size(in.ram, "--ram");
+    const uint64_t n_bytes = machine_memory();
+    if (n_bytes == 0)
+        throw Failure(kRuntimeError, "--ram auto: the memory of this machine is not known: "
+                                     "give its size");
+    return n_bytes;
+}
+
+// 512 MiB is what a system without a desktop takes, 5 % what page tables and caches of large machines
+// do; a quarter leaves a small machine the most of its memory.
+static uint64_t margin_of(const FitOptions &in, uint64_t memory_bytes) {
+    constexpr uint64_t kLeast = 512u << 20;
+    if (in.margin.empty()) return std::min(std::max(memory_bytes / 20, kLeast), memory_bytes / 4);
+    if (memory_bytes == 0) throw Failure(kUsage, "--margin needs --ram");
+    const uint64_t n_bytes = in.margin == "0" ? 0 : parse_size(in.margin, "--margin");
+    if (n_bytes < memory_bytes) return n_bytes;
+    throw Failure(kUsage, fmt::format("--margin: {} leave nothing of --ram {}", bytes_text(n_bytes),
+                                      bytes_text(memory_bytes)));
+}
+
 static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *file) {
     ggufx_estimate_options &out = asked.options;
     out.job = &asked.job;
@@ -56,7 +79,6 @@ static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *f
     asked.common_caches = in.kv.empty();
     out.n_batch = in.batch;
     out.n_sessions = in.slots;
-    if (!in.ram.empty()) out.memory_bytes = parse_size(in.ram, "--ram");
     if (!in.vram.empty()) out.device_memory_bytes = parse_size(in.vram, "--vram");
     out.bandwidth = static_cast<double>(in.bandwidth) * 1e9;
     out.n_ranks = in.nodes;
@@ -173,7 +195,9 @@ static int fit(const Globals &globals, const FitOptions &options) {
     report.link = link;
     if (link) report.n_nodes = options.nodes;
     report.name = has_file ? options.model : options.shape;
-    report.memory_bytes = asked.options.memory_bytes;
+    report.memory_bytes = memory_of(options);
+    report.margin_bytes = margin_of(options, report.memory_bytes);
+    asked.options.memory_bytes = report.memory_bytes - report.margin_bytes;
     report.device_bytes = asked.options.device_memory_bytes;
     std::vector<unsigned> contexts = options.contexts;
     if (contexts.empty()) contexts.push_back(0);   // what a session takes by itself
@@ -195,7 +219,8 @@ static int fit(const Globals &globals, const FitOptions &options) {
     }
     print_fit(globals, options, report);
     if (report.memory_bytes == 0 || report.recommended) return kOk;
-    if (!globals.quiet && !globals.json) fmt::print(stderr, "ggufx: {}\n", escape(report.refusal));
+    if (!globals.quiet && !globals.json)
+        fmt::print(stderr, "ggufx: {} ({})\n", escape(report.refusal), margin_text(report));
     return kNoMemory;
 }
 
@@ -206,10 +231,17 @@ void add_fit(Tool &tool) {
     sub.option("MODEL", o.model, "GGUF file; nothing but its metadata is read");
     sub.option("--shape", o.shape, "a known model instead: llama3.1-8b, qwen3-4b, ...")
         .value("NAME");
-    sub.option("--ram", o.ram, "memory there is (8G); without it sizes alone are shown")
+    sub.option("--ram", o.ram,
+               "memory of the machine (8G), or auto: of this one; --margin of it stays free; "
+               "without --ram only sizes are shown")
+        .value("SIZE");
+    sub.option("--margin", o.margin,
+               "memory of --ram that stays free for the system and other programs; 0: --ram is for "
+               "the model alone; default the larger of 5 % and 512M, a quarter at most")
         .value("SIZE");
     sub.option("--vram", o.vram,
-               "memory that a device (GPU) has free: how many of the last layers it takes, "
+               "memory that a device (GPU) has free, without a margin: how many of the last layers "
+               "it takes, "
                "for --device-layers")
         .value("SIZE");
     sub.option("--ctx", o.contexts,

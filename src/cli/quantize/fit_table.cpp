@@ -15,6 +15,12 @@ std::string recipe_name(const ggufx_estimate_facts &facts) {
                                                    : file_type_facts(facts.file_type).name;
 }
 
+std::string margin_text(const FitReport &report) {
+    return fmt::format("{} of {} stay free for the system, see --margin",
+                       report.margin_bytes ? bytes_text(report.margin_bytes) : "0 bytes",
+                       bytes_text(report.memory_bytes));
+}
+
 static uint64_t workspace(const ggufx_estimate_facts &f) {
     return f.runtime_bytes + f.model_bytes + f.session_bytes;
 }
@@ -67,6 +73,7 @@ static Json report_json(const FitOptions &options, const FitReport &report) {
                  {"shape", !options.shape.empty()},
                  {"parameters", first.n_parameters},
                  {"memory_bytes", report.memory_bytes ? Json(report.memory_bytes) : Json()},
+                 {"margin_bytes", report.memory_bytes ? Json(report.margin_bytes) : Json()},
                  {"device_memory_bytes", report.device_bytes ? Json(report.device_bytes) : Json()},
                  {"layers", first.n_layers},
                  {"batch", first.n_batch},
@@ -172,9 +179,9 @@ void print_fit(const Globals &globals, const FitOptions &options, const FitRepor
                   "llama of this shape\n");
     }
     if (const auto &best = report.recommended) {
-        out.write(fmt::format("recommended: {}, cache {}, context {}: {} of {}\n",
-                              recipe_name(*best), cache_name(*best), best->n_context,
-                              bytes_text(best->total_bytes), bytes_text(report.memory_bytes)));
+        out.write(fmt::format("recommended: {}, cache {}, context {}: {}\n", recipe_name(*best),
+                              cache_name(*best), best->n_context, bytes_text(best->total_bytes)));
+        out.write(margin_text(report) + "\n");
     }
     out.finish();
 }
