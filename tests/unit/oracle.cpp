@@ -12,17 +12,21 @@ std::string g_root;
 ggufx_runtime *g_runtime;
 int g_failed, g_checks;
 
+void begin_in(const std::string &root) {
+    g_root = root;
+    ggufx_error error;
+    must(ggufx_runtime_create(&g_runtime, nullptr, &error), error, "runtime");
+}
+
 namespace {
 
 bool begin(const char *variable, const char *wanted) {
     const char *root = getenv(variable);
-    g_root = root ? root : "";
-    if (!std::filesystem::exists(g_root + wanted)) {
-        printf("skipped: no %s in %s \"%s\"\n", wanted, variable, g_root.c_str());
+    if (!root || !std::filesystem::exists(root + std::string(wanted))) {
+        printf("skipped: no %s in %s \"%s\"\n", wanted, variable, root ? root : "");
         return false;
     }
-    ggufx_error error;
-    must(ggufx_runtime_create(&g_runtime, nullptr, &error), error, "runtime");
+    begin_in(root);
     return true;
 }
 

@@ -33,6 +33,8 @@ extern int g_failed, g_checks;
 // False: the folder is absent and the exit code is 77.
 bool begin_models();
 bool begin_stored();
+// The same with a folder that the build made.
+void begin_in(const std::string &root);
 int end(); // the exit code
 
 void must(ggufx_status status, const ggufx_error &error, const char *what);

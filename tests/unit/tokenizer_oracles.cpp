@@ -1,5 +1,6 @@
-// Texts to ids and back against stored answers of other implementations, through the public
-// headers. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// Texts to ids and back, through the public headers: vocabularies made by tests/vocabularies against
+// its slow tokenizers, and where ${GGUFX_TEST_DATA}/data exists, real ones against stored ids of
+// other programs. usage: tokenizer_oracles MADE/index.json
 // SPDX-License-Identifier: MIT
 #include "oracle.hpp"
 
@@ -70,7 +71,7 @@ const Apart *find_apart(const std::string &vocab, const std::string &text_hex) {
 void test_tokenizer_cases(const std::string &vocab, const std::string &cases) {
     Opened opened(vocab);
     opened.with_tokenizer();
-    const json oracle = read_json("/data/" + cases);
+    const json oracle = read_json(cases);
     for (const json &c : oracle["cases"]) {
         const std::string text = from_hex(c["text_hex"]);
         const struct {
@@ -135,11 +136,20 @@ void test_tokenizer_on_a_long_text() {
     CHECK(detokenize(opened.tokenizer, got) == text, "the text does not come back");
 }
 
-} // namespace
+// Every vocabulary that tests/vocabularies/make.py wrote beside its index.
+void test_made_vocabularies(const std::string &index) {
+    const json made = read_json(index.substr(g_root.size()));
+    const int before = g_checks;
+    for (const std::string name : made["names"])
+        test_tokenizer_cases("/" + name + ".gguf", "/" + name + ".json");
+    const size_t n_texts = made["n_texts"];
+    CHECK(made["names"].size() >= 38 && n_texts >= 200, "%zu vocabularies, %zu texts",
+          made["names"].size(), n_texts);
+    printf("made vocabularies: %d checks\n", g_checks - before);
+}
 
-int main() {
-    if (!begin_stored()) return 77;
-    const std::string oracle = "tokenizer-oracle/public/";
+void test_stored_vocabularies() {
+    const std::string oracle = "/data/tokenizer-oracle/public/";
     test_tokenizer_cases("/data/vocab/ggml-vocab-llama-spm.gguf", oracle + "llama-spm.json");
     test_tokenizer_cases("/data/vocab/ggml-vocab-phi-3.gguf", oracle + "phi-3.json");
     test_tokenizer_cases("/data/stories260K/stories260K-f32.gguf", oracle + "tok512-spm.json");
@@ -150,9 +160,24 @@ int main() {
     test_tokenizer_cases("/data/vocab/ggml-vocab-bert-bge.gguf", oracle + "bert-bge.json");
     for (const char *name : {"gemma4-bpe", "rwkv", "ugm-t5", "ugm-xlmr"})
         test_tokenizer_cases("/data/tokenizer/vocab-" + std::string(name) + ".gguf",
-                             "tokenizer/" + std::string(name) + "-public.json");
+                             "/data/tokenizer/" + std::string(name) + "-public.json");
     for (const char *name : {"llama-spm", "phi-3", "gpt-2", "deepseek-llm", "bert-bge"})
         test_vocab_pairs(name);
     test_tokenizer_on_a_long_text();
+}
+
+} // namespace
+
+// The vocabularies that INDEX.JSON names, or "stored": those of GGUFX_TEST_DATA.
+int main(int n_arguments, char **arguments) {
+    if (n_arguments != 2) return 2;
+    const std::string what = arguments[1];
+    if (what == "stored") {
+        if (!begin_stored()) return 77;
+        test_stored_vocabularies();
+    } else {
+        begin_in(what.substr(0, what.rfind('/')));
+        test_made_vocabularies(what);
+    }
     return end();
 }
