@@ -8,7 +8,7 @@ import struct
 
 import tool
 from convert_case import Convert, LLAMA, llama_tensors, safetensors
-from tool import gguf, run, shared
+from tool import gguf, run
 
 
 class Hostile(Convert):
@@ -135,10 +135,9 @@ class Hostile(Convert):
             self.assertFalse(os.path.exists(out) or os.path.exists(out + ".part"))
 
     def test_malformed_gguf_files(self):
-        folder = shared("data", "malformed", "public")
-        for i, name in enumerate(tool.stepped(sorted(os.listdir(folder)), 1)):
-            out = self.path("m%d" % i)
-            result = run("convert", os.path.join(folder, name), "--from", "gguf", "--to",
+        for i, path in enumerate(tool.stepped(tool.hostile_files(), 1)):
+            name, out = os.path.basename(path), self.path("m%d" % i)
+            result = run("convert", path, "--from", "gguf", "--to",
                          ("safetensors", "npz")[i % 2], "-o", out)
             self.assertIn(result.returncode, (0, 3, 4, 5), (name, result.stderr))
             if result.returncode:

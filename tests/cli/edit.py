@@ -5,7 +5,7 @@ import struct
 
 import tool
 from edit_case import Edit, digest
-from tool import MODEL, run, shared
+from tool import MODEL, run
 
 
 class Set(Edit):
@@ -175,9 +175,9 @@ class Split(Edit):
 
 class Hostile(Edit):
     def test_damaged_files_are_refused_as_validate_does_and_leave_nothing(self):
-        folder, out, n_copied = shared("data", "malformed", "public"), self.path("out.gguf"), 0
-        for name in tool.stepped(sorted(os.listdir(folder)), 2):
-            path = os.path.join(folder, name)
+        out, n_copied = self.path("out.gguf"), 0
+        for path in tool.stepped(tool.hostile_files(), 2):
+            name = os.path.basename(path)
             valid = run("validate", path, "--legacy").returncode == 0
             code = run("set", path, "a=1", "-o", out).returncode
             if not valid or code == 4:  # 4: types that are listed, but not known

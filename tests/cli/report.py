@@ -13,7 +13,7 @@ import subprocess
 
 import tool
 from compare import floats, tensors
-from tool import ARCHITECTURE, MODEL, gguf, run, shared, string
+from tool import ARCHITECTURE, MODEL, gguf, run, string
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -194,9 +194,9 @@ class Report(tool.Case):
         self.fails(3, "report", self.path("bad", b"GGUF"), "--json")
         page = self.path("p.html", b"kept")
         self.assertIn("exists", self.fails(1, "report", MODEL, "--html", page))
-        folder = shared("data", "malformed", "public")
-        for name in tool.stepped(sorted(os.listdir(folder)), 4):
-            result = run("report", os.path.join(folder, name), "--html", page, "--force")
+        for path in tool.stepped(tool.hostile_files(), 4):
+            name = os.path.basename(path)
+            result = run("report", path, "--html", page, "--force")
             self.assertIn(result.returncode, (0, 3, 4, 5), (name, result.stderr))
             self.assertFalse(os.path.exists(page + ".part"))
 

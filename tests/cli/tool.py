@@ -1,5 +1,7 @@
 # What the tests of the tool share: running it, the test data, GGUF files made by hand.
 # SPDX-License-Identifier: MIT
+import atexit
+import functools
 import itertools
 import json
 import os
@@ -66,6 +68,34 @@ def tiny(name=None):
 
 # The generator of the tiny models and the reference implementation.
 REFERENCE = os.path.join(SOURCE, "tests", "models")
+
+
+@functools.lru_cache(None)
+def made_files():
+    """The folder of tests/gguf/make_files.py: made by the build, else here."""
+    if "GGUFX_MADE_FILES" in os.environ:
+        return os.environ["GGUFX_MADE_FILES"]
+    folder = tempfile.TemporaryDirectory(prefix="ggufx-made-")
+    atexit.register(folder.cleanup)
+    subprocess.run([sys.executable, os.path.join(SOURCE, "tests", "gguf", "make_files.py"), folder.name], check=True)
+    return folder.name
+
+
+def folders(*parts):
+    """A folder of the made files, and the one of the shared test data where it exists."""
+    both = [os.path.join(root, *parts) for root in (made_files(), DATA) if root]
+    return [folder for folder in both if os.path.isdir(folder)]
+
+
+def hostile_files():
+    """Paths of hostile files, by folder and name."""
+    return [os.path.join(folder, name) for folder in folders("data", "malformed", "public") for name in sorted(os.listdir(folder))]
+
+
+def hostile_cases():
+    """{path: what is expected of it} of the hostile files."""
+    return {os.path.join(folder, case["file"]): case for folder in folders("data", "malformed")
+            for case in read_json(os.path.join(folder, "expected.json"))["cases"]}
 
 
 def stepped(cases, first=0):
