@@ -12,6 +12,8 @@ import shlex
 import subprocess
 import sys
 
+from data_folders import data_folders
+
 TYPES = ["u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "str", "arr", "u64", "i64", "f64"]
 ELEMENT_BYTES = {"f32": 4, "f16": 2, "f64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "bf16": 2}
 # Whole directories without their data, of which metadata alone can be opened.
@@ -131,9 +133,8 @@ def check_folder(program, folder, step):
 
 def main():
     step = int(os.environ.get("GGUFX_TEST_STEP", 1)) if sys.argv[3:] else 1
-    roots = [os.path.dirname(sys.argv[2]), os.environ.get("GGUFX_TEST_DATA", "")]
-    folders = [os.path.join(root, "formats", "gguf-golden") for root in roots]
-    results = [check_folder(sys.argv[1], folder, step) for folder in folders if os.path.isdir(folder)]
+    folders = data_folders(sys.argv[2], "formats", "gguf-golden")
+    results = [check_folder(sys.argv[1], folder, step) for folder in folders]
     n, failures = map(sum, zip(*results))
     print("%d files of %d folders, %d wrong" % (n, len(results), failures))
     return 1 if failures or n * step < 30 else 0

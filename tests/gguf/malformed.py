@@ -11,6 +11,8 @@ import shlex
 import subprocess
 import sys
 
+from data_folders import data_folders
+
 HEAP_LIMIT = 16 << 20  # bytes, of a metadata-only open
 EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # of a cross build
 
@@ -42,11 +44,10 @@ def cases_of(folder):
 
 
 def main():
-    roots = [os.path.dirname(sys.argv[2]), os.environ.get("GGUFX_TEST_DATA", "")]
-    folders = [os.path.join(root, "data", "malformed") for root in roots]
+    folders = data_folders(sys.argv[2], "data", "malformed")
     by_path = {}
     for folder in folders:
-        by_path |= cases_of(folder) if os.path.isdir(folder) else {}
+        by_path |= cases_of(folder)
     done = subprocess.run([*EMULATOR, sys.argv[1], *by_path], capture_output=True, text=True)
     if done.returncode != 0 or done.stderr:
         print(done.stderr[-4000:])

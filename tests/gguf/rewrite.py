@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+from data_folders import data_folders
+
 EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # of a cross build
 
 
@@ -71,8 +73,8 @@ def check(dump_program, rewrite_program, path, out):
 def main():
     failures = n = 0
     step = int(os.environ.get("GGUFX_TEST_STEP", 1)) if sys.argv[4:] else 1
-    roots = [os.path.dirname(sys.argv[3]), os.environ.get("GGUFX_TEST_DATA", "")]
-    paths = [path for root in roots for path in sorted(pathlib.Path(root, "formats", "gguf-golden").glob("*.gguf")) if root]
+    folders = data_folders(sys.argv[3], "formats", "gguf-golden")
+    paths = [path for folder in folders for path in sorted(pathlib.Path(folder).glob("*.gguf"))]
     with tempfile.TemporaryDirectory() as out:
         for path in paths[::step]:
             faults = check(sys.argv[1], sys.argv[2], path, pathlib.Path(out))
