@@ -42,7 +42,7 @@ mirror() {
 
 # A minimal system, from the cache or the mirror.
 bootstrap() {
-    local cache=${GGUFX_FRESH_CACHE:-$HOME/.cache/ggufx} url
+    local cache=${GGUFX_FRESH_CACHE:-${HOME:-/root}/.cache/ggufx} url
     local tarball=$cache/bookworm-minbase.tar
     rm -rf --one-file-system "$system" && mkdir -p "$system" "$cache" || return
     if [ -z "$(find "$tarball" -mtime -7 2>/dev/null)" ]; then

@@ -1,5 +1,5 @@
 # Architectures, and forms of them, that have no stored logits: models that the shared generator
-# makes, against its forward pass in binary64 (reference.py, a Python with NumPy). Windows and chunks
+# makes, against the reference implementation in binary64 (tests/models, a Python with NumPy). Windows and chunks
 # are shorter than the texts, and temperatures set in within them. What README says that each
 # architecture uses, against the programs of all of them.
 # SPDX-License-Identifier: MIT

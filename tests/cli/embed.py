@@ -1,5 +1,5 @@
-# embed: forms of its output, texts and ids, what is refused; models and rerankers that the shared
-# generator makes, against its forward pass in binary64 (a Python with NumPy).
+# embed: forms of its output, texts and ids, refused input; embedding models and rerankers of tests/models against the
+# reference implementation in binary64 (a Python with NumPy).
 # SPDX-License-Identifier: MIT
 import json
 import math

@@ -1,4 +1,4 @@
-# What tests against the generator's forward pass share: its models in the test's folder, texts, logits.
+# Tests of models that tests/models/reference.py writes into the test's folder, against its reference results.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -20,8 +20,8 @@ def floats(data):
 class Case(tool.Case):
     def reference(self, *args):
         """Writes what reference.py does into the test's folder; the names."""
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reference.py")
-        result = subprocess.run([python_with_numpy(), script, tool.REFERENCE, self.folder, json.dumps(TEXTS), *args],
+        script = os.path.join(tool.REFERENCE, "reference.py")
+        result = subprocess.run([python_with_numpy(), script, self.folder, json.dumps(TEXTS), *args],
                                 stdout=subprocess.PIPE, check=True,
                                 env=tool.environment(PYTHONDONTWRITEBYTECODE="1"))
         return json.loads(result.stdout)

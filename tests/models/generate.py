@@ -29,7 +29,7 @@ CASES = {
     "long": ([1, 303, 67, 12, 88, 261, 262, 5, 190, 44, 300, 7, 7, 301, 33, 250, 41, 99, 318, 64, 3, 120, 270, 16, 284,
               299, 9, 71, 208, 55, 4, 90, 260, 133, 17, 29, 311, 76, 240, 38, 6, 181, 275, 290, 47, 102, 8, 315, 66, 222], 2),
 }
-# Models of the generator that other tests build as they need them (tests/cli/reference_models.py).
+# Models that other tests build as they need them (reference_models.py).
 LEFT_OUT = {"command-r", "ernie4-5", "ernie4-5-moe", "falcon", "gpt2", "hunyuan-moe", "jina-bert-v2", "llama-bias",
             "mamba", "nemotron", "nomic-bert-moe", "olmoe", "phi2", "qwen2vl", "seed-oss", "stablelm"}
 N_LARGEST = 8  # logits of the last position that the tree keeps

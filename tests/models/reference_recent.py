@@ -1,5 +1,5 @@
-# Architectures of 2025 and 2026 that the shared generator lacks: a model of each, and what its forward
-# pass does differently. Sizes, ratios and windows are not those of the other models.
+# Architectures of 2025 and 2026 that make_models.py lacks: a model of each, and what the reference implementation does
+# differently for it. Sizes, ratios and windows are not those of the other models.
 # SPDX-License-Identifier: MIT
 import contextlib
 

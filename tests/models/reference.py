@@ -1,20 +1,20 @@
-# Models of the shared generator, forms of them and architectures that it lacks, with its forward pass
-# in binary64; adapters for them. A script of its own: the tests' Python need not have NumPy.
-#   reference.py TOOLS FOLDER TEXTS              NAME.gguf, and NAME.N.f32: the logits of text N
-#   reference.py TOOLS FOLDER TEXTS --adapters   NAME.gguf (F32), NAME.a.gguf, NAME.b.gguf, and the
-#                                                logits with 0.75 of a and -0.5 of b in the weights
-# Prints the names as JSON.
+# Models of architectures and variants that generate.py leaves out, and LoRA adapters, with the results of the reference
+# implementation. A program of its own: the Python that runs the tests need not have NumPy.
+#   reference.py FOLDER PROMPTS              NAME.gguf, and NAME.N.f32: the logits of prompt N
+#   reference.py FOLDER PROMPTS --adapters   NAME.gguf (F32), NAME.a.gguf, NAME.b.gguf, and the logits with 0.75 of
+#                                            a and -0.5 of b merged into the weights
+# PROMPTS is JSON: lists of token ids. Prints the names as JSON.
 # SPDX-License-Identifier: MIT
 import json
 import os
 import sys
 
-sys.path.insert(0, sys.argv[1])
-import gguf_io  # noqa: E402
-import make_models  # noqa: E402
-import numpy as np  # noqa: E402
-import ref64  # noqa: E402
-from reference_models import MADE, forward_pass  # noqa: E402
+import numpy as np
+
+import gguf_io
+import make_models
+import ref64
+from reference_models import MADE, forward_pass
 
 # ---- adapters
 
@@ -79,5 +79,5 @@ def write_models(folder, texts):
 
 
 if __name__ == "__main__":
-    write = write_adapted if "--adapters" in sys.argv[4:] else write_models
-    print(json.dumps(write(sys.argv[2], json.loads(sys.argv[3]))))
+    write = write_adapted if "--adapters" in sys.argv[3:] else write_models
+    print(json.dumps(write(sys.argv[1], json.loads(sys.argv[2]))))

@@ -1,5 +1,5 @@
-# Architectures that the shared generator lacks, and forms of those that it has, with its forward pass in
-# binary64 made to know them (reference.py). Keys and tensors as the field's converters write them.
+# Architectures that make_models.py lacks, and variants of those that it has, with a reference implementation that knows
+# them. Keys and tensors are those that converters write.
 # SPDX-License-Identifier: MIT
 import make_models
 import numpy as np
