@@ -1,6 +1,5 @@
-# Architectures, and forms of them, that have no stored logits: models that the shared generator
-# makes, against the reference implementation in binary64 (tests/models, a Python with NumPy). Windows and chunks
-# are shorter than the texts, and temperatures set in within them. What README says that each
+# Architectures and variants of tests/models/reference.py against the reference implementation in binary64 (a Python
+# with NumPy). Windows and chunks are shorter than the prompts, and temperatures set in within them. What README says that each
 # architecture uses, against the programs of all of them.
 # SPDX-License-Identifier: MIT
 import glob
