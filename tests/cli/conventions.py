@@ -48,6 +48,41 @@ class Usage(tool.Case):
                      ["run", MODEL, "--ctk", "q9"], ["info"], ["bench"]):
             self.fails(2, *args)
 
+    def test_mistakes_of_options_are_said_in_plain_words(self):
+        for args, said in ((("run", "m", "--temp", "-1"), '--temp: "-1" is not a number from 0 to 1000000\n'),
+                           (("run", "m", "--min-p", "2"), '--min-p: "2" is not a number from 0 to 1\n'),
+                           (("fit", "m", "--bandwidth", "0"), '--bandwidth: "0" is not a number from 0.001 to 1000000000\n'),
+                           (("fit", "m", "--ctx", "5,0"), '--ctx: "0" is not a whole number from 1 to 2147483647\n'),
+                           (("cpu", "-t", "5000"), '--threads: "5000" is not a whole number from 0 to 4096\n'),
+                           (("run", "m", "--mirostat", "3"), '--mirostat: "3" is not a whole number from 0 to 2\n'),
+                           (("types", "--color", "pink"), '--color: "pink" is not one of auto, always, never\n'),
+                           (("types", "--color", "alwas"), ', never, did you mean "always"?\n'),
+                           (("completion", "ksh"), 'SHELL: "ksh" is not one of bash, zsh, fish'),
+                           (("run", "m", "-p"), "--prompt needs a value: --prompt TEXT\n"),
+                           (("run", "m", "--temp="), "--temp needs a value: --temp X\n"),
+                           (("run", "m", "-n"), "--predict needs a value: --predict N\n"),
+                           (("run", "m", "--temp", "1", "--temp", "2"), "--temp is given more than once: give it once\n"),
+                           (("run", "m", "-p", "a", "-f", "b"), "--prompt and --file cannot be used together: give one of them\n"),
+                           (("run", "m", "--json=3"), "--json takes no value\n"), (("run", "m", "--echo=no"), "--echo takes no value\n"),
+                           (("run", "m", "-f", ""), "--file: FILE must not be empty\n"), (("run",), "MODEL is required\n")):
+            self.assertIn(said, self.fails(2, *args), args)
+        self.assertIn('GGUFX_COLOR: --color: "pink" is not one of', run("cpu", env=environment(GGUFX_COLOR="pink")).stderr.decode())
+
+    def test_no_message_of_the_parser_is_shown(self):
+        """Each option of each command, without its value and with one that it cannot have."""
+        n, raw = 0, re.compile(r"not in|[Rr]equired [A-Z]|At [Mm]ost|excludes|[Cc]ould not|UINT|FLOAT")
+        for verb, usage in tool.stepped(all_helps(self).items()):
+            for option, value in re.findall(r"^  (?:-\w,)?(--[a-z][\w-]*)(?: ([\w|,.]+))?(?:  |$)", usage, re.M):
+                if option in ("--help", "--version"):
+                    continue
+                bad = [option + "=x"] if not value or value[0] in "NX" and len(value.split(",")[0]) == 1 or "|" in value else []
+                for words in [[option]] * bool(value) + [[word] for word in bad]:
+                    message = self.fails(2, *verb, *words)
+                    self.assertIn(option, message, (verb, words))
+                    self.assertNotRegex(message, raw, (verb, words))
+                    n += 1
+        self.assertGreater(n, 100 / tool.STEP)
+
     def test_numbers_are_whole_or_finite_and_within_their_type(self):
         for option, *values in (("--seed", "", "-2", "nan", "1.5", "0x", "18446744073709551616"),
                                 ("--top-k", "", " 1", "1K", "4294967296"), ("-t", "", "-1"),

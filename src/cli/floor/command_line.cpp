@@ -11,9 +11,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fmt/format.h>
 #include <type_traits>
 #include <utility>
 
@@ -46,18 +48,45 @@ Option &Option::repeatable() {
     return *this;
 }
 
+namespace {
+
+// Checks of the parser's own kind say "Value -1 not in range 0.000000 to 1000000.000000". Numbers
+// have been read by check_number before.
+template <class T> CLI::Validator range_check(T low, T high) {
+    const auto check = [low, high](const std::string &text) {
+        T number = 0;
+        std::from_chars(text.data(), text.data() + text.size(), number);
+        if (number >= low && number <= high) return std::string();
+        return fmt::format("{} is not a {}number from {} to {}", in_quotes(text),
+                           std::is_integral_v<T> ? "whole " : "", low, high);
+    };
+    return CLI::Validator(check, "");
+}
+
+// The description of the validator is where describe_value() reads the values.
+CLI::Validator member_check(const std::vector<std::string> &values) {
+    const auto check = [values](const std::string &text) {
+        if (std::find(values.begin(), values.end(), text) != values.end()) return std::string();
+        return fmt::format("{} is not one of {}{}", in_quotes(text), fmt::join(values, ", "),
+                           did_you_mean(text, values));
+    };
+    return CLI::Validator(check, fmt::format("{{{}}}", fmt::join(values, ",")));
+}
+
+} // namespace
+
 Option &Option::between(uint64_t low, uint64_t high) {
-    option_->check(CLI::Range(low, high));
+    option_->check(range_check(low, high));
     return *this;
 }
 
 Option &Option::within(double low, double high) {
-    option_->check(CLI::Range(low, high));
+    option_->check(range_check(low, high));
     return *this;
 }
 
 Option &Option::one_of(const std::vector<std::string> &values) {
-    option_->check(CLI::IsMember(values));
+    option_->check(member_check(values));
     return *this;
 }
 
@@ -68,7 +97,7 @@ Option &Option::excludes(const Option &other) {
 
 Option &Option::value(const std::string &name) {
     const auto check = [name](const std::string &text) {
-        return text.empty() ? name + " is empty" : std::string();
+        return text.empty() ? name + " must not be empty" : std::string();
     };
     option_->type_name(name)->check(CLI::Validator(check, ""));
     return *this;
@@ -128,7 +157,7 @@ Option Command::seed(const std::string &names, std::optional<uint64_t> &value,
 }
 
 Option Command::flag(const std::string &names, bool &value, const std::string &help) {
-    return Option(app_->add_flag(names, value, help));
+    return Option(app_->add_flag(names, value, help)->disable_flag_override());
 }
 
 Option Command::choice(const std::string &names, const std::vector<std::string> &values,
@@ -138,7 +167,7 @@ Option Command::choice(const std::string &names, const std::vector<std::string> 
         chosen(static_cast<size_t>(found - values.begin()));
     };
     CLI::Option *option = app_->add_option_function<std::string>(names, choose, help);
-    option->check(CLI::IsMember(values));
+    option->check(member_check(values));
     return Option(option);
 }
 
@@ -190,7 +219,7 @@ static std::string unknown_word(CLI::App &root) {
     for (const std::string &said : root.remaining(true)) {
         if (said == "--") continue;
         if (said.starts_with("-")) {
-            const std::string word = said.substr(0, said.find('='));
+            const std::string word = said.substr(0, said.find('=', 2));
             return "no option " + cli::in_quotes(word) + did_you_mean(word, option_names(app));
         }
         if (commands.empty()) return "unexpected argument " + cli::in_quotes(said);
@@ -244,6 +273,30 @@ static OptionFacts describe_option(const CLI::Option &option) {
     out.is_list = option.get_delimiter() == ',';
     out.is_repeated = option.get_items_expected_max() > 1;
     return out;
+}
+
+// An error of the parser in plain words. Its texts begin with the name of the option.
+static std::string plain_error(const CLI::App &app, const CLI::ParseError &error) {
+    const std::string text = error.what();
+    const auto has = [&](const char *part) { return text.find(part) != std::string::npos; };
+    std::string name = text.substr(0, text.find_first_of(": "));
+    if (!app.get_option_no_throw(name)) name.insert(0, "--"); // flags are told without
+    if (error.get_name() == "ArgumentMismatch") {
+        if (has("override")) return name + " takes no value";
+        if (has("ost 1 required")) return name + " is given more than once: give it once";
+        const CLI::Option *const option = app.get_option_no_throw(name);
+        const std::string value = option ? describe_option(*option).value : "";
+        if (has("missing") && !value.empty())
+            return fmt::format("{} needs a value: {} {}", name, name, value);
+        if (has("missing")) return name + " needs a value";
+    }
+    if (error.get_name() == "ExcludesError") {
+        const std::string other = text.substr(text.rfind(' ') + 1);
+        return fmt::format("{} and {} cannot be used together: give one of them", name, other);
+    }
+    if (error.get_name() == "ConversionError")
+        return name.starts_with("-") ? name + ": the value cannot be read" : text;
+    return text == "A subcommand is required" ? "a command is required" : text;
 }
 
 static CommandFacts describe_command(const CLI::App &app) {
@@ -318,8 +371,7 @@ std::optional<int> CommandLine::parse(int argc, char **argv) {
             verb += " " + app->get_name();
         }
         std::string said = unknown_word(*app_);
-        if (said.empty()) said = escape(error.what());
-        if (said == "A subcommand is required") said = "a command is required";
+        if (said.empty()) said = escape(plain_error(deepest(*app_), error));
         std::fprintf(stderr, "ggufx: %s\nTry: ggufx%s --help\n", said.c_str(), verb.c_str());
         return kUsage;
     }
