@@ -68,7 +68,7 @@ class Pipe(Chat):
                                 "--json-schema", schema)[0].splitlines():
             items = json.loads(json.loads(answer)["content"])
             self.assertTrue(1 <= len(items) <= 3 and all(item in ("x", 1) for item in items), items)
-        self.assertIn("rule 'x'", self.talk("a\n", "--grammar", "root ::= x", code=3)[1])
+        self.assertIn("rule 'x'", self.talk("a\n", "--grammar", "root ::= x", code=2)[1])
         self.talk("a\n", "--grammar", grammar, "--json-schema", "{}", code=2)
         self.talk("a\n", "--grammar", grammar, "--tools", schema, code=2)
 

@@ -112,9 +112,13 @@ class Run(OracleCase):
             value = json.loads(text)
             self.assertIn(value["a"], ("x", 1))
             self.assertLessEqual(len(value["b"]), 9)
-        self.assertIn("line 1, column 10: rule 'x'", self.fails(3, *args, "--grammar", "root ::= x"))
+        # A fault of the command line is one of usage, a fault of a file one of the file.
+        self.assertIn("--grammar: line 1, column 10: rule 'x'", self.fails(2, *args, "--grammar", "root ::= x"))
+        bad, bad_schema = self.path("bad.gbnf", b"root ::= x"), self.path("bad.json", b'{"not":{}}')
+        self.assertIn(f"{bad}: line 1, column 10: rule 'x'", self.fails(3, *args, "--grammar", bad))
+        self.assertIn(f"{bad_schema}: ", self.fails(3, *args, "--json-schema", bad_schema))
         self.assertIn("#: 'uniqueItems' is supported", self.fails(4, *args, "--json-schema", '{"uniqueItems":true}'))
-        self.assertIn("no text fits", self.fails(3, *args, "--json-schema", '{"not":{}}'))
+        self.assertIn("no text fits", self.fails(2, *args, "--json-schema", '{"not":{}}'))
         self.fails(2, *args, "--grammar", grammar, "--json-schema", "{}")
 
     def test_a_context_beyond_the_memory_is_refused_before_it_is_taken(self):
