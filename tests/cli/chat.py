@@ -154,7 +154,7 @@ class Pipe(Chat):
 
     def test_a_message_larger_than_the_context_is_refused(self):
         said = self.talk("word " * 400 + "\n", MODEL, "--ctx", "128", code=2)[1]
-        self.assertRegex(said, r"the message has \d+ tokens with its template, the context 128")
+        self.assertRegex(said, r"the message has \d+ tokens with its template, but the context holds 128 \(use --ctx\)")
 
     def test_transcripts(self):
         as_json, as_text = self.path("a.json"), self.path("a.md")
@@ -459,7 +459,7 @@ class Terminal(Chat):
         self.until(r"run it\? \[y/N\] ")
         self.type("y\r")
         self.until("\ufffdx{65535}\r\n\\.\\.\\. and 134465 bytes more\r\n\\[exit code 3\\]")
-        self.until("the message has .* tokens with its template, the context 512")
+        self.until("the message has .* tokens with its template, but the context holds 512")
         self.until("result> ")  # which is asked for again
         self.leave()
         left = "setsid sh -c 'while :; do echo x; done' & sleep 0.3"  # in no group that is ended

@@ -85,7 +85,7 @@ class Forms(tool.Case):
     def test_what_cannot_be_done_is_refused(self):
         long = "and then " * 60
         for said, *args in (("no text", MODEL),
-                            ("text 2 has 122 tokens, the limit is 32", MODEL, "a", long, "--ctx", "32"),
+                            ("text 2 has 122 tokens, but the context holds 32 (use --cut or --ctx)", MODEL, "a", long, "--ctx", "32"),
                             ('"1,x" is not a list of ids', MODEL, "--ids", "1,x"),
                             ("is 99999, the vocabulary has", MODEL, "--ids", "99999"),
                             ("65 texts are too many", MODEL, *["a"] * 65),

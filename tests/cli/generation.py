@@ -209,7 +209,15 @@ class Run(OracleCase):
             self.assertEqual(ids == greedy, option is not None, option)
 
     def test_context_and_ids_are_checked(self):
-        self.fails(5, "run", MODEL, "-p", "one two three four five", "--ctx", "4", "-n", "1")
+        for text, args in (("prompt has 8 tokens, but the context holds 4 (use --ctx)", ("--ctx", "4", "-n", "1")),
+                           ("but the context holds 4 (use --ctx)", ("--ctx", "4", "--lookup")),
+                           ("but the context holds 4 (use --ctx)", ("--ctx", "4", "--save", self.path("s")))):
+            message = self.fails(5, "run", MODEL, "-p", "one two three four five", *args)
+            self.assertIn(text, message)
+        saved = self.path("saved")
+        self.ok("run", MODEL, "-p", "Once", "-n", "5", "--seed", "1", "--save", saved)
+        self.assertRegex(self.fails(5, "run", MODEL, "--resume", saved, "-p", "word " * 20, "--ctx", "16"),
+                         r"prompt has \d+ tokens after \d+ tokens of --resume, but the context holds 16 \(use --ctx\)")
         self.fails(2, "run", MODEL, "--tokens", "1,5000", "-n", "1")
 
     def test_a_file_without_a_model_is_refused(self):

@@ -214,8 +214,8 @@ Engine::Prompt Engine::fitting_prompt(Conversation &conversation, Answered &out)
             continue;
         }
         if (prompt.ids.size() < n_context_) return prompt;
-        throw Failure(kUsage, fmt::format("the message has {} tokens with its template, the "
-                                          "context {} (--ctx)",
+        throw Failure(kUsage, fmt::format("the message has {} tokens with its template, but "
+                                          "the context holds {} (use --ctx)",
                                           prompt.ids.size(), n_context_));
     }
 }

@@ -16,13 +16,31 @@ GrammarOptions add_grammar_options(Command &sub, GrammarChoice &choice, const st
     return out;
 }
 
+namespace {
+
+// Whether the option's value is the grammar or schema itself, not the name of a file.
+bool is_inline(const GrammarChoice &choice) {
+    if (!choice.grammar.empty()) return choice.grammar.find("::=") != std::string::npos;
+    const size_t first = choice.schema.find_first_not_of(" \t\r\n");
+    return first != std::string::npos && choice.schema[first] == '{';
+}
+
+const std::string &given_by(const GrammarChoice &choice) {
+    return choice.grammar.empty() ? choice.schema : choice.grammar;
+}
+
+// A fault of the text: of a file's, or of the command line's.
+Failure text_failure(const GrammarChoice &choice, const Failure &failure) {
+    if (!is_inline(choice)) return Failure(failure, given_by(choice));
+    Failure out(failure, choice.grammar.empty() ? "--json-schema" : "--grammar");
+    if (out.exit_code == kInvalidFile) out.exit_code = kUsage;
+    return out;
+}
+
+} // namespace
+
 std::string grammar_text(const GrammarChoice &choice) {
-    const bool is_schema = choice.grammar.empty();
-    const std::string &given = is_schema ? choice.schema : choice.grammar;
-    const size_t first = given.find_first_not_of(" \t\r\n");
-    const bool own = is_schema ? first != std::string::npos && given[first] == '{'
-                               : given.find("::=") != std::string::npos;
-    return own ? given : read_utf8(given);
+    return is_inline(choice) ? given_by(choice) : read_utf8(given_by(choice));
 }
 
 Grammar make_grammar(const ggufx_runtime *rt, const ggufx_tokenizer *tokenizer,
@@ -33,9 +51,11 @@ Grammar make_grammar(const ggufx_runtime *rt, const ggufx_tokenizer *tokenizer,
     options.text = text.data();
     options.text_length = text.size();
     ggufx_grammar *grammar = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_grammar_create(&grammar, rt, tokenizer, &options, error);
-    });
+    try {
+        call([&](ggufx_error *error) {
+            return ggufx_grammar_create(&grammar, rt, tokenizer, &options, error);
+        });
+    } catch (const Failure &failure) { throw text_failure(choice, failure); }
     return Grammar(grammar);
 }
 

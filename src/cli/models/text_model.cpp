@@ -104,7 +104,8 @@ Json text_job(const TextModel &model) {
 uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit) {
     const uint64_t n_chunks = model.ids.size() / n_context;
     if (n_chunks == 0) {
-        throw Failure(kUsage, fmt::format("the text has {} tokens, less than a chunk of {}",
+        throw Failure(kUsage, fmt::format("the text has {} tokens, less than a chunk of {} (use a "
+                                          "longer text or a smaller --ctx)",
                                           model.ids.size(), n_context));
     }
     return limit ? std::min(n_chunks, limit) : n_chunks;

@@ -89,6 +89,16 @@ void Generator::feed(std::span<const int32_t> all_ids, Output *logits) {
     if (logits) logits->write(f32_bytes(all));
 }
 
+void Generator::require_room(size_t n) const {
+    const uint64_t n_before = ggufx_session_length(session_.get());
+    if (n <= n_context_ - n_before) return;
+    const std::string before =
+        n_before ? fmt::format(" after {} tokens of --resume", n_before) : std::string();
+    throw Failure(kNoMemory,
+                  fmt::format("prompt has {} tokens{}, but the context holds {} (use --ctx)", n,
+                              before, n_context_));
+}
+
 // Snapshots have no logits: the last token is computed again.
 size_t Generator::resume(const std::string &path) {
     ggufx_error why;

@@ -42,7 +42,9 @@ public:
     // Goes on behind the tokens of a snapshot; how many.
     size_t resume(const std::string &path);
     void save(const std::string &path) const; // of one rank
-    Token next();                             // chooses a token after the last one fed
+    // Throws Failure where a prompt of n tokens does not fit behind those of the session.
+    void require_room(size_t n) const;
+    Token next(); // chooses a token after the last one fed
     bool is_full() const;
     uint32_t n_context() const { return n_context_; }
     bool is_kept() const { return is_kept_; } // its text is saved or was

@@ -88,6 +88,7 @@ static int run(const Globals &globals, RunOptions &options) {
     if (!options.generate.resume.empty()) (void)generator.resume(options.generate.resume);
     std::string prompt;
     const std::vector<int32_t> ids = prompt_ids(generator, options, prompt);
+    generator.require_room(ids.size());
 
     const bool writes = options.generate.session.making.group.is_first();
     Output out(globals);

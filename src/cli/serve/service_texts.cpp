@@ -44,10 +44,10 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
                        const Texts &texts, const std::vector<int32_t> &ids, uint32_t prompt_index) {
     if (ids.empty()) throw ApiError(400, "the prompt has no tokens", "prompt", "invalid_value");
     if (ids.size() >= host_->n_context())
-        throw ApiError(
-            400,
-            fmt::format("the prompt has {} tokens, the context {}", ids.size(), host_->n_context()),
-            texts.plan ? "messages" : "prompt", "context_length_exceeded");
+        throw ApiError(400,
+                       fmt::format("the prompt has {} tokens, but the context holds {}", ids.size(),
+                                   host_->n_context()),
+                       texts.plan ? "messages" : "prompt", "context_length_exceeded");
     const auto room = static_cast<uint32_t>(host_->n_context() - ids.size());
     const uint64_t owner = call.exchange->owner();
     std::shared_ptr<Job> first;

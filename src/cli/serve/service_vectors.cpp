@@ -55,10 +55,10 @@ void require_tokens(const std::vector<std::vector<int32_t>> &texts, uint32_t mos
         if (texts[i].empty())
             throw ApiError(400, fmt::format("text {} has no tokens", i), param, "invalid_value");
         if (texts[i].size() > most)
-            throw ApiError(
-                400,
-                fmt::format("text {} has {} tokens, the limit is {}", i, texts[i].size(), most),
-                param, "context_length_exceeded");
+            throw ApiError(400,
+                           fmt::format("text {} has {} tokens, but the context holds {}", i,
+                                       texts[i].size(), most),
+                           param, "context_length_exceeded");
     }
 }
 
