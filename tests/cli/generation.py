@@ -214,6 +214,8 @@ class Run(OracleCase):
                            ("but the context holds 4 (use --ctx)", ("--ctx", "4", "--save", self.path("s")))):
             message = self.fails(5, "run", MODEL, "-p", "one two three four five", *args)
             self.assertIn(text, message)
+        cut = self.path("cut", b"x")
+        self.assertEqual(self.fails(3, "run", MODEL, "--resume", cut).count(cut), 1)
         saved = self.path("saved")
         self.ok("run", MODEL, "-p", "Once", "-n", "5", "--seed", "1", "--save", saved)
         self.assertRegex(self.fails(5, "run", MODEL, "--resume", saved, "-p", "word " * 20, "--ctx", "16"),

@@ -32,12 +32,19 @@ struct Failure : std::runtime_error {
     Failure(int code, const std::string &message) : std::runtime_error(message), exit_code(code) {}
     Failure(int code, const ggufx_error &error)
         : std::runtime_error(error.message), exit_code(code), detail(error) {}
-    // The library names a path only where it could not be opened: put it before faults inside.
+    // The library names a path only where it could not be opened or read: put it before faults
+    // inside, once.
     Failure(const Failure &failure, const std::string &path)
-        : std::runtime_error(path + ": " + failure.what()), exit_code(failure.exit_code),
+        : std::runtime_error(with_path(failure.what(), path)), exit_code(failure.exit_code),
           detail(failure.detail) {}
     int exit_code;
     std::optional<ggufx_error> detail; // what the library said
+
+private:
+    static std::string with_path(const std::string &message, const std::string &path) {
+        const bool is_named = message.starts_with(path) || message.starts_with('"' + path + '"');
+        return is_named ? message : path + ": " + message;
+    }
 };
 
 // Options every verb takes.
