@@ -2,6 +2,7 @@
 #include "device/library.hpp"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,12 @@ const plugin::Table *checked(const plugin::Table *table, const char *path, Failu
     return nullptr;
 }
 
+// A link to nothing is there: dlopen says what is wrong with it.
+bool is_absent(const char *path) {
+    struct stat facts;
+    return lstat(path, &facts) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
 } // namespace
 
 const plugin::Table *load(const char *path, Failure *why) {
@@ -32,6 +39,10 @@ const plugin::Table *load(const char *path, Failure *why) {
     if (!strchr(path, '/')) {
         print_text(beside, sizeof beside, "./%s", path);
         path = beside;
+    }
+    if (is_absent(path)) {
+        set_failure(why, Status::unsupported, {}, "not installed: there is no file %s", path);
+        return nullptr;
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library) {

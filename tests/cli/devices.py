@@ -136,7 +136,22 @@ class Nothing(tool.Case):
         devices = self.json("devices", "--plugins", self.folder)["devices"]
         self.assertTrue(all(not d["usable"] and d["reason"] for d in devices))
         text = self.ok("devices", "--plugins", self.folder).decode().splitlines()
-        self.assertEqual(text, [f"{d['id']} cannot be used: {d['reason']}" for d in devices])
+        self.assertEqual(text, [f"{d['id']}: not installed: there is no file {self.folder}/libggufx-{d['id']}.so.0" for d in devices])
+
+    @unittest.skipUnless(FAKE, "this build loads no plug-ins")
+    def test_a_plug_in_that_is_broken_is_not_one_that_is_absent(self):
+        vulkan = self.path("libggufx-vulkan.so.0", b"no library")
+        text = self.ok("devices", "--plugins", self.folder).decode().splitlines()
+        self.assertEqual(text[0], f"cuda: not installed: there is no file {self.folder}/libggufx-cuda.so.0")
+        self.assertRegex(text[1], f"^vulkan cannot be used: {vulkan}: ")
+        os.remove(vulkan)
+        os.symlink("/nowhere", vulkan)
+        self.assertIn("vulkan cannot be used: ", self.ok("devices", "--plugins", self.folder).decode())
+        reasons = {d["id"]: d["reason"] for d in self.json("devices")["devices"]}
+        for line in self.ok("devices").decode().splitlines():
+            name, _, said = line.partition(": ")
+            self.assertEqual(said == "not installed", reasons.get(name, "").startswith("not installed"), line)
+            self.assertNotIn("No such file", line)
 
     def test_drivers_that_are_not_there_are_said(self):
         env = tool.environment(VK_ICD_FILENAMES="/nowhere/icd.json", VK_DRIVER_FILES="/nowhere/icd.json")

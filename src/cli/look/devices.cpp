@@ -31,8 +31,18 @@ static Json device_json(const ggufx_device_facts &device) {
             {"reason", device.reason}};
 }
 
+// A plug-in that is absent is no fault: most machines need one at most. Where the person said where to
+// look, the whole reason says what was looked for.
+static std::string unusable_text(const ggufx_device_facts &device, const DeviceChoice &choice) {
+    constexpr std::string_view kAbsent = "not installed";
+    const bool is_absent = std::string_view(device.reason).starts_with(kAbsent);
+    if (is_absent && choice.plugins.empty()) return fmt::format("{}: {}", device.id, kAbsent);
+    return fmt::format("{}{} {}", escape(device.id),
+                       is_absent ? ":" : " cannot be used:", escape(device.reason));
+}
+
 // Those that can be used as a table; of the others a line each, however long their reasons are.
-static void print_text(Output &out, const Globals &globals,
+static void print_text(Output &out, const Globals &globals, const DeviceChoice &choice,
                        const std::vector<ggufx_device_facts> &devices) {
     Table table({"id", "name", ">memory", "kind", "driver"});
     table.essential({"id", "memory"});
@@ -43,9 +53,7 @@ static void print_text(Output &out, const Globals &globals,
                        kind_of(device), escape(device.driver)});
     if (!table.empty()) table.print(out, make_style(globals, out));
     for (const auto &device : devices)
-        if (!usable(device))
-            out.write(
-                fmt::format("{} cannot be used: {}\n", escape(device.id), escape(device.reason)));
+        if (!usable(device)) out.write(unusable_text(device, choice) + "\n");
 }
 
 static int print_devices(const Globals &globals, const DeviceChoice &choice) {
@@ -58,7 +66,7 @@ static int print_devices(const Globals &globals, const DeviceChoice &choice) {
         for (const auto &device : devices) line["devices"].push_back(device_json(device));
         print_json(out, line);
     } else {
-        print_text(out, globals, devices);
+        print_text(out, globals, choice, devices);
     }
     out.finish();
     return kOk;

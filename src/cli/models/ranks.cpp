@@ -64,8 +64,13 @@ template <class Function> Function *find(void *library, const char *name) {
 ggufx_group join_mpi(const Globals &globals, GroupChoice &choice) {
     const Deadline deadline("ggufx: --group mpi: not all ranks have started within 60 s\n");
     void *const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        throw Failure(kUnsupported, fmt::format("--group mpi: cannot load {}", dlerror()));
+    if (!library) {
+        const std::string why = dlerror();
+        const bool is_absent = why.starts_with(std::string(kLibrary) + ": cannot open");
+        throw Failure(kUnsupported, is_absent
+                                        ? fmt::format("--group mpi: {} is not installed", kLibrary)
+                                        : "--group mpi: cannot load " + why);
+    }
     ggufx_mpi_options options;
     find<decltype(ggufx_mpi_options_init)>(library, "ggufx_mpi_options_init")(&options);
     if (!globals.quiet) options.waiting = tell_waiting;
