@@ -103,8 +103,8 @@ extern "C" ggufx_status ggufx_file_type_from_name(uint32_t *out, const char *nam
         const quant::FileTypeInfo *types = quant::file_types(&n);
         NearestName nearest(name, strlen(name));
         for (size_t i = 0; i < n; i++) nearest.offer(types[i].name);
-        fail(Status::not_found, {}, "no recipe is called \"%s\"; did you mean \"%s\"?",
-             Quoted(name, strlen(name)).c_str(), nearest.name());
+        fail(Status::not_found, {}, "no recipe is called \"%s\"%s",
+             Quoted(name, strlen(name)).c_str(), nearest.question());
     });
 }
 

@@ -47,8 +47,8 @@ extern "C" ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name,
         }
         NearestName nearest(name, length);
         for (size_t i = 0; kv::type_at(i); i++) nearest.offer(kv::type_at(i)->name);
-        fail(Status::not_found, {}, "no KV type is called \"%s\"; did you mean \"%s\"?",
-             Quoted(name, length).c_str(), nearest.name());
+        fail(Status::not_found, {}, "no KV type is called \"%s\"%s", Quoted(name, length).c_str(),
+             nearest.question());
     });
 }
 

@@ -66,8 +66,8 @@ extern "C" ggufx_status ggufx_type_from_name(uint32_t *out, const char *name, gg
         NearestName nearest(name, length);
         for (uint32_t id = 0; id < fmt::kTypeIds; id++)
             if (const fmt::TypeInfo *info = fmt::type_info(id)) nearest.offer(info->name);
-        fail(Status::not_found, {}, "no tensor type is called \"%s\"; did you mean \"%s\"?",
-             Quoted(name, length).c_str(), nearest.name());
+        fail(Status::not_found, {}, "no tensor type is called \"%s\"%s",
+             Quoted(name, length).c_str(), nearest.question());
     });
 }
 

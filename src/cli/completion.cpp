@@ -80,12 +80,7 @@ static void add_types(std::vector<Candidate> &out) {
 }
 
 static void add_kv_types(std::vector<Candidate> &out) {
-    constexpr uint32_t kLastId = 255; // as all_types()
-    for (uint32_t id = 1; id <= kLastId; id++) {
-        ggufx_kv_type_facts type = {};
-        type.struct_size = sizeof type;
-        if (ggufx_kv_type_info(&type, id, nullptr) == GGUFX_OK) out.push_back({type.name, ""});
-    }
+    for (const std::string &name : kv_type_names()) out.push_back({name, ""});
 }
 
 static void add_recipes(std::vector<Candidate> &out) {

@@ -81,6 +81,7 @@ static int tool_main(int argc, char **argv) {
                "the options of these names that are not given; NO_COLOR is no colours.\n");
     Tool tool = {line.root(), globals, {}, line};
     add_verbs(tool, argc > 1 ? argv[1] : "");
+    line.other_words(other_words());
     if (argc > 2 && std::strcmp(argv[1], "--complete") == 0) { // a shell's question
         return print_completion(line.describe(), argc, argv);
     }

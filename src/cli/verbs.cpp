@@ -60,15 +60,82 @@ constexpr Verb kVerbs[] = {
 
 } // namespace
 
-// Declaring all takes three quarters of a start: the one that is named first is enough, but for the
-// manual, which describes all.
+std::vector<OtherWord> other_words() {
+    constexpr const char *kNoStore =
+        "there is no model store, models are files: \"ggufx info FILE\" "
+        "shows one";
+    constexpr const char *kNoDownload = "models are files that other programs download; then "
+                                        "\"ggufx run FILE\"";
+    constexpr const char *kRun = "use \"ggufx run MODEL\", or \"ggufx chat MODEL\" to talk to it";
+    constexpr const char *kInfo = "use \"ggufx info FILE\"";
+    constexpr const char *kBench = "use \"ggufx bench model MODEL\"";
+    constexpr const char *kConvert = "use \"ggufx convert FOLDER -o FILE\"";
+    constexpr const char *kSet = "use \"ggufx set FILE KEY=VALUE\"";
+    return {{"list", kNoStore},
+            {"ls", kNoStore},
+            {"ps", kNoStore},
+            {"models", kNoStore},
+            {"rm", kNoStore},
+            {"remove", kNoStore},
+            {"delete", kNoStore},
+            {"cp", kNoStore},
+            {"stop", kNoStore},
+            {"pull", kNoDownload},
+            {"push", kNoDownload},
+            {"download", kNoDownload},
+            {"get", kNoDownload},
+            {"show", kInfo},
+            {"inspect", kInfo},
+            {"gguf", kInfo},
+            {"dump", kInfo},
+            {"gguf-dump", kInfo},
+            {"generate", kRun},
+            {"main", kRun},
+            {"cli", kRun},
+            {"simple", kRun},
+            {"completions", kRun},
+            {"talk", "use \"ggufx chat MODEL\""},
+            {"server", "use \"ggufx serve MODEL\""},
+            {"start", "use \"ggufx serve MODEL\""},
+            {"ppl", "use \"ggufx perplexity MODEL -f TEXT\""},
+            {"embedding", "use \"ggufx embed MODEL TEXT\""},
+            {"embeddings", "use \"ggufx embed MODEL TEXT\""},
+            {"rerank", "use \"ggufx embed MODEL --rerank QUERY TEXT\""},
+            {"tokenise", "use \"ggufx tokenize MODEL\""},
+            {"tokens", "use \"ggufx tokenize MODEL\""},
+            {"detokenize", "use \"ggufx tokenize MODEL --ids\""},
+            {"convert-hf-to-gguf", kConvert},
+            {"convert-hf", kConvert},
+            {"import", kConvert},
+            {"create", kConvert},
+            {"export", "use \"ggufx convert MODEL --to safetensors -o FOLDER\""},
+            {"gguf-split", "use \"ggufx split\", or \"ggufx merge\" for the way back"},
+            {"quantise", "use \"ggufx quantize\""},
+            {"quant", "use \"ggufx quantize\""},
+            {"cvector-generator", "control vectors are applied (ggufx run --help), not made"},
+            {"export-lora", "use \"ggufx merge MODEL OUT --lora FILE\""},
+            {"bench-model", kBench},
+            {"benchmark", kBench},
+            {"batched-bench", kBench},
+            {"gguf-set-metadata", kSet},
+            {"gguf-new-metadata", kSet},
+            {"edit", kSet},
+            {"check", "use \"ggufx validate FILE\""},
+            {"verify", "use \"ggufx validate FILE\""},
+            {"gpus", "use \"ggufx devices\""},
+            {"man", "use \"ggufx manual\""}};
+}
+
+// Declaring all takes three quarters of a start: the one that is named first is enough, except for
+// the manual, which describes all.
 void add_verbs(Tool &tool, std::string_view first) {
     tool.app.examples("  ggufx demo\n  ggufx info model.gguf\n"
                       "  ggufx run model.gguf -p \"Once upon a time\" --temp 0");
     add_common_options(tool.app, tool.globals);
     const auto named = [&](const Verb &verb) { return verb.name == first; };
     const Verb *only = std::find_if(std::begin(kVerbs), std::end(kVerbs), named);
-    if (only != std::end(kVerbs) && first != "manual") return only->declare(tool);
+    if (only != std::end(kVerbs) && first != "manual")
+        return only->declare(tool);
     for (const Verb &verb : kVerbs) verb.declare(tool);
 }
 

@@ -11,6 +11,8 @@ namespace ggufx::cli {
 // Options of all verbs, and the verb that the command line's first word names; all verbs where it
 // names none, and for the manual.
 void add_verbs(Tool &tool, std::string_view first);
+// What users of llama.cpp and ollama call verbs.
+std::vector<OtherWord> other_words();
 
 void add_demo(Tool &tool);
 void add_info(Tool &tool);

@@ -29,9 +29,33 @@ class Usage(tool.Case):
         for words, said in ((["inof"], 'no command "inof", did you mean "info"?'),
                             (["--json", "-o", "x", "qantize", "a"], 'no command "qantize", did you mean "quantize"?'),
                             (["bench", "matvek"], 'no command "matvek", did you mean "matvec"?'),
-                            (["untie"], 'no command "untie"\n')):
+                            (["untie"], 'no command "untie"\n'), (["lits"], 'no command "lits"\n'),
+                            (["rnu"], 'no command "rnu", did you mean "run"?'), (["quantze"], 'did you mean "quantize"?'),
+                            (["fi"], 'no command "fi"\n'), (["Run"], 'no command "Run", did you mean "run"?'),
+                            (["llama-perplexity"], 'did you mean "perplexity"?'), (["inof", "--help"], 'did you mean "info"?'),
+                            (["types", "Q99"], 'no tensor type is called "Q99"; "ggufx types" lists them\n'),
+                            (["types", "q4_kk"], 'did you mean "q4_K"?'), (["run", MODEL, "--m", "1"], 'no option "--m"\n'),
+                            (["run", MODEL, "--ctk", "q9"], 'no KV type is called "q9"; known: '),
+                            (["quantize", MODEL, "x", "Q99"], 'no recipe is called "Q99"\n')):
             self.assertIn(said, self.fails(2, *words))
-        self.assertIn('unexpected argument "foo"', self.fails(2, "cpu", "foo"))
+
+    def test_words_of_other_programs_are_known(self):
+        for word, advice in (("list", "there is no model store"), ("ls", "there is no model store"), ("ps", "no model store"),
+                             ("pull", "other programs download"), ("show", '"ggufx info FILE"'), ("generate", '"ggufx run MODEL"'),
+                             ("main", '"ggufx run MODEL"'), ("llama-cli", '"ggufx run MODEL"'), ("llama-server", '"ggufx serve MODEL"'),
+                             ("ppl", '"ggufx perplexity MODEL -f TEXT"'), ("embeddings", '"ggufx embed MODEL TEXT"'),
+                             ("convert_hf_to_gguf.py", '"ggufx convert FOLDER -o FILE"'), ("llama-gguf-split", '"ggufx split"'),
+                             ("llama-bench", "did you mean \"bench\"?"), ("llama-quantize", "did you mean \"quantize\"?")):
+            message = self.fails(2, word, "x")
+            self.assertIn(f'no command "{word}"', message)
+            self.assertIn(advice, message, word)
+        # What is advised exists.
+        commands = {words[0] for words in all_helps(self) if words}
+        source = tool.os.path.join(tool.SOURCE, "src", "cli", "verbs.cpp")
+        with open(source, encoding="utf-8") as file:
+            advised = set(re.findall(r'\\"ggufx ([a-z-]+)', file.read()))
+        self.assertGreater(len(advised), 10)
+        self.assertLessEqual(advised - {"serve"}, commands)
 
     def test_unknown_option_names_the_nearest_and_the_help(self):
         self.assertIn('no option "--jsno", did you mean "--json"?', self.fails(2, "types", "--jsno=1"))

@@ -197,11 +197,21 @@ std::string type_name(uint32_t type) {
     return ggufx_type_info(&out, type, nullptr) == GGUFX_OK ? out.name : "unknown";
 }
 
+// Where the library knows no near name, `where` says which ones there are.
+static Failure unknown_name(const ggufx_error &error, const char *option,
+                            const std::string &where) {
+    Failure out(kUsage, std::string(option) + ": " + error.message);
+    if (std::string_view(error.message).find("did you mean") == std::string_view::npos)
+        out = Failure(kUsage, std::string(out.what()) + "; " + where);
+    out.detail = error;
+    return out;
+}
+
 uint32_t type_from_name(const std::string &name, const char *option) {
     uint32_t type = 0;
     ggufx_error error;
     const ggufx_status status = ggufx_type_from_name(&type, name.c_str(), &error);
-    if (status != GGUFX_OK) throw Failure(Failure(kUsage, error), option);
+    if (status != GGUFX_OK) throw unknown_name(error, option, "\"ggufx types\" lists them");
     return type;
 }
 
@@ -220,8 +230,23 @@ uint32_t kv_type_from_name(const std::string &name, const char *option) {
     uint32_t type = 0;
     ggufx_error error;
     const ggufx_status status = ggufx_kv_type_from_name(&type, name.c_str(), &error);
-    if (status != GGUFX_OK) throw Failure(Failure(kUsage, error), option);
+    if (status != GGUFX_OK) {
+        std::string known = "known:";
+        for (const std::string &other : kv_type_names()) known += " " + other;
+        throw unknown_name(error, option, known);
+    }
     return type;
+}
+
+std::vector<std::string> kv_type_names() {
+    constexpr uint32_t kLastId = 255; // as all_types()
+    std::vector<std::string> names;
+    for (uint32_t id = 1; id <= kLastId; id++) {
+        ggufx_kv_type_facts type = {};
+        type.struct_size = sizeof type;
+        if (ggufx_kv_type_info(&type, id, nullptr) == GGUFX_OK) names.emplace_back(type.name);
+    }
+    return names;
 }
 
 std::string kv_type_name(uint32_t type) {

@@ -75,6 +75,7 @@ std::string type_name(uint32_t type); // "unknown" for ids that are not in the t
 uint32_t type_from_name(const std::string &name, const char *option);
 std::vector<ggufx_type_facts> all_types();
 uint32_t kv_type_from_name(const std::string &name, const char *option);
+std::vector<std::string> kv_type_names();
 std::string kv_type_name(uint32_t type); // as ggufx prints it: "gx4"
 
 // Tokens of a call with many sequences; the rest of an item is 0.

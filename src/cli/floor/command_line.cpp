@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -213,19 +214,40 @@ static std::vector<std::string> option_names(const CLI::App &app) {
 
 // The first word that is no command, option or argument of the command named last, and the nearest
 // name; nothing when all words are known.
-static std::string unknown_word(CLI::App &root) {
-    const CLI::App &app = deepest(root);
+std::string CommandLine::unknown_word() const {
+    const CLI::App &app = deepest(*app_);
     const std::vector<std::string> commands = command_names(app);
-    for (const std::string &said : root.remaining(true)) {
+    for (const std::string &said : app_->remaining(true)) {
         if (said == "--") continue;
         if (said.starts_with("-")) {
             const std::string word = said.substr(0, said.find('=', 2));
             return "no option " + cli::in_quotes(word) + did_you_mean(word, option_names(app));
         }
         if (commands.empty()) return "unexpected argument " + cli::in_quotes(said);
+        if (&app == app_.get()) return unknown_command(said);
         return "no command " + cli::in_quotes(said) + did_you_mean(said, commands);
     }
     return "";
+}
+
+// "llama-quantize", "convert_hf_to_gguf.py" and "Quantize" are one word each.
+static std::string plain_word(std::string word) {
+    for (char &c : word)
+        c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (word.ends_with(".py")) word.resize(word.size() - 3);
+    if (word.starts_with("llama-")) word.erase(0, 6);
+    return word;
+}
+
+std::string CommandLine::unknown_command(const std::string &word) const {
+    const std::vector<std::string> commands = command_names(*app_);
+    const std::string plain = plain_word(word);
+    const std::string begin = "no command " + cli::in_quotes(word);
+    for (const OtherWord &other : other_words_)
+        if (plain == other.word) return begin + ": " + other.advice;
+    if (std::find(commands.begin(), commands.end(), plain) != commands.end())
+        return begin + ", did you mean \"" + plain + "\"?";
+    return begin + did_you_mean(word, commands);
 }
 
 CommandLine::CommandLine(const std::string &name, const std::string &help,
@@ -358,7 +380,9 @@ std::optional<int> CommandLine::parse(int argc, char **argv) {
         read_environment(*app_);
         return std::nullopt;
     } catch (const CLI::ParseError &error) {
-        if (error.get_exit_code() == 0) {
+        std::string said = unknown_word();
+        const bool knows_command = !said.starts_with("no command");
+        if (error.get_exit_code() == 0 && knows_command) { // the help of an unknown one is none
             const int code = app_->exit(error);
             if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
             std::fprintf(stderr, "ggufx: cannot write to standard output: %s\n",
@@ -370,7 +394,6 @@ std::optional<int> CommandLine::parse(int argc, char **argv) {
             app = app->get_subcommands().back();
             verb += " " + app->get_name();
         }
-        std::string said = unknown_word(*app_);
         if (said.empty()) said = escape(plain_error(deepest(*app_), error));
         std::fprintf(stderr, "ggufx: %s\nTry: ggufx%s --help\n", said.c_str(), verb.c_str());
         return kUsage;

@@ -66,21 +66,30 @@ private:
 std::string check_seed(std::string &text);
 std::optional<uint64_t> parse_seed(const std::string &text);
 
+// A word that users of other programs type for a command, and what to do here.
+struct OtherWord {
+    const char *word, *advice;
+};
+
 class CommandLine {
 public:
     CommandLine(const std::string &name, const std::string &help, const std::string &version);
     ~CommandLine();
     Command root();
     void notes(const std::string &text); // at the end of the tool's own help
+    void other_words(std::vector<OtherWord> words) { other_words_ = std::move(words); }
     // The exit code when that is all there is to do: help, version, or a mistake told on stderr.
     std::optional<int> parse(int argc, char **argv);
     CommandFacts describe(); // all that was declared
 
 private:
     void finish(); // what every command and option gets
+    std::string unknown_word() const;
+    std::string unknown_command(const std::string &word) const;
 
     bool is_finished_ = false;
     std::string notes_;
+    std::vector<OtherWord> other_words_;
     std::unique_ptr<CLI::App> app_;
 };
 

@@ -198,18 +198,23 @@ static size_t distance(std::string_view a, std::string_view b) {
     return d[a.size()][b.size()];
 }
 
+// Edits that a slip has at most: more of them make another word of a short one.
+static size_t most_edits(size_t n_letters) {
+    constexpr size_t kLongest = 64; // longer words are no slips, and the table stays small
+    return n_letters < 3 || n_letters > kLongest ? 0 : n_letters < 5 ? 1 : 2;
+}
+
 std::string did_you_mean(const std::string &word, const std::vector<std::string> &names) {
-    constexpr size_t kLongest = 64; // longer words are no typos, and the table stays small
-    if (word.empty() || word.size() > kLongest) return "";
+    const size_t n_dashes = std::min(word.find_first_not_of("-/"), word.size());
+    const size_t n_letters = word.size() - n_dashes;
     const std::string *best = nullptr;
-    size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
+    size_t best_distance = most_edits(n_letters) + 1;
+    if (best_distance == 1) return "";
     for (const std::string &name : names) {
-        const bool prefix = word.size() >= 2 && name.compare(0, word.size(), word) == 0;
-        const size_t edits = prefix ? 1 : distance(word, name);
-        if (edits < best_distance && edits < std::max(word.size(), name.size())) {
-            best_distance = edits;
-            best = &name;
-        }
+        const size_t edits = name.starts_with(word) ? 1 : distance(word, name);
+        if (edits >= best_distance) continue;
+        best_distance = edits;
+        best = &name;
     }
     return best ? ", did you mean \"" + *best + "\"?" : "";
 }
