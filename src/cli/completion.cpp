@@ -65,7 +65,7 @@ static void pass(Place &place, const std::string &word) {
         const OptionFacts *option = find_option(place, word); // "--a=b" has its value
         if (option && !option->value.empty()) place.option = option;
     } else if (const CommandFacts *command = find_command(*place.path.back(), word)) {
-        place.path.push_back(command);
+        if (command->name != "help") place.path.push_back(command); // which names another one
     } else {
         place.n_arguments++;
     }

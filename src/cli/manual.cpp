@@ -224,6 +224,24 @@ static int print_manual(const Tool &tool, const std::string &command) {
     return kOk;
 }
 
+// What `ggufx COMMAND --help` does.
+static int print_help(const Tool &tool, const std::vector<std::string> &command) {
+    std::vector<std::string> words = {"ggufx"};
+    words.insert(words.end(), command.begin(), command.end());
+    words.emplace_back("--help");
+    std::vector<char *> argv;
+    for (std::string &word : words) argv.push_back(word.data());
+    return tool.line.parse(static_cast<int>(argv.size()), argv.data()).value_or(kOk);
+}
+
+void add_help(Tool &tool) {
+    auto command = std::make_shared<std::vector<std::string>>();
+    Command sub = tool.app.add_command("help", "print the help of the tool or of a command");
+    sub.option("COMMAND", *command, "whose help, such as: run, or bench matvec");
+    sub.examples("  ggufx help\n  ggufx help bench matvec");
+    tool.verbs.emplace_back(sub, [&tool, command] { return print_help(tool, *command); });
+}
+
 void add_manual(Tool &tool) {
     auto command = std::make_shared<std::string>();
     Command sub = tool.app.add_command("manual", "print the manual page, ggufx(1) or of a command");

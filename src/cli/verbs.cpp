@@ -55,7 +55,7 @@ constexpr Verb kVerbs[] = {
     {"selftest", add_selftest}, {"types", add_types},
     {"cpu", add_cpu},           {"devices", add_devices},
     {"version", add_version},   {"completion", add_completion},
-    {"manual", add_manual},
+    {"manual", add_manual},     {"help", add_help},
 };
 
 } // namespace
@@ -127,14 +127,14 @@ std::vector<OtherWord> other_words() {
 }
 
 // Declaring all takes three quarters of a start: the one that is named first is enough, except for
-// the manual, which describes all.
+// help and manual, which describe all.
 void add_verbs(Tool &tool, std::string_view first) {
     tool.app.examples("  ggufx demo\n  ggufx info model.gguf\n"
                       "  ggufx run model.gguf -p \"Once upon a time\" --temp 0");
     add_common_options(tool.app, tool.globals);
     const auto named = [&](const Verb &verb) { return verb.name == first; };
     const Verb *only = std::find_if(std::begin(kVerbs), std::end(kVerbs), named);
-    if (only != std::end(kVerbs) && first != "manual")
+    if (only != std::end(kVerbs) && first != "manual" && first != "help")
         return only->declare(tool);
     for (const Verb &verb : kVerbs) verb.declare(tool);
 }

@@ -27,6 +27,7 @@ void add_diff(Tool &tool);
 void add_embed(Tool &tool);
 void add_extract(Tool &tool);
 void add_fit(Tool &tool);
+void add_help(Tool &tool);
 void add_manual(Tool &tool);
 void add_merge(Tool &tool);
 void add_split(Tool &tool);

@@ -36,6 +36,8 @@ class Answers(tool.Case):
         self.assertEqual(self.words("--json", "-o", "x", "vali"), ["validate"])
         self.assertEqual(self.words("bench", "mat"), ["matvec", "matmul"])
         self.assertEqual(self.words("zzz"), [])
+        self.assertEqual(self.words("help", "vali"), ["validate"])
+        self.assertEqual(self.words("help", "bench", "mat"), ["matvec", "matmul"])
         usage = re.findall(rb"^  (\S+) +\S", self.ok("--help").split(b"Commands:")[1]
                            .split(b"Examples:")[0], re.M)
         self.assertEqual(self.words(""), [name.decode() for name in usage])

@@ -49,6 +49,7 @@ class Usage(tool.Case):
             message = self.fails(2, word, "x")
             self.assertIn(f'no command "{word}"', message)
             self.assertIn(advice, message, word)
+            self.assertEqual(self.fails(2, "help", word), message)
         # What is advised exists.
         commands = {words[0] for words in all_helps(self) if words}
         source = tool.os.path.join(tool.SOURCE, "src", "cli", "verbs.cpp")
@@ -56,6 +57,14 @@ class Usage(tool.Case):
             advised = set(re.findall(r'\\"ggufx ([a-z-]+)', file.read()))
         self.assertGreater(len(advised), 10)
         self.assertLessEqual(advised - {"serve"}, commands)
+
+    def test_help_is_a_command_too(self):
+        for words in ((), ("run",), ("bench",), ("bench", "matvec"), ("help",)):
+            self.assertEqual(self.ok("help", *words), self.ok(*words, "--help"), words)
+            self.assertEqual(self.ok("--json", "help", *words), self.ok(*words, "--help"), words)
+        for words in (("nope",), ("bench", "nope"), ("inof",)):
+            self.assertEqual(self.fails(2, "help", *words), self.fails(2, *words), words)
+        self.assertIn('unexpected argument "foo"', self.fails(2, "cpu", "foo"))
 
     def test_unknown_option_names_the_nearest_and_the_help(self):
         self.assertIn('no option "--jsno", did you mean "--json"?', self.fails(2, "types", "--jsno=1"))
