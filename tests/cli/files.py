@@ -5,6 +5,7 @@ import os
 import struct
 import unittest
 
+import architecture_table
 import tool
 from tool import ARCHITECTURE, MODEL, gguf, read_json, run, string
 
@@ -286,6 +287,17 @@ class Lists(tool.Case):
         version = self.json("version")
         self.assertEqual((version["version"], version["abi"]), ("0.1.0", 1))
         self.assertIn(b"0.1.0", self.ok("--version"))
+
+    def test_version_lists_what_the_library_has(self):
+        version = self.json("version")
+        known = architecture_table.names()
+        self.assertLessEqual(set(version["architectures"]), set(known))
+        self.assertIn("llama", version["architectures"])
+        self.assertIn("llama", version["tokenizers"])
+        self.assertEqual(version["types"], [t["name"] for t in self.json("types")["types"] if t["kind"] != "activation"])
+        text = self.ok("version").decode()
+        self.assertIn(f"\n{len(version['architectures'])} architectures, {len(version['types'])} tensor types, ", text)
+        self.assertIn("q8_0", version["kv_types"])
 
 
 if __name__ == "__main__":
