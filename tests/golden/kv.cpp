@@ -1,4 +1,5 @@
-// TQ3_0 of the KV cache against published blocks: bytes, decoded values, dots (../shared/kv).
+// TQ3_0 of the KV cache: codes and values against its formula in binary64, and where GGUFX_TEST_DATA
+// exists, published blocks: bytes, decoded values, dots.
 // SPDX-License-Identifier: MIT
 #include "kernels/kv.hpp"
 #include "base/cpu.hpp"
@@ -7,6 +8,7 @@
 #include "kernels/dispatch.hpp"
 #include "kernels/kv_encode.hpp"
 #include "kv/types.hpp"
+#include "made_rows.hpp"
 
 #include <math.h>
 #include <stdlib.h>
@@ -181,21 +183,86 @@ void check_blocks(Report &r, const Blocks &b, uint32_t n) {
     }
 }
 
-} // namespace
+// The formula in binary64: signs, a Hadamard transform, then codes by the largest magnitude.
+constexpr char kSigns[] = "+-++--+-++-+-+--+--++-+--+++--+-";
+constexpr double kLevels[4] = {-1.51, -0.453, 0.453, 1.51}, kBorder = 0.9815;
 
-int test_kv_tq3_matches_shared_vectors(Report &r, const std::string &) {
+void rotate(double *y) {
+    for (size_t h = 1; h < kValues; h *= 2)
+        for (size_t i = 0; i < kValues; i++) {
+            if (i & h) continue;
+            const double a = y[i], b = y[i + h];
+            y[i] = a + b;
+            y[i + h] = a - b;
+        }
+    for (size_t i = 0; i < kValues; i++) y[i] /= sqrt(32.0);
+}
+
+void check_by_formula(Report &r, const char *set, size_t at, const Block &got, const float *x) {
+    double y[kValues], largest = 0;
+    for (size_t i = 0; i < kValues; i++)
+        y[i] = static_cast<double>(x[i]) * (kSigns[i] == '+' ? 1 : -1);
+    rotate(y);
+    for (const double v : y) largest = fabs(v) > largest ? fabs(v) : largest;
+    const double d = largest / 1.51;
+    const double scale = static_cast<double>(f16_to_f32(got.scale));
+    r.check(fabs(scale - d) <= d * 0x1p-10 + 0x1p-25, "%s, block %zu: scale %g, not %g", set, at,
+            scale, d);
+    for (size_t i = 0; i < kValues; i++) {
+        const double u = d > 0 ? y[i] / d : 0;
+        const int code = u < -kBorder ? 0 : u < 0 ? 1 : u < kBorder ? 2 : 3;
+        // Where rounding of f32 decides, either code is right.
+        const bool near = fabs(fabs(u) - kBorder) < 1e-5 || fabs(u) < 1e-5;
+        r.check(near || (got.codes[i] & 3) == code, "%s, block %zu value %zu: code %d, not %d", set,
+                at, i, got.codes[i] & 3, code);
+        const double rest = y[i] - d * kLevels[got.codes[i] & 3];
+        r.check(fabs(rest) < 1e-5 * d || (got.codes[i] >> 2 == 1) == (rest >= 0),
+                "%s, block %zu value %zu: the sign of the rest", set, at, i);
+    }
+    // Decoded: the levels times the scale, rotated back.
+    float out[kValues];
+    kv::decode_vector(*kv::type_ops(64), out, {got.codes, &got.scale, nullptr}, kValues,
+                      kv::Side::k);
+    for (size_t i = 0; i < kValues; i++) y[i] = kLevels[got.codes[i] & 3] * scale;
+    rotate(y);
+    for (size_t i = 0; i < kValues; i++)
+        r.check(fabs(static_cast<double>(out[i]) - y[i] * (kSigns[i] == '+' ? 1 : -1)) <=
+                    2e-6 * largest,
+                "%s, block %zu value %zu: decodes to %g", set, at, i, static_cast<double>(out[i]));
+}
+
+void check_stored_blocks(Report &r) {
     const std::string folder = kv_folder();
     Blocks blocks, rows;
     if (folder.empty() ||
-        !read_blocks(&blocks, folder, "input.f32", "", "query.f32", "dot_seed.f64")) {
-        r.note("no GGUFX_TEST_DATA/kv: skipped");
-        return kSkip;
-    }
+        !read_blocks(&blocks, folder, "input.f32", "", "query.f32", "dot_seed.f64"))
+        return r.note("more with GGUFX_TEST_DATA/kv");
     check_blocks(r, blocks, kValues);
     if (r.check(read_blocks(&rows, folder, "k128.f32", "k128_", "q128.f32", "k128_dot_seed.f64"),
                 "the rows of 128 are missing"))
         check_blocks(r, rows, 128);
     r.note("%zu blocks, %zu rows of 128", blocks.input.size() / kValues, rows.input.size() / 128);
+}
+
+} // namespace
+
+int test_kv_tq3_matches_its_formula(Report &r, const std::string &) {
+    const kernels::Kernels *sets[16];
+    const size_t n_sets = kernels::list(sets, 16, cpu::features());
+    size_t n = 0;
+    for (const Rows &rows : made_rows()) {
+        for (size_t set = 0; set < n_sets; set++) {
+            for (size_t first = 0; first + 16 * kValues <= rows.x.size(); first += 16 * kValues) {
+                const std::vector<Block> got = encode(*sets[set], rows.x.data() + first, 16);
+                for (size_t b = 0; b < 16; b++, n++)
+                    check_by_formula(r, rows.name, first / kValues + b, got[b],
+                                     rows.x.data() + first + b * kValues);
+            }
+        }
+    }
+    r.check(n >= 4 * 128, "only %zu blocks", n);
+    r.note("%zu blocks by the formula", n);
+    check_stored_blocks(r);
     return r.exit_code();
 }
 
