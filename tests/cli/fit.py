@@ -6,6 +6,7 @@ import math
 import os
 
 import tool
+from quantize_case import made_model
 from tool import MODEL, SOURCE, STEP, run, shared, stepped, stepped_sanitized
 
 # Published numbers of parameters (of Gemma 3, of the text model).
@@ -74,7 +75,7 @@ class Fit(tool.Case):
 
 class Bytes(Fit):
     def test_each_recipe_takes_what_quantize_plans(self):
-        source = shared("data", "stories260K", "stories260K-w256-f16.gguf")
+        source = made_model()
         errors, n = errors_of_types(), 0
         for (name, _), got in self.candidates(source, "--ctx", "64").items():
             if name is None:
@@ -97,7 +98,7 @@ class Bytes(Fit):
         self.assertEqual(len(errors), 27)
 
     def test_a_written_file_has_the_size_that_was_said(self):
-        source = shared("data", "stories260K", "stories260K-w256-f16.gguf")
+        source = made_model()
         out = self.path("o.gguf")
         said = self.candidates(source, "--type", "Q3_K_M", "--ctx", "64")["Q3_K_M", 64]
         self.ok("quantize", source, out, "-q", "--type", "Q3_K_M")

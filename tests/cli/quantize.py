@@ -1,22 +1,42 @@
-# quantize: the reference's bytes for every recipe, its plans, errors, sets of files.
+# quantize: bytes by the definition, and the reference's where they are stored; plans, errors, sets of files.
 # SPDX-License-Identifier: MIT
 import os
 import struct
 
 import tool
-from quantize_case import STORIES, Quantize, digest, kv, read
+from quantize_case import LAYER, N_LAYERS, STORIES, Quantize, digest, kv, made_imatrix, model_tensors, read
 from tool import ARCHITECTURE as ARCH
 from tool import MODEL, STEP, gguf, read_json, run, shared, stepped, string
 
 
+def f32(x):
+    return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+def q8_0(x):
+    """A scale of the largest magnitude / 127, then codes to the nearest, ties away from 0."""
+    d = f32(max(map(abs, x)) / 127)
+    inverse = f32(1 / d)
+    codes = [f32(v * inverse) for v in x]
+    return struct.pack("<e32b", d, *(int(abs(c) + 0.5) * (1 if c > 0 else -1) for c in codes))
+
+
+def q4_0(x):
+    """The value of largest magnitude gets the code 0, which stands for -8; values i and i + 16 share a byte."""
+    d = f32(max(x, key=abs) / -8)
+    inverse = f32(1 / d)
+    codes = [min(15, int(f32(f32(v * inverse) + 8.5))) for v in x]
+    return struct.pack("<e", d) + bytes(codes[i] | codes[i + 16] << 4 for i in range(16))
+
+
 class Bytes(Quantize):
     def test_each_recipe_gives_the_reference_bytes(self):
-        folder = os.path.dirname(self.source())
+        folder = os.path.dirname(self.stories())
         n = 0
         for name, entry in read_json(shared(*STORIES, "quantized-from-f16.json"))["files"].items():
             recipe = [os.path.join(folder, a) if a.endswith(".gguf") else a for a in entry["recipe"]]
             out = self.path("out.gguf")
-            self.ok("quantize", self.source(), out, "-q", "--force", *recipe)
+            self.ok("quantize", self.stories(), out, "-q", "--force", *recipe)
             got = self.tensors(out)
             self.assertEqual(set(got), set(entry["tensors"]), name)
             for tensor, want in entry["tensors"].items():
@@ -29,13 +49,23 @@ class Bytes(Quantize):
         for name in ("Q8_0", "Q2_K", "IQ4_XS", "TQ2_0"):
             want = shared(*STORIES, "quant", f"stories260K-w256-{name}.gguf")
             out = self.path(name)
-            self.ok("quantize", self.source(), out, "-q", "--type", name)
+            self.ok("quantize", self.stories(), out, "-q", "--type", name)
             size = self.json("info", out)["data_offset"]
             self.assertEqual(self.json("info", want)["data_offset"], size)
             self.assertEqual(read(out)[:size], read(want)[:size], name)  # keys, directory, padding
 
+    def test_blocks_are_those_of_the_definition(self):
+        name = "blk.3.attn_k.weight"
+        x = self.ok("dequant", self.source(), name, "--raw")
+        x = struct.unpack("<%df" % (len(x) // 4), x)
+        for recipe, encode in (("Q8_0", q8_0), ("Q4_0", q4_0)):
+            out = self.path(recipe)
+            self.ok("quantize", self.source(), out, "-q", "--type", recipe)
+            got = next(content for t, content in self.tensor_bytes(out) if t["name"] == name)
+            self.assertEqual(got, b"".join(encode(x[i:i + 32]) for i in range(0, len(x), 32)))
+
     def test_imatrix_keys_say_where_the_weights_came_from(self):
-        imatrix = shared(*STORIES, "stories260K-w256-imatrix.gguf")
+        imatrix = made_imatrix()
         out = self.path("o.gguf")
         self.ok("quantize", self.source(), out, "-q", "--type", "Q4_K_M", "--imatrix", imatrix)
         keys = {e["key"]: (e["type"], e["value"]) for e in self.json("info", out)["kv"]}
@@ -103,7 +133,40 @@ class Bytes(Quantize):
         self.assertGreater(entry["rmse"], 0)
 
 
+def more_bits(i, n):
+    """Layers that a mix gives more bits: the first and last eighth, and every third between."""
+    return i < n // 8 or i >= 7 * n // 8 or (i - n // 8) % 3 == 2
+
+
+# Of recipes of a llama model without an imatrix, with fewer than four heads per KV head: what attn_v, ffn_down and
+# attn_output get, by layer, where it is not the recipe's own type.
+MIXES = {
+    "Q2_K": ("q2_K", lambda i, n: {"attn_v": "q3_K", "ffn_down": "q3_K", "attn_output": "q3_K"}),
+    "Q3_K_S": ("q3_K", lambda i, n: {}),
+    "Q3_K_M": ("q3_K", lambda i, n: {"attn_v": "q5_K" if i < 2 else "q4_K", "ffn_down": "q5_K" if i < n // 16 else "q4_K",
+                                     "attn_output": "q4_K"}),
+    "Q3_K_L": ("q3_K", lambda i, n: {"attn_v": "q5_K", "ffn_down": "q5_K", "attn_output": "q5_K"}),
+    "Q4_K_S": ("q4_K", lambda i, n: {"attn_v": "q5_K" if i < 4 else "q4_K", "ffn_down": "q5_K" if i < n // 8 else "q4_K"}),
+    "Q4_K_M": ("q4_K", lambda i, n: {"attn_v": "q6_K", "ffn_down": "q6_K"} if more_bits(i, n) else {}),
+    "Q5_K_S": ("q5_K", lambda i, n: {}),
+    "Q5_K_M": ("q5_K", lambda i, n: {"attn_v": "q6_K", "ffn_down": "q6_K"} if more_bits(i, n) else {}),
+    "IQ3_S": ("iq3_s", lambda i, n: {}),
+    "IQ3_M": ("iq3_s", lambda i, n: {"attn_v": "q4_K", "ffn_down": "q4_K" if i < n // 8 else "iq3_s", "attn_output": "q4_K"}),
+    "IQ4_XS": ("iq4_xs", lambda i, n: {"ffn_down": "q5_K" if i < n // 8 else "iq4_xs"}),
+} | {name: (name.lower(), lambda i, n: {}) for name in ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "IQ4_NL", "TQ1_0", "TQ2_0")}
+MIXES["Q6_K"] = ("q6_K", lambda i, n: {})
+
+
 class Plans(Quantize):
+    def test_recipes_mix_types_by_their_rules(self):
+        for recipe, (own, of_layer) in MIXES.items():
+            want = {"token_embd.weight": "q4_K" if recipe[0] == "T" else own, "output.weight": own if own == "q8_0" else "q6_K"}
+            for i in range(N_LAYERS):
+                want |= {f"blk.{i}.{name}.weight": of_layer(i, N_LAYERS).get(name, own) for name in LAYER}
+            want |= {name: "f32" for name, ne in model_tensors() if len(ne) == 1}
+            plan = self.json("quantize", self.source(), "--dry-run", "--type", recipe)["plan"]
+            self.assertEqual({t["tensor"]: t["to"] for t in plan}, want, recipe)
+
     def test_recipes_assign_what_the_reference_assigns(self):
         n = refused = 0
         for name, model in read_json(shared("formats", "golden", "ftypes_assign.json")).items():
