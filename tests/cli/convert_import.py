@@ -7,10 +7,46 @@ import struct
 
 import tool
 from convert_case import Convert, LLAMA, field, floats, llama_tensors, piece, varint
-from tool import gguf, run, shared
+from tool import MODEL, gguf, run, shared
 
 
 class Llama2c(Convert):
+    def checkpoint_of(self, model):
+        """The files of llama2.c that hold the weights and the vocabulary of a tied llama model."""
+        keys = {k: v[1] for k, v in self.keys(model).items()}
+        weights = {t["name"]: self.ok("dequant", model, t["name"], "--raw") for t in self.json("info", model)["tensors"]}
+        n_layers, context = keys["llama.block_count"], keys["llama.context_length"]
+        head = keys["llama.rope.dimension_count"]
+        data = struct.pack("<7i", keys["llama.embedding_length"], keys["llama.feed_forward_length"], n_layers,
+                           keys["llama.attention.head_count"], keys["llama.attention.head_count_kv"],
+                           keys["tokenizer.ggml.tokens"]["n"], context)
+        data += weights["token_embd.weight"]
+        for name in ("attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm", "ffn_gate", "ffn_down", "ffn_up"):
+            data += b"".join(weights[f"blk.{i}.{name}.weight"] for i in range(n_layers))
+        data += weights["output_norm.weight"] + bytes(4 * context * head)  # cosines and sines, which nothing reads
+        pieces = [t.replace("\u2581", " ").encode() for t in keys["tokenizer.ggml.tokens"]["values"]]
+        pieces[1], pieces[2] = b"\n<s>\n", b"\n</s>\n"
+        table = struct.pack("<i", max(map(len, pieces)))
+        for text, score in zip(pieces, keys["tokenizer.ggml.scores"]["values"]):
+            table += struct.pack("<fi", float(score["v"]), len(text)) + text
+        return self.path("demo.bin", data), self.path("demo-tokens.bin", table)
+
+    def test_the_demo_as_a_checkpoint_is_the_demo(self):
+        checkpoint, table = self.checkpoint_of(MODEL)
+        out, exact = self.path("back.gguf"), self.path("exact.gguf")
+        result = self.json("convert", checkpoint, "--tokenizer", table, "-o", out)
+        self.assertEqual((result["architecture"], result["n_tensors"]), ("llama", 4 * 9 + 2))
+        self.ok("quantize", MODEL, exact, "-q", "--type", "F32", "--allow-requantize")
+        self.assertEqual(sorted(self.raw(out)), sorted(self.raw(exact)))
+        keys, expected = self.keys(out), self.keys(exact)
+        for key in ("tokens", "scores", "token_type", "bos_token_id", "eos_token_id", "model"):
+            self.assertEqual(keys["tokenizer.ggml." + key], expected["tokenizer.ggml." + key], key)
+        for key in ("embedding_length", "feed_forward_length", "block_count", "attention.head_count", "attention.head_count_kv",
+                    "context_length", "rope.dimension_count"):
+            self.assertEqual(keys["llama." + key], expected["llama." + key], key)
+        args = ["-p", "Once upon a time", "-n", "30", "--temp", "0"]
+        self.assertEqual(self.lines("run", out, *args), self.lines("run", exact, *args))
+
     def test_stories260k_is_the_shared_model(self):
         folder = lambda name: shared("data", "stories260K", name)
         out = self.path("s.gguf")

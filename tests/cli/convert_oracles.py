@@ -1,11 +1,11 @@
-# Converted models compute what another program stored for the model they were made from.
+# Converted models compute what their source computes, and what another program stored for it.
 # SPDX-License-Identifier: MIT
 import tempfile
 
 import tool
 from convert_case import Convert, TINY
 from oracle_case import OracleCase
-from tool import shared
+from tool import MODEL, shared
 
 
 class Oracles(OracleCase, Convert):
@@ -14,6 +14,18 @@ class Oracles(OracleCase, Convert):
         self.ok("convert", model, "--to", "safetensors", "-o", folder, *options)
         self.ok("convert", folder, "-o", back)
         return back
+
+    def test_the_demo_through_safetensors(self):
+        back, logits = self.there_and_back(MODEL, "--outtype", "f32"), []
+        exact = self.path("exact.gguf")
+        self.ok("quantize", MODEL, exact, "-q", "--type", "F32", "--allow-requantize")
+        for model in (exact, back):
+            target = self.path("rows.f32")
+            self.ok("run", model, "-p", "Once there was", "-n", "8", "--temp", "0", "--logits", target, "--force")
+            with open(target, "rb") as file:
+                logits.append(file.read())
+        self.assertGreater(len(logits[0]), 8 * 4096)
+        self.assertTrue(logits[0] == logits[1])
 
     def test_llama2c_checkpoint(self):
         out = self.path("s.gguf")

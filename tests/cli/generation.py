@@ -1,12 +1,21 @@
 # demo, run and perplexity: the same ids everywhere, the published ids and perplexities.
 # SPDX-License-Identifier: MIT
 import json
+import math
 import os
 import re
+import struct
 
 import tool
 from oracle_case import OracleCase
+from quantize_case import made_model
 from tool import MODEL, read_json, shared
+
+
+def log_softmax(row):
+    largest = max(row)
+    total = math.log(sum(math.exp(v - largest) for v in row)) + largest
+    return [v - total for v in row]
 
 
 class Demo(tool.Case):
@@ -288,6 +297,23 @@ class Run(OracleCase):
         other = self.path("other.gguf", tool.gguf([("general.architecture", 8, tool.string("rwkv7"))]))
         self.assertIn("rwkv7", self.fails(4, "info", other, "--graph"))
 
+    def logits(self, *args):
+        """Rows of logits of a run, by position, and the ids that it generated."""
+        target = self.path("rows.f32")
+        ids = [line["id"] for line in self.lines("run", MODEL, *args, "--logits", target, "--force")]
+        with open(target, "rb") as file:
+            values = file.read()
+        rows = [struct.unpack_from("<1024f", values, at) for at in range(0, len(values), 4096)]
+        return rows, ids
+
+    def test_greedy_ids_have_the_largest_logits(self):
+        prompt = self.json("tokenize", MODEL, "-p", "Once upon a time")["ids"]
+        rows, ids = self.logits("-p", "Once upon a time", "-n", 12, "--temp", "0")
+        self.assertEqual(len(ids), 12)
+        self.assertIn(len(rows) - len(prompt), (len(ids) - 1, len(ids)))
+        for row, token in zip(rows[len(prompt) - 1:], ids):
+            self.assertEqual(token, max(range(1024), key=row.__getitem__))
+
     def test_stories260k_gives_the_oracle_ids_and_logits(self):
         self.check_stories(shared("data", "stories260K", "stories260K-f32.gguf"))
 
@@ -377,6 +403,33 @@ class Perplexity(tool.Case):
                            (b'{"context": "a", "endings": ["b", "c"], "answer": 2}', "answer")):
             bad = self.path("bad.jsonl", lines[0] + b"\n" + line)
             self.assertIn(said, self.fails(3, "perplexity", MODEL, "-f", bad, "--choices"))
+
+    def test_perplexity_and_divergence_are_those_of_the_logits(self):
+        text = self.path("text.txt", b"Once there was a little fox. It had a red ball. The ball was very big and round. " * 3)
+        coarse, base = self.path("coarse.gguf"), self.path("base")
+        self.ok("quantize", MODEL, coarse, "-q", "--type", "Q4_0", "--allow-requantize")
+        exact = ("--ctk", "f32", "--ctv", "f32")
+        args = ("-f", text, "--ctx", "48", "--chunks", "1", *exact)
+        plain = self.json("perplexity", MODEL, *args, "--save-logits", base)
+        divergence = self.json("perplexity", coarse, *args, "--kl", base)
+        with open(text, encoding="utf-8") as file:
+            ids = self.json("tokenize", MODEL, "-p", file.read())["ids"][:48]
+        rows = {}
+        for model in (MODEL, coarse):
+            self.ok("run", model, "--tokens", ",".join(map(str, ids)), "-n", "1", "--temp", "0", *exact,
+                    "--logits", self.path("rows.f32"), "--force")
+            with open(self.path("rows.f32"), "rb") as file:
+                rows[model] = [log_softmax(struct.unpack("<1024f", file.read(4096))) for _ in range(48)]
+        scored = range(24, 47)  # the second half of the chunk, but for what follows it
+        for model, result in ((MODEL, plain), (coarse, divergence)):
+            loss = -sum(rows[model][i][ids[i + 1]] for i in scored) / len(scored)
+            self.assertAlmostEqual(result["ppl"], math.exp(loss), delta=1e-3)
+            self.assertEqual(result["scored"], len(scored))
+        kl = [sum(math.exp(p) * (p - q) for p, q in zip(rows[MODEL][i], rows[coarse][i])) for i in scored]
+        self.assertAlmostEqual(divergence["kl"]["mean"]["value"], sum(kl) / len(kl), delta=1e-4 + 1e-3 * sum(kl) / len(kl))
+        best = [max(range(1024), key=rows[MODEL][i].__getitem__) == max(range(1024), key=rows[coarse][i].__getitem__)
+                for i in scored]
+        self.assertAlmostEqual(divergence["kl"]["top1"]["value"], sum(best) / len(best), delta=1e-6)
 
     def test_stories260k_of_fewer_bits_stays_near(self):
         # Bounds of the data's README for q8_0 products: mean below 2e-3, top-1 above 95 %.

@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import tool
+from quantize_case import made_imatrix
 
 
 def dat(entries, chunks=3, dataset=b"a.txt"):
@@ -69,6 +70,12 @@ class Imatrix(tool.Case):
         self.assertEqual((value["format"], value["chunks"]), ("gguf", 6))
         self.assertEqual((value["tensors"][0]["sum"], value["tensors"][0]["tokens"]), (8.0, 2048))
         self.assertEqual(value["tensors"][1]["mean"], 2.0)
+
+    def test_a_made_file_is_rewritten_byte_for_byte(self):
+        self.ok("imatrix", "to-gguf", made_imatrix(), self.path("same.gguf"))
+        self.assertEqual(read(self.path("same.gguf")), read(made_imatrix()))
+        value = self.json("imatrix", "show", made_imatrix())
+        self.assertEqual((value["entries"], value["chunks"], value["datasets"]), (35, 57, ["made text"]))
 
     def test_a_real_file_is_rewritten_byte_for_byte(self):
         source = tool.shared("data", "stories260K", "stories260K-w256-imatrix.gguf")

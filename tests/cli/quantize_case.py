@@ -90,7 +90,7 @@ def made_imatrix():
             sums = [source.lognormvariate(0, 1) for _ in range(ne[0])]
             for end, values in (("in_sum2", sums), ("counts", [57.0 * 512])):
                 content = struct.pack("<%df" % len(values), *values)
-                tensors.append((f"blk.{i}.{name}.weight.{end}", (len(values), 1), 0, len(data)))
+                tensors.append((f"blk.{i}.{name}.weight.{end}", (len(values),), 0, len(data)))
                 data += content + bytes(-len(content) % 32)
     names = struct.pack("<IQ", 8, 1) + tool.string("made text")
     keys = [("general.type", 8, tool.string("imatrix")), ("imatrix.datasets", 9, names), kv("imatrix.chunk_count", 57),
