@@ -1,13 +1,17 @@
-// Templates against stored answers of Python's jinja2: small ones with every construct, and, where
-// ${GGUFX_TEST_DATA} is, those of published models and the formats by name.
+// Templates against stored answers of Python's jinja2, small ones with every construct; formats by name
+// against hashes of their texts (formats.txt, made when the texts were those of llama.cpp). Where
+// ${GGUFX_TEST_DATA} exists, templates of published models and the formats' whole texts too.
+// usage: chat_oracles TEMPLATES.json [FORMATS.txt]; without the latter it prints the hashes.
 // SPDX-License-Identifier: MIT
 #include <ggufx/ggufx.h>
 
+#include <inttypes.h>
 #include <nlohmann/json.hpp>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -144,11 +148,56 @@ int test_formats(const std::string &root) {
     return n;
 }
 
+const char *const kConversations[] = {
+    R"([{"role":"user","content":"Hello"}])",
+    R"([{"role":"system","content":"Be brief."},{"role":"user","content":"One?"},
+        {"role":"assistant","content":"Two."},{"role":"user","content":" Three \n"}])",
+    R"([{"role":"user","content":"a"},{"role":"assistant","content":" b "},
+        {"role":"user","content":"\u00e9\u4e2d \ud83d\ude42"},{"role":"assistant","content":"c"}])",
+};
+
+// Lines "format conversation hash", a "+" where the assistant's turn is opened. FNV-1a.
+std::string hashes_of_formats() {
+    std::string out;
+    for (size_t i = 0; ggufx_chat_format_name(i); i++) {
+        for (int k = 0; k < 6; k++) {
+            Case c;
+            c.format = ggufx_chat_format_name(i);
+            c.generate = k % 2 == 1;
+            c.messages = kConversations[k / 2];
+            const Result result = render(c);
+            uint64_t hash = 0xcbf29ce484222325u;
+            for (const char b : result.status == GGUFX_OK ? result.text : "an error")
+                hash = (hash ^ static_cast<uint8_t>(b)) * 0x100000001b3u;
+            char line[96];
+            snprintf(line, sizeof line, "%s %d%s %016" PRIx64 "\n", c.format.c_str(), k / 2,
+                     c.generate ? "+" : "", hash);
+            out += line;
+        }
+    }
+    return out;
+}
+
+int test_hashes_of_formats(const std::string &path) {
+    std::istringstream got(hashes_of_formats()), want(bytes_of(path));
+    std::string a, b;
+    int n = 0;
+    while (std::getline(want, b)) {
+        if (b[0] == '#') continue;
+        g_checks++, n++;
+        if (std::getline(got, a) && a == b) continue;
+        g_failed++;
+        fprintf(stderr, "hash of a format: %s, not %s\n", a.c_str(), b.c_str());
+    }
+    return n;
+}
+
 } // namespace
 
-// The templates of this project in TEMPLATES.JSON, or "stored": those of published models in GGUFX_TEST_DATA.
+// TEMPLATES.JSON FORMATS.TXT: the templates of this project and hashes of the built-in formats; "stored": the templates of
+// published models in GGUFX_TEST_DATA; "hashes": print FORMATS.TXT.
 int main(int argc, char **argv) {
-    if (argc != 2) return 2;
+    if (argc < 2) return 2;
     const char *const data = getenv("GGUFX_TEST_DATA");
     const std::string root = std::string(data ? data : "") + "/data/chat", what = argv[1];
     if (what == "stored" && !std::ifstream(root + "/formats.json")) {
@@ -157,14 +206,19 @@ int main(int argc, char **argv) {
     }
     ggufx_error error;
     if (ggufx_runtime_create(&g_runtime, nullptr, &error) != GGUFX_OK) return 1;
-    int n = 0, n_wanted = 200;
-    if (what == "stored") {
+    int n = 0, n_wanted = 0;
+    if (what == "hashes") {
+        printf("# Hashes of the built-in formats (chat_oracles.cpp): format, conversation, "
+               "FNV-1a.\n%s",
+               hashes_of_formats().c_str());
+    } else if (what == "stored") {
         n = test_models(root) + test_formats(root);
         n_wanted = 220 + 424;
     } else {
-        n = test_small(what);
+        n = test_small(what) + (argc == 3 ? test_hashes_of_formats(argv[2]) : 0);
+        n_wanted = 200 + 318;
     }
     ggufx_runtime_destroy(g_runtime);
-    printf("%d results of templates: %d checks, %d failed\n", n, g_checks, g_failed);
+    if (what != "hashes") printf("%d results: %d checks, %d failed\n", n, g_checks, g_failed);
     return g_failed || n < n_wanted;
 }

@@ -1,6 +1,7 @@
 // Conversations as ids: what looks like a control token, or a mark of the template, in a user's text
-// is text, in vocabularies of every kind, made here so that merging leads to such tokens, and in
-// those of ${GGUFX_TEST_DATA}; texts without any have the ids of plain tokenization.
+// is text, in vocabularies of every kind, made here so that merging leads to such tokens, in those of
+// tests/vocabularies, and in those of ${GGUFX_TEST_DATA} where it exists; texts without any have the
+// ids of plain tokenization. usage: chat_tokens MADE/index.json
 // SPDX-License-Identifier: MIT
 #include "made_vocab.hpp"
 
@@ -496,6 +497,14 @@ int test_plain(const std::string &path, const std::string &cases) {
     return n;
 }
 
+// How many user-defined tokens there are.
+int test_vocabulary(const std::string &file, const std::string &cases) {
+    test_specials(file);
+    const int n = test_plain(file, cases);
+    CHECK(n >= 20, "%s: only %d texts", cases.c_str(), n);
+    return test_marks(file);
+}
+
 void test_vocabularies(const std::string &root) {
     const struct {
         const char *file, *cases;
@@ -514,27 +523,34 @@ void test_vocabularies(const std::string &root) {
         {"tokenizer/vocab-ugm-xlmr.gguf", "tokenizer/ugm-xlmr-public.json"},
     };
     int n_marks = 0;
-    for (const auto &row : rows) {
-        test_specials(root + row.file);
-        n_marks += test_marks(root + row.file);
-        const int n = test_plain(root + row.file, root + row.cases);
-        CHECK(n >= 20, "%s: only %d texts", row.cases, n);
-    }
+    for (const auto &row : rows) n_marks += test_vocabulary(root + row.file, root + row.cases);
     CHECK(n_marks >= 20, "only %d user-defined tokens", n_marks);
+}
+
+void test_made_vocabularies(const std::string &index) {
+    std::ifstream in(index);
+    CHECK(in.good(), "cannot read %s", index.c_str());
+    const std::string folder = index.substr(0, index.rfind('/') + 1);
+    int n_marks = 0;
+    const json made = json::parse(in);
+    for (const std::string name : made["names"])
+        n_marks += test_vocabulary(folder + name + ".gguf", folder + name + ".json");
+    CHECK(n_marks >= 38, "only %d user-defined tokens", n_marks);
 }
 
 } // namespace
 
-// Without an argument tokens that the test makes, with "stored" the vocabularies of GGUFX_TEST_DATA.
+// INDEX.JSON of tests/vocabularies, or "stored": the vocabularies of GGUFX_TEST_DATA.
 int main(int argc, char **argv) {
+    if (argc != 2) return 2;
+    const char *const data = getenv("GGUFX_TEST_DATA");
+    const std::string root = std::string(data ? data : "") + "/data/", what = argv[1];
+    if (what == "stored" && !std::ifstream(root + "vocab/ggml-vocab-phi-3.gguf")) {
+        printf("skipped: no %svocab (GGUFX_TEST_DATA)\n", root.c_str());
+        return 77;
+    }
     if (ggufx_runtime_create(&g_runtime, nullptr, nullptr) != GGUFX_OK) return 1;
-    if (argc == 2 && std::string(argv[1]) == "stored") {
-        const char *const data = getenv("GGUFX_TEST_DATA");
-        const std::string root = std::string(data ? data : "") + "/data/";
-        if (!std::ifstream(root + "vocab/ggml-vocab-phi-3.gguf")) {
-            printf("skipped: no %svocab (GGUFX_TEST_DATA)\n", root.c_str());
-            return 77;
-        }
+    if (what == "stored") {
         test_vocabularies(root);
     } else {
         test_no_text_of_a_user_is_a_control_token();
@@ -545,6 +561,7 @@ int main(int argc, char **argv) {
         test_bos_stands_in_front_once();
         test_what_is_refused();
         test_each_failing_allocation();
+        test_made_vocabularies(what);
     }
     ggufx_runtime_destroy(g_runtime);
     printf("%d checks, %d failed\n", g_checks, g_failed);
