@@ -306,6 +306,19 @@ class Run(OracleCase):
         rows = [struct.unpack_from("<1024f", values, at) for at in range(0, len(values), 4096)]
         return rows, ids
 
+    def test_big_endian_and_split_files_give_the_same_bits(self):
+        f16, big = self.path("f16.gguf"), self.path("big.gguf")
+        self.ok("quantize", MODEL, f16, "-q", "--type", "F16", "--allow-requantize")
+        self.ok("convert", f16, "-o", big, "--endian", "big", "-q")
+        parts = self.json("split", f16, self.path("part"), "--max-tensors", "15")["outputs"]
+        self.assertEqual(len(parts), 3)
+        found = set()
+        for path in (f16, big, parts[0], parts[2]):
+            self.ok("run", path, "-p", "Once there was", "-n", "8", "--temp", "0", "--logits", self.path("rows.f32"), "--force")
+            with open(self.path("rows.f32"), "rb") as file:
+                found.add(file.read())
+        self.assertEqual(len(found), 1)
+
     def test_greedy_ids_have_the_largest_logits(self):
         prompt = self.json("tokenize", MODEL, "-p", "Once upon a time")["ids"]
         rows, ids = self.logits("-p", "Once upon a time", "-n", 12, "--temp", "0")
