@@ -165,6 +165,9 @@ def offset_cases(cases):
                           ("minus32", 2**64 - 32, "reject"), ("2p63", 2**63, "reject"), ("behind_the_data", 64, "accept"),
                           ("far", 1 << 40, "accept"), ("overlap", 0, "reject")):
         cases.reject("offset", "offset_" + name, two.changed(at, "Q", n), "OFFSET|BOUNDS", at, meta_only=meta)
+    odd = File([NAME], [("a", (33,), 24), ("b", (8,), 24)])
+    at_odd = odd.marks["tensor", 1, "offset"]
+    cases.reject("offset", "offset_overlaps_by_a_byte", odd.changed(at_odd, "Q", 32), "OFFSET|BOUNDS", at_odd)
     cases.add("offset", "gap", two.changed(at, "Q", 96) + bytes(64), "either", "OFFSET|OK")
     swapped = bytearray(two.changed(("tensor", 0, "offset"), "Q", 32))
     swapped[at:at + 8] = bytes(8)

@@ -69,7 +69,8 @@ class Corpus:
 
     def __init__(self):
         self.stories = stories()
-        self.text = "\n".join(self.stories + 3 * texts.SENTENCES)
+        numbers = " ".join(str(i * i % 2000) for i in range(400))
+        self.text = "\n".join(self.stories + 3 * texts.SENTENCES + [numbers])
         letters = collections.Counter(self.text.replace(" ", SPACE))
         self.letters = [c for c, n in letters.most_common(150) if c != "\n"]
         words = collections.Counter(self.text.split())
