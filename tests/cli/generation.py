@@ -5,6 +5,9 @@ import math
 import os
 import re
 import struct
+import subprocess
+import sys
+import unittest
 
 import tool
 from oracle_case import OracleCase
@@ -340,7 +343,52 @@ class Run(OracleCase):
             self.assertEqual(self.greedy(model, ["-p", prompt["prompt"]], len(expected)), expected)
 
 
+# Distances of llama.cpp's logits (May 2026) with each cache type to those with an F32 cache, for the demo's weights in F32 and
+# the prompt below: NMSE, mean KL divergence.
+CACHES = {"f16": (3.62e-8, 4.4e-9), "bf16": (2.55e-6, 4.6e-7), "q8_0": (2.48e-5, 5.14e-6), "q5_1": (8.79e-4, 2.82e-4),
+          "q5_0": (1.54e-3, 4.14e-4), "q4_1": (3.22e-3, 1.19e-3), "q4_0": (5.37e-3, 1.89e-3), "iq4_nl": (4.96e-3, 9.42e-4)}
+CACHE_PROMPT = """\
+This is a story about a young boy called Pablo. Pablo loved to dig. Pablo took a deep breath. On Saturday, Pablo found a golden \
+button inside an old boat at the beach. "It must be magic," he said to Clara. "What can it do?" asked Clara. "If you hold it, you \
+can talk with animals," said Pablo.
+They held it together and closed their eyes. "What do you see?" asked Pablo. "I see an orange castle," said Clara, "and a swan with a cr"""
+
+
+class Caches(tool.Case):
+    def test_types_are_as_close_to_f32_as_those_of_llama_cpp(self):
+        exact, rows = self.path("exact.gguf"), {}
+        self.ok("quantize", MODEL, exact, "-q", "--type", "F32", "--allow-requantize")
+        for kind in ("f32", *CACHES):
+            target = self.path("rows.f32")
+            self.ok("run", exact, "-p", CACHE_PROMPT, "-n", "0", "--ctk", kind, "--ctv", kind, "--logits", target, "--force")
+            with open(target, "rb") as file:
+                rows[kind] = [struct.unpack("<1024f", row) for row in iter(lambda: file.read(4096), b"")]
+        self.assertEqual(len(rows["f32"]), 151)
+        logs = [log_softmax(row) for row in rows["f32"]]
+        squares = sum(v * v for row in rows["f32"] for v in row)
+        for kind, (nmse, divergence) in CACHES.items():
+            errors = sum((a - b) ** 2 for x, y in zip(rows["f32"], rows[kind]) for a, b in zip(x, y))
+            kl = sum(math.exp(p) * (p - q) for x, y in zip(logs, rows[kind]) for p, q in zip(x, log_softmax(y))) / 151
+            room = 1.2 if kind == "f16" else 1  # the weights are rounded to Q8_0 here, so the sums differ
+            self.assertLess(errors / squares, room * nmse, kind)
+            self.assertLess(kl, room * divergence, kind)
+            self.assertGreater(errors / squares, 0.02 * nmse, kind)  # the type is used at all
+
+
 class Perplexity(tool.Case):
+    @unittest.skipIf(tool.SANITIZED, "a minute of arithmetic")
+    def test_the_demo_has_the_perplexity_that_llama_cpp_measures(self):
+        script = os.path.join(tool.SOURCE, "tests", "data", "tinymodel", "make_corpus.py")
+        subprocess.run([sys.executable, script, "--out", self.folder, "--mb", "0.01", "--valid-kb", "100", "--valid-seed", "12"],
+                       stdout=subprocess.DEVNULL, check=True)
+        args = ("perplexity", MODEL, "-f", self.path("valid.txt"), "--ctx", "512")
+        result = self.json(*args)
+        self.assertEqual((result["tokens"], result["chunks"]), (33074, 64))
+        self.assertAlmostEqual(result["ppl"], 1.4546, delta=5e-4)
+        self.assertAlmostEqual(result["stderr"], 0.0109, delta=5e-5)
+        for k, v, ppl in (("q8_0", "q8_0", 1.4545), ("q4_0", "q4_0", 1.4574), ("q4_0", "q8_0", 1.4575)):
+            self.assertLess(self.json(*args, "--ctk", k, "--ctv", v)["ppl"], ppl + 5e-4)
+
     def test_json_counts_chunks_and_tokens(self):
         text = self.path("text.txt", b"Once there was a little fox. It had a red ball. " * 30)
         result = self.json("perplexity", MODEL, "-f", text, "--ctx", "64")
@@ -433,7 +481,7 @@ class Perplexity(tool.Case):
                     "--logits", self.path("rows.f32"), "--force")
             with open(self.path("rows.f32"), "rb") as file:
                 rows[model] = [log_softmax(struct.unpack("<1024f", file.read(4096))) for _ in range(48)]
-        scored = range(24, 47)  # the second half of the chunk, but for what follows it
+        scored = range(24, 47)  # the second half of the chunk, without its last position
         for model, result in ((MODEL, plain), (coarse, divergence)):
             loss = -sum(rows[model][i][ids[i + 1]] for i in scored) / len(scored)
             self.assertAlmostEqual(result["ppl"], math.exp(loss), delta=1e-3)

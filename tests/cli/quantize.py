@@ -138,8 +138,8 @@ def more_bits(i, n):
     return i < n // 8 or i >= 7 * n // 8 or (i - n // 8) % 3 == 2
 
 
-# Of recipes of a llama model without an imatrix, with fewer than four heads per KV head: what attn_v, ffn_down and
-# attn_output get, by layer, where it is not the recipe's own type.
+# Recipes of a llama model without an imatrix, with fewer than four heads per KV head: the recipe's own type, and the types
+# of attn_v, ffn_down and attn_output by layer, where they differ.
 MIXES = {
     "Q2_K": ("q2_K", lambda i, n: {"attn_v": "q3_K", "ffn_down": "q3_K", "attn_output": "q3_K"}),
     "Q3_K_S": ("q3_K", lambda i, n: {}),

@@ -1,4 +1,4 @@
-"""GGUF files written field by field: where each field stands, and the dump that a reader must give.
+"""GGUF files written field by field, with the offset of each field and the expected dump.
 
 SPDX-License-Identifier: MIT
 """
@@ -59,8 +59,8 @@ def shown(text):
 class File:
     """A file in memory. keys: (key, type, value), an array as ("arr", (element type, values)).
 
-    tensors: (name, ne, type id[, data]); data of a seed where none are given. `marks` tells where a field
-    begins: "n_tensors", "n_kv", ("key", i, field), ("tensor", i, field).
+    tensors: (name, ne, type id[, data]); without data, random bytes of the seed. `marks` has the offset of
+    each field: "n_tensors", "n_kv", ("key", i, field), ("tensor", i, field).
     """
 
     def __init__(self, keys=(), tensors=(), version=3, big_endian=False, alignment=ALIGNMENT, seed=1):

@@ -1,6 +1,6 @@
-"""Files with one fault each, and what a reader must say of it: a class of error and the byte of the fault.
+"""Files with one fault each: the class of the error and the byte offset that a reader must report.
 
-A fault has the offset of the field that is wrong; what was cut off has that of the end of the file.
+The offset is that of the faulty field, or the end of the file where bytes are missing.
 SPDX-License-Identifier: MIT
 """
 import struct
@@ -180,7 +180,7 @@ def cut_cases(cases):
     # Some bytes within each field of the directory, and of the data.
     places = sorted({at + 1 for name, at in base.marks.items() if isinstance(name, tuple)})
     for n in places:
-        fits = len(base.tensors) * LEAST_TENSOR <= n - HEADER  # else the count is what the reader sees first
+        fits = len(base.tensors) * LEAST_TENSOR <= n - HEADER  # else the reader refuses the count first
         cases.reject("truncation", f"cut_{n}", base.data[:n], *(("TRUNCATED", n) if fits else (COUNT, base.marks["n_tensors"])))
     cases.reject("truncation", "cut_before_data", base.data[:base.data_offset], "TRUNCATED|BOUNDS", base.data_offset, meta_only="accept")
     for n in (base.data_offset + 1, base.data_offset + 64, end - 1):

@@ -1,6 +1,6 @@
-"""Sample files with the dumps that a reader must give, hostile files with the error that it must give.
+"""Sample files with their expected dumps, hostile files with their expected errors.
 
-Both lie in folders as those of GGUFX_TEST_DATA do, so that the same tests read them.
+The folders have the layout of GGUFX_TEST_DATA, so that the same tests read them.
 usage: make_files.py OUT   (writes OUT/formats/gguf-golden, OUT/data/malformed, OUT/data/tokenizer, then OUT/files.txt)
 SPDX-License-Identifier: MIT
 """

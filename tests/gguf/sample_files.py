@@ -1,4 +1,4 @@
-"""Well-formed files of every kind with their dumps, and files that a strict reader alone refuses.
+"""Well-formed files of every kind with their dumps, and files that only a strict reader refuses.
 
 SPDX-License-Identifier: MIT
 """
@@ -59,8 +59,8 @@ def dumped():
     tail.data = tail.data[:tail.data_offset + 12]
     yield "no_final_padding.gguf", tail
     more = File([NAME], [("a", (3,), 0)])
-    more.data += b"what follows the data"
-    yield "bytes_behind.gguf", more
+    more.data += b"bytes after the data"
+    yield "bytes_after_data.gguf", more
     head = File([NAME], [("a", (64,), 0)])
     head.data = head.data[:head.data_offset]
     yield "head_only.gguf", head

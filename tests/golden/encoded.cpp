@@ -1,5 +1,6 @@
 // Bytes of every encoder for made-up rows, and values of every decoder for made-up blocks: a hash per
-// type, set and weighting, of the scalar code when it agreed with all stored bytes of ggml.
+// type, set and weighting. The hashes are of the scalar code, which agreed with all stored bytes of
+// ggml when they were taken.
 // `golden print_encoded FOLDER` prints the table encoded.txt.
 // SPDX-License-Identifier: MIT
 #include "../checkasm/data.hpp"

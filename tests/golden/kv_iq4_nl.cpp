@@ -93,7 +93,8 @@ size_t check_item(Report &r, const std::string &folder, const char *item) {
     return n_blocks;
 }
 
-// The sixteen values of a code, and the one nearest to a number; *near tells of a tie but for rounding.
+// The sixteen values of a code, and the one nearest to a number; *near: another one is as near but for
+// rounding.
 constexpr int kCodes[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                             1,    13,   25,  38,  53,  69,  89,  113};
 

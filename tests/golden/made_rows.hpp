@@ -14,8 +14,8 @@ struct Rows {
     std::vector<float> x, imatrix; // [rows][n_columns], [n_columns]
 };
 
-// Bell-shaped values, values with heavy tails, ties of rounding, and rows at the edges of what
-// rounding does. "edge" and "ties" may leave a better encoder no choice.
+// Bell-shaped values, values with heavy tails, ties of rounding, and edge cases: zeros, outliers,
+// tiny and constant values.
 std::vector<Rows> made_rows();
 
 } // namespace golden

@@ -65,7 +65,7 @@ def unique(items):
 
 
 class Corpus:
-    """What vocabularies are trained on, once for all of them."""
+    """The training text, and the merges that several vocabularies share."""
 
     def __init__(self):
         self.stories = stories()
@@ -154,7 +154,7 @@ def wordpiece(corpus):
     return keys_of("bert", rows, more)
 
 
-# Of a character map: full width, ligatures, spaces, marks that join, and what vanishes.
+# A character map: full width, ligatures, spaces, marks that join, and characters that are dropped.
 CHANGES = {"\t": " ", "\n": " ", "\u00a0": " ", "\u3000": " ", "\uff21": "A", "\uff22": "B", "\ufb01": "fi", "\u2026": "...",
            "\u00bd": "1/2", "e\u0301": "\u00e9", "a\u030a": "\u00e5", "\u200b": "", "\u017f": "s", "''": '"', "'": "\u2019"}
 
@@ -296,7 +296,7 @@ STORED += [("stories260K/stories260K-f32.gguf", "tokenizer-oracle/public/tok512-
            ("tiny/tiny-llama3-f16.gguf", "tokenizer-oracle/public/bpe1k-llama3.json")]
 STORED += [(f"tokenizer/vocab-{name}.gguf", f"tokenizer/{name}-public.json")
            for name in ("gemma4-bpe", "rwkv", "ugm-t5", "ugm-xlmr")]
-# Texts with combining marks or Hangul, which the other program takes for others than BERT does.
+# Number of texts with combining marks or Hangul, where the other program differs from BERT's own tokenizer.
 APART = {"bert-bge": 10}
 
 

@@ -1,6 +1,6 @@
-"""Tokenizers written to be read, not to be fast: what every vocabulary of the tests is compared with.
+"""Slow tokenizers that are easy to check: the reference for every vocabulary of the tests.
 
-They follow the published algorithms and share nothing with the library: naive merges, longest
+They follow the published algorithms and share no code with the library: naive merges, longest
 matches by slicing, dynamic programming over characters. Texts are bytes.
 SPDX-License-Identifier: MIT
 """
