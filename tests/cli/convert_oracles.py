@@ -40,7 +40,7 @@ class Oracles(OracleCase, Convert):
     def test_tiny_models_through_safetensors(self):
         for name in TINY:
             with self.subTest(name):
-                model = shared("data", "tiny", "tiny-%s-f16.gguf" % name)
+                model = tool.tiny(name)
                 self.check_tiny(self.there_and_back(model), name)
 
 

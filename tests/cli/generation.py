@@ -334,7 +334,7 @@ class Run(OracleCase):
         self.check_stories(shared("data", "stories260K", "stories260K-f32.gguf"))
 
     def test_tiny_llama3_gives_the_oracle_ids_and_logits(self):
-        self.check_tiny("llama3")
+        self.check_tiny(tool.tiny("llama3"), "llama3")
 
     def test_tiny_stories_gives_the_published_greedy_ids(self):
         model = shared("data", "tinymodel", "tiny-stories-f32.gguf")

@@ -16,10 +16,10 @@ class OracleCase(tool.Case):
         for path in cases:
             self.check_oracle(model, path, lambda oracle: ["-p", oracle["prompt"]])
 
-    def check_tiny(self, name):
-        model = tool.tiny(name)
+    def check_tiny(self, model, name):
+        """A form of the tiny model against its reference results."""
         for case in ("seq_a", "long"):
-            path = os.path.join(os.path.dirname(model), case + ".json")
+            path = os.path.join(os.path.dirname(tool.tiny(name)), case + ".json")
             self.check_oracle(model, path, lambda oracle: [
                 "--tokens", ",".join(map(str, oracle["prompt_tokens"]))])
 

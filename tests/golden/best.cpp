@@ -87,7 +87,7 @@ int test_best_is_never_worse(Report &r, const std::string &) {
     const Ref<Host> host = Host::create({nullptr, nullptr, nullptr, 2});
     std::vector<Rows> sets = made_rows();
     const std::string folder = shared_folder("golden");
-    if (folder.empty()) r.note("more with GGUFX_TEST_DATA/formats/golden");
+    if (folder.empty()) r.note("stored vectors: skipped, no GGUFX_TEST_DATA/formats/golden");
     for (const char *name : {"gauss", "heavy", "model", "edge", "ties"}) {
         Rows rows = {name, 0, {}, {}};
         if (folder.empty()) break;

@@ -174,7 +174,7 @@ float float_at(const Bytes &bytes, size_t i) {
 // Vectors of the real ggml.
 void check_stored(Report &r) {
     const std::string folder = shared_folder("golden");
-    if (folder.empty()) return r.note("more with GGUFX_TEST_DATA/formats/golden");
+    if (folder.empty()) return r.note("stored vectors: skipped, no GGUFX_TEST_DATA/formats/golden");
     Bytes in, ue;
     if (!r.check(read_file(&in, folder + "/conv_f32_input_bits.bin") &&
                      read_file(&ue, folder + "/conv_ue4m3_input_bits.bin") && in.size() > 4000 &&

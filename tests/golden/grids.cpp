@@ -51,7 +51,7 @@ std::vector<long> parse_csv(const Bytes &bytes) {
 
 void check_stored_tables(Report &r) {
     const std::string folder = shared_folder("tables");
-    if (folder.empty()) return r.note("more with GGUFX_TEST_DATA/formats/tables");
+    if (folder.empty()) return r.note("stored vectors: skipped, no GGUFX_TEST_DATA/formats/tables");
     for (const Table &t : kTables) {
         Bytes csv;
         if (!r.check(read_file(&csv, folder + "/" + t.file + ".csv"), "no %s.csv", t.file))

@@ -236,7 +236,7 @@ void check_stored_blocks(Report &r) {
     Blocks blocks, rows;
     if (folder.empty() ||
         !read_blocks(&blocks, folder, "input.f32", "", "query.f32", "dot_seed.f64"))
-        return r.note("more with GGUFX_TEST_DATA/kv");
+        return r.note("stored vectors: skipped, no GGUFX_TEST_DATA/kv");
     check_blocks(r, blocks, kValues);
     if (r.check(read_blocks(&rows, folder, "k128.f32", "k128_", "q128.f32", "k128_dot_seed.f64"),
                 "the rows of 128 are missing"))

@@ -34,7 +34,7 @@ def bpe_vocab(pre):
         a, b = pair.split(' ')
         if a in known and b in known and a + b not in known:
             merges.append(pair), known.add(a + b)
-    controls = ['<|endoftext|>', '<|im_start|>', '<|im_end|>']
+    controls = ['<|endoftext|>', '<|first|>', '<|second|>']  # one ends a generation
     ordered = [text[b] for b in sorted(text, key=lambda b: text[b])] + [m.replace(' ', '') for m in merges]
     unused = [f'[PAD{i}]' for i in range(len(ordered), V - len(controls))]  # as converters fill a vocabulary
     toks, p = ordered + unused + controls, 'tokenizer.ggml.'
