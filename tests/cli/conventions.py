@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import time
+import unicodedata
 import unittest
 
 import tool
@@ -372,6 +373,16 @@ class Streams(tool.Case):
         text = self.on_terminal("fit", "--shape", "qwen3-4b", "--ram", "6G", NO_COLOR="1").decode()
         self.assertIn("columns not shown at this width: workspace, error", text)
         self.assertIn("* needs an imatrix", text)
+
+    def test_columns_stand_below_each_other_in_every_script(self):
+        texts = ["plain", "u\u0308ber", "\u0e01\u0e34\u0e48", "\u0928\u093c\u0947", "\u2764\ufe0f", "\u05e9\u05c1", "\u65e5\u672c"]
+        tensors = [(name, (32, 1), 0, 128 * i) for i, name in enumerate(texts)]
+        path = self.path("names.gguf", tool.gguf(kv=[tool.ARCHITECTURE], tensors=tensors, data=bytes(128 * len(texts))))
+        lines = self.on_terminal("info", path, "--tensors", NO_COLOR="1").decode().splitlines()
+        width = lambda c: 0 if unicodedata.combining(c) or unicodedata.category(c) == "Mn" else 1 + (c in "\u65e5\u672c")
+        starts = {sum(map(width, line.split("f32")[0])) for line in lines if "f32" in line}
+        self.assertEqual(len([line for line in lines if "f32" in line]), len(texts))
+        self.assertEqual(len(starts), 1, lines)
 
     def test_tables_keep_the_columns_with_the_answer(self):
         text = self.path("text.txt", b"Once there was a fox. " * 80)
