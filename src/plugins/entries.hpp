@@ -19,6 +19,17 @@ struct Fault {
     int32_t system;
     char text[sizeof Error::text];
 };
+
+// The text of dlerror() about `library`, in plain words where the library is not installed.
+inline const char *why_not_loaded(const char *text, const char *library) {
+    if (!text) return library;
+    const size_t n = strlen(library);
+    constexpr char kAbsent[] = ": cannot open shared object file: No such file";
+    const bool absent =
+        strncmp(text, library, n) == 0 && strncmp(text + n, kAbsent, sizeof kAbsent - 1) == 0;
+    return absent ? "it is not installed" : text;
+}
+
 [[noreturn]] __attribute__((format(printf, 3, 4))) inline void
 fail(ggufx_status status, int32_t system, const char *format, ...) {
     Fault fault = {status, system, {}};

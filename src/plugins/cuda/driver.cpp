@@ -38,10 +38,9 @@ template <class F> void find(F &out, void *library, const char *name) {
 
 Driver load() {
     void *library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!library) {
-        const char *text = dlerror();
-        fail(GGUFX_E_UNSUPPORTED, 0, "there is no driver of CUDA: %s", text ? text : kLibrary);
-    }
+    if (!library)
+        fail(GGUFX_E_UNSUPPORTED, 0, "no NVIDIA driver (%s): %s", kLibrary,
+             plugin::why_not_loaded(dlerror(), kLibrary));
     Driver made = {};
 #define GGUFX_LOAD(NAME, THERE, PARAMETERS) find(made.NAME, library, THERE);
     GGUFX_CUDA_FUNCTIONS(GGUFX_LOAD)

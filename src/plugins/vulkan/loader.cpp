@@ -73,11 +73,9 @@ template <class F> F found(PFN_vkGetInstanceProcAddr get, VkInstance instance, c
 
 Instance make_instance() {
     void *library = dlopen(kLoader, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!library) {
-        const char *text = dlerror();
-        fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "there is no loader of Vulkan: %s",
-             text ? text : kLoader);
-    }
+    if (!library)
+        fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "no Vulkan loader (%s): %s", kLoader,
+             plugin::why_not_loaded(dlerror(), kLoader));
     void *entry = dlsym(library, "vkGetInstanceProcAddr");
     dlclose(library); // stays mapped
     if (!entry) fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "%s is no loader of Vulkan", kLoader);
