@@ -109,7 +109,7 @@ typedef struct ggufx_tokenizer_facts {
     int32_t bos;     /* -1 when there is none */
     int32_t eos;     /* the same */
     int32_t unknown; /* the same */
-    const char *pre; /* pre-tokenizer of byte-level BPE: "llama-bpe", else NULL; valid for ever */
+    const char *pre; /* pre-tokenizer of BPE: "llama-bpe", else NULL; valid for ever */
 } ggufx_tokenizer_facts;
 
 /* Describe a tokenizer; out->struct_size must be set. Errors: ARGUMENT.
@@ -145,7 +145,7 @@ GGUFX_API int32_t ggufx_tokenizer_special(const ggufx_tokenizer *tokenizer, uint
 #define GGUFX_PRE_ADD_SEP 4u       /* pairs of texts have a separator */
 #define GGUFX_PRE_KEEP_SPACES 8u   /* GGUFX_DETOKENIZE_CLEAN_SPACES has no effect */
 
-/* A pre-tokenizer: how byte-level BPE cuts texts before it merges. */
+/* A pre-tokenizer: how BPE cuts texts before it merges. */
 typedef struct ggufx_pre_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* GGUFX_PRE_* */

@@ -190,7 +190,7 @@ extern "C" ggufx_status ggufx_tokenizer_info(ggufx_tokenizer_facts *out,
         if (vocab.add_separator()) facts.flags |= GGUFX_TOKENIZER_ADD_SEP;
         if (vocab.add_space()) facts.flags |= GGUFX_TOKENIZER_ADD_SPACE;
         if (vocab.cleans_spaces()) facts.flags |= GGUFX_TOKENIZER_CLEAN_SPACES;
-        if (vocab.pre() && vocab.kind() == model::VocabKind::bpe) facts.pre = vocab.pre()->name;
+        if (vocab.pre() && vocab.has_pre_key()) facts.pre = vocab.pre()->name;
         facts.n_tokens = static_cast<uint32_t>(vocab.size());
         facts.bos = vocab.bos();
         facts.eos = vocab.eos();

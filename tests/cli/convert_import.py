@@ -233,7 +233,13 @@ class Tokenizers(Convert):
                 ("smollm", {}, [self.DIGITS, gpt2]),
                 ("deepseek-coder", {}, [self.split(r) for r in (
                     "[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+")] +
-                 [self.DIGITS, self.BYTES])]
+                 [self.DIGITS, self.BYTES]),
+                ("granite-embed-multi-97m", {"ignore_merges": True}, [
+                    self.split(self.cased(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?") + r"\p{N}{1,3}|" + slash), self.BYTES]),
+                ("minicpm5", {"ignore_merges": True}, [self.split(r"\p{N}{1,3}"), self.split(self.WORDS + r"\p{N}+|" + self.REST),
+                                                       self.BYTES]),
+                ("laguna", {}, [self.split(r"[^\n]+|[\n]+"), self.split(self.WORDS + r"\p{N}|" + self.REST), self.BYTES]),
+                ("ufakzeka", {}, [self.split(self.WORDS.split("|", 7)[7] + r"\p{N}|" + self.REST), self.BYTES])]
 
     def folder_with(self, steps, **model):
         bpe = {**self.bpe(**model), "pre_tokenizer": {"type": "Sequence", "pretokenizers": steps}}

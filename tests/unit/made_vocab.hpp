@@ -46,7 +46,7 @@ struct MadeVocab {
             w.array("tokenizer.ggml.token_type", GGUFX_VALUE_I32, tokens.size());
             for (const MadeToken &token : tokens) w.raw(&token.kind, 4);
         }
-        if (has_merges && (model == "gpt2" || model == "gemma4")) {
+        if (has_merges && (model == "gpt2" || model == "gemma4" || model == "whitespace")) {
             w.array("tokenizer.ggml.merges", GGUFX_VALUE_STRING, merges.size());
             for (const std::string &merge : merges) w.string(merge);
         }

@@ -60,8 +60,9 @@ std::string show(const Lengths &lengths) {
     return out;
 }
 
-// Every name of the file is known, and cuts every text where the published patterns do.
-void test_splits(const Host *host, const json &stored) {
+// Every name of the file is known, and cuts every text where the published patterns do. Pieces that
+// were stored may be older than some names.
+void test_splits(const Host *host, const json &stored, bool has_all) {
     size_t n_names = 0;
     for (const auto &[group, of] : stored["types"].items()) {
         for (const std::string name : of["names"]) {
@@ -87,7 +88,8 @@ void test_splits(const Host *host, const json &stored) {
             }
         }
     }
-    CHECK(n_names >= pre::names().n, "only %zu names", n_names);
+    CHECK(!has_all || n_names >= pre::names().n, "only %zu names", n_names);
+    CHECK(n_names > 0, "no names");
 }
 
 double seconds_of(const Host *host, const pre::PreTokenizer &tokenizer, const std::string &text) {
@@ -169,9 +171,9 @@ int main(int n_arguments, char **arguments) {
     test_cost_is_linear(host.get());
     std::ifstream made(index.substr(0, index.rfind('/') + 1) + "pre-splits.json");
     CHECK(made, "no pieces beside %s", index.c_str());
-    if (made) test_splits(host.get(), json::parse(made));
+    if (made) test_splits(host.get(), json::parse(made), true);
     std::ifstream in(stored);
-    if (in) test_splits(host.get(), json::parse(in));
+    if (in) test_splits(host.get(), json::parse(in), false);
     printf("%d checks, %d failed\n", g_checks, g_failed);
     if (!in) printf("stored pieces: skipped, no %s (GGUFX_TEST_DATA)\n", stored.c_str());
     return g_failed > 0;

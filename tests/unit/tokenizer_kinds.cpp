@@ -645,6 +645,74 @@ void test_hostile_vocabularies_are_refused() {
     CHECK(loop.status == GGUFX_E_VOCAB || loop.status == GGUFX_OK, "%d", loop.status);
 }
 
+// Keys that would change ids, with the value that their kind of vocabulary does not have. The value
+// that changes nothing is accepted.
+void test_flags_without_support_are_refused_by_name() {
+    struct Case {
+        const char *kind, *pre, *key;
+        bool value;
+    };
+    const Case cases[] = {
+        {"gpt2", "qwen2", "normalizer.lowercase", true},
+        {"llama", "", "normalizer.lowercase", true},
+        {"gemma4", "", "normalizer.strip_accents", true},
+        {"t5", "", "normalizer.strip_accents", true},
+        {"gpt2", "whitespace", "normalizer.strip_accents", true},
+        {"llama", "", "remove_extra_whitespaces", true},
+        {"gpt2", "llama-bpe", "remove_extra_whitespaces", true},
+        {"llama", "", "treat_whitespace_as_suffix", true},
+        {"llama", "", "escape_whitespaces", false},
+        {"gpt2", "qwen2", "escape_whitespaces", true},
+        {"gpt2", "qwen2", "ignore_merges", true},
+        {"gpt2", "llama-bpe", "ignore_merges", false},
+    };
+    for (const Case &c : cases) {
+        MadeVocab vocab = full_vocab(c.kind);
+        vocab.pre = c.pre;
+        const std::string key = std::string("tokenizer.ggml.") + c.key;
+        vocab.flags[key] = c.value;
+        expect_refused(vocab, GGUFX_E_UNSUPPORTED,
+                       (key + (c.value ? " = true" : " = false")).c_str());
+        vocab.flags[key] = !c.value;
+        const Tokenizer accepted(vocab);
+        CHECK(accepted.status == GGUFX_OK, "%s %s: %s", c.kind, c.key, accepted.error.message);
+    }
+    MadeVocab map = full_vocab("llama");
+    map.map = charsmap({0}, std::string(4, 'x') + '\0');
+    expect_refused(map, GGUFX_E_UNSUPPORTED, "tokenizer.ggml.precompiled_charsmap of 13 bytes");
+    MadeVocab words = full_vocab("gpt2");
+    words.model = "whitespace";
+    words.pre = "qwen2";
+    expect_refused(words, GGUFX_E_UNSUPPORTED, "tokenizer.ggml.pre qwen2 is not supported");
+}
+
+// Where bytes have no token, white space between words has none, and words have the unknown one.
+void test_white_space_between_words_may_have_no_token() {
+    for (const char *model : {"whitespace", "gpt2"}) {
+        MadeVocab vocab(model);
+        vocab.pre = "whitespace";
+        const int32_t unknown = vocab.add("<unk>", 2), a = vocab.add("a", 1), b = vocab.add("b", 1);
+        const int32_t line = vocab.add("\n", 1), ab = vocab.add("ab", 1);
+        vocab.merges = {"a b"};
+        vocab.keys["tokenizer.ggml.unknown_token_id"] = static_cast<uint32_t>(unknown);
+        Tokenizer tokenizer(vocab);
+        CHECK(tokenizer.status == GGUFX_OK, "%s: %s", model, tokenizer.error.message);
+        const bool drops = !strcmp(model, "whitespace");
+        expect(tokenizer, model, " ab  a\tb\n", drops ? Ids{ab, a, b} : Ids{ab, a, b, line});
+        expect(tokenizer, model, "A", {unknown});
+        CHECK(tokenizer.decode({ab, a}) == "aba", "%s: %s", model,
+              tokenizer.decode({ab, a}).c_str());
+        ggufx_tokenizer_facts facts = {};
+        facts.struct_size = sizeof facts;
+        const bool told = ggufx_tokenizer_info(&facts, tokenizer.tokenizer, nullptr) == GGUFX_OK;
+        CHECK(told && !strcmp(facts.kind, model) && facts.pre && !strcmp(facts.pre, "whitespace"),
+              "%s: facts", model);
+        vocab.flags["tokenizer.ggml.normalizer.lowercase"] = true;
+        Tokenizer lower(vocab);
+        expect(lower, model, "A aB", {a, ab});
+    }
+}
+
 // What no token has, where there is no unknown one.
 void test_bytes_without_a_token_are_refused() {
     for (const char *kind : {"gpt2", "gemma4", "llama", "t5", "bert", "rwkv"}) {
@@ -859,6 +927,8 @@ int main(int n_arguments, char **arguments) {
     test_special_ids_and_ends();
     test_what_is_added();
     test_hostile_vocabularies_are_refused();
+    test_flags_without_support_are_refused_by_name();
+    test_white_space_between_words_may_have_no_token();
     test_bytes_without_a_token_are_refused();
     test_each_failing_allocation();
     test_a_tokenizer_is_as_before_a_call_that_failed();

@@ -81,6 +81,7 @@ class Corpus:
         self.line_merges = train([None if c == "\n" else c for c in characters], N_WORD_MERGES)
         by_words = [None if c == "\n" else c for word in self.text.replace(" ", " " + SPACE).split(" ") for c in [*word, "\n"]]
         self.word_merges = train(by_words, N_WORD_MERGES)
+        self.bare_merges = train([None if slow.is_space(c) else c for c in self.text], N_WORD_MERGES)
 
 
 # ---- files --------------------------------------------------------------------------------------
@@ -133,25 +134,37 @@ def with_scores(corpus, merges, more, bytes_too=True):
     return keys_of("llama", rows, {"bos_token_id": 1, "eos_token_id": 2, "unknown_token_id": 0} | more, scores=True)
 
 
-def raw_bpe(corpus, merges):
+def raw_bpe(corpus, merges, model="gemma4", more=None):
     rows = special_rows(("<pad>", CONTROL), ("<eos>", CONTROL), ("<bos>", CONTROL), ("<unk>", UNKNOWN)) + byte_rows()
     joined = unique(a + b for a, b in merges)
     rows += [(t, 0.0, NORMAL) for t in unique(corpus.letters + ["\n", "\n\n", "\n\n\n"] + joined)]
     rows += special_rows(("<|user|>", CONTROL), ("<tool>", USER))
-    more = {"bos_token_id": 2, "eos_token_id": 1, "unknown_token_id": 3, "padding_token_id": 0}
-    return keys_of("gemma4", rows, more, merges=merges)
+    ids = {"bos_token_id": 2, "eos_token_id": 1, "unknown_token_id": 3, "padding_token_id": 0}
+    return keys_of(model, rows, ids | (more or {}), merges=merges)
 
 
-def wordpiece(corpus):
+def words_apart(corpus, model, more, space_too=False):
+    """BPE over the characters of words; white space has no token, or some of it has."""
+    rows = special_rows(("<s>", CONTROL), ("<pad>", CONTROL), ("</s>", CONTROL), ("<unk>", UNKNOWN))
+    rows += byte_rows() if space_too else []
+    joined = unique(a + b for a, b in corpus.bare_merges)
+    letters = [c for c in unique(corpus.letters) if c not in "qz" + SPACE]
+    rows += [(t, 0.0, NORMAL) for t in letters + joined + (["\n", "\u3000"] if space_too else []) if t not in "qz"]
+    rows += special_rows(("<mask>", CONTROL), ("<tool>", USER))
+    ids = {"bos_token_id": 0, "eos_token_id": 2, "unknown_token_id": 3, "add_bos_token": True, "add_eos_token": True}
+    return keys_of(model, rows, ids | more, merges=corpus.bare_merges)
+
+
+def wordpiece(corpus, more=None, change=str.lower):
     rows = special_rows(("[PAD]", CONTROL), ("[UNK]", CONTROL), ("[CLS]", CONTROL), ("[SEP]", CONTROL), ("[MASK]", CONTROL))
-    letters = unique(c.lower() for c in corpus.letters if c.isalnum() and c not in "qz")
-    words = unique(w.lower().strip(".,!?;:\"'()") for w in corpus.words[:200])
+    letters = unique(change(c) for c in corpus.letters if c.isalnum() and c not in "qz")
+    words = unique(change(w).strip(".,!?;:\"'()") for w in corpus.words[:200])
     pieces = [w[i:i + 3] for w in words for i in (1, 3) if len(w) > i + 2]
     marks = list(".,!?;:'\"()-/$<>[]|#=+_\u3002\u2026") + ["\u4e2d", "\u6587", "\u5c0f"]
     rows += [(SPACE + t, 0.0, NORMAL) for t in unique(words + letters + marks) if t]
     rows += [(t, 0.0, NORMAL) for t in unique(pieces + letters) if t]
-    more = {"bos_token_id": 2, "unknown_token_id": 1, "seperator_token_id": 3, "padding_token_id": 0, "mask_token_id": 4}
-    return keys_of("bert", rows, more)
+    ids = {"bos_token_id": 2, "unknown_token_id": 1, "seperator_token_id": 3, "padding_token_id": 0, "mask_token_id": 4}
+    return keys_of("bert", rows, ids | (more or {}))
 
 
 # A character map: full width, ligatures, spaces, marks that join, and characters that are dropped.
@@ -220,7 +233,7 @@ XLMR = [("<s>", CONTROL), ("<pad>", CONTROL), ("</s>", CONTROL), ("<unk>", UNKNO
 def vocabularies(corpus):
     """(name, keys) of every vocabulary."""
     for group in patterns.PATTERNS:
-        if group != "gemma4":
+        if group not in patterns.RAW:
             yield "bpe-" + group, byte_level(corpus, group)
     yield "bpe-ranks", byte_level(corpus, "kimi-k2", with_merges=False)
     yield "bpe-holes", byte_level(corpus, "mpt", without="aZ7\u0120\u00c3")
@@ -230,7 +243,18 @@ def vocabularies(corpus):
     yield "spm-no-bytes", with_scores(corpus, corpus.word_merges, {"add_bos_token": False}, bytes_too=False)
     yield "gemma4", raw_bpe(corpus, corpus.word_merges)
     yield "gemma4-across-words", raw_bpe(corpus, corpus.line_merges)
+    yield "gemma4-by-pre", raw_bpe(corpus, corpus.word_merges, "gpt2", {"pre": "gemma4"})
+    yield "granite-embed-multi-311m", raw_bpe(corpus, corpus.line_merges, "gpt2", {"pre": "granite-embed-multi-311m", "add_bos_token": False})
+    yield "sarvam-moe", raw_bpe(corpus, corpus.word_merges + [("\n", "\n")], "gpt2", {"pre": "sarvam-moe"})
+    yield "sarvam-moe-bos", raw_bpe(corpus, corpus.line_merges, "gpt2", {"pre": "sarvam-moe", "add_bos_token": True})
+    yield "whitespace", words_apart(corpus, "whitespace", {"pre": "whitespace"})
+    yield "whitespace-lower", words_apart(corpus, "whitespace", {"normalizer.lowercase": True})
+    yield "whitespace-by-pre", words_apart(corpus, "gpt2", {"pre": "whitespace"})
+    yield "whitespace-with-bytes", words_apart(corpus, "gpt2", {"pre": "whitespace", "normalizer.lowercase": True}, space_too=True)
     yield "bert", wordpiece(corpus)
+    yield "bert-cased", wordpiece(corpus, {"normalizer.lowercase": False}, str)
+    yield "bert-accents", wordpiece(corpus, {"normalizer.strip_accents": False})
+    yield "bert-cased-no-accents", wordpiece(corpus, {"normalizer.lowercase": False, "normalizer.strip_accents": True}, str)
     yield "t5", unigram(corpus, T5, {"eos_token_id": 1, "unknown_token_id": 2, "padding_token_id": 0, "add_space_prefix": True},
                         CHANGES)
     yield "t5-words", unigram(corpus, XLMR, {"bos_token_id": 0, "eos_token_id": 2, "unknown_token_id": 3, "padding_token_id": 1,

@@ -183,6 +183,7 @@ PUNCTUATION = r" ?[^\s\p{L}\p{N}]+[\r\n]*|" + SPACES
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 WORDS = CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|"
 UPPER, LOWER = r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}"
+LINES = r"[^\n]+|[\n]+"
 CJK = "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+"
 ASCII_WORD = r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|"""
 
@@ -225,6 +226,9 @@ PATTERNS = {
     "gpt-2": [GPT2],
     "llama-bpe": [WORDS + r"\p{N}{1,3}|" + PUNCTUATION],
     "qwen2": [WORDS + r"\p{N}|" + PUNCTUATION],
+    "ufakzeka": [WORDS[len(CONTRACTIONS) + 1:] + r"\p{N}|" + PUNCTUATION],
+    "laguna": [LINES, WORDS + r"\p{N}|" + PUNCTUATION],
+    "minicpm5": [r"\p{N}{1,3}", WORDS + r"\p{N}+|" + PUNCTUATION],
     "qwen35": [CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|" + SPACES],
     "bailingmoe": [r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|"
                    r"\s+(?!\S)|\s+"],
@@ -239,6 +243,8 @@ PATTERNS = {
     "default": [r"[\p{P}\$\+<=>\^~\|]+", GPT2, r"\p{N}+", "[0-9][0-9][0-9]"],
     "falcon": [r"[\p{P}\$\+<=>\^~\|`]+", GPT2, "[0-9][0-9][0-9]"],
     "deepseek-v3": [r"\p{N}{1,3}", CJK, marked_words()],
+    "spark2_5": [r"\p{N}{1,3}", CJK, ASCII_WORD + r"[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+|[\r\n]|\s+(?!\S)|\s+",
+                 r"\p{N}"],
     "deepseek-coder": [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", RUNS, r"\p{N}"],
     "deepseek-llm": [r"[\r\n]", rf"\s?[{LISTED}]+", "\\s?[!-/:-~\uff01-\uff0f\uff1a-\uff5e\u2018-\u201f\u3001-\u3002]+",
                      r"\s+$", RUNS, r"\p{N}+"],
@@ -251,7 +257,9 @@ PATTERNS = {
     "viking": [STOPS, r"\p{N}"],
     "chameleon": ["<sentinel:[0-9]+>", "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z", "([\\t\\n]|    |  )", r"\p{N}",
                   r"[\p{P}!-/:-@\[-`{-~]", GPT2.rsplit("|", 1)[0]],
-    "gemma4": [r"[^\n]+|[\n]+"],
+    "gemma4": [LINES],
+    "sarvam-moe": [LINES],
+    "whitespace": [r"\S+"],
 }
 
 # Other names of the same patterns.
@@ -262,20 +270,26 @@ NAMES = {
                  "smaug-bpe",
     "qwen2": "deepseek-r1-qwen f2llmv2 grok-2 hunyuan kormo megrez qwen2 solar-open stablelm2",
     "bailingmoe": "bailingmoe bailingmoe2 llada-moe",
-    "gpt-4o": "gpt-4o kanana2 llama4 minimax-m2",
-    "starcoder": "codeshell command-r exaone minerva-7b refact smollm starcoder",
-    "deepseek-v3": "deepseek-v3 hunyuan-dense joyai-llm",
+    "gpt-4o": "gpt-4o granite-embed-multi-97m kanana2 llama4 minimax-m2 talkie",
+    "starcoder": "codeshell command-r exaone mellum2 minerva-7b refact smollm starcoder",
+    "deepseek-v3": "deepseek-v3 hunyuan-dense hy_v4 joyai-llm",
+    "tiny_aya": "cohere2moe tiny_aya",
+    "gemma4": "gemma4 granite-embed-multi-311m",
     "bloom": "bloom gpt3-finnish poro-chat",
 }
 
+# Groups of BPE over characters; the others are of BPE over bytes.
+RAW = "gemma4 sarvam-moe whitespace".split()
+
 # Flags by name. Spaces of detokenized text are cleaned by those that KEEP_SPACES does not list.
-IGNORE_MERGES = "falcon-h1 falcon3 jina-v5-nano lfm2 llama-bpe llama-v3 llama3 midm-2.0 pixtral tekken youtu".split()
+IGNORE_MERGES = ("falcon-h1 falcon3 granite-embed-multi-97m jina-v5-nano lfm2 llama-bpe llama-v3 llama3 midm-2.0 minicpm5 pixtral "
+                 "tekken youtu").split()
 ADD_BOS = "chameleon falcon-h1 falcon3 jina-v5-nano lfm2 llama-bpe llama-v3 llama3 midm-2.0 pixtral tekken".split()
 ADD_SEP = "jina-v1-en jina-v2-code roberta-bpe".split()
-KEEP_SPACES = ("afmoe bailingmoe bailingmoe2 chameleon command-r deepseek-coder deepseek-llm deepseek-r1-qwen deepseek-v3 "
-               "f2llmv2 gpt-4o granite-docling grok-2 hunyuan hunyuan-dense joyai-llm kanana2 kimi-k2 kormo "
-               "llada-moe llama4 minimax-m2 poro-chat qwen2 qwen35 seed-coder smollm solar-open superbpe tekken tiny_aya "
-               "trillion viking youtu").split()
+KEEP_SPACES = ("afmoe bailingmoe bailingmoe2 chameleon cohere2moe command-r deepseek-coder deepseek-llm deepseek-r1-qwen deepseek-v3 "
+               "f2llmv2 gpt-4o granite-docling granite-embed-multi-97m grok-2 hunyuan hunyuan-dense hy_v4 joyai-llm kanana2 kimi-k2 "
+               "kormo laguna llada-moe llama4 minimax-m2 poro-chat qwen2 qwen35 sarvam-moe seed-coder smollm solar-open spark2_5 "
+               "superbpe talkie tekken tiny_aya trillion ufakzeka viking youtu").split()
 
 
 def names_of(group):

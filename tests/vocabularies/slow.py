@@ -97,7 +97,11 @@ class Vocabulary:
         for i, token in enumerate(self.tokens):
             if self.types[i] == BYTE:
                 self.byte_ids.setdefault(int(token[3:5], 16), i)
-        self.pre = self.keys.get("pre", b"default").decode()
+        self.pre = self.keys.get("pre", b"whitespace" if self.kind == "whitespace" else b"default").decode()
+        group = "gemma4" if self.kind == "gemma4" else patterns.group_of(self.pre) if self.kind in ("gpt2", "whitespace") else None
+        self.raw = group if group in patterns.RAW else None  # BPE over characters
+        self.lower = self.flag("normalizer.lowercase", self.kind == "bert")
+        self.strip = self.flag("normalizer.strip_accents", self.lower)
         self.cache = {}
 
     def special(self, name):
@@ -124,7 +128,7 @@ class Vocabulary:
         if self.kind == "rwkv":
             return ids
         by_pre = self.kind == "gpt2" and self.pre in patterns.ADD_BOS
-        bos = bert or self.kind == "gemma4" or self.flag("add_bos_token", spm or by_pre)
+        bos = bert or self.raw == "gemma4" or self.flag("add_bos_token", spm or by_pre)
         eos = not bert and self.flag("add_eos_token", t5)
         before = [self.special("bos")] if bos else []
         after = [self.special("eos")] if eos else []
@@ -149,7 +153,9 @@ class Vocabulary:
         return [part for part in parts if part != b""]
 
     def plain(self, data):
-        return getattr(self, "plain_" + self.kind)(data)
+        if self.raw == "whitespace":
+            return self.plain_whitespace(data)
+        return self.plain_lines(data) if self.raw else getattr(self, "plain_" + self.kind)(data)
 
     def plain_llama(self, data):
         data = data.replace(b" ", MARK)
@@ -200,9 +206,20 @@ class Vocabulary:
         self.cache[piece] = ids
         return ids
 
-    def plain_gemma4(self, data):
+    def plain_lines(self, data):
         parts = re.findall(rb"\n+|[^\n]+", data.replace(b" ", MARK))
-        return [i for part in parts for i in self.raw_word(part, part[0] == 10)]
+        return [i for part in parts for i in self.raw_word(part, self.raw == "gemma4" and part[0] == 10)]
+
+    def plain_whitespace(self, data):
+        ids = []
+        for piece in patterns.pieces(patterns.PATTERNS["whitespace"], text_of(data)):
+            if not is_space(piece[0]):
+                ids += self.raw_word(bytes_of("".join(map(lower_case, piece)) if self.lower else piece), False)
+            elif self.kind == "gpt2":  # tokens and bytes of them; what has none is left out
+                for part in merged(by_lead_byte(bytes_of(piece)), self.rank_by_merges()):
+                    known = [self.ids[part]] if part in self.ids else [self.byte_ids.get(byte) for byte in part]
+                    ids += [i for i in known if i is not None]
+        return ids
 
     def raw_word(self, data, may_be_whole):
         if may_be_whole and data in self.ids:
@@ -211,7 +228,7 @@ class Vocabulary:
 
     def plain_bert(self, data):
         ids = []
-        for word in bert_words(text_of(data)):
+        for word in bert_words(text_of(data), self.lower, self.strip):
             ids += self.longest_pieces(MARK + word.encode())
         return ids
 
@@ -303,7 +320,7 @@ class Vocabulary:
                 piece = piece[1:]
             started = True
             out += piece
-        cleans = self.kind in ("bert", "gemma4") or self.kind == "gpt2" and self.pre not in patterns.KEEP_SPACES
+        cleans = self.kind in ("bert", "gemma4") or self.kind in ("gpt2", "whitespace") and self.pre not in patterns.KEEP_SPACES
         return cleaned(out) if cleans else out
 
     def piece(self, i):
@@ -314,7 +331,9 @@ class Vocabulary:
             return unescaped(token)
         if self.types[i] == USER:
             return token
-        if self.kind == "gpt2":
+        if self.raw == "whitespace":
+            return token
+        if self.kind == "gpt2" and not self.raw:
             return b"".join(bytes([CHARACTERS[c]]) if c in CHARACTERS else bytes_of(c) for c in text_of(token))
         return token.replace(MARK, b" ")
 
@@ -332,19 +351,29 @@ IDEOGRAPHS = [(0x3400, 0x4dbf), (0x4e00, 0x9fff), (0xf900, 0xfaff), (0x20000, 0x
               (0x2b740, 0x2b81f), (0x2b920, 0x2ceaf), (0x2f800, 0x2fa1f)]
 
 
-def bert_words(text):
+def is_space(c):
+    return any(first <= ord(c) <= last for first, last in patterns.WHITE_SPACE)
+
+
+def lower_case(c):
+    """The simple mapping: one character to one."""
+    return "i" if c == "\u0130" else c.lower()
+
+
+def bert_words(text, lower, strip):
     words, word = [], ""
-    for c in unicodedata.normalize("NFD", text):
+    for c in unicodedata.normalize("NFD", text) if strip else text:
         category, code = unicodedata.category(c), ord(c)
-        if any(first <= code <= last for first, last in patterns.WHITE_SPACE):
+        change = lower_case if lower else str
+        if is_space(c):
             words, word = words + [word], ""
-        elif code in (0, 0xfffd) or category in ("Cc", "Cf", "Co", "Cs", "Mn"):
+        elif code in (0, 0xfffd) or category in ("Cc", "Cf", "Co", "Cs") or strip and category == "Mn":
             continue
         elif (category[0] == "P" or code < 0x7f and category[0] == "S"
               or any(first <= code <= last for first, last in IDEOGRAPHS)):
-            words, word = words + [word, c.lower()], ""
+            words, word = words + [word, change(c)], ""
         else:
-            word += c.lower()
+            word += change(c)
     return [w for w in words + [word] if w]
 
 

@@ -49,6 +49,8 @@ void Detokenizer::put_text(std::string_view text) {
                 put_bytes(text.substr(0, c.length));
             text.remove_prefix(c.length);
         }
+    } else if (vocab_.kind() == VocabKind::raw_bpe && !vocab_.escapes_spaces()) {
+        put_bytes(text);
     } else {
         while (!text.empty()) {
             const bool space = text.substr(0, kSpaceText.size()) == kSpaceText;

@@ -146,6 +146,9 @@ constexpr Row kQwen35Rows[] = {contraction(true),
 constexpr Row kSeedCoderRows[] = {
     contraction(true), kWord,   run(kN, 1, 1), run_after(kBlankOnly, kOthers),
     kToLineEnd,        kButOne, kSpaces};
+constexpr Row kUfakzekaRows[] = {kWord, run(kN, 1, 1), kMarksToLines, kToLineEnd, kButOne, kSpaces};
+constexpr Row kMinicpm5Rows[] = {contraction(true), kWord,   run(kN), kMarksToLines,
+                                 kToLineEnd,        kButOne, kSpaces};
 constexpr Row kGpt4oRows[] = {cased(false, true), cased(true, true), run(kN, 1, 3), kMarksToSlash,
                               kToLineEnd,         kButOne,           kSpaces};
 constexpr Row kTekkenRows[] = {cased(false, false),
@@ -203,6 +206,12 @@ constexpr Row kDeepseekV3Rows[] = {[] { // [!-/:-@\[-`{-~][A-Za-z]+
                                    kToLineEnd,
                                    kButOne,
                                    kSpaces};
+constexpr Row kSpark25Rows[] = {kDeepseekV3Rows[0],
+                                kDeepseekV3Rows[1],
+                                run_after(kBlankOnly, kP | kS),
+                                run(kLines, 1, 1),
+                                kButOne,
+                                kSpaces};
 
 // Published patterns are not known: the field's has no symbol "~".
 constexpr uint32_t kAfmoeS = kS & ~bit(kTilde);
@@ -219,6 +228,7 @@ constexpr Row kThreeNumbersRow[] = {run(kN, 1, 3)};
 constexpr Row kThreeDigitsRow[] = {run(bit(kDigit), 3, 3)};
 constexpr Row kLineRow[] = {run(kLines, 1, 1)};
 constexpr Row kListRow[] = {listed(1)};
+constexpr Row kWhitespaceRows[] = {run(kAll & ~kWhite)}; // \S+
 constexpr Row kLinesRows[] = {run(kAll & ~bit(kLf)), run(bit(kLf))};
 
 constexpr Row kDefaultMarks[] = {run(kP | bit(kAsciiSymbol) | bit(kTilde))};
@@ -403,7 +413,31 @@ const Rules kChameleon = {"chameleon",
                            {kGpt2Rows, std::size(kGpt2Rows) - 1}},
                           {LIST(kCapitals)},
                           {}};
-const Rules kGemma4 = {"gemma4", {ROWS(kLinesRows)}, {}, {}};
+const Rules kUfakzeka = {"ufakzeka",
+                         {ROWS(kUfakzekaRows)},
+                         {},
+                         steps(STEP("S[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|" REST) STEP("B"))};
+const Rules kMinicpm5 = {"minicpm5",
+                         {ROWS(kThreeNumbersRow), ROWS(kMinicpm5Rows)},
+                         {},
+                         steps(STEP("S\\p{N}{1,3}") STEP("S" WORDS "\\p{N}+|" REST) STEP("B"))};
+const Rules kLaguna = {"laguna",
+                       {ROWS(kLinesRows), ROWS(kQwen2Rows)},
+                       {},
+                       steps(STEP("S[^\\n]+|[\\n]+") STEP("S" WORDS "\\p{N}|" REST) STEP("B"))};
+const Rules kSpark25 = {
+    "spark2_5",
+    {ROWS(kThreeNumbersRow), ROWS(kListRow), ROWS(kSpark25Rows), ROWS(kNumberRow)},
+    {LIST(kDeepseekCjk)},
+    {}};
+
+// BPE over characters: the rest of these vocabularies is not what a pre-tokenizer's steps say.
+const Rules kGemma4 = {"gemma4", {ROWS(kLinesRows)},          {},   {},
+                       false,    Symbols::escaped_characters, true, true};
+const Rules kSarvamMoe = {"sarvam-moe", {ROWS(kLinesRows)},         {}, {},
+                          false,        Symbols::escaped_characters};
+const Rules kWhitespace = {"whitespace", {ROWS(kWhitespaceRows)}, {}, {},
+                           false,        Symbols::characters};
 
 constexpr Name kNames[] = {
 #define GGUFX_PRE(name, rules, flags) {name, &rules, flags},

@@ -65,6 +65,13 @@ struct Pattern {
 
 constexpr size_t kMaxPatterns = 6, kMaxLists = 4, kMaxRows = 16;
 
+// What merging starts from.
+enum class Symbols : uint8_t {
+    bytes,
+    escaped_characters, // characters of a text whose spaces are U+2581
+    characters,         // characters; white space lies between the pieces
+};
+
 struct Rules {
     const char *name; // that of the vocabularies it is known by
     Pattern patterns[kMaxPatterns];
@@ -73,6 +80,9 @@ struct Rules {
     // 'D' single digits, 'G' the pattern of GPT-2 and bytes, 'B' bytes alone.
     std::string_view steps;
     bool lists_han = false; // the first list is the script Han
+    Symbols symbols = Symbols::bytes;
+    bool whole_lines = false; // a run of newlines that is a token is taken whole
+    bool always_bos = false;  // whatever tokenizer.ggml.add_bos_token says
 };
 
 // Flags of a name.

@@ -16,16 +16,66 @@ RawBpe::RawBpe(const Vocab &vocab)
 }
 
 void RawBpe::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
+    if (!vocab_.escapes_spaces()) return encode_between_spaces(ids, text, controls);
+    const bool whole_lines = vocab_.pre()->rules->whole_lines;
     RankMerger merger(merges_, vocab_.host().get());
     while (!text.empty()) {
         const bool lines = text[0] == '\n';
         const size_t end = lines ? text.find_first_not_of('\n') : text.find('\n');
         const std::string_view piece = text.substr(0, end);
-        if (lines)
+        if (lines && whole_lines)
             encode_lines(ids, merger, piece, controls);
         else
             encode_words(ids, merger, piece, controls);
         text.remove_prefix(piece.size());
+    }
+}
+
+// Pieces without white space, in lower case where the file asks for it.
+void RawBpe::encode_between_spaces(Vector<int32_t> &ids, std::string_view text,
+                                   Controls controls) const {
+    RankMerger merger(merges_, vocab_.host().get());
+    Vector<char> lower{HostAllocator<char>(vocab_.host().get())};
+    while (!text.empty()) {
+        lower.clear();
+        const bool spaces = is_white_space(first_character(text).code);
+        size_t length = 0;
+        while (length < text.size()) {
+            const Character c = first_character(text.substr(length));
+            if (is_white_space(c.code) != spaces) break;
+            if (vocab_.lowers_case() && !spaces) {
+                char bytes[4];
+                const bool bad = c.code == kBadByte;
+                const size_t n =
+                    bad ? (bytes[0] = text[length], 1) : put_utf8(bytes, lower_case(c.code));
+                lower.insert(lower.end(), bytes, bytes + n);
+            }
+            length += c.length;
+        }
+        const std::string_view piece = text.substr(0, length);
+        if (!spaces)
+            encode_word(ids, merger,
+                        lower.empty() ? piece : std::string_view(lower.data(), lower.size()),
+                        controls);
+        else if (!vocab_.drops_spaces())
+            encode_spaces(ids, merger, piece, controls);
+        text.remove_prefix(length);
+    }
+}
+
+// White space has the tokens of the vocabulary for it, else byte tokens, else none.
+void RawBpe::encode_spaces(Vector<int32_t> &ids, RankMerger &merger, std::string_view spaces,
+                           Controls controls) const {
+    merge(merger, spaces, controls);
+    size_t at = 0;
+    for (const RankMerger::Part &part : merger.parts()) {
+        if (!put_token(ids, part, true, controls)) {
+            for (const char c : spaces.substr(at, part.length)) {
+                const int32_t id = vocab_.byte_token(static_cast<uint8_t>(c));
+                if (id >= 0) ids.push_back(id);
+            }
+        }
+        at += part.length;
     }
 }
 
@@ -67,13 +117,18 @@ void RawBpe::encode_word(Vector<int32_t> &ids, RankMerger &merger, std::string_v
     if (refused) merge(merger, word, controls);
     size_t at = 0;
     for (const RankMerger::Part &part : parts) {
-        if (merges_.is_token(part.symbol) &&
-            !(refused && merges_.is_refused(part.symbol, controls)))
-            ids.push_back(static_cast<int32_t>(part.symbol));
-        else
+        if (!put_token(ids, part, refused, controls))
             vocab_.put_bytes(ids, word.substr(at, part.length), controls);
         at += part.length;
     }
+}
+
+bool RawBpe::put_token(Vector<int32_t> &ids, const RankMerger::Part &part, bool refused,
+                       Controls controls) const {
+    const bool there =
+        merges_.is_token(part.symbol) && !(refused && merges_.is_refused(part.symbol, controls));
+    if (there) ids.push_back(static_cast<int32_t>(part.symbol));
+    return there;
 }
 
 } // namespace ggufx::model

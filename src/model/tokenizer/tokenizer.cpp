@@ -97,8 +97,7 @@ int32_t Tokenizer::find_mask() const {
 void Tokenizer::tokenize_plain(Vector<int32_t> &ids, std::string_view text,
                                Controls controls) const {
     if (text.empty()) return;
-    if (vocab_.kind() != VocabKind::spm && vocab_.kind() != VocabKind::raw_bpe)
-        return encoder_->encode(ids, text, controls);
+    if (!vocab_.escapes_spaces()) return encoder_->encode(ids, text, controls);
     Vector<char> escaped{HostAllocator<char>(vocab_.host().get())};
     const auto spaces = static_cast<size_t>(std::count(text.begin(), text.end(), ' '));
     escaped.reserve(text.size() + 2 * spaces + kSpaceText.size());

@@ -22,15 +22,18 @@ constexpr size_t kFetched = 24;
 
 constexpr const char *kModel = "tokenizer.ggml.model";
 constexpr const char *kPre = "tokenizer.ggml.pre";
+constexpr std::string_view kWhitespaceModel = "whitespace";
 
 struct KindName {
     const char *name;
     VocabKind kind;
 };
 constexpr KindName kKindNames[] = {
-    {"llama", VocabKind::spm},      {"gpt2", VocabKind::bpe},      {"gemma4", VocabKind::raw_bpe},
-    {"bert", VocabKind::wordpiece}, {"t5", VocabKind::unigram},    {"rwkv", VocabKind::rwkv},
-    {"none", VocabKind::none},      {"no_vocab", VocabKind::none},
+    {"llama", VocabKind::spm},          {"gpt2", VocabKind::bpe},
+    {"gemma4", VocabKind::raw_bpe},     {"bert", VocabKind::wordpiece},
+    {"t5", VocabKind::unigram},         {"rwkv", VocabKind::rwkv},
+    {"none", VocabKind::none},          {"no_vocab", VocabKind::none},
+    {"whitespace", VocabKind::raw_bpe},
 };
 
 // "<0x0A>" -> 10; -1 for anything else.
@@ -112,38 +115,42 @@ void Vocab::load_model() {
     for (const KindName &known : kKindNames) {
         if (name != known.name || !is_built(known.kind)) continue;
         kind_ = known.kind;
+        kind_name_ = known.kind == VocabKind::none ? "none" : known.name;
         return;
     }
     fail(Status::unsupported, {file_->meta(index).offset, index},
          "tokenizer %s is not supported; supported: %s", Quoted(name).c_str(),
-         kEveryVocabulary ? "llama, gpt2, gemma4, bert, t5, rwkv, none"
+         kEveryVocabulary ? "llama, gpt2, gemma4, whitespace, bert, t5, rwkv, none"
                           : "llama and none, as this library was built");
 }
 
-const char *Vocab::kind_name() const {
-    for (const KindName &known : kKindNames)
-        if (known.kind == kind_) return known.name;
-    return "";
-}
-
-// How texts are cut before bytes merge: where no key says it, as the field did before there was
-// one.
+// How texts are cut before symbols merge. Files without the key are older than it: "default".
 void Vocab::load_pre() {
     if (!kEveryVocabulary) return;
-    if (kind_ == VocabKind::raw_bpe) pre_ = pre::find("gemma4");
-    if (kind_ != VocabKind::bpe) return;
+    const bool by_words = kind_name_ == kWhitespaceModel;
+    drops_spaces_ = by_words;
+    if (kind_ == VocabKind::raw_bpe) pre_ = pre::find(by_words ? kWhitespaceModel : "gemma4");
+    if (kind_ != VocabKind::bpe && !by_words) return;
     const size_t index = file_->find_meta(kPre);
+    has_pre_key_ = true;
     if (index == gguf::kNotFound) {
-        pre_ = pre::find("default");
+        if (!by_words) pre_ = pre::find("default");
         return;
     }
     const std::string_view name = file_->get_string(index);
+    if (by_words && name != kWhitespaceModel) {
+        fail(Status::unsupported, {file_->meta(index).offset, index},
+             "%s %s is not supported with %s \"whitespace\"; supported: whitespace", kPre,
+             Quoted(name).c_str(), kModel);
+    }
     pre_ = pre::find(name);
-    if (pre_ && pre_->rules != pre::find("gemma4")->rules) return;
+    if (pre_) {
+        if (pre_->rules->symbols != pre::Symbols::bytes) kind_ = VocabKind::raw_bpe;
+        return;
+    }
     Vector<char> known{HostAllocator<char>(host().get())};
     for (size_t i = 0; i < pre::names().n; i++) {
         const std::string_view text = pre::names().names[i].name;
-        if (text == "gemma4") continue;
         if (!known.empty()) known.push_back(' ');
         known.insert(known.end(), text.begin(), text.end());
     }
@@ -289,6 +296,60 @@ bool Vocab::flag_key(const char *key, bool fallback) const {
     return index == gguf::kNotFound ? fallback : file_->get_bool(index);
 }
 
+// A flag that would change ids, where this kind of vocabulary has one way of working only.
+void Vocab::require_flag(const char *key, bool supported) const {
+    if (flag_key(key, supported) == supported) return;
+    const size_t index = file_->find_meta(key);
+    fail(Status::unsupported, {file_->meta(index).offset, index},
+         "%s = %s is not supported with %s \"%s\"; supported: %s", key,
+         supported ? "false" : "true", kModel, kind_name_, supported ? "true" : "false");
+}
+
+void Vocab::require_no_charsmap() const {
+    constexpr const char *kCharsmap = "tokenizer.ggml.precompiled_charsmap";
+    const size_t index = file_->find_meta(kCharsmap);
+    if (index == gguf::kNotFound) return;
+    const gguf::MetaEntry entry = file_->meta(index);
+    if (entry.type == gguf::ValueType::array && entry.count == 0) return;
+    fail(Status::unsupported, {entry.offset, index},
+         "%s of %" PRIu64 " bytes is not supported with %s \"%s\"; supported: t5", kCharsmap,
+         entry.count, kModel, kind_name_);
+}
+
+// Keys of sentencepiece and of BertNormalizer: each is honoured by the kinds that have it, and
+// refused where its value would be ignored. add_space_prefix of BPE is ignored on purpose:
+// converters copy it from a configuration that has no effect on these vocabularies.
+void Vocab::load_normalizer() {
+    constexpr const char *kLowercase = "tokenizer.ggml.normalizer.lowercase";
+    constexpr const char *kStripAccents = "tokenizer.ggml.normalizer.strip_accents";
+    constexpr const char *kExtraSpaces = "tokenizer.ggml.remove_extra_whitespaces";
+    constexpr const char *kSpacesBehind = "tokenizer.ggml.treat_whitespace_as_suffix";
+    constexpr const char *kEscapeSpaces = "tokenizer.ggml.escape_whitespaces";
+    constexpr const char *kIgnoreMergesKey = "tokenizer.ggml.ignore_merges";
+    const bool bert = kind_ == VocabKind::wordpiece;
+    const bool plain = pre_ && pre_->rules->symbols == pre::Symbols::characters;
+    if (bert || plain)
+        lowers_case_ = flag_key(kLowercase, bert);
+    else
+        require_flag(kLowercase, false);
+    if (bert)
+        strips_accents_ = flag_key(kStripAccents, lowers_case_);
+    else
+        require_flag(kStripAccents, false);
+    if (kind_ == VocabKind::unigram) {
+        merge_spaces_ = flag_key(kExtraSpaces, false);
+        spaces_behind_ = flag_key(kSpacesBehind, false);
+    } else {
+        if (!bert && !drops_spaces_)
+            require_flag(kExtraSpaces, false); // runs of spaces are one there
+        require_flag(kSpacesBehind, false);
+        require_no_charsmap();
+    }
+    require_flag(kEscapeSpaces, bert ? flag_key(kEscapeSpaces, true)
+                                     : escapes_spaces_ || kind_ == VocabKind::unigram);
+    if (pre_) require_flag(kIgnoreMergesKey, (pre_->flags & pre::kIgnoreMerges) != 0);
+}
+
 void Vocab::load_flags() {
     const uint8_t flags = pre_ ? pre_->flags : 0;
     const bool bert = kind_ == VocabKind::wordpiece;
@@ -297,14 +358,12 @@ void Vocab::load_flags() {
     add_eos_ = flag_key("tokenizer.ggml.add_eos_token", unigram);
     add_separator_ = flag_key("tokenizer.ggml.add_sep_token", (flags & pre::kAddSep) != 0);
     if (bert) add_eos_ = false;
-    if (bert || kind_ == VocabKind::raw_bpe) add_bos_ = true;
+    if (bert || (pre_ && pre_->rules->always_bos)) add_bos_ = true;
     if (bert) add_separator_ = true;
     if (kind_ == VocabKind::rwkv) add_bos_ = add_eos_ = add_separator_ = false;
     if (spm || unigram) add_space_ = flag_key("tokenizer.ggml.add_space_prefix", spm);
-    if (unigram) {
-        merge_spaces_ = flag_key("tokenizer.ggml.remove_extra_whitespaces", false);
-        spaces_behind_ = flag_key("tokenizer.ggml.treat_whitespace_as_suffix", false);
-    }
+    escapes_spaces_ = spm || (pre_ && pre_->rules->symbols == pre::Symbols::escaped_characters);
+    load_normalizer();
     cleans_spaces_ = (pre_ && !(flags & pre::kKeepSpaces)) || bert;
 }
 

@@ -30,7 +30,7 @@ enum class TokenKind : uint8_t {
 enum class VocabKind : uint8_t {
     spm,       // "llama": merging by score
     bpe,       // "gpt2": merging of bytes by rank
-    raw_bpe,   // "gemma4": merging of characters by rank
+    raw_bpe,   // "gemma4", "whitespace", "gpt2" by its pre-tokenizer: merging of characters by rank
     wordpiece, // "bert": the longest pieces of words
     unigram,   // "t5": the likeliest pieces
     rwkv,      // "rwkv": the longest bytes
@@ -89,7 +89,7 @@ public:
     explicit Vocab(Ref<gguf::File> file);
 
     VocabKind kind() const { return kind_; }
-    const char *kind_name() const; // as tokenizer.ggml.model has it; valid for ever
+    const char *kind_name() const { return kind_name_; } // tokenizer.ggml.model; valid for ever
     size_t size() const { return n_tokens_; }
     const Token &operator[](size_t id) const {
         return kind_ == VocabKind::none ? kNoToken : tokens_[id];
@@ -114,14 +114,19 @@ public:
     int32_t bos() const { return special(Special::bos); }
     int32_t eos() const { return special(Special::eos); }
     int32_t unknown() const { return special(Special::unknown); }
-    const pre::Name *pre() const { return pre_; } // of bpe and raw_bpe, else null
+    const pre::Name *pre() const { return pre_; }     // of bpe and raw_bpe, else null
+    bool has_pre_key() const { return has_pre_key_; } // the file may name another one
     bool add_bos() const { return add_bos_; }
     bool add_eos() const { return add_eos_; }
     bool add_separator() const { return add_separator_; }
-    bool add_space() const { return add_space_; }         // in front of a text
-    bool merge_spaces() const { return merge_spaces_; }   // of unigram: runs of spaces are one
-    bool spaces_behind() const { return spaces_behind_; } // of unigram: behind a word
-    bool cleans_spaces() const { return cleans_spaces_; } // in the field's texts
+    bool add_space() const { return add_space_; }           // in front of a text
+    bool merge_spaces() const { return merge_spaces_; }     // of unigram: runs of spaces are one
+    bool spaces_behind() const { return spaces_behind_; }   // of unigram: behind a word
+    bool cleans_spaces() const { return cleans_spaces_; }   // in the field's texts
+    bool escapes_spaces() const { return escapes_spaces_; } // U+2581 before merging
+    bool drops_spaces() const { return drops_spaces_; }     // white space has no tokens
+    bool lowers_case() const { return lowers_case_; }       // of wordpiece and raw_bpe
+    bool strips_accents() const { return strips_accents_; } // of wordpiece
     const Ref<Host> &host() const { return file_->host(); }
     const gguf::File &file() const { return *file_; }
 
@@ -141,6 +146,9 @@ private:
     void index_texts();
     int32_t special_id(const char *key, int32_t fallback) const;
     bool flag_key(const char *key, bool fallback) const;
+    void require_flag(const char *key, bool supported) const;
+    void load_normalizer();
+    void require_no_charsmap() const;
     bool has_scores() const { return kind_ == VocabKind::spm || kind_ == VocabKind::unigram; }
 
     Ref<gguf::File> file_;
@@ -151,11 +159,14 @@ private:
     uint32_t longest_ = 0;
     static const Token kNoToken;
     VocabKind kind_ = VocabKind::spm;
+    const char *kind_name_ = "";
     const pre::Name *pre_ = nullptr;
     size_t n_tokens_ = 0;
     int32_t special_[kSpecials];
     bool add_bos_ = false, add_eos_ = false, add_separator_ = false, add_space_ = false;
     bool merge_spaces_ = false, spaces_behind_ = false, cleans_spaces_ = false;
+    bool escapes_spaces_ = false, drops_spaces_ = false, has_pre_key_ = false;
+    bool lowers_case_ = false, strips_accents_ = false;
 };
 
 } // namespace ggufx::model

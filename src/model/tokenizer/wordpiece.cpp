@@ -1,6 +1,7 @@
-// Words as BERT's own tokenizer has them: canonical decomposition, without nonspacing marks and
-// control characters; white space ends a word; punctuation, symbols of ASCII and ideographs are
-// words of one character. Code points that are not assigned stay.
+// Words as BERT's own tokenizer has them: without control characters, as the file asks in canonical
+// decomposition without nonspacing marks and in lower case; white space ends a word; punctuation,
+// symbols of ASCII and ideographs are words of one character. Code points that are not assigned
+// stay.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/wordpiece.hpp"
 
@@ -50,7 +51,8 @@ void Wordpiece::encode(Vector<int32_t> &ids, std::string_view text, Controls con
         text.remove_prefix(c.length);
         if (c.code == kBadByte) continue; // as U+FFFD
         uint32_t parts[kMaxParts];
-        const size_t n = c.code < 0x80 ? (parts[0] = c.code, 1) : decompose(parts, c.code);
+        const bool whole = c.code < 0x80 || !vocab_.strips_accents();
+        const size_t n = whole ? (parts[0] = c.code, 1) : decompose(parts, c.code);
         for (size_t i = 0; i < n; i++) {
             const Category category = category_of(parts[i]);
             if (is_white_space(parts[i])) {
@@ -61,7 +63,8 @@ void Wordpiece::encode(Vector<int32_t> &ids, std::string_view text, Controls con
             const bool alone = stands_alone(parts[i], category);
             if (alone) end_word();
             char bytes[4];
-            const size_t length = put_utf8(bytes, lower_case(parts[i]));
+            const uint32_t code = vocab_.lowers_case() ? lower_case(parts[i]) : parts[i];
+            const size_t length = put_utf8(bytes, code);
             word.insert(word.end(), bytes, bytes + length);
             if (alone) end_word();
         }

@@ -1,5 +1,6 @@
-// WordPiece ("bert"): words in lower case without accents, each cut into the longest tokens from
-// its left. In tokens U+2581 stands in front of what begins a word. SPDX-License-Identifier: MIT
+// WordPiece ("bert"): words, in lower case and without accents where the file asks for it, each cut
+// into the longest tokens from its left. In tokens U+2581 stands in front of what begins a word.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "model/tokenizer/encoder.hpp"
