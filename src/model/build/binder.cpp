@@ -3,6 +3,7 @@
 
 #include "formats/format.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,6 +41,49 @@ bool is_of_the_text(std::string_view name) {
     return false;
 }
 
+// Tensors of published converters that no graph of the field uses: a model gives the same logits
+// without them.
+struct WithoutEffect {
+    std::string_view part; // of the name
+    bool at_end;           // or within it
+};
+constexpr WithoutEffect kWithoutEffect[] = {
+    // NVFP4: the scale with which activations would be quantized to 4 bits. Products here read them
+    // as they are. Not ".scale", which multiplies a product's result.
+    {".input_scale", true},
+    // RoPE frequencies of old Baichuan and LLaMA files: they follow from rope.freq_base.
+    {".attn_rot_embd.weight", true},
+    {".rotary_emb.inv_freq", true},
+    // Causal masks that GPT-2 and GPT-NeoX checkpoints stored as buffers.
+    {".attn.masked_bias", true},
+    {".attn.bias", true},
+    // Heads that predict several tokens: logits do not depend on them.
+    {".nextn.", false},
+};
+
+bool has_no_effect(std::string_view name) {
+    for (const WithoutEffect &known : kWithoutEffect) {
+        const bool named = known.at_end ? name.ends_with(known.part)
+                                        : name.find(known.part) != std::string_view::npos;
+        if (named) return true;
+    }
+    return false;
+}
+
+// Names by which other exporters store a tensor: name here, name there, after "blk.N." if any.
+struct OtherName {
+    std::string_view name, other;
+    const char *architecture; // whose name begins so, or null: any
+};
+constexpr OtherName kOtherNames[] = {
+    {"ssm_dt.bias", "ssm_dt", nullptr},                          // Ollama: qwen35
+    {"ffn_norm.weight", "ffn_norm", nullptr},                    // llama.cpp: falcon-h1
+    {"exp_probs_b.bias", "exp_probs_b", nullptr},                // llama.cpp before 2025-07
+    {"ffn_latent_down.weight", "ffn_latent_in.weight", nullptr}, // Ollama: nemotron_h_moe
+    {"ffn_latent_up.weight", "ffn_latent_out.weight", nullptr},
+    {"token_embd_norm.weight", "output_norm.weight", "lfm2"}, // Ollama: the norm of the output
+};
+
 } // namespace
 
 TensorName::TensorName(uint32_t layer, const char *what, const char *kind) {
@@ -52,30 +96,48 @@ TensorName::TensorName(uint32_t layer, const char *what, const char *kind) {
 
 Binder::Binder(const gguf::File &file, const RankFile &part, Program &program)
     : file_(file), part_(part), program_(program),
-      used_(file.n_tensors(), Use(), HostAllocator<Use>(file.host().get())),
-      passed_(HostAllocator<const char *>(file.host().get())) {}
+      used_(file.n_tensors(), Use(), HostAllocator<Use>(file.host().get())) {}
+
+size_t Binder::index_of(const TensorName &name) const {
+    const size_t index = file_.find_tensor(name.text);
+    if (index != gguf::kNotFound) return index;
+    std::string_view rest = name.text;
+    if (rest.starts_with("blk."))
+        rest.remove_prefix(std::min(rest.find('.', 4), rest.size() - 1) + 1);
+    const auto prefix = static_cast<int>(rest.data() - name.text);
+    for (const OtherName &known : kOtherNames) {
+        if (rest != known.name) continue;
+        const std::string_view architecture = program_.architecture;
+        if (known.architecture && !architecture.starts_with(known.architecture)) continue;
+        char other[sizeof name.text];
+        const int n = snprintf(other, sizeof other, "%.*s%.*s", prefix, name.text,
+                               static_cast<int>(known.other.size()), known.other.data());
+        return file_.find_tensor({other, static_cast<size_t>(n)});
+    }
+    return gguf::kNotFound;
+}
 
 bool Binder::has(const TensorName &name) const {
-    return file_.find_tensor(name.text) != gguf::kNotFound;
+    return index_of(name) != gguf::kNotFound;
 }
 
 bool Binder::is_read(const TensorName &name) const {
-    const size_t index = file_.find_tensor(name.text);
+    const size_t index = index_of(name);
     return index != gguf::kNotFound && file_.tensor(index).data;
 }
 
 uint64_t Binder::length(const TensorName &name) const {
-    const size_t index = file_.find_tensor(name.text);
+    const size_t index = index_of(name);
     return index == gguf::kNotFound ? 0 : file_.tensor(index).ne[0];
 }
 
 uint64_t Binder::rows_of(const TensorName &name) const {
-    const size_t index = file_.find_tensor(name.text);
+    const size_t index = index_of(name);
     return index == gguf::kNotFound ? 0 : part_.whole(index).ne[1];
 }
 
 gguf::Tensor Binder::find(const TensorName &name, const uint64_t (&ne)[3], Role role) {
-    const size_t index = file_.find_tensor(name.text);
+    const size_t index = index_of(name);
     if (index == gguf::kNotFound) fail(Status::missing, {}, "tensor \"%s\" is missing", name.text);
     const gguf::Tensor t = part_.whole(index);
     const bool fits = t.ne[0] == ne[0] && (ne[1] == 0 || t.ne[1] == ne[1]) && t.ne[1] > 0 &&
@@ -105,7 +167,7 @@ uint32_t Binder::matrices(const TensorName &name, uint64_t n_cols, uint64_t n_ro
              "tensor \"%s\" is of type %s, which has no matrix product", name.text,
              type ? type->name : "unknown");
     WeightInfo info;
-    info.tensor = file_.find_tensor(name.text);
+    info.tensor = index_of(name);
     const uint8_t *const data = part_.is_part() ? nullptr : t.data; // bind_rows has them
     info.w = {t.type, data, t.row_stride, t.ne[1] * t.ne[2], n_cols};
     info.n_parts = static_cast<uint32_t>(n_parts);
@@ -166,7 +228,7 @@ Vec Binder::columns(Vec from, uint64_t n_cols, uint64_t n_rows, const Range *ran
 Vec Binder::table(const TensorName &name, uint64_t n_cols, uint64_t n_rows) {
     const gguf::Tensor t = find(name, {n_cols, n_rows, 1}, Role::kept);
     const fmt::TypeInfo *type = float_type(t, name);
-    const size_t index = file_.find_tensor(name.text);
+    const size_t index = index_of(name);
     used_[index].whole = true;
     if (!part_.has_all(index)) (void)part_.find(index, 0, t.n_rows);      // fails
     const uint64_t start = program_.n_vector_floats, n = n_cols * n_rows; // below 2^63
@@ -211,12 +273,11 @@ Vec Binder::turned(const TensorName &name, uint64_t n_cols, uint64_t n_rows) {
 }
 
 bool Binder::is_passed(std::string_view name) const {
+    if (has_no_effect(name)) return true;
+    if (!name.starts_with("blk.")) return false;
     uint32_t layer = 0;
     const auto [end, error] = std::from_chars(name.data() + 4, name.data() + name.size(), layer);
-    if (error == std::errc() && layer >= passed_first_ && layer < passed_end_) return true;
-    for (const char *part : passed_)
-        if (name.find(part) != std::string_view::npos) return true;
-    return false;
+    return error == std::errc() && layer >= passed_first_ && layer < passed_end_;
 }
 
 Roles Binder::roles() const {

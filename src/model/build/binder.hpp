@@ -55,8 +55,7 @@ public:
     // The same, [n_rows][n_cols] turned into [n_cols][n_rows].
     Vec turned(const TensorName &name, uint64_t n_cols, uint64_t n_rows);
 
-    // Tensors of a name, or of layers first .. end - 1, may stay unread.
-    void pass_over(const char *part_of_name) { passed_.push_back(part_of_name); }
+    // Tensors of layers first .. end - 1 may stay unread, as those without effect may.
     void pass_over_layers(uint32_t first, uint32_t end) {
         passed_first_ = first;
         passed_end_ = end;
@@ -69,6 +68,7 @@ public:
     void require_data() const;
 
 private:
+    size_t index_of(const TensorName &name) const; // also by another exporter's name
     Vec add_floats(uint64_t n);
     gguf::Tensor find(const TensorName &name, const uint64_t (&ne)[3], Role role);
     bool is_passed(std::string_view name) const;
@@ -81,7 +81,6 @@ private:
         Role role = Role::other;
     };
     Vector<Use> used_;
-    Vector<const char *> passed_;
     uint32_t passed_first_ = 0, passed_end_ = 0;
 };
 

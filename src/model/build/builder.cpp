@@ -72,10 +72,6 @@ Builder::Builder(const gguf::File &file, const RankFile &part, const Keys &keys,
     epsilon_ =
         static_cast<float>(keys.number(keys.has(layer) && !keys.has(rms) ? layer : rms, 0, 1));
     check_heads();
-    // Old converters stored the rotation's angles, which the keys determine. Heads that predict
-    // several tokens are not run.
-    binder_.pass_over(".attn_rot_embd");
-    binder_.pass_over(".nextn.");
     binder_.pass_over_layers(shape.n_layers, shape.n_layers + unread);
 }
 
@@ -225,8 +221,7 @@ void Builder::norm(View out, View in, const char *name, NormKind kind, uint32_t 
     norm.out = out;
     norm.kind = kind;
     norm.groups = groups;
-    const bool bare = !has(name) && has(name, ""); // Falcon H1's files
-    norm.w = vector(name, in.width / groups, bare ? "" : "weight");
+    norm.w = vector(name, in.width / groups);
     norm.b = kind == NormKind::layer ? vector_if(name, in.width / groups, "bias") : kNoIndex;
     norm.epsilon = epsilon_;
     emit(norm);

@@ -66,8 +66,6 @@ public:
         const Share share = b_.share(h.width); // of the sum
         const Rows rows = {"ffn_down_exps", h.width, share.first, share.n, Role::ffn_down};
         const View parts = product(hidden, rows, s_.width, true);
-        if (b_.has("ffn_down_exps", "scale"))
-            b_.emit(step::ExpertScale{parts, ids_, b_.vector("ffn_down_exps", s_.n, "scale")});
         const View out = b_.slot(h.width), sum = out.part(share.first, share.n);
         b_.emit(step::ExpertSum{parts, t_.weighed ? View{} : weights_, sum, s_.used});
         b_.exchange(sum, out, share.borders);
@@ -99,7 +97,7 @@ void ExpertBlock::route(View scores) {
     route.scores = scores;
     route.ids = ids_ = b_.slot(s_.used);
     route.weights = weights_ = b_.slot(s_.used);
-    route.bias = b_.vector_if("exp_probs_b", s_.n, b_.has("exp_probs_b", "") ? "" : "bias");
+    route.bias = b_.vector_if("exp_probs_b", s_.n, "bias");
     route.groups = keys.count_or("expert_group_count", {0, s_.n}, 0);
     if (route.groups > 1) {
         if (s_.n % route.groups || s_.n / route.groups < 2)
@@ -164,6 +162,8 @@ View ExpertBlock::product(View in, const Rows &rows, uint64_t n_cols, bool each)
         p.weights = bind(rows, n_cols);
     }
     b_.emit(p);
+    if (b_.has(rows.name, "scale"))
+        b_.emit(step::ExpertScale{p.out, ids_, b_.vector(rows.name, s_.n, "scale")});
     if (b_.has(rows.name, "bias")) {
         Binder &binder = b_.binder();
         const Binder::Range range = {rows.first, rows.n};
