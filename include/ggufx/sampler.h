@@ -159,6 +159,60 @@ GGUFX_API ggufx_status ggufx_sampler_reset(ggufx_sampler *sampler, ggufx_error *
 GGUFX_API ggufx_status ggufx_sampler_clone(ggufx_sampler **out, const ggufx_sampler *sampler,
                                            ggufx_error *error);
 
+/* ---- defaults of the model's author ------------------------------------------------------- */
+
+/* Keys general.sampling.* of a file, and tokenizer.ggml.suppress_tokens. */
+#define GGUFX_SAMPLING_TEMPERATURE 1u      /* temp */
+#define GGUFX_SAMPLING_TOP_K 2u            /* top_k */
+#define GGUFX_SAMPLING_TOP_P 4u            /* top_p */
+#define GGUFX_SAMPLING_MIN_P 8u            /* min_p */
+#define GGUFX_SAMPLING_XTC_PROBABILITY 16u /* xtc_probability */
+#define GGUFX_SAMPLING_XTC_THRESHOLD 32u   /* xtc_threshold */
+#define GGUFX_SAMPLING_N_LAST 64u          /* penalty_last_n */
+#define GGUFX_SAMPLING_REPETITION 128u     /* penalty_repeat */
+#define GGUFX_SAMPLING_MIROSTAT 256u       /* mirostat */
+#define GGUFX_SAMPLING_TAU 512u            /* mirostat_tau */
+#define GGUFX_SAMPLING_ETA 1024u           /* mirostat_eta */
+#define GGUFX_SAMPLING_LINKS 2048u         /* sequence */
+#define GGUFX_SAMPLING_SUPPRESSED 4096u    /* suppress_tokens, with at least one id */
+
+#define GGUFX_SAMPLING_MOST_LINKS 16u
+
+/* Numbers of keys that `flags` does not name are 0. */
+typedef struct ggufx_sampling_facts {
+    uint32_t struct_size;  /* set by the caller */
+    uint32_t flags;        /* GGUFX_SAMPLING_*: keys of the file with a usable value */
+    uint32_t ignored;      /* GGUFX_SAMPLING_*: keys with a value out of range or of another type */
+    uint32_t top_k;        /* 0: off; -1 in the file is 0 */
+    float temperature;     /* 0 to 1e6 */
+    float top_p;           /* 0 to 1 */
+    float min_p;           /* 0 to 1 */
+    float xtc_probability; /* 0 to 1 */
+    float xtc_threshold;   /* 0 to 1 */
+    float repetition;      /* 0 to 1e6 */
+    uint32_t n_last;       /* up to GGUFX_LINK_MOST_LAST, which -1 in the file is: the context */
+    uint32_t mirostat;     /* 0: off; version 1 or 2 */
+    float tau;             /* 0 to 1e6 */
+    float eta;             /* 0 to 1e6 */
+    uint32_t n_links;      /* of the sequence */
+    uint32_t links[16];    /* GGUFX_LINK_*, in the order of the file */
+    uint32_t reserved;
+    uint64_t n_suppressed; /* tokens that no sampler of the model may choose */
+} ggufx_sampling_facts;
+
+/*
+ * How the author of a model asks to sample from it: numbers for links where the user gives none,
+ * and ids for a link BIAS of -infinity. At most `capacity` ids are written to out_suppressed (may
+ * be NULL where capacity is 0), each once, ascending; those outside of the vocabulary are left out.
+ * A key with an unusable value is as if it were absent, but for its bit in out->ignored.
+ * out->struct_size must be set; it is filled on CAPACITY, too.
+ * Errors: ARGUMENT, CAPACITY (there are more ids), MEMORY.
+ * Threads: any number at once.   Since: 0.1.
+ */
+GGUFX_API ggufx_status ggufx_file_sampling(ggufx_sampling_facts *out, int32_t *out_suppressed,
+                                           size_t capacity, const ggufx_file *file,
+                                           ggufx_error *error);
+
 /* ---- logarithms of probabilities ------------------------------------------------------------ */
 
 /*

@@ -167,12 +167,16 @@ static ggufx_status run_files(exercise *e, const ggufx_runtime *rt) {
     const struct api *a = e->api;
     ggufx_file *file = NULL;
     ggufx_file_facts facts = {.struct_size = sizeof facts};
+    ggufx_sampling_facts sampling = {.struct_size = sizeof sampling};
+    int32_t suppressed[4];
     size_t found = 0;
     ggufx_status status = run_open(e, rt);
     if (status != GGUFX_OK) return status;
     TRY(a->open_memory(&file, rt, e->small, e->n_small, NULL, NULL, NULL, &e->error));
     TRY(a->file_info(&facts, file, &e->error));
     MUST(facts.n_meta == a->file_meta_count(file) && facts.n_meta > 4);
+    TRY(a->file_sampling(&sampling, suppressed, 4, file, &e->error));
+    MUST(sampling.flags == 0 && sampling.n_suppressed == 0);
     for (size_t i = 0; i < a->file_meta_count(file); i++) {
         ggufx_meta_entry entry = {.struct_size = sizeof entry};
         TRY(a->file_meta_at(&entry, file, i, &e->error));

@@ -973,6 +973,34 @@ namespace Ggufx
         public const uint LinkMostLast = 1048576;
         /// <summary>GGUFX_LINK_MOST_LINKS.</summary>
         public const uint LinkMostLinks = 64;
+        /// <summary>GGUFX_SAMPLING_TEMPERATURE.</summary>
+        public const uint SamplingTemperature = 1;
+        /// <summary>GGUFX_SAMPLING_TOP_K.</summary>
+        public const uint SamplingTopK = 2;
+        /// <summary>GGUFX_SAMPLING_TOP_P.</summary>
+        public const uint SamplingTopP = 4;
+        /// <summary>GGUFX_SAMPLING_MIN_P.</summary>
+        public const uint SamplingMinP = 8;
+        /// <summary>GGUFX_SAMPLING_XTC_PROBABILITY.</summary>
+        public const uint SamplingXtcProbability = 16;
+        /// <summary>GGUFX_SAMPLING_XTC_THRESHOLD.</summary>
+        public const uint SamplingXtcThreshold = 32;
+        /// <summary>GGUFX_SAMPLING_N_LAST.</summary>
+        public const uint SamplingNLast = 64;
+        /// <summary>GGUFX_SAMPLING_REPETITION.</summary>
+        public const uint SamplingRepetition = 128;
+        /// <summary>GGUFX_SAMPLING_MIROSTAT.</summary>
+        public const uint SamplingMirostat = 256;
+        /// <summary>GGUFX_SAMPLING_TAU.</summary>
+        public const uint SamplingTau = 512;
+        /// <summary>GGUFX_SAMPLING_ETA.</summary>
+        public const uint SamplingEta = 1024;
+        /// <summary>GGUFX_SAMPLING_LINKS.</summary>
+        public const uint SamplingLinks = 2048;
+        /// <summary>GGUFX_SAMPLING_SUPPRESSED.</summary>
+        public const uint SamplingSuppressed = 4096;
+        /// <summary>GGUFX_SAMPLING_MOST_LINKS.</summary>
+        public const uint SamplingMostLinks = 16;
         /// <summary>GGUFX_SPECULATOR_MOST_DRAFTED.</summary>
         public const uint SpeculatorMostDrafted = 31;
         /// <summary>GGUFX_SPECULATOR_MOST_STOPS.</summary>

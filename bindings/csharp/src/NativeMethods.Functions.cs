@@ -610,6 +610,9 @@ namespace Ggufx
         internal static extern int ggufx_sampler_clone(out SamplerHandle out_, SamplerHandle
             sampler, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_file_sampling(NativeSamplingFacts* out_, int*
+            out_suppressed, UIntPtr capacity, FileHandle file, NativeError* error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_logprobs(int* out_ids, float* out_logprobs, UIntPtr k,
             float* out_chosen, RuntimeHandle rt, float* logits, UIntPtr n, int chosen, NativeError*
             error);

@@ -1047,6 +1047,29 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeSamplingFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint ignored;
+        internal uint top_k;
+        internal float temperature;
+        internal float top_p;
+        internal float min_p;
+        internal float xtc_probability;
+        internal float xtc_threshold;
+        internal float repetition;
+        internal uint n_last;
+        internal uint mirostat;
+        internal float tau;
+        internal float eta;
+        internal uint n_links;
+        internal fixed uint links[16];
+        internal uint reserved;
+        internal ulong n_suppressed;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeStopText
     {
         internal byte* text;
@@ -1257,6 +1280,7 @@ namespace Ggufx
             { "ggufx_candidate", sizeof(NativeCandidate) },
             { "ggufx_logit_bias", sizeof(NativeLogitBias) },
             { "ggufx_sampler_link", sizeof(NativeSamplerLink) },
+            { "ggufx_sampling_facts", sizeof(NativeSamplingFacts) },
             { "ggufx_stop_text", sizeof(NativeStopText) },
             { "ggufx_stop_facts", sizeof(NativeStopFacts) },
             { "ggufx_speculator_options", sizeof(NativeSpeculatorOptions) },

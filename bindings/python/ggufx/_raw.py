@@ -1742,6 +1742,47 @@ class ggufx_sampler_link(Structure):
     ]
 
 
+class ggufx_sampling_facts(Structure):
+    struct_size: int
+    flags: int
+    ignored: int
+    top_k: int
+    temperature: float
+    top_p: float
+    min_p: float
+    xtc_probability: float
+    xtc_threshold: float
+    repetition: float
+    n_last: int
+    mirostat: int
+    tau: float
+    eta: float
+    n_links: int
+    links: Array[Any]
+    reserved: int
+    n_suppressed: int
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("ignored", c_uint32),
+        ("top_k", c_uint32),
+        ("temperature", c_float),
+        ("top_p", c_float),
+        ("min_p", c_float),
+        ("xtc_probability", c_float),
+        ("xtc_threshold", c_float),
+        ("repetition", c_float),
+        ("n_last", c_uint32),
+        ("mirostat", c_uint32),
+        ("tau", c_float),
+        ("eta", c_float),
+        ("n_links", c_uint32),
+        ("links", c_uint32 * 16),
+        ("reserved", c_uint32),
+        ("n_suppressed", c_uint64),
+    ]
+
+
 class ggufx_stop_text(Structure):
     text: int | None
     length: int
@@ -2028,6 +2069,7 @@ STRUCTS: list[type[Structure]] = [
     ggufx_candidate,
     ggufx_logit_bias,
     ggufx_sampler_link,
+    ggufx_sampling_facts,
     ggufx_stop_text,
     ggufx_stop_facts,
     ggufx_speculator_options,
@@ -2257,6 +2299,7 @@ class Functions:
     ggufx_sampler_accept: Callable[..., int]
     ggufx_sampler_reset: Callable[..., int]
     ggufx_sampler_clone: Callable[..., int]
+    ggufx_file_sampling: Callable[..., int]
     ggufx_logprobs: Callable[..., int]
     ggufx_stop_create: Callable[..., int]
     ggufx_stop_destroy: Callable[..., None]
@@ -2568,6 +2611,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_sampler_accept": (c_int32, ["ggufx_sampler", c_void_p, c_size_t, c_void_p]),
     "ggufx_sampler_reset": (c_int32, ["ggufx_sampler", c_void_p]),
     "ggufx_sampler_clone": (c_int32, [c_void_p, "ggufx_sampler", c_void_p]),
+    "ggufx_file_sampling": (c_int32, [c_void_p, c_void_p, c_size_t, "ggufx_file", c_void_p]),
     "ggufx_logprobs": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
         c_size_t, c_int32, c_void_p]),
     "ggufx_stop_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t, c_void_p]),

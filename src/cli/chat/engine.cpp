@@ -104,6 +104,7 @@ Engine::Engine(const Globals &globals, const ChatOptions &options)
         guesses_.emplace(rt_.get(), options.guesses, session_.get(),
                          end_ids(tokenizer_.get(), facts.n_vocab));
     logits_.resize(facts.n_vocab);
+    use_model_sampling(globals, sampling_, model_sampling(file_.get()));
     choose_seed(globals, sampling_, GroupChoice());
     restart_sampler(); // before the first answer: its faults come at once
     n_context_ = session_facts(session_.get()).n_context;

@@ -34,6 +34,10 @@ static constexpr const char *kVariables[][2] = {{"GGUFX_THREADS", "--threads"},
                                                 {"GGUFX_COLOR", "--color"},
                                                 {"GGUFX_PROGRESS", "--progress"}};
 
+bool Option::was_given() const {
+    return option_->count() > 0;
+}
+
 Option &Option::required() {
     option_->required();
     return *this;

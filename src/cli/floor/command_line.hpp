@@ -33,6 +33,7 @@ public:
     // What the value, which then cannot be empty, is called in help and manual. These have
     // completions: FILE, FOLDER, TYPE, TYPES (also "all"), KVTYPE, OUTTYPE, RECIPE, ISA.
     Option &value(const std::string &name);
+    bool was_given() const; // on the command line or in the environment
 
 private:
     CLI::Option *option_;

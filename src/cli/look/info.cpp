@@ -5,6 +5,7 @@
 #include "floor/table.hpp"
 #include "look/graph_text.hpp"
 #include "models/meta_json.hpp"
+#include "models/sampling_defaults.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -98,6 +99,8 @@ static void print_card(Output &out, const ggufx_file *file, const std::string &p
             8.0 * static_cast<double>(info.n_bytes) / static_cast<double>(info.n_values);
         line("bits/value", fmt::format("{:.3f}", bits));
     }
+    const ModelSampling sampling = model_sampling(file);
+    if (!sampling.is_empty()) line("sampling", sampling_text(sampling));
     if (info.n_tensors > 0) print_histogram(out, file, info.n_bytes, style);
 }
 

@@ -4,6 +4,7 @@
 #include "look/graph_text.hpp"
 #include "look/info.hpp"
 #include "models/meta_json.hpp"
+#include "models/sampling_defaults.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -108,6 +109,8 @@ Json info_json(const ggufx_file *file, const std::string &path, const InfoOption
         out["graph"] = graph_text(file);
         return out;
     }
+    const ModelSampling sampling = model_sampling(file);
+    if (options.show_kv() && !sampling.is_empty()) out["sampling"] = sampling_json(sampling);
     if (options.show_kv()) out["kv"] = kv_json(file, options, filter);
     if (options.show_tensors()) out["tensors"] = tensors_json(file, info, path, options, filter);
     return out;

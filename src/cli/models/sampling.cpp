@@ -7,18 +7,40 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 namespace ggufx::cli {
 
+uint32_t SamplingOptions::given() const {
+    uint32_t out = 0;
+    for (const auto &[key, option] : keys)
+        if (option.was_given()) out |= key;
+    return out;
+}
+
 void add_sampling_options(Command &sub, SamplingOptions &options) {
-    sub.option("--temp", options.temperature, "temperature, 0 = always the likeliest; default 0.8")
-        .within(0.0, 1e6);
-    sub.option("--top-k", options.top_k, "keep the k likeliest, 0 = all; default 40");
-    sub.option("--top-p", options.top_p, "keep the likeliest up to this probability; default 0.95")
-        .within(0.0, 1.0);
-    sub.option("--min-p", options.min_p, "drop below this share of the likeliest; default 0.05")
-        .within(0.0, 1.0);
+    auto &keys = options.keys;
+    keys.emplace_back(
+        GGUFX_SAMPLING_TEMPERATURE,
+        sub.option("--temp", options.temperature,
+                   "temperature, 0 = always the likeliest; default that of the model, else 0.8")
+            .within(0.0, 1e6));
+    keys.emplace_back(
+        GGUFX_SAMPLING_TOP_K,
+        sub.option("--top-k", options.top_k,
+                   "keep the k likeliest, 0 = all; default that of the model, else 40"));
+    keys.emplace_back(
+        GGUFX_SAMPLING_TOP_P,
+        sub.option(
+               "--top-p", options.top_p,
+               "keep the likeliest up to this probability; default that of the model, else 0.95")
+            .within(0.0, 1.0));
+    keys.emplace_back(
+        GGUFX_SAMPLING_MIN_P,
+        sub.option("--min-p", options.min_p,
+                   "drop below this share of the likeliest; default that of the model, else 0.05")
+            .within(0.0, 1.0));
     sub.seed("--seed", options.given_seed,
              "random seed, -1 = draw one; the same seed gives the same ids; default -1");
     sub.option("--typical-p", options.typical_p,
@@ -27,24 +49,33 @@ void add_sampling_options(Command &sub, SamplingOptions &options) {
     sub.option("--top-n-sigma", options.top_n_sigma,
                "keep logits within N deviations of the largest; default 0 = off")
         .within(0.0, 1e6);
-    sub.option("--xtc-probability", options.xtc_probability,
-               "how often all but the last above the threshold go; default 0 = off")
-        .within(0.0, 1.0);
-    sub.option("--xtc-threshold", options.xtc_threshold, "of XTC; default 0.1").within(0.0, 1.0);
+    keys.emplace_back(GGUFX_SAMPLING_XTC_PROBABILITY,
+                      sub.option("--xtc-probability", options.xtc_probability,
+                                 "how often all but the last above the threshold go; default that "
+                                 "of the model, else 0 = off")
+                          .within(0.0, 1.0));
+    keys.emplace_back(GGUFX_SAMPLING_XTC_THRESHOLD,
+                      sub.option("--xtc-threshold", options.xtc_threshold,
+                                 "of XTC; default that of the model, else 0.1")
+                          .within(0.0, 1.0));
     sub.option("--dynatemp-range", options.dynatemp_range,
                "temperature by entropy: this much to both sides; default 0 = off")
         .within(0.0, 1e6);
     sub.option("--dynatemp-exponent", options.dynatemp_exponent, "of the entropy; default 1")
         .within(0.0, 1e6);
-    sub.option("--repeat-penalty", options.repeat_penalty,
-               "divides logits of tokens seen; default 1 = off")
-        .within(0.0, 1e6);
+    keys.emplace_back(
+        GGUFX_SAMPLING_REPETITION,
+        sub.option("--repeat-penalty", options.repeat_penalty,
+                   "divides logits of tokens seen; default that of the model, else 1 = off")
+            .within(0.0, 1e6));
     sub.option("--frequency-penalty", options.frequency_penalty,
                "subtracted for each time; default 0")
         .within(-1e6, 1e6);
     sub.option("--presence-penalty", options.presence_penalty, "subtracted once; default 0")
         .within(-1e6, 1e6);
-    sub.option("--repeat-last-n", options.repeat_last_n, "tokens penalties look at; default 64");
+    keys.emplace_back(GGUFX_SAMPLING_N_LAST,
+                      sub.option("--repeat-last-n", options.repeat_last_n,
+                                 "tokens penalties look at; default that of the model, else 64"));
     sub.option("--dry-multiplier", options.dry_multiplier,
                "penalty of what goes on a repeated text; default 0 = off")
         .within(0.0, 1e6);
@@ -57,19 +88,27 @@ void add_sampling_options(Command &sub, SamplingOptions &options) {
     sub.option("--dry-sequence-breaker", options.dry_breakers,
                "no repeat goes over this text; none: no text; default line feed : \" *")
         .repeatable();
-    sub.option("--mirostat", options.mirostat,
-               "version 1 or 2, in place of filters; default 0 = off")
-        .between(0u, 2u);
-    sub.option("--mirostat-ent", options.mirostat_tau, "surprise it aims at, in bits; default 5")
-        .within(0.0, 1e6);
-    sub.option("--mirostat-lr", options.mirostat_eta, "how fast it learns; default 0.1")
-        .within(0.0, 1e6);
+    keys.emplace_back(
+        GGUFX_SAMPLING_MIROSTAT,
+        sub.option("--mirostat", options.mirostat,
+                   "version 1 or 2, in place of filters; default that of the model, else 0 = off")
+            .between(0u, 2u));
+    keys.emplace_back(GGUFX_SAMPLING_TAU,
+                      sub.option("--mirostat-ent", options.mirostat_tau,
+                                 "surprise it aims at, in bits; default that of the model, else 5")
+                          .within(0.0, 1e6));
+    keys.emplace_back(GGUFX_SAMPLING_ETA,
+                      sub.option("--mirostat-lr", options.mirostat_eta,
+                                 "how fast it learns; default that of the model, else 0.1")
+                          .within(0.0, 1e6));
     sub.option("--logit-bias", options.biases, "added to a token's logit: 15+2.5, 15-1, 15=-inf")
         .value("ID+BIAS")
         .repeatable();
-    sub.option("--samplers", options.samplers,
-               "order of the links, those not named are off: \"top_k;top_p;temperature\"")
-        .value("NAMES");
+    keys.emplace_back(
+        GGUFX_SAMPLING_LINKS,
+        sub.option("--samplers", options.samplers,
+                   "order of the links, those not named are off: \"top_k;top_p;temperature\"")
+            .value("NAMES"));
 }
 
 ggufx_sampler_link sampler_link(uint32_t kind, float p) {
@@ -107,7 +146,7 @@ bool needs_chain(const SamplingOptions &o) {
     return o.typical_p < 1.0f || o.top_n_sigma > 0.0f || o.xtc_probability > 0.0f ||
            o.dynatemp_range > 0.0f || o.repeat_penalty != 1.0f || o.frequency_penalty != 0.0f ||
            o.presence_penalty != 0.0f || o.dry_multiplier > 0.0f || o.mirostat != 0 ||
-           !o.biases.empty() || !o.samplers.empty();
+           !o.biases.empty() || !o.samplers.empty() || !o.suppressed.empty();
 }
 
 std::string token_text(const ggufx_tokenizer *tokenizer, int32_t id) {
@@ -161,6 +200,19 @@ ggufx_logit_bias parse_bias(const std::string &text) {
     }
     if (!ok)
         throw Failure(kUsage, "--logit-bias: \"" + escape(text) + "\" is not ID+BIAS or ID-BIAS");
+    return out;
+}
+
+// Suppressed tokens stay so, whatever the user adds to them.
+std::vector<ggufx_logit_bias> biases_of(const SamplingOptions &options, uint32_t n_vocab) {
+    std::vector<ggufx_logit_bias> out;
+    const std::vector<int32_t> &never = options.suppressed; // ascending
+    for (const std::string &text : options.biases) {
+        const ggufx_logit_bias bias = parse_bias(text);
+        if (!std::binary_search(never.begin(), never.end(), bias.id)) out.push_back(bias);
+    }
+    for (const int32_t id : never)
+        if (static_cast<uint32_t>(id) < n_vocab) out.push_back({id, -INFINITY});
     return out;
 }
 
@@ -267,7 +319,7 @@ Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOp
     ChainParts parts;
     if (options.dry_multiplier > 0.0f)
         parts.breakers = breakers_of(tokenizer, n_vocab, options.dry_breakers);
-    for (const std::string &text : options.biases) parts.biases.push_back(parse_bias(text));
+    parts.biases = biases_of(options, n_vocab);
     ggufx_sampler *handle = nullptr;
     call([&](ggufx_error *error) {
         return ggufx_sampler_create_chain(&handle, rt, n_vocab, options.seed, error);

@@ -26,7 +26,11 @@ struct SamplingOptions {
     uint32_t mirostat = 0;
     float mirostat_tau = 5.0f, mirostat_eta = 0.1f;
     std::vector<std::string> biases;
-    std::string samplers; // "top_k;temperature"; empty: the usual order
+    std::string samplers;                          // "top_k;temperature"; empty: the usual order
+    std::vector<int32_t> suppressed;               // tokens that are never chosen
+    std::vector<std::pair<uint32_t, Option>> keys; // the options that a model has defaults for
+
+    uint32_t given() const; // GGUFX_SAMPLING_* of the options that the user gave
 };
 
 void add_sampling_options(Command &sub, SamplingOptions &options);

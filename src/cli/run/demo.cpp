@@ -67,11 +67,12 @@ static Json demo_json(const DemoOptions &options, const std::vector<int32_t> &pr
     return line;
 }
 
-static int demo(const Globals &globals, const DemoOptions &options) {
+static int demo(const Globals &globals, DemoOptions &options) {
     if (!options.export_path.empty()) return export_model(globals, options.export_path);
     const Runtime rt = make_runtime(globals);
     std::vector<DemoCall> calls;
     const File file = demo_open(rt.get(), calls);
+    use_model_sampling(globals, options.generate.sampling, model_sampling(file.get()));
     Generator generator(rt.get(), file.get(), options.generate);
     const std::vector<int32_t> prompt = generator.tokenize("");
 

@@ -6,7 +6,7 @@
 #include "models/finish.hpp"
 #include "models/grammar_choice.hpp"
 #include "models/guesses.hpp"
-#include "models/sampling.hpp"
+#include "models/sampling_defaults.hpp"
 
 namespace ggufx::cli {
 

@@ -93,6 +93,8 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     model_ = make_model(rt_.get(), file_.get(), options.session.making);
     adapters_ = Adapters(rt_.get(), model_.get(), options.session.adapters);
     facts_ = model_facts(model_.get());
+    model_sampling_ = cli::model_sampling(file_.get());
+    use_model_sampling(globals, sampling_, model_sampling_);
     embeds_only_ = (facts_.flags & GGUFX_MODEL_EMBEDS_ONLY) != 0;
     if (options.embeddings || (facts_.flags & (GGUFX_MODEL_EMBEDS_ONLY | GGUFX_MODEL_EMBEDS)) != 0)
         make_embedder(options);

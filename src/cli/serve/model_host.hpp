@@ -3,7 +3,7 @@
 #pragma once
 
 #include "models/grammar_choice.hpp"
-#include "models/sampling.hpp"
+#include "models/sampling_defaults.hpp"
 #include "models/text_pairs.hpp"
 #include "serve/request.hpp"
 #include "serve/session_machine.hpp"
@@ -78,6 +78,8 @@ public:
     const std::string &fingerprint() const { return fingerprint_; }
     const std::string &quantization() const { return quantization_; } // the type most bytes have
     const ggufx_model_facts &facts() const { return facts_; }
+    const ModelSampling &model_sampling() const { return model_sampling_; }
+    const SamplingOptions &sampling() const { return sampling_; } // of texts, but for requests
     uint32_t n_context() const { return n_context_; }
     uint32_t dimensions() const { return dimensions_; }
     uint32_t n_embed_context() const { return n_embed_context_; } // tokens of a text for a vector
@@ -103,6 +105,8 @@ private:
     Embedder embedder_;
     std::unique_ptr<SessionMachine> machine_;
     ggufx_model_facts facts_ = {};
+    ModelSampling model_sampling_;
+    SamplingOptions sampling_;
     std::string name_, fingerprint_, quantization_;
     struct FileMark {
         uint64_t device = 0, node = 0, size = 0;

@@ -98,11 +98,24 @@ void add_engine(Command &sub, ServeOptions &options) {
              "beginnings of prompts are shared between keys");
     sub.flag("--embeddings", options.host.embeddings, "vectors of a model that writes texts, too");
     SamplingDefaults &sampling = options.service.sampling;
-    sub.option("--temp", sampling.temperature, "temperature of requests without one; default 1")
-        .within(0.0, 1e6);
-    sub.option("--top-k", sampling.top_k, "of requests without one, 0 = all; default 0");
-    sub.option("--top-p", sampling.top_p, "of requests without one; default 1").within(0.0, 1.0);
-    sub.option("--min-p", sampling.min_p, "of requests without one; default 0").within(0.0, 1.0);
+    auto &keys = options.sampling;
+    keys.emplace_back(GGUFX_SAMPLING_TEMPERATURE,
+                      sub.option("--temp", sampling.temperature,
+                                 "temperature of requests without one; default that of the model, "
+                                 "else 1")
+                          .within(0.0, 1e6));
+    keys.emplace_back(GGUFX_SAMPLING_TOP_K,
+                      sub.option("--top-k", sampling.top_k,
+                                 "of requests without one, 0 = all; default that of the model, "
+                                 "else 0"));
+    keys.emplace_back(GGUFX_SAMPLING_TOP_P,
+                      sub.option("--top-p", sampling.top_p,
+                                 "of requests without one; default that of the model, else 1")
+                          .within(0.0, 1.0));
+    keys.emplace_back(GGUFX_SAMPLING_MIN_P,
+                      sub.option("--min-p", sampling.min_p,
+                                 "of requests without one; default that of the model, else 0")
+                          .within(0.0, 1.0));
     add_session_options(sub, options.host.session);
     add_group_options(sub, options.host.session.making.group);
 }
@@ -141,6 +154,8 @@ void add_serve_options(Command &sub, ServeOptions &options) {
 }
 
 void complete(ServeOptions &options) {
+    for (const auto &[key, option] : options.sampling)
+        if (option.was_given()) options.service.given_sampling |= key;
     const GroupChoice &group = options.host.session.making.group;
     if (group.is_set() && options.host.embeddings)
         throw Failure(kUsage, "--embeddings: ranks of --group make no vectors");

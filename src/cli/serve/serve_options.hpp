@@ -17,6 +17,7 @@ struct ServeOptions {
     uint32_t n_kept = 0;
     uint64_t n_queue = 256, n_per_key = 0;
     bool no_auth = false;
+    std::vector<std::pair<uint32_t, Option>> sampling; // the options that a model has defaults for
 };
 
 void add_serve_options(Command &sub, ServeOptions &options);

@@ -68,8 +68,22 @@ Service::Service(const ServiceOptions &options)
 
 Service::~Service() = default;
 
+// What requests do not say is as the model's author asks for it, else as the server was told.
+void Service::use_model_sampling() {
+    const ModelSampling &model = host_->model_sampling();
+    SamplingDefaults &s = options_.sampling;
+    const auto use = [&](uint32_t key, auto &value, auto of_model) {
+        if (model.has(key) && !(options_.given_sampling & key)) value = of_model;
+    };
+    use(GGUFX_SAMPLING_TEMPERATURE, s.temperature, model.facts.temperature);
+    use(GGUFX_SAMPLING_TOP_K, s.top_k, model.facts.top_k);
+    use(GGUFX_SAMPLING_TOP_P, s.top_p, model.facts.top_p);
+    use(GGUFX_SAMPLING_MIN_P, s.min_p, model.facts.min_p);
+}
+
 void Service::ready(std::unique_ptr<ModelHost> host) {
     host_ = std::move(host);
+    use_model_sampling();
     if (host_->writes()) {
         std::unique_ptr<SessionMachine> machine = host_->take_machine();
         machine_ = machine.get();
@@ -209,6 +223,12 @@ void Service::metrics_text(Exchange &exchange, const std::string &) {
 void Service::props(Exchange &exchange, const std::string &) {
     require_host();
     const SamplingDefaults &s = options_.sampling;
+    Json sampling = Json{{"temperature", static_cast<double>(s.temperature)},
+                         {"top_p", static_cast<double>(s.top_p)},
+                         {"top_k", s.top_k},
+                         {"min_p", static_cast<double>(s.min_p)}};
+    const ModelSampling &model = host_->model_sampling();
+    if (!model.is_empty()) sampling["model"] = sampling_json(model);
     const bool is_replaced = host_->file_state() == ModelHost::FileState::replaced;
     respond_json(exchange,
                  Json{{"version", ggufx_version()},
@@ -223,10 +243,7 @@ void Service::props(Exchange &exchange, const std::string &) {
                       {"rerank", host_->ranks()},
                       {"file_replaced", is_replaced},
                       {"decode", options_.scheduling.answers == Path::rows ? "rows" : "tiles"},
-                      {"sampling", Json{{"temperature", static_cast<double>(s.temperature)},
-                                        {"top_p", static_cast<double>(s.top_p)},
-                                        {"top_k", s.top_k},
-                                        {"min_p", static_cast<double>(s.min_p)}}}});
+                      {"sampling", sampling}});
 }
 
 // ---- what needs no engine ----

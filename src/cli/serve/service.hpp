@@ -12,6 +12,7 @@ namespace ggufx::cli {
 
 struct ServiceOptions {
     SamplingDefaults sampling;
+    uint32_t given_sampling = 0; // GGUFX_SAMPLING_*: of these the model's own do not count
     SchedulerOptions scheduling;
     size_t n_queue = 256;        // texts that wait; more get 429
     size_t n_per_key = 0;        // of a key, waiting and in work; 0 = any number
@@ -58,6 +59,7 @@ private:
     static void respond_error(Exchange &exchange, const std::function<void()> &work);
     void require_model(const std::string &name) const;
     void require_writing() const;
+    void use_model_sampling();
     void require_host() const; // throws 503 while there is none, or none to be trusted
 
     // Answered at once.

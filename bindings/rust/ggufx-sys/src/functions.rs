@@ -400,6 +400,8 @@ functions! {
     fn ggufx_sampler_reset(sampler: *mut ggufx_sampler, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_sampler_clone(out: *mut *mut ggufx_sampler, sampler: *const ggufx_sampler, error: *mut
         ggufx_error) -> ggufx_status;
+    fn ggufx_file_sampling(out: *mut ggufx_sampling_facts, out_suppressed: *mut i32, capacity:
+        usize, file: *const ggufx_file, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_logprobs(out_ids: *mut i32, out_logprobs: *mut f32, k: usize, out_chosen: *mut f32, rt:
         *const ggufx_runtime, logits: *const f32, n: usize, chosen: i32, error: *mut ggufx_error) ->
         ggufx_status;

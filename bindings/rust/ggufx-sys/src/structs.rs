@@ -1188,6 +1188,29 @@ pub struct ggufx_sampler_link {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_sampling_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub ignored: u32,
+    pub top_k: u32,
+    pub temperature: f32,
+    pub top_p: f32,
+    pub min_p: f32,
+    pub xtc_probability: f32,
+    pub xtc_threshold: f32,
+    pub repetition: f32,
+    pub n_last: u32,
+    pub mirostat: u32,
+    pub tau: f32,
+    pub eta: f32,
+    pub n_links: u32,
+    pub links: [u32; 16],
+    pub reserved: u32,
+    pub n_suppressed: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_stop_text {
     pub text: *const c_char,
     pub length: usize,
@@ -1327,7 +1350,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 81] = [
+pub const SIZES: [(&str, usize); 82] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1397,6 +1420,7 @@ pub const SIZES: [(&str, usize); 81] = [
     ("ggufx_candidate\0", size_of::<ggufx_candidate>()),
     ("ggufx_logit_bias\0", size_of::<ggufx_logit_bias>()),
     ("ggufx_sampler_link\0", size_of::<ggufx_sampler_link>()),
+    ("ggufx_sampling_facts\0", size_of::<ggufx_sampling_facts>()),
     ("ggufx_stop_text\0", size_of::<ggufx_stop_text>()),
     ("ggufx_stop_facts\0", size_of::<ggufx_stop_facts>()),
     ("ggufx_speculator_options\0", size_of::<ggufx_speculator_options>()),

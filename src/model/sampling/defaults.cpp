@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "model/sampling/defaults.hpp"
+
+#include <algorithm>
+#include <math.h>
+#include <string.h>
+
+namespace ggufx::sampling {
+
+namespace {
+
+bool is_integer(gguf::ValueType type) {
+    return static_cast<uint32_t>(type) <= static_cast<uint32_t>(gguf::ValueType::i32) ||
+           type == gguf::ValueType::u64 || type == gguf::ValueType::i64;
+}
+
+bool is_number(gguf::ValueType type) {
+    return is_integer(type) || type == gguf::ValueType::f32 || type == gguf::ValueType::f64;
+}
+
+struct FloatKey {
+    uint32_t bit;
+    const char *name;
+    float Defaults::*value;
+    double most; // at least 0
+};
+constexpr FloatKey kFloats[] = {
+    {kTemperatureKey, "general.sampling.temp", &Defaults::temperature, 1e6},
+    {kTopPKey, "general.sampling.top_p", &Defaults::top_p, 1},
+    {kMinPKey, "general.sampling.min_p", &Defaults::min_p, 1},
+    {kXtcProbabilityKey, "general.sampling.xtc_probability", &Defaults::xtc_probability, 1},
+    {kXtcThresholdKey, "general.sampling.xtc_threshold", &Defaults::xtc_threshold, 1},
+    {kRepetitionKey, "general.sampling.penalty_repeat", &Defaults::repetition, 1e6},
+    {kTauKey, "general.sampling.mirostat_tau", &Defaults::tau, 1e6},
+    {kEtaKey, "general.sampling.mirostat_eta", &Defaults::eta, 1e6},
+};
+
+// A whole number; -1 of some stands for another one.
+struct CountKey {
+    uint32_t bit;
+    const char *name;
+    uint32_t Defaults::*value;
+    double least, most;
+    uint32_t below_0;
+};
+constexpr CountKey kCounts[] = {
+    {kTopKKey, "general.sampling.top_k", &Defaults::top_k, -1, INT32_MAX, 0},
+    {kLastNKey, "general.sampling.penalty_last_n", &Defaults::n_last, -1, kMostLast, kMostLast},
+    {kMirostatKey, "general.sampling.mirostat", &Defaults::mirostat, 0, 2, 0},
+};
+
+// Names of samplers as the field's tools write and accept them.
+struct LinkName {
+    std::string_view name;
+    LinkKind kind;
+};
+constexpr LinkName kLinkNames[] = {
+    {"top_k", LinkKind::top_k},
+    {"top-k", LinkKind::top_k},
+    {"top_p", LinkKind::top_p},
+    {"top-p", LinkKind::top_p},
+    {"nucleus", LinkKind::top_p},
+    {"min_p", LinkKind::min_p},
+    {"min-p", LinkKind::min_p},
+    {"typ_p", LinkKind::typical},
+    {"typ-p", LinkKind::typical},
+    {"typ", LinkKind::typical},
+    {"typical", LinkKind::typical},
+    {"typical_p", LinkKind::typical},
+    {"typical-p", LinkKind::typical},
+    {"top_n_sigma", LinkKind::top_n_sigma},
+    {"top-n-sigma", LinkKind::top_n_sigma},
+    {"xtc", LinkKind::xtc},
+    {"temperature", LinkKind::temperature},
+    {"temp", LinkKind::temperature},
+    {"penalties", LinkKind::penalties},
+    {"dry", LinkKind::dry},
+};
+
+const LinkKind *kind_of(std::string_view name) {
+    for (const LinkName &known : kLinkNames)
+        if (known.name == name) return &known.kind;
+    return nullptr;
+}
+
+// "top_k;top_p;temperature": false where a name is not known.
+bool parse_sequence(Defaults &out, std::string_view text) {
+    if (text.empty()) return false;
+    for (;;) {
+        const size_t end = std::min(text.find(';'), text.size());
+        const LinkKind *kind = kind_of(text.substr(0, end));
+        if (!kind || out.n_links == kMostDefaultLinks) return out.n_links = 0, false;
+        out.links[out.n_links++] = *kind;
+        if (end == text.size()) return true;
+        text.remove_prefix(end + 1);
+    }
+}
+
+} // namespace
+
+Defaults read_defaults(const gguf::File &file) {
+    Defaults out;
+    const auto note = [&](uint32_t bit, bool usable) {
+        (usable ? out.present : out.ignored) |= bit;
+    };
+    for (const FloatKey &key : kFloats) {
+        const size_t index = file.find_meta(key.name);
+        if (index == gguf::kNotFound) continue;
+        const double value = is_number(file.meta(index).type) ? file.get_f64(index) : NAN;
+        const bool usable = value >= 0 && value <= key.most;
+        if (usable) out.*key.value = static_cast<float>(value);
+        note(key.bit, usable);
+    }
+    for (const CountKey &key : kCounts) {
+        const size_t index = file.find_meta(key.name);
+        if (index == gguf::kNotFound) continue;
+        const double value = is_number(file.meta(index).type) ? file.get_f64(index) : NAN;
+        const bool usable = value >= key.least && value <= key.most && floor(value) == value;
+        if (usable) out.*key.value = value < 0 ? key.below_0 : static_cast<uint32_t>(value);
+        note(key.bit, usable);
+    }
+    const size_t index = file.find_meta("general.sampling.sequence");
+    if (index == gguf::kNotFound) return out;
+    const bool is_text = file.meta(index).type == gguf::ValueType::string;
+    note(kSequenceKey, is_text && parse_sequence(out, file.get_string(index)));
+    return out;
+}
+
+bool read_suppressed(Vector<int32_t> &out, const gguf::File &file, uint64_t n_vocab) {
+    const size_t index = file.find_meta("tokenizer.ggml.suppress_tokens");
+    if (index == gguf::kNotFound) return true;
+    const gguf::MetaEntry entry = file.meta(index);
+    if (entry.type != gguf::ValueType::array) return false;
+    if (entry.count > 0 && !is_integer(entry.element)) return false;
+    for (uint64_t i = 0; i < entry.count; i++) {
+        const bool is_big = entry.element == gguf::ValueType::u64;
+        const int64_t id =
+            is_big && file.get_u64(index, i) > INT64_MAX ? -1 : file.get_i64(index, i);
+        if (id >= 0 && static_cast<uint64_t>(id) < n_vocab) out.push_back(static_cast<int32_t>(id));
+    }
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return true;
+}
+
+uint64_t vocabulary_size(const gguf::File &file) {
+    const size_t tokens = file.find_meta("tokenizer.ggml.tokens");
+    if (tokens != gguf::kNotFound)
+        return file.meta(tokens).type == gguf::ValueType::array ? file.meta(tokens).count : 0;
+    const size_t name = file.find_meta("general.architecture");
+    if (name == gguf::kNotFound || file.meta(name).type != gguf::ValueType::string) return 0;
+    char key[128];
+    const std::string_view architecture = file.get_string(name);
+    constexpr std::string_view kRest = ".vocab_size";
+    if (architecture.size() + kRest.size() > sizeof key) return 0;
+    memcpy(key, architecture.data(), architecture.size());
+    memcpy(key + architecture.size(), kRest.data(), kRest.size());
+    const size_t index = file.find_meta({key, architecture.size() + kRest.size()});
+    if (index == gguf::kNotFound || !is_integer(file.meta(index).type)) return 0;
+    const double n = file.get_f64(index);
+    return n > 0 && n <= INT32_MAX ? static_cast<uint64_t>(n) : 0;
+}
+
+} // namespace ggufx::sampling
