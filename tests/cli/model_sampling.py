@@ -82,7 +82,7 @@ class ModelSampling(tool.Case):
             self.assertIn("general.sampling.%s has an unusable value" % key, said)
         self.assertNotIn("general.sampling.temp", said)
         self.assertEqual(self.json("info", path)["sampling"], {"temp": 0.5, "ignored": ["top_p", "penalty_last_n", "sequence"]})
-        self.assertEqual(self.ids(path, *TEXT), self.ids(MODEL, *TEXT, "--temp", "0.5"))
+        self.assertEqual(self.ids(path, *TEXT, "-q"), self.ids(MODEL, *TEXT, "--temp", "0.5"))
 
     def test_suppressed_tokens_are_never_chosen(self):
         args = ("-p", "Once upon a time", "-n", "30", "--temp", "0")

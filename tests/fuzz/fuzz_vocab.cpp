@@ -147,7 +147,10 @@ uint32_t next(uint32_t *state) {
 void run_number(uint32_t number) {
     uint32_t state = 2 * number + 1;
     MadeVocab vocab = full_vocab(kMadeKinds[number % std::size(kMadeKinds)]);
-    if (number % 3 == 0) vocab.map = std::string("\x08\0\0\0\0\x04\0\0\x61\x01\0\0x\0", 14);
+    if (vocab.model == "t5" && number % 4 == 1)
+        vocab.map = std::string("\x08\0\0\0\0\x04\0\0\x61\x01\0\0x\0", 14);
+    constexpr const char *kPre[] = {"", "qwen2", "whitespace", "sarvam-moe", "minicpm5"};
+    if (vocab.model == "gpt2") vocab.pre = kPre[number / std::size(kMadeKinds) % std::size(kPre)];
     std::string input = "\x18"
                         "abc \xc3\xa9\n\n<|ctl|> 's . \xff\xe2\x96";
     input.resize(1 + 0x18, ' ');

@@ -1,5 +1,5 @@
 // lfm2, lfm2moe: short convolutions in most layers, attention in the others; the norm named after
-// the embedding stands before the output.
+// the embedding stands before the output. Files of Ollama name it after the output.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -7,7 +7,8 @@ namespace ggufx::model::arch {
 
 void lfm2(Builder &b) {
     Traits t;
-    t.output_norm = "token_embd_norm";
+    const bool by_output = b.has("output_norm") && !b.has("token_embd_norm");
+    t.output_norm = by_output ? "output_norm" : "token_embd_norm";
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     t.window = b.keys().count_or("attention.sliding_window", {0, kMaxContext}, 0);
     t.experts = {.gating = Gating::sigmoid, .needs = {"exp_probs_b.bias"}};

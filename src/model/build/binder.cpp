@@ -52,7 +52,7 @@ constexpr WithoutEffect kWithoutEffect[] = {
     // as they are. Not ".scale", which multiplies a product's result.
     {".input_scale", true},
     // RoPE frequencies of old Baichuan and LLaMA files: they follow from rope.freq_base.
-    {".attn_rot_embd.weight", true},
+    {".attn_rot_embd", false},
     {".rotary_emb.inv_freq", true},
     // Causal masks that GPT-2 and GPT-NeoX checkpoints stored as buffers.
     {".attn.masked_bias", true},
@@ -73,15 +73,13 @@ bool has_no_effect(std::string_view name) {
 // Names by which other exporters store a tensor: name here, name there, after "blk.N." if any.
 struct OtherName {
     std::string_view name, other;
-    const char *architecture; // whose name begins so, or null: any
 };
 constexpr OtherName kOtherNames[] = {
-    {"ssm_dt.bias", "ssm_dt", nullptr},                          // Ollama: qwen35
-    {"ffn_norm.weight", "ffn_norm", nullptr},                    // llama.cpp: falcon-h1
-    {"exp_probs_b.bias", "exp_probs_b", nullptr},                // llama.cpp before 2025-07
-    {"ffn_latent_down.weight", "ffn_latent_in.weight", nullptr}, // Ollama: nemotron_h_moe
-    {"ffn_latent_up.weight", "ffn_latent_out.weight", nullptr},
-    {"token_embd_norm.weight", "output_norm.weight", "lfm2"}, // Ollama: the norm of the output
+    {"ssm_dt.bias", "ssm_dt"},                          // Ollama: Qwen 3.5
+    {"ffn_norm.weight", "ffn_norm"},                    // llama.cpp: Falcon H1
+    {"exp_probs_b.bias", "exp_probs_b"},                // llama.cpp before 2025-07
+    {"ffn_latent_down.weight", "ffn_latent_in.weight"}, // Ollama: Nemotron H with experts
+    {"ffn_latent_up.weight", "ffn_latent_out.weight"},
 };
 
 } // namespace
@@ -107,8 +105,6 @@ size_t Binder::index_of(const TensorName &name) const {
     const auto prefix = static_cast<int>(rest.data() - name.text);
     for (const OtherName &known : kOtherNames) {
         if (rest != known.name) continue;
-        const std::string_view architecture = program_.architecture;
-        if (known.architecture && !architecture.starts_with(known.architecture)) continue;
         char other[sizeof name.text];
         const int n = snprintf(other, sizeof other, "%.*s%.*s", prefix, name.text,
                                static_cast<int>(known.other.size()), known.other.data());
