@@ -130,7 +130,7 @@ use_installed_by_cmake() {
 suites_log() {
     local results=$system$clone/build/meson-logs/testlog.json
     cat "$results" >>"$log" &&
-        ! grep '"result": "SKIP"' "$results" | grep -v '"name": "[^"/]*stored' | grep -E 'GGUFX_TEST_(DATA|MODELS)'
+        ! grep '"result": "SKIP"' "$results" | grep -v '"name": "[^"/]*stored' | grep -oE '"stdout": "[^"]*GGUFX_TEST_(DATA|MODELS)'
 }
 
 check bootstrap bootstrap && check prepare prepare || exit 1

@@ -10,6 +10,8 @@
 
 namespace ggufx {
 
+using ull = unsigned long long; // an argument of %llu
+
 enum class Status : int32_t {
     ok = 0,
     argument = -1,

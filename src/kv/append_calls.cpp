@@ -12,8 +12,6 @@ namespace ggufx::kv {
 
 namespace {
 
-using ull = unsigned long long;
-
 uint32_t magnitude_of(const void *data, SourceType type, size_t i) {
     return f32_bits(source_value(data, type, i)) & 0x7fffffffu;
 }

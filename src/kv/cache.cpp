@@ -10,8 +10,6 @@ namespace ggufx::kv {
 
 namespace {
 
-using ull = unsigned long long;
-
 // Bytes of the arrays of a cache beside pages.
 struct Sizes {
     size_t layers, tracks, turn;

@@ -7,8 +7,6 @@ namespace ggufx::kv {
 
 namespace {
 
-using ull = unsigned long long;
-
 Status check_range(const Track &track, uint64_t first, uint64_t n, Failure *failure) {
     const uint64_t length = track.n_tokens;
     if (first > length || n > length - first)

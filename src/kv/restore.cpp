@@ -7,8 +7,6 @@
 
 namespace ggufx::kv {
 
-using ull = unsigned long long;
-
 // What is built aside: tracks [layer][n_sequences of the snapshot], calibrations.
 class Restore {
 public:

@@ -10,8 +10,6 @@ namespace ggufx::kv {
 
 namespace {
 
-using ull = unsigned long long;
-
 // Tables with room for `more` pages in every layer of a sequence.
 Status grow_tables(const Cache::State &s, uint32_t sequence, size_t more, Failure *failure) {
     for (uint32_t layer = 0; layer < s.config.n_layers; layer++) {

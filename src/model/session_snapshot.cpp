@@ -16,8 +16,6 @@ namespace ggufx::model {
 
 namespace {
 
-using ull = unsigned long long;
-
 constexpr char kSessionMagic[9] = "GGUFXSN\n";
 // Version 2 has one sequence, whose number is not told, at positions 0, 1, ..., without rows.
 constexpr uint32_t kSessionVersion = 3, kOldest = 2;

@@ -8,8 +8,6 @@ namespace ggufx::state {
 
 namespace {
 
-using ull = unsigned long long;
-
 void copy_floats(float *to, const float *from, size_t n) {
     if (n) memcpy(to, from, n * sizeof(float));
 }

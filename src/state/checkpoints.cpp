@@ -8,8 +8,6 @@ namespace ggufx::state {
 
 namespace {
 
-using ull = unsigned long long;
-
 // The least loss among checkpoints from `first` on that are `marked` or not, `spared` of the newest
 // left out; kNoSlot: there is none. Whoever goes back to just below the one behind a gap goes to the
 // one before it: the loss is how many times the tokens that are then to go. So distances from the

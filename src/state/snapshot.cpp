@@ -11,8 +11,6 @@ namespace ggufx::state {
 
 namespace {
 
-using ull = unsigned long long;
-
 constexpr char kMagic[9] = "GGUFXST\n";
 constexpr uint32_t kVersion = 1;
 constexpr size_t kPiece = 1024; // floats that go through a buffer at a time

@@ -470,7 +470,7 @@ class Interrupted(tool.Case):
 
     def test_run_and_demo_say_so_on_a_line_of_its_own(self):
         prompt = self.path("prompt", b"Once upon a time there was a fox. " * 30)
-        for args in (["run", MODEL, "-f", prompt], ["demo"]):
+        for args in (["run", MODEL, "-f", prompt, "--seed", "1"], ["demo"]):
             text, code = self.on_terminal(*args, "--isa", "scalar", "-t", "1")
             self.assertEqual(code, 130, text)
             self.assertTrue(text.endswith("\r\nggufx: interrupted\r\n"), text)

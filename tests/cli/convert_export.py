@@ -48,7 +48,8 @@ class RoundTrip(Convert):
             model = tiny(name)
             before, after = self.logits(model), self.logits(self.check_comes_back(name, model))
             self.assertGreater(max(before), 0.1)
-            self.assertLess(max(abs(a - b) for a, b in zip(before, after, strict=True)), 1e-5 if name.startswith("gemma") else 1e-30, name)
+            # An ulp of norms below 0.5 is lost (above): 2e-5 of logits up to 5, after 7 layers.
+            self.assertLess(max(abs(a - b) for a, b in zip(before, after, strict=True)), 1e-4 if name.startswith("gemma") else 1e-30, name)
 
     def test_every_float_type_comes_back(self):
         for dtype in ("F32", "F16", "BF16"):
