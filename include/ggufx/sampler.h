@@ -176,9 +176,9 @@ GGUFX_API ggufx_status ggufx_sampler_clone(ggufx_sampler **out, const ggufx_samp
 #define GGUFX_SAMPLING_LINKS 2048u         /* sequence */
 #define GGUFX_SAMPLING_SUPPRESSED 4096u    /* suppress_tokens, with at least one id */
 
-#define GGUFX_SAMPLING_MOST_LINKS 16u
+#define GGUFX_SAMPLING_MOST_LINKS 16u /* entries of ggufx_sampling_facts.links */
 
-/* Numbers of keys that `flags` does not name are 0. */
+/* Sampling defaults of a file. Fields of keys that `flags` does not name are 0. */
 typedef struct ggufx_sampling_facts {
     uint32_t struct_size;  /* set by the caller */
     uint32_t flags;        /* GGUFX_SAMPLING_*: keys of the file with a usable value */
@@ -201,11 +201,12 @@ typedef struct ggufx_sampling_facts {
 } ggufx_sampling_facts;
 
 /*
- * How the author of a model asks to sample from it: numbers for links where the user gives none,
- * and ids for a link BIAS of -infinity. At most `capacity` ids are written to out_suppressed (may
- * be NULL where capacity is 0), each once, ascending; those outside of the vocabulary are left out.
- * A key with an unusable value is as if it were absent, but for its bit in out->ignored.
- * out->struct_size must be set; it is filled on CAPACITY, too.
+ * Read the sampling defaults that a model's author stored in the file (keys general.sampling.*), and
+ * the tokens that no sampler may choose (tokenizer.ggml.suppress_tokens), to be given a bias of
+ * -infinity. At most `capacity` ids are written to out_suppressed (may be NULL where capacity is 0),
+ * each once, in ascending order, without those outside of the vocabulary. A key with an unusable
+ * value counts as absent and has its bit in out->ignored. out->struct_size must be set; *out is
+ * filled on CAPACITY as well.
  * Errors: ARGUMENT, CAPACITY (there are more ids), MEMORY.
  * Threads: any number at once.   Since: 0.1.
  */
