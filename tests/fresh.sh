@@ -3,10 +3,10 @@
 # package but those that README names, from a plain clone with nothing beside it.
 # usage: tests/fresh.sh WORK_FOLDER     (as root; debootstrap, git, tar and unshare)
 #
-# What makes it harder than a usual machine: an unprivileged user builds and tests (only apt and the installation run as
+# Restrictions that a usual machine does not have: an unprivileged user builds and tests (only apt and the installation run as
 # root), the home folder is read-only, the environment is empty except for PATH, HOME and COLUMNS=80 (so the locale is C),
 # there is no terminal, no pseudo-terminal and no writable /dev/shm. A test may skip there because a tool is not installed
-# or a device is absent, never for want of data.
+# or a device is absent, and suite "stored" without results of other engines; no other for want of data.
 #
 # The mirror is the one of the machine's own apt. The bootstrapped system is kept in ${GGUFX_FRESH_CACHE:-~/.cache/ggufx}
 # for a week. WORK_FOLDER/meson-logs/testlog.json has a line for each suite and for each other check.

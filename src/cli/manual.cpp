@@ -224,7 +224,7 @@ static int print_manual(const Tool &tool, const std::string &command) {
     return kOk;
 }
 
-// What `ggufx COMMAND --help` does.
+// The command help: prints what `ggufx COMMAND --help` prints.
 static int print_help(const Tool &tool, const std::vector<std::string> &command) {
     std::vector<std::string> words = {"ggufx"};
     words.insert(words.end(), command.begin(), command.end());

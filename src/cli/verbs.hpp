@@ -11,7 +11,7 @@ namespace ggufx::cli {
 // Options of all verbs, and the verb that the command line's first word names; all verbs where it
 // names none, and for the manual.
 void add_verbs(Tool &tool, std::string_view first);
-// What users of llama.cpp and ollama call verbs.
+// Names of verbs in llama.cpp and ollama, with the verb to use here.
 std::vector<OtherWord> other_words();
 
 void add_demo(Tool &tool);

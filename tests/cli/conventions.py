@@ -51,7 +51,7 @@ class Usage(tool.Case):
             self.assertIn(f'no command "{word}"', message)
             self.assertIn(advice, message, word)
             self.assertEqual(self.fails(2, "help", word), message)
-        # What is advised exists.
+        # Every advised command exists.
         commands = {words[0] for words in all_helps(self) if words}
         source = tool.os.path.join(tool.SOURCE, "src", "cli", "verbs.cpp")
         with open(source, encoding="utf-8") as file:
@@ -406,7 +406,7 @@ class Streams(tool.Case):
                 want = columns.split(",")
                 self.assertTrue(any(set(want) <= set(found) for found in titles), (args, env, lines))
         self.assertIn("data missing", self.on_terminal("info", broken, "--tensors", NO_COLOR="1").decode())
-        # What is wrong with a file stands whole, however narrow the terminal is.
+        # Findings are printed whole, however narrow the terminal is.
         said = [finding["message"] for finding in json.loads(run("validate", broken, "--json").stdout)["findings"]]
         shown = self.on_terminal("validate", broken, NO_COLOR="1", COLUMNS="40", code=None).decode()
         for message in said:

@@ -44,7 +44,7 @@ uint64_t hash_encoded(Report &r, const Host &host, const kernels::Kernels &set,
     return hash.value;
 }
 
-// Of blocks of random bytes with scales of every kind. A NaN counts as one, whatever its bits.
+// Hash of the values of random blocks with scales of every kind. All NaNs count as equal.
 uint64_t hash_decoded(const fmt::TypeInfo &type) {
     constexpr size_t kBlocks = 96;
     testdata::Random random(300 + type.id);

@@ -62,8 +62,8 @@ private:
     CLI::App *app_;
 };
 
-// What is wrong with the text of a seed, or nothing; "0x1f" becomes decimal. And the seed of a text
-// without fault: none for -1.
+// Checks the text of a seed: an error message, or empty; "0x1f" becomes decimal. parse_seed() reads a
+// checked text: no seed for -1.
 std::string check_seed(std::string &text);
 std::optional<uint64_t> parse_seed(const std::string &text);
 

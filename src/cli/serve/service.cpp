@@ -68,7 +68,7 @@ Service::Service(const ServiceOptions &options)
 
 Service::~Service() = default;
 
-// What requests do not say is as the model's author asks for it, else as the server was told.
+// Sampling defaults of requests: options of the command line, then the file's, then the server's own.
 void Service::use_model_sampling() {
     const ModelSampling &model = host_->model_sampling();
     SamplingDefaults &s = options_.sampling;

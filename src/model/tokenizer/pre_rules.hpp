@@ -65,7 +65,7 @@ struct Pattern {
 
 constexpr size_t kMaxPatterns = 6, kMaxLists = 4, kMaxRows = 16;
 
-// What merging starts from.
+// Initial symbols of the merges.
 enum class Symbols : uint8_t {
     bytes,
     escaped_characters, // characters of a text whose spaces are U+2581
