@@ -29,6 +29,10 @@ enum class ValueType : uint8_t {
 };
 constexpr uint32_t kValueTypes = 13;
 
+constexpr bool is_integer(ValueType type) {
+    return type <= ValueType::i32 || type == ValueType::u64 || type == ValueType::i64;
+}
+
 // Bytes of a number or bool; 0 for strings and arrays.
 size_t value_bytes(ValueType type);
 const char *value_type_name(ValueType type); // "u32", "string", never null

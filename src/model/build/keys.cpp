@@ -8,11 +8,6 @@
 
 namespace ggufx::model {
 
-static bool is_integer(gguf::ValueType type) {
-    using enum gguf::ValueType;
-    return type <= i32 || type == u64 || type == i64;
-}
-
 // Architectures this library builds have short names; longer ones were refused before.
 Keys::Name Keys::full(const char *name) const {
     Name out;

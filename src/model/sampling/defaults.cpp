@@ -9,13 +9,8 @@ namespace ggufx::sampling {
 
 namespace {
 
-bool is_integer(gguf::ValueType type) {
-    return static_cast<uint32_t>(type) <= static_cast<uint32_t>(gguf::ValueType::i32) ||
-           type == gguf::ValueType::u64 || type == gguf::ValueType::i64;
-}
-
 bool is_number(gguf::ValueType type) {
-    return is_integer(type) || type == gguf::ValueType::f32 || type == gguf::ValueType::f64;
+    return gguf::is_integer(type) || type == gguf::ValueType::f32 || type == gguf::ValueType::f64;
 }
 
 struct FloatKey {

@@ -60,11 +60,6 @@ bool is_float(gguf::ValueType type) {
     return type == gguf::ValueType::f32 || type == gguf::ValueType::f64;
 }
 
-bool is_integer(gguf::ValueType type) {
-    return static_cast<uint32_t>(type) <= 5 || type == gguf::ValueType::u64 ||
-           type == gguf::ValueType::i64;
-}
-
 // An array beside the tokens: one element per token.
 void require_per_token(const gguf::MetaEntry &entry, const char *key, size_t n_tokens) {
     if (entry.type != gguf::ValueType::array) {
