@@ -153,41 +153,74 @@ GGUFX_API ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, si
                                            const ggufx_chat_request *request, uint32_t flags,
                                            ggufx_error *error);
 
-/* ---- what a model says ---------------------------------------------------------------------- */
+/* ---- output of a model ---------------------------------------------------------------------- */
 
-/* Marks by which reasoning and calls of tools are told from the answer. */
-#define GGUFX_CHAT_STYLE_THINK 1u    /* `<think> ... </think>` */
-#define GGUFX_CHAT_STYLE_BRACKET 2u  /* `[THINK] ... [/THINK]` */
-#define GGUFX_CHAT_STYLE_GEMMA 4u    /* `<|channel>thought ... <channel|>` */
-#define GGUFX_CHAT_STYLE_HARMONY 8u  /* `<|channel|>analysis<|message|> ... <|end|>`, and calls */
-#define GGUFX_CHAT_STYLE_HERMES 16u  /* `<tool_call>{"name": ..., "arguments": ...}</tool_call>` */
-#define GGUFX_CHAT_STYLE_XML 32u     /* `<function=f><parameter=key>value</parameter></function>` */
-#define GGUFX_CHAT_STYLE_MISTRAL 64u /* `[TOOL_CALLS]f[ARGS]{...}`, `[TOOL_CALLS][{...}]` */
-#define GGUFX_CHAT_STYLE_LLAMA3 128u /* `<|python_tag|>{...}`, `{"name": ..., "parameters": ...}` */
+#define GGUFX_CHAT_TAKES_TOOLS 1u /* the template reads the tools of a request */
+#define GGUFX_CHAT_CALLS 2u       /* tool calls that its models write are recognized */
+#define GGUFX_CHAT_REASONS 4u     /* so is reasoning */
+#define GGUFX_CHAT_CHANNELS                                                                        \
+    8u /* answers come in channels: end-of-generation tokens separate them */
 
-/* The marks that a template's text knows; 0 for NULL.   Threads: any number at once.
- * Since: 0.1. */
-GGUFX_API uint32_t ggufx_chat_styles(const ggufx_chat *chat);
+/* Forms of tool calls. */
+enum {
+    GGUFX_CHAT_CALL_NONE = 0,   /* not known */
+    GGUFX_CHAT_CALL_OBJECT = 1, /* {"name": NAME, "arguments": {...}} */
+    GGUFX_CHAT_CALL_KEYED = 2,  /* {NAME: {...}} */
+    GGUFX_CHAT_CALL_NAMED = 3,  /* NAME, a separator, the arguments */
+    GGUFX_CHAT_CALL_TAGGED = 4  /* NAME, then each parameter between markers */
+};
+/* Notations of the arguments of GGUFX_CHAT_CALL_NAMED. */
+enum {
+    GGUFX_CHAT_NOTATION_JSON = 0,
+    GGUFX_CHAT_NOTATION_PYTHON = 1, /* (key=value, ...) */
+    GGUFX_CHAT_NOTATION_QUOTED = 2  /* {key:value, ...}, strings between `call_quote` */
+};
 
-/* Tells a model's output apart as it comes; exclusive. */
+/*
+ * How the models of a template write reasoning and tool calls. The texts end with NUL, are never NULL and
+ * live as long as the template. A call is call_prefix, the name, call_middle, then the arguments:
+ * a JSON object, or for GGUFX_CHAT_CALL_TAGGED for each parameter call_before_key, its name, call_after_key
+ * (or call_after_key_other before a value that is no string, if that is not empty), the value
+ * and call_after_value. call_end follows, and ends the list of calls where there is one.
+ * "ggufxid01" in a prefix or middle stands for the id of the call.
+ */
+typedef struct ggufx_chat_facts {
+    uint32_t struct_size;   /* set by the caller */
+    uint32_t flags;         /* GGUFX_CHAT_TAKES_TOOLS, _CALLS, _REASONS, _CHANNELS */
+    uint32_t call_form;     /* GGUFX_CHAT_CALL_* */
+    uint32_t call_notation; /* GGUFX_CHAT_NOTATION_* */
+    const char *reasoning_open, *reasoning_close; /* the first pair of markers, or "" */
+    const char *call_prefix, *call_middle, *call_end;
+    const char *call_before_key, *call_after_key, *call_after_key_other, *call_after_value;
+    const char *call_quote;
+} ggufx_chat_facts;
+
+/* Describe a template. The format of calls is found by rendering a conversation with a known call, else by the
+ * markers that the template names. Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_chat_info(ggufx_chat_facts *out, const ggufx_chat *chat,
+                                       ggufx_error *error);
+
+/* Splits a model's output as it comes into answer, reasoning and tool calls; exclusive. */
 typedef struct ggufx_chat_parser ggufx_chat_parser;
 
 enum {
     GGUFX_CHAT_ANSWER = 1,
     GGUFX_CHAT_REASONING = 2,
-    GGUFX_CHAT_CALL_NAME = 3,     /* of a tool: a call begins; one piece */
-    GGUFX_CHAT_CALL_ARGUMENTS = 4 /* JSON */
+    GGUFX_CHAT_CALL_NAME = 3,      /* of a tool: a call begins; one piece */
+    GGUFX_CHAT_CALL_ARGUMENTS = 4, /* a JSON object */
+    GGUFX_CHAT_CALL_ID = 5         /* that the model wrote; one piece, before the arguments */
 };
+
+#define GGUFX_CHAT_PARSER_NO_CALLS 1u /* tool calls are text of the answer */
 
 typedef struct ggufx_chat_parser_options {
     uint32_t struct_size;
-    uint32_t flags; /* 0 */
+    uint32_t flags; /* GGUFX_CHAT_PARSER_NO_CALLS */
     const void *next;
-    uint32_t styles; /* GGUFX_CHAT_STYLE_*: the marks that count */
-    uint32_t reserved0;
-    const char *prompt; /* what was rendered, or its end: it may have opened the reasoning */
+    const ggufx_chat *chat; /* the template whose format counts; NULL: all output is answer */
+    const char *prompt;     /* as rendered, or its end: it may have opened reasoning or a call */
     size_t prompt_length;
-    const char *tools; /* JSON array: which parameters are texts, for STYLE_XML; NULL: none */
+    const char *tools; /* JSON array of the request's tools: types of parameters; NULL: none */
     size_t tools_length;
     void *user;
     /* Gets a piece of text, never empty and never a part of a character; `call` counts the calls
@@ -199,7 +232,9 @@ typedef struct ggufx_chat_parser_options {
 /* Fill with defaults.   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_chat_parser_options_init(ggufx_chat_parser_options *options);
 
-/* Create a parser; `event` must be set. Errors: ARGUMENT, LIMIT and MALFORMED (tools), MEMORY.
+/* Create a parser; `event` must be set. The template may be destroyed before it.
+ * Errors: ARGUMENT, LIMIT and MALFORMED (tools), MEMORY, UNSUPPORTED (tools are given, and how the
+ * template's models write calls is not known: GGUFX_CHAT_PARSER_NO_CALLS leaves them text).
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const ggufx_runtime *rt,
                                                 const ggufx_chat_parser_options *options,
@@ -208,19 +243,42 @@ GGUFX_API ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const g
 GGUFX_API void ggufx_chat_parser_destroy(ggufx_chat_parser *parser);
 
 /*
- * The next bytes of the output, with special tokens written (GGUFX_DETOKENIZE_KEEP_SPECIAL): events
- * come from within the call. Wherever the output is cut into pieces, what is told of each kind and
- * call is the same; what may become a mark is held back, a call until it is whole (16 MiB at
- * most). Bytes that are no UTF-8 become U+FFFD. Line breaks beside marks are dropped. What is no
- * whole call is answer.
+ * Parse the next bytes of the output, with special tokens written (GGUFX_DETOKENIZE_KEEP_SPECIAL);
+ * events come from within the call. Wherever the output is cut into pieces, the text of each kind
+ * and call is the same. Bytes that may become a marker are held back, a call until it is whole
+ * (16 MiB at most). Bytes that are no UTF-8 become U+FFFD. Line breaks beside markers are dropped.
+ * Text that is no whole call is answer.
+ *
+ * Arguments are a JSON object: no arguments, null and an empty text become {}. Values between markers
+ * get their types from the tool's schema: a parameter that may be a string is one, whatever it looks like (null
+ * where the schema allows null); others are read as JSON or as a Python literal, numbers keep all
+ * digits. Without a schema a value that is JSON counts as such. Of parameters given twice in an object the
+ * last one counts. Parameters outside of the schema are passed on, those missing stay missing. A value that
+ * quotes markers ends at the first legal end: markers of calls within it nest, and a parameter that
+ * the schema does not have, or that came before, begins only where the white space is the template's own.
+ *
+ * A call within reasoning that nobody closed ends the reasoning, unless text follows it.
  * Errors: ARGUMENT, CANCELLED, MEMORY, STATE (after finish, or after a call that failed).
  * Threads: exclusive on parser.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_chat_parser_feed(ggufx_chat_parser *parser, const char *text,
                                               size_t length, ggufx_error *error);
-/* The output has ended: what was held back is told. Errors: as ggufx_chat_parser_feed.
+/* End the output: held bytes become events. Errors: as ggufx_chat_parser_feed.
  * Threads: exclusive on parser.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_chat_parser_finish(ggufx_chat_parser *parser, ggufx_error *error);
+
+#define GGUFX_CHAT_PARSER_REASONING 1u /* the output is within reasoning */
+
+typedef struct ggufx_chat_parser_facts {
+    uint32_t struct_size;        /* set by the caller */
+    uint32_t flags;              /* GGUFX_CHAT_PARSER_REASONING */
+    uint64_t n_calls;            /* that came so far */
+    const char *reasoning_close; /* marker that ends that reasoning; lives as long as the parser */
+} ggufx_chat_parser_facts;
+
+/* Say where a parser is in the output. Errors: ARGUMENT.   Threads: shared on parser.   Since: 0.1. */
+GGUFX_API ggufx_status ggufx_chat_parser_info(ggufx_chat_parser_facts *out,
+                                              const ggufx_chat_parser *parser, ggufx_error *error);
 
 #ifdef __cplusplus
 }

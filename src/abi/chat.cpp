@@ -219,7 +219,7 @@ void find_marks(model::Marks &out, const ggufx_chat &chat, const model::Tokenize
     const HostAllocator<std::string_view> allocator(chat.program.host().get());
     Vector<std::string_view> literals{allocator};
     chat.program.literals(literals);
-    chat::add_marks(literals, chat::styles_of(chat.program.source()));
+    chat::add_markers(literals, *chat.format);
     tokenizer.find_marks(out, literals);
 }
 

@@ -9,15 +9,17 @@
 struct ggufx_chat {
     ggufx::abi::Tag tag = ggufx::abi::Tag::chat;
     ggufx::chat::Template program;
+    ggufx::Ref<ggufx::chat::OutputFormat> format; // of its models' output
     ggufx_chat(const ggufx::Ref<ggufx::Host> &host, std::string_view source, std::string_view bos,
                std::string_view eos)
-        : program(host, source, bos, eos) {}
+        : program(host, source, bos, eos), format(ggufx::chat::find_output_format(program)) {}
 };
 
 struct ggufx_chat_parser {
     ggufx::abi::Tag tag = ggufx::abi::Tag::chat_parser;
     ggufx::chat::OutputParser parser;
-    ggufx_chat_parser(const ggufx::Ref<ggufx::Host> &host, uint32_t styles, std::string_view prompt,
-                      std::string_view tools, const ggufx::chat::Sink &sink)
-        : parser(host, styles, prompt, tools, sink) {}
+    ggufx_chat_parser(const ggufx::Ref<ggufx::Host> &host,
+                      ggufx::Ref<ggufx::chat::OutputFormat> format,
+                      const ggufx::chat::ParserOptions &options, const ggufx::chat::Sink &sink)
+        : parser(host, std::move(format), options, sink) {}
 };

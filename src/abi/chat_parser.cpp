@@ -10,17 +10,36 @@
 using namespace ggufx;
 using namespace ggufx::abi;
 
-static_assert(GGUFX_CHAT_STYLE_THINK == chat::style::think);
-static_assert(GGUFX_CHAT_STYLE_BRACKET == chat::style::bracket);
-static_assert(GGUFX_CHAT_STYLE_GEMMA == chat::style::gemma);
-static_assert(GGUFX_CHAT_STYLE_HARMONY == chat::style::harmony);
-static_assert(GGUFX_CHAT_STYLE_HERMES == chat::style::hermes);
-static_assert(GGUFX_CHAT_STYLE_XML == chat::style::xml);
-static_assert(GGUFX_CHAT_STYLE_MISTRAL == chat::style::mistral);
-static_assert(GGUFX_CHAT_STYLE_LLAMA3 == chat::style::llama3);
+static_assert(GGUFX_CHAT_CALL_TAGGED == static_cast<int>(chat::CallShape::tagged));
+static_assert(GGUFX_CHAT_NOTATION_QUOTED == static_cast<int>(chat::Notation::quoted));
+static_assert(GGUFX_CHAT_CALL_ID == static_cast<int>(chat::EventKind::id));
 
-extern "C" uint32_t ggufx_chat_styles(const ggufx_chat *chat) {
-    return alive(chat, Tag::chat) ? chat::styles_of(chat->program.source()) : 0;
+extern "C" ggufx_status ggufx_chat_info(ggufx_chat_facts *out, const ggufx_chat *chat,
+                                        ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(chat, Tag::chat), "out and chat must be set");
+        const chat::OutputFormat &format = *chat->format;
+        const chat::CallFormat &call = format.call;
+        const auto text = [](std::string_view kept) { return kept.empty() ? "" : kept.data(); };
+        ggufx_chat_facts facts = {};
+        facts.flags = (format.names_tools ? GGUFX_CHAT_TAKES_TOOLS : 0) |
+                      (format.has_calls() ? GGUFX_CHAT_CALLS : 0) |
+                      (format.n_reasoning > 0 || format.harmony ? GGUFX_CHAT_REASONS : 0) |
+                      (format.harmony ? GGUFX_CHAT_CHANNELS : 0);
+        facts.call_form = static_cast<uint32_t>(call.shape);
+        facts.call_notation = static_cast<uint32_t>(call.notation);
+        facts.reasoning_open = format.n_reasoning > 0 ? text(format.reasoning[0].open) : "";
+        facts.reasoning_close = format.n_reasoning > 0 ? text(format.reasoning[0].close) : "";
+        facts.call_prefix = text(call.prefix);
+        facts.call_middle = text(call.middle);
+        facts.call_end = text(call.end);
+        facts.call_before_key = text(call.before_key);
+        facts.call_after_key = text(call.after_key);
+        facts.call_after_key_other = text(call.after_key_other);
+        facts.call_after_value = text(call.after_value);
+        facts.call_quote = text(call.quote);
+        export_struct(out, facts, "ggufx_chat_facts");
+    });
 }
 
 extern "C" void ggufx_chat_parser_options_init(ggufx_chat_parser_options *options) {
@@ -33,15 +52,23 @@ extern "C" ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const 
     if (out) *out = nullptr;
     return guard(error, [&] {
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
-        const auto o = import_options(options, 0, "ggufx_chat_parser_options");
+        const auto o =
+            import_options(options, GGUFX_CHAT_PARSER_NO_CALLS, "ggufx_chat_parser_options");
         require(o.event, "event must be set");
         require((o.prompt || o.prompt_length == 0) && (o.tools || o.tools_length == 0),
                 "prompt and tools must be set where they have a length");
-        if (o.styles & ~chat::style::all)
-            fail(Status::argument, {}, "unknown styles 0x%x", o.styles & ~chat::style::all);
-        const std::string_view prompt(o.prompt ? o.prompt : "", o.prompt_length);
-        const std::string_view tools(o.tools ? o.tools : "", o.tools_length);
-        *out = make<ggufx_chat_parser>(*rt->host, rt->host, o.styles, prompt, tools,
+        require(!o.chat || alive(o.chat, Tag::chat), "chat must be a template");
+        const chat::ParserOptions parser = {(o.flags & GGUFX_CHAT_PARSER_NO_CALLS) == 0,
+                                            {o.prompt ? o.prompt : "", o.prompt_length},
+                                            {o.tools ? o.tools : "", o.tools_length}};
+        auto format =
+            o.chat ? o.chat->format
+                   : Ref<chat::OutputFormat>::adopt(make<chat::OutputFormat>(*rt->host, rt->host));
+        if (parser.calls && !parser.tools.empty() && !format->has_calls())
+            fail(Status::unsupported, {},
+                 "the template does not show how its models write tool calls (use a template that "
+                 "does, or GGUFX_CHAT_PARSER_NO_CALLS)");
+        *out = make<ggufx_chat_parser>(*rt->host, rt->host, std::move(format), parser,
                                        chat::Sink{o.user, o.event});
     });
 }
@@ -64,5 +91,19 @@ extern "C" ggufx_status ggufx_chat_parser_finish(ggufx_chat_parser *parser, gguf
     return guard(error, [&] {
         require(alive(parser, Tag::chat_parser), "parser must be set");
         parser->parser.finish();
+    });
+}
+
+extern "C" ggufx_status ggufx_chat_parser_info(ggufx_chat_parser_facts *out,
+                                               const ggufx_chat_parser *parser,
+                                               ggufx_error *error) {
+    return guard(error, [&] {
+        require(out && alive(parser, Tag::chat_parser), "out and parser must be set");
+        const std::string_view close = parser->parser.reasoning_close();
+        ggufx_chat_parser_facts facts = {};
+        facts.flags = close.empty() ? 0 : GGUFX_CHAT_PARSER_REASONING;
+        facts.reasoning_close = close.empty() ? "" : close.data();
+        facts.n_calls = parser->parser.n_calls();
+        export_struct(out, facts, "ggufx_chat_parser_facts");
     });
 }

@@ -52,8 +52,14 @@ extern "C" ggufx_status ggufx_chat_tokenize(int32_t *, size_t, size_t *, const g
     return guard(error, refuse);
 }
 
-extern "C" uint32_t ggufx_chat_styles(const ggufx_chat *) {
-    return 0;
+extern "C" ggufx_status ggufx_chat_info(ggufx_chat_facts *, const ggufx_chat *,
+                                        ggufx_error *error) {
+    return guard(error, refuse);
+}
+
+extern "C" ggufx_status ggufx_chat_parser_info(ggufx_chat_parser_facts *, const ggufx_chat_parser *,
+                                               ggufx_error *error) {
+    return guard(error, refuse);
 }
 
 extern "C" void ggufx_chat_parser_options_init(ggufx_chat_parser_options *options) {

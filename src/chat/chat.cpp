@@ -179,12 +179,27 @@ void Template::literals(Vector<std::string_view> &out) const {
         if (text) out.push_back(text->view());
 }
 
+bool Template::reads(std::string_view variable) const {
+    for (const Text *const name : program_.variables)
+        if (name->view() == variable) return true;
+    return false;
+}
+
 void Template::render(Output &out, const Request &request) const {
     const CanonicalFp fp;
     Meter meter(program_.host.get(), limits_of(request, program_.source.size()));
     Machine machine(program_, meter, out);
     machine.set("messages", SourceReader(meter, request).messages());
-    if (!request.tools.empty()) machine.set("tools", read_json(meter, request.tools, "tools"));
+    if (!request.tools.empty()) {
+        machine.set("tools", read_json(meter, request.tools, "tools"));
+        // FireFunction's template takes the tools as text, and the time.
+        machine.set("functions", Value::of(borrow_text(meter, request.tools, true)));
+    }
+    if (request.has_clock) {
+        Environment env = {meter, true, request.clock};
+        const Text *const format = borrow_text(meter, "%Y-%m-%d %H:%M:%S", false);
+        machine.set("datetime", Value::of(format_time(env, *format)));
+    }
     if (!request.documents.empty())
         machine.set("documents", read_json(meter, request.documents, "documents"));
     machine.set("add_generation_prompt", Value::of(request.add_generation_prompt));

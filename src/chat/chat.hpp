@@ -37,6 +37,7 @@ public:
     // Appends the texts that the template itself writes or compares with, and those of its special
     // tokens; they live as long as it. Throws std::bad_alloc.
     void literals(Vector<std::string_view> &out) const;
+    bool reads(std::string_view variable) const; // whether the template has it
     const Ref<Host> &host() const { return program_.host; }
     std::string_view source() const { return program_.source; }
 

@@ -27,6 +27,8 @@ public:
             return number(v);
         case Kind::string:
             return string(*v.text);
+        case Kind::written:
+            return out_.add(*v.text);
         case Kind::list:
         case Kind::tuple:
             return array(*v.list, depth);

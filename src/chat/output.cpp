@@ -1,20 +1,15 @@
 // The stream of a model's output: see output.hpp. Each byte is looked at a bounded number of times,
-// and what may become a mark is held until it is known. Long, as the states of one machine are in it.
+// and bytes that may become a marker are held until it is known.
 // SPDX-License-Identifier: MIT
 #include "chat/output.hpp"
 
 #include "base/fpenv.hpp"
-#include "chat/json.hpp"
 
 #include <string.h>
 
 namespace ggufx::chat {
 
 namespace {
-
-bool has(std::string_view text, std::string_view part) {
-    return text.find(part) != text.npos;
-}
 
 // Bytes of the character that begins so: as many as there are when it is whole, more when it is
 // not, 0 when no character does.
@@ -32,112 +27,109 @@ size_t wanted_bytes(std::string_view begun) {
     return 0;
 }
 
-struct Thinking {
-    uint32_t style;
-    std::string_view open, close;
-};
-constexpr Thinking kThinking[] = {
-    {style::think, "<think>", "</think>"},
-    {style::bracket, "[THINK]", "[/THINK]"},
-    {style::gemma, "<|channel>thought", "<channel|>"},
-};
-
-// Whether the last mark of a pair in the text opens it.
-bool left_open(std::string_view text, const Thinking &marks) {
-    const size_t open = text.rfind(marks.open), close = text.rfind(marks.close);
-    if (open == text.npos || (close != text.npos && close > open)) return false;
-    const std::string_view behind = text.substr(open + marks.open.size());
-    for (const char c : behind)
-        if (!is_json_space(c)) return false;
-    return true;
+bool ends_with(std::string_view text, std::string_view end) {
+    return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
 } // namespace
 
-uint32_t styles_of(std::string_view source) {
-    uint32_t out = 0;
-    const auto add = [&](bool found, uint32_t which) { out |= found ? which : 0; };
-    const bool harmony = has(source, "<|channel|>") && has(source, "<|message|>");
-    add(has(source, "<think>") || has(source, "</think>"), style::think);
-    add(has(source, "[THINK]"), style::bracket);
-    add(has(source, "<|channel>"), style::gemma);
-    add(harmony, style::harmony);
-    const bool calls = has(source, "<tool_call>"), functions = has(source, "<function=");
-    add(calls && !functions && !has(source, "<arg_key>"), style::hermes);
-    add(functions, style::xml);
-    add(has(source, "[TOOL_CALLS]"), style::mistral);
-    const bool llama = has(source, "<|start_header_id|>") && has(source, "ipython");
-    add(has(source, "<|python_tag|>") || llama, style::llama3);
-    return out;
+OutputParser::OutputParser(const Ref<Host> &host, Ref<OutputFormat> format,
+                           const ParserOptions &options, const Sink &sink)
+    : host_(host), format_(std::move(format)), sink_(sink), tools_(host.get(), options.tools),
+      scanner_(host, format_->call, tools_), held_(HostAllocator<char>(host.get())),
+      out_(HostAllocator<char>(host.get())),
+      calls_(options.calls && format_->call.shape != CallShape::none) {
+    closers_.add(format_->call.close);
+    closers_.add(format_->call.section_close);
+    add_markers();
+    open_with_prompt(options.prompt);
 }
 
-void add_marks(Vector<std::string_view> &out, uint32_t styles) {
-    static constexpr struct {
-        uint32_t styles;
-        std::string_view mark;
-    } kMarks[] = {
-        {style::think, "<think>"},
-        {style::think, "</think>"},
-        {style::bracket, "[THINK]"},
-        {style::bracket, "[/THINK]"},
-        {style::gemma, "<|channel>"},
-        {style::gemma, "<channel|>"},
-        {style::harmony, "<|start|>"},
-        {style::harmony, "<|channel|>"},
-        {style::harmony, "<|message|>"},
-        {style::harmony, "<|constrain|>"},
-        {style::harmony, "<|end|>"},
-        {style::harmony, "<|call|>"},
-        {style::harmony, "<|return|>"},
-        {style::hermes | style::xml, "<tool_call>"},
-        {style::hermes | style::xml, "</tool_call>"},
-        {style::xml, "<function="},
-        {style::xml, "</function>"},
-        {style::xml, "<parameter="},
-        {style::xml, "</parameter>"},
-        {style::mistral, "[TOOL_CALLS]"},
-        {style::mistral, "[CALL_ID]"},
-        {style::mistral, "[ARGS]"},
-        {style::llama3, "<|python_tag|>"},
-    };
-    for (const auto &row : kMarks)
-        if (row.styles & styles) out.push_back(row.mark);
+void OutputParser::add_marker(std::string_view text, Kind kind, size_t index) {
+    text = trimmed(text);
+    if (text.empty() || n_markers_ == kMostMarkers) return;
+    for (size_t i = 0; i < n_markers_; i++)
+        if (markers_[i].text == text && markers_[i].kind == kind) return;
+    markers_[n_markers_++] = {text, kind, index};
+    begins_marker_[static_cast<uint8_t>(text[0])] = true;
 }
 
-OutputParser::OutputParser(const Ref<Host> &host, uint32_t styles, std::string_view prompt,
-                           std::string_view tools, const Sink &sink)
-    : host_(host), styles_(styles), sink_(sink), tools_(HostAllocator<char>(host.get())),
-      held_(HostAllocator<char>(host.get())), out_(HostAllocator<char>(host.get())) {
-    if (!tools.empty()) {
-        Meter meter(host.get(), {10000 + 64 * uint64_t{tools.size()},
-                                 (1 << 16) + 128 * uint64_t{tools.size()}, 0});
-        (void)read_json(meter, tools, "tools");
-        tools_.assign(tools.begin(), tools.end());
+void OutputParser::add_markers() {
+    if (format_->harmony) {
+        add_marker("<|start|>", Kind::harmony_start);
+        add_marker("<|channel|>", Kind::harmony_channel);
+        for (const std::string_view end : {"<|end|>", "<|call|>", "<|return|>"})
+            add_marker(end, Kind::harmony_end);
+        return;
     }
-    for (size_t i = 0; i < sizeof kThinking / sizeof *kThinking; i++) {
-        if (!(styles & kThinking[i].style) || !left_open(prompt, kThinking[i])) continue;
+    for (size_t i = 0; i < format_->n_reasoning; i++) {
+        add_marker(format_->reasoning[i].open, Kind::reasoning_open, i);
+        add_marker(format_->reasoning[i].close, Kind::reasoning_close, i);
+    }
+    const CallFormat &call = format_->call;
+    if (calls_) {
+        add_marker(call.section_open, Kind::section);
+        add_marker(call.open, Kind::open);
+        add_marker(call.other_open, Kind::open);
+        // Models leave out the marker of a call; text before a name that is a marker will do.
+        const std::string_view name = trimmed(call.before_name);
+        if (!call.id_first && name.size() > 2 && (name[0] == '<' || name[0] == '['))
+            add_marker(name, Kind::name);
+        if (call.bare) begins_marker_[static_cast<uint8_t>('{')] = true;
+    }
+    for (size_t i = 0; i < format_->n_dropped; i++) add_marker(format_->dropped[i], Kind::dropped);
+}
+
+// The last marker of the prompt may have opened reasoning or a call.
+void OutputParser::open_with_prompt(std::string_view prompt) {
+    // gpt-oss continues after "<|start|>assistant"; a body may have been opened, too.
+    if (format_->harmony) {
+        state_ = State::header;
+        return;
+    }
+    while (!prompt.empty() && is_json_space(prompt.back())) prompt.remove_suffix(1);
+    for (size_t i = 0; i < format_->n_reasoning; i++) {
+        if (!ends_with(prompt, format_->reasoning[i].open)) continue;
         state_ = State::reasoning;
-        opened_ = static_cast<uint8_t>(i);
+        opened_ = i;
         drop_newlines_ = true;
+        return;
     }
-    // gpt-oss goes on behind "<|start|>assistant"; a body may have been opened, too.
-    if (styles & style::harmony) state_ = State::header;
+    for (size_t i = 0; i < n_markers_; i++) {
+        const Marker &marker = markers_[i];
+        const bool calls = marker.kind == Kind::section || marker.kind == Kind::open;
+        if (!calls || !ends_with(prompt, marker.text)) continue;
+        take(marker.text.data(), marker.text.size());
+        preset_ = marker.text.size();
+        return;
+    }
 }
 
-// ---- telling ----
+std::string_view OutputParser::reasoning_close() const {
+    const bool held = state_ == State::call || state_ == State::confirm;
+    if ((held ? origin_ : state_) != State::reasoning) return {};
+    return format_->harmony ? "<|end|>" : format_->reasoning[opened_].close;
+}
+
+// ---- events ----
 
 void OutputParser::tell(EventKind kind, std::string_view text) {
     if (text.empty()) return;
-    const uint64_t call = kind == EventKind::name || kind == EventKind::arguments ? n_calls_ : 0;
-    if (sink_.event(sink_.user, static_cast<uint32_t>(kind), call, text.data(), text.size()) != 0)
+    const bool of_call = kind != EventKind::answer && kind != EventKind::reasoning;
+    if (sink_.event(sink_.user, static_cast<uint32_t>(kind), of_call ? n_calls_ : 0, text.data(),
+                    text.size()) != 0)
         fail(Status::cancelled, {}, "the host stopped the output");
 }
 
 void OutputParser::flush() {
-    const EventKind kind = in_call_                     ? EventKind::arguments
-                           : state_ == State::reasoning ? EventKind::reasoning
-                                                        : EventKind::answer;
-    tell(kind, {out_.data(), out_.size()});
+    const bool reasons =
+        state_ == State::reasoning ||
+        ((state_ == State::call || state_ == State::confirm) && origin_ == State::reasoning);
+    has_body_ = has_body_ || !out_.empty();
+    tell(in_call_  ? EventKind::arguments
+         : reasons ? EventKind::reasoning
+                   : EventKind::answer,
+         {out_.data(), out_.size()});
     out_.clear();
 }
 
@@ -146,7 +138,7 @@ void OutputParser::newlines() {
     pending_newlines_ = 0;
 }
 
-// Line breaks beside marks are none of the text: they wait for what comes.
+// Line breaks beside markers are no part of the text: they wait for what follows.
 void OutputParser::text(std::string_view s) {
     for (const char c : s) {
         if (c == '\n' && !in_call_) {
@@ -173,7 +165,7 @@ void OutputParser::plain(size_t n) {
     drop(n);
 }
 
-// ---- what comes in ----
+// ---- input ----
 
 void OutputParser::feed(std::string_view bytes) {
     if (ended_) fail(Status::state, {}, "the output has ended");
@@ -216,6 +208,7 @@ void OutputParser::finish() {
     run(true);
     newlines();
     flush();
+    if (in_call_ && !has_body_) tell(EventKind::arguments, "{}");
 }
 
 void OutputParser::take(const char *bytes, size_t n) {
@@ -223,21 +216,19 @@ void OutputParser::take(const char *bytes, size_t n) {
 }
 
 void OutputParser::run(bool last) {
-    while (at_ < held_.size() && step(last)) {}
+    while ((at_ < held_.size() || (last && state_ == State::confirm)) && step(last)) {}
 }
 
-// One piece of what is held; false: more is needed.
+// One piece of the held bytes; false: more is needed.
 bool OutputParser::step(bool last) {
     switch (state_) {
     case State::answer:
     case State::reasoning:
         return step_text(last);
-    case State::object:
-        return step_object(last);
-    case State::name:
-        return step_name(last);
-    case State::xml:
-        return step_xml(last);
+    case State::call:
+        return step_call(last);
+    case State::confirm:
+        return step_confirm(last);
     case State::after:
         return step_after(last);
     case State::header:
@@ -246,142 +237,114 @@ bool OutputParser::step(bool last) {
     return false;
 }
 
-// ---- marks ----
+// ---- markers ----
 
-OutputParser::Found OutputParser::match(std::string_view mark, Mark which, bool last) const {
-    const std::string_view s = rest();
-    if (s.substr(0, mark.size()) == mark) return {which, mark.size(), false};
-    const bool begins = !last && s.size() < mark.size() && mark.substr(0, s.size()) == s;
-    return {Mark::none, 0, begins};
+bool OutputParser::is_active(const Marker &marker) const {
+    const bool reasons = state_ == State::reasoning || origin_ == State::reasoning;
+    switch (marker.kind) {
+    case Kind::reasoning_open:
+        return !reasons && at_start_;
+    case Kind::reasoning_close:
+        return marker.index == opened_ && (reasons || (has_stray_close_ && at_start_));
+    case Kind::dropped:
+        return !reasons;
+    default:
+        return true;
+    }
 }
 
 // At the first byte of rest().
-OutputParser::Found OutputParser::find_mark(bool last) const {
-    bool partial = false;
-    Found found = {Mark::none, 0, false};
-    const auto look = [&](std::string_view mark, Mark which) {
-        const Found here = match(mark, which, last);
-        partial = partial || here.partial;
-        if (here.length > 0) found = here;
-    };
-    if (styles_ & style::harmony) {
-        look("<|start|>", Mark::harmony_start);
-        look("<|channel|>", Mark::harmony_channel);
-        look("<|end|>", Mark::harmony_end);
-        look("<|call|>", Mark::harmony_end);
-        look("<|return|>", Mark::harmony_end);
-    } else if (state_ == State::reasoning) {
-        look(kThinking[opened_].close, Mark::think_close);
-    } else {
-        for (const Thinking &marks : kThinking)
-            if ((styles_ & marks.style) && at_start_) look(marks.open, Mark::think_open);
-        if (styles_ & (style::hermes | style::xml)) look("<tool_call>", Mark::tool_call);
-        if (styles_ & style::xml) look("<function=", Mark::function);
-        if (styles_ & style::mistral) look("[TOOL_CALLS]", Mark::mistral);
-        if (styles_ & style::llama3) look("<|python_tag|>", Mark::python);
-        if ((styles_ & style::llama3) && at_start_ && n_calls_ == 0) look("{", Mark::bare);
+const OutputParser::Marker *OutputParser::find_marker(bool last, bool &partial) const {
+    partial = false;
+    for (size_t i = 0; i < n_markers_; i++) {
+        if (!is_active(markers_[i])) continue;
+        const Match match = match_at(rest(), 0, markers_[i].text, last);
+        if (match == Match::yes) return &markers_[i];
+        partial = partial || match == Match::partial;
     }
-    if (found.length == 0) found.partial = partial;
-    return found;
+    return nullptr;
+}
+
+bool OutputParser::at_bare_call() const {
+    return calls_ && format_->call.bare && state_ == State::answer && at_start_ && rest()[0] == '{';
 }
 
 bool OutputParser::step_text(bool last) {
     const std::string_view s = rest();
     size_t n = 0;
-    while (n < s.size() && s[n] != '<' && s[n] != '[' && s[n] != '{') n++;
+    while (n < s.size() && !begins_marker_[static_cast<uint8_t>(s[n])]) n++;
     if (n > 0) return plain(n), true;
-    const Found found = find_mark(last);
-    if (found.partial) return false;
-    if (found.length == 0) return plain(1), true;
-    open(found.mark, found.length);
-    return true;
+    origin_ = state_;
+    bool partial = false;
+    const Marker *const marker = find_marker(last, partial);
+    if (marker) return open(*marker), true;
+    if (partial) return false;
+    if (at_bare_call()) return begin_call(CallScanner::Entry::bare, 0), true;
+    return plain(1), true;
 }
 
-void OutputParser::open(Mark mark, size_t length) {
-    switch (mark) {
-    case Mark::think_open:
+void OutputParser::open(const Marker &marker) {
+    using Entry = CallScanner::Entry;
+    const size_t length = marker.text.size();
+    switch (marker.kind) {
+    case Kind::reasoning_open:
         newlines();
         flush();
-        for (size_t i = 0; i < sizeof kThinking / sizeof *kThinking; i++)
-            if (rest().substr(0, kThinking[i].open.size()) == kThinking[i].open &&
-                (styles_ & kThinking[i].style))
-                opened_ = static_cast<uint8_t>(i);
+        opened_ = marker.index;
         state_ = State::reasoning;
         drop_newlines_ = true;
         return drop(length);
-    case Mark::think_close:
+    case Kind::reasoning_close:
         pending_newlines_ = 0;
         flush();
         state_ = State::answer;
+        has_stray_close_ = false;
         at_start_ = true;
         drop_newlines_ = true;
         return drop(length);
-    case Mark::tool_call:
-        return begin_call(State::object, length);
-    case Mark::function:
-        return begin_call(State::xml, length);
-    case Mark::mistral:
-        return begin_call(State::name, length);
-    case Mark::python:
-        return begin_call(State::object, length);
-    case Mark::bare:
-        return begin_call(State::object, 0);
+    case Kind::dropped:
+        flush();
+        return drop(length);
+    case Kind::section:
+        return begin_call(Entry::section, length);
+    case Kind::open:
+        return begin_call(Entry::open, length);
+    case Kind::name:
+        return begin_call(Entry::name, length);
     default:
         pending_newlines_ = 0;
         flush();
+        if (in_call_ && !has_body_) tell(EventKind::arguments, "{}");
         if (in_call_) finish_call();
         in_call_ = false;
-        drop(mark == Mark::harmony_channel ? 0 : length);
+        state_ = State::answer;
+        drop(marker.kind == Kind::harmony_channel ? 0 : length);
         open_header();
     }
 }
 
 // ---- calls ----
 
-// The text from the mark on is held, and told as answer where it turns out to be no call.
-void OutputParser::begin_call(State state, size_t length) {
+// The text from the marker on is held, and becomes text again where it turns out to be no call.
+void OutputParser::begin_call(CallScanner::Entry entry, size_t length) {
     flush();
-    state_ = state;
-    mark_length_ = length;
-    seen_ = length;
-    depth_ = 0;
-    in_string_ = escaped_ = begun_ = listed_ = false;
+    state_ = State::call;
+    scanner_.begin(entry, length);
 }
 
-// What was held is answer: all that was looked at, so that nothing is looked at twice.
+// Held bytes are text: all that were looked at, so that nothing is looked at twice.
 bool OutputParser::give_up(size_t n) {
-    state_ = State::answer;
+    state_ = origin_;
+    listed_ = false;
     newlines();
     drop_newlines_ = false;
     at_start_ = false;
-    plain(n < rest().size() ? n : rest().size());
+    if (n > rest().size()) n = rest().size();
+    const size_t given = preset_ < n ? preset_ : n;
+    preset_ = 0;
+    drop(given);
+    plain(n - given);
     return true;
-}
-
-// Goes on to the last bracket of the object that begins at seen_ or behind; each byte is looked at
-// once. Gives whether it ended, or cannot be one.
-OutputParser::Object OutputParser::walk_object() {
-    const std::string_view s = rest();
-    for (; seen_ < s.size(); seen_++) {
-        const char c = s[seen_];
-        if (seen_ >= kLongestCall) return Object::none;
-        if (!begun_) {
-            if (is_json_space(c)) continue;
-            if (c != '{') return Object::none;
-            begun_ = true;
-        }
-        if (in_string_) {
-            in_string_ = escaped_ || c != '"';
-            escaped_ = !escaped_ && c == '\\';
-            continue;
-        }
-        in_string_ = c == '"';
-        depth_ += c == '{' || c == '[';
-        if ((c != '}' && c != ']') || --depth_ > 0) continue;
-        seen_++;
-        return Object::whole;
-    }
-    return Object::begun;
 }
 
 void OutputParser::finish_call() {
@@ -390,116 +353,107 @@ void OutputParser::finish_call() {
     drop_newlines_ = true;
 }
 
-bool OutputParser::finish_object(std::string_view json) {
-    CallText call(host_.get());
-    if (!read_call(host_.get(), json, call)) return false;
-    pending_newlines_ = 0;
-    tell(EventKind::name, {call.name.data(), call.name.size()});
-    tell(EventKind::arguments, {call.arguments.data(), call.arguments.size()});
-    finish_call();
-    return true;
-}
-
-bool OutputParser::step_object(bool last) {
+bool OutputParser::step_call(bool last) {
     const std::string_view s = rest();
-    const Object object = walk_object();
-    const size_t seen = seen_;
-    if (object == Object::whole) {
-        if (!finish_object(s.substr(mark_length_, seen - mark_length_))) return give_up(seen);
-        drop(seen);
+    switch (scanner_.scan(s, last)) {
+    case CallScanner::Step::more:
+        return false;
+    case CallScanner::Step::none:
+        return give_up(scanner_.seen() > 0 ? scanner_.seen() : 1);
+    case CallScanner::Step::empty:
+        pending_newlines_ = 0;
+        preset_ = 0;
+        drop(scanner_.seen());
         state_ = State::after;
         return true;
+    case CallScanner::Step::answer:
+        preset_ = 0;
+        listed_ = scanner_.is_listed();
+        state_ = listed_ ? State::after : origin_;
+        drop_newlines_ = true;
+        return drop(scanner_.seen()), true;
+    case CallScanner::Step::call:
+        break;
     }
-    if (object == Object::begun) return last && give_up(s.size());
-    if (begun_) return give_up(seen); // too long
-    if ((styles_ & style::xml) && s[seen] == '<' && !listed_) return state_ = State::xml, true;
-    return give_up(seen); // what is no object is looked at
+    if (origin_ == State::reasoning) return state_ = State::confirm, true;
+    return accept_call();
 }
 
-// Behind [TOOL_CALLS]: an array of objects, or a name and [ARGS].
-bool OutputParser::step_name(bool last) {
-    const std::string_view s = rest();
-    constexpr std::string_view args = "[ARGS]";
-    constexpr size_t kLongestName = 1024;
-    size_t i = mark_length_;
-    while (i < s.size() && i < kLongestName && is_json_space(s[i])) i++;
-    if (i < s.size() && s[i] == '[') { // the bracket counts as a part of the mark
-        mark_length_ = seen_ = i + 1;
-        listed_ = true;
-        state_ = State::object;
-        return true;
-    }
-    const size_t at = s.substr(0, kLongestName).find(args, i);
-    if (at == s.npos) {
-        if (!last && s.size() < kLongestName) return false;
-        return give_up(mark_length_);
-    }
-    if (seen_ < at + args.size()) seen_ = at + args.size();
-    const Object object = walk_object();
-    if (object == Object::begun) return last && give_up(s.size());
-    if (object == Object::none) return give_up(seen_);
-    const std::string_view json = trimmed(s.substr(at + args.size(), seen_ - at - args.size()));
-    const std::string_view head = s.substr(i, at - i);
-    const std::string_view name = trimmed(head.substr(0, head.find("[CALL_ID]")));
-    if (name.empty() || !is_json_object(host_.get(), json)) return give_up(seen_);
+bool OutputParser::accept_call() {
+    const CallText &call = scanner_.call();
     pending_newlines_ = 0;
-    tell(EventKind::name, name);
-    tell(EventKind::arguments, json);
-    finish_call();
-    drop(seen_);
-    state_ = State::answer;
-    return true;
-}
-
-bool OutputParser::step_xml(bool last) {
-    const std::string_view s = rest();
-    constexpr std::string_view opening = "<function=", closing = "</function>";
-    size_t i = mark_length_ == opening.size() ? 0 : mark_length_; // the mark may be it
-    while (i < s.size() && is_json_space(s[i])) i++;
-    const std::string_view begun = s.substr(i, opening.size());
-    if (begun != opening.substr(0, begun.size())) return give_up(i);
-    const size_t from = seen_ > closing.size() ? seen_ - closing.size() : 0;
-    const size_t at = s.substr(0, kLongestCall).find(closing, from);
-    if (at == s.npos) {
-        seen_ = s.size();
-        if (s.size() >= kLongestCall) return give_up(kLongestCall);
-        return last && give_up(s.size());
-    }
-    CallText call(host_.get());
-    const size_t end = at + closing.size();
-    const std::string_view tools(tools_.data(), tools_.size());
-    if (!read_xml_call(host_.get(), s.substr(i, end - i), tools, call)) return give_up(end);
-    pending_newlines_ = 0;
+    flush();
     tell(EventKind::name, {call.name.data(), call.name.size()});
+    tell(EventKind::id, {call.id.data(), call.id.size()});
     tell(EventKind::arguments, {call.arguments.data(), call.arguments.size()});
     finish_call();
-    drop(end);
+    listed_ = scanner_.is_listed();
+    preset_ = 0;
+    has_stray_close_ = has_stray_close_ || origin_ == State::reasoning;
+    origin_ = State::answer;
     state_ = State::after;
+    drop(scanner_.seen());
     return true;
 }
 
-// Behind a call: its end mark, a comma or bracket of a list, ";" between Llama's.
+// Moves i over the markers that end a call or all calls. partial: more text is needed to know.
+Match OutputParser::skip_closers(std::string_view s, size_t &i, bool last) const {
+    const size_t limit = i + kLongestGap;
+    for (bool again = true; again;) {
+        again = false;
+        while (i < s.size() && i < limit && is_json_space(s[i])) i++;
+        if (i == s.size()) return last ? Match::yes : Match::partial;
+        if (listed_ && s[i] == ']') {
+            i++;
+            again = true;
+            continue;
+        }
+        for (size_t k = 0; k < closers_.n && !again; k++) {
+            const Match match = match_at(s, i, closers_.items[k], last);
+            if (match == Match::partial) return match;
+            if (match == Match::no) continue;
+            i += closers_.items[k].size();
+            again = i < limit;
+        }
+    }
+    return Match::yes;
+}
+
+// A call within reasoning that nobody closed ends it; one that the reasoning only mentions does not: text
+// follows it.
+bool OutputParser::step_confirm(bool last) {
+    const std::string_view s = rest();
+    size_t i = scanner_.seen();
+    listed_ = scanner_.is_listed();
+    if (skip_closers(s, i, last) == Match::partial) return false;
+    const bool next = listed_ && i < s.size() && s[i] == ',';
+    if (i == s.size() || next) return accept_call();
+    bool partial = false;
+    for (size_t k = 0; k < n_markers_; k++) {
+        if (!is_active(markers_[k])) continue;
+        const Match match = match_at(s, i, markers_[k].text, last);
+        if (match == Match::yes) return accept_call();
+        partial = partial || match == Match::partial;
+    }
+    if (partial) return false;
+    return give_up(scanner_.seen());
+}
+
+// After a call: its last markers, a comma or bracket of a list, ";" between Llama's.
 bool OutputParser::step_after(bool last) {
     const std::string_view s = rest();
     size_t i = 0;
-    while (i < s.size() && is_json_space(s[i])) i++;
-    if (i == s.size()) {
-        if (last) drop(i);
-        return false;
-    }
+    if (skip_closers(s, i, last) == Match::partial) return false;
+    const bool next =
+        i < s.size() && ((listed_ && s[i] == ',') || (format_->call.bare && s[i] == ';'));
     drop(i);
-    const bool next = (listed_ && s[i] == ',') || ((styles_ & style::llama3) && s[i] == ';');
     if (next) {
-        const bool listed = listed_;
-        begin_call(State::object, 1);
-        listed_ = listed;
+        origin_ = State::answer;
+        begin_call(listed_ ? CallScanner::Entry::next : CallScanner::Entry::open, 1);
         return true;
     }
-    if (listed_ && s[i] == ']') return drop(1), state_ = State::answer, true;
-    const Found close = match("</tool_call>", Mark::tool_call, last);
-    if (close.partial) return false;
+    listed_ = false;
     state_ = State::answer;
-    drop(close.length);
     return true;
 }
 
@@ -521,41 +475,67 @@ static bool begins_header(std::string_view s) {
     return false;
 }
 
-// "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>".
+// "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>". A header
+// ends at <|message|>; one that another marker ends first has no message.
 bool OutputParser::step_header(bool last) {
     const std::string_view s = rest();
     constexpr std::string_view message = "<|message|>";
-    size_t i = 0;
-    while (i < s.size() && is_json_space(s[i])) i++;
-    const bool fits = begins_header(s.substr(i));
-    const size_t from = seen_ > message.size() ? seen_ - message.size() : 0;
-    const size_t at = fits ? s.substr(0, kLongestHeader).find(message, from) : s.npos;
-    if (at == s.npos) {
-        seen_ = s.size();
-        if (fits && !last && s.size() < kLongestHeader) return false;
+    size_t begin = 0;
+    while (begin < s.size() && is_json_space(s[begin])) begin++;
+    if (!begins_header(s.substr(begin))) {
         state_ = State::answer;
-        const bool marked = s.substr(i, 2) == "<|" && s.size() < kLongestHeader;
-        if (fits && marked) return drop(s.size()), true; // a header alone says nothing
-        plain(i < s.size() ? i + 1 : i);
+        plain(begin < s.size() && !begins_marker_[static_cast<uint8_t>(s[begin])] ? begin + 1
+                                                                                  : begin);
         return true;
     }
-    const std::string_view header = s.substr(0, at);
-    const bool analysis = has(header, "<|channel|>analysis");
+    for (size_t i = seen_ > begin ? seen_ : begin; i < s.size() && i < kLongestHeader; i++) {
+        seen_ = i;
+        if (s[i] != '<') continue;
+        bool partial = false;
+        for (const std::string_view marker :
+             {message, std::string_view("<|start|>"), std::string_view("<|end|>"),
+              std::string_view("<|call|>"), std::string_view("<|return|>")}) {
+            const Match match = match_at(s, i, marker, last);
+            partial = partial || match == Match::partial;
+            if (match != Match::yes) continue;
+            if (marker == message) {
+                begin_message(s.substr(0, i));
+                return drop(i + marker.size()), true;
+            }
+            if (marker == "<|start|>" && i == begin) break;
+            const bool starts = marker == "<|start|>";
+            return drop(starts ? i : i + marker.size()), open_header(), true;
+        }
+        if (partial) return false;
+    }
+    if (!last && s.size() < kLongestHeader) return seen_ = s.size(), false;
+    state_ = State::answer;
+    const bool marked = s.substr(begin, 2) == "<|" && s.size() < kLongestHeader;
+    if (marked) return drop(s.size()), true; // a header without a message
+    plain(begin < s.size() ? begin + 1 : begin);
+    return true;
+}
+
+// A message to a function of the request is a call; one to another recipient is reasoning.
+void OutputParser::begin_message(std::string_view header) {
+    const bool analysis = header.find("<|channel|>analysis") != header.npos;
     const size_t to = header.find("to=");
     std::string_view name;
+    bool calls = false;
     if (to != header.npos) {
         name = header.substr(to + 3);
         name = name.substr(0, name.find_first_of(" <\n\t\r"));
-        if (name.substr(0, 10) == "functions.") name.remove_prefix(10);
+        constexpr std::string_view functions = "functions.";
+        const bool named = name.substr(0, functions.size()) == functions;
+        if (named) name.remove_prefix(functions.size());
+        calls = !name.empty() && (tools_.empty() ? named : tools_.has(name));
+        if (name == "assistant" || name == "user" || name == "all") name = {};
     }
-    state_ = analysis && name.empty() ? State::reasoning : State::answer;
-    drop_newlines_ = false;
-    if (!name.empty()) {
-        tell(EventKind::name, name);
-        in_call_ = true;
-    }
-    drop(at + message.size());
-    return true;
+    state_ = (analysis && !calls) || (!name.empty() && !calls) ? State::reasoning : State::answer;
+    drop_newlines_ = has_body_ = false;
+    if (!calls) return;
+    tell(EventKind::name, name);
+    in_call_ = true;
 }
 
 } // namespace ggufx::chat

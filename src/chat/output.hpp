@@ -1,102 +1,91 @@
-// What a model says, told apart as it comes: answer, reasoning and calls of tools. Which marks
-// count is known from the template's text; whatever is none of them is answer.
+// A model's output, split as it comes into answer, reasoning and tool calls. The template's format says
+// which markers count; everything else is answer.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/host.hpp"
-
-#include <string_view>
+#include "chat/call_scanner.hpp"
 
 namespace ggufx::chat {
 
-namespace style {
-constexpr uint32_t think = 1;    // <think> ... </think>
-constexpr uint32_t bracket = 2;  // [THINK] ... [/THINK]
-constexpr uint32_t gemma = 4;    // <|channel>thought ... <channel|>
-constexpr uint32_t harmony = 8;  // <|channel|>analysis<|message|> ... <|end|>, with calls
-constexpr uint32_t hermes = 16;  // <tool_call>{"name": ..., "arguments": {...}}</tool_call>
-constexpr uint32_t xml = 32;     // <function=name><parameter=key>value</parameter></function>
-constexpr uint32_t mistral = 64; // [TOOL_CALLS]name[ARGS]{...}, [TOOL_CALLS][{...}]
-constexpr uint32_t llama3 = 128; // <|python_tag|>{...}, or {"name": ..., "parameters": {...}}
-constexpr uint32_t all = 255;
-} // namespace style
+enum class EventKind : uint32_t { answer = 1, reasoning = 2, name = 3, arguments = 4, id = 5 };
 
-uint32_t styles_of(std::string_view source); // of a template
-// Appends the texts that open, close or part something in these styles.
-void add_marks(Vector<std::string_view> &out, uint32_t styles);
-
-enum class EventKind : uint32_t { answer = 1, reasoning = 2, name = 3, arguments = 4 };
-
-// Gets pieces of whole characters; `call` counts the calls of tools from 0. Non-zero: stop.
+// Gets pieces of whole characters; `call` counts the tool calls from 0. Non-zero: stop.
 struct Sink {
     void *user = nullptr;
     int32_t (*event)(void *user, uint32_t kind, uint64_t call, const char *text,
                      size_t length) = nullptr;
 };
 
+struct ParserOptions {
+    bool calls = true;       // else tool calls are text
+    std::string_view prompt; // it may have opened the reasoning or a call
+    std::string_view tools;  // JSON; empty: none
+};
+
 class OutputParser {
 public:
-    // `prompt` is what was rendered in front: it may have opened the reasoning. `tools` may be
-    // empty: JSON of the tools, whose parameters say which values of xml are texts.
     // Throws what read_json throws for tools, std::bad_alloc.
-    OutputParser(const Ref<Host> &host, uint32_t styles, std::string_view prompt,
-                 std::string_view tools, const Sink &sink);
+    OutputParser(const Ref<Host> &host, Ref<OutputFormat> format, const ParserOptions &options,
+                 const Sink &sink);
     // Any bytes, in any pieces. Throws Error (cancelled) / std::bad_alloc; then it is over.
     void feed(std::string_view bytes);
-    void finish(); // what was held back is told
+    void finish(); // the output has ended: held bytes become events
     const Ref<Host> &host() const { return host_; }
+    // The marker that ends the reasoning at hand, empty outside of reasoning.
+    std::string_view reasoning_close() const;
+    uint64_t n_calls() const { return n_calls_; }
 
 private:
     enum class State : uint8_t {
         answer,
         reasoning,
-        object, // JSON of a call
-        name,   // Mistral's, up to [ARGS]
-        xml,    // up to </function>
-        after,  // a call: its end mark may come
-        header, // of a message of harmony, up to <|message|>
+        call,    // from its first marker on, until it is whole
+        confirm, // a call within reasoning: what follows decides
+        after,   // a call: its last markers may come
+        header,  // of a message of harmony, up to <|message|>
     };
-    enum class Mark : uint8_t { // what opens or closes something
-        none,
-        think_open,
-        think_close,
-        tool_call,
-        function,
-        mistral,
-        python,
-        bare,
+    enum class Kind : uint8_t {
+        reasoning_open,
+        reasoning_close,
+        section,
+        open,
+        name,
+        dropped,
         harmony_start,
         harmony_channel,
         harmony_end,
     };
-    struct Found {
-        Mark mark;
-        size_t length; // of the mark; 0: none here
-        bool partial;  // it may still become one
+    struct Marker {
+        std::string_view text;
+        Kind kind;
+        size_t index; // of the reasoning
     };
-
-    static constexpr size_t kLongestCall = 16 << 20; // bytes that are held for a call
+    static constexpr size_t kMostMarkers = 24;
     static constexpr size_t kLongestHeader = 4 << 10;
+    static constexpr size_t kLongestGap = 256; // white space between a call and its last markers
 
+    void add_marker(std::string_view text, Kind kind, size_t index = 0);
+    void add_markers();
+    void open_with_prompt(std::string_view prompt);
     void take(const char *bytes, size_t n); // valid UTF-8
     void run(bool last);
     bool step(bool last);
     bool step_text(bool last);
-    bool step_object(bool last);
-    bool step_name(bool last);
-    bool step_xml(bool last);
+    bool step_call(bool last);
+    bool step_confirm(bool last);
     bool step_after(bool last);
     bool step_header(bool last);
-    Found find_mark(bool last) const;
-    Found match(std::string_view text, Mark mark, bool last) const;
-    void open(Mark mark, size_t length);
-    void begin_call(State state, size_t length);
-    enum class Object : uint8_t { begun, whole, none };
-    Object walk_object();
+    const Marker *find_marker(bool last, bool &partial) const;
+    bool is_active(const Marker &marker) const;
+    bool at_bare_call() const;
+    void open(const Marker &marker);
+    void begin_call(CallScanner::Entry entry, size_t length);
+    bool accept_call();
     bool give_up(size_t n);
-    bool finish_object(std::string_view text);
+    Match skip_closers(std::string_view s, size_t &i, bool last) const;
     void finish_call();
     void open_header();
+    void begin_message(std::string_view header);
 
     void plain(size_t n); // bytes of the answer or the reasoning
     void text(std::string_view text);
@@ -107,37 +96,34 @@ private:
     void drop(size_t n);
 
     Ref<Host> host_;
-    uint32_t styles_;
+    Ref<OutputFormat> format_;
     Sink sink_;
-    Vector<char> tools_; // JSON
-    Vector<char> held_;  // from at_ on: not told yet
+    ToolSchemas tools_;
+    CallScanner scanner_;
+    Marker markers_[kMostMarkers] = {};
+    size_t n_markers_ = 0;
+    bool begins_marker_[256] = {}; // bytes
+    MarkerTokens closers_;         // markers after a call
+    Vector<char> held_;            // from at_ on: no event yet
     size_t at_ = 0;
-    size_t seen_ = 0;      // of rest(): scanned for its end
-    Vector<char> out_;     // to tell: of one kind
+    size_t seen_ = 0;      // of rest(): looked at, in a header
+    size_t preset_ = 0;    // of rest(): a marker that the prompt ends with
+    Vector<char> out_;     // of one kind, to become an event
     char partial_[4] = {}; // of a character
     size_t n_partial_ = 0;
     State state_ = State::answer;
+    State origin_ = State::answer; // of a call
+    bool calls_ = true;
     bool at_start_ = true; // of a message: reasoning may be opened
     bool drop_newlines_ = false;
     bool ended_ = false;
+    bool in_call_ = false;         // a body of harmony that is arguments
+    bool has_body_ = false;        // it has some
+    bool listed_ = false;          // calls in a list in brackets
+    bool has_stray_close_ = false; // a call ended the reasoning: its marker may still come
     size_t pending_newlines_ = 0;
-    size_t mark_length_ = 0; // of the mark that opened the call, in rest()
-    uint8_t opened_ = 0;
-    unsigned depth_ = 0; // of brackets
-    bool in_string_ = false, escaped_ = false, begun_ = false;
-    bool in_call_ = false; // a body of harmony that is arguments
-    bool listed_ = false;  // objects within [TOOL_CALLS][ ... ]
+    size_t opened_ = 0; // reasoning
     uint64_t n_calls_ = 0;
 };
-
-// Calls in the texts that models write. False: the text is no call.
-struct CallText {
-    explicit CallText(const Host *host)
-        : name(HostAllocator<char>(host)), arguments(HostAllocator<char>(host)) {}
-    Vector<char> name, arguments;
-};
-bool read_call(const Host *host, std::string_view json, CallText &out);
-bool is_json_object(const Host *host, std::string_view json);
-bool read_xml_call(const Host *host, std::string_view xml, std::string_view tools, CallText &out);
 
 } // namespace ggufx::chat

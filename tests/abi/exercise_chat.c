@@ -34,38 +34,45 @@ end:
     return status;
 }
 
-static ggufx_status run_parser(exercise *e, const ggufx_runtime *rt) {
+static ggufx_status run_parser(exercise *e, const ggufx_runtime *rt, const ggufx_chat *chat) {
     static const char said[] =
         "<think>hm</think>Hi<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>";
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_chat_parser *parser = NULL;
     ggufx_chat_parser_options options;
+    ggufx_chat_parser_facts facts = {.struct_size = sizeof facts};
     a->chat_parser_options_init(&options);
-    options.styles = GGUFX_CHAT_STYLE_THINK | GGUFX_CHAT_STYLE_HERMES;
+    options.chat = chat;
     options.user = e;
     options.event = on_event;
     TRY(a->chat_parser_create(&parser, rt, &options, &e->error));
     TRY(a->chat_parser_feed(parser, said, 20, &e->error));
     TRY(a->chat_parser_feed(parser, said + 20, sizeof said - 21, &e->error));
     TRY(a->chat_parser_finish(parser, &e->error));
+    TRY(a->chat_parser_info(&facts, parser, &e->error));
+    MUST(facts.n_calls == 1 && facts.flags == 0);
 end:
     a->chat_parser_destroy(parser);
     return status;
 }
 
 ggufx_status exercise_chat(exercise *e, const ggufx_runtime *rt) {
-    static const char text[] = "{% for m in messages %}<think>{{ m | tojson }}{{ 1.5 ** 2 }}"
-                               "{{ strftime_now('%Y') }}{% endfor %}{{ add_generation_prompt }}";
+    static const char text[] =
+        "{% for m in messages %}<think><tool_call>{{ m | tojson }}{{ 1.5 ** 2 }}"
+        "{{ strftime_now('%Y') }}{% endfor %}{{ add_generation_prompt }}";
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_chat *own = NULL, *format = NULL;
     ggufx_chat_options options;
+    ggufx_chat_facts facts = {.struct_size = sizeof facts};
     a->chat_options_init(&options);
     options.text = text;
     options.text_length = sizeof text - 1;
     TRY(a->chat_create(&own, rt, NULL, &options, &e->error));
-    MUST(a->chat_styles(own) == GGUFX_CHAT_STYLE_THINK);
+    TRY(a->chat_info(&facts, own, &e->error));
+    MUST(facts.flags == (GGUFX_CHAT_CALLS | GGUFX_CHAT_REASONS));
+    MUST(facts.call_form == GGUFX_CHAT_CALL_OBJECT && facts.call_prefix[0] == '<');
     TRY(run_render(e, own));
     options.text = NULL;
     options.text_length = 0;
@@ -74,7 +81,7 @@ ggufx_status exercise_chat(exercise *e, const ggufx_runtime *rt) {
     options.format_length = strlen(options.format);
     TRY(a->chat_create(&format, rt, NULL, &options, &e->error));
     TRY(run_render(e, format));
-    TRY(run_parser(e, rt));
+    TRY(run_parser(e, rt, own));
 end:
     a->chat_destroy(own);
     a->chat_destroy(format);

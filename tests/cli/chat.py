@@ -15,7 +15,7 @@ import time
 import tool
 from tool import MODEL
 
-TEMPLATE = ("{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}"
+TEMPLATE = ("{# <tool_call> #}{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}"
             "{% if add_generation_prompt %}[assistant]{% endif %}")
 SHORT = ("--temp", "0", "-n", "8")
 # A conversation that ends in a call, as a model would leave it.
@@ -176,7 +176,7 @@ class Pipe(Chat):
 
     def test_tools_are_told_and_nothing_is_run(self):
         tools = self.path("tools.json", b'[{"type":"function","function":{"name":"f"}}]')
-        template = self.path("tools.jinja", b"{% for t in tools %}<{{ t.function.name }}>{% endfor %}"
+        template = self.path("tools.jinja", b"{# <tool_call> #}{% for t in tools %}<{{ t.function.name }}>{% endfor %}"
                                             b"{% for m in messages %}{{ m.content }}{% endfor %}")
         answer = json.loads(self.talk("Hi\n", MODEL, "--template", template, "--tools", tools, "--json",
                                       *SHORT)[0])
@@ -228,7 +228,7 @@ class Pipe(Chat):
             self.assertIn(said, result.stderr.decode(), bad)
 
     def test_a_program_is_not_shown_to_the_model(self):
-        shown = self.path("shown.jinja", b"{{ tools | tojson }}{% for m in messages %}{{ m.content }}{% endfor %}")
+        shown = self.path("shown.jinja", b"{# <tool_call> #}{{ tools | tojson }}{% for m in messages %}{{ m.content }}{% endfor %}")
         plain = self.path("plain.json", b'[{"type":"function","function":{"name":"f"}}]')
         more = self.path("more.json", b'[{"type":"function","command":["ls"],"function":{"name":"f"},"timeout":5}]')
         answers = [json.loads(self.talk("Hi\n", MODEL, "--template", shown, "--tools", path, "--json", *SHORT)[0])

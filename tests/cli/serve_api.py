@@ -95,7 +95,7 @@ class Responses(Served):
                  {"type": "function_call", "call_id": "call_1", "name": "weather", "arguments": "{\"city\": \"Bonn\"}"},
                  {"type": "function_call_output", "call_id": "call_1", "output": "rain"},
                  {"role": "user", "content": "and then"}]
-        template = self.path("tools.jinja", b"{% for t in tools or [] %}{{ t.function.name }} {% endfor %}{% for m in messages %}{{ m.content }} {% endfor %}")
+        template = self.path("tools.jinja", b"{# <tool_call> #}{% for t in tools or [] %}{{ t.function.name }} {% endfor %}{% for m in messages %}{{ m.content }} {% endfor %}")
         self.server = self.serve("--template", template)
         answer = self.respond(input=items, tools=TOOLS, metadata={"a": "b"}, reasoning={"effort": "low"}, text={"format": {"type": "text"}})
         self.assertEqual((answer["tools"], answer["metadata"], answer["reasoning"]["effort"]), (TOOLS, {"a": "b"}, "low"))

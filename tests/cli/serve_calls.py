@@ -1,6 +1,7 @@
 # serve: calls that a request asks for, texts around a gap, and the clients that everybody has: curl, Python's own.
 # SPDX-License-Identifier: MIT
 import json
+import os
 import shutil
 import subprocess
 import urllib.error
@@ -12,12 +13,15 @@ from serve_api import typed
 from serve_case import STORY, Served, text_of
 
 CHAT, TEXT, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/responses"
-# A template whose outputs have a style's marks, and which says what tools there are.
+# A template that names the markers of a format, and the tools that there are.
 TEMPLATE = """{%% if tools %%}Tools: {%% for t in tools %%}{{ t.function.name }} {%% endfor %%}{%% endif %%}%s
 {%% for m in messages %%}{{ m.role }}: {{ m.content }}
 {%% endfor %%}{%% if add_generation_prompt %%}assistant: %s{%% endif %%}"""
-STYLES = {"hermes": ("<tool_call>", ""), "xml": ("<tool_call><function=", ""), "llama3": ("<|python_tag|>", ""), "mistral": ("[TOOL_CALLS]", ""),
-          "harmony": ("<|channel|><|message|>", ""), "think": ("<tool_call>", "<think>\n"), "bracket": ("[THINK]", "[THINK]"), "none": ("", "")}
+STYLES = {"hermes": ("<tool_call>", ""), "xml": ("<tool_call><function=<parameter=", ""), "llama3": ("<|python_tag|>", ""), "mistral": ("[TOOL_CALLS]", ""),
+          "harmony": ("<|channel|><|message|>", ""), "think": ("<tool_call>", "<think>\n"), "bracket": ("[THINK][TOOL_CALLS]", "[THINK]"), "lfm2": ("<|tool_call_start|>", ""), "gemma": ("<|tool_call>call:", ""),
+          "kimi": ("<|tool_call_begin|><|tool_call_argument_begin|>", ""), "none": ("", "")}
+with open(os.path.join(os.path.dirname(__file__), "..", "data", "chat", "calls.json"), encoding="utf-8") as file:
+    FORMS = json.load(file)  # a template for each form of calls
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string", "maxLength": 6}, "days": {"$ref": "#/$defs/days"}}, "required": ["days", "city"],
               "additionalProperties": False, "$defs": {"days": {"enum": [1, 2, 3]}}}
 NAMES = ("get", "get_weather", "x-1")
@@ -42,7 +46,7 @@ class Calls(Served):
         return self.path(style + ".jinja", (TEMPLATE % STYLES[style]).encode())
 
     def call_of(self, server, **fields):
-        body = {"messages": STORY, "tools": TOOLS, "max_tokens": 300, "seed": 1, **fields}
+        body = {"messages": STORY, "tools": TOOLS, "max_tokens": 300, "seed": 1, "reasoning_effort": "none", **fields}
         status, answer = server.ask(CHAT, body)
         self.assertEqual(status, 200, answer)
         choice = answer["choices"][0]
@@ -55,7 +59,7 @@ class Calls(Served):
 
     def test_every_style_writes_the_call_that_is_asked_for(self):
         named = {"type": "function", "function": {"name": "get_weather"}}
-        for style in tool.stepped(STYLES):
+        for style in tool.stepped(style for style in STYLES if style != "none"):
             with self.subTest(style):
                 server = self.serve("--template", self.template(style))
                 self.assertEqual(self.call_of(server, tool_choice=named)[0]["function"]["name"], "get_weather")
@@ -67,12 +71,24 @@ class Calls(Served):
                 schema = {"type": "object", "properties": {"name": {"const": "get"}, "arguments": {"const": {}}}, "required": ["name", "arguments"],
                           "additionalProperties": False}
                 form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
-                message = server.ask(CHAT, {"messages": STORY, "response_format": form, "max_tokens": 400, "seed": 1})[1]["choices"][0]["message"]
+                message = server.ask(CHAT, {"messages": STORY, "response_format": form, "max_tokens": 400, "seed": 1, "reasoning_effort": "none"})[1]["choices"][0]["message"]
                 self.assertEqual(json.loads(message["content"]), {"name": "get", "arguments": {}})
                 self.assertNotIn("tool_calls", message)
 
+    def test_every_form_of_calls_can_be_asked_for(self):
+        for name in tool.stepped(name for name, row in FORMS.items() if "<|bot|>" in row["template"]):
+            with self.subTest(name):
+                server = self.serve("--template", self.path("form.jinja", FORMS[name]["template"].replace("tools | tojson", "tools | length").encode()))
+                seen = {self.call_of(server, tool_choice="required", seed=seed, temperature=1.5)[0]["function"]["name"] for seed in range(2)}
+                self.assertLessEqual(seen, set(NAMES))
+                # No argument, and one that the schema does not ask for.
+                tools = [{"type": "function", "function": {"name": "now"}}]
+                answer = server.ask(CHAT, {"messages": STORY, "tools": tools, "tool_choice": "required", "seed": 1, "max_tokens": 100})[1]["choices"][0]
+                call = answer["message"]["tool_calls"][0]["function"]
+                self.assertEqual((answer["finish_reason"], call["name"], json.loads(call["arguments"])), ("tool_calls", "now", {}))
+
     def test_only_reasoning_that_the_prompt_has_opened_is_closed(self):
-        form = {"response_format": {"type": "json_object"}, "max_tokens": 1}
+        form = {"response_format": {"type": "json_object"}, "max_tokens": 1, "reasoning_effort": "none"}
         for style, is_opened in (("think", True), ("bracket", True), ("hermes", False), ("none", False)):
             with self.subTest(style):
                 server = self.serve("--template", self.template(style))
@@ -118,20 +134,54 @@ class Calls(Served):
     def test_what_cannot_be_called_is_told(self):
         server = self.serve("--template", self.template("hermes"))
         tools = lambda name="get", **function: [{"type": "function", "function": {"name": name, **function}}]
-        for fields, word in (({"tools": []}, "no tools"), ({"tools": None}, "no tools"), ({"tools": tools("a b")}, "name"), ({"tools": tools("x" * 65)}, "name"),
+        for fields, word in (({"tools": []}, "no tools"), ({"tools": None}, "no tools"), ({"tools": tools("a b")}, "name"), ({"tools": tools("x" * 129)}, "name"),
                              ({"tools": tools("")}, "name"), ({"tools": tools() * 2}, "two functions"), ({"stop": "x"}, "stop"),
                              ({"tool_choice": "any"}, "tool_choice"), ({"tool_choice": {"type": "function"}}, "names no function"),
                              ({"tool_choice": {"type": "function", "function": {"name": "other"}}}, "names no function"),
                              ({"tool_choice": {"type": "allowed_tools"}}, "type"), ({"tool_choice": {"type": "function", "function": {"name": "get"}, "x": 1}}, "unknown field"),
                              ({"tools": tools(parameters={"type": "string"})}, "schema of an object"), ({"tools": tools(parameters=[1])}, "schema of an object"),
-                             ({"tools": tools(parameters={"properties": {"x": {"uniqueItems": True}}})}, "uniqueItems"), ({"tools": tools(crown=1)}, "unknown field"),
+                             ({"tools": tools(crown=1)}, "unknown field"),
                              ({"response_format": {"type": "json_object"}}, "response_format")):
             with self.subTest(fields):
                 status, answer = server.ask(CHAT, {"messages": STORY, "tools": TOOLS, "tool_choice": "required", **fields})
                 self.assertEqual(status, 400, answer)
                 self.assertIn(word, answer["error"]["message"])
         self.assertEqual(server.ask(CHAT, {"messages": STORY, "tools": tools(), "tool_choice": "required", "seed": 1, "max_tokens": 40, "parallel_tool_calls": False})[0], 200)
+        unknown = self.serve("--template", self.template("none"))
+        for choice in ("auto", "required"):
+            self.assertIn("does not show how", self.refused(400, "unsupported", unknown.ask(CHAT, {"messages": STORY, "tools": TOOLS, "tool_choice": choice})))
         self.assertIn("knows no tools", self.refused(400, "unsupported", self.share().ask(CHAT, {"messages": STORY, "tools": TOOLS})))
+
+
+    def test_schemas_of_earlier_drafts_and_other_spellings_are_taken(self):
+        server = self.serve("--template", self.template("hermes"))
+        draft = "http://json-schema.org/draft-07/schema#"
+        pair = {"type": "array", "items": [{"type": "string", "maxLength": 2}, {"enum": [1, 2]}], "additionalItems": False, "minItems": 2}
+        cases = (({"$schema": draft, "properties": {"a": pair}, "required": ["a"]}, lambda a: len(a["a"]) == 2 and a["a"][1] in (1, 2), ""),
+                 ({"properties": {"a": {"const": 1}, "b": {"const": 2}}, "required": ["a"], "dependencies": {"a": ["b"]}}, lambda a: a == {"a": 1, "b": 2}, ""),
+                 ({"properties": {"a": {"type": "integer", "minimum": 1, "exclusiveMinimum": True, "maximum": 3, "exclusiveMaximum": True}}, "required": ["a"]}, lambda a: a == {"a": 2}, ""),
+                 ({"properties": {"a": {"type": "array", "items": {"enum": ["x"]}, "uniqueItems": True, "minItems": 1}}, "required": ["a"]}, lambda a: a == {"a": ["x"]}, ""),
+                 ({"properties": {"a": {"type": "array", "items": {"type": "string", "maxLength": 1}, "uniqueItems": True, "maxItems": 1}}, "required": ["a"]},
+                  lambda a: isinstance(a["a"], list), "tools[0] uniqueItems of #/properties/a"),
+                 ({"type": ["object", "null"], "properties": {"a": {"type": "BOOLEAN"}}, "required": ["a"]}, lambda a: a["a"] in (True, False), ""),
+                 ({"type": "OBJECT", "properties": {"a": {"type": "any", "enum": [7]}}, "required": ["a"]}, lambda a: a == {"a": 7}, ""),
+                 ({"properties": {"a": {"type": "string", "format": "regex", "maxLength": 3}}, "required": ["a"]}, lambda a: isinstance(a["a"], str),
+                  "tools[0] format of #/properties/a"))
+        for parameters, fits, remark in cases:
+            with self.subTest(parameters):
+                for name in ("my.tool", "mcp:srv/tool-1"):
+                    tools = [{"type": "function", "function": {"name": name, "parameters": {**parameters, "additionalProperties": False}}}]
+                    body = {"messages": STORY, "tools": tools, "tool_choice": "required", "seed": 5, "max_tokens": 400}
+                    with server.open(CHAT, body) as response:
+                        self.assertEqual((response.status, response.headers.get("X-Ggufx-Ignored", "")), (200, remark))
+                        call = json.loads(response.read())["choices"][0]["message"]["tool_calls"][0]["function"]
+                    self.assertEqual((call["name"], fits(json.loads(call["arguments"]))), (name, True), call)
+        # A schema that no grammar knows stops its own call alone.
+        bad = {"type": "function", "function": {"name": "bad", "parameters": {"properties": {"a": {"$ref": "https://example.com/x.json"}}}}}
+        body = {"messages": STORY, "tools": [bad, TOOLS[0]], "seed": 1, "max_tokens": 200}
+        self.assertEqual(server.ask(CHAT, {**body, "tool_choice": "required"})[0], 200)
+        self.assertEqual(server.ask(CHAT, {**body, "tool_choice": {"type": "function", "function": {"name": "get"}}})[0], 200)
+        self.assertEqual(server.ask(CHAT, {**body, "tool_choice": {"type": "function", "function": {"name": "bad"}}})[0], 400)
 
 
 class Gaps(Served):

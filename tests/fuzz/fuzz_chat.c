@@ -103,7 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (status == GGUFX_OK) check_text(text, n, runs, n_runs);
         if (status == GGUFX_E_INTERNAL || status == GGUFX_E_MEMORY) abort();
         if (status != GGUFX_OK && !error.message[0]) abort();
-        (void)ggufx_chat_styles(chat);
+        ggufx_chat_facts facts = {.struct_size = sizeof facts};
+        if (ggufx_chat_info(&facts, chat, NULL) != GGUFX_OK) abort();
         ggufx_chat_destroy(chat);
     } else if (!error.message[0] || error.status == GGUFX_E_INTERNAL) {
         abort();

@@ -1,6 +1,6 @@
 /*
- * Fuzz target: an output of a model, told apart in two ways of cutting, which must agree. The first
- * byte says which marks count, the second how it is cut.
+ * Fuzz target: an output of a model, parsed in two ways of cutting, which must agree. The first
+ * byte picks the format, the second says how the text is cut.
  * SPDX-License-Identifier: MIT
  */
 #include "chat_main.h"
@@ -10,25 +10,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Templates that name the markers of each format. */
+static const char *const formats[] = {
+    "<think>",
+    "<|start|><|channel|><|message|>",
+    "<think><tool_call>",
+    "<think><tool_call><function=x><parameter=y>",
+    "[THINK][TOOL_CALLS][ARGS]",
+    "[TOOL_CALLS]",
+    "<|start_header_id|>ipython",
+    "<think><tool_call><arg_key><arg_value>",
+    "<think><|tool_call_begin|><|tool_call_argument_begin|>",
+    "<think><\xef\xbd\x9ctool\xe2\x96\x81"
+    "call\xe2\x96\x81"
+    "begin\xef\xbd\x9c>```json",
+    "<|tool_call_start|>",
+    "<|channel>thought<|tool_call>call:",
+    "<|tool_call|>",
+    "Action:```json",
+    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}<d:calls><d:invoke name=\"{{ "
+    "c.function.name }}\">{% for k, v in c.function.arguments.items() %}<d:p name=\"{{ k }}\" "
+    "string=\"{{ v is string }}\">{{ v }}</d:p>{% endfor %}</d:invoke></d:calls>{% endfor %}{% "
+    "endfor %}",
+    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}<f={{ c.function.name }}>{{ "
+    "c.function.arguments | tojson }}</f>{% endfor %}{% endfor %}",
+};
+enum { N_FORMATS = sizeof formats / sizeof *formats };
+
+static const char tools[] =
+    "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"$defs\":{\"S\":{"
+    "\"type\":\"string\"}},\"properties\":{\"s\":{\"type\":\"string\"},\"n\":{\"type\":["
+    "\"integer\",\"null\"]},\"r\":{\"anyOf\":[{\"$ref\":\"#/$defs/S\"},{\"type\":\"null\"}]},\"e\":"
+    "{\"enum\":[\"1\",true]},\"o\":{\"type\":\"object\"}}}}}]";
+
 const char *const chat_seeds[] = {
-    "\x01\x03<think>\nhm\n</think>\n\nHi <b>there</b>\n",
-    "\x08\x02<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>commentary "
+    "\x10\x03<think>\nhm\n</think>\n\nHi <b>there</b>\n",
+    "\x01\x02<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>commentary "
     "to=functions.f <|constrain|>json<|message|>{\"a\":1}<|call|>",
-    "\x11\x05<think>a</think><tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": "
+    "\x02\x05<think>a</think><tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": "
     "\"}\\\"{\"}}\n</tool_call>\n",
-    "\x20\x07<tool_call>\n<function=f>\n<parameter=s>\n12\n</parameter>\n</function>\n</tool_call>",
-    "\x40\x04[TOOL_CALLS]f[ARGS]{\"a\": [1]}[TOOL_CALLS] "
+    "\x03\x07<tool_call>\n<function=f>\n<parameter=s>\n12 </parameter> <parameter=q> x\n"
+    "</parameter>\n<parameter=n>None</parameter></function>\n</tool_call>",
+    "\x04\x04[TOOL_CALLS]f[CALL_ID]abc[ARGS]{\"a\": [1]}[TOOL_CALLS]g[ARGS]",
+    "\x05\x04[TOOL_CALLS] "
     "[{\"name\":\"f\",\"arguments\":{}},{\"name\":\"g\",\"arguments\":\"{}\"}]",
-    "\x80\x09<|python_tag|>{\"name\":\"f\",\"parameters\":{}}; {\"name\":\"g\",\"parameters\":{}}",
-    "\xff\x03<|channel>thought x<channel|>[THINK]y[/THINK]\xf0\x9f\x98\x80\xff\xc3",
-    "\xf7\x01{\"name\": \"f\", \"parameters\": "
-    "{}}<function=g><parameter=x>1</parameter></function>",
+    "\x06\x09<|python_tag|>{\"name\":\"f\",\"parameters\":{}}; {\"name\":\"f\",\"parameters\":{}}",
+    "\x07\x03<tool_call>f\n<arg_key>s</arg_key>\n<arg_value>1</arg_value>\n</tool_call>",
+    "\x08\x03<think>I call <|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
+    "<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>",
+    "\x0a\x03<|tool_call_start|>[f(s='a\\'b', n=[1, {'x': None}]), g()]<|tool_call_end|>",
+    "\x0b\x03<|tool_call>call:f{s:<|\"|>}<|\"|>,o:{k:[true]}}<tool_call|>",
+    "\x0d\x03Action:\n```json\n[\n {\"tool_name\": \"f\", \"parameters\": {}}\n]```",
+    "\x0e\x03<d:calls><d:invoke name=\"f\"><d:p name=\"s\" "
+    "string=\"True\">1</d:p></d:invoke></d:calls>",
+    "\x0f\x03<f=f>{\"s\": 1}</f>",
     NULL,
 };
 const char chat_seed_end[] = "";
 const size_t chat_seed_end_length = 0;
 
 static ggufx_runtime *rt;
+static ggufx_chat *chats[N_FORMATS];
 
 /* Pieces of one kind and call, joined. */
 typedef struct told {
@@ -61,12 +103,27 @@ static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *te
     return 0;
 }
 
-static told parse(const uint8_t *data, size_t size, uint32_t styles, size_t piece) {
+static void make_chats(void) {
+    if (ggufx_runtime_create(&rt, NULL, NULL) != GGUFX_OK) abort();
+    for (size_t i = 0; i < N_FORMATS; i++) {
+        ggufx_chat_options options;
+        ggufx_chat_options_init(&options);
+        options.text = formats[i];
+        options.text_length = strlen(formats[i]);
+        if (ggufx_chat_create(&chats[i], rt, NULL, &options, NULL) != GGUFX_OK) abort();
+    }
+}
+
+static told parse(const uint8_t *data, size_t size, uint8_t format, size_t piece) {
     ggufx_chat_parser_options options;
     ggufx_chat_parser *parser = NULL;
     told t = {0};
     ggufx_chat_parser_options_init(&options);
-    options.styles = styles;
+    options.chat = chats[format % N_FORMATS];
+    if (format / N_FORMATS % 2 == 0 && format % N_FORMATS > 0) {
+        options.tools = tools;
+        options.tools_length = sizeof tools - 1;
+    }
     options.user = &t;
     options.event = on_event;
     if (ggufx_chat_parser_create(&parser, rt, &options, NULL) != GGUFX_OK) abort();
@@ -80,7 +137,7 @@ static told parse(const uint8_t *data, size_t size, uint32_t styles, size_t piec
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (!rt && ggufx_runtime_create(&rt, NULL, NULL) != GGUFX_OK) abort();
+    if (!rt) make_chats();
     if (size < 2) return 0;
     told whole = parse(data + 2, size - 2, data[0], size);
     told cut = parse(data + 2, size - 2, data[0], 1u + data[1] % 16u);

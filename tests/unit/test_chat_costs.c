@@ -108,7 +108,7 @@ static void compile(void *work) {
     j->chat = chat_of(j->text);
 }
 
-/* An output of n pieces of `text`, told in pieces of 7 bytes. */
+/* An output of n pieces of `text`, parsed in pieces of 7 bytes. */
 typedef struct told_job {
     ggufx_chat_parser *parser;
     const char *text;
@@ -120,33 +120,43 @@ static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *te
     return 0;
 }
 
-static void *output_of(size_t n, const char *text) {
+static void *output_of(size_t n, const char *format, const char *head, const char *text) {
     told_job *j = calloc(1, sizeof *j);
     ggufx_chat_parser_options options;
-    const size_t length = strlen(text);
-    char *all = malloc(n * length);
+    const size_t length = strlen(text), n_head = strlen(head);
+    char *all = malloc(n_head + n * length);
+    ggufx_chat *const chat = chat_of(format);
     ggufx_chat_parser_options_init(&options);
-    options.styles = 0xf7;
+    options.chat = chat;
     options.event = on_event;
     assert_int_equal(ggufx_chat_parser_create(&j->parser, rt, &options, NULL), GGUFX_OK);
-    for (size_t i = 0; i < n; i++) memcpy(all + i * length, text, length);
+    ggufx_chat_destroy(chat);
+    memcpy(all, head, n_head);
+    for (size_t i = 0; i < n; i++) memcpy(all + n_head + i * length, text, length);
     j->text = all;
-    j->n = n * length;
+    j->n = n_head + n * length;
     return j;
 }
 
-static void *open_calls(size_t n) {
-    return output_of(n, "<tool_call>{");
-}
-static void *open_functions(size_t n) {
-    return output_of(n, "x <function=f>");
-}
-static void *open_names(size_t n) {
-    return output_of(n, "[TOOL_CALLS]f");
-}
-static void *halves(size_t n) {
-    return output_of(n, "<tool_cal\n<|python_ta<\n");
-}
+#define TAGGED "<think><tool_call><function=x><parameter=y>"
+#define OUTPUT(name, format, head, text)                                                           \
+    static void *name(size_t n) {                                                                  \
+        return output_of(n, format, head, text);                                                   \
+    }
+OUTPUT(open_calls, "<tool_call>", "", "<tool_call>{")
+OUTPUT(open_functions, TAGGED, "", "x <function=f>")
+OUTPUT(open_names, "[TOOL_CALLS] [ARGS]", "", "[TOOL_CALLS]f")
+OUTPUT(halves, "<tool_call><|python_tag|>", "", "<tool_cal\n<|python_ta<\n")
+OUTPUT(open_headers, "<|channel|><|message|>", "", "<|channel|>x <|end|> to=f")
+OUTPUT(quoted_markers, TAGGED, "<function=f><parameter=p>",
+       "</parameter> <parameter=p>x</function> <tool_call>")
+OUTPUT(many_parameters, TAGGED, "<tool_call><function=f>", "<parameter=p>1</parameter>\n")
+OUTPUT(spaces_after_values, TAGGED, "<tool_call><function=f><parameter=p>", "</parameter>      ")
+OUTPUT(calls_in_reasoning, TAGGED, "<think>", "<function=f></function> no\n")
+OUTPUT(keyword_arguments, "<|tool_call_start|>", "<|tool_call_start|>[f(", "a='(\\'',")
+OUTPUT(quoted_arguments, "<|tool_call>call:", "<|tool_call>call:f{", "k:<|\"|>}<|\"|>,")
+OUTPUT(many_calls, "<tool_call>", "",
+       "<tool_call>{\"name\":\"f\",\"arguments\":\"{}\"}</tool_call>\n")
 
 static void tell(void *work) {
     told_job *j = work;
@@ -171,7 +181,15 @@ int main(void) {
         {"calls that do not end", 4000, open_calls, tell, told, 0},
         {"functions that do not end", 4000, open_functions, tell, told, 0},
         {"names that do not end", 2000, open_names, tell, told, 0},
-        {"halves of marks", 4000, halves, tell, told, 0},
+        {"halves of markers", 4000, halves, tell, told, 0},
+        {"headers without a message", 4000, open_headers, tell, told, 0},
+        {"markers within a value", 2000, quoted_markers, tell, told, 0},
+        {"parameters of one name", 4000, many_parameters, tell, told, 0},
+        {"spaces after ends of values", 4000, spaces_after_values, tell, told, 0},
+        {"calls that reasoning mentions", 4000, calls_in_reasoning, tell, told, 0},
+        {"keyword arguments", 4000, keyword_arguments, tell, told, 0},
+        {"arguments between markers", 4000, quoted_arguments, tell, told, 0},
+        {"calls in a row", 1000, many_calls, tell, told, 0},
     };
     return run_cost_cases(cases, sizeof cases / sizeof *cases);
 }

@@ -1,9 +1,10 @@
 /*
- * What models say, told apart: each style, each cut of the text, and what is no mark.
+ * Parsing of models' output: each format of reasoning and calls, each cut of the text, text that is no marker.
  * SPDX-License-Identifier: MIT
  */
 #include "chat_fixture.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,10 @@ static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *te
     if (t->stop_at && ++t->count == t->stop_at) return 1;
     assert_true(length > 0);
     assert_true(((uint8_t)text[0] & 0xc0) != 0x80); /* no part of a character */
-    assert_true(kind >= 1 && kind <= 4);
+    assert_true(kind >= 1 && kind <= 5);
     assert_true(t->n + length + 32 < sizeof t->text);
     if (kind != t->kind || call != t->call) {
-        t->n += (size_t)sprintf(t->text + t->n, "%s%c", t->n ? "\n" : "", "?ARNJ"[kind]);
+        t->n += (size_t)sprintf(t->text + t->n, "%s%c", t->n ? "\n" : "", "?ARNJI"[kind]);
         if (kind >= 3) t->n += (size_t)sprintf(t->text + t->n, "%d", (int)call);
         t->text[t->n++] = ':';
     }
@@ -37,20 +38,37 @@ static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *te
     return 0;
 }
 
-static ggufx_chat_parser *parser_of(told *t, uint32_t styles, const char *prompt,
-                                    const char *tools) {
+static ggufx_status create_parser(ggufx_chat_parser **parser, told *t, const ggufx_runtime *rt,
+                                  const char *template_text, const char *prompt, const char *tools,
+                                  ggufx_error *error) {
+    ggufx_chat_options of;
     ggufx_chat_parser_options options;
-    ggufx_chat_parser *parser = NULL;
-    ggufx_error error;
+    ggufx_chat *chat = NULL;
+    ggufx_status status = GGUFX_OK;
+    ggufx_chat_options_init(&of);
+    of.text = template_text;
+    of.text_length = template_text ? strlen(template_text) : 0;
+    if (template_text) status = ggufx_chat_create(&chat, rt, NULL, &of, error);
+    if (status != GGUFX_OK) return status;
     ggufx_chat_parser_options_init(&options);
-    options.styles = styles;
+    options.chat = chat;
     options.prompt = prompt;
     options.prompt_length = prompt ? strlen(prompt) : 0;
     options.tools = tools;
     options.tools_length = tools ? strlen(tools) : 0;
     options.user = t;
     options.event = on_event;
-    if (ggufx_chat_parser_create(&parser, chat_rt, &options, &error)) fail_msg("%s", error.message);
+    status = ggufx_chat_parser_create(parser, rt, &options, error);
+    ggufx_chat_destroy(chat); /* the parser keeps what it needs */
+    return status;
+}
+
+static ggufx_chat_parser *parser_of(told *t, const char *template_text, const char *prompt,
+                                    const char *tools) {
+    ggufx_chat_parser *parser = NULL;
+    ggufx_error error;
+    if (create_parser(&parser, t, chat_rt, template_text, prompt, tools, &error))
+        fail_msg("%s", error.message);
     return parser;
 }
 
@@ -59,26 +77,37 @@ static void feed(ggufx_chat_parser *parser, const char *text, size_t n) {
 }
 
 typedef struct output {
-    uint32_t styles;
-    const char *prompt, *text, *want;
+    const char *template_text, *prompt, *text, *want;
 } output;
 
 #define TOOLS                                                                                      \
     "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"properties\":{"        \
-    "\"s\":{\"type\":\"string\"},\"n\":{\"type\":\"integer\"}}}}}]"
-enum {
-    THINK = 1,
-    BRACKET = 2,
-    GEMMA = 4,
-    HARMONY = 8,
-    HERMES = 16,
-    XML = 32,
-    MISTRAL = 64,
-    LLAMA = 128
-};
+    "\"s\":{\"type\":\"string\"},\"n\":{\"type\":\"integer\"}}}}},"                                \
+    "{\"function\":{\"name\":\"t\",\"parameters\":{\"$defs\":{\"S\":{\"type\":\"string\"}},"       \
+    "\"properties\":{\"opt\":{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]},\"one\":{"    \
+    "\"oneOf\":"                                                                                   \
+    "[{\"type\":\"string\"},{\"type\":\"null\"}]},\"ref\":{\"$ref\":\"#/$defs/"                    \
+    "S\"},\"all\":{\"allOf\":["                                                                    \
+    "{\"type\":\"string\"}]},\"enum\":{\"enum\":[\"1\",\"2\"]},\"const\":{\"const\":\"7\"},"       \
+    "\"pat\":{"                                                                                    \
+    "\"pattern\":\"^[0-9]+$\"},\"is\":{\"type\":[\"integer\",\"string\"]},\"b\":{\"type\":"        \
+    "\"boolean\"},"                                                                                \
+    "\"i\":{\"type\":\"integer\"},\"a\":{\"type\":\"array\"},\"o\":{\"type\":\"object\"},"         \
+    "\"iopt\":{"                                                                                   \
+    "\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"null\"}]},\"up\":{\"type\":\"STRING\"}}}}}]"
+/* Templates that name the markers of a format. */
+#define THINK "{{ '<think>' }}"
+#define BRACKET "{{ '[THINK]' }}"
+#define GEMMA "<|channel>thought"
+#define HARMONY "<|start|><|channel|><|message|>"
+#define HERMES "<tool_call>"
+#define XML "<tool_call><function=x><parameter=y>"
+#define MISTRAL "[TOOL_CALLS] [ARGS]"
+#define MISTRAL_LIST "[TOOL_CALLS]"
+#define LLAMA "<|start_header_id|>ipython"
 
 static const output outputs[] = {
-    {0, NULL, "plain <think>x</think> <tool_call>{}", "A:plain <think>x</think> <tool_call>{}"},
+    {NULL, NULL, "plain <think>x</think> <tool_call>{}", "A:plain <think>x</think> <tool_call>{}"},
     {THINK, NULL, "<think>\nhm\n\n</think>\n\nHi <b>there\n", "R:hm\nA:Hi <b>there\n"},
     {THINK, NULL, "\n <think>a\n\nb</think>c", "A:\n \nR:a\n\nb\nA:c"},
     {THINK, NULL, "No <think>x</think>", "A:No <think>x</think>"},
@@ -100,9 +129,16 @@ static const output outputs[] = {
      "to=functions.f <|constrain|>json<|message|>{\"a\":1,\n\"b\":2}<|call|>",
      "R:x\nN0:f\nJ0:{\"a\":1,\n\"b\":2}"},
     {HARMONY, NULL,
-     "<|start|>assistant to=functions.g<|channel|>commentary json<|message|>{}<|call|>"
+     "<|start|>assistant to=functions.f<|channel|>commentary json<|message|><|call|>"
      "<|start|>assistant<|channel|>commentary<|message|>Now.<|end|>",
-     "N0:g\nJ0:{}\nA:Now."},
+     "N0:f\nJ0:{}\nA:Now."},
+    {HARMONY, NULL, "<|channel|>analysis<|end|><|start|>assistant<|channel|>final<|message|>Hello",
+     "A:Hello"},
+    {HARMONY, NULL, "<|channel|>commentary<|return|><|channel|>final<|message|>a", "A:a"},
+    {HARMONY, NULL, "<|channel|>x<|start|>assistant<|channel|>analysis<|message|>b<|end|>c",
+     "R:b\nA:c"},
+    {HARMONY, NULL, "<|channel|>commentary to=functions.other<|message|>{}<|call|>", "R:{}"},
+    {HARMONY, NULL, "<|channel|>analysis to=python code<|message|>1+1<|call|>", "R:1+1"},
     {HARMONY, NULL, "plain, with no header", "A:plain, with no header"},
     {HARMONY, NULL, "a", "A:a"},
     {HARMONY, NULL, "<|channel|>fin", ""},
@@ -118,7 +154,7 @@ static const output outputs[] = {
     {HERMES, NULL, "<tool_call> {\"name\": \"f\", \"argum",
      "A:<tool_call> {\"name\": \"f\", \"argum"},
     {HERMES, NULL, "<tool_call>{\"name\":\"f\",\"arguments\":{}} more", "N0:f\nJ0:{}\nA:more"},
-    {HERMES | THINK, NULL,
+    {HERMES THINK, NULL,
      "<think>\nuse it "
      "<tool_call></think>\n<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call><think>b</"
      "think>c",
@@ -132,9 +168,78 @@ static const output outputs[] = {
     {XML, NULL, "<function=g></function> <function=h>\n</function>", "N0:g\nJ0:{}\nN1:h\nJ1:{}"},
     {XML, NULL, "<function=g>junk</function>", "A:<function=g>junk</function>"},
     {XML, NULL, "<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>", "N0:f\nJ0:{}"},
+    /* Values that quote markers. */
+    {XML, NULL,
+     "<tool_call>\n<function=w>\n<parameter=path>\na.txt\n</parameter>\n<parameter=content>\nuse "
+     "<function=foo>..</function> here and <parameter=x>y</parameter> too\n</parameter>\n"
+     "</function>\n</tool_call>",
+     "N0:w\nJ0:{\"path\": \"a.txt\", \"content\": \"use <function=foo>..</function> here and "
+     "<parameter=x>y</parameter> too\"}"},
+    {XML, NULL,
+     "<tool_call><function=w><parameter=content>Do\n<tool_call>\n<function=f>\n<parameter=a>\n1\n"
+     "</parameter>\n</function>\n</tool_call>\nso.</parameter></function></tool_call>after",
+     "N0:w\nJ0:{\"content\": \"Do\\n<tool_call>\\n<function=f>\\n<parameter=a>\\n1\\n</parameter>"
+     "\\n</function>\\n</tool_call>\\nso.\"}\nA:after"},
+    {XML, NULL, /* a marker of a call that the value only mentions */
+     "<tool_call><function=w><parameter=content>a <function= b</parameter></function></tool_call>"
+     "<tool_call><function=f><parameter=s>2</parameter></function></tool_call>",
+     "N0:w\nJ0:{\"content\": \"a <function= b\"}\nN1:f\nJ1:{\"s\": \"2\"}"},
+    {XML, NULL, /* no parameter of the tool, or one that came before */
+     "<tool_call><function=f><parameter=s>a</parameter> <parameter=zz>b</parameter> "
+     "<parameter=s>c</parameter></function></tool_call>",
+     "N0:f\nJ0:{\"s\": \"a</parameter> <parameter=zz>b</parameter> <parameter=s>c\"}"},
+    {XML, NULL, /* without the marker that ends the last value */
+     "<tool_call><function=f><parameter=n>\n7\n</function></tool_call>", "N0:f\nJ0:{\"n\": 7}"},
+    {XML, NULL, "<tool_call><function=f><parameter=s>cut </param",
+     "A:<tool_call><function=f><parameter=s>cut </param"},
+    /* Types follow the schema. */
+    {XML, NULL,
+     "<function=t><parameter=opt>42</parameter><parameter=one>null</parameter><parameter=ref>42"
+     "</parameter><parameter=all>42</parameter><parameter=enum>1</parameter><parameter=const>7"
+     "</parameter><parameter=pat>42</parameter><parameter=is>9</parameter></function>",
+     "N0:t\nJ0:{\"opt\": \"42\", \"one\": null, \"ref\": \"42\", \"all\": \"42\", \"enum\": \"1\", "
+     "\"const\": \"7\", \"pat\": \"42\", \"is\": \"9\"}"},
+    {XML, NULL,
+     "<function=t><parameter=b>True</parameter><parameter=i>12345678901234567890123</parameter>"
+     "<parameter=a>['a', \"b\"]</parameter><parameter=o>{'k': (1, None)}</parameter>"
+     "<parameter=iopt>None</parameter><parameter=up>FALSE</parameter></function>",
+     "N0:t\nJ0:{\"b\": true, \"i\": 12345678901234567890123, \"a\": [\"a\", \"b\"], \"o\": {\"k\": "
+     "[1, "
+     "null]}, \"iopt\": null, \"up\": \"FALSE\"}"},
+    {XML, NULL,
+     "<function=unknown><parameter=a>1</parameter><parameter=b>True</parameter></function>",
+     "N0:unknown\nJ0:{\"a\": 1, \"b\": \"True\"}"},
+    /* A call within reasoning ends it, a mention does not. */
+    {THINK XML, "<think>\n",
+     "I will call.\n<tool_call>\n<function=f>\n<parameter=s>\nParis\n</parameter>\n</function>\n"
+     "</tool_call>",
+     "R:I will call.\nN0:f\nJ0:{\"s\": \"Paris\"}"},
+    {THINK XML, "<think>\n", "The marker <tool_call> begins a call. I answer.\n</think>\n\nHi",
+     "R:The marker <tool_call> begins a call. I answer.\nA:Hi"},
+    {THINK HERMES, "<think>",
+     "Maybe `<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>`? No.</think>No",
+     "R:Maybe `<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>`? No.\nA:No"},
+    {THINK HERMES, "<think>",
+     "Now <tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>\n<tool_call>{\"name\":\"g\"}"
+     "</tool_call></think>ok",
+     "R:Now \nN0:f\nJ0:{}\nN1:g\nJ1:{}\nA:ok"},
+    /* Arguments that are nothing, or text. */
+    {HERMES, NULL, "<tool_call>{\"name\":\"f\",\"arguments\":\"\"}</tool_call>", "N0:f\nJ0:{}"},
+    {HERMES, NULL, "<tool_call>{\"name\":\"f\",\"arguments\":null}</tool_call>", "N0:f\nJ0:{}"},
+    {HERMES, NULL, "<tool_call>{\"name\":\"f\"}</tool_call>", "N0:f\nJ0:{}"},
+    {HERMES, NULL, "<tool_call>{'name': 'f', 'arguments': {'s': True}}</tool_call>",
+     "N0:f\nJ0:{\"s\": true}"},
+    {HERMES, NULL, "<tool_call>{\"name\":\"f\",\"arguments\":\"Paris\"}</tool_call>",
+     "A:<tool_call>{\"name\":\"f\",\"arguments\":\"Paris\"}</tool_call>"},
+    {HERMES, NULL, "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"x\ny\"}}</tool_call>",
+     "N0:f\nJ0:{\"a\": \"x\\ny\"}"},
+    {HERMES, NULL, /* a broken call does not hide the next one */
+     "<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":1}</tool_call><tool_call>{\"name\":\"f\","
+     "\"arguments\":{}}</tool_call>",
+     "A:<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":1}</tool_call>\nN0:f\nJ0:{}"},
     {MISTRAL, NULL, "[TOOL_CALLS]f[ARGS]{\"a\": [1]}[TOOL_CALLS]g[CALL_ID]12[ARGS]{}",
-     "N0:f\nJ0:{\"a\": [1]}\nN1:g\nJ1:{}"},
-    {MISTRAL, NULL,
+     "N0:f\nJ0:{\"a\": [1]}\nN1:g\nI1:12\nJ1:{}"},
+    {MISTRAL_LIST, NULL,
      "Hi[TOOL_CALLS] [{\"name\":\"f\",\"arguments\":{\"a\":1},\"id\":\"x\"}, "
      "{\"name\":\"g\",\"arguments\":{}}]",
      "A:Hi\nN0:f\nJ0:{\"a\":1}\nN1:g\nJ1:{}"},
@@ -148,22 +253,27 @@ static const output outputs[] = {
     {LLAMA, NULL, "{\"x\": 1} is JSON", "A:{\"x\": 1} is JSON"},
     {LLAMA, NULL, "{ open", "A:{ open"},
     {LLAMA, NULL, "<|python_tag|>print(1)", "A:<|python_tag|>print(1)"},
-    {255, NULL, "<|channel|>final<|message|>x", "A:x"},
+    {HARMONY HERMES LLAMA, NULL, "<|channel|>final<|message|>x", "A:x"},
 };
+
+static bool has_calls(const char *text) {
+    return text && (strstr(text, "call") || strstr(text, "CALL") || strstr(text, "|>"));
+}
 
 static void check(const output *o, const told *t, const char *how) {
     if (strcmp(t->text, o->want) != 0)
         fail_msg("%s (%s):\n%s\nnot\n%s", o->text, how, t->text, o->want);
 }
 
-static void test_outputs_are_told_apart_at_every_cut(void **state) {
+static void test_every_cut_of_an_output_gives_the_same_events(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
         const output *o = &outputs[i];
         const size_t n = strlen(o->text);
         for (size_t cut = 0; cut <= n + 1; cut++) { /* n + 1: byte by byte */
             told t = {0};
-            ggufx_chat_parser *parser = parser_of(&t, o->styles, o->prompt, TOOLS);
+            ggufx_chat_parser *parser = parser_of(&t, o->template_text, o->prompt,
+                                                  has_calls(o->template_text) ? TOOLS : NULL);
             char how[32];
             snprintf(how, sizeof how, "cut %d", (int)cut);
             if (cut <= n) {
@@ -180,10 +290,10 @@ static void test_outputs_are_told_apart_at_every_cut(void **state) {
     }
 }
 
-static void test_an_answer_is_told_at_once(void **state) {
+static void test_an_answer_is_passed_on_at_once(void **state) {
     told t = {0};
     (void)state;
-    ggufx_chat_parser *parser = parser_of(&t, THINK | HERMES, NULL, NULL);
+    ggufx_chat_parser *parser = parser_of(&t, THINK HERMES, NULL, NULL);
     feed(parser, "Hel", 3);
     assert_string_equal(t.text, "A:Hel");
     feed(parser, "lo <", 4);
@@ -194,7 +304,7 @@ static void test_an_answer_is_told_at_once(void **state) {
 }
 
 /* Of one feed, not only with the next one or at the end. */
-static void test_what_stands_behind_a_call_is_told_at_once(void **state) {
+static void test_text_after_a_call_is_passed_on_at_once(void **state) {
     static const output cases[] = {
         {HERMES, NULL, "<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>b ",
          "N0:f\nJ0:{}\nA:b "},
@@ -205,39 +315,79 @@ static void test_what_stands_behind_a_call_is_told_at_once(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         told t = {0};
-        ggufx_chat_parser *parser = parser_of(&t, cases[i].styles, NULL, NULL);
+        ggufx_chat_parser *parser = parser_of(&t, cases[i].template_text, NULL, NULL);
         feed(parser, cases[i].text, strlen(cases[i].text));
         check(&cases[i], &t, "one feed");
         ggufx_chat_parser_destroy(parser);
     }
 }
 
-static void test_styles_come_from_the_template(void **state) {
+static ggufx_chat_facts facts_of(const char *text) {
+    ggufx_chat_options options;
+    ggufx_chat_facts facts = {.struct_size = sizeof facts};
+    ggufx_chat *chat = NULL;
+    ggufx_chat_options_init(&options);
+    options.text = text;
+    options.text_length = strlen(text);
+    assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, NULL), GGUFX_OK);
+    assert_int_equal(ggufx_chat_info(&facts, chat, NULL), GGUFX_OK);
+    ggufx_chat_destroy(chat);
+    return facts; /* its texts are gone with the template */
+}
+
+static void test_formats_are_known_by_the_markers_of_a_template(void **state) {
     static const struct {
         const char *text;
-        uint32_t styles;
+        uint32_t flags, form;
     } cases[] = {
-        {"{{ '<think>' }}{{ '<tool_call>' }}", THINK | HERMES},
-        {"<tool_call><function=x>", XML},
-        {"<tool_call><arg_key>", 0},
-        {"[TOOL_CALLS][THINK]", MISTRAL | BRACKET},
-        {"<|channel|><|message|>", HARMONY},
-        {"<|channel>thought", GEMMA},
-        {"<|start_header_id|>ipython", LLAMA},
-        {"x", 0},
+        {THINK HERMES, GGUFX_CHAT_CALLS | GGUFX_CHAT_REASONS, GGUFX_CHAT_CALL_OBJECT},
+        {XML "{{ tools }}", GGUFX_CHAT_CALLS | GGUFX_CHAT_TAKES_TOOLS, GGUFX_CHAT_CALL_TAGGED},
+        {"<tool_call><arg_key><arg_value>", GGUFX_CHAT_CALLS, GGUFX_CHAT_CALL_TAGGED},
+        {MISTRAL BRACKET, GGUFX_CHAT_CALLS | GGUFX_CHAT_REASONS, GGUFX_CHAT_CALL_NAMED},
+        {HARMONY, GGUFX_CHAT_CALLS | GGUFX_CHAT_REASONS | GGUFX_CHAT_CHANNELS,
+         GGUFX_CHAT_CALL_NONE},
+        {GEMMA, GGUFX_CHAT_REASONS, GGUFX_CHAT_CALL_NONE},
+        {LLAMA, GGUFX_CHAT_CALLS, GGUFX_CHAT_CALL_OBJECT},
+        {"x", 0, GGUFX_CHAT_CALL_NONE},
+        {"{{ tools }}", GGUFX_CHAT_TAKES_TOOLS, GGUFX_CHAT_CALL_NONE},
     };
     (void)state;
-    assert_int_equal(ggufx_chat_styles(NULL), 0);
+    ggufx_chat_facts none = {.struct_size = sizeof none};
+    assert_int_equal(ggufx_chat_info(&none, NULL, NULL), GGUFX_E_ARGUMENT);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ggufx_chat_options options;
-        ggufx_chat *chat = NULL;
-        ggufx_chat_options_init(&options);
-        options.text = cases[i].text;
-        options.text_length = strlen(cases[i].text);
-        assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_chat_styles(chat), cases[i].styles);
-        ggufx_chat_destroy(chat);
+        const ggufx_chat_facts facts = facts_of(cases[i].text);
+        if (facts.flags != cases[i].flags || facts.call_form != cases[i].form)
+            fail_msg("%s: flags %u form %u", cases[i].text, facts.flags, facts.call_form);
     }
+}
+
+static void test_tools_of_an_unknown_format_are_refused(void **state) {
+    told t = {0};
+    ggufx_chat_parser *parser = NULL;
+    ggufx_error error;
+    (void)state;
+    assert_int_equal(create_parser(&parser, &t, chat_rt, "{{ tools }}", NULL, TOOLS, &error),
+                     GGUFX_E_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "GGUFX_CHAT_PARSER_NO_CALLS"));
+    assert_null(parser);
+}
+
+static void test_a_parser_says_where_it_is(void **state) {
+    told t = {0};
+    ggufx_chat_parser_facts facts = {.struct_size = sizeof facts};
+    (void)state;
+    ggufx_chat_parser *parser = parser_of(&t, THINK HERMES, "<think>\n", NULL);
+    assert_int_equal(ggufx_chat_parser_info(&facts, NULL, NULL), GGUFX_E_ARGUMENT);
+    assert_int_equal(ggufx_chat_parser_info(&facts, parser, NULL), GGUFX_OK);
+    assert_int_equal(facts.flags, GGUFX_CHAT_PARSER_REASONING);
+    assert_string_equal(facts.reasoning_close, "</think>");
+    feed(parser, "a</think><tool_call>{\"name\":\"f\"}</tool_call>", 43);
+    assert_int_equal(ggufx_chat_parser_info(&facts, parser, NULL), GGUFX_OK);
+    assert_int_equal(facts.flags, 0);
+    assert_string_equal(facts.reasoning_close, "");
+    assert_int_equal(facts.n_calls, 1);
+    assert_string_equal(t.text, "R:a\nN0:f\nJ0:{}");
+    ggufx_chat_parser_destroy(parser);
 }
 
 static void test_calls_of_the_parser_are_checked(void **state) {
@@ -250,9 +400,9 @@ static void test_calls_of_the_parser_are_checked(void **state) {
     options.event = on_event;
     assert_int_equal(ggufx_chat_parser_create(NULL, chat_rt, &options, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_parser_create(&parser, NULL, &options, NULL), GGUFX_E_ARGUMENT);
-    options.styles = 256;
+    options.flags = 2;
     assert_int_equal(ggufx_chat_parser_create(&parser, chat_rt, &options, NULL), GGUFX_E_ARGUMENT);
-    options.styles = 0;
+    options.flags = GGUFX_CHAT_PARSER_NO_CALLS;
     options.tools = "[";
     options.tools_length = 1;
     assert_int_equal(ggufx_chat_parser_create(&parser, chat_rt, &options, NULL), GGUFX_E_MALFORMED);
@@ -260,7 +410,7 @@ static void test_calls_of_the_parser_are_checked(void **state) {
     assert_int_equal(ggufx_chat_parser_create(&parser, chat_rt, &options, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_parser_feed(NULL, "", 0, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_parser_finish(NULL, NULL), GGUFX_E_ARGUMENT);
-    parser = parser_of(&t, 0, NULL, NULL);
+    parser = parser_of(&t, NULL, NULL, NULL);
     assert_int_equal(ggufx_chat_parser_feed(parser, NULL, 1, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_parser_feed(parser, "x", 1, NULL), GGUFX_E_CANCELLED);
     assert_int_equal(ggufx_chat_parser_feed(parser, "x", 1, NULL), GGUFX_E_STATE);
@@ -271,16 +421,11 @@ static void test_calls_of_the_parser_are_checked(void **state) {
 static ggufx_status parse_all(void *context, ggufx_runtime *rt, ggufx_error *error) {
     (void)context;
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
-        ggufx_chat_parser_options options;
         ggufx_chat_parser *parser = NULL;
         told t = {0};
-        ggufx_chat_parser_options_init(&options);
-        options.styles = outputs[i].styles;
-        options.user = &t;
-        options.event = on_event;
-        options.tools = TOOLS;
-        options.tools_length = strlen(TOOLS);
-        ggufx_status status = ggufx_chat_parser_create(&parser, rt, &options, error);
+        const char *const tools = has_calls(outputs[i].template_text) ? TOOLS : NULL;
+        ggufx_status status = create_parser(&parser, &t, rt, outputs[i].template_text,
+                                            outputs[i].prompt, tools, error);
         if (status != GGUFX_OK) return status;
         status = ggufx_chat_parser_feed(parser, outputs[i].text, strlen(outputs[i].text), error);
         if (status == GGUFX_OK) status = ggufx_chat_parser_finish(parser, error);
@@ -297,10 +442,12 @@ static void test_every_allocation_of_the_parser_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outputs_are_told_apart_at_every_cut),
-        cmocka_unit_test(test_an_answer_is_told_at_once),
-        cmocka_unit_test(test_what_stands_behind_a_call_is_told_at_once),
-        cmocka_unit_test(test_styles_come_from_the_template),
+        cmocka_unit_test(test_every_cut_of_an_output_gives_the_same_events),
+        cmocka_unit_test(test_an_answer_is_passed_on_at_once),
+        cmocka_unit_test(test_text_after_a_call_is_passed_on_at_once),
+        cmocka_unit_test(test_formats_are_known_by_the_markers_of_a_template),
+        cmocka_unit_test(test_tools_of_an_unknown_format_are_refused),
+        cmocka_unit_test(test_a_parser_says_where_it_is),
         cmocka_unit_test(test_calls_of_the_parser_are_checked),
         cmocka_unit_test(test_every_allocation_of_the_parser_may_fail),
     };

@@ -51,6 +51,7 @@ int32_t on_event(void *user, uint32_t kind, uint64_t, const char *text, size_t l
     if (kind == GGUFX_CHAT_REASONING) turn.reasoning += piece;
     if (kind == GGUFX_CHAT_CALL_NAME) // nine letters and digits, as templates of Mistral's ask for
         turn.calls.push_back({fmt::format("call{:05}", ++telling.n_calls), std::string(piece), ""});
+    if (kind == GGUFX_CHAT_CALL_ID && !turn.calls.empty()) turn.calls.back().id = piece;
     if (kind == GGUFX_CHAT_CALL_ARGUMENTS && !turn.calls.empty())
         turn.calls.back().arguments += piece;
     try {
@@ -62,11 +63,11 @@ int32_t on_event(void *user, uint32_t kind, uint64_t, const char *text, size_t l
     }
 }
 
-Parser make_parser(const ggufx_runtime *rt, uint32_t styles, const std::string &prompt,
+Parser make_parser(const ggufx_runtime *rt, const ggufx_chat *chat, const std::string &prompt,
                    const std::string &tools, Telling &telling) {
     ggufx_chat_parser_options options;
     ggufx_chat_parser_options_init(&options);
-    options.styles = styles;
+    options.chat = chat;
     options.prompt = prompt.data();
     options.prompt_length = prompt.size();
     if (!tools.empty()) {
@@ -112,6 +113,10 @@ Engine::Engine(const Globals &globals, const ChatOptions &options)
     const bool answers_at_once = options.no_think || grammar_;
     flags_ = GGUFX_CHAT_GENERATE | (answers_at_once ? GGUFX_CHAT_NO_THINK : 0);
     if (!options.tools.empty()) tools_ = Tools(options.tools);
+    if (!options.tools.empty() && (facts_.flags & GGUFX_CHAT_CALLS) == 0)
+        throw Failure(kUnsupported,
+                      "--tools: the chat template does not show how its tool calls are written; "
+                      "--template NAME or FILE gives another one");
 }
 
 void Engine::set_seed(std::optional<uint64_t> seed) {
@@ -156,12 +161,13 @@ void Engine::make_template(const ChatOptions &options) {
                                     "gives one, such as chatml");
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);
     chat_.reset(chat);
-    styles_ = ggufx_chat_styles(chat);
+    facts_ = facts<ggufx_chat_facts>(
+        [&](ggufx_chat_facts *out, ggufx_error *e) { return ggufx_chat_info(out, chat, e); });
 }
 
 // A grammar is of all that is generated: an answer that says first what it is does not begin with it.
 void Engine::set_grammar(const ChatOptions &options) {
-    if (styles_ & GGUFX_CHAT_STYLE_HARMONY)
+    if (facts_.flags & GGUFX_CHAT_CHANNELS)
         throw Failure(kUnsupported, "the model's answers have channels in front of them, which no "
                                     "grammar goes with");
     grammar_ =
@@ -330,7 +336,8 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
     out.n_prompt = prompt.ids.size();
     Telling telling = {&out.turn, &show, 0, nullptr};
     for (const Turn &turn : conversation.turns) telling.n_calls += turn.calls.size();
-    const Parser parser = make_parser(rt_.get(), styles_, prompt.text, tools_.functions(), telling);
+    const Parser parser =
+        make_parser(rt_.get(), chat_.get(), prompt.text, tools_.functions(), telling);
     const auto told = [&](const auto &feed) {
         ggufx_error error;
         const ggufx_status status = feed(&error);
@@ -360,7 +367,7 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
         });
         const bool ends = (info.flags & GGUFX_TOKEN_END) != 0;
         // What ends is no part of the answer; in harmony it tells a call from an answer.
-        if (!ends || (styles_ & GGUFX_CHAT_STYLE_HARMONY)) say(piece(id, state, false));
+        if (!ends || (facts_.flags & GGUFX_CHAT_CHANNELS)) say(piece(id, state, false));
         const bool full = is_full();
         if (ends)
             out.finish = Finish::stop;

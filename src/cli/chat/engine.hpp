@@ -90,7 +90,8 @@ private:
     Grammar grammar_; // of answers, where there is one
     Tools tools_;
     std::string name_;
-    uint32_t styles_ = 0, flags_ = 0, n_predict_ = 0;
+    ggufx_chat_facts facts_ = {}; // of the template
+    uint32_t flags_ = 0, n_predict_ = 0;
     size_t n_context_ = 0;
     std::vector<int32_t> cached_; // what the session holds
     std::optional<int32_t> told_; // the sampler knows of it, the session does not

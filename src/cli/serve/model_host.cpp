@@ -99,6 +99,7 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     if (options.embeddings || (facts_.flags & (GGUFX_MODEL_EMBEDS_ONLY | GGUFX_MODEL_EMBEDS)) != 0)
         make_embedder(options);
     if (!embeds_only_) make_session(options);
+    if (!embeds_only_) find_end_tokens();
     make_fingerprint(options);
     const GroupChoice &choice = options.session.making.group;
     if (!choice.is_set()) return;
@@ -155,7 +156,56 @@ void ModelHost::make_template(const std::string &name) {
     if (status == GGUFX_E_NOT_FOUND && name.empty()) return;
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);
     chat_.reset(chat);
-    styles_ = ggufx_chat_styles(chat);
+    chat_facts_ = cli::facts<ggufx_chat_facts>([&](ggufx_chat_facts *out, ggufx_error *e) {
+        return ggufx_chat_info(out, chat_.get(), e);
+    });
+}
+
+void ModelHost::find_end_tokens() {
+    plain_tokens_ = TokenSet(facts_.n_vocab);
+    for (uint32_t i = 0; i < facts_.n_vocab; i++) {
+        const auto id = static_cast<int32_t>(i);
+        const auto info =
+            cli::facts<ggufx_token_facts>([&](ggufx_token_facts *out, ggufx_error *e) {
+                return ggufx_token_info(out, tokenizer_.get(), id, e);
+            });
+        if ((info.flags & GGUFX_TOKEN_END) != 0)
+            end_tokens_.push_back(id);
+        else if ((info.flags & (GGUFX_TOKEN_CONTROL | GGUFX_TOKEN_UNKNOWN)) == 0)
+            plain_tokens_.add(id);
+    }
+}
+
+TokenSet ModelHost::plain_tokens(const std::string &marker) const {
+    TokenSet out = plain_tokens_;
+    if (marker.empty()) return out;
+    for (const int32_t id : tokenize(marker, GGUFX_TOKENIZE_PARSE_SPECIAL))
+        if (!ends(id)) out.add(id);
+    return out;
+}
+
+Parser ModelHost::make_parser(const ggufx_chat_parser_options &options) const {
+    ggufx_chat_parser_options of = options;
+    of.chat = chat_.get();
+    ggufx_chat_parser *parser = nullptr;
+    call([&](ggufx_error *error) {
+        return ggufx_chat_parser_create(&parser, rt_.get(), &of, error);
+    });
+    return Parser(parser);
+}
+
+std::string ModelHost::reasoning_close(const std::string &prompt) const {
+    ggufx_chat_parser_options options;
+    ggufx_chat_parser_options_init(&options);
+    options.prompt = prompt.data();
+    options.prompt_length = prompt.size();
+    options.event = [](void *, uint32_t, uint64_t, const char *, size_t) -> int32_t { return 0; };
+    const Parser parser = make_parser(options);
+    const auto info =
+        cli::facts<ggufx_chat_parser_facts>([&](ggufx_chat_parser_facts *out, ggufx_error *e) {
+            return ggufx_chat_parser_info(out, parser.get(), e);
+        });
+    return info.reasoning_close;
 }
 
 void ModelHost::make_embedder(const HostOptions &options) {
@@ -275,10 +325,7 @@ ggufx_chat_request request_of(const ChatWanted &wanted) {
     ggufx_chat_request request;
     ggufx_chat_request_init(&request);
     request.flags = GGUFX_CHAT_GENERATE | GGUFX_CHAT_CLOCK;
-    // What is written within a grammar does not begin with reasoning.
-    if (wanted.form != AnswerForm::text || !wanted.forced.empty() ||
-        wanted.reasoning_effort == "none")
-        request.flags |= GGUFX_CHAT_NO_THINK;
+    if (wanted.reasoning_effort == "none") request.flags |= GGUFX_CHAT_NO_THINK;
     const std::time_t now = std::time(nullptr);
     struct tm local = {};
     localtime_r(&now, &local);
@@ -319,6 +366,11 @@ void ModelHost::require_tools(const ChatWanted &wanted, const std::string &rende
     without.tools.clear();
     if (render(without) == rendered)
         throw ApiError(400, "the model's chat template knows no tools", "tools", "unsupported");
+    if ((chat_facts_.flags & GGUFX_CHAT_CALLS) == 0)
+        throw ApiError(400,
+                       "the model's chat template does not show how its tool calls are written "
+                       "(--template gives another one)",
+                       "tools", "unsupported");
 }
 
 Prompt ModelHost::prompt_of(const ChatWanted &wanted) const {

@@ -7,6 +7,7 @@
 #include "models/text_pairs.hpp"
 #include "serve/request.hpp"
 #include "serve/session_machine.hpp"
+#include "serve/token_choice.hpp"
 
 namespace ggufx::cli {
 
@@ -33,6 +34,7 @@ private:
     const ggufx_group group_;
 };
 
+using Parser = std::unique_ptr<ggufx_chat_parser, Destroyer<ggufx_chat_parser_destroy>>;
 using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
 
 // A conversation as its template writes it.
@@ -73,7 +75,14 @@ public:
 
     const ggufx_runtime *rt() const { return rt_.get(); }
     const ggufx_tokenizer *tokenizer() const { return tokenizer_.get(); }
-    uint32_t styles() const { return styles_; } // of the template
+    // How the models of the template write reasoning and calls; all 0 without a template.
+    const ggufx_chat_facts &chat_facts() const { return chat_facts_; }
+    Parser make_parser(const ggufx_chat_parser_options &options) const;
+    // The marker that ends reasoning which a prompt has opened; empty: it has not.
+    std::string reasoning_close(const std::string &prompt) const;
+    const std::vector<int32_t> &end_tokens() const { return end_tokens_; }
+    // Tokens of text, and those of a marker: no control token, none that ends a generation.
+    TokenSet plain_tokens(const std::string &marker) const;
     const std::string &name() const { return name_; }
     const std::string &fingerprint() const { return fingerprint_; }
     const std::string &quantization() const { return quantization_; } // the type most bytes have
@@ -91,6 +100,7 @@ public:
 private:
     void make_template(const std::string &name);
     void require_tools(const ChatWanted &wanted, const std::string &rendered) const;
+    void find_end_tokens();
     void make_embedder(const HostOptions &options);
     void make_session(const HostOptions &options);
     void make_fingerprint(const HostOptions &options);
@@ -116,7 +126,10 @@ private:
     static FileMark mark_of(const std::string &path);
     std::string path_; // empty: there is no file
     FileMark mark_;
-    uint32_t styles_ = 0, n_context_ = 0, dimensions_ = 0, n_embed_context_ = 0;
+    ggufx_chat_facts chat_facts_ = {};
+    std::vector<int32_t> end_tokens_;
+    TokenSet plain_tokens_;
+    uint32_t n_context_ = 0, dimensions_ = 0, n_embed_context_ = 0;
     bool embeds_only_ = false, ranks_ = false;
 };
 

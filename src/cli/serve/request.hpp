@@ -39,6 +39,7 @@ enum class AnswerForm { text, object, schema };
 // A function that can be called, with the schema of its arguments.
 struct Callable {
     std::string name, schema;
+    bool is_named = false; // the request asks for this one
 };
 
 struct ChatWanted : Wanted {
@@ -47,7 +48,9 @@ struct ChatWanted : Wanted {
     AnswerForm form = AnswerForm::text;
     std::string schema;
     std::vector<Callable> forced; // one of these has to be called; none: as the model likes
+    bool parallel_calls = true;   // else the answer ends after one call
     std::string reasoning_effort;
+    std::vector<std::string> ignored; // names of what was accepted and has no effect
 };
 
 // A text or its ids.

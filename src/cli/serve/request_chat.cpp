@@ -112,8 +112,8 @@ void read_form(Fields &fields, ChatWanted &out) {
         of.refuse("type", "is none of text, json_object and json_schema");
     }
     of.finish();
-    if (out.form != AnswerForm::text && !out.tools.empty())
-        fields.refuse("response_format", "is not supported together with tools");
+    if (out.form != AnswerForm::text && !out.forced.empty())
+        fields.refuse("response_format", "is not supported together with a call that is asked for");
 }
 
 // Documented, and without effect at these values.

@@ -173,8 +173,8 @@ void read_text_form(Fields &fields, ResponsesWanted &out) {
         form.refuse("type", "is none of text, json_object and json_schema");
     }
     form.finish();
-    if (out.form != AnswerForm::text && !out.tools.empty())
-        fields.refuse("text", "has a format, which is not supported together with tools");
+    if (out.form != AnswerForm::text && !out.forced.empty())
+        fields.refuse("text", "has a format, which is not supported together with a forced call");
     out.asked["text"] = Json{{"format", format}};
 }
 
@@ -231,7 +231,7 @@ void pass_over(Fields &fields, ResponsesWanted &out) {
     out.asked["background"] = false;
     out.asked["truncation"] = "disabled";
     out.asked["service_tier"] = "default";
-    out.asked["parallel_tool_calls"] = out.forced.empty();
+    out.asked["parallel_tool_calls"] = out.forced.empty() && out.parallel_calls;
     out.asked["previous_response_id"] = Json();
 }
 

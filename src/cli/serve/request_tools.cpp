@@ -1,6 +1,7 @@
 // Functions that a model may call, or has to.
 // SPDX-License-Identifier: MIT
 #include "serve/request_common.hpp"
+#include "serve/tool_schema.hpp"
 
 #include <algorithm>
 
@@ -9,7 +10,7 @@ namespace ggufx::cli {
 namespace {
 
 constexpr size_t kMostTools = 512;
-constexpr size_t kMostFunctionName = 64; // as it is published
+constexpr size_t kMostFunctionName = 128; // bytes of one that is asked for
 
 struct ToolChoice {
     enum class Kind { free, none, required } kind = Kind::free;
@@ -46,28 +47,35 @@ ToolChoice read_choice(Fields &fields, ToolForm form) {
     return {Kind::required, *name};
 }
 
+// Names that can be written between the markers of any template.
 bool is_name(const std::string &name) {
-    constexpr std::string_view letters =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    const auto is_letter = [](unsigned char c) {
+        return c >= 0x80 || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+               (c >= '0' && c <= '9') ||
+               std::string_view("_-.:/").find(static_cast<char>(c)) != std::string_view::npos;
+    };
     return !name.empty() && name.size() <= kMostFunctionName &&
-           name.find_first_not_of(letters) == std::string::npos;
+           std::all_of(name.begin(), name.end(), is_letter);
 }
 
-// Of arguments, which are an object.
-std::string schema_of(Fields &function, const Json *parameters) {
+// The schema of arguments, which are an object.
+std::string schema_of(Fields &function, const Json *parameters, std::vector<std::string> &widened) {
     if (!parameters) return R"({"type":"object","properties":{},"additionalProperties":false})";
     if (!parameters->is_object()) function.refuse("parameters", "is no schema of an object");
-    Json schema = *parameters;
+    Json schema = modern_schema(*parameters, widened);
     const Json *const type = schema.find("type");
-    if (type && !(type->text() && *type->text() == "object"))
-        function.refuse("parameters", "is no schema of an object");
-    if (!type) schema["type"] = "object";
+    bool fits = !type || (type->text() && *type->text() == "object");
+    for (size_t i = 0; type && type->is_array() && i < type->size(); i++)
+        fits = fits || (type->elements()[i].text() && *type->elements()[i].text() == "object");
+    if (!fits) function.refuse("parameters", "is no schema of an object");
+    schema["type"] = "object";
     return schema.dump();
 }
 
 struct Function {
     Json json; // as templates take it
     Callable callable;
+    std::vector<std::string> widened; // keywords that the grammar of a forced call leaves out
 };
 
 Function read_tool(const Json &given, Fields tool, ToolForm form, const ToolChoice &choice) {
@@ -83,8 +91,8 @@ Function read_tool(const Json &given, Fields tool, ToolForm form, const ToolChoi
     if (!name) of.refuse("name", "is missing");
     const bool is_taken = choice.takes(*name);
     if (is_taken && !is_name(*name))
-        of.refuse("name", "is no name of 1 to 64 letters, digits, '_' and '-', which a call that "
-                          "is asked for needs");
+        of.refuse("name", "is no name of 1 to 128 bytes of letters, digits and _-.:/, which a call "
+                          "that is asked for needs");
     const auto text = of.text("description");
     const Json *const parameters = of.take("parameters");
     of.truth("strict"); // a call that is asked for always is
@@ -94,7 +102,8 @@ Function read_tool(const Json &given, Fields tool, ToolForm form, const ToolChoi
     if (text) function["description"] = *text;
     if (parameters) function["parameters"] = *parameters;
     out.json = inner ? given : Json{{"type", "function"}, {"function", function}};
-    out.callable = {*name, is_taken ? schema_of(of, parameters) : ""};
+    out.callable = {*name, is_taken ? schema_of(of, parameters, out.widened) : "",
+                    choice.name == *name};
     return out;
 }
 
@@ -120,10 +129,7 @@ void force(Fields &fields, const ToolChoice &choice, std::vector<Callable> funct
 void read_tools(Fields &fields, ChatWanted &out, ToolForm form) {
     const Json *const tools = fields.take("tools");
     const ToolChoice choice = read_choice(fields, form);
-    if (choice.requires_one()) // there is one call then
-        fields.truth("parallel_tool_calls");
-    else
-        fields.no_effect("parallel_tool_calls", {true});
+    out.parallel_calls = fields.truth("parallel_tool_calls").value_or(true);
     if (tools && (!tools->is_array() || tools->size() > kMostTools))
         fields.refuse("tools", "is no list of at most 512 functions");
     Json all = Json::array();
@@ -131,6 +137,8 @@ void read_tools(Fields &fields, ChatWanted &out, ToolForm form) {
     for (size_t i = 0; tools && i < tools->size(); i++) {
         const Json &given = tools->elements()[i];
         Function tool = read_tool(given, fields.within(given, index_of("tools", i)), form, choice);
+        for (const std::string &keyword : tool.widened)
+            out.ignored.push_back(index_of("tools", i) + " " + keyword);
         all.push_back(std::move(tool.json));
         functions.push_back(std::move(tool.callable));
     }

@@ -87,6 +87,7 @@ private:
         const AnswerPlan *plan; // of a conversation, as are these
         const Prompt *prompt;
         std::string tools;
+        bool parallel_calls;
         bool scores; // the prompt's tokens, too
     };
     void write_chat(Call &call, const ChatWanted &wanted, const Prompt &prompt,

@@ -64,10 +64,10 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
         if (options_.request_seconds > 0) plan.deadline = call.taken + options_.request_seconds;
         if (texts.scores) plan.echoed = ids;
         if (texts.plan) {
-            plan.json = texts.plan->json ? &texts.plan->json : nullptr;
-            plan.call = texts.plan->call;
-            plan.prompt = texts.plan->is_free() ? texts.prompt : nullptr;
+            plan.answer = texts.plan;
+            plan.prompt = texts.prompt;
             plan.tools = texts.tools;
+            plan.parallel_calls = texts.parallel_calls;
         }
         plan.ticket = tickets_.take(call.exchange->asker());
         if (!plan.ticket)
@@ -101,11 +101,16 @@ void Service::start(const Call &call, Reply &reply, std::vector<std::shared_ptr<
 
 void Service::write_chat(Call &call, const ChatWanted &wanted, const Prompt &prompt,
                          std::shared_ptr<Reply> reply, uint64_t seed) {
-    const AnswerPlan plan = plan_answer(*host_, wanted, prompt.text);
+    const AnswerPlan plan = plan_answer(*host_, wanted, prompt);
     std::vector<int32_t> ids = prompt.ids;
-    ids.insert(ids.end(), plan.opening.begin(), plan.opening.end());
+    ids.insert(ids.end(), plan.prompt.begin(), plan.prompt.end());
     std::vector<std::shared_ptr<Job>> jobs;
-    add_jobs(jobs, call, {wanted, reply, seed, &plan, &prompt, wanted.tools, false}, ids, 0);
+    add_jobs(jobs, call,
+             {wanted, reply, seed, &plan, &prompt, wanted.tools, wanted.parallel_calls, false}, ids,
+             0);
+    if (!wanted.ignored.empty())
+        call.exchange->add_header("X-Ggufx-Ignored",
+                                  fmt::format("{}", fmt::join(wanted.ignored, ", ")));
     start(call, *reply, std::move(jobs));
 }
 
@@ -194,7 +199,7 @@ void Service::completion(Call &call, const Json &body) {
     std::vector<std::shared_ptr<Job>> jobs;
     for (uint32_t i = 0; i < wanted.prompts.size(); i++) {
         const std::vector<int32_t> ids = completion_ids(wanted, wanted.prompts[i]);
-        add_jobs(jobs, call, {wanted, reply, seed, nullptr, nullptr, "", scores}, ids, i);
+        add_jobs(jobs, call, {wanted, reply, seed, nullptr, nullptr, "", true, scores}, ids, i);
     }
     for (uint32_t i = 0; wanted.echo && i < reply->n_texts(); i++) {
         const TextOrIds &prompt = wanted.prompts[i / wanted.best_of];

@@ -67,32 +67,96 @@ TextWriter::TextWriter(const ModelHost &host, std::shared_ptr<Reply> reply, Metr
     : host_(host), reply_(std::move(reply)), metrics_(metrics), clock_(clock), plan_(plan),
       sampler_(make_text_sampler(host, wanted, seed)), stop_(make_stop(host, wanted.stop)),
       top_ids_(plan.n_top), top_logprobs_(plan.n_top) {
-    if (plan_.json) matcher_ = make_matcher(plan_.json->get());
-    if (plan_.call) call_.emplace(plan_.call);
     if (plan_.prompt) make_parser();
-    plan_.json = nullptr;
+    if (plan_.answer && !plan_.answer->is_free()) begin_answer(*plan_.answer);
+    plan_.answer = nullptr;
     plan_.prompt = nullptr;
 }
 
 void TextWriter::make_parser() {
-    constexpr uint32_t calls = GGUFX_CHAT_STYLE_HERMES | GGUFX_CHAT_STYLE_XML |
-                               GGUFX_CHAT_STYLE_MISTRAL | GGUFX_CHAT_STYLE_LLAMA3;
     ggufx_chat_parser_options options;
     ggufx_chat_parser_options_init(&options);
-    options.styles = plan_.tools.empty() ? host_.styles() & ~calls : host_.styles();
+    const bool has_calls = !plan_.tools.empty();
+    if (!has_calls) options.flags = GGUFX_CHAT_PARSER_NO_CALLS;
     options.prompt = plan_.prompt->text.data();
     options.prompt_length = plan_.prompt->text.size();
-    if (!plan_.tools.empty()) {
+    if (has_calls) {
         options.tools = plan_.tools.data();
         options.tools_length = plan_.tools.size();
     }
     options.user = this;
     options.event = on_event;
-    ggufx_chat_parser *parser = nullptr;
-    call([&](ggufx_error *error) {
-        return ggufx_chat_parser_create(&parser, host_.rt(), &options, error);
+    parser_ = host_.make_parser(options);
+}
+
+void TextWriter::begin_answer(const AnswerPlan &plan) {
+    if (plan.json) matcher_ = make_matcher(plan.json.get());
+    if (plan.call) call_.emplace(host_, plan.call);
+    opening_.assign(plan.opening.rbegin(), plan.opening.rend());
+    reasoning_open_ = plan.reasoning_open;
+    call_open_ = plan.call_open;
+    if (!plan.begun.empty())
+        call([&](ggufx_error *error) {
+            return ggufx_chat_parser_feed(parser_.get(), plan.begun.data(), plan.begun.size(),
+                                          error);
+        });
+    begin_stage(plan.reasons                    ? Stage::reasoning
+                : reasoning_open_ || call_open_ ? Stage::begun
+                                                : Stage::opening);
+}
+
+ggufx_chat_parser_facts TextWriter::parser_facts() const {
+    if (!parser_) return {};
+    return facts<ggufx_chat_parser_facts>([&](ggufx_chat_parser_facts *out, ggufx_error *e) {
+        return ggufx_chat_parser_info(out, parser_.get(), e);
     });
-    parser_.reset(parser);
+}
+
+bool TextWriter::is_reasoning() const {
+    return (parser_facts().flags & GGUFX_CHAT_PARSER_REASONING) != 0;
+}
+
+void TextWriter::begin_stage(Stage stage) {
+    stage_ = stage;
+    if (stage == Stage::opening) {
+        given_ = opening_;
+        if (given_.empty()) begin_stage(call_ ? Stage::call : Stage::json);
+    }
+    // From here on the text is the grammar's, not the parser's.
+    if (stage == Stage::json || stage == Stage::call) parser_.reset();
+    if (stage == Stage::call) call_->begin(delta_);
+}
+
+Constraint TextWriter::constraint() {
+    Constraint out;
+    if (!given_.empty()) {
+        out.given = given_.back();
+        return out;
+    }
+    if (stage_ == Stage::json) out.matcher = matcher_.get();
+    if (stage_ == Stage::call) return call_->constraint();
+    if (stage_ != Stage::begun) return out;
+    allowed_ = TokenSet(host_.facts().n_vocab);
+    if (reasoning_open_) allowed_.add(*reasoning_open_);
+    if (call_open_) allowed_.add(*call_open_);
+    if (!opening_.empty())
+        allowed_.add(opening_.back());
+    else if (call_)
+        allowed_.add_all();
+    else
+        allowed_.add_fitting(matcher_.get());
+    out.allowed = &allowed_;
+    return out;
+}
+
+// The first token of a constrained text decides what it begins with.
+void TextWriter::choose_stage(int32_t id) {
+    if (reasoning_open_ == id) return begin_stage(Stage::reasoning);
+    if (call_open_ == id) return begin_stage(Stage::free);
+    begin_stage(Stage::opening);
+    if (!given_.empty()) given_.pop_back(); // it was this token
+    if (stage_ == Stage::json)
+        call([&](ggufx_error *e) { return ggufx_matcher_accept(matcher_.get(), &id, 1, e); });
 }
 
 void TextWriter::begin(size_t n_cached) {
@@ -110,6 +174,7 @@ int32_t TextWriter::on_event(void *user, uint32_t kind, uint64_t call, const cha
     try {
         Delta &delta = self.delta_;
         const std::string_view piece(text, length);
+        if (kind >= GGUFX_CHAT_CALL_NAME && call > 0 && !self.plan_.parallel_calls) return 0;
         self.reasons_ = kind == GGUFX_CHAT_REASONING;
         if (kind == GGUFX_CHAT_ANSWER) delta.content += piece;
         if (kind == GGUFX_CHAT_REASONING) delta.reasoning += piece;
@@ -117,6 +182,7 @@ int32_t TextWriter::on_event(void *user, uint32_t kind, uint64_t call, const cha
             self.has_calls_ = true;
             delta.calls.push_back({call, random_name(9), std::string(piece), ""});
         }
+        if (kind == GGUFX_CHAT_CALL_ID && !delta.calls.empty()) delta.calls.back().id = piece;
         if (kind == GGUFX_CHAT_CALL_ARGUMENTS) {
             if (delta.calls.empty() || delta.calls.back().index != call)
                 delta.calls.push_back({call, "", "", ""});
@@ -127,16 +193,31 @@ int32_t TextWriter::on_event(void *user, uint32_t kind, uint64_t call, const cha
 }
 
 int32_t TextWriter::sample(std::span<const float> logits, float &logprob) {
+    const Constraint limits = constraint();
+    if (limits.given) return take(logits, *limits.given, logprob);
     int32_t id = 0;
+    if (limits.allowed) {
+        masked_.assign(logits.begin(), logits.end());
+        limits.allowed->apply(masked_);
+        call([&](ggufx_error *error) {
+            return ggufx_sampler_sample(&id, nullptr, sampler_.get(), masked_.data(),
+                                        masked_.size(), error);
+        });
+        return take(logits, id, logprob);
+    }
     float *const wanted = plan_.logprobs || plan_.rates ? &logprob : nullptr;
-    ggufx_matcher *const matcher = call_ ? call_->matcher() : matcher_.get();
     call([&](ggufx_error *error) {
-        return matcher ? ggufx_sampler_sample_matching(&id, wanted, sampler_.get(), matcher,
-                                                       logits.data(), logits.size(), error)
-                       : ggufx_sampler_sample(&id, wanted, sampler_.get(), logits.data(),
-                                              logits.size(), error);
+        return limits.matcher
+                   ? ggufx_sampler_sample_matching(&id, wanted, sampler_.get(), limits.matcher,
+                                                   logits.data(), logits.size(), error)
+                   : ggufx_sampler_sample(&id, wanted, sampler_.get(), logits.data(), logits.size(),
+                                          error);
     });
-    return id;
+    if (stage_ != Stage::reasoning || !host_.ends(id)) return id;
+    // Reasoning that ends the generation is closed: the answer is still wanted.
+    given_ = host_.tokenize(parser_facts().reasoning_close, GGUFX_TOKENIZE_PARSE_SPECIAL);
+    std::reverse(given_.begin(), given_.end());
+    return given_.empty() ? id : take(logits, given_.back(), logprob);
 }
 
 // A token that there is no choice of.
@@ -211,7 +292,7 @@ void TextWriter::note_time() {
 }
 
 std::string TextWriter::piece(int32_t id, bool last) {
-    const uint32_t flags = (parser_ ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0) |
+    const uint32_t flags = (parser_ || call_ ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0) |
                            GGUFX_DETOKENIZE_KEEP_SPACE | (last ? GGUFX_DETOKENIZE_LAST : 0);
     std::string text(256, '\0');
     size_t needed = 0;
@@ -245,11 +326,29 @@ void TextWriter::show(size_t n) {
     });
 }
 
-bool TextWriter::add(const std::string &bytes) {
-    if (!call_) return add_held(bytes);
-    call_->add(bytes, delta_);
-    has_calls_ = call_->was_told();
-    return call_->is_whole();
+// The token's text, by the stage that it belongs to. true: the text is complete.
+bool TextWriter::add(int32_t id, const std::string &bytes) {
+    const bool was_given = !given_.empty();
+    if (was_given) given_.pop_back();
+    if (stage_ == Stage::begun) choose_stage(id);
+    switch (stage_) {
+    case Stage::opening:
+        if (given_.empty()) begin_stage(call_ ? Stage::call : Stage::json);
+        return false;
+    case Stage::call:
+        call_->add(id, bytes, delta_);
+        has_calls_ = call_->has_begun();
+        return call_->is_whole();
+    case Stage::reasoning: // no stop text ends it
+        held_ += bytes;
+        show(held_.size());
+        if (!is_reasoning()) begin_stage(Stage::opening);
+        return false;
+    default:
+        break;
+    }
+    const bool stops = add_held(bytes);
+    return stops || (has_calls_ && !plan_.parallel_calls && parser_facts().n_calls > 0);
 }
 
 bool TextWriter::add_held(const std::string &bytes) {
@@ -278,18 +377,17 @@ std::optional<int32_t> TextWriter::write(std::span<const float> logits) {
         return {};
     }
     float logprob = 0;
-    const auto given = call_ ? call_->given() : std::nullopt;
-    const int32_t id = given ? take(logits, *given, logprob) : sample(logits, logprob);
+    const int32_t id = sample(logits, logprob);
     call([&](ggufx_error *error) { return ggufx_sampler_accept(sampler_.get(), &id, 1, error); });
     n_tokens_++;
     note_time();
-    const bool ends = host_.ends(id);
+    const bool ends = host_.ends(id) && stage_ != Stage::reasoning && stage_ != Stage::call;
     bool stops = false;
     // What ends is no part of the answer; in harmony it tells a call from an answer.
     sum_logprobs_ += logprob;
     if (!ends && plan_.logprobs) pending_.push_back(token_of(logits, id, logprob));
-    if (!ends || (parser_ && (host_.styles() & GGUFX_CHAT_STYLE_HARMONY) != 0))
-        stops = add(piece(id, false));
+    if (!ends || (parser_ && (host_.chat_facts().flags & GGUFX_CHAT_CHANNELS) != 0))
+        stops = add(id, piece(id, false));
     if (reasons_) reply_->usage.n_reasoning++;
     if (ends || stops || n_tokens_ >= plan_.max_tokens) {
         end(ends || stops ? "stop" : "length");
@@ -313,7 +411,8 @@ std::optional<int32_t> TextWriter::next(std::span<const float> logits) {
 }
 
 void TextWriter::end(const std::string &reason, const std::string &note) {
-    if (!is_stopped_ && !call_) held_ += piece(0, true); // no whole character: no stop text
+    if (!is_stopped_ && stage_ != Stage::call)
+        held_ += piece(0, true); // no whole character: no stop text
     show(held_.size());
     if (parser_) {
         call([&](ggufx_error *error) { return ggufx_chat_parser_finish(parser_.get(), error); });

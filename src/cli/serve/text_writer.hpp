@@ -8,7 +8,6 @@
 namespace ggufx::cli {
 
 using Stop = std::unique_ptr<ggufx_stop, Destroyer<ggufx_stop_destroy>>;
-using Parser = std::unique_ptr<ggufx_chat_parser, Destroyer<ggufx_chat_parser_destroy>>;
 
 struct TextPlan {
     uint32_t index = 0; // of the reply's texts
@@ -22,13 +21,11 @@ struct TextPlan {
     double deadline = 0; // when its time is over; 0: never
     std::shared_ptr<void> ticket;
     std::vector<int32_t> echoed; // a prompt whose logprobs are told, too
-    // What the text has to be; neither: whatever comes.
-    const Grammar *json = nullptr; // read by the constructor alone
-    std::shared_ptr<const CallPlan> call;
-    // A conversation: what comes is told apart by its template's marks. `tools` says which
-    // parameters are texts; without any a text has no calls.
-    const Prompt *prompt = nullptr; // read by the constructor alone
+    // A conversation: its output is split by the template's markers, with the request's tools.
+    const AnswerPlan *answer = nullptr; // these two are read by the constructor alone
+    const Prompt *prompt = nullptr;
     std::string tools;
+    bool parallel_calls = true; // else the text ends after one call
 };
 
 class TextWriter final : public Writer {
@@ -47,14 +44,29 @@ public:
     void stop(const std::string &why) override;
 
 private:
+    // Where a text that a request constrains stands.
+    enum class Stage {
+        free,      // no constraint
+        reasoning, // free, and the constraint follows
+        begun,     // the first token may begin reasoning, or a call in place of JSON
+        opening,   // markers before JSON or the name of a call
+        json,
+        call,
+    };
     std::optional<int32_t> write(std::span<const float> logits);
     void make_parser();
+    void begin_answer(const AnswerPlan &plan);
+    bool is_reasoning() const;
+    Constraint constraint();
+    void choose_stage(int32_t id);
+    ggufx_chat_parser_facts parser_facts() const; // all 0 without a parser
+    void begin_stage(Stage stage);
     int32_t sample(std::span<const float> logits, float &logprob);
     int32_t take(std::span<const float> logits, int32_t id, float &logprob);
     void note_scores(size_t first, std::span<const float> logits);
     TokenLogprob token_of(std::span<const float> logits, int32_t id, float logprob);
     void note_time();
-    bool add(const std::string &bytes); // true: the text is complete
+    bool add(int32_t id, const std::string &bytes); // true: the text is complete
     bool add_held(const std::string &bytes);
     void show(size_t n_shown);
     void end(const std::string &reason, const std::string &note = "");
@@ -68,7 +80,13 @@ private:
     Clock clock_;
     TextPlan plan_;
     Sampler sampler_;
-    Matcher matcher_;
+    Stage stage_ = Stage::free;
+    std::vector<int32_t> given_; // tokens to take before any other, the next one last
+    std::vector<int32_t> opening_;
+    std::optional<int32_t> reasoning_open_, call_open_; // where a text has begun
+    TokenSet allowed_;
+    std::vector<float> masked_;
+    Matcher matcher_; // of JSON
     std::optional<CallWriter> call_;
     Stop stop_;
     Parser parser_;
