@@ -30,13 +30,14 @@ enum class Shape : uint32_t {
     nearly,   // zeros but one
     faint,    // below what counts as zero
     tiny,     // scales that f16 cannot hold
+    least,    // around the least normal number: exponents that end at 0
     large,    // scales beyond f16
     huge,     // sums overflow
     one_sign, // far from zero
     negative,
     far_apart, // each value of another size
 };
-constexpr uint32_t kShapes = 14;
+constexpr uint32_t kShapes = 15;
 
 float bell(Random &random) {
     float sum = 0.0f;
@@ -64,6 +65,8 @@ float value_of(Shape shape, Random &random) {
         return v * 0x1p-52f;
     case Shape::tiny:
         return v * (random.below(2) ? 0x1p-24f : 0x1p-140f);
+    case Shape::least:
+        return v * 0x1p-127f;
     case Shape::large:
         return v * 0x1p19f;
     case Shape::huge:

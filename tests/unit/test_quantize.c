@@ -5,6 +5,7 @@
  */
 #include "quantize_fixture.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,11 +117,97 @@ static void test_known_values_give_known_bytes(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
+/* Magnitudes of the e2m1 codes; code 8 is 0 as well, never -0. */
+static const double kLevels[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+
+static double level_of(int code) {
+    return code < 8 ? kLevels[code] : -kLevels[code - 8];
+}
+
+/* Code whose level times d is nearest to x, the first of equals; levels beyond f32 are none. */
+static int nearest_level(float x, double d) {
+    int best = 0;
+    double least = INFINITY;
+    for (int code = 0; code < 16; code++) {
+        const double level = level_of(code) * d, error = fabs(level - x);
+        if (fabs(level) > FLT_MAX || error >= least) continue;
+        least = error;
+        best = code;
+    }
+    return best;
+}
+
+/* Largest magnitudes of blocks and the exponent they have: floor(log2) - 2 + 127, at least 0. */
+static const struct {
+    float most;
+    uint8_t e;
+} kMxfp4Blocks[] = {
+    {0x1p-149f, 0},   {0x1p-130f, 0},    {0x1.8p-128f, 0},      {0x1.fffffcp-127f, 0},
+    {0x1p-126f, 0},   {0x1.8p-126f, 0},  {0x1.fffffep-126f, 0}, {0x1p-125f, 0},
+    {0x1.8p-125f, 0}, {0x1p-124f, 1},    {0x1.4p-123f, 2},      {0x1p-2f, 123},
+    {0x1p127f, 252},  {0x1.8p127f, 252}, {0x1.fp127f, 252},     {FLT_MAX, 253},
+};
+
+static void test_mxfp4_exponents_stay_within_a_byte(void **state) {
+    (void)state;
+    static const float kParts[8] = {1, -1, 0.5f, -0.25f, 0.7f, -0.1f, 0, -0.0f};
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
+    for (size_t b = 0; b < sizeof kMxfp4Blocks / sizeof *kMxfp4Blocks; b++) {
+        const uint8_t e = kMxfp4Blocks[b].e;
+        const double d = ldexp(1, e - 127);
+        float x[32], y[32];
+        uint8_t block[17], expected[17] = {e};
+        for (size_t i = 0; i < 32; i++) x[i] = kMxfp4Blocks[b].most * kParts[i % 8];
+        for (size_t i = 0; i < 32; i++)
+            expected[1 + i % 16] |= (uint8_t)(nearest_level(x[i], d) << (i < 16 ? 0 : 4));
+        assert_int_equal(
+            ggufx_quantize_blocks(block, 17, rt, GGUFX_TYPE_MXFP4, x, 1, 32, NULL, NULL), GGUFX_OK);
+        assert_memory_equal(block, expected, 17);
+        assert_int_equal(ggufx_dequantize_blocks(y, 32, rt, GGUFX_TYPE_MXFP4, block, 17, NULL),
+                         GGUFX_OK);
+        for (size_t i = 0; i < 32; i++)
+            assert_true(y[i] == (float)(level_of(nearest_level(x[i], d)) * d));
+    }
+    ggufx_runtime_destroy(rt);
+}
+
+/* Unsigned E4M3 scales of 16 values: 0 where a sixth of the largest rounds below 2^-9, else 448 at
+ * most. */
+static void test_nvfp4_scales_stay_within_a_byte(void **state) {
+    (void)state;
+    static const struct {
+        float most;
+        uint8_t scale;
+    } kGroups[] = {
+        {0x1p-149f, 0}, {0x1p-126f, 0}, {0x1.8p-126f, 0},   {0x1.7p-8f, 0},
+        {0x1.8p-8f, 1}, {6.0f, 0x38},   {6 * 448.0f, 0x7e}, {FLT_MAX, 0x7e},
+    };
+    ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
+    for (size_t g = 0; g < sizeof kGroups / sizeof *kGroups; g++) {
+        float x[64], y[64];
+        uint8_t block[36];
+        for (size_t i = 0; i < 64; i++) x[i] = i % 2 ? -kGroups[g].most : kGroups[g].most;
+        assert_int_equal(
+            ggufx_quantize_blocks(block, 36, rt, GGUFX_TYPE_NVFP4, x, 1, 64, NULL, NULL), GGUFX_OK);
+        for (size_t i = 0; i < 4; i++) assert_int_equal(block[i], kGroups[g].scale);
+        assert_int_equal(ggufx_dequantize_blocks(y, 64, rt, GGUFX_TYPE_NVFP4, block, 36, NULL),
+                         GGUFX_OK);
+        /* A byte s is s * 2^-9 below 8, (1 + (s & 7) / 8) * 2^((s >> 3) - 7) above. */
+        const int s = kGroups[g].scale;
+        const double d = s < 8 ? s * 0x1p-9 : ldexp(1 + (s & 7) / 8.0, (s >> 3) - 7);
+        for (size_t i = 0; i < 64; i++)
+            assert_true(y[i] == (float)(level_of(nearest_level(x[i], d)) * d));
+    }
+    ggufx_runtime_destroy(rt);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trips_lose_what_the_bits_of_the_type_cost),
         cmocka_unit_test(test_an_imatrix_moves_the_error_to_columns_that_matter_less),
         cmocka_unit_test(test_known_values_give_known_bytes),
+        cmocka_unit_test(test_mxfp4_exponents_stay_within_a_byte),
+        cmocka_unit_test(test_nvfp4_scales_stay_within_a_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,8 +133,7 @@ template <class V> void encode_mxfp4(const EncodeJob &job) {
     using F = fmt::MXFP4;
     by_largest<V, F>(job, [](F::Block &to, const float *x, float most, float) {
         uint8_t codes[32];
-        const int e = most > 0.0f ? fmt::floor_log2(most) - 2 + 127 : 0;
-        to.e = static_cast<uint8_t>(e & 255);
+        to.e = fmt::mxfp4_exponent(most);
         fp4_codes<V>(codes, x, 32, F::d(to));
         pack_nibbles(to.qs, codes, 16, 16);
     });

@@ -55,8 +55,7 @@ inline int nearest_fp4(float x, float d) {
 
 inline void encode_mxfp4(fmt::MXFP4::Block &to, const float *x, const float *, const EncodeJob &) {
     constexpr int kValues = fmt::MXFP4::kValues;
-    const float most = largest_magnitude(x, kValues);
-    to.e = most > 0.0f ? low8(fmt::floor_log2(most) - 2 + 127) : uint8_t{0};
+    to.e = fmt::mxfp4_exponent(largest_magnitude(x, kValues));
     const float d = fmt::MXFP4::d(to);
     for (unsigned i = 0; i < kValues; i++) write(to, fmt::MXFP4::code_at(i), nearest_fp4(x[i], d));
 }
