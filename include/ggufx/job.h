@@ -144,9 +144,10 @@ GGUFX_API ggufx_status ggufx_job_tensor_at(ggufx_job_tensor *out, const ggufx_jo
 #define GGUFX_JOB_BY_RECIPE 0xffffffffu /* the type that the recipe chose */
 
 /*
- * Choose types of tensors: types[i] is that of tensor i, or GGUFX_JOB_BY_RECIPE. Tensors that are
- * never quantized keep theirs whatever is chosen; those that are chosen do not count in the mixes.
- * Replaces what was chosen before. Errors: as ggufx_job_quantize; the plan is then as it was.
+ * Override the types of tensors: types[i] is that of tensor i, or GGUFX_JOB_BY_RECIPE. An override
+ * changes no other tensor: a mix that counts layers counts tensors that have one as well. Tensors that
+ * are never quantized keep their type (GGUFX_JOB_REASON_KEPT), rows that are not whole blocks get a
+ * fallback (GGUFX_JOB_REASON_FALLBACK). Replaces all overrides before. Errors: as ggufx_job_quantize; the plan is then as it was.
  * Threads: exclusive on job.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_job_set_types(ggufx_job *job, const uint32_t *types, size_t n,

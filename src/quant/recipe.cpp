@@ -233,19 +233,18 @@ Choice Recipe::choose(const RecipeTensor &t, uint32_t override) {
     const auto exactly = [&](uint32_t type, Reason reason) {
         return settled(type, fallback(t, type, false), reason);
     };
+    // Also where another type is chosen: the mix counts the tensor, so that no other one changes.
+    const uint32_t by_mix = by_rules(t);
+    if (override != kNoType)
+        return settled(override, fallback(t, override, !options_.no_fallback), Reason::chosen);
     const Category category = t.category;
-    if (override == kNoType) {
-        if (category == Category::token_embd && options_.embedding_type != kNoType)
-            return exactly(options_.embedding_type, Reason::chosen);
-        if (category == Category::output && options_.output_type != kNoType)
-            return exactly(options_.output_type, Reason::chosen);
-        const bool floats = fmt::type_info(file_type_.type)->kind == fmt::Kind::kFloat;
-        if (options_.pure || floats) return exactly(file_type_.type, Reason::recipe);
-    }
-    const bool overridden = override != kNoType;
-    const uint32_t wanted = overridden ? override : by_rules(t);
-    return settled(wanted, fallback(t, wanted, !options_.no_fallback),
-                   overridden ? Reason::chosen : Reason::recipe);
+    if (category == Category::token_embd && options_.embedding_type != kNoType)
+        return exactly(options_.embedding_type, Reason::chosen);
+    if (category == Category::output && options_.output_type != kNoType)
+        return exactly(options_.output_type, Reason::chosen);
+    const bool floats = fmt::type_info(file_type_.type)->kind == fmt::Kind::kFloat;
+    if (options_.pure || floats) return exactly(file_type_.type, Reason::recipe);
+    return settled(by_mix, fallback(t, by_mix, !options_.no_fallback), Reason::recipe);
 }
 
 // An embedding of layers counts as the reference has it, although no imatrix has an entry for it.

@@ -115,6 +115,41 @@ static void test_norms_stay_and_types_can_be_chosen(void **state) {
     gb_free(&b);
 }
 
+/* Q4_K_M counts attn_v: of four layers the third and the fourth get more bits. */
+static void test_an_override_changes_no_other_tensor(void **state) {
+    (void)state;
+    enum { kLayers = 4 };
+    const uint64_t shape[2] = {kColumns, 1}, rows[2] = {kColumns, 2};
+    const uint32_t mix[kLayers] = {GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q6_K,
+                                   GGUFX_TYPE_Q6_K};
+    gb b;
+    gb_begin(&b, 3, 0);
+    gb_key_string(&b, "general.architecture", "llama");
+    gb_tensor(&b, "output_norm.weight", GGUFX_TYPE_F32, 1, shape, kColumns * 4);
+    for (int i = 0; i < kLayers; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "blk.%d.attn_v.weight", i);
+        gb_tensor(&b, name, GGUFX_TYPE_F32, 2, rows, 2 * kColumns * 4);
+    }
+    gb_data(&b);
+    for (size_t i = 0; i < (1 + 2 * kLayers) * kColumns; i++) gb_f32(&b, 0.5f);
+    ggufx_job *job = plan(&b, 15, 0);
+    for (size_t chosen = 1; chosen <= kLayers; chosen++) {
+        const uint32_t of[2] = {GGUFX_TYPE_Q4_K, GGUFX_TYPE_Q8_0}; /* the main type, another */
+        for (size_t t = 0; t < 2; t++) {
+            uint32_t types[1 + kLayers];
+            for (size_t i = 0; i <= kLayers; i++) types[i] = GGUFX_JOB_BY_RECIPE;
+            types[chosen] = of[t];
+            OK(ggufx_job_set_types(job, types, 1 + kLayers, NULL));
+            for (size_t i = 1; i <= kLayers; i++)
+                assert_int_equal(tensor_at(job, i).to, i == chosen ? of[t] : mix[i - 1]);
+            assert_int_equal(tensor_at(job, chosen).reason, GGUFX_JOB_REASON_CHOSEN);
+        }
+    }
+    ggufx_job_destroy(job);
+    gb_free(&b);
+}
+
 static void test_measuring_finds_more_error_in_fewer_bits(void **state) {
     (void)state;
     static const uint32_t types[] = {GGUFX_TYPE_F32,  GGUFX_TYPE_F16,  GGUFX_TYPE_Q8_0,
@@ -311,6 +346,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files_of_either_byte_order_give_the_same_blocks),
         cmocka_unit_test(test_norms_stay_and_types_can_be_chosen),
+        cmocka_unit_test(test_an_override_changes_no_other_tensor),
         cmocka_unit_test(test_measuring_finds_more_error_in_fewer_bits),
         cmocka_unit_test(test_wrong_arguments_are_refused),
         cmocka_unit_test(test_bad_values_name_tensor_row_and_column),
