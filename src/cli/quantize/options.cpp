@@ -34,9 +34,11 @@ void declare_quantize(Command &sub, ModelQuantizeOptions &o) {
         .repeatable()
         .excludes(include);
     sub.option("--rule", o.rules,
-               "PATTERN=TYPE for tensors whose name matches; patterns as in info --filter")
+               "PATTERN=TYPE: override of the type of tensors whose name matches; the first that "
+               "matches decides (patterns as in info --filter)")
         .repeatable();
-    sub.option("--rules", o.rules_file, "file of such rules, one per line").value("FILE");
+    sub.option("--rules", o.rules_file, "file of overrides, one per line, after those of --rule")
+        .value("FILE");
     const char *size_help = "types with the least error in a file of SIZE (4.5G) at most";
     Option size = sub.option("--target-size", o.target_size, size_help).value("SIZE");
     sub.option("--target-bpw", o.target_bpw, "the same for so many bits per weight")

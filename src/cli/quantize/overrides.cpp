@@ -1,42 +1,158 @@
-// --rule of ggufx quantize.
 // SPDX-License-Identifier: MIT
+#include "quantize/overrides.hpp"
+
+#include "floor/input_file.hpp"
 #include "floor/name_pattern.hpp"
 #include "quantize/quantize.hpp"
 
+#include <fmt/format.h>
+
 namespace ggufx::cli {
 
-struct NameRules::Rule {
-    std::string text;
+struct Overrides::Override {
+    std::string rule; // as given
     NamePattern pattern;
     uint32_t type;
-    bool hit;
+    std::vector<size_t> tensors; // that it decides
+    std::vector<size_t> earlier; // that it matches, but an earlier override decides
 };
 
-void NameRules::add(const std::string &rule) {
+namespace {
+
+// Tensors with one fate, named by the first of them.
+struct TensorGroup {
+    size_t n = 0;
+    ggufx_job_tensor first = {};
+
+    void add(const ggufx_job_tensor &tensor) {
+        if (n++ == 0) first = tensor;
+    }
+    std::string name() const { return in_quotes({first.name, first.name_length}); }
+    std::string matching() const {
+        return fmt::format("{} matching tensor{}", n, n == 1 ? "" : "s");
+    }
+    std::string examples() const { return fmt::format(" ({}{})", name(), n > 1 ? ", ..." : ""); }
+};
+
+std::string fallback_text(const TensorGroup &group, size_t n_decided) {
+    const ggufx_job_tensor &t = group.first;
+    const auto wanted = facts<ggufx_type_facts>([&](ggufx_type_facts *out, ggufx_error *error) {
+        return ggufx_type_info(out, t.wanted, error);
+    });
+    return fmt::format("does not fit {} of {} tensor{}: {} rows are not whole blocks of {} values "
+                       "({} has rows of {} and gets {}{})",
+                       group.n, n_decided, n_decided == 1 ? "" : "s",
+                       group.n == 1 ? "its" : "their", wanted.block_values, group.name(), t.ne[0],
+                       type_name(t.to), group.n > 1 ? ", ..." : "");
+}
+
+// Tensors that an override matches, by what comes of it.
+struct Outcome {
+    TensorGroup applied, fallbacks, earlier;
+    TensorGroup kept_by_kind, kept_by_copy, kept_output; // --only-copy, --leave-output
+
+    size_t n_kept() const { return kept_by_kind.n + kept_by_copy.n + kept_output.n; }
+    // Reasons why an override has no effect; empty where it has one.
+    std::string no_effect() const {
+        std::string text;
+        const auto add = [&](const TensorGroup &group, const std::string &clause) {
+            if (group.n) text += (text.empty() ? "" : ", ") + clause + group.examples();
+        };
+        if (applied.n + fallbacks.n) return text;
+        add(earlier, "earlier overrides decide " + earlier.matching());
+        add(kept_by_copy, "--only-copy keeps " + kept_by_copy.matching());
+        add(kept_output, "--leave-output keeps " + kept_output.matching());
+        add(kept_by_kind, kept_by_kind.matching() + (kept_by_kind.n == 1 ? " is never quantized"
+                                                                         : " are never quantized"));
+        return text;
+    }
+};
+
+Outcome outcome_of(const ggufx_job *job, const ModelQuantizeOptions &options,
+                   const std::vector<size_t> &decided, const std::vector<size_t> &earlier) {
+    Outcome out;
+    for (const size_t i : earlier) out.earlier.add(job_tensor(job, i));
+    for (const size_t i : decided) {
+        const ggufx_job_tensor t = job_tensor(job, i);
+        const bool is_output = std::string_view(t.name, t.name_length) == "output.weight";
+        TensorGroup &group = t.reason == GGUFX_JOB_REASON_FALLBACK ? out.fallbacks
+                             : t.reason != GGUFX_JOB_REASON_KEPT   ? out.applied
+                             : options.only_copy                   ? out.kept_by_copy
+                             : options.leave_output && is_output   ? out.kept_output
+                                                                   : out.kept_by_kind;
+        group.add(t);
+    }
+    return out;
+}
+
+} // namespace
+
+Overrides::Overrides(const ModelQuantizeOptions &options) : options_(options) {
+    for (const std::string &rule : options.rules) add(rule);
+    if (options.rules_file.empty()) return;
+    const std::string text = read_text(options.rules_file);
+    for (size_t at = 0; at < text.size();) {
+        const size_t end = std::min(text.find('\n', at), text.size());
+        std::string line = text.substr(at, end - at);
+        while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+        if (!line.empty() && line[0] != '#') add(line);
+        at = end + 1;
+    }
+}
+
+void Overrides::add(const std::string &rule) {
     const size_t equals = rule.rfind('=');
     if (equals == std::string::npos || equals == 0) {
         throw Failure(kUsage, "--rule: " + in_quotes(rule) + " is not PATTERN=TYPE");
     }
     const uint32_t type = type_from_name(rule.substr(equals + 1), "--rule");
     NamePattern pattern("--rule", rule.substr(0, equals));
-    rules_.push_back(std::make_shared<Rule>(Rule{rule, std::move(pattern), type, false}));
+    overrides_.push_back(
+        std::make_shared<Override>(Override{rule, std::move(pattern), type, {}, {}}));
 }
 
-uint32_t NameRules::type_of(std::string_view name, uint32_t recipe_type) {
-    uint32_t type = GGUFX_JOB_BY_RECIPE;
-    for (const auto &rule : rules_) { // all of them, to know which ones hit nothing
-        if (!rule->pattern.matches(name)) continue;
-        rule->hit = true;
-        if (type == GGUFX_JOB_BY_RECIPE && rule->type != recipe_type) type = rule->type;
+std::vector<uint32_t> Overrides::choose(const ggufx_job *job) {
+    std::vector<uint32_t> types(job_facts(job).n_tensors, GGUFX_JOB_BY_RECIPE);
+    for (size_t i = 0; i < types.size(); i++) {
+        const ggufx_job_tensor t = job_tensor(job, i);
+        bool decided = false;
+        for (const auto &override : overrides_) { // the later ones too, to count what they match
+            if (!override->pattern.matches({t.name, t.name_length})) continue;
+            (decided ? override->earlier : override->tensors).push_back(i);
+            if (!decided) types[i] = override->type;
+            decided = true;
+        }
     }
-    return type;
+    return types;
 }
 
-std::vector<std::string> NameRules::without_hit() const {
-    std::vector<std::string> out;
-    for (const auto &rule : rules_)
-        if (!rule->hit) out.push_back(rule->text);
-    return out;
+void Overrides::warn(const ggufx_job *job) const {
+    for (const auto &override : overrides_) {
+        const std::string rule = "ggufx: --rule " + in_quotes(override->rule);
+        const Outcome found = outcome_of(job, options_, override->tensors, override->earlier);
+        const std::string reasons = found.no_effect();
+        if (override->tensors.empty() && override->earlier.empty())
+            fmt::print(stderr, "{} matches no tensor\n", rule);
+        if (!reasons.empty()) fmt::print(stderr, "{} has no effect: {}\n", rule, reasons);
+        if (found.fallbacks.n)
+            fmt::print(stderr, "{} {}\n", rule,
+                       fallback_text(found.fallbacks, override->tensors.size()));
+    }
+}
+
+Json Overrides::to_json(const ggufx_job *job) const {
+    Json list = Json::array();
+    for (const auto &override : overrides_) {
+        const Outcome found = outcome_of(job, options_, override->tensors, override->earlier);
+        list.push_back({{"rule", json_bytes(override->rule)},
+                        {"type", type_name(override->type)},
+                        {"matches", override->tensors.size() + override->earlier.size()},
+                        {"applies", found.applied.n},
+                        {"earlier", found.earlier.n},
+                        {"kept", found.n_kept()},
+                        {"fallbacks", found.fallbacks.n}});
+    }
+    return list;
 }
 
 } // namespace ggufx::cli

@@ -76,14 +76,16 @@ Json tensor_json(const ggufx_job_tensor &t) {
 }
 
 Json total_json(const ggufx_job *job, const ModelQuantizeOptions &options,
-                const std::string &type) {
+                const Overrides &overrides, const std::string &type) {
     const ggufx_job_facts info = job_facts(job);
-    return {{"output", json_bytes(options.out)}, {"type", type},
-            {"tensors", info.n_tensors},         {"parts", info.n_parts},
-            {"bytes_in", info.bytes_in},         {"bytes_out", info.bytes_out},
-            {"file_bytes", info.file_bytes},     {"bpw", bits_per_value(info)},
-            {"fallbacks", info.n_fallbacks},     {"without_imatrix", info.n_missing},
-            {"written", !options.dry_run}};
+    Json value = {{"output", json_bytes(options.out)}, {"type", type},
+                  {"tensors", info.n_tensors},         {"parts", info.n_parts},
+                  {"bytes_in", info.bytes_in},         {"bytes_out", info.bytes_out},
+                  {"file_bytes", info.file_bytes},     {"bpw", bits_per_value(info)},
+                  {"fallbacks", info.n_fallbacks},     {"without_imatrix", info.n_missing},
+                  {"written", !options.dry_run}};
+    if (!overrides.empty()) value["overrides"] = overrides.to_json(job);
+    return value;
 }
 
 std::string total_text(const ggufx_job *job) {
@@ -94,12 +96,12 @@ std::string total_text(const ggufx_job *job) {
 }
 
 void print_plan(const Globals &globals, const ggufx_job *job, const ModelQuantizeOptions &options,
-                const std::string &type) {
+                const Overrides &overrides, const std::string &type) {
     Output out(globals);
     const uint64_t n = job_facts(job).n_tensors;
     if (globals.json) {
         Json value = json_object();
-        value.update(total_json(job, options, type));
+        value.update(total_json(job, options, overrides, type));
         Json tensors = Json::array();
         for (uint64_t i = 0; i < n; i++) tensors.push_back(tensor_json(job_tensor(job, i)));
         value["plan"] = tensors;

@@ -26,21 +26,6 @@ static uint32_t file_type_of(const std::string &name) {
     return type;
 }
 
-static NameRules read_rules(const ModelQuantizeOptions &options) {
-    NameRules rules;
-    for (const std::string &rule : options.rules) rules.add(rule);
-    if (options.rules_file.empty()) return rules;
-    std::string text = read_text(options.rules_file);
-    for (size_t at = 0; at < text.size();) {
-        const size_t end = std::min(text.find('\n', at), text.size());
-        std::string line = text.substr(at, end - at);
-        while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-        if (!line.empty() && line[0] != '#') rules.add(line);
-        at = end + 1;
-    }
-    return rules;
-}
-
 static bool contains_any(std::string_view name, const std::vector<std::string> &parts) {
     for (const std::string &part : parts) {
         if (name.find(part) != std::string_view::npos) return true;
@@ -92,17 +77,6 @@ static Job make_job(const ggufx_runtime *rt, const ggufx_file *file, uint32_t fi
         return ggufx_job_quantize(&made, rt, file, file_type, &job, error);
     });
     return Job(made);
-}
-
-static void apply_rules(const Globals &globals, const ggufx_job *job, NameRules &rules,
-                        uint32_t recipe_type, std::vector<uint32_t> &types) {
-    for (uint64_t i = 0; i < job_facts(job).n_tensors; i++) {
-        const ggufx_job_tensor t = job_tensor(job, i);
-        types.push_back(rules.type_of({t.name, t.name_length}, recipe_type));
-    }
-    if (globals.quiet) return;
-    for (const std::string &rule : rules.without_hit())
-        fprintf(stderr, "ggufx: --rule %s matches no tensor\n", in_quotes(rule).c_str());
 }
 
 // A row per tensor as it is done.
@@ -190,10 +164,11 @@ static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeO
 }
 
 static void print_result(Output &out, const Globals &globals, const ggufx_job *job,
-                         const ModelQuantizeOptions &options, const std::string &type) {
+                         const ModelQuantizeOptions &options, const Overrides &overrides,
+                         const std::string &type) {
     if (globals.json) {
         Json value = json_object();
-        value.update(total_json(job, options, type));
+        value.update(total_json(job, options, overrides, type));
         if (options.measure) {
             Json tensors = Json::array();
             for (uint64_t i = 0; i < job_facts(job).n_tensors; i++) {
@@ -211,18 +186,17 @@ static void print_result(Output &out, const Globals &globals, const ggufx_job *j
     out.finish();
 }
 
-// Rules, then what a target size asks for: beside one there are no standard rules to be left to.
+// Overrides, then the types that a target size asks for.
 static void choose_types(const Globals &globals, ggufx_job *job,
-                         const ModelQuantizeOptions &options, uint32_t recipe_type) {
-    NameRules rules = read_rules(options);
+                         const ModelQuantizeOptions &options, Overrides &overrides) {
     std::vector<uint32_t> types;
-    const uint32_t left_out = options.has_target() ? GGUFX_JOB_BY_RECIPE : recipe_type;
-    if (!rules.empty()) apply_rules(globals, job, rules, left_out, types);
-    if (!types.empty()) {
+    if (!overrides.empty()) {
+        types = overrides.choose(job);
         call([&](ggufx_error *error) {
             return ggufx_job_set_types(job, types.data(), types.size(), error);
         });
     }
+    if (!globals.quiet) overrides.warn(job);
     if (options.has_target()) meet_target(globals, job, options, types);
 }
 
@@ -232,21 +206,22 @@ static int quantize(const Globals &globals, ModelQuantizeOptions &options) {
     const ggufx_file_type_facts recipe = file_type_facts(file_type);
     if (!options.dry_run && !options.keep_split) require_target(globals, options.out);
     const Runtime rt = make_runtime(globals);
+    Overrides overrides(options);
     const Imatrix imatrix = read_weights(globals, rt.get(), options);
     const bool reads_data = !options.dry_run || options.has_target();
     const uint32_t only_meta = reads_data ? 0 : GGUFX_OPEN_METADATA_ONLY;
     const File file = open_file(rt.get(), options.in, GGUFX_OPEN_LEGACY_V1 | only_meta);
     const Job job =
         make_job(rt.get(), file.get(), file_type, imatrix.get(), options, globals.force);
-    choose_types(globals, job.get(), options, recipe.type);
+    choose_types(globals, job.get(), options, overrides);
     if (options.dry_run) {
-        print_plan(globals, job.get(), options, recipe.name);
+        print_plan(globals, job.get(), options, overrides, recipe.name);
         return kOk;
     }
     print_remarks(globals, job.get());
     Output out(globals);
     run_job(globals, job.get(), options);
-    print_result(out, globals, job.get(), options, recipe.name);
+    print_result(out, globals, job.get(), options, overrides, recipe.name);
     return kOk;
 }
 

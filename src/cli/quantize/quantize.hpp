@@ -1,12 +1,12 @@
-// What the parts of `ggufx quantize` share: options, the plan, rules by name.
-// quantize.cpp: the verb; options.cpp: its options; target.cpp: types for a size;
-// plan.cpp: what is to be done, as table and JSON; name_rules.cpp: patterns of names.
+// Parts of `ggufx quantize`: options, the plan. quantize.cpp: the verb; options.cpp: its options;
+// overrides.cpp: types by name; target.cpp: types for a size; plan.cpp: the plan as table and JSON.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "floor/json.hpp"
 #include "models/shards.hpp"
 #include "quantize/imatrix.hpp"
+#include "quantize/overrides.hpp"
 
 namespace ggufx::cli {
 
@@ -35,29 +35,16 @@ struct ModelQuantizeOptions {
 void declare_quantize(Command &sub, ModelQuantizeOptions &options);
 void complete_options(ModelQuantizeOptions &options); // throws Failure (usage)
 
-// PATTERN=TYPE (name_pattern.hpp): the first that matches a name and gives another type than the
-// recipe's main one decides; the others leave the tensor to the recipe, as in the reference tool.
-class NameRules {
-public:
-    void add(const std::string &rule);
-    bool empty() const { return rules_.empty(); }
-    uint32_t type_of(std::string_view name, uint32_t recipe_type);
-    std::vector<std::string> without_hit() const; // as given; no name so far matched them
-
-private:
-    struct Rule;
-    std::vector<std::shared_ptr<Rule>> rules_;
-};
-
 ggufx_job_facts job_facts(const ggufx_job *job);
 ggufx_job_tensor job_tensor(const ggufx_job *job, size_t index);
 ggufx_file_type_facts file_type_facts(uint32_t file_type);
 
 // The whole plan, or one object per tensor and one of totals.
 void print_plan(const Globals &globals, const ggufx_job *job, const ModelQuantizeOptions &options,
-                const std::string &type);
+                const Overrides &overrides, const std::string &type);
 Json tensor_json(const ggufx_job_tensor &t);
-Json total_json(const ggufx_job *job, const ModelQuantizeOptions &options, const std::string &type);
+Json total_json(const ggufx_job *job, const ModelQuantizeOptions &options,
+                const Overrides &overrides, const std::string &type);
 std::string total_text(const ggufx_job *job);
 // What --measure found, a row per tensor.
 void print_errors(Output &out, const Globals &globals, const ggufx_job *job);

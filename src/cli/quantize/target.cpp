@@ -88,7 +88,8 @@ static bool measure(Point &point, const ggufx_job *job, size_t index, const gguf
 }
 
 static std::vector<TypeChoice> measure_all(const Globals &globals, const ggufx_job *job,
-                                           const std::vector<std::string> &candidates) {
+                                           const std::vector<std::string> &candidates,
+                                           const std::vector<uint32_t> &chosen) {
     ggufx_progress hook = {};
     hook.struct_size = sizeof hook;
     hook.report = [](void *, uint64_t, uint64_t) -> int32_t { return pending_signal() != 0; };
@@ -98,6 +99,7 @@ static std::vector<TypeChoice> measure_all(const Globals &globals, const ggufx_j
     for (size_t i = 0; i < n; i++) {
         const ggufx_job_tensor t = job_tensor(job, i);
         progress.update(i, n, escape({t.name, t.name_length}));
+        if (chosen[i] != GGUFX_JOB_BY_RECIPE) continue;
         if (t.reason != GGUFX_JOB_REASON_RECIPE && t.reason != GGUFX_JOB_REASON_FALLBACK) continue;
         std::vector<Point> points;
         for (const std::string &type : candidates) {
@@ -156,7 +158,7 @@ void meet_target(const Globals &globals, ggufx_job *job, const ModelQuantizeOpti
     const auto candidates = options.candidates.empty()
                                 ? default_candidates(!options.imatrix.empty())
                                 : options.candidates;
-    std::vector<TypeChoice> choices = measure_all(globals, job, candidates);
+    std::vector<TypeChoice> choices = measure_all(globals, job, candidates, chosen);
     apply(job, choices, chosen);
     const auto [least, limit] = size_and_limit(job, options);
     if (least > limit) {

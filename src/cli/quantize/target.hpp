@@ -8,7 +8,7 @@ namespace ggufx::cli {
 
 // Measures what each candidate type does to each tensor, and chooses among them so that the sum of
 // squared errors of all weights is small within --target-size or --target-bpw: job's plan is then
-// that one. `chosen` are types of rules (GGUFX_JOB_BY_RECIPE: none), which stay. Ends with
+// that one. `chosen` are types of overrides (GGUFX_JOB_BY_RECIPE: none), which stay. Ends with
 // kNoMemory where even the smallest types are too large.
 void meet_target(const Globals &globals, ggufx_job *job, const ModelQuantizeOptions &options,
                  std::vector<uint32_t> &chosen);
