@@ -156,7 +156,8 @@ GGUFX_API ggufx_status ggufx_job_set_types(ggufx_job *job, const uint32_t *types
 /*
  * What a type would do to tensor `index`: the root of the mean squared error, from up to
  * max_values values in evenly spaced rows (0: all of them), weighed by nothing.
- * Errors: ARGUMENT, TYPE, UNSUPPORTED, SHAPE, VALUE, MEMORY, CANCELLED.
+ * Errors: ARGUMENT (also a type that a run refuses because the tensor has no imatrix), TYPE,
+ * UNSUPPORTED, SHAPE, VALUE, MEMORY, CANCELLED.
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_job_measure(double *out, const ggufx_job *job, size_t index,

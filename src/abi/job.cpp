@@ -191,6 +191,7 @@ extern "C" ggufx_status ggufx_job_measure(double *out, const ggufx_job *job, siz
         if (index >= n) fail(Status::argument, {.index = index}, "tensor %zu of %zu", index, n);
         if (!fmt::type_info(type) || !quant::encoder(type))
             fail(Status::unsupported, {}, "there is no encoder for type %" PRIu32, type);
+        from.plan().require_weights(index, type);
         *out =
             job::measure(*job->rt->engine, job->rt->host, from.plan().tensors()[index],
                          from.plan().options().best, type, max_values, import_progress(progress));

@@ -109,18 +109,28 @@ void Plan::find_weights(PlannedTensor &planned, size_t index) const {
              Quoted(t.name).c_str(), entry->values.size(), wanted);
     if (fits) planned.weights = entry->values.data();
     planned.lacks_weights = options_.imatrix && !fits;
-    planned.needs_weights =
-        !fits && (quant::needs_imatrix(recipe_tensor(planned), type, options_.file_type->id) ||
-                  quant::encoder(type)->needs.imatrix);
+    planned.needs_weights = lacks_weights_for(planned, type);
+}
+
+bool Plan::lacks_weights_for(const PlannedTensor &planned, uint32_t type) const {
+    return !planned.weights &&
+           (quant::needs_imatrix(recipe_tensor(planned), type, options_.file_type->id) ||
+            quant::encoder(type)->needs.imatrix);
+}
+
+void Plan::refuse_without_weights(size_t index, uint32_t type) const {
+    fail(Status::argument, {.index = index}, "tensor \"%s\": type %s needs an imatrix%s",
+         Quoted(tensors_[index].source.name).c_str(), fmt::type_info(type)->name,
+         options_.imatrix ? ", and the one given has no entry for it" : "");
 }
 
 void Plan::require_weights() const {
-    for (size_t i = 0; i < tensors_.size(); i++) {
-        if (!tensors_[i].needs_weights) continue;
-        fail(Status::argument, {.index = i}, "tensor \"%s\": type %s needs an imatrix%s",
-             Quoted(tensors_[i].source.name).c_str(), fmt::type_info(tensors_[i].choice.type)->name,
-             options_.imatrix ? ", and the one given has no entry for it" : "");
-    }
+    for (size_t i = 0; i < tensors_.size(); i++)
+        if (tensors_[i].needs_weights) refuse_without_weights(i, tensors_[i].choice.type);
+}
+
+void Plan::require_weights(size_t index, uint32_t type) const {
+    if (lacks_weights_for(tensors_[index], type)) refuse_without_weights(index, type);
 }
 
 void Plan::finish(PlannedTensor &planned, size_t index) const {

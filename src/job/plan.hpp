@@ -44,6 +44,7 @@ public:
     void choose(const uint32_t *types);
 
     void require_weights() const; // throws argument where a tensor needs them and has none
+    void require_weights(size_t index, uint32_t type) const; // of one tensor, were it of this type
 
     bool has_output() const; // a matrix of its own: else the embedding serves
 
@@ -58,6 +59,8 @@ private:
     uint64_t number(std::string_view suffix) const;
     void finish(PlannedTensor &tensor, size_t index) const;
     void find_weights(PlannedTensor &tensor, size_t index) const;
+    bool lacks_weights_for(const PlannedTensor &tensor, uint32_t type) const;
+    [[noreturn]] void refuse_without_weights(size_t index, uint32_t type) const;
 
     Ref<gguf::File> file_;
     PlanOptions options_;

@@ -5,6 +5,7 @@ import random
 import struct
 
 import tool
+from quantize_case import LAYER, made_imatrix, made_model
 from tool import ARCHITECTURE, MODEL, gguf
 
 TYPES = "q2_K,q3_K,iq4_xs,q4_K,q5_K,q6_K,q8_0"
@@ -115,6 +116,17 @@ class Targets(tool.Case):
         self.assertEqual({t["to"] for t in plan["plan"]}, {"f32", "q3_K", "q5_K", "q6_K"})
         plan = self.plan("--target-bpw", "4", "--rule", "attn_k=q4_K", "--candidates", "q3_K,q5_K")
         self.assertEqual({t["to"] for t in plan["plan"] if "attn_k" in t["tensor"]}, {"q4_K"})
+
+    def test_tensors_without_an_imatrix_entry_get_types_that_need_none(self):
+        for bits in ("2.6", "3.0"):
+            out = self.path(bits + ".gguf")
+            value = self.json("quantize", made_model(), out, "--target-bpw", bits, "--imatrix", made_imatrix(),
+                              "--exclude", "blk.1.", "--candidates", "iq2_xxs,iq2_s,iq3_xxs,q2_K,q3_K,q4_K", "-q")
+            self.assertLessEqual(value["bpw"], float(bits))
+            types = {t["name"]: t["type"] for t in self.json("info", out, "--tensors")["tensors"]}
+            of_layer = lambda i: {types[f"blk.{i}.{name}.weight"] for name in LAYER}
+            self.assertLessEqual(of_layer(1), {"q2_K", "q3_K", "q4_K"})
+            self.assertTrue(of_layer(0) & {"iq2_xxs", "iq2_s", "iq3_xxs"}, of_layer(0))
 
     def test_errors(self):
         call = ("quantize", MODEL, self.path("o.gguf"), "--allow-requantize")
