@@ -113,7 +113,7 @@ std::vector<OtherWord> other_words() {
             {"quantise", "use \"ggufx quantize\""},
             {"quant", "use \"ggufx quantize\""},
             {"cvector-generator", "control vectors are applied (ggufx run --help), not made"},
-            {"export-lora", "use \"ggufx merge MODEL OUT --lora FILE\""},
+            {"export-lora", "use \"ggufx merge MODEL -o OUT --lora FILE\""},
             {"bench-model", kBench},
             {"benchmark", kBench},
             {"batched-bench", kBench},

@@ -95,6 +95,9 @@ class Options(tool.Case):
         self.assertLess(10 * far[0], far[1])  # activations of 8 bits in later products
         self.assertIn("--force", self.fails(1, "merge", MODEL, out, "--lora", self.lora))
         self.ok("merge", MODEL, self.path("same"), "--lora", self.lora, "-q")
+        self.ok("merge", MODEL, "-o", self.path("by o"), "--lora", self.lora, "-q")
+        with open(self.path("same"), "rb") as same, open(self.path("by o"), "rb") as by_o:
+            self.assertEqual(by_o.read(), same.read())
         types = {t["name"]: t["type"] for t in self.json("info", self.path("same"))["tensors"]}
         self.assertEqual(types["blk.0.attn_q.weight"], "q8_0")
         self.assertIn("not a part of a split set", self.fails(2, "merge", MODEL, self.path("none")))

@@ -526,7 +526,7 @@ class Files(tool.Case):
         parts = self.path("parts")
         self.ok("split", MODEL, os.path.join(self.folder, "s"), "--max-tensors", "20", "-q")
         before = sorted(os.listdir(self.folder))
-        for args in (["split", MODEL, parts], ["merge", self.path("s-00001-of-00002.gguf"), parts],
+        for args in (["split", MODEL, parts], ["merge", self.path("s-00001-of-00002.gguf")],
                      ["quantize", MODEL, parts, "Q8_0", "--allow-requantize"],
                      ["report", MODEL, "--html", parts, "--json"]):
             self.fails(1, *args, "-o", self.path("no/such/folder"))

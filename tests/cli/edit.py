@@ -164,6 +164,25 @@ class Split(Edit):
         self.assertEqual([digest(p) for p in parts], before)
         self.assertEqual(self.tensors(self.path("one.gguf")), self.tensors(MODEL))
 
+    def test_merge_takes_its_output_as_argument_or_by_o(self):
+        part = self.json("split", MODEL, self.path("p"), "--max-tensors", "20")["outputs"][0]
+        outputs = {}
+        for name, args in (("a", [self.path("a")]), ("b", ["-o", self.path("b")]), ("c", ["--output=" + self.path("c")])):
+            plan = self.json("merge", part, *args, "--dry-run")
+            self.assertEqual((plan["outputs"], plan["written"]), ([self.path(name)], False))
+            self.assertFalse(os.path.exists(self.path(name)))
+            outputs[name] = self.ok("merge", part, *args).decode().replace(self.path(name), "OUT")
+            self.assertEqual(digest(self.path(name)), digest(MODEL))
+        self.assertEqual(set(outputs.values()), {outputs["a"]})  # said on standard output
+        self.assertIn("exists; use --force", self.fails(1, "merge", part, "-o", self.path("b")))
+        self.ok("merge", part, "-o", self.path("b"), "--force")
+        before = sorted(os.listdir(self.folder))
+        self.assertEqual(self.fails(2, "merge", part, self.path("d"), "-o", self.path("e")),
+                         'ggufx: the file to write is given twice: "%s" and -o "%s"\n' % (self.path("d"), self.path("e")))
+        self.assertEqual(self.fails(2, "merge", part), "ggufx: OUT is required, as an argument or by -o\n")
+        self.assertIn("not a pipe", self.fails(2, "merge", part, "-o", "-"))
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
     def test_merge_refuses_what_is_no_set(self):
         self.fails(2, "merge", MODEL, self.path("x"))
         parts = self.json("split", MODEL, self.path("p"), "--max-tensors", "20")["outputs"]

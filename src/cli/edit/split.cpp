@@ -8,6 +8,7 @@
 #include "models/rewrite.hpp"
 
 #include <fmt/format.h>
+#include <utility>
 
 namespace ggufx::cli {
 
@@ -181,10 +182,23 @@ static int merge_adapters(const Globals &globals, const MergeOptions &options) {
     return kOk;
 }
 
-static int merge(const Globals &globals, const MergeOptions &options) {
-    if (!options.adapters.loras.empty()) return merge_adapters(globals, options);
+// The model's name is OUT or that of -o; what is said about it goes to standard output.
+static Globals take_output(const Globals &globals, SplitOptions &files) {
+    Globals rest = globals;
+    if (files.out.empty() && globals.output.empty())
+        throw Failure(kUsage, "OUT is required, as an argument or by -o");
+    if (!files.out.empty() && !globals.output.empty())
+        throw Failure(kUsage, "the file to write is given twice: " + in_quotes(files.out) +
+                                  " and -o " + in_quotes(globals.output));
+    if (files.out.empty()) files.out = std::exchange(rest.output, "");
+    return rest;
+}
+
+static int merge(const Globals &globals, MergeOptions &options) {
+    const Globals rest = take_output(globals, options.files);
+    if (!options.adapters.loras.empty()) return merge_adapters(rest, options);
     if (!options.type.empty()) throw Failure(kUsage, "--type is for --lora");
-    return merge_set(globals, options.files);
+    return merge_set(rest, options.files);
 }
 
 void add_split(Tool &tool) {
@@ -218,14 +232,14 @@ void add_merge(Tool &tool) {
         "merge", "write a set of files as one, or a model with LoRA adapters in it");
     sub.option("FILE", options->files.file, "any file of the set; with --lora any model")
         .required();
-    sub.option("OUT", options->files.out, "the file to write").required();
+    sub.option("OUT", options->files.out, "the file to write, as -o OUT");
     add_lora_option(sub, options->adapters);
     sub.option("--type", options->type,
                "type of the tensors that --lora changes; default their own")
         .value("TYPE");
     sub.flag("--dry-run", options->files.dry_run, "check the set and tell the size only");
-    sub.examples("  ggufx merge model-00001-of-00003.gguf model.gguf\n"
-                 "  ggufx merge model.gguf tuned.gguf --lora adapter.gguf:0.8 --type f16");
+    sub.examples("  ggufx merge model-00001-of-00003.gguf -o model.gguf\n"
+                 "  ggufx merge model.gguf -o tuned.gguf --lora adapter.gguf:0.8 --type f16");
     tool.verbs.emplace_back(sub, [&tool, options] { return merge(tool.globals, *options); });
 }
 
