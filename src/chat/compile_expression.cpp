@@ -338,12 +338,16 @@ void Compiler::postfix() {
 void Compiler::subscript() {
     const size_t at = token_.at;
     advance();
+    if (accept(Tok::rbracket)) { // the index is the empty tuple, as in jinja2
+        emit(Op::tuple, at);
+        emit(Op::item, at);
+        return;
+    }
     size_t n = 0;
     bool sliced = false;
     const auto none = [&] { emit(Op::constant, at, constant(Value::none())); };
     for (; n < 3; n++) {
         if (is(Tok::colon) || is(Tok::rbracket)) {
-            if (!sliced && !is(Tok::colon)) refuse("an index is expected here");
             none();
         } else {
             expression();

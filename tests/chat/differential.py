@@ -46,7 +46,7 @@ CLOCK = 1732287845
 NAMES = sorted(VARIABLES) + ["x", "i", "absent", "loop", "ns"]
 TEXTS = ["'a'", "''", "'Ab c'", "'x, y'", "'\\n'", "\"it's\"", "'ß\\u00e9'", "'7'", "' 12 '", "'%s'", "'{}'"]
 NUMBERS = ["0", "1", "2", "-1", "3", "7", "10", "2.5", "-0.5", "100", "1e3"]
-KEYS = ["'name'", "'b'", "'nested'", "'x'", "0", "1", "-1", "'k'"]
+KEYS = ["'name'", "'b'", "'nested'", "'x'", "0", "1", "-1", "'k'", "", "0, 1"]
 ATTRIBUTES = ["name", "nested", "b", "a", "items", "first", "age", "city", "role", "content"]
 FILTERS = ["upper", "lower", "capitalize", "title", "string", "trim", "length", "list", "first", "last", "reverse",
            "sort", "unique", "sum", "min", "max", "join", "abs", "int", "float", "round", "escape", "safe", "tojson",

@@ -91,6 +91,27 @@ a  {{-   name   -}}  b
 {{ (1, 2, 3)[1:] }} {{ 'abc'[1:][0] }} {{ numbers[1:4:2] }} {{ numbers[-1:0:-2] }} {{ name[::0] }}
 {{ numbers[none:2] }} {{ numbers[nothing:] }}
 {{ numbers['x'] }}|{{ name['upper']() }}
+{{ numbers[] }}|{{ d[] }}|{{ name[] }}|{{ nothing[] }}|{{ n[] }}|{{ (1, 2)[] }}|{{ [][] }}|{{ {}[] }}|{{ ''[] }}|{{ range(3)[] }}|{{ yes[] }}|{{ f[ ] }}
+{{ numbers[] is defined }} {{ d[] is undefined }} {{ d[] | default('z') }} {{ name[] ~ 'b' }} {{ [d[]] | length }} {{ 'q' if numbers[] else 'r' }}
+{% set x = numbers[] %}[{{ x }}]{{ x is defined }}{% for q in d[] %}x{% else %}e{% endfor %}
+{% set ns = namespace(x=1) %}{{ ns[] }}|{{ namespace[] }}|{{ d.items[] }}
+{{ {(): 7}[] }} {{ {(1, 2): 8}[1, 2] }} {{ {(1, 2): 8}[2, 1] }}|{{ {('a', (1,)): 9}['a', (1,)] }} {{ numbers[1, 2] }}|{{ d['a', 'b'] }}|{{ name[0, 1] }}
+{{ {(): {(): 5}}[][] }} {{ numbers[()] }}|{{ numbers[[]] }}|{{ {(): 3}[()] }}
+{{ numbers[][0] }}
+{{ numbers[][] }}
+{{ numbers[].x }}
+{{ numbers[]() }}
+{{ d[][1:2] }}
+{{ undefined_thing[] }}
+{{ numbers[] + 1 }}
+{{ numbers[,] }}
+{{ numbers[1,] }}
+{{ numbers[,1] }}
+{{ numbers[1:2, 3] }}
+{{ numbers[3, 1:2] }}
+{{ numbers[]] }}
+{{ numbers[ }}
+{% set numbers[] = 1 %}
 {% set x = 5 %}{{ x }}{% set y = x + 1 %}{{ y }}
 {% set a, b = 1, 2 %}{{ a }}{{ b }}{% set (c, d2) = (3, 4) %}{{ c }}{{ d2 }}
 {% set t = 1, 2 %}{{ t }}
