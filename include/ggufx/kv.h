@@ -2,8 +2,9 @@
  * ggufx/kv.h: a KV cache usable without any model, and attention over it.
  *
  * A cache holds, per layer and sequence, keys and values of n_kv_heads heads, each stream in its
- * own KV type. The bits of a result are defined and depend on neither instruction set, threads, the
- * sizes of the appends nor what other sequences hold.
+ * own KV type. The bits of a result are defined and depend on neither instruction set, threads nor
+ * what other sequences hold. The sizes of the appends count only before ggufx_kv_commit, for older
+ * queries and cuts: see there.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_KV_H
@@ -141,6 +142,8 @@ GGUFX_API ggufx_status ggufx_kv_reserve(ggufx_kv *kv, uint32_t sequence, uint64_
  *            0 with GGUFX_KV_V_IN_K.
  * Errors: ARGUMENT (lengths, positions), VALUE (NaN or infinity, or |x| > 65504 into F16; index
  * says which float), CAPACITY (max_tokens; nothing was appended), MEMORY.
+ * Bits: queries of these tokens that are asked before the next append do not depend on the sizes of
+ * the appends. Before a commit those of older tokens may: see ggufx_kv_commit.
  * Threads: exclusive on kv.   Allocates: only a new page, see ggufx_kv_reserve.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_append(ggufx_kv *kv, uint32_t layer, uint32_t sequence,
@@ -150,7 +153,7 @@ GGUFX_API ggufx_status ggufx_kv_append(ggufx_kv *kv, uint32_t layer, uint32_t se
 enum { GGUFX_KV_HALF_F16 = 1, GGUFX_KV_HALF_BF16 = 2 };
 
 /* ggufx_kv_append from values of 16 bits, `format` GGUFX_KV_HALF_*; n_k and n_v count values.
- * Errors: as there.   Threads: exclusive on kv.   Since: 0.1. */
+ * Errors, bits: as there.   Threads: exclusive on kv.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_kv_append_half(ggufx_kv *kv, uint32_t layer, uint32_t sequence,
                                             size_t n_tokens, const int32_t *positions,
                                             uint32_t format, const uint16_t *k, size_t n_k,
@@ -159,7 +162,7 @@ GGUFX_API ggufx_status ggufx_kv_append_half(ggufx_kv *kv, uint32_t layer, uint32
 /*
  * Append tokens of several sequences to one layer, all or nothing: token i goes to sequences[i] at
  * positions[i]; positions do not descend within a sequence. k and v as for ggufx_kv_append.
- * Errors: as ggufx_kv_append.
+ * Errors, bits: as ggufx_kv_append.
  * Threads: exclusive on kv.   Allocates: only new pages.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_append_batch(ggufx_kv *kv, uint32_t layer, size_t n_tokens,
@@ -287,9 +290,23 @@ GGUFX_API ggufx_status ggufx_kv_truncate(ggufx_kv *kv, uint32_t sequence, uint64
  */
 GGUFX_API ggufx_status ggufx_kv_begin(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
 
-/* What was appended to a sequence stays, and its queries are answered: what was kept to go back, and
- * second forms of pages, are given up. Errors: ARGUMENT.
- * Threads: exclusive on kv.   Allocates: no.   Since: 0.1. */
+/*
+ * Keep what was appended to a sequence, with its queries answered: what was kept to go back, and the
+ * F16 forms of pages that are encoded, are given up.
+ *
+ * Bits that depend on the sizes of the appends since the last commit, until this call, in layers with
+ * a stream of a quantized type:
+ *   - queries of tokens older than the last append: the page they stand in is seen as F16 where it
+ *     still has that form, else encoded;
+ *   - what is appended after a cut within such a page (ggufx_kv_truncate, ggufx_kv_remove of the last
+ *     tokens, ggufx_kv_copy of the first ones): it goes on in F16, else the page stays encoded, cut.
+ * Which pages have both forms depends on where the last append began.
+ *
+ * Bits that never depend on them: those of layers with float types alone; what ggufx_kv_read,
+ * ggufx_kv_scores and ggufx_kv_save give; queries of the tokens of the last append. After this call
+ * no bits do: every page is encoded but that of the last token and the sinks.
+ * Errors: ARGUMENT.   Threads: exclusive on kv.   Allocates: no.   Since: 0.1.
+ */
 GGUFX_API ggufx_status ggufx_kv_commit(ggufx_kv *kv, uint32_t sequence, ggufx_error *error);
 
 /* Go back to ggufx_kv_begin; without one, cut all layers of a sequence to ggufx_kv_length, after an
