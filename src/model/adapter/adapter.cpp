@@ -125,7 +125,8 @@ void Adapter::read_kind() {
     constexpr const char *invoked = "adapter.alora.invocation_tokens";
     if (file_->find_meta(invoked) != gguf::kNotFound)
         fail(Status::unsupported, {},
-             "the adapter sets in behind certain tokens (key %s), which is not supported", invoked);
+             "the adapter takes effect after certain tokens only (key %s), which is not supported",
+             invoked);
     alpha_ = alpha_of(*file_);
 }
 
