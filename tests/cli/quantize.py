@@ -1,6 +1,8 @@
 # quantize: bytes by the definition, and the reference's where they are stored; plans, errors, sets of files.
 # SPDX-License-Identifier: MIT
+import math
 import os
+import random
 import struct
 
 import tool
@@ -315,6 +317,52 @@ class Plans(Quantize):
             self.assertEqual([f for f in self.files() if f != "o.gguf"], [], name)
             n += 1
         self.assertGreater(n * tool.STEP, 100)
+
+
+# A projector of images: a convolution of four dimensions, rows of 14, 3 and 48, embeddings of positions.
+PROJECTOR = [("a.conv1d.1.weight", (3, 80, 64)), ("mm.0.bias", (256,)), ("mm.0.weight", (256, 256)),
+             ("v.blk.0.attn_q.weight", (256, 256)), ("v.blk.0.ffn_down.weight", (48, 256)), ("v.blk.0.ffn_up.weight", (256, 48)),
+             ("v.blk.0.ln1.weight", (256,)), ("v.class_embd", (256,)), ("v.conv1d.weight", (3, 80, 64)),
+             ("v.patch_embd.weight", (14, 14, 3, 32)), ("v.position_embd.weight", (256, 16))]
+# Types of those that are quantized, by recipe; the others stay F32.
+PROJECTOR_TYPES = {
+    "Q8_0": {"mm.0": "q8_0", "attn_q": "q8_0", "ffn_up": "q8_0", "ffn_down": "f16", "conv1d": "f16"},
+    "Q4_K_M": {"mm.0": "q4_K", "attn_q": "q4_K", "ffn_up": "q4_K", "ffn_down": "f16", "conv1d": "f16"},
+    "F16": dict.fromkeys(("mm.0", "attn_q", "ffn_up", "ffn_down", "conv1d"), "f16"),
+    "BF16": dict.fromkeys(("mm.0", "attn_q", "ffn_up", "ffn_down", "conv1d"), "bf16"),
+}
+
+
+class Projector(Quantize):
+    def model(self):
+        keys = [("general.architecture", 8, string("clip")), ("general.type", 8, string("mmproj")),
+                ("clip.has_vision_encoder", 7, b"\1"), kv("clip.vision.embedding_length", 256)]
+        source, tensors, data = random.Random(1), [], b""
+        for name, ne in PROJECTOR:
+            tensors.append((name, ne, 0, len(data)))
+            data += struct.pack("<%df" % math.prod(ne), *(source.gauss(0, 0.1) for _ in range(math.prod(ne))))
+        return self.path("mmproj.gguf", gguf(keys, tensors, data))
+
+    def test_convolutions_stay_and_short_rows_become_f16(self):
+        model, out = self.model(), self.path("o.gguf")
+        source = self.tensors(model)
+        for recipe, types in PROJECTOR_TYPES.items():
+            self.ok("quantize", model, out, "-q", "--force", "--type", recipe)
+            got = self.tensors(out)
+            self.assertEqual(list(got), [name for name, _ in PROJECTOR])
+            for name in got:
+                wanted = next((t for part, t in types.items() if part in name and name.endswith("weight")), "f32")
+                self.assertEqual(got[name][0], wanted, (recipe, name))
+                if wanted == "f32":
+                    self.assertEqual(got[name], source[name])
+                else:  # no rows are mixed up: the error is that of rounding
+                    self.assertLess(self.distance(model, out, name), {"f16": 3e-4, "bf16": 3e-3, "q8_0": 0.01, "q4_K": 0.1}[wanted])
+
+    def distance(self, a, b, name):
+        """Relative error of a tensor."""
+        x, y = (struct.iter_unpack("<f", self.ok("dequant", path, name, "--raw")) for path in (a, b))
+        pairs = [(p[0], q[0]) for p, q in zip(x, y, strict=True)]
+        return (sum((p - q) ** 2 for p, q in pairs) / sum(p * p for p, _ in pairs)) ** 0.5
 
 
 class Splits(Quantize):
