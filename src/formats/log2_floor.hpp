@@ -32,12 +32,12 @@ inline int floor_log2(float v) {
     return n <= kMost[q] ? k : floor;
 }
 
-// The E8M0 byte of an MXFP4 block whose largest magnitude is `most`: 253 at most. Below 2^-125 the
-// reference converts a negative number to a byte, which C leaves undefined: Arm gives 0, x86 the low
-// byte, where 255 is a NaN. Here it is 0, the least scale, as on Arm: values of 2^-126 fill its levels.
+// The E8M0 byte of an MXFP4 block whose largest magnitude is `most`. Below 2^-125 the reference converts
+// a negative number to a byte, which C leaves undefined; x86 takes its low byte. That byte is 255, a NaN,
+// for [2^-126, 2^-125): it is 0 here, the least scale, whose levels these values fill.
 inline uint8_t mxfp4_exponent(float most) {
     const int e = most > 0.0f ? floor_log2(most) - 2 + 127 : 0;
-    return static_cast<uint8_t>(e < 0 ? 0 : e);
+    return static_cast<uint8_t>(e == -1 ? 0 : e & 255);
 }
 
 } // namespace

@@ -3,7 +3,6 @@
 #include "kernels/encode.hpp"
 #include "base/cpu.hpp"
 #include "base/host.hpp"
-#include "base/round.hpp"
 #include "golden.hpp"
 #include "kernels/dispatch.hpp"
 #include "quant/quantize.hpp"
@@ -82,16 +81,6 @@ bool parse_item(Item *item, const char *text) {
                   item->type, item->set, item->weighting, &item->n_rows, &item->n_bytes) == 5;
 }
 
-// The stored rows are x86's, where the exponent of an MXFP4 block below 2^-125 wraps: the bytes that
-// C leaves undefined get the exponent 0 (formats/log2_floor.hpp). Below 2^-129 all codes are 0 either way.
-void settle_exponents(Bytes *blocks, const std::vector<float> &x) {
-    constexpr size_t kValues = 32, kBytes = 17;
-    for (size_t b = 0; b < x.size() / kValues; b++) {
-        const float most = rounding::largest_magnitude(x.data() + b * kValues, kValues);
-        if (most > 0.0f && most < 0x1p-129f) (*blocks)[b * kBytes] = 0;
-    }
-}
-
 // Returns whether the item's type has an encoder and all files were there.
 bool check_item(Report &r, const std::string &folder, const Host &host, const Item &item) {
     const std::string name = std::string(item.type) + "_" + item.set + "_" + item.weighting;
@@ -111,7 +100,6 @@ bool check_item(Report &r, const std::string &folder, const Host &host, const It
         return false;
     const std::vector<float> x = floats_of(input.data(), item.n_rows * n_values);
     const std::vector<float> imatrix = floats_of(weights.data(), n_values);
-    if (type->id == fmt::id::MXFP4) settle_exponents(&q, x);
     compare_encoded(r, name.c_str(), host, *type, q.data(), x.data(), item.n_rows, n_values,
                     strcmp(item.weighting, "im") == 0 ? imatrix.data() : nullptr);
     return true;
