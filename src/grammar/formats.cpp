@@ -1,5 +1,6 @@
-// See formats.hpp. What is accepted is right by the RFC that a format names and by the checkers that
-// hosts use: without leap seconds, and of host names the usual lengths, as their sum is limited, too.
+// See formats.hpp. Accepted strings are valid by the RFC that a format names and by the checkers that
+// hosts use, without leap seconds. The sum of a host name's labels is not limited to 253 characters,
+// and encoded labels ("xn--...") are not decoded: neither fits into an automaton of a usable size.
 // SPDX-License-Identifier: MIT
 #include "grammar/formats.hpp"
 
@@ -22,17 +23,14 @@ namespace {
     "P(?:\\d+W|(?:\\d+D|\\d+M(?:\\d+D)?|\\d+Y(?:\\d+M(?:\\d+D)?)?)(?:" DURATION_TIME               \
     ")?|" DURATION_TIME ")"
 
-// RFC 1123: up to 3 labels of 63 characters, or 10 of 24: 253 in all. "--" as the third and fourth
-// character are those of encoded labels, of which most are wrong.
-#define ALNUM "[A-Za-z0-9]"
-#define INNER "[A-Za-z0-9-]"
-#define LABEL(n, n_dash)                                                                           \
-    ALNUM "(?:" ALNUM "|" INNER ALNUM "(?:" INNER "{0," n "}" ALNUM ")?|" INNER "-" ALNUM          \
-          "(?:" INNER "{0," n_dash "}" ALNUM ")?)?"
-#define LONG_LABEL LABEL("59", "58")
-#define SHORT_LABEL LABEL("20", "19")
-#define HOST                                                                                       \
-    "(?:" LONG_LABEL "(?:\\." LONG_LABEL "){0,2}|" SHORT_LABEL "(?:\\." SHORT_LABEL "){0,9})"
+// RFC 1123: labels of up to 63 letters, digits and inner hyphens; RFC 5891: "--" as the third and
+// fourth character is for encoded labels alone.
+#define ALNUM "A-Za-z0-9"
+#define LABEL(letter)                                                                              \
+    "(?:[" letter "](?:[" letter "]|[" letter "-][" letter "](?:[" letter "-]{0,59}[" letter       \
+    "])?|[" letter "-]-[" letter "](?:[" letter "-]{0,58}[" letter "])?)?|[Xx][Nn]--[" ALNUM       \
+    "-]{0,58}[" ALNUM "])"
+#define HOST(letter) LABEL(letter) "(?:\\." LABEL(letter) ")*"
 #define BYTE "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
 #define IPV4 BYTE "(?:\\." BYTE "){3}"
 
@@ -48,10 +46,11 @@ namespace {
 
 // RFC 5321
 #define ATOM "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-#define MAILBOX(atom)                                                                              \
-    "(?:" atom "(?:\\." atom ")*|\"(?:[ !#-\\[\\]-~]|\\\\[ -~])+\")@(?:" HOST "|\\[(?:" IPV4       \
-    "|IPv6:" IPV6 ")\\])"
-#define IDN_ATOM "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\u00a1-\\ud7ff\\ue000-\\ufdcf-]+"
+#define MAILBOX(atom, letter)                                                                      \
+    "(?:" atom "(?:\\." atom                                                                       \
+    ")*|\"(?:[ !#-\\[\\]-~]|\\\\[ -~])+\")@(?:" HOST(letter) "|\\[(?:" IPV4 "|IPv6:" IPV6 ")\\])"
+#define IDN_LETTER ALNUM "\\u00a1-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\uffef\\u{10000}-\\u{1fffd}"
+#define IDN_ATOM "[!#$%&'*+/=?^_`{|}~" IDN_LETTER "-]+"
 
 // RFC 3986, and RFC 3987 with more characters
 #define ESCAPE "%[0-9A-Fa-f]{2}"
@@ -90,9 +89,9 @@ constexpr Format kFormats[] = {
     {"date-time", "^" DATE "T" TIME "$"},
     {"duration", "^" DURATION "$"},
     {"uuid", "^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$"},
-    {"email", "^" MAILBOX(ATOM) "$"},
-    {"idn-email", "^" MAILBOX(IDN_ATOM) "$"},
-    {"hostname", "^" HOST "$"},
+    {"email", "^" MAILBOX(ATOM, ALNUM) "$"},
+    {"idn-email", "^" MAILBOX(IDN_ATOM, IDN_LETTER) "$"},
+    {"hostname", "^(?:" HOST(ALNUM) ")$"},
     {"ipv4", "^" IPV4 "$"},
     {"ipv6", "^" IPV6 "$"},
     {"uri", "^" URI("") "$"},
