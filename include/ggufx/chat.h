@@ -158,8 +158,7 @@ GGUFX_API ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, si
 #define GGUFX_CHAT_TAKES_TOOLS 1u /* the template reads the tools of a request */
 #define GGUFX_CHAT_CALLS 2u       /* tool calls that its models write are recognized */
 #define GGUFX_CHAT_REASONS 4u     /* so is reasoning */
-#define GGUFX_CHAT_CHANNELS                                                                        \
-    8u /* answers come in channels: end-of-generation tokens separate them */
+#define GGUFX_CHAT_CHANNELS 8u    /* end-of-generation tokens separate the channels of an answer */
 
 /* Forms of tool calls. */
 enum {
@@ -177,26 +176,32 @@ enum {
 };
 
 /*
- * How the models of a template write reasoning and tool calls. The texts end with NUL, are never NULL and
- * live as long as the template. A call is call_prefix, the name, call_middle, then the arguments:
- * a JSON object, or for GGUFX_CHAT_CALL_TAGGED for each parameter call_before_key, its name, call_after_key
- * (or call_after_key_other before a value that is no string, if that is not empty), the value
- * and call_after_value. call_end follows, and ends the list of calls where there is one.
+ * Format of reasoning and tool calls that the models of a template write. The texts end with NUL,
+ * are never NULL and live as long as the template. A call is call_prefix, the name, call_middle,
+ * the arguments and call_end. Arguments are a JSON object. For GGUFX_CHAT_CALL_TAGGED they are, for
+ * each parameter: call_before_key, its name, call_after_key, the value and call_after_value.
  * "ggufxid01" in a prefix or middle stands for the id of the call.
  */
 typedef struct ggufx_chat_facts {
-    uint32_t struct_size;   /* set by the caller */
-    uint32_t flags;         /* GGUFX_CHAT_TAKES_TOOLS, _CALLS, _REASONS, _CHANNELS */
-    uint32_t call_form;     /* GGUFX_CHAT_CALL_* */
-    uint32_t call_notation; /* GGUFX_CHAT_NOTATION_* */
-    const char *reasoning_open, *reasoning_close; /* the first pair of markers, or "" */
-    const char *call_prefix, *call_middle, *call_end;
-    const char *call_before_key, *call_after_key, *call_after_key_other, *call_after_value;
-    const char *call_quote;
+    uint32_t struct_size;             /* set by the caller */
+    uint32_t flags;                   /* GGUFX_CHAT_TAKES_TOOLS, _CALLS, _REASONS, _CHANNELS */
+    uint32_t call_form;               /* GGUFX_CHAT_CALL_* */
+    uint32_t call_notation;           /* GGUFX_CHAT_NOTATION_* */
+    const char *reasoning_open;       /* the first pair of markers, or "" */
+    const char *reasoning_close;      /* the other marker of that pair */
+    const char *call_prefix;          /* before the name; the markers of a call */
+    const char *call_middle;          /* between the name and the arguments */
+    const char *call_end;             /* after the arguments; also ends a list of calls */
+    const char *call_before_key;      /* before the name of a parameter */
+    const char *call_after_key;       /* between that name and the value */
+    const char *call_after_key_other; /* the same before a value that is no string, unless empty */
+    const char *call_after_value;     /* after the value of a parameter */
+    const char *call_quote;           /* around strings, for GGUFX_CHAT_NOTATION_QUOTED */
 } ggufx_chat_facts;
 
-/* Describe a template. The format of calls is found by rendering a conversation with a known call, else by the
- * markers that the template names. Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
+/* Describe a template. Rendering a conversation with known calls shows their format; a template
+ * that does not write them may name markers that are known.
+ * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_chat_info(ggufx_chat_facts *out, const ggufx_chat *chat,
                                        ggufx_error *error);
 
@@ -249,13 +254,14 @@ GGUFX_API void ggufx_chat_parser_destroy(ggufx_chat_parser *parser);
  * (16 MiB at most). Bytes that are no UTF-8 become U+FFFD. Line breaks beside markers are dropped.
  * Text that is no whole call is answer.
  *
- * Arguments are a JSON object: no arguments, null and an empty text become {}. Values between markers
- * get their types from the tool's schema: a parameter that may be a string is one, whatever it looks like (null
- * where the schema allows null); others are read as JSON or as a Python literal, numbers keep all
- * digits. Without a schema a value that is JSON counts as such. Of parameters given twice in an object the
- * last one counts. Parameters outside of the schema are passed on, those missing stay missing. A value that
- * quotes markers ends at the first legal end: markers of calls within it nest, and a parameter that
- * the schema does not have, or that came before, begins only where the white space is the template's own.
+ * Arguments are a JSON object: no arguments, null and an empty text become {}. Values between
+ * markers get their types from the tool's schema. A parameter that may be a string is one,
+ * whatever it looks like (null where the schema allows null). Others are read as JSON or as a
+ * Python literal; numbers keep all digits. Without a schema a value that is JSON counts as such.
+ * Of parameters given twice in an object the last one counts. Parameters outside of the schema are
+ * passed on, those missing stay missing. A value that quotes markers ends at the first legal end:
+ * markers of calls within it nest. A parameter that the schema does not have, or that came before,
+ * begins only where the white space is the template's own.
  *
  * A call within reasoning that nobody closed ends the reasoning, unless text follows it.
  * Errors: ARGUMENT, CANCELLED, MEMORY, STATE (after finish, or after a call that failed).
@@ -276,7 +282,8 @@ typedef struct ggufx_chat_parser_facts {
     const char *reasoning_close; /* marker that ends that reasoning; lives as long as the parser */
 } ggufx_chat_parser_facts;
 
-/* Say where a parser is in the output. Errors: ARGUMENT.   Threads: shared on parser.   Since: 0.1. */
+/* Describe a parser's position in the output.
+ * Errors: ARGUMENT.   Threads: shared on parser.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_chat_parser_info(ggufx_chat_parser_facts *out,
                                               const ggufx_chat_parser *parser, ggufx_error *error);
 
