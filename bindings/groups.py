@@ -3,7 +3,8 @@
 SPDX-License-Identifier: MIT
 """
 
-# Prefix after GGUFX_, name of the enumeration, integer in the C interface, bits?, what it is.
+# Prefix after GGUFX_ (a whole name where no underscore ends it), name of the enumeration (None: a plain number),
+# integer in the C interface, bits?, its comment. The first row that fits counts.
 GROUPS = [
     ("E_", "Status", "i32", False, "What a call returned; values never change"),
     ("ADAPTER_MOST_", None, "u32", False, ""),
@@ -59,10 +60,18 @@ GROUPS = [
     ("JOB_KEEP", "JobRunFlags", "u32", True, "Flags of a quantization's run"),
     ("JOB_MEASURE", "JobRunFlags", "u32", True, "Flags of a quantization's run"),
     ("JOB_", "JobFlags", "u32", True, "Flags of a quantization's plan"),
-    ("CHAT_STYLE_", "ChatStyles", "u32", True, "Marks of reasoning and calls"),
     ("CHAT_ANSWER", None, "u32", False, ""),
     ("CHAT_REASONING", None, "u32", False, ""),
-    ("CHAT_CALL_", None, "u32", False, ""),
+    ("CHAT_CALL_NAME", None, "u32", False, ""),
+    ("CHAT_CALL_ARGUMENTS", None, "u32", False, ""),
+    ("CHAT_CALL_ID", None, "u32", False, ""),
+    ("CHAT_CALL_", "ChatCallForm", "u32", False, "Form of tool calls"),
+    ("CHAT_NOTATION_", "ChatNotation", "u32", False, "Notation of the arguments of tool calls"),
+    ("CHAT_TAKES_TOOLS", None, "u32", False, ""),
+    ("CHAT_CALLS", None, "u32", False, ""),
+    ("CHAT_REASONS", None, "u32", False, ""),
+    ("CHAT_CHANNELS", None, "u32", False, ""),
+    ("CHAT_PARSER_", None, "u32", False, ""),
     ("CHAT_", "ChatFlags", "u32", True, "Flags of a rendering"),
     ("LINK_MOST_", None, "u32", False, ""),
     ("LINK_", "LinkKind", "u32", False, "What a link of a sampler's chain does"),
@@ -75,21 +84,20 @@ GROUPS = [
 ]
 
 
+def fits(prefix, short):
+    return short.startswith(prefix) if prefix.endswith("_") else short == prefix
+
+
 def group_of(name):
     """The row of GROUPS of 'GGUFX_TYPE_Q4_K' with the member's name ('Q4_K'); else plain."""
     short = name.removeprefix("GGUFX_")
     if short == "OK":
         return GROUPS[0], "OK"
-    for row in GROUPS:
-        if row[1] and short.startswith(row[0]) and not plain(short):
-            whole = row[1] in ("TypeFlags", "KvFlags", "LayerFlags", "JobFlags", "JobRunFlags", "DeviceOptions")  # several prefixes: keep them
-            cut = short.index("_") + 1 if whole else len(row[0])
-            return row, short[cut:]
-    return None, short
-
-
-def plain(short):
-    return any(row[1] is None and short.startswith(row[0]) for row in GROUPS)
+    row = next((row for row in GROUPS if fits(row[0], short)), None)
+    if not row or not row[1]:
+        return None, short
+    whole = row[1] in ("TypeFlags", "KvFlags", "LayerFlags", "JobFlags", "JobRunFlags", "DeviceOptions")  # several prefixes: keep them
+    return row, short[short.index("_") + 1 if whole else len(row[0]):]
 
 
 def grouped(constants):

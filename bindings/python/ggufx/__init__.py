@@ -7,7 +7,8 @@ from . import errors, ids
 from ._callbacks import Progress
 from ._library import LibraryError, library_path, load
 from .adapter import Adapter, AdapterInfo
-from .chat import Chat, ChatEvent, ChatParser, ChatRequest, ChatText, chat_formats
+from .chat import (
+    Chat, ChatEvent, ChatInfo, ChatParser, ChatParserInfo, ChatRequest, ChatText, chat_formats)
 from .detokenizer import Detokenizer
 from .edit import EditInfo, recover_edit
 from .embedder import Embedder, EmbedderInfo, EmbedOptions, embedder_estimate
@@ -41,7 +42,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Adapter", "AdapterInfo", "Allocator", "AttentionHook", "AttentionView", "BatchItem", "Chain",
-    "Chat", "ChatEvent", "ChatParser",
+    "Chat", "ChatEvent", "ChatInfo", "ChatParser", "ChatParserInfo",
     "ChatRequest", "ChatText", "Detokenizer", "EditInfo", "EmbedOptions",
     "Embedder", "EmbedderInfo", "Estimate", "EstimateOptions",
     "Executor", "File", "FileInfo", "FileType", "Finding", "Grammar", "Guess", "Imatrix", "ImatrixEntry",

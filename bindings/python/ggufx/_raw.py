@@ -376,12 +376,44 @@ class ggufx_chat_run(Structure):
     ]
 
 
+class ggufx_chat_facts(Structure):
+    struct_size: int
+    flags: int
+    call_form: int
+    call_notation: int
+    reasoning_open: int | None
+    reasoning_close: int | None
+    call_prefix: int | None
+    call_middle: int | None
+    call_end: int | None
+    call_before_key: int | None
+    call_after_key: int | None
+    call_after_key_other: int | None
+    call_after_value: int | None
+    call_quote: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("call_form", c_uint32),
+        ("call_notation", c_uint32),
+        ("reasoning_open", c_void_p),
+        ("reasoning_close", c_void_p),
+        ("call_prefix", c_void_p),
+        ("call_middle", c_void_p),
+        ("call_end", c_void_p),
+        ("call_before_key", c_void_p),
+        ("call_after_key", c_void_p),
+        ("call_after_key_other", c_void_p),
+        ("call_after_value", c_void_p),
+        ("call_quote", c_void_p),
+    ]
+
+
 class ggufx_chat_parser_options(Checked):
     struct_size: int
     flags: int
     next: int | None
-    styles: int
-    reserved0: int
+    chat: int | None
     prompt: int | None
     prompt_length: int
     tools: int | None
@@ -393,8 +425,7 @@ class ggufx_chat_parser_options(Checked):
         ("struct_size", c_uint32),
         ("flags", c_uint32),
         ("next", c_void_p),
-        ("styles", c_uint32),
-        ("reserved0", c_uint32),
+        ("chat", c_void_p),
         ("prompt", c_void_p),
         ("prompt_length", c_size_t),
         ("tools", c_void_p),
@@ -402,6 +433,19 @@ class ggufx_chat_parser_options(Checked):
         ("user", c_void_p),
         ("event", c_void_p),
         ("reserved", c_uint64 * 4),
+    ]
+
+
+class ggufx_chat_parser_facts(Structure):
+    struct_size: int
+    flags: int
+    n_calls: int
+    reasoning_close: int | None
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("n_calls", c_uint64),
+        ("reasoning_close", c_void_p),
     ]
 
 
@@ -2017,7 +2061,9 @@ STRUCTS: list[type[Structure]] = [
     ggufx_chat_message,
     ggufx_chat_request,
     ggufx_chat_run,
+    ggufx_chat_facts,
     ggufx_chat_parser_options,
+    ggufx_chat_parser_facts,
     ggufx_device_options,
     ggufx_device_facts,
     ggufx_vulkan_options,
@@ -2124,12 +2170,13 @@ class Functions:
     ggufx_chat_request_init: Callable[..., None]
     ggufx_chat_render: Callable[..., int]
     ggufx_chat_tokenize: Callable[..., int]
-    ggufx_chat_styles: Callable[..., int]
+    ggufx_chat_info: Callable[..., int]
     ggufx_chat_parser_options_init: Callable[..., None]
     ggufx_chat_parser_create: Callable[..., int]
     ggufx_chat_parser_destroy: Callable[..., None]
     ggufx_chat_parser_feed: Callable[..., int]
     ggufx_chat_parser_finish: Callable[..., int]
+    ggufx_chat_parser_info: Callable[..., int]
     ggufx_device_options_init: Callable[..., None]
     ggufx_device_list: Callable[..., int]
     ggufx_device_open: Callable[..., int]
@@ -2390,12 +2437,13 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         "ggufx_chat", c_void_p, c_void_p]),
     "ggufx_chat_tokenize": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat", "ggufx_tokenizer",
         c_void_p, c_uint32, c_void_p]),
-    "ggufx_chat_styles": (c_uint32, ["ggufx_chat"]),
+    "ggufx_chat_info": (c_int32, [c_void_p, "ggufx_chat", c_void_p]),
     "ggufx_chat_parser_options_init": (None, [c_void_p]),
     "ggufx_chat_parser_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p]),
     "ggufx_chat_parser_destroy": (None, ["ggufx_chat_parser"]),
     "ggufx_chat_parser_feed": (c_int32, ["ggufx_chat_parser", c_void_p, c_size_t, c_void_p]),
     "ggufx_chat_parser_finish": (c_int32, ["ggufx_chat_parser", c_void_p]),
+    "ggufx_chat_parser_info": (c_int32, [c_void_p, "ggufx_chat_parser", c_void_p]),
     "ggufx_device_options_init": (None, [c_void_p]),
     "ggufx_device_list": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
         c_void_p]),

@@ -1,4 +1,4 @@
-"""Conversations as the template of a model writes them, and what a model says told apart.
+"""Conversations as the template of a model writes them; output of models as answer, reasoning and tool calls.
 
 Messages, tools and their like are lists of dictionaries as the json module writes them.
 
@@ -15,12 +15,14 @@ import numpy as np
 
 from . import _callbacks, _raw
 from ._buffers import I32, Array, address
-from ._facts import to_bytes
+from ._facts import asked, made, text as read, to_bytes
 from ._handle import ChatHandle, ChatParserHandle, Object, Turns
 from ._library import lib
 from .errors import argument, check
 from .file import File
-from .ids import ChatFlags, ChatStyles, Status
+from .ids import (
+    CHAT_CALLS, CHAT_CHANNELS, CHAT_PARSER_NO_CALLS, CHAT_PARSER_REASONING, CHAT_REASONS,
+    CHAT_TAKES_TOOLS, ChatCallForm, ChatFlags, ChatNotation, Status)
 from .runtime import Runtime
 from .tokenizer import Tokenizer
 
@@ -88,6 +90,35 @@ def _set(raw: Any, name: str, text: str | bytes) -> bytes:
     return of
 
 
+@dataclass(frozen=True)
+class ChatInfo:
+    """How the models of a template write reasoning and tool calls; see ggufx_chat_facts."""
+
+    takes_tools: bool
+    """The template reads the tools of a request."""
+    calls: bool
+    """Tool calls that its models write are recognized."""
+    reasons: bool
+    """So is reasoning."""
+    channels: bool
+    """End-of-generation tokens separate the channels of an answer."""
+    call_form: ChatCallForm
+    call_notation: ChatNotation
+    reasoning_open: str
+    """The first pair of markers, or empty."""
+    reasoning_close: str
+    call_prefix: str
+    """Before the name; "ggufxid01" stands for the id of the call."""
+    call_middle: str
+    call_end: str
+    call_before_key: str
+    call_after_key: str
+    call_after_key_other: str
+    """Before a value that is no string; empty: as call_after_key."""
+    call_after_value: str
+    call_quote: str
+
+
 class Chat(Object):
     """A compiled template, immutable: `text`, a built-in `format`, else that of the file, whose name
     may be given ("tool_use")."""
@@ -105,9 +136,15 @@ class Chat(Object):
         del kept  # lived until here
 
     @property
-    def styles(self) -> ChatStyles:
-        """The marks that the template's text knows."""
-        return ChatStyles(lib.ggufx_chat_styles(self._handle))
+    def info(self) -> ChatInfo:
+        """Format of the reasoning and the tool calls that the template's models write."""
+        own = self._handle  # keeps the texts
+        o = asked(_raw.ggufx_chat_facts, lib.ggufx_chat_info, own)
+        texts = {name: read(getattr(o, name)) for name, kind in o._fields_ if kind is c_void_p}
+        return made(ChatInfo, o, takes_tools=bool(o.flags & CHAT_TAKES_TOOLS),
+                    calls=bool(o.flags & CHAT_CALLS), reasons=bool(o.flags & CHAT_REASONS),
+                    channels=bool(o.flags & CHAT_CHANNELS), call_form=ChatCallForm(o.call_form),
+                    call_notation=ChatNotation(o.call_notation), **texts)
 
     def render(self, request: ChatRequest | Messages) -> ChatText:
         """The text of a conversation, and whose each byte is."""
@@ -147,24 +184,42 @@ def _request(request: ChatRequest | Messages) -> ChatRequest:
 
 @dataclass(frozen=True)
 class ChatEvent:
-    """A piece of what a model says."""
+    """A piece of a model's output."""
 
     kind: int
-    """CHAT_ANSWER, CHAT_REASONING, CHAT_CALL_NAME, CHAT_CALL_ARGUMENTS."""
+    """CHAT_ANSWER, CHAT_REASONING, CHAT_CALL_NAME, CHAT_CALL_ID, CHAT_CALL_ARGUMENTS."""
     call: int
-    """Counts the calls of tools from 0."""
+    """Number of the tool call, from 0."""
     text: str
 
 
-class ChatParser(Object):
-    """Tells a model's output apart as it comes. Calls run alone."""
+@dataclass(frozen=True)
+class ChatParserInfo:
+    """Position of a parser in the output."""
 
-    def __init__(self, rt: Runtime, styles: int, prompt: str = "",
-                 tools: Sequence[Any] | None = None) -> None:
+    reasoning: bool
+    """The output is within reasoning."""
+    n_calls: int
+    """Tool calls so far."""
+    reasoning_close: str
+    """Marker that ends that reasoning, or empty."""
+
+
+class ChatParser(Object):
+    """Splits a model's output as it comes into answer, reasoning and tool calls. Calls run alone.
+
+    The template's format counts; without one all output is answer. `prompt` is the rendered text or
+    its end. Tools that a template's models call in an unknown format are UNSUPPORTED, unless
+    `no_calls` leaves tool calls as text of the answer."""
+
+    def __init__(self, rt: Runtime, chat: Chat | None, prompt: str = "",
+                 tools: Sequence[Any] | None = None, *, no_calls: bool = False) -> None:
         self._events: list[tuple[int, int, str]] = []
         self._number = _callbacks.keep(self._events)
+        of = None if chat is None else chat._handle
         o = _raw.ggufx_chat_parser_options(
-            struct_size=sizeof(_raw.ggufx_chat_parser_options), styles=styles, user=self._number,
+            struct_size=sizeof(_raw.ggufx_chat_parser_options), chat=of and of.value,
+            flags=CHAT_PARSER_NO_CALLS if no_calls else 0, user=self._number,
             event=_callbacks.EVENT)
         kept = [_set(o, "prompt", prompt)]
         if tools is not None:
@@ -175,11 +230,19 @@ class ChatParser(Object):
         except BaseException:
             _callbacks.release(self._number)
             raise
-        del kept
+        del kept, of
         self._own, self._turns = own, Turns()
 
     def __del__(self) -> None:
         _callbacks.release(self._number)
+
+    @property
+    def info(self) -> ChatParserInfo:
+        """Position in the output."""
+        with self._turns.reading:
+            o = asked(_raw.ggufx_chat_parser_facts, lib.ggufx_chat_parser_info, self._handle)
+            return made(ChatParserInfo, o, reasoning=bool(o.flags & CHAT_PARSER_REASONING),
+                        reasoning_close=read(o.reasoning_close))
 
     def _told(self) -> list[ChatEvent]:
         told = [ChatEvent(*event) for event in self._events]
@@ -187,7 +250,7 @@ class ChatParser(Object):
         return told
 
     def feed(self, text: str | bytes) -> list[ChatEvent]:
-        """The next piece of the output, with special tokens written; what is told of it."""
+        """Parse the next piece of the output, with special tokens written; its events."""
         if not isinstance(text, (str, bytes)):
             raise argument(f"text is a {type(text).__name__}")
         of, e = to_bytes(text), _raw.ggufx_error()
@@ -196,7 +259,7 @@ class ChatParser(Object):
             return self._told()
 
     def finish(self) -> list[ChatEvent]:
-        """The output has ended; what was held back."""
+        """End the output; the events of what was held back."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_chat_parser_finish(self._handle, byref(e)), e)

@@ -89,6 +89,24 @@ class CpuFeatures(_Flags):
     NEON_I8MM = 262144
 
 
+class ChatCallForm(_Id):
+    """Form of tool calls."""
+
+    NONE = 0
+    OBJECT = 1
+    KEYED = 2
+    NAMED = 3
+    TAGGED = 4
+
+
+class ChatNotation(_Id):
+    """Notation of the arguments of tool calls."""
+
+    JSON = 0
+    PYTHON = 1
+    QUOTED = 2
+
+
 class ChatFlags(_Flags):
     """Flags of a rendering."""
 
@@ -96,19 +114,6 @@ class ChatFlags(_Flags):
     THINK = 2
     NO_THINK = 4
     CLOCK = 8
-
-
-class ChatStyles(_Flags):
-    """Marks of reasoning and calls."""
-
-    THINK = 1
-    BRACKET = 2
-    GEMMA = 4
-    HARMONY = 8
-    HERMES = 16
-    XML = 32
-    MISTRAL = 64
-    LLAMA3 = 128
 
 
 class Fma(_Id):
@@ -546,6 +551,13 @@ CHAT_ANSWER = 1
 CHAT_REASONING = 2
 CHAT_CALL_NAME = 3
 CHAT_CALL_ARGUMENTS = 4
+CHAT_CALL_ID = 5
+CHAT_TAKES_TOOLS = 1
+CHAT_CALLS = 2
+CHAT_REASONS = 4
+CHAT_CHANNELS = 8
+CHAT_PARSER_NO_CALLS = 1
+CHAT_PARSER_REASONING = 1
 ESTIMATE_AS_IS = 4294967295
 MAX_DIMS = 4
 GRAMMAR_GBNF = 0

@@ -1,19 +1,32 @@
-"""Conversations as texts and ids, and outputs told apart.
+"""Conversations as texts and ids, and outputs as answer, reasoning and tool calls.
 
 SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
+import json
+from dataclasses import FrozenInstanceError, replace
+
 import ggufx
 from ggufx import (
-    Chat, ChatEvent, ChatFlags, ChatParser, ChatRequest, ChatStyles, Status, Tokenizer,
-    TokenizeFlags, chat_formats)
+    Chat, ChatCallForm, ChatEvent, ChatFlags, ChatInfo, ChatNotation, ChatParser, ChatParserInfo,
+    ChatRequest, Status, Tokenizer, TokenizeFlags, chat_formats)
 
 from .common import Case
 
 HELLO = [{"role": "user", "content": "Hi </s> \u00e9"}]
 TEMPLATE = ("{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}</s>{% endfor %}"
             "{% if add_generation_prompt %}[assistant]{% endif %}")
+# Calls as [CALL]NAME[ID]ID[ARGS]{...}[END], and with tags around each parameter.
+CALLS = ("{{ tools }}{% for m in messages %}<think>{{ m.reasoning_content }}</think>{{ m.content }}"
+         "{% for c in m.tool_calls %}[CALL]{{ c.function.name }}[ID]{{ c.id }}"
+         "[ARGS]{{ c.function.arguments | tojson }}[END]{% endfor %}{% endfor %}")
+TAGS = ("{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}"
+        '<call name="{{ c.function.name }}">{% for k, v in c.function.arguments.items() %}'
+        """<p name="{{ k }}" string="{{ 'true' if v is string else 'false' }}">"""
+        "{{ v if v is string else v | tojson }}</p>{% endfor %}</call>{% endfor %}{% endfor %}")
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {
+    "type": "object", "properties": {"a": {"type": "integer"}, "s": {"type": "string"}}}}}]
 
 
 class Chats(Case):
@@ -53,20 +66,71 @@ class Chats(Case):
         self.assertGreater(len(chat.tokenize(tokenizer, HELLO * 500)), 4000)
         self.fails(Status.ARGUMENT, chat.tokenize, tokenizer, HELLO, 64)
 
-    def test_what_a_model_says_is_told_apart(self) -> None:
-        styles = ChatStyles.THINK | ChatStyles.HERMES
-        said = '<think>hm</think>Hi<tool_call>{"name":"f","arguments":{"a":1}}</tool_call>'
-        parser = ChatParser(self.rt, styles)
-        told = [event for c in said for event in parser.feed(c)] + parser.finish()
-        texts: dict[int, str] = {}
-        for event in told:
-            texts[event.kind] = texts.get(event.kind, "") + event.text
-        self.assertEqual(texts, {ggufx.CHAT_REASONING: "hm", ggufx.CHAT_ANSWER: "Hi",
-                                 ggufx.CHAT_CALL_NAME: "f",
-                                 ggufx.CHAT_CALL_ARGUMENTS: '{"a":1}'})
+    def test_a_template_shows_its_formats(self) -> None:
+        named = Chat(self.rt, text=CALLS).info
+        self.assertEqual(named, ChatInfo(
+            takes_tools=True, calls=True, reasons=True, channels=False,
+            call_form=ChatCallForm.NAMED, call_notation=ChatNotation.JSON,
+            reasoning_open="<think>", reasoning_close="</think>",
+            call_prefix="[CALL]", call_middle="[ID]ggufxid01[ARGS]", call_end="[END]",
+            call_before_key="", call_after_key="", call_after_key_other="", call_after_value="",
+            call_quote=""))
+        nothing = replace(
+            named, takes_tools=False, calls=False, reasons=False, call_form=ChatCallForm.NONE,
+            reasoning_open="", reasoning_close="", call_prefix="", call_middle="", call_end="")
+        self.assertEqual(Chat(self.rt, text=TEMPLATE).info, nothing)
+        self.assertEqual(Chat(self.rt, text="{{ tools }}").info, replace(nothing, takes_tools=True))
+        self.assertEqual(Chat(self.rt, text=TAGS).info, replace(
+            nothing, calls=True, call_form=ChatCallForm.TAGGED, call_prefix='<call name="',
+            call_middle='">', call_end="</call>", call_before_key='<p name="',
+            call_after_key='" string="true">', call_after_key_other='" string="false">',
+            call_after_value="</p>"))
+        quoted = Chat(self.rt, text="<|tool_call>call:").info
+        self.assertEqual((quoted.call_form, quoted.call_notation, quoted.call_quote),
+                         (ChatCallForm.NAMED, ChatNotation.QUOTED, '<|"|>'))
+        channels = Chat(self.rt, text="<|start|><|channel|><|message|>").info
+        self.assertEqual((channels.channels, channels.calls, channels.reasons), (True, True, True))
+        with self.assertRaises(FrozenInstanceError):
+            named.calls = False  # type: ignore[misc]
+
+    def test_an_output_is_split_into_reasoning_answer_and_calls(self) -> None:
+        chat = Chat(self.rt, text=CALLS)
+        said = 'hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]'
+        parser = ChatParser(self.rt, chat, "...<think>\n", TOOLS)
+        chat.close()  # the parser keeps the format
+        self.assertEqual(parser.info, ChatParserInfo(True, 0, "</think>"))
+        events = [event for c in said for event in parser.feed(c)] + parser.finish()
+        texts: dict[tuple[int, int], str] = {}
+        for event in events:
+            texts[event.kind, event.call] = texts.get((event.kind, event.call), "") + event.text
+        self.assertEqual(list(texts.items()), [
+            ((ggufx.CHAT_REASONING, 0), "hm"), ((ggufx.CHAT_ANSWER, 0), "Hi"),
+            ((ggufx.CHAT_CALL_NAME, 0), "f"), ((ggufx.CHAT_CALL_ID, 0), "x7"),
+            ((ggufx.CHAT_CALL_ARGUMENTS, 0), '{"a":1}'),
+            ((ggufx.CHAT_CALL_NAME, 1), "g"), ((ggufx.CHAT_CALL_ARGUMENTS, 1), "{}")])
+        self.assertEqual(parser.info, ChatParserInfo(False, 2, ""))
         self.fails(Status.STATE, parser.feed, "x")
-        opened = ChatParser(self.rt, styles, "...<think>\n", [])
-        self.assertEqual(opened.feed("so"), [ChatEvent(ggufx.CHAT_REASONING, 0, "so")])
-        self.assertEqual(Chat(self.rt, text="<think>").styles, ChatStyles.THINK)
         self.assertEqual(int(ChatFlags.GENERATE), 1)
-        self.fails(Status.MALFORMED, ChatParser, self.rt, styles, "", [float("nan")])
+
+    def test_a_schema_gives_the_types_of_values(self) -> None:
+        parser = ChatParser(self.rt, Chat(self.rt, text=TAGS), "", TOOLS)
+        events = parser.feed('<call name="f"><p name="a" string="false">1</p>'
+                             '<p name="s" string="true">1</p></call>')
+        self.assertEqual([event.kind for event in events],
+                         [ggufx.CHAT_CALL_NAME, ggufx.CHAT_CALL_ARGUMENTS])
+        self.assertEqual(json.loads(events[1].text), {"a": 1, "s": "1"})
+
+    def test_tools_need_a_known_format(self) -> None:
+        unknown, written = Chat(self.rt, text="{{ tools }}"), 'Hi[CALL]f[ARGS]{"a":1}[END]'
+        answer = [ChatEvent(ggufx.CHAT_ANSWER, 0, written)]
+        for chat in (unknown, None):
+            self.fails(Status.UNSUPPORTED, ChatParser, self.rt, chat, "", TOOLS)
+            for parser in (ChatParser(self.rt, chat),
+                           ChatParser(self.rt, chat, "", TOOLS, no_calls=True)):
+                self.assertEqual(parser.feed(written), answer)
+        known = Chat(self.rt, text=CALLS)
+        self.assertEqual(ChatParser(self.rt, known, no_calls=True).feed(written), answer)
+        self.fails(Status.MALFORMED, ChatParser, self.rt, known, "", [float("nan")])
+        known.close()
+        with self.assertRaises(ggufx.ClosedError):
+            ChatParser(self.rt, known)
