@@ -68,7 +68,8 @@ functions! {
     fn ggufx_chat_tokenize(out_ids: *mut i32, capacity: usize, out_needed: *mut usize, chat: *const
         ggufx_chat, tokenizer: *const ggufx_tokenizer, request: *const ggufx_chat_request, flags:
         u32, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_chat_styles(chat: *const ggufx_chat) -> u32;
+    fn ggufx_chat_info(out: *mut ggufx_chat_facts, chat: *const ggufx_chat, error: *mut ggufx_error)
+        -> ggufx_status;
     fn ggufx_chat_parser_options_init(options: *mut ggufx_chat_parser_options);
     fn ggufx_chat_parser_create(out: *mut *mut ggufx_chat_parser, rt: *const ggufx_runtime, options:
         *const ggufx_chat_parser_options, error: *mut ggufx_error) -> ggufx_status;
@@ -77,6 +78,8 @@ functions! {
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_chat_parser_finish(parser: *mut ggufx_chat_parser, error: *mut ggufx_error) ->
         ggufx_status;
+    fn ggufx_chat_parser_info(out: *mut ggufx_chat_parser_facts, parser: *const ggufx_chat_parser,
+        error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_device_options_init(options: *mut ggufx_device_options);
     fn ggufx_device_list(out: *mut ggufx_device_facts, capacity: usize, out_needed: *mut usize, rt:
         *const ggufx_runtime, options: *const ggufx_device_options, error: *mut ggufx_error) ->

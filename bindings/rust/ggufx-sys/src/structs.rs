@@ -358,12 +358,30 @@ pub struct ggufx_chat_run {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
+pub struct ggufx_chat_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub call_form: u32,
+    pub call_notation: u32,
+    pub reasoning_open: *const c_char,
+    pub reasoning_close: *const c_char,
+    pub call_prefix: *const c_char,
+    pub call_middle: *const c_char,
+    pub call_end: *const c_char,
+    pub call_before_key: *const c_char,
+    pub call_after_key: *const c_char,
+    pub call_after_key_other: *const c_char,
+    pub call_after_value: *const c_char,
+    pub call_quote: *const c_char,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
 pub struct ggufx_chat_parser_options {
     pub struct_size: u32,
     pub flags: u32,
     pub next: *const c_void,
-    pub styles: u32,
-    pub reserved0: u32,
+    pub chat: *const ggufx_chat,
     pub prompt: *const c_char,
     pub prompt_length: usize,
     pub tools: *const c_char,
@@ -372,6 +390,15 @@ pub struct ggufx_chat_parser_options {
     pub event: Option<unsafe extern "C" fn(user: *mut c_void, kind: u32, call: u64, text: *const
         c_char, length: usize) -> i32>,
     pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ggufx_chat_parser_facts {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub n_calls: u64,
+    pub reasoning_close: *const c_char,
 }
 
 #[repr(C)]
@@ -1350,7 +1377,7 @@ pub struct ggufx_edit_facts {
 }
 
 /// Each struct's C name, NUL-terminated, and its size here.
-pub const SIZES: [(&str, usize); 82] = [
+pub const SIZES: [(&str, usize); 84] = [
     ("ggufx_adapter_options\0", size_of::<ggufx_adapter_options>()),
     ("ggufx_adapter_facts\0", size_of::<ggufx_adapter_facts>()),
     ("ggufx_adapter_use\0", size_of::<ggufx_adapter_use>()),
@@ -1368,7 +1395,9 @@ pub const SIZES: [(&str, usize); 82] = [
     ("ggufx_chat_message\0", size_of::<ggufx_chat_message>()),
     ("ggufx_chat_request\0", size_of::<ggufx_chat_request>()),
     ("ggufx_chat_run\0", size_of::<ggufx_chat_run>()),
+    ("ggufx_chat_facts\0", size_of::<ggufx_chat_facts>()),
     ("ggufx_chat_parser_options\0", size_of::<ggufx_chat_parser_options>()),
+    ("ggufx_chat_parser_facts\0", size_of::<ggufx_chat_parser_facts>()),
     ("ggufx_device_options\0", size_of::<ggufx_device_options>()),
     ("ggufx_device_facts\0", size_of::<ggufx_device_facts>()),
     ("ggufx_vulkan_options\0", size_of::<ggufx_vulkan_options>()),

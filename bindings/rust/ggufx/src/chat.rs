@@ -1,10 +1,12 @@
-//! Conversations as the template of a model writes them, and what a model says told apart.
-//! Messages, tools and their like are JSON.
+//! Conversations as the template of a model writes them; output of models as answer, reasoning and
+//! tool calls. Messages, tools and their like are JSON.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, forever, Result};
-use crate::handle::{bytes, create, handle, sized};
+use crate::handle::{bytes, create, handle, sized, until_nul};
 use crate::tokenizer::grow;
-use crate::{ChatFlags, ChatStyles, File, Runtime, Status, TokenizeFlags, Tokenizer};
+use crate::{
+    ChatCallForm, ChatFlags, ChatNotation, File, Runtime, Status, TokenizeFlags, Tokenizer,
+};
 use ggufx_sys as sys;
 use std::cell::UnsafeCell;
 use std::ptr::{null, null_mut};
@@ -57,6 +59,35 @@ pub struct ChatRun {
     pub user: bool,
 }
 
+/// How the models of a template write reasoning and tool calls; see `ggufx_chat_facts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct ChatInfo<'c> {
+    /// The template reads the tools of a request.
+    pub takes_tools: bool,
+    /// Tool calls that its models write are recognized.
+    pub calls: bool,
+    /// So is reasoning.
+    pub reasons: bool,
+    /// End-of-generation tokens separate the channels of an answer.
+    pub channels: bool,
+    pub call_form: ChatCallForm,
+    pub call_notation: ChatNotation,
+    /// The first pair of markers, or empty.
+    pub reasoning_open: &'c str,
+    pub reasoning_close: &'c str,
+    /// Before the name; "ggufxid01" stands for the id of the call.
+    pub call_prefix: &'c str,
+    pub call_middle: &'c str,
+    pub call_end: &'c str,
+    pub call_before_key: &'c str,
+    pub call_after_key: &'c str,
+    /// Before a value that is no string; empty: as `call_after_key`.
+    pub call_after_key_other: &'c str,
+    pub call_after_value: &'c str,
+    pub call_quote: &'c str,
+}
+
 fn text(of: Option<&str>) -> (*const sys::c_char, usize) {
     of.map_or((null(), 0), |t| (t.as_ptr().cast(), t.len()))
 }
@@ -101,9 +132,32 @@ impl Chat {
         })?;
         Ok(Chat { raw })
     }
-    /// The marks that the template's text knows.
-    pub fn styles(&self) -> ChatStyles {
-        ChatStyles(unsafe { sys::ggufx_chat_styles(self.as_raw()) })
+    /// Format of the reasoning and the tool calls that the template's models write.
+    pub fn info(&self) -> Result<ChatInfo<'_>> {
+        let mut out = sized!(ggufx_chat_facts);
+        check(|e| unsafe { sys::ggufx_chat_info(&mut out, self.as_raw(), e) })?;
+        let has = |flag| out.flags & flag != 0;
+        // SAFETY: the texts live as long as the template.
+        Ok(unsafe {
+            ChatInfo {
+                takes_tools: has(sys::GGUFX_CHAT_TAKES_TOOLS),
+                calls: has(sys::GGUFX_CHAT_CALLS),
+                reasons: has(sys::GGUFX_CHAT_REASONS),
+                channels: has(sys::GGUFX_CHAT_CHANNELS),
+                call_form: ChatCallForm(out.call_form),
+                call_notation: ChatNotation(out.call_notation),
+                reasoning_open: until_nul(out.reasoning_open),
+                reasoning_close: until_nul(out.reasoning_close),
+                call_prefix: until_nul(out.call_prefix),
+                call_middle: until_nul(out.call_middle),
+                call_end: until_nul(out.call_end),
+                call_before_key: until_nul(out.call_before_key),
+                call_after_key: until_nul(out.call_after_key),
+                call_after_key_other: until_nul(out.call_after_key_other),
+                call_after_value: until_nul(out.call_after_value),
+                call_quote: until_nul(out.call_quote),
+            }
+        })
     }
     /// The text of a conversation, and whose each byte is.
     pub fn render(&self, request: &ChatRequest<'_>) -> Result<(String, Vec<ChatRun>)> {
@@ -149,18 +203,44 @@ impl Chat {
     }
 }
 
-/// A piece of what a model says.
+/// A piece of a model's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChatEvent {
-    /// What people read.
+    /// Text of the answer.
     Answer(String),
-    /// What came before it.
+    /// Text of the reasoning before it.
     Reasoning(String),
-    /// A call of a tool begins: its number and name.
+    /// A tool call begins: its number and the tool's name.
     CallName(u64, String),
-    /// Its arguments, JSON.
+    /// The id that the model wrote for the call, before the arguments.
+    CallId(u64, String),
+    /// Arguments of the call, a JSON object.
     CallArguments(u64, String),
+}
+
+/// Settings of a parser. The default takes all output as answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChatParserOptions<'a> {
+    /// The template whose format counts; it may be dropped before the parser.
+    pub chat: Option<&'a Chat>,
+    /// The rendered text, or its end: it may have opened reasoning or a call.
+    pub prompt: &'a str,
+    /// A JSON array of the request's tools, whose schemas give the types of parameters.
+    pub tools: Option<&'a str>,
+    /// Leave tool calls as text of the answer.
+    pub no_calls: bool,
+}
+
+/// Position of a parser in the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChatParserInfo<'p> {
+    /// The output is within reasoning.
+    pub reasoning: bool,
+    /// Tool calls so far.
+    pub n_calls: u64,
+    /// Marker that ends that reasoning, or empty.
+    pub reasoning_close: &'p str,
 }
 
 mod raw {
@@ -183,7 +263,7 @@ struct Told(UnsafeCell<Vec<ChatEvent>>);
 // SAFETY: reached by `&mut ChatParser` only.
 unsafe impl Sync for Told {}
 
-/// Tells a model's output apart as it comes.
+/// Splits a model's output as it comes into answer, reasoning and tool calls.
 #[derive(Debug)]
 pub struct ChatParser {
     handle: raw::Handle,
@@ -202,6 +282,7 @@ unsafe extern "C" fn on_event(
     told.push(match kind {
         sys::GGUFX_CHAT_REASONING => ChatEvent::Reasoning(text),
         sys::GGUFX_CHAT_CALL_NAME => ChatEvent::CallName(call, text),
+        sys::GGUFX_CHAT_CALL_ID => ChatEvent::CallId(call, text),
         sys::GGUFX_CHAT_CALL_ARGUMENTS => ChatEvent::CallArguments(call, text),
         _ => ChatEvent::Answer(text),
     });
@@ -209,26 +290,33 @@ unsafe extern "C" fn on_event(
 }
 
 impl ChatParser {
-    /// `prompt`: what was rendered, or its end; `tools`: a JSON array. Errors: `LIMIT`,
-    /// `MALFORMED`, `MEMORY`.
-    pub fn new(
-        rt: &Runtime,
-        styles: ChatStyles,
-        prompt: &str,
-        tools: Option<&str>,
-    ) -> Result<Self> {
+    /// Create a parser. Errors: `LIMIT`, `MALFORMED`, `MEMORY`, `UNSUPPORTED` (tools are given, and
+    /// how the template's models write calls is not known).
+    pub fn new(rt: &Runtime, options: ChatParserOptions<'_>) -> Result<Self> {
         let told = Box::<Told>::default();
         let mut raw = sized!(ggufx_chat_parser_options);
-        raw.styles = styles.0;
-        (raw.prompt, raw.prompt_length) = text(Some(prompt));
-        (raw.tools, raw.tools_length) = text(tools);
+        raw.flags = if options.no_calls { sys::GGUFX_CHAT_PARSER_NO_CALLS } else { 0 };
+        raw.chat = options.chat.map_or(null(), |c| c.as_raw());
+        (raw.prompt, raw.prompt_length) = text(Some(options.prompt));
+        (raw.tools, raw.tools_length) = text(options.tools);
         raw.user = (&*told as *const Told as *mut Told).cast();
         raw.event = Some(on_event);
         let handle =
             create(|out, e| unsafe { sys::ggufx_chat_parser_create(out, rt.as_raw(), &raw, e) })?;
         Ok(ChatParser { handle: raw::Handle::new(handle), told })
     }
-    /// The next bytes of the output, with special tokens written; what is told of them.
+    /// Position in the output.
+    pub fn info(&self) -> Result<ChatParserInfo<'_>> {
+        let mut out = sized!(ggufx_chat_parser_facts);
+        check(|e| unsafe { sys::ggufx_chat_parser_info(&mut out, self.handle.as_raw(), e) })?;
+        Ok(ChatParserInfo {
+            reasoning: out.flags & sys::GGUFX_CHAT_PARSER_REASONING != 0,
+            n_calls: out.n_calls,
+            // SAFETY: the marker lives as long as the parser.
+            reasoning_close: unsafe { until_nul(out.reasoning_close) },
+        })
+    }
+    /// Parse the next bytes of the output, with special tokens written; their events.
     pub fn feed(&mut self, text: impl AsRef<[u8]>) -> Result<Vec<ChatEvent>> {
         let (parser, text) = (self.handle.as_raw(), text.as_ref());
         check(|e| unsafe {
@@ -236,7 +324,7 @@ impl ChatParser {
         })?;
         Ok(std::mem::take(self.told.0.get_mut()))
     }
-    /// The output has ended; what was held back.
+    /// End the output; the events of what was held back.
     pub fn finish(&mut self) -> Result<Vec<ChatEvent>> {
         let parser = self.handle.as_raw();
         check(|e| unsafe { sys::ggufx_chat_parser_finish(parser, e) })?;

@@ -68,10 +68,7 @@ impl Status {
 /// # Safety
 /// `text` is such a text, or NULL.
 pub(crate) unsafe fn forever(text: *const sys::c_char) -> &'static str {
-    if text.is_null() {
-        return "";
-    }
-    CStr::from_ptr(text.cast()).to_str().unwrap_or("")
+    crate::handle::until_nul(text)
 }
 
 /// Run a call that fills an error record on failure; the record needs no preparation.

@@ -67,6 +67,17 @@ macro_rules! sized {
 }
 pub(crate) use sized;
 
+/// A text of the C side that ends with NUL; NULL is empty, and so is what is no UTF-8.
+///
+/// # Safety
+/// `text` lives for 'a.
+pub(crate) unsafe fn until_nul<'a>(text: *const sys::c_char) -> &'a str {
+    if text.is_null() {
+        return "";
+    }
+    std::ffi::CStr::from_ptr(text.cast()).to_str().unwrap_or("")
+}
+
 /// Bytes of the C side as a slice; NULL is empty.
 ///
 /// # Safety

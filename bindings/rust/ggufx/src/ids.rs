@@ -87,6 +87,24 @@ bits! {
     NEON_I8MM = GGUFX_CPU_NEON_I8MM,
 }
 
+id! {
+    /// Form of tool calls (`GGUFX_CHAT_CALL_*`).
+    ChatCallForm: u32
+    NONE = GGUFX_CHAT_CALL_NONE,
+    OBJECT = GGUFX_CHAT_CALL_OBJECT,
+    KEYED = GGUFX_CHAT_CALL_KEYED,
+    NAMED = GGUFX_CHAT_CALL_NAMED,
+    TAGGED = GGUFX_CHAT_CALL_TAGGED,
+}
+
+id! {
+    /// Notation of the arguments of tool calls (`GGUFX_CHAT_NOTATION_*`).
+    ChatNotation: u32
+    JSON = GGUFX_CHAT_NOTATION_JSON,
+    PYTHON = GGUFX_CHAT_NOTATION_PYTHON,
+    QUOTED = GGUFX_CHAT_NOTATION_QUOTED,
+}
+
 bits! {
     /// Flags of a rendering (`GGUFX_CHAT_*`).
     ChatFlags: u32
@@ -94,19 +112,6 @@ bits! {
     THINK = GGUFX_CHAT_THINK,
     NO_THINK = GGUFX_CHAT_NO_THINK,
     CLOCK = GGUFX_CHAT_CLOCK,
-}
-
-bits! {
-    /// Marks of reasoning and calls (`GGUFX_CHAT_STYLE_*`).
-    ChatStyles: u32
-    THINK = GGUFX_CHAT_STYLE_THINK,
-    BRACKET = GGUFX_CHAT_STYLE_BRACKET,
-    GEMMA = GGUFX_CHAT_STYLE_GEMMA,
-    HARMONY = GGUFX_CHAT_STYLE_HARMONY,
-    HERMES = GGUFX_CHAT_STYLE_HERMES,
-    XML = GGUFX_CHAT_STYLE_XML,
-    MISTRAL = GGUFX_CHAT_STYLE_MISTRAL,
-    LLAMA3 = GGUFX_CHAT_STYLE_LLAMA3,
 }
 
 id! {

@@ -66,7 +66,10 @@ mod writer;
 mod writer_write;
 
 pub use adapter::{Adapter, AdapterInfo, AdapterOptions};
-pub use chat::{chat_formats, Chat, ChatEvent, ChatOptions, ChatParser, ChatRequest, ChatRun};
+pub use chat::{
+    chat_formats, Chat, ChatEvent, ChatInfo, ChatOptions, ChatParser, ChatParserInfo,
+    ChatParserOptions, ChatRequest, ChatRun,
+};
 pub use edit::{recover_edit, EditInfo};
 pub use embedder::{EmbedOptions, Embedder, EmbedderInfo};
 pub use error::{Error, Result};

@@ -1,14 +1,25 @@
-//! Conversations as texts and ids, and outputs told apart.
+//! Conversations as texts and ids, and outputs as answer, reasoning and tool calls.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
-    chat_formats, Chat, ChatEvent, ChatFlags, ChatOptions, ChatParser, ChatRequest, ChatRun,
-    ChatStyles, Status, TokenizeFlags, Tokenizer,
+    chat_formats, Chat, ChatCallForm, ChatEvent, ChatFlags, ChatInfo, ChatNotation, ChatOptions,
+    ChatParser, ChatParserInfo, ChatParserOptions, ChatRequest, ChatRun, Status, TokenizeFlags,
+    Tokenizer,
 };
 
 const HELLO: &str = r#"[{"role": "user", "content": "Hi </s> é"}]"#;
 const TEMPLATE: &str = "{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}</s>\
                         {% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";
+// Calls as [CALL]NAME[ID]ID[ARGS]{...}[END], and with tags around each parameter.
+const CALLS: &str = "{{ tools }}{% for m in messages %}<think>{{ m.reasoning_content }}</think>\
+    {{ m.content }}{% for c in m.tool_calls %}[CALL]{{ c.function.name }}[ID]{{ c.id }}\
+    [ARGS]{{ c.function.arguments | tojson }}[END]{% endfor %}{% endfor %}";
+const TAGS: &str = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}\
+    <call name=\"{{ c.function.name }}\">{% for k, v in c.function.arguments.items() %}\
+    <p name=\"{{ k }}\" string=\"{{ 'true' if v is string else 'false' }}\">\
+    {{ v if v is string else v | tojson }}</p>{% endfor %}</call>{% endfor %}{% endfor %}";
+const TOOLS: &str = r#"[{"type": "function", "function": {"name": "f", "parameters":
+    {"type": "object", "properties": {"a": {"type": "integer"}, "s": {"type": "string"}}}}}]"#;
 
 fn hello() -> ChatRequest<'static> {
     ChatRequest { messages: HELLO, flags: ChatFlags::GENERATE, ..Default::default() }
@@ -78,22 +89,99 @@ fn no_text_of_a_user_is_a_control_token() {
 }
 
 #[test]
-fn what_a_model_says_is_told_apart() {
+fn a_template_shows_its_formats() {
     let rt = runtime();
-    let styles = ChatStyles::THINK | ChatStyles::HERMES;
-    let said = r#"<think>hm</think>Hi<tool_call>{"name":"f","arguments":{"a":1}}</tool_call>"#;
-    let mut parser = ChatParser::new(&rt, styles, "", None).unwrap();
-    let mut told = parser.feed(&said[..9]).unwrap();
+    let of = |text| Chat::new(&rt, None, template(text)).unwrap();
+    let (named, plain, tools, tags) = (of(CALLS), of(TEMPLATE), of("{{ tools }}"), of(TAGS));
+    let nothing = ChatInfo {
+        takes_tools: false,
+        calls: false,
+        reasons: false,
+        channels: false,
+        call_form: ChatCallForm::NONE,
+        call_notation: ChatNotation::JSON,
+        reasoning_open: "",
+        reasoning_close: "",
+        call_prefix: "",
+        call_middle: "",
+        call_end: "",
+        call_before_key: "",
+        call_after_key: "",
+        call_after_key_other: "",
+        call_after_value: "",
+        call_quote: "",
+    };
+    assert_eq!(plain.info().unwrap(), nothing);
+    assert_eq!(tools.info().unwrap(), ChatInfo { takes_tools: true, ..nothing });
+    let want = ChatInfo {
+        takes_tools: true,
+        calls: true,
+        reasons: true,
+        call_form: ChatCallForm::NAMED,
+        reasoning_open: "<think>",
+        reasoning_close: "</think>",
+        call_prefix: "[CALL]",
+        call_middle: "[ID]ggufxid01[ARGS]",
+        call_end: "[END]",
+        ..nothing
+    };
+    assert_eq!(named.info().unwrap(), want);
+    let want = ChatInfo {
+        calls: true,
+        call_form: ChatCallForm::TAGGED,
+        call_prefix: r#"<call name=""#,
+        call_middle: r#"">"#,
+        call_end: "</call>",
+        call_before_key: r#"<p name=""#,
+        call_after_key: r#"" string="true">"#,
+        call_after_key_other: r#"" string="false">"#,
+        call_after_value: "</p>",
+        ..nothing
+    };
+    assert_eq!(tags.info().unwrap(), want);
+    let quoted = of("<|tool_call>call:");
+    let info = quoted.info().unwrap();
+    assert_eq!((info.call_form, info.call_notation), (ChatCallForm::NAMED, ChatNotation::QUOTED));
+    assert_eq!(info.call_quote, r#"<|"|>"#);
+    let channels = of("<|start|><|channel|><|message|>");
+    let info = channels.info().unwrap();
+    assert!(info.channels && info.calls && info.reasons && !info.takes_tools);
+}
+
+#[test]
+fn an_output_is_split_into_reasoning_answer_and_calls() {
+    let rt = runtime();
+    let chat = Chat::new(&rt, None, template(CALLS)).unwrap();
+    let said = r#"hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]"#;
+    let options = ChatParserOptions {
+        chat: Some(&chat),
+        prompt: "...<think>\n",
+        tools: Some(TOOLS),
+        ..Default::default()
+    };
+    let mut parser = ChatParser::new(&rt, options).unwrap();
+    drop(chat); // the parser keeps the format
+    let info = |reasoning, n_calls, reasoning_close| ChatParserInfo {
+        reasoning,
+        n_calls,
+        reasoning_close,
+    };
+    assert_eq!(parser.info().unwrap(), info(true, 0, "</think>"));
+    let mut events = parser.feed(&said[..9]).unwrap();
     let mut moved = parser; // events find it where it is
-    told.extend(moved.feed(&said[9..]).unwrap());
-    told.extend(moved.finish().unwrap());
+    events.extend(moved.feed(&said[9..]).unwrap());
+    events.extend(moved.finish().unwrap());
+    assert_eq!(moved.info().unwrap(), info(false, 2, ""));
     let want = [
         ChatEvent::Reasoning("hm".into()),
         ChatEvent::Answer("Hi".into()),
         ChatEvent::CallName(0, "f".into()),
+        ChatEvent::CallId(0, "x7".into()),
         ChatEvent::CallArguments(0, r#"{"a":1}"#.into()),
+        ChatEvent::CallName(1, "g".into()),
+        ChatEvent::CallArguments(1, "{}".into()),
     ];
-    let joined: Vec<ChatEvent> = told.into_iter().fold(vec![], |mut all: Vec<ChatEvent>, event| {
+    let joined: Vec<ChatEvent> = events.into_iter().fold(vec![], |mut all: Vec<ChatEvent>, event| {
         match (all.last_mut(), &event) {
             (Some(ChatEvent::Reasoning(a)), ChatEvent::Reasoning(b))
             | (Some(ChatEvent::Answer(a)), ChatEvent::Answer(b)) => a.push_str(b),
@@ -103,9 +191,29 @@ fn what_a_model_says_is_told_apart() {
     });
     assert_eq!(joined, want);
     fails(moved.feed("x"), Status::STATE);
-    let mut opened = ChatParser::new(&rt, styles, "...<think>\n", Some("[]")).unwrap();
-    assert_eq!(opened.feed("so").unwrap(), [ChatEvent::Reasoning("so".into())]);
-    fails(ChatParser::new(&rt, styles, "", Some("{")), Status::MALFORMED);
-    let chat = Chat::new(&rt, None, template("<think>")).unwrap();
-    assert_eq!(chat.styles(), ChatStyles::THINK);
+}
+
+#[test]
+fn tools_need_a_known_format() {
+    let rt = runtime();
+    let unknown = Chat::new(&rt, None, template("{{ tools }}")).unwrap();
+    let known = Chat::new(&rt, None, template(CALLS)).unwrap();
+    let written = r#"Hi[CALL]f[ARGS]{"a":1}[END]"#;
+    let answer = [ChatEvent::Answer(written.into())];
+    let plain = ChatParserOptions::default();
+    for chat in [Some(&unknown), None] {
+        let tools = ChatParserOptions { chat, tools: Some(TOOLS), ..plain };
+        fails(ChatParser::new(&rt, tools), Status::UNSUPPORTED);
+        for options in [
+            ChatParserOptions { no_calls: true, ..tools },
+            ChatParserOptions { chat, ..plain },
+        ] {
+            assert_eq!(ChatParser::new(&rt, options).unwrap().feed(written).unwrap(), answer);
+        }
+    }
+    let known = ChatParserOptions { chat: Some(&known), ..plain };
+    let no_calls = ChatParserOptions { no_calls: true, ..known };
+    assert_eq!(ChatParser::new(&rt, no_calls).unwrap().feed(written).unwrap(), answer);
+    let bad = ChatParserOptions { tools: Some("{"), ..known };
+    fails(ChatParser::new(&rt, bad), Status::MALFORMED);
 }
