@@ -1,5 +1,5 @@
-// Conversations as the template of a model writes them, and what a model says told apart. Messages,
-// tools and their like are JSON.
+// Conversations as the template of a model writes them; output of models as answer, reasoning and
+// tool calls. Messages, tools and their like are JSON.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Collections.Generic;
@@ -58,6 +58,43 @@ namespace Ggufx
         public string Text { get; internal set; }
         /// <summary>Whose its bytes are.</summary>
         public ChatRun[] Runs { get; internal set; }
+    }
+
+    /// <summary>How the models of a template write reasoning and tool calls; see ggufx_chat_facts.</summary>
+    public sealed class ChatInfo
+    {
+        /// <summary>The template reads the tools of a request.</summary>
+        public bool TakesTools { get; internal set; }
+        /// <summary>Tool calls that its models write are recognized.</summary>
+        public bool Calls { get; internal set; }
+        /// <summary>So is reasoning.</summary>
+        public bool Reasons { get; internal set; }
+        /// <summary>End-of-generation tokens separate the channels of an answer.</summary>
+        public bool Channels { get; internal set; }
+        /// <summary>Form of tool calls.</summary>
+        public ChatCallForm CallForm { get; internal set; }
+        /// <summary>Notation of their arguments.</summary>
+        public ChatNotation CallNotation { get; internal set; }
+        /// <summary>First marker of the first pair, or empty.</summary>
+        public string ReasoningOpen { get; internal set; }
+        /// <summary>Second marker of that pair.</summary>
+        public string ReasoningClose { get; internal set; }
+        /// <summary>Text before the name; "ggufxid01" stands for the id of the call.</summary>
+        public string CallPrefix { get; internal set; }
+        /// <summary>Text between the name and the arguments.</summary>
+        public string CallMiddle { get; internal set; }
+        /// <summary>Text after the arguments.</summary>
+        public string CallEnd { get; internal set; }
+        /// <summary>Text before the name of a parameter.</summary>
+        public string CallBeforeKey { get; internal set; }
+        /// <summary>Text between that name and the value.</summary>
+        public string CallAfterKey { get; internal set; }
+        /// <summary>The same before a value that is no string; empty: as CallAfterKey.</summary>
+        public string CallAfterKeyOther { get; internal set; }
+        /// <summary>Text after the value of a parameter.</summary>
+        public string CallAfterValue { get; internal set; }
+        /// <summary>Text around strings, for ChatNotation.Quoted.</summary>
+        public string CallQuote { get; internal set; }
     }
 
     /// Texts that C reads during a call, at addresses that stay.
@@ -129,8 +166,39 @@ namespace Ggufx
             }
         }
 
-        /// <summary>The marks that the template's text knows.</summary>
-        public ChatStyles Styles { get { return (ChatStyles)NativeMethods.ggufx_chat_styles(Handle); } }
+        /// <summary>Format of the reasoning and the tool calls that the template's models write.</summary>
+        public ChatInfo Info
+        {
+            get
+            {
+                var o = default(NativeChatFacts);
+                o.struct_size = (uint)sizeof(NativeChatFacts);
+                NativeError e;
+                using (new Hold(Handle)) // and the texts
+                {
+                    Check.Ok(NativeMethods.ggufx_chat_info(&o, Handle, &e), &e);
+                    return new ChatInfo
+                    {
+                        TakesTools = (o.flags & Constants.ChatTakesTools) != 0,
+                        Calls = (o.flags & Constants.ChatCalls) != 0,
+                        Reasons = (o.flags & Constants.ChatReasons) != 0,
+                        Channels = (o.flags & Constants.ChatChannels) != 0,
+                        CallForm = (ChatCallForm)o.call_form,
+                        CallNotation = (ChatNotation)o.call_notation,
+                        ReasoningOpen = Native.Text(o.reasoning_open),
+                        ReasoningClose = Native.Text(o.reasoning_close),
+                        CallPrefix = Native.Text(o.call_prefix),
+                        CallMiddle = Native.Text(o.call_middle),
+                        CallEnd = Native.Text(o.call_end),
+                        CallBeforeKey = Native.Text(o.call_before_key),
+                        CallAfterKey = Native.Text(o.call_after_key),
+                        CallAfterKeyOther = Native.Text(o.call_after_key_other),
+                        CallAfterValue = Native.Text(o.call_after_value),
+                        CallQuote = Native.Text(o.call_quote),
+                    };
+                }
+            }
+        }
 
         private static NativeChatRequest Fill(ChatRequest request, Texts texts)
         {
@@ -198,18 +266,29 @@ namespace Ggufx
         }
     }
 
-    /// <summary>A piece of what a model says.</summary>
+    /// <summary>A piece of a model's output.</summary>
     public struct ChatEvent
     {
-        /// <summary>Constants.ChatAnswer, ChatReasoning, ChatCallName, ChatCallArguments.</summary>
+        /// <summary>Constants.ChatAnswer, ChatReasoning, ChatCallName, ChatCallId, ChatCallArguments.</summary>
         public uint Kind { get; internal set; }
-        /// <summary>Counts the calls of tools from 0.</summary>
+        /// <summary>Number of the tool call, from 0.</summary>
         public ulong Call { get; internal set; }
         /// <summary>The piece.</summary>
         public string Text { get; internal set; }
     }
 
-    /// <summary>Tells a model's output apart as it comes; one call at a time.</summary>
+    /// <summary>Position of a parser in the output.</summary>
+    public struct ChatParserInfo
+    {
+        /// <summary>The output is within reasoning.</summary>
+        public bool Reasoning { get; internal set; }
+        /// <summary>Tool calls so far.</summary>
+        public ulong Calls { get; internal set; }
+        /// <summary>Marker that ends that reasoning, or empty.</summary>
+        public string ReasoningClose { get; internal set; }
+    }
+
+    /// <summary>Splits a model's output as it comes into answer, reasoning and tool calls; one call at a time.</summary>
     public sealed unsafe class ChatParser : IDisposable
     {
         private readonly ChatParserHandle _made;
@@ -218,8 +297,10 @@ namespace Ggufx
 
         internal ChatParserHandle Handle { get { return _made.Live(this); } }
 
-        /// <summary>prompt: what was rendered, or its end; tools: a JSON array or null.</summary>
-        public ChatParser(Runtime rt, ChatStyles styles, string prompt = "", string tools = null)
+        /// <summary>The format of chat counts; null: all output is answer. prompt: the rendered text, or its end; tools: a
+        /// JSON array or null; noCalls: tool calls are text of the answer. Unsupported: tools are given, and how the
+        /// template's models write calls is not known.</summary>
+        public ChatParser(Runtime rt, Chat chat, string prompt = "", string tools = null, bool noCalls = false)
         {
             List<ChatEvent> told = _told; // the hook does not keep the parser
             var hook = new Hook { OnEvent = (kind, call, text) => told.Add(new ChatEvent { Kind = kind, Call = call, Text = text }) };
@@ -227,10 +308,12 @@ namespace Ggufx
             try
             {
                 using (var texts = new Texts())
+                using (var held = new HeldHandles(1))
                 {
                     var o = default(NativeChatParserOptions);
                     o.struct_size = (uint)sizeof(NativeChatParserOptions);
-                    o.styles = (uint)styles;
+                    o.flags = noCalls ? Constants.ChatParserNoCalls : 0;
+                    o.chat = chat == null ? IntPtr.Zero : held.Add(chat.Handle);
                     o.prompt = texts.Add(prompt, out o.prompt_length);
                     o.tools = texts.Add(tools, out o.tools_length);
                     o.user = hook.User;
@@ -256,6 +339,26 @@ namespace Ggufx
         /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
 
+        /// <summary>Position in the output.</summary>
+        public ChatParserInfo Info
+        {
+            get
+            {
+                var o = default(NativeChatParserFacts);
+                o.struct_size = (uint)sizeof(NativeChatParserFacts);
+                NativeError e;
+                using (new Hold(Handle)) // and the marker
+                {
+                    Check.Ok(NativeMethods.ggufx_chat_parser_info(&o, Handle, &e), &e);
+                    return new ChatParserInfo
+                    {
+                        Reasoning = (o.flags & Constants.ChatParserReasoning) != 0, Calls = o.n_calls,
+                        ReasoningClose = Native.Text(o.reasoning_close),
+                    };
+                }
+            }
+        }
+
         private ChatEvent[] Take()
         {
             ChatEvent[] told = _told.ToArray();
@@ -263,7 +366,7 @@ namespace Ggufx
             return told;
         }
 
-        /// <summary>The next bytes of the output, with special tokens written; what is told of them.</summary>
+        /// <summary>Parse the next bytes of the output, with special tokens written; their events.</summary>
         public ChatEvent[] Feed(ReadOnlySpan<byte> text)
         {
             NativeError e;
@@ -277,7 +380,7 @@ namespace Ggufx
         /// <summary>The next piece of the output.</summary>
         public ChatEvent[] Feed(string text) { return Feed(Encoding.UTF8.GetBytes(text)); }
 
-        /// <summary>The output has ended; what was held back.</summary>
+        /// <summary>End the output; the events of what was held back.</summary>
         public ChatEvent[] Finish()
         {
             NativeError e;

@@ -151,6 +151,32 @@ namespace Ggufx
         NEON_I8MM = 262144,
     }
 
+    /// <summary>Form of tool calls.</summary>
+    public enum ChatCallForm : uint
+    {
+        /// <summary>GGUFX_CHAT_CALL_NONE.</summary>
+        None = 0,
+        /// <summary>GGUFX_CHAT_CALL_OBJECT.</summary>
+        Object = 1,
+        /// <summary>GGUFX_CHAT_CALL_KEYED.</summary>
+        Keyed = 2,
+        /// <summary>GGUFX_CHAT_CALL_NAMED.</summary>
+        Named = 3,
+        /// <summary>GGUFX_CHAT_CALL_TAGGED.</summary>
+        Tagged = 4,
+    }
+
+    /// <summary>Notation of the arguments of tool calls.</summary>
+    public enum ChatNotation : uint
+    {
+        /// <summary>GGUFX_CHAT_NOTATION_JSON.</summary>
+        Json = 0,
+        /// <summary>GGUFX_CHAT_NOTATION_PYTHON.</summary>
+        Python = 1,
+        /// <summary>GGUFX_CHAT_NOTATION_QUOTED.</summary>
+        Quoted = 2,
+    }
+
     /// <summary>Flags of a rendering.</summary>
     [Flags]
     public enum ChatFlags : uint
@@ -165,30 +191,6 @@ namespace Ggufx
         NoThink = 4,
         /// <summary>GGUFX_CHAT_CLOCK.</summary>
         Clock = 8,
-    }
-
-    /// <summary>Marks of reasoning and calls.</summary>
-    [Flags]
-    public enum ChatStyles : uint
-    {
-        /// <summary>No flag.</summary>
-        None = 0,
-        /// <summary>GGUFX_CHAT_STYLE_THINK.</summary>
-        Think = 1,
-        /// <summary>GGUFX_CHAT_STYLE_BRACKET.</summary>
-        Bracket = 2,
-        /// <summary>GGUFX_CHAT_STYLE_GEMMA.</summary>
-        Gemma = 4,
-        /// <summary>GGUFX_CHAT_STYLE_HARMONY.</summary>
-        Harmony = 8,
-        /// <summary>GGUFX_CHAT_STYLE_HERMES.</summary>
-        Hermes = 16,
-        /// <summary>GGUFX_CHAT_STYLE_XML.</summary>
-        Xml = 32,
-        /// <summary>GGUFX_CHAT_STYLE_MISTRAL.</summary>
-        Mistral = 64,
-        /// <summary>GGUFX_CHAT_STYLE_LLAMA3.</summary>
-        Llama3 = 128,
     }
 
     /// <summary>How a device calculates fma.</summary>
@@ -937,6 +939,20 @@ namespace Ggufx
         public const uint ChatCallName = 3;
         /// <summary>GGUFX_CHAT_CALL_ARGUMENTS.</summary>
         public const uint ChatCallArguments = 4;
+        /// <summary>GGUFX_CHAT_CALL_ID.</summary>
+        public const uint ChatCallId = 5;
+        /// <summary>GGUFX_CHAT_TAKES_TOOLS.</summary>
+        public const uint ChatTakesTools = 1;
+        /// <summary>GGUFX_CHAT_CALLS.</summary>
+        public const uint ChatCalls = 2;
+        /// <summary>GGUFX_CHAT_REASONS.</summary>
+        public const uint ChatReasons = 4;
+        /// <summary>GGUFX_CHAT_CHANNELS.</summary>
+        public const uint ChatChannels = 8;
+        /// <summary>GGUFX_CHAT_PARSER_NO_CALLS.</summary>
+        public const uint ChatParserNoCalls = 1;
+        /// <summary>GGUFX_CHAT_PARSER_REASONING.</summary>
+        public const uint ChatParserReasoning = 1;
         /// <summary>GGUFX_ESTIMATE_AS_IS.</summary>
         public const uint EstimateAsIs = 4294967295;
         /// <summary>GGUFX_MAX_DIMS.</summary>

@@ -110,7 +110,8 @@ namespace Ggufx
             out_needed, ChatHandle chat, TokenizerHandle tokenizer, NativeChatRequest* request, uint
             flags, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern uint ggufx_chat_styles(ChatHandle chat);
+        internal static extern int ggufx_chat_info(NativeChatFacts* out_, ChatHandle chat,
+            NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_chat_parser_options_init(NativeChatParserOptions*
             options);
@@ -125,6 +126,9 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_chat_parser_finish(ChatParserHandle parser, NativeError*
             error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern int ggufx_chat_parser_info(NativeChatParserFacts* out_,
+            ChatParserHandle parser, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_device_options_init(NativeDeviceOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

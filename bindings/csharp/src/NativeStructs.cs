@@ -234,13 +234,31 @@ namespace Ggufx
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeChatFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal uint call_form;
+        internal uint call_notation;
+        internal byte* reasoning_open;
+        internal byte* reasoning_close;
+        internal byte* call_prefix;
+        internal byte* call_middle;
+        internal byte* call_end;
+        internal byte* call_before_key;
+        internal byte* call_after_key;
+        internal byte* call_after_key_other;
+        internal byte* call_after_value;
+        internal byte* call_quote;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct NativeChatParserOptions
     {
         internal uint struct_size;
         internal uint flags;
         internal void* next;
-        internal uint styles;
-        internal uint reserved0;
+        internal IntPtr chat;
         internal byte* prompt;
         internal UIntPtr prompt_length;
         internal byte* tools;
@@ -248,6 +266,15 @@ namespace Ggufx
         internal void* user;
         internal IntPtr event_;
         internal fixed ulong reserved[4];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct NativeChatParserFacts
+    {
+        internal uint struct_size;
+        internal uint flags;
+        internal ulong n_calls;
+        internal byte* reasoning_close;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -1228,7 +1255,9 @@ namespace Ggufx
             { "ggufx_chat_message", sizeof(NativeChatMessage) },
             { "ggufx_chat_request", sizeof(NativeChatRequest) },
             { "ggufx_chat_run", sizeof(NativeChatRun) },
+            { "ggufx_chat_facts", sizeof(NativeChatFacts) },
             { "ggufx_chat_parser_options", sizeof(NativeChatParserOptions) },
+            { "ggufx_chat_parser_facts", sizeof(NativeChatParserFacts) },
             { "ggufx_device_options", sizeof(NativeDeviceOptions) },
             { "ggufx_device_facts", sizeof(NativeDeviceFacts) },
             { "ggufx_vulkan_options", sizeof(NativeVulkanOptions) },

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+using System;
 using System.Collections.Generic;
 using System.Linq;
 using Ggufx;
@@ -8,6 +9,15 @@ public static partial class Tests
     const string Hello = "[{\"role\": \"user\", \"content\": \"Hi </s> \u00e9\"}]";
     const string Template = "{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}</s>{% endfor %}" +
         "{% if add_generation_prompt %}[assistant]{% endif %}";
+    // Calls as [CALL]NAME[ID]ID[ARGS]{...}[END], and with tags around each parameter.
+    const string Calls = "{{ tools }}{% for m in messages %}<think>{{ m.reasoning_content }}</think>{{ m.content }}" +
+        "{% for c in m.tool_calls %}[CALL]{{ c.function.name }}[ID]{{ c.id }}[ARGS]{{ c.function.arguments | tojson }}[END]" +
+        "{% endfor %}{% endfor %}";
+    const string Tags = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}<call name=\"{{ c.function.name }}\">" +
+        "{% for k, v in c.function.arguments.items() %}<p name=\"{{ k }}\" string=\"{{ 'true' if v is string else 'false' }}\">" +
+        "{{ v if v is string else v | tojson }}</p>{% endfor %}</call>{% endfor %}{% endfor %}";
+    const string Tools = "[{\"type\": \"function\", \"function\": {\"name\": \"f\", \"parameters\": {\"type\": \"object\", " +
+        "\"properties\": {\"a\": {\"type\": \"integer\"}, \"s\": {\"type\": \"string\"}}}}}]";
 
     static void TestAConversationIsText()
     {
@@ -52,24 +62,67 @@ public static partial class Tests
         Fails(Status.Argument, () => chat.Tokenize(tokenizer, request, (TokenizeFlags)64));
     }
 
-    static void TestWhatAModelSaysIsToldApart()
+    static Chat Of(string text) { return new Chat(Rt, null, new ChatOptions { Text = text }); }
+
+    static void Shows(string text, string flags, ChatCallForm form, ChatNotation notation, params string[] texts)
     {
-        var styles = ChatStyles.Think | ChatStyles.Hermes;
-        string said = "<think>hm</think>Hi<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":1}}</tool_call>";
-        using (var parser = new ChatParser(Rt, styles))
+        ChatInfo info = Of(text).Info;
+        string got = (info.TakesTools ? "t" : "") + (info.Calls ? "c" : "") + (info.Reasons ? "r" : "") + (info.Channels ? "h" : "");
+        That(got == flags && info.CallForm == form && info.CallNotation == notation, text + ": " + got + info.CallForm + info.CallNotation);
+        var all = new[] { info.ReasoningOpen, info.ReasoningClose, info.CallPrefix, info.CallMiddle, info.CallEnd, info.CallBeforeKey,
+            info.CallAfterKey, info.CallAfterKeyOther, info.CallAfterValue, info.CallQuote };
+        That(all.SequenceEqual(texts.Concat(Enumerable.Repeat("", all.Length - texts.Length))), text + ": " + string.Join("|", all));
+    }
+
+    static void TestATemplateShowsItsFormats()
+    {
+        Shows(Template, "", ChatCallForm.None, ChatNotation.Json);
+        Shows("{{ tools }}", "t", ChatCallForm.None, ChatNotation.Json);
+        Shows(Calls, "tcr", ChatCallForm.Named, ChatNotation.Json, "<think>", "</think>", "[CALL]", "[ID]ggufxid01[ARGS]", "[END]");
+        Shows(Tags, "c", ChatCallForm.Tagged, ChatNotation.Json, "", "", "<call name=\"", "\">", "</call>", "<p name=\"",
+            "\" string=\"true\">", "\" string=\"false\">", "</p>");
+        Shows("<|tool_call>call:", "c", ChatCallForm.Named, ChatNotation.Quoted, "", "", "<|tool_call>call:", "", "<tool_call|>",
+            "", "", "", "", "<|\"|>");
+        That(Of("<|start|><|channel|><|message|>").Info.Channels);
+        var closed = Of(Calls);
+        closed.Dispose();
+        Throws<ObjectDisposedException>(() => That(closed.Info == null));
+        Throws<ObjectDisposedException>(() => new ChatParser(Rt, closed));
+    }
+
+    static void TestAnOutputIsSplitIntoReasoningAnswerAndCalls()
+    {
+        string said = "hm</think>Hi[CALL]f[ID]x7[ARGS]{\"a\":1}[END][CALL]g[ARGS]{}[END]";
+        var chat = Of(Calls);
+        using (var parser = new ChatParser(Rt, chat, "...<think>\n", Tools))
         {
-            var told = new List<ChatEvent>();
-            foreach (char c in said) told.AddRange(parser.Feed(c.ToString()));
-            told.AddRange(parser.Feed(""));
-            told.AddRange(parser.Finish());
-            var texts = told.GroupBy(t => t.Kind).ToDictionary(g => g.Key, g => string.Concat(g.Select(t => t.Text)));
-            That(texts[Constants.ChatReasoning] == "hm" && texts[Constants.ChatAnswer] == "Hi");
-            That(texts[Constants.ChatCallName] == "f" && texts[Constants.ChatCallArguments] == "{\"a\":1}" && texts.Count == 4);
+            chat.Dispose(); // the parser keeps the format
+            That(parser.Info.Reasoning && parser.Info.Calls == 0 && parser.Info.ReasoningClose == "</think>");
+            var events = new List<ChatEvent>();
+            foreach (char c in said) events.AddRange(parser.Feed(c.ToString()));
+            events.AddRange(parser.Feed(""));
+            events.AddRange(parser.Finish());
+            var texts = events.GroupBy(t => new { t.Kind, t.Call }).Select(g => g.Key.Kind + "/" + g.Key.Call + ":" + string.Concat(g.Select(t => t.Text)));
+            var want = new[] { Constants.ChatReasoning + "/0:hm", Constants.ChatAnswer + "/0:Hi", Constants.ChatCallName + "/0:f", Constants.ChatCallId + "/0:x7",
+                Constants.ChatCallArguments + "/0:{\"a\":1}", Constants.ChatCallName + "/1:g", Constants.ChatCallArguments + "/1:{}" };
+            That(texts.SequenceEqual(want), string.Join(" ", texts));
+            That(!parser.Info.Reasoning && parser.Info.Calls == 2 && parser.Info.ReasoningClose == "");
             Fails(Status.State, () => parser.Feed("x"));
         }
-        var opened = new ChatParser(Rt, styles, "...<think>\n", "[]").Feed("so");
-        That(opened.Length == 1 && opened[0].Kind == Constants.ChatReasoning && opened[0].Text == "so");
-        Fails(Status.Malformed, () => new ChatParser(Rt, styles, "", "{"));
-        That(new Chat(Rt, null, new ChatOptions { Text = "<think>" }).Styles == ChatStyles.Think);
+    }
+
+    static void TestToolsNeedAKnownFormat()
+    {
+        string written = "Hi[CALL]f[ARGS]{\"a\":1}[END]";
+        var known = Of(Calls);
+        foreach (Chat chat in new[] { Of("{{ tools }}"), null })
+        {
+            Fails(Status.Unsupported, () => new ChatParser(Rt, chat, "", Tools));
+            That(new ChatParser(Rt, chat).Feed(written).Single().Text == written);
+            var left = new ChatParser(Rt, chat, "", Tools, true).Feed(written).Single();
+            That(left.Kind == Constants.ChatAnswer && left.Text == written);
+        }
+        That(new ChatParser(Rt, known, noCalls: true).Feed(written).Single().Text == written);
+        Fails(Status.Malformed, () => new ChatParser(Rt, known, "", "{"));
     }
 }
