@@ -321,11 +321,13 @@ ggufx_go_chat_tokenize(int32_t *out, size_t capacity, size_t *needed, const gguf
     return ggufx_chat_tokenize(out, capacity, needed, chat, tokenizer, &r, tokenize_flags, e);
 }
 static inline ggufx_status ggufx_go_chat_parser(ggufx_chat_parser **out, const ggufx_runtime *rt,
-                                                uint32_t styles, const char *texts, const size_t *n,
-                                                uintptr_t user, ggufx_error *e) {
+                                                const ggufx_chat *chat, uint32_t flags,
+                                                const char *texts, const size_t *n, uintptr_t user,
+                                                ggufx_error *e) {
     ggufx_chat_parser_options o;
     ggufx_chat_parser_options_init(&o);
-    o.styles = styles;
+    o.flags = flags;
+    o.chat = chat;
     o.prompt = ggufx_go_text(&texts, n[0], &o.prompt_length);
     o.tools = ggufx_go_text(&texts, n[1], &o.tools_length);
     o.user = (void *)user;

@@ -108,14 +108,57 @@ func (c *Chat) enter() (*C.ggufx_chat, error) {
 
 func destroyChat(p unsafe.Pointer) { C.ggufx_chat_destroy((*C.ggufx_chat)(p)) }
 
-// Styles gives the marks that the template's text knows.
-func (c *Chat) Styles() (ChatStyles, error) {
+// ChatInfo describes how the models of a template write reasoning and tool calls; see ggufx_chat_facts.
+type ChatInfo struct {
+	TakesTools        bool // the template reads the tools of a request
+	Calls             bool // tool calls that its models write are recognized
+	Reasons           bool // so is reasoning
+	Channels          bool // end-of-generation tokens separate the channels of an answer
+	CallForm          ChatCallForm
+	CallNotation      ChatNotation
+	ReasoningOpen     string // the first pair of markers, or empty
+	ReasoningClose    string
+	CallPrefix        string // before the name; "ggufxid01" stands for the id of the call
+	CallMiddle        string
+	CallEnd           string
+	CallBeforeKey     string
+	CallAfterKey      string
+	CallAfterKeyOther string // before a value that is no string; empty: as CallAfterKey
+	CallAfterValue    string
+	CallQuote         string
+}
+
+// Info describes the template.
+func (c *Chat) Info() (ChatInfo, error) {
 	p, err := c.enter()
 	if err != nil {
-		return 0, err
+		return ChatInfo{}, err
 	}
 	defer c.leave()
-	return ChatStyles(C.ggufx_chat_styles(p)), nil
+	out, e := C.ggufx_chat_facts{}, record()
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	err = done(C.ggufx_chat_info(&out, p, e), e)
+	if err != nil {
+		return ChatInfo{}, err
+	}
+	return ChatInfo{
+		TakesTools:        out.flags&ChatTakesTools != 0,
+		Calls:             out.flags&ChatCalls != 0,
+		Reasons:           out.flags&ChatReasons != 0,
+		Channels:          out.flags&ChatChannels != 0,
+		CallForm:          ChatCallForm(out.call_form),
+		CallNotation:      ChatNotation(out.call_notation),
+		ReasoningOpen:     C.GoString(out.reasoning_open),
+		ReasoningClose:    C.GoString(out.reasoning_close),
+		CallPrefix:        C.GoString(out.call_prefix),
+		CallMiddle:        C.GoString(out.call_middle),
+		CallEnd:           C.GoString(out.call_end),
+		CallBeforeKey:     C.GoString(out.call_before_key),
+		CallAfterKey:      C.GoString(out.call_after_key),
+		CallAfterKeyOther: C.GoString(out.call_after_key_other),
+		CallAfterValue:    C.GoString(out.call_after_value),
+		CallQuote:         C.GoString(out.call_quote),
+	}, nil
 }
 
 func (r *ChatRequest) texts() (*C.char, *C.size_t) {
@@ -182,35 +225,62 @@ func (c *Chat) Tokenize(t *Tokenizer, r ChatRequest, flags TokenizeFlags) ([]int
 	}
 }
 
-// ChatEvent is a piece of what a model says.
+// ChatEvent is a piece of a model's output.
 type ChatEvent struct {
-	Kind int    // ChatAnswer, ChatReasoning, ChatCallName, ChatCallArguments
-	Call uint64 // counts the calls of tools from 0
+	Kind int    // ChatAnswer, ChatReasoning, ChatCallName, ChatCallID, ChatCallArguments
+	Call uint64 // number of the tool call, from 0
 	Text string
 }
 
-// ChatParser tells a model's output apart as it comes; one call at a time.
+// ChatParserOptions of NewChatParser.
+type ChatParserOptions struct {
+	Prompt  string // as rendered, or its end: it may have opened reasoning or a call
+	Tools   string // JSON array of the request's tools, whose schemas give types; "": none
+	NoCalls bool   // tool calls are text of the answer
+}
+
+// ChatParserInfo describes the position of a parser in the output.
+type ChatParserInfo struct {
+	Reasoning      bool   // the output is within reasoning
+	Calls          uint64 // tool calls so far
+	ReasoningClose string // marker that ends that reasoning, or empty
+}
+
+// ChatParser splits a model's output as it comes into answer, reasoning and tool calls; one call at a
+// time.
 type ChatParser struct {
 	*handle
 	told *[]ChatEvent
 }
 
-// NewChatParser makes a parser. prompt: what was rendered, or its end; tools: a JSON array or "".
-// Errors: LIMIT, MALFORMED, MEMORY.
-func (rt *Runtime) NewChatParser(styles ChatStyles, prompt, tools string) (*ChatParser, error) {
+// NewChatParser makes a parser for the format of a template, which may be closed before it; nil: all
+// output is answer. Errors: LIMIT, MALFORMED, MEMORY, UNSUPPORTED (tools are given, and how the
+// template's models write calls is not known).
+func (rt *Runtime) NewChatParser(c *Chat, options ChatParserOptions) (*ChatParser, error) {
 	rtp, err := rt.enter()
 	if err != nil {
 		return nil, err
 	}
 	defer rt.leave()
-	all, lengths := joined(prompt, tools)
+	var cp *C.ggufx_chat
+	if c != nil {
+		cp, err = c.enter()
+		if err != nil {
+			return nil, err
+		}
+		defer c.leave()
+	}
+	flags := C.uint32_t(0)
+	if options.NoCalls {
+		flags = ChatParserNoCalls
+	}
+	all, lengths := joined(options.Prompt, options.Tools)
 	texts, _ := chars(all)
 	told := new([]ChatEvent)
 	user := cgo.NewHandle(told)
 	var p *C.ggufx_chat_parser
 	e := record()
-	err = done(C.ggufx_go_chat_parser(&p, rtp, C.uint32_t(styles), texts, &lengths[0], C.uintptr_t(user),
-		e), e)
+	err = done(C.ggufx_go_chat_parser(&p, rtp, cp, flags, texts, &lengths[0], C.uintptr_t(user), e), e)
 	if err != nil {
 		user.Delete()
 		return nil, err
@@ -243,13 +313,30 @@ func (c *ChatParser) enter() (*C.ggufx_chat_parser, error) {
 	return (*C.ggufx_chat_parser)(p), err
 }
 
+// Info describes the position in the output.
+func (c *ChatParser) Info() (ChatParserInfo, error) {
+	p, err := c.enter()
+	if err != nil {
+		return ChatParserInfo{}, err
+	}
+	defer c.leave()
+	out, e := C.ggufx_chat_parser_facts{}, record()
+	out.struct_size = C.uint32_t(unsafe.Sizeof(out))
+	err = done(C.ggufx_chat_parser_info(&out, p, e), e)
+	if err != nil {
+		return ChatParserInfo{}, err
+	}
+	return ChatParserInfo{out.flags&ChatParserReasoning != 0, uint64(out.n_calls),
+		C.GoString(out.reasoning_close)}, nil
+}
+
 func (c *ChatParser) take() []ChatEvent {
 	told := *c.told
 	*c.told = nil
 	return told
 }
 
-// Feed takes the next piece of the output, with special tokens written; what is told of it.
+// Feed parses the next piece of the output, with special tokens written, and gives its events.
 func (c *ChatParser) Feed(text string) ([]ChatEvent, error) {
 	p, err := c.enter()
 	if err != nil {
@@ -265,7 +352,7 @@ func (c *ChatParser) Feed(text string) ([]ChatEvent, error) {
 	return c.take(), nil
 }
 
-// Finish ends the output; what was held back.
+// Finish ends the output and gives the events of what was held back.
 func (c *ChatParser) Finish() ([]ChatEvent, error) {
 	p, err := c.enter()
 	if err != nil {

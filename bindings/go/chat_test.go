@@ -14,6 +14,16 @@ const (
 	hello    = `[{"role": "user", "content": "Hi </s> é"}]`
 	template = "{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}</s>{% endfor %}" +
 		"{% if add_generation_prompt %}[assistant]{% endif %}"
+	// Calls as [CALL]NAME[ID]ID[ARGS]{...}[END], and with tags around each parameter.
+	calls = "{{ tools }}{% for m in messages %}<think>{{ m.reasoning_content }}</think>{{ m.content }}" +
+		"{% for c in m.tool_calls %}[CALL]{{ c.function.name }}[ID]{{ c.id }}" +
+		"[ARGS]{{ c.function.arguments | tojson }}[END]{% endfor %}{% endfor %}"
+	tags = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}" +
+		`<call name="{{ c.function.name }}">{% for k, v in c.function.arguments.items() %}` +
+		`<p name="{{ k }}" string="{{ 'true' if v is string else 'false' }}">` +
+		"{{ v if v is string else v | tojson }}</p>{% endfor %}</call>{% endfor %}{% endfor %}"
+	tools = `[{"type": "function", "function": {"name": "f", "parameters": {"type": "object",
+		"properties": {"a": {"type": "integer"}, "s": {"type": "string"}}}}}]`
 )
 
 func newChat(t *testing.T, rt *ggufx.Runtime, f *ggufx.File, options ggufx.ChatOptions) *ggufx.Chat {
@@ -84,30 +94,87 @@ func TestNoTextOfAUserIsAControlToken(t *testing.T) {
 	fails(t, err, ggufx.StatusArgument)
 }
 
-func TestWhatAModelSaysIsToldApart(t *testing.T) {
+func TestATemplateShowsItsFormats(t *testing.T) {
 	rt := newRuntime(t)
-	styles := ggufx.ChatStylesThink | ggufx.ChatStylesHermes
-	said := `<think>hm</think>Hi<tool_call>{"name":"f","arguments":{"a":1}}</tool_call>`
-	parser := must[*ggufx.ChatParser](t)(rt.NewChatParser(styles, "", ""))
-	texts := map[int]string{}
-	for i := range said {
-		for _, event := range must[[]ggufx.ChatEvent](t)(parser.Feed(said[i : i+1])) {
-			texts[event.Kind] += event.Text
+	for text, want := range map[string]ggufx.ChatInfo{
+		template:      {},
+		"{{ tools }}": {TakesTools: true},
+		calls: {TakesTools: true, Calls: true, Reasons: true, CallForm: ggufx.ChatCallFormNamed,
+			ReasoningOpen: "<think>", ReasoningClose: "</think>", CallPrefix: "[CALL]",
+			CallMiddle: "[ID]ggufxid01[ARGS]", CallEnd: "[END]"},
+		tags: {Calls: true, CallForm: ggufx.ChatCallFormTagged, CallPrefix: `<call name="`,
+			CallMiddle: `">`, CallEnd: "</call>", CallBeforeKey: `<p name="`,
+			CallAfterKey: `" string="true">`, CallAfterKeyOther: `" string="false">`,
+			CallAfterValue: "</p>"},
+		"<|tool_call>call:": {Calls: true, CallForm: ggufx.ChatCallFormNamed,
+			CallNotation: ggufx.ChatNotationQuoted, CallPrefix: "<|tool_call>call:",
+			CallEnd: "<tool_call|>", CallQuote: `<|"|>`},
+		"<|start|><|channel|><|message|>": {Calls: true, Reasons: true, Channels: true},
+	} {
+		info := must[ggufx.ChatInfo](t)(newChat(t, rt, nil, ggufx.ChatOptions{Text: text}).Info())
+		check(t, info == want, text, info)
+	}
+	closed := newChat(t, rt, nil, ggufx.ChatOptions{Text: calls})
+	ok(t, closed.Close())
+	_, err := closed.Info()
+	fails(t, err, ggufx.StatusArgument)
+	_, err = rt.NewChatParser(closed, ggufx.ChatParserOptions{})
+	fails(t, err, ggufx.StatusArgument)
+}
+
+func TestAnOutputIsSplitIntoReasoningAnswerAndCalls(t *testing.T) {
+	rt := newRuntime(t)
+	said := `hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]`
+	chat := newChat(t, rt, nil, ggufx.ChatOptions{Text: calls})
+	parser := must[*ggufx.ChatParser](t)(rt.NewChatParser(chat,
+		ggufx.ChatParserOptions{Prompt: "...<think>\n", Tools: tools}))
+	ok(t, chat.Close()) // the parser keeps the format
+	info := must[ggufx.ChatParserInfo](t)(parser.Info())
+	check(t, info == ggufx.ChatParserInfo{true, 0, "</think>"}, info)
+	var events []ggufx.ChatEvent
+	add := func(more []ggufx.ChatEvent) {
+		for _, event := range more {
+			last := len(events) - 1
+			if last >= 0 && events[last].Kind == event.Kind && events[last].Call == event.Call {
+				events[last].Text += event.Text
+			} else {
+				events = append(events, event)
+			}
 		}
 	}
-	for _, event := range must[[]ggufx.ChatEvent](t)(parser.Finish()) {
-		texts[event.Kind] += event.Text
+	for i := range said {
+		add(must[[]ggufx.ChatEvent](t)(parser.Feed(said[i : i+1])))
 	}
-	check(t, reflect.DeepEqual(texts, map[int]string{ggufx.ChatReasoning: "hm", ggufx.ChatAnswer: "Hi",
-		ggufx.ChatCallName: "f", ggufx.ChatCallArguments: `{"a":1}`}), texts)
+	add(must[[]ggufx.ChatEvent](t)(parser.Finish()))
+	check(t, reflect.DeepEqual(events, []ggufx.ChatEvent{{ggufx.ChatReasoning, 0, "hm"},
+		{ggufx.ChatAnswer, 0, "Hi"}, {ggufx.ChatCallName, 0, "f"}, {ggufx.ChatCallID, 0, "x7"},
+		{ggufx.ChatCallArguments, 0, `{"a":1}`}, {ggufx.ChatCallName, 1, "g"},
+		{ggufx.ChatCallArguments, 1, "{}"}}), events)
+	info = must[ggufx.ChatParserInfo](t)(parser.Info())
+	check(t, info == ggufx.ChatParserInfo{false, 2, ""}, info)
 	_, err := parser.Feed("x")
 	fails(t, err, ggufx.StatusState)
 	ok(t, parser.Close())
-	opened := must[*ggufx.ChatParser](t)(rt.NewChatParser(styles, "...<think>\n", "[]"))
-	told := must[[]ggufx.ChatEvent](t)(opened.Feed("so"))
-	check(t, reflect.DeepEqual(told, []ggufx.ChatEvent{{ggufx.ChatReasoning, 0, "so"}}), told)
-	_, err = rt.NewChatParser(styles, "", "{")
+	_, err = parser.Info()
+	fails(t, err, ggufx.StatusArgument)
+}
+
+func TestToolsNeedAKnownFormat(t *testing.T) {
+	rt := newRuntime(t)
+	written := `Hi[CALL]f[ARGS]{"a":1}[END]`
+	answers := func(chat *ggufx.Chat, options ggufx.ChatParserOptions) {
+		parser := must[*ggufx.ChatParser](t)(rt.NewChatParser(chat, options))
+		events := must[[]ggufx.ChatEvent](t)(parser.Feed(written))
+		check(t, reflect.DeepEqual(events, []ggufx.ChatEvent{{ggufx.ChatAnswer, 0, written}}), events)
+	}
+	for _, chat := range []*ggufx.Chat{newChat(t, rt, nil, ggufx.ChatOptions{Text: "{{ tools }}"}), nil} {
+		_, err := rt.NewChatParser(chat, ggufx.ChatParserOptions{Tools: tools})
+		fails(t, err, ggufx.StatusUnsupported)
+		answers(chat, ggufx.ChatParserOptions{})
+		answers(chat, ggufx.ChatParserOptions{Tools: tools, NoCalls: true})
+	}
+	known := newChat(t, rt, nil, ggufx.ChatOptions{Text: calls})
+	answers(known, ggufx.ChatParserOptions{NoCalls: true})
+	_, err := rt.NewChatParser(known, ggufx.ChatParserOptions{Tools: "{"})
 	fails(t, err, ggufx.StatusMalformed)
-	chat := newChat(t, rt, nil, ggufx.ChatOptions{Text: "<think>"})
-	check(t, must[ggufx.ChatStyles](t)(chat.Styles()) == ggufx.ChatStylesThink)
 }

@@ -92,6 +92,26 @@ const (
 	CPUNeonI8mm     CPUFeatures = 262144
 )
 
+// ChatCallForm: Form of tool calls.
+type ChatCallForm uint32
+
+const (
+	ChatCallFormNone   ChatCallForm = 0
+	ChatCallFormObject ChatCallForm = 1
+	ChatCallFormKeyed  ChatCallForm = 2
+	ChatCallFormNamed  ChatCallForm = 3
+	ChatCallFormTagged ChatCallForm = 4
+)
+
+// ChatNotation: Notation of the arguments of tool calls.
+type ChatNotation uint32
+
+const (
+	ChatNotationJson   ChatNotation = 0
+	ChatNotationPython ChatNotation = 1
+	ChatNotationQuoted ChatNotation = 2
+)
+
 // ChatFlags: Flags of a rendering.
 type ChatFlags uint32
 
@@ -100,20 +120,6 @@ const (
 	ChatThink    ChatFlags = 2
 	ChatNoThink  ChatFlags = 4
 	ChatClock    ChatFlags = 8
-)
-
-// ChatStyles: Marks of reasoning and calls.
-type ChatStyles uint32
-
-const (
-	ChatStylesThink   ChatStyles = 1
-	ChatStylesBracket ChatStyles = 2
-	ChatStylesGemma   ChatStyles = 4
-	ChatStylesHarmony ChatStyles = 8
-	ChatStylesHermes  ChatStyles = 16
-	ChatStylesXml     ChatStyles = 32
-	ChatStylesMistral ChatStyles = 64
-	ChatStylesLlama3  ChatStyles = 128
 )
 
 // Fma: How a device calculates fma.
@@ -592,6 +598,13 @@ const (
 	ChatReasoning          = 2
 	ChatCallName           = 3
 	ChatCallArguments      = 4
+	ChatCallID             = 5
+	ChatTakesTools         = 1
+	ChatCalls              = 2
+	ChatReasons            = 4
+	ChatChannels           = 8
+	ChatParserNoCalls      = 1
+	ChatParserReasoning    = 1
 	EstimateAsIs           = 4294967295
 	MaxDims                = 4
 	GrammarGbnf            = 0
