@@ -59,7 +59,7 @@ end:
 
 ggufx_status exercise_chat(exercise *e, const ggufx_runtime *rt) {
     static const char text[] =
-        "{% for m in messages %}<think><tool_call>{{ m | tojson }}{{ 1.5 ** 2 }}"
+        "{% for m in messages %}<think><tool_call>{{ m.content | tojson }}{{ 1.5 ** 2 }}"
         "{{ strftime_now('%Y') }}{% endfor %}{{ add_generation_prompt }}";
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
