@@ -125,6 +125,12 @@ typedef struct ggufx_chat_run {
  * these values: an undefined variable, a wrong type; the text has line and column, offset is the
  * byte of the template. JSON is read strictly (RFC 8259, 96 levels); of equal names the last one
  * counts, an integer beyond 64 bits becomes a float.
+ * Messages are put into the form that the template takes, where its own form fails or loses text:
+ * arguments of calls ("", null and absent ones are {}) are an object or JSON text; the absent
+ * content of a message with calls is "" or null; lists of text parts stay, or are joined. Where a
+ * template fails for want of a member, it is run once more with descriptions, parameters, ids of
+ * nine letters and digits, and names of results filled in. Arguments that are no JSON object are
+ * MALFORMED where the template wants one; the message names them, index is the message.
  * Errors: ARGUMENT, CAPACITY, LIMIT (steps, memory, text or depth), MALFORMED (JSON, UTF-8: offset
  * is the byte of that text, index the message), MEMORY, MISMATCH, UNSUPPORTED, VALUE.
  * Threads: any number at once.   Since: 0.1.

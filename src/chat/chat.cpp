@@ -3,6 +3,7 @@
 #include "chat/chat.hpp"
 
 #include "base/fpenv.hpp"
+#include "chat/history.hpp"
 #include "chat/json.hpp"
 
 namespace ggufx::chat {
@@ -185,21 +186,61 @@ bool Template::reads(std::string_view variable) const {
     return false;
 }
 
+Forms Template::forms() const {
+    Forms out = {forms_.load(std::memory_order_relaxed)};
+    if (out.has(Forms::known)) return out;
+    out = find_forms(program_, bos_, eos_);
+    forms_.store(out.bits, std::memory_order_relaxed);
+    return out;
+}
+
+// Templates that fail where a member is absent get a second try with it.
+static bool may_lack_members(const Error &e) {
+    const auto status = static_cast<Status>(e.failure.status);
+    return status == Status::value || status == Status::mismatch || status == Status::limit;
+}
+
 void Template::render(Output &out, const Request &request) const {
     const CanonicalFp fp;
+    Error first;
+    try {
+        render_once(out, request, false);
+        return;
+    } catch (const Error &e) {
+        if (!may_lack_members(e)) throw;
+        first = e;
+    }
+    out.text.clear();
+    out.runs.clear();
+    bool is_complete = false;
+    try {
+        is_complete = render_once(out, request, true);
+    } catch (const Error &e) { // the first fault is the caller's
+        if (static_cast<Status>(e.failure.status) == Status::memory) throw;
+    }
+    if (!is_complete) throw first;
+}
+
+bool Template::render_once(Output &out, const Request &request, bool completes) const {
     Meter meter(program_.host.get(), limits_of(request, program_.source.size()));
     Machine machine(program_, meter, out);
-    machine.set("messages", SourceReader(meter, request).messages());
+    const Value messages = SourceReader(meter, request).messages();
+    bool has_changed = false;
+    if (messages.list->size > 0) {
+        if (completes) has_changed = complete_messages(meter, messages.list);
+        fit_messages(meter, messages.list, forms());
+    }
+    machine.set("messages", messages);
+    if (request.has_clock) machine.set_clock(request.clock);
+    Value tools;
     if (!request.tools.empty()) {
-        machine.set("tools", read_json(meter, request.tools, "tools"));
-        // FireFunction's template takes the tools as text, and the time.
-        machine.set("functions", Value::of(borrow_text(meter, request.tools, true)));
+        tools = read_json(meter, request.tools, "tools");
+        if (completes) complete_tools(meter, tools);
+        machine.set("tools", tools);
+        has_changed = completes;
     }
-    if (request.has_clock) {
-        Environment env = {meter, true, request.clock};
-        const Text *const format = borrow_text(meter, "%Y-%m-%d %H:%M:%S", false);
-        machine.set("datetime", Value::of(format_time(env, *format)));
-    }
+    if (completes) has_changed = machine.complete(tools) || has_changed;
+    if (completes && !has_changed) return false;
     if (!request.documents.empty())
         machine.set("documents", read_json(meter, request.documents, "documents"));
     machine.set("add_generation_prompt", Value::of(request.add_generation_prompt));
@@ -211,8 +252,8 @@ void Template::render(Output &out, const Request &request) const {
     if (bos_) machine.set("bos_token", Value::of(bos_));
     if (eos_) machine.set("eos_token", Value::of(eos_));
     if (!request.variables.empty()) set_variables(machine, meter, request.variables);
-    if (request.has_clock) machine.set_clock(request.clock);
     machine.run();
+    return true;
 }
 
 } // namespace ggufx::chat

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "chat/forms.hpp"
 #include "chat/machine.hpp"
 
 namespace ggufx::chat {
@@ -32,7 +33,8 @@ public:
     // Throws what compile() throws.
     Template(const Ref<Host> &host, std::string_view source, std::string_view bos,
              std::string_view eos);
-    // Throws what Machine::run() and read_json() throw; offsets are those of the JSON or template.
+    // Histories are put into the forms that the template takes (history.hpp). Throws what
+    // Machine::run() and read_json() throw; offsets are those of the JSON or template.
     void render(Output &out, const Request &request) const;
     // Appends the texts that the template itself writes or compares with, and those of its special
     // tokens; they live as long as it. Throws std::bad_alloc.
@@ -42,8 +44,13 @@ public:
     std::string_view source() const { return program_.source; }
 
 private:
+    Forms forms() const;
+    // With `completes`: false where the request lacks nothing, and then nothing is rendered.
+    bool render_once(Output &out, const Request &request, bool completes) const;
+
     Program program_;
     const Text *bos_ = nullptr, *eos_ = nullptr;
+    mutable std::atomic<uint32_t> forms_{0}; // bits of Forms, 0: not found yet
 };
 
 } // namespace ggufx::chat

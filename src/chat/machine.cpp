@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "chat/machine.hpp"
 
+#include "chat/history.hpp"
 #include "chat/lexer.hpp"
 #include "chat/operators.hpp"
 
@@ -41,9 +42,23 @@ Machine::Machine(const Program &program, Meter &meter, Output &output)
     globals_.resize(program.variables.size());
 }
 
-void Machine::set(std::string_view name, const Value &value) {
-    for (size_t i = 0; i < program_.variables.size(); i++)
-        if (program_.variables[i]->view() == name) globals_[i] = value;
+bool Machine::set(std::string_view name, const Value &value) {
+    bool is_there = false;
+    for (size_t i = 0; i < program_.variables.size(); i++) {
+        if (program_.variables[i]->view() != name) continue;
+        globals_[i] = value;
+        is_there = true;
+    }
+    return is_there;
+}
+
+bool Machine::complete(const Value &tools) {
+    constexpr std::string_view kDateAndTime = "%Y-%m-%d %H:%M:%S";
+    env_.is_lenient = true;
+    bool is_read = set("functions", Value::of(functions_text(meter_, tools)));
+    if (!env_.has_clock) return is_read;
+    const Text *const format = borrow_text(meter_, kDateAndTime, false);
+    return set("datetime", Value::of(format_time(env_, *format))) || is_read;
 }
 
 void Machine::run() {

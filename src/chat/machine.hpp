@@ -38,7 +38,10 @@ public:
         env_.has_clock = true;
         env_.clock = seconds;
     }
-    void set(std::string_view name, const Value &value); // a variable of the template, if it has it
+    // A variable of the template; false: it has none of this name.
+    bool set(std::string_view name, const Value &value);
+    // For a second try: what templates of other engines read beside `tools`. False: nothing.
+    bool complete(const Value &tools);
     // Throws, with line and column in the text, LIMIT, VALUE (a fault of the template with these
     // values), MISMATCH (the template refuses), UNSUPPORTED, std::bad_alloc.
     void run();

@@ -10,8 +10,9 @@ namespace ggufx::chat {
 struct Environment {
     Meter &meter;
     bool has_clock = false;
-    int64_t clock = 0;  // seconds since 1970-01-01 00:00, as the template shall see them
-    unsigned depth = 0; // of filters that apply filters
+    int64_t clock = 0;       // seconds since 1970-01-01 00:00, as the template shall see them
+    unsigned depth = 0;      // of filters that apply filters
+    bool is_lenient = false; // JSON of an iterator is that of its items, as in llama.cpp
 };
 
 constexpr size_t kMostParameters = 6;

@@ -230,7 +230,9 @@ Value tojson(Environment &env, const Value *a) {
         style.item_separator = &text_argument(pair.items[0], "separator");
         style.key_separator = &text_argument(pair.items[1], "separator");
     }
-    return Value::of(write_json(env.meter, a[0], style));
+    const bool lists = env.is_lenient && a[0].is(Kind::iterator);
+    List *const items = lists ? const_cast<List *>(items_of(env.meter, a[0])) : nullptr;
+    return Value::of(write_json(env.meter, lists ? Value::of(items) : a[0], style));
 }
 
 // ---- numbers ----

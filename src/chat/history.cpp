@@ -1,0 +1,310 @@
+// See history.hpp.
+// SPDX-License-Identifier: MIT
+#include "chat/history.hpp"
+
+#include "chat/json.hpp"
+
+namespace ggufx::chat {
+
+namespace {
+
+void put_member(Meter &meter, Dict *dict, std::string_view key, const Value &value) {
+    assign(meter, dict, Value::of(borrow_text(meter, key, true)), value);
+}
+
+Value user_text(Meter &meter, std::string_view kept) {
+    return Value::of(borrow_text(meter, kept, true));
+}
+
+Value user_dict(Meter &meter) {
+    Dict *const dict = make_dict(meter);
+    dict->user = true;
+    return Value::of(dict);
+}
+
+Value user_list(Meter &meter) {
+    List *const list = make_list(meter);
+    list->user = true;
+    return Value::of(list);
+}
+
+// A member of a dict, null where it is absent or null.
+const Value *member(Meter &meter, const Value &of, std::string_view key) {
+    if (!of.is(Kind::dict)) return nullptr;
+    const Value *const found = lookup(meter, *of.dict, key);
+    return found && !found->is(Kind::none) ? found : nullptr;
+}
+
+const Text *text_member(Meter &meter, const Value &of, std::string_view key) {
+    const Value *const found = member(meter, of, key);
+    return found && found->is(Kind::string) ? found->text : nullptr;
+}
+
+// The function of a call or a tool, null where there is none.
+Dict *function_of(Meter &meter, const Value &of) {
+    const Value *const found = member(meter, of, "function");
+    return found && found->is(Kind::dict) ? found->dict : nullptr;
+}
+
+const List *calls_of(Meter &meter, const Value &message) {
+    const Value *const calls = member(meter, message, "tool_calls");
+    return calls && calls->is(Kind::list) && calls->list->size > 0 ? calls->list : nullptr;
+}
+
+class Fitter {
+public:
+    Fitter(Meter &meter, const Forms &forms) : meter_(meter), forms_(forms) {}
+
+    void fit(const Value &message, size_t index) {
+        if (!message.is(Kind::dict)) return;
+        const List *const calls = calls_of(meter_, message);
+        if (calls) {
+            for (size_t i = 0; i < calls->size; i++) fit_call(calls->items[i], index, i);
+        } else if (forms_.has(Forms::no_empty_calls)) {
+            remove(meter_, message.dict, user_text(meter_, "tool_calls"));
+        }
+        fit_content(message, calls != nullptr);
+    }
+
+private:
+    void fit_call(const Value &call, size_t message, size_t index) {
+        Dict *const function = function_of(meter_, call);
+        if (!function) return;
+        const Value *const given = lookup(meter_, *function, std::string_view("arguments"));
+        const bool is_empty = !given || given->is(Kind::none) ||
+                              (given->is(Kind::string) && trimmed(given->text->view()).empty());
+        if (forms_.has(Forms::text_arguments)) {
+            if (is_empty || trimmed(given->is(Kind::string) ? given->text->view() : "") == "null")
+                put_member(meter_, function, "arguments", user_text(meter_, "{}"));
+            else if (!given->is(Kind::string))
+                put_member(meter_, function, "arguments",
+                           Value::of(write_json(meter_, *given, {})));
+            return;
+        }
+        if (is_empty)
+            put_member(meter_, function, "arguments", user_dict(meter_));
+        else if (!given->is(Kind::dict))
+            put_member(meter_, function, "arguments", object_of(*given, message, index));
+    }
+
+    // JSON text as the object that it is. A template whose form is not known gets other text as
+    // it is.
+    Value object_of(const Value &given, size_t message, size_t index) {
+        Value out = given;
+        if (given.is(Kind::string)) {
+            try {
+                out = read_json(meter_, given.text->view(), "arguments");
+            } catch (const Error &e) {
+                if (e.failure.status != static_cast<int32_t>(Status::malformed)) throw;
+            }
+        }
+        if (out.is(Kind::none)) return user_dict(meter_);
+        if (out.is(Kind::dict) || !forms_.has(Forms::object_arguments))
+            return out.is(Kind::dict) ? out : given;
+        const Text &shown = given.is(Kind::string) ? *given.text : *write_json(meter_, given, {});
+        fail(Status::malformed, {kNone, message},
+             "messages[%" PRIu64 "].tool_calls[%" PRIu64
+             "].function.arguments is no JSON object, but %s",
+             static_cast<uint64_t>(message), static_cast<uint64_t>(index),
+             Quoted(shown.data, shown.size).c_str());
+    }
+
+    void fit_content(const Value &message, bool has_calls) {
+        const Value *const content = lookup(meter_, *message.dict, std::string_view("content"));
+        if (!content || content->is(Kind::none)) {
+            if (has_calls && forms_.has(Forms::empty_content))
+                put_member(meter_, message.dict, "content", user_text(meter_, ""));
+            else if (has_calls && forms_.has(Forms::null_content))
+                put_member(meter_, message.dict, "content", Value::none(true));
+            return;
+        }
+        const Text *const role = text_member(meter_, message, "role");
+        const Role of = role ? role_from(role->view()) : Role::none;
+        if (of == Role::none) return;
+        const bool takes_text = forms_.has(Forms::text, of),
+                   takes_parts = forms_.has(Forms::parts, of);
+        if (content->is(Kind::list) && takes_text && !takes_parts)
+            join_parts(message.dict, *content->list);
+        if (content->is(Kind::string) && takes_parts && !takes_text && content->text->size > 0)
+            put_member(meter_, message.dict, "content", part_of(*content->text));
+    }
+
+    // Other parts than text leave the list as it is.
+    void join_parts(Dict *message, const List &parts) {
+        TextBuilder out(meter_);
+        for (size_t i = 0; i < parts.size; i++) {
+            const Text *const type = text_member(meter_, parts.items[i], "type");
+            const Text *const text = text_member(meter_, parts.items[i], "text");
+            if (!text || !type || type->view() != "text") return;
+            out.add(*text);
+        }
+        put_member(meter_, message, "content",
+                   parts.size > 0 ? Value::of(out.finish()) : user_text(meter_, ""));
+    }
+
+    Value part_of(const Text &text) {
+        const Value out = user_list(meter_), part = user_dict(meter_);
+        put_member(meter_, part.dict, "type", user_text(meter_, "text"));
+        put_member(meter_, part.dict, "text", Value::of(&text));
+        append(meter_, out.list, part);
+        return out;
+    }
+
+    Meter &meter_;
+    const Forms &forms_;
+};
+
+// ---- a second try ----
+
+// Ids as the strictest templates want them: nine letters and digits.
+constexpr size_t kIdLength = 9;
+bool is_plain_id(std::string_view id) {
+    if (id.size() != kIdLength) return false;
+    for (const char c : id)
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+            return false;
+    return true;
+}
+
+class Completer {
+public:
+    explicit Completer(Meter &meter) : meter_(meter) {}
+
+    void message(const Value &message) {
+        if (!message.is(Kind::dict)) return;
+        if (!calls_of(meter_, message) && !member(meter_, message, "content"))
+            set(message.dict, "content", user_text(meter_, ""));
+        if (const List *const calls = calls_of(meter_, message)) {
+            calls_ = calls;
+            n_before_ += n_calls_;
+            n_calls_ = calls->size;
+            n_results_ = 0;
+            indices_ = make_dict(meter_);
+            for (size_t i = 0; i < calls->size; i++) name_call(calls->items[i], i);
+        }
+        const Text *const role = text_member(meter_, message, "role");
+        if (role && role->view() == "tool") name_result(message.dict);
+    }
+
+    void tool(const Value &tool) {
+        Dict *const function = function_of(meter_, tool);
+        if (!function) return;
+        const Value of = Value::of(function);
+        if (!member(meter_, of, "description")) set(function, "description", user_text(meter_, ""));
+        if (!member(meter_, of, "parameters")) set(function, "parameters", user_dict(meter_));
+        const Value *const parameters = member(meter_, of, "parameters");
+        if (!parameters->is(Kind::dict)) return;
+        if (!member(meter_, *parameters, "type"))
+            set(parameters->dict, "type", user_text(meter_, "object"));
+        schema(*parameters, 0);
+    }
+
+    bool has_changed() const { return has_changed_; }
+
+private:
+    void set(Dict *dict, std::string_view key, const Value &value) {
+        put_member(meter_, dict, key, value);
+        has_changed_ = true;
+    }
+
+    void name_call(const Value &call, size_t index) {
+        const Text *const id = text_member(meter_, call, "id");
+        if (id) assign(meter_, indices_, Value::of(id), Value::of(static_cast<int64_t>(index)));
+        if (!call.is(Kind::dict) || (id && is_plain_id(id->view()))) return;
+        char text[32];
+        const size_t n = print_text(text, sizeof text, "call%05" PRIu64,
+                                    static_cast<uint64_t>(n_before_ + index + 1));
+        set(call.dict, "id", text_value(meter_, {text, n}, true));
+    }
+
+    // The result of the call that it names, else of the next one.
+    void name_result(Dict *message) {
+        if (!calls_) return;
+        const Value of = Value::of(message);
+        const Text *const id = text_member(meter_, of, "tool_call_id");
+        const Value *const named = id ? lookup(meter_, *indices_, Value::of(id)) : nullptr;
+        const size_t at = named ? static_cast<size_t>(named->integer) : n_results_;
+        n_results_++;
+        if (at >= calls_->size) return;
+        const Text *const now = text_member(meter_, calls_->items[at], "id");
+        if (now && !(id && id->view() == now->view())) set(message, "tool_call_id", Value::of(now));
+        Dict *const function = function_of(meter_, calls_->items[at]);
+        const Text *const name =
+            function ? text_member(meter_, Value::of(function), "name") : nullptr;
+        if (name && !member(meter_, of, "name")) set(message, "name", Value::of(name));
+    }
+
+    // Members of a JSON Schema that templates read: one type, a description, what is within.
+    void schema(const Value &value, unsigned depth) {
+        if (!value.is(Kind::dict) || depth >= kDeepest) return;
+        meter_.charge(1);
+        if (const Value *const type = member(meter_, value, "type"); type && type->is(Kind::list))
+            set(value.dict, "type", first_type(*type->list));
+        const Value *const type = member(meter_, value, "type");
+        const bool is_object = type && type->is(Kind::string) && type->text->view() == "object";
+        if (is_object && !member(meter_, value, "properties")) {
+            if (!lookup(meter_, *value.dict, std::string_view("additionalProperties")))
+                set(value.dict, "additionalProperties", user_dict(meter_));
+            set(value.dict, "properties", user_dict(meter_));
+        }
+        if (const Value *const items = member(meter_, value, "items")) schema(*items, depth + 1);
+        const Value *const properties = member(meter_, value, "properties");
+        if (!properties || !properties->is(Kind::dict)) return;
+        for (size_t i = 0; i < properties->dict->size; i++) {
+            Value &property = properties->dict->entries[i]->value;
+            if (!property.is(Kind::dict)) { // true: any value
+                property = user_dict(meter_);
+                has_changed_ = true;
+            }
+            if (!member(meter_, property, "description"))
+                set(property.dict, "description", user_text(meter_, ""));
+            schema(property, depth + 1);
+        }
+    }
+
+    Value first_type(const List &types) {
+        for (size_t i = 0; i < types.size; i++) {
+            const Value &one = types.items[i];
+            if (one.is(Kind::string) && one.text->view() != "null") return one;
+        }
+        return user_text(meter_, "null");
+    }
+
+    Meter &meter_;
+    const List *calls_ = nullptr; // of the last message that has some
+    Dict *indices_ = nullptr;     // of its calls, by the ids that they came with
+    size_t n_before_ = 0, n_calls_ = 0, n_results_ = 0;
+    bool has_changed_ = false;
+};
+
+} // namespace
+
+void fit_messages(Meter &meter, List *messages, const Forms &forms) {
+    Fitter fitter(meter, forms);
+    for (size_t i = 0; i < messages->size; i++) fitter.fit(messages->items[i], i);
+}
+
+bool complete_messages(Meter &meter, List *messages) {
+    Completer completer(meter);
+    for (size_t i = 0; i < messages->size; i++) completer.message(messages->items[i]);
+    return completer.has_changed();
+}
+
+void complete_tools(Meter &meter, const Value &tools) {
+    Completer completer(meter);
+    for (size_t i = 0; tools.is(Kind::list) && i < tools.list->size; i++)
+        completer.tool(tools.list->items[i]);
+}
+
+const Text *functions_text(Meter &meter, const Value &tools) {
+    constexpr std::string_view kIndent = "    ";
+    const Value functions = user_list(meter);
+    for (size_t i = 0; tools.is(Kind::list) && i < tools.list->size; i++)
+        if (Dict *const function = function_of(meter, tools.list->items[i]))
+            append(meter, functions.list, Value::of(function));
+    JsonStyle style;
+    style.indent = borrow_text(meter, kIndent, true);
+    return write_json(meter, functions, style);
+}
+
+} // namespace ggufx::chat

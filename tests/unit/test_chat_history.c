@@ -1,0 +1,338 @@
+/*
+ * Histories in the forms that templates take: arguments of calls, empty contents, text parts, ids,
+ * tools that lack members. One small template of each kind.
+ * SPDX-License-Identifier: MIT
+ */
+#include "chat_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALLS(body)                                                                                \
+    "{% for m in messages %}[{{ m.role }}]{{ m.content or '' }}"                                   \
+    "{% for t in m.tool_calls or [] %}<{{ t.function.name }}>" body "{% endfor %}{% endfor %}"
+static const char by_items[] =
+    CALLS("{% for k, v in t.function.arguments.items() %}{{ k }}={{ v }};{% endfor %}");
+static const char by_filter[] =
+    CALLS("{% for k, v in t.function.arguments | items %}{{ k }}={{ v }};{% endfor %}");
+static const char by_json[] = CALLS("{{ t.function.arguments | tojson }}");
+static const char by_sum[] = CALLS("{{ '(' + t.function.arguments + ')' }}");
+static const char by_print[] = CALLS("{{ t.function.arguments }}");
+static const char by_either[] =
+    CALLS("{% if t.function.arguments is string %}{{ t.function.arguments }}{% else %}"
+          "{{ t.function.arguments | tojson }}{% endif %}");
+static const char unseen[] = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}";
+
+/* A conversation with a call; `arguments` is what stands behind the name in JSON. */
+static rendered render_call(const char *text, const char *content, const char *arguments) {
+    static char json[1024];
+    ggufx_chat_request request;
+    snprintf(json, sizeof json,
+             "[{\"role\":\"user\",\"content\":\"hi\"},{\"role\":\"assistant\"%s,\"tool_calls\":[{"
+             "\"id\":\"a23456789\",\"type\":\"function\",\"function\":{\"name\":\"f\"%s}}]},"
+             "{\"role\":\"tool\",\"tool_call_id\":\"a23456789\",\"content\":\"ok\"}]",
+             content, arguments);
+    ggufx_chat_request_init(&request);
+    request.messages_json = json;
+    request.messages_json_length = strlen(json);
+    return render_with(text, &request);
+}
+
+static void assert_call(const char *text, const char *arguments, const char *want) {
+    char whole[256];
+    rendered r = render_call(text, ",\"content\":\"\"", arguments);
+    if (r.status != GGUFX_OK) fail_msg("%s: %s", arguments, r.error.message);
+    snprintf(whole, sizeof whole, "[user]hi[assistant]<f>%s[tool]ok", want);
+    assert_string_equal(r.text, whole);
+    rendered_free(&r);
+}
+
+static const char *const empty[] = {"",
+                                    ",\"arguments\":null",
+                                    ",\"arguments\":\"\"",
+                                    ",\"arguments\":\" \\n\"",
+                                    ",\"arguments\":\"null\"",
+                                    ",\"arguments\":\"{}\"",
+                                    ",\"arguments\":{}"};
+#define AS_OBJECT ",\"arguments\":{\"a\":\"b\",\"n\":1}"
+#define AS_TEXT ",\"arguments\":\"{\\\"a\\\":\\\"b\\\",\\\"n\\\":1}\""
+
+static void test_arguments_are_what_the_template_takes(void **state) {
+    static const struct {
+        const char *text, *none, *some;
+    } rows[] = {{by_items, "", "a=b;n=1;"},
+                {by_filter, "", "a=b;n=1;"},
+                {by_json, "{}", "{\"a\": \"b\", \"n\": 1}"},
+                {by_either, "{}", "{\"a\": \"b\", \"n\": 1}"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (size_t k = 0; k < sizeof empty / sizeof *empty; k++)
+            assert_call(rows[i].text, empty[k], rows[i].none);
+        assert_call(rows[i].text, AS_OBJECT, rows[i].some);
+        assert_call(rows[i].text, AS_TEXT, rows[i].some);
+    }
+}
+
+/* Text that is JSON already stays as it is, byte by byte. */
+static void test_arguments_are_json_text_where_the_template_joins_them(void **state) {
+    (void)state;
+    for (size_t k = 0; k < sizeof empty / sizeof *empty; k++) {
+        assert_call(by_sum, empty[k], "({})");
+        assert_call(by_print, empty[k], "{}");
+    }
+    assert_call(by_sum, AS_OBJECT, "({\"a\": \"b\", \"n\": 1})");
+    assert_call(by_sum, AS_TEXT, "({\"a\":\"b\",\"n\":1})");
+    assert_call(by_print, AS_OBJECT, "{\"a\": \"b\", \"n\": 1}");
+    assert_call(by_print, AS_TEXT, "{\"a\":\"b\",\"n\":1}");
+    assert_call(by_print, ",\"arguments\":\"{\\\"a\\\":\"", "{\"a\":"); /* as the client has it */
+}
+
+static void test_arguments_that_are_no_object_are_named(void **state) {
+    static const struct {
+        const char *arguments, *shown;
+    } rows[] = {{",\"arguments\":\"{\\\"a\\\":\"", "{\"a\":"},
+                {",\"arguments\":\"[1]\"", "[1]"},
+                {",\"arguments\":[1]", "[1]"},
+                {",\"arguments\":7", "7"},
+                {",\"arguments\":\"\\\"{}\\\"\"", "\"{}\""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char want[160];
+        rendered r = render_call(by_items, ",\"content\":\"\"", rows[i].arguments);
+        assert_int_equal(r.status, GGUFX_E_MALFORMED);
+        assert_int_equal(r.error.index, 1);
+        snprintf(want, sizeof want,
+                 "messages[1].tool_calls[0].function.arguments is no JSON object, but %s",
+                 rows[i].shown);
+        assert_string_equal(r.error.message, want);
+        rendered_free(&r);
+    }
+}
+
+static void assert_content(const char *text, const char *content, const char *want) {
+    rendered r = render_call(text, content, AS_OBJECT);
+    if (r.status != GGUFX_OK) fail_msg("%s", r.error.message);
+    assert_string_equal(r.text, want);
+    rendered_free(&r);
+}
+
+/* Some templates write calls where the content is null alone, others print "None" for it or fail.
+ */
+static void test_the_absent_content_of_a_call_is_what_the_template_takes(void **state) {
+    static const char if_none[] =
+        "{% for m in messages %}{% if m.content is none %}<{{ m.tool_calls[0].function.arguments | "
+        "tojson }}>{% else %}[{{ m.role }}]{{ m.content }}{% endif %}{% endfor %}";
+    static const char prints[] = "{% for m in messages %}[{{ m.role }}]{{ m.content }}"
+                                 "{% for t in m.tool_calls %}<{{ t.function.arguments | tojson }}>"
+                                 "{% endfor %}{% endfor %}";
+    static const char adds[] = "{% for m in messages %}{{ '[' + m.role + ']' + m.content }}"
+                               "{% for t in m.tool_calls %}<{{ t.function.arguments | tojson }}>"
+                               "{% endfor %}{% endfor %}";
+    static const char turn[] = "{% for m in messages %}{% for t in m.tool_calls %}<{{ "
+                               "t.function.arguments | tojson }}>{% endfor %}"
+                               "{% if m.content is not none %}[{{ m.role }}]{{ m.content }}"
+                               "{% endif %}{% endfor %}";
+    static const char *const absent[] = {"", ",\"content\":null"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        assert_content(if_none, absent[i], "[user]hi<{\"a\": \"b\", \"n\": 1}>[tool]ok");
+        assert_content(prints, absent[i], "[user]hi[assistant]<{\"a\": \"b\", \"n\": 1}>[tool]ok");
+        assert_content(adds, absent[i], "[user]hi[assistant]<{\"a\": \"b\", \"n\": 1}>[tool]ok");
+        assert_content(turn, absent[i], "[user]hi<{\"a\": \"b\", \"n\": 1}>[tool]ok");
+    }
+    assert_content(turn, ",\"content\":\"\"",
+                   "[user]hi<{\"a\": \"b\", \"n\": 1}>[assistant][tool]ok");
+    assert_content(prints, ",\"content\":\"None\"",
+                   "[user]hi[assistant]None<{\"a\": \"b\", \"n\": 1}>[tool]ok");
+}
+
+static rendered render_messages(const char *text, const char *messages, const char *tools) {
+    ggufx_chat_request request;
+    ggufx_chat_request_init(&request);
+    request.messages_json = messages;
+    request.messages_json_length = strlen(messages);
+    request.tools = tools;
+    request.tools_length = tools ? strlen(tools) : 0;
+    request.flags = GGUFX_CHAT_CLOCK;
+    return render_with(text, &request);
+}
+
+static void assert_messages(const char *text, const char *messages, const char *tools,
+                            const char *want) {
+    rendered r = render_messages(text, messages, tools);
+    if (r.status != GGUFX_OK) fail_msg("%s: %s", messages, r.error.message);
+    assert_string_equal(r.text, want);
+    rendered_free(&r);
+}
+
+#define PART(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
+static void test_text_parts_are_parts_where_the_template_takes_parts(void **state) {
+    static const char takes_both[] =
+        "{% for m in messages %}[{{ m.role }}]{% if m.content is string %}{{ m.content }}{% else %}"
+        "{% for p in m.content %}{{ p.text }}/{% endfor %}{% endif %}{% endfor %}";
+    static const char takes_parts[] = "{% for m in messages %}[{{ m.role }}]{% for p in m.content "
+                                      "%}{{ p.text }}/{% endfor %}{% endfor %}";
+    static const char takes_text[] = "{% for m in messages %}[{{ m.role }}]{{ m.content + '/' }}"
+                                     "{% endfor %}";
+    static const char users_alone[] = /* of the user alone it takes both */
+        "{% for m in messages %}[{{ m.role }}]{% if m.role == 'user' and m.content is not string %}"
+        "{% for p in m.content %}{{ p.text }}/{% endfor %}{% else %}{{ m.content }}{% endif %}"
+        "{% endfor %}";
+    static const char parts[] = "[{\"role\":\"system\",\"content\":[" PART(
+        "a") "]},{\"role\":"
+             "\"user\",\"content\":[" PART("b") "," PART("c") "]}]";
+    static const char texts[] = "[{\"role\":\"system\",\"content\":\"a\"},{\"role\":\"user\","
+                                "\"content\":\"bc\"}]";
+    static const char image[] = "[{\"role\":\"user\",\"content\":[" PART("b") ",{\"type\":"
+                                                                              "\"image\"}]}]";
+    (void)state;
+    assert_messages(takes_both, parts, NULL, "[system]a/[user]b/c/");
+    assert_messages(takes_both, texts, NULL, "[system]a[user]bc");
+    assert_messages(takes_parts, parts, NULL, "[system]a/[user]b/c/");
+    assert_messages(takes_parts, texts, NULL, "[system]a/[user]bc/");
+    assert_messages(takes_text, parts, NULL, "[system]a/[user]bc/");
+    assert_messages(unseen, parts, NULL, "[system]a[user]bc");
+    assert_messages(users_alone, parts, NULL, "[system]a[user]b/c/");
+    assert_messages(unseen, "[{\"role\":\"user\",\"content\":[]}]", NULL, "[user]");
+    rendered r = render_messages(takes_text, image, NULL); /* not text alone: as it is */
+    assert_int_equal(r.status, GGUFX_E_VALUE);
+    rendered_free(&r);
+}
+
+/* Joined parts are the user's text as before. */
+static void test_joined_parts_are_the_users(void **state) {
+    char who[64];
+    (void)state;
+    rendered r = render_messages(
+        unseen, "[{\"role\":\"user\",\"content\":[" PART("b") "," PART("c") "]}]", NULL);
+    assert_string_equal(r.text, "[user]bc");
+    origins(who, &r);
+    assert_string_equal(who, "ttttttuu");
+    rendered_free(&r);
+}
+
+static void test_empty_calls_are_none(void **state) {
+    static const char text[] = "{% for m in messages %}{% if 'tool_calls' in m %}calls{% else %}"
+                               "{{ m.content }}{% endif %}{% endfor %}";
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        assert_messages(text,
+                        i ? "[{\"role\":\"assistant\",\"content\":\"a\",\"tool_calls\":[]}]"
+                          : "[{\"role\":\"assistant\",\"content\":\"a\",\"tool_calls\":null}]",
+                        NULL, "a");
+}
+
+static void test_tools_may_lack_members(void **state) {
+    static const char strict[] =
+        "{% for t in tools %}{{ t.function.name + ':' + t.function.description + ':' + "
+        "t.function.parameters.type }}{% for k, v in t.function.parameters.properties.items() %}"
+        "{{ ' ' + k + ' ' + v.description }}{% endfor %};{% endfor %}";
+    static const char easy[] = "{{ tools | tojson }}";
+    static const char hi[] = "[{\"role\":\"user\",\"content\":\"hi\"}]";
+    static const char bare[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]";
+    (void)state;
+    assert_messages(strict, hi, bare, "f::object;");
+    assert_messages(strict, hi,
+                    "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"description\":null,"
+                    "\"parameters\":null}}]",
+                    "f::object;");
+    assert_messages(strict, hi,
+                    "[{\"function\":{\"name\":\"f\",\"description\":\"d\",\"parameters\":{"
+                    "\"properties\":{\"a\":{\"type\":\"string\"},\"b\":true}}}}]",
+                    "f:d:object a  b ;");
+    /* Where nothing is missing to the template, nothing is added. */
+    assert_messages(easy, hi, bare, "[{\"type\": \"function\", \"function\": {\"name\": \"f\"}}]");
+    rendered r = render_messages("{{ other + 'x' }}", hi, bare); /* its own fault stays */
+    assert_int_equal(r.status, GGUFX_E_VALUE);
+    assert_non_null(strstr(r.error.message, "'other' is undefined"));
+    rendered_free(&r);
+}
+
+/* As templates of Mistral's want them. */
+static void test_ids_are_made_where_the_template_refuses_those_there_are(void **state) {
+    static const char strict[] =
+        "{% for m in messages %}{% for t in m.tool_calls or [] %}{% if t.id is not defined or "
+        "t.id | length != 9 %}{{ raise_exception('ids have 9 letters') }}{% endif %}<{{ t.id }}>"
+        "{% endfor %}{% if m.role == 'tool' %}{{ m.tool_call_id }}={{ m.content }};{% endif %}"
+        "{% endfor %}";
+    static const char any[] = "{{ messages[0].tool_calls[0].id }}";
+#define CALL(id) "{\"type\":\"function\"" id ",\"function\":{\"name\":\"f\",\"arguments\":{}}}"
+    static const char without[] = "[{\"role\":\"assistant\",\"tool_calls\":[" CALL("") "," CALL(
+        "") "]},{\"role\":\"tool\","
+            "\"content\":\"x\"},{\"role\":\"tool\",\"content\":\"y\"},{\"role\":\"assistant\","
+            "\"tool_calls\":[" CALL("") "]},{\"role\":\"tool\",\"content\":\"z\"}]";
+    static const char longer[] =
+        "[{\"role\":\"assistant\",\"tool_calls\":[" CALL(",\"id\":\"call_abcdef\"") "," CALL(
+            ",\"id\":\"b23456789\"") "]},{\"role\":\"tool\",\"content\":\"y\",\"tool_call_id\":"
+                                     "\"b23456789\"},{\"role\":\"tool\",\"content\":\"x\",\"tool_"
+                                     "call_id\":\"call_abcdef\"}]";
+    (void)state;
+    assert_messages(strict, without, NULL,
+                    "<call00001><call00002>call00001=x;call00002=y;<call00003>call00003=z;");
+    assert_messages(strict, longer, NULL, "<call00001><b23456789>b23456789=y;call00001=x;");
+    assert_messages(any, longer, NULL, "call_abcdef");
+}
+
+/* Templates from before `tools` was a variable, and of an engine whose filters give lists. */
+static void test_templates_of_other_engines_find_their_variables(void **state) {
+    static const char hi[] = "[{\"role\":\"user\",\"content\":\"hi\"}]";
+    static const char tools[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]";
+    (void)state;
+    assert_messages("{{ functions + '|' + datetime }}", hi, tools,
+                    "[\n    {\n        \"name\": \"f\",\n        \"description\": \"\",\n"
+                    "        \"parameters\": {\n            \"type\": \"object\",\n"
+                    "            \"additionalProperties\": {},\n            \"properties\": {}\n"
+                    "        }\n    }\n]|1970-01-01 00:00:00");
+    assert_messages("{{ functions + '|' }}", hi, NULL, "[]|");
+    assert_messages("{{ tools | map(attribute='function') | map(attribute='name') | tojson }}", hi,
+                    tools, "[\"f\"]");
+    assert_messages("{{ functions is defined }}", hi, tools, "False");
+}
+
+static ggufx_status render_history(void *context, ggufx_runtime *rt, ggufx_error *error) {
+    static const char messages[] = "[{\"role\":\"user\",\"content\":[" PART("a") "," PART(
+        "b") "]},{\"role\":\"assistant\","
+             "\"tool_calls\":[" CALL("") "]},{\"role\":\"tool\",\"content\":\"x\"}]";
+    ggufx_chat_options options;
+    ggufx_chat_request request;
+    ggufx_chat *chat = NULL;
+    char text[256];
+    size_t n = 0;
+    (void)context;
+    ggufx_chat_options_init(&options);
+    ggufx_chat_request_init(&request);
+    options.text = "{% for m in messages %}{{ m.content }}{% for t in m.tool_calls %}{{ t.id + "
+                   "t.function.arguments }}{% endfor %}{% endfor %}";
+    options.text_length = strlen(options.text);
+    request.messages_json = messages;
+    request.messages_json_length = sizeof messages - 1;
+    ggufx_status status = ggufx_chat_create(&chat, rt, NULL, &options, error);
+    if (status != GGUFX_OK) return status;
+    status = ggufx_chat_render(text, sizeof text, &n, NULL, 0, NULL, chat, &request, error);
+    if (status == GGUFX_OK) assert_memory_equal(text, "abcall00001{}x", 14);
+    ggufx_chat_destroy(chat);
+    return status;
+}
+
+static void test_every_allocation_may_fail(void **state) {
+    (void)state;
+    assert_true(fault_run(render_history, NULL) > 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arguments_are_what_the_template_takes),
+        cmocka_unit_test(test_arguments_are_json_text_where_the_template_joins_them),
+        cmocka_unit_test(test_arguments_that_are_no_object_are_named),
+        cmocka_unit_test(test_the_absent_content_of_a_call_is_what_the_template_takes),
+        cmocka_unit_test(test_text_parts_are_parts_where_the_template_takes_parts),
+        cmocka_unit_test(test_joined_parts_are_the_users),
+        cmocka_unit_test(test_empty_calls_are_none),
+        cmocka_unit_test(test_tools_may_lack_members),
+        cmocka_unit_test(test_ids_are_made_where_the_template_refuses_those_there_are),
+        cmocka_unit_test(test_templates_of_other_engines_find_their_variables),
+        cmocka_unit_test(test_every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, chat_setup, chat_teardown);
+}
