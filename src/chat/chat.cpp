@@ -228,7 +228,7 @@ bool Template::render_once(Output &out, const Request &request, bool completes) 
     bool has_changed = false;
     if (messages.list->size > 0) {
         if (completes) has_changed = complete_messages(meter, messages.list);
-        fit_messages(meter, messages.list, forms());
+        fit_messages(meter, messages.list, forms(), !completes);
     }
     machine.set("messages", messages);
     if (request.has_clock) machine.set_clock(request.clock);

@@ -36,6 +36,7 @@ public:
         if (shows_content(render_content(Role::assistant, kText)) &&
             !shows_content(render_content(Role::assistant, kTextWithoutCalls)))
             bits_ |= Forms::no_empty_calls;
+        find_reasoning();
         return {bits_ | Forms::known};
     }
 
@@ -109,6 +110,26 @@ private:
         const unsigned shift = static_cast<unsigned>(role);
         if (shows_content(render_content(role, kText))) bits_ |= Forms::text << shift;
         if (shows_content(render_content(role, kParts))) bits_ |= Forms::parts << shift;
+    }
+
+    // Templates that drop the reasoning of earlier turns write it beside a call.
+    void find_reasoning() {
+        if (shows_reasoning("reasoning_content")) return;
+        unsigned shift = 0;
+        for (const std::string_view name : kReasoningNames) {
+            if (shows_reasoning(name)) bits_ |= Forms::reasoning << shift;
+            if (bits_ >= Forms::reasoning) return;
+            shift++;
+        }
+    }
+
+    bool shows_reasoning(std::string_view name) {
+        char content[96];
+        print_text(content, sizeof content, R"(%s,"%.*s":"probethought")",
+                   bits_ & Forms::null_content ? "null" : "\"\"", static_cast<int>(name.size()),
+                   name.data());
+        return render_call(content, arguments_form()).find("probethought") !=
+               std::string_view::npos;
     }
 
     const char *arguments_form() const {

@@ -11,6 +11,9 @@ namespace ggufx::chat {
 enum class Role : uint8_t { system, user, assistant, tool, none };
 Role role_from(std::string_view name);
 
+// Names that templates have for the reasoning of a message beside reasoning_content.
+constexpr std::string_view kReasoningNames[] = {"thinking", "reasoning", "thought"};
+
 // Bits of a word, so that threads that find them at once need no lock.
 struct Forms {
     static constexpr uint32_t known = 1;
@@ -21,6 +24,7 @@ struct Forms {
     static constexpr uint32_t parts = 32; // << role: a list of text parts is printed right
     static constexpr uint32_t text = 512; // << role: so is one text
     static constexpr uint32_t no_empty_calls = 8192; // a list without calls hides the content
+    static constexpr uint32_t reasoning = 16384;     // << index in kReasoningNames
 
     uint32_t bits = 0;
     bool has(uint32_t bit) const { return (bits & bit) != 0; }

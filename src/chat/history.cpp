@@ -53,7 +53,8 @@ const List *calls_of(Meter &meter, const Value &message) {
 
 class Fitter {
 public:
-    Fitter(Meter &meter, const Forms &forms) : meter_(meter), forms_(forms) {}
+    Fitter(Meter &meter, const Forms &forms, bool names)
+        : meter_(meter), forms_(forms), names_(names) {}
 
     void fit(const Value &message, size_t index) {
         if (!message.is(Kind::dict)) return;
@@ -64,6 +65,7 @@ public:
             remove(meter_, message.dict, user_text(meter_, "tool_calls"));
         }
         fit_content(message, calls != nullptr);
+        if (names_) name_reasoning(message);
     }
 
 private:
@@ -109,6 +111,16 @@ private:
              Quoted(shown.data, shown.size).c_str());
     }
 
+    void name_reasoning(const Value &message) {
+        const Text *const reasoning = text_member(meter_, message, "reasoning_content");
+        unsigned shift = 0;
+        for (const std::string_view name : kReasoningNames) {
+            const bool is_read = forms_.has(Forms::reasoning << shift++);
+            if (reasoning && is_read && !member(meter_, message, name))
+                put_member(meter_, message.dict, name, Value::of(reasoning));
+        }
+    }
+
     void fit_content(const Value &message, bool has_calls) {
         const Value *const content = lookup(meter_, *message.dict, std::string_view("content"));
         if (!content || content->is(Kind::none)) {
@@ -152,6 +164,7 @@ private:
 
     Meter &meter_;
     const Forms &forms_;
+    bool names_;
 };
 
 // ---- a second try ----
@@ -172,6 +185,7 @@ public:
 
     void message(const Value &message) {
         if (!message.is(Kind::dict)) return;
+        has_changed_ = has_changed_ || member(meter_, message, "reasoning_content");
         if (!calls_of(meter_, message) && !member(meter_, message, "content"))
             set(message.dict, "content", user_text(meter_, ""));
         if (const List *const calls = calls_of(meter_, message)) {
@@ -279,8 +293,8 @@ private:
 
 } // namespace
 
-void fit_messages(Meter &meter, List *messages, const Forms &forms) {
-    Fitter fitter(meter, forms);
+void fit_messages(Meter &meter, List *messages, const Forms &forms, bool names) {
+    Fitter fitter(meter, forms, names);
     for (size_t i = 0; i < messages->size; i++) fitter.fit(messages->items[i], i);
 }
 

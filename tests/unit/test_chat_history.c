@@ -223,6 +223,25 @@ static void test_empty_calls_are_none(void **state) {
                         NULL, "a");
 }
 
+static void test_reasoning_has_the_name_that_the_template_reads(void **state) {
+    static const char *const names[] = {"reasoning_content", "thinking", "reasoning", "thought"};
+    static const char messages[] =
+        "[{\"role\":\"assistant\",\"reasoning_content\":\"why\",\"content\":\"so\"}]";
+    char text[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(text, sizeof text,
+                 "{%% for m in messages %%}({{ m.%s }}){{ m.content or '' }}{%% endfor %%}",
+                 names[i]);
+        assert_messages(text, messages, NULL, "(why)so");
+    }
+    /* One that refuses both has the content alone. */
+    assert_messages("{% for m in messages %}{% if m.thinking and m.content %}"
+                    "{{ raise_exception('both') }}{% endif %}{{ m.thinking }}{{ m.content }}"
+                    "{% endfor %}",
+                    messages, NULL, "so");
+}
+
 static void test_tools_may_lack_members(void **state) {
     static const char strict[] =
         "{% for t in tools %}{{ t.function.name + ':' + t.function.description + ':' + "
@@ -329,6 +348,7 @@ int main(void) {
         cmocka_unit_test(test_text_parts_are_parts_where_the_template_takes_parts),
         cmocka_unit_test(test_joined_parts_are_the_users),
         cmocka_unit_test(test_empty_calls_are_none),
+        cmocka_unit_test(test_reasoning_has_the_name_that_the_template_reads),
         cmocka_unit_test(test_tools_may_lack_members),
         cmocka_unit_test(test_ids_are_made_where_the_template_refuses_those_there_are),
         cmocka_unit_test(test_templates_of_other_engines_find_their_variables),
