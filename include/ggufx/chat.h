@@ -128,8 +128,8 @@ typedef struct ggufx_chat_run {
  * Messages are put into the form that the template takes, where its own form fails or loses text:
  * arguments of calls ("", null and absent ones are {}) are an object or JSON text; the absent
  * content of a message with calls is "" or null; lists of text parts stay, or are joined. Where a
- * template fails for want of a member, it is run once more with descriptions, parameters, ids of
- * nine letters and digits, and names of results filled in. Arguments that are no JSON object are
+ * template fails, it is run again with descriptions, parameters, ids of nine letters and digits,
+ * and names of results filled in, and one system message at the begin; then with one call a message. Arguments that are no JSON object are
  * MALFORMED where the template wants one; the message names them, index is the message.
  * Errors: ARGUMENT, CAPACITY, LIMIT (steps, memory, text or depth), MALFORMED (JSON, UTF-8: offset
  * is the byte of that text, index the message), MEMORY, MISMATCH, UNSUPPORTED, VALUE.

@@ -3,7 +3,6 @@
 #include "chat/chat.hpp"
 
 #include "base/fpenv.hpp"
-#include "chat/history.hpp"
 #include "chat/json.hpp"
 
 namespace ggufx::chat {
@@ -194,8 +193,8 @@ Forms Template::forms() const {
     return out;
 }
 
-// Templates that fail where a member is absent get a second try with it.
-static bool may_lack_members(const Error &e) {
+// Faults that another try may not have.
+static bool may_be_form(const Error &e) {
     const auto status = static_cast<Status>(e.failure.status);
     return status == Status::value || status == Status::mismatch || status == Status::limit;
 }
@@ -203,32 +202,29 @@ static bool may_lack_members(const Error &e) {
 void Template::render(Output &out, const Request &request) const {
     const CanonicalFp fp;
     Error first;
-    try {
-        render_once(out, request, false);
-        return;
-    } catch (const Error &e) {
-        if (!may_lack_members(e)) throw;
-        first = e;
+    for (const Try attempt : {Try::given, Try::complete, Try::single}) {
+        out.text.clear();
+        out.runs.clear();
+        try {
+            if (render_once(out, request, attempt)) return;
+        } catch (const Error &e) {
+            const bool is_fault = attempt == Try::given && !may_be_form(e);
+            if (is_fault || static_cast<Status>(e.failure.status) == Status::memory) throw;
+            if (attempt == Try::given) first = e;
+        }
     }
-    out.text.clear();
-    out.runs.clear();
-    bool is_complete = false;
-    try {
-        is_complete = render_once(out, request, true);
-    } catch (const Error &e) { // the first fault is the caller's
-        if (static_cast<Status>(e.failure.status) == Status::memory) throw;
-    }
-    if (!is_complete) throw first;
+    throw first; // the first fault is that of the caller's own form
 }
 
-bool Template::render_once(Output &out, const Request &request, bool completes) const {
+bool Template::render_once(Output &out, const Request &request, Try attempt) const {
+    const bool completes = attempt != Try::given;
     Meter meter(program_.host.get(), limits_of(request, program_.source.size()));
     Machine machine(program_, meter, out);
     const Value messages = SourceReader(meter, request).messages();
     bool has_changed = false;
     if (messages.list->size > 0) {
-        if (completes) has_changed = complete_messages(meter, messages.list);
-        fit_messages(meter, messages.list, forms(), !completes);
+        fit_messages(meter, messages.list, forms(), attempt);
+        if (completes) has_changed = complete_messages(meter, messages.list, attempt);
     }
     machine.set("messages", messages);
     if (request.has_clock) machine.set_clock(request.clock);
@@ -237,9 +233,9 @@ bool Template::render_once(Output &out, const Request &request, bool completes) 
         tools = read_json(meter, request.tools, "tools");
         if (completes) complete_tools(meter, tools);
         machine.set("tools", tools);
-        has_changed = completes;
+        has_changed = has_changed || attempt == Try::complete;
     }
-    if (completes) has_changed = machine.complete(tools) || has_changed;
+    if (completes && machine.complete(tools) && attempt == Try::complete) has_changed = true;
     if (completes && !has_changed) return false;
     if (!request.documents.empty())
         machine.set("documents", read_json(meter, request.documents, "documents"));

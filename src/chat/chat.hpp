@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "chat/forms.hpp"
+#include "chat/history.hpp"
 #include "chat/machine.hpp"
 
 namespace ggufx::chat {
@@ -45,8 +45,8 @@ public:
 
 private:
     Forms forms() const;
-    // With `completes`: false where the request lacks nothing, and then nothing is rendered.
-    bool render_once(Output &out, const Request &request, bool completes) const;
+    // False where another try than the first would change nothing, and then nothing is rendered.
+    bool render_once(Output &out, const Request &request, Try attempt) const;
 
     Program program_;
     const Text *bos_ = nullptr, *eos_ = nullptr;

@@ -293,15 +293,97 @@ private:
 
 } // namespace
 
-void fit_messages(Meter &meter, List *messages, const Forms &forms, bool names) {
-    Fitter fitter(meter, forms, names);
+void fit_messages(Meter &meter, List *messages, const Forms &forms, Try attempt) {
+    Fitter fitter(meter, forms, attempt == Try::given);
     for (size_t i = 0; i < messages->size; i++) fitter.fit(messages->items[i], i);
 }
 
-bool complete_messages(Meter &meter, List *messages) {
+// One message of the system's messages that a conversation begins with: some templates refuse the
+// second one.
+static bool merge_systems(Meter &meter, List *messages) {
+    TextBuilder all(meter);
+    size_t n = 0;
+    for (; n < messages->size; n++) {
+        const Text *const role = text_member(meter, messages->items[n], "role");
+        const Text *const content = text_member(meter, messages->items[n], "content");
+        if (!role || !content || role->view() != "system") break;
+        if (n > 0) all.add("\n\n", true);
+        all.add(*content);
+    }
+    if (n < 2) return false;
+    put_member(meter, messages->items[0].dict, "content", Value::of(all.finish()));
+    for (size_t i = n; i < messages->size; i++) messages->items[i - n + 1] = messages->items[i];
+    messages->size -= n - 1;
+    return true;
+}
+
+namespace {
+
+// A message with several calls as several messages, each before the result of its call.
+class Splitter {
+public:
+    explicit Splitter(Meter &meter) : meter_(meter), out_(make_list(meter)) {}
+
+    bool split(List *messages) {
+        for (size_t i = 0; i < messages->size; i++) {
+            const Value &message = messages->items[i];
+            const List *const calls = calls_of(meter_, message);
+            append(meter_, out_, message);
+            if (!calls || calls->size < 2) continue;
+            i = split_message(*messages, i, *calls);
+            has_changed_ = true;
+        }
+        const bool user = messages->user;
+        *messages = *out_;
+        messages->user = user;
+        return has_changed_;
+    }
+
+private:
+    // The results are in the order of the calls. Gives the index of the last one.
+    size_t split_message(const List &messages, size_t at, const List &calls) {
+        put_member(meter_, messages.items[at].dict, "tool_calls", list_of(calls.items[0]));
+        for (size_t k = 0; k < calls.size; k++) {
+            if (k > 0) append(meter_, out_, message_of(calls.items[k]));
+            if (at + 1 < messages.size && is_result(messages.items[at + 1]))
+                append(meter_, out_, messages.items[++at]);
+        }
+        return at;
+    }
+
+    bool is_result(const Value &message) {
+        const Text *const role = text_member(meter_, message, "role");
+        return role && role->view() == "tool";
+    }
+
+    Value list_of(const Value &call) {
+        const Value out = user_list(meter_);
+        append(meter_, out.list, call);
+        return out;
+    }
+
+    Value message_of(const Value &call) {
+        const Value out = user_dict(meter_);
+        const Value role = Value::of(borrow_text(meter_, std::string_view("assistant"), false));
+        put_member(meter_, out.dict, "role", role);
+        put_member(meter_, out.dict, "content", user_text(meter_, ""));
+        put_member(meter_, out.dict, "tool_calls", list_of(call));
+        return out;
+    }
+
+    Meter &meter_;
+    List *out_;
+    bool has_changed_ = false;
+};
+
+} // namespace
+
+bool complete_messages(Meter &meter, List *messages, Try attempt) {
+    const bool has_merged = merge_systems(meter, messages);
     Completer completer(meter);
     for (size_t i = 0; i < messages->size; i++) completer.message(messages->items[i]);
-    return completer.has_changed();
+    if (attempt == Try::single) return Splitter(meter).split(messages);
+    return completer.has_changed() || has_merged;
 }
 
 void complete_tools(Meter &meter, const Value &tools) {

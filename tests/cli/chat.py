@@ -209,6 +209,20 @@ class Pipe(Chat):
         self.assertEqual(turns[3], {"role": "tool", "content": "2", "tool_call_id": "a2", "name": "g"})
         self.assertEqual(len(out.splitlines()), 2)
 
+    def test_a_history_has_the_form_that_the_template_takes(self):
+        # One that walks arguments and writes calls where there is no content; results are named by their ids.
+        template = self.path("walks.jinja", b"{% for m in messages %}{% if m.content is none %}{% for t in m.tool_calls %}"
+                             b"{% for k, v in t.function.arguments.items() %}{{ k }}{{ v }}{% endfor %}{% endfor %}{% else %}{{ m.content }}{% endif %}"
+                             b"{{ m.name }}{% endfor %}")
+        calls = [{"id": "a1", "function": {"name": "f", "arguments": ""}}, {"id": "a2", "function": {"name": "g", "arguments": "{\"k\": \"v\"}"}}]
+        history = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "", "tool_calls": calls},
+                   {"role": "tool", "content": "two", "tool_call_id": "a2"}, {"role": "tool", "content": "one", "tool_call_id": "a1"}]
+        prompt = "HikvtwogonefBye"
+        kept = self.path("calls.json", json.dumps({"messages": history}).encode())
+        answer = json.loads(self.talk("Bye\n", MODEL, "--template", template, "--load", kept, "--json", *SHORT)[0])
+        self.assertEqual(answer["prompt_tokens"], int(self.ok("tokenize", MODEL, "-p", prompt, "--count")))
+        self.assertEqual(answer["content"] + "\n", self.ok("run", MODEL, "-p", prompt, *SHORT).decode())
+
     def test_a_program_is_never_run_from_a_pipe(self):
         target = os.path.join(self.folder, "touched")
         kept = self.path("call.json", CALL)

@@ -107,7 +107,7 @@ class Responses(Served):
     def test_what_it_cannot_do_is_told(self):
         for fields in ({"store": True}, {"background": True}, {"previous_response_id": "resp_1"}, {"truncation": "auto"}, {"nonsense": 1},
                        {"input": []}, {"input": [{"type": "item_reference", "id": "x"}]}, {"input": [{"role": "king", "content": "x"}]},
-                       {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}, {"tools": [{"type": "web_search"}]},
+                       {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}, {"tools": [{"type": "banana"}]},
                        {"tool_choice": "required"}, {"stream_options": {"nonsense": 1}}, {"include": ["file_search_call.results"]}, {"top_logprobs": 2}, {"max_output_tokens": 0},
                        {"text": {"format": {"type": "xml"}}}, {"reasoning": {"effort": "much"}}, {"input": [{"type": "function_call", "name": "f"}]}):
             with self.subTest(fields):

@@ -309,6 +309,44 @@ static void test_templates_of_other_engines_find_their_variables(void **state) {
     assert_messages("{{ functions is defined }}", hi, tools, "False");
 }
 
+static void test_several_system_messages_are_one_where_the_template_refuses_them(void **state) {
+    static const char one[] = "{% for m in messages %}{% if m.role == 'system' and not loop.first "
+                              "%}{{ raise_exception('first') }}{% endif %}[{{ m.role }}]"
+                              "{{ m.content }}{% endfor %}";
+    static const char systems[] = "[{\"role\":\"system\",\"content\":\"a\"},{\"role\":\"system\","
+                                  "\"content\":[" PART("b") "]},{\"role\":\"user\",\"content\":"
+                                                            "\"c\"}]";
+    (void)state;
+    assert_messages(one, systems, NULL, "[system]a\n\nb[user]c");
+    assert_messages(unseen, systems, NULL, "[system]a[system]b[user]c");
+    rendered r = render_messages(one,
+                                 "[{\"role\":\"user\",\"content\":\"c\"},{\"role\":\"system\","
+                                 "\"content\":\"a\"}]",
+                                 NULL);
+    assert_int_equal(r.status, GGUFX_E_MISMATCH);
+    rendered_free(&r);
+}
+
+static void test_several_calls_are_several_messages_where_the_template_takes_one(void **state) {
+    static const char one[] =
+        "{% for m in messages %}{% if (m.tool_calls or []) | length > 1 %}"
+        "{{ raise_exception('one') }}{% endif %}[{{ m.role }}]{{ m.content }}"
+        "{% for t in m.tool_calls %}<{{ t.function.name }}>{% endfor %}{% endfor %}";
+    static const char any[] =
+        "{% for m in messages %}{{ (m.tool_calls or []) | length }}{% endfor %}";
+#define NAMED(name) "{\"type\":\"function\",\"function\":{\"name\":\"" name "\"}}"
+#define RESULT(text) "{\"role\":\"tool\",\"content\":\"" text "\"}"
+    static const char both[] =
+        "[{\"role\":\"assistant\",\"content\":\"x\",\"tool_calls\":[" NAMED("f") "," NAMED(
+            "g") "]}," RESULT("1") "," RESULT("2") ",{\"role\":\"user\",\"content\":\"y\"}]";
+    static const char early[] =
+        "[{\"role\":\"assistant\",\"tool_calls\":[" NAMED("f") "," NAMED("g") "]}," RESULT("1") "]";
+    (void)state;
+    assert_messages(one, both, NULL, "[assistant]x<f>[tool]1[assistant]<g>[tool]2[user]y");
+    assert_messages(one, early, NULL, "[assistant]<f>[tool]1[assistant]<g>");
+    assert_messages(any, both, NULL, "2000");
+}
+
 static ggufx_status render_history(void *context, ggufx_runtime *rt, ggufx_error *error) {
     static const char messages[] = "[{\"role\":\"user\",\"content\":[" PART("a") "," PART(
         "b") "]},{\"role\":\"assistant\","
@@ -352,6 +390,8 @@ int main(void) {
         cmocka_unit_test(test_tools_may_lack_members),
         cmocka_unit_test(test_ids_are_made_where_the_template_refuses_those_there_are),
         cmocka_unit_test(test_templates_of_other_engines_find_their_variables),
+        cmocka_unit_test(test_several_system_messages_are_one_where_the_template_refuses_them),
+        cmocka_unit_test(test_several_calls_are_several_messages_where_the_template_takes_one),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, chat_setup, chat_teardown);

@@ -96,11 +96,26 @@ void Conversation::name_results() {
             calls = turn.calls;
             next = 0;
         } else if (next < calls.size()) {
-            if (turn.call_id.empty()) turn.call_id = calls[next].id;
-            if (turn.name.empty()) turn.name = calls[next].name;
+            const auto named = std::find_if(calls.begin(), calls.end(), [&](const ToolCall &call) {
+                return !call.id.empty() && call.id == turn.call_id;
+            });
+            const ToolCall &call = named != calls.end() ? *named : calls[next];
+            if (turn.call_id.empty()) turn.call_id = call.id;
+            if (turn.name.empty()) turn.name = call.name;
             next++;
         }
     }
+}
+
+Json Conversation::to_prompt() const {
+    const Json all = to_json();
+    Json out = Json::array();
+    for (Json message : all.elements()) {
+        const std::string *const content = message.find("content")->text();
+        if (message.find("tool_calls") && content->empty()) message["content"] = Json();
+        out.push_back(std::move(message));
+    }
+    return out;
 }
 
 Json Conversation::to_json() const {

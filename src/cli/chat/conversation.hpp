@@ -33,13 +33,14 @@ public:
     const ToolCall *waiting_call() const;
     void add_result(const std::string &text); // of that call
 
-    Json to_json() const; // an array of messages, as templates want them
+    Json to_json() const;   // an array of messages
+    Json to_prompt() const; // the same for a template: the content of calls alone is null
     std::string to_markdown() const;
     static Conversation from_json(const Json &file, const std::string &what);
     static Conversation from_markdown(const std::string &text, const std::string &what);
 
 private:
-    void name_results(); // by their order, where they do not say whose they are
+    void name_results(); // by their ids, else by their order
 };
 
 // ".md" is Markdown, anything else JSON. Throws Failure.

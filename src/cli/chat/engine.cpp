@@ -175,7 +175,7 @@ void Engine::set_grammar(const ChatOptions &options) {
 }
 
 Engine::Prompt Engine::prompt_of(const Conversation &conversation) const {
-    const std::string messages = conversation.to_json().dump();
+    const std::string messages = conversation.to_prompt().dump();
     ggufx_chat_request request;
     ggufx_chat_request_init(&request);
     request.flags = flags_ | GGUFX_CHAT_CLOCK;

@@ -244,6 +244,11 @@ Json Json::parse(std::string_view text, const std::string &what) {
     return std::move(reader.root_);
 }
 
+bool is_json_object(std::string_view text) {
+    const size_t first = text.find_first_not_of(" \t\r\n");
+    return first != text.npos && text[first] == '{' && Library::accept(text.begin(), text.end());
+}
+
 Json json_object() {
     return Json{{"schema", kSchema}};
 }

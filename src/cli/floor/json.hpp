@@ -87,6 +87,9 @@ struct Json::Member {
     Json value;
 };
 
+// Whether a text is JSON, and of an object.
+bool is_json_object(std::string_view text);
+
 constexpr int kSchema = 1; // of every object the tool prints
 
 Json json_object();

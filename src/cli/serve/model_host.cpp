@@ -321,7 +321,8 @@ void ModelHost::check(const std::vector<int32_t> &ids, const std::string &param)
 
 namespace {
 
-ggufx_chat_request request_of(const ChatWanted &wanted) {
+// `variables`: room for those of the template, which the request points into.
+ggufx_chat_request request_of(const ChatWanted &wanted, std::string &variables) {
     ggufx_chat_request request;
     ggufx_chat_request_init(&request);
     request.flags = GGUFX_CHAT_GENERATE | GGUFX_CHAT_CLOCK;
@@ -336,7 +337,12 @@ ggufx_chat_request request_of(const ChatWanted &wanted) {
         request.tools = wanted.tools.data();
         request.tools_length = wanted.tools.size();
     }
-    if (!wanted.reasoning_effort.empty() && wanted.reasoning_effort != "none") {
+    if (wanted.variables.size() > 0) {
+        variables = wanted.variables.dump();
+        request.variables = variables.data();
+        request.variables_length = variables.size();
+    }
+    if (!wanted.reasoning_effort.empty()) {
         request.reasoning_effort = wanted.reasoning_effort.data();
         request.reasoning_effort_length = wanted.reasoning_effort.size();
     }
@@ -349,7 +355,8 @@ std::string ModelHost::render(const ChatWanted &wanted) const {
     if (!chat_)
         throw ApiError(400, "the model has no chat template; the server's --template gives it one",
                        "", "no_template");
-    const ggufx_chat_request request = request_of(wanted);
+    std::string variables;
+    const ggufx_chat_request request = request_of(wanted, variables);
     std::string out;
     ggufx_error error;
     const ggufx_status status = fill_room(out, error, [&](size_t *needed, ggufx_error *e) {
@@ -377,7 +384,8 @@ Prompt ModelHost::prompt_of(const ChatWanted &wanted) const {
     Prompt out;
     out.text = render(wanted);
     if (!wanted.tools.empty()) require_tools(wanted, out.text);
-    const ggufx_chat_request request = request_of(wanted);
+    std::string variables;
+    const ggufx_chat_request request = request_of(wanted, variables);
     ggufx_error error;
     const ggufx_status status = fill_room(out.ids, error, [&](size_t *needed, ggufx_error *e) {
         return ggufx_chat_tokenize(out.ids.data(), out.ids.size(), needed, chat_.get(),

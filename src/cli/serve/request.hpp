@@ -50,6 +50,7 @@ struct ChatWanted : Wanted {
     std::vector<Callable> forced; // one of these has to be called; none: as the model likes
     bool parallel_calls = true;   // else the answer ends after one call
     std::string reasoning_effort;
+    Json variables = Json::object();  // of the template
     std::vector<std::string> ignored; // names of what was accepted and has no effect
 };
 

@@ -1,31 +1,31 @@
 // Conversations: messages, tools and forms of answers, as templates and grammars take them.
 // SPDX-License-Identifier: MIT
+#include "serve/history.hpp"
 #include "serve/request_common.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace ggufx::cli {
 
 namespace {
 
-// Parts become one text: templates know either.
 Json content_of(Fields &message, const Json &content) {
     if (content.text()) return content;
     if (!content.is_array()) message.refuse("content", "is neither a text nor a list of parts");
-    std::string text;
+    Json parts = Json::array();
     for (size_t i = 0; i < content.size(); i++) {
         Fields part = message.within(content.elements()[i], index_of("content", i));
         const std::string type = part.text("type").value_or("");
         if (type != "text") part.refuse("type", "is not \"text\": only text is understood here");
         const auto piece = part.text("text");
         if (!piece) part.refuse("text", "is missing");
-        text += *piece;
         part.finish();
+        parts.push_back(Json{{"type", "text"}, {"text", *piece}});
     }
-    return text;
+    return parts.size() > 0 ? parts : Json("");
 }
 
-// Arguments come as a text with JSON; templates take the value.
 Json calls_of(Fields &message, const Json &calls) {
     if (!calls.is_array()) message.refuse("tool_calls", "is no list");
     Json out = Json::array();
@@ -39,15 +39,7 @@ Json calls_of(Fields &message, const Json &calls) {
         Fields of = call.within(*function, "function");
         const auto name = of.text("name");
         if (!name) of.refuse("name", "is missing");
-        Json arguments = Json::object();
-        if (const Json *const given = of.take("arguments")) {
-            arguments = *given;
-            if (given->text()) {
-                try {
-                    arguments = Json::parse(*given->text(), "arguments");
-                } catch (const Failure &) {} // a model's mistake stays what it is
-            }
-        }
+        const Json arguments = call_arguments(of);
         of.finish();
         call.finish();
         Json one = Json{{"type", "function"},
@@ -68,9 +60,16 @@ Json read_message(Fields fields) {
     const Json *const calls = fields.take("tool_calls");
     if (!content && !(role == "assistant")) fields.refuse("content", "is missing");
     out["content"] = content ? content_of(fields, *content) : Json("");
-    if (calls) out["tool_calls"] = calls_of(fields, *calls);
+    const Json tool_calls = calls ? calls_of(fields, *calls) : Json::array();
+    if (tool_calls.size() > 0) out["tool_calls"] = tool_calls;
+    // A message of calls alone: the library knows what the template takes for no content.
+    const std::string *const text = out.find("content")->text();
+    if (tool_calls.size() > 0 && text && text->empty()) out["content"] = Json();
     for (const char *name : {"name", "tool_call_id", "reasoning_content"})
-        if (const auto text = fields.text(name)) out[name] = *text;
+        if (const auto value = fields.text(name)) out[name] = *value;
+    if (const auto reasoning = fields.text("reasoning");
+        reasoning && !out.find("reasoning_content"))
+        out["reasoning_content"] = *reasoning; // its name in other servers
     for (const char *name : {"refusal", "audio", "function_call"}) fields.no_effect(name, {});
     fields.ignore("annotations"); // of an answer that was had here
     fields.finish();
@@ -81,11 +80,11 @@ void read_messages(Fields &fields, ChatWanted &out) {
     const Json *const list = fields.take("messages");
     if (!list || !list->is_array() || list->size() == 0)
         fields.refuse("messages", "is no list of one message or more");
-    Json messages = Json::array();
+    std::vector<Json> messages;
     for (size_t i = 0; i < list->size(); i++)
         messages.push_back(
             read_message(fields.within(list->elements()[i], index_of("messages", i))));
-    out.messages = messages.dump();
+    out.messages = link_results(std::move(messages)).dump();
 }
 
 void read_form(Fields &fields, ChatWanted &out) {
@@ -120,7 +119,6 @@ void read_form(Fields &fields, ChatWanted &out) {
 void pass_over(Fields &fields) {
     fields.no_effect("store", {false});
     fields.no_effect("service_tier", {"auto", "default"});
-    fields.no_effect("verbosity", {"medium"});
     fields.no_effect("modalities", {Json(std::vector<std::string>{"text"})});
     for (const char *name : {"metadata", "safety_identifier", "prompt_cache_key"})
         fields.ignore(name);
@@ -145,6 +143,24 @@ void read_limits(Fields &fields, ChatWanted &out) {
 
 } // namespace
 
+void read_effort(Fields &fields, const char *name, ChatWanted &out) {
+    static constexpr const char *words[] = {"none", "minimal", "low", "medium", "high", "xhigh"};
+    const auto effort = fields.text(name);
+    if (!effort) return;
+    if (std::find(std::begin(words), std::end(words), *effort) == std::end(words))
+        fields.refuse(name, "is none of none, minimal, low, medium, high and xhigh");
+    out.reasoning_effort = *effort;
+}
+
+std::string read_verbosity(Fields &fields, ChatWanted &out) {
+    const auto given = fields.text("verbosity");
+    if (!given) return "medium";
+    if (*given != "low" && *given != "medium" && *given != "high")
+        fields.refuse("verbosity", "is none of low, medium and high");
+    out.variables["verbosity"] = *given;
+    return *given;
+}
+
 ChatWanted read_chat(const Json &body, const SamplingDefaults &defaults, bool lenient) {
     Fields fields(body, lenient);
     ChatWanted out;
@@ -153,11 +169,8 @@ ChatWanted read_chat(const Json &body, const SamplingDefaults &defaults, bool le
     read_tools(fields, out, ToolForm::nested);
     read_form(fields, out);
     read_limits(fields, out);
-    if (const auto effort = fields.text("reasoning_effort")) {
-        if (*effort != "none" && *effort != "low" && *effort != "medium" && *effort != "high")
-            fields.refuse("reasoning_effort", "is none of none, low, medium and high");
-        out.reasoning_effort = *effort;
-    }
+    read_effort(fields, "reasoning_effort", out);
+    read_verbosity(fields, out);
     pass_over(fields);
     fields.finish();
     return out;

@@ -21,6 +21,10 @@ void read_cache_use(Fields &fields, Wanted &out);
 enum class ToolForm { nested, flat };
 // tools, tool_choice and parallel_tool_calls.
 void read_tools(Fields &fields, ChatWanted &out, ToolForm form);
+// How hard the model shall think, by one of the published words.
+void read_effort(Fields &fields, const char *name, ChatWanted &out);
+// The published verbosity, a variable of the template. Gives it, or the default.
+std::string read_verbosity(Fields &fields, ChatWanted &out);
 // All but max_tokens and logprobs, whose forms differ.
 void read_common(Fields &fields, Wanted &out, const SamplingDefaults &defaults);
 

@@ -1,5 +1,6 @@
 // Requests of /v1/responses, made conversations of chats.
 // SPDX-License-Identifier: MIT
+#include "serve/history.hpp"
 #include "serve/request_common.hpp"
 
 #include <limits>
@@ -8,10 +9,11 @@ namespace ggufx::cli {
 
 namespace {
 
-std::string text_of(Fields &item, const char *name, const Json &content) {
-    if (content.text()) return *content.text();
+// A text, or the text parts of a list.
+Json content_of(Fields &item, const char *name, const Json &content) {
+    if (content.text()) return content;
     if (!content.is_array()) item.refuse(name, "is neither a text nor a list of parts");
-    std::string text;
+    Json parts = Json::array();
     for (size_t i = 0; i < content.size(); i++) {
         Fields part = item.within(content.elements()[i], index_of(name, i));
         const std::string type = part.text("type").value_or("");
@@ -20,42 +22,55 @@ std::string text_of(Fields &item, const char *name, const Json &content) {
             part.refuse("type", "is no text: only texts are understood here");
         const auto piece = part.text("text");
         if (!piece) part.refuse("text", "is missing");
-        text += *piece;
         part.ignore("annotations"); // of an answer that was had here
         part.ignore("logprobs");
         part.finish();
+        parts.push_back(Json{{"type", "text"}, {"text", *piece}});
     }
+    return parts;
+}
+
+std::string text_of(Fields &item, const char *name, const Json &content) {
+    const Json all = content_of(item, name, content);
+    if (all.text()) return *all.text();
+    std::string text;
+    for (const Json &part : all.elements()) text += *part.find("text")->text();
     return text;
 }
 
 // What the items say, as messages of a chat.
 class Conversation {
 public:
-    void add(Fields item) {
+    // False: the item is of a tool that runs elsewhere, and no part of the conversation.
+    bool add(Fields item) {
+        static constexpr struct {
+            const char *type;
+            void (Conversation::*add)(Fields &);
+        } kinds[] = {{"message", &Conversation::add_message},
+                     {"function_call", &Conversation::add_call},
+                     {"function_call_output", &Conversation::add_output},
+                     {"custom_tool_call", &Conversation::add_custom_call},
+                     {"custom_tool_call_output", &Conversation::add_output},
+                     {"reasoning", &Conversation::add_reasoning}};
         const std::string type = item.text("type").value_or("message");
+        if (type == "web_search_call" || type == "file_search_call") return false;
         item.ignore("id");
         item.ignore("status");
-        if (type == "message")
-            add_message(item);
-        else if (type == "function_call")
-            add_call(item);
-        else if (type == "function_call_output")
-            add_output(item);
-        else if (type == "reasoning")
-            add_reasoning(item);
-        else
-            item.refuse("type", "is none of message, function_call, function_call_output and "
-                                "reasoning");
-        item.finish();
+        for (const auto &kind : kinds) {
+            if (type != kind.type) continue;
+            (this->*kind.add)(item);
+            item.finish();
+            return true;
+        }
+        item.refuse("type", "is none of message, function_call, function_call_output, "
+                            "custom_tool_call, custom_tool_call_output and reasoning");
     }
-    void say(const std::string &role, const std::string &text) {
-        messages_.push_back(Json{{"role", role}, {"content", text}});
+    void say(const std::string &role, const Json &content) {
+        messages_.push_back(Json{{"role", role}, {"content", content}});
     }
     Json finish() {
         flush();
-        Json out = Json::array();
-        for (Json &message : messages_) out.push_back(std::move(message));
-        return out;
+        return link_results(std::move(messages_));
     }
 
 private:
@@ -66,48 +81,57 @@ private:
         const Json *const content = item.take("content");
         if (!content) item.refuse("content", "is missing");
         item.ignore("phase"); // of an answer that was had here
-        const std::string text = text_of(item, "content", *content);
         if (role != "assistant") {
             flush();
-            say(role == "developer" ? "system" : role, text);
+            say(role == "developer" ? "system" : role, content_of(item, "content", *content));
             return;
         }
         if (has_text_ || calls_.size() > 0) flush();
-        text_ = text;
+        text_ = text_of(item, "content", *content);
         has_text_ = true;
     }
     void add_call(Fields &item) {
+        const Json arguments = call_arguments(item);
+        call(item, arguments);
+    }
+    // The input of a custom tool is free text: the one argument of a function here.
+    void add_custom_call(Fields &item) {
+        call(item, Json{{"input", item.text("input").value_or("")}});
+    }
+    void call(Fields &item, const Json &arguments) {
         const auto id = item.text("call_id"), name = item.text("name");
         if (!id) item.refuse("call_id", "is missing");
         if (!name) item.refuse("name", "is missing");
-        Json arguments = item.text("arguments").value_or("{}");
-        try {
-            arguments = Json::parse(*arguments.text(), "arguments");
-        } catch (const Failure &) {} // a model's mistake stays what it is
         calls_.push_back(Json{{"id", *id},
                               {"type", "function"},
                               {"function", Json{{"name", *name}, {"arguments", arguments}}}});
     }
+    // Other values than texts are handed on as JSON.
     void add_output(Fields &item) {
         const auto id = item.text("call_id");
         if (!id) item.refuse("call_id", "is missing");
         const Json *const output = item.take("output");
         if (!output) item.refuse("output", "is missing");
-        const std::string text = text_of(item, "output", *output);
+        const bool is_content = output->text() || output->is_array();
+        const Json content =
+            is_content ? content_of(item, "output", *output) : Json(output->dump());
         flush();
-        messages_.push_back(Json{{"role", "tool"}, {"content", text}, {"tool_call_id", *id}});
+        messages_.push_back(Json{{"role", "tool"}, {"content", content}, {"tool_call_id", *id}});
     }
     void add_reasoning(Fields &item) {
-        const Json *const content = item.take("content");
-        item.ignore("summary");
+        const Json *const content = item.take("content"), *const summary = item.take("summary");
         item.no_effect("encrypted_content", {});
         if (has_text_ || calls_.size() > 0) flush();
-        if (content) reasoning_ += text_of(item, "content", *content);
+        if (content && content->size() > 0)
+            reasoning_ += text_of(item, "content", *content);
+        else if (summary)
+            reasoning_ += text_of(item, "summary", *summary);
     }
     // Reasoning, text and calls of one turn are one message.
     void flush() {
         if (!has_text_ && calls_.size() == 0 && reasoning_.empty()) return;
-        Json message = Json{{"role", "assistant"}, {"content", text_}};
+        const bool is_null = text_.empty() && calls_.size() > 0;
+        Json message = Json{{"role", "assistant"}, {"content", is_null ? Json() : Json(text_)}};
         if (!reasoning_.empty()) message["reasoning_content"] = reasoning_;
         if (calls_.size() > 0) message["tool_calls"] = calls_;
         messages_.push_back(std::move(message));
@@ -132,8 +156,10 @@ void read_input(Fields &fields, ResponsesWanted &out) {
     if (input->text())
         all.say("user", *input->text());
     else if (input->is_array() && input->size() > 0)
-        for (size_t i = 0; i < input->size(); i++)
-            all.add(fields.within(input->elements()[i], index_of("input", i)));
+        for (size_t i = 0; i < input->size(); i++) {
+            const std::string name = index_of("input", i);
+            if (!all.add(fields.within(input->elements()[i], name))) out.ignored.push_back(name);
+        }
     else
         fields.refuse("input", "is neither a text nor a list of one item or more");
     out.messages = all.finish().dump();
@@ -150,9 +176,10 @@ void read_functions(Fields &fields, ResponsesWanted &out) {
 
 void read_text_form(Fields &fields, ResponsesWanted &out) {
     Json format = Json{{"type", "text"}};
+    std::string verbosity = "medium";
     if (const Json *const text = fields.take("text")) {
         Fields of = fields.within(*text, "text");
-        of.no_effect("verbosity", {"medium"});
+        verbosity = read_verbosity(of, out);
         if (const Json *const given = of.take("format")) format = *given;
         of.finish();
     }
@@ -175,22 +202,18 @@ void read_text_form(Fields &fields, ResponsesWanted &out) {
     form.finish();
     if (out.form != AnswerForm::text && !out.forced.empty())
         fields.refuse("text", "has a format, which is not supported together with a forced call");
-    out.asked["text"] = Json{{"format", format}};
+    out.asked["text"] = Json{{"format", format}, {"verbosity", verbosity}};
 }
 
 void read_reasoning(Fields &fields, ResponsesWanted &out) {
-    Json effort;
     if (const Json *const reasoning = fields.take("reasoning")) {
         Fields of = fields.within(*reasoning, "reasoning");
-        if (const auto text = of.text("effort")) {
-            if (*text != "none" && *text != "low" && *text != "medium" && *text != "high")
-                of.refuse("effort", "is none of none, low, medium and high");
-            out.reasoning_effort = *text;
-            effort = *text;
-        }
-        of.no_effect("summary", {"auto"});
+        read_effort(of, "effort", out);
+        for (const char *name : {"summary", "generate_summary"}) // there is none: all is sent
+            of.no_effect(name, {"auto", "concise", "detailed"});
         of.finish();
     }
+    const Json effort = out.reasoning_effort.empty() ? Json() : Json(out.reasoning_effort);
     out.asked["reasoning"] = Json{{"effort", effort}, {"summary", Json()}};
 }
 
@@ -221,7 +244,8 @@ void pass_over(Fields &fields, ResponsesWanted &out) {
     for (const char *name :
          {"previous_response_id", "conversation", "prompt", "max_tool_calls", "context_management"})
         fields.no_effect(name, {});
-    for (const char *name : {"safety_identifier", "prompt_cache_key", "prompt_cache_retention"})
+    for (const char *name :
+         {"safety_identifier", "prompt_cache_key", "prompt_cache_retention", "client_metadata"})
         fields.ignore(name);
     const Json *const metadata = fields.take("metadata");
     const auto user = fields.text("user");

@@ -124,6 +124,30 @@ void force(Fields &fields, const ToolChoice &choice, std::vector<Callable> funct
     out.forced = std::move(functions);
 }
 
+// Tools that a service beside the model would run: the model goes without them.
+bool runs_elsewhere(const Json &tool) {
+    static constexpr std::string_view types[] = {"web_search",
+                                                 "web_search_preview",
+                                                 "file_search",
+                                                 "code_interpreter",
+                                                 "computer",
+                                                 "mcp",
+                                                 "image_generation",
+                                                 "local_shell",
+                                                 "shell",
+                                                 "apply_patch",
+                                                 "tool_search",
+                                                 "namespace",
+                                                 "custom",
+                                                 "computer_use_preview"};
+    const Json *const type = tool.find("type");
+    if (!type || !type->text()) return false;
+    std::string_view name = *type->text();
+    const size_t dated = name.find("_20"); // web_search_2025_08_26
+    name = name.substr(0, dated);
+    return std::find(std::begin(types), std::end(types), name) != std::end(types);
+}
+
 } // namespace
 
 void read_tools(Fields &fields, ChatWanted &out, ToolForm form) {
@@ -136,6 +160,10 @@ void read_tools(Fields &fields, ChatWanted &out, ToolForm form) {
     std::vector<Callable> functions;
     for (size_t i = 0; tools && i < tools->size(); i++) {
         const Json &given = tools->elements()[i];
+        if (form == ToolForm::flat && runs_elsewhere(given)) {
+            out.ignored.push_back(index_of("tools", i));
+            continue;
+        }
         Function tool = read_tool(given, fields.within(given, index_of("tools", i)), form, choice);
         for (const std::string &keyword : tool.widened)
             out.ignored.push_back(index_of("tools", i) + " " + keyword);
