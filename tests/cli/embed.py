@@ -248,12 +248,46 @@ class Generated(tool.Case):
         self.assertEqual(alone(texts[0]), [ids[0][0], *bare(texts[0]), ids[0][-1]])
 
     def words_around_a_query(self):
-        score = lambda name, *args: [line["score"] for line in self.lines("embed", self.path(name + ".gguf"), *args)]
+        score = lambda path, *args: [line["score"] for line in self.lines("embed", path, *args)]
         texts = ("the cat", "once upon a time")
-        for name, joined in (("plain", "a dog {}"), ("template", "Q: a dog D: {}.")):
-            got = score(name, "--rerank", "a dog", *texts)
-            self.assertEqual(got, score(name, *[joined.format(text) for text in texts]))
-            self.assertNotEqual(got[0], got[1])
+        plain = self.path("plain.gguf")
+        got = score(plain, "--rerank", "a dog", *texts)
+        self.assertEqual(got, score(plain, *["a dog " + text for text in texts]))
+        self.assertNotEqual(got[0], got[1])
+        # The text of a template as it is: no special token is added, and all placeholders are replaced at once.
+        tokens = lambda path, text, *more: [int(i) for i in self.ok("tokenize", path, "-p", text, "--bare", "--only-ids", *more).decode().split(",")]
+        added = {"none": (), "both": ("tokenizer.ggml.add_bos_token:bool=true", "tokenizer.ggml.add_eos_token:bool=true")}
+        n = 0
+        for template in ("Q: {query} D: {document}.", "D: {document} Q: {query} A:", "{query}{query}|{document}{query} and {document}", "<s>Q: {query}\nD: {document}\nA:</s>",
+                         'a "\\{document}" {% raw %}{{ query }}{query}'):
+            for which, keys in added.items():
+                path, n = self.path("template%d.gguf" % n), n + 1
+                self.ok("set", self.path("template.gguf"), "tokenizer.chat_template.rerank=" + template, *keys, "-o", path)
+                for query in ("a dog", "{document}", "{query} is a {query}"):
+                    with self.subTest((template, which, query)):
+                        pairs = []
+                        for text in texts:
+                            parts = [part for word in template.split("{query}") for part in (query, *self.between(word.split("{document}"), text))][1:]
+                            pairs.append(tokens(path, "".join(parts), "--parse-special"))
+                        ids = [",".join(map(str, pair)) for pair in pairs]
+                        self.assertEqual(score(path, "--rerank", query, *texts), score(path, "--ids", *ids))
+        # A special token in the text of a query or document is text.
+        path = self.path("template6.gguf")  # with "<s>" and "</s>" in its own text
+        head, tail = tokens(path, "<s>", "--parse-special"), tokens(path, "</s>", "--parse-special")
+        self.assertEqual((len(head), len(tail)), (1, 1))
+        inner = tokens(path, "Q: a</s>b\nD: <s>\nA:")
+        self.assertNotIn(tail[0], inner)
+        ids = ",".join(map(str, head + inner + tail))
+        self.assertEqual(score(path, "--rerank", "a</s>b", "<s>"), score(path, "--ids", ids))
+        # --cut leaves the end of the template, whose last token is scored.
+        whole = tokens(path, "<s>Q: a dog\nD: " + "the cat " * 9 + "\nA:</s>", "--parse-special")
+        end = tokens(path, "\nA:</s>", "--parse-special")
+        cut = whole[:24 - len(end)] + end
+        self.assertEqual(score(path, "--rerank", "a dog", "the cat " * 9, "--cut", "--ctx", "24"), score(path, "--ids", ",".join(map(str, cut))))
+
+    def between(self, parts, text):
+        """The parts with the text between them."""
+        return [piece for part in parts for piece in (text, part)][1:]
 
     def ranks(self, path, ids, want):
         order = sorted(range(len(ids)), key=lambda i: -want[i][0])

@@ -3,17 +3,21 @@
 
 #include "models/text_model.hpp"
 
+#include <algorithm>
+
 namespace ggufx::cli {
 
 using Ids = std::vector<int32_t>;
 
-PairMaker::PairMaker(const ggufx_file *file, const ggufx_tokenizer *tokenizer)
-    : tokenizer_(tokenizer),
-      template_(meta_text(file, "tokenizer.chat_template.rerank").value_or("")) {
+PairMaker::PairMaker(const ggufx_runtime *rt, const ggufx_file *file,
+                     const ggufx_tokenizer *tokenizer)
+    : tokenizer_(tokenizer) {
     around_ = ids_of("", GGUFX_TOKENIZE_ADD_SPECIAL);
     facts_ = facts<ggufx_tokenizer_facts>([&](ggufx_tokenizer_facts *out, ggufx_error *e) {
         return ggufx_tokenizer_info(out, tokenizer, e);
     });
+    const std::string text = meta_text(file, "tokenizer.chat_template.rerank").value_or("");
+    if (!text.empty()) make_template(rt, text);
 }
 
 Ids PairMaker::ids_of(const std::string &text, uint32_t flags) const {
@@ -21,7 +25,7 @@ Ids PairMaker::ids_of(const std::string &text, uint32_t flags) const {
 }
 
 Ids PairMaker::make(const std::string &query, const std::string &text) const {
-    return template_.empty() ? pair_of(query, text) : from_template(query, text);
+    return template_ ? from_template(query, text) : pair_of(query, text);
 }
 
 // [CLS] query [SEP] text [SEP]; models with the vocabulary of XLM-R have two between.
@@ -33,19 +37,77 @@ Ids PairMaker::pair_of(const std::string &query, const std::string &text) const 
     return out;
 }
 
-// The file's own words around a query and a document.
+// ---- the file's own words around queries and documents ----
+
+namespace {
+
+constexpr std::string_view kPlaceholders[] = {"query", "document"};
+
+std::string jinja_literal(std::string_view text) {
+    std::string out = "{{ \"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        out += c;
+    }
+    return out + "\" }}";
+}
+
+// The next placeholder from `at` on, with its name; at the end where there is none.
+size_t find_placeholder(std::string_view text, size_t at, std::string_view &name) {
+    size_t first = text.size();
+    for (const std::string_view one : kPlaceholders) {
+        const size_t found = text.find("{" + std::string(one) + "}", at);
+        if (found >= first) continue;
+        first = found;
+        name = one;
+    }
+    return first;
+}
+
+} // namespace
+
+// As a chat template: so the text of a query or document is never read as a special token or a
+// placeholder.
+void PairMaker::make_template(const ggufx_runtime *rt, const std::string &text) {
+    std::string jinja;
+    size_t at = 0;
+    for (;;) {
+        std::string_view name;
+        const size_t next = find_placeholder(text, at, name);
+        if (next > at) jinja += jinja_literal(std::string_view(text).substr(at, next - at));
+        if (next == text.size()) break;
+        jinja += "{{ " + std::string(name) + " }}";
+        at = next + name.size() + 2;
+    }
+    n_after_ = ids_of(text.substr(at), GGUFX_TOKENIZE_PARSE_SPECIAL).size();
+    ggufx_chat_options options;
+    ggufx_chat_options_init(&options);
+    options.text = jinja.data();
+    options.text_length = jinja.size();
+    ggufx_chat *chat = nullptr;
+    call(
+        [&](ggufx_error *error) { return ggufx_chat_create(&chat, rt, nullptr, &options, error); });
+    template_.reset(chat);
+}
+
+// Nothing is added around the template's text: its last token is the one that is scored.
 Ids PairMaker::from_template(const std::string &query, const std::string &text) const {
-    std::string out = template_;
-    const auto put = [&](const std::string &name, const std::string &value, size_t from) {
-        const size_t at = out.find(name, from);
-        if (at == std::string::npos) return from;
-        out.replace(at, name.size(), value);
-        return at + value.size();
+    const std::string variables = Json{{"query", query}, {"document", text}}.dump();
+    ggufx_chat_request request;
+    ggufx_chat_request_init(&request);
+    request.variables = variables.data();
+    request.variables_length = variables.size();
+    Ids out(variables.size() + 64);
+    const auto fill = [&](size_t *needed, ggufx_error *error) {
+        return ggufx_chat_tokenize(out.data(), out.size(), needed, template_.get(), tokenizer_,
+                                   &request, 0, error);
     };
-    const bool query_first = out.find("{query}") < out.find("{document}");
-    const size_t next = query_first ? put("{query}", query, 0) : put("{document}", text, 0);
-    query_first ? put("{document}", text, next) : put("{query}", query, next);
-    return ids_of(out, GGUFX_TOKENIZE_ADD_SPECIAL | GGUFX_TOKENIZE_PARSE_SPECIAL);
+    size_t needed = 0;
+    ggufx_error error;
+    if (fill(&needed, &error) == GGUFX_E_CAPACITY) out.resize(needed);
+    call([&](ggufx_error *e) { return fill(&needed, e); });
+    out.resize(needed);
+    return out;
 }
 
 } // namespace ggufx::cli

@@ -8,22 +8,26 @@ namespace ggufx::cli {
 
 class PairMaker {
 public:
-    // Both must outlive it.
-    PairMaker(const ggufx_file *file, const ggufx_tokenizer *tokenizer);
+    // All must outlive it.
+    PairMaker(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_tokenizer *tokenizer);
 
     std::vector<int32_t> ids_of(const std::string &text, uint32_t flags) const;
-    // A template of the file, else the texts one behind the other with their ends.
+    // A template of the file, else the texts one after the other with their ends.
     std::vector<int32_t> make(const std::string &query, const std::string &text) const;
-    // How many ids at the end of a text are no text: [SEP], </s>.
+    // Number of ids that end a text alone and are no text: [SEP], </s>.
     size_t n_ending() const { return around_.size() - (begins() ? 1 : 0); }
+    // The same of a pair: those after the last placeholder, where there is a template.
+    size_t n_pair_ending() const { return template_ ? n_after_ : n_ending(); }
 
 private:
     bool begins() const { return !around_.empty() && around_[0] == facts_.bos; }
+    void make_template(const ggufx_runtime *rt, const std::string &text);
     std::vector<int32_t> pair_of(const std::string &query, const std::string &text) const;
     std::vector<int32_t> from_template(const std::string &query, const std::string &text) const;
 
     const ggufx_tokenizer *tokenizer_;
-    std::string template_;
+    std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>> template_; // NULL: the file has none
+    size_t n_after_ = 0;
     std::vector<int32_t> around_;
     ggufx_tokenizer_facts facts_ = {};
 };

@@ -116,7 +116,7 @@ Embeddings embed_all(const Globals &globals, const EmbedOptions &options) {
     out.facts = facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *f, ggufx_error *error) {
         return ggufx_embedder_info(f, embedder.get(), error);
     });
-    out.texts = read_texts(file.get(), options.text, out.facts.n_context);
+    out.texts = read_texts(rt.get(), file.get(), options.text, out.facts.n_context);
     if (out.texts.size() == 0) throw Failure(kUsage, "no text: give TEXT, or --file FILE");
     if (for_people(globals, options)) check_table(out);
     const size_t rows = out.by_token() ? out.texts.ids.size() : out.texts.size();

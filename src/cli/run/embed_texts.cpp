@@ -18,7 +18,8 @@ using Ids = std::vector<int32_t>;
 // Turns a text, or a query and a text, into ids.
 class TextMaker {
 public:
-    TextMaker(const ggufx_file *file, const EmbedTextOptions &options) : options_(options) {
+    TextMaker(const ggufx_runtime *rt, const ggufx_file *file, const EmbedTextOptions &options)
+        : options_(options) {
         if (options.ids) {
             if (!options.query.empty()) query_ = parse_ids(options.query, "--rerank");
             return;
@@ -30,7 +31,7 @@ public:
             throw Failure(kUnsupported, std::string(error.message) + "; --ids takes texts as ids");
         if (status != GGUFX_OK) throw Failure(exit_code(status), error);
         tokenizer_ = Tokenizer(handle);
-        pairs_ = std::make_unique<PairMaker>(file, tokenizer_.get());
+        pairs_ = std::make_unique<PairMaker>(rt, file, tokenizer_.get());
     }
 
     // `from` says where the text stood.
@@ -46,7 +47,10 @@ public:
     }
 
     // How many ids at the end are no text: [SEP], </s>.
-    size_t n_ending() const { return pairs_ ? pairs_->n_ending() : 0; }
+    size_t n_ending() const {
+        if (!pairs_) return 0;
+        return options_.query.empty() ? pairs_->n_ending() : pairs_->n_pair_ending();
+    }
 
 private:
     const EmbedTextOptions &options_;
@@ -78,9 +82,10 @@ void add(EmbedTexts &out, const TextMaker &maker, const std::string &text, const
 
 } // namespace
 
-EmbedTexts read_texts(const ggufx_file *file, const EmbedTextOptions &options, uint32_t n_context) {
+EmbedTexts read_texts(const ggufx_runtime *rt, const ggufx_file *file,
+                      const EmbedTextOptions &options, uint32_t n_context) {
     EmbedTexts out;
-    const TextMaker maker(file, options);
+    const TextMaker maker(rt, file, options);
     for (size_t i = 0; i < options.texts.size(); i++)
         add(out, maker, options.texts[i], fmt::format("text {}", i + 1), n_context, options.cut);
     if (options.file.empty()) return out;

@@ -24,6 +24,7 @@ struct EmbedTexts {
 };
 
 // With `cut` those longer than n_context are made fit; what ends a text stays.
-EmbedTexts read_texts(const ggufx_file *file, const EmbedTextOptions &options, uint32_t n_context);
+EmbedTexts read_texts(const ggufx_runtime *rt, const ggufx_file *file,
+                      const EmbedTextOptions &options, uint32_t n_context);
 
 } // namespace ggufx::cli

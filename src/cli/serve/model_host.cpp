@@ -89,7 +89,7 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     call(
         [&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file_.get(), error); });
     tokenizer_.reset(tokenizer);
-    pairs_ = std::make_unique<PairMaker>(file_.get(), tokenizer_.get());
+    pairs_ = std::make_unique<PairMaker>(rt_.get(), file_.get(), tokenizer_.get());
     model_ = make_model(rt_.get(), file_.get(), options.session.making);
     adapters_ = Adapters(rt_.get(), model_.get(), options.session.adapters);
     facts_ = model_facts(model_.get());
