@@ -168,7 +168,7 @@ GGUFX_API ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, si
 
 /* Forms of tool calls. */
 enum {
-    GGUFX_CHAT_CALL_NONE = 0,   /* not known */
+    GGUFX_CHAT_CALL_NONE = 0,   /* not known, or messages of GGUFX_CHAT_CHANNELS */
     GGUFX_CHAT_CALL_OBJECT = 1, /* {"name": NAME, "arguments": {...}} */
     GGUFX_CHAT_CALL_KEYED = 2,  /* {NAME: {...}} */
     GGUFX_CHAT_CALL_NAMED = 3,  /* NAME, a separator, the arguments */

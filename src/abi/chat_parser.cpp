@@ -46,6 +46,14 @@ extern "C" void ggufx_chat_parser_options_init(ggufx_chat_parser_options *option
     init_options(options);
 }
 
+// An empty list is no tools.
+static bool has_tools(std::string_view json) {
+    size_t n = 0;
+    for (const char c : json)
+        if (!chat::is_json_space(c) && n++ < 2 && c != "[]"[n - 1]) return true;
+    return n > 2;
+}
+
 extern "C" ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const ggufx_runtime *rt,
                                                  const ggufx_chat_parser_options *options,
                                                  ggufx_error *error) {
@@ -64,7 +72,7 @@ extern "C" ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const 
         auto format =
             o.chat ? o.chat->format
                    : Ref<chat::OutputFormat>::adopt(make<chat::OutputFormat>(*rt->host, rt->host));
-        if (parser.calls && !parser.tools.empty() && !format->has_calls())
+        if (parser.calls && has_tools(parser.tools) && !format->has_calls())
             fail(Status::unsupported, {},
                  "the template does not show how its models write tool calls (use a template that "
                  "does, or GGUFX_CHAT_PARSER_NO_CALLS)");

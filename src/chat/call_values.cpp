@@ -27,7 +27,7 @@ bool read_strictly(Meter &meter, std::string_view json, Value &out) {
     });
 }
 
-void put(Vector<char> &out, std::string_view text) {
+void append_bytes(Vector<char> &out, std::string_view text) {
     out.assign(text.begin(), text.end());
 }
 
@@ -78,20 +78,20 @@ const Value *member_of(Meter &meter, const Value &object, std::string_view key) 
 // The JSON object that arguments are: an object, text that is one, or nothing at all. `raw`: the
 // arguments as they were written, if they are valid JSON.
 bool put_arguments(Meter &meter, const Value *arguments, std::string_view raw, Vector<char> &out) {
-    if (!arguments || arguments->is(Kind::none)) return put(out, "{}"), true;
+    if (!arguments || arguments->is(Kind::none)) return append_bytes(out, "{}"), true;
     if (arguments->is(Kind::string)) {
         const std::string_view text = trimmed(arguments->text->view());
-        if (text.empty()) return put(out, "{}"), true;
+        if (text.empty()) return append_bytes(out, "{}"), true;
         Value inner;
         const bool strict = read_strictly(meter, text, inner);
         if (!strict && !succeeds([&] { return read_loose(meter, text, "", inner); })) return false;
-        if (inner.is(Kind::none)) return put(out, "{}"), true;
+        if (inner.is(Kind::none)) return append_bytes(out, "{}"), true;
         if (!inner.is(Kind::dict)) return false;
-        put(out, strict ? text : write_json(meter, inner, {})->view());
+        append_bytes(out, strict ? text : write_json(meter, inner, {})->view());
         return true;
     }
     if (!arguments->is(Kind::dict)) return false;
-    put(out, raw.empty() ? write_json(meter, *arguments, {})->view() : raw);
+    append_bytes(out, raw.empty() ? write_json(meter, *arguments, {})->view() : raw);
     return true;
 }
 
@@ -127,7 +127,7 @@ void CallScanner::set_name(std::string_view name) {
             name = name.substr(0, colon);
         }
     }
-    put(call_.name, name);
+    append_bytes(call_.name, name);
 }
 
 // Models write "directly_answer" for "directly-answer".
@@ -153,7 +153,7 @@ bool CallScanner::finish_object(std::string_view json) {
     };
     if (format_.shape == CallShape::keyed && value.dict->size == 1) {
         const chat::Entry &only = *value.dict->entries[0];
-        put(call_.name, only.key.text->view());
+        append_bytes(call_.name, only.key.text->view());
         return only.key.text->size > 0 &&
                put_arguments(meter, &only.value, raw(only.key.text->view()), call_.arguments);
     }
@@ -175,19 +175,19 @@ bool CallScanner::finish_object(std::string_view json) {
         text = raw(key);
         break;
     }
-    put(call_.name, name->text->view());
+    append_bytes(call_.name, name->text->view());
     // Without a marker an object is a call where a tool of the request has its name.
     const bool is_known = tools_.has(name->text->view());
     if (entry_ == Entry::bare && (tools_.empty() ? !arguments : !is_known)) return false;
     const Value *const id = format_.has_id ? member_of(meter, value, format_.id_key) : nullptr;
-    if (id && id->is(Kind::string)) put(call_.id, id->text->view());
+    if (id && id->is(Kind::string)) append_bytes(call_.id, id->text->view());
     return put_arguments(meter, arguments, text, call_.arguments);
 }
 
 bool CallScanner::finish_named(std::string_view arguments) {
     // The name's bytes precede the arguments in the text that is scanned; they were kept.
     Meter meter(host_, limits_for(2 * arguments.size()));
-    if (arguments.empty()) return put(call_.arguments, "{}"), true;
+    if (arguments.empty()) return append_bytes(call_.arguments, "{}"), true;
     Value value;
     if (format_.notation == Notation::python) {
         const auto parameters = tools_.parameters({call_.name.data(), call_.name.size()});
@@ -232,7 +232,7 @@ bool CallScanner::finish_tagged(std::string_view s) {
                 without_line_breaks(s.substr(p.value, p.value_end - p.value), format_);
             assign(meter, dict, text_value(meter, key, true), typed(meter, schema_, key, raw, p));
         }
-        put(call_.arguments, write_json(meter, Value::of(dict), {})->view());
+        append_bytes(call_.arguments, write_json(meter, Value::of(dict), {})->view());
         return true;
     });
     return ok && call_.name.size() > 0;

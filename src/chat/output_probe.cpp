@@ -35,19 +35,19 @@ struct Variant {
     const char *content; // JSON
 };
 
-void put(Vector<char> &out, std::string_view text) {
+void append_text(Vector<char> &out, std::string_view text) {
     out.insert(out.end(), text.begin(), text.end());
 }
 
-void put_call(Vector<char> &out, bool text, unsigned k) {
-    put(out, k ? R"(,{"id":"ggufxid02","type":"function","function":{"name":")"
-               : R"({"id":"ggufxid01","type":"function","function":{"name":")");
-    put(out, kNames[k]);
-    put(out, text ? R"(","arguments":"{\"ggufxka\": \")" : R"(","arguments":{"ggufxka":")");
-    put(out, kTexts[k]);
-    put(out, text ? R"(\", \"ggufxkb\": )" : R"(","ggufxkb":)");
-    put(out, kNumbers[k]);
-    put(out, text ? R"(}"}})" : "}}}");
+void append_call(Vector<char> &out, bool text, unsigned k) {
+    append_text(out, k ? R"(,{"id":"ggufxid02","type":"function","function":{"name":")"
+                       : R"({"id":"ggufxid01","type":"function","function":{"name":")");
+    append_text(out, kNames[k]);
+    append_text(out, text ? R"(","arguments":"{\"ggufxka\": \")" : R"(","arguments":{"ggufxka":")");
+    append_text(out, kTexts[k]);
+    append_text(out, text ? R"(\", \"ggufxkb\": )" : R"(","ggufxkb":)");
+    append_text(out, kNumbers[k]);
+    append_text(out, text ? R"(}"}})" : "}}}");
 }
 
 // Rendered text after the user's message; empty where the template refuses the conversation.
@@ -153,7 +153,7 @@ public:
         skip_header(name, content > name || !trimmed(tail).empty());
         out_ = CallFormat();
         out_.name = "probed";
-        return object() || named() || tagged();
+        return (object() || named() || tagged()) && has_markers_alone();
     }
     std::string_view text() const { return s_.substr(begin_, end_ - begin_); }
     std::string_view tail() const { return tail_; } // end of an answer before a call
@@ -276,6 +276,16 @@ private:
         out_.listed = true;
         out_.section_open = between(begin_, open - 1);
         out_.section_close = between(close + 1, end_);
+        return true;
+    }
+
+    // A template that writes whole messages has words of the conversation where markers would be.
+    bool has_markers_alone() const {
+        for (const std::string_view marker :
+             {out_.section_open, out_.section_close, out_.open, out_.close, out_.before_name,
+              out_.after_name, out_.before_key, out_.after_key, out_.after_value})
+            if (marker.find("ggufx") != marker.npos || marker.find("tool_calls\"") != marker.npos)
+                return false;
         return true;
     }
 
@@ -473,8 +483,8 @@ int32_t note_event(void *user, uint32_t kind, uint64_t, const char *text, size_t
     Seen &seen = *static_cast<Seen *>(user);
     try {
         const std::string_view piece(text, length);
-        if (kind == static_cast<uint32_t>(EventKind::answer)) put(seen.answer, piece);
-        if (kind == static_cast<uint32_t>(EventKind::arguments)) put(seen.arguments, piece);
+        if (kind == static_cast<uint32_t>(EventKind::answer)) append_text(seen.answer, piece);
+        if (kind == static_cast<uint32_t>(EventKind::arguments)) append_text(seen.arguments, piece);
         if (kind == static_cast<uint32_t>(EventKind::name)) {
             seen.finish_call();
             seen.n++;
@@ -553,18 +563,18 @@ Ref<OutputFormat> find_output_format(const Template &of) {
     bool has_rendered = false;
     for (const Variant &variant : variants) {
         Vector<char> messages{HostAllocator<char>(host.get())};
-        put(messages, kHead);
-        put(messages, variant.content);
-        put(messages, R"(,"tool_calls":[)");
-        for (unsigned k = 0; k < variant.n_calls; k++) put_call(messages, variant.text, k);
-        put(messages, "]}]");
+        append_text(messages, kHead);
+        append_text(messages, variant.content);
+        append_text(messages, R"(,"tool_calls":[)");
+        for (unsigned k = 0; k < variant.n_calls; k++) append_call(messages, variant.text, k);
+        append_text(messages, "]}]");
         const Rendering calls(of, {messages.data(), messages.size()});
         const std::string_view text = calls.text();
         if (text.find(kTexts[variant.n_calls - 1]) == text.npos) continue;
-        has_rendered = true;
         CallFormat format;
         Deriver deriver(host.get(), text, around, variant.n_calls, *out, format);
         if (!deriver.run()) continue;
+        has_rendered = true;
         Ref<OutputFormat> candidate = new_format(of);
         for (size_t i = 0; i < out->n_reasoning; i++)
             candidate->add_reasoning(out->reasoning[i].open, out->reasoning[i].close);

@@ -350,6 +350,9 @@ static void test_formats_are_known_by_the_markers_of_a_template(void **state) {
         {LLAMA, GGUFX_CHAT_CALLS, GGUFX_CHAT_CALL_OBJECT},
         {"x", 0, GGUFX_CHAT_CALL_NONE},
         {"{{ tools }}", GGUFX_CHAT_TAKES_TOOLS, GGUFX_CHAT_CALL_NONE},
+        {"{{ messages | tojson }}", 0, GGUFX_CHAT_CALL_NONE}, /* words of messages are no markers */
+        {"{% for m in messages %}{{ m | tojson }}{% endfor %}<tool_call>", GGUFX_CHAT_CALLS,
+         GGUFX_CHAT_CALL_OBJECT},
     };
     (void)state;
     ggufx_chat_facts none = {.struct_size = sizeof none};
@@ -370,6 +373,9 @@ static void test_tools_of_an_unknown_format_are_refused(void **state) {
                      GGUFX_E_UNSUPPORTED);
     assert_non_null(strstr(error.message, "GGUFX_CHAT_PARSER_NO_CALLS"));
     assert_null(parser);
+    assert_int_equal(create_parser(&parser, &t, chat_rt, "{{ tools }}", NULL, " [ ]\n", &error),
+                     GGUFX_OK);
+    ggufx_chat_parser_destroy(parser);
 }
 
 static void test_a_parser_says_where_it_is(void **state) {
