@@ -60,7 +60,8 @@ const char *const chat_seeds[] = {
     "<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>",
     "\x0a\x03<|tool_call_start|>[f(s='a\\'b', n=[1, {'x': None}]), g()]<|tool_call_end|>",
     "\x0b\x03<|tool_call>call:f{s:<|\"|>}<|\"|>,o:{k:[true]}}<tool_call|>",
-    "\x0d\x03Action:\n```json\n[\n {\"tool_name\": \"f\", \"parameters\": {}}\n]```",
+    "\x0d\x03"
+    "Action:\n```json\n[\n {\"tool_name\": \"f\", \"parameters\": {}}\n]```",
     "\x0e\x03<d:calls><d:invoke name=\"f\"><d:p name=\"s\" "
     "string=\"True\">1</d:p></d:invoke></d:calls>",
     "\x0f\x03<f=f>{\"s\": 1}</f>",

@@ -20,16 +20,6 @@ std::string trimmed(const std::string &text) {
                               : text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
-// Whether the last character of a text is not whole yet.
-bool wants_more(const std::string &text) {
-    size_t lead = text.size();
-    while (lead > 0 && (static_cast<unsigned char>(text[lead - 1]) & 0xc0) == 0x80) lead--;
-    if (lead == 0) return false;
-    const auto c = static_cast<unsigned char>(text[lead - 1]);
-    const size_t wanted = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-    return text.size() - lead + 1 < wanted;
-}
-
 } // namespace
 
 CallSyntax call_syntax(const ggufx_chat_facts &facts, const std::string &id) {
@@ -319,6 +309,7 @@ void CallWriter::begin_value(Delta &delta) {
     written_.push_back(parameter_);
     choice_.clear();
     text_.clear();
+    n_chars_ = n_wanted_ = 0;
     if (!parameter_->is_string) {
         matcher_ = make_matcher(parameter_->grammar.get());
         stage_ = Stage::value;
@@ -356,14 +347,20 @@ void CallWriter::add_to_string(const std::string &bytes, Delta &delta) {
         put(delta, Json(text_).dump());
         return end_value(delta);
     }
-    size_t n = 0, cut = 0; // characters, and bytes of those that fit
-    for (size_t i = 0; i < text_.size(); i++) {
-        if ((static_cast<unsigned char>(text_[i]) & 0xc0) == 0x80) continue;
-        if (n++ == parameter_->max_length) cut = i;
+    const size_t begin = text_.size() - bytes.size();
+    size_t cut = text_.size(); // after the last character that fits
+    for (size_t i = begin; i < text_.size(); i++) {
+        const auto c = static_cast<unsigned char>(text_[i]);
+        if ((c & 0xc0) == 0x80 && n_wanted_ > 0) {
+            n_wanted_--;
+            continue;
+        }
+        n_wanted_ = c < 0xc0 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+        if (n_chars_++ == parameter_->max_length) cut = i;
     }
-    if (n < parameter_->max_length) return;
-    if (n > parameter_->max_length) text_.resize(cut);
-    if (n == parameter_->max_length && wants_more(text_)) return;
+    if (n_chars_ < parameter_->max_length) return;
+    if (n_chars_ == parameter_->max_length && n_wanted_ > 0) return;
+    text_.resize(cut);
     put(delta, Json(text_).dump());
     choice_.clear();
     choice_.add(marker_ids(host_, plan_->syntax.string_end));

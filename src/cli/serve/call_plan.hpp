@@ -88,7 +88,9 @@ private:
     TokenChoice choice_;
     TokenSet allowed_;
     Matcher matcher_;
-    std::string text_; // of a string
+    std::string text_;      // of a string
+    size_t n_chars_ = 0;    // of it; bytes that begin none count as one each
+    unsigned n_wanted_ = 0; // bytes of the last one that are still to come
     bool has_begun_ = false;
 };
 

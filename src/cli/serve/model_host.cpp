@@ -367,11 +367,18 @@ std::string ModelHost::render(const ChatWanted &wanted) const {
     return out;
 }
 
-// A template that passes over tools would leave the model without them, and nobody would know.
-void ModelHost::require_tools(const ChatWanted &wanted, const std::string &rendered) const {
+// A template that passes over tools would leave the model without them, and nobody would know. One
+// that fails without tools reads them.
+bool ModelHost::renders_tools(const ChatWanted &wanted, const std::string &rendered) const {
     ChatWanted without = wanted;
     without.tools.clear();
-    if (render(without) == rendered)
+    try {
+        return render(without) != rendered;
+    } catch (const ApiError &) { return true; }
+}
+
+void ModelHost::require_tools(const ChatWanted &wanted, const std::string &rendered) const {
+    if (!renders_tools(wanted, rendered))
         throw ApiError(400, "the model's chat template knows no tools", "tools", "unsupported");
     if ((chat_facts_.flags & GGUFX_CHAT_CALLS) == 0)
         throw ApiError(400,

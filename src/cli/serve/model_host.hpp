@@ -99,6 +99,7 @@ public:
 
 private:
     void make_template(const std::string &name);
+    bool renders_tools(const ChatWanted &wanted, const std::string &rendered) const;
     void require_tools(const ChatWanted &wanted, const std::string &rendered) const;
     void find_end_tokens();
     void make_embedder(const HostOptions &options);

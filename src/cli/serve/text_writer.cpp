@@ -174,7 +174,8 @@ int32_t TextWriter::on_event(void *user, uint32_t kind, uint64_t call, const cha
     try {
         Delta &delta = self.delta_;
         const std::string_view piece(text, length);
-        if (kind >= GGUFX_CHAT_CALL_NAME && call > 0 && !self.plan_.parallel_calls) return 0;
+        const bool is_over = !self.plan_.parallel_calls && self.parser_facts().n_calls > 0;
+        if (is_over) return 0; // what follows the one call
         self.reasons_ = kind == GGUFX_CHAT_REASONING;
         if (kind == GGUFX_CHAT_ANSWER) delta.content += piece;
         if (kind == GGUFX_CHAT_REASONING) delta.reasoning += piece;
