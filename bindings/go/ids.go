@@ -252,6 +252,7 @@ const (
 	GrammarAnyOrder  GrammarFlags = 2
 	GrammarNoFormats GrammarFlags = 4
 	GrammarAnyNumber GrammarFlags = 8
+	GrammarAnySpace  GrammarFlags = 16
 )
 
 // ImatrixFormat: Format of an importance matrix in a file.

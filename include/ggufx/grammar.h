@@ -33,8 +33,9 @@ typedef struct ggufx_grammar ggufx_grammar;
  * How a value is written: members of an object come in the order in which the schema names them (its
  * own `properties`, then those of schemas that hold with it, then names that are only `required`),
  * then others in any order; with GGUFX_GRAMMAR_ANY_ORDER all do. A member that the schema names comes
- * once. Between values and signs there may be a space, or a line break and up to 64 spaces or tabs; not
- * in front of the value or behind it. A string without a pattern or names of its own has its
+ * once. Between values and signs there may be a space, or a line break and up to 20 spaces or tabs: not
+ * before a colon, before the value or after it. With GGUFX_GRAMMAR_ANY_SPACE there may be any white space
+ * between them, without an end. A string without a pattern or names of its own has its
  * characters written in any way; names, values of `enum` and `const`, and strings with a pattern have
  * each written as itself or, where programs escape it, escaped (controls, a quote, a slash, a
  * backslash, all beyond ASCII; hexadecimal digits in either case). A number has any form of JSON where
@@ -67,10 +68,11 @@ typedef struct ggufx_grammar ggufx_grammar;
 #define GGUFX_GRAMMAR_ANY_ORDER 2u  /* members of objects come in any order */
 #define GGUFX_GRAMMAR_NO_FORMATS 4u /* `format` says nothing: it is an annotation */
 #define GGUFX_GRAMMAR_ANY_NUMBER 8u /* integers have any form of a number: 1.0, 1e0 */
+#define GGUFX_GRAMMAR_ANY_SPACE 16u /* any white space between values and signs; not with COMPACT */
 
 typedef struct ggufx_grammar_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_GRAMMAR_COMPACT, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER */
+    uint32_t flags; /* GGUFX_GRAMMAR_COMPACT, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE */
     const void *next;
     uint32_t kind;    /* GGUFX_GRAMMAR_GBNF or _JSON_SCHEMA */
     const char *text; /* UTF-8 */

@@ -58,12 +58,16 @@ Ref<grammar::Vocabulary> vocabulary_of(ggufx_tokenizer &tokenizer) {
 
 grammar::GrammarOptions import_grammar_options(const ggufx_grammar_options *options) {
     constexpr uint32_t flags = GGUFX_GRAMMAR_COMPACT | GGUFX_GRAMMAR_ANY_ORDER |
-                               GGUFX_GRAMMAR_NO_FORMATS | GGUFX_GRAMMAR_ANY_NUMBER;
+                               GGUFX_GRAMMAR_NO_FORMATS | GGUFX_GRAMMAR_ANY_NUMBER |
+                               GGUFX_GRAMMAR_ANY_SPACE;
     const auto in = import_options(options, flags, "ggufx_grammar_options");
     grammar::GrammarOptions out;
     const bool schema = in.kind == GGUFX_GRAMMAR_JSON_SCHEMA;
     out.source = schema ? grammar::Source::json_schema : grammar::Source::gbnf;
-    out.schema.compact = (in.flags & GGUFX_GRAMMAR_COMPACT) != 0;
+    if (in.flags & GGUFX_GRAMMAR_COMPACT) out.schema.white_space = grammar::WhiteSpace::none;
+    if (in.flags & GGUFX_GRAMMAR_ANY_SPACE) out.schema.white_space = grammar::WhiteSpace::any;
+    require(!(in.flags & GGUFX_GRAMMAR_COMPACT) || !(in.flags & GGUFX_GRAMMAR_ANY_SPACE),
+            "GGUFX_GRAMMAR_COMPACT and GGUFX_GRAMMAR_ANY_SPACE at once");
     out.schema.any_order = (in.flags & GGUFX_GRAMMAR_ANY_ORDER) != 0;
     out.schema.formats = (in.flags & GGUFX_GRAMMAR_NO_FORMATS) == 0;
     out.schema.any_number = (in.flags & GGUFX_GRAMMAR_ANY_NUMBER) != 0;

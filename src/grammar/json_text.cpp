@@ -10,7 +10,7 @@ namespace ggufx::grammar {
 
 namespace {
 
-constexpr uint32_t kIndent = 64;
+constexpr uint32_t kIndent = 20;
 constexpr Range kItself[] = {{' ', '!'}, {'#', '['}, {']', kLastCode}};  // characters as they are
 constexpr Range kControls = {0, 0x1f}, kBeyondAscii = {0x7f, kLastCode}; // by \u, too
 constexpr size_t kFewRanges = 4; // of sets that are not looked up
@@ -33,14 +33,18 @@ bool JsonText::Less::operator()(const Ranges &a, const Ranges &b) const {
         [](Range x, Range y) { return x.first != y.first ? x.first < y.first : x.last < y.last; });
 }
 
-JsonText::JsonText(Syntax &syntax, bool compact)
-    : syntax_(syntax), sets_(HostAllocator<std::pair<const Ranges, Node>>(syntax.host())) {
+JsonText::JsonText(Syntax &syntax, WhiteSpace white_space)
+    : syntax_(syntax), white_space_(white_space),
+      sets_(HostAllocator<std::pair<const Ranges, Node>>(syntax.host())) {
     Syntax &s = syntax_;
     const Node blank = s.set({{' ', ' '}, {'\t', '\t'}});
     const Node line =
         s.sequence({s.optional(s.literal("\r")), s.literal("\n"), s.repeat(blank, 0, kIndent)});
-    const Node wide = s.optional(s.choice({s.literal(" "), line}));
-    space_ = define("space", compact ? s.empty() : wide);
+    const Node limited = s.optional(s.choice({s.literal(" "), line}));
+    const Node any = s.repeat(s.set({{'\t', '\n'}, {'\r', '\r'}, {' ', ' '}}), 0, kMany);
+    space_ = define("space", white_space == WhiteSpace::none  ? s.empty()
+                             : white_space == WhiteSpace::any ? any
+                                                              : limited);
 
     const Range hex_ranges[] = {{'0', '9'}, {'a', 'f'}, {'A', 'F'}};
     const Node digit16 = s.set(hex_ranges, 3);
@@ -89,9 +93,9 @@ JsonText::JsonText(Syntax &syntax, bool compact)
     value_ = s.add_rule("value", 0);
     object_ = s.add_rule("object", 0);
     array_ = s.add_rule("array", 0);
-    const Node member = s.sequence({any_string(), colon(), any_value()});
+    const Node member = item(s.sequence({any_string(), colon(), any_value()}));
     s.set_body(object_, between('{', s.optional(list(member, member, 0, kMany)), '}'));
-    const Node value = any_value();
+    const Node value = item(any_value());
     s.set_body(array_, between('[', s.optional(list(value, value, 0, kMany)), ']'));
     s.set_body(value_, s.choice({any_object(), any_array(), any_string(), any_number(),
                                  s.literal("true"), s.literal("false"), s.literal("null")}));
@@ -108,15 +112,16 @@ Node JsonText::sign(char c) {
 }
 
 Node JsonText::comma() {
-    return syntax_.sequence({space(), sign(','), space()});
+    return syntax_.sequence({sign(','), space()});
 }
 
 Node JsonText::colon() {
-    return syntax_.sequence({space(), sign(':'), space()});
+    const Node colon = syntax_.sequence({sign(':'), space()});
+    return white_space_ == WhiteSpace::any ? syntax_.sequence({space(), colon}) : colon;
 }
 
 Node JsonText::between(char open, Node inside, char close) {
-    return syntax_.sequence({sign(open), space(), inside, space(), sign(close)});
+    return syntax_.sequence({sign(open), space(), inside, sign(close)});
 }
 
 Node JsonText::list(Node first, Node more, uint32_t min, uint32_t max) {

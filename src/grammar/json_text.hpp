@@ -9,9 +9,16 @@
 
 namespace ggufx::grammar {
 
+// White space between values and signs.
+enum class WhiteSpace : uint8_t {
+    limited, // a space, or a line break and up to 20 spaces or tabs; none before a colon
+    none,
+    any, // as RFC 8259 has it
+};
+
 class JsonText {
 public:
-    JsonText(Syntax &syntax, bool compact);
+    JsonText(Syntax &syntax, WhiteSpace white_space);
 
     Node space() { return syntax_.rule(space_); } // where there may be some
     Node any_value() { return syntax_.rule(value_); }
@@ -27,10 +34,13 @@ public:
     Node any_text() { return syntax_.rule(plain_text_); } // any number of them
     Node quoted(std::string_view text);                   // so written; it is UTF-8
     Node in_quotes(Node text) { return syntax_.sequence({sign('"'), text, sign('"')}); }
-    // first (, more){min, max}, with space
+    // first (, more){min, max}, of items
     Node list(Node first, Node more, uint32_t min, uint32_t max);
     Node between(char open, Node inside, char close);
-    Node comma(); // with the space around it
+    // A gap is one rule: it comes after the sign that opens a list, after each item and each sign
+    // between items.
+    Node item(Node value) { return syntax_.sequence({value, space()}); }
+    Node comma();
     Node colon();
 
 private:
@@ -49,6 +59,7 @@ private:
         bool operator()(const Ranges &a, const Ranges &b) const;
     };
     Syntax &syntax_;
+    WhiteSpace white_space_;
     uint32_t space_, character_, control_, beyond_, plain_text_, string_, number_, value_, object_,
         array_;
     std::map<Ranges, Node, Less, HostAllocator<std::pair<const Ranges, Node>>> sets_; // large ones

@@ -27,7 +27,8 @@ constexpr std::string_view kOldKeywords[][2] = {
 
 SchemaReader::SchemaReader(Syntax &syntax, std::string_view text, const SchemaOptions &options)
     : syntax_(syntax), tree_(syntax.host(), text), ways_(tree_, options.formats),
-      json_(syntax, options.compact), strings_(syntax, json_), numbers_(syntax, options.any_number),
+      json_(syntax, options.white_space), strings_(syntax, json_),
+      numbers_(syntax, options.any_number),
       rules_(HostAllocator<std::pair<const Key, uint32_t>>(syntax.host())),
       todo_(HostAllocator<Todo>(syntax.host())), any_order_(options.any_order) {}
 

@@ -3,12 +3,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "grammar/syntax.hpp"
+#include "grammar/json_text.hpp"
 
 namespace ggufx::grammar {
 
 struct SchemaOptions {
-    bool compact = false;    // no space between values and signs
+    WhiteSpace white_space = WhiteSpace::limited;
     bool any_order = false;  // of the members of objects
     bool formats = true;     // `format` is an assertion
     bool any_number = false; // integers have any form of a number

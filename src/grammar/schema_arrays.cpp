@@ -116,7 +116,7 @@ private:
             if (item.first <= index && index <= item.last) tree_.add(out, item.part);
         return out;
     }
-    Node item(uint32_t index) { return reader_.node_of(parts_of(index)); }
+    Node item(uint32_t index) { return reader_.json_.item(reader_.node_of(parts_of(index))); }
 
     // Conditions that others say, too.
     void simplify() {
@@ -199,7 +199,7 @@ private:
         for (const Part &constant : constants_) {
             Parts parts = parts_of(0);
             tree_.add(parts, constant);
-            items.push_back(reader_.node_of(parts));
+            items.push_back(reader_.json_.item(reader_.node_of(parts)));
         }
         return syntax_.members({reader_.json_.comma(), items.data(), items.size(), 0,
                                 static_cast<uint32_t>(items.size()), facts_.min, facts_.max});
@@ -320,7 +320,7 @@ private:
             }
             return add_ways(out, state, next, parts, at + 1);
         }
-        const Node value = reader_.node_of(parts);
+        const Node value = reader_.json_.item(reader_.node_of(parts));
         const Node item =
             state.index > 0 ? syntax_.sequence({reader_.json_.comma(), value}) : value;
         out.push_back(syntax_.sequence({item, rule_of(next)}));

@@ -415,7 +415,7 @@ private:
             Parts parts(m.parts); // it is these of the missing ones
             for (uint32_t k = 0; k < facts_.some.size(); k++)
                 if (is >> k & 1) tree_.add(parts, facts_.some[k].part);
-            const Node one = syntax_.sequence({key, reader_.node_of(parts)});
+            const Node one = json_.item(syntax_.sequence({key, reader_.node_of(parts)}));
             const Node then = next[slot(more(count), missing & ~is, false)];
             ways.push_back(bare ? syntax_.sequence({one, then})
                                 : syntax_.sequence({json_.comma(), one, then}));
@@ -432,7 +432,8 @@ private:
             Parts parts(c.parts);
             for (uint32_t k = 0; k < facts_.some.size(); k++)
                 if (is >> k & 1) tree_.add(parts, facts_.some[k].part);
-            ways.push_back(syntax_.sequence({c.key, json_.colon(), reader_.node_of(parts)}));
+            ways.push_back(
+                json_.item(syntax_.sequence({c.key, json_.colon(), reader_.node_of(parts)})));
         }
         return syntax_.choice(ways.data(), ways.size());
     }
@@ -543,7 +544,8 @@ private:
             }
             if (!m.possible && !needed) continue;
             const Node value = m.possible ? reader_.node_of(parts) : reader_.never();
-            const Node one = syntax_.sequence({json_.quoted(m.name), json_.colon(), value});
+            const Node one =
+                json_.item(syntax_.sequence({json_.quoted(m.name), json_.colon(), value}));
             (needed ? required : optional).push_back(reader_.rule_of("member", one));
         }
         for (uint32_t other = 0; other < n_others; other++) {

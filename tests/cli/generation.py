@@ -132,6 +132,12 @@ class Run(OracleCase):
         self.assertIn("#: 'uniqueItems' is supported", self.fails(4, *args, "--json-schema", '{"uniqueItems":true}'))
         self.assertIn("no text fits", self.fails(2, *args, "--json-schema", '{"not":{}}'))
         self.fails(2, *args, "--grammar", grammar, "--json-schema", "{}")
+        pairs = '{"properties":{"a":{"enum":[1]},"b":{"enum":[1]}},"required":["a","b"],"additionalProperties":false,"type":"object"}'
+        for which, want in (("none", {'{"a":1,"b":1}'}), ("limited", None)):
+            texts = {self.ok(*args, "--seed", seed, "--json-schema", pairs, "--json-whitespace", which).decode().strip() for seed in range(4)}
+            self.assertEqual({text for text in texts if json.loads(text) == {"a": 1, "b": 1}}, texts)
+            self.assertEqual(texts, want or texts)
+        self.fails(2, *args, "--json-schema", "{}", "--json-whitespace", "some")
 
     def test_a_context_beyond_the_memory_is_refused_before_it_is_taken(self):
         message = self.fails(5, "run", MODEL, "--ctx", "2147483647", "--ctk", "f32", "--ctv", "f32")

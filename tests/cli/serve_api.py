@@ -4,6 +4,7 @@
 import json
 import math
 import os
+import re
 import subprocess
 import unittest
 
@@ -182,6 +183,60 @@ class Completions(Served):
             self.assertRegex(two.headers["X-Request-Id"], "^req_[A-Za-z0-9]{24}$")
             self.assertRegex(one.headers["X-Ggufx-Prefix"], "^[0-9a-f]{16}$")
             self.assertEqual(one.headers["X-Ggufx-Prefix"], two.headers["X-Ggufx-Prefix"])
+
+
+class WhiteSpace(Served):
+    """Of JSON by a schema: a model that likes nothing better than white space."""
+
+    SCHEMA = {"type": "object", "properties": {"a": {"enum": [1]}, "b": {"type": "array", "items": {"enum": [1]}, "maxItems": 2}}, "required": ["a", "b"],
+              "additionalProperties": False}
+    FORM = {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}}
+    CALL = {"tools": [{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}], "tool_choice": "required"}
+
+    def setUp(self):
+        super().setUp()
+        template = self.path("tools.jinja", b"{% for t in tools or [] %}{{ t.function.name }}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}<tool_call>")
+        self.args = ("--template", template)
+
+    def gaps(self, server, fields, **more):
+        """The white space between values and signs of an answer, and before colons."""
+        ids = server.ask("/tokenize", {"content": " \n\t"})[1]["tokens"]
+        bias = {str(id): 100 for id in ids + [3 + byte for byte in b" \n\t"]}
+        status, answer = server.ask(CHAT, {"messages": STORY, "temperature": 0, "max_tokens": 400, "logit_bias": bias, **fields, **more})
+        self.assertEqual(status, 200, answer)
+        choice = answer["choices"][0]
+        text = choice["message"]["content"] if "response_format" in fields else choice["message"]["tool_calls"][0]["function"]["arguments"]
+        if choice["finish_reason"] != "length":
+            self.assertEqual(json.loads(text)["a"], 1)
+        colons = [gap for gap in re.findall(r'"(\s*):', text)]
+        return max(re.findall(r"\s*", text), key=len), max(colons or [""], key=len), choice["finish_reason"]
+
+    def test_gaps_are_limited_unless_a_request_says_otherwise(self):
+        server = self.share(*self.args)
+        for fields in (self.FORM, self.CALL):
+            with self.subTest(fields):
+                longest, before_colon, reason = self.gaps(server, fields)
+                self.assertLessEqual((len(longest), longest.count("\n")), (21, 1))
+                self.assertGreater(len(longest), 0)
+                self.assertEqual(before_colon, "")
+                self.assertIn(reason, ("stop", "tool_calls"))
+                self.assertEqual(self.gaps(server, fields, json_whitespace="none"), ("", "", reason))
+                self.assertEqual(self.gaps(server, fields, json_whitespace="limited"), (longest, "", reason))
+                longest, _, reason = self.gaps(server, fields, json_whitespace="any")
+                self.assertGreater(len(longest), 100)
+                self.assertEqual(reason, "length")
+
+    def test_the_server_has_a_default(self):
+        server = self.serve(*self.args, "--json-whitespace", "none")
+        self.assertEqual(self.gaps(server, self.FORM)[0], "")
+        self.assertGreater(len(self.gaps(server, self.FORM, json_whitespace="limited")[0]), 0)
+        form = {"format": {"type": "json_schema", "name": "x", "schema": self.SCHEMA}}
+        item, = server.ask(RESPONSES, {"input": "x", "text": form, "temperature": 0, "max_output_tokens": 100})[1]["output"]
+        self.assertNotRegex(item["content"][0]["text"], r"\s")
+        for path, body in ((CHAT, {"messages": STORY}), (RESPONSES, {"input": "x"})):
+            for value in ("some", 1):
+                status, answer = server.ask(path, {**body, "json_whitespace": value})
+                self.assertEqual((status, answer["error"]["param"]), (400, "json_whitespace"))
 
 
 class Slots(Served):

@@ -141,7 +141,7 @@ static void test_arrays_and_objects(void **state) {
         {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":true,\"c\":{"
          "\"const\":"
          "1}},\"required\":[\"b\"],\"additionalProperties\":false}",
-         {"{\"b\":[]}", "{\"a\":1,\"b\":null,\"c\":1}", "{ \"b\" : 1 , \"c\" : 1 }"},
+         {"{\"b\":[]}", "{\"a\":1,\"b\":null,\"c\":1}", "{ \"b\": 1 , \"c\": 1 }"},
          {"{}", "{\"a\":1}", "{\"b\":1,\"a\":1}", "{\"b\":1,\"d\":1}", "{\"a\":\"\",\"b\":1}"}},
         {"{\"type\":\"object\",\"properties\":{\"ab\":{\"type\":\"null\"},\"a\\u00e9\":{}},"
          "\"additionalProperties\":{\"type\":\"integer\"}}",
@@ -358,6 +358,100 @@ static void test_compact_schemas_have_no_white_space(void **state) {
     OK(accept_text(m, ",3]", NULL));
     assert_int_equal(matcher_flags(m), GGUFX_MATCHER_WHOLE);
     ggufx_matcher_destroy(m);
+}
+
+#define BLANKS20 "                    "
+/* A gap: `at` stands for it in `form`. */
+static int fits_gap(const char *schema, uint32_t flags, const char *form, const char *gap) {
+    char text[512];
+    ggufx_grammar_options options;
+    ggufx_grammar *grammar = NULL;
+    ggufx_matcher *m = NULL;
+    size_t n = 0;
+    ggufx_grammar_options_init(&options);
+    options.kind = SCHEMA;
+    options.flags = flags;
+    options.text = schema;
+    options.text_length = strlen(schema);
+    OK(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, NULL));
+    OK(ggufx_matcher_create(&m, grammar, NULL));
+    ggufx_grammar_destroy(grammar);
+    for (; *form; form++) {
+        const char *const from = *form == '@' ? gap : form;
+        const size_t length = *form == '@' ? strlen(gap) : 1;
+        memcpy(text + n, from, length);
+        n += length;
+    }
+    text[n] = 0;
+    const int fit = accept_text(m, text, NULL) == GGUFX_OK && (matcher_flags(m) & 1);
+    ggufx_matcher_destroy(m);
+    return fit;
+}
+
+static void test_white_space_is_limited_at_every_gap(void **state) {
+    static const char *const schemas[] = {
+        "true", "{\"type\":[\"object\",\"array\"]}",
+        "{\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":true},\"items\":{\"enum\":[1,2]}}",
+        "{\"properties\":{\"a\":{\"type\":\"integer\"}},\"maxProperties\":3,\"items\":true,"
+        "\"contains\":{\"const\":1},\"minContains\":0,\"maxContains\":1}",
+        "{\"items\":{\"enum\":[1,2]},\"uniqueItems\":true}"};
+    static const char *const gaps[] = {"{@}",
+                                       "[@]",
+                                       "[@1]",
+                                       "[1@]",
+                                       "[1@,2]",
+                                       "[1,@2]",
+                                       "{@\"a\":1}",
+                                       "{\"a\":@1}",
+                                       "{\"a\":1@}",
+                                       "{\"a\":1@,\"b\":2}",
+                                       "{\"a\":1,@\"b\":2}"};
+    static const struct {
+        const char *gap;
+        int fits;
+    } rows[] = {{"", 1},       {" ", 1},           {"\n", 1},
+                {"\r\n\t", 1}, {"\n" BLANKS20, 1}, {"\n" BLANKS20 " ", 0},
+                {"  ", 0},     {"\t", 0},          {"\n\n", 0},
+                {" \n", 0},    {"\n \n", 0}};
+    (void)state;
+    for (size_t s = 0; s < sizeof schemas / sizeof *schemas; s++) {
+        for (uint32_t order = 0; order <= GGUFX_GRAMMAR_ANY_ORDER;
+             order += GGUFX_GRAMMAR_ANY_ORDER) {
+            for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
+                for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+                    if (fits_gap(schemas[s], order, gaps[g], rows[i].gap) != rows[i].fits)
+                        fail_msg("%s, %s: \"%s\" is %s", schemas[s], gaps[g], rows[i].gap,
+                                 rows[i].fits ? "refused" : "taken");
+            }
+            for (size_t i = 1; i < sizeof rows / sizeof *rows; i++) {
+                assert_false(fits_gap(schemas[s], order, "{\"a\"@:1}", rows[i].gap));
+                assert_false(fits_gap(schemas[s], order, "@[]", rows[i].gap));
+                assert_false(fits_gap(schemas[s], order, "[]@", rows[i].gap));
+            }
+        }
+    }
+}
+
+static void test_any_white_space_where_it_is_asked_for(void **state) {
+    static const char text[] = "{\"properties\":{\"a\":{\"type\":\"integer\"}}}";
+    static const char *const gaps[] = {"{@}", "[1@,2]", "{\"a\":@1}", "{\"a\"@:1}"};
+    ggufx_grammar_options options;
+    ggufx_grammar *grammar = NULL;
+    (void)state;
+    for (size_t g = 0; g < 4; g++) {
+        assert_true(fits_gap(text, GGUFX_GRAMMAR_ANY_SPACE, gaps[g],
+                             BLANKS20 BLANKS20 "\n\n \r\t" BLANKS20 BLANKS20 "\n"));
+        assert_false(fits_gap(text, GGUFX_GRAMMAR_ANY_SPACE, gaps[g], "\v"));
+        assert_false(fits_gap(text, GGUFX_GRAMMAR_COMPACT, gaps[g], " "));
+        assert_true(fits_gap(text, GGUFX_GRAMMAR_COMPACT, gaps[g], ""));
+    }
+    ggufx_grammar_options_init(&options);
+    options.kind = SCHEMA;
+    options.flags = GGUFX_GRAMMAR_COMPACT | GGUFX_GRAMMAR_ANY_SPACE;
+    options.text = text;
+    options.text_length = sizeof text - 1;
+    assert_int_equal(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, NULL),
+                     GGUFX_E_ARGUMENT);
 }
 
 static const char person[] =
@@ -597,6 +691,8 @@ int main(void) {
         cmocka_unit_test(test_exponents_without_end_are_refused),
         cmocka_unit_test(test_too_many_alternatives_are_refused),
         cmocka_unit_test(test_compact_schemas_have_no_white_space),
+        cmocka_unit_test(test_white_space_is_limited_at_every_gap),
+        cmocka_unit_test(test_any_white_space_where_it_is_asked_for),
         cmocka_unit_test(test_masks_of_schemas_have_the_tokens_that_are_accepted),
         cmocka_unit_test(test_members_may_come_in_any_order),
         cmocka_unit_test(test_masks_of_parts_have_the_tokens_that_are_accepted),

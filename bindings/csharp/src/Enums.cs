@@ -395,6 +395,8 @@ namespace Ggufx
         NoFormats = 4,
         /// <summary>GGUFX_GRAMMAR_ANY_NUMBER.</summary>
         AnyNumber = 8,
+        /// <summary>GGUFX_GRAMMAR_ANY_SPACE.</summary>
+        AnySpace = 16,
     }
 
     /// <summary>Format of an importance matrix in a file.</summary>

@@ -234,6 +234,7 @@ class GrammarFlags(_Flags):
     ANY_ORDER = 2
     NO_FORMATS = 4
     ANY_NUMBER = 8
+    ANY_SPACE = 16
 
 
 class ImatrixFormat(_Id):

@@ -10,7 +10,12 @@ GrammarOptions add_grammar_options(Command &sub, GrammarChoice &choice, const st
                                    const std::string &json) {
     GrammarOptions out = {
         sub.option("--grammar", choice.grammar, text + " a grammar (GBNF, or its file)"),
-        sub.option("--json-schema", choice.schema, json + " that a schema accepts (or its file)")};
+        sub.option("--json-schema", choice.schema, json + " that a schema accepts (or its file)"),
+        sub.option(
+            "--json-whitespace", choice.white_space,
+            "between values and signs of such JSON: limited, a space, or a line break and up "
+            "to 20 spaces; none; any, without an end; default limited")};
+    out.white_space.one_of(white_space_names());
     out.grammar.value("FILE").excludes(out.schema);
     out.schema.value("FILE");
     return out;
@@ -48,6 +53,8 @@ Grammar make_grammar(const ggufx_runtime *rt, const ggufx_tokenizer *tokenizer,
     ggufx_grammar_options options;
     ggufx_grammar_options_init(&options);
     options.kind = choice.grammar.empty() ? GGUFX_GRAMMAR_JSON_SCHEMA : GGUFX_GRAMMAR_GBNF;
+    if (options.kind == GGUFX_GRAMMAR_JSON_SCHEMA)
+        options.flags = white_space_flags(choice.white_space).value_or(0);
     options.text = text.data();
     options.text_length = text.size();
     ggufx_grammar *grammar = nullptr;

@@ -4,6 +4,7 @@
 
 #include "floor/api.hpp"
 #include "floor/command_line.hpp"
+#include "models/white_space.hpp"
 
 namespace ggufx::cli {
 
@@ -12,11 +13,13 @@ using Matcher = std::unique_ptr<ggufx_matcher, Destroyer<ggufx_matcher_destroy>>
 
 struct GrammarChoice {
     std::string grammar, schema; // texts, or names of files
+    std::string white_space = "limited";
     bool is_set() const { return !grammar.empty() || !schema.empty(); }
 };
 
 struct GrammarOptions {
     Option grammar, schema; // which exclude each other
+    Option white_space;     // of a schema's texts
 };
 // `text` and `json` begin the help: "text that fits", "JSON".
 GrammarOptions add_grammar_options(Command &sub, GrammarChoice &choice, const std::string &text,

@@ -56,10 +56,11 @@ AnswerPlan plan_answer(const ModelHost &host, const ChatWanted &wanted, const Pr
     if (wanted.form == AnswerForm::text && wanted.forced.empty()) return out;
     const bool has_channels = (host.chat_facts().flags & GGUFX_CHAT_CHANNELS) != 0;
     if (!wanted.forced.empty()) {
-        out.call = plan_call(host, wanted.forced);
+        out.call = plan_call(host, wanted.forced, wanted.sampling.grammar_flags);
         out.opening = call_opening(host, *out.call);
     } else {
-        out.json = host.grammar_of(GGUFX_GRAMMAR_JSON_SCHEMA, wanted.schema, "response_format");
+        out.json = host.grammar_of(GGUFX_GRAMMAR_JSON_SCHEMA, wanted.schema, "response_format",
+                                   wanted.sampling.grammar_flags);
         if (has_channels) out.opening = marker(host, "<|channel|>final<|message|>");
     }
     if (out.json && !wanted.tools.empty()) {

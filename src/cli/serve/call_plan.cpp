@@ -119,7 +119,8 @@ CallPlan::Parameter plan_parameter(const ModelHost &host, const CallSyntax &synt
     Json own = schema.is_object() ? schema : Json::object();
     for (const char *const name : {"$defs", "definitions"})
         if (const Json *const definitions = root.find(name)) own[name] = *definitions;
-    out.grammar = host.grammar_of(GGUFX_GRAMMAR_JSON_SCHEMA, own.dump(), "tools");
+    out.grammar =
+        host.grammar_of(GGUFX_GRAMMAR_JSON_SCHEMA, own.dump(), "tools", syntax.grammar_flags);
     return out;
 }
 
@@ -157,7 +158,8 @@ static void plan_function(const ModelHost &host, const CallSyntax &syntax, const
                           CallPlan::Function &out) {
     const auto plan = [&](const std::string &schema) {
         if (syntax.is_object) {
-            out.arguments = host.grammar_of(GGUFX_GRAMMAR_JSON_SCHEMA, schema, "tools");
+            out.arguments =
+                host.grammar_of(GGUFX_GRAMMAR_JSON_SCHEMA, schema, "tools", syntax.grammar_flags);
             return;
         }
         const Json root = Json::parse(schema, "tools");
@@ -172,11 +174,12 @@ static void plan_function(const ModelHost &host, const CallSyntax &syntax, const
     }
 }
 
-std::shared_ptr<const CallPlan> plan_call(const ModelHost &host,
-                                          const std::vector<Callable> &functions) {
+std::shared_ptr<const CallPlan>
+plan_call(const ModelHost &host, const std::vector<Callable> &functions, uint32_t grammar_flags) {
     auto out = std::make_shared<CallPlan>();
     out->id = random_name(9);
     out->syntax = call_syntax(host.chat_facts(), out->id);
+    out->syntax.grammar_flags = grammar_flags;
     for (const Callable &function : functions) {
         CallPlan::Function &one = out->functions.emplace_back();
         one.name = function.name;

@@ -16,6 +16,7 @@ struct CallSyntax {
     // Parameters: `open`, then each key and value, then `end`; separators between them.
     std::string open, separator, before_key, after_key, after_key_other, value_end, end;
     std::string string_open, string_end; // around a string as it is; no end: strings are JSON
+    uint32_t grammar_flags = 0;          // GGUFX_GRAMMAR_*, of JSON
 };
 // `id` is the id of the call where the template writes one.
 CallSyntax call_syntax(const ggufx_chat_facts &facts, const std::string &id);
@@ -43,8 +44,8 @@ struct CallPlan {
 };
 
 // Throws ApiError where a schema says more than grammars know.
-std::shared_ptr<const CallPlan> plan_call(const ModelHost &host,
-                                          const std::vector<Callable> &functions);
+std::shared_ptr<const CallPlan>
+plan_call(const ModelHost &host, const std::vector<Callable> &functions, uint32_t grammar_flags);
 
 // What the next token may be.
 struct Constraint {

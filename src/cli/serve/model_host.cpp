@@ -402,10 +402,12 @@ Prompt ModelHost::prompt_of(const ChatWanted &wanted) const {
     return out;
 }
 
-Grammar ModelHost::grammar_of(uint32_t kind, const std::string &text, const char *param) const {
+Grammar ModelHost::grammar_of(uint32_t kind, const std::string &text, const char *param,
+                              uint32_t flags) const {
     ggufx_grammar_options options;
     ggufx_grammar_options_init(&options);
     options.kind = kind;
+    options.flags = flags;
     options.text = text.data();
     options.text_length = text.size();
     ggufx_grammar *grammar = nullptr;

@@ -62,7 +62,8 @@ public:
     Prompt prompt_of(const ChatWanted &wanted) const;
     std::string render(const ChatWanted &wanted) const;
     // Throws ApiError about `param` where a schema says more than grammars know.
-    Grammar grammar_of(uint32_t kind, const std::string &text, const char *param) const;
+    Grammar grammar_of(uint32_t kind, const std::string &text, const char *param,
+                       uint32_t flags = 0) const;
     // A vector of each text; throws ApiError, also where `is_gone` said that nobody waits.
     std::vector<float> embed(const std::vector<std::vector<int32_t>> &texts,
                              const std::function<bool()> &is_gone);

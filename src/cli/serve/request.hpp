@@ -15,6 +15,7 @@ namespace ggufx::cli {
 struct SamplingDefaults {
     float temperature = 1.0f, top_p = 1.0f, min_p = 0.0f;
     uint32_t top_k = 0;
+    uint32_t grammar_flags = 0; // GGUFX_GRAMMAR_*: white space of JSON
 };
 
 struct Wanted {        // of a text

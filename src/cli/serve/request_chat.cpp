@@ -1,5 +1,6 @@
 // Conversations: messages, tools and forms of answers, as templates and grammars take them.
 // SPDX-License-Identifier: MIT
+#include "models/white_space.hpp"
 #include "serve/history.hpp"
 #include "serve/request_common.hpp"
 
@@ -161,6 +162,14 @@ std::string read_verbosity(Fields &fields, ChatWanted &out) {
     return *given;
 }
 
+void read_white_space(Fields &fields, Wanted &out) {
+    const auto name = fields.text("json_whitespace");
+    if (!name) return;
+    const auto flags = white_space_flags(*name);
+    if (!flags) fields.refuse("json_whitespace", "is none of limited, none and any");
+    out.sampling.grammar_flags = *flags;
+}
+
 ChatWanted read_chat(const Json &body, const SamplingDefaults &defaults, bool lenient) {
     Fields fields(body, lenient);
     ChatWanted out;
@@ -171,6 +180,7 @@ ChatWanted read_chat(const Json &body, const SamplingDefaults &defaults, bool le
     read_limits(fields, out);
     read_effort(fields, "reasoning_effort", out);
     read_verbosity(fields, out);
+    read_white_space(fields, out);
     pass_over(fields);
     fields.finish();
     return out;

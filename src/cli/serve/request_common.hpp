@@ -23,6 +23,8 @@ enum class ToolForm { nested, flat };
 void read_tools(Fields &fields, ChatWanted &out, ToolForm form);
 // How hard the model shall think, by one of the published words.
 void read_effort(Fields &fields, const char *name, ChatWanted &out);
+// json_whitespace: of JSON that a grammar keeps to.
+void read_white_space(Fields &fields, Wanted &out);
 // The published verbosity, a variable of the template. Gives it, or the default.
 std::string read_verbosity(Fields &fields, ChatWanted &out);
 // All but max_tokens and logprobs, whose forms differ.

@@ -272,6 +272,7 @@ ResponsesWanted read_responses(const Json &body, const SamplingDefaults &default
     read_functions(fields, out);
     read_text_form(fields, out);
     read_reasoning(fields, out);
+    read_white_space(fields, out);
     read_logprobs(fields, out);
     out.stream = fields.truth("stream").value_or(false);
     if (const Json *const options = fields.take("stream_options")) {

@@ -116,6 +116,11 @@ void add_engine(Command &sub, ServeOptions &options) {
                       sub.option("--min-p", sampling.min_p,
                                  "of requests without one; default that of the model, else 0")
                           .within(0.0, 1.0));
+    sub.option(
+           "--json-whitespace", options.json_whitespace,
+           "of JSON that a request asks for by a schema: limited, a space, or a line break and up "
+           "to 20 spaces at a gap; none; any, without an end; default limited")
+        .one_of(white_space_names());
     add_session_options(sub, options.host.session);
     add_group_options(sub, options.host.session.making.group);
 }
@@ -168,6 +173,7 @@ void complete(ServeOptions &options) {
     scheduling.n_parallel = options.host.n_parallel;
     scheduling.prompt_seconds = options.prompt_ms / 1e3;
     scheduling.patience_seconds = options.patience_seconds;
+    options.service.sampling.grammar_flags = white_space_flags(options.json_whitespace).value_or(0);
     options.service.n_queue = options.n_queue;
     options.service.n_per_key = options.n_per_key;
     options.service.request_seconds = options.request_seconds;
