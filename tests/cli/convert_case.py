@@ -100,6 +100,39 @@ class Convert(tool.Case):
             self.path(os.path.join(name, "model.safetensors"), safetensors(tensors))
         return folder
 
+    def exported(self, model, name="source"):
+        """A folder made of a GGUF."""
+        folder = self.path(name)
+        self.ok("convert", model, "--to", "safetensors", "-o", folder)
+        return folder
+
+    def write_text(self, folder, name, text):
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+
+    def change_json(self, folder, name, change=None, **members):
+        """A JSON file with members set, and changed by a function."""
+        path = os.path.join(folder, name)
+        value = tool.read_json(path) if os.path.exists(path) else {}
+        value.update(members)
+        if change:
+            change(value)
+        self.write_text(folder, name, json.dumps(value))
+
+    def converted(self, folder, *options):
+        """The path, the keys and the warnings of a conversion to GGUF."""
+        out = self.path("converted%d.gguf" % len(os.listdir(self.folder)))
+        result = tool.run("convert", folder, "-o", out, "--json", *options)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        warnings = result.stderr.decode().splitlines()
+        for line in warnings:
+            self.assertTrue(line.startswith("ggufx: warning: "), line)
+        warnings = [line.removeprefix("ggufx: warning: ") for line in warnings]
+        self.assertEqual(json.loads(result.stdout)["warnings"], warnings)
+        return out, {k: v[1] for k, v in self.keys(out).items()}, warnings
+
     def keys(self, path):
         return {e["key"]: (e["type"], e["value"])
                 for e in self.json("info", path, "--array-full")["kv"]}

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "convert/convert.hpp"
 
+#include <cstdio>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -74,6 +75,12 @@ static Conversion convert_to(const Globals &globals, const ConvertOptions &optio
                                : export_numpy(globals, options);
 }
 
+static Json json_texts(const std::vector<std::string> &texts) {
+    Json out = Json::array();
+    for (const std::string &text : texts) out.push_back(json_bytes(text));
+    return out;
+}
+
 static int convert(const Globals &globals, const ConvertOptions &options) {
     if (globals.to_stdout()) throw Failure(kUsage, "convert needs -o OUT");
     const std::string from = options.from.empty() ? format_of(options.input) : options.from;
@@ -81,10 +88,10 @@ static int convert(const Globals &globals, const ConvertOptions &options) {
     check_outtype(options, to);
     check_use(options, from, to);
     const Conversion done = convert_to(globals, options, from, to);
+    for (const std::string &warning : done.warnings)
+        if (!globals.quiet) std::fprintf(stderr, "ggufx: warning: %s\n", escape(warning).c_str());
     Output out("-", false);
     if (globals.json) {
-        Json remarks = Json::array();
-        for (const std::string &remark : done.remarks) remarks.push_back(json_bytes(remark));
         Json line = json_object();
         line.update(Json{{"input", json_bytes(options.input)},
                          {"output", json_bytes(globals.output)},
@@ -93,7 +100,8 @@ static int convert(const Globals &globals, const ConvertOptions &options) {
                          {"architecture", done.architecture},
                          {"n_tensors", done.n_tensors},
                          {"bytes", done.n_bytes},
-                         {"remarks", remarks}});
+                         {"remarks", json_texts(done.remarks)},
+                         {"warnings", json_texts(done.warnings)}});
         print_json(out, line);
     } else if (!globals.quiet) {
         for (const std::string &remark : done.remarks) out.write(escape(remark) + "\n");

@@ -57,6 +57,7 @@ struct Conversion {
     size_t n_tensors = 0;
     uint64_t n_bytes = 0;
     std::vector<std::string> remarks;
+    std::vector<std::string> warnings = {}; // about what would change the output and is left out
 };
 
 Conversion import_safetensors(const Globals &globals, const ConvertOptions &options);

@@ -11,8 +11,6 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr uint64_t kMaxConfig = 16u << 20;
-
 // A tensor of the GGUF with the tensors it is made of, by expert.
 struct Planned {
     const NameRule *rule;
@@ -210,9 +208,9 @@ void set_general(KeyWriter &keys, const ConvertOptions &options, const Import &i
 
 Conversion import_safetensors(const Globals &globals, const ConvertOptions &options) {
     const StModel model(options.input);
-    const std::string config_path = joined(model.folder(), "config.json");
-    const Json whole =
-        Json::parse(InputFile(config_path).read_all(kMaxConfig), in_quotes(config_path));
+    ModelFolder folder(model.folder());
+    if (!folder.has("config.json")) InputFile(joined(folder.path(), "config.json")); // says why
+    const Json &whole = folder.json("config.json");
     const Json &config = text_config(whole);
     Import import = {architecture_of_config(whole), model};
     for (const auto &[name, tensor] : model.tensors()) place_tensor(import, name, tensor);
@@ -229,7 +227,7 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
         import.remarks.push_back("lm_head.weight is left out: the embeddings are tied");
     }
     check_plan(import);
-    const auto vocabulary = read_vocabulary(model.folder(), whole, n_tokens, options.pre);
+    const auto vocabulary = read_vocabulary(folder, whole, n_tokens, options.pre);
     if (vocabulary) set_vocabulary(builder.keys(), *vocabulary);
     if (!vocabulary)
         import.remarks.push_back("no tokenizer.model or tokenizer.json: no vocabulary");
@@ -241,7 +239,7 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
     builder.set_file_type();
     builder.write(globals, globals.output);
     return {import.architecture.gguf, builder.n_tensors(), InputFile(globals.output).size(),
-            import.remarks};
+            import.remarks, folder.warnings()};
 }
 
 } // namespace ggufx::cli

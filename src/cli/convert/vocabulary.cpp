@@ -10,7 +10,7 @@
 
 namespace ggufx::cli {
 
-constexpr uint64_t kMaxText = 256u << 20; // of tokenizer.json and the like
+constexpr uint64_t kMaxText = kMostText; // of tokenizer.json and the like
 
 std::optional<uint64_t> Vocabulary::find(std::string_view token) const {
     for (size_t i = 0; i < tokens.size(); i++) {
@@ -38,19 +38,6 @@ static std::optional<uint64_t> token_id(const Json &config, const char *name) {
 static void read_flag(const Json &config, const char *name, std::optional<bool> &into) {
     const Json *flag = config.find(name);
     if (flag && flag->truth()) into = flag->truth();
-}
-
-static void read_template(const Json &config, Vocabulary &out) {
-    const Json *chat = config.find("chat_template");
-    if (!chat) return;
-    if (chat->text()) out.chat_template = *chat->text();
-    for (size_t i = 0; chat->is_array() && i < chat->size(); i++) {
-        const Json &named = chat->elements()[i];
-        const Json *name = named.find("name"), *text = named.find("template");
-        if (name && name->text() && *name->text() == "default" && text && text->text()) {
-            out.chat_template = *text->text();
-        }
-    }
 }
 
 // Tokens that stand in no vocabulary file: {"id": {"content": ..., "special": true}}.
@@ -96,22 +83,18 @@ static void read_ids(const Json &tokenizer, const Json &config, Vocabulary &out)
     choose(out.padding, "pad_token");
 }
 
-std::optional<Vocabulary> read_vocabulary(const std::string &folder, const Json &config,
-                                          uint64_t n_rows, const std::string &pre_name) {
-    const std::string spm = joined(folder, "tokenizer.model");
-    const std::string bpe = joined(folder, "tokenizer.json");
-    const std::string settings = joined(folder, "tokenizer_config.json");
-    if (!exists(spm) && !exists(bpe)) return std::nullopt;
-    const auto text = [](const std::string &path) { return InputFile(path).read_all(kMaxText); };
-    const std::string used = exists(spm) ? spm : bpe;
-    const std::string what = in_quotes(used);
-    Vocabulary out =
-        exists(spm) ? parse_spm(text(spm), what) : parse_tokenizer_json(text(bpe), what);
-    Json tokenizer = Json::object();
-    if (exists(settings)) tokenizer = Json::parse(text(settings), in_quotes(settings));
+std::optional<Vocabulary> read_vocabulary(ModelFolder &folder, const Json &config, uint64_t n_rows,
+                                          const std::string &pre_name) {
+    const bool is_spm = folder.has("tokenizer.model");
+    if (!is_spm && !folder.has("tokenizer.json")) return std::nullopt;
+    const std::string used = is_spm ? "tokenizer.model" : "tokenizer.json";
+    const std::string what = folder.quoted(used);
+    const std::string text = InputFile(joined(folder.path(), used)).read_all(kMaxText);
+    Vocabulary out = is_spm ? parse_spm(text, what) : parse_tokenizer_json(text, what);
+    const Json &tokenizer = folder.json("tokenizer_config.json");
     read_flag(tokenizer, "add_bos_token", out.add_bos);
     read_flag(tokenizer, "add_eos_token", out.add_eos);
-    read_template(tokenizer, out);
+    out.templates = read_templates(folder);
     read_decoder(tokenizer, out);
     read_ids(tokenizer, config, out);
     const Json *pre = tokenizer.find("ggufx_pre");
@@ -147,7 +130,8 @@ Json tokenizer_config(const Vocabulary &vocabulary) {
     token("eos_token", vocabulary.eos);
     token("unk_token", vocabulary.unknown);
     token("pad_token", vocabulary.padding);
-    if (!vocabulary.chat_template.empty()) out["chat_template"] = vocabulary.chat_template;
+    if (Json chat = templates_json(vocabulary.templates); !chat.is_null())
+        out["chat_template"] = std::move(chat);
     if (vocabulary.model == "gpt2") out["ggufx_pre"] = vocabulary.pre;
     out["tokenizer_class"] =
         vocabulary.model == "gpt2" ? "PreTrainedTokenizerFast" : "LlamaTokenizer";
@@ -176,7 +160,7 @@ void set_vocabulary(KeyWriter &keys, const Vocabulary &v) {
     flag("tokenizer.ggml.add_bos_token", v.add_bos);
     flag("tokenizer.ggml.add_eos_token", v.add_eos);
     flag("tokenizer.ggml.add_space_prefix", v.add_space_prefix);
-    if (!v.chat_template.empty()) keys.text("tokenizer.chat_template", v.chat_template);
+    set_templates(keys, v.templates);
 }
 
 std::optional<Vocabulary> vocabulary_of(const ggufx_file *file) {
@@ -201,7 +185,7 @@ std::optional<Vocabulary> vocabulary_of(const ggufx_file *file) {
     out.add_bos = meta_flag(file, "tokenizer.ggml.add_bos_token");
     out.add_eos = meta_flag(file, "tokenizer.ggml.add_eos_token");
     out.add_space_prefix = meta_flag(file, "tokenizer.ggml.add_space_prefix");
-    out.chat_template = meta_text(file, "tokenizer.chat_template").value_or("");
+    out.templates = templates_of(file);
     return out;
 }
 

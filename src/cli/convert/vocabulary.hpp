@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/json.hpp"
-#include "models/key_writer.hpp"
+#include "convert/chat_templates.hpp"
 
 namespace ggufx::cli {
 
@@ -27,7 +26,7 @@ struct Vocabulary {
     std::vector<std::string> merges; // of "gpt2" only: "a b"
     std::optional<uint64_t> bos, eos, unknown, padding;
     std::optional<bool> add_bos, add_eos, add_space_prefix;
-    std::string chat_template;
+    ChatTemplates templates;
 
     std::optional<uint64_t> find(std::string_view token) const; // the lowest id
 };
@@ -48,8 +47,8 @@ Json tokenizer_json(const Vocabulary &vocabulary);
 // What a model's folder says: tokenizer.model or tokenizer.json, tokenizer_config.json,
 // config.json. Nothing where there is no tokenizer. `n_rows` tokens: missing ones are filled up as
 // unused. `pre_name`: the name of the pre-tokenizer, empty: by its pattern.
-std::optional<Vocabulary> read_vocabulary(const std::string &folder, const Json &config,
-                                          uint64_t n_rows, const std::string &pre_name);
+std::optional<Vocabulary> read_vocabulary(ModelFolder &folder, const Json &config, uint64_t n_rows,
+                                          const std::string &pre_name);
 void set_vocabulary(KeyWriter &keys, const Vocabulary &vocabulary);
 
 // The keys of a GGUF; nothing where it has no tokenizer of these two kinds.

@@ -4,8 +4,10 @@
 
 #include "floor/text.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,6 +65,19 @@ bool is_folder(const std::string &path) {
 bool exists(const std::string &path) {
     struct stat info = {};
     return stat(path.c_str(), &info) == 0;
+}
+
+std::vector<std::string> names_in(const std::string &folder) {
+    std::vector<std::string> out;
+    DIR *list = opendir(folder.c_str());
+    if (!list) return out;
+    while (const dirent *entry = readdir(list)) {
+        const std::string name = entry->d_name;
+        if (name != "." && name != "..") out.push_back(name);
+    }
+    closedir(list);
+    std::sort(out.begin(), out.end()); // the system's order differs from run to run
+    return out;
 }
 
 std::string joined(const std::string &folder, const std::string &name) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ggufx::cli {
 
@@ -31,6 +32,8 @@ private:
 
 bool is_folder(const std::string &path);
 bool exists(const std::string &path);
+// Names in a folder, sorted; empty where it is none.
+std::vector<std::string> names_in(const std::string &folder);
 std::string joined(const std::string &folder, const std::string &name);
 // The last component of a path, without slashes at its end.
 std::string base_name(std::string path);
