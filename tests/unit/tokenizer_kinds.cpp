@@ -658,7 +658,7 @@ void test_flags_without_support_are_refused_by_name() {
         {"gemma4", "", "normalizer.strip_accents", true},
         {"t5", "", "normalizer.strip_accents", true},
         {"gpt2", "whitespace", "normalizer.strip_accents", true},
-        {"llama", "", "remove_extra_whitespaces", true},
+        {"gemma4", "", "remove_extra_whitespaces", true},
         {"gpt2", "llama-bpe", "remove_extra_whitespaces", true},
         {"llama", "", "treat_whitespace_as_suffix", true},
         {"llama", "", "escape_whitespaces", false},

@@ -240,6 +240,8 @@ def vocabularies(corpus):
     yield "bpe-add-sep", byte_level(corpus, "roberta-bpe")
     yield "spm", with_scores(corpus, corpus.word_merges, {})
     yield "spm-across-words", with_scores(corpus, corpus.line_merges, {"add_space_prefix": False, "add_eos_token": True})
+    yield "spm-merged-spaces", with_scores(corpus, corpus.line_merges, {"remove_extra_whitespaces": True})
+    yield "spm-merged-spaces-alone", with_scores(corpus, corpus.word_merges, {"remove_extra_whitespaces": True, "add_space_prefix": False})
     yield "spm-no-bytes", with_scores(corpus, corpus.word_merges, {"add_bos_token": False}, bytes_too=False)
     yield "gemma4", raw_bpe(corpus, corpus.word_merges)
     yield "gemma4-across-words", raw_bpe(corpus, corpus.line_merges)

@@ -158,6 +158,10 @@ class Vocabulary:
         return self.plain_lines(data) if self.raw else getattr(self, "plain_" + self.kind)(data)
 
     def plain_llama(self, data):
+        if self.flag("remove_extra_whitespaces"):
+            data = b" ".join(word for word in data.split(b" ") if word)
+            if not data:
+                return []
         data = data.replace(b" ", MARK)
         if self.flag("add_space_prefix", True):
             data = MARK + data

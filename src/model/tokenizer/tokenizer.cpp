@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <inttypes.h>
+#include <utility>
 
 namespace ggufx::model {
 
@@ -101,14 +102,25 @@ void Tokenizer::tokenize_plain(Vector<int32_t> &ids, std::string_view text,
     Vector<char> escaped{HostAllocator<char>(vocab_.host().get())};
     const auto spaces = static_cast<size_t>(std::count(text.begin(), text.end(), ' '));
     escaped.reserve(text.size() + 2 * spaces + kSpaceText.size());
-    if (vocab_.add_space()) escaped.insert(escaped.end(), kSpaceText.begin(), kSpaceText.end());
+    const auto put_space = [&] {
+        escaped.insert(escaped.end(), kSpaceText.begin(), kSpaceText.end());
+    };
+    // With merge_spaces a space waits for the character after it: none stands at the end.
+    const bool merges = vocab_.merge_spaces();
+    bool waiting = vocab_.add_space(), began = false;
+    if (!merges && std::exchange(waiting, false)) put_space();
     for (const char c : text) {
-        if (c == ' ')
-            escaped.insert(escaped.end(), kSpaceText.begin(), kSpaceText.end());
-        else
+        if (c == ' ' && merges) {
+            waiting |= began;
+        } else if (c == ' ') {
+            put_space();
+        } else {
+            if (std::exchange(waiting, false)) put_space();
+            began = true;
             escaped.push_back(c);
+        }
     }
-    encoder_->encode(ids, {escaped.data(), escaped.size()}, controls);
+    if (!escaped.empty()) encoder_->encode(ids, {escaped.data(), escaped.size()}, controls);
 }
 
 void Tokenizer::tokenize(Vector<int32_t> &ids, std::string_view text,

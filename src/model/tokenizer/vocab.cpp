@@ -331,11 +331,12 @@ void Vocab::load_normalizer() {
         strips_accents_ = flag_key(kStripAccents, lowers_case_);
     else
         require_flag(kStripAccents, false);
-    if (kind_ == VocabKind::unigram) {
-        merge_spaces_ = flag_key(kExtraSpaces, false);
+    const bool spm = kind_ == VocabKind::spm, unigram = kind_ == VocabKind::unigram;
+    if (spm || unigram) merge_spaces_ = flag_key(kExtraSpaces, false);
+    if (unigram) {
         spaces_behind_ = flag_key(kSpacesBehind, false);
     } else {
-        if (!bert && !drops_spaces_)
+        if (!spm && !bert && !drops_spaces_)
             require_flag(kExtraSpaces, false); // runs of spaces are one there
         require_flag(kSpacesBehind, false);
         require_no_charsmap();

@@ -120,7 +120,7 @@ public:
     bool add_eos() const { return add_eos_; }
     bool add_separator() const { return add_separator_; }
     bool add_space() const { return add_space_; }           // in front of a text
-    bool merge_spaces() const { return merge_spaces_; }     // of unigram: runs of spaces are one
+    bool merge_spaces() const { return merge_spaces_; }     // of spm, unigram: a run is one
     bool spaces_behind() const { return spaces_behind_; }   // of unigram: behind a word
     bool cleans_spaces() const { return cleans_spaces_; }   // in the field's texts
     bool escapes_spaces() const { return escapes_spaces_; } // U+2581 before merging
