@@ -112,6 +112,24 @@ class Convert(tool.Case):
         with open(path, "wb") as file:
             file.write(text if isinstance(text, bytes) else text.encode())
 
+    def add_rows(self, folder, n):
+        """n more rows of zeros in the embedding, for tokens beyond the vocabulary."""
+        path = os.path.join(folder, "model.safetensors")
+        tensors, metadata = read_safetensors(path)
+        out = []
+        for name, (dtype, shape, content) in tensors.items():
+            if name in ("model.embed_tokens.weight", "lm_head.weight"):
+                content += bytes(n * len(content) // shape[0])
+                shape = [shape[0] + n, shape[1]]
+            out.append((name, dtype, shape, content))
+        with open(path, "wb") as file:
+            file.write(safetensors(out, metadata))
+        self.change_json(folder, "config.json", lambda c: c.update(vocab_size=c["vocab_size"] + n))
+
+    def token_ids(self, model, text):
+        """Ids of a text with its special tokens."""
+        return [int(i) for i in self.ok("tokenize", model, "--only-ids", "--parse-special", "-p", text).split(b",")]
+
     def change_json(self, folder, name, change=None, **members):
         """A JSON file with members set, and changed by a function."""
         path = os.path.join(folder, name)

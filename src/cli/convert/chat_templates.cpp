@@ -14,7 +14,6 @@ constexpr const char *kTemplateKey = "tokenizer.chat_template";
 constexpr const char *kNamesKey = "tokenizer.chat_templates";
 constexpr const char *kDefaultName = "default";
 constexpr const char *kProcessorFile = "chat_template.json";
-constexpr const char *kConfigFile = "tokenizer_config.json";
 constexpr const char *kTemplateFile = "chat_template.jinja";
 constexpr const char *kTemplateFolder = "additional_chat_templates";
 constexpr std::string_view kEnding = ".jinja";
@@ -115,7 +114,7 @@ private:
 ChatTemplates read_templates(ModelFolder &folder) {
     TemplateReader reader(folder);
     reader.read_json(kProcessorFile);
-    reader.read_json(kConfigFile);
+    reader.read_json(kTokenizerConfigFile);
     reader.read_files();
     return reader.take();
 }

@@ -10,6 +10,16 @@
 
 namespace ggufx::cli {
 
+constexpr const char *kTokenizerFile = "tokenizer.json";
+constexpr const char *kTokenizerConfigFile = "tokenizer_config.json";
+
+// Throws Failure for a pointer in place of a file that Git LFS did not fetch.
+inline void require_fetched(std::string_view bytes, const std::string &what) {
+    if (bytes.starts_with("version https://git-lfs.github.com/spec/"))
+        throw Failure(kInvalidFile, what + ": a pointer of Git LFS stands in place of the file; "
+                                           "fetch it with: git lfs pull");
+}
+
 class ModelFolder {
 public:
     explicit ModelFolder(std::string path) : path_(std::move(path)) {}
@@ -21,6 +31,8 @@ public:
     std::string text(const std::string &name) const;
     // An object, empty where the file is absent. Throws Failure (invalid file) for other values.
     const Json &json(const std::string &name);
+    // The same for a file that adds to another one: a fault is a warning, and the object empty.
+    const Json &optional_json(const std::string &name);
 
     void warn(std::string text) { warnings_.push_back(std::move(text)); }
     const std::vector<std::string> &warnings() const { return warnings_; }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "convert/safetensors.hpp"
 
+#include "convert/model_folder.hpp"
+
 #include <algorithm>
 #include <set>
 
@@ -160,6 +162,9 @@ void StModel::add_file(const std::string &path) {
         throw Failure(kInvalidFile, what + ": " + std::to_string(file->size()) +
                                         " bytes are too few for the length of a header");
     }
+    char head[64] = {};
+    file->read_at(0, head, std::min<uint64_t>(file->size(), sizeof head));
+    require_fetched({head, sizeof head}, what);
     file->read_at(0, prefix, sizeof prefix);
     uint64_t n_header = 0;
     for (size_t i = sizeof prefix; i-- > 0;) n_header = n_header << 8 | prefix[i];

@@ -116,7 +116,8 @@ void read_piece(Message message, Vocabulary &out) {
         message.fail(fmt::format("piece {} of {} bytes; the limits are {} pieces of {} bytes",
                                  out.tokens.size(), piece.size(), kMaxTokens, kMaxPieceBytes));
     }
-    out.tokens.emplace_back(piece);
+    out.tokens.push_back(kind == kUserDefined ? user_defined_text(out.model, std::string(piece))
+                                              : std::string(piece));
     out.scores.push_back(score);
     out.kinds.push_back(static_cast<int32_t>(kind));
 }
@@ -156,7 +157,29 @@ void put_text(std::string &out, uint64_t field, std::string_view text) {
     out += text;
 }
 
+// User-defined runs of spaces are stored as signs.
+std::string piece_text(const Vocabulary &vocabulary, size_t id) {
+    const std::string &text = vocabulary.tokens[id];
+    const bool user = vocabulary.kinds[id] == kUserDefined;
+    if (!user || text.find_first_not_of(' ') != std::string::npos) return text;
+    std::string out;
+    for (size_t i = 0; i < text.size(); i++) out += kSpaceSign;
+    return out;
+}
+
 } // namespace
+
+std::string spaces_for_signs(std::string text) {
+    for (size_t at = 0; (at = text.find(kSpaceSign, at)) != std::string::npos; at++)
+        text.replace(at, kSpaceSign.size(), " ");
+    return text;
+}
+
+std::string user_defined_text(const std::string &model, const std::string &text) {
+    const bool signs = model == "llama" && !text.empty();
+    const std::string spaces = signs ? spaces_for_signs(text) : text;
+    return spaces.find_first_not_of(' ') == std::string::npos ? spaces : text;
+}
 
 Vocabulary parse_spm(std::string_view bytes, const std::string &what) {
     Vocabulary out;
@@ -186,7 +209,7 @@ std::string spm_bytes(const Vocabulary &vocabulary) {
     std::string out;
     for (size_t i = 0; i < vocabulary.tokens.size(); i++) {
         std::string piece;
-        put_text(piece, 1, vocabulary.tokens[i]);
+        put_text(piece, 1, piece_text(vocabulary, i));
         const auto bits =
             std::bit_cast<uint32_t>(i < vocabulary.scores.size() ? vocabulary.scores[i] : 0.0f);
         put_varint(piece, 2 << 3 | kFixed32);

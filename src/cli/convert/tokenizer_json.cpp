@@ -104,13 +104,37 @@ struct VocabularyReader {
         }
     }
 
+    void require_word_prefix(const Json &model) const {
+        const Json *prefix = model.find("continuing_subword_prefix");
+        if (!prefix || !prefix->text() || *prefix->text() != "##")
+            fail("WordPiece is supported with the continuing_subword_prefix \"##\" only",
+                 kUnsupported);
+    }
+
+    // "##x" goes on within a word; others begin one, which keys show by the sign of a space.
+    void read_words() {
+        for (size_t i = 0; i < out.tokens.size(); i++) {
+            std::string &token = out.tokens[i];
+            if (out.kinds[i] != kNormal) continue;
+            token = token.starts_with("##") ? token.substr(2) : std::string(kSpaceSign) + token;
+        }
+        for (const Json *step : tokenizer_steps(json.find("normalizer"), "normalizers")) {
+            if (!has_type(*step, "BertNormalizer")) continue;
+            const Json *lower = step->find("lowercase"), *accents = step->find("strip_accents");
+            const bool lowers = !lower || lower->truth().value_or(true);
+            if (!lowers) out.lowercase = false;
+            const auto strips = accents ? accents->truth() : std::nullopt;
+            if (strips && *strips != lowers) out.strip_accents = strips;
+        }
+    }
+
     void read_unknown(const Json &model) {
         const Json *unknown = model.find("unk_token");
         if (!unknown || !unknown->text()) return;
         const Json *known = member(model, "vocab").find(*unknown->text());
         if (!known) return;
         out.unknown = known->whole();
-        out.kinds[static_cast<size_t>(*out.unknown)] = kUnknown;
+        if (out.model == "llama") out.kinds[static_cast<size_t>(*out.unknown)] = kUnknown;
     }
 
     // A template that begins with a special token adds it to every text.
@@ -136,22 +160,28 @@ struct VocabularyReader {
 } // namespace
 
 Vocabulary parse_tokenizer_json(std::string_view text, const std::string &what) {
-    const Json json = Json::parse(text, what);
+    return vocabulary_of_json(Json::parse(text, what), what);
+}
+
+Vocabulary vocabulary_of_json(const Json &json, const std::string &what) {
     VocabularyReader reader = {json, what};
     const Json &model = reader.member(json, "model");
-    if (!has_type(model, "BPE")) reader.fail("only models of type BPE are supported", kUnsupported);
-    const bool byte_level = reader.is_byte_level(model);
-    reader.out.model = byte_level ? "gpt2" : "llama";
+    const bool words = has_type(model, "WordPiece");
+    // Files of 2020 do not name the type.
+    const bool pairs = has_type(model, "BPE") || (!model.find("type") && model.find("merges"));
+    if (!words && !pairs)
+        reader.fail("only models of type BPE and WordPiece are supported", kUnsupported);
+    if (words) reader.require_word_prefix(model);
+    const bool byte_level = pairs && reader.is_byte_level(model);
+    reader.out.model = words ? "bert" : byte_level ? "gpt2" : "llama";
     reader.read_vocab(model);
     reader.read_added();
     reader.fill_holes();
-    reader.read_merges(model, byte_level);
+    words ? reader.read_words() : reader.read_merges(model, byte_level);
     if (byte_level) reader.out.pre = pre_name_of(json);
     reader.read_template();
-    if (!byte_level) {
-        reader.out.add_space_prefix = true;
-        reader.read_unknown(model);
-    }
+    if (reader.out.model == "llama") reader.out.add_space_prefix = true;
+    if (!byte_level) reader.read_unknown(model);
     return std::move(reader.out);
 }
 
