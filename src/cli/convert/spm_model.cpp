@@ -1,6 +1,7 @@
 // tokenizer.model: SentencePiece's protobuf. Of ModelProto: pieces = 1 {piece = 1, score = 2, type
-// = 3}, trainer_spec = 2 {model_type = 3, ids = 40..43}, normalizer_spec = 3 {add_dummy_prefix =
-// 3}. Other fields are passed over by their wire type.
+// = 3}, trainer_spec = 2 {model_type = 3, treat_whitespace_as_suffix = 24, ids = 40..43},
+// normalizer_spec = 3 {precompiled_charsmap = 2, add_dummy_prefix = 3, remove_extra_whitespaces = 4,
+// escape_whitespaces = 5}, all three true unless stated. Other fields are passed over by their wire type.
 // SPDX-License-Identifier: MIT
 #include "convert/vocabulary.hpp"
 
@@ -134,10 +135,26 @@ void read_trainer(Message message, Vocabulary &out) {
                                             std::to_string(message.value()) +
                                             " is not supported; only BPE (2) is");
         }
+        if (message.is(24, kVarint) && message.value() != 0)
+            out.notes.push_back("tokenizer.model: no key says that a space stands after a word "
+                                "(treat_whitespace_as_suffix)");
         if (message.is(40, kVarint)) id(out.unknown);
         if (message.is(41, kVarint)) id(out.bos);
         if (message.is(42, kVarint)) id(out.eos);
         if (message.is(43, kVarint)) id(out.padding);
+    }
+}
+
+void read_normalizer(Message message, Vocabulary &out, bool &merges) {
+    while (message.next()) {
+        if (message.is(2, kLengthDelimited) && !message.text().empty())
+            out.notes.push_back("tokenizer.model: no key says how it normalizes characters "
+                                "(precompiled_charsmap)");
+        if (message.is(3, kVarint)) out.add_space_prefix = message.value() != 0;
+        if (message.is(4, kVarint)) merges = message.value() != 0;
+        if (message.is(5, kVarint) && message.value() == 0)
+            out.notes.push_back("tokenizer.model: no key says that spaces stay as they are "
+                                "(escape_whitespaces is false)");
     }
 }
 
@@ -169,18 +186,6 @@ std::string piece_text(const Vocabulary &vocabulary, size_t id) {
 
 } // namespace
 
-std::string spaces_for_signs(std::string text) {
-    for (size_t at = 0; (at = text.find(kSpaceSign, at)) != std::string::npos; at++)
-        text.replace(at, kSpaceSign.size(), " ");
-    return text;
-}
-
-std::string user_defined_text(const std::string &model, const std::string &text) {
-    const bool signs = model == "llama" && !text.empty();
-    const std::string spaces = signs ? spaces_for_signs(text) : text;
-    return spaces.find_first_not_of(' ') == std::string::npos ? spaces : text;
-}
-
 Vocabulary parse_spm(std::string_view bytes, const std::string &what) {
     Vocabulary out;
     out.model = "llama";
@@ -188,16 +193,14 @@ Vocabulary parse_spm(std::string_view bytes, const std::string &what) {
     out.bos = 1;
     out.eos = 2;
     out.add_space_prefix = true;
+    bool merges = true;
     Message message(bytes, 0, what);
     while (message.next()) {
         if (message.is(1, kLengthDelimited)) read_piece(message.inner(), out);
         if (message.is(2, kLengthDelimited)) read_trainer(message.inner(), out);
-        if (!message.is(3, kLengthDelimited)) continue;
-        Message normalizer = message.inner();
-        while (normalizer.next()) {
-            if (normalizer.is(3, kVarint)) out.add_space_prefix = normalizer.value() != 0;
-        }
+        if (message.is(3, kLengthDelimited)) read_normalizer(message.inner(), out, merges);
     }
+    if (merges) out.merge_spaces = true; // else as keys have it where none is there
     if (out.tokens.empty()) throw Failure(kInvalidFile, what + ": it has no pieces");
     for (std::optional<uint64_t> *id : {&out.unknown, &out.bos, &out.eos, &out.padding}) {
         if (*id && **id >= out.tokens.size()) *id = std::nullopt; // defaults of a tiny vocabulary
@@ -229,7 +232,7 @@ std::string spm_bytes(const Vocabulary &vocabulary) {
     put_text(out, 2, trainer);
     std::string normalizer;
     put_field(normalizer, 3, vocabulary.add_space_prefix.value_or(true));
-    put_field(normalizer, 4, 0); // spaces stay as they are
+    put_field(normalizer, 4, vocabulary.merge_spaces.value_or(false));
     put_text(out, 3, normalizer);
     return out;
 }

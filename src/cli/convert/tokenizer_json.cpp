@@ -1,7 +1,8 @@
 // tokenizer.json: the BPE models of the field's "fast" tokenizers, read and written.
 // SPDX-License-Identifier: MIT
 #include "convert/pre_tokenizer.hpp"
-#include "convert/vocabulary.hpp"
+#include "convert/text_ends.hpp"
+#include "convert/text_steps.hpp"
 
 #include <fmt/format.h>
 #include <map>
@@ -118,14 +119,6 @@ struct VocabularyReader {
             if (out.kinds[i] != kNormal) continue;
             token = token.starts_with("##") ? token.substr(2) : std::string(kSpaceSign) + token;
         }
-        for (const Json *step : tokenizer_steps(json.find("normalizer"), "normalizers")) {
-            if (!has_type(*step, "BertNormalizer")) continue;
-            const Json *lower = step->find("lowercase"), *accents = step->find("strip_accents");
-            const bool lowers = !lower || lower->truth().value_or(true);
-            if (!lowers) out.lowercase = false;
-            const auto strips = accents ? accents->truth() : std::nullopt;
-            if (strips && *strips != lowers) out.strip_accents = strips;
-        }
     }
 
     void read_unknown(const Json &model) {
@@ -137,13 +130,16 @@ struct VocabularyReader {
         if (out.model == "llama") out.kinds[static_cast<size_t>(*out.unknown)] = kUnknown;
     }
 
-    // A template that begins with a special token adds it to every text.
-    void read_template() {
-        for (const Json *step : tokenizer_steps(json.find("post_processor"), "processors")) {
-            const Json *single = step->find("single");
-            if (!has_type(*step, "TemplateProcessing") || !single || !single->is_array()) continue;
-            if (single->size() > 0)
-                out.add_bos = single->elements()[0].find("SpecialToken") != nullptr;
+    // Settings of a model that change ids and that no key has.
+    void note_model(const Json &model) {
+        for (const char *name : {"dropout", "end_of_word_suffix", "continuing_subword_prefix"}) {
+            const Json *value = model.find(name);
+            const bool none = !value || value->is_null() ||
+                              (value->text() && value->text()->empty()) ||
+                              value->number().value_or(1) == 0;
+            if (none || out.model == "bert") continue;
+            out.notes.push_back(
+                fmt::format("tokenizer.json: no key says {} {}", name, shorten(value->dump(), 40)));
         }
     }
 
@@ -179,9 +175,10 @@ Vocabulary vocabulary_of_json(const Json &json, const std::string &what) {
     reader.fill_holes();
     words ? reader.read_words() : reader.read_merges(model, byte_level);
     if (byte_level) reader.out.pre = pre_name_of(json);
-    reader.read_template();
-    if (reader.out.model == "llama") reader.out.add_space_prefix = true;
     if (!byte_level) reader.read_unknown(model);
+    reader.note_model(model);
+    read_text_steps(json, reader.out);
+    reader.out.ends = text_ends_of(json);
     return std::move(reader.out);
 }
 

@@ -4,6 +4,8 @@
 
 #include "convert/added_tokens.hpp"
 #include "convert/pre_tokenizer.hpp"
+#include "convert/text_ends.hpp"
+#include "convert/text_steps.hpp"
 
 #include <fmt/format.h>
 
@@ -18,11 +20,43 @@ std::optional<uint64_t> token_id(const Json &config, const std::string &name) {
     return id ? id->whole() : std::nullopt;
 }
 
-void read_flags(const Json &settings, Vocabulary &out) {
+// They win over the post_processor, which classes make anew by them.
+void read_flags(ModelFolder &folder, Vocabulary &out) {
     for (const TextFlag &flag : kTextFlags) {
-        const Json *value = flag.name ? settings.find(flag.name) : nullptr;
-        if (value && value->truth()) out.*flag.flag = value->truth();
+        const Json *value = flag.name ? folder.json(kTokenizerConfigFile).find(flag.name) : nullptr;
+        if (!value || !value->truth()) continue;
+        std::optional<bool> &known = out.*flag.flag;
+        if (known && known != value->truth())
+            folder.warn(fmt::format("{}: {} is {}, which the post_processor of {} does not agree "
+                                    "with; {} is used",
+                                    kTokenizerConfigFile, flag.name, value->dump(), kTokenizerFile,
+                                    value->dump()));
+        known = value->truth();
     }
+}
+
+// A space before a text. "legacy" changes nothing here: it is about text after special tokens.
+void read_space_prefix(ModelFolder &folder, Vocabulary &out) {
+    for (const char *name : {"add_prefix_space", "add_dummy_prefix"}) {
+        const Json *value = folder.json(kTokenizerConfigFile).find(name);
+        const auto flag = value ? value->truth() : std::nullopt;
+        if (flag && out.model == "llama") out.add_space_prefix = flag;
+        if (flag.value_or(false) && out.model == "gpt2")
+            folder.warn(fmt::format("{}: {} is true, which no key says of a byte-level vocabulary: "
+                                    "write the space into the text",
+                                    kTokenizerConfigFile, name));
+    }
+}
+
+// tokenizer.json is what programs run where both are there, and says what SentencePiece's model
+// does not.
+void read_rules_beside(const Json &tokenizer, Vocabulary &out) {
+    const auto states = [&](const char *name) {
+        const Json *steps = tokenizer.find(name);
+        return steps && steps->is_object();
+    };
+    if (states("normalizer") || states("pre_tokenizer")) read_text_steps(tokenizer, out);
+    out.ends = text_ends_of(tokenizer);
 }
 
 // By its text, else by the base vocabulary, else by config.json.
@@ -60,14 +94,16 @@ std::optional<Vocabulary> read_vocabulary(ModelFolder &folder, const Json &confi
     if (!base) return std::nullopt;
     Vocabulary &out = base->vocabulary;
     const std::string what = folder.quoted(base->file);
-    const Json &settings = folder.json(kTokenizerConfigFile);
-    folder.optional_json(kTokenizerFile);
+    const Json &beside = folder.optional_json(kTokenizerFile);
+    if (out.model == "llama" && base->file != kTokenizerFile) read_rules_beside(beside, out);
     add_tokens(out, folder, base->file, n_rows);
-    read_flags(settings, out);
     read_special_ids(folder, config, out);
     if (out.model == "bert" && !out.bos) out.bos = out.classifier;
+    set_text_ends(out, folder.has("modules.json"));
+    read_flags(folder, out);
+    read_space_prefix(folder, out);
     out.templates = read_templates(folder);
-    choose_pre(settings, pre_name, what, out);
+    choose_pre(folder.json(kTokenizerConfigFile), pre_name, what, out);
     drop_tokens_without_row(out, folder, n_rows);
     if (out.tokens.size() > n_rows) {
         throw Failure(kInvalidFile, fmt::format("{}: {} tokens, but the embedding has {} rows",

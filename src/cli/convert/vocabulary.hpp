@@ -19,6 +19,13 @@ enum TokenKind : int32_t {
     kByte = 6,
 };
 
+// Special tokens around a text, where a folder states them.
+struct TextEnds {
+    bool stated = false;
+    std::vector<std::string> before, after;
+    std::vector<std::string> between; // of a pair, after those that end the first text
+};
+
 struct Vocabulary {
     std::string model; // "llama" (SentencePiece), "gpt2" (byte-level BPE), "bert" (WordPiece)
     std::string pre = "default";
@@ -29,6 +36,7 @@ struct Vocabulary {
     std::optional<uint64_t> bos, eos, eot, eom, unknown, separator, padding, classifier, mask;
     std::optional<bool> add_bos, add_eos, add_separator, add_space_prefix, merge_spaces;
     std::optional<bool> lowercase, strip_accents; // of "bert" only
+    TextEnds ends;                                // of a folder
     ChatTemplates templates;
     std::vector<std::string> notes; // about what the source has and no key holds
 
@@ -61,7 +69,7 @@ constexpr SpecialToken kSpecialTokens[] = {
     {"mask", "tokenizer.ggml.mask_token_id", &Vocabulary::mask},
 };
 
-// `name` of tokenizer_config.json; null where a folder says it in another way.
+// `name` of tokenizer_config.json; NULL where a folder states it in another way.
 struct TextFlag {
     const char *name;
     const char *key;

@@ -3,26 +3,7 @@
 #include "convert/meta_lookup.hpp"
 #include "convert/vocabulary.hpp"
 
-#include <fmt/format.h>
-
 namespace ggufx::cli {
-
-std::optional<uint64_t> Vocabulary::find(std::string_view token) const {
-    for (size_t i = 0; i < tokens.size(); i++) {
-        if (tokens[i] == token) return i;
-    }
-    return std::nullopt;
-}
-
-void Vocabulary::add(std::string text, int32_t kind) {
-    tokens.push_back(std::move(text));
-    kinds.push_back(kind);
-    if (model == "llama") scores.push_back(0);
-}
-
-void Vocabulary::fill(uint64_t n_tokens) {
-    while (tokens.size() < n_tokens) add(fmt::format("[PAD{}]", tokens.size()), kUnused);
-}
 
 void set_vocabulary(KeyWriter &keys, const Vocabulary &v) {
     keys.text("tokenizer.ggml.model", v.model);
