@@ -115,6 +115,12 @@ class Spaces(Convert):
         self.change_json(source, "tokenizer.json", normalizer={"type": "Lowercase"})
         self.prefix(("add_prefix_space is true",), ("normalizer", "Lowercase"))
 
+    def test_other_settings_of_the_tokenizer(self):
+        self.change_json(self.source, "tokenizer_config.json", split_special_tokens=False, do_lower_case=False)
+        self.prefix()
+        self.change_json(self.source, "tokenizer_config.json", split_special_tokens=True, do_lower_case=True)
+        self.prefix(("split_special_tokens",), ("do_lower_case",))
+
     def sentencepiece(self, normalizer, trainer=b""):
         pieces = piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3) + piece(SIGN, -2, 1) + piece("a", -3, 1)
         pieces += piece(SIGN + "a", -1, 1) + field(2, 2, field(3, 0, varint(2)) + trainer)

@@ -24,6 +24,7 @@ struct Import {
     const StModel &model;
     HeadCounts counts = {};
     Plan plan = {};
+    std::map<std::string, size_t> left_out = {}; // part: number of its tensors
     std::vector<std::string> remarks = {};
 };
 
@@ -37,11 +38,35 @@ std::string plain_name(const std::string &name) {
     return (bare ? "model." : "") + std::string(rest);
 }
 
-bool is_passed_over(std::string_view name) {
-    return name.ends_with(".rotary_emb.inv_freq") || // computed from the settings
-           name.starts_with("vision_tower.") || name.starts_with("model.vision_tower.") ||
-           name.starts_with("multi_modal_projector.") ||
-           name.starts_with("model.multi_modal_projector.");
+bool is_computed(std::string_view name) {
+    return name.ends_with(".rotary_emb.inv_freq"); // from the settings
+}
+
+// The part of a larger model that a tensor belongs to, where it is no part of the text model.
+std::string_view part_left_out(std::string_view name) {
+    for (const std::string_view part :
+         {"vision_tower.", "multi_modal_projector.", "audio_tower."}) {
+        if (name.starts_with(part)) return part;
+        if (name.starts_with("model.") && name.substr(6).starts_with(part)) return part;
+    }
+    return {};
+}
+
+// Parts of names, and what has them.
+struct NameReason {
+    std::string_view part, reason;
+};
+constexpr NameReason kNameReasons[] = {
+    {".lora_", ": it belongs to an adapter; merge that into its base model first"},
+    {".qweight", ": it is quantized (GPTQ, AWQ); convert the model that it was made from"},
+    {".weight_packed", ": it is quantized; convert the model that it was made from"},
+    {".weight_scale", ": it is quantized; convert the model that it was made from"},
+};
+
+std::string reason_of(std::string_view name) {
+    for (const NameReason &known : kNameReasons)
+        if (name.find(known.part) != std::string_view::npos) return std::string(known.reason);
+    return "";
 }
 
 void place_tensor(Import &import, const std::string &name, const StTensor &tensor) {
@@ -59,12 +84,20 @@ void place_tensor(Import &import, const std::string &name, const StTensor &tenso
         return;
     }
     if (name == "rope_freqs.weight") return; // see add_rope_factors
-    if (!is_passed_over(name)) {
+    if (is_computed(name)) return;
+    const std::string_view part = part_left_out(name);
+    if (part.empty())
         throw Failure(kUnsupported, "tensor \"" + shorten(name, 80) +
                                         "\" has no place in a model of type " +
-                                        import.architecture.model_type);
-    }
-    if (name.find("rotary") == std::string::npos) import.remarks.push_back(name + " is left out");
+                                        import.architecture.model_type + reason_of(name));
+    import.left_out[std::string(part)]++;
+}
+
+std::string left_out_note(const std::map<std::string, size_t> &parts) {
+    std::string list;
+    for (const auto &[part, n] : parts)
+        list += fmt::format("{}{} of {}*", list.empty() ? "" : ", ", n, part);
+    return "tensors of other parts than the text model are left out: " + list;
 }
 
 std::string gguf_name(const Planned &planned, uint64_t layer) {
@@ -165,9 +198,10 @@ RowRecipe vector_recipe(const std::string &name, const std::vector<float> &value
     return recipe;
 }
 
-void add_rope_factors(ModelBuilder &builder, const Import &import, const Json &config) {
+void add_rope_factors(ModelBuilder &builder, const Import &import, const Config &config) {
     const auto &tensors = import.model.tensors();
-    const auto own = tensors.find("rope_freqs.weight");
+    const auto own = tensors.find("rope_freqs.weight"); // wins: no scaling gives these factors
+    const std::vector<float> given = rope_factors(config);
     if (own != tensors.end()) {
         RowRecipe recipe;
         recipe.name = "rope_freqs.weight";
@@ -176,8 +210,8 @@ void add_rope_factors(ModelBuilder &builder, const Import &import, const Json &c
         recipe.sources.push_back(
             rows_of_file(*own->second.file, own->second.offset, own->second.type, recipe.ne[0], 1));
         builder.add(std::move(recipe));
-    } else if (std::vector<float> factors = rope_factors(config); !factors.empty()) {
-        builder.add(vector_recipe("rope_freqs.weight", factors));
+    } else if (!given.empty()) {
+        builder.add(vector_recipe("rope_freqs.weight", given));
     }
     for (const char *which : {"long", "short"}) {
         const std::vector<float> factors =
@@ -211,8 +245,9 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
     ModelFolder folder(model.folder());
     if (!folder.has("config.json")) InputFile(joined(folder.path(), "config.json")); // says why
     const Json &whole = folder.json("config.json");
-    const Json &config = text_config(whole);
     Import import = {architecture_of_config(whole), model};
+    const Json text = with_class_defaults(text_config(whole), import.architecture);
+    const Config config(text);
     for (const auto &[name, tensor] : model.tensors()) place_tensor(import, name, tensor);
     const auto embedding = import.plan.find({0, 0});
     if (embedding == import.plan.end() || embedding->second.parts.at(0)->shape.size() != 2) {
@@ -222,7 +257,8 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
 
     ModelBuilder builder(globals);
     set_general(builder.keys(), options, import);
-    import.counts = set_model_keys(builder.keys(), config, import.architecture, n_tokens);
+    std::vector<std::string> notes;
+    import.counts = set_model_keys(builder.keys(), config, import.architecture, n_tokens, notes);
     if (import.counts.tied && import.plan.erase({0, 2})) {
         import.remarks.push_back("lm_head.weight is left out: the embeddings are tied");
     }
@@ -236,6 +272,9 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
         if (place.first && !std::exchange(layers, true)) add_rope_factors(builder, import, config);
         builder.add(recipe_of(import, planned, place.first, wanted_type(options)));
     }
+    check_config(config, whole, import.architecture, notes);
+    if (!import.left_out.empty()) notes.push_back(left_out_note(import.left_out));
+    for (const std::string &note : notes) folder.warn(note);
     builder.set_file_type();
     builder.write(globals, globals.output);
     return {import.architecture.gguf, builder.n_tensors(), InputFile(globals.output).size(),

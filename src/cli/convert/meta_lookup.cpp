@@ -52,6 +52,17 @@ std::vector<std::string> meta_texts(const ggufx_file *file, const std::string &k
     return out;
 }
 
+std::vector<uint64_t> meta_naturals(const ggufx_file *file, const std::string &key) {
+    const auto array = array_of(file, key);
+    std::vector<uint64_t> out(array ? static_cast<size_t>(array->second) : 0);
+    if (!out.empty()) {
+        call([&](ggufx_error *error) {
+            return ggufx_file_meta_array_u64(out.data(), file, array->first, 0, out.size(), error);
+        });
+    }
+    return out;
+}
+
 std::vector<double> meta_numbers(const ggufx_file *file, const std::string &key) {
     const auto array = array_of(file, key);
     std::vector<double> out(array ? static_cast<size_t>(array->second) : 0);

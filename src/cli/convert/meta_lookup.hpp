@@ -11,6 +11,7 @@ std::optional<double> meta_number(const ggufx_file *file, const std::string &key
 std::optional<bool> meta_flag(const ggufx_file *file, const std::string &key);
 // Arrays; empty where there is none.
 std::vector<std::string> meta_texts(const ggufx_file *file, const std::string &key);
+std::vector<uint64_t> meta_naturals(const ggufx_file *file, const std::string &key); // or bools
 std::vector<double> meta_numbers(const ggufx_file *file, const std::string &key);
 
 } // namespace ggufx::cli

@@ -12,49 +12,85 @@ namespace ggufx::cli {
 
 namespace {
 
+// Values that a class takes where its config.json is silent: configs within a larger one leave out
+// what is equal to them.
+struct ClassDefault {
+    std::string_view architecture; // in GGUF
+    const char *name;
+    uint64_t value;
+};
+constexpr ClassDefault kClassDefaults[] = {
+    {"gemma", "head_dim", 256},
+    {"gemma2", "head_dim", 256},
+    {"gemma3", "head_dim", 256},
+    {"gemma3", "hidden_size", 2304},
+    {"gemma3", "intermediate_size", 9216},
+    {"gemma3", "num_hidden_layers", 26},
+    {"gemma3", "num_attention_heads", 8},
+    {"gemma3", "num_key_value_heads", 4},
+    {"gemma3", "max_position_embeddings", 131072},
+    {"gemma3", "rope_theta", 1000000},
+    {"gemma3", "sliding_window", 4096},
+    {"qwen3", "head_dim", 128},
+};
+
 bool is_gemma(const Architecture &a) {
     return std::string_view(a.gguf).starts_with("gemma");
 }
 
-uint64_t head_dim(const Json &json, const Architecture &architecture) {
-    const Config config(json);
-    if (const auto n = config.count_if("head_dim")) return *n;
-    if (is_gemma(architecture)) return 256; // the defaults of their classes
-    if (std::string_view(architecture.gguf) == "qwen3") return 128;
-    return config.count("hidden_size") / config.count("num_attention_heads");
+bool has_value(const Json &json, const char *name) {
+    const Json *value = json.find(name);
+    return value && !value->is_null();
 }
 
-void set_scaling(KeyWriter &keys, const std::string &arch, const Json &json) {
-    const std::string type = scaling_type(json);
+void set_scaling_kind(KeyWriter &keys, const std::string &arch, const std::string &type,
+                      const Config &scaling) {
+    const double factor = scaling.number("factor").value_or(1);
+    keys.text(arch + ".rope.scaling.type", type);
+    keys.f32(arch + ".rope.scaling.factor", factor);
+    if (type != "yarn") return;
+    for (const char *name : {"beta_fast", "beta_slow"})
+        if (const auto beta = scaling.number(name))
+            keys.f32(arch + ".rope.scaling.yarn_" + name, *beta);
+    // Readers multiply by the usual factor themselves.
+    const double log_factor = 0.1 * std::log(std::max(factor, 1.0)), usual = log_factor + 1;
+    std::optional<double> attention = scaling.number("attention_factor");
+    const auto above = scaling.number("mscale"), below = scaling.number("mscale_all_dim");
+    if (!attention && above && below)
+        attention = (*above * log_factor + 1) / (*below * log_factor + 1);
+    if (attention) keys.f32(arch + ".rope.scaling.attn_factor", *attention / usual);
+}
+
+void set_long_scaling(KeyWriter &keys, const std::string &arch, const Config &config,
+                      const Config &scaling, uint64_t original) {
+    const double ratio = static_cast<double>(config.count("max_position_embeddings", UINT32_MAX)) /
+                         static_cast<double>(original);
+    const double stretch = std::log(ratio) / std::log(static_cast<double>(original));
+    const double usual = ratio > 1 ? std::sqrt(1 + stretch) : 1;
+    (void)scaling.find("factor"); // the ratio, stated
+    keys.f32(arch + ".rope.scaling.attn_factor",
+             scaling.number("attention_factor").value_or(usual));
+}
+
+void set_scaling(KeyWriter &keys, const std::string &arch, const Config &config) {
+    const std::string type = scaling_type(config);
     if (type.empty() || type == "default" || type == "llama3")
         return; // llama3: a tensor of factors
-    const Config scaling(*rope_scaling(json));
-    const auto factor = scaling.number("factor");
+    const Config scaling = *rope_scaling(config);
     auto original = scaling.count_if("original_max_position_embeddings", UINT32_MAX);
-    if (!original) original = Config(json).count_if("original_max_position_embeddings", UINT32_MAX);
-    if (type == "linear" || type == "yarn") {
-        keys.text(arch + ".rope.scaling.type", type);
-        keys.f32(arch + ".rope.scaling.factor", factor.value_or(1));
-    } else if (type != "longrope" && type != "su") {
+    if (!original) original = config.count_if("original_max_position_embeddings", UINT32_MAX);
+    const bool is_long = type == "longrope" || type == "su";
+    if (!is_long && type != "linear" && type != "yarn")
         throw Failure(kUnsupported, "config.json: rope scaling \"" + shorten(type, 40) +
                                         "\" is not supported; supported: linear, yarn, llama3, "
                                         "longrope");
-    }
+    if (!is_long) set_scaling_kind(keys, arch, type, scaling);
     if (original) keys.u32(arch + ".rope.scaling.original_context_length", *original);
-    if (type == "linear" || type == "yarn" || !original || *original < 2) return;
-    const double ratio =
-        static_cast<double>(Config(json).count("max_position_embeddings", UINT32_MAX)) /
-        static_cast<double>(*original);
-    const double stretch = std::log(ratio) / std::log(static_cast<double>(*original));
-    keys.f32(arch + ".rope.scaling.attn_factor", ratio > 1 ? std::sqrt(1 + stretch) : 1);
+    if (is_long && original && *original >= 2)
+        set_long_scaling(keys, arch, config, scaling, *original);
 }
 
-void set_optional(KeyWriter &keys, const std::string &arch, const Json &json) {
-    const Config config(json);
-    const Json *use_window = config.find("use_sliding_window");
-    const bool windows = !use_window || use_window->truth().value_or(true);
-    const auto window = config.count_if("sliding_window", UINT32_MAX);
-    if (window && windows) keys.u32(arch + ".attention.sliding_window", *window);
+void set_optional(KeyWriter &keys, const std::string &arch, const Config &config) {
     if (const auto cap = config.number("attn_logit_softcapping")) {
         keys.f32(arch + ".attn_logit_softcapping", *cap);
     }
@@ -69,38 +105,50 @@ void set_optional(KeyWriter &keys, const std::string &arch, const Json &json) {
 
 } // namespace
 
-HeadCounts set_model_keys(KeyWriter &keys, const Json &json, const Architecture &architecture,
-                          uint64_t n_tokens) {
-    const Config config(json);
+Json with_class_defaults(const Json &config, const Architecture &architecture) {
+    Json out = config;
+    for (const ClassDefault &known : kClassDefaults) {
+        const bool is_base = std::string_view(known.name) == "rope_theta";
+        const bool stated =
+            has_value(config, known.name) || (is_base && has_value(config, "rope_parameters"));
+        if (known.architecture == architecture.gguf && !stated) out[known.name] = known.value;
+    }
+    return out;
+}
+
+HeadCounts set_model_keys(KeyWriter &keys, const Config &config, const Architecture &architecture,
+                          uint64_t n_tokens, std::vector<std::string> &notes) {
     const std::string arch = architecture.gguf;
     HeadCounts counts;
     counts.n_layers = config.count("num_hidden_layers", 65536);
     counts.n_heads = config.count("num_attention_heads");
     counts.n_kv_heads = config.count_if("num_key_value_heads").value_or(counts.n_heads);
     counts.n_experts = config.count_if("num_local_experts").value_or(0);
-    const Json *tied = config.find("tie_word_embeddings");
-    counts.tied = tied ? tied->truth().value_or(false) : is_gemma(architecture);
-    const uint64_t dims = head_dim(json, architecture);
+    counts.tied = config.flag("tie_word_embeddings", is_gemma(architecture));
+    const auto stated = config.count_if("head_dim");
+    const uint64_t n_embd = config.count("hidden_size");
+    const uint64_t dims = stated.value_or(n_embd / counts.n_heads);
     keys.u32(arch + ".vocab_size", n_tokens);
     keys.u32(arch + ".context_length", config.count("max_position_embeddings", UINT32_MAX));
-    keys.u32(arch + ".embedding_length", config.count("hidden_size"));
+    keys.u32(arch + ".embedding_length", n_embd);
     keys.u32(arch + ".block_count", counts.n_layers);
     keys.u32(arch + ".feed_forward_length", config.count("intermediate_size"));
     keys.u32(arch + ".attention.head_count", counts.n_heads);
     keys.u32(arch + ".attention.head_count_kv", counts.n_kv_heads);
     keys.f32(arch + ".attention.layer_norm_rms_epsilon",
              config.number("rms_norm_eps").value_or(1e-6));
-    keys.f32(arch + ".rope.freq_base", rope_base(json));
-    const double part = config.number("partial_rotary_factor").value_or(1);
+    keys.f32(arch + ".rope.freq_base", rope_base(config));
+    const double part = std::clamp(rotated_part(config), 0.0, 1.0);
     keys.u32(arch + ".rope.dimension_count",
-             static_cast<uint64_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(dims)));
-    if (config.find("head_dim") || is_gemma(architecture) || arch == "qwen3") {
+             static_cast<uint64_t>(part * static_cast<double>(dims)));
+    if (stated) {
         keys.u32(arch + ".attention.key_length", dims);
         keys.u32(arch + ".attention.value_length", dims);
     }
-    set_optional(keys, arch, json);
-    set_scaling(keys, arch, json);
-    if (arch == "phi3" && scaling_type(json).empty()) {
+    set_optional(keys, arch, config);
+    set_windows(keys, config, architecture, notes);
+    set_scaling(keys, arch, config);
+    if (arch == "phi3" && scaling_type(config).empty()) {
         const auto original = config.count_if("original_max_position_embeddings", UINT32_MAX);
         if (original) keys.u32(arch + ".rope.scaling.original_context_length", *original);
     }
@@ -141,6 +189,7 @@ Json config_of_file(const ggufx_file *file, const Architecture &architecture, co
     number("rms_norm_eps", ".attention.layer_norm_rms_epsilon");
     number("rope_theta", ".rope.freq_base");
     natural("sliding_window", ".attention.sliding_window");
+    set_window_settings(out, file, architecture);
     number("attn_logit_softcapping", ".attn_logit_softcapping");
     number("final_logit_softcapping", ".final_logit_softcapping");
     natural("num_local_experts", ".expert_count");
@@ -160,7 +209,7 @@ Json config_of_file(const ggufx_file *file, const Architecture &architecture, co
         const auto id = meta_natural(file, "tokenizer.ggml." + key + "_token_id");
         if (id) out[std::string(name) + "_token_id"] = *id;
     }
-    out["hidden_act"] = is_gemma(architecture) ? "gelu_pytorch_tanh" : "silu";
+    out["hidden_act"] = architecture.computation.gelu ? "gelu_pytorch_tanh" : "silu";
     out["tie_word_embeddings"] = tied;
     out["torch_dtype"] = dtype;
     return out;

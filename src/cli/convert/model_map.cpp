@@ -91,6 +91,9 @@ const std::vector<Architecture> &architectures() {
                         attention_out() + norm_of_ffn(none);
     const Rules qwen = ends(none) + attention_in(none, none, none);
     const Rules gemma = ends(one) + attention_in(one, none, none);
+    constexpr Computation gelu = {.gelu = true};
+    constexpr Computation gemma2 = {Windows::all_but_second, true, true, true};
+    constexpr Computation gemma3 = {Windows::all_but_nth, false, true, true};
     static const std::vector<Architecture> kAll = {
         {"llama", "LlamaForCausalLM", "llama", llama + ffn()},
         {"mistral", "MistralForCausalLM", "llama", llama + ffn()},
@@ -98,13 +101,15 @@ const std::vector<Architecture> &architectures() {
         {"qwen2", "Qwen2ForCausalLM", "qwen2", qwen + attention_out() + norm_of_ffn(none) + ffn()},
         {"qwen3", "Qwen3ForCausalLM", "qwen3",
          qwen + head_norms(none) + attention_out() + norm_of_ffn(none) + ffn()},
-        {"gemma", "GemmaForCausalLM", "gemma", gemma + attention_out() + norm_of_ffn(one) + ffn()},
-        {"gemma2", "Gemma2ForCausalLM", "gemma2", gemma + attention_out() + norms_around() + ffn()},
+        {"gemma", "GemmaForCausalLM", "gemma", gemma + attention_out() + norm_of_ffn(one) + ffn(),
+         gelu},
+        {"gemma2", "Gemma2ForCausalLM", "gemma2", gemma + attention_out() + norms_around() + ffn(),
+         gemma2},
         {"gemma3_text", "Gemma3ForCausalLM", "gemma3",
-         gemma + head_norms(one) + attention_out() + norms_around() + ffn()},
+         gemma + head_norms(one) + attention_out() + norms_around() + ffn(), gemma3},
         {"gemma3", "Gemma3ForConditionalGeneration", "gemma3",
-         gemma + head_norms(one) + attention_out() + norms_around() + ffn()},
-        {"phi3", "Phi3ForCausalLM", "phi3", phi3()},
+         gemma + head_norms(one) + attention_out() + norms_around() + ffn(), gemma3},
+        {"phi3", "Phi3ForCausalLM", "phi3", phi3(), {.windows = Windows::all}},
     };
     return kAll;
 }

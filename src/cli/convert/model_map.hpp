@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/json.hpp"
+#include "convert/config_reader.hpp"
 #include "models/key_writer.hpp"
 
 namespace ggufx::cli {
@@ -21,11 +21,27 @@ struct NameRule {
     Change change;
 };
 
+// Layers with a sliding window, where a file has the key of its size.
+enum class Windows {
+    none,
+    all,
+    all_but_second, // the second, fourth, ...
+    all_but_nth,    // the sixth, twelfth, ... unless the file has a pattern
+};
+
+// What computing differs in, as the library has it.
+struct Computation {
+    Windows windows = Windows::none;
+    bool attention_cap = false, logit_cap = false; // are heeded
+    bool gelu = false;                             // not SiLU
+};
+
 struct Architecture {
     const char *model_type;      // of config.json
     const char *class_name;      // "LlamaForCausalLM"
     const char *gguf;            // general.architecture
     std::vector<NameRule> rules; // in the order of a file; those of layers after the others
+    Computation computation = {};
 };
 
 // By config.json's model_type; throws Failure (not supported) naming those that are.
@@ -46,20 +62,33 @@ struct HeadCounts {
     bool tied = false; // the output is the embedding
 };
 
-// config.json -> keys "ARCH.*"; and the other way. `context` of the text model where a config has
-// one.
-HeadCounts set_model_keys(KeyWriter &keys, const Json &config, const Architecture &architecture,
-                          uint64_t n_tokens);
+// A text model's part of config.json with the values that its class takes where it is silent.
+Json with_class_defaults(const Json &config, const Architecture &architecture);
+
+// config.json -> keys "ARCH.*"; and the other way. `notes` gets what no key holds or the
+// architecture does not heed.
+HeadCounts set_model_keys(KeyWriter &keys, const Config &config, const Architecture &architecture,
+                          uint64_t n_tokens, std::vector<std::string> &notes);
 Json config_of_file(const ggufx_file *file, const Architecture &architecture, const char *dtype,
                     bool tied);
 HeadCounts head_counts_of_file(const ggufx_file *file, const Architecture &architecture);
 
 // Factors of "rope_freqs.weight" that a config's llama3 scaling stands for; empty without one.
-std::vector<float> rope_factors(const Json &config);
+std::vector<float> rope_factors(const Config &config);
 // The scaling that gives these factors, to the bit; null where none is found.
 Json rope_scaling_of(const std::vector<float> &factors, double base);
 // "long_factor" and "short_factor" of a config's longrope scaling (phi3); empty without one.
-std::vector<float> long_rope_factors(const Json &config, const char *which);
+std::vector<float> long_rope_factors(const Config &config, const char *which);
+
+// Sliding windows, their pattern and their RoPE.
+void set_windows(KeyWriter &keys, const Config &config, const Architecture &architecture,
+                 std::vector<std::string> &notes);
+void set_window_settings(Json &config, const ggufx_file *file, const Architecture &architecture);
+
+// Notes about settings that compute something else than the architecture does, and about those that
+// set_model_keys and others did not take. `whole`: the config around that of a text model.
+void check_config(const Config &config, const Json &whole, const Architecture &architecture,
+                  std::vector<std::string> &notes);
 
 // The text part of a config that describes more.
 const Json &text_config(const Json &config);

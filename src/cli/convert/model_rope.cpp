@@ -1,4 +1,4 @@
-// The rotation of positions in config.json: its base, its scaling, the factors these stand for.
+// RoPE in config.json: its base, its scaling, the factors these stand for.
 // SPDX-License-Identifier: MIT
 #include "convert/config_reader.hpp"
 #include "convert/model_map.hpp"
@@ -8,31 +8,44 @@
 
 namespace ggufx::cli {
 
-// Newer configs have all of rotation in one object, of gemma per kind of layer.
-static const Json *rope_parameters(const Json &config) {
-    const Json *rope = config.find("rope_parameters");
-    const Json *full = rope && rope->is_object() ? rope->find("full_attention") : nullptr;
+// Newer configs have all of RoPE in one object, of gemma one object per kind of layer.
+static std::optional<Config> rope_parameters(const Config &config) {
+    const auto rope = config.within("rope_parameters");
+    const auto full = rope ? rope->within("full_attention") : std::nullopt;
     return full ? full : rope;
 }
 
-const Json *rope_scaling(const Json &config) {
-    const Json *scaling = config.find("rope_scaling");
-    if (!scaling || !scaling->is_object()) scaling = rope_parameters(config);
-    return scaling && scaling->is_object() ? scaling : nullptr;
+std::optional<Config> rope_scaling(const Config &config) {
+    const auto scaling = config.within("rope_scaling");
+    return scaling ? scaling : rope_parameters(config);
 }
 
-std::string scaling_type(const Json &config) {
-    const Json *scaling = rope_scaling(config);
+std::string scaling_type(const Config &config) {
+    const auto scaling = rope_scaling(config);
     if (!scaling) return "";
-    const std::string type = Config(*scaling).text("rope_type");
-    return type.empty() ? Config(*scaling).text("type") : type;
+    const std::string type = scaling->text("rope_type"), old = scaling->text("type");
+    return type.empty() ? old : type;
 }
 
-double rope_base(const Json &config) {
-    const Json *rope = rope_parameters(config);
-    if (const auto base = Config(config).number("rope_theta")) return *base;
-    const auto base = rope ? Config(*rope).number("rope_theta") : std::nullopt;
-    return base.value_or(10000);
+double rope_base(const Config &config) {
+    const auto rope = rope_parameters(config);
+    const auto own = config.number("rope_theta");
+    const auto newer = rope ? rope->number("rope_theta") : std::nullopt;
+    return own.value_or(newer.value_or(10000));
+}
+
+std::optional<double> window_rope_base(const Config &config) {
+    const auto rope = config.within("rope_parameters");
+    const auto windows = rope ? rope->within("sliding_attention") : std::nullopt;
+    const auto newer = windows ? windows->number("rope_theta") : std::nullopt;
+    const auto own = config.number("rope_local_base_freq");
+    return own ? own : newer;
+}
+
+double rotated_part(const Config &config) {
+    const auto rope = rope_parameters(config);
+    const auto newer = rope ? rope->number("partial_rotary_factor") : std::nullopt;
+    return config.number("partial_rotary_factor").value_or(newer.value_or(1));
 }
 
 // Long waves are stretched by `factor`, short ones are not, those between partly.
@@ -52,10 +65,9 @@ static std::vector<float> llama3_factors(uint64_t dims, double base, double fact
     return out;
 }
 
-std::vector<float> rope_factors(const Json &json) {
-    if (scaling_type(json) != "llama3") return {};
-    const Config scaling(*rope_scaling(json));
-    const Config config(json);
+std::vector<float> rope_factors(const Config &config) {
+    if (scaling_type(config) != "llama3") return {};
+    const Config scaling = *rope_scaling(config);
     const uint64_t dims =
         config.count_if("head_dim")
             .value_or(config.count("hidden_size") / config.count("num_attention_heads"));
@@ -67,7 +79,7 @@ std::vector<float> rope_factors(const Json &json) {
     if (!(low > 0) || !(high > low) || !(factor > 0)) {
         throw Failure(kInvalidFile, "config.json: factors of rope_scaling are not 0 < low < high");
     }
-    return llama3_factors(dims, rope_base(json), factor, low, high, original);
+    return llama3_factors(dims, rope_base(config), factor, low, high, original);
 }
 
 Json rope_scaling_of(const std::vector<float> &factors, double base) {
@@ -86,10 +98,10 @@ Json rope_scaling_of(const std::vector<float> &factors, double base) {
     return {};
 }
 
-std::vector<float> long_rope_factors(const Json &json, const char *which) {
-    const std::string type = scaling_type(json);
+std::vector<float> long_rope_factors(const Config &config, const char *which) {
+    const std::string type = scaling_type(config);
     if (type != "longrope" && type != "su") return {};
-    const Json *list = rope_scaling(json)->find(which);
+    const Json *list = rope_scaling(config)->find(which);
     if (!list || !list->is_array() || list->size() > kMaxCount) {
         throw Failure(kInvalidFile, std::string("config.json: rope_scaling has no list ") + which);
     }

@@ -16,8 +16,8 @@ constexpr const char *kMergesFile = "merges.txt";
 constexpr const char *kWordFile = "vocab.txt";
 
 // Files of vocabularies that this tool does not read.
-constexpr const char *kOtherFiles[] = {"tekken.json", "vocab.json", "spiece.model",
-                                       "sentencepiece.bpe.model", "tokenizer.model.v3"};
+constexpr const char *kUnreadVocabularies[] = {"tekken.json", "vocab.json", "spiece.model",
+                                               "sentencepiece.bpe.model", "tokenizer.model.v3"};
 
 // How classes without a tokenizer.json cut text, by name or by the type of their model.
 struct SlowTokenizer {
@@ -197,7 +197,7 @@ std::optional<BaseVocabulary> read_base_vocabulary(ModelFolder &folder, const Js
     if (folder.has(kWordFile)) return BaseVocabulary{read_word_file(folder), kWordFile};
     for (const std::string &name : names_in(folder.path())) {
         bool known = name.ends_with(".tiktoken");
-        for (const char *other : kOtherFiles) known |= name == other;
+        for (const char *other : kUnreadVocabularies) known |= name == other;
         if (known)
             folder.warn(name + " is not read, so that the model has no vocabulary: add "
                                "tokenizer.json, or a tokenizer.model of SentencePiece");

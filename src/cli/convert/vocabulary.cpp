@@ -48,6 +48,17 @@ void read_space_prefix(ModelFolder &folder, Vocabulary &out) {
     }
 }
 
+// Settings of tokenizer_config.json that change ids and that no key has.
+void note_settings(ModelFolder &folder, const Vocabulary &v) {
+    for (const char *name : {"split_special_tokens", "do_lower_case"}) {
+        const Json *value = folder.json(kTokenizerConfigFile).find(name);
+        const bool has_key = v.model == "bert" && std::string_view(name) == "do_lower_case";
+        if (value && value->truth().value_or(false) && !has_key)
+            folder.warn(
+                fmt::format("{}: {} is true, which no key says", kTokenizerConfigFile, name));
+    }
+}
+
 // tokenizer.json is what programs run where both are there, and says what SentencePiece's model
 // does not.
 void read_rules_beside(const Json &tokenizer, Vocabulary &out) {
@@ -102,6 +113,7 @@ std::optional<Vocabulary> read_vocabulary(ModelFolder &folder, const Json &confi
     set_text_ends(out, folder.has("modules.json"));
     read_flags(folder, out);
     read_space_prefix(folder, out);
+    note_settings(folder, out);
     out.templates = read_templates(folder);
     choose_pre(folder.json(kTokenizerConfigFile), pre_name, what, out);
     drop_tokens_without_row(out, folder, n_rows);

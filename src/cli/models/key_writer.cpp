@@ -29,6 +29,12 @@ void KeyWriter::flag(const std::string &key, bool value) {
     });
 }
 
+void KeyWriter::i32(const std::string &key, int32_t value) {
+    call([&](ggufx_error *error) {
+        return ggufx_writer_set_i64(writer_, key.data(), key.size(), GGUFX_VALUE_I32, value, error);
+    });
+}
+
 void KeyWriter::texts(const std::string &key, const std::vector<std::string> &values) {
     std::vector<const char *> starts;
     std::vector<size_t> lengths;
@@ -46,6 +52,14 @@ void KeyWriter::f32s(const std::string &key, const std::vector<float> &values) {
     call([&](ggufx_error *error) {
         return ggufx_writer_set_array(writer_, key.data(), key.size(), GGUFX_VALUE_F32,
                                       values.data(), values.size(), error);
+    });
+}
+
+void KeyWriter::flags(const std::string &key, const std::vector<bool> &values) {
+    const std::vector<uint8_t> bytes(values.begin(), values.end());
+    call([&](ggufx_error *error) {
+        return ggufx_writer_set_array(writer_, key.data(), key.size(), GGUFX_VALUE_BOOL,
+                                      bytes.data(), bytes.size(), error);
     });
 }
 
