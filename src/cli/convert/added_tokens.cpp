@@ -121,11 +121,14 @@ void collect(std::set<std::string> &out, const Json *list) {
         if (const std::string *text = content_of(&token)) out.insert(*text);
 }
 
-// All but padding, which may be any word, and the unknown token, which has its own type.
+// All but padding, which may be any word, the unknown token, which has its own type, and tokens
+// that a class does not know.
 std::set<std::string> special_texts(ModelFolder &folder) {
     std::set<std::string> out;
     for (const SpecialToken &special : kSpecialTokens) {
-        if (special.id == &Vocabulary::padding || special.id == &Vocabulary::unknown) continue;
+        if (special.id == &Vocabulary::padding || special.id == &Vocabulary::unknown ||
+            special.id == &Vocabulary::eot || special.id == &Vocabulary::eom)
+            continue;
         if (const std::string *text = special_text(folder, special.name)) out.insert(*text);
     }
     for (const char *file : {kTokenizerConfigFile, kSpecialMapFile})

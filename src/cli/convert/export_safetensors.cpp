@@ -2,6 +2,7 @@
 // tokenizer.
 // SPDX-License-Identifier: MIT
 #include "convert/convert.hpp"
+#include "convert/generation_config.hpp"
 #include "convert/meta_lookup.hpp"
 #include "convert/output_folder.hpp"
 #include "convert/pre_tokenizer.hpp"
@@ -119,8 +120,8 @@ Json metadata_json(const ggufx_file *file) {
         const ggufx_meta_entry entry = meta_entry(file, i);
         const std::string key(entry.key, entry.key_length);
         const auto text = meta_text(file, key);
-        if (key.starts_with("general.") && text && is_utf8(*text) && is_utf8(key))
-            out.push_back({key, *text});
+        const bool kept = key.starts_with("general.") && !key.starts_with("general.sampling.");
+        if (kept && text && is_utf8(*text) && is_utf8(key)) out.push_back({key, *text});
     }
     return Json::object_of(std::move(out)); // keys of a file differ
 }
@@ -232,6 +233,8 @@ bool set_rope(const Export &out, Json &config) {
 
 void write_texts(OutputFolder &folder, const Export &out, const Json &config, Conversion &done) {
     folder.add_text("config.json", json_text(config, 2));
+    if (const Json generation = generation_config(out.file.get()); !generation.is_null())
+        folder.add_text("generation_config.json", json_text(generation, 2));
     const auto vocabulary = vocabulary_of(out.file.get());
     if (!vocabulary) return;
     if (vocabulary->model == "llama")

@@ -1,6 +1,7 @@
 // safetensors -> GGUF: names, order of heads, norms, stacks of experts, settings, tokenizer.
 // SPDX-License-Identifier: MIT
 #include "convert/convert.hpp"
+#include "convert/generation_config.hpp"
 #include "convert/safetensors.hpp"
 #include "floor/f32_bytes.hpp"
 
@@ -233,7 +234,7 @@ void set_general(KeyWriter &keys, const ConvertOptions &options, const Import &i
     for (const auto &[key, value] : metadata) {
         const bool reserved = key == "general.architecture" || key == "general.name" ||
                               key == "general.type" || key == "general.alignment" ||
-                              key == "general.file_type";
+                              key == "general.file_type" || key.starts_with("general.sampling.");
         if (key.starts_with("general.") && !reserved) keys.text(key, value);
     }
 }
@@ -265,6 +266,7 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
     check_plan(import);
     const auto vocabulary = read_vocabulary(folder, whole, n_tokens, options.pre);
     if (vocabulary) set_vocabulary(builder.keys(), *vocabulary);
+    set_generation(builder.keys(), folder, n_tokens);
     if (!vocabulary)
         import.remarks.push_back("no tokenizer.model or tokenizer.json: no vocabulary");
     bool layers = false;

@@ -3,6 +3,7 @@
 #include "convert/vocabulary.hpp"
 
 #include "convert/added_tokens.hpp"
+#include "convert/generation_config.hpp"
 #include "convert/pre_tokenizer.hpp"
 #include "convert/text_ends.hpp"
 #include "convert/text_steps.hpp"
@@ -122,6 +123,7 @@ std::optional<Vocabulary> read_vocabulary(ModelFolder &folder, const Json &confi
                                                 what, out.tokens.size(), n_rows));
     }
     out.fill(n_rows);
+    read_more_ends(folder, config, out);
     for (const std::string &note : out.notes) folder.warn(note);
     return std::move(out);
 }
