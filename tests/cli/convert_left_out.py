@@ -194,5 +194,105 @@ class Settings(Convert):
         self.warnings("qwen2", quantization_config=None)
 
 
+class Folders(Convert):
+    def setUp(self):
+        super().setUp()
+        self.source = self.exported(MODEL)
+
+    def warned(self, *warnings):
+        _, keys, told = self.converted(self.source)
+        self.assertEqual(len(told), len(warnings), told)
+        for text, words in zip(told, warnings):
+            for word in words:
+                self.assertIn(word, text)
+        return keys
+
+    def modules(self, *kinds):
+        names = {"Transformer": ""}
+        self.write_text(self.source, "modules.json", json.dumps([
+            {"idx": i, "name": str(i), "path": names.get(kind, "%d_%s" % (i, kind)), "type": "sentence_transformers.models." + kind}
+            for i, kind in enumerate(kinds)]))
+
+    def test_pooling(self):
+        self.modules("Transformer", "Pooling", "Normalize")
+        modes = ["cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens", "weightedmean_tokens", "lasttoken"]
+        for chosen, value in (("mean_tokens", 1), ("cls_token", 2), ("lasttoken", 3)):
+            self.write_text(self.source, "1_Pooling/config.json", json.dumps({"word_embedding_dimension": 256, "include_prompt": True,
+                                                                              **{"pooling_mode_" + m: m == chosen for m in modes}}))
+            self.assertEqual(self.warned()["llama.pooling_type"], value)
+        os.remove(os.path.join(self.source, "modules.json"))
+        self.assertEqual(self.warned()["llama.pooling_type"], 3)
+        self.write_text(self.source, "1_Pooling/config.json", '{"pooling_mode":"cls"}')
+        self.assertEqual(self.warned()["llama.pooling_type"], 2)
+
+    def test_pooling_that_no_key_has(self):
+        self.modules("Transformer", "Pooling")
+        for config, word in (({"pooling_mode_max_tokens": True}, "max"), ({"pooling_mode_max_tokens": True, "pooling_mode_cls_token": True}, "cls, max"),
+                             ({}, "none"), ({"pooling_mode": "new"}, "new")):
+            self.write_text(self.source, "1_Pooling/config.json", json.dumps(config))
+            self.assertNotIn("llama.pooling_type", self.warned(("1_Pooling/config.json", word)))
+
+    def test_other_modules(self):
+        self.modules("Transformer", "Dense", "Normalize")
+        self.warned(("modules.json", '"1_Dense"', "(Dense)"))
+        self.write_text(self.source, "modules.json", "[]")
+        self.change_json(self.source, "config_sentence_transformers.json", prompts={"query": "Q: "}, default_prompt_name=None)
+        self.warned()
+        self.change_json(self.source, "config_sentence_transformers.json", default_prompt_name="query")
+        self.change_json(self.source, "sentence_bert_config.json", max_seq_length=512, do_lower_case=True)
+        self.warned(("default prompt", '"query"'), ("do_lower_case",))
+
+    def test_files_beside_the_model(self):
+        for name, word in (("adapter_config.json", "adapter"), ("quantize_config.json", "stored"), ("preprocessor_config.json", "text alone")):
+            self.write_text(self.source, name, "{}")
+            self.warned((name, word))
+            os.remove(os.path.join(self.source, name))
+        for name in ("README.md", "processor_config.json", "special_tokens_map.json", "training_args.bin", "model.onnx"):
+            self.write_text(self.source, name, "{}")
+        self.warned()
+
+    def test_files_of_tensors_that_are_not_read(self):
+        with open(os.path.join(self.source, "model.safetensors"), "rb") as file:
+            content = file.read()
+        self.write_text(self.source, "consolidated.safetensors", content)  # the same weights in Mistral's format
+        self.warned()
+        self.write_text(self.source, "mtp.safetensors", content)
+        self.warned(('"mtp.safetensors"',))
+
+    def test_folders_without_weights_say_what_they_are(self):
+        weights = os.path.join(self.source, "model.safetensors")
+        os.rename(weights, os.path.join(self.folder, "kept"))
+        for name, word in (("adapter_model.safetensors", "adapter"), ("pytorch_model.bin", "pickle"), ("consolidated.safetensors", "other names")):
+            self.write_text(self.source, name, "x")
+            message = self.fails(4, "convert", self.source, "-o", self.path("x.gguf"))
+            self.assertIn("no model.safetensors", message)
+            self.assertIn(word, message)
+            os.remove(os.path.join(self.source, name))
+        self.fails(1, "convert", self.source, "-o", self.path("x.gguf"))
+
+    def test_warnings_go_to_standard_error(self):
+        self.write_text(self.source, "adapter_config.json", "{}")
+        out = self.path("o.gguf")
+        result = tool.run("convert", self.source, "-o", out)
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.stderr.decode(), "ggufx: warning: adapter_config.json is not used: the adapter is not merged into the weights\n")
+        self.assertTrue(result.stdout.startswith(out.encode()))
+        result = tool.run("convert", self.source, "-o", out, "--force", "--quiet")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+
+    def test_tensors_of_other_files_say_what_they_are(self):
+        for name, word in (("base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight", "adapter"), ("model.layers.0.mlp.up_proj.qweight", "quantized"),
+                           ("model.layers.0.mlp.up_proj.weight_packed", "quantized"), ("odd", "no place in a model of type llama")):
+            self.write_text(self.source, "model.safetensors", safetensors([(name, "F32", [4], bytes(16))]))
+            self.assertIn(word, self.fails(4, "convert", self.source, "-o", self.path("x.gguf")))
+
+    def test_tensors_that_are_computed(self):
+        path = os.path.join(self.source, "model.safetensors")
+        tensors, metadata = read_safetensors(path)
+        more = [("model.layers.0.self_attn.rotary_emb.inv_freq", "F32", [32], bytes(128))]
+        self.write_text(self.source, "model.safetensors", safetensors([(n, *t) for n, t in tensors.items()] + more, metadata))
+        self.warned()
+
+
 if __name__ == "__main__":
     tool.main()

@@ -1,6 +1,7 @@
 // safetensors -> GGUF: names, order of heads, norms, stacks of experts, settings, tokenizer.
 // SPDX-License-Identifier: MIT
 #include "convert/convert.hpp"
+#include "convert/folder_notes.hpp"
 #include "convert/generation_config.hpp"
 #include "convert/safetensors.hpp"
 #include "floor/f32_bytes.hpp"
@@ -92,6 +93,11 @@ void place_tensor(Import &import, const std::string &name, const StTensor &tenso
                                         "\" has no place in a model of type " +
                                         import.architecture.model_type + reason_of(name));
     import.left_out[std::string(part)]++;
+}
+
+bool has_weights(const std::string &folder) {
+    return exists(joined(folder, "model.safetensors")) ||
+           exists(joined(folder, "model.safetensors.index.json"));
 }
 
 std::string left_out_note(const std::map<std::string, size_t> &parts) {
@@ -242,6 +248,9 @@ void set_general(KeyWriter &keys, const ConvertOptions &options, const Import &i
 } // namespace
 
 Conversion import_safetensors(const Globals &globals, const ConvertOptions &options) {
+    if (is_folder(options.input) && !has_weights(options.input))
+        if (const std::string why = missing_weights(options.input); !why.empty())
+            throw Failure(kUnsupported, why);
     const StModel model(options.input);
     ModelFolder folder(model.folder());
     if (!folder.has("config.json")) InputFile(joined(folder.path(), "config.json")); // says why
@@ -274,6 +283,8 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
         if (place.first && !std::exchange(layers, true)) add_rope_factors(builder, import, config);
         builder.add(recipe_of(import, planned, place.first, wanted_type(options)));
     }
+    const bool has_images = !import.left_out.empty();
+    note_folder(builder.keys(), folder, import.architecture.gguf, model.files(), has_images);
     check_config(config, whole, import.architecture, notes);
     if (!import.left_out.empty()) notes.push_back(left_out_note(import.left_out));
     for (const std::string &note : notes) folder.warn(note);

@@ -5,7 +5,6 @@
 #include "convert/model_folder.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace ggufx::cli {
 
@@ -152,6 +151,8 @@ StModel::StModel(const std::string &path) {
     const std::string first = is_folder(path) ? single : path;
     const size_t slash = first.rfind('/');
     folder_ = slash == std::string::npos ? "." : first.substr(0, slash + 1);
+    for (const auto &file : files_)
+        if (is_folder(path)) names_.insert(base_name(file->path()));
 }
 
 void StModel::add_file(const std::string &path) {

@@ -7,6 +7,7 @@
 #include "floor/json.hpp"
 
 #include <map>
+#include <set>
 
 namespace ggufx::cli {
 
@@ -42,12 +43,15 @@ public:
     const std::map<std::string, StTensor> &tensors() const { return all_.tensors; }
     const std::map<std::string, std::string> &metadata() const { return all_.metadata; }
     const std::string &folder() const { return folder_; } // where config.json would be
+    // Names of the files; empty where one file was asked for.
+    const std::set<std::string> &files() const { return names_; }
 
 private:
     void add_file(const std::string &path);
     void add_shards(const std::string &index_path);
 
     std::string folder_;
+    std::set<std::string> names_;
     std::vector<std::unique_ptr<InputFile>> files_;
     StHeader all_;
 };
