@@ -132,6 +132,9 @@ class Settings(Convert):
         self.assertEqual(float(keys["gemma3.final_logit_softcapping"]["v"]), 20)
         self.warnings("gemma3", "attn_logit_softcapping", attn_logit_softcapping=50.0)
 
+    def test_caps_that_a_config_switches_off(self):
+        self.warnings("gemma2", "attn_logit_softcapping is null", attn_logit_softcapping=None)
+
     def test_windows_of_architectures_without(self):
         self.warnings("qwen2", "sliding_window is 16", "16", "qwen2", sliding_window=16)
         self.warnings("qwen2", sliding_window=16, use_sliding_window=False)

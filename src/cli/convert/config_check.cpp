@@ -120,11 +120,17 @@ void check_caps(const Config &config, const Architecture &a, std::vector<std::st
         bool heeded;
     } caps[] = {{"attn_logit_softcapping", a.computation.attention_cap},
                 {"final_logit_softcapping", a.computation.logit_cap}};
-    for (const auto &cap : caps)
+    for (const auto &cap : caps) {
+        const Json *stated = config.json().find(cap.name);
+        if (stated && stated->is_null() && cap.heeded && a.computation.attention_cap)
+            notes.push_back(fmt::format("config.json: {} is null, but the architecture {} of GGUF "
+                                        "files has one: output will change",
+                                        cap.name, a.gguf));
         if (const Json *value = config.find(cap.name); value && !cap.heeded)
             notes.push_back(fmt::format("config.json: {} is {}, which the architecture {} of GGUF "
                                         "files does not have: output may change",
                                         cap.name, shorten(value->dump(), 40), a.gguf));
+    }
 }
 
 // "Qwen3ForCausalLM", "Qwen3Model": of the family, in any spelling.

@@ -27,6 +27,7 @@ struct Export {
     std::vector<RowMaker> makers = {};
     std::vector<float> factors = {}, long_factors = {}, short_factors = {};
     bool tied = true;
+    size_t n_factors = 0; // tensors of them that products are multiplied by
 };
 
 // The type that values leave in: as asked, else their own, blocks as f16.
@@ -49,6 +50,35 @@ RowSource part_of_tensor(const ggufx_tensor *tensor, uint64_t first, uint64_t n,
     return {all.type, all.n_columns, n, [all, first](uint64_t row, uint64_t count, void *out) {
                 all.read(first + row, count, out);
             }};
+}
+
+bool is_factor(const NameRule &rule) {
+    return rule.change == Change::factor || rule.change == Change::expert_factor;
+}
+
+// Factors stay F32; a vector of them is one for each expert.
+void add_factors(Export &out, const ggufx_tensor *tensor, const NameRule &rule, Places places) {
+    const ggufx_tensor_facts info = tensor_facts(tensor);
+    if (info.n_dims != 1 || info.type != GGUFX_TYPE_F32 || info.n_bytes == 0)
+        throw Failure(kInvalidFile,
+                      "tensor \"" + escape(tensor_name(info)) + "\" is no vector of factors (f32)");
+    const bool experts = rule.change == Change::expert_factor;
+    if (!std::string_view(rule.hf).ends_with(".input_scale")) out.n_factors++;
+    for (places.expert = 0; places.expert < (experts ? info.ne[0] : 1); places.expert++) {
+        RowRecipe recipe;
+        recipe.name = make_name(rule.hf, places);
+        recipe.type = GGUFX_TYPE_F32;
+        recipe.ne = {experts ? 1 : info.ne[0]};
+        RowSource source = part_of_tensor(tensor, 0, info.ne[0], true);
+        if (experts) {
+            source.n_rows = 1;
+            source.read = [all = source.read, at = places.expert](uint64_t, uint64_t n, void *to) {
+                all(at, n, to);
+            };
+        }
+        recipe.sources.push_back(std::move(source));
+        out.makers.emplace_back(out.rt.get(), std::move(recipe));
+    }
 }
 
 void add_tensor(Export &out, const ggufx_tensor *tensor, const NameRule &rule, Places places,
@@ -101,6 +131,7 @@ void plan_tensor(Export &out, size_t index, const std::optional<uint32_t> &wante
         const std::optional<Places> places = match_name(rule.gguf, name);
         if (!places) continue;
         if (name == "output.weight") out.tied = false;
+        if (is_factor(rule)) return add_factors(out, tensor, rule, *places);
         return add_tensor(out, tensor, rule, *places, wanted);
     }
     if (take_factors(out, tensor, name)) return;
@@ -282,6 +313,10 @@ Conversion export_safetensors(const Globals &globals, const ConvertOptions &opti
         done.remarks.push_back(
             "rope_freqs.weight follows no scaling of config.json: kept as a tensor");
     }
+    if (out.n_factors > 0)
+        done.warnings.push_back(fmt::format("{} tensors of factors (.scale) are kept beside their "
+                                            "matrices: other programs do not multiply by them",
+                                            out.n_factors));
     done.n_tensors = out.makers.size();
     for (const RowMaker &maker : out.makers) done.n_bytes += n_bytes(maker);
     const uint64_t limit =

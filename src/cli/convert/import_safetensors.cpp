@@ -121,13 +121,15 @@ void check_plan(const Import &import) {
             throw Failure(kInvalidFile, fmt::format("tensor \"{}\": the model has {} layers", name,
                                                     import.counts.n_layers));
         }
-        const uint64_t n_parts =
-            planned.rule->change == Change::expert ? import.counts.n_experts : 1;
+        const Change change = planned.rule->change;
+        const bool experts = change == Change::expert || change == Change::expert_factor;
+        const uint64_t n_parts = experts ? import.counts.n_experts : 1;
         if (planned.parts.size() != n_parts || planned.parts.rbegin()->first != n_parts - 1) {
             throw Failure(kInvalidFile, fmt::format("tensor \"{}\": {} of {} experts are there",
                                                     name, planned.parts.size(), n_parts));
         }
-        if (layer) layers_of_rule[rule]++;
+        const bool optional = change == Change::factor || change == Change::expert_factor;
+        if (layer && !optional) layers_of_rule[rule]++;
     }
     for (const auto &[rule, n] : layers_of_rule) {
         if (n == import.counts.n_layers) continue;
@@ -166,8 +168,29 @@ void reorder(RowRecipe &recipe, const Import &import, Change change) {
     recipe.rows_per_head = n / heads;
 }
 
+// A vector of f32, of one value or as many as there are experts.
+RowRecipe factors_of(const Planned &planned, uint64_t layer) {
+    RowRecipe recipe;
+    recipe.name = gguf_name(planned, layer);
+    recipe.type = GGUFX_TYPE_F32;
+    uint64_t n = 0;
+    for (const auto &[expert, tensor] : planned.parts) {
+        const uint64_t more = tensor->shape.empty() ? 1 : tensor->shape[0];
+        if (tensor->type != GGUFX_TYPE_F32 || tensor->shape.size() > 1 || more == 0)
+            throw Failure(kInvalidFile,
+                          "tensor \"" + recipe.name + "\" is no vector of factors (F32)");
+        recipe.sources.push_back(
+            rows_of_file(*tensor->file, tensor->offset, GGUFX_TYPE_F32, 1, more));
+        n += more;
+    }
+    recipe.ne = {n};
+    return recipe;
+}
+
 RowRecipe recipe_of(const Import &import, const Planned &planned, uint64_t layer,
                     const std::optional<uint32_t> &wanted) {
+    if (planned.rule->change == Change::factor || planned.rule->change == Change::expert_factor)
+        return factors_of(planned, layer);
     RowRecipe recipe;
     recipe.name = gguf_name(planned, layer);
     const bool experts = planned.rule->change == Change::expert;

@@ -3,6 +3,7 @@
 #include "convert/model_map.hpp"
 
 #include <charconv>
+#include <deque>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -85,7 +86,29 @@ Rules phi3() {
     return ends(Change::none) + in + attention_out() + norm_of_ffn(Change::none) + out;
 }
 
-const std::vector<Architecture> &architectures() {
+// Factors beside matrices: ".scale" multiplies a product, ".input_scale" is for activations of 4 bits.
+Rules with_factors(Rules rules) {
+    static std::deque<std::string> names; // of the rules that are made here
+    constexpr std::string_view kWeight = ".weight";
+    const auto named = [&](std::string name, const char *ending) {
+        names.push_back(name.substr(0, name.size() - kWeight.size()) + ending);
+        return names.back().c_str();
+    };
+    const size_t n = rules.size();
+    for (const char *ending : {".scale", ".input_scale"}) {
+        for (size_t i = 0; i < n; i++) {
+            const NameRule rule = rules[i];
+            const std::string_view hf = rule.hf;
+            if (!hf.ends_with(kWeight) || hf.find("norm") != std::string_view::npos) continue;
+            const bool expert = rule.change == Change::expert;
+            rules.push_back({named(rule.hf, ending), named(rule.gguf, ending),
+                             expert ? Change::expert_factor : Change::factor});
+        }
+    }
+    return rules;
+}
+
+std::vector<Architecture> known_architectures() {
     constexpr Change none = Change::none, one = Change::add_one;
     const Rules llama = ends(none) + attention_in(none, Change::query, Change::key) +
                         attention_out() + norm_of_ffn(none);
@@ -94,7 +117,7 @@ const std::vector<Architecture> &architectures() {
     constexpr Computation gelu = {.gelu = true};
     constexpr Computation gemma2 = {Windows::all_but_second, true, true, true};
     constexpr Computation gemma3 = {Windows::all_but_nth, false, true, true};
-    static const std::vector<Architecture> kAll = {
+    std::vector<Architecture> all = {
         {"llama", "LlamaForCausalLM", "llama", llama + ffn()},
         {"mistral", "MistralForCausalLM", "llama", llama + ffn()},
         {"mixtral", "MixtralForCausalLM", "llama", llama + experts()},
@@ -111,7 +134,13 @@ const std::vector<Architecture> &architectures() {
          gemma + head_norms(one) + attention_out() + norms_around() + ffn(), gemma3},
         {"phi3", "Phi3ForCausalLM", "phi3", phi3(), {.windows = Windows::all}},
     };
-    return kAll;
+    for (Architecture &known : all) known.rules = with_factors(std::move(known.rules));
+    return all;
+}
+
+const std::vector<Architecture> &architectures() {
+    static const std::vector<Architecture> all = known_architectures();
+    return all;
 }
 
 std::string known_names(const char *Architecture::*name) {

@@ -9,10 +9,12 @@ namespace ggufx::cli {
 
 enum class Change {
     none,
-    query,   // rows of heads in another order (llama): n_heads of them
-    key,     // the same, n_kv_heads of them
-    add_one, // gemma's norms hold their weight less one
-    expert,  // one of the matrices of a mixture, stacked in the GGUF
+    query,         // rows of heads in another order (llama): n_heads of them
+    key,           // the same, n_kv_heads of them
+    add_one,       // gemma's norms hold their weight less one
+    expert,        // one of the matrices of a mixture, stacked in the GGUF
+    factor,        // f32 values of a matrix (NVFP4's): some matrices have them
+    expert_factor, // one of an expert's matrix, in a vector of the GGUF
 };
 
 struct NameRule {
