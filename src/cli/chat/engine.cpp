@@ -41,16 +41,21 @@ struct Telling {
     const Shown *show;
     size_t n_calls;            // of the conversation so far
     std::exception_ptr caught; // none crosses the library
+    StrayMarkers strays = {};
 };
 
 int32_t on_event(void *user, uint32_t kind, uint64_t, const char *text, size_t length) {
     Telling &telling = *static_cast<Telling *>(user);
-    const std::string_view piece(text, length);
     Turn &turn = *telling.turn;
+    if (kind >= GGUFX_CHAT_CALL_NAME) telling.strays.clear();
+    const std::string_view all(text, length);
+    const std::string piece =
+        kind >= GGUFX_CHAT_CALL_NAME ? std::string(all) : telling.strays.without(all);
+    if (piece.empty()) return 0;
     if (kind == GGUFX_CHAT_ANSWER) turn.content += piece;
     if (kind == GGUFX_CHAT_REASONING) turn.reasoning += piece;
     if (kind == GGUFX_CHAT_CALL_NAME) // nine letters and digits, as templates of Mistral's ask for
-        turn.calls.push_back({fmt::format("call{:05}", ++telling.n_calls), std::string(piece), ""});
+        turn.calls.push_back({fmt::format("call{:05}", ++telling.n_calls), piece, ""});
     if (kind == GGUFX_CHAT_CALL_ID && !turn.calls.empty()) turn.calls.back().id = piece;
     if (kind == GGUFX_CHAT_CALL_ARGUMENTS && !turn.calls.empty())
         turn.calls.back().arguments += piece;
@@ -95,6 +100,7 @@ Engine::Engine(const Globals &globals, const ChatOptions &options)
     call(
         [&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file_.get(), error); });
     tokenizer_.reset(tokenizer);
+    output_tokens_ = OutputTokens(rt_.get(), chat_.get(), tokenizer_.get());
     if (options.grammar.is_set()) set_grammar(options);
     model_ = make_model(rt_.get(), file_.get(), options.session.making);
     const ggufx_model_facts facts = model_facts(model_.get());
@@ -334,7 +340,7 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
     out.turn.role = "assistant";
     const Prompt prompt = fitting_prompt(conversation, out);
     out.n_prompt = prompt.ids.size();
-    Telling telling = {&out.turn, &show, 0, nullptr};
+    Telling telling = {&out.turn, &show, 0, nullptr, {}};
     for (const Turn &turn : conversation.turns) telling.n_calls += turn.calls.size();
     const Parser parser =
         make_parser(rt_.get(), chat_.get(), prompt.text, tools_.functions(), telling);
@@ -365,9 +371,19 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
         const auto info = facts<ggufx_token_facts>([&](ggufx_token_facts *of, ggufx_error *error) {
             return ggufx_token_info(of, tokenizer_.get(), id, error);
         });
-        const bool ends = (info.flags & GGUFX_TOKEN_END) != 0;
-        // What ends is no part of the answer; in harmony it tells a call from an answer.
-        if (!ends || (facts_.flags & GGUFX_CHAT_CHANNELS)) say(piece(id, state, false));
+        const OutputTokens::Use use = output_tokens_.use(id, true);
+        const bool is_end = (info.flags & GGUFX_TOKEN_END) != 0;
+        const bool ends = is_end || use == OutputTokens::Use::end;
+        // A token that ends the generation is no part of the answer; one of channels tells a call
+        // from an answer.
+        const bool is_read = !is_end || ((facts_.flags & GGUFX_CHAT_CHANNELS) != 0 &&
+                                         output_tokens_.is_marker(id, true));
+        if (use == OutputTokens::Use::text && is_read) {
+            const std::string text = piece(id, state, false);
+            if (output_tokens_.is_marker(id, true)) telling.strays.expect(text);
+            say(text);
+            telling.strays.settle();
+        }
         const bool full = is_full();
         if (ends)
             out.finish = Finish::stop;

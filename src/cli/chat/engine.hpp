@@ -8,6 +8,7 @@
 #include "models/finish.hpp"
 #include "models/grammar_choice.hpp"
 #include "models/guesses.hpp"
+#include "models/output_tokens.hpp"
 #include "models/sampling_defaults.hpp"
 
 #include <functional>
@@ -91,6 +92,7 @@ private:
     Tools tools_;
     std::string name_;
     ggufx_chat_facts facts_ = {}; // of the template
+    OutputTokens output_tokens_;
     uint32_t flags_ = 0, n_predict_ = 0;
     size_t n_context_ = 0;
     std::vector<int32_t> cached_; // what the session holds

@@ -100,6 +100,8 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
         make_embedder(options);
     if (!embeds_only_) make_session(options);
     if (!embeds_only_) find_end_tokens();
+    if (!embeds_only_ && chat_)
+        output_tokens_ = OutputTokens(rt_.get(), chat_.get(), tokenizer_.get());
     make_fingerprint(options);
     const GroupChoice &choice = options.session.making.group;
     if (!choice.is_set()) return;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/grammar_choice.hpp"
+#include "models/output_tokens.hpp"
 #include "models/sampling_defaults.hpp"
 #include "models/text_pairs.hpp"
 #include "serve/request.hpp"
@@ -82,6 +83,8 @@ public:
     // The marker that ends reasoning which a prompt has opened; empty: it has not.
     std::string reasoning_close(const std::string &prompt) const;
     const std::vector<int32_t> &end_tokens() const { return end_tokens_; }
+    const OutputTokens &output_tokens() const { return output_tokens_; }
+    bool is_plain(int32_t id) const { return plain_tokens_.has(id); } // text, no special token
     // Tokens of text, and those of a marker: no control token, none that ends a generation.
     TokenSet plain_tokens(const std::string &marker) const;
     const std::string &name() const { return name_; }
@@ -131,6 +134,7 @@ private:
     ggufx_chat_facts chat_facts_ = {};
     std::vector<int32_t> end_tokens_;
     TokenSet plain_tokens_;
+    OutputTokens output_tokens_;
     uint32_t n_context_ = 0, dimensions_ = 0, n_embed_context_ = 0;
     bool embeds_only_ = false, ranks_ = false;
 };

@@ -19,7 +19,8 @@ struct TokenLogprob {
     std::string piece;            // any bytes
     std::optional<float> logprob; // nothing: the first token of a prompt, which nothing predicts
     std::vector<Top> top;
-    uint64_t start = 0; // of its bytes in the text
+    uint64_t start = 0;  // of its bytes in all that was written
+    uint64_t offset = 0; // the same in the text, which hidden tokens are no part of
 };
 
 struct CallPart {

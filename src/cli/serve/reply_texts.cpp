@@ -43,7 +43,7 @@ Json completion_logprobs(const std::vector<TokenLogprob> &tokens) {
         Json top = Json::object();
         for (const auto &other : token.top) top[other.piece] = logprob_json(other.logprob);
         tops.push_back(token.logprob ? top : Json());
-        offsets.push_back(token.start);
+        offsets.push_back(token.offset);
     }
     return Json{{"tokens", pieces},
                 {"token_logprobs", logprobs},

@@ -144,6 +144,9 @@ CompletionWanted read_completion(const Json &body, const SamplingDefaults &defau
     out.prompts = read_inputs(fields, "prompt");
     out.suffix = fields.text("suffix");
     out.echo = fields.truth("echo").value_or(false);
+    // Between the texts around a gap code may have anything that looks like a token.
+    out.parse_special = fields.truth("parse_special").value_or(!out.suffix);
+    out.return_special = fields.truth("return_special").value_or(false);
     out.max_tokens = 16; // as it is published
     if (const auto n =
             fields.whole("max_tokens", out.echo ? 0 : 1, std::numeric_limits<uint32_t>::max()))

@@ -33,6 +33,7 @@ struct Wanted {        // of a text
     uint32_t best_of = 1;     // that are written for these
     std::string conversation; // beginnings are shared within it alone; empty: with all of the key
     bool stream = false, include_usage = false, cache_prompt = true;
+    bool return_special = false; // control tokens are parts of the text
 };
 
 enum class AnswerForm { text, object, schema };
@@ -66,6 +67,7 @@ struct CompletionWanted : Wanted {
     std::vector<TextOrIds> prompts;
     std::optional<std::string> suffix;
     bool echo = false;
+    bool parse_special = true; // control tokens in prompts are read
 };
 
 struct ResponsesWanted : ChatWanted {

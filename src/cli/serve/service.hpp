@@ -79,6 +79,7 @@ private:
     void chat(Call &call, const Json &body);
     void responses(Call &call, const Json &body);
     void completion(Call &call, const Json &body);
+    std::vector<int32_t> prompt_ids(const std::string &text, bool parse_special) const;
     std::vector<int32_t> completion_ids(const CompletionWanted &wanted, const TextOrIds &prompt);
     struct Texts { // of a request: best_of of each prompt
         const Wanted &wanted;

@@ -147,13 +147,21 @@ void Service::responses(Call &call, const Json &body) {
                shape.seed);
 }
 
+// A prompt that begins with BOS gets no second one.
+std::vector<int32_t> Service::prompt_ids(const std::string &text, bool parse_special) const {
+    std::vector<int32_t> ids = host_->tokenize(
+        text, GGUFX_TOKENIZE_ADD_SPECIAL | (parse_special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0));
+    const int32_t bos = ggufx_tokenizer_special(host_->tokenizer(), GGUFX_SPECIAL_BOS);
+    if (parse_special && ids.size() > 1 && ids[0] == bos && ids[1] == bos) ids.erase(ids.begin());
+    return ids;
+}
+
 // A text, its ids, or what stands around a gap.
 std::vector<int32_t> Service::completion_ids(const CompletionWanted &wanted,
                                              const TextOrIds &prompt) {
     if (prompt.is_ids) host_->check(prompt.ids, "prompt");
     if (!wanted.suffix)
-        return prompt.is_ids ? prompt.ids
-                             : host_->tokenize(prompt.text, GGUFX_TOKENIZE_ADD_SPECIAL);
+        return prompt.is_ids ? prompt.ids : prompt_ids(prompt.text, wanted.parse_special);
     const auto special = [&](uint32_t which) {
         const int32_t id = ggufx_tokenizer_special(host_->tokenizer(), which);
         if (id < 0)
@@ -168,9 +176,10 @@ std::vector<int32_t> Service::completion_ids(const CompletionWanted &wanted,
     const auto add = [&](const std::vector<int32_t> &ids) {
         out.insert(out.end(), ids.begin(), ids.end());
     };
-    add(prompt.is_ids ? prompt.ids : host_->tokenize(prompt.text, 0));
+    const uint32_t flags = wanted.parse_special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0;
+    add(prompt.is_ids ? prompt.ids : host_->tokenize(prompt.text, flags));
     out.push_back(behind);
-    add(host_->tokenize(*wanted.suffix, 0));
+    add(host_->tokenize(*wanted.suffix, flags));
     out.push_back(middle);
     return out;
 }
@@ -204,7 +213,8 @@ void Service::completion(Call &call, const Json &body) {
     for (uint32_t i = 0; wanted.echo && i < reply->n_texts(); i++) {
         const TextOrIds &prompt = wanted.prompts[i / wanted.best_of];
         Delta delta;
-        delta.content = prompt.is_ids ? host_->detokenize(prompt.ids, 0) : prompt.text;
+        const uint32_t flags = wanted.return_special ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0;
+        delta.content = prompt.is_ids ? host_->detokenize(prompt.ids, flags) : prompt.text;
         reply->put(i, std::move(delta));
     }
     start(call, *reply, std::move(jobs));

@@ -66,7 +66,8 @@ TextWriter::TextWriter(const ModelHost &host, std::shared_ptr<Reply> reply, Metr
                        Clock clock, const TextPlan &plan, const Wanted &wanted, uint64_t seed)
     : host_(host), reply_(std::move(reply)), metrics_(metrics), clock_(clock), plan_(plan),
       sampler_(make_text_sampler(host, wanted, seed)), stop_(make_stop(host, wanted.stop)),
-      top_ids_(plan.n_top), top_logprobs_(plan.n_top) {
+      top_ids_(plan.n_top), top_logprobs_(plan.n_top), is_chat_(plan.prompt != nullptr),
+      keeps_special_(wanted.return_special) {
     if (plan_.prompt) make_parser();
     if (plan_.answer && !plan_.answer->is_free()) begin_answer(*plan_.answer);
     plan_.answer = nullptr;
@@ -177,8 +178,9 @@ int32_t TextWriter::on_event(void *user, uint32_t kind, uint64_t call, const cha
         const bool is_over = !self.plan_.parallel_calls && self.parser_facts().n_calls > 0;
         if (is_over) return 0; // what follows the one call
         self.reasons_ = kind == GGUFX_CHAT_REASONING;
-        if (kind == GGUFX_CHAT_ANSWER) delta.content += piece;
-        if (kind == GGUFX_CHAT_REASONING) delta.reasoning += piece;
+        if (kind == GGUFX_CHAT_ANSWER) delta.content += self.strays_.without(piece);
+        if (kind == GGUFX_CHAT_REASONING) delta.reasoning += self.strays_.without(piece);
+        if (kind >= GGUFX_CHAT_CALL_NAME) self.strays_.clear();
         if (kind == GGUFX_CHAT_CALL_NAME) {
             self.has_calls_ = true;
             delta.calls.push_back({call, random_name(9), std::string(piece), ""});
@@ -214,7 +216,8 @@ int32_t TextWriter::sample(std::span<const float> logits, float &logprob) {
                    : ggufx_sampler_sample(&id, wanted, sampler_.get(), logits.data(), logits.size(),
                                           error);
     });
-    if (stage_ != Stage::reasoning || !host_.ends(id)) return id;
+    const bool ends = host_.ends(id) || use_of(id) == OutputTokens::Use::end;
+    if (stage_ != Stage::reasoning || !ends) return id;
     // Reasoning that ends the generation is closed: the answer is still wanted.
     given_ = host_.tokenize(parser_facts().reasoning_close, GGUFX_TOKENIZE_PARSE_SPECIAL);
     std::reverse(given_.begin(), given_.end());
@@ -240,7 +243,8 @@ TokenLogprob TextWriter::token_of(std::span<const float> logits, int32_t id, flo
                                   logits.data(), logits.size(), id, error);
         });
     }
-    TokenLogprob token = {host_.piece(id), logprob, {}, n_shown_ + held_.size()};
+    const uint64_t start = n_shown_ + held_.size();
+    TokenLogprob token = {host_.piece(id), logprob, {}, start, start - n_hidden_};
     for (size_t i = 0; i < k; i++)
         token.top.push_back({host_.piece(top_ids_[i]), top_logprobs_[i]});
     return token;
@@ -251,7 +255,7 @@ void TextWriter::note_scores(size_t first, std::span<const float> logits) {
     const std::vector<int32_t> &ids = plan_.echoed;
     const size_t n_vocab = host_.facts().n_vocab, n = logits.size() / n_vocab;
     if (first == 0) {
-        pending_.push_back({host_.piece(ids[0]), {}, {}, 0});
+        pending_.push_back({host_.piece(ids[0]), {}, {}, 0, 0});
         n_shown_ = pending_.back().piece.size();
     }
     for (size_t i = first + 1; i <= first + n && i < ids.size(); i++) {
@@ -293,7 +297,8 @@ void TextWriter::note_time() {
 }
 
 std::string TextWriter::piece(int32_t id, bool last) {
-    const uint32_t flags = (parser_ || call_ ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0) |
+    const bool keeps = parser_ || call_ || stop_ || keeps_special_; // hidden ones are found by it
+    const uint32_t flags = (keeps ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0) |
                            GGUFX_DETOKENIZE_KEEP_SPACE | (last ? GGUFX_DETOKENIZE_LAST : 0);
     std::string text(256, '\0');
     size_t needed = 0;
@@ -312,18 +317,50 @@ std::string TextWriter::piece(int32_t id, bool last) {
     return text;
 }
 
-// The first bytes of what is held belong to the text.
-void TextWriter::show(size_t n) {
+void TextWriter::hold(int32_t id, const std::string &bytes) {
+    held_ += bytes;
+    const bool is_marker = parser_ && host_.output_tokens().is_marker(id, !plan_.tools.empty());
+    const bool is_hidden = use_of(id) != OutputTokens::Use::text;
+    if (!is_marker && !is_hidden) return;
+    const size_t n = std::min(bytes.size(), host_.piece(id).size());
+    const uint64_t end = n_shown_ + held_.size();
     if (n == 0) return;
-    const std::string shown = held_.substr(0, n);
-    held_.erase(0, n);
-    n_shown_ += n;
+    specials_.push_back({end - n, end, is_hidden});
+    if (is_hidden) n_hidden_ += n;
+}
+
+// The first bytes of what is held belong to the text, except the hidden ones.
+void TextWriter::show(size_t n) {
+    const auto take = [&](uint64_t end) {
+        const std::string taken = held_.substr(0, end - n_shown_);
+        held_.erase(0, taken.size());
+        n_shown_ = end;
+        return taken;
+    };
+    uint64_t end = n_shown_ + n;
+    for (const Special &special : specials_) // as a whole or not yet
+        if (special.begin < end && end < special.end) end = special.begin;
+    while (!specials_.empty() && specials_.front().end <= end) {
+        const Special special = specials_.front();
+        specials_.pop_front();
+        show_text(take(special.begin));
+        const std::string marker = take(special.end);
+        if (special.is_hidden) continue;
+        strays_.expect(marker);
+        show_text(marker);
+        strays_.settle();
+    }
+    show_text(take(end));
+}
+
+void TextWriter::show_text(const std::string &text) {
+    if (text.empty()) return;
     if (!parser_) {
-        delta_.content += shown;
+        delta_.content += text;
         return;
     }
     call([&](ggufx_error *error) {
-        return ggufx_chat_parser_feed(parser_.get(), shown.data(), shown.size(), error);
+        return ggufx_chat_parser_feed(parser_.get(), text.data(), text.size(), error);
     });
 }
 
@@ -341,19 +378,19 @@ bool TextWriter::add(int32_t id, const std::string &bytes) {
         has_calls_ = call_->has_begun();
         return call_->is_whole();
     case Stage::reasoning: // no stop text ends it
-        held_ += bytes;
+        hold(id, bytes);
         show(held_.size());
         if (!is_reasoning()) begin_stage(Stage::opening);
         return false;
     default:
         break;
     }
-    const bool stops = add_held(bytes);
+    const bool stops = add_held(id, bytes);
     return stops || (has_calls_ && !plan_.parallel_calls && parser_facts().n_calls > 0);
 }
 
-bool TextWriter::add_held(const std::string &bytes) {
-    held_ += bytes;
+bool TextWriter::add_held(int32_t id, const std::string &bytes) {
+    hold(id, bytes);
     if (!stop_) {
         show(held_.size());
         return false;
@@ -365,10 +402,27 @@ bool TextWriter::add_held(const std::string &bytes) {
     show(static_cast<size_t>(facts.n_shown + n_told_ - n_shown_));
     if (facts.found < 0) return false;
     held_.clear();
+    specials_.clear();
     is_stopped_ = true;
     // Tokens of the stop text are no part of the answer.
     std::erase_if(pending_, [&](const TokenLogprob &token) { return token.start >= n_shown_; });
     return true;
+}
+
+// Special tokens that the text does not show. JSON and calls by a grammar have none.
+OutputTokens::Use TextWriter::use_of(int32_t id) const {
+    if (stage_ == Stage::json || stage_ == Stage::call || host_.is_plain(id))
+        return OutputTokens::Use::text;
+    if (is_chat_) return host_.output_tokens().use(id, !plan_.tools.empty());
+    return keeps_special_ ? OutputTokens::Use::text : OutputTokens::Use::hidden;
+}
+
+// A token that ends the generation is no part of it; one of channels tells a call from an answer.
+bool TextWriter::add_token(int32_t id) {
+    const bool is_free = stage_ != Stage::reasoning && stage_ != Stage::call;
+    const bool is_read = parser_ && (host_.chat_facts().flags & GGUFX_CHAT_CHANNELS) != 0 &&
+                         host_.output_tokens().is_marker(id, !plan_.tools.empty());
+    return (!is_free || !host_.ends(id) || is_read) && add(id, piece(id, false));
 }
 
 std::optional<int32_t> TextWriter::write(std::span<const float> logits) {
@@ -382,13 +436,12 @@ std::optional<int32_t> TextWriter::write(std::span<const float> logits) {
     call([&](ggufx_error *error) { return ggufx_sampler_accept(sampler_.get(), &id, 1, error); });
     n_tokens_++;
     note_time();
-    const bool ends = host_.ends(id) && stage_ != Stage::reasoning && stage_ != Stage::call;
-    bool stops = false;
-    // What ends is no part of the answer; in harmony it tells a call from an answer.
+    const OutputTokens::Use use = use_of(id);
+    const bool is_free = stage_ != Stage::reasoning && stage_ != Stage::call;
+    const bool ends = is_free && (host_.ends(id) || use == OutputTokens::Use::end);
     sum_logprobs_ += logprob;
     if (!ends && plan_.logprobs) pending_.push_back(token_of(logits, id, logprob));
-    if (!ends || (parser_ && (host_.chat_facts().flags & GGUFX_CHAT_CHANNELS) != 0))
-        stops = add(id, piece(id, false));
+    const bool stops = add_token(id);
     if (reasons_) reply_->usage.n_reasoning++;
     if (ends || stops || n_tokens_ >= plan_.max_tokens) {
         end(ends || stops ? "stop" : "length");

@@ -66,9 +66,13 @@ private:
     void note_scores(size_t first, std::span<const float> logits);
     TokenLogprob token_of(std::span<const float> logits, int32_t id, float logprob);
     void note_time();
+    OutputTokens::Use use_of(int32_t id) const;
+    bool add_token(int32_t id);
     bool add(int32_t id, const std::string &bytes); // true: the text is complete
-    bool add_held(const std::string &bytes);
+    bool add_held(int32_t id, const std::string &bytes);
+    void hold(int32_t id, const std::string &bytes);
     void show(size_t n_shown);
+    void show_text(const std::string &text);
     void end(const std::string &reason, const std::string &note = "");
     std::string piece(int32_t id, bool last);
     static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text,
@@ -91,7 +95,14 @@ private:
     Stop stop_;
     Parser parser_;
     ggufx_detokenize_state state_ = {};
-    std::string held_;                  // bytes that may begin a stop text
+    std::string held_; // bytes that may begin a stop text
+    struct Special {   // bytes of a token among all bytes
+        uint64_t begin, end;
+        bool is_hidden; // else a marker of the parser's
+    };
+    std::deque<Special> specials_; // in what is held
+    StrayMarkers strays_;
+    uint64_t n_hidden_ = 0;             // bytes hidden so far
     uint64_t n_shown_ = 0;              // bytes before them
     uint64_t n_told_ = 0;               // of those, of an echoed prompt
     std::vector<TokenLogprob> pending_; // of tokens whose text is not shown yet
@@ -100,6 +111,7 @@ private:
     Delta delta_;
     uint32_t n_tokens_ = 0;
     double sum_logprobs_ = 0;
+    const bool is_chat_, keeps_special_;
     bool reasons_ = false, has_calls_ = false, is_stopped_ = false, has_failed_ = false;
     double begun_ = 0, last_ = 0;
 };
