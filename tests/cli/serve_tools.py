@@ -11,7 +11,7 @@ from serve_case import STORY, Served, text_of
 
 PROPERTIES = {"city": {"type": "string"}, "days": {"type": "integer"}, "exact": {"type": "boolean"}, "list": {"type": "array"}, "more": {"type": "object"}}
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "description": "d", "parameters": {"type": "object", "properties": PROPERTIES}}},
-         {"type": "function", "function": {"name": "now", "description": "d", "parameters": {"type": "object", "properties": {}}}}]
+         {"type": "function", "function": {"name": "now", "description": "d", "parameters": {"type": "object", "properties": {}, "additionalProperties": False}}}]
 HERMES = FORMS["object"]["template"]
 SCHEMA = {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "required": ["a"], "additionalProperties": False}
 FORM = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
