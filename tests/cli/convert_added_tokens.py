@@ -170,7 +170,7 @@ class Bases(Convert):
         self.assertEqual((keys["tokenizer.ggml.model"], warnings), ("bert", []))
         self.assertEqual(keys[TOKENS]["values"], ["[PAD]", "\u2581[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "\u2581once",
                                                   "\u2581up", "on", "\u2581a", "\u2581time", "\u2581!", "<x>", "[PAD13]"])
-        self.assertEqual(keys[TYPES]["values"], [3, 1, 3, 3, 3, 3] + [1] * 6 + [4, 5])
+        self.assertEqual(keys[TYPES]["values"], [3, 1, 2, 3, 3, 3] + [1] * 6 + [4, 5])
         ids = {name: keys["tokenizer.ggml.%s_token_id" % name] for name in ("bos", "cls", "seperator", "unknown", "padding", "mask")}
         self.assertEqual(ids, {"bos": 3, "cls": 3, "seperator": 4, "unknown": 2, "padding": 0, "mask": 5})
         self.assertNotIn("tokenizer.ggml.normalizer.lowercase", keys)

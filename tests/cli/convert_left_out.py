@@ -183,6 +183,12 @@ class Settings(Convert):
         get = lambda name: float(keys["qwen2.rope.scaling." + name]["v"])
         self.assertEqual((get("factor"), get("yarn_beta_fast"), get("yarn_beta_slow")), (4, 16, 2))
         self.assertAlmostEqual(get("attn_factor"), 1 / 1.138629436, places=6)
+        out = self.converted(self.path("qwen2"))[0]
+        again, back, warnings = self.converted(self.exported(out, "again"))
+        self.assertEqual(warnings, [])
+        self.assertAlmostEqual(float(back["qwen2.rope.scaling.attn_factor"]["v"]), get("attn_factor"), places=6)
+        self.assertEqual({k: v for k, v in back.items() if not k.endswith("attn_factor")},
+                         {k: v for k, v in keys.items() if not k.endswith("attn_factor")})
         keys = self.warnings("qwen2", rope_scaling={**yarn, "mscale": 1.0, "mscale_all_dim": 0.5})
         self.assertAlmostEqual(get("attn_factor"), 1 / (1 + 0.05 * 1.3862943611), places=6)
         self.warnings("qwen2", "rope_scaling.truncate", rope_scaling={**yarn, "truncate": 1})
@@ -190,6 +196,22 @@ class Settings(Convert):
         keys = self.warnings("qwen2", rope_parameters={"rope_type": "default", "rope_theta": 1e6, "partial_rotary_factor": 0.5})
         self.assertEqual(keys["qwen2.rope.dimension_count"], 8)
         self.warnings("qwen2", "rope_parameters.alpha", rope_parameters={"rope_type": "default", "rope_theta": 1e6, "alpha": 1000.0})
+
+    def test_long_rope(self):
+        keys = self.warnings("phi3-longrope")
+        usual = keys["phi3.rope.scaling.attn_factor"]
+        scaling = tool.read_json(os.path.join(self.path("phi3-longrope"), "config.json"))["rope_scaling"]
+        keys = self.warnings("phi3-longrope", rope_scaling={**scaling, "attention_factor": 1.25})
+        self.assertEqual(float(keys["phi3.rope.scaling.attn_factor"]["v"]), 1.25)
+        self.assertNotEqual(usual, keys["phi3.rope.scaling.attn_factor"])
+        self.warnings("phi3-longrope", "rope_scaling.long_mscale", "1.2", rope_scaling={**scaling, "long_mscale": 1.2})
+        # A part of each head is rotated: 12 of 16 dimensions.
+        model = tiny("phi3-longrope")
+        back, keys, _ = self.converted(self.exported(model, "again"))
+        self.assertEqual(keys["phi3.rope.dimension_count"], 12)
+        self.assertEqual(keys["phi3.rope.scaling.attn_factor"], self.keys(model)["phi3.rope.scaling.attn_factor"][1])
+        tokens = lambda path: self.lines("run", path, "--tokens", "5,6,7,8", "-n", "6", "--temp", "0")
+        self.assertEqual(tokens(back), tokens(model))
 
     def test_other_classes_and_stored_quantization(self):
         self.warnings("qwen2", "OwnForCausalLM", architectures=["OwnForCausalLM"])

@@ -96,7 +96,8 @@ private:
             throw Failure(kInvalidFile,
                           fmt::format("{}: the chat templates \"{}\" and \"{}\" have the same name "
                                       "in keys, \"{}\"; rename one",
-                                      file, escape(known->second.second), escape(given), name));
+                                      escape(file), escape(known->second.second), escape(given),
+                                      name));
         if (old.file == kProcessorFile && old.text != text)
             folder_.warn(fmt::format("{}: its chat template \"{}\" is left out; the one of {} is "
                                      "another and is used",

@@ -2,6 +2,7 @@
 // tokenizer.
 // SPDX-License-Identifier: MIT
 #include "convert/convert.hpp"
+#include "convert/folder_notes.hpp"
 #include "convert/generation_config.hpp"
 #include "convert/meta_lookup.hpp"
 #include "convert/output_folder.hpp"
@@ -254,6 +255,8 @@ bool set_rope(const Export &out, Json &config) {
         config["rope_scaling"] = {{"type", "longrope"},
                                   {"long_factor", numbers_json(out.long_factors)},
                                   {"short_factor", numbers_json(out.short_factors)}};
+        if (const auto attention = meta_number(out.file.get(), arch + ".rope.scaling.attn_factor"))
+            config["rope_scaling"]["attention_factor"] = *attention;
     }
     if (out.factors.empty()) return true;
     const double base = meta_number(out.file.get(), arch + ".rope.freq_base").value_or(10000);
@@ -266,8 +269,16 @@ void write_texts(OutputFolder &folder, const Export &out, const Json &config, Co
     folder.add_text("config.json", json_text(config, 2));
     if (const Json generation = generation_config(out.file.get()); !generation.is_null())
         folder.add_text("generation_config.json", json_text(generation, 2));
+    for (const auto &[name, content] : pooling_files(out.file.get(), out.architecture.gguf))
+        folder.add_text(name, json_text(content, 2));
     const auto vocabulary = vocabulary_of(out.file.get());
-    if (!vocabulary) return;
+    if (!vocabulary) {
+        if (const auto model = meta_text(out.file.get(), "tokenizer.ggml.model"))
+            done.warnings.push_back("a vocabulary of kind \"" + *model +
+                                    "\" is left out; supported: "
+                                    "llama, gpt2, bert");
+        return;
+    }
     if (vocabulary->model == "llama")
         folder.add_text("tokenizer.model", spm_bytes(*vocabulary));
     else

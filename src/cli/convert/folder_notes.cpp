@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "convert/folder_notes.hpp"
 
+#include "convert/meta_lookup.hpp"
+
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -8,7 +10,7 @@ namespace ggufx::cli {
 namespace {
 
 constexpr const char *kModulesFile = "modules.json";
-constexpr const char *kPoolingFolder = "1_Pooling";
+constexpr const char *kPoolingFolder = "1_Pooling", *kPoolingConfig = "config.json";
 
 // Ways of pooling, by the flags of sentence-transformers; and by the value of its newer key.
 struct PoolingMode {
@@ -54,7 +56,7 @@ std::string join_texts(const std::vector<std::string> &texts) {
 // {"pooling_mode_mean_tokens": true, ...} or {"pooling_mode": "mean"}
 void set_pooling(KeyWriter &keys, ModelFolder &folder, const std::string &arch,
                  const std::string &module) {
-    const std::string file = joined(module, "config.json");
+    const std::string file = joined(module, kPoolingConfig);
     const Json &config = folder.json(file);
     const Json *newer = config.find("pooling_mode");
     std::vector<std::string> names;
@@ -116,11 +118,40 @@ void note_other_tensors(ModelFolder &folder, const std::set<std::string> &used) 
 
 } // namespace
 
+bool pools_by_modules(const ModelFolder &folder) {
+    return folder.has(kModulesFile) || folder.has(joined(kPoolingFolder, kPoolingConfig));
+}
+
+std::vector<std::pair<std::string, Json>> pooling_files(const ggufx_file *file,
+                                                        const std::string &arch) {
+    const auto type = meta_natural(file, arch + ".pooling_type");
+    Json flags = Json::object();
+    bool known = false;
+    for (const PoolingMode &mode : kPoolingModes) {
+        const bool chosen = type && mode.type == *type;
+        flags[mode.flag] = chosen;
+        known |= chosen;
+    }
+    if (!known) return {};
+    if (const auto width = meta_natural(file, arch + ".embedding_length"))
+        flags["word_embedding_dimension"] = *width;
+    Json modules = Json::array();
+    const auto add = [&](uint64_t index, const char *kind, const char *path) {
+        modules.push_back({{"idx", index},
+                           {"name", std::to_string(index)},
+                           {"path", path},
+                           {"type", std::string("sentence_transformers.models.") + kind}});
+    };
+    add(0, "Transformer", "");
+    add(1, "Pooling", kPoolingFolder);
+    return {{kModulesFile, modules}, {joined(kPoolingFolder, kPoolingConfig), flags}};
+}
+
 void note_folder(KeyWriter &keys, ModelFolder &folder, const std::string &arch,
                  const std::set<std::string> &used, bool has_images) {
     if (folder.has(kModulesFile))
         read_modules(keys, folder, arch);
-    else if (folder.has(joined(kPoolingFolder, "config.json")))
+    else if (pools_by_modules(folder))
         set_pooling(keys, folder, arch, kPoolingFolder);
     note_prompts(folder);
     for (const OtherFile &file : kUnusedFiles)

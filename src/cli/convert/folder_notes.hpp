@@ -15,6 +15,13 @@ namespace ggufx::cli {
 void note_folder(KeyWriter &keys, ModelFolder &folder, const std::string &arch,
                  const std::set<std::string> &used, bool has_images);
 
+// True where modules of sentence-transformers make one vector of a text.
+bool pools_by_modules(const ModelFolder &folder);
+
+// The files that give the same pooling, by their names; empty where no key says one.
+std::vector<std::pair<std::string, Json>> pooling_files(const ggufx_file *file,
+                                                        const std::string &arch);
+
 // Why a folder without model.safetensors is no model, where that can be seen.
 std::string missing_weights(const std::string &folder);
 

@@ -34,6 +34,7 @@ struct Import {
 std::string plain_name(const std::string &name) {
     std::string_view rest = name;
     if (rest.starts_with("language_model.")) rest.remove_prefix(15);
+    if (rest.starts_with("bert.")) rest.remove_prefix(5);
     if (rest.starts_with("model.language_model.")) return "model." + std::string(rest.substr(21));
     const bool bare =
         rest.starts_with("layers.") || rest.starts_with("embed_tokens.") || rest == "norm.weight";
@@ -41,16 +42,25 @@ std::string plain_name(const std::string &name) {
 }
 
 bool is_computed(std::string_view name) {
-    return name.ends_with(".rotary_emb.inv_freq"); // from the settings
+    return name.ends_with(".rotary_emb.inv_freq") ||  // from the settings
+           name.ends_with("embeddings.position_ids"); // 0, 1, 2, ...
 }
 
+constexpr std::string_view kOtherModalities[] = {"vision_tower.", "multi_modal_projector.",
+                                                 "audio_tower."};
+constexpr std::string_view kPooler = "pooler.", kTaskHead = "cls."; // of bert, for its own tasks
+
 // The part of a larger model that a tensor belongs to, where it is no part of the text model.
-std::string_view part_left_out(std::string_view name) {
-    for (const std::string_view part :
-         {"vision_tower.", "multi_modal_projector.", "audio_tower."}) {
-        if (name.starts_with(part)) return part;
-        if (name.starts_with("model.") && name.substr(6).starts_with(part)) return part;
-    }
+std::string_view part_left_out(const Architecture &architecture, std::string_view name) {
+    const auto starts = [&](std::string_view prefix, std::string_view part) {
+        const bool inner = name.starts_with(prefix) && name.substr(prefix.size()).starts_with(part);
+        return inner || name.starts_with(part);
+    };
+    for (const std::string_view part : kOtherModalities)
+        if (starts("model.", part)) return part;
+    if (!architecture.computation.encoder) return {};
+    for (const std::string_view head : {kPooler, kTaskHead})
+        if (starts("bert.", head)) return head;
     return {};
 }
 
@@ -87,12 +97,19 @@ void place_tensor(Import &import, const std::string &name, const StTensor &tenso
     }
     if (name == "rope_freqs.weight") return; // see add_rope_factors
     if (is_computed(name)) return;
-    const std::string_view part = part_left_out(name);
+    const std::string_view part = part_left_out(import.architecture, name);
     if (part.empty())
         throw Failure(kUnsupported, "tensor \"" + shorten(name, 80) +
                                         "\" has no place in a model of type " +
                                         import.architecture.model_type + reason_of(name));
     import.left_out[std::string(part)]++;
+}
+
+// True where there was a matrix for the logits.
+bool drop_output(Import &import) {
+    return std::erase_if(import.plan, [](const auto &entry) {
+               return std::string_view(entry.second.rule->gguf) == "output.weight";
+           }) > 0;
 }
 
 bool has_weights(const std::string &folder) {
@@ -284,7 +301,8 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
     for (const auto &[name, tensor] : model.tensors()) place_tensor(import, name, tensor);
     const auto embedding = import.plan.find({0, 0});
     if (embedding == import.plan.end() || embedding->second.parts.at(0)->shape.size() != 2) {
-        throw Failure(kInvalidFile, "model.embed_tokens.weight is missing or no matrix");
+        throw Failure(kInvalidFile,
+                      std::string(import.architecture.rules[0].hf) + " is missing or no matrix");
     }
     const uint64_t n_tokens = embedding->second.parts.at(0)->shape[0];
 
@@ -292,7 +310,7 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
     set_general(builder.keys(), options, import);
     std::vector<std::string> notes;
     import.counts = set_model_keys(builder.keys(), config, import.architecture, n_tokens, notes);
-    if (import.counts.tied && import.plan.erase({0, 2})) {
+    if (import.counts.tied && drop_output(import)) {
         import.remarks.push_back("lm_head.weight is left out: the embeddings are tied");
     }
     check_plan(import);
@@ -306,7 +324,10 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
         if (place.first && !std::exchange(layers, true)) add_rope_factors(builder, import, config);
         builder.add(recipe_of(import, planned, place.first, wanted_type(options)));
     }
-    const bool has_images = !import.left_out.empty();
+    bool has_images = false;
+    for (const std::string_view part : kOtherModalities)
+        has_images |= import.left_out.count(std::string(part)) > 0;
+    if (pools_by_modules(folder)) import.left_out.erase(std::string(kPooler)); // has no part in it
     note_folder(builder.keys(), folder, import.architecture.gguf, model.files(), has_images);
     check_config(config, whole, import.architecture, notes);
     if (!import.left_out.empty()) notes.push_back(left_out_note(import.left_out));

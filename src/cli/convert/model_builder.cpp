@@ -13,8 +13,9 @@ std::optional<uint32_t> wanted_type(const ConvertOptions &options) {
 
 uint32_t gguf_type(const std::string &name, const std::vector<uint64_t> &ne, uint32_t source,
                    const std::optional<uint32_t> &wanted) {
-    const bool small =
-        ne.size() < 2 || name.ends_with("_norm.weight") || name.ends_with("ffn_gate_inp.weight");
+    const bool small = ne.size() < 2 || name.ends_with("_norm.weight") ||
+                       name.ends_with("ffn_gate_inp.weight") || name == "position_embd.weight" ||
+                       name == "token_types.weight";
     if (small) return GGUFX_TYPE_F32;
     if (!wanted) return source == GGUFX_TYPE_F64 ? uint32_t{GGUFX_TYPE_F32} : source;
     const bool whole = ne[0] % type_facts(*wanted).block_values == 0;

@@ -34,6 +34,8 @@ constexpr ClassDefault kClassDefaults[] = {
     {"qwen3", "head_dim", 128},
 };
 
+constexpr const char *kTokenTypesKey = "tokenizer.ggml.token_type_count";
+
 bool is_gemma(const Architecture &a) {
     return std::string_view(a.gguf).starts_with("gemma");
 }
@@ -41,6 +43,11 @@ bool is_gemma(const Architecture &a) {
 bool has_value(const Json &json, const char *name) {
     const Json *value = json.find(name);
     return value && !value->is_null();
+}
+
+// YaRN's factor of attention, by which readers multiply the key's.
+double usual_attention(double factor) {
+    return 0.1 * std::log(std::max(factor, 1.0)) + 1;
 }
 
 void set_scaling_kind(KeyWriter &keys, const std::string &arch, const std::string &type,
@@ -52,8 +59,7 @@ void set_scaling_kind(KeyWriter &keys, const std::string &arch, const std::strin
     for (const char *name : {"beta_fast", "beta_slow"})
         if (const auto beta = scaling.number(name))
             keys.f32(arch + ".rope.scaling.yarn_" + name, *beta);
-    // Readers multiply by the usual factor themselves.
-    const double log_factor = 0.1 * std::log(std::max(factor, 1.0)), usual = log_factor + 1;
+    const double usual = usual_attention(factor), log_factor = usual - 1;
     std::optional<double> attention = scaling.number("attention_factor");
     const auto above = scaling.number("mscale"), below = scaling.number("mscale_all_dim");
     if (!attention && above && below)
@@ -103,6 +109,38 @@ void set_optional(KeyWriter &keys, const std::string &arch, const Config &config
     }
 }
 
+void set_decoder_keys(KeyWriter &keys, const Config &config, const Architecture &architecture,
+                      const HeadCounts &counts, std::vector<std::string> &notes) {
+    const std::string arch = architecture.gguf;
+    const auto stated = config.count_if("head_dim");
+    const uint64_t dims = stated.value_or(config.count("hidden_size") / counts.n_heads);
+    keys.u32(arch + ".attention.head_count_kv", counts.n_kv_heads);
+    keys.f32(arch + ".attention.layer_norm_rms_epsilon",
+             config.number("rms_norm_eps").value_or(1e-6));
+    keys.f32(arch + ".rope.freq_base", rope_base(config));
+    const double part = std::clamp(rotated_part(config), 0.0, 1.0);
+    keys.u32(arch + ".rope.dimension_count",
+             static_cast<uint64_t>(part * static_cast<double>(dims)));
+    if (stated) {
+        keys.u32(arch + ".attention.key_length", dims);
+        keys.u32(arch + ".attention.value_length", dims);
+    }
+    set_optional(keys, arch, config);
+    set_windows(keys, config, architecture, notes);
+    set_scaling(keys, arch, config);
+    if (arch == "phi3" && scaling_type(config).empty()) {
+        const auto original = config.count_if("original_max_position_embeddings", UINT32_MAX);
+        if (original) keys.u32(arch + ".rope.scaling.original_context_length", *original);
+    }
+}
+
+void set_encoder_keys(KeyWriter &keys, const std::string &arch, const Config &config) {
+    keys.f32(arch + ".attention.layer_norm_epsilon",
+             config.number("layer_norm_eps").value_or(1e-12));
+    keys.flag(arch + ".attention.causal", false);
+    keys.u32(kTokenTypesKey, config.count_if("type_vocab_size").value_or(2));
+}
+
 } // namespace
 
 Json with_class_defaults(const Json &config, const Architecture &architecture) {
@@ -125,33 +163,16 @@ HeadCounts set_model_keys(KeyWriter &keys, const Config &config, const Architect
     counts.n_kv_heads = config.count_if("num_key_value_heads").value_or(counts.n_heads);
     counts.n_experts = config.count_if("num_local_experts").value_or(0);
     counts.tied = config.flag("tie_word_embeddings", is_gemma(architecture));
-    const auto stated = config.count_if("head_dim");
-    const uint64_t n_embd = config.count("hidden_size");
-    const uint64_t dims = stated.value_or(n_embd / counts.n_heads);
     keys.u32(arch + ".vocab_size", n_tokens);
     keys.u32(arch + ".context_length", config.count("max_position_embeddings", UINT32_MAX));
-    keys.u32(arch + ".embedding_length", n_embd);
+    keys.u32(arch + ".embedding_length", config.count("hidden_size"));
     keys.u32(arch + ".block_count", counts.n_layers);
     keys.u32(arch + ".feed_forward_length", config.count("intermediate_size"));
     keys.u32(arch + ".attention.head_count", counts.n_heads);
-    keys.u32(arch + ".attention.head_count_kv", counts.n_kv_heads);
-    keys.f32(arch + ".attention.layer_norm_rms_epsilon",
-             config.number("rms_norm_eps").value_or(1e-6));
-    keys.f32(arch + ".rope.freq_base", rope_base(config));
-    const double part = std::clamp(rotated_part(config), 0.0, 1.0);
-    keys.u32(arch + ".rope.dimension_count",
-             static_cast<uint64_t>(part * static_cast<double>(dims)));
-    if (stated) {
-        keys.u32(arch + ".attention.key_length", dims);
-        keys.u32(arch + ".attention.value_length", dims);
-    }
-    set_optional(keys, arch, config);
-    set_windows(keys, config, architecture, notes);
-    set_scaling(keys, arch, config);
-    if (arch == "phi3" && scaling_type(config).empty()) {
-        const auto original = config.count_if("original_max_position_embeddings", UINT32_MAX);
-        if (original) keys.u32(arch + ".rope.scaling.original_context_length", *original);
-    }
+    if (architecture.computation.encoder)
+        set_encoder_keys(keys, arch, config);
+    else
+        set_decoder_keys(keys, config, architecture, counts, notes);
     return counts;
 }
 
@@ -164,6 +185,32 @@ HeadCounts head_counts_of_file(const ggufx_file *file, const Architecture &archi
         meta_natural(file, arch + ".attention.head_count_kv").value_or(counts.n_heads);
     counts.n_experts = meta_natural(file, arch + ".expert_count").value_or(0);
     return counts;
+}
+
+// Nothing where RoPE rotates whole heads.
+static std::optional<double> rotated_part_of_file(const ggufx_file *file, const std::string &arch) {
+    const auto rotated = meta_natural(file, arch + ".rope.dimension_count");
+    auto dims = meta_natural(file, arch + ".attention.key_length");
+    const uint64_t n_embd = meta_natural(file, arch + ".embedding_length").value_or(0);
+    const uint64_t n_heads = meta_natural(file, arch + ".attention.head_count").value_or(0);
+    if (!dims && n_heads > 0) dims = n_embd / n_heads;
+    if (!rotated || !dims || *dims == 0 || *rotated >= *dims) return std::nullopt;
+    return static_cast<double>(*rotated) / static_cast<double>(*dims);
+}
+
+static Json scaling_of_file(const ggufx_file *file, const std::string &arch,
+                            const std::string &type) {
+    const std::string place = arch + ".rope.scaling.";
+    const double factor = meta_number(file, place + "factor").value_or(1);
+    Json rope = {{"rope_type", type}, {"factor", factor}};
+    const auto original = meta_natural(file, place + "original_context_length");
+    if (original) rope["original_max_position_embeddings"] = *original;
+    if (type != "yarn") return rope;
+    for (const char *name : {"beta_fast", "beta_slow"})
+        if (const auto beta = meta_number(file, place + "yarn_" + name)) rope[name] = *beta;
+    if (const auto attention = meta_number(file, place + "attn_factor"))
+        rope["attention_factor"] = *attention * usual_attention(factor);
+    return rope;
 }
 
 Json config_of_file(const ggufx_file *file, const Architecture &architecture, const char *dtype,
@@ -187,7 +234,9 @@ Json config_of_file(const ggufx_file *file, const Architecture &architecture, co
     natural("num_key_value_heads", ".attention.head_count_kv");
     natural("head_dim", ".attention.key_length");
     number("rms_norm_eps", ".attention.layer_norm_rms_epsilon");
+    number("layer_norm_eps", ".attention.layer_norm_epsilon");
     number("rope_theta", ".rope.freq_base");
+    if (const auto part = rotated_part_of_file(file, arch)) out["partial_rotary_factor"] = *part;
     natural("sliding_window", ".attention.sliding_window");
     set_window_settings(out, file, architecture);
     number("attn_logit_softcapping", ".attn_logit_softcapping");
@@ -196,11 +245,7 @@ Json config_of_file(const ggufx_file *file, const Architecture &architecture, co
     natural("num_experts_per_tok", ".expert_used_count");
     const std::string scaling = meta_text(file, arch + ".rope.scaling.type").value_or("none");
     if (scaling == "linear" || scaling == "yarn") {
-        Json rope = {{"rope_type", scaling},
-                     {"factor", meta_number(file, arch + ".rope.scaling.factor").value_or(1)}};
-        const auto original = meta_natural(file, arch + ".rope.scaling.original_context_length");
-        if (original) rope["original_max_position_embeddings"] = *original;
-        out["rope_scaling"] = rope;
+        out["rope_scaling"] = scaling_of_file(file, arch, scaling);
     } else {
         natural("original_max_position_embeddings", ".rope.scaling.original_context_length");
     }
@@ -209,7 +254,12 @@ Json config_of_file(const ggufx_file *file, const Architecture &architecture, co
         const auto id = meta_natural(file, "tokenizer.ggml." + key + "_token_id");
         if (id) out[std::string(name) + "_token_id"] = *id;
     }
-    out["hidden_act"] = architecture.computation.gelu ? "gelu_pytorch_tanh" : "silu";
+    const Computation &computation = architecture.computation;
+    out["hidden_act"] = computation.encoder ? "gelu"
+                        : computation.gelu  ? "gelu_pytorch_tanh"
+                                            : "silu";
+    if (computation.encoder)
+        out["type_vocab_size"] = meta_natural(file, kTokenTypesKey).value_or(2);
     out["tie_word_embeddings"] = tied;
     out["torch_dtype"] = dtype;
     return out;

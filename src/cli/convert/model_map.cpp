@@ -17,6 +17,13 @@ Rules operator+(Rules a, const Rules &b) {
     return a;
 }
 
+// A name that rules point to.
+const char *kept(std::string name) {
+    static std::deque<std::string> names; // which do not move
+    names.push_back(std::move(name));
+    return names.back().c_str();
+}
+
 Rules ends(Change norm) {
     return {{"model.embed_tokens.weight", "token_embd.weight", Change::none},
             {"model.norm.weight", "output_norm.weight", norm},
@@ -86,20 +93,40 @@ Rules phi3() {
     return ends(Change::none) + in + attention_out() + norm_of_ffn(Change::none) + out;
 }
 
+Rules bert() {
+    constexpr Change none = Change::none;
+    Rules rules = {{"embeddings.word_embeddings.weight", "token_embd.weight", none},
+                   {"embeddings.LayerNorm.weight", "token_embd_norm.weight", none},
+                   {"embeddings.LayerNorm.bias", "token_embd_norm.bias", none},
+                   {"embeddings.position_embeddings.weight", "position_embd.weight", none},
+                   {"embeddings.token_type_embeddings.weight", "token_types.weight", none}};
+    static constexpr const char *kPairs[][2] = {
+        {"encoder.layer.{l}.attention.self.query.", "blk.{l}.attn_q."},
+        {"encoder.layer.{l}.attention.self.key.", "blk.{l}.attn_k."},
+        {"encoder.layer.{l}.attention.self.value.", "blk.{l}.attn_v."},
+        {"encoder.layer.{l}.attention.output.dense.", "blk.{l}.attn_output."},
+        {"encoder.layer.{l}.attention.output.LayerNorm.", "blk.{l}.attn_output_norm."},
+        {"encoder.layer.{l}.intermediate.dense.", "blk.{l}.ffn_up."},
+        {"encoder.layer.{l}.output.dense.", "blk.{l}.ffn_down."},
+        {"encoder.layer.{l}.output.LayerNorm.", "blk.{l}.layer_output_norm."}};
+    for (const auto &[hf, gguf] : kPairs)
+        for (const char *part : {"weight", "bias"})
+            rules.push_back({kept(std::string(hf) + part), kept(std::string(gguf) + part), none});
+    return rules;
+}
+
 // Factors beside matrices: ".scale" multiplies a product, ".input_scale" is for activations of 4 bits.
 Rules with_factors(Rules rules) {
-    static std::deque<std::string> names; // of the rules that are made here
     constexpr std::string_view kWeight = ".weight";
     const auto named = [&](std::string name, const char *ending) {
-        names.push_back(name.substr(0, name.size() - kWeight.size()) + ending);
-        return names.back().c_str();
+        return kept(name.substr(0, name.size() - kWeight.size()) + ending);
     };
     const size_t n = rules.size();
     for (const char *ending : {".scale", ".input_scale"}) {
         for (size_t i = 0; i < n; i++) {
             const NameRule rule = rules[i];
             const std::string_view hf = rule.hf;
-            if (!hf.ends_with(kWeight) || hf.find("norm") != std::string_view::npos) continue;
+            if (!hf.ends_with(kWeight) || hf.find("orm") != std::string_view::npos) continue;
             const bool expert = rule.change == Change::expert;
             rules.push_back({named(rule.hf, ending), named(rule.gguf, ending),
                              expert ? Change::expert_factor : Change::factor});
@@ -133,6 +160,7 @@ std::vector<Architecture> known_architectures() {
         {"gemma3", "Gemma3ForConditionalGeneration", "gemma3",
          gemma + head_norms(one) + attention_out() + norms_around() + ffn(), gemma3},
         {"phi3", "Phi3ForCausalLM", "phi3", phi3(), {.windows = Windows::all}},
+        {"bert", "BertModel", "bert", bert(), {.gelu = true, .encoder = true}},
     };
     for (Architecture &known : all) known.rules = with_factors(std::move(known.rules));
     return all;

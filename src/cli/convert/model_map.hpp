@@ -36,6 +36,7 @@ struct Computation {
     Windows windows = Windows::none;
     bool attention_cap = false, logit_cap = false; // are heeded
     bool gelu = false;                             // not SiLU
+    bool encoder = false;                          // bert: LayerNorm, learned positions
 };
 
 struct Architecture {

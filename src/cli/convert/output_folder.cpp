@@ -39,12 +39,21 @@ OutputFolder::OutputFolder(const std::string &path) : path_(path) {
 OutputFolder::~OutputFolder() {
     if (!part_.empty()) {
         for (const std::string &file : files_) unlink(file.c_str());
+        for (const std::string &folder : folders_) rmdir(folder.c_str());
         rmdir(part_.c_str());
     }
     close(lock_);
 }
 
 std::string OutputFolder::add(const std::string &name) {
+    if (const size_t slash = name.find('/'); slash != std::string::npos) {
+        const std::string folder = joined(part_, name.substr(0, slash));
+        if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
+            throw Failure(kRuntimeError, "cannot create folder \"" + escape(folder) +
+                                             "\": " + std::strerror(errno));
+        if (std::find(folders_.begin(), folders_.end(), folder) == folders_.end())
+            folders_.push_back(folder);
+    }
     files_.push_back(joined(part_, name));
     return files_.back();
 }
@@ -56,14 +65,14 @@ void OutputFolder::add_text(const std::string &name, std::string_view text) {
 }
 
 // Left by another run, which wrote other files.
-static void require_only(const std::string &folder, const std::vector<std::string> &files) {
+static void require_only(const std::string &folder, const std::vector<std::string> &known) {
     DIR *list = opendir(folder.c_str());
     if (!list) return; // its rename tells why
     std::string other;
     while (const dirent *entry = readdir(list)) {
         const std::string name = entry->d_name, path = joined(folder, name);
         if (name == "." || name == ".." ||
-            std::find(files.begin(), files.end(), path) != files.end()) {
+            std::find(known.begin(), known.end(), path) != known.end()) {
             continue;
         }
         other = path;
@@ -77,7 +86,13 @@ static void require_only(const std::string &folder, const std::vector<std::strin
 
 // rename refuses a name that was taken meanwhile by anything but an empty folder.
 void OutputFolder::finish() {
-    require_only(part_, files_);
+    std::vector<std::string> known = files_;
+    known.insert(known.end(), folders_.begin(), folders_.end());
+    require_only(part_, known);
+    for (const std::string &folder : folders_) {
+        require_only(folder, known);
+        sync_folder(joined(folder, ""));
+    }
     (void)fsync(lock_); // some file systems cannot; the files themselves are on the disk
     if (std::rename(part_.c_str(), path_.c_str()) != 0) {
         throw Failure(kRuntimeError,

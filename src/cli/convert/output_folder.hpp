@@ -14,7 +14,7 @@ public:
     OutputFolder(const OutputFolder &) = delete;
     OutputFolder &operator=(const OutputFolder &) = delete;
 
-    // The place of a file to be written now; `name` is one component of a path.
+    // The place of a file to be written now; `name` is one component of a path, or two.
     std::string add(const std::string &name);
     void add_text(const std::string &name, std::string_view text);
     void finish();
@@ -22,7 +22,7 @@ public:
 private:
     std::string path_, part_;
     int lock_ = -1; // the open folder
-    std::vector<std::string> files_;
+    std::vector<std::string> files_, folders_;
 };
 
 } // namespace ggufx::cli

@@ -181,6 +181,7 @@ Vocabulary read_word_file(ModelFolder &folder) {
                                        {"vocab", Json::object_of(std::move(words))}}}};
     Vocabulary out = vocabulary_of_json(whole, folder.quoted(kWordFile));
     for (const WordSpecial &special : kWordSpecials) out.*special.id = ids.*special.id;
+    if (out.unknown) out.kinds[static_cast<size_t>(*out.unknown)] = kUnknown;
     return out;
 }
 

@@ -127,7 +127,7 @@ struct VocabularyReader {
         const Json *known = member(model, "vocab").find(*unknown->text());
         if (!known) return;
         out.unknown = known->whole();
-        if (out.model == "llama") out.kinds[static_cast<size_t>(*out.unknown)] = kUnknown;
+        out.kinds[static_cast<size_t>(*out.unknown)] = kUnknown;
     }
 
     // Settings of a model that change ids and that no key has.
@@ -173,22 +173,99 @@ Vocabulary vocabulary_of_json(const Json &json, const std::string &what) {
     reader.read_vocab(model);
     reader.read_added();
     reader.fill_holes();
+    if (!byte_level) reader.read_unknown(model);
     words ? reader.read_words() : reader.read_merges(model, byte_level);
     if (byte_level) reader.out.pre = pre_name_of(json);
-    if (!byte_level) reader.read_unknown(model);
     reader.note_model(model);
     read_text_steps(json, reader.out);
     reader.out.ends = text_ends_of(json);
     return std::move(reader.out);
 }
 
+// ---- written ------------------------------------------------------------------------------------
+
+namespace {
+
+Json special_part(const std::string &text) {
+    return {{"SpecialToken", Json{{"id", text}, {"type_id", 0}}}};
+}
+
+// BOS and EOS, [CLS] and [SEP] around a text, where the vocabulary says so.
+Json post_processor_json(const Vocabulary &v) {
+    const bool words = v.model == "bert";
+    if (!words && !v.add_bos) return {};
+    const auto &last = words ? v.separator : v.eos;
+    const auto has = [&](const std::optional<uint64_t> &id) { return id && *id < v.tokens.size(); };
+    Json single = Json::array(), specials = Json::object();
+    const auto add = [&](const std::optional<uint64_t> &id) {
+        const std::string &text = v.tokens[static_cast<size_t>(*id)];
+        Json ids = Json::array(), tokens = Json::array();
+        ids.push_back(*id);
+        tokens.push_back(text);
+        single.push_back(special_part(text));
+        specials[text] = {{"id", text}, {"ids", ids}, {"tokens", tokens}};
+    };
+    if ((words || *v.add_bos) && has(v.bos)) add(v.bos);
+    single.push_back({{"Sequence", Json{{"id", "A"}, {"type_id", 0}}}});
+    if ((words || v.add_eos.value_or(false)) && has(last)) add(last);
+    Json pair = single;
+    pair.push_back({{"Sequence", Json{{"id", "B"}, {"type_id", 1}}}});
+    return {{"type", "TemplateProcessing"},
+            {"single", single},
+            {"pair", pair},
+            {"special_tokens", specials}};
+}
+
+// A token of a model's own vocabulary as tokenizer.json has it.
+std::string own_text(const Vocabulary &v, size_t id) {
+    const std::string &text = v.tokens[id];
+    if (v.model != "bert" || v.kinds[id] != kNormal) return text;
+    return text.starts_with(kSpaceSign) ? text.substr(kSpaceSign.size()) : "##" + text;
+}
+
+Json word_parts(const Vocabulary &v, Json words) {
+    const bool lowers = v.lowercase.value_or(true);
+    const bool unknown = v.unknown && *v.unknown < v.tokens.size();
+    return {
+        {"normalizer", Json{{"type", "BertNormalizer"},
+                            {"clean_text", true},
+                            {"handle_chinese_chars", true},
+                            {"strip_accents", v.strip_accents ? Json(*v.strip_accents) : Json()},
+                            {"lowercase", lowers}}},
+        {"pre_tokenizer", Json{{"type", "BertPreTokenizer"}}},
+        {"decoder", Json{{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}},
+        {"model", Json{{"type", "WordPiece"},
+                       {"unk_token", unknown ? v.tokens[static_cast<size_t>(*v.unknown)] : "[UNK]"},
+                       {"continuing_subword_prefix", "##"},
+                       {"max_input_chars_per_word", 100},
+                       {"vocab", std::move(words)}}}};
+}
+
+Json byte_parts(const Vocabulary &v, Json words) {
+    Json merges = Json::array();
+    for (const std::string &merge : v.merges) merges.push_back(merge);
+    const Json cuts = pre_tokenizer_json(v.pre);
+    return {{"normalizer", Json()},
+            {"pre_tokenizer", cuts.is_null() ? pre_tokenizer_json("gpt-2") : cuts},
+            {"decoder", Json{{"type", "ByteLevel"}}},
+            {"model", Json{{"type", "BPE"},
+                           {"dropout", Json()},
+                           {"unk_token", Json()},
+                           {"byte_fallback", false},
+                           {"ignore_merges", ignores_merges(v.pre)},
+                           {"vocab", std::move(words)},
+                           {"merges", merges}}}};
+}
+
+} // namespace
+
 Json tokenizer_json(const Vocabulary &vocabulary) {
     std::vector<Json::Member> words;
-    Json added = Json::array(), merges = Json::array();
+    Json added = Json::array();
     for (size_t i = 0; i < vocabulary.tokens.size(); i++) {
         const int32_t kind = vocabulary.kinds[i];
         if (kind == kNormal || kind == kByte || kind == kUnknown) {
-            words.push_back({vocabulary.tokens[i], i});
+            words.push_back({own_text(vocabulary, i), i});
         } else if (kind != kUnused) {
             added.push_back({{"id", i},
                              {"content", vocabulary.tokens[i]},
@@ -199,23 +276,15 @@ Json tokenizer_json(const Vocabulary &vocabulary) {
                              {"special", kind == kControl}});
         }
     }
-    for (const std::string &merge : vocabulary.merges) merges.push_back(merge);
-    const Json cuts = pre_tokenizer_json(vocabulary.pre);
-    return {{"version", "1.0"},
-            {"truncation", Json()},
-            {"padding", Json()},
-            {"added_tokens", added},
-            {"normalizer", Json()},
-            {"pre_tokenizer", cuts.is_null() ? pre_tokenizer_json("gpt-2") : cuts},
-            {"post_processor", Json()},
-            {"decoder", Json{{"type", "ByteLevel"}}},
-            {"model", Json{{"type", "BPE"},
-                           {"dropout", Json()},
-                           {"unk_token", Json()},
-                           {"byte_fallback", false},
-                           {"ignore_merges", ignores_merges(vocabulary.pre)},
-                           {"vocab", Json::object_of(std::move(words))},
-                           {"merges", merges}}}};
+    Json out = {{"version", "1.0"},
+                {"truncation", Json()},
+                {"padding", Json()},
+                {"added_tokens", added},
+                {"post_processor", post_processor_json(vocabulary)}};
+    Json vocab = Json::object_of(std::move(words));
+    out.update(vocabulary.model == "bert" ? word_parts(vocabulary, std::move(vocab))
+                                          : byte_parts(vocabulary, std::move(vocab)));
+    return out;
 }
 
 } // namespace ggufx::cli

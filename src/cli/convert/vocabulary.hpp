@@ -114,7 +114,7 @@ std::optional<Vocabulary> read_vocabulary(ModelFolder &folder, const Json &confi
                                           const std::string &pre_name);
 void set_vocabulary(KeyWriter &keys, const Vocabulary &vocabulary);
 
-// The keys of a GGUF; nothing where it has no tokenizer of these two kinds.
+// The keys of a GGUF; nothing where it has no tokenizer of these kinds.
 std::optional<Vocabulary> vocabulary_of(const ggufx_file *file);
 Json tokenizer_config(const Vocabulary &vocabulary);
 

@@ -21,7 +21,7 @@ void set_vocabulary(KeyWriter &keys, const Vocabulary &v) {
 
 std::optional<Vocabulary> vocabulary_of(const ggufx_file *file) {
     const std::optional<std::string> model = meta_text(file, "tokenizer.ggml.model");
-    if (!model || (*model != "llama" && *model != "gpt2")) return std::nullopt;
+    if (!model || (*model != "llama" && *model != "gpt2" && *model != "bert")) return std::nullopt;
     Vocabulary out;
     out.model = *model;
     out.pre = meta_text(file, "tokenizer.ggml.pre").value_or("default");
@@ -53,8 +53,12 @@ Json tokenizer_config(const Vocabulary &vocabulary) {
     if (Json chat = templates_json(vocabulary.templates); !chat.is_null())
         out["chat_template"] = std::move(chat);
     if (vocabulary.model == "gpt2") out["ggufx_pre"] = vocabulary.pre;
-    out["tokenizer_class"] =
-        vocabulary.model == "gpt2" ? "PreTrainedTokenizerFast" : "LlamaTokenizer";
+    const bool words = vocabulary.model == "bert";
+    if (words) out["do_lower_case"] = vocabulary.lowercase.value_or(true);
+    if (words && vocabulary.strip_accents) out["strip_accents"] = *vocabulary.strip_accents;
+    out["tokenizer_class"] = words                        ? "BertTokenizer"
+                             : vocabulary.model == "gpt2" ? "PreTrainedTokenizerFast"
+                                                          : "LlamaTokenizer";
     return out;
 }
 
