@@ -67,7 +67,7 @@ class AddedTokens(Convert):
 
     def test_a_damaged_tokenizer_json_beside_a_sentencepiece_model_is_named(self):
         self.write_text(self.source, "tokenizer.json", "{")
-        self.last_tokens(("tokenizer.json", "passed over"))
+        self.last_tokens(("tokenizer.json", "ignored"))
 
     def test_files_that_agree(self):
         self.added(**{"<s>": 1, START: 1024})
@@ -250,7 +250,7 @@ class ForeignFiles(Convert):
             self.assertEqual(keys, plain)
             self.assertEqual(len(warnings), 1)
             self.assertIn(word, warnings[0])
-            self.assertIn("passed over", warnings[0])
+            self.assertIn("ignored", warnings[0])
 
     def test_alone(self):
         source = self.exported(MODEL)

@@ -105,7 +105,7 @@ class Embeddings(Convert):
         self.ok("set", plain, "tokenizer.ggml.model=rwkv", "-o", other)
         result = tool.run("convert", other, "--to", "safetensors", "-o", self.path("rwkv"))
         self.assertEqual(result.returncode, 0)
-        self.assertIn(b'"rwkv" is left out', result.stderr)
+        self.assertIn(b'"rwkv" is dropped', result.stderr)
         self.assertFalse([n for n in os.listdir(self.path("rwkv")) if n.startswith("tokenizer")])
 
 

@@ -7,7 +7,7 @@ import tool
 from convert_case import Convert, LLAMA, floats, llama_tensors, read_safetensors, safetensors
 from tool import MODEL, tiny
 
-# What published configs have beside the shape, by the name of a tiny model.
+# Settings of published configs beside the shape, by the name of a tiny model.
 COMMON = {"attention_dropout": 0.0, "initializer_range": 0.02, "use_cache": True, "transformers_version": "4.51.0",
           "torch_dtype": "bfloat16", "pad_token_id": None, "rope_scaling": None, "_name_or_path": "org/name",
           "auto_map": {"AutoConfig": "configuration_x.X"}}
@@ -34,7 +34,7 @@ PUBLISHED = {
               "full_attn_mod": 1, "interpolate_factor": 1, "lm_head_bias": False, "mlp_bias": False, "hidden_act": "silu"}],
     "mixtral": [{"output_router_logits": False, "router_aux_loss_coef": 0.02, "router_jitter_noise": 0.0, "sliding_window": None, "hidden_act": "silu"}],
 }
-# All that some exporters write, too, at the values of its class.
+# Further settings that some exporters write, at the values of their class.
 DEFAULTS = {"return_dict": True, "output_hidden_states": False, "output_attentions": False, "torchscript": False, "use_bfloat16": False, "tf_legacy_loss": False,
             "pruned_heads": {}, "chunk_size_feed_forward": 0, "is_encoder_decoder": False, "is_decoder": False, "cross_attention_hidden_size": None,
             "add_cross_attention": False, "tie_encoder_decoder": False, "max_length": 20, "min_length": 0, "do_sample": False, "early_stopping": False,

@@ -64,7 +64,7 @@ class Generation(Convert):
         key = "tokenizer.ggml.suppress_tokens"
         self.generation({"suppress_tokens": [7, 5, 7]})
         self.assertEqual(self.all_keys[key]["values"], [5, 7])
-        self.generation({"bad_words_ids": [[9], [3, 4], [8]]}, ("1 of bad_words_ids",))
+        self.generation({"bad_words_ids": [[9], [3, 4], [8]]}, ("1 entries of bad_words_ids",))
         self.assertEqual(self.all_keys[key]["values"], [8, 9])
         self.generation({"suppress_tokens": [-1, 5, 4096]}, ("suppress_tokens has -1",), ("suppress_tokens has 4096",))
         self.assertEqual(self.all_keys[key]["values"], [5])

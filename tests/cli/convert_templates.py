@@ -75,7 +75,7 @@ class Templates(Convert):
         self.set_config("C")
         self.assertEqual(self.templates(("chat_template.json", "tokenizer_config.json")), {"": "C"})
         self.write_text(self.source, "chat_template.jinja", "J")
-        self.assertEqual(self.templates(("chat_template.json", "left out")), {"": "J"})
+        self.assertEqual(self.templates(("chat_template.json", "ignored")), {"": "J"})
 
     def test_names_that_keys_do_not_take(self):
         self.set_config([{"name": "default", "template": "D"}, {"name": "tool-use", "template": "T"}])

@@ -42,9 +42,10 @@ public:
         for (size_t i = 0; i < plain.size(); i++)
             put(plain.elements()[i].whole(), &plain.keys()[i], false, kAddedFile);
         if (n_stripping_ > 0)
-            folder_.warn(fmt::format("{} added tokens take the spaces beside them (lstrip, rstrip, "
-                                     "single_word), which no key says: {}{}",
-                                     n_stripping_, stripping_, n_stripping_ > 3 ? ", ..." : ""));
+            folder_.warn(
+                fmt::format("{} added tokens strip the spaces beside them (lstrip, rstrip, "
+                            "single_word); GGUF has no key for that: {}{}",
+                            n_stripping_, stripping_, n_stripping_ > 3 ? ", ..." : ""));
         return std::move(out_);
     }
 
@@ -109,7 +110,7 @@ bool warn_without_row(ModelFolder &folder, const std::string &text, uint64_t id)
     for (const std::string_view known : kTokensWithoutRow) {
         if (text != known) continue;
         folder.warn(
-            fmt::format("the token \"{}\" is left out: the embedding has no row {}", text, id));
+            fmt::format("the token \"{}\" is dropped: the embedding has no row {}", text, id));
         return true;
     }
     return false;
@@ -121,8 +122,8 @@ void collect(std::set<std::string> &out, const Json *list) {
         if (const std::string *text = content_of(&token)) out.insert(*text);
 }
 
-// All but padding, which may be any word, the unknown token, which has its own type, and tokens
-// that a class does not know.
+// Texts of special tokens, except padding (any word), the unknown token (it has its own type) and
+// tokens that no class of transformers knows.
 std::set<std::string> special_texts(ModelFolder &folder) {
     std::set<std::string> out;
     for (const SpecialToken &special : kSpecialTokens) {

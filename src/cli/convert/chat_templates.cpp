@@ -40,8 +40,7 @@ public:
         if (!value || value->is_null()) return;
         if (value->text()) return put(kDefaultName, *value->text(), file);
         if (!value->is_array() && !value->is_object())
-            return folder_.warn(std::string(file) +
-                                ": chat_template is not a text and is left out");
+            return folder_.warn(std::string(file) + ": chat_template is not a text and is ignored");
         for (size_t i = 0; i < value->size(); i++) {
             const Json &entry = value->elements()[i];
             const bool pairs = value->is_object();
@@ -52,7 +51,7 @@ public:
                 put(*key, *text->text(), file);
             else
                 folder_.warn(fmt::format("{}: entry {} of chat_template has no name or no text and "
-                                         "is left out",
+                                         "is ignored",
                                          file, i));
         }
     }
@@ -99,7 +98,7 @@ private:
                                       escape(file), escape(known->second.second), escape(given),
                                       name));
         if (old.file == kProcessorFile && old.text != text)
-            folder_.warn(fmt::format("{}: its chat template \"{}\" is left out; the one of {} is "
+            folder_.warn(fmt::format("{}: its chat template \"{}\" is ignored; the one of {} is "
                                      "another and is used",
                                      kProcessorFile, name, file));
         old.text = text, old.file = file;

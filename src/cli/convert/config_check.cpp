@@ -10,7 +10,7 @@ namespace ggufx::cli {
 
 namespace {
 
-// Whatever their value: about training, classes of a library, tokens (read elsewhere), losses, other
+// Keys without effect at any value: about training, classes of a library, tokens (read elsewhere), losses, other
 // parts of a larger model, or told by the tensors themselves.
 constexpr std::string_view kHarmless[] = {
     // names and versions
@@ -117,16 +117,16 @@ void check_activation(const Config &config, const Architecture &a,
 void check_caps(const Config &config, const Architecture &a, std::vector<std::string> &notes) {
     const struct {
         const char *name;
-        bool heeded;
+        bool applied;
     } caps[] = {{"attn_logit_softcapping", a.computation.attention_cap},
                 {"final_logit_softcapping", a.computation.logit_cap}};
     for (const auto &cap : caps) {
         const Json *stated = config.json().find(cap.name);
-        if (stated && stated->is_null() && cap.heeded && a.computation.attention_cap)
+        if (stated && stated->is_null() && cap.applied && a.computation.attention_cap)
             notes.push_back(fmt::format("config.json: {} is null, but the architecture {} of GGUF "
                                         "files has one: output will change",
                                         cap.name, a.gguf));
-        if (const Json *value = config.find(cap.name); value && !cap.heeded)
+        if (const Json *value = config.find(cap.name); value && !cap.applied)
             notes.push_back(fmt::format("config.json: {} is {}, which the architecture {} of GGUF "
                                         "files does not have: output may change",
                                         cap.name, shorten(value->dump(), 40), a.gguf));

@@ -275,7 +275,7 @@ void write_texts(OutputFolder &folder, const Export &out, const Json &config, Co
     if (!vocabulary) {
         if (const auto model = meta_text(out.file.get(), "tokenizer.ggml.model"))
             done.warnings.push_back("a vocabulary of kind \"" + *model +
-                                    "\" is left out; supported: "
+                                    "\" is dropped; supported: "
                                     "llama, gpt2, bert");
         return;
     }

@@ -15,7 +15,7 @@ constexpr const char *kPoolingFolder = "1_Pooling", *kPoolingConfig = "config.js
 // Ways of pooling, by the flags of sentence-transformers; and by the value of its newer key.
 struct PoolingMode {
     std::string_view flag, name;
-    std::optional<uint32_t> type; // nothing: no key says it
+    std::optional<uint32_t> type; // nothing: GGUF has no value for it
 };
 constexpr PoolingMode kPoolingModes[] = {
     {"pooling_mode_mean_tokens", "mean", GGUFX_POOLING_MEAN},
@@ -70,7 +70,7 @@ void set_pooling(KeyWriter &keys, ModelFolder &folder, const std::string &arch,
     }
     if (names.size() == 1 && type) return keys.u32(arch + ".pooling_type", *type);
     if (names.empty() && newer) names.push_back(shorten(newer->dump(), 40));
-    folder.warn(fmt::format("{}: no key says this pooling: {}", file,
+    folder.warn(fmt::format("{}: the pooling is ignored, since GGUF has no value for it: {}", file,
                             names.empty() ? "none" : join_texts(names)));
 }
 
@@ -86,7 +86,7 @@ void read_modules(KeyWriter &keys, ModelFolder &folder, const std::string &arch)
         if (kind == "Pooling" && place.find("..") == std::string::npos && folder.has(place))
             set_pooling(keys, folder, arch, place);
         else
-            folder.warn(fmt::format("{}: the module \"{}\" ({}) is left out: vectors will change",
+            folder.warn(fmt::format("{}: the module \"{}\" ({}) is ignored: embeddings will change",
                                     kModulesFile, shorten(place, 40), shorten(kind, 40)));
     }
 }
@@ -95,9 +95,8 @@ void note_prompts(ModelFolder &folder) {
     constexpr const char *file = "config_sentence_transformers.json";
     const Json *name = folder.json(file).find("default_prompt_name");
     if (name && name->text())
-        folder.warn(
-            fmt::format("{}: the default prompt \"{}\" is left out: put it before each text", file,
-                        shorten(*name->text(), 40)));
+        folder.warn(fmt::format("{}: the default prompt \"{}\" is ignored: put it before each text",
+                                file, shorten(*name->text(), 40)));
     constexpr const char *bert = "sentence_bert_config.json";
     const Json *lower = folder.json(bert).find("do_lower_case");
     if (lower && lower->truth().value_or(false))

@@ -18,7 +18,7 @@ void note_folder(KeyWriter &keys, ModelFolder &folder, const std::string &arch,
 // True where modules of sentence-transformers make one vector of a text.
 bool pools_by_modules(const ModelFolder &folder);
 
-// The files that give the same pooling, by their names; empty where no key says one.
+// The files that give the pooling of a GGUF, by their names; empty without a known pooling_type.
 std::vector<std::pair<std::string, Json>> pooling_files(const ggufx_file *file,
                                                         const std::string &arch);
 

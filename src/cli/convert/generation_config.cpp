@@ -106,7 +106,7 @@ private:
         const double number = value->number().value_or(NAN);
         const bool fits = number >= s.least && number <= s.most;
         if (!fits || (s.whole && std::floor(number) != number))
-            folder_.warn(fmt::format("{}: {} is {}, not {} from {} to {}: it is left out",
+            folder_.warn(fmt::format("{}: {} is {}, not {} from {} to {}: it is ignored",
                                      kGenerationFile, s.name, shorten(value->dump(), 40),
                                      s.whole ? "a whole number" : "a number", s.least, s.most));
         else if (s.whole)
@@ -133,9 +133,9 @@ private:
         }
         if (!ids.empty()) keys_.i32s(kSuppressKey, {ids.begin(), ids.end()});
         if (n_words > 0)
-            folder_.warn(
-                fmt::format("{}: no key says {} of bad_words_ids, which are no single tokens",
-                            kGenerationFile, n_words));
+            folder_.warn(fmt::format(
+                "{}: {} entries of bad_words_ids are ignored: they are not single tokens",
+                kGenerationFile, n_words));
     }
 
     void note_id(const Json &id) {
@@ -197,8 +197,9 @@ void read_more_ends(ModelFolder &folder, const Json &config, Vocabulary &v) {
             others += (others.empty() ? "" : ", ") + in_quotes(v.tokens[static_cast<size_t>(id)]);
     }
     if (!others.empty())
-        folder.warn("tokens of eos_token_id for which no key is left (EOS, EOT, EOM): " +
-                    shorten(others, 200));
+        folder.warn(
+            "tokens of eos_token_id that are ignored, since GGUF has EOS, EOT and EOM only: " +
+            shorten(others, 200));
 }
 
 Json generation_config(const ggufx_file *file) {

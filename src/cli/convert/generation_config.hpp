@@ -7,7 +7,7 @@
 
 namespace ggufx::cli {
 
-// All but the tokens that end a generation. Settings without a key become warnings.
+// Sets all keys except those of tokens that end a generation. Settings without a key become warnings.
 void set_generation(KeyWriter &keys, ModelFolder &folder, uint64_t n_tokens);
 
 // Further ids of "eos_token_id" as EOT and EOM; of config.json where generation_config.json has

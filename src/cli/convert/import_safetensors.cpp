@@ -121,7 +121,7 @@ std::string left_out_note(const std::map<std::string, size_t> &parts) {
     std::string list;
     for (const auto &[part, n] : parts)
         list += fmt::format("{}{} of {}*", list.empty() ? "" : ", ", n, part);
-    return "tensors of other parts than the text model are left out: " + list;
+    return "tensors that do not belong to the text model are ignored: " + list;
 }
 
 std::string gguf_name(const Planned &planned, uint64_t layer) {

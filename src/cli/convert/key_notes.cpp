@@ -27,8 +27,8 @@ bool is_neutral(std::string_view name, const Json &value, std::span<const Neutra
 }
 
 std::string unused_note(const std::string &file, const std::string &name, const Json &value) {
-    return fmt::format("{}: {} is {}, which the conversion does not use: output may change", file,
-                       escape(name), shorten(value.dump(), 60));
+    return fmt::format("{}: {} is {}: it is not used by the conversion and may change the output",
+                       file, escape(name), shorten(value.dump(), 60));
 }
 
 } // namespace ggufx::cli

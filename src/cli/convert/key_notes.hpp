@@ -17,7 +17,7 @@ struct NeutralSetting {
 // empty.
 bool is_neutral(std::string_view name, const Json &value, std::span<const NeutralSetting> known);
 
-// "FILE: NAME is VALUE, which ..."
+// "FILE: NAME is VALUE: it is not used ..."
 std::string unused_note(const std::string &file, const std::string &name, const Json &value);
 
 } // namespace ggufx::cli

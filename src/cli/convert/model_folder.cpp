@@ -26,7 +26,7 @@ const Json &ModelFolder::optional_json(const std::string &name) {
     try {
         return json(name);
     } catch (const Failure &failure) {
-        warn(std::string(failure.what()) + "; the file is passed over");
+        warn(std::string(failure.what()) + "; the file is ignored");
     }
     return json_[name] = Json::object();
 }

@@ -31,10 +31,10 @@ enum class Windows {
     all_but_nth,    // the sixth, twelfth, ... unless the file has a pattern
 };
 
-// What computing differs in, as the library has it.
+// Differences between architectures that their tensors do not show.
 struct Computation {
     Windows windows = Windows::none;
-    bool attention_cap = false, logit_cap = false; // are heeded
+    bool attention_cap = false, logit_cap = false; // are applied
     bool gelu = false;                             // not SiLU
     bool encoder = false;                          // bert: LayerNorm, learned positions
 };
@@ -69,7 +69,7 @@ struct HeadCounts {
 Json with_class_defaults(const Json &config, const Architecture &architecture);
 
 // config.json -> keys "ARCH.*"; and the other way. `notes` gets what no key holds or the
-// architecture does not heed.
+// architecture does not apply.
 HeadCounts set_model_keys(KeyWriter &keys, const Config &config, const Architecture &architecture,
                           uint64_t n_tokens, std::vector<std::string> &notes);
 Json config_of_file(const ggufx_file *file, const Architecture &architecture, const char *dtype,

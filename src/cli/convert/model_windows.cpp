@@ -44,7 +44,7 @@ Layers stated_layers(const Config &config, uint64_t n_layers) {
     return out;
 }
 
-// Where config.json is silent: qwen's first max_window_layers have none.
+// Layers where config.json states none: qwen's first max_window_layers have no window.
 Layers class_layers(const Config &config, const Architecture &architecture, uint64_t n_layers) {
     const auto first = config.count_if("max_window_layers");
     switch (architecture.computation.windows) {
@@ -92,7 +92,7 @@ void set_windows(KeyWriter &keys, const Config &config, const Architecture &arch
         return set_pattern(keys, arch + ".attention.sliding_window_pattern", meant);
     if (!matters || (kind == Windows::none ? !any : meant == own)) return;
     notes.push_back(fmt::format("config.json: sliding_window is {}, which {} of architecture {} "
-                                "have: output differs behind so many tokens",
+                                "have: output differs after so many tokens",
                                 *window, kind == Windows::none ? "no layers" : "other layers",
                                 arch));
 }

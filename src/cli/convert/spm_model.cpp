@@ -136,8 +136,9 @@ void read_trainer(Message message, Vocabulary &out) {
                                             " is not supported; only BPE (2) is");
         }
         if (message.is(24, kVarint) && message.value() != 0)
-            out.notes.push_back("tokenizer.model: no key says that a space stands after a word "
-                                "(treat_whitespace_as_suffix)");
+            out.notes.push_back(
+                "tokenizer.model: treat_whitespace_as_suffix is ignored: GGUF has no "
+                "key for it with this vocabulary");
         if (message.is(40, kVarint)) id(out.unknown);
         if (message.is(41, kVarint)) id(out.bos);
         if (message.is(42, kVarint)) id(out.eos);
@@ -148,13 +149,14 @@ void read_trainer(Message message, Vocabulary &out) {
 void read_normalizer(Message message, Vocabulary &out, bool &merges) {
     while (message.next()) {
         if (message.is(2, kLengthDelimited) && !message.text().empty())
-            out.notes.push_back("tokenizer.model: no key says how it normalizes characters "
-                                "(precompiled_charsmap)");
+            out.notes.push_back("tokenizer.model: precompiled_charsmap is ignored: GGUF has no key "
+                                "for it with this vocabulary");
         if (message.is(3, kVarint)) out.add_space_prefix = message.value() != 0;
         if (message.is(4, kVarint)) merges = message.value() != 0;
         if (message.is(5, kVarint) && message.value() == 0)
-            out.notes.push_back("tokenizer.model: no key says that spaces stay as they are "
-                                "(escape_whitespaces is false)");
+            out.notes.push_back(
+                "tokenizer.model: escape_whitespaces = false is ignored: GGUF has no "
+                "key for it with this vocabulary");
     }
 }
 

@@ -139,8 +139,8 @@ private:
     }
 
     void name(const std::string &text, const char *place, const char *why) {
-        v_.notes.push_back(fmt::format("tokenizer.json: the post_processor puts \"{}\" {} a text, "
-                                       "which no key says ({})",
+        v_.notes.push_back(fmt::format("tokenizer.json: the post_processor adds \"{}\" {} a text, "
+                                       "but GGUF has no key for that ({})",
                                        shorten(text, 40), place, why));
     }
 

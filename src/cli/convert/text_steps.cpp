@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    // NFC is passed over in silence: published byte-level vocabularies have it, the field's files
+    // NFC is ignored without a warning: published byte-level vocabularies have it, the field's files
     // of them do without, and composed text is the same.
     bool takes_normalizer(const Json &step) {
         if (has_type(step, "NFC")) return true;
@@ -93,8 +93,9 @@ private:
     }
 
     void note(const char *what, const Json &step) {
-        v_.notes.push_back(fmt::format("tokenizer.json: no key says what its {} does: {}", what,
-                                       shorten(step.dump(), 100)));
+        v_.notes.push_back(
+            fmt::format("tokenizer.json: its {} is ignored, since GGUF has no key for it: {}", what,
+                        shorten(step.dump(), 100)));
     }
 
     Vocabulary &v_;

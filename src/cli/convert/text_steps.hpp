@@ -1,5 +1,5 @@
-// How a tokenizer.json changes text before tokens are looked for: as keys where there are some,
-// else as notes.
+// Changes of a tokenizer.json to text before tokens are looked up: as keys where GGUF has them, else
+// as notes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace ggufx::cli {
 
-// Of the normalizer and, where the vocabulary is not byte-level, of the pre_tokenizer: those are
-// pre_tokenizer.hpp's. `vocabulary` has its model and tokens.
+// Reads the normalizer and, unless the vocabulary is byte-level (pre_tokenizer.hpp), the
+// pre_tokenizer. `vocabulary` has its model and tokens.
 void read_text_steps(const Json &tokenizer, Vocabulary &vocabulary);
 
 } // namespace ggufx::cli

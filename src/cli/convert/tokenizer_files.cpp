@@ -19,7 +19,7 @@ constexpr const char *kWordFile = "vocab.txt";
 constexpr const char *kUnreadVocabularies[] = {"tekken.json", "vocab.json", "spiece.model",
                                                "sentencepiece.bpe.model", "tokenizer.model.v3"};
 
-// How classes without a tokenizer.json cut text, by name or by the type of their model.
+// Pre-tokenizers of classes without a tokenizer.json, by class or by the type of the model.
 struct SlowTokenizer {
     std::string_view name;
     const char *pre;
@@ -79,7 +79,7 @@ std::optional<Vocabulary> read_spm(ModelFolder &folder) {
         return parse_spm(bytes, what);
     } catch (const Failure &failure) {
         if (!replaced) throw;
-        folder.warn(std::string(failure.what()) + "; the file is passed over");
+        folder.warn(std::string(failure.what()) + "; the file is ignored");
     }
     return std::nullopt;
 }
@@ -97,7 +97,7 @@ std::string pre_of_class(ModelFolder &folder, const Json &config) {
     return "";
 }
 
-// What RoBERTa's class puts around a text; other classes put nothing there by themselves.
+// Special tokens that RoBERTa's class adds to a text; other classes add none by themselves.
 Json text_ends_of_class(ModelFolder &folder) {
     const Json *name = folder.json(kTokenizerConfigFile).find("tokenizer_class");
     if (!name || !name->text() || !name->text()->starts_with("RobertaTokenizer")) return {};

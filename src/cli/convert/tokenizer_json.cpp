@@ -139,7 +139,8 @@ struct VocabularyReader {
                               value->number().value_or(1) == 0;
             if (none || out.model == "bert") continue;
             out.notes.push_back(
-                fmt::format("tokenizer.json: no key says {} {}", name, shorten(value->dump(), 40)));
+                fmt::format("tokenizer.json: {} {} is ignored, since GGUF has no key for it", name,
+                            shorten(value->dump(), 40)));
         }
     }
 

@@ -43,8 +43,8 @@ void read_space_prefix(ModelFolder &folder, Vocabulary &out) {
         const auto flag = value ? value->truth() : std::nullopt;
         if (flag && out.model == "llama") out.add_space_prefix = flag;
         if (flag.value_or(false) && out.model == "gpt2")
-            folder.warn(fmt::format("{}: {} is true, which no key says of a byte-level vocabulary: "
-                                    "write the space into the text",
+            folder.warn(fmt::format("{}: {} is true, but GGUF has no key for it with a byte-level "
+                                    "vocabulary: write the space into the text",
                                     kTokenizerConfigFile, name));
     }
 }
@@ -55,8 +55,8 @@ void note_settings(ModelFolder &folder, const Vocabulary &v) {
         const Json *value = folder.json(kTokenizerConfigFile).find(name);
         const bool has_key = v.model == "bert" && std::string_view(name) == "do_lower_case";
         if (value && value->truth().value_or(false) && !has_key)
-            folder.warn(
-                fmt::format("{}: {} is true, which no key says", kTokenizerConfigFile, name));
+            folder.warn(fmt::format("{}: {} is true, but GGUF has no key for it",
+                                    kTokenizerConfigFile, name));
     }
 }
 
@@ -71,7 +71,7 @@ void read_rules_beside(const Json &tokenizer, Vocabulary &out) {
     out.ends = text_ends_of(tokenizer);
 }
 
-// By its text, else by the base vocabulary, else by config.json.
+// An id comes from the text of the token, else from the base vocabulary, else from config.json.
 void read_special_ids(ModelFolder &folder, const Json &config, Vocabulary &out) {
     for (const SpecialToken &special : kSpecialTokens) {
         std::optional<uint64_t> &id = out.*special.id;

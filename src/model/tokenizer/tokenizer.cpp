@@ -105,7 +105,7 @@ void Tokenizer::tokenize_plain(Vector<int32_t> &ids, std::string_view text,
     const auto put_space = [&] {
         escaped.insert(escaped.end(), kSpaceText.begin(), kSpaceText.end());
     };
-    // With merge_spaces a space waits for the character after it: none stands at the end.
+    // A space that is merged waits for the character after it, so that none stands at the end.
     const bool merges = vocab_.merge_spaces();
     bool waiting = vocab_.add_space(), began = false;
     if (!merges && std::exchange(waiting, false)) put_space();
