@@ -176,8 +176,9 @@ void note_unused(const std::string &name, const Json &value, std::vector<std::st
 
 } // namespace
 
-void check_config(const Config &config, const Json &whole, const Architecture &architecture,
-                  std::vector<std::string> &notes) {
+std::vector<std::string> config_notes(const Config &config, const Json &whole,
+                                      const Architecture &architecture) {
+    std::vector<std::string> notes;
     check_class(whole, architecture, notes);
     check_quantization(whole, notes);
     check_activation(config, architecture, notes);
@@ -185,10 +186,11 @@ void check_config(const Config &config, const Json &whole, const Architecture &a
     check_caps(config, architecture, notes);
     for (const UnreadSetting &setting : config.unread())
         note_unused(setting.name, *setting.value, notes);
-    if (!whole.find("text_config")) return;
+    if (!whole.find("text_config")) return notes;
     for (size_t i = 0; i < whole.size(); i++)
         if (!config.json().find(whole.keys()[i]))
             note_unused(whole.keys()[i], whole.elements()[i], notes);
+    return notes;
 }
 
 } // namespace ggufx::cli

@@ -27,6 +27,7 @@ struct Import {
     HeadCounts counts = {};
     Plan plan = {};
     std::map<std::string, size_t> left_out = {}; // part: number of its tensors
+    std::vector<std::string> notes = {};         // become warnings
     std::vector<std::string> remarks = {};
 };
 
@@ -285,6 +286,40 @@ void set_general(KeyWriter &keys, const ConvertOptions &options, const Import &i
     }
 }
 
+// Rows of the embedding.
+uint64_t n_rows_of(const Import &import) {
+    const auto embedding = import.plan.find({0, 0});
+    if (embedding == import.plan.end() || embedding->second.parts.at(0)->shape.size() != 2) {
+        throw Failure(kInvalidFile,
+                      std::string(import.architecture.rules[0].hf) + " is missing or no matrix");
+    }
+    return embedding->second.parts.at(0)->shape[0];
+}
+
+void add_tensors(ModelBuilder &builder, const Import &import, const Config &config,
+                 const std::optional<uint32_t> &wanted) {
+    bool layers = false;
+    for (const auto &[place, planned] : import.plan) {
+        if (place.first && !std::exchange(layers, true)) add_rope_factors(builder, import, config);
+        builder.add(recipe_of(import, planned, place.first, wanted));
+    }
+    builder.set_file_type();
+}
+
+// Settings, files and tensors that nothing took.
+void note_rest(ModelBuilder &builder, Import &import, ModelFolder &folder, const Config &config) {
+    bool has_images = false;
+    for (const std::string_view part : kOtherModalities)
+        has_images |= import.left_out.count(std::string(part)) > 0;
+    if (pools_by_modules(folder)) import.left_out.erase(std::string(kPooler)); // has no part in it
+    note_folder(builder.keys(), folder, import.architecture.gguf, import.model.files(), has_images);
+    for (const std::string &note : import.notes) folder.warn(note);
+    for (const std::string &note :
+         config_notes(config, folder.json("config.json"), import.architecture))
+        folder.warn(note);
+    if (!import.left_out.empty()) folder.warn(left_out_note(import.left_out));
+}
+
 } // namespace
 
 Conversion import_safetensors(const Globals &globals, const ConvertOptions &options) {
@@ -293,46 +328,28 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
             throw Failure(kUnsupported, why);
     const StModel model(options.input);
     ModelFolder folder(model.folder());
-    if (!folder.has("config.json")) InputFile(joined(folder.path(), "config.json")); // says why
+    if (!folder.has("config.json")) InputFile(joined(folder.path(), "config.json")); // fails
     const Json &whole = folder.json("config.json");
     Import import = {architecture_of_config(whole), model};
     const Json text = with_class_defaults(text_config(whole), import.architecture);
     const Config config(text);
     for (const auto &[name, tensor] : model.tensors()) place_tensor(import, name, tensor);
-    const auto embedding = import.plan.find({0, 0});
-    if (embedding == import.plan.end() || embedding->second.parts.at(0)->shape.size() != 2) {
-        throw Failure(kInvalidFile,
-                      std::string(import.architecture.rules[0].hf) + " is missing or no matrix");
-    }
-    const uint64_t n_tokens = embedding->second.parts.at(0)->shape[0];
+    const uint64_t n_tokens = n_rows_of(import);
 
     ModelBuilder builder(globals);
-    set_general(builder.keys(), options, import);
-    std::vector<std::string> notes;
-    import.counts = set_model_keys(builder.keys(), config, import.architecture, n_tokens, notes);
-    if (import.counts.tied && drop_output(import)) {
+    KeyWriter &keys = builder.keys();
+    set_general(keys, options, import);
+    import.counts = set_model_keys(keys, config, import.architecture, n_tokens, import.notes);
+    if (import.counts.tied && drop_output(import))
         import.remarks.push_back("lm_head.weight is left out: the embeddings are tied");
-    }
     check_plan(import);
     const auto vocabulary = read_vocabulary(folder, whole, n_tokens, options.pre);
-    if (vocabulary) set_vocabulary(builder.keys(), *vocabulary);
-    set_generation(builder.keys(), folder, n_tokens);
+    if (vocabulary) set_vocabulary(keys, *vocabulary);
     if (!vocabulary)
         import.remarks.push_back("no tokenizer.model or tokenizer.json: no vocabulary");
-    bool layers = false;
-    for (const auto &[place, planned] : import.plan) {
-        if (place.first && !std::exchange(layers, true)) add_rope_factors(builder, import, config);
-        builder.add(recipe_of(import, planned, place.first, wanted_type(options)));
-    }
-    bool has_images = false;
-    for (const std::string_view part : kOtherModalities)
-        has_images |= import.left_out.count(std::string(part)) > 0;
-    if (pools_by_modules(folder)) import.left_out.erase(std::string(kPooler)); // has no part in it
-    note_folder(builder.keys(), folder, import.architecture.gguf, model.files(), has_images);
-    check_config(config, whole, import.architecture, notes);
-    if (!import.left_out.empty()) notes.push_back(left_out_note(import.left_out));
-    for (const std::string &note : notes) folder.warn(note);
-    builder.set_file_type();
+    set_generation(keys, folder, n_tokens);
+    add_tensors(builder, import, config, wanted_type(options));
+    note_rest(builder, import, folder, config);
     builder.write(globals, globals.output);
     return {import.architecture.gguf, builder.n_tensors(), InputFile(globals.output).size(),
             import.remarks, folder.warnings()};

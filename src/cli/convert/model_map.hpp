@@ -90,8 +90,8 @@ void set_window_settings(Json &config, const ggufx_file *file, const Architectur
 
 // Notes about settings that compute something else than the architecture does, and about those that
 // set_model_keys and others did not take. `whole`: the config around that of a text model.
-void check_config(const Config &config, const Json &whole, const Architecture &architecture,
-                  std::vector<std::string> &notes);
+std::vector<std::string> config_notes(const Config &config, const Json &whole,
+                                      const Architecture &architecture);
 
 // The text part of a config that describes more.
 const Json &text_config(const Json &config);

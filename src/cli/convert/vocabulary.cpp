@@ -3,6 +3,7 @@
 #include "convert/vocabulary.hpp"
 
 #include "convert/added_tokens.hpp"
+#include "convert/folder_notes.hpp"
 #include "convert/generation_config.hpp"
 #include "convert/pre_tokenizer.hpp"
 #include "convert/text_ends.hpp"
@@ -111,7 +112,7 @@ std::optional<Vocabulary> read_vocabulary(ModelFolder &folder, const Json &confi
     add_tokens(out, folder, base->file, n_rows);
     read_special_ids(folder, config, out);
     if (out.model == "bert" && !out.bos) out.bos = out.classifier;
-    set_text_ends(out, folder.has("modules.json"));
+    set_text_ends(out, pools_by_modules(folder));
     read_flags(folder, out);
     read_space_prefix(folder, out);
     note_settings(folder, out);
