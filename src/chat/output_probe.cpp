@@ -16,7 +16,7 @@ constexpr std::string_view kKeys[] = {"ggufxka", "ggufxkb"};
 constexpr std::string_view kTexts[] = {"ggufxva", "ggufxvb"}; // of the first key, in each call
 constexpr std::string_view kNumbers[] = {"735261", "735262"}; // of the second one
 
-constexpr Limits kLimits = {200000, 8 << 20, 256 << 10};
+constexpr Limits kLimits = {50000, 2 << 20, 64 << 10};
 
 constexpr std::string_view kTools =
     R"([{"type":"function","function":{"name":"ggufxone","description":"d","parameters":{"type":)"
@@ -61,16 +61,21 @@ public:
         request.limits = kLimits;
         try {
             of.render(output_, request);
-        } catch (const Error &) { return; } // of memory goes on
+        } catch (const Error &e) { // of memory goes on
+            is_too_much_ = static_cast<Status>(e.failure.status) == Status::limit;
+            return;
+        }
         const std::string_view all(output_.text.data(), output_.text.size());
         const size_t at = all.rfind(kUser);
         if (at != all.npos) text_ = all.substr(at + kUser.size());
     }
     std::string_view text() const { return text_; }
+    bool is_too_much() const { return is_too_much_; } // a template that costs more than a probe may
 
 private:
     Output output_;
     std::string_view text_;
+    bool is_too_much_ = false;
 };
 
 bool is_space(char c) {
@@ -550,6 +555,7 @@ Ref<OutputFormat> find_output_format(const Template &of) {
     Ref<OutputFormat> out = new_format(of);
     const Rendering plain(of, R"([{"role":"user","content":"ggufxuser"},)"
                               R"({"role":"assistant","content":"ggufxtext"}])");
+    if (plain.is_too_much()) return out;
     Plain around;
     if (const size_t at = plain.text().find(kContent); at != plain.text().npos)
         around = {plain.text().substr(0, at), plain.text().substr(at + kContent.size())};

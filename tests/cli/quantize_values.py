@@ -43,8 +43,11 @@ IMATRICES = {"even": ([1.0] * WIDTH, 10.0), "zeros": ([0.0] * WIDTH, 10.0), "hal
 
 
 def mxfp4(x):
-    """Scale and levels of a block as its definition has them: the exponent of the largest value less 2, at least 0."""
+    """Scale and levels of a block as its definition has them: the exponent of the largest value less 2, and 0 for -1; below
+    that it wraps, and all levels are too large but 0."""
     most = max(map(abs, x))
+    if 0 < most < 2.0 ** -126:
+        return [0.0] * len(x)
     e = max(0, math.frexp(most)[1] - 1 - 2 + 127) if most else 0
     return [min((abs(level * 2.0 ** (e - 127) - v), i, level * 2.0 ** (e - 127)) for i, level in enumerate(LEVELS))[2] for v in x]
 

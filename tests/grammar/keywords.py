@@ -210,6 +210,8 @@ class Keywords(Case):
         if kind is None:
             self.skipTest("no python3-jsonschema")
         for keyword, schema, valid, invalid in TABLE:
+            if keyword == "format":
+                continue  # which formats it knows depends on other packages
             checker = kind(schema)
             for of, want in ((valid, True), (invalid, False)):
                 for value in of:

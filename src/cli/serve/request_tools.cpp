@@ -140,7 +140,7 @@ bool runs_elsewhere(const Json &tool) {
                                                  "namespace",
                                                  "custom",
                                                  "computer_use_preview"};
-    const Json *const type = tool.find("type");
+    const Json *const type = tool.is_object() ? tool.find("type") : nullptr;
     if (!type || !type->text()) return false;
     std::string_view name = *type->text();
     const size_t dated = name.find("_20"); // web_search_2025_08_26
