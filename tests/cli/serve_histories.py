@@ -183,6 +183,13 @@ class Agents(Served):
                 status, answer, _ = self.respond(**fields)
                 self.assertEqual((status, answer["error"]["param"]), (400, name), answer)
 
+    def test_wrong_types_are_refused(self):
+        server = self.serve("--template", self.path("plain.jinja", (TEMPLATE % JSON).encode()))
+        for body, param in (({"input": [{"type": "reasoning", "content": 5}]}, "content"), ({"input": "x", "tools": [3]}, "tools[0]")):
+            status, answer = server.ask("/v1/responses", body)
+            self.assertEqual(status, 400, answer)
+            self.assertIn(param, answer["error"]["message"])
+
     def test_tools_that_run_elsewhere_are_passed_over_and_named(self):
         custom = {"type": "custom", "name": "apply_patch", "description": "d", "format": {"type": "grammar", "syntax": "lark", "definition": "x"}}
         for tools, ignored in (([FLAT], None), ([FLAT, {"type": "web_search"}], "tools[1]"), ([custom, FLAT, {"type": "local_shell"}], "tools[0], tools[2]"),

@@ -38,8 +38,11 @@ static void check(const ChatWanted &wanted) {
     if (wanted.max_tokens && *wanted.max_tokens == 0) abort();
     const Json messages = Json::parse(wanted.messages, "messages");
     if (!messages.is_array() || messages.size() == 0) abort();
-    for (const Json &message : messages.elements())
-        if (!message.find("role")->text() || !message.find("content")->text()) abort();
+    for (const Json &message : messages.elements()) {
+        const Json *const content = message.find("content"); // text, a list of parts, or null
+        if (!message.find("role")->text() || !content) abort();
+        if (!content->text() && !content->is_array() && !content->is_null()) abort();
+    }
     if (!wanted.tools.empty() && !Json::parse(wanted.tools, "tools").is_array()) abort();
     if ((wanted.form == AnswerForm::text) != wanted.schema.empty()) abort();
     for (const Callable &function : wanted.forced) {

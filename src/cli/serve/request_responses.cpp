@@ -122,7 +122,8 @@ private:
         const Json *const content = item.take("content"), *const summary = item.take("summary");
         item.no_effect("encrypted_content", {});
         if (has_text_ || calls_.size() > 0) flush();
-        if (content && content->size() > 0)
+        const bool is_empty = content && content->is_array() && content->size() == 0;
+        if (content && !is_empty)
             reasoning_ += text_of(item, "content", *content);
         else if (summary)
             reasoning_ += text_of(item, "summary", *summary);
