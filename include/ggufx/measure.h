@@ -99,7 +99,7 @@ GGUFX_API void ggufx_measure_options_init(ggufx_measure_options *options);
  *
  * Saved logits take 16 + 2 * vocabulary bytes a prediction, steps of (largest - least) / 65,535:
  * the divergence of a model from itself is about 1e-8. They are streamed; memory is that of 32 rows
- * and 4 bytes a prediction. The form is that of src/model/README.md.
+ * and 4 bytes a prediction. The documentation ("File format notes") describes the format.
  *
  * session must be empty and hold n_context tokens; it is empty again afterwards. options may be
  * NULL. After a failure no file is left, and *out is as it was.

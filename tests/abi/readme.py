@@ -1,7 +1,7 @@
-"""README.md kept true: two set-up commands, the C and Python examples, the table of status codes,
-the names of golden vectors, what `ggufx info` says of the demo model.
+"""README.md and facts of the documentation kept true: two set-up commands, the C example, the table of status
+codes, the names of golden vectors.
 
-usage: readme.py SOURCE_ROOT LIBRARY_FOLDER WORKDIR MODEL [TOOL]
+usage: readme.py SOURCE_ROOT LIBRARY_FOLDER WORKDIR MODEL
 SPDX-License-Identifier: MIT
 """
 import json
@@ -16,7 +16,7 @@ import public
 
 def blocks(readme, language):
     """Fenced code blocks of one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", readme, re.M | re.S)
+    return re.findall(rf"^```{language}(?: \S+)?\n(.*?)^```$", readme, re.M | re.S)
 
 
 def set_up_commands(readme):
@@ -37,50 +37,39 @@ def check_commands(readme):
     return faults
 
 
-def check_example(language, source, limit, command, model, environment, expect):
-    if source.count("\n") > limit:
-        return [f"the {language} example has {source.count(chr(10))} lines, over {limit}"]
-    faults = []
-    status, out, err = run(command, env=environment)
-    if language == "C" and (status != 2 or out or not err.startswith("usage: ")):
-        faults.append(f"C example without an argument: exit {status}, {out!r} {err!r}")
-    status, out, err = run([*command, str(model)], env=environment)
-    if status or not re.search(expect, out):
-        faults.append(f"{language} example: exit {status}, {out!r} {err!r}")
-    status, _, err = run([*command, str(model) + ".absent"], env=environment)
-    if status == 0 or "absent" not in err:
-        faults.append(f"{language} example with an absent file: exit {status}, {err!r}")
-    return faults
-
-
-def check_examples(root, readme, library, work, model):
-    c, python = blocks(readme, "c"), blocks(readme, "python")
-    if len(c) != 1 or len(python) != 1:
-        return [f"{len(c)} C and {len(python)} Python examples, not one of each"]
+def check_example(root, readme, library, work, model):
+    """The C program: its usage, its output, and its message about an absent file."""
+    programs = blocks(readme, "c")
+    if len(programs) != 1:
+        return [f"{len(programs)} C examples, not one"]
     work.mkdir(parents=True, exist_ok=True)
-    (work / "example.c").write_text(c[0])
-    (work / "example.py").write_text(python[0])
+    (work / "example.c").write_text(programs[0])
     status, _, err = run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{root}/include",
                           str(work / "example.c"), "-o", str(work / "example"), f"-L{library}",
                           "-lggufx"])
     if status:
         return [f"C example: {err}"]
     environment = {**os.environ, "LD_LIBRARY_PATH": str(library)}
-    return (check_example("C", c[0], 20, [str(work / "example")], model, environment,
-                          r"^\d+ rows of \d+ values, y\[0\] = -?\d") +
-            check_example("Python", python[0], 12, [sys.executable, str(work / "example.py")],
-                          model, environment, r"^ggufx [\d.]+: \d+ keys, [1-9]\d* tensors"))
+    faults = []
+    for arguments, wanted, out_pattern, err_pattern in (
+            ([], 2, "^$", "^usage: "),
+            ([str(model)], 0, r"^\d+ rows of \d+ values, y\[0\] = -?\d", "^$"),
+            ([str(model) + ".absent"], 1, "^$", "absent")):
+        status, out, err = run([str(work / "example"), *arguments], env=environment)
+        if status != wanted or not re.search(out_pattern, out) or not re.search(err_pattern, err):
+            faults.append(f"C example {arguments}: exit {status}, {out!r} {err!r}")
+    return faults
 
 
-def check_codes(root, readme):
+def check_codes(root, page):
     header = (root / "include/ggufx/base.h").read_text()
     codes = dict(re.findall(r"^    (GGUFX_(?:OK|E_\w+)) = (-?\d+)", header, re.M))
-    table = dict(re.findall(r"^\| `(GGUFX_\w+)` \| (-?\d+) \|", readme, re.M))
+    table = dict(re.findall(r"^\| `(GGUFX_\w+)` \| (-?\d+) \|", page, re.M))
     return [f"status codes differ: {sorted(set(codes.items()) ^ set(table.items()))}"] \
         if codes != table else []
 
 
-def check_vectors(readme):
+def check_vectors(page):
     """Names of golden items, where the shared vectors are present."""
     formats = pathlib.Path(os.environ.get("GGUFX_TEST_DATA", ""), "formats")
     if not (formats / "golden/manifest.json").is_file():
@@ -88,34 +77,21 @@ def check_vectors(readme):
         return []
     known = {item["name"] for item in json.loads((formats / "golden/manifest.json").read_text())
              ["items"]}
-    named = set(re.findall(r"`((?:deq|q)/[\w/]+)`", readme))
-    files = set(re.findall(r"`(\w+\.gguf)`", readme.split("Where published", 1)[1]))
+    named = set(re.findall(r"`((?:deq|q)/[\w/]+)`", page))
+    files = set(re.findall(r"`(\w+\.gguf)`", page.split("Published descriptions", 1)[1]))
     faults = [f"no golden vector {n}" for n in sorted(named - known)]
     faults += [f"no golden file {n}" for n in sorted(files)
                if not (formats / "gguf-golden" / n).is_file()]
     return faults if named else ["no golden vector is named"]
 
 
-def check_info(readme, tool, model):
-    texts = blocks(readme, "text")
-    if len(texts) != 1:
-        return ["README has no output of info"]
-    status, out, err = run([tool, "info", str(model)])
-    if status:
-        return [f"info: exit {status}: {err}"]
-    said = [" ".join(line.split()) for line in out.splitlines()]
-    shown = [" ".join(line.split()) for line in texts[0].splitlines() if line.strip() != "..."]
-    return [f"info does not say: {line}" for line in shown if line not in said]
-
-
 def main():
     root, library, work, model = (pathlib.Path(a) for a in sys.argv[1:5])
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    checks = [check_commands(readme), check_codes(root, readme), check_vectors(readme),
-              check_examples(root, readme, library, work, model)]
-    if len(sys.argv) > 5:
-        checks.append(check_info(readme, sys.argv[5], model))
-    public.finish("parts of README.md", [f for c in checks for f in c], len(checks))
+    readme, errors, formats = (
+        (root / name).read_text(encoding="utf-8") for name in ("README.md", "docs/c-api.md", "docs/file-formats.md"))
+    checks = [check_commands(readme), check_codes(root, errors), check_vectors(formats),
+              check_example(root, readme, library, work, model)]
+    public.finish("parts of README.md and docs", [f for c in checks for f in c], len(checks))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """The reference: doxygen has no complaint of the headers, each function and struct is in its pages,
-a header with a symbol that has no comment is refused; include/README.md speaks only of what exists.
+a header with a symbol that has no comment is refused; the documentation names only functions that exist.
 
 usage: reference.py SOURCE_ROOT WORKDIR [DOXYGEN DOXYFILE]     (exit 77: no doxygen)
 SPDX-License-Identifier: MIT
@@ -18,16 +18,20 @@ UNDOCUMENTED = ["GGUFX_API int32_t ggufx_nothing_said(void);",
                 "/* A struct. */\ntypedef struct ggufx_half { int32_t word; } ggufx_half;"]
 
 
-def names_of_readme(root):
-    """Names that stand in include/README.md and in no header."""
-    text = (root / "include/README.md").read_text(encoding="utf-8")
+def names_of_docs(root):
+    """Names of the API in README.md and docs that no header has."""
     headers = "".join(path.read_text(encoding="utf-8") for path in
                       public.header_paths(root / "include"))
     known = set(re.findall(r"\b(?:ggufx|GGUFX)_\w+\b", headers))
-    named = re.findall(r"\b(?:ggufx|GGUFX)_\w*\w(?!\w*\*)\b", text)
-    faults = [f"README.md: no {n}" for n in sorted(set(named) - known)
-              if not any(k.startswith(n) for k in known)]
-    return faults if len(named) > 50 else ["README.md: names of functions are not found"]
+    faults, n_names = [], 0
+    for page in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:
+        text = re.sub(r"ggufx::\w+|\bGGUFX_(?:THREADS|ISA|COLOR|PROGRESS|LIBRARY|TOOL|STATIC|TEST_\w+|FRESH_\w+)\b", "",
+                      page.read_text(encoding="utf-8"))
+        named = set(re.findall(r"\b(?:ggufx|GGUFX)_\w*\w(?!\w*\*)\b", text))
+        n_names += len(named)
+        faults += [f"{page.relative_to(root)}: no {n}" for n in sorted(named - known)
+                   if not any(k.startswith(n) for k in known)]
+    return faults if n_names > 50 else ["README.md and docs: names of functions are not found"]
 
 
 def doxygen(program, doxyfile, work, source=None):
@@ -35,9 +39,9 @@ def doxygen(program, doxyfile, work, source=None):
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     settings = pathlib.Path(doxyfile).read_text(encoding="utf-8")
-    settings += f'\nOUTPUT_DIRECTORY = "{work}"\n'
+    settings += f'\nOUTPUT_DIRECTORY = "{work}"\nGENERATE_TAGFILE =\n'
     if source:
-        settings += f'INPUT = "{source}"\nUSE_MDFILE_AS_MAINPAGE =\nGENERATE_HTML = NO\n' \
+        settings += f'INPUT = "{source}"\nGENERATE_HTML = NO\n' \
                     f'GENERATE_XML = YES\n'
     result = subprocess.run([program, "-"], input=settings, capture_output=True, text=True,
                             env={**os.environ, "LC_ALL": "C.UTF-8"})
@@ -45,7 +49,7 @@ def doxygen(program, doxyfile, work, source=None):
 
 
 def check_pages(root, work):
-    text = "".join(path.read_text(encoding="utf-8") for path in (work / "html").glob("*.html"))
+    text = "".join(path.read_text(encoding="utf-8") for path in (work / "api").glob("*.html"))
     names = [p.name for p in public.prototypes(root / "include")] + \
         list(public.structs(root / "include"))
     faults = [f"no page has {name}" for name in names if name not in text]
@@ -54,7 +58,7 @@ def check_pages(root, work):
 
 def main():
     root, work = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    faults = names_of_readme(root)
+    faults = names_of_docs(root)
     if len(sys.argv) < 5:
         if not faults:
             print("skipped: no doxygen")

@@ -1,7 +1,7 @@
 """Hosts of other kinds, as surroundings.c cannot make them of itself: locales of Germany and Turkey, a clock that
-jumps, standard streams that are closed, few descriptors, a profile of seccomp that is README.md's list.
+jumps, standard streams that are closed, few descriptors, a profile of seccomp that is the list of docs/embedding.md.
 
-usage: surroundings.py README SURROUNDINGS MODEL WORK_FOLDER [TOOL]     (GGUFX_JUMP_CLOCK: ../cli/jump_clock.c, built)
+usage: surroundings.py PAGE SURROUNDINGS MODEL WORK_FOLDER [TOOL]     (GGUFX_JUMP_CLOCK: ../cli/jump_clock.c, built)
 SPDX-License-Identifier: MIT
 """
 import itertools
@@ -13,7 +13,7 @@ import sys
 
 import public
 
-README, PROGRAM, MODEL, WORK, *TOOL = sys.argv[1:]
+PAGE, PROGRAM, MODEL, WORK, *TOOL = sys.argv[1:]
 LOCALES = ("de_DE", "tr_TR")
 SOURCES = "/usr/share/i18n/locales"  # of Debian's package locales
 faults, checked = [], 0
@@ -51,10 +51,10 @@ def closed(descriptors):
 
 
 def system_calls():
-    with open(README, encoding="utf-8") as file:
+    with open(PAGE, encoding="utf-8") as file:
         found = re.search(r"^A profile of seccomp[^:]*:(.*?)\n\n", file.read(), re.S | re.M)
     if not found:
-        sys.exit("README.md has no list of system calls")
+        sys.exit("docs/embedding.md has no list of system calls")
     names = re.findall(r"`(\w+)`", found[1])
     run("seccomp", [PROGRAM, "seccomp", MODEL, *names])
     without = [name for name in names if name != "pread64"]  # to see that the filter is there
