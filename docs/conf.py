@@ -20,6 +20,7 @@ html_theme = "furo"
 html_title = f"libggufx {version}".strip()
 html_copy_source = html_show_sourcelink = False
 html_css_files = ["wide_tables.css"]
+html_js_files = ["theme.js"]
 html_static_path = ["static"]
 highlight_language = "none"  # of blocks without a language, such as formulas
 

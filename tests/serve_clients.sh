@@ -33,6 +33,7 @@ packages() { npm install --no-save --no-audit --no-fund --ignore-scripts openai@
 
 check packages packages && {
     check openai node "$clients/openai.mjs" "$tool" "$model"
+    check page python3 "$root/tests/abi/pages.py" "$root" "$(dirname "$tool")" "$work/pages" "$model" docs/server.md
     check browser node "$clients/browser.mjs" "$tool" "$model" "$work/pictures"
 }
 check haproxy python3 "$clients/balancers.py" "$tool" "$model" haproxy

@@ -41,7 +41,7 @@ def doxygen(program, doxyfile, work, source=None):
     settings = pathlib.Path(doxyfile).read_text(encoding="utf-8")
     settings += f'\nOUTPUT_DIRECTORY = "{work}"\nGENERATE_TAGFILE =\n'
     if source:
-        settings += f'INPUT = "{source}"\nGENERATE_HTML = NO\n' \
+        settings += f'INPUT = "{source}"\nUSE_MDFILE_AS_MAINPAGE =\nGENERATE_HTML = NO\n' \
                     f'GENERATE_XML = YES\n'
     result = subprocess.run([program, "-"], input=settings, capture_output=True, text=True,
                             env={**os.environ, "LC_ALL": "C.UTF-8"})
