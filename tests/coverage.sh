@@ -1,6 +1,6 @@
 #!/bin/bash
 # Lines that the tests run, by part of the library: containers, snapshots, vocabularies, templates, grammars
-# (tests/README.md has the table).
+# (docs/contributing/testing.md has the table).
 # usage: tests/coverage.sh [FOLDER [TEST...]]    (clang, llvm; FOLDER: for the build, build-coverage)
 # Without tests: the suites unit, golden, fuzz, and the programs beside them. The lines that nothing runs stand in
 # FOLDER/missed.txt afterwards.

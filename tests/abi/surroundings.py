@@ -52,7 +52,7 @@ def closed(descriptors):
 
 def system_calls():
     with open(PAGE, encoding="utf-8") as file:
-        found = re.search(r"^A profile of seccomp[^:]*:(.*?)\n\n", file.read(), re.S | re.M)
+        found = re.search(r"^A profile of seccomp[^:]*:\n\n(.*?)\n\n", file.read(), re.S | re.M)
     if not found:
         sys.exit("docs/embedding.md has no list of system calls")
     names = re.findall(r"`(\w+)`", found[1])
