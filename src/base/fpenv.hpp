@@ -1,4 +1,4 @@
-// The floating-point environment of every canonical result (matmul/README.md, C7): nearest even,
+// The floating-point environment of every canonical result (docs/reproducibility/products.md, C7): nearest even,
 // subnormals kept. Game engines call with FTZ/DAZ on; the caller's mode is restored.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -40,7 +40,7 @@ constexpr uint32_t kCanonicalNan = 0x7fc00000u;
     return (v + magic) - magic;
 }
 
-// exp of attention (D3, kv/README.md), continued upwards: relative error <= 1.2e-7 for -87 <= x
+// exp of attention (D3, docs/reproducibility/attention.md), continued upwards: relative error <= 1.2e-7 for -87 <= x
 // <= 88.72, +0 below -87, +Inf above 88.722832.
 [[gnu::always_inline]] inline float exp_f32(float x) {
     if (x < -87.0f) return 0.0f;

@@ -52,7 +52,7 @@ struct Span {
     uint64_t buffer, at;
 };
 
-// What a launch does; the bits are those of matmul/README.md.
+// What a launch does; the bits are those of docs/reproducibility/products.md.
 enum class Op : uint32_t {
     probe,      // arithmetic of the device: device/self_test.hpp
     pack8,      // columns of x to activations of 8 bits

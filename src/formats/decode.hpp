@@ -1,5 +1,5 @@
 // Scalar decode of whole blocks to f32, one template over the pieces that traits.hpp describes.
-// Every product is exact (README.md), so only the addition of a minimum rounds.
+// Every product is exact (docs/reproducibility/formats.md), so only the addition of a minimum rounds.
 // Internal linkage on purpose: kernels of every instruction set include this (src/README.md).
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -13,14 +13,14 @@
 //                              has digits of base 3 instead of bits, types with a codebook
 //                              index_low_at, index_high_at (group of its dimension), signs_at (8
 //                              values) or shift_at, whose words they read whole
-//   code(b, i) -> int          the signed (with mins: unsigned) code of C2 (matmul/README.md):
+//   code(b, i) -> int          the signed (with mins: unsigned) code of C2 (docs/reproducibility/products.md):
 //                              c-8, grid*sign, doubled fp4 codes, 8*grid+e, t-1 ...
 //   scale(b, g) -> int         integer sub-scale, 1 where the format has none
-//   d(b, g = 0) -> float       "D" of C2 (matmul/README.md); depends on g for NVFP4 alone
+//   d(b, g = 0) -> float       "D" of C2 (docs/reproducibility/products.md); depends on g for NVFP4 alone
 //   m(b) -> float              Mins::kFloat: added to each value
 //   min(b, g) -> int           Mins::kInteger: dmin(b) * min(b, g) is subtracted from each value
 //   dmin(b) -> float
-//   value = (d * scale) * code  [ + m | - dmin * min ], all products exact (README.md)
+//   value = (d * scale) * code  [ + m | - dmin * min ], all products exact (docs/reproducibility/formats.md)
 // SPDX-License-Identifier: MIT
 #pragma once
 

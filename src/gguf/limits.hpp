@@ -1,4 +1,4 @@
-// Limits of the container reader; README.md beside this file lists them with their reasons.
+// Limits of the container reader; docs/file-formats.md lists them with their reasons.
 // SPDX-License-Identifier: MIT
 #pragma once
 

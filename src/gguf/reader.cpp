@@ -1,5 +1,5 @@
 // Header, strings and messages of the parser.
-// Order of checks and offsets of errors: README.md beside this file.
+// Order of checks and offsets of errors: docs/file-formats.md.
 // SPDX-License-Identifier: MIT
 #include "gguf/reader.hpp"
 

@@ -1,4 +1,4 @@
-// Activations as kernels read them: int8 codes with a f32 scale per 32 values (matmul/README.md,
+// Activations as kernels read them: int8 codes with a f32 scale per 32 values (docs/reproducibility/products.md,
 // C1), made once per call from a column of f32. About 1.4 bytes per value.
 // Internal linkage on purpose: kernels of every instruction set include this (src/README.md).
 // SPDX-License-Identifier: MIT

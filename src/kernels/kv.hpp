@@ -1,6 +1,6 @@
 // Attention on pages of the KV cache: scores of keys, weights, sums of values, for up to four query
 // rows at a time (rows: query heads of one KV head, of one or more queries). The arithmetic is that
-// of kv/README.md, "Attention bits"; a kernel is free in everything else.
+// of docs/reproducibility/attention.md, "Attention bits"; a kernel is free in everything else.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
 // Encoding pages of the KV cache, sixteen tokens of one head at a time: floats of tokens into
 // lanes, centring, the transform of a type, codes into a page. The arithmetic is that of
-// kv/README.md, "Stored bits"; a kernel is free in everything else.
+// docs/reproducibility/attention.md, "Stored bits"; a kernel is free in everything else.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
 // Pages of the KV cache: where the bits of a token lie in a page of 64 tokens of one KV head, for
 // K and for V, and what a stored code means. Both sides use it: what encodes pages and what reads
-// them. README of src/kv, "Encoded pages", shows the same as a picture.
+// them. docs/contributing/kv-cache.md shows the same as a picture.
 //
 // Everything is made of registers of 64 bytes. K: 16 tokens lie in the dword lanes, a lane's four
 // bytes are four neighbouring coordinates. V: 16 coordinates lie in the lanes, a lane's four bytes

@@ -1,5 +1,5 @@
 // Row steps: what stands between the products of a model, on one row of f32 at a time. The bits of
-// each are in README.md, "Row steps"; a kernel is free in everything else.
+// each are in docs/reproducibility/models.md, "Row operations"; a kernel is free in everything else.
 // Vectors have any alignment of float and any n >= 0; nothing outside is read or written. What is
 // written may be what is read, from the same address on, unless said otherwise. NaN in a value
 // gives NaN, always with the bits 0x7fc00000. Called under CanonicalFp.

@@ -4,7 +4,7 @@
 //
 // Adding an instruction set: kernels/<isa>/ with one object per family, each exporting one const
 // array, and one exporting its Layer; a flag set in meson.build; a stack in dispatch.cpp.
-// Bits: every kernel gives exactly what matmul/README.md says, whatever its shape. All run under
+// Bits: every kernel gives exactly what docs/reproducibility/products.md says, whatever its shape. All run under
 // the canonical floating-point environment (C7), which their caller sets.
 // SPDX-License-Identifier: MIT
 #pragma once

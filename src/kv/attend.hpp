@@ -1,5 +1,5 @@
 // Attention inside: a call is cut into groups of up to four query rows of one
-// KV head, and groups into chunks of 512 tokens. README.md, "Attention bits",
+// KV head, and groups into chunks of 512 tokens. docs/reproducibility/attention.md, "Attention bits",
 // says in which order results meet.
 // SPDX-License-Identifier: MIT
 #pragma once

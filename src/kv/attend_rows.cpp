@@ -25,7 +25,7 @@ KvTokens visible(const PageRef &page, const Row &row) {
     return {first, end};
 }
 
-// cap * tanh(s / cap) by the exp of README.md.
+// cap * tanh(s / cap) by the exp of docs/reproducibility/attention.md.
 float soft_cap(float s, float cap) {
     float x = s / cap * 2.0f;
     x = x > 20.0f ? 20.0f : x < -20.0f ? -20.0f : x;

@@ -1,5 +1,5 @@
 // The KV cache: layers x sequences of encoded keys and values on pages of 64 tokens, and attention
-// over them. The bits are defined in README.md beside this file.
+// over them. The bits are defined in docs/reproducibility/attention.md.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Weights in their on-disk blocks times f32 vectors and matrices: checks, workspace, tasks.
-// The bits of every result are defined in README.md beside this file.
+// The bits of every result are defined in docs/reproducibility/products.md.
 // SPDX-License-Identifier: MIT
 #pragma once
 

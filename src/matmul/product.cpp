@@ -1,5 +1,5 @@
 // Products of whole matrices: which way, and what is said when it fails. The way depends on the
-// number of columns of the call alone (README.md), so that neither workspace nor threads can
+// number of columns of the call alone (docs/reproducibility/products.md), so that neither workspace nor threads can
 // change a bit.
 // SPDX-License-Identifier: MIT
 #include "matmul/product.hpp"

@@ -1,5 +1,5 @@
 // The two ways to multiply, for whoever knows which matrices and columns: dot products of rows
-// with a few columns at a time (README.md, sections 3, 5, 6), and tiles of rows with any
+// with a few columns at a time (docs/reproducibility/products.md, sections 3, 5, 6), and tiles of rows with any
 // number (sections 4, 5, 6). Both take lists, so that several matrices share one fork and join.
 // SPDX-License-Identifier: MIT
 #pragma once

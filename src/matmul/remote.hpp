@@ -1,5 +1,5 @@
 // Rows that lie in the memory of a device, which multiplies them: the engine checks a call, decides
-// which definition of README.md each product has, and hands it over.
+// which definition of docs/reproducibility/products.md each product has, and hands it over.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Batches are never less than four rows: products of one to three columns have other bits
-// (matmul/README.md), and a text's must not depend on what else is there. Experts see as many
+// (docs/reproducibility/products.md), and a text's must not depend on what else is there. Experts see as many
 // columns as chose them, so their products are those of single columns.
 // SPDX-License-Identifier: MIT
 #include "model/embedder.hpp"

@@ -1,4 +1,4 @@
-// Perplexity over token ids in chunks, counted as the field's tools count (README.md).
+// Perplexity over token ids in chunks, counted as the field's tools count (docs/reproducibility/models.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

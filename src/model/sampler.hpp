@@ -1,5 +1,5 @@
 // Logits to one id: greedy, or a draw after the filters top-k, top-p, min-p and temperature.
-// The same seed, options and logits give the same ids on every machine (README.md).
+// The same seed, options and logits give the same ids on every machine (docs/reproducibility/models.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -431,7 +431,7 @@ static void test_an_address_space_that_ends_is_an_error(void) {
 }
 
 #ifdef __linux__
-/* Names that README.md lists for a profile of seccomp, as numbers. */
+/* Names that docs/embedding.md lists for a profile of seccomp, as numbers. */
 static const struct {
     const char *name;
     long number;

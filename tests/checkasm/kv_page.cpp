@@ -1,5 +1,5 @@
 // The layout of encoded KV pages: every token comes back, tokens do not touch each other, every
-// bit of a page has one owner, and the places are those the README of src/kv names.
+// bit of a page has one owner, and the places are those docs/contributing/kv-cache.md names.
 // SPDX-License-Identifier: MIT
 #include "kernels/kv_page.hpp"
 
@@ -135,7 +135,7 @@ bool at(KvField field, uint32_t byte, uint32_t shift) {
     return field.byte == byte && field.shift == shift;
 }
 
-// Places and sizes worked out by hand from the README.
+// Places and sizes worked out by hand from docs/contributing/kv-cache.md.
 void check_places() {
     const KvFormat &q8 = kv_format(KvKind::q8_0), &q4 = kv_format(KvKind::q4_0);
     const KvFormat &gx3 = kv_format(KvKind::gx3), &q51 = kv_format(KvKind::q5_1);
@@ -153,7 +153,7 @@ void check_places() {
     ok &= v_scale_at(18, 3) == (3 * 64 + 18) * 2;
     ok &= k_float_at(128, 18, 37) == (128 + 37) * 16 + 2;
     ok &= v_float_at(128, 18, 70) == 4096 + 18 * 64 + 6 && v_float_at(80, 18, 70) == 4096 + 294;
-    check(ok, "a place differs from the README", 0, 128);
+    check(ok, "a place differs from the documentation", 0, 128);
 }
 
 // The tables: what a code means.

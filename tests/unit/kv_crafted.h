@@ -1,6 +1,6 @@
 /*
  * Snapshots of a KV cache whose numbers were changed and whose checksums are right all the same, as
- * somebody would make them who wants to harm. src/kv/README.md, "Snapshots", says where they lie.
+ * somebody would make them who wants to harm. docs/file-formats.md, "Snapshots", has the layout.
  * SPDX-License-Identifier: MIT
  */
 #ifndef KV_CRAFTED_H

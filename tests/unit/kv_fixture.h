@@ -47,7 +47,7 @@ void kv_attend(float *out, float *lse, const ggufx_kv *kv, const ggufx_kv_option
  * The same in doubles over what ggufx_kv_read gives, compared with `out` and `lse`. key_positions
  * holds one position per token, positions one per query (NULL: all tokens are visible).
  *
- * Tolerance, from the order of operations in src/kv/README.md with u = 2^-24: a score is a chain
+ * Tolerance, from the order of operations in docs/reproducibility/attention.md with u = 2^-24: a score is a chain
  * of head_dim/2 fma, one sum and one product, so it errs by at most e = (head_dim/2 + 3) u S with
  * S = scale * sum |q k|; a weight errs by e + |s - m| u + 1.2e-7 relatively, numerator and
  * denominator each add n roundings, every merge a few more.
@@ -57,7 +57,7 @@ void kv_check(const float *out, const float *lse, const ggufx_kv *kv, const gguf
               const int32_t *key_positions, double scale);
 
 /*
- * One query head by the text of src/kv/README.md, bit for bit: decoded rows of its KV head, row_k
+ * One query head by the text of docs/reproducibility/attention.md, bit for bit: decoded rows of its KV head, row_k
  * and row_v floats apart, n >= 1 visible tokens. lse is m + log(l), left to the caller.
  */
 void kv_reference(float *out, float *m, float *l, const float *q, const float *k, size_t row_k,

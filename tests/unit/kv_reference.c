@@ -1,5 +1,5 @@
 /*
- * Attention as the text of src/kv/README.md says it, one operation per line, for comparison bit by
+ * Attention as the text of docs/reproducibility/attention.md says it, one operation per line, for comparison bit by
  * bit. Written from the text alone; shares nothing with the library.
  * SPDX-License-Identifier: MIT
  */

@@ -168,7 +168,7 @@ static void check_text(const ggufx_kv *kv, const data *d) {
     free(v);
 }
 
-/* The bits of src/kv/README.md on every processor: a change is a `bits:` line in CHANGELOG.md. */
+/* The bits of docs/reproducibility/attention.md on every processor: a change is a `bits:` line in CHANGELOG.md. */
 static void test_attention_follows_its_text_and_keeps_its_bits(void **state) {
     (void)state;
     static const uint64_t want[4] = {0x0aa07e01a9892d04u, 0xd548785f96dcc732u, 0xcc310bc484fbd171u,

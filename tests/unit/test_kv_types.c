@@ -201,7 +201,7 @@ static void test_given_means_and_equalisers_are_used_and_frozen(void **state) {
     free(x);
 }
 
-/* The stored bits of src/kv/README.md, of all types at once: a change is a `bits:` line in
+/* The stored bits of docs/reproducibility/attention.md, of all types at once: a change is a `bits:` line in
  * CHANGELOG.md. */
 static void test_stored_bits_are_the_same_everywhere(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
 // What every verb of the tool shares: common options, exit codes, the failure that carries one.
-// The tool uses the public headers only; conventions are in ../README.md.
+// The tool uses the public headers only; conventions are in docs/cli.md.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
 // What all loop templates share: inlining, prefetch, steps of a row and its tail.
 // A step is 32 * kLanes values: one vector of block sums. Loops are written over U, an Unpack
-// struct of an instruction set (README.md), which inherits that set's primitives (vec.hpp).
+// struct of an instruction set (docs/contributing/kernels.md), which inherits that set's primitives (vec.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Sums over a page of values (kv/README.md, D1): coordinates lie in the lanes, four tokens in the
+// Sums over a page of values (docs/reproducibility/attention.md, D1): coordinates lie in the lanes, four tokens in the
 // bytes of a lane. A register of codes costs two dot products per row.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,4 +1,4 @@
-// Scores of a page of keys (kv/README.md): tokens lie in the lanes, so nothing is added across
+// Scores of a page of keys (docs/reproducibility/attention.md): tokens lie in the lanes, so nothing is added across
 // lanes; a register of codes is decoded once for all rows.
 // SPDX-License-Identifier: MIT
 #pragma once

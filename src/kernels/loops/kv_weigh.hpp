@@ -1,4 +1,4 @@
-// The softmax step of a row and the arithmetic of rows of sums (kv/README.md).
+// The softmax step of a row and the arithmetic of rows of sums (docs/reproducibility/attention.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// The weights of a page as integers of 15 bits (kv/README.md, D1).
+// The weights of a page as integers of 15 bits (docs/reproducibility/attention.md, D1).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// The pieces of the canonical text (matmul/README.md) that several scalar kernels need.
+// The pieces of the canonical text (docs/reproducibility/products.md) that several scalar kernels need.
 // SPDX-License-Identifier: MIT
 #pragma once
 

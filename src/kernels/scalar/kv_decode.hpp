@@ -1,4 +1,4 @@
-// Keys of sixteen tokens as rows of floats, as kv/README.md decodes, without the way back.
+// Keys of sixteen tokens as rows of floats, as docs/reproducibility/attention.md decodes, without the way back.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Encoding pages of the KV cache, the text of kv/README.md ("Stored bits") one token at a time.
+// Encoding pages of the KV cache, the text of docs/reproducibility/attention.md ("Stored bits") one token at a time.
 // Codes are placed by the functions that define the layout.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"

@@ -1,4 +1,4 @@
-// Attention on pages, the text of kv/README.md ("Attention bits") one value at a time. Codes are
+// Attention on pages, the text of docs/reproducibility/attention.md ("Attention bits") one value at a time. Codes are
 // read by the functions that define the layout.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"

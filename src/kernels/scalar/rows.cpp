@@ -1,4 +1,4 @@
-// Row steps, the text of README.md word for word.
+// Row steps, the definitions of docs/reproducibility/models.md word for word.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 #include "kernels/scalar/rows_norm.hpp"

@@ -1,4 +1,4 @@
-// Frequencies of a rotation: base, kind of scaling and divisors of a file. Formulas: README.md.
+// Frequencies of a rotation: base, kind of scaling and divisors of a file. Formulas: docs/reproducibility/models.md.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Activations as they travel between ranks: f32, or rounded as a product of packed activations rounds
-// them (matmul/README.md, section 2). What is unpacked is f32 again, and its packed form is the one that
+// them (docs/reproducibility/products.md, section 2). Unpacked values are f32 again, and their packed form is the one that
 // was sent: a block's largest magnitude a travels in place of d = fl(a / N), so that d, and the integers,
 // come out as they were.
 // SPDX-License-Identifier: MIT

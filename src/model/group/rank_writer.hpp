@@ -1,5 +1,5 @@
 // The file of one rank of a group: the keys of the model's, and of its tensors the rows that the rank
-// reads. README.md, "Files of ranks".
+// reads. docs/file-formats.md, "Files of ranks".
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Logits of scored predictions in a file: a head that says of which model, vocabulary and chunks;
-// per chunk a checksum of its tokens, its rows, the checksum of all so far (../README.md).
+// per chunk a checksum of its tokens, its rows, the checksum of all so far (docs/file-formats.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

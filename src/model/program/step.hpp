@@ -1,5 +1,5 @@
 // The closed list of what a program can do with the activations of a batch. A step is plain data:
-// slots it reads and writes, weights, numbers. Formulas: README.md, one section per family.
+// slots it reads and writes, weights, numbers. Formulas: docs/reproducibility/models.md.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,7 +1,7 @@
 // Tokens that may be chosen, with their logits. They begin as the whole vocabulary, by id; the first
 // filter makes a list of them, by rank: the larger logit first, the lower id among equals. Sums over
 // the vocabulary have 64 lanes (id mod 64) of binary64 and a tree, sums over a list go by rank
-// (README.md).
+// (docs/reproducibility/models.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // The links of a chain, each with its numbers: what they take away, or how they change logits.
-// README.md has their definitions.
+// docs/reproducibility/models.md has their definitions.
 // SPDX-License-Identifier: MIT
 #pragma once
 

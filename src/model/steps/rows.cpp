@@ -1,4 +1,4 @@
-// Steps that treat each token's row for itself. Formulas: README.md; bits: kernels/README.md.
+// Steps that treat each token's row for itself. Bits: docs/reproducibility/models.md.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
 #include "model/steps/context.hpp"
