@@ -187,8 +187,9 @@ class Page:
                 for command, expected in commands(body):
                     self.run(command, expected)
             elif language == "sh":
-                for line in body.splitlines():
-                    if line and not any(line.startswith(begin) for begin in ELSEWHERE):
+                for line in filter(None, body.splitlines()):
+                    self.n_run += 1
+                    if not any(line.startswith(begin) for begin in ELSEWHERE):
                         self.fault(f"no test is known to run: {line}")
             elif name:
                 if self.port:
