@@ -39,7 +39,7 @@ WORDS = {
     r"streams side by side": "hyper-connections", r"sums of squares of what": "importance matrix",
     r"adapters that change": "LoRA adapter", r"gives? its place": "is preempted", r"the way that made": "mode",
     r"what is lost": "KL divergence, perplexity", r"words added up": "checksum", r"patience": "timeout",
-    r"of paper": "estimated", r"turns? of": "rotation", r"hears? of": "notices",
+    r"of paper": "estimated", r"hears? of": "notices",
 }
 # Uses that are right: file, words around it, reason.
 ALLOWED = [
