@@ -119,6 +119,12 @@ def written_pages(root):
     return [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").rglob("*.md"))]
 
 
+def plain_pages(root):
+    """Pages whose sentences are checked: the written ones, and README files of folders."""
+    more = ("CONTRIBUTING.md", "SECURITY.md", "STYLE.md", "src/README.md", "src/model/arch/README.md")
+    return [*written_pages(root), *folder_readmes(root), *(root / name for name in more)]
+
+
 def anchors(text):
     """Anchors of headings, as GitHub and MyST make them, and explicit ones."""
     text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
@@ -129,8 +135,7 @@ def anchors(text):
 
 def check_links(root):
     faults, n_links = [], 0
-    more = [root / name for name in ("CONTRIBUTING.md", "SECURITY.md", "STYLE.md")]
-    for path in {*written_pages(root), *folder_readmes(root), *more, root / "src/README.md"}:
+    for path in plain_pages(root):
         text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
         for link in re.findall(r"\]\(([^)\s]+)\)", text):
             if re.match(r"\w+:", link):
@@ -153,7 +158,7 @@ def is_allowed(name, sentence):
 
 def check_words(root):
     faults, n_sentences = [], 0
-    for path in written_pages(root):
+    for path in plain_pages(root):
         name = path.relative_to(root).as_posix()
         for paragraph in paragraphs(path.read_text(encoding="utf-8")):
             table = paragraph.startswith("|")
