@@ -1,13 +1,15 @@
 """A public header as doxygen wants it: the headers have plain C comments, because they are read
 there first. Lines keep their numbers.
 
-A comment behind code belongs to what stands before it, any other to what follows. A struct without
+A comment after code belongs to the code before it, any other to the code that follows. A struct without
 a comment is described by the functions that take it; fields whose names follow the conventions of
-all headers get the convention's words. Whatever else has no comment stays without: doxygen warns.
+all headers get the words of the convention. Everything else without a comment stays so: doxygen warns.
+Names of the interface in comments become links.
 
 usage: doxygen_filter.py HEADER
 SPDX-License-Identifier: MIT
 """
+import pathlib
 import re
 import sys
 
@@ -47,6 +49,24 @@ def describe_field(match):
     return match.group(0)
 
 
+def names(folder):
+    """Functions and constants with a comment, and structs, of all headers of a folder."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.h")))
+    members = set(re.findall(r"^GGUFX_API [^;(]*?\b(ggufx_\w+)\(", text, re.M)) | \
+        set(re.findall(r"^ *(GGUFX_\w+) = [^\n]*/\*|^#define (GGUFX_\w+) [\w(-][^\n]*/\*", text, re.M))
+    members = {name for found in members for name in ([found] if isinstance(found, str) else found) if name}
+    return members, set(re.findall(r"^typedef struct (ggufx_\w+) \{", text, re.M))
+
+
+def link_names(comment, members, structs):
+    def link(match):
+        name = match.group(0)
+        return f"#{name}" if name in members else f"@ref {name}" if name in structs else name
+    lines = comment.split("\n")  # but not in indented lines, which doxygen shows as they are
+    return "\n".join(line if re.match(r"\s*\*? {4}", line) else
+                     re.sub(r"(?<![#\w.:\"/])(?:ggufx|GGUFX)_\w+\b(?![\w./*(:])", link, line) for line in lines)
+
+
 def main():
     text = open(sys.argv[1], encoding="utf-8").read()
     structs = re.compile(r"(?<!\*/\n)^typedef struct (ggufx_\w+) \{", re.M)
@@ -56,6 +76,8 @@ def main():
     out = out.replace("/*\n", "/** @file\n", 1).replace(" * SPDX-License-Identifier: MIT\n", " *\n")
     out = re.sub(r"(\S[ \t]+)/\*(?!\*)", r"\1/**<", out)
     out = re.sub(r"^([ \t]*)/\*(?!\*| ----)", r"\1/**", out, flags=re.M)
+    members, structs = names(pathlib.Path(sys.argv[1]).parent)
+    out = re.sub(r"/\*\*.*?\*/", lambda match: link_names(match.group(0), members, structs), out, flags=re.S)
     sys.stdout.write(out)
 
 

@@ -53,6 +53,9 @@ def check_pages(root, work):
     names = [p.name for p in public.prototypes(root / "include")] + \
         list(public.structs(root / "include"))
     faults = [f"no page has {name}" for name in names if name not in text]
+    batch = (work / "api/batch_8h.html").read_text(encoding="utf-8")
+    if not re.search(r'href="model_8h\.html#\w+"[^>]*>ggufx_session_truncate', batch):
+        faults.append("a name in a comment is no link: ggufx_session_truncate in batch.h")
     return faults if len(names) > 150 else ["the headers have no functions"]
 
 
