@@ -35,7 +35,8 @@ def main():
     work.mkdir(parents=True)
     (work / "tags").write_text(TAGS)
     result = subprocess.run(
-        [program, "-q", "-W", "--keep-going", "-b", "html", "-d", str(work / "trees"), str(root / "docs"), str(work / "html")],
+        [program, "-q", "-W", "--keep-going", "-b", "html", "-d", str(work / "trees"), str(root / "docs"),
+         str(work / "html")],
         capture_output=True, text=True,
         env={**os.environ, "LC_ALL": "C.UTF-8", "GGUFX_VERSION": "0", "GGUFX_TAGFILE": str(work / "tags")})
     faults = [f"sphinx: exit {result.returncode}\n{result.stdout}{result.stderr}"] if result.returncode else []
