@@ -78,10 +78,11 @@ typedef struct ggufx_chat_message {
     size_t more_length;
 } ggufx_chat_message;
 
-#define GGUFX_CHAT_GENERATE 1u /* add_generation_prompt: open the assistant's turn */
-#define GGUFX_CHAT_THINK 2u    /* enable_thinking is true */
-#define GGUFX_CHAT_NO_THINK 4u /* it is false; with neither it is not defined */
-#define GGUFX_CHAT_CLOCK 8u    /* `clock` is set: strftime_now is there */
+#define GGUFX_CHAT_GENERATE 1u  /* add_generation_prompt: open the assistant's turn */
+#define GGUFX_CHAT_THINK 2u     /* enable_thinking is true */
+#define GGUFX_CHAT_NO_THINK 4u  /* it is false; with neither it is not defined */
+#define GGUFX_CHAT_CLOCK 8u     /* `clock` is set: strftime_now is there */
+#define GGUFX_CHAT_CONTINUE 16u /* the last message goes on: its text ends the rendered text */
 
 /* Texts are UTF-8 with their lengths in bytes; NULL: the variable is not defined. */
 typedef struct ggufx_chat_request {
@@ -99,7 +100,7 @@ typedef struct ggufx_chat_request {
     size_t documents_length;
     const char *variables; /* JSON object: any others, and those above by their names */
     size_t variables_length;
-    const char *reasoning_effort; /* "low", "medium", "high" */
+    const char *reasoning_effort; /* "none", "minimal", "low", "medium", "high", "xhigh" */
     size_t reasoning_effort_length;
     int64_t clock;       /* seconds since 1970-01-01 00:00 in the time of day to be shown */
     uint64_t max_steps;  /* of the template; 0 = 1,000,000 and 128 per byte of all the input */
@@ -131,8 +132,11 @@ typedef struct ggufx_chat_run {
  * template fails, it is run again with descriptions, parameters, ids of nine letters and digits,
  * and names of results filled in, and one system message at the begin; then with one call a message. Arguments that are no JSON object are
  * MALFORMED where the template wants one; the message names them, index is the message.
+ * With GGUFX_CHAT_CONTINUE, and without GGUFX_CHAT_GENERATE, the text ends after the content of the
+ * last message, or after its reasoning_content where that is all it has: the model goes on with it.
  * Errors: ARGUMENT, CAPACITY, LIMIT (steps, memory, text or depth), MALFORMED (JSON, UTF-8: offset
- * is the byte of that text, index the message), MEMORY, MISMATCH, UNSUPPORTED, VALUE.
+ * is the byte of that text, index the message), MEMORY, MISMATCH, UNSUPPORTED (also a template that
+ * does not write the text of a message to be continued), VALUE.
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out_needed,
@@ -222,11 +226,12 @@ enum {
     GGUFX_CHAT_CALL_ID = 5         /* that the model wrote; one piece, before the arguments */
 };
 
-#define GGUFX_CHAT_PARSER_NO_CALLS 1u /* tool calls are text of the answer */
+#define GGUFX_CHAT_PARSER_NO_CALLS 1u       /* tool calls are text of the answer */
+#define GGUFX_CHAT_PARSER_KEEP_REASONING 2u /* so is reasoning, with its markers */
 
 typedef struct ggufx_chat_parser_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_CHAT_PARSER_NO_CALLS */
+    uint32_t flags; /* GGUFX_CHAT_PARSER_NO_CALLS, _KEEP_REASONING */
     const void *next;
     const ggufx_chat *chat; /* the template whose format counts; NULL: all output is answer */
     const char *prompt;     /* as rendered, or its end: it may have opened reasoning or a call */

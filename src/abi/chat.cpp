@@ -105,8 +105,8 @@ extern "C" const char *ggufx_chat_format_name(size_t index) {
 
 namespace {
 
-constexpr uint32_t kKnownFlags =
-    GGUFX_CHAT_GENERATE | GGUFX_CHAT_THINK | GGUFX_CHAT_NO_THINK | GGUFX_CHAT_CLOCK;
+constexpr uint32_t kKnownFlags = GGUFX_CHAT_GENERATE | GGUFX_CHAT_THINK | GGUFX_CHAT_NO_THINK |
+                                 GGUFX_CHAT_CLOCK | GGUFX_CHAT_CONTINUE;
 
 chat::Message import_message(const ggufx_chat_message &m) {
     chat::Message out;
@@ -158,6 +158,9 @@ chat::Request import_request(const ggufx_chat_request &r, const Vector<chat::Mes
         require(out.enable_thinking < 0, "GGUFX_CHAT_THINK and GGUFX_CHAT_NO_THINK at once");
         out.enable_thinking = 0;
     }
+    out.continues = (r.flags & GGUFX_CHAT_CONTINUE) != 0;
+    require(!(out.continues && out.add_generation_prompt),
+            "GGUFX_CHAT_GENERATE and GGUFX_CHAT_CONTINUE at once");
     out.has_clock = (r.flags & GGUFX_CHAT_CLOCK) != 0;
     out.clock = r.clock;
     constexpr int64_t kLatest = 253402300799; // 9999-12-31, 0001-01-01 is the first

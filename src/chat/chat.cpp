@@ -193,6 +193,53 @@ Forms Template::forms() const {
     return out;
 }
 
+// A message to be continued ends with a mark, which no template changes; what is written from there
+// on is left out.
+constexpr std::string_view kEndMark = "\uE000ggufx-end\uE000";
+
+static void mark_end(Meter &meter, List *messages) {
+    const Value *const last = messages->size > 0 ? &messages->items[messages->size - 1] : nullptr;
+    if (!last || !last->is(Kind::dict))
+        fail(Status::argument, {}, "there is no message to be continued");
+    const Text *const mark = borrow_text(meter, kEndMark, true);
+    const auto text = [&](std::string_view name) -> const Text * {
+        const Value *const value = lookup(meter, *last->dict, name);
+        return value && value->is(Kind::string) ? value->text : nullptr;
+    };
+    const Value *const content = lookup(meter, *last->dict, std::string_view("content"));
+    if (content && content->is(Kind::list)) {
+        List *const parts = content->list;
+        Value *const part = parts->size > 0 ? &parts->items[parts->size - 1] : nullptr;
+        const Value *const of = part && part->is(Kind::dict)
+                                    ? lookup(meter, *part->dict, std::string_view("text"))
+                                    : nullptr;
+        if (!of || !of->is(Kind::string))
+            fail(Status::argument, {kNone, messages->size - 1},
+                 "the message to be continued does not end with text");
+        return put(meter, part->dict, "text", Value::of(join(meter, *of->text, *mark)));
+    }
+    const Text *const own = text("content"), *const reasoning = text("reasoning_content");
+    if ((!own || own->size == 0) && reasoning && reasoning->size > 0)
+        return put(meter, last->dict, "reasoning_content",
+                   Value::of(join(meter, *reasoning, *mark)));
+    put(meter, last->dict, "content", Value::of(own ? join(meter, *own, *mark) : mark));
+}
+
+static void cut_at_mark(Output &out) {
+    const std::string_view text(out.text.data(), out.text.size());
+    const size_t at = text.rfind(kEndMark);
+    if (at == text.npos)
+        fail(Status::unsupported, {},
+             "the template does not write the text of the last message, which is to be continued");
+    out.text.resize(at);
+    while (!out.runs.empty()) {
+        const size_t begin = out.runs.size() > 1 ? out.runs[out.runs.size() - 2].end : 0;
+        if (begin < at) break;
+        out.runs.pop_back();
+    }
+    if (!out.runs.empty()) out.runs.back().end = at;
+}
+
 // Faults that another try may not have.
 static bool may_be_form(const Error &e) {
     const auto status = static_cast<Status>(e.failure.status);
@@ -211,6 +258,7 @@ void Template::render(Output &out, const Request &request) const {
             const bool is_fault = attempt == Try::given && !may_be_form(e);
             if (is_fault || static_cast<Status>(e.failure.status) == Status::memory) throw;
             if (attempt == Try::given) first = e;
+            if (static_cast<Status>(e.failure.status) == Status::unsupported) throw;
         }
     }
     throw first; // the first fault is that of the caller's own form
@@ -221,6 +269,7 @@ bool Template::render_once(Output &out, const Request &request, Try attempt) con
     Meter meter(program_.host.get(), limits_of(request, program_.source.size()));
     Machine machine(program_, meter, out);
     const Value messages = SourceReader(meter, request).messages();
+    if (request.continues) mark_end(meter, messages.list);
     bool has_changed = false;
     if (messages.list->size > 0) {
         fit_messages(meter, messages.list, forms(), attempt);
@@ -249,6 +298,7 @@ bool Template::render_once(Output &out, const Request &request, Try attempt) con
     if (eos_) machine.set("eos_token", Value::of(eos_));
     if (!request.variables.empty()) set_variables(machine, meter, request.variables);
     machine.run();
+    if (request.continues) cut_at_mark(out);
     return true;
 }
 

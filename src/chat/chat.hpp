@@ -22,6 +22,7 @@ struct Request {
     std::string_view tools, documents, variables; // JSON; empty: none
     std::string_view reasoning_effort;
     bool add_generation_prompt = false;
+    bool continues = false;   // the last message: the text ends with its text
     int enable_thinking = -1; // -1: not said
     bool has_clock = false;
     int64_t clock = 0;

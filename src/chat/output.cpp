@@ -38,7 +38,7 @@ OutputParser::OutputParser(const Ref<Host> &host, Ref<OutputFormat> format,
     : host_(host), format_(std::move(format)), sink_(sink), tools_(host.get(), options.tools),
       scanner_(host, format_->call, tools_), held_(HostAllocator<char>(host.get())),
       out_(HostAllocator<char>(host.get())),
-      calls_(options.calls && format_->call.shape != CallShape::none) {
+      calls_(options.calls && format_->call.shape != CallShape::none), reasons_(options.reasoning) {
     closers_.add(format_->call.close);
     closers_.add(format_->call.section_close);
     add_markers();
@@ -62,7 +62,7 @@ void OutputParser::add_markers() {
             add_marker(end, Kind::harmony_end);
         return;
     }
-    for (size_t i = 0; i < format_->n_reasoning; i++) {
+    for (size_t i = 0; reasons_ && i < format_->n_reasoning; i++) {
         add_marker(format_->reasoning[i].open, Kind::reasoning_open, i);
         add_marker(format_->reasoning[i].close, Kind::reasoning_close, i);
     }
@@ -88,7 +88,7 @@ void OutputParser::open_with_prompt(std::string_view prompt) {
         return;
     }
     while (!prompt.empty() && is_json_space(prompt.back())) prompt.remove_suffix(1);
-    for (size_t i = 0; i < format_->n_reasoning; i++) {
+    for (size_t i = 0; reasons_ && i < format_->n_reasoning; i++) {
         if (!ends_with(prompt, format_->reasoning[i].open)) continue;
         state_ = State::reasoning;
         opened_ = i;
@@ -312,6 +312,8 @@ void OutputParser::open(const Marker &marker) {
     case Kind::name:
         return begin_call(Entry::name, length);
     default:
+        if (is_raw_) text(marker.text);
+        is_raw_ = false;
         pending_newlines_ = 0;
         flush();
         if (in_call_ && !has_body_) tell(EventKind::arguments, "{}");
@@ -533,6 +535,13 @@ void OutputParser::begin_message(std::string_view header) {
     }
     state_ = (analysis && !calls) || (!name.empty() && !calls) ? State::reasoning : State::answer;
     drop_newlines_ = has_body_ = false;
+    if (state_ == State::reasoning && !reasons_) {
+        state_ = State::answer;
+        is_raw_ = true;
+        const size_t channel = header.find("<|channel|>");
+        text(channel == header.npos ? header : header.substr(channel));
+        text("<|message|>");
+    }
     if (!calls) return;
     tell(EventKind::name, name);
     in_call_ = true;

@@ -18,6 +18,7 @@ struct Sink {
 
 struct ParserOptions {
     bool calls = true;       // else tool calls are text
+    bool reasoning = true;   // else it is text of the answer, with its markers
     std::string_view prompt; // it may have opened the reasoning or a call
     std::string_view tools;  // JSON; empty: none
 };
@@ -114,6 +115,8 @@ private:
     State state_ = State::answer;
     State origin_ = State::answer; // of a call
     bool calls_ = true;
+    const bool reasons_;   // reasoning is told apart
+    bool is_raw_ = false;  // within reasoning of harmony that is not
     bool at_start_ = true; // of a message: reasoning may be opened
     bool drop_newlines_ = false;
     bool ended_ = false;

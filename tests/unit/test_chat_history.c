@@ -347,6 +347,58 @@ static void test_several_calls_are_several_messages_where_the_template_takes_one
     assert_messages(any, both, NULL, "2000");
 }
 
+static rendered render_continued(const char *text, const char *messages, uint32_t flags) {
+    ggufx_chat_request request;
+    ggufx_chat_request_init(&request);
+    request.messages_json = messages;
+    request.messages_json_length = strlen(messages);
+    request.flags = flags;
+    return render_with(text, &request);
+}
+
+static void test_the_last_message_goes_on(void **state) {
+    static const char turns[] = "{% for m in messages %}<{{ m.role }}>"
+                                "{% if m.reasoning_content %}({{ m.reasoning_content }}){% endif %}"
+                                "{{ m.content | trim }}</>{% endfor %}"
+                                "{% if add_generation_prompt %}<assistant>{% endif %}end";
+    static const struct {
+        const char *message, *want;
+    } rows[] = {
+        {"\"content\":\"so \"", "<user>hi</><assistant>so "},
+        {"\"content\":\"\"", "<user>hi</><assistant>"},
+        {"\"content\":null", "<user>hi</><assistant>"},
+        {"\"content\":\"so\",\"reasoning_content\":\"why\"", "<user>hi</><assistant>(why)so"},
+        {"\"content\":\"\",\"reasoning_content\":\"why \"", "<user>hi</><assistant>(why "},
+        {"\"content\":[" PART("a") "," PART("b ") "]", "<user>hi</><assistant>ab "}};
+    char json[256], who[64];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(json, sizeof json,
+                 "[{\"role\":\"user\",\"content\":\"hi\"},{\"role\":\"assistant\",%s}]",
+                 rows[i].message);
+        rendered r = render_continued(turns, json, GGUFX_CHAT_CONTINUE);
+        if (r.status != GGUFX_OK) fail_msg("%s: %s", json, r.error.message);
+        assert_string_equal(r.text, rows[i].want);
+        origins(who, &r);
+        if (i == 0) assert_string_equal(who, "ttttttuuttttttttttttttuuu");
+        rendered_free(&r);
+    }
+    const struct {
+        const char *text, *messages;
+        uint32_t flags;
+        ggufx_status status;
+    } faults[] = {{turns, "[]", GGUFX_CHAT_CONTINUE, GGUFX_E_ARGUMENT},
+                  {turns, json, GGUFX_CHAT_CONTINUE | GGUFX_CHAT_GENERATE, GGUFX_E_ARGUMENT},
+                  {"{{ messages[0].content }}", json, GGUFX_CHAT_CONTINUE, GGUFX_E_UNSUPPORTED},
+                  {turns, "[{\"role\":\"assistant\",\"content\":[{\"type\":\"image\"}]}]",
+                   GGUFX_CHAT_CONTINUE, GGUFX_E_ARGUMENT}};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        rendered r = render_continued(faults[i].text, faults[i].messages, faults[i].flags);
+        assert_int_equal(r.status, faults[i].status);
+        rendered_free(&r);
+    }
+}
+
 static ggufx_status render_history(void *context, ggufx_runtime *rt, ggufx_error *error) {
     static const char messages[] = "[{\"role\":\"user\",\"content\":[" PART("a") "," PART(
         "b") "]},{\"role\":\"assistant\","
@@ -392,6 +444,7 @@ int main(void) {
         cmocka_unit_test(test_templates_of_other_engines_find_their_variables),
         cmocka_unit_test(test_several_system_messages_are_one_where_the_template_refuses_them),
         cmocka_unit_test(test_several_calls_are_several_messages_where_the_template_takes_one),
+        cmocka_unit_test(test_the_last_message_goes_on),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, chat_setup, chat_teardown);

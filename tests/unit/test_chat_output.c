@@ -76,6 +76,49 @@ static void feed(ggufx_chat_parser *parser, const char *text, size_t n) {
     assert_int_equal(ggufx_chat_parser_feed(parser, text, n, NULL), GGUFX_OK);
 }
 
+/* Reasoning as it is written, however the output is cut. */
+static void test_reasoning_may_stay_in_the_answer(void **state) {
+    static const char think[] = "<think>", harmony[] = "<|channel|><|message|>";
+    static const struct {
+        const char *template_text, *prompt, *text, *want;
+    } rows[] = {{think, NULL, "<think>\nwhy\n\n</think>\n\nSo", "A:<think>\nwhy\n\n</think>\n\nSo"},
+                {think, "<think>\n", "why</think>So", "A:why</think>So"},
+                {harmony, NULL,
+                 "<|channel|>analysis<|message|>why\n<|end|><|start|>assistant<|channel|>"
+                 "final<|message|>So<|return|>",
+                 "A:<|channel|>analysis<|message|>why\n<|end|>So"},
+                {harmony, NULL, "<|channel|>final<|message|>So", "A:So"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (size_t step = 1; step < 100; step += 13) {
+            told t = {0};
+            ggufx_chat_options of;
+            ggufx_chat_parser_options options;
+            ggufx_chat *chat = NULL;
+            ggufx_chat_parser *parser = NULL;
+            const size_t length = strlen(rows[i].text);
+            ggufx_chat_options_init(&of);
+            of.text = rows[i].template_text;
+            of.text_length = strlen(of.text);
+            assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &of, NULL), GGUFX_OK);
+            ggufx_chat_parser_options_init(&options);
+            options.flags = GGUFX_CHAT_PARSER_KEEP_REASONING;
+            options.chat = chat;
+            options.prompt = rows[i].prompt;
+            options.prompt_length = rows[i].prompt ? strlen(rows[i].prompt) : 0;
+            options.user = &t;
+            options.event = on_event;
+            assert_int_equal(ggufx_chat_parser_create(&parser, chat_rt, &options, NULL), GGUFX_OK);
+            ggufx_chat_destroy(chat);
+            for (size_t at = 0; at < length; at += step)
+                feed(parser, rows[i].text + at, length - at < step ? length - at : step);
+            assert_int_equal(ggufx_chat_parser_finish(parser, NULL), GGUFX_OK);
+            assert_string_equal(t.text, rows[i].want);
+            ggufx_chat_parser_destroy(parser);
+        }
+    }
+}
+
 typedef struct output {
     const char *template_text, *prompt, *text, *want;
 } output;
@@ -406,7 +449,7 @@ static void test_calls_of_the_parser_are_checked(void **state) {
     options.event = on_event;
     assert_int_equal(ggufx_chat_parser_create(NULL, chat_rt, &options, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_parser_create(&parser, NULL, &options, NULL), GGUFX_E_ARGUMENT);
-    options.flags = 2;
+    options.flags = 4;
     assert_int_equal(ggufx_chat_parser_create(&parser, chat_rt, &options, NULL), GGUFX_E_ARGUMENT);
     options.flags = GGUFX_CHAT_PARSER_NO_CALLS;
     options.tools = "[";
@@ -448,6 +491,7 @@ static void test_every_allocation_of_the_parser_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reasoning_may_stay_in_the_answer),
         cmocka_unit_test(test_every_cut_of_an_output_gives_the_same_events),
         cmocka_unit_test(test_an_answer_is_passed_on_at_once),
         cmocka_unit_test(test_text_after_a_call_is_passed_on_at_once),

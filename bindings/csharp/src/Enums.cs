@@ -191,6 +191,8 @@ namespace Ggufx
         NoThink = 4,
         /// <summary>GGUFX_CHAT_CLOCK.</summary>
         Clock = 8,
+        /// <summary>GGUFX_CHAT_CONTINUE.</summary>
+        Continue = 16,
     }
 
     /// <summary>How a device calculates fma.</summary>
@@ -953,6 +955,8 @@ namespace Ggufx
         public const uint ChatChannels = 8;
         /// <summary>GGUFX_CHAT_PARSER_NO_CALLS.</summary>
         public const uint ChatParserNoCalls = 1;
+        /// <summary>GGUFX_CHAT_PARSER_KEEP_REASONING.</summary>
+        public const uint ChatParserKeepReasoning = 2;
         /// <summary>GGUFX_CHAT_PARSER_REASONING.</summary>
         public const uint ChatParserReasoning = 1;
         /// <summary>GGUFX_ESTIMATE_AS_IS.</summary>

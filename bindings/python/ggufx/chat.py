@@ -59,12 +59,16 @@ class ChatRequest:
     reasoning_effort: str | None = None
     generate: bool = True
     """Open the assistant's turn."""
+    continues: bool = False
+    """Go on with the last message, which ends the text; not with `generate`."""
     thinking: bool | None = None
     clock: int | None = None
     """Seconds since 1970 in the time of day to be shown."""
 
     def _filled(self) -> tuple[_raw.ggufx_chat_request, list[bytes]]:
         flags = ChatFlags.GENERATE if self.generate else ChatFlags(0)
+        if self.continues:
+            flags |= ChatFlags.CONTINUE
         if self.thinking is not None:
             flags |= ChatFlags.THINK if self.thinking else ChatFlags.NO_THINK
         if self.clock is not None:
