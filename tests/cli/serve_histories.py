@@ -45,7 +45,7 @@ class Histories(Served):
         return self.path("t%d.jinja" % abs(hash(form)), (TEMPLATE % form).encode())
 
     def prompt(self, server, messages, **fields):
-        status, answer = server.ask(APPLY, {"messages": [{"role": "user", "content": "hi"}, *messages], **fields})
+        status, answer = server.ask(APPLY, {"messages": [{"role": "user", "content": "hi"}, *messages], "continue_final_message": False, **fields})
         self.assertEqual(status, 200, answer)
         text = answer["prompt"]
         self.assertTrue(text.startswith("[user]hi") and text.endswith("[assistant]") or fields, text)
@@ -131,7 +131,7 @@ class Histories(Served):
                         parts["tool_calls"].append(one)
                     else:
                         parts["tool_calls"][one["index"]]["function"]["arguments"] += one["function"]["arguments"]
-        prompt = server.ask(APPLY, {"messages": STORY + [parts]})[1]["prompt"]
+        prompt = server.ask(APPLY, {"messages": STORY + [parts], "continue_final_message": False})[1]["prompt"]
         self.assertEqual(prompt, "[user]Once upon a time[assistant]" + text.split("</think>")[1] + "[assistant]")
         # and items of /v1/responses
         whole = {"input": STORY[0]["content"], "tools": [FLAT], "temperature": 0}

@@ -74,7 +74,7 @@ AnswerPlan plan_answer(const ModelHost &host, const ChatWanted &wanted, const Pr
                 "response_format", "unsupported");
         out.call_open = call[0];
     }
-    plan_reasoning(out, host, prompt, wanted.reasoning_effort == "none");
+    plan_reasoning(out, host, prompt, wanted.thinks == false);
     // Without reasoning the opening is a part of the prompt: it is computed at once.
     if (!out.reasons && !out.reasoning_open && !out.call_open) {
         out.prompt = std::move(out.opening);

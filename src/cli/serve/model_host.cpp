@@ -4,6 +4,7 @@
 #include "floor/input_file.hpp"
 #include "floor/signals.hpp"
 #include "models/demo_model.hpp"
+#include "models/prefill.hpp"
 #include "models/text_model.hpp"
 
 #include <algorithm>
@@ -327,8 +328,10 @@ namespace {
 ggufx_chat_request request_of(const ChatWanted &wanted, std::string &variables) {
     ggufx_chat_request request;
     ggufx_chat_request_init(&request);
-    request.flags = GGUFX_CHAT_GENERATE | GGUFX_CHAT_CLOCK;
-    if (wanted.reasoning_effort == "none") request.flags |= GGUFX_CHAT_NO_THINK;
+    request.flags = GGUFX_CHAT_CLOCK;
+    if (wanted.opens_turn) request.flags |= GGUFX_CHAT_GENERATE;
+    if (wanted.continues) request.flags |= GGUFX_CHAT_CONTINUE;
+    if (wanted.thinks) request.flags |= *wanted.thinks ? GGUFX_CHAT_THINK : GGUFX_CHAT_NO_THINK;
     const std::time_t now = std::time(nullptr);
     struct tm local = {};
     localtime_r(&now, &local);
@@ -401,7 +404,25 @@ Prompt ModelHost::prompt_of(const ChatWanted &wanted) const {
                                    tokenizer_.get(), &request, GGUFX_TOKENIZE_ADD_SPECIAL, e);
     });
     if (status != GGUFX_OK) refuse(status, error, "messages");
+    if (wanted.continues) start_output(out, wanted);
     return out;
+}
+
+// The same message without a text shows where its text begins.
+void ModelHost::start_output(Prompt &prompt, const ChatWanted &wanted) const {
+    ChatWanted empty = wanted;
+    Json messages = Json::array();
+    const Json all = Json::parse(wanted.messages, "messages");
+    for (size_t i = 0; i + 1 < all.size(); i++) messages.push_back(all.elements()[i]);
+    messages.push_back(Json{{"role", "assistant"}, {"content", ""}});
+    empty.messages = messages.dump();
+    std::string begun;
+    try {
+        begun = render(empty);
+    } catch (const ApiError &) {} // the template wants a text
+    OutputStart start = output_start(rt_.get(), chat_.get(), begun, prompt.text);
+    prompt.text = std::move(start.prompt);
+    prompt.begun = std::move(start.begun);
 }
 
 Grammar ModelHost::grammar_of(uint32_t kind, const std::string &text, const char *param,

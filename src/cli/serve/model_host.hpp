@@ -41,7 +41,8 @@ using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
 // A conversation as its template writes it.
 struct Prompt {
     std::vector<int32_t> ids;
-    std::string text; // empty where there is no template
+    std::string text;  // as its output's parser needs it; empty where there is no template
+    std::string begun; // markers that it reads before the output
 };
 
 // Immutable but for the embedder, which one thread uses; the session is the machine's.
@@ -104,6 +105,7 @@ public:
 private:
     void make_template(const std::string &name);
     bool renders_tools(const ChatWanted &wanted, const std::string &rendered) const;
+    void start_output(Prompt &prompt, const ChatWanted &wanted) const;
     void require_tools(const ChatWanted &wanted, const std::string &rendered) const;
     void find_end_tokens();
     void make_embedder(const HostOptions &options);

@@ -33,7 +33,9 @@ struct Wanted {        // of a text
     uint32_t best_of = 1;     // that are written for these
     std::string conversation; // beginnings are shared within it alone; empty: with all of the key
     bool stream = false, include_usage = false, cache_prompt = true;
-    bool return_special = false; // control tokens are parts of the text
+    bool return_special = false;             // control tokens are parts of the text
+    std::optional<uint32_t> thinking_budget; // tokens of reasoning at most
+    bool keeps_reasoning = false;            // in the content, as it is written
 };
 
 enum class AnswerForm { text, object, schema };
@@ -52,6 +54,9 @@ struct ChatWanted : Wanted {
     std::vector<Callable> forced; // one of these has to be called; none: as the model likes
     bool parallel_calls = true;   // else the answer ends after one call
     std::string reasoning_effort;
+    std::optional<bool> thinks;       // what the template finds as enable_thinking
+    bool continues = false;           // the last message goes on
+    bool opens_turn = true;           // the template opens the assistant's turn
     Json variables = Json::object();  // of the template
     std::vector<std::string> ignored; // names of what was accepted and has no effect
 };

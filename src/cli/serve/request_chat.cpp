@@ -85,7 +85,28 @@ void read_messages(Fields &fields, ChatWanted &out) {
     for (size_t i = 0; i < list->size(); i++)
         messages.push_back(
             read_message(fields.within(list->elements()[i], index_of("messages", i))));
+    const Json &last = messages.back();
+    out.continues = *last.find("role")->text() == "assistant" && !last.find("tool_calls");
     out.messages = link_results(std::move(messages)).dump();
+}
+
+// A last message of the assistant goes on, unless the request says otherwise or asks for a form that
+// begins anew.
+void read_turn(Fields &fields, ChatWanted &out) {
+    const auto opens = fields.truth("add_generation_prompt");
+    const auto continues = fields.truth("continue_final_message");
+    const bool is_free = out.form == AnswerForm::text && out.forced.empty();
+    if (continues == true && opens == true)
+        fields.refuse("add_generation_prompt", "is true together with continue_final_message");
+    if (continues == true && !out.continues)
+        fields.refuse("continue_final_message",
+                      "is true, but the last message is none of the assistant without tool calls");
+    if (continues == true && !is_free)
+        fields.refuse(
+            "continue_final_message",
+            "is not supported together with response_format and a call that is asked for");
+    out.continues = out.continues && is_free && opens != true && continues.value_or(true);
+    out.opens_turn = !out.continues && opens.value_or(true);
 }
 
 void read_form(Fields &fields, ChatWanted &out) {
@@ -144,15 +165,6 @@ void read_limits(Fields &fields, ChatWanted &out) {
 
 } // namespace
 
-void read_effort(Fields &fields, const char *name, ChatWanted &out) {
-    static constexpr const char *words[] = {"none", "minimal", "low", "medium", "high", "xhigh"};
-    const auto effort = fields.text(name);
-    if (!effort) return;
-    if (std::find(std::begin(words), std::end(words), *effort) == std::end(words))
-        fields.refuse(name, "is none of none, minimal, low, medium, high and xhigh");
-    out.reasoning_effort = *effort;
-}
-
 std::string read_verbosity(Fields &fields, ChatWanted &out) {
     const auto given = fields.text("verbosity");
     if (!given) return "medium";
@@ -170,6 +182,21 @@ void read_white_space(Fields &fields, Wanted &out) {
     out.sampling.grammar_flags = *flags;
 }
 
+// The fields of reasoning as an object.
+static void read_reasoning(Fields &fields, ChatWanted &out) {
+    const Json *const reasoning = fields.take("reasoning");
+    if (!reasoning) return;
+    Fields of = fields.within(*reasoning, "reasoning");
+    const std::string effort = out.reasoning_effort;
+    read_effort(of, "effort", out);
+    if (!effort.empty() && effort != out.reasoning_effort)
+        of.refuse("effort", "is another word than reasoning_effort");
+    read_budget(of, "max_tokens", out);
+    if (const auto enabled = of.truth("enabled")) out.thinks = enabled;
+    of.no_effect("exclude", {false});
+    of.finish();
+}
+
 ChatWanted read_chat(const Json &body, const SamplingDefaults &defaults, bool lenient) {
     Fields fields(body, lenient);
     ChatWanted out;
@@ -179,6 +206,9 @@ ChatWanted read_chat(const Json &body, const SamplingDefaults &defaults, bool le
     read_form(fields, out);
     read_limits(fields, out);
     read_effort(fields, "reasoning_effort", out);
+    read_reasoning(fields, out);
+    read_thinking(fields, out);
+    read_turn(fields, out);
     read_verbosity(fields, out);
     read_white_space(fields, out);
     pass_over(fields);
@@ -191,6 +221,9 @@ ChatWanted read_template(const Json &body, bool lenient) {
     ChatWanted out;
     read_messages(fields, out);
     read_tools(fields, out, ToolForm::nested);
+    read_effort(fields, "reasoning_effort", out);
+    read_thinking(fields, out);
+    read_turn(fields, out);
     fields.finish();
     return out;
 }

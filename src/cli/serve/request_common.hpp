@@ -23,6 +23,10 @@ enum class ToolForm { nested, flat };
 void read_tools(Fields &fields, ChatWanted &out, ToolForm form);
 // How hard the model shall think, by one of the published words.
 void read_effort(Fields &fields, const char *name, ChatWanted &out);
+// Tokens of reasoning at most; -1: as many as it likes.
+void read_budget(Fields &fields, const char *name, ChatWanted &out);
+// All other fields of reasoning, and variables of the template; the effort was read.
+void read_thinking(Fields &fields, ChatWanted &out);
 // json_whitespace: of JSON that a grammar keeps to.
 void read_white_space(Fields &fields, Wanted &out);
 // The published verbosity, a variable of the template. Gives it, or the default.

@@ -210,6 +210,7 @@ void read_reasoning(Fields &fields, ResponsesWanted &out) {
     if (const Json *const reasoning = fields.take("reasoning")) {
         Fields of = fields.within(*reasoning, "reasoning");
         read_effort(of, "effort", out);
+        read_budget(of, "max_tokens", out);
         for (const char *name : {"summary", "generate_summary"}) // there is none: all is sent
             of.no_effect(name, {"auto", "concise", "detailed"});
         of.finish();
@@ -273,6 +274,7 @@ ResponsesWanted read_responses(const Json &body, const SamplingDefaults &default
     read_functions(fields, out);
     read_text_form(fields, out);
     read_reasoning(fields, out);
+    read_thinking(fields, out);
     read_white_space(fields, out);
     read_logprobs(fields, out);
     out.stream = fields.truth("stream").value_or(false);

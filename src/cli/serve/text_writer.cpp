@@ -67,7 +67,8 @@ TextWriter::TextWriter(const ModelHost &host, std::shared_ptr<Reply> reply, Metr
     : host_(host), reply_(std::move(reply)), metrics_(metrics), clock_(clock), plan_(plan),
       sampler_(make_text_sampler(host, wanted, seed)), stop_(make_stop(host, wanted.stop)),
       top_ids_(plan.n_top), top_logprobs_(plan.n_top), is_chat_(plan.prompt != nullptr),
-      keeps_special_(wanted.return_special) {
+      keeps_special_(wanted.return_special), keeps_reasoning_(wanted.keeps_reasoning),
+      budget_(wanted.thinking_budget) {
     if (plan_.prompt) make_parser();
     if (plan_.answer && !plan_.answer->is_free()) begin_answer(*plan_.answer);
     plan_.answer = nullptr;
@@ -75,19 +76,33 @@ TextWriter::TextWriter(const ModelHost &host, std::shared_ptr<Reply> reply, Metr
 }
 
 void TextWriter::make_parser() {
+    const uint32_t flags = keeps_reasoning_ ? GGUFX_CHAT_PARSER_KEEP_REASONING : 0;
+    parser_ = make_parser_of(*plan_.prompt, flags, true);
+    if (keeps_reasoning_) tracker_ = make_parser_of(*plan_.prompt, 0, false);
+}
+
+Parser TextWriter::make_parser_of(const Prompt &prompt, uint32_t flags, bool is_told) {
     ggufx_chat_parser_options options;
     ggufx_chat_parser_options_init(&options);
     const bool has_calls = !plan_.tools.empty();
-    if (!has_calls) options.flags = GGUFX_CHAT_PARSER_NO_CALLS;
-    options.prompt = plan_.prompt->text.data();
-    options.prompt_length = plan_.prompt->text.size();
+    options.flags = flags | (has_calls ? 0 : GGUFX_CHAT_PARSER_NO_CALLS);
+    options.prompt = prompt.text.data();
+    options.prompt_length = prompt.text.size();
     if (has_calls) {
         options.tools = plan_.tools.data();
         options.tools_length = plan_.tools.size();
     }
     options.user = this;
-    options.event = on_event;
-    parser_ = host_.make_parser(options);
+    options.event =
+        is_told ? on_event
+                : [](void *, uint32_t, uint64_t, const char *, size_t) -> int32_t { return 0; };
+    Parser out = host_.make_parser(options);
+    if (!prompt.begun.empty())
+        call([&](ggufx_error *error) {
+            return ggufx_chat_parser_feed(out.get(), prompt.begun.data(), prompt.begun.size(),
+                                          error);
+        });
+    return out;
 }
 
 void TextWriter::begin_answer(const AnswerPlan &plan) {
@@ -96,11 +111,7 @@ void TextWriter::begin_answer(const AnswerPlan &plan) {
     opening_.assign(plan.opening.rbegin(), plan.opening.rend());
     reasoning_open_ = plan.reasoning_open;
     call_open_ = plan.call_open;
-    if (!plan.begun.empty())
-        call([&](ggufx_error *error) {
-            return ggufx_chat_parser_feed(parser_.get(), plan.begun.data(), plan.begun.size(),
-                                          error);
-        });
+    feed(plan.begun);
     begin_stage(plan.reasons                    ? Stage::reasoning
                 : reasoning_open_ || call_open_ ? Stage::begun
                                                 : Stage::opening);
@@ -109,7 +120,7 @@ void TextWriter::begin_answer(const AnswerPlan &plan) {
 ggufx_chat_parser_facts TextWriter::parser_facts() const {
     if (!parser_) return {};
     return facts<ggufx_chat_parser_facts>([&](ggufx_chat_parser_facts *out, ggufx_error *e) {
-        return ggufx_chat_parser_info(out, parser_.get(), e);
+        return ggufx_chat_parser_info(out, (tracker_ ? tracker_ : parser_).get(), e);
     });
 }
 
@@ -124,7 +135,7 @@ void TextWriter::begin_stage(Stage stage) {
         if (given_.empty()) begin_stage(call_ ? Stage::call : Stage::json);
     }
     // From here on the text is the grammar's, not the parser's.
-    if (stage == Stage::json || stage == Stage::call) parser_.reset();
+    if (stage == Stage::json || stage == Stage::call) parser_.reset(), tracker_.reset();
     if (stage == Stage::call) call_->begin(delta_);
 }
 
@@ -196,6 +207,7 @@ int32_t TextWriter::on_event(void *user, uint32_t kind, uint64_t call, const cha
 }
 
 int32_t TextWriter::sample(std::span<const float> logits, float &logprob) {
+    if (const auto id = close_reasoning()) return take(logits, *id, logprob);
     const Constraint limits = constraint();
     if (limits.given) return take(logits, *limits.given, logprob);
     int32_t id = 0;
@@ -222,6 +234,21 @@ int32_t TextWriter::sample(std::span<const float> logits, float &logprob) {
     given_ = host_.tokenize(parser_facts().reasoning_close, GGUFX_TOKENIZE_PARSE_SPECIAL);
     std::reverse(given_.begin(), given_.end());
     return given_.empty() ? id : take(logits, given_.back(), logprob);
+}
+
+// Tokens within reasoning count; with none left the template's marker follows.
+std::optional<int32_t> TextWriter::close_reasoning() {
+    if (!budget_ || !given_.empty() || !held_.empty() || !is_reasoning()) return {};
+    if (*budget_ > 0) {
+        --*budget_;
+        return {};
+    }
+    const bool has_channels = (host_.chat_facts().flags & GGUFX_CHAT_CHANNELS) != 0;
+    const std::string close = parser_facts().reasoning_close;
+    given_ = host_.tokenize(has_channels ? close : close + "\n\n", GGUFX_TOKENIZE_PARSE_SPECIAL);
+    std::reverse(given_.begin(), given_.end());
+    if (given_.empty()) return {};
+    return given_.back();
 }
 
 // A token that there is no choice of.
@@ -346,7 +373,7 @@ void TextWriter::show(size_t n) {
         show_text(take(special.begin));
         const std::string marker = take(special.end);
         if (special.is_hidden) continue;
-        strays_.expect(marker);
+        if (!keeps_reasoning_) strays_.expect(marker);
         show_text(marker);
         strays_.settle();
     }
@@ -359,9 +386,16 @@ void TextWriter::show_text(const std::string &text) {
         delta_.content += text;
         return;
     }
-    call([&](ggufx_error *error) {
-        return ggufx_chat_parser_feed(parser_.get(), text.data(), text.size(), error);
-    });
+    feed(text);
+}
+
+void TextWriter::feed(const std::string &text) {
+    if (text.empty()) return;
+    for (ggufx_chat_parser *const parser : {parser_.get(), tracker_.get()})
+        if (parser)
+            call([&](ggufx_error *error) {
+                return ggufx_chat_parser_feed(parser, text.data(), text.size(), error);
+            });
 }
 
 // The token's text, by the stage that it belongs to. true: the text is complete.
@@ -442,7 +476,7 @@ std::optional<int32_t> TextWriter::write(std::span<const float> logits) {
     sum_logprobs_ += logprob;
     if (!ends && plan_.logprobs) pending_.push_back(token_of(logits, id, logprob));
     const bool stops = add_token(id);
-    if (reasons_) reply_->usage.n_reasoning++;
+    if (tracker_ ? is_reasoning() : reasons_) reply_->usage.n_reasoning++;
     if (ends || stops || n_tokens_ >= plan_.max_tokens) {
         end(ends || stops ? "stop" : "length");
         return {};

@@ -55,6 +55,8 @@ private:
     };
     std::optional<int32_t> write(std::span<const float> logits);
     void make_parser();
+    Parser make_parser_of(const Prompt &prompt, uint32_t flags, bool is_told);
+    std::optional<int32_t> close_reasoning(); // where the budget is used up
     void begin_answer(const AnswerPlan &plan);
     bool is_reasoning() const;
     Constraint constraint();
@@ -73,6 +75,7 @@ private:
     void hold(int32_t id, const std::string &bytes);
     void show(size_t n_shown);
     void show_text(const std::string &text);
+    void feed(const std::string &text); // to the parsers
     void end(const std::string &reason, const std::string &note = "");
     std::string piece(int32_t id, bool last);
     static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text,
@@ -94,6 +97,7 @@ private:
     std::optional<CallWriter> call_;
     Stop stop_;
     Parser parser_;
+    Parser tracker_; // of reasoning that stays in the content
     ggufx_detokenize_state state_ = {};
     std::string held_; // bytes that may begin a stop text
     struct Special {   // bytes of a token among all bytes
@@ -111,7 +115,8 @@ private:
     Delta delta_;
     uint32_t n_tokens_ = 0;
     double sum_logprobs_ = 0;
-    const bool is_chat_, keeps_special_;
+    const bool is_chat_, keeps_special_, keeps_reasoning_;
+    std::optional<uint32_t> budget_; // tokens of reasoning that are left
     bool reasons_ = false, has_calls_ = false, is_stopped_ = false, has_failed_ = false;
     double begun_ = 0, last_ = 0;
 };

@@ -1,0 +1,21 @@
+// Output of a model that goes on with a message: where its parser stands then.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "floor/api.hpp"
+
+#include <string>
+
+namespace ggufx::cli {
+
+struct OutputStart {
+    std::string prompt; // for ggufx_chat_parser_options
+    std::string begun;  // markers to feed before the output; no events come of them
+};
+
+// `continued` is a conversation as rendered up to the text of its last message, `empty` the same with
+// no text in that message; both end there.
+OutputStart output_start(const ggufx_runtime *rt, const ggufx_chat *chat, const std::string &empty,
+                         const std::string &continued);
+
+} // namespace ggufx::cli
