@@ -223,6 +223,32 @@ class Pipe(Chat):
         self.assertEqual(answer["prompt_tokens"], int(self.ok("tokenize", MODEL, "-p", prompt, "--count")))
         self.assertEqual(answer["content"] + "\n", self.ok("run", MODEL, "-p", prompt, *SHORT).decode())
 
+    def test_an_answer_begins_as_it_is_told_to(self):
+        args = (MODEL, "--template", self.template)
+        answer = json.loads(self.talk("Once upon\n", *args, "--prefill", "there was ", "--json", *SHORT)[0])
+        text = self.ok("run", MODEL, "-p", "[user]Once upon\n[assistant]there was ", *SHORT).decode()
+        self.assertEqual((answer["content"] + "\n", answer["tokens"]), ("there was " + text, 8))
+        out = self.talk("Once upon\nThe sun\n", *args, "--prefill", "there was ", *SHORT)[0]
+        self.assertEqual(out.splitlines()[0], answer["content"].splitlines()[0])
+        self.assertEqual(out.count("there was "), 2)
+        self.fails(2, "chat", *args, "--prefill", "x", "--grammar", 'root ::= "a"')
+        self.fails(2, "chat", MODEL, "--prefill", "\udcff")
+
+    def test_an_answer_goes_on(self):
+        history = [{"role": "user", "content": "Once upon"}, {"role": "assistant", "content": "there was"}]
+        kept = self.path("kept.json", json.dumps({"messages": history}).encode())
+        answer = json.loads(self.talk("", MODEL, "--template", self.template, "--load", kept, "--continue", "--json", *SHORT)[0])
+        text = self.ok("run", MODEL, "-p", "[user]Once upon\n[assistant]there was", *SHORT).decode()
+        self.assertEqual(answer["content"] + "\n", "there was" + text)
+        saved = self.path("after.json")
+        lines = self.talk("The sun\n", MODEL, "--template", self.template, "--load", kept, "--continue", "--json", "--save", saved, *SHORT)[0].splitlines()
+        turns = tool.read_json(saved)["messages"]
+        self.assertEqual([turn["role"] for turn in turns], ["user", "assistant", "user", "assistant"])
+        self.assertEqual([turns[1]["content"], turns[3]["content"]], [json.loads(line)["content"] for line in lines])
+        asked = self.path("asked.json", json.dumps({"messages": history[:1]}).encode())
+        self.assertIn("does not end with an answer", self.fails(2, "chat", MODEL, "--load", asked, "--continue"))
+        self.assertIn("does not end with an answer", self.fails(2, "chat", MODEL, "--load", self.path("call.json", CALL), "--continue"))
+
     def test_a_program_is_never_run_from_a_pipe(self):
         target = os.path.join(self.folder, "touched")
         kept = self.path("call.json", CALL)
@@ -357,6 +383,8 @@ class Terminal(Chat):
         self.type("The sun\r")
         self.until(r"\[8 tokens")
         self.type("/retry\r")
+        self.until(r"\[8 tokens")
+        self.type("/continue\r")
         self.until(r"\[8 tokens")
         target = os.path.join(self.folder, "kept.json")
         self.type(f"/save {target}\r")

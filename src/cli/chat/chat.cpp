@@ -62,6 +62,9 @@ ChatRoom::ChatRoom(const Globals &globals, const ChatOptions &options)
       reader_(interactive_) {
     if (!options.load.empty()) conversation_ = load_conversation(options.load);
     require_utf8(options.system, "--system", kUsage);
+    require_utf8(options.prefill, "--prefill", kUsage);
+    if (options.continues && !conversation_.ends_with_answer())
+        throw Failure(kUsage, "--continue: the conversation of --load does not end with an answer");
     if (!options.system.empty()) conversation_.set_system(options.system);
 }
 
@@ -158,10 +161,17 @@ void ChatRoom::print_answer(const Answered &answered) {
 
 void ChatRoom::answer() {
     Answered answered;
+    const bool is_prefilled = !options_.prefill.empty() && !conversation_.ends_with_answer();
+    if (is_prefilled) {
+        conversation_.turns.push_back({"assistant", options_.prefill, {}, {}, {}, {}});
+        show(GGUFX_CHAT_ANSWER, options_.prefill);
+    }
+    const bool continues = conversation_.ends_with_answer();
     try {
         answered = engine_.answer(
             conversation_, [this](uint32_t kind, std::string_view text) { show(kind, text); });
     } catch (...) {
+        if (is_prefilled) conversation_.turns.pop_back();
         if (!globals_.json) end_shown();
         throw;
     }
@@ -175,6 +185,7 @@ void ChatRoom::answer() {
         if (shown_ == 0 && answered.turn.calls.empty() && !interactive_) put("\n");
         end_shown();
     }
+    if (continues) conversation_.turns.pop_back();
     conversation_.turns.push_back(answered.turn);
     asked_turns_ = 0;
     stats_.add(answered);
@@ -262,7 +273,8 @@ bool ChatRoom::answer_or_say() {
         return true;
     } catch (const Failure &failure) {
         if (!interactive_ || pending_signal() != 0) throw;
-        if (conversation_.turns.size() == n_before) conversation_.turns.pop_back();
+        const bool has_answer = conversation_.ends_with_answer(); // /continue: it stays
+        if (conversation_.turns.size() == n_before && !has_answer) conversation_.turns.pop_back();
         say(std::string(failure.what()) + "\n");
         return false;
     }
@@ -298,6 +310,7 @@ int ChatRoom::run() {
         keep_interrupts();
         say(fmt::format("{}; /help names the commands\n", escape(engine_.name())));
     }
+    if (options_.continues) answer_or_say();
     std::string text;
     while (run_calls() && ask(text)) {
         if (interactive_ && !is_utf8(text)) { // of a terminal's own editing
@@ -334,6 +347,10 @@ void add_chat(Tool &tool) {
     keep_to.schema.excludes(tools);
     sub.option("--load", options->load, "go on with a conversation: .md Markdown, else JSON")
         .value("FILE");
+    sub.flag("--continue", options->continues, "go on with the last answer of --load first");
+    Option prefill = sub.option("--prefill", options->prefill,
+                                "what each answer begins with; the model goes on");
+    prefill.value("TEXT").excludes(keep_to.grammar).excludes(keep_to.schema);
     sub.option("--save", options->save, "write it at the end: .md Markdown, else JSON")
         .value("FILE");
     sub.option("-n,--predict", options->n_predict,

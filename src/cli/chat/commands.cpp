@@ -15,6 +15,7 @@ constexpr const char *kHelp = "/help          this\n"
                               "/system TEXT   set the system's message\n"
                               "/undo          take the last turn back\n"
                               "/retry         another answer\n"
+                              "/continue      go on with the answer\n"
                               "/seed          show the random seed\n"
                               "/seed N        start again from seed N,\n"
                               "               -1 draws one\n"
@@ -26,7 +27,8 @@ constexpr const char *kHelp = "/help          this\n"
                               "Ctrl-C ends an answer.\n";
 
 std::vector<std::string> names() {
-    return {"/help", "/save", "/load", "/system", "/undo", "/retry", "/seed", "/stats", "/quit"};
+    return {"/help",  "/save",     "/load", "/system", "/undo",
+            "/retry", "/continue", "/seed", "/stats",  "/quit"};
 }
 
 std::string rate(size_t n, double seconds) {
@@ -89,6 +91,10 @@ Commands::Then Commands::run(const std::string &line, std::string &said) {
                 conversation_.turns.push_back({"user", text, {}, {}, {}, {}});
                 return Then::answer;
             }
+        } else if (name == "/continue") {
+            if (!conversation_.ends_with_answer())
+                throw Failure(kUsage, "there is no answer to go on with");
+            return Then::answer;
         } else if (name == "/seed") {
             said = set_seed(rest);
         } else if (name == "/stats") {

@@ -88,6 +88,10 @@ void Conversation::add_result(const std::string &text) {
     turns.push_back({"tool", text, {}, {}, call.id, call.name});
 }
 
+bool Conversation::ends_with_answer() const {
+    return !turns.empty() && turns.back().role == "assistant" && turns.back().calls.empty();
+}
+
 void Conversation::name_results() {
     std::vector<ToolCall> calls;
     size_t next = 0;

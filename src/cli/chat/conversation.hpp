@@ -32,6 +32,7 @@ public:
     // The first call of the last answer that has no result yet, nothing where all have.
     const ToolCall *waiting_call() const;
     void add_result(const std::string &text); // of that call
+    bool ends_with_answer() const;            // without calls: it can go on
 
     Json to_json() const;   // an array of messages
     Json to_prompt() const; // the same for a template: the content of calls alone is null

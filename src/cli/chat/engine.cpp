@@ -5,6 +5,7 @@
 
 #include "floor/signals.hpp"
 #include "models/demo_model.hpp"
+#include "models/prefill.hpp"
 #include "models/text_model.hpp"
 
 #include <algorithm>
@@ -180,11 +181,22 @@ void Engine::set_grammar(const ChatOptions &options) {
         make_grammar(rt_.get(), tokenizer_.get(), options.grammar, grammar_text(options.grammar));
 }
 
-Engine::Prompt Engine::prompt_of(const Conversation &conversation) const {
-    const std::string messages = conversation.to_prompt().dump();
+// Fills a text or ids whose number the library tells: fill(room, &needed, &error).
+template <class Room, class Fill> static Room filled(const Fill &fill) {
+    Room room(4096, typename Room::value_type());
+    size_t needed = 0;
+    ggufx_error error;
+    if (fill(room, &needed, &error) == GGUFX_E_CAPACITY) room.resize(needed);
+    call([&](ggufx_error *e) { return fill(room, &needed, e); });
+    room.resize(needed);
+    return room;
+}
+
+ggufx_chat_request Engine::request_of(const std::string &messages, bool continues) const {
     ggufx_chat_request request;
     ggufx_chat_request_init(&request);
     request.flags = flags_ | GGUFX_CHAT_CLOCK;
+    if (continues) request.flags = (request.flags & ~GGUFX_CHAT_GENERATE) | GGUFX_CHAT_CONTINUE;
     const std::time_t now = std::time(nullptr);
     struct tm local = {};
     localtime_r(&now, &local);
@@ -196,24 +208,43 @@ Engine::Prompt Engine::prompt_of(const Conversation &conversation) const {
         request.tools = tools.data();
         request.tools_length = tools.size();
     }
+    return request;
+}
+
+std::string Engine::render(const ggufx_chat_request &request) const {
+    return filled<std::string>([&](std::string &room, size_t *needed, ggufx_error *error) {
+        return ggufx_chat_render(room.data(), room.size(), needed, nullptr, 0, nullptr, chat_.get(),
+                                 &request, error);
+    });
+}
+
+Engine::Prompt Engine::prompt_of(const Conversation &conversation) const {
+    const bool continues = conversation.ends_with_answer();
+    const std::string messages = conversation.to_prompt().dump();
+    const ggufx_chat_request request = request_of(messages, continues);
     Prompt out;
-    const auto filled = [](auto &room, const auto &fill) {
-        size_t needed = 0;
-        ggufx_error error;
-        room.resize(4096);
-        if (fill(&needed, &error) == GGUFX_E_CAPACITY) room.resize(needed);
-        call([&](ggufx_error *e) { return fill(&needed, e); });
-        room.resize(needed);
-    };
-    filled(out.text, [&](size_t *needed, ggufx_error *error) {
-        return ggufx_chat_render(out.text.data(), out.text.size(), needed, nullptr, 0, nullptr,
-                                 chat_.get(), &request, error);
+    out.text = render(request);
+    out.ids = filled<std::vector<int32_t>>([&](std::vector<int32_t> &room, size_t *needed,
+                                               ggufx_error *error) {
+        return ggufx_chat_tokenize(room.data(), room.size(), needed, chat_.get(), tokenizer_.get(),
+                                   &request, GGUFX_TOKENIZE_ADD_SPECIAL, error);
     });
-    filled(out.ids, [&](size_t *needed, ggufx_error *error) {
-        return ggufx_chat_tokenize(out.ids.data(), out.ids.size(), needed, chat_.get(),
-                                   tokenizer_.get(), &request, GGUFX_TOKENIZE_ADD_SPECIAL, error);
-    });
+    if (continues) start_output(out, conversation);
     return out;
+}
+
+// The same answer without a text shows where its text begins.
+void Engine::start_output(Prompt &prompt, const Conversation &conversation) const {
+    Conversation empty = conversation;
+    empty.turns.back() = {"assistant", "", {}, {}, {}, {}};
+    const std::string messages = empty.to_prompt().dump();
+    std::string begun;
+    try {
+        begun = render(request_of(messages, true));
+    } catch (const Failure &) {} // the template wants a text
+    OutputStart start = output_start(rt_.get(), chat_.get(), begun, prompt.text);
+    prompt.text = std::move(start.prompt);
+    prompt.begun = std::move(start.begun);
 }
 
 Engine::Prompt Engine::fitting_prompt(Conversation &conversation, Answered &out) const {
@@ -337,6 +368,7 @@ std::string Engine::piece(int32_t id, ggufx_detokenize_state &state, bool last) 
 
 Answered Engine::answer(Conversation &conversation, const Shown &show) {
     Answered out;
+    if (conversation.ends_with_answer()) out.turn = conversation.turns.back();
     out.turn.role = "assistant";
     const Prompt prompt = fitting_prompt(conversation, out);
     out.n_prompt = prompt.ids.size();
@@ -355,6 +387,7 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
             return ggufx_chat_parser_feed(parser.get(), text.data(), text.size(), error);
         });
     };
+    say(prompt.begun);
     const Matcher matcher = grammar_ ? make_matcher(grammar_.get()) : nullptr;
     auto start = SteadyClock::now();
     out.n_reused = feed(prompt.ids);

@@ -18,7 +18,8 @@ namespace ggufx::cli {
 struct ChatOptions {
     std::string model; // empty: the embedded one
     std::string template_name, system, tools, load, save;
-    bool no_think = false;
+    std::string prefill; // what each answer begins with
+    bool no_think = false, continues = false;
     uint32_t n_predict = 0; // 0: up to the end of the context
     SamplingOptions sampling;
     SessionOptions session;
@@ -47,7 +48,8 @@ class Engine {
 public:
     Engine(const Globals &globals, const ChatOptions &options);
 
-    // Answers the last turn. The oldest turns leave `conversation` where the context is too small;
+    // Answers the last turn, or goes on with it where it is an answer: the turn that comes has both
+    // parts. The oldest turns leave `conversation` where the context is too small;
     // throws Failure (usage) where the last one alone is. Ctrl-C ends the answer, not the call.
     Answered answer(Conversation &conversation, const Shown &show);
 
@@ -62,12 +64,16 @@ public:
 private:
     struct Prompt {
         std::vector<int32_t> ids;
-        std::string text;
+        std::string text;  // as the parser of the output needs it
+        std::string begun; // markers that it reads first
     };
     void restart_sampler();
     void make_template(const ChatOptions &options);
     void set_grammar(const ChatOptions &options);
+    ggufx_chat_request request_of(const std::string &messages, bool continues) const;
+    std::string render(const ggufx_chat_request &request) const;
     Prompt prompt_of(const Conversation &conversation) const;
+    void start_output(Prompt &prompt, const Conversation &conversation) const;
     Prompt fitting_prompt(Conversation &conversation, Answered &out) const;
     size_t feed(const std::vector<int32_t> &ids); // how many the cache had
     bool decode(const int32_t *ids, size_t n);    // false: interrupted
