@@ -130,8 +130,9 @@ typedef struct ggufx_chat_run {
  * arguments of calls ("", null and absent ones are {}) are an object or JSON text; the absent
  * content of a message with calls is "" or null; lists of text parts stay, or are joined. Where a
  * template fails, it is run again with descriptions, parameters, ids of nine letters and digits,
- * and names of results filled in, and one system message at the begin; then with one call a message. Arguments that are no JSON object are
- * MALFORMED where the template wants one; the message names them, index is the message.
+ * and names of results filled in, and one system message at the begin; then with one call a
+ * message. Arguments that are no JSON object are MALFORMED where the template wants one; the
+ * message names them, index is the message.
  * With GGUFX_CHAT_CONTINUE, and without GGUFX_CHAT_GENERATE, the text ends after the content of the
  * last message, or after its reasoning_content where that is all it has: the model goes on with it.
  * Errors: ARGUMENT, CAPACITY, LIMIT (steps, memory, text or depth), MALFORMED (JSON, UTF-8: offset
