@@ -143,8 +143,9 @@ private:
         static constexpr const char *kForms[] = {
             R"([{"role":"system","content":%s},{"role":"user","content":"hi"}])",
             R"([{"role":"user","content":%s}])",
-            R"([{"role":"user","content":"hi"},{"role":"assistant","content":%s},)"
-            R"({"role":"user","content":"go on"}])"};
+            // clang takes two literals in a row for a missing comma.
+            (R"([{"role":"user","content":"hi"},{"role":"assistant","content":%s},)"
+             R"({"role":"user","content":"go on"}])")};
         const std::string_view form = kForms[static_cast<size_t>(role)];
         const size_t at = form.find("%s");
         char messages[512];
