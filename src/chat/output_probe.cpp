@@ -508,7 +508,9 @@ bool finds_calls(const Ref<Host> &host, Ref<OutputFormat> format, std::string_vi
                  unsigned n_calls) {
     Seen seen(host.get());
     try {
-        OutputParser parser(host, std::move(format), {true, "", kTools}, {&seen, note_event});
+        ParserOptions options;
+        options.tools = kTools;
+        OutputParser parser(host, std::move(format), options, {&seen, note_event});
         parser.feed(text);
         parser.finish();
         seen.finish_call();
