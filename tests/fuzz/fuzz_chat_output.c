@@ -21,19 +21,20 @@ static const char *const formats[] = {
     "<|start_header_id|>ipython",
     "<think><tool_call><arg_key><arg_value>",
     "<think><|tool_call_begin|><|tool_call_argument_begin|>",
-    "<think><\xef\xbd\x9ctool\xe2\x96\x81"
-    "call\xe2\x96\x81"
-    "begin\xef\xbd\x9c>```json",
+    ("<think><\xef\xbd\x9ctool\xe2\x96\x81"
+     "call\xe2\x96\x81"
+     "begin\xef\xbd\x9c>```json"),
     "<|tool_call_start|>",
     "<|channel>thought<|tool_call>call:",
     "<|tool_call|>",
     "Action:```json",
-    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}<d:calls><d:invoke name=\"{{ "
-    "c.function.name }}\">{% for k, v in c.function.arguments.items() %}<d:p name=\"{{ k }}\" "
-    "string=\"{{ v is string }}\">{{ v }}</d:p>{% endfor %}</d:invoke></d:calls>{% endfor %}{% "
-    "endfor %}",
-    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}<f={{ c.function.name }}>{{ "
-    "c.function.arguments | tojson }}</f>{% endfor %}{% endfor %}",
+    ("{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}<d:calls><d:invoke "
+     "name=\"{{ "
+     "c.function.name }}\">{% for k, v in c.function.arguments.items() %}<d:p name=\"{{ k }}\" "
+     "string=\"{{ v is string }}\">{{ v }}</d:p>{% endfor %}</d:invoke></d:calls>{% endfor %}{% "
+     "endfor %}"),
+    ("{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}<f={{ c.function.name }}>{{ "
+     "c.function.arguments | tojson }}</f>{% endfor %}{% endfor %}"),
 };
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 

@@ -392,8 +392,8 @@ static void test_white_space_is_limited_at_every_gap(void **state) {
     static const char *const schemas[] = {
         "true", "{\"type\":[\"object\",\"array\"]}",
         "{\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":true},\"items\":{\"enum\":[1,2]}}",
-        "{\"properties\":{\"a\":{\"type\":\"integer\"}},\"maxProperties\":3,\"items\":true,"
-        "\"contains\":{\"const\":1},\"minContains\":0,\"maxContains\":1}",
+        ("{\"properties\":{\"a\":{\"type\":\"integer\"}},\"maxProperties\":3,\"items\":true,"
+         "\"contains\":{\"const\":1},\"minContains\":0,\"maxContains\":1}"),
         "{\"items\":{\"enum\":[1,2]},\"uniqueItems\":true}"};
     static const char *const gaps[] = {"{@}",
                                        "[@]",
