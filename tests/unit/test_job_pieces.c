@@ -15,6 +15,7 @@
 
 /* A piece is 16 MiB of f32: 2048 rows here. */
 enum { kColumns = 2048, kRows = 4500, kPieceRows = 2048, kType = 7 /* Q8_0 */ };
+enum { kPieceBytes = 2 * kPieceRows * kColumns /* of the input, which is f16 */ };
 
 static gb source;
 static size_t data_at; /* of the matrix's first value in source */
@@ -106,7 +107,8 @@ static void test_a_call_cancelled_in_any_piece_goes_on(void **state) {
             const ggufx_status status = run(job, GGUFX_JOB_KEEP, &p, NULL);
             if (status == GGUFX_OK) break;
             assert_int_equal(status, GGUFX_E_CANCELLED);
-            assert_true(n_files() == 2 || p.done == 0);
+            /* Cancelled in the first piece there is nothing to go on with, and nothing is kept. */
+            assert_true(n_files() == 2 || (n_files() == 0 && p.done <= kPieceBytes));
             OK(run(job, GGUFX_JOB_RESUME, &none, NULL));
             assert_as_wanted();
             n_cancelled++;
