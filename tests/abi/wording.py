@@ -1,9 +1,10 @@
-"""The words of the documentation: README.md, CHANGELOG.md, docs, and README files of folders.
+"""The words of the documentation and of comments: README.md, CHANGELOG.md, docs, README files of folders, sources.
 
 README.md and CHANGELOG.md stay short, README files of folders are at most a page, links and anchors exist, sentences are
 short, the field's terms are there, private wording is not, and options that pages name exist in the tool.
 
 usage: wording.py SOURCE_ROOT [TOOL]
+       wording.py --comments SOURCE_ROOT FOLDER...   only the comments below these folders, done or not
 SPDX-License-Identifier: MIT
 """
 import pathlib
@@ -11,6 +12,7 @@ import re
 import subprocess
 import sys
 
+import comments
 import pages
 import public
 
@@ -19,6 +21,7 @@ CHANGELOG_LINES = 60
 PAGE_LINES, PAGE_WORDS = 80, 1000  # of a README file of a folder
 PACKAGE_LINES = 100  # of one that is published with a package of a binding
 SENTENCE_WORDS = 35
+COMMENT_WORDS = 25
 
 TERMS = """GGUF, quantization, dequantize, block format, importance matrix, perplexity, KL divergence, KV cache,
 prefix cache, prefill, decode, token, tokenizer, chat template, tool call, structured output, JSON Schema, grammar,
@@ -174,6 +177,16 @@ def check_words(root):
     return faults if n_sentences > 300 else [*faults, "sentences are not found"]
 
 
+def check_comments(root):
+    """Faults of comments in the folders that are done."""
+    faults, n_files = [], 0
+    for name, text in comments.source_files(root):
+        n_files += 1
+        faults += [fault for fault in comments.faults_of(name, text, OPENERS, WORDS, COMMENT_WORDS)
+                   if not is_allowed(name, fault)]
+    return faults if n_files > 20 else [*faults, "sources are not found"]
+
+
 def check_terms(root):
     text = " ".join(" ".join(p.read_text(encoding="utf-8").split()) for p in
                     [root / "README.md", *(root / "docs").rglob("*.md")]).lower()
@@ -218,9 +231,21 @@ def check_options(root, tool):
     return faults if len(known) > 100 else ["options are not found in the help"]
 
 
+def list_comments(root, folders):
+    """Faults of comments below some folders, whether the folders are done or not."""
+    comments.NOT_DONE = ()
+    files = [(name, text) for name, text in comments.source_files(root) if name.startswith(tuple(folders))]
+    faults = [fault for name, text in files
+              for fault in comments.faults_of(name, text, OPENERS, WORDS, COMMENT_WORDS) if not is_allowed(name, fault)]
+    public.finish("comments", faults, len(files))
+
+
 def main():
+    if sys.argv[1] == "--comments":
+        list_comments(pathlib.Path(sys.argv[2]).resolve(), sys.argv[3:])
     root = pathlib.Path(sys.argv[1]).resolve()
-    checks = [check_sizes(root), check_links(root), check_words(root), check_terms(root), check_lists(root)]
+    checks = [check_sizes(root), check_links(root), check_words(root), check_comments(root),
+              check_terms(root), check_lists(root)]
     if len(sys.argv) > 2:
         checks.append(check_options(root, sys.argv[2]))
     public.finish("wording", [fault for check in checks for fault in check], len(checks))
