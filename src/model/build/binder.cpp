@@ -177,7 +177,7 @@ uint32_t Binder::matrix(const TensorName &name, uint64_t n_cols, uint64_t n_rows
 
 uint32_t Binder::slice(uint32_t weights, uint64_t first_row, uint64_t n_rows) {
     WeightInfo info = program_.weights[weights];
-    if (info.n_parts > 1 && info.step == 0) info.step = info.w.n_rows / info.n_parts;
+    if (info.n_parts > 1 && info.part_stride == 0) info.part_stride = info.w.n_rows / info.n_parts;
     if (info.w.data) info.w.data += first_row * info.w.stride;
     info.first += first_row;
     info.w.n_rows = info.n_parts * n_rows;

@@ -28,7 +28,7 @@ uint64_t rows_of_part(const WeightInfo &info) {
 
 // Row of the tensor where a part begins.
 uint64_t first_of_part(const WeightInfo &info, uint32_t part) {
-    return info.first + part * (info.step ? info.step : rows_of_part(info));
+    return info.first + part * (info.part_stride ? info.part_stride : rows_of_part(info));
 }
 
 // The data of one; parts that are apart in the whole stand evenly in the file, too.
@@ -47,8 +47,8 @@ void bind(WeightInfo &info, const gguf::Tensor &t, const RankFile &part) {
         fail(Status::split, {.index = info.tensor},
              "tensor %s: the file has not as many rows of each expert", Quoted(t.name).c_str());
     }
-    if (info.step) info.step = step;
-    if (!info.step && step != n_rows) info.step = step; // others' rows stand between
+    if (info.part_stride) info.part_stride = step;
+    if (!info.part_stride && step != n_rows) info.part_stride = step; // others' rows stand between
     info.w.data = t.data ? t.data + first * info.w.stride : nullptr;
 }
 

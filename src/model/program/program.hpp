@@ -35,7 +35,7 @@ struct WeightInfo {
     matmul::Weights w; // the rows of all parts
     uint32_t n_parts = 1;
     size_t tensor = 0;  // number in the file
-    uint64_t step = 0;  // rows from one part to the next; 0: those that a part has
+    uint64_t part_stride = 0; // rows from one part to the next; 0: those that a part has
     uint64_t first = 0; // row of the tensor
 };
 

@@ -63,7 +63,7 @@ Status run(const Context &c, const step::HeadProduct &s, Failure *failure) {
     for (size_t i = 0; i < c.n; i++)
         for (uint32_t head = 0; head < s.heads; head++) ids[i * s.heads + head] = head;
     const WeightInfo &weights = c.program.weights[s.weights];
-    const matmul::Experts heads = {weights.w, s.heads, ids, 1, weights.step};
+    const matmul::Experts heads = {weights.w, s.heads, ids, 1, weights.part_stride};
     const ProductColumns in = {c.at(s.in, 0), s.in_stride, c.n * s.heads, ids, 1};
     float *const out = c.at(s.out, 0);
     Status status =
@@ -125,7 +125,7 @@ Status run(const Context &c, const step::ExpertProduct &s, Failure *failure) {
     const WeightInfo &weights = c.program.weights[s.weights];
     const size_t rows = s.out.width / s.used;
     const matmul::Experts experts = {weights.w, weights.n_parts, ids, s.each ? 1 : s.used,
-                                     weights.step};
+                                     weights.part_stride};
     const ProductColumns in = {c.at(s.in, 0), s.each ? s.in.width / s.used : c.stride(s.in),
                                s.each ? c.n * s.used : c.n, ids, s.each ? 1 : s.used};
     float *const out = c.at(s.out, 0);
