@@ -79,7 +79,7 @@ extern "C" ggufx_status ggufx_adapter_create(ggufx_adapter **out, const ggufx_mo
         const Host &host = *m.host();
         const model::AdapterOptions imported = {in.first_layer, in.last_layer};
         const auto adapter = Ref<model::Adapter>::adopt(
-            make<model::Adapter>(host, m.host(), file->file, m.file(), m.program(), imported));
+            make<model::Adapter>(host, m.host(), file->file, m.file(), m.graph(), imported));
         require(adapter->has_data(),
                 "the adapter's data are not in memory: its file was opened for metadata only");
         *out = make<ggufx_adapter>(host, shared, adapter);

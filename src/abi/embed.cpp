@@ -47,17 +47,17 @@ uint32_t public_pooling(model::Pooling pooling) {
 }
 
 // Do the lengths add up to the tokens, and the rows to the floats?
-Status check_sizes(const model::Embedder &embedder, const model::Texts &texts, size_t n_tokens,
-                   size_t n_out, Failure *failure) {
+Status check_sizes(const model::Embedder &embedder, const model::EmbedInputs &inputs,
+                   size_t n_tokens, size_t n_out, Failure *failure) {
     uint64_t sum = 0;
-    for (size_t i = 0; i < texts.n; i++)
-        if (!checked::add(&sum, sum, texts.lengths[i])) sum = UINT64_MAX;
+    for (size_t i = 0; i < inputs.n; i++)
+        if (!checked::add(&sum, sum, inputs.lengths[i])) sum = UINT64_MAX;
     if (sum != n_tokens)
         return set_failure(failure, Status::argument, {},
                            "lengths add up to %" PRIu64 " tokens, n_tokens is %" PRIu64, sum,
                            static_cast<uint64_t>(n_tokens));
     uint64_t floats = 0;
-    const uint64_t rows = embedder.rows_of(texts);
+    const uint64_t rows = embedder.rows_of(inputs);
     if (!checked::mul(&floats, rows, embedder.plan().dimensions)) floats = UINT64_MAX;
     if (floats == n_out) return Status::ok;
     return set_failure(failure, Status::argument, {},
@@ -98,9 +98,9 @@ extern "C" ggufx_status ggufx_embedder_estimate(uint64_t *out, const ggufx_runti
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(alive(file, Tag::file), "file must be set");
         const model::EmbedOptions imported = import_embed_options(options);
-        const model::Program program = model::build_program(*file->file, {});
-        const model::EmbedPlan plan(program, imported);
-        *out = model::embedder_bytes(*rt->host, program, plan) + sizeof(ggufx_embedder);
+        const model::Graph graph = model::build_graph(*file->file, {});
+        const model::EmbedPlan plan(graph, imported);
+        *out = model::embedder_bytes(*rt->host, graph, plan) + sizeof(ggufx_embedder);
     });
 }
 
@@ -129,9 +129,9 @@ extern "C" ggufx_status ggufx_embed(float *out, size_t n_out, ggufx_embedder *em
             return set_failure(failure, Status::argument, {},
                                "out, embedder, tokens and lengths must be set, n_texts >= 1");
         const Progress imported = import_progress(progress);
-        const model::Texts texts = {tokens, lengths, n_texts};
-        const Status status = check_sizes(embedder->embedder, texts, n_tokens, n_out, failure);
+        const model::EmbedInputs inputs = {tokens, lengths, n_texts};
+        const Status status = check_sizes(embedder->embedder, inputs, n_tokens, n_out, failure);
         if (status != Status::ok) return status;
-        return embedder->embedder.embed(out, texts, imported, failure);
+        return embedder->embedder.embed(out, inputs, imported, failure);
     });
 }

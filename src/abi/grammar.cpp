@@ -226,13 +226,13 @@ extern "C" ggufx_status ggufx_sampler_sample_matching(int32_t *out_id, float *ou
         float *const wanted = out_logprob ? &logprob : nullptr;
         status = std::visit(
             [&](auto &s) {
-                const auto before = s.mark();
+                const auto before = s.checkpoint();
                 const Status sampled = s.sample(&id, wanted, logits, n, allowed, failure);
                 if (sampled != Status::ok) return sampled;
                 try {
                     inner.accept(&id, 1);
                 } catch (...) {
-                    s.go_back(before);
+                    s.rollback(before);
                     throw;
                 }
                 return Status::ok;

@@ -4,7 +4,7 @@
 
 #include "abi/guard.hpp"
 #include "abi/writer_handle.hpp"
-#include "model/build/cut.hpp"
+#include "model/graph/partition.hpp"
 #include "model/group/rank_writer.hpp"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-// Perplexity, divergence, endings: include/ggufx/measure.h.
+// Perplexity, divergence, continuations: include/ggufx/measure.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"
@@ -240,17 +240,17 @@ extern "C" ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const gguf
 
 extern "C" ggufx_status ggufx_measure_endings(double *out, ggufx_session *session,
                                               const int32_t *context, size_t n_context,
-                                              const int32_t *endings, const size_t *n_tokens,
-                                              size_t n_endings, const ggufx_progress *progress,
-                                              ggufx_error *error) {
+                                              const int32_t *continuations, const size_t *n_tokens,
+                                              size_t n_continuations,
+                                              const ggufx_progress *progress, ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(session, Tag::session), "out and session must be set");
         require(context && n_context > 0, "context must hold at least one id");
-        require(endings && n_tokens && n_endings > 0, "endings must hold at least one");
-        const model::ChoicesTask task = {context,  n_context, endings,
-                                         n_tokens, n_endings, import_progress(progress)};
+        require(continuations && n_tokens && n_continuations > 0, "endings must hold at least one");
+        const model::ChoicesTask task = {context,  n_context,       continuations,
+                                         n_tokens, n_continuations, import_progress(progress)};
         return ends_group(session->session.model().ranks(), [&] {
-            return model::score_endings(out, session->session, task, failure_of(error));
+            return model::score_continuations(out, session->session, task, failure_of(error));
         });
     });
 }

@@ -7,10 +7,10 @@
 #include "abi/options.hpp"
 #include "base/checked.hpp"
 #include "base/crc64.hpp"
+#include "model/graph/print.hpp"
 #include "model/group/start.hpp"
 #include "model/mode.hpp"
 #include "model/perplexity.hpp"
-#include "model/program/print.hpp"
 
 #include <algorithm>
 #include <ggufx/matmul.h>
@@ -209,14 +209,14 @@ extern "C" ggufx_status ggufx_model_info(ggufx_model_facts *out, const ggufx_mod
                                          ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(model, Tag::model), "out and model must be set");
-        const model::Program &program = model->model.program();
-        const model::Shape &hp = program.shape;
+        const model::Graph &graph = model->model.graph();
+        const model::Shape &hp = graph.shape;
         ggufx_model_facts facts = {};
-        facts.flags = (program.predicts() ? 0 : GGUFX_MODEL_EMBEDS_ONLY) |
-                      (program.pools ? GGUFX_MODEL_EMBEDS : 0);
-        facts.architecture = program.architecture;
-        facts.n_parameters = program.n_parameters;
-        facts.weight_bytes = program.weight_bytes;
+        facts.flags = (graph.predicts() ? 0 : GGUFX_MODEL_EMBEDS_ONLY) |
+                      (graph.pools ? GGUFX_MODEL_EMBEDS : 0);
+        facts.architecture = graph.architecture;
+        facts.n_parameters = graph.n_parameters;
+        facts.weight_bytes = graph.weight_bytes;
         facts.n_vocab = static_cast<uint32_t>(hp.n_vocab);
         facts.n_context = hp.n_context;
         facts.n_embedding = hp.n_embd;
@@ -233,19 +233,19 @@ extern "C" ggufx_status ggufx_model_info(ggufx_model_facts *out, const ggufx_mod
 
 namespace {
 
-ggufx_layer_facts facts_of(const model::Program &program, uint32_t layer) {
+ggufx_layer_facts facts_of(const model::Graph &graph, uint32_t layer) {
     ggufx_layer_facts facts = {};
     facts.reads_layer = layer;
-    for (const model::StateInfo &state : program.states) { // of a group: what this rank has
+    for (const model::StateInfo &state : graph.states) { // of a group: what this rank has
         if (state.model_layer != layer) continue;
         facts.kind = GGUFX_LAYER_RECURRENT;
         facts.state_bytes =
             (state.tail_rows * state.tail_values + state.state_values) * sizeof(float);
     }
-    for (const model::Step &step : program.steps) {
-        const auto *attend = std::get_if<model::step::Attend>(&step);
+    for (const model::Op &op : graph.ops) {
+        const auto *attend = std::get_if<model::op::Attend>(&op);
         if (!attend || attend->model_layer != layer) continue;
-        const model::CacheInfo &cache = program.caches[attend->cache];
+        const model::CacheInfo &cache = graph.caches[attend->cache];
         facts.kind = GGUFX_LAYER_ATTENTION;
         const model::CacheShape &shape = cache.shape;
         facts.n_heads = shape.all_heads ? shape.all_heads : shape.n_heads;
@@ -256,7 +256,7 @@ ggufx_layer_facts facts_of(const model::Program &program, uint32_t layer) {
         facts.reads_layer = cache.layers[attend->layer].model_layer;
         facts.scale = attend->scale;
         facts.softcap = attend->cap;
-        facts.sinks = program.vector(attend->sinks);
+        facts.sinks = graph.vector(attend->sinks);
         if (cache.shape.v_in_k) facts.flags |= GGUFX_LAYER_V_IN_K;
     }
     return facts;
@@ -268,11 +268,11 @@ extern "C" ggufx_status ggufx_model_layer(ggufx_layer_facts *out, const ggufx_mo
                                           uint32_t layer, ggufx_error *error) {
     return guard(error, [&] {
         require(out && alive(model, Tag::model), "out and model must be set");
-        const model::Program &program = model->model.program();
-        if (layer >= program.shape.n_layers)
+        const model::Graph &graph = model->model.graph();
+        if (layer >= graph.shape.n_layers)
             fail(Status::argument, {}, "layer is %" PRIu32 ", the model has %" PRIu32, layer,
-                 program.shape.n_layers);
-        export_struct(out, facts_of(program, layer), "ggufx_layer_facts");
+                 graph.shape.n_layers);
+        export_struct(out, facts_of(graph, layer), "ggufx_layer_facts");
     });
 }
 
@@ -283,7 +283,7 @@ extern "C" ggufx_status ggufx_file_graph(char *out, size_t capacity, size_t *out
         require(out_needed && (out || capacity == 0), "out and out_needed must be set");
         model::BuildOptions look;
         look.choice = model::RankChoice::of_file;
-        const model::Text text = model::print(model::build_program(*file->file, look), *file->file);
+        const model::Text text = model::print(model::build_graph(*file->file, look), *file->file);
         *out_needed = text.size();
         if (out) memcpy(out, text.data(), std::min(capacity, text.size()));
         if (text.size() > capacity)

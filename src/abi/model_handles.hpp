@@ -46,7 +46,7 @@ struct ggufx_model {
                 with(options, device ? &there : nullptr)),
           group(ranks),
           n_device_layers(std::min<uint32_t>(
-              options.n_placed_layers, static_cast<uint32_t>(model.program().layer_ends.size()))) {}
+              options.n_placed_layers, static_cast<uint32_t>(model.graph().layer_ends.size()))) {}
 
     void retain() { refs.retain(); }
     void release(); // frees itself and then its runtime
@@ -71,7 +71,7 @@ struct ggufx_session {
 
 struct ggufx_adapter {
     ggufx::abi::Tag tag = ggufx::abi::Tag::adapter;
-    ggufx::Ref<ggufx_model> model; // before the adapter, which points into its program
+    ggufx::Ref<ggufx_model> model; // before the adapter, which points into its graph
     ggufx::Ref<ggufx::model::Adapter> adapter;
     ggufx_adapter(ggufx::Ref<ggufx_model> m, ggufx::Ref<ggufx::model::Adapter> a)
         : model(std::move(m)), adapter(std::move(a)) {}
@@ -108,8 +108,8 @@ struct ggufx_stop {
     ggufx::abi::Tag tag = ggufx::abi::Tag::stop;
     ggufx::Ref<ggufx::Host> host;
     ggufx::sampling::Stop stop;
-    ggufx_stop(const ggufx::Ref<ggufx::Host> &h, const std::string_view *texts, size_t n)
-        : host(h), stop(h.get(), texts, n) {}
+    ggufx_stop(const ggufx::Ref<ggufx::Host> &h, const std::string_view *inputs, size_t n)
+        : host(h), stop(h.get(), inputs, n) {}
 };
 
 namespace ggufx::abi {

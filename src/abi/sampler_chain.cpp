@@ -208,7 +208,7 @@ void add_link(sampling::Chain &chain, const Host *host, const ggufx_sampler_link
         return add_mirostat(chain, in);
     default:
         require(in.link, "ggufx_sampler_link.link must be set");
-        chain.add(sampling::HostLink{in.user, in.link});
+        chain.add(sampling::HostSampler{in.user, in.link});
     }
 }
 
@@ -247,7 +247,7 @@ extern "C" ggufx_status ggufx_sampler_add(ggufx_sampler *sampler, const ggufx_sa
         if (!chain) fail(Status::state, {}, "the sampler is no chain: its filters are fixed");
         refuse_others(in);
         if (chain->ends()) fail(Status::state, {}, "nothing stands behind a link MIROSTAT");
-        if (chain->n_links() == GGUFX_LINK_MOST_LINKS)
+        if (chain->n_samplers() == GGUFX_LINK_MOST_LINKS)
             fail(Status::limit, {}, "a chain has %u links at most", GGUFX_LINK_MOST_LINKS);
         add_link(*chain, sampler->runtime->host.get(), in);
     });

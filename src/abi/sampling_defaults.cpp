@@ -25,10 +25,10 @@ static_assert(GGUFX_SAMPLING_TAU == sampling::kTauKey);
 static_assert(GGUFX_SAMPLING_ETA == sampling::kEtaKey);
 static_assert(GGUFX_SAMPLING_LINKS == sampling::kSequenceKey);
 static_assert(GGUFX_SAMPLING_SUPPRESSED == sampling::kSuppressedKey);
-static_assert(GGUFX_SAMPLING_MOST_LINKS == sampling::kMostDefaultLinks);
+static_assert(GGUFX_SAMPLING_MOST_LINKS == sampling::kMostDefaultSamplers);
 static_assert(GGUFX_LINK_MOST_LAST == sampling::kMostLast);
-static_assert(GGUFX_LINK_TOP_K == static_cast<uint32_t>(sampling::LinkKind::top_k));
-static_assert(GGUFX_LINK_DRY == static_cast<uint32_t>(sampling::LinkKind::dry));
+static_assert(GGUFX_LINK_TOP_K == static_cast<uint32_t>(sampling::SamplerKind::top_k));
+static_assert(GGUFX_LINK_DRY == static_cast<uint32_t>(sampling::SamplerKind::dry));
 
 extern "C" ggufx_status ggufx_file_sampling(ggufx_sampling_facts *out, int32_t *out_suppressed,
                                             size_t capacity, const ggufx_file *file,
@@ -54,8 +54,9 @@ extern "C" ggufx_status ggufx_file_sampling(ggufx_sampling_facts *out, int32_t *
         facts.top_k = d.top_k;
         facts.n_last = d.n_last;
         facts.mirostat = d.mirostat;
-        facts.n_links = d.n_links;
-        for (uint32_t i = 0; i < d.n_links; i++) facts.links[i] = static_cast<uint32_t>(d.links[i]);
+        facts.n_links = d.n_samplers;
+        for (uint32_t i = 0; i < d.n_samplers; i++)
+            facts.links[i] = static_cast<uint32_t>(d.samplers[i]);
         facts.n_suppressed = ids.size();
         export_struct(out, facts, "ggufx_sampling_facts");
         std::copy_n(ids.begin(), std::min(capacity, ids.size()), out_suppressed);

@@ -87,7 +87,7 @@ model::SpeculatorOptions import_speculator_options(const ggufx_speculator_option
         check_vocabularies(session.model->model, in.draft->model->model);
         out.draft = &in.draft->session;
     }
-    out.guesser = {in.user, in.guess};
+    out.draft_source = {in.user, in.guess};
     out.n_draft = import_count(in.n_draft, model::kMostDrafted, "n_draft");
     out.n_match = import_count(in.n_match, model::kMostMatched, "n_match");
     import_stops(out, in, session.model->model.shape().n_vocab);

@@ -55,7 +55,7 @@ struct Sums {
     }
 };
 
-// The matrices of one step have one input and share its sums.
+// The matrices of one operation have one input and share its sums.
 class Collector final : public ProductWatcher {
 public:
     Collector(const Model &model, bool with_output);
@@ -67,9 +67,9 @@ public:
     void write(job::Imatrix *out) const;
 
 private:
-    void add(const step::Product &s);
-    void add(const step::HeadProduct &s) { add_input(&s.weights, 1); }
-    void add(const step::ExpertProduct &s);
+    void add(const op::Product &s);
+    void add(const op::HeadProduct &s) { add_input(&s.weights, 1); }
+    void add(const op::ExpertProduct &s);
     template <class S> void add(const S &) {}
     void add_input(const uint32_t *weights, uint32_t n);
     bool begins_tensor(uint32_t weights) const;
@@ -82,24 +82,24 @@ private:
 
 Collector::Collector(const Model &model, bool with_output)
     : model_(model), sums_(HostAllocator<Sums>(model.host().get())),
-      sums_of_(model.program().weights.size(), kNone, HostAllocator<uint32_t>(model.host().get())) {
-    const Program &program = model.program();
+      sums_of_(model.graph().weights.size(), kNone, HostAllocator<uint32_t>(model.host().get())) {
+    const Graph &graph = model.graph();
     const auto add_part = [&](PartKind part) {
-        for (uint32_t g = program.first_group(part); g < program.end_group(part); g++)
-            for (uint32_t i = program.groups[g].first; i < program.groups[g].end; i++)
-                std::visit([&](const auto &s) { add(s); }, program.steps[i]);
+        for (uint32_t g = graph.first_group(part); g < graph.end_group(part); g++)
+            for (uint32_t i = graph.groups[g].first; i < graph.groups[g].end; i++)
+                std::visit([&](const auto &s) { add(s); }, graph.ops[i]);
     };
     add_part(PartKind::body);
     if (with_output) add_part(PartKind::logits);
 }
 
-void Collector::add(const step::Product &s) {
+void Collector::add(const op::Product &s) {
     uint32_t weights[4] = {};
     for (uint32_t i = 0; i < s.n; i++) weights[i] = s.to[i].weights;
     add_input(weights, s.n);
 }
 
-void Collector::add(const step::ExpertProduct &s) {
+void Collector::add(const op::ExpertProduct &s) {
     for (uint32_t e = 0; e < (s.separate ? s.separate : 1); e++) {
         const uint32_t weights = s.weights + e;
         add_input(&weights, 1);
@@ -108,12 +108,12 @@ void Collector::add(const step::ExpertProduct &s) {
 
 // Of a tensor that is cut by rows the first part stands for all.
 bool Collector::begins_tensor(uint32_t weights) const {
-    const WeightInfo &info = model_.program().weights[weights];
+    const WeightInfo &info = model_.graph().weights[weights];
     return info.w.data == model_.file().tensor(info.tensor).data;
 }
 
 void Collector::add_input(const uint32_t *weights, uint32_t n) {
-    const WeightInfo &first = model_.program().weights[weights[0]];
+    const WeightInfo &first = model_.graph().weights[weights[0]];
     bool is_needed = false;
     for (uint32_t i = 0; i < n; i++) {
         if (!begins_tensor(weights[i])) continue;
@@ -140,7 +140,7 @@ Status Collector::product_done(const uint32_t *weights, uint32_t n_weights,
 
 // n weights of one tensor: layers may share it.
 void Collector::write_entry(job::Imatrix *out, const uint32_t *weights, size_t n) const {
-    const WeightInfo &info = model_.program().weights[weights[0]];
+    const WeightInfo &info = model_.graph().weights[weights[0]];
     job::ImatrixEntry &entry = out->begin_entry(model_.file().tensor(info.tensor).name);
     const Sums &first = sums_[sums_of_[weights[0]]];
     entry.exact_sums.resize(first.chunks.size());
@@ -154,7 +154,7 @@ void Collector::write_entry(job::Imatrix *out, const uint32_t *weights, size_t n
 }
 
 void Collector::write(job::Imatrix *out) const {
-    const Vector<WeightInfo> &all = model_.program().weights;
+    const Vector<WeightInfo> &all = model_.graph().weights;
     Vector<uint32_t> order(HostAllocator<uint32_t>(model_.host().get()));
     for (uint32_t i = 0; i < sums_of_.size(); i++)
         if (sums_of_[i] != kNone) order.push_back(i);

@@ -18,37 +18,36 @@ constexpr uint32_t kF32 = kv::id::F32;
 constexpr uint32_t kLeastRows = 4, kDefaultBatch = 512;
 constexpr float kLeastNorm = 1e-12f;
 
-bool hands_on(const Program &program) {
-    const auto shares = [](const Step &s) {
-        const auto *attend = std::get_if<step::Attend>(&s);
+bool hands_on(const Graph &graph) {
+    const auto shares = [](const Op &s) {
+        const auto *attend = std::get_if<op::Attend>(&s);
         return attend && attend->shared;
     };
-    return !program.states.empty() ||
-           std::any_of(program.steps.begin(), program.steps.end(), shares);
+    return !graph.states.empty() || std::any_of(graph.ops.begin(), graph.ops.end(), shares);
 }
 
-uint32_t context_of(const Program &program, const EmbedOptions &options) {
-    const uint32_t trained = program.shape.n_context;
+uint32_t context_of(const Graph &graph, const EmbedOptions &options) {
+    const uint32_t trained = graph.shape.n_context;
     const uint32_t n = options.n_context ? options.n_context : std::min(trained, kDefaultContext);
     if (n > INT32_MAX)
         fail(Status::argument, {}, "n_context is %" PRIu32 ", the limit is %" PRId32, n, INT32_MAX);
-    if (program.shape.n_positions && n > program.shape.n_positions)
+    if (graph.shape.n_positions && n > graph.shape.n_positions)
         fail(Status::argument, {},
              "n_context is %" PRIu32 ", the model has embeddings of %" PRIu32 " positions", n,
-             program.shape.n_positions);
+             graph.shape.n_positions);
     return n;
 }
 
-Pooling pooling_of(const Program &program, const EmbedOptions &options) {
+Pooling pooling_of(const Graph &graph, const EmbedOptions &options) {
     if (options.own_pooling) return options.pooling;
-    if (program.pooling != Pooling::none) return program.pooling;
-    return program.causal ? Pooling::last : Pooling::mean;
+    if (graph.pooling != Pooling::none) return graph.pooling;
+    return graph.causal ? Pooling::last : Pooling::mean;
 }
 
-const View &result_of(const Program &program, Pooling pooling) {
-    return pooling == Pooling::none   ? program.hidden
-           : pooling == Pooling::rank ? program.scores
-                                      : program.embedding;
+const View &result_of(const Graph &graph, Pooling pooling) {
+    return pooling == Pooling::none   ? graph.hidden
+           : pooling == Pooling::rank ? graph.scores
+                                      : graph.embedding;
 }
 
 kv::Config cache_config(const CacheShape &shape, uint32_t n_context) {
@@ -65,20 +64,20 @@ kv::Config cache_config(const CacheShape &shape, uint32_t n_context) {
 
 } // namespace
 
-EmbedPlan::EmbedPlan(const Program &program, const EmbedOptions &given)
-    : options(given), n_context(context_of(program, given)), pooling(pooling_of(program, given)),
-      alone(hands_on(program)) {
+EmbedPlan::EmbedPlan(const Graph &graph, const EmbedOptions &given)
+    : options(given), n_context(context_of(graph, given)), pooling(pooling_of(graph, given)),
+      alone(hands_on(graph)) {
     const uint32_t n_batch = options.n_batch ? options.n_batch : kDefaultBatch;
     if (n_batch > INT32_MAX)
         fail(Status::argument, {}, "n_batch is %" PRIu32 ", the limit is %" PRId32, n_batch,
              INT32_MAX);
     n_rows = std::max({alone ? n_context : n_batch, n_context, kLeastRows});
-    if (alone && !program.causal)
+    if (alone && !graph.causal)
         fail(Status::unsupported, {},
              "embeddings of a %s model whose tokens see those behind them, and whose layers read "
              "what others remember, are not supported",
-             program.architecture);
-    const View &result = result_of(program, pooling);
+             graph.architecture);
+    const View &result = result_of(graph, pooling);
     if (result.none())
         fail(Status::unsupported, {}, "the model has no cls.output.weight: it does not rank");
     width = result.width;
@@ -86,7 +85,7 @@ EmbedPlan::EmbedPlan(const Program &program, const EmbedOptions &given)
     if (dimensions > width)
         fail(Status::argument, {}, "dimensions is %" PRIu32 ", the model has %" PRIu32, dimensions,
              width);
-    if (program.shape.n_experts > 0) options.matmul.batch_invariant = true;
+    if (graph.shape.n_experts > 0) options.matmul.batch_invariant = true;
 }
 
 // Those of a session that never goes back.
@@ -98,16 +97,16 @@ static CacheOptions whole_options(const EmbedPlan &plan) {
             .n_checkpoints = 0};
 }
 
-TextCaches::TextCaches(const Program &program, const Ref<Host> &host,
-                       const kernels::Kernels &kernels, const EmbedPlan &plan)
+TextCaches::TextCaches(const Graph &graph, const Ref<Host> &host, const kernels::Kernels &kernels,
+                       const EmbedPlan &plan)
     : caches_(HostAllocator<kv::Cache *>(host.get())) {
     if (plan.alone) {
-        whole_.emplace(program, host, kernels, whole_options(plan));
+        whole_.emplace(graph, host, kernels, whole_options(plan));
         return;
     }
     try {
-        caches_.reserve(program.caches.size());
-        for (const CacheInfo &info : program.caches) {
+        caches_.reserve(graph.caches.size());
+        for (const CacheInfo &info : graph.caches) {
             caches_.push_back(
                 kv::Cache::create(host, &kernels, cache_config(info.shape, plan.n_context)));
             Failure failure;
@@ -128,19 +127,19 @@ void TextCaches::clear() {
     for (kv::Cache *cache : caches_) kv::Cache::destroy(cache);
 }
 
-uint64_t TextCaches::estimate(const Program &program, const Host &host, const EmbedPlan &plan) {
-    if (plan.alone) return Caches::estimate(program, host, whole_options(plan));
-    uint64_t total = program.caches.size() * sizeof(kv::Cache *);
-    for (const CacheInfo &info : program.caches)
+uint64_t TextCaches::estimate(const Graph &graph, const Host &host, const EmbedPlan &plan) {
+    if (plan.alone) return Caches::estimate(graph, host, whole_options(plan));
+    uint64_t total = graph.caches.size() * sizeof(kv::Cache *);
+    for (const CacheInfo &info : graph.caches)
         total +=
             kv::Cache::estimate(host, cache_config(info.shape, plan.n_context), plan.n_context);
     return total;
 }
 
-uint64_t embedder_bytes(const Host &host, const Program &program, const EmbedPlan &plan) {
-    const uint64_t row = sizeof(int32_t) + sizeof(uint32_t) + sizeof(TextRows);
-    return TextCaches::estimate(program, host, plan) + scratch_bytes(program, plan.n_rows) +
-           plan.n_rows * row + program.rotations.size() * sizeof(const double *);
+uint64_t embedder_bytes(const Host &host, const Graph &graph, const EmbedPlan &plan) {
+    const uint64_t row = sizeof(int32_t) + sizeof(uint32_t) + sizeof(SequenceRows);
+    return TextCaches::estimate(graph, host, plan) + scratch_bytes(graph, plan.n_rows) +
+           plan.n_rows * row + graph.rope_tables.size() * sizeof(const double *);
 }
 
 // Reports tokens done between layers, and polls from inside the products.
@@ -173,13 +172,13 @@ private:
 
 Embedder::Embedder(const Model &model, const EmbedPlan &plan)
     : model_(model), plan_(plan),
-      caches_(model.program(), model.host(), model.engine().kernels(), plan),
-      scratch_(model.host(), scratch_bytes(model.program(), plan.n_rows)),
+      caches_(model.graph(), model.host(), model.engine().kernels(), plan),
+      scratch_(model.host(), scratch_bytes(model.graph(), plan.n_rows)),
       tokens_(plan.n_rows, HostAllocator<int32_t>(model.host().get())),
       positions_(plan.n_rows, HostAllocator<uint32_t>(model.host().get())),
-      rows_(HostAllocator<TextRows>(model.host().get())), adapter_scratch_(model.host().get()),
+      rows_(HostAllocator<SequenceRows>(model.host().get())), adapter_scratch_(model.host().get()),
       frequencies_(HostAllocator<const double *>(model.host().get())),
-      context_{.program = model.program(),
+      context_{.graph = model.graph(),
                .engine = model.engine(),
                .rows = *kernels::rows_of(model.engine().kernels()),
                .frequencies = nullptr,
@@ -195,32 +194,32 @@ Embedder::Embedder(const Model &model, const EmbedPlan &plan)
                .memory = &memory_,
                .one_layer = !plan.alone,
                .pooling = plan.pooling} {
-    const Program &program = model.program();
+    const Graph &graph = model.graph();
     rows_.reserve(plan.n_rows);
-    frequencies_.reserve(program.rotations.size());
-    for (const Rotation &rotation : program.rotations)
-        frequencies_.push_back(program.frequencies.data() + rotation.start(plan.n_context));
+    frequencies_.reserve(graph.rope_tables.size());
+    for (const RopeTable &rope_table : graph.rope_tables)
+        frequencies_.push_back(graph.frequencies.data() + rope_table.start(plan.n_context));
     context_.frequencies = frequencies_.data();
 }
 
 void Embedder::set_adapters(const AdapterSet::Use *uses, size_t n) {
-    adapters_ = adapter_scratch_.prepare(model_.host(), model_.program(), uses, n, plan_.n_rows);
+    adapters_ = adapter_scratch_.prepare(model_.host(), model_.graph(), uses, n, plan_.n_rows);
     context_.adapter_scratch = adapter_scratch_.data();
     context_.n_adapter_scratch = adapter_scratch_.size();
 }
 
-uint64_t Embedder::rows_of(const Texts &texts) const {
-    if (plan_.pooling != Pooling::none) return texts.n;
+uint64_t Embedder::rows_of(const EmbedInputs &inputs) const {
+    if (plan_.pooling != Pooling::none) return inputs.n;
     uint64_t n = 0;
-    for (size_t i = 0; i < texts.n; i++) n += used_length(texts.lengths[i]);
+    for (size_t i = 0; i < inputs.n; i++) n += used_length(inputs.lengths[i]);
     return n;
 }
 
-Status Embedder::check(const Texts &texts, Failure *failure) const {
+Status Embedder::check(const EmbedInputs &inputs, Failure *failure) const {
     const uint64_t n_vocab = model_.shape().n_vocab;
     uint64_t at = 0;
-    for (size_t i = 0; i < texts.n; i++) {
-        const uint64_t n = texts.lengths[i], end = at + n;
+    for (size_t i = 0; i < inputs.n; i++) {
+        const uint64_t n = inputs.lengths[i], end = at + n;
         if (n == 0)
             return set_failure(failure, Status::argument, {kNone, i}, "text %zu has no tokens", i);
         if (n > plan_.n_context && !plan_.options.cuts)
@@ -228,7 +227,7 @@ Status Embedder::check(const Texts &texts, Failure *failure) const {
                                "text %zu has %" PRIu64 " tokens, the limit is %" PRIu32, i, n,
                                plan_.n_context);
         for (; at < end; at++) {
-            const int32_t id = texts.tokens[at];
+            const int32_t id = inputs.tokens[at];
             if (id >= 0 && static_cast<uint64_t>(id) < n_vocab) continue;
             return set_failure(failure, Status::argument, {kNone, at},
                                "token %" PRIu64 " is %" PRId32 ", the vocabulary has %" PRIu64
@@ -240,17 +239,17 @@ Status Embedder::check(const Texts &texts, Failure *failure) const {
 }
 
 // As many texts from `first` on as fit into a batch. Rows behind them are the first one again.
-void Embedder::gather(const Texts &texts, size_t first, const int32_t *tokens) {
+void Embedder::gather(const EmbedInputs &inputs, size_t first, const int32_t *tokens) {
     rows_.clear();
     n_rows_used_ = n_tokens_taken_ = 0;
-    for (size_t i = first; i < texts.n; i++) {
-        const size_t n = used_length(texts.lengths[i]);
+    for (size_t i = first; i < inputs.n; i++) {
+        const size_t n = used_length(inputs.lengths[i]);
         if (n > plan_.n_rows - n_rows_used_ || (plan_.alone && i > first)) break;
         memcpy(tokens_.data() + n_rows_used_, tokens + n_tokens_taken_, n * sizeof(int32_t));
         for (size_t p = 0; p < n; p++) positions_[n_rows_used_ + p] = static_cast<uint32_t>(p);
         rows_.push_back({n_rows_used_, n});
         n_rows_used_ += n;
-        n_tokens_taken_ += texts.lengths[i];
+        n_tokens_taken_ += inputs.lengths[i];
     }
     for (size_t row = n_rows_used_; row < kLeastRows; row++) {
         tokens_[row] = tokens_[0];
@@ -261,7 +260,7 @@ void Embedder::gather(const Texts &texts, size_t first, const int32_t *tokens) {
 Status Embedder::run_batch_of_texts(LayerWatcher *watcher, Failure *failure) {
     context_.n = std::max<size_t>(n_rows_used_, kLeastRows);
     part_ = {0, 0, context_.n, 0, adapters_.get()};
-    context_.texts = rows_.data();
+    context_.inputs = rows_.data();
     context_.n_texts = rows_.size();
     Status status = caches_.begin(failure);
     if (status != Status::ok) return status;
@@ -278,7 +277,7 @@ Status Embedder::run_batch_of_texts(LayerWatcher *watcher, Failure *failure) {
 
 Status Embedder::copy_results(float *out, size_t first_text, Failure *failure) const {
     const CanonicalFp canonical;
-    const View &from = result_of(context_.program, plan_.pooling);
+    const View &from = result_of(context_.graph, plan_.pooling);
     const size_t n = plan_.dimensions;
     const bool by_token = plan_.pooling == Pooling::none;
     size_t text = 0;
@@ -297,16 +296,17 @@ Status Embedder::copy_results(float *out, size_t first_text, Failure *failure) c
     return Status::ok;
 }
 
-Status Embedder::embed(float *out, const Texts &texts, const Progress &progress, Failure *failure) {
-    Status status = check(texts, failure);
+Status Embedder::embed(float *out, const EmbedInputs &inputs, const Progress &progress,
+                       Failure *failure) {
+    Status status = check(inputs, failure);
     if (status != Status::ok) return status;
     uint64_t total = 0;
-    for (size_t i = 0; i < texts.n; i++) total += used_length(texts.lengths[i]);
+    for (size_t i = 0; i < inputs.n; i++) total += used_length(inputs.lengths[i]);
     Poll poll(progress, total, model_.shape().n_layers);
     context_.options.progress = poll.progress();
-    const int32_t *tokens = texts.tokens;
-    for (size_t done = 0; done < texts.n && status == Status::ok; done += rows_.size()) {
-        gather(texts, done, tokens);
+    const int32_t *tokens = inputs.tokens;
+    for (size_t done = 0; done < inputs.n && status == Status::ok; done += rows_.size()) {
+        gather(inputs, done, tokens);
         poll.begin_batch(n_rows_used_);
         status = run_batch_of_texts(&poll, failure);
         if (status == Status::ok) status = copy_results(out, done, failure);

@@ -1,4 +1,4 @@
-// Texts to vectors: each goes through the layers whole, several in a batch; what a text becomes
+// EmbedInputs to vectors: each goes through the layers whole, several in a batch; what a text becomes
 // does not depend on its neighbours. All memory is taken at create.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -24,7 +24,7 @@ struct EmbedOptions {
 
 // Options with their defaults put in. Throws argument, unsupported.
 struct EmbedPlan {
-    EmbedPlan(const Program &program, const EmbedOptions &options);
+    EmbedPlan(const Graph &graph, const EmbedOptions &options);
 
     EmbedOptions options;
     uint32_t n_context, n_rows; // of a text; of a batch
@@ -34,18 +34,18 @@ struct EmbedPlan {
 };
 
 // What an embedder takes from the allocator beside itself. Throws Error.
-uint64_t embedder_bytes(const Host &host, const Program &program, const EmbedPlan &plan);
+uint64_t embedder_bytes(const Host &host, const Graph &graph, const EmbedPlan &plan);
 
 // Keys and values of the texts of a batch: one layer that all use in turn, or those of a session.
 class TextCaches {
 public:
-    TextCaches(const Program &program, const Ref<Host> &host, const kernels::Kernels &kernels,
+    TextCaches(const Graph &graph, const Ref<Host> &host, const kernels::Kernels &kernels,
                const EmbedPlan &plan);
     ~TextCaches();
     TextCaches(const TextCaches &) = delete;
     TextCaches &operator=(const TextCaches &) = delete;
 
-    static uint64_t estimate(const Program &program, const Host &host, const EmbedPlan &plan);
+    static uint64_t estimate(const Graph &graph, const Host &host, const EmbedPlan &plan);
 
     kv::Cache *const *caches() const { return whole_ ? whole_->caches() : caches_.data(); }
     state::StateCache *states() const { return whole_ ? whole_->states() : nullptr; }
@@ -64,8 +64,8 @@ private:
     std::optional<Caches> whole_;
 };
 
-// Texts of a call, one behind the other.
-struct Texts {
+// EmbedInputs of a call, one behind the other.
+struct EmbedInputs {
     const int32_t *tokens;
     const size_t *lengths; // [n]
     size_t n;
@@ -75,7 +75,7 @@ class Embedder {
 public:
     // model must outlive the embedder. Throws Error (argument, unsupported) / std::bad_alloc.
     Embedder(const Model &model, const EmbedOptions &options)
-        : Embedder(model, EmbedPlan(model.program(), options)) {}
+        : Embedder(model, EmbedPlan(model.graph(), options)) {}
     Embedder(const Embedder &) = delete;
     Embedder &operator=(const Embedder &) = delete;
 
@@ -83,12 +83,12 @@ public:
     const Model &model() const { return model_; }
 
     // out [rows_of(texts)][dimensions]. Checks tokens and lengths; neither throws nor allocates.
-    Status embed(float *out, const Texts &texts, const Progress &progress, Failure *failure);
-    Status check(const Texts &texts, Failure *failure) const;
+    Status embed(float *out, const EmbedInputs &inputs, const Progress &progress, Failure *failure);
+    Status check(const EmbedInputs &inputs, Failure *failure) const;
     // Of all texts. Throws as Session::set_adapters does.
     void set_adapters(const AdapterSet::Use *uses, size_t n);
     // Rows of the result: one of each text, or with Pooling::none of each token that is used.
-    uint64_t rows_of(const Texts &texts) const;
+    uint64_t rows_of(const EmbedInputs &inputs) const;
 
 private:
     Embedder(const Model &model, const EmbedPlan &plan);
@@ -96,7 +96,7 @@ private:
     size_t used_length(size_t length) const {
         return length < plan_.n_context ? length : plan_.n_context;
     }
-    void gather(const Texts &texts, size_t first, const int32_t *tokens);
+    void gather(const EmbedInputs &inputs, size_t first, const int32_t *tokens);
     Status run_batch_of_texts(LayerWatcher *watcher, Failure *failure);
     Status copy_results(float *out, size_t first_text, Failure *failure) const;
 
@@ -106,7 +106,7 @@ private:
     Buffer scratch_;
     Vector<int32_t> tokens_;     // [n_rows]
     Vector<uint32_t> positions_; // the same
-    Vector<TextRows> rows_;      // of the texts of a batch
+    Vector<SequenceRows> rows_;  // of the texts of a batch
     Ref<AdapterSet> adapters_;
     AdapterScratch adapter_scratch_;
     Vector<const double *> frequencies_;

@@ -57,13 +57,13 @@ double per_second(double bandwidth, uint64_t bytes) {
 Estimator::Estimator(const Ref<gguf::File> &file, const matmul::Engine &engine,
                      const EstimateOptions &options)
     : file_(file), engine_(engine), options_(options), outline_(read_outline(*file, options.ranks)),
-      places_(places_of(outline_.program, *file)) {
-    if (is_rank() && (options.n_adapters > 0 || !outline_.program.predicts()))
+      places_(places_of(outline_.graph, *file)) {
+    if (is_rank() && (options.n_adapters > 0 || !outline_.graph.predicts()))
         fail(Status::unsupported, {}, "ranks of a group run no adapters and make no embeddings");
     if (options.n_adapters > 0 && !outline_.has_graph)
         fail(Status::unsupported, {}, "there is no program for this architecture: no adapters");
     for (size_t i = 0; i < options.n_adapters; i++) {
-        const Adapter adapter(file->host(), options.adapters[i], *file, outline_.program, {});
+        const Adapter adapter(file->host(), options.adapters[i], *file, outline_.graph, {});
         adapter_files_ = sum(adapter_files_, bytes_of_file(*options.adapters[i]));
         adapter_objects_ = sum(
             adapter_objects_, sum(sizeof adapter + options.adapter_object, adapter.memory_bytes()));
@@ -94,7 +94,7 @@ WeightBytes Estimator::weigh(const quant::FileTypeInfo *file_type) const {
     out.sums = sum_plan(job.plan(), shape().n_experts, shape().n_used_experts);
     out.device = fit_device(job.plan());
     const RankOptions &ranks = options_.ranks;
-    if (is_rank()) out.rank = bytes_of_rank(outline_.program, job.plan(), ranks.rank, ranks.size);
+    if (is_rank()) out.rank = bytes_of_rank(outline_.graph, job.plan(), ranks.rank, ranks.size);
     if (!file_type) {
         out.file = bytes_of_file(*file_);
         return out;
@@ -105,7 +105,7 @@ WeightBytes Estimator::weigh(const quant::FileTypeInfo *file_type) const {
 
 // Layers join from the last one on, beside the output matrix.
 DeviceFit Estimator::fit_device(const job::Plan &plan) const {
-    const auto n_layers = static_cast<uint32_t>(outline_.program.layer_ends.size());
+    const auto n_layers = static_cast<uint32_t>(outline_.graph.layer_ends.size());
     DeviceFit out;
     if (options_.device_memory_bytes == 0 || n_layers == 0) return out;
     const HostAllocator<uint64_t> all(&engine_.host());
@@ -138,8 +138,8 @@ void Estimator::add_embedders(Estimate &out, const SessionOptions &session) cons
     EmbedOptions options;
     options.n_context = session.n_context;
     options.n_batch = session.n_batch;
-    const EmbedPlan plan(outline_.program, options);
-    const uint64_t bytes = embedder_bytes(engine_.host(), outline_.program, plan);
+    const EmbedPlan plan(outline_.graph, options);
+    const uint64_t bytes = embedder_bytes(engine_.host(), outline_.graph, plan);
     out.n_context = plan.n_context;
     out.n_batch = plan.n_rows;
     out.type_k = out.type_v = kv::id::F32;
@@ -147,9 +147,9 @@ void Estimator::add_embedders(Estimate &out, const SessionOptions &session) cons
 }
 
 void Estimator::add_sessions(Estimate &out, const SessionOptions &session) const {
-    if (outline_.has_graph && !outline_.program.predicts()) return add_embedders(out, session);
+    if (outline_.has_graph && !outline_.graph.predicts()) return add_embedders(out, session);
     const SessionPlan plan(shape(), session);
-    const SessionBytes bytes(engine_.host(), outline_.program, plan, options_.ranks.size);
+    const SessionBytes bytes(engine_.host(), outline_.graph, plan, options_.ranks.size);
     out.n_context = plan.caches.n_context;
     out.n_batch = plan.n_batch;
     out.type_k = plan.caches.type_k;
@@ -204,8 +204,8 @@ Estimate Estimator::finish(Estimate out) const {
     const job::PlanSums &sums = out.weights.sums;
     out.max_context = max_context(out);
     out.token_kv = 0;
-    const bool remembers = !out.has_graph || outline_.program.predicts();
-    for (const CacheInfo &cache : outline_.program.caches)
+    const bool remembers = !out.has_graph || outline_.graph.predicts();
+    for (const CacheInfo &cache : outline_.graph.caches)
         if (remembers) out.token_kv = sum(out.token_kv, token_bytes(cache, out.type_k, out.type_v));
     if (sums.n_parameters)
         out.bits_per_weight =

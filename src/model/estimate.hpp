@@ -88,7 +88,7 @@ private:
     Ref<gguf::File> file_;
     const matmul::Engine &engine_;
     const EstimateOptions &options_;
-    const Shape &shape() const { return outline_.program.shape; }
+    const Shape &shape() const { return outline_.graph.shape; }
 
     Outline outline_;
     Places places_; // of the file's tensors

@@ -94,50 +94,51 @@ bool has_architecture(std::string_view name) {
     return find_architecture(name) != nullptr;
 }
 
-Program build_program(const gguf::File &file, const BuildOptions &options) {
+Graph build_graph(const gguf::File &file, const BuildOptions &options) {
     check_split(file);
     const Architecture &architecture = architecture_of(file);
-    Program program(file.host().get());
-    program.architecture = architecture.name;
+    Graph graph(file.host().get());
+    graph.architecture = architecture.name;
     const Keys keys(file, architecture.name, options.overrides, options.n_overrides);
     const RankFile part(file);
     const RankOptions ranks = ranks_of(part, options);
     const bool by_layers = ranks.by_layers && ranks.size > 1;
-    const Cut cut = by_layers ? Cut(file.host().get())
-                              : Cut(file.host().get(), ranks.rank, ranks.size, ranks.speeds);
-    Builder builder(file, part, keys, program, cut, options.progress);
+    const Partition partition =
+        by_layers ? Partition(file.host().get())
+                  : Partition(file.host().get(), ranks.rank, ranks.size, ranks.speeds);
+    Builder builder(file, part, keys, graph, partition, options.progress);
     architecture.build(builder);
     keys.require_all_used();
     if (by_layers) builder.keep_layers(ranks);
     if (options.with_data) builder.binder().require_data();
     if (options.roles) *options.roles = builder.binder().roles();
     if (options.read_whole) builder.binder().note_whole(*options.read_whole);
-    if (part.is_part() && options.choice != RankChoice::of_whole) bind_rows(program, file, part);
-    return program;
+    if (part.is_part() && options.choice != RankChoice::of_whole) bind_rows(graph, file, part);
+    return graph;
 }
 
 // Each rank has other weights: what they are parts of says which model it is.
-static uint64_t identity_of_whole(const gguf::File &file, const Program &program,
+static uint64_t identity_of_whole(const gguf::File &file, const Graph &graph,
                                   BuildOptions options) {
-    if (options.ranks.size == 1) return identity_of(program);
+    if (options.ranks.size == 1) return identity_of(graph);
     options.choice = RankChoice::of_whole;
     options.ranks = {};
     options.progress = {};
     options.roles = nullptr;
-    return identity_of(build_program(file, options));
+    return identity_of(build_graph(file, options));
 }
 
-static Program build_placed(const gguf::File &file, const BuildOptions &options) {
-    Program program = build_program(file, options);
-    if (options.placer) place(program, file, *options.placer, options.n_placed_layers);
-    return program;
+static Graph build_placed(const gguf::File &file, const BuildOptions &options) {
+    Graph graph = build_graph(file, options);
+    if (options.placer) place(graph, file, *options.placer, options.n_placed_layers);
+    return graph;
 }
 
 Model::Model(Ref<gguf::File> file, const Ref<Host> &host, const matmul::Engine &engine,
              RankGroup *ranks, const BuildOptions &options)
-    : file_(std::move(file)), host_(host), engine_(engine), program_(build_placed(*file_, options)),
-      identity_(identity_of_whole(*file_, program_, options)), ranks_(ranks),
-      exchange_memory_(host, program_, options.ranks.size) {}
+    : file_(std::move(file)), host_(host), engine_(engine), graph_(build_placed(*file_, options)),
+      identity_(identity_of_whole(*file_, graph_, options)), ranks_(ranks),
+      all_gather_memory_(host, graph_, options.ranks.size) {}
 
 Roles roles_of(const gguf::File &file) {
     Roles out{HostAllocator<Role>(file.host().get())};
@@ -148,7 +149,7 @@ Roles roles_of(const gguf::File &file) {
     options.roles = &out;
     options.choice = RankChoice::of_file;
     try {
-        build_program(file, options);
+        build_graph(file, options);
     } catch (
         const Error &) { // it cannot be run; what can be done to its tensors does not need that
         out.clear();

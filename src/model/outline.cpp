@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/outline.hpp"
 
-#include "model/build/keys.hpp"
+#include "model/graph/keys.hpp"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -76,7 +76,7 @@ void read_experts(Shape &shape, uint64_t &ff, const Numbers &numbers) {
 }
 
 void read_numbers(Outline &out, const Numbers &numbers, const gguf::File &file) {
-    Shape &shape = out.program.shape;
+    Shape &shape = out.graph.shape;
     shape.n_layers = numbers.get("block_count", 1, kMaxLayers);
     shape.n_context = numbers.get("context_length", 1, kMaxContext);
     shape.n_embd = numbers.get("embedding_length", 1, kMaxWidth);
@@ -100,7 +100,7 @@ void read_numbers(Outline &out, const Numbers &numbers, const gguf::File &file) 
                            kv_heads * shape.head_dim_v,
                            heads * shape.head_dim_v,
                            turning};
-    out.program.row_floats = widths.row_floats();
+    out.graph.row_floats = widths.row_floats();
     out.model_bytes = (uint64_t{2} * shape.n_layers + 1) * shape.n_embd * sizeof(float);
     const HostAllocator<CacheLayer> allocator(file.host().get());
     const CacheShape cache = {shape.n_heads,
@@ -111,8 +111,8 @@ void read_numbers(Outline &out, const Numbers &numbers, const gguf::File &file) 
                               RopeStyle::none,
                               0,
                               kNoIndex};
-    out.program.caches.push_back({cache, Vector<CacheLayer>(allocator)});
-    for (uint32_t i = 0; i < shape.n_layers; i++) out.program.caches[0].layers.push_back({i, {}});
+    out.graph.caches.push_back({cache, Vector<CacheLayer>(allocator)});
+    for (uint32_t i = 0; i < shape.n_layers; i++) out.graph.caches[0].layers.push_back({i, {}});
 }
 
 } // namespace
@@ -127,20 +127,20 @@ Outline read_outline(const gguf::File &file, const RankOptions &ranks) {
         BuildOptions options;
         options.roles = &roles;
         options.ranks = ranks;
-        Program program = build_program(file, options);
-        const uint64_t bytes = program.memory_bytes() + ExchangeMemory::bytes(program, ranks.size);
-        return {std::move(program), true, bytes, std::move(roles)};
+        Graph graph = build_graph(file, options);
+        const uint64_t bytes = graph.memory_bytes() + AllGatherMemory::bytes(graph, ranks.size);
+        return {std::move(graph), true, bytes, std::move(roles)};
     }
     if (ranks.size > 1)
         fail(Status::unsupported, {}, "there is no program for this architecture: no ranks");
-    Outline out = {Program(file.host().get()), false, 0,
+    Outline out = {Graph(file.host().get()), false, 0,
                    Roles{HostAllocator<Role>(file.host().get())}};
     read_numbers(out, Numbers(file, architecture), file);
     const size_t table = file.find_tensor("token_embd.weight");
     if (table == gguf::kNotFound)
         fail(Status::missing, {}, "tensor \"token_embd.weight\" is missing");
-    out.program.shape.n_vocab = file.tensor(table).ne[1];
-    if (out.program.shape.n_vocab > INT32_MAX)
+    out.graph.shape.n_vocab = file.tensor(table).ne[1];
+    if (out.graph.shape.n_vocab > INT32_MAX)
         fail(Status::hparam, {}, "the vocabulary exceeds 2^31 tokens");
     return out;
 }

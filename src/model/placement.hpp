@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gguf/file.hpp"
-#include "model/program/program.hpp"
+#include "model/graph/graph.hpp"
 
 namespace ggufx::model {
 
@@ -12,11 +12,11 @@ using Places = Vector<uint32_t>;
 constexpr uint32_t kNotMultiplied = UINT32_MAX;
 
 // Of all tensors of the file. Throws std::bad_alloc.
-Places places_of(const Program &program, const gguf::File &file);
+Places places_of(const Graph &graph, const gguf::File &file);
 
 // Does it go to a device with the last n layers?
-inline bool goes_to_device(const Program &program, uint32_t place, uint32_t n_layers) {
-    return place != kNotMultiplied && place + uint64_t{n_layers} >= program.layer_ends.size();
+inline bool goes_to_device(const Graph &graph, uint32_t place, uint32_t n_layers) {
+    return place != kNotMultiplied && place + uint64_t{n_layers} >= graph.layer_ends.size();
 }
 
 // Who brings a matrix to a device.
@@ -30,6 +30,6 @@ protected:
 };
 
 // Their products are the device's from then on. Throws what place does.
-void place(Program &program, const gguf::File &file, Placer &placer, uint32_t n_layers);
+void place(Graph &graph, const gguf::File &file, Placer &placer, uint32_t n_layers);
 
 } // namespace ggufx::model

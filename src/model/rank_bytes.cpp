@@ -2,9 +2,9 @@
 #include "model/rank_bytes.hpp"
 
 #include "base/checked.hpp"
-#include "model/build/packed_readers.hpp"
+#include "model/graph/packed_readers.hpp"
 #include "model/group/group.hpp"
-#include "model/steps/exchange.hpp"
+#include "model/ops/all_gather.hpp"
 
 #include <algorithm>
 
@@ -12,26 +12,26 @@ namespace ggufx::model {
 
 namespace {
 
-// Steps of a program whose weights have the types of a plan.
+// Operations of a graph whose weights have the types of a plan.
 class ByteSums {
 public:
-    ByteSums(const Program &program, const job::Plan &plan)
-        : program_(program), rows_(plan.file().n_tensors(), Rows(), rows_allocator(plan)) {
+    ByteSums(const Graph &graph, const job::Plan &plan)
+        : graph_(graph), rows_(plan.file().n_tensors(), Rows(), rows_allocator(plan)) {
         for (const job::PlannedTensor &t : plan.tensors()) {
             const size_t index = plan.file().find_tensor(t.source.name);
             if (index == gguf::kNotFound || t.source.n_rows == 0) continue;
             rows_[index] = {t.choice.type, t.source.n_rows, t.n_bytes / t.source.n_rows};
         }
-        for (WeightInfo &weight : program_.weights) weight.w.type = rows_[weight.tensor].type;
+        for (WeightInfo &weight : graph_.weights) weight.w.type = rows_[weight.tensor].type;
     }
 
     RankBytes run(uint32_t rank, uint32_t n_ranks) {
-        find_packed(program_, n_ranks);
-        const Vector<Step> &steps = program_.steps;
-        const uint32_t unasked = program_.first_step(PartKind::spread);
-        const uint32_t asked = program_.first_step(PartKind::logits);
-        for (uint32_t i = 0; i < steps.size(); i++)
-            if (i < unasked || i >= asked) look(steps[i], rank, n_ranks);
+        find_packed(graph_, n_ranks);
+        const Vector<Op> &ops = graph_.ops;
+        const uint32_t unasked = graph_.first_op(PartKind::spread);
+        const uint32_t asked = graph_.first_op(PartKind::logits);
+        for (uint32_t i = 0; i < ops.size(); i++)
+            if (i < unasked || i >= asked) look(ops[i], rank, n_ranks);
         out_.n_messages++; // calls begin with one
         out_.received += (n_ranks - 1) * sizeof(RankGroup::Header);
         for (const Rows &r : rows_) add(out_.weights, std::min(r.n_bound, r.n), r.bytes);
@@ -54,44 +54,44 @@ private:
     }
     // `used` of `parts` parts are read for a token.
     void bind(uint32_t weights, uint32_t used = 1, uint32_t parts = 1) {
-        const WeightInfo &info = program_.weights[weights];
+        const WeightInfo &info = graph_.weights[weights];
         Rows &r = rows_[info.tensor];
         r.n_bound += info.w.n_rows;
         add(out_.token, info.w.n_rows / parts * used, r.bytes);
     }
-    void look(const Step &step, uint32_t rank, uint32_t n_ranks) {
-        if (const auto *p = std::get_if<step::Product>(&step))
+    void look(const Op &op, uint32_t rank, uint32_t n_ranks) {
+        if (const auto *p = std::get_if<op::Product>(&op))
             for (uint32_t i = 0; i < p->n; i++) bind(p->to[i].weights);
-        if (const auto *h = std::get_if<step::HeadProduct>(&step)) bind(h->weights);
-        if (const auto *e = std::get_if<step::ExpertProduct>(&step)) {
-            if (e->separate == 0) bind(e->weights, e->used, program_.weights[e->weights].n_parts);
+        if (const auto *h = std::get_if<op::HeadProduct>(&op)) bind(h->weights);
+        if (const auto *e = std::get_if<op::ExpertProduct>(&op)) {
+            if (e->separate == 0) bind(e->weights, e->used, graph_.weights[e->weights].n_parts);
             for (uint32_t i = 0; i < e->separate; i++) bind(e->weights + i, e->used, e->separate);
         }
-        if (const auto *e = std::get_if<step::Embed>(&step)) {
-            const uint64_t bytes = rows_[program_.weights[e->weights].tensor].bytes;
+        if (const auto *e = std::get_if<op::Embed>(&op)) {
+            const uint64_t bytes = rows_[graph_.weights[e->weights].tensor].bytes;
             add(out_.token, 1, bytes);
             add(out_.row, 1, bytes);
         }
-        const auto *x = std::get_if<step::Exchange>(&step);
+        const auto *x = std::get_if<op::AllGather>(&op);
         if (!x) return;
         out_.n_messages++;
         const Packing packing = x->packs ? Packing::bits8 : Packing::f32;
         for (uint32_t other = 0; other < n_ranks; other++)
             if (other != rank)
                 add(out_.received, 1,
-                    sizeof(RankGroup::Header) + row_bytes(program_, *x, other, packing));
+                    sizeof(RankGroup::Header) + row_bytes(graph_, *x, other, packing));
     }
 
-    Program program_;
+    Graph graph_;
     Vector<Rows> rows_; // of the tensors
     RankBytes out_;
 };
 
 } // namespace
 
-RankBytes bytes_of_rank(const Program &program, const job::Plan &plan, uint32_t rank,
+RankBytes bytes_of_rank(const Graph &graph, const job::Plan &plan, uint32_t rank,
                         uint32_t n_ranks) {
-    return ByteSums(program, plan).run(rank, n_ranks);
+    return ByteSums(graph, plan).run(rank, n_ranks);
 }
 
 } // namespace ggufx::model

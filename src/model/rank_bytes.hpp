@@ -3,7 +3,7 @@
 #pragma once
 
 #include "job/plan.hpp"
-#include "model/program/program.hpp"
+#include "model/graph/graph.hpp"
 
 namespace ggufx::model {
 
@@ -15,9 +15,8 @@ struct RankBytes {
     uint32_t n_messages = 0;
 };
 
-// Under a plan for the tensors of the program's file. 8-bit mode, one token with its logits. Throws
+// Under a plan for the tensors of the graph's file. 8-bit mode, one token with its logits. Throws
 // overflow, std::bad_alloc.
-RankBytes bytes_of_rank(const Program &program, const job::Plan &plan, uint32_t rank,
-                        uint32_t n_ranks);
+RankBytes bytes_of_rank(const Graph &graph, const job::Plan &plan, uint32_t rank, uint32_t n_ranks);
 
 } // namespace ggufx::model

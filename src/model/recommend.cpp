@@ -16,8 +16,8 @@ bool takes_heads(uint32_t type, uint32_t head_dim) {
     return head_dim % ops.multiple == 0 && (ops.is_float() || head_dim <= kv::kMaxCodes);
 }
 
-bool all_take(const Program &program, uint32_t type_k, uint32_t type_v) {
-    for (const CacheInfo &cache : program.caches)
+bool all_take(const Graph &graph, uint32_t type_k, uint32_t type_v) {
+    for (const CacheInfo &cache : graph.caches)
         if (!takes_heads(type_k, cache.shape.head_dim_k) ||
             !takes_heads(type_v, cache.shape.head_dim_v))
             return false;
@@ -79,7 +79,7 @@ Vector<SessionOptions> Estimator::sessions_to_try() const {
         return list;
     }
     for (const KvPair &pair : kv_ladder()) {
-        if (!all_take(outline_.program, pair.k, pair.v)) continue;
+        if (!all_take(outline_.graph, pair.k, pair.v)) continue;
         session.type_k = pair.k;
         session.type_v = pair.v;
         list.push_back(session);

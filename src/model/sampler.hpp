@@ -33,9 +33,9 @@ public:
                   const Allowed &allowed, Failure *failure);
 
     // Where the draws stand: to go back to it.
-    using Mark = Random;
-    Mark mark() const { return random_; }
-    void go_back(const Random &random) { random_ = random; }
+    using Checkpoint = Random;
+    Checkpoint checkpoint() const { return random_; }
+    void rollback(const Random &random) { random_ = random; }
     void reset() { random_ = Random(options_.seed); }
 
 private:

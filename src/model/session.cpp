@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/session.hpp"
 
-#include "model/build/cut.hpp"
+#include "model/graph/partition.hpp"
 #include "model/group/group.hpp"
 #include "model/mode.hpp"
 
@@ -104,23 +104,22 @@ uint64_t Session::Sequence::n_embedded(uint64_t n_tokens) const {
     return n;
 }
 
-SessionBytes::SessionBytes(const Host &host, const Program &program, const SessionPlan &plan,
+SessionBytes::SessionBytes(const Host &host, const Graph &graph, const SessionPlan &plan,
                            uint32_t n_ranks)
-    : caches(Caches::estimate(program, host, plan.caches)),
-      rest(scratch_bytes(program, plan.n_batch) +
-           2 * program.shape.n_vocab * uint64_t{sizeof(float)} +
-           program.rotations.size() * sizeof(const double *) +
+    : caches(Caches::estimate(graph, host, plan.caches)),
+      rest(scratch_bytes(graph, plan.n_batch) + 2 * graph.shape.n_vocab * uint64_t{sizeof(float)} +
+           graph.rope_tables.size() * sizeof(const double *) +
            plan.caches.n_sequences * Session::sequence_bytes(plan.caches.n_context)) {
-    const uint32_t n_slices = slicing_of(program, n_ranks, plan.n_batch).most;
+    const uint32_t n_slices = slicing_of(graph, n_ranks, plan.n_batch).most;
     rest += BatchRows::bytes(plan.n_batch, plan.caches.n_sequences, n_slices);
     if (n_slices > 1) rest += Messenger::bytes();
 }
 
 static const Model &that_predicts(const Model &model) {
-    const Program &program = model.program();
-    if (program.predicts()) return model;
+    const Graph &graph = model.graph();
+    if (graph.predicts()) return model;
     fail(Status::unsupported, {}, "this %s model predicts no token: it makes embeddings",
-         program.architecture);
+         graph.architecture);
 }
 
 Session::Session(const Model &model, const SessionOptions &options)
@@ -128,10 +127,10 @@ Session::Session(const Model &model, const SessionOptions &options)
 
 Session::Session(const Model &model, const SessionPlan &plan, const matmul::Options &matmul)
     : model_(model), matmul_(matmul), n_context_(plan.caches.n_context), n_batch_(plan.n_batch),
-      slicing_(slicing_of(model.program(), model.ranks() ? model.ranks()->size() : 1, n_batch_)),
-      caches_(model.program(), model.host(), model.engine().kernels(),
+      slicing_(slicing_of(model.graph(), model.ranks() ? model.ranks()->size() : 1, n_batch_)),
+      caches_(model.graph(), model.host(), model.engine().kernels(),
               with_identity(plan.caches, model.identity())),
-      scratch_(model.host(), scratch_bytes(model.program(), n_batch_)),
+      scratch_(model.host(), scratch_bytes(model.graph(), n_batch_)),
       logits_(static_cast<size_t>(model.shape().n_vocab), HostAllocator<float>(model.host().get())),
       next_logits_(logits_.size(), HostAllocator<float>(model.host().get())),
       frequencies_(HostAllocator<const double *>(model.host().get())),
@@ -144,10 +143,10 @@ Session::Session(const Model &model, const SessionPlan &plan, const matmul::Opti
       items_(plan.caches.n_sequences, HostAllocator<BatchItem>(model.host().get())),
       adapter_scratch_(model.host().get()),
       messenger_(slicing_.most > 1 ? Messenger::create(model.host()) : nullptr) {
-    const Program &program = model.program();
-    frequencies_.reserve(program.rotations.size());
-    for (const Rotation &rotation : program.rotations)
-        frequencies_.push_back(program.frequencies.data() + rotation.start(n_context_));
+    const Graph &graph = model.graph();
+    frequencies_.reserve(graph.rope_tables.size());
+    for (const RopeTable &rope_table : graph.rope_tables)
+        frequencies_.push_back(graph.frequencies.data() + rope_table.start(n_context_));
     sequences_.reserve(plan.caches.n_sequences);
     for (size_t at = 0; at < ids_.size(); at += n_context_)
         sequences_.push_back({ids_.data() + at,
@@ -166,17 +165,17 @@ Session::~Session() = default;
 // Where messages cost next to nothing a product for half of the rows, twice, costs more than they do.
 Runner Session::runner(const matmul::Options &options) {
     const RankGroup *const ranks = model_.ranks();
-    const bool pays = model_.program().by_layers || (ranks && !ranks->is_one_machine());
+    const bool pays = model_.graph().by_layers || (ranks && !ranks->is_one_machine());
     const Runner::Memory memory = {reinterpret_cast<float *>(scratch_.data()),
                                    n_batch_,
                                    frequencies_.data(),
                                    model_.ranks(),
-                                   model_.exchange_memory(),
+                                   model_.all_gather_memory(),
                                    adapter_scratch_.data(),
                                    adapter_scratch_.size(),
                                    messenger_.get(),
                                    pays ? slicing_ : Slicing{}};
-    return {model_.program(), model_.engine(), caches_, memory, options};
+    return {model_.graph(), model_.engine(), caches_, memory, options};
 }
 
 Status Session::logits(float *out, Failure *failure) const {
@@ -193,7 +192,7 @@ constexpr uint32_t kNearest = 0x6e656172, kEdit = 0x65646974; // what messages a
 
 // By a message, where the caches of the ranks are of other kinds; own: what this one has come to.
 Status agree_on_edit(const Model &model, Status own, Failure *failure) {
-    if (!model.ranks() || !model.program().cuts_differ) return own;
+    if (!model.ranks() || !model.graph().cuts_differ) return own;
     return model.ranks()->begin(kEdit, own, failure);
 }
 
@@ -204,7 +203,7 @@ Status Session::nearest(uint64_t *out, uint32_t index, uint64_t n_tokens, Failur
     *out = caches_.nearest(index, n_tokens);
     RankGroup *const ranks = model_.ranks();
     const bool is_a_cut = n_tokens > 0 && n_tokens < sequences_[index].held;
-    if (!ranks || !model_.program().cuts_differ || !is_a_cut) return Status::ok;
+    if (!ranks || !model_.graph().cuts_differ || !is_a_cut) return Status::ok;
     Status status = ranks->begin(kNearest, Status::ok, failure);
     for (bool agreed = false; status == Status::ok && !agreed;) {
         uint64_t all[kMostRanks];
@@ -255,7 +254,7 @@ void Session::set_adapters(uint32_t index, const AdapterSet::Use *uses, size_t n
                  "sequence %zu has %" PRIu64 " tokens: adapters are those of an empty one", i,
                  sequences_[i].length);
     const Ref<AdapterSet> set =
-        adapter_scratch_.prepare(model_.host(), model_.program(), uses, n, n_batch_);
+        adapter_scratch_.prepare(model_.host(), model_.graph(), uses, n, n_batch_);
     for (size_t i = first; i < end; i++) sequences_[i].adapters = set;
     n_changes_ += first == 0;
 }
@@ -387,7 +386,7 @@ Status Session::shift(uint32_t index, uint64_t first, uint64_t n, int32_t delta,
     if (model_.shape().n_positions)
         return set_failure(failure, Status::unsupported, {.index = index},
                            "cannot shift tokens of a %s model: it adds embeddings of positions",
-                           model_.program().architecture);
+                           model_.graph().architecture);
     status = check_shift(p, sequence.length, first, n, delta, failure);
     const uint64_t held = first + n < sequence.held ? first + n : sequence.held;
     if (status == Status::ok && first < held) {

@@ -70,7 +70,7 @@ struct SessionPlan {
 
 // What a session takes from the allocator beside itself. Throws Error (limit, what the cache says).
 struct SessionBytes {
-    SessionBytes(const Host &host, const Program &program, const SessionPlan &plan,
+    SessionBytes(const Host &host, const Graph &graph, const SessionPlan &plan,
                  uint32_t n_ranks = 1);
 
     uint64_t caches;
@@ -134,7 +134,7 @@ public:
     // Room for n_sequences() items, for who has them in another form.
     BatchItem *items() { return items_.data(); }
 
-    // For perplexity and statistics: a decode in steps of at most n_batch tokens, whose rows are
+    // For perplexity and statistics: a decode in operations of at most n_batch tokens, whose rows are
     // projected one group at a time. advance() drops the logits; undo by truncate(). Of sequence 0.
     uint32_t n_batch() const { return n_batch_; }
     Status check_ids(const int32_t *tokens, size_t n, Failure *failure) const;

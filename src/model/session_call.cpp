@@ -168,7 +168,7 @@ Status Session::Call::begin(Failure *failure) {
 uint32_t Session::Call::patience() const {
     constexpr size_t kTokens = 16;
     const size_t n = (session_.rows_.n() + kTokens - 1) / kTokens;
-    return session_.model_.program().by_layers && n > 1 ? static_cast<uint32_t>(n) : 1;
+    return session_.model_.graph().by_layers && n > 1 ? static_cast<uint32_t>(n) : 1;
 }
 
 // The rows that are gathered.

@@ -256,7 +256,7 @@ void Subject::odd_numbers_are_refused() {
     }
     MemoryFile file = changed(kModesAt + 40, 0x02120202); // rows that are not there
     CHECK(load(to, file, nullptr) != Status::ok, "%s: loaded without its rows", name_.c_str());
-    if (!model_->model.program().caches.empty()) {
+    if (!model_->model.graph().caches.empty()) {
         file = changed(kPositionsAt + 4 * 69, 75); // where the caches have another token
         CHECK(load(to, file, nullptr) == Status::malformed, "%s: loaded", name_.c_str());
     }
@@ -354,18 +354,18 @@ int32_t end_of(uint64_t n) {
 class Sequences {
 public:
     Sequences(const ggufx_model *model, uint32_t type)
-        : model_(model->model), caches_(model_.program(), model_.host(), model_.engine().kernels(),
+        : model_(model->model), caches_(model_.graph(), model_.host(), model_.engine().kernels(),
                                         {kContext, type, type, kBatch, 4, 3, 0, 0}),
-          scratch_(model_.program().row_floats * kBatch), rows_(model_.host().get(), kBatch, 3) {
-        for (const ggufx::model::Rotation &rotation : model_.program().rotations)
-            frequencies_.push_back(model_.program().frequencies.data() + rotation.start(kContext));
+          scratch_(model_.graph().row_floats * kBatch), rows_(model_.host().get(), kBatch, 3) {
+        for (const ggufx::model::RopeTable &rope_table : model_.graph().rope_tables)
+            frequencies_.push_back(model_.graph().frequencies.data() + rope_table.start(kContext));
     }
     ggufx::model::Caches &caches() { return caches_; }
     std::vector<float> decode(uint32_t sequence, const int32_t *tokens, size_t n) {
         ggufx::matmul::Options options;
         options.batch_invariant = true;
         const ggufx::model::Runner::Memory memory = {scratch_.data(), kBatch, frequencies_.data()};
-        ggufx::model::Runner run(model_.program(), model_.engine(), caches_, memory, options);
+        ggufx::model::Runner run(model_.graph(), model_.engine(), caches_, memory, options);
         const size_t n_vocab = model_.shape().n_vocab;
         std::vector<float> logits(n * n_vocab);
         Failure failure{};

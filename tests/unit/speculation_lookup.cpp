@@ -35,14 +35,14 @@ size_t matched(const std::vector<int32_t> &text, size_t end) {
     return n;
 }
 
-// Some place of the text, with n_match tokens in common, is followed by the guess.
-bool is_from_text(const std::vector<int32_t> &text, const int32_t *guess, size_t n,
+// Some place of the text, with n_match tokens in common, is followed by the draft.
+bool is_from_text(const std::vector<int32_t> &text, const int32_t *draft, size_t n,
                   uint32_t n_match) {
     for (size_t end = n_match; end < text.size(); end++) {
         if (matched(text, end) < n_match) continue;
         std::vector<int32_t> on(text.begin() + long(end), text.end());
         while (on.size() < n) on.push_back(on[on.size() - (text.size() - end)]);
-        if (std::equal(guess, guess + n, on.begin())) return true;
+        if (std::equal(draft, draft + n, on.begin())) return true;
     }
     return false;
 }
@@ -66,12 +66,12 @@ void guesses_follow_a_match(uint32_t n_match, uint32_t n_vocab) {
         }
         for (uint32_t n = 1 + random.below(4); n > 0; n--)
             text.push_back(static_cast<int32_t>(random.below(n_vocab)));
-        int32_t guess[20];
+        int32_t draft[20];
         const size_t most = 1 + random.below(20);
-        const size_t n = lookup.guess(guess, most, {text.data(), text.size() - 1, text.back()});
+        const size_t n = lookup.propose(draft, most, {text.data(), text.size() - 1, text.back()});
         CHECK(n == 0 || n >= std::min<size_t>(most, 3));
         CHECK(n <= most);
-        if (n) CHECK(is_from_text(text, guess, n, n_match));
+        if (n) CHECK(is_from_text(text, draft, n, n_match));
         if (n == 0) CHECK(!has_repeat(text, n_match));
         n_guessed += n != 0;
         n_none += n == 0;
@@ -84,12 +84,12 @@ void the_longest_match_guesses() {
     const Ref<Host> host = make_host();
     Lookup lookup(host.get(), 64, 2);
     const int32_t text[] = {9, 8, 1, 2, 3, 50, 7, 1, 2, 3, 60, 5, 9, 8, 1, 2, 3};
-    int32_t guess[3] = {};
-    CHECK(lookup.guess(guess, 3, {text, 16, text[16]}) == 3);
-    CHECK(guess[0] == 50 && guess[1] == 7 && guess[2] == 1);
+    int32_t draft[3] = {};
+    CHECK(lookup.propose(draft, 3, {text, 16, text[16]}) == 3);
+    CHECK(draft[0] == 50 && draft[1] == 7 && draft[2] == 1);
 }
 
-// A third of what matches, up to 64 tokens, and three at least; a loop guesses itself.
+// A third of what matches, up to 64 tokens, and three at least; a loop draft tokens itself.
 void the_longer_the_match_the_more_is_guessed() {
     const Ref<Host> host = make_host();
     Lookup lookup(host.get(), 256, 2);
@@ -97,10 +97,10 @@ void the_longer_the_match_the_more_is_guessed() {
     size_t longest = 0;
     for (int i = 0; i < 200; i++) {
         loop.push_back(4 + i % 2);
-        int32_t guess[31] = {};
-        const size_t n = lookup.guess(guess, 31, {loop.data(), loop.size() - 1, loop.back()});
+        int32_t draft[31] = {};
+        const size_t n = lookup.propose(draft, 31, {loop.data(), loop.size() - 1, loop.back()});
         CHECK(n >= longest && n <= 21);
-        for (size_t k = 0; k < n; k++) CHECK(guess[k] == 4 + (i + 1 + int(k)) % 2);
+        for (size_t k = 0; k < n; k++) CHECK(draft[k] == 4 + (i + 1 + int(k)) % 2);
         longest = n;
         if (i == 3) CHECK(n == 3);
     }
@@ -115,9 +115,9 @@ double seconds(size_t n) {
     for (int run = 0; run < 3; run++) {
         Lookup lookup(host.get(), static_cast<uint32_t>(n), 3);
         const clock_t start = clock();
-        int32_t guess[8];
+        int32_t draft[8];
         size_t sum = 0;
-        for (size_t i = 3; i < n; i++) sum += lookup.guess(guess, 8, {text.data(), i, text[i]});
+        for (size_t i = 3; i < n; i++) sum += lookup.propose(draft, 8, {text.data(), i, text[i]});
         CHECK(sum > 0);
         least = std::min(least, static_cast<double>(clock() - start) / CLOCKS_PER_SEC);
     }

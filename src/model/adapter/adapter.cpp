@@ -72,10 +72,10 @@ uint64_t AdapterRoom::floats(uint64_t n_tokens) const {
 }
 
 Adapter::Adapter(const Ref<Host> &host, Ref<gguf::File> file, const gguf::File &model,
-                 const Program &program, const AdapterOptions &options)
-    : host_(host), file_(std::move(file)), program_(program),
-      of_(HostAllocator<uint32_t>(host.get())), pairs_(HostAllocator<LowRank>(host.get())),
-      targets_(HostAllocator<Target>(host.get())), floats_(HostAllocator<float>(host.get())) {
+                 const Graph &graph, const AdapterOptions &options)
+    : host_(host), file_(std::move(file)), graph_(graph), of_(HostAllocator<uint32_t>(host.get())),
+      pairs_(HostAllocator<LowRank>(host.get())), targets_(HostAllocator<Target>(host.get())),
+      floats_(HostAllocator<float>(host.get())) {
     read_kind();
     if (kind_ == AdapterKind::control)
         bind_directions(options);
@@ -120,8 +120,8 @@ void Adapter::read_kind() {
     if (type != "adapter") refuse_text(Status::unsupported, "general.type", type, "adapter");
     const std::string_view kind = text_of(*file_, "adapter.type");
     if (kind != "lora") refuse_text(Status::unsupported, "adapter.type", kind, "lora");
-    if (name != program_.architecture)
-        refuse_text(Status::mismatch, architecture, name, program_.architecture);
+    if (name != graph_.architecture)
+        refuse_text(Status::mismatch, architecture, name, graph_.architecture);
     constexpr const char *invoked = "adapter.alora.invocation_tokens";
     if (file_->find_meta(invoked) != gguf::kNotFound)
         fail(Status::unsupported, {},
@@ -132,12 +132,12 @@ void Adapter::read_kind() {
 
 // "direction.7" belongs to layer 7, counted from 0; the first one has none.
 void Adapter::bind_directions(const AdapterOptions &options) {
-    const uint32_t n = program_.shape.n_layers, end = options.last_layer;
+    const uint32_t n = graph_.shape.n_layers, end = options.last_layer;
     if (options.first_layer >= n || end >= n || (end && options.first_layer > end))
         fail(Status::argument, {},
              "layers %" PRIu32 " to %" PRIu32 ": the model has layers 0 to %" PRIu32,
              options.first_layer, end, n - 1);
-    of_.assign(program_.shape.n_layers, kNoIndex);
+    of_.assign(graph_.shape.n_layers, kNoIndex);
     for (size_t i = 0; i < file_->n_tensors(); i++) bind_direction(file_->tensor(i), options);
     if (n_directions_ == 0)
         fail(Status::missing, {}, "the control vector has no direction for any of these layers");
@@ -159,12 +159,12 @@ void Adapter::bind_direction(const gguf::Tensor &t, const AdapterOptions &option
         fail(Status::type, {t.info_offset},
              "tensor \"%s\" of the control vector is of type %s, not a float type", name.c_str(),
              type ? type->name : "unknown");
-    const uint32_t n_embd = program_.shape.n_embd;
+    const uint32_t n_embd = graph_.shape.n_embd;
     if (layer >= of_.size() || t.ne[0] != n_embd || t.n_rows != 1)
         fail(Status::mismatch, {t.info_offset},
              "tensor \"%s\" of the control vector is [%" PRIu64 ", %" PRIu64 "], the model has "
              "%" PRIu32 " layers of %" PRIu32 " values",
-             name.c_str(), t.ne[0], t.n_rows, program_.shape.n_layers, n_embd);
+             name.c_str(), t.ne[0], t.n_rows, graph_.shape.n_layers, n_embd);
     const uint32_t last = options.last_layer ? options.last_layer : UINT32_MAX;
     if (layer < options.first_layer || layer > last) return;
     of_[layer] = n_directions_++;

@@ -1,17 +1,17 @@
-// What a GGUF file adds to a model at run time, bound to the model's program: a LoRA adapter,
+// What a GGUF file adds to a model at run time, bound to the model's graph: a LoRA adapter,
 // y += scale * B (A x) behind products, or a control vector, x += direction behind layers. Immutable.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "gguf/file.hpp"
 #include "kernels/rows.hpp"
-#include "model/program/program.hpp"
+#include "model/graph/graph.hpp"
 
 namespace ggufx::model {
 
 enum class AdapterKind : uint32_t { lora = 1, control = 2 };
 
-// What belongs to one weight of the program. Of n_parts equal matrices (experts, heads) each has
+// What belongs to one weight of the graph. Of n_parts equal matrices (experts, heads) each has
 // its own B, and its own A unless they share one.
 struct LowRank {
     matmul::Weights a{};       // [n_cols -> rank]
@@ -39,11 +39,11 @@ struct AdapterRoom {
 
 class Adapter {
 public:
-    // `model` is the file of the program, which must outlive the adapter. Where data are not there
+    // `model` is the file of the graph, which must outlive the adapter. Where data are not there
     // it can be weighed, not used. Throws Error (mismatch: it is another model's, the text names
     // the tensor; malformed, missing, type, kvtype, value, unsupported) / std::bad_alloc.
     Adapter(const Ref<Host> &host, Ref<gguf::File> file, const gguf::File &model,
-            const Program &program, const AdapterOptions &options);
+            const Graph &graph, const AdapterOptions &options);
     Adapter(const Adapter &) = delete;
     Adapter &operator=(const Adapter &) = delete;
 
@@ -51,7 +51,7 @@ public:
     void release();
 
     AdapterKind kind() const { return kind_; }
-    const Program &program() const { return program_; }
+    const Graph &graph() const { return graph_; }
     bool has_data() const { return has_data_; }
     // Tells adapters apart, in snapshots: of names, shapes, numbers and all data.
     uint64_t identity() const { return identity_; }
@@ -68,7 +68,7 @@ public:
     }
     const float *direction(uint32_t layer) const {
         const bool none = kind_ != AdapterKind::control || of_[layer] == kNoIndex;
-        return none ? nullptr : floats_.data() + size_t{of_[layer]} * program_.shape.n_embd;
+        return none ? nullptr : floats_.data() + size_t{of_[layer]} * graph_.shape.n_embd;
     }
 
     bool has(size_t tensor) const { return find(tensor) != nullptr; }
@@ -95,7 +95,7 @@ private:
     RefCount refs_;
     const Ref<Host> host_; // of the model: the file may have another
     const Ref<gguf::File> file_;
-    const Program &program_;
+    const Graph &graph_;
     AdapterKind kind_ = AdapterKind::lora;
     bool has_data_ = true;
     uint64_t identity_ = 0;

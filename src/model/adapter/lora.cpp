@@ -53,18 +53,18 @@ bool LoraBinder::is_not_run(std::string_view name) const {
     if (!name.starts_with(prefix)) return false;
     const char *const end = name.data() + name.size();
     const auto [next, error] = std::from_chars(name.data() + prefix.size(), end, layer);
-    return error == std::errc() && next != end && layer >= adapter_.program_.shape.n_layers;
+    return error == std::errc() && next != end && layer >= adapter_.graph_.shape.n_layers;
 }
 
 LoraBinder::LoraBinder(Adapter &adapter, const gguf::File &model)
     : adapter_(adapter), file_(*adapter.file_), model_(model),
-      uses_(adapter.program_.weights.size(), Use(), HostAllocator<Use>(adapter.host_.get())),
+      uses_(adapter.graph_.weights.size(), Use(), HostAllocator<Use>(adapter.host_.get())),
       first_of_(model.n_tensors(), kNoIndex, HostAllocator<uint32_t>(adapter.host_.get())),
       next_of_(uses_.size(), kNoIndex, HostAllocator<uint32_t>(adapter.host_.get())),
       turned_(HostAllocator<Turned>(adapter.host_.get())) {
     find_uses();
     for (size_t i = uses_.size(); i-- > 0;) {
-        uint32_t &first = first_of_[adapter.program_.weights[i].tensor];
+        uint32_t &first = first_of_[adapter.graph_.weights[i].tensor];
         next_of_[i] = first;
         first = static_cast<uint32_t>(i);
     }
@@ -76,14 +76,14 @@ void LoraBinder::note(uint32_t weights, uint32_t columns) {
 }
 
 void LoraBinder::find_uses() {
-    for (const Step &step : adapter_.program_.steps) {
-        if (const auto *embed = std::get_if<step::Embed>(&step)) {
+    for (const Op &op : adapter_.graph_.ops) {
+        if (const auto *embed = std::get_if<op::Embed>(&op)) {
             uses_[embed->weights].row = true;
-        } else if (const auto *product = std::get_if<step::Product>(&step)) {
+        } else if (const auto *product = std::get_if<op::Product>(&op)) {
             for (uint32_t i = 0; i < product->n; i++) note(product->to[i].weights, 1);
-        } else if (const auto *heads = std::get_if<step::HeadProduct>(&step)) {
+        } else if (const auto *heads = std::get_if<op::HeadProduct>(&op)) {
             note(heads->weights, heads->heads);
-        } else if (const auto *experts = std::get_if<step::ExpertProduct>(&step)) {
+        } else if (const auto *experts = std::get_if<op::ExpertProduct>(&op)) {
             const uint32_t n = std::max(experts->separate, 1u);
             for (uint32_t i = 0; i < n; i++) note(experts->weights + i, experts->used);
         }
@@ -226,7 +226,7 @@ LowRank LoraBinder::low_rank_of(const Pair &pair, const Use &use) {
 
 // All of the target, or as many rows as the weight has of it.
 void LoraBinder::bind_weight(uint32_t whole, const gguf::Tensor &target, uint32_t weights) {
-    const WeightInfo &info = adapter_.program_.weights[weights];
+    const WeightInfo &info = adapter_.graph_.weights[weights];
     const uint64_t columns = uses_[weights].columns, rank = adapter_.pairs_[whole].rank;
     uint64_t n_rows = info.w.n_rows / info.n_parts;
     uint32_t index = whole;

@@ -1,5 +1,5 @@
 // A LoRA adapter's tensors, "NAME.lora_a" and "NAME.lora_b" for a tensor NAME of the model, bound to
-// the weights of a program.
+// the weights of a graph.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@ public:
     void bind(); // throws what the constructor of Adapter does
 
 private:
-    // How the program uses a weight.
+    // How the graph uses a weight.
     struct Use {
         bool row = false, product = false; // its rows are looked up; it is multiplied by
         uint32_t columns = 1;              // of one token
@@ -47,7 +47,7 @@ private:
 
     Adapter &adapter_;
     const gguf::File &file_, &model_;
-    Vector<Use> uses_;          // of the program's weights
+    Vector<Use> uses_;          // of the graph's weights
     Vector<uint32_t> first_of_; // of the model's tensors: the first of its weights, or kNoIndex
     Vector<uint32_t> next_of_;  // of the weights: the next of its tensor, or kNoIndex
     Vector<Turned> turned_;

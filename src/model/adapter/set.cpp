@@ -11,8 +11,8 @@ namespace ggufx::model {
 
 namespace {
 
-void check(const AdapterSet::Use &use, size_t index, const Program &program) {
-    if (&use.adapter->program() != &program)
+void check(const AdapterSet::Use &use, size_t index, const Graph &graph) {
+    if (&use.adapter->graph() != &graph)
         fail(Status::mismatch, {kNone, index}, "adapter %zu was made for another model", index);
     if (!isfinite(use.scale))
         fail(Status::argument, {kNone, index}, "the scale of adapter %zu is not finite", index);
@@ -28,13 +28,13 @@ uint64_t add_use(uint64_t crc, const AdapterSet::Use &use) {
 
 } // namespace
 
-AdapterSet::AdapterSet(const Ref<Host> &host, const Program &program, const Use *uses, size_t n)
+AdapterSet::AdapterSet(const Ref<Host> &host, const Graph &graph, const Use *uses, size_t n)
     : host_(host), uses_(HostAllocator<Use>(host.get())) {
     if (n > kMostAdapters)
         fail(Status::argument, {}, "%zu adapters, the limit is %zu", n, kMostAdapters);
     uses_.reserve(n);
     for (size_t i = 0; i < n; i++) {
-        check(uses[i], i, program);
+        check(uses[i], i, graph);
         if (uses[i].scale == 0) continue; // adds nothing
         uses_.push_back(uses[i]);
         room_.widen(uses[i].adapter->room());
@@ -62,10 +62,10 @@ uint64_t AdapterSet::bytes(size_t n_uses) {
     return sizeof(AdapterSet) + n_uses * sizeof(Use);
 }
 
-Ref<AdapterSet> AdapterScratch::prepare(const Ref<Host> &host, const Program &program,
+Ref<AdapterSet> AdapterScratch::prepare(const Ref<Host> &host, const Graph &graph,
                                         const AdapterSet::Use *uses, size_t n, uint32_t n_tokens) {
     if (n == 0) return {};
-    auto set = Ref<AdapterSet>::adopt(make<AdapterSet>(*host, host, program, uses, n));
+    auto set = Ref<AdapterSet>::adopt(make<AdapterSet>(*host, host, graph, uses, n));
     if (set->uses().empty()) return {};
     const uint64_t n_floats = set->room().floats(n_tokens);
     if (n_floats <= floats_.size() && !floats_.empty()) return set;

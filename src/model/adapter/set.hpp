@@ -15,8 +15,8 @@ public:
         float scale;
     };
 
-    // Throws Error (argument, mismatch: made for another program) / std::bad_alloc.
-    AdapterSet(const Ref<Host> &host, const Program &program, const Use *uses, size_t n);
+    // Throws Error (argument, mismatch: made for another graph) / std::bad_alloc.
+    AdapterSet(const Ref<Host> &host, const Graph &graph, const Use *uses, size_t n);
 
     void retain() { refs_.retain(); }
     void release();
@@ -44,8 +44,8 @@ public:
 
     // A set with room for batches of n_tokens; null where it adds nothing. Throws as AdapterSet
     // does; nothing has changed then.
-    Ref<AdapterSet> prepare(const Ref<Host> &host, const Program &program,
-                            const AdapterSet::Use *uses, size_t n, uint32_t n_tokens);
+    Ref<AdapterSet> prepare(const Ref<Host> &host, const Graph &graph, const AdapterSet::Use *uses,
+                            size_t n, uint32_t n_tokens);
     static uint64_t bytes(const AdapterRoom &room, uint32_t n_tokens);
 
     float *data() { return floats_.empty() ? nullptr : floats_.data(); }

@@ -8,7 +8,7 @@
 namespace ggufx::model::arch {
 
 void afmoe(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.post_norms = true;
     t.attention_gate = Squash::sigmoid;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight", "attn_gate.weight"};

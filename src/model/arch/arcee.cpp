@@ -5,7 +5,7 @@
 namespace ggufx::model::arch {
 
 void arcee(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.rope = RopeStyle::pairs;
     t.plain_ffn = true;
     t.act = Act::relu2;

@@ -1,8 +1,8 @@
-// What builds the program of each architecture.
+// What builds the graph of each architecture.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/build/builder.hpp"
+#include "model/graph/builder.hpp"
 
 namespace ggufx::model::arch {
 

@@ -5,8 +5,8 @@
 
 namespace ggufx::model::arch {
 
-static Traits bert_traits() {
-    Traits t;
+static ArchConfig bert_config() {
+    ArchConfig t;
     t.norm = NormKind::layer;
     t.order = NormOrder::after_sum;
     t.causal = t.logits = false;
@@ -16,17 +16,17 @@ static Traits bert_traits() {
     return t;
 }
 
-static void build(Builder &b, const Traits &traits, const char *positions = nullptr) {
+static void build(Builder &b, const ArchConfig &config, const char *positions = nullptr) {
     const View x = b.embed(1);
     b.add_token_types(x);
     if (positions) b.add_positions(x, positions);
     b.require({"token_embd_norm.bias"});
     b.norm(x, x, "token_embd_norm", NormKind::layer);
-    standard_from(b, traits, x);
+    standard_from(b, config, x);
 }
 
 void bert(Builder &b) {
-    Traits t = bert_traits();
+    ArchConfig t = bert_config();
     t.rope = RopeStyle::none;
     t.plain_ffn = true;
     t.qk_norm = HeadNorm::whole;
@@ -37,20 +37,20 @@ void bert(Builder &b) {
 }
 
 void nomic_bert(Builder &b) {
-    Traits t = bert_traits();
+    ArchConfig t = bert_config();
     t.act = Act::silu;
     build(b, t);
 }
 
 void nomic_bert_moe(Builder &b) {
-    Traits t = bert_traits();
+    ArchConfig t = bert_config();
     t.plain_ffn = true;
     t.experts = {.normalize = false, .act = Act::gelu, .plain = true};
     build(b, t);
 }
 
 void jina_bert_v2(Builder &b) {
-    Traits t = bert_traits();
+    ArchConfig t = bert_config();
     t.rope = RopeStyle::none;
     t.alibi = 8;
     t.qk_norm = HeadNorm::whole;

@@ -8,8 +8,8 @@ namespace ggufx::model::arch {
 
 namespace {
 
-Traits cohere_traits(const Keys &keys) {
-    Traits t;
+ArchConfig cohere_config(const Keys &keys) {
+    ArchConfig t;
     t.norm = NormKind::layer;
     t.order = NormOrder::parallel;
     t.rope = RopeStyle::pairs;
@@ -20,13 +20,13 @@ Traits cohere_traits(const Keys &keys) {
 } // namespace
 
 void command_r(Builder &b) {
-    Traits t = cohere_traits(b.keys());
+    ArchConfig t = cohere_config(b.keys());
     t.qk_norm = HeadNorm::own; // R+
     standard(b, t);
 }
 
 void cohere2(Builder &b) {
-    Traits t = cohere_traits(b.keys());
+    ArchConfig t = cohere_config(b.keys());
     t.window = b.keys().count("attention.sliding_window", {1, kMaxContext});
     t.has_window = t.rotates = all_but_last_of(4);
     standard(b, t);
@@ -34,7 +34,7 @@ void cohere2(Builder &b) {
 
 void cohere2moe(Builder &b) {
     const Keys &keys = b.keys();
-    Traits t = cohere_traits(keys);
+    ArchConfig t = cohere_config(keys);
     if (keys.has("attention.layer_norm_rms_epsilon")) t.norm = NormKind::rms;
     t.window = keys.count("attention.sliding_window", {1, kMaxContext});
     t.has_window = window_pattern(keys, all_but_first_of, 4);

@@ -6,7 +6,7 @@
 namespace ggufx::model::arch {
 
 void deepseek2(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.experts.normalize = false;
     // GLM-4.7-Flash was converted without the key of its gating.
     const uint32_t layers = b.n_layers();

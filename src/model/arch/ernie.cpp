@@ -5,7 +5,7 @@
 namespace ggufx::model::arch {
 
 void ernie4_5(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.rope = RopeStyle::pairs;
     standard(b, t);
 }

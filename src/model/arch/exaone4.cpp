@@ -6,7 +6,7 @@
 namespace ggufx::model::arch {
 
 void exaone4(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.order = NormOrder::after_output;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     const uint32_t usual = b.n_layers() == 64 ? 4096 : 0; // of files without the key
@@ -17,7 +17,7 @@ void exaone4(Builder &b) {
 }
 
 void exaone_moe(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     t.window = b.keys().count_or("attention.sliding_window", {1, kMaxContext}, 128);
     t.has_window = t.rotates = window_pattern(b.keys(), all_but_last_of, 4);

@@ -7,8 +7,8 @@ namespace ggufx::model::arch {
 
 namespace {
 
-Traits falcon_traits(Builder &b) {
-    Traits t;
+ArchConfig falcon_config(Builder &b) {
+    ArchConfig t;
     t.norm = NormKind::layer;
     t.needs = {"attn_norm.bias"};
     b.require({"output_norm.bias"});
@@ -18,7 +18,7 @@ Traits falcon_traits(Builder &b) {
 } // namespace
 
 void falcon(Builder &b) {
-    Traits t = falcon_traits(b);
+    ArchConfig t = falcon_config(b);
     t.plain_ffn = true;
     t.act = Act::gelu;
     t.order = NormOrder::parallel;
@@ -26,7 +26,7 @@ void falcon(Builder &b) {
 }
 
 void nemotron(Builder &b) {
-    Traits t = falcon_traits(b);
+    ArchConfig t = falcon_config(b);
     t.plain_ffn = true;
     t.act = Act::relu2;
     standard(b, t);
@@ -34,7 +34,7 @@ void nemotron(Builder &b) {
 
 // Without norms of the network it stands beside attention.
 void stablelm(Builder &b) {
-    Traits t = falcon_traits(b);
+    ArchConfig t = falcon_config(b);
     t.act = Act::silu;
     t.qk_norm = HeadNorm::own;
     if (!b.binder().has({0, "ffn_norm"})) t.order = NormOrder::parallel;

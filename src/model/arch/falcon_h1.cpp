@@ -5,7 +5,7 @@
 namespace ggufx::model::arch {
 
 void falcon_h1(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.recurrent = Recurrent::mamba2;
     t.both_mixers = t.plain_mamba = true;
     t.attention_scale = static_cast<float>(b.keys().number_or("attention.scale", 0, 1e6, 0));

@@ -7,17 +7,17 @@
 
 namespace ggufx::model::arch {
 
-static Traits gemma_traits(const Builder &b) {
-    Traits t;
+static ArchConfig gemma_config(const Builder &b) {
+    ArchConfig t;
     t.act = Act::gelu;
     t.embedding_scale = sqrtf(static_cast<float>(b.n_embd()));
     return t;
 }
 
 // The 27B models, of so many layers, scale by the embedding's share of a head.
-static Traits windowed(Builder &b, uint32_t window, double logit_cap, uint32_t large_layers) {
+static ArchConfig windowed(Builder &b, uint32_t window, double logit_cap, uint32_t large_layers) {
     const Keys &keys = b.keys();
-    Traits t = gemma_traits(b);
+    ArchConfig t = gemma_config(b);
     t.post_norms = true;
     t.window = keys.count_or("attention.sliding_window", {0, kMaxContext}, window);
     t.logit_cap = static_cast<float>(keys.number_or("final_logit_softcapping", 0, 1e6, logit_cap));
@@ -28,8 +28,8 @@ static Traits windowed(Builder &b, uint32_t window, double logit_cap, uint32_t l
     return t;
 }
 
-static Traits gemma3_traits(Builder &b) {
-    Traits t = windowed(b, 0, 0, 62);
+static ArchConfig gemma3_config(Builder &b) {
+    ArchConfig t = windowed(b, 0, 0, 62);
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     t.has_window = window_pattern(b.keys(), all_but_last_of, 6);
     t.window_rope = {.differs = true, .base = 10000};
@@ -37,22 +37,22 @@ static Traits gemma3_traits(Builder &b) {
 }
 
 void gemma(Builder &b) {
-    standard(b, gemma_traits(b));
+    standard(b, gemma_config(b));
 }
 
 void gemma2(Builder &b) {
-    Traits t = windowed(b, 4096, 30, 46);
+    ArchConfig t = windowed(b, 4096, 30, 46);
     t.has_window = all_but_last_of(2);
     t.attention_cap = static_cast<float>(b.keys().number_or("attn_logit_softcapping", 0, 1e6, 50));
     standard(b, t);
 }
 
 void gemma3(Builder &b) {
-    standard(b, gemma3_traits(b));
+    standard(b, gemma3_config(b));
 }
 
 void gemma_embedding(Builder &b) {
-    Traits t = gemma3_traits(b);
+    ArchConfig t = gemma3_config(b);
     t.causal = t.logits = false;
     standard(b, t);
 }

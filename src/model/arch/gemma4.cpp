@@ -53,7 +53,7 @@ private:
 
     Builder &b_;
     const Keys &keys_;
-    Traits t_;
+    ArchConfig t_;
     uint32_t own_ = 0, width_ = 0; // width of the embedding of a layer, 0: none
     View per_layer_;               // [layers][width]
 };
@@ -63,14 +63,14 @@ void Gemma4::embed_layers(View x) {
     const uint32_t n = b_.n_layers();
     const uint64_t all = uint64_t{width_} * n;
     const uint32_t table = b_.binder().matrix({kNoLayer, "per_layer_token_embd"}, all,
-                                              b_.program().shape.n_vocab, Role::token_embd);
-    const View e = b_.slot(all);
-    b_.emit(step::Embed{e, table, sqrtf(static_cast<float>(width_))});
+                                              b_.graph().shape.n_vocab, Role::token_embd);
+    const View e = b_.buffer(all);
+    b_.emit(op::Embed{e, table, sqrtf(static_cast<float>(width_))});
     per_layer_ = b_.linear(x, {"per_layer_model_proj", all, Role::kept});
-    b_.emit(step::Scale{per_layer_, 1 / sqrtf(static_cast<float>(b_.n_embd()))});
+    b_.emit(op::Scale{per_layer_, 1 / sqrtf(static_cast<float>(b_.n_embd()))});
     b_.norm_by(per_layer_, per_layer_, b_.vector("per_layer_proj_norm", width_), n);
     b_.add(per_layer_, e);
-    b_.emit(step::Scale{per_layer_, 1 / sqrtf(2)});
+    b_.emit(op::Scale{per_layer_, 1 / sqrtf(2)});
 }
 
 // A dense network, and beside it experts with norms of their own.
@@ -78,10 +78,10 @@ View Gemma4::feed_forward(View x) {
     const View d = dense(b_, {t_.act}, b_.normed(x, "ffn_norm", NormKind::rms));
     if (!has_experts(b_)) return d;
     b_.norm(d, d, "post_ffw_norm_1", NormKind::rms);
-    const View r = b_.slot(x.width);
+    const View r = b_.buffer(x.width);
     b_.norm_by(r, x, kNoIndex, 1);
-    b_.emit(step::Scale{r, 1 / sqrtf(static_cast<float>(x.width))});
-    b_.emit(step::MultiplyVector{r, b_.vector("ffn_gate_inp", x.width, "scale"), false});
+    b_.emit(op::Scale{r, 1 / sqrtf(static_cast<float>(x.width))});
+    b_.emit(op::MultiplyVector{r, b_.vector("ffn_gate_inp", x.width, "scale"), false});
     const uint32_t n = keys_.count("expert_count", {1, kMaxExperts});
     const View scores = b_.plain(r, {"ffn_gate_inp", n, Role::kept});
     const View e = experts(b_, t_.experts, b_.normed(x, "pre_ffw_norm_2", NormKind::rms), scores);
@@ -100,13 +100,13 @@ void Gemma4::layer(View x, uint32_t i) {
     b_.add(x, f);
     if (width_) {
         const View e = b_.linear(x, {"inp_gate", width_});
-        b_.emit(step::Activate{e, per_layer_.part(i * width_, width_), 1, width_, 0, Act::gelu});
+        b_.emit(op::Activate{e, per_layer_.part(i * width_, width_), 1, width_, 0, Act::gelu});
         const View p = b_.linear(e, {"proj", b_.n_embd()});
         b_.norm(p, p, "post_norm", NormKind::rms);
         b_.add(x, p);
     }
     if (b_.has("layer_output_scale"))
-        b_.emit(step::MultiplyVector{x, b_.vector("layer_output_scale", 1), true});
+        b_.emit(op::MultiplyVector{x, b_.vector("layer_output_scale", 1), true});
     b_.end_layer();
 }
 

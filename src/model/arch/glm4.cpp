@@ -6,14 +6,14 @@
 namespace ggufx::model::arch {
 
 void glm4(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.rope = RopeStyle::pairs;
     t.post_norms = true;
     standard(b, t);
 }
 
 void glm4moe(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.ffn_norm = "post_attention_norm";
     t.experts = {.gating = Gating::sigmoid, .normalize = false, .needs = {"exp_probs_b.bias"}};
     standard(b, t);

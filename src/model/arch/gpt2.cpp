@@ -6,8 +6,8 @@ namespace ggufx::model::arch {
 
 namespace {
 
-Traits gpt2_traits(Builder &b) {
-    Traits t;
+ArchConfig gpt2_config(Builder &b) {
+    ArchConfig t;
     t.norm = NormKind::layer;
     t.plain_ffn = true;
     t.act = Act::gelu;
@@ -20,7 +20,7 @@ Traits gpt2_traits(Builder &b) {
 } // namespace
 
 void gpt2(Builder &b) {
-    Traits t = gpt2_traits(b);
+    ArchConfig t = gpt2_config(b);
     t.rope = RopeStyle::none;
     const View x = b.embed(1);
     b.add_positions(x, "position_embd");
@@ -28,13 +28,13 @@ void gpt2(Builder &b) {
 }
 
 void starcoder2(Builder &b) {
-    Traits t = gpt2_traits(b);
+    ArchConfig t = gpt2_config(b);
     t.ffn_needs = {"ffn_norm.bias", "ffn_up.bias", "ffn_down.bias"};
     standard(b, t);
 }
 
 void phi2(Builder &b) {
-    Traits t = gpt2_traits(b);
+    ArchConfig t = gpt2_config(b);
     t.order = NormOrder::parallel;
     standard(b, t);
 }

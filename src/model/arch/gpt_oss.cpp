@@ -5,7 +5,7 @@
 namespace ggufx::model::arch {
 
 void gpt_oss(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.ffn_norm = "post_attention_norm";
     t.window = b.keys().count("attention.sliding_window", {0, kMaxContext});
     t.has_window = all_but_last_of(2);

@@ -17,7 +17,7 @@ float factor(const Keys &keys, const char *name) {
 
 void granite(Builder &b) {
     const Keys &keys = b.keys();
-    Traits t;
+    ArchConfig t;
     t.recurrent = Recurrent::mamba2;
     t.rope = keys.flag_or("rope.scaling.finetuned", true) ? RopeStyle::pairs : RopeStyle::none;
     t.attention_scale = static_cast<float>(keys.number_or("attention.scale", 0, 1e6, 0));

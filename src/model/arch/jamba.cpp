@@ -6,10 +6,10 @@
 namespace ggufx::model::arch {
 
 void jamba(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.rope = RopeStyle::none;
     t.recurrent = Recurrent::mamba1;
-    t.step_norms = true;
+    t.op_norms = true;
     t.experts.normalize = t.experts.scaled = false;
     standard(b, t);
 }

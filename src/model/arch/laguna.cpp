@@ -7,7 +7,7 @@ namespace ggufx::model::arch {
 
 void laguna(Builder &b) {
     const Keys &keys = b.keys();
-    Traits t;
+    ArchConfig t;
     t.attention_gate = Squash::softplus;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight", "attn_gate.weight"};
     t.window = keys.count_or("attention.sliding_window", {0, kMaxContext}, 0);

@@ -6,7 +6,7 @@
 namespace ggufx::model::arch {
 
 void lfm2(Builder &b) {
-    Traits t;
+    ArchConfig t;
     const bool by_output = b.has("output_norm") && !b.has("token_embd_norm");
     t.output_norm = by_output ? "output_norm" : "token_embd_norm";
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};

@@ -5,7 +5,7 @@
 namespace ggufx::model::arch {
 
 void llama(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.rope = RopeStyle::pairs;
     t.attention_scale = static_cast<float>(b.keys().number_or("attention.scale", 0, 1e6, 0));
     standard(b, t);

@@ -8,7 +8,7 @@ namespace ggufx::model::arch {
 void llama4(Builder &b) {
     const Keys &keys = b.keys();
     constexpr uint32_t kChunk = 8192, kLargest = 128; // Maverick, of 128 experts, has no such norms
-    Traits t;
+    ArchConfig t;
     t.rope = RopeStyle::pairs;
     t.rotates = t.has_window = all_but_last_of(4);
     t.window = keys.count_or("attention.sliding_window", {1, kMaxContext}, kChunk);

@@ -7,8 +7,8 @@ namespace ggufx::model::arch {
 
 namespace {
 
-Traits mamba_traits(Recurrent recurrent) {
-    Traits t;
+ArchConfig mamba_config(Recurrent recurrent) {
+    ArchConfig t;
     t.order = NormOrder::single;
     t.rope = RopeStyle::none;
     t.recurrent = recurrent;
@@ -18,15 +18,15 @@ Traits mamba_traits(Recurrent recurrent) {
 } // namespace
 
 void mamba(Builder &b) {
-    standard(b, mamba_traits(Recurrent::mamba1));
+    standard(b, mamba_config(Recurrent::mamba1));
 }
 
 void mamba2(Builder &b) {
-    standard(b, mamba_traits(Recurrent::mamba2));
+    standard(b, mamba_config(Recurrent::mamba2));
 }
 
 void nemotron_h(Builder &b) {
-    Traits t = mamba_traits(Recurrent::mamba2);
+    ArchConfig t = mamba_config(Recurrent::mamba2);
     t.plain_ffn = true;
     t.act = Act::relu2;
     t.experts = {.gating = Gating::sigmoid,

@@ -6,7 +6,7 @@ namespace ggufx::model::arch {
 
 void mellum(Builder &b) {
     const Keys &keys = b.keys();
-    Traits t;
+    ArchConfig t;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     t.window = keys.count_or("attention.sliding_window", {0, kMaxContext}, 0);
     t.has_window = window_pattern(keys, all_but_last_of, 4);

@@ -7,7 +7,7 @@ namespace ggufx::model::arch {
 
 void mimo2(Builder &b) {
     const Keys &keys = b.keys();
-    Traits t;
+    ArchConfig t;
     t.window = keys.count("attention.sliding_window", {1, kMaxContext});
     t.has_window = window_flags(keys);
     t.window_rope = {.differs = true, .base = 10000};

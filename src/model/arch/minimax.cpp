@@ -5,7 +5,7 @@
 namespace ggufx::model::arch {
 
 void minimax_m2(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.qk_norm = HeadNorm::whole;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     t.experts = {.gating = Gating::sigmoid, .needs = {"exp_probs_b.bias"}};

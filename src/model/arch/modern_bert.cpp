@@ -7,7 +7,7 @@ namespace ggufx::model::arch {
 
 void modern_bert(Builder &b) {
     const Keys &keys = b.keys();
-    Traits t;
+    ArchConfig t;
     t.norm = NormKind::layer;
     t.causal = t.logits = false;
     t.first_norm = false;

@@ -7,7 +7,7 @@ namespace ggufx::model::arch {
 
 void olmo2(Builder &b) {
     const Keys &keys = b.keys();
-    Traits t;
+    ArchConfig t;
     t.order = NormOrder::after_output;
     t.qk_norm = HeadNorm::whole;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
@@ -20,7 +20,7 @@ void olmo2(Builder &b) {
 }
 
 void olmoe(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.qk_norm = HeadNorm::whole;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     t.experts.normalize = false;

@@ -5,9 +5,9 @@
 namespace ggufx::model::arch {
 
 void phi3(Builder &b) {
-    Traits t;
+    ArchConfig t;
     const uint32_t window = b.keys().count_or("attention.sliding_window", {0, kMaxContext}, 0);
-    if (window < b.program().shape.n_context) t.window = window;
+    if (window < b.graph().shape.n_context) t.window = window;
     standard(b, t);
 }
 

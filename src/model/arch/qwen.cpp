@@ -6,13 +6,13 @@
 namespace ggufx::model::arch {
 
 void qwen2(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.needs = {"attn_q.bias", "attn_k.bias", "attn_v.bias"};
     standard(b, t);
 }
 
 void qwen2moe(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.needs = {"attn_q.bias", "attn_k.bias", "attn_v.bias"};
     t.experts.normalize = false;
     t.shared_gate = true;
@@ -20,7 +20,7 @@ void qwen2moe(Builder &b) {
 }
 
 void qwen3(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
     t.rank_pooling = Pooling::last; // its rerankers say yes or no
     t.rank_softmax = true;

@@ -5,7 +5,7 @@
 namespace ggufx::model::arch {
 
 static void build(Builder &b, Recurrent recurrent) {
-    Traits t;
+    ArchConfig t;
     t.recurrent = recurrent;
     t.ffn_norm = "post_attention_norm";
     t.gated_query = true;

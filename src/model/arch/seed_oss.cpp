@@ -5,7 +5,7 @@
 namespace ggufx::model::arch {
 
 void seed_oss(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.ffn_norm = "post_attention_norm";
     standard(b, t);
 }

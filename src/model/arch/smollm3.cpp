@@ -5,7 +5,7 @@
 namespace ggufx::model::arch {
 
 void smollm3(Builder &b) {
-    Traits t;
+    ArchConfig t;
     t.rope = RopeStyle::pairs;
     t.rotates = all_but_last_of(4);
     standard(b, t);

@@ -1,4 +1,4 @@
-// step35 (Step 3.5 Flash): a gate of each head on what attention gives, windows with heads of their
+// step35 (Op 3.5 Flash): a gate of each head on what attention gives, windows with heads of their
 // own number, of which all coordinates turn and else half, experts within a limit.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
@@ -7,7 +7,7 @@ namespace ggufx::model::arch {
 
 void step35(Builder &b) {
     const Keys &keys = b.keys();
-    Traits t;
+    ArchConfig t;
     t.attention_gate = Squash::sigmoid;
     t.window = keys.count("attention.sliding_window", {1, kMaxContext});
     t.has_window = window_flags(keys);

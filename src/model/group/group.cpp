@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/group/group.hpp"
 
-#include "model/build/cut.hpp"
+#include "model/graph/partition.hpp"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -67,8 +67,8 @@ Status RankGroup::share_failure(uint32_t rank, Status own, Failure *failure) {
                        "rank %" PRIu32 ": %s", rank, shared.message);
 }
 
-Status RankGroup::exchange(void *out, void *in, const size_t *n_bytes, const size_t *offsets,
-                           Status own, Failure *failure) {
+Status RankGroup::all_gather(void *out, void *in, const size_t *n_bytes, const size_t *offsets,
+                             Status own, Failure *failure) {
     if (is_dead_)
         return set_failure(failure, Status::state, {}, "the group has lost a rank before");
     const Header mine = header(own);
@@ -97,7 +97,7 @@ Status RankGroup::agree(Status own, Failure *failure) {
         n_bytes[i] = sizeof(Header);
         offsets[i] = i * sizeof(Header);
     }
-    return exchange(all, &mine, n_bytes, offsets, own, failure);
+    return all_gather(all, &mine, n_bytes, offsets, own, failure);
 }
 
 Status RankGroup::begin(uint32_t what, Status own, Failure *failure) {

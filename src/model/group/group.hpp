@@ -56,8 +56,8 @@ public:
     Status begin(uint32_t what, Status own, Failure *failure);
     // A message in a call: [size] segments of out, n_bytes each, at offsets; `in` is the own one.
     // Both begin with room for a header.
-    Status exchange(void *out, void *in, const size_t *n_bytes, const size_t *offsets, Status own,
-                    Failure *failure);
+    Status all_gather(void *out, void *in, const size_t *n_bytes, const size_t *offsets, Status own,
+                      Failure *failure);
     // Whether all ranks know that the call has failed: no message is owed any more.
     bool has_failed() const { return has_failed_; }
     // A message about nothing but what each has come to.

@@ -4,7 +4,7 @@
 #include "base/checked.hpp"
 #include "base/crc64.hpp"
 #include "gguf/split_name.hpp"
-#include "model/build/cut.hpp"
+#include "model/graph/partition.hpp"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -171,7 +171,7 @@ RankOptions RankFile::check(const RankOptions &given) const {
     if (given.by_layers != ranks_.by_layers)
         fail(Status::mismatch, {.index = given.rank},
              "the file was cut for ranks with %s, this one is to have %s",
-             dealt_text(ranks_.by_layers), dealt_text(given.by_layers));
+             assigned_text(ranks_.by_layers), assigned_text(given.by_layers));
     if (!given.speeds ||
         (are_alike(given.speeds, given.size) && are_alike(ranks_.speeds, given.size)))
         return ranks_;

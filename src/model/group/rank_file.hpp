@@ -17,7 +17,7 @@ struct RankOptions {
     bool by_layers = false;
 };
 // What ranks have, for messages.
-inline const char *dealt_text(bool by_layers) {
+inline const char *assigned_text(bool by_layers) {
     return by_layers ? "whole layers" : "rows of each matrix";
 }
 

@@ -7,16 +7,16 @@ namespace ggufx::model {
 
 namespace {
 
-// Of all weights of a program: does a step read it?
-Vector<uint8_t> used_weights(const Program &program) {
-    Vector<uint8_t> used(program.weights.size(), 0,
-                         HostAllocator<uint8_t>(program.weights.get_allocator()));
-    for (const Step &s : program.steps) {
-        if (const auto *p = std::get_if<step::Product>(&s))
+// Of all weights of a graph: does a step read it?
+Vector<uint8_t> used_weights(const Graph &graph) {
+    Vector<uint8_t> used(graph.weights.size(), 0,
+                         HostAllocator<uint8_t>(graph.weights.get_allocator()));
+    for (const Op &s : graph.ops) {
+        if (const auto *p = std::get_if<op::Product>(&s))
             for (uint32_t i = 0; i < p->n; i++) used[p->to[i].weights] = 1;
-        if (const auto *h = std::get_if<step::HeadProduct>(&s)) used[h->weights] = 1;
-        if (const auto *e = std::get_if<step::Embed>(&s)) used[e->weights] = 1;
-        if (const auto *e = std::get_if<step::ExpertProduct>(&s))
+        if (const auto *h = std::get_if<op::HeadProduct>(&s)) used[h->weights] = 1;
+        if (const auto *e = std::get_if<op::Embed>(&s)) used[e->weights] = 1;
+        if (const auto *e = std::get_if<op::ExpertProduct>(&s))
             for (uint32_t i = 0; i < std::max(e->separate, 1u); i++) used[e->weights + i] = 1;
     }
     return used;
@@ -54,15 +54,15 @@ void bind(WeightInfo &info, const gguf::Tensor &t, const RankFile &part) {
 
 } // namespace
 
-Vector<TensorRows> rows_of_rank(const Program &program, const gguf::File &file,
+Vector<TensorRows> rows_of_rank(const Graph &graph, const gguf::File &file,
                                 const Vector<uint8_t> &read_whole) {
-    const HostAllocator<TensorRows> allocator(program.weights.get_allocator());
-    const Vector<uint8_t> used = used_weights(program);
+    const HostAllocator<TensorRows> allocator(graph.weights.get_allocator());
+    const Vector<uint8_t> used = used_weights(graph);
     Vector<TensorRows> all(allocator);
     for (size_t i = 0; i < file.n_tensors(); i++)
         if (read_whole[i]) all.push_back({i, {0, file.tensor(i).n_rows}});
     for (size_t i = 0; i < used.size(); i++) {
-        const WeightInfo &info = program.weights[i];
+        const WeightInfo &info = graph.weights[i];
         if (!used[i] || read_whole[info.tensor] || info.w.n_rows == 0) continue;
         for (uint32_t part = 0; part < info.n_parts; part++)
             all.push_back({info.tensor, {first_of_part(info, part), rows_of_part(info)}});
@@ -88,10 +88,10 @@ Vector<TensorRows> rows_of_rank(const Program &program, const gguf::File &file,
     return out;
 }
 
-void bind_rows(Program &program, const gguf::File &file, const RankFile &part) {
-    const Vector<uint8_t> used = used_weights(program);
+void bind_rows(Graph &graph, const gguf::File &file, const RankFile &part) {
+    const Vector<uint8_t> used = used_weights(graph);
     for (size_t i = 0; i < used.size(); i++)
-        if (used[i]) bind(program.weights[i], file.tensor(program.weights[i].tensor), part);
+        if (used[i]) bind(graph.weights[i], file.tensor(graph.weights[i].tensor), part);
 }
 
 } // namespace ggufx::model

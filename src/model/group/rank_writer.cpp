@@ -117,11 +117,11 @@ Vector<TensorRows> rows_of(const gguf::File &file, const RankOptions &ranks) {
     BuildOptions options;
     options.read_whole = &whole;
     // Ranks compare the whole model's vectors: what it reads each has.
-    if (!build_program(file, options).predicts())
+    if (!build_graph(file, options).predicts())
         fail(Status::unsupported, {}, "ranks of a group make no embeddings");
     options.ranks = ranks;
-    const Program program = build_program(file, options);
-    return rows_of_rank(program, file, whole);
+    const Graph graph = build_graph(file, options);
+    return rows_of_rank(graph, file, whole);
 }
 
 } // namespace

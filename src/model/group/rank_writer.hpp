@@ -9,7 +9,7 @@
 namespace ggufx::model {
 
 // Adds the keys and tensors of a rank's file of `file`, whose data the writer then reads. Throws what
-// build_program does, what Writer does, unsupported (no data, a file of a rank, no language model); then
+// build_graph does, what Writer does, unsupported (no data, a file of a rank, no language model); then
 // it has changed nothing.
 void copy_rank(gguf::Writer &writer, const Ref<gguf::File> &file, const RankOptions &ranks);
 

@@ -2,7 +2,7 @@
 #include "model/group/start.hpp"
 
 #include "base/crc64.hpp"
-#include "model/build/cut.hpp"
+#include "model/graph/partition.hpp"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -111,8 +111,8 @@ private:
     Status file(uint32_t i) {
         const Start &a = all_[0], &b = all_[i];
         if (b.by_layers != a.by_layers)
-            return differs(i, "takes %s, rank 0 %s", dealt_text(b.by_layers),
-                           dealt_text(a.by_layers));
+            return differs(i, "takes %s, rank 0 %s", assigned_text(b.by_layers),
+                           assigned_text(a.by_layers));
         if (b.tensors != a.tensors) return tensor(i);
         if (b.n_keys != a.n_keys || b.identity != a.identity)
             return differs(i, "the file differs in keys, norms or biases from that of rank 0");

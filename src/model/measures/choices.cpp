@@ -1,4 +1,4 @@
-// The context once; then each ending behind it, cut off again.
+// The context once; then each continuation behind it, cut off again.
 // SPDX-License-Identifier: MIT
 #include "model/measures/choices.hpp"
 
@@ -22,7 +22,7 @@ public:
           rows_(*kernels::rows_of(session.model().engine().kernels())),
           n_vocab_(static_cast<size_t>(session.model().shape().n_vocab)),
           logits_(kRows * n_vocab_, HostAllocator<float>(session.model().host().get())),
-          sums_(task.n_endings, 0.0, HostAllocator<double>(session.model().host().get())) {}
+          sums_(task.n_continuations, 0.0, HostAllocator<double>(session.model().host().get())) {}
 
     Status check(Failure *failure);
     Status run(Failure *failure);
@@ -31,7 +31,7 @@ public:
 private:
     Status decode(const int32_t *tokens, size_t n, size_t n_logits, Failure *failure);
     Status context(Failure *failure);
-    Status ending(size_t index, const int32_t *tokens, Failure *failure);
+    Status continuation(size_t index, const int32_t *tokens, Failure *failure);
     static int32_t report(void *self, uint64_t done, uint64_t total);
 
     Session &session_;
@@ -54,13 +54,14 @@ Status ChoicesRun::check(Failure *failure) {
                            "the session holds %" PRIu64 " tokens, it must be empty",
                            session_.length(0));
     n_all_ = task_.n_context;
-    uint64_t longest = 0, n_endings = 0;
-    for (size_t i = 0; i < task_.n_endings; i++) {
+    uint64_t longest = 0, n_continuations = 0;
+    for (size_t i = 0; i < task_.n_continuations; i++) {
         const uint64_t n = task_.n_tokens[i];
         if (n == 0)
             return set_failure(failure, Status::argument, {kNone, i}, "ending %zu has no token", i);
         longest = std::max(longest, n);
-        if (!checked::add(&n_endings, n_endings, n) || !checked::add(&n_all_, n_all_, n - 1))
+        if (!checked::add(&n_continuations, n_continuations, n) ||
+            !checked::add(&n_all_, n_all_, n - 1))
             return set_failure(failure, Status::argument, {kNone, i}, "ending %zu is too long", i);
     }
     if (task_.n_context > session_.n_context() ||
@@ -71,7 +72,7 @@ Status ChoicesRun::check(Failure *failure) {
                            static_cast<uint64_t>(task_.n_context), longest, session_.n_context());
     const Status status = session_.check_ids(task_.context, task_.n_context, failure);
     if (status != Status::ok) return status;
-    return session_.check_ids(task_.endings, static_cast<size_t>(n_endings), failure);
+    return session_.check_ids(task_.continuations, static_cast<size_t>(n_continuations), failure);
 }
 
 Status ChoicesRun::decode(const int32_t *tokens, size_t n, size_t n_logits, Failure *failure) {
@@ -91,18 +92,18 @@ double score(const kernels::RowKernels &rows, const float *logits, size_t n_voca
     return hit - log_sum_exp(rows, logits, n_vocab, largest);
 }
 
-// Its last row predicts the first token of every ending.
+// Its last row predicts the first token of every continuation.
 Status ChoicesRun::context(Failure *failure) {
     const Status status = decode(task_.context, task_.n_context, 1, failure);
     if (status != Status::ok) return status;
     const CanonicalFp canonical;
-    const int32_t *tokens = task_.endings;
-    for (size_t i = 0; i < task_.n_endings; tokens += task_.n_tokens[i++])
+    const int32_t *tokens = task_.continuations;
+    for (size_t i = 0; i < task_.n_continuations; tokens += task_.n_tokens[i++])
         sums_[i] = score(rows_, logits_.data(), n_vocab_, *tokens);
     return Status::ok;
 }
 
-Status ChoicesRun::ending(size_t index, const int32_t *tokens, Failure *failure) {
+Status ChoicesRun::continuation(size_t index, const int32_t *tokens, Failure *failure) {
     const size_t n = task_.n_tokens[index] - 1;
     for (size_t done = 0; done < n;) {
         const size_t batch = std::min(kRows, n - done);
@@ -122,9 +123,9 @@ Status ChoicesRun::ending(size_t index, const int32_t *tokens, Failure *failure)
 
 Status ChoicesRun::run(Failure *failure) {
     Status status = context(failure);
-    const int32_t *tokens = task_.endings;
-    for (size_t i = 0; i < task_.n_endings && status == Status::ok; i++) {
-        status = ending(i, tokens, failure);
+    const int32_t *tokens = task_.continuations;
+    for (size_t i = 0; i < task_.n_continuations && status == Status::ok; i++) {
+        status = continuation(i, tokens, failure);
         tokens += task_.n_tokens[i];
     }
     return status;
@@ -132,7 +133,8 @@ Status ChoicesRun::run(Failure *failure) {
 
 } // namespace
 
-Status score_endings(double *out, Session &session, const ChoicesTask &task, Failure *failure) {
+Status score_continuations(double *out, Session &session, const ChoicesTask &task,
+                           Failure *failure) {
     ChoicesRun run(session, task);
     Status status = run.check(failure);
     if (status != Status::ok) return status;

@@ -1,4 +1,4 @@
-// Which of several endings of a context a model expects: logarithms of their probabilities.
+// Which of several continuations of a context a model expects: logarithms of their probabilities.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,14 +9,15 @@ namespace ggufx::model {
 struct ChoicesTask {
     const int32_t *context;
     size_t n_context;
-    const int32_t *endings; // one after another
-    const size_t *n_tokens; // of each
-    size_t n_endings;
+    const int32_t *continuations; // one after another
+    const size_t *n_tokens;       // of each
+    size_t n_continuations;
     Progress progress; // tokens done
 };
 
-// out[n_endings] is written whole or not at all. The session is empty before and after. Throws
+// out[n_continuations] is written whole or not at all. The session is empty before and after. Throws
 // std::bad_alloc.
-Status score_endings(double *out, Session &session, const ChoicesTask &task, Failure *failure);
+Status score_continuations(double *out, Session &session, const ChoicesTask &task,
+                           Failure *failure);
 
 } // namespace ggufx::model

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/host.hpp"
-#include "model/steps/context.hpp"
+#include "model/ops/context.hpp"
 
 namespace ggufx::model {
 

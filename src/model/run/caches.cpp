@@ -9,7 +9,7 @@ namespace {
 
 // A layer with a window keeps so many tokens behind it for cuts, and appends so many at a time;
 // both fit into what kv reserves for windows anyway (kWindowAppend).
-constexpr uint32_t kWindowHistory = 320, kWindowStep = 128;
+constexpr uint32_t kWindowHistory = 320, kWindowOp = 128;
 constexpr uint32_t kPageTokens = 64;
 
 bool has_windows(const CacheInfo &info) {
@@ -29,9 +29,9 @@ uint64_t pages_of(const CacheOptions &options) {
 
 // The configuration of a cache and the layers it points to.
 struct CachePlan {
-    CachePlan(const Host *host, const Program &program, uint32_t index, const CacheOptions &options)
+    CachePlan(const Host *host, const Graph &graph, uint32_t index, const CacheOptions &options)
         : layers(HostAllocator<kv::LayerConfig>(host)), appends(HostAllocator<uint32_t>(host)) {
-        const CacheInfo &info = program.caches[index];
+        const CacheInfo &info = graph.caches[index];
         const CacheShape &shape = info.shape;
         config.n_layers = static_cast<uint32_t>(info.layers.size());
         config.n_kv_heads = shape.n_kv_heads;
@@ -45,20 +45,20 @@ struct CachePlan {
         config.max_tokens = options.n_context;
         config.max_pages = pages_of(options);
         config.model = options.model;
-        set_rotation(program, shape, options.n_context);
+        set_rotation(graph, shape, options.n_context);
         set_windows(info);
-        set_appends(program, index, options.n_batch);
+        set_appends(graph, index, options.n_batch);
     }
 
-    void set_rotation(const Program &program, const CacheShape &shape, uint32_t n_context) {
+    void set_rotation(const Graph &graph, const CacheShape &shape, uint32_t n_context) {
         config.rope_style = shape.style == RopeStyle::pairs    ? kv::RopeStyle::pairs
                             : shape.style == RopeStyle::halves ? kv::RopeStyle::halves
                                                                : kv::RopeStyle::none;
         if (shape.style == RopeStyle::none) return;
-        const Rotation &rotation = program.rotations[shape.rotation];
+        const RopeTable &rope_table = graph.rope_tables[shape.rope_table];
         config.rope_dims = shape.rope_dims;
-        config.rope_frequencies = program.frequencies.data() + rotation.start(n_context);
-        config.n_rope_frequencies = rotation.pairs;
+        config.rope_frequencies = graph.frequencies.data() + rope_table.start(n_context);
+        config.n_rope_frequencies = rope_table.pairs;
     }
 
     void set_windows(const CacheInfo &info) {
@@ -70,14 +70,14 @@ struct CachePlan {
     }
 
     // Layers whose keys other layers read too append a whole batch at once.
-    void set_appends(const Program &program, uint32_t index, uint32_t n_batch) {
+    void set_appends(const Graph &graph, uint32_t index, uint32_t n_batch) {
         const bool floats = kv::type_ops(config.type_k) && kv::type_ops(config.type_v) &&
                             kv::type_ops(config.type_k)->is_float() &&
                             kv::type_ops(config.type_v)->is_float();
-        for (const CacheLayer &layer : program.caches[index].layers)
-            appends.push_back(floats && layer.window.n ? kWindowStep : 0);
-        for (const Step &step : program.steps) {
-            const auto *attend = std::get_if<step::Attend>(&step);
+        for (const CacheLayer &layer : graph.caches[index].layers)
+            appends.push_back(floats && layer.window.n ? kWindowOp : 0);
+        for (const Op &op : graph.ops) {
+            const auto *attend = std::get_if<op::Attend>(&op);
             if (attend && attend->shared && attend->cache == index)
                 appends[attend->layer] = n_batch;
         }
@@ -89,11 +89,11 @@ struct CachePlan {
     Vector<uint32_t> appends;
 };
 
-// The shapes of the states of a program.
+// The shapes of the states of a graph.
 struct StatePlan {
-    StatePlan(const Host *host, const Program &program, const CacheOptions &options)
+    StatePlan(const Host *host, const Graph &graph, const CacheOptions &options)
         : layers(HostAllocator<state::LayerShape>(host)) {
-        for (const StateInfo &info : program.states)
+        for (const StateInfo &info : graph.states)
             layers.push_back({info.tail_rows, info.tail_values, info.state_values});
         config.layers = layers.data();
         config.n_layers = static_cast<uint32_t>(layers.size());
@@ -108,22 +108,21 @@ struct StatePlan {
 
 } // namespace
 
-Caches::Caches(const Program &program, const Ref<Host> &host, const kernels::Kernels &kernels,
+Caches::Caches(const Graph &graph, const Ref<Host> &host, const kernels::Kernels &kernels,
                const CacheOptions &options)
-    : program_(program), options_(options), caches_(HostAllocator<kv::Cache *>(host.get())) {
+    : graph_(graph), options_(options), caches_(HostAllocator<kv::Cache *>(host.get())) {
     try {
-        caches_.reserve(program.caches.size());
-        for (uint32_t i = 0; i < program.caches.size(); i++) {
-            const CachePlan plan(host.get(), program, i, options);
+        caches_.reserve(graph.caches.size());
+        for (uint32_t i = 0; i < graph.caches.size(); i++) {
+            const CachePlan plan(host.get(), graph, i, options);
             caches_.push_back(kv::Cache::create(host, &kernels, plan.config));
             Failure failure;
             for (uint32_t s = 0; s < options.n_sequences && !options.n_total; s++)
                 if (caches_.back()->reserve(s, options.n_context, &failure) != Status::ok)
                     throw Error{failure};
         }
-        if (!program.states.empty())
-            states_ =
-                state::StateCache::create(host, StatePlan(host.get(), program, options).config);
+        if (!graph.states.empty())
+            states_ = state::StateCache::create(host, StatePlan(host.get(), graph, options).config);
     } catch (...) {
         for (kv::Cache *cache : caches_) kv::Cache::destroy(cache);
         throw;
@@ -135,14 +134,14 @@ Caches::~Caches() {
     state::StateCache::destroy(states_);
 }
 
-uint64_t Caches::estimate(const Program &program, const Host &host, const CacheOptions &options) {
-    uint64_t total = program.caches.size() * sizeof(kv::Cache *);
-    for (uint32_t i = 0; i < program.caches.size(); i++) {
-        const CachePlan plan(&host, program, i, options);
+uint64_t Caches::estimate(const Graph &graph, const Host &host, const CacheOptions &options) {
+    uint64_t total = graph.caches.size() * sizeof(kv::Cache *);
+    for (uint32_t i = 0; i < graph.caches.size(); i++) {
+        const CachePlan plan(&host, graph, i, options);
         total += kv::Cache::estimate(host, plan.config, options.n_context);
     }
-    if (!program.states.empty())
-        total += state::StateCache::estimate(host, StatePlan(&host, program, options).config);
+    if (!graph.states.empty())
+        total += state::StateCache::estimate(host, StatePlan(&host, graph, options).config);
     return total;
 }
 
@@ -259,7 +258,7 @@ Status Caches::prepare_remove(uint32_t sequence, const kv::Cache::Part &part, Fa
         return set_failure(failure, Status::unsupported, {.index = sequence},
                            "cannot remove tokens before others of a %s model: its recurrent layers "
                            "remember all of them as one state",
-                           program_.architecture);
+                           graph_.architecture);
     for (kv::Cache *cache : caches_) {
         const Status status = cache->prepare_remove(sequence, part, failure);
         if (status != Status::ok) return status;

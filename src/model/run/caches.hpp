@@ -5,7 +5,7 @@
 
 #include "base/snapshot_io.hpp"
 #include "kv/cache.hpp"
-#include "model/program/program.hpp"
+#include "model/graph/graph.hpp"
 #include "state/cache.hpp"
 
 namespace ggufx::model {
@@ -23,16 +23,16 @@ struct CacheOptions {
 // Nothing throws but the constructor and estimate.
 class Caches {
 public:
-    // program must outlive the caches. Throws Error / std::bad_alloc. All memory that decoding
+    // graph must outlive the caches. Throws Error / std::bad_alloc. All memory that decoding
     // needs is taken.
-    Caches(const Program &program, const Ref<Host> &host, const kernels::Kernels &kernels,
+    Caches(const Graph &graph, const Ref<Host> &host, const kernels::Kernels &kernels,
            const CacheOptions &options);
     ~Caches();
     Caches(const Caches &) = delete;
     Caches &operator=(const Caches &) = delete;
 
     // Bytes that such caches take. Throws Error.
-    static uint64_t estimate(const Program &program, const Host &host, const CacheOptions &options);
+    static uint64_t estimate(const Graph &graph, const Host &host, const CacheOptions &options);
 
     kv::Cache *const *caches() const { return caches_.data(); }
     state::StateCache *states() const { return states_; }
@@ -91,7 +91,7 @@ private:
     uint64_t header_value(uint32_t index, uint64_t adapters, uint64_t n_tokens) const;
     uint64_t n_tokens_of(uint32_t sequence) const;
 
-    const Program &program_;
+    const Graph &graph_;
     CacheOptions options_;
     Vector<kv::Cache *> caches_;
     state::StateCache *states_ = nullptr;

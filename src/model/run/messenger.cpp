@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/run/messenger.hpp"
 
-#include "model/steps/exchange.hpp"
+#include "model/ops/all_gather.hpp"
 
 namespace ggufx::model {
 
@@ -46,12 +46,12 @@ void Messenger::serve() {
 }
 
 void Messenger::work() {
-    status_ = run_aside(*context_, *exchange_, &failure_);
+    status_ = run_aside(*context_, *all_gather_, &failure_);
 }
 
-void Messenger::post(const Context &context, const step::Exchange &exchange) {
+void Messenger::post(const Context &context, const op::AllGather &all_gather) {
     context_ = &context;
-    exchange_ = &exchange;
+    all_gather_ = &all_gather;
     if (!has_thread()) return work();
     {
         const std::lock_guard lock(mutex_);

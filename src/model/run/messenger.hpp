@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/thread.hpp"
-#include "model/steps/context.hpp"
+#include "model/ops/context.hpp"
 
 #include <condition_variable>
 #include <memory>
@@ -24,8 +24,8 @@ public:
     explicit Messenger(const Ref<Host> &host) : host_(host) {}
     Messenger(const Messenger &) = delete;
 
-    // Nothing is under way. Context and step must stay until wait().
-    void post(const Context &context, const step::Exchange &exchange);
+    // Nothing is under way. Context and operation must stay until wait().
+    void post(const Context &context, const op::AllGather &all_gather);
     // What came of what was posted; ok where nothing was. The failure is left alone where all is well.
     Status wait(Failure *failure);
 
@@ -44,7 +44,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     const Context *context_ = nullptr; // posted
-    const step::Exchange *exchange_ = nullptr;
+    const op::AllGather *all_gather_ = nullptr;
     bool is_under_way_ = false, stops_ = false;
     Status status_ = Status::ok;
     Failure failure_ = {};

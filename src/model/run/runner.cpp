@@ -2,18 +2,18 @@
 #include "model/run/runner.hpp"
 
 #include "model/group/group.hpp"
+#include "model/ops/adapt.hpp"
+#include "model/ops/all_gather.hpp"
 #include "model/rows.hpp"
 #include "model/run/wavefront.hpp"
-#include "model/steps/adapt.hpp"
-#include "model/steps/exchange.hpp"
 
 #include <string.h>
 
 namespace ggufx::model {
 
-Runner::Runner(const Program &program, const matmul::Engine &engine, const Caches &caches,
+Runner::Runner(const Graph &graph, const matmul::Engine &engine, const Caches &caches,
                const Memory &memory, const matmul::Options &options)
-    : context_{.program = program,
+    : context_{.graph = graph,
                .engine = engine,
                .rows = *kernels::rows_of(engine.kernels()),
                .frequencies = memory.frequencies,
@@ -21,7 +21,7 @@ Runner::Runner(const Program &program, const matmul::Engine &engine, const Cache
                .states = caches.states(),
                .options = options,
                .ranks = memory.ranks,
-               .exchange_memory = memory.exchange,
+               .all_gather_memory = memory.all_gather,
                .scratch = memory.scratch,
                .n_batch = memory.n_batch,
                .adapter_scratch = memory.adapter_scratch,
@@ -29,13 +29,13 @@ Runner::Runner(const Program &program, const matmul::Engine &engine, const Cache
       messenger_(memory.messenger), slicing_(memory.slicing) {}
 
 Status run_group(const Context &c, const Group &group, Failure *failure) {
-    const Vector<Step> &steps = c.program.steps;
-    if (!group.rows) return run_batch(c, steps[group.first], failure);
+    const Vector<Op> &ops = c.graph.ops;
+    if (!group.rows) return run_batch(c, ops[group.first], failure);
     constexpr uint64_t kValuePs = 500; // of what a row touches
     const Status status = for_rows(c.host(), c.n, static_cast<size_t>(group.values),
                                    c.options.progress, group.values * kValuePs, [&](size_t row) {
                                        for (uint32_t i = group.first; i < group.end; i++)
-                                           run_row(c, steps[i], row);
+                                           run_row(c, ops[i], row);
                                    });
     return executor_failed(status, failure);
 }
@@ -43,12 +43,13 @@ Status run_group(const Context &c, const Group &group, Failure *failure) {
 namespace {
 
 // What this rank has come to by itself goes into the first message among the groups that follow.
-Status tell_others(const Context &c, uint32_t group, uint32_t end, Status own, Failure *failure) {
+Status broadcast_failure(const Context &c, uint32_t group, uint32_t end, Status own,
+                         Failure *failure) {
     if (!c.ranks || c.ranks->has_failed()) return own;
     for (; group < end; group++) {
-        const Step &step = c.program.steps[c.program.groups[group].first];
-        if (const auto *exchange = std::get_if<step::Exchange>(&step))
-            return run_failed(c, *exchange, own, failure);
+        const Op &op = c.graph.ops[c.graph.groups[group].first];
+        if (const auto *all_gather = std::get_if<op::AllGather>(&op))
+            return run_failed(c, *all_gather, own, failure);
     }
     return own; // Runner::settle does
 }
@@ -60,12 +61,12 @@ public:
     Status run(const Context &c, uint32_t end, Failure *failure) {
         Status status = Status::ok;
         while (next_ < end && status == Status::ok) {
-            const Group &group = c.program.groups[next_++];
+            const Group &group = c.graph.groups[next_++];
             if (c.n > 0) status = run_group(c, group, failure);
             if (status == Status::ok && group.ends_layer) status = end_layer(c, failure);
         }
         if (status == Status::ok) return status;
-        return tell_others(c, next_, end, status, failure);
+        return broadcast_failure(c, next_, end, status, failure);
     }
 
 private:
@@ -83,15 +84,15 @@ private:
 } // namespace
 
 Status run_layers(const Context &c, LayerWatcher *layers, Failure *failure) {
-    return Body(layers).run(c, c.program.end_group(PartKind::body), failure);
+    return Body(layers).run(c, c.graph.end_group(PartKind::body), failure);
 }
 
 static Status run_parts(const Context &c, PartKind from, PartKind to, Failure *failure) {
     Status status = Status::ok;
-    const uint32_t end = c.program.end_group(to);
-    uint32_t i = c.program.first_group(from);
-    while (i < end && status == Status::ok) status = run_group(c, c.program.groups[i++], failure);
-    return status == Status::ok ? status : tell_others(c, i, end, status, failure);
+    const uint32_t end = c.graph.end_group(to);
+    uint32_t i = c.graph.first_group(from);
+    while (i < end && status == Status::ok) status = run_group(c, c.graph.groups[i++], failure);
+    return status == Status::ok ? status : broadcast_failure(c, i, end, status, failure);
 }
 
 Status run_part(const Context &c, PartKind part, Failure *failure) {
@@ -107,17 +108,17 @@ static PartKind last_of_hidden(const BatchRows &rows) {
 // whole batches; so do attention hooks, which a group refuses.
 bool Runner::cut(BatchRows &rows) {
     const bool may = messenger_ && !context_.products && !context_.adapter_scratch;
-    const uint32_t n = may ? slices_of(context_.program, context_.options, rows.n(), slicing_) : 1;
+    const uint32_t n = may ? slices_of(context_.graph, context_.options, rows.n(), slicing_) : 1;
     if (n > 1) rows.cut(n);
-    is_cut_ = n > 1;
-    return is_cut_;
+    is_truncated_ = n > 1;
+    return is_truncated_;
 }
 
 Status Runner::forward(BatchRows &rows, Failure *failure) {
     rows.set(context_);
     owes_logits_ = !rows.of_logits().empty();
     if (!cut(rows)) return run_layers(context_, layers_, failure);
-    const uint32_t end = context_.program.end_group(PartKind::body);
+    const uint32_t end = context_.graph.end_group(PartKind::body);
     Wavefront wavefront({context_, rows, *messenger_, layers_, end, end, {}});
     const Status status = wavefront.run(failure);
     if (status == Status::ok) wavefront.join_stream();
@@ -135,7 +136,7 @@ Status Runner::project(float *logits, BatchRows &rows, size_t row, size_t n, Fai
 
 void take_hidden(const Context &c, float *out, const WantedRows &wanted, const WantedRows &given,
                  const WantedRows &projected) {
-    const View &hidden = c.program.hidden;
+    const View &hidden = c.graph.hidden;
     size_t n_given = 0, n = 0;
     for (size_t i = 0; i < wanted.n; i++) {
         const float *const row = c.at(hidden, i);
@@ -148,14 +149,14 @@ void take_hidden(const Context &c, float *out, const WantedRows &wanted, const W
 }
 
 void gather_rows(const Context &c, const WantedRows &wanted, uint32_t group) {
-    const Program &program = c.program;
-    for (uint32_t s = 0; s < program.slots.size(); s++) {
-        const SlotInfo &slot = program.slots[s];
-        if (slot.outside || slot.first >= group || slot.last < group) continue;
-        const View whole = {s, 0, slot.width};
+    const Graph &graph = c.graph;
+    for (uint32_t s = 0; s < graph.buffers.size(); s++) {
+        const BufferInfo &buffer = graph.buffers[s];
+        if (buffer.outside || buffer.first >= group || buffer.last < group) continue;
+        const View whole = {s, 0, buffer.width};
         for (size_t i = 0; i < wanted.n; i++)
             if (wanted[i] != i)
-                memcpy(c.at(whole, i), c.at(whole, wanted[i]), slot.width * sizeof(float));
+                memcpy(c.at(whole, i), c.at(whole, wanted[i]), buffer.width * sizeof(float));
     }
 }
 
@@ -184,11 +185,11 @@ Status Runner::project(const Outputs &out, const BatchRows &rows, Failure *failu
     return run_part(context_, PartKind::logits, failure);
 }
 
-// Behind the last step that looks at other rows those of which nothing is wanted need not go on, if
+// Behind the last operation that looks at other rows those of which nothing is wanted need not go on, if
 // nobody looks on and the others keep their bits: experts count rows, and so do adapters.
 bool Runner::may_leave_rows(size_t n_wanted) const {
     const matmul::Options &options = context_.options;
-    const bool counts = context_.program.alone_counts || context_.adapter_scratch;
+    const bool counts = context_.graph.alone_counts || context_.adapter_scratch;
     return n_wanted < context_.n && !context_.products &&
            (options.batch_invariant || options.tiles || !counts);
 }
@@ -197,13 +198,13 @@ bool Runner::may_leave_rows(size_t n_wanted) const {
 Status Runner::predict(const Outputs &out, BatchRows &rows, Failure *failure) {
     rows.set(context_);
     owes_logits_ = !rows.of_logits().empty();
-    const Program &program = context_.program;
+    const Graph &graph = context_.graph;
     const size_t n = context_.n, n_wanted = rows.wanted().size();
-    const uint32_t end = program.end_group(PartKind::body);
-    const uint32_t alone = may_leave_rows(n_wanted) ? program.alone_group : end;
+    const uint32_t end = graph.end_group(PartKind::body);
+    const uint32_t alone = may_leave_rows(n_wanted) ? graph.alone_group : end;
     if (cut(rows))
         return Wavefront({context_, rows, *messenger_, layers_, alone,
-                          program.end_group(PartKind::logits), out})
+                          graph.end_group(PartKind::logits), out})
             .run(failure);
     Body body(layers_);
     Status status = body.run(context_, alone, failure);
@@ -211,26 +212,26 @@ Status Runner::predict(const Outputs &out, BatchRows &rows, Failure *failure) {
     rest.batch_rows = rows.wanted().data();
     rest.n = n_wanted;
     rest.options.tiles |= n >= matmul::kTileColumns && !rest.options.batch_invariant;
-    const uint32_t behind = program.end_group(last_of_hidden(rows));
+    const uint32_t behind = graph.end_group(last_of_hidden(rows));
     if (status != Status::ok)
-        return n_wanted > 0 ? tell_others(rest, alone, behind, status, failure) : status;
+        return n_wanted > 0 ? broadcast_failure(rest, alone, behind, status, failure) : status;
     gather_rows(context_, all_of(rows.wanted()), alone);
     status = body.run(rest, end, failure);
     if (n_wanted == 0) return status;
     return status == Status::ok ? project(out, rows, failure)
-                                : tell_others(rest, end, behind, status, failure);
+                                : broadcast_failure(rest, end, behind, status, failure);
 }
 
 Status Runner::settle(const BatchRows &rows, Status own, Failure *failure) {
     RankGroup *const ranks = context_.ranks;
     if (!ranks || ranks->has_failed()) return own;
-    if (is_cut_ || rows.of_logits().empty()) return ranks->agree(own, failure);
+    if (is_truncated_ || rows.of_logits().empty()) return ranks->agree(own, failure);
     if (own == Status::ok) return own; // the logits' message said so of all
     if (!owes_logits_) return ranks->give_up(own, failure);
     context_.n = rows.of_logits().size();
-    const Program &program = context_.program;
-    return tell_others(context_, program.first_group(PartKind::logits),
-                       program.end_group(PartKind::logits), own, failure);
+    const Graph &graph = context_.graph;
+    return broadcast_failure(context_, graph.first_group(PartKind::logits),
+                             graph.end_group(PartKind::logits), own, failure);
 }
 
 } // namespace ggufx::model

@@ -1,4 +1,4 @@
-// A batch of tokens through a program. Nothing here allocates or throws.
+// A batch of tokens through a graph. Nothing here allocates or throws.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace ggufx::model {
 
-// Called when the steps of a layer are done; non-ok stops.
+// Called when the operations of a layer are done; non-ok stops.
 class LayerWatcher {
 public:
     virtual Status layer_done(uint32_t layer, Failure *failure) = 0;
@@ -44,14 +44,14 @@ public:
         float *scratch;
         size_t n_batch;
         const double *const *frequencies;
-        RankGroup *ranks = nullptr; // that run the program together
-        const ExchangeMemory *exchange = nullptr;
+        RankGroup *ranks = nullptr; // that run the graph together
+        const AllGatherMemory *all_gather = nullptr;
         float *adapter_scratch = nullptr; // [n_adapter_scratch]
         size_t n_adapter_scratch = 0;
         Messenger *messenger = nullptr; // null: no batch is cut
         Slicing slicing = {};           // how it is else
     };
-    Runner(const Program &program, const matmul::Engine &engine, const Caches &caches,
+    Runner(const Graph &graph, const matmul::Engine &engine, const Caches &caches,
            const Memory &memory, const matmul::Options &options);
     Runner(const Runner &) = delete; // the context points into it
     Runner &operator=(const Runner &) = delete;
@@ -86,7 +86,7 @@ private:
     Messenger *const messenger_;
     const Slicing slicing_;
     // Of the batch that ran last: whether it was cut; else whether this rank owes the others a message.
-    bool is_cut_ = false, owes_logits_ = false;
+    bool is_truncated_ = false, owes_logits_ = false;
 };
 
 } // namespace ggufx::model

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/program/program.hpp"
+#include "model/graph/graph.hpp"
 
 namespace ggufx::model {
 
@@ -14,9 +14,9 @@ struct Slicing {
     uint32_t least_rows = 1; // of a slice
 };
 // For batches of n_batch rows at most.
-Slicing slicing_of(const Program &program, uint32_t n_ranks, uint32_t n_batch);
+Slicing slicing_of(const Graph &graph, uint32_t n_ranks, uint32_t n_batch);
 // Of a batch of n_rows rows, under the options of its products.
-uint32_t slices_of(const Program &program, const matmul::Options &options, size_t n_rows,
+uint32_t slices_of(const Graph &graph, const matmul::Options &options, size_t n_rows,
                    const Slicing &slicing);
 
 } // namespace ggufx::model

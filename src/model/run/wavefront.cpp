@@ -2,31 +2,31 @@
 #include "model/run/wavefront.hpp"
 
 #include "model/group/group.hpp"
-#include "model/steps/adapt.hpp"
-#include "model/steps/exchange.hpp"
+#include "model/ops/adapt.hpp"
+#include "model/ops/all_gather.hpp"
 
 #include <algorithm>
 #include <string.h>
 
 namespace ggufx::model {
 
-// Each slice has scratch of its own, that of as many rows: a slot's memory is used again by others
+// Each slice has scratch of its own, that of as many rows: a buffer's memory is used again by others
 // further on, where another slice may be. Products of few rows are those of tiles where they are of all.
 Context Wavefront::context(size_t i, uint32_t group) const {
     const BatchRows &rows = work_.rows;
     Context c = work_.whole;
     work_.rows.set_slice(c, i);
     const RowSlice &s = slice(i);
-    c.scratch += program().row_floats * s.row;
+    c.scratch += graph().row_floats * s.row;
     c.n_batch = s.n;
     size_t n_whole = rows.n();
     if (group >= work_.alone) c.n = s.wanted.n;
-    if (group >= program().first_group(PartKind::hidden)) n_whole = rows.wanted().size();
-    if (group >= program().first_group(PartKind::logits)) {
+    if (group >= graph().first_group(PartKind::hidden)) n_whole = rows.wanted().size();
+    if (group >= graph().first_group(PartKind::logits)) {
         n_whole = rows.of_logits().size();
         c.n = s.logits.n;
         c.logits = work_.out.logits;
-        if (c.logits) c.logits += s.logits.first * program().logits.width;
+        if (c.logits) c.logits += s.logits.first * graph().logits.width;
     }
     c.options.tiles |= n_whole >= matmul::kTileColumns && !c.options.batch_invariant;
     return c;
@@ -38,10 +38,10 @@ void Wavefront::enter(size_t i, uint32_t group) const {
     const RowSlice &s = slice(i);
     const uint32_t *const wanted = rows.wanted().data() + s.wanted.first;
     if (group == work_.alone) gather_rows(context(i, group), {wanted, s.wanted.n, s.row}, group);
-    if (group != program().first_group(PartKind::logits) || !work_.out.hidden) return;
+    if (group != graph().first_group(PartKind::logits) || !work_.out.hidden) return;
     const WantedRows given = {rows.of_hidden().data() + s.hidden.first, s.hidden.n, s.row};
     const WantedRows projected = {rows.of_logits().data() + s.logits.first, s.logits.n, s.row};
-    const size_t width = program().hidden.width;
+    const size_t width = graph().hidden.width;
     take_hidden(context(i, group), work_.out.hidden + s.hidden.first * width,
                 {wanted, s.wanted.n, s.row}, given, projected);
 }
@@ -53,7 +53,7 @@ Status Wavefront::wait(Failure *failure) {
 
 // The one before must have come: it may say that another rank has failed. Who has failed itself says so
 // in this one.
-Status Wavefront::send(size_t i, const Context &c, const step::Exchange &s, Failure *failure) {
+Status Wavefront::send(size_t i, const Context &c, const op::AllGather &s, Failure *failure) {
     const Status status = wait(failure);
     if (status != Status::ok) return status;
     if (own_ != Status::ok) return run_failed(c, s, own_, failure);
@@ -74,8 +74,8 @@ Status Wavefront::end_layer(size_t i, const Context &c, Failure *failure) {
 
 // Hidden states that nobody asks for are not given away.
 bool Wavefront::is_left_out(uint32_t group) const {
-    return group >= program().first_group(PartKind::spread) &&
-           group < program().end_group(PartKind::spread) && work_.rows.of_hidden().empty();
+    return group >= graph().first_group(PartKind::spread) &&
+           group < graph().end_group(PartKind::spread) && work_.rows.of_hidden().empty();
 }
 
 // Up to its next message, or to the end. Where this rank has failed only messages are looked for.
@@ -87,9 +87,9 @@ Status Wavefront::go_on(size_t i, Failure *failure) {
     for (Way &way = ways_[i]; way.group < work_.end;) {
         const uint32_t at = way.group++;
         if (is_left_out(at)) continue;
-        const Group &group = program().groups[at];
+        const Group &group = graph().groups[at];
         const Context c = context(i, at);
-        const auto *s = std::get_if<step::Exchange>(&program().steps[group.first]);
+        const auto *s = std::get_if<op::AllGather>(&graph().ops[group.first]);
         if (own_ == Status::ok) enter(i, at);
         const bool sends = s && c.n > 0;
         if (sends) {
@@ -120,14 +120,14 @@ Status Wavefront::run(Failure *failure) {
 // To the front, where each slice's rows come to lie before what others have there, then all at once.
 void Wavefront::join_stream() const {
     const Context &whole = work_.whole;
-    const SlotInfo &slot = program().slots[program().stream.slot];
-    const View all = {program().stream.slot, 0, slot.width};
+    const BufferInfo &buffer = graph().buffers[graph().stream.buffer];
+    const View all = {graph().stream.buffer, 0, buffer.width};
     for (size_t i = 0; i < work_.rows.slices().size(); i++) {
         const RowSlice &s = slice(i);
-        memmove(whole.scratch + s.row * slot.width, context(i, 0).at(all, 0),
-                s.n * slot.width * sizeof(float));
+        memmove(whole.scratch + s.row * buffer.width, context(i, 0).at(all, 0),
+                s.n * buffer.width * sizeof(float));
     }
-    memmove(whole.at(all, 0), whole.scratch, work_.rows.n() * slot.width * sizeof(float));
+    memmove(whole.at(all, 0), whole.scratch, work_.rows.n() * buffer.width * sizeof(float));
 }
 
 } // namespace ggufx::model

@@ -1,4 +1,4 @@
-// The slices of a batch through the groups of a program, one behind the other: slice p runs the groups up
+// The slices of a batch through the groups of a graph, one behind the other: slice p runs the groups up
 // to the next exchange, its message goes, and while that is under way the slice before goes on. All
 // ranks send the same messages in the same order, one after another:
 //
@@ -38,14 +38,14 @@ private:
     struct Way {
         uint32_t group = 0, layer = 0; // the next ones
     };
-    const Program &program() const { return work_.whole.program; }
+    const Graph &graph() const { return work_.whole.graph; }
     const RowSlice &slice(size_t i) const { return work_.rows.slices()[i]; }
     Context context(size_t i, uint32_t group) const;
     bool is_left_out(uint32_t group) const;
     Status go_on(size_t i, Failure *failure);
     void enter(size_t i, uint32_t group) const;
     Status end_layer(size_t i, const Context &c, Failure *failure);
-    Status send(size_t i, const Context &c, const step::Exchange &s, Failure *failure);
+    Status send(size_t i, const Context &c, const op::AllGather &s, Failure *failure);
     Status wait(Failure *failure);
 
     const Work work_;

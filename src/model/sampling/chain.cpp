@@ -10,19 +10,19 @@ namespace ggufx::sampling {
 Chain::Chain(const Ref<Host> &host, uint32_t n_vocab, const kernels::RowKernels &rows,
              uint64_t seed)
     : rows_(rows), seed_(seed), random_(seed), candidates_(host, n_vocab, rows),
-      links_(HostAllocator<Link>(host.get())) {}
+      samplers_(HostAllocator<SamplerStep>(host.get())) {}
 
-Chain::Mark Chain::mark() const {
-    return {random_, ends() ? std::get<Mirostat>(links_.back()).chosen : Mirostat::Chosen()};
+Chain::Checkpoint Chain::checkpoint() const {
+    return {random_, ends() ? std::get<Mirostat>(samplers_.back()).chosen : Mirostat::Chosen()};
 }
 
-void Chain::go_back(const Mark &mark) {
-    random_ = mark.random;
-    if (ends()) std::get<Mirostat>(links_.back()).chosen = mark.chosen;
+void Chain::rollback(const Checkpoint &checkpoint) {
+    random_ = checkpoint.random;
+    if (ends()) std::get<Mirostat>(samplers_.back()).chosen = checkpoint.chosen;
 }
 
 bool Chain::ends() const {
-    return !links_.empty() && std::holds_alternative<Mirostat>(links_.back());
+    return !samplers_.empty() && std::holds_alternative<Mirostat>(samplers_.back());
 }
 
 Status Chain::sample(int32_t *out_id, float *out_logprob, const float *logits, size_t n,
@@ -32,7 +32,7 @@ Status Chain::sample(int32_t *out_id, float *out_logprob, const float *logits, s
     if (status != Status::ok) return status;
     Random random = random_; // of a call that fails nothing is drawn
     Step step = {candidates_, random, failure};
-    for (Link &link : links_) {
+    for (SamplerStep &link : samplers_) {
         status = std::visit([&](auto &l) { return l.apply(step); }, link);
         if (status != Status::ok) return status;
     }
@@ -41,7 +41,7 @@ Status Chain::sample(int32_t *out_id, float *out_logprob, const float *logits, s
     const int32_t id = candidates_.id(place);
     if (ends()) {
         const double p = static_cast<double>(candidates_.weight(place)) / total;
-        std::get<Mirostat>(links_.back()).chosen = {id, -log_f64(p) / kLn2};
+        std::get<Mirostat>(samplers_.back()).chosen = {id, -log_f64(p) / kLn2};
     }
     random_ = random;
     *out_id = id;
@@ -51,7 +51,7 @@ Status Chain::sample(int32_t *out_id, float *out_logprob, const float *logits, s
 
 void Chain::accept(int32_t id) {
     const CanonicalFp canonical;
-    for (Link &link : links_) {
+    for (SamplerStep &link : samplers_) {
         std::visit(
             [&](auto &l) {
                 if constexpr (requires { l.accept(id); }) l.accept(id);
@@ -62,7 +62,7 @@ void Chain::accept(int32_t id) {
 
 void Chain::reset() {
     random_ = Random(seed_);
-    for (Link &link : links_) {
+    for (SamplerStep &link : samplers_) {
         std::visit(
             [&](auto &l) {
                 if constexpr (requires { l.reset(); }) l.reset();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "model/sampling/links.hpp"
+#include "model/sampling/samplers.hpp"
 
 namespace ggufx::sampling {
 
@@ -12,9 +12,9 @@ public:
     Chain(const Ref<Host> &host, uint32_t n_vocab, const kernels::RowKernels &rows, uint64_t seed);
 
     uint32_t n_vocab() const { return candidates_.n_vocab(); }
-    size_t n_links() const { return links_.size(); }
+    size_t n_samplers() const { return samplers_.size(); }
     bool ends() const; // by mirostat, behind which nothing stands
-    void add(Link &&link) { links_.push_back(std::move(link)); } // throws std::bad_alloc
+    void add(SamplerStep &&link) { samplers_.push_back(std::move(link)); } // throws std::bad_alloc
 
     // n in 1 .. n_vocab. Never allocates or throws; a failure changes nothing. The logarithm is that
     // of the probability among all n.
@@ -24,19 +24,19 @@ public:
     void reset();
 
     // What a sample changes: to go back to it.
-    struct Mark {
+    struct Checkpoint {
         Random random;
         Mirostat::Chosen chosen;
     };
-    Mark mark() const;
-    void go_back(const Mark &mark);
+    Checkpoint checkpoint() const;
+    void rollback(const Checkpoint &checkpoint);
 
 private:
     const kernels::RowKernels &rows_;
     uint64_t seed_;
     Random random_;
     Candidates candidates_;
-    Vector<Link> links_;
+    Vector<SamplerStep> samplers_;
 };
 
 } // namespace ggufx::sampling

@@ -1,7 +1,7 @@
-// Links that change logits: temperature, penalties, biases, what a host does.
+// Samplers that change logits: temperature, penalties, biases, what a host does.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
-#include "model/sampling/links.hpp"
+#include "model/sampling/samplers.hpp"
 
 namespace ggufx::sampling {
 
@@ -68,7 +68,7 @@ Status Bias::apply(Step &step) {
     return set_failure(step.failure, Status::value, {}, "the biases leave no token");
 }
 
-Status HostLink::apply(Step &step) {
+Status HostSampler::apply(Step &step) {
     size_t n = 0;
     Candidate *const lent = step.candidates.lend(&n);
     if (link(user, reinterpret_cast<ggufx_candidate *>(lent), n) != 0)

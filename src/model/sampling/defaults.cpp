@@ -45,35 +45,35 @@ constexpr CountKey kCounts[] = {
 };
 
 // Names of samplers as the field's tools write and accept them.
-struct LinkName {
+struct SamplerName {
     std::string_view name;
-    LinkKind kind;
+    SamplerKind kind;
 };
-constexpr LinkName kLinkNames[] = {
-    {"top_k", LinkKind::top_k},
-    {"top-k", LinkKind::top_k},
-    {"top_p", LinkKind::top_p},
-    {"top-p", LinkKind::top_p},
-    {"nucleus", LinkKind::top_p},
-    {"min_p", LinkKind::min_p},
-    {"min-p", LinkKind::min_p},
-    {"typ_p", LinkKind::typical},
-    {"typ-p", LinkKind::typical},
-    {"typ", LinkKind::typical},
-    {"typical", LinkKind::typical},
-    {"typical_p", LinkKind::typical},
-    {"typical-p", LinkKind::typical},
-    {"top_n_sigma", LinkKind::top_n_sigma},
-    {"top-n-sigma", LinkKind::top_n_sigma},
-    {"xtc", LinkKind::xtc},
-    {"temperature", LinkKind::temperature},
-    {"temp", LinkKind::temperature},
-    {"penalties", LinkKind::penalties},
-    {"dry", LinkKind::dry},
+constexpr SamplerName kSamplerNames[] = {
+    {"top_k", SamplerKind::top_k},
+    {"top-k", SamplerKind::top_k},
+    {"top_p", SamplerKind::top_p},
+    {"top-p", SamplerKind::top_p},
+    {"nucleus", SamplerKind::top_p},
+    {"min_p", SamplerKind::min_p},
+    {"min-p", SamplerKind::min_p},
+    {"typ_p", SamplerKind::typical},
+    {"typ-p", SamplerKind::typical},
+    {"typ", SamplerKind::typical},
+    {"typical", SamplerKind::typical},
+    {"typical_p", SamplerKind::typical},
+    {"typical-p", SamplerKind::typical},
+    {"top_n_sigma", SamplerKind::top_n_sigma},
+    {"top-n-sigma", SamplerKind::top_n_sigma},
+    {"xtc", SamplerKind::xtc},
+    {"temperature", SamplerKind::temperature},
+    {"temp", SamplerKind::temperature},
+    {"penalties", SamplerKind::penalties},
+    {"dry", SamplerKind::dry},
 };
 
-const LinkKind *kind_of(std::string_view name) {
-    for (const LinkName &known : kLinkNames)
+const SamplerKind *kind_of(std::string_view name) {
+    for (const SamplerName &known : kSamplerNames)
         if (known.name == name) return &known.kind;
     return nullptr;
 }
@@ -83,9 +83,9 @@ bool parse_sequence(Defaults &out, std::string_view text) {
     if (text.empty()) return false;
     for (;;) {
         const size_t end = std::min(text.find(';'), text.size());
-        const LinkKind *kind = kind_of(text.substr(0, end));
-        if (!kind || out.n_links == kMostDefaultLinks) return out.n_links = 0, false;
-        out.links[out.n_links++] = *kind;
+        const SamplerKind *kind = kind_of(text.substr(0, end));
+        if (!kind || out.n_samplers == kMostDefaultSamplers) return out.n_samplers = 0, false;
+        out.samplers[out.n_samplers++] = *kind;
         if (end == text.size()) return true;
         text.remove_prefix(end + 1);
     }

@@ -29,7 +29,7 @@ enum : uint32_t {
 };
 
 // The numbers of GGUFX_LINK_*.
-enum class LinkKind : uint8_t {
+enum class SamplerKind : uint8_t {
     top_k = 1,
     top_p = 2,
     min_p = 3,
@@ -41,7 +41,7 @@ enum class LinkKind : uint8_t {
     dry = 9,
 };
 
-constexpr size_t kMostDefaultLinks = 16;
+constexpr size_t kMostDefaultSamplers = 16;
 constexpr uint32_t kMostLast = 1u << 20;
 
 struct Defaults {
@@ -51,8 +51,8 @@ struct Defaults {
     float xtc_probability = 0, xtc_threshold = 0;
     float repetition = 0, tau = 0, eta = 0;
     uint32_t top_k = 0, n_last = 0, mirostat = 0;
-    uint32_t n_links = 0;
-    LinkKind links[kMostDefaultLinks] = {};
+    uint32_t n_samplers = 0;
+    SamplerKind samplers[kMostDefaultSamplers] = {};
 };
 
 Defaults read_defaults(const gguf::File &file);

@@ -2,7 +2,7 @@
 // of the window from its end back; what came next there costs more the longer they are.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
-#include "model/sampling/links.hpp"
+#include "model/sampling/samplers.hpp"
 
 namespace ggufx::sampling {
 

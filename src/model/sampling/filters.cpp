@@ -1,8 +1,8 @@
-// Links that take candidates away. Those that need the likeliest ask for a few ranks first, then for
+// Samplers that take candidates away. Those that need the likeliest ask for a few ranks first, then for
 // eight times as many: mostly a few are all.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
-#include "model/sampling/links.hpp"
+#include "model/sampling/samplers.hpp"
 
 namespace ggufx::sampling {
 

@@ -3,7 +3,7 @@
 // whose surprise is not above mu.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
-#include "model/sampling/links.hpp"
+#include "model/sampling/samplers.hpp"
 
 namespace ggufx::sampling {
 

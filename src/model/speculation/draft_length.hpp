@@ -1,5 +1,5 @@
 // How many tokens are worth guessing: more while all are right, fewer while some are wrong, none for
-// a while when even one is. A wrong guess costs a share of a token, so after the longest pause of 64
+// a while when even one is. A wrong draft costs a share of a token, so after the longest pause of 64
 // tokens the one that is tried costs less than a hundredth.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -8,12 +8,12 @@ namespace ggufx::model {
 namespace {
 
 // Places of one hash that are looked at, and how far back each is compared: the longest match is
-// the best guess, and a guess must cost nothing beside a token.
+// the best draft, and a draft must cost nothing beside a token.
 constexpr int kMostPlaces = 8;
 constexpr uint64_t kMostMatch = 64;
 
 // What is worth guessing where so many tokens match: three of a few, else a third of the match.
-size_t worth_guessing(uint64_t n_matched) {
+size_t worth_drafting(uint64_t n_matched) {
     return static_cast<size_t>(std::max<uint64_t>(n_matched / 3, 3));
 }
 
@@ -64,12 +64,12 @@ Lookup::Match Lookup::best_match(const TextIds &text) {
 }
 
 // What follows may reach the end of the text: then it goes on with itself.
-size_t Lookup::guess(int32_t *out, size_t most, const TextIds &text) {
+size_t Lookup::propose(int32_t *out, size_t most, const TextIds &text) {
     extend(text);
     if (text.size() < n_match_) return 0;
     const Match match = best_match(text);
     if (match.end == 0) return 0;
-    const size_t n = std::min(most, worth_guessing(match.length));
+    const size_t n = std::min(most, worth_drafting(match.length));
     for (size_t i = 0; i < n; i++) {
         const uint64_t at = match.end + i;
         out[i] = at < text.size() ? text[at] : out[at - text.size()];

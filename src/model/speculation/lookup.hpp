@@ -27,7 +27,7 @@ public:
     void clear();
     // At most `most` tokens that may follow, more where more of the text matches; how many. The text is
     // that of the call before, with `last` in its row, and goes on. Linear in what is new.
-    size_t guess(int32_t *out, size_t most, const TextIds &text);
+    size_t propose(int32_t *out, size_t most, const TextIds &text);
 
     uint64_t bytes() const { return (heads_.size() + before_.size()) * sizeof(uint32_t); }
 

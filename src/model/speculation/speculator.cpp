@@ -19,14 +19,14 @@ int32_t likeliest(const float *logits, size_t n) {
 } // namespace
 
 Speculator::Speculator(Session &session, const SpeculatorOptions &options)
-    : session_(session), draft_(options.draft), guesser_(options.guesser),
+    : session_(session), draft_(options.draft), draft_source_(options.draft_source),
       length_(options.n_draft ? options.n_draft : kDrafted), n_vocab_(session.logits_size()),
       logits_(n_vocab_ * (length_.most() + size_t{1}),
               HostAllocator<float>(session.model().host().get())),
       tokens_(length_.most() + size_t{1}, HostAllocator<int32_t>(session.model().host().get())),
       stops_(options.stops, options.stops + options.n_stops,
              HostAllocator<int32_t>(session.model().host().get())) {
-    if (!draft_ && !guesser_.guess)
+    if (!draft_ && !draft_source_.propose)
         lookup_.emplace(session.model().host().get(), session.n_context(),
                         options.n_match ? options.n_match : kMatched);
 }
@@ -44,7 +44,7 @@ bool Speculator::stops_at(int32_t id) const {
     return std::find(stops_.begin(), stops_.end(), id) != stops_.end();
 }
 
-// How many tokens a step may guess: their caller has room for them, and so has the context.
+// How many tokens a step may draft: their caller has room for them, and so has the context.
 size_t Speculator::room(size_t capacity) const {
     const uint64_t used = session_.length(0) + 1;
     const uint64_t left = used < session_.n_context() ? session_.n_context() - used : 0;
@@ -120,10 +120,10 @@ Status Speculator::draft(size_t most, size_t *n, const Progress &progress, Failu
     if (draft_) return draft_by_model(wanted, n, progress, failure);
     const TextIds now = text();
     if (lookup_) {
-        *n = lookup_->guess(tokens() + 1, wanted, now);
+        *n = lookup_->propose(tokens() + 1, wanted, now);
         return Status::ok;
     }
-    *n = guesser_.guess(guesser_.user, tokens() + 1, wanted, now.ids, now.n, now.last);
+    *n = draft_source_.propose(draft_source_.user, tokens() + 1, wanted, now.ids, now.n, now.last);
     if (*n <= wanted) return Status::ok;
     return set_failure(failure, Status::argument, {},
                        "%" PRIu64 " tokens were guessed, asked for were %" PRIu64,

@@ -13,16 +13,16 @@ namespace ggufx::model {
 
 constexpr uint32_t kMostDrafted = 31, kMostMatched = 32;
 
-// A host's guess: at most `most` ids into out; how many.
-struct Guesser {
+// A host's draft: at most `most` ids into out; how many.
+struct DraftSource {
     void *user = nullptr;
-    size_t (*guess)(void *user, int32_t *out, size_t most, const int32_t *text, size_t n_text,
-                    int32_t last) = nullptr;
+    size_t (*propose)(void *user, int32_t *out, size_t most, const int32_t *text, size_t n_text,
+                      int32_t last) = nullptr;
 };
 
 struct SpeculatorOptions {
     Session *draft = nullptr; // at most one of these two; neither: looked up
-    Guesser guesser;
+    DraftSource draft_source;
     const int32_t *stops = nullptr; // [n_stops], copied
     size_t n_stops = 0;
     uint32_t n_draft = 0; // 0 = 7
@@ -64,7 +64,7 @@ private:
 
     Session &session_;
     Session *draft_;
-    Guesser guesser_;
+    DraftSource draft_source_;
     std::optional<Lookup> lookup_;
     DraftLength length_;
     size_t n_vocab_;

@@ -1,0 +1,17 @@
+// A graph as text: a line per operation, equal layers told once.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "gguf/file.hpp"
+#include "model/graph/graph.hpp"
+
+#include <string>
+
+namespace ggufx::model {
+
+using Text = std::basic_string<char, std::char_traits<char>, HostAllocator<char>>;
+
+// `file` is that of the graph: names and types of its matrices. Throws std::bad_alloc.
+Text print(const Graph &graph, const gguf::File &file);
+
+} // namespace ggufx::model

@@ -1,0 +1,34 @@
+// What adapters add to the rows whose sequences have some: behind products and rows of embeddings,
+// before biases, and behind layers. Never allocates or throws.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/ops/context.hpp"
+
+namespace ggufx::model {
+
+// A product that has been made: `used` results for each token, a row of y each, of one column of x
+// or with `each` of as many. Of several matrices ids [tokens][used] are those of the results.
+struct Adapted {
+    uint32_t weights;
+    const float *x;
+    size_t ldx;
+    float *y;
+    size_t ldy;
+    const uint32_t *ids = nullptr;
+    uint32_t used = 1;
+    bool each = false;
+};
+Status adapt(const Context &c, const Adapted &product, Failure *failure);
+
+// One matrix of those that a operation has separately: n columns, column i of token pairs[i] / used of
+// the batch, ascending.
+Status adapt_scattered(const Context &c, const Adapted &product, const uint32_t *pairs, size_t n,
+                       uint32_t used, Failure *failure);
+
+// Rows of a table that `ids` name have been written to y.
+Status adapt_rows(const Context &c, const Adapted &table, const int32_t *ids, Failure *failure);
+
+Status adapt_layer(const Context &c, uint32_t layer, Failure *failure);
+
+} // namespace ggufx::model

@@ -1,0 +1,229 @@
+// Operations over whole batches: products, attention, embeddings.
+// SPDX-License-Identifier: MIT
+#include "model/ops/adapt.hpp"
+#include "model/ops/all_gather.hpp"
+#include "model/ops/pool.hpp"
+#include "model/ops/recurrent.hpp"
+#include "model/rows.hpp"
+
+#include <string.h>
+
+namespace ggufx::model {
+
+namespace {
+
+// What the caller has in place of a row of the stream; else null.
+const float *given_row(const Context &c, const op::Embed &s, size_t row) {
+    const bool begins_stream = !s.by_position && s.out.buffer == c.graph.stream.buffer;
+    return begins_stream && c.embeddings ? c.embeddings[row] : nullptr;
+}
+
+Status run(const Context &c, const op::Embed &s, Failure *failure) {
+    const auto *ids = s.by_position ? reinterpret_cast<const int32_t *>(c.positions) : c.tokens;
+    Status status = Status::ok;
+    for (size_t i = 0; i < c.n && status == Status::ok; i++)
+        status = c.engine.dequantize(c.at(s.out, i), c.weights(s.weights),
+                                     static_cast<uint64_t>(ids[i]), 1, failure);
+    const Adapted table = {s.weights, nullptr, 0, c.at(s.out, 0), c.stride(s.out)};
+    if (status == Status::ok) status = adapt_rows(c, table, ids, failure);
+    if (status != Status::ok) return status;
+    const CanonicalFp canonical;
+    for (size_t i = 0; i < c.n; i++) {
+        if (const float *given = given_row(c, s, i))
+            memcpy(c.at(s.out, i), given, s.out.width * sizeof(float));
+        else if (s.scale != 1)
+            c.rows.scale(c.at(s.out, i), s.scale, s.out.width);
+    }
+    return status;
+}
+
+// What a product's watcher is shown, if there is one and the product went well.
+Status watched(const Context &c, Status status, const uint32_t *weights, uint32_t n,
+               const ProductColumns &columns, Failure *failure) {
+    if (status != Status::ok || !c.products) return status;
+    return c.products->product_done(weights, n, columns, failure);
+}
+
+Status run(const Context &c, const op::Product &s, Failure *failure) {
+    matmul::Product list[4];
+    uint32_t weights[4];
+    for (uint32_t i = 0; i < s.n; i++) {
+        list[i] = {c.weights(s.to[i].weights), c.at(s.to[i].out, 0), c.stride(s.to[i].out)};
+        weights[i] = s.to[i].weights;
+    }
+    const ProductColumns in = {c.at(s.in, 0), c.stride(s.in), c.n};
+    Status status = c.engine.matmul_many(list, s.n, in.x, in.stride, in.n, c.options, failure);
+    for (uint32_t i = 0; i < s.n && status == Status::ok; i++)
+        status = adapt(c, {weights[i], in.x, in.stride, list[i].y, list[i].ldy}, failure);
+    return watched(c, status, weights, s.n, in, failure);
+}
+
+Status run(const Context &c, const op::HeadProduct &s, Failure *failure) {
+    uint32_t *ids = reinterpret_cast<uint32_t *>(c.at(s.ids, 0));
+    for (size_t i = 0; i < c.n; i++)
+        for (uint32_t head = 0; head < s.heads; head++) ids[i * s.heads + head] = head;
+    const WeightInfo &weights = c.graph.weights[s.weights];
+    const matmul::Experts heads = {weights.w, s.heads, ids, 1, weights.part_stride};
+    const ProductColumns in = {c.at(s.in, 0), s.in_stride, c.n * s.heads, ids, 1};
+    float *const out = c.at(s.out, 0);
+    Status status =
+        c.engine.matmul_id(out, s.out_stride, heads, in.x, in.stride, in.n, c.options, failure);
+    if (status == Status::ok)
+        status =
+            adapt(c, {s.weights, in.x, in.stride, out, s.out_stride, ids, s.heads, true}, failure);
+    return watched(c, status, &s.weights, 1, in, failure);
+}
+
+// The pairs of a token and one of its experts, sorted by expert; starts[e] .. starts[e + 1] - 1 are
+// those of expert e.
+void sort_by_expert(uint32_t *order, uint32_t (&starts)[kMaxExperts + 1], const uint32_t *ids,
+                    size_t n_pairs, uint32_t n_experts) {
+    for (uint32_t e = 0; e <= n_experts; e++) starts[e] = 0;
+    for (size_t i = 0; i < n_pairs; i++) starts[ids[i] + 1]++;
+    for (uint32_t e = 0; e < n_experts; e++) starts[e + 1] += starts[e];
+    uint32_t next[kMaxExperts];
+    for (uint32_t e = 0; e < n_experts; e++) next[e] = starts[e];
+    for (size_t i = 0; i < n_pairs; i++) order[next[ids[i]]++] = static_cast<uint32_t>(i);
+}
+
+// Experts that are matrices of their own: one product each, over the columns that go to it.
+Status run_separate(const Context &c, const op::ExpertProduct &s, Failure *failure) {
+    const size_t n_pairs = c.n * s.used, rows = s.out.width / s.used;
+    const size_t width = s.columns.width / s.used;
+    uint32_t *order = reinterpret_cast<uint32_t *>(c.at(s.order, 0));
+    uint32_t starts[kMaxExperts + 1];
+    sort_by_expert(order, starts, reinterpret_cast<const uint32_t *>(c.at(s.ids, 0)), n_pairs,
+                   s.separate);
+    float *columns = c.at(s.columns, 0), *results = c.at(s.results, 0);
+    for (size_t i = 0; i < n_pairs; i++) {
+        const size_t token = order[i] / s.used, part = order[i] % s.used;
+        const float *in = c.at(s.in, token) + (s.each ? part * width : 0);
+        memcpy(columns + i * width, in, width * sizeof(float));
+    }
+    for (uint32_t e = 0; e < s.separate; e++) {
+        const size_t first = starts[e], n = starts[e + 1] - first;
+        if (n == 0) continue;
+        const ProductColumns in = {columns + first * width, width, n};
+        const uint32_t weights = s.weights + e;
+        float *const out = results + first * rows;
+        Status status = c.engine.matmul(out, rows, c.weights(weights), in.x, in.stride, in.n,
+                                        c.options, failure);
+        if (status == Status::ok)
+            status = adapt_scattered(c, {weights, in.x, in.stride, out, rows}, order + first, n,
+                                     s.used, failure);
+        status = watched(c, status, &weights, 1, in, failure);
+        if (status != Status::ok) return status;
+    }
+    for (size_t i = 0; i < n_pairs; i++)
+        memcpy(c.at(s.out, 0) + order[i] * rows, results + i * rows, rows * sizeof(float));
+    return Status::ok;
+}
+
+Status run(const Context &c, const op::ExpertProduct &s, Failure *failure) {
+    if (s.separate) return run_separate(c, s, failure);
+    const uint32_t *ids = reinterpret_cast<const uint32_t *>(c.at(s.ids, 0));
+    const WeightInfo &weights = c.graph.weights[s.weights];
+    const size_t rows = s.out.width / s.used;
+    const matmul::Experts experts = {weights.w, weights.n_parts, ids, s.each ? 1 : s.used,
+                                     weights.part_stride};
+    const ProductColumns in = {c.at(s.in, 0), s.each ? s.in.width / s.used : c.stride(s.in),
+                               s.each ? c.n * s.used : c.n, ids, s.each ? 1 : s.used};
+    float *const out = c.at(s.out, 0);
+    Status status =
+        c.engine.matmul_id(out, rows, experts, in.x, in.stride, in.n, c.options, failure);
+    if (status == Status::ok)
+        status = adapt(c, {s.weights, in.x, in.stride, out, rows, ids, s.used, s.each}, failure);
+    return watched(c, status, &s.weights, 1, in, failure);
+}
+
+kv::Source source_of(const Context &c, const op::Attend &s, size_t row) {
+    return {c.at(s.k, row), s.v.none() ? nullptr : c.at(s.v, row)};
+}
+
+// Page by page where the cache encodes; its bits do not depend on that. Where other layers ask the
+// same keys afterwards, all at once: their queries see pages as they were before they were encoded.
+Status attend_run(const Context &c, const op::Attend &s, const BatchPart &part,
+                  const kv::AttendOptions &options, Failure *failure) {
+    kv::Cache &cache = *c.caches[s.cache];
+    for (size_t done = 0, step; done < part.n; done += step) {
+        const size_t row = part.row + done;
+        step = s.shared ? part.n : cache.whole_step(s.layer, part.sequence, part.n - done);
+        Status status = Status::ok;
+        const auto *positions = reinterpret_cast<const int32_t *>(c.positions + row);
+        if (!s.k.none())
+            status = cache.append(s.layer, part.sequence, step, positions, source_of(c, s, row),
+                                  failure);
+        if (status == Status::ok)
+            status = cache.attend(c.at(s.out, row), nullptr, s.layer, &part.sequence, 1,
+                                  c.at(s.q, row), step, nullptr, options, failure);
+        if (status != Status::ok) return status;
+    }
+    return Status::ok;
+}
+
+// One token of each of n sequences, whose rows are neighbours, from `row` on.
+Status attend_single(const Context &c, const op::Attend &s, size_t row, size_t n,
+                     const kv::AttendOptions &options, Failure *failure) {
+    kv::Cache &cache = *c.caches[s.cache];
+    const uint32_t *sequences = c.sequences + row;
+    Status status = Status::ok;
+    if (!s.k.none()) {
+        const auto *positions = reinterpret_cast<const int32_t *>(c.positions + row);
+        status =
+            cache.append_batch(s.layer, n, sequences, positions, source_of(c, s, row), failure);
+    }
+    if (status != Status::ok) return status;
+    return cache.attend(c.at(s.out, row), nullptr, s.layer, sequences, n, c.at(s.q, row), 1,
+                        nullptr, options, failure);
+}
+
+Status run(const Context &c, const op::Attend &s, Failure *failure) {
+    if (c.inputs) return attend_texts(c, s, failure);
+    const kv::AttendOptions options = attend_options(c, s);
+    Status status = Status::ok;
+    for (size_t i = 0, n; i < c.n_parts && status == Status::ok; i += n) {
+        for (n = 0; i + n < c.n_parts && c.parts[i + n].n == 1;) n++;
+        if (n > 1) {
+            status = attend_single(c, s, c.parts[i].row, n, options, failure);
+            continue;
+        }
+        n = 1;
+        status = attend_run(c, s, c.parts[i], options, failure);
+    }
+    if (status != Status::ok || !c.watcher || s.k.none()) return status;
+    return c.watcher->attention_done(s.model_layer, c.n, c.at(s.q, 0), c.at(s.k, 0),
+                                     s.v.none() ? nullptr : c.at(s.v, 0), c.at(s.out, 0), failure);
+}
+
+} // namespace
+
+kv::AttendOptions attend_options(const Context &c, const op::Attend &s) {
+    kv::AttendOptions options;
+    options.causal = s.causal;
+    options.scale = s.scale;
+    options.softcap = s.cap;
+    options.sink_logits = c.graph.vector(s.sinks);
+    options.alibi_slopes = s.slopes == kNoIndex ? nullptr : c.graph.slopes.data() + s.slopes;
+    options.progress = c.options.progress;
+    return options;
+}
+
+Status executor_failed(Status status, Failure *failure) {
+    if (status == Status::ok) return status;
+    return set_failure(failure, status, {},
+                       status == Status::cancelled ? "the progress callback cancelled the call"
+                                                   : "the executor failed");
+}
+
+Status run_batch(const Context &c, const Op &op, Failure *failure) {
+    return std::visit(
+        [&](const auto &s) {
+            if constexpr (std::decay_t<decltype(s)>::kRows)
+                return Status::ok; // has run_row
+            else
+                return run(c, s, failure);
+        },
+        op);
+}
+
+} // namespace ggufx::model

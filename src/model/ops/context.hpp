@@ -1,0 +1,147 @@
+// What a operation sees of the batch that runs: rows of buffers, tokens, kernels, caches.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/rows.hpp"
+#include "kv/cache.hpp"
+#include "model/graph/graph.hpp"
+#include "model/graph/keys.hpp"
+#include "state/cache.hpp"
+
+namespace ggufx::model {
+
+class AdapterSet;
+class RankGroup;
+class AllGatherMemory;
+
+// Called after the attention of each layer; non-ok stops.
+class AttentionWatcher {
+public:
+    virtual Status attention_done(uint32_t layer, size_t n, const float *q, const float *k,
+                                  const float *v, const float *out, Failure *failure) = 0;
+
+protected:
+    ~AttentionWatcher() = default;
+};
+
+// Columns that matrices are multiplied by, a stride of floats apart.
+struct ProductColumns {
+    const float *x;
+    size_t stride, n;
+    const uint32_t *parts = nullptr; // [n][parts_each]: of many matrices those of each column
+    uint32_t parts_each = 1;
+};
+
+// Called after each product with the weights of one input; non-ok stops.
+class ProductWatcher {
+public:
+    virtual Status product_done(const uint32_t *weights, uint32_t n_weights,
+                                const ProductColumns &columns, Failure *failure) = 0;
+
+protected:
+    ~ProductWatcher() = default;
+};
+
+// Rows first .. first + n - 1 of a batch.
+struct SequenceRows {
+    size_t first, n;
+};
+
+// Rows row .. row + n - 1 of a batch are tokens of a sequence, from its token `first` on.
+struct BatchPart {
+    uint32_t sequence;
+    size_t row, n;
+    uint64_t first;
+    const AdapterSet *adapters = nullptr; // of the sequence; null: none
+};
+
+struct Context {
+    const Graph &graph;
+    const matmul::Engine &engine;
+    const kernels::RowKernels &rows;
+    const double *const *frequencies; // of each rotation, for this session's context
+    kv::Cache *const *caches;         // of Graph::caches
+    state::StateCache *states;
+    matmul::Options options;
+    AttentionWatcher *watcher = nullptr;
+    ProductWatcher *products = nullptr;
+    RankGroup *ranks = nullptr; // that run the graph together, and memory for messages
+    const AllGatherMemory *all_gather_memory = nullptr;
+
+    float *scratch;
+    size_t n_batch;          // rows that scratch has room for
+    float *logits = nullptr; // of `n` rows
+    size_t stream_row = 0;   // of the stream that stands for row 0
+
+    const int32_t *tokens = nullptr;
+    const float *const *embeddings = nullptr; // of rows, each or all may be null: their tokens' own
+    const uint32_t *positions = nullptr;      // of rows in their sequences
+    const uint32_t *sequences = nullptr;      // of rows; a batch of texts has none
+    size_t n = 0;                             // rows
+    // Runs of rows, ascending; no sequence has two.
+    const BatchPart *parts = nullptr;
+    size_t n_parts = 0;
+    // Of the parts, in the recurrent layer whose convolution ran last.
+    state::Step *memory = nullptr;
+    // Rows of a part that are computed again, before the new ones.
+    size_t n_again(const BatchPart &part) const {
+        const uint64_t from = states->fresh_from(part.sequence);
+        const uint64_t before = from > part.first ? from - part.first : 0;
+        return before < part.n ? static_cast<size_t>(before) : part.n;
+    }
+
+    // Rows of the batch that stand for rows 0 .. n - 1; null: stream_row and those behind it.
+    const uint32_t *batch_rows = nullptr;
+    // From `row` on, how many rows of what runs belong to a part.
+    size_t rows_of_part(size_t part, size_t row) const {
+        const size_t end = parts[part].row + parts[part].n;
+        size_t behind = row;
+        if (batch_rows)
+            while (behind < n && batch_rows[behind] < end) behind++;
+        else if (end > stream_row + row)
+            behind = end - stream_row < n ? end - stream_row : n;
+        return behind - row;
+    }
+    // Room for what adapters of the parts give, for n_batch tokens; null: no part has any.
+    float *adapter_scratch = nullptr;
+    size_t n_adapter_scratch = 0;
+
+    // A batch of whole texts: nothing is remembered of them. Rows behind the last one are there to
+    // be computed and for nothing else. Where one_layer is set the caches have one layer, which
+    // all layers of the graph use in turn.
+    const SequenceRows *inputs = nullptr;
+    size_t n_texts = 0;
+    bool one_layer = false;
+    Pooling pooling = Pooling::none;
+
+    // Of the part that a row belongs to.
+    size_t part_of(size_t row) const {
+        size_t part = 0;
+        for (size_t end = n_parts; end - part > 1;) {
+            const size_t middle = part + (end - part) / 2;
+            (parts[middle].row <= row ? part : end) = middle;
+        }
+        return part;
+    }
+    const Host &host() const { return engine.host(); }
+    const matmul::Weights &weights(uint32_t i) const { return graph.weights[i].w; }
+    size_t stride(const View &v) const { return graph.buffers[v.buffer].width; }
+    float *at(const View &v, size_t row) const {
+        const BufferInfo &buffer = graph.buffers[v.buffer];
+        if (v.buffer == graph.stream.buffer) row += stream_row;
+        float *base = buffer.outside ? logits : scratch + buffer.offset * n_batch;
+        return base + row * buffer.width + v.first;
+    }
+};
+
+// One row of a group of rows.
+void run_row(const Context &c, const Op &op, size_t row);
+// A operation that is not of rows. Never allocates or throws.
+Status run_batch(const Context &c, const Op &op, Failure *failure);
+
+// How a operation attends, where its cache has the layer's window.
+kv::AttendOptions attend_options(const Context &c, const op::Attend &s);
+
+Status executor_failed(Status status, Failure *failure);
+
+} // namespace ggufx::model

@@ -1,0 +1,14 @@
+// Which experts a token goes to, and with which weights.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/rows.hpp"
+#include "model/graph/op.hpp"
+
+namespace ggufx::model {
+
+// scores [experts], overwritten; bias [experts] or null; ids and weights [used].
+void route(const kernels::RowKernels &rows, const op::Route &s, float *scores, const float *bias,
+           uint32_t *ids, float *weights);
+
+} // namespace ggufx::model
