@@ -1,8 +1,7 @@
-// The default allocator: mimalloc when it can be loaded privately, else the system's.
-// mimalloc is never linked: its shared library exports malloc and operator new, so a dependency
-// on it would replace the host's allocator, and unloading it crashes threads that used it. Loaded
-// with RTLD_LOCAL its names stay private; RTLD_NODELETE keeps the thread destructors it registers
-// valid after this library is unloaded.
+// The default allocator: mimalloc if it can be loaded privately, else the system's. mimalloc is
+// never linked: its shared library exports malloc and operator new, so a dependency on it would
+// replace the host's allocator, and unloading it crashes threads that used it. RTLD_LOCAL keeps its
+// names private. RTLD_NODELETE keeps its thread destructors valid after this library is unloaded.
 // SPDX-License-Identifier: MIT
 #include "base/host.hpp"
 
@@ -48,7 +47,7 @@ struct Mimalloc {
     MiFree free;
 };
 
-// user is mimalloc's allocation function; its free function is found beside it.
+// `user` is a Mimalloc: the library's allocation and free functions.
 void *mi_alloc(void *user, size_t size, size_t align) {
     return static_cast<const Mimalloc *>(user)->alloc(size, align);
 }
@@ -67,7 +66,7 @@ bool load_mimalloc(AllocatorHooks *out) {
     Mimalloc functions = {};
     void *alloc = dlsym(library, "mi_malloc_aligned");
     void *release = dlsym(library, "mi_free");
-    dlclose(library); // stays mapped
+    dlclose(library); // stays mapped (RTLD_NODELETE)
     if (!alloc || !release) return false;
     functions.alloc = reinterpret_cast<MiAlloc>(alloc);
     functions.free = reinterpret_cast<MiFree>(release);

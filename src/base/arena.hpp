@@ -1,4 +1,4 @@
-// Many small pieces of memory that are freed together: texts that are kept.
+// Arena: small allocations that are freed together, mainly copies of strings.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,7 +22,7 @@ public:
     Arena(const Arena &) = delete;
     Arena &operator=(const Arena &) = delete;
 
-    // n bytes, valid as long as the arena; aligned to 8 where all pieces are multiples of 8.
+    // Returns n bytes that live as long as the arena; aligned to 8 if all sizes are multiples of 8.
     // Throws std::bad_alloc.
     uint8_t *add(size_t n) {
         if (n > left_) grow(n);
@@ -41,11 +41,11 @@ public:
 private:
     struct alignas(8) Block {
         Block *before;
-        size_t n_bytes; // with this head
+        size_t n_bytes; // including this header
     };
     static constexpr size_t kFirst = 512, kLargest = 64 * 1024;
 
-    // Blocks double up to kLargest: at most half of a small arena is room that is not used.
+    // Block sizes double up to kLargest, so at most half of a small arena is unused.
     void grow(size_t n) {
         if (n > SIZE_MAX - sizeof(Block)) throw std::bad_alloc();
         size_t bytes = last_ ? 2 * size_ : kFirst;

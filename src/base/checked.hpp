@@ -1,4 +1,4 @@
-// Arithmetic on numbers from a file: false (or a saturated value) instead of a wrap.
+// Overflow-checked arithmetic on numbers from a file: returns false if the result wraps.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace ggufx::checked {
 [[nodiscard]] inline bool mul(uint64_t *out, uint64_t a, uint64_t b) {
     return !__builtin_mul_overflow(a, b, out);
 }
-// a rounded up to a multiple of `align`, a power of two.
+// Rounds a up to a multiple of `align`, a power of two.
 [[nodiscard]] inline bool round_up(uint64_t *out, uint64_t a, uint64_t align) {
     if (!add(out, a, align - 1)) return false;
     *out &= ~(align - 1);

@@ -1,5 +1,5 @@
-// A list whose elements stay where they are while it grows: no copy of it beside the larger one, as
-// a vector has, and pointers to elements stay valid.
+// A growing list with stable addresses: pointers to elements stay valid, and growth never holds an
+// old and a new copy at once, unlike std::vector.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -42,15 +42,16 @@ public:
         return chunks_[c][i - start_of(c)];
     }
 
-    // There will never be more elements than this: the last chunk need not be larger. Before the
-    // first element; it reserves nothing.
+    // Sets the maximum number of elements, so that the last chunk is no larger than needed.
+    // Reserves nothing. Call it before the first element is added.
     void set_most(size_t most) { most_ = most; }
-    // One more, as T() makes it. Throws std::bad_alloc.
+    // Appends T(). Throws std::bad_alloc.
     T &add() {
         resize(size_ + 1);
         return (*this)[size_ - 1];
     }
-    // n >= size(). Throws std::bad_alloc, and has then some of them.
+    // Grows to n >= size() elements, new ones T(). If it throws std::bad_alloc, some may have been
+    // added.
     void resize(size_t n) {
         const Host *const host = chunks_.get_allocator().host();
         for (; size_ < n; size_++) {
@@ -69,7 +70,7 @@ public:
     }
 
 private:
-    // Chunks of 8, 8, 16, 32 ... elements, then of kLargest.
+    // Chunk sizes: 8, 8, 16, 32 ... elements, then kLargest each.
     static constexpr size_t kFirst = 8, kLargest = 2048;
     static constexpr size_t kDoubling = static_cast<size_t>(std::bit_width(kLargest / kFirst));
 

@@ -1,6 +1,6 @@
-// Processor features: own detection (CPUID with the operating system's XCR0, or hwcap), narrowed
-// by cpuinfo's answer where that library is built in and works. Features decide, never a model
-// name. Debian 12's cpuinfo has no query for AVX-VNNI and i8mm, so those rest on our own reading.
+// CPU feature detection: CPUID with XCR0, or hwcap, intersected with cpuinfo's answer if that
+// library is built in and initializes. Decisions use feature bits, never model names. Debian 12's
+// cpuinfo has no query for AVX-VNNI and i8mm, so own detection alone decides those.
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 
@@ -26,7 +26,7 @@ namespace ggufx::cpu {
 
 namespace {
 
-constexpr uint64_t kDetected = uint64_t(1) << 63; // tells "nothing found" from "not looked yet"
+constexpr uint64_t kDetected = uint64_t(1) << 63; // tells "none found" from "not detected yet"
 
 #if defined(__x86_64__) || defined(__i386__)
 
@@ -44,7 +44,8 @@ bool bit(unsigned word, int n) {
     return (word >> n) & 1;
 }
 
-// Register states the system saves: bits 1, 2 = XMM, YMM; 5..7 = opmask and ZMM.
+// XCR0: register states saved by the operating system. Bits 1, 2: XMM, YMM; bits 5..7: opmask and
+// ZMM.
 uint64_t enabled_states(const Leaf &leaf1) {
     if (!bit(leaf1.c, 27)) return 0; // OSXSAVE
     unsigned low, high;
@@ -71,7 +72,7 @@ uint64_t detect() {
 
 #if defined(GGUFX_WITH_CPUINFO)
 uint64_t known_to_cpuinfo() {
-    uint64_t known = avxvnni; // no query for it
+    uint64_t known = avxvnni; // cpuinfo has no query for it
     if (cpuinfo_has_x86_avx2() && cpuinfo_has_x86_fma3() && cpuinfo_has_x86_f16c()) known |= avx2;
     if (cpuinfo_has_x86_avx512f() && cpuinfo_has_x86_avx512bw() && cpuinfo_has_x86_avx512vl() &&
         cpuinfo_has_x86_avx512dq() && cpuinfo_has_x86_avx512vnni())
@@ -117,8 +118,8 @@ uint64_t known_to_cpuinfo() {
 
 #endif
 
-// cpuinfo reads /proc and /sys and reports on stderr when a sandbox hides them: ask only where
-// they can be read.
+// cpuinfo prints to stderr if a sandbox hides /proc and /sys, so it is used only if they are
+// readable.
 uint64_t narrowed_by_cpuinfo(uint64_t found) {
 #if defined(GGUFX_WITH_CPUINFO)
 #if defined(__linux__)

@@ -1,5 +1,5 @@
-// Eight bytes at a time, table k holds what a byte does with k more behind it; of long texts three
-// lanes at once, as one step waits for the one before it.
+// Slicing-by-8 CRC-64: table k holds the CRC of a byte followed by k zero bytes. Long inputs run
+// three interleaved lanes, because each step depends on the one before it.
 // SPDX-License-Identifier: MIT
 #include "base/crc64.hpp"
 
@@ -11,8 +11,8 @@ namespace ggufx {
 
 namespace {
 
-constexpr uint64_t kPolynomial = 0xc96c5795d7870f42u; // x^64 + x^62 + x^57 + ..., lowest bit last
-constexpr size_t kLane = 4096;                        // bytes, a power of two
+constexpr uint64_t kPolynomial = 0xc96c5795d7870f42u; // x^64 + x^62 + x^57 + ..., reflected
+constexpr size_t kLane = 4096;                        // bytes per lane, a power of two
 
 struct Tables {
     uint64_t entry[8][256];
@@ -38,7 +38,7 @@ constexpr Tables after_bytes() {
 }
 constexpr Tables kAfterBytes = after_bytes();
 
-// What zeros do is linear: of each bit what it becomes behind so many.
+// Effect of n zero bytes on the CRC, a linear map: column i is the image of bit i.
 struct Zeros {
     uint64_t column[64];
     constexpr uint64_t of(uint64_t x) const {

@@ -1,4 +1,4 @@
-// CRC-64 of ECMA-182, reflected, the one of xz: of snapshots and journals, against accidents.
+// CRC-64/XZ (ECMA-182, reflected): checksum of snapshots and journals against accidental damage.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ggufx {
 
-// Of the bytes that gave `crc` (0: none) and then these.
+// Returns the CRC of earlier bytes, whose CRC is `crc` (0: none), followed by n bytes of `data`.
 uint64_t crc64(uint64_t crc, const void *data, size_t n);
 
 } // namespace ggufx

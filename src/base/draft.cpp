@@ -57,7 +57,7 @@ void DraftFile::read_at(uint64_t offset, void *data, size_t n) {
     memset(static_cast<uint8_t *>(data) + done, 0, n - done);
 }
 
-// In one call: writers that joined append whole records.
+// One write call, so that joined writers append whole records.
 void DraftFile::append_log(const void *data, size_t n) {
     check("write a log beside", log_.append(data, n));
 }
@@ -81,7 +81,7 @@ void DraftFile::publish() {
     part_.publish();
     part_.close();
     log_.close();
-    remove_file(log_name_.data()); // of no use any more; a new run would write it anew
+    remove_file(log_name_.data()); // no longer needed
 }
 
 void DraftFile::retract() noexcept {

@@ -1,6 +1,6 @@
-// A file of known size that is written in any order, by several processes if they like, and gets
-// its name when it is complete: PATH.part, and PATH.part.log, which tells what is done. Both stay
-// when a process dies. PATH.part grows as it is written.
+// Resumable output file of known size, written in any order, also by several processes. Data go to
+// PATH.part, records of finished work to PATH.part.log. When complete, PATH.part is renamed to
+// PATH. Both files survive a crash. PATH.part grows as it is written.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,10 +11,10 @@ namespace ggufx::io {
 class DraftFile {
 public:
     enum class Mode {
-        fresh,  // whatever stands there is written anew
-        resume, // goes on with what stands there, or begins
-        join,   // as resume, beside other processes that joined
-        finish, // what stands there: not_found without
+        fresh,  // starts over; overwrites the files of an earlier run
+        resume, // continues existing files, or starts
+        join,   // as resume, together with other processes that joined
+        finish, // opens existing files; not_found if there are none
     };
 
     DraftFile(const Ref<Host> &host, std::string_view path, const PartOptions &options = {});
@@ -22,23 +22,23 @@ public:
     DraftFile(const DraftFile &) = delete;
     DraftFile &operator=(const DraftFile &) = delete;
 
-    // All throw io (with the path), or what they say.
-    // state: another process has it; mismatch: what stands there is larger than `n_bytes`. Space
-    // for what is not there yet, and for `n_more` bytes, is looked for on the disk.
+    // All throw io (with the path) and the errors named here. open() also checks the free disk
+    // space for the missing bytes and `n_more`. It throws state if another process holds the file,
+    // mismatch if the file is larger than `n_bytes`.
     void open(Mode mode, uint64_t n_bytes, uint64_t n_more = 0);
     void write_at(uint64_t offset, const void *data, size_t n);
-    void read_at(uint64_t offset, void *data, size_t n); // zeros where nothing was written yet
-    uint64_t n_begun() const { return n_begun_; }        // bytes that stood there
+    void read_at(uint64_t offset, void *data, size_t n); // zeros in unwritten ranges
+    uint64_t n_begun() const { return n_begun_; }        // size of PATH.part when it was opened
     uint64_t n_bytes() const { return n_bytes_; }
 
-    // The log: appended at once, read from the start; what is beyond `n` is cut away.
+    // The log file. append_log() writes a record in one call; cut_log() truncates to n bytes.
     void append_log(const void *data, size_t n);
-    size_t read_log(uint64_t offset, void *data, size_t n); // bytes that were there
+    size_t read_log(uint64_t offset, void *data, size_t n); // returns the bytes read
     void cut_log(uint64_t n);
 
-    void sync();             // with all its bytes
-    void publish();          // rename; the log goes away
-    void retract() noexcept; // takes a published file away again
+    void sync();             // extends the file to n_bytes and syncs it
+    void publish();          // renames PATH.part to PATH, deletes the log
+    void retract() noexcept; // deletes a published file
     void sync_folder() noexcept { part_.sync_folder(); }
     void discard_on_close() { discard_ = true; }
 

@@ -1,6 +1,6 @@
-// A sum of floats that no order changes: each addend is rounded to a multiple of 2^-127, all else is
-// exact. So sums that were made in parts, in any cut, add up to the sum of the whole. Range: that of
-// binary32; nothing negative.
+// Order-independent sum of nonnegative floats. Each addend is rounded to a multiple of 2^-127;
+// additions are exact. Partial sums over any partition therefore add up to the total sum. Range:
+// that of binary32.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,14 +16,14 @@ public:
     static constexpr int kLimbs = 4;
     static constexpr int kQuantum = -127; // exponent of the lowest bit
 
-    // x >= 0. What is infinite or not a number makes the sum infinite for ever, as 2^129 does.
+    // Adds x >= 0. Infinity, NaN and x >= 2^129 make the sum infinite permanently.
     void add(double x) {
         const uint64_t bits = std::bit_cast<uint64_t>(x);
         const int biased = static_cast<int>(bits >> 52 & 0x7ff);
         if (biased >= 1023 + 129) return become_infinite();
-        if (biased == 0) return; // zero, and far below half of the lowest bit
+        if (biased == 0) return; // zero and subnormals, far below half of the lowest bit
         const uint64_t mantissa = (bits & 0xfffffffffffff) | uint64_t{1} << 52;
-        const int place = biased - 1023 - 52 - kQuantum; // of the mantissa's lowest bit
+        const int place = biased - 1023 - 52 - kQuantum; // position of the mantissa's lowest bit
         if (place >= 0)
             add_at(mantissa, static_cast<unsigned>(place));
         else if (place >= -53)
@@ -37,13 +37,14 @@ public:
         if (carry) become_infinite();
     }
 
-    // To nearest, ties to even; infinite from the middle behind the largest f32 on. Needs CanonicalFp.
+    // Returns the sum as f32, rounded to nearest, ties to even. Overflow gives infinity. Needs
+    // CanonicalFp.
     float value() const {
         int top = kLimbs - 1;
         while (top > 0 && limbs_[top] == 0) top--;
         if (limbs_[top] == 0) return 0.0f;
         const int highest = 64 * top + 63 - std::countl_zero(limbs_[top]);
-        const int last = highest < 24 ? 0 : highest - 23; // the bit of the f32's last one
+        const int last = highest < 24 ? 0 : highest - 23; // position of the f32's last bit
         uint64_t mantissa = bits_from(last);
         if (last > 0) mantissa += rounds_up(last, mantissa & 1);
         const auto exponent = static_cast<uint64_t>(last + kQuantum + 1023);
@@ -51,7 +52,7 @@ public:
         return x < 0x1p128 ? static_cast<float>(x) : f32_from_bits(0x7f800000);
     }
 
-    uint64_t limb(int i) const { return limbs_[i]; } // lowest first
+    uint64_t limb(int i) const { return limbs_[i]; } // limb 0 is the lowest
     void set_limb(int i, uint64_t v) { limbs_[i] = v; }
 
 private:
@@ -59,13 +60,13 @@ private:
     void become_infinite() {
         for (uint64_t &limb : limbs_) limb = UINT64_MAX;
     }
-    // Gives the carry.
+    // Returns the carry.
     uint64_t add_limb(int i, uint64_t x, uint64_t carry) {
         const bool first = __builtin_add_overflow(limbs_[i], x, &limbs_[i]);
         const bool second = __builtin_add_overflow(limbs_[i], carry, &limbs_[i]);
         return first || second;
     }
-    // x * 2^place, x below 2^54
+    // Adds x * 2^place, x below 2^54, in units of 2^kQuantum.
     void add_at(uint64_t x, unsigned place) {
         if (is_infinite()) return;
         const int i = static_cast<int>(place / 64);
@@ -76,18 +77,18 @@ private:
             carry = add_limb(k, k == i + 1 ? high : 0, carry);
         if (carry || (i + 1 == kLimbs && high)) become_infinite();
     }
-    // x / 2^n to the nearest even integer; n = 1 .. 53
+    // Returns x / 2^n rounded to nearest, ties to even; n = 1 .. 53.
     static uint64_t rounded(uint64_t x, unsigned n) {
         const uint64_t half = uint64_t{1} << (n - 1), rest = x & ((half << 1) - 1);
         const uint64_t whole = x >> n;
         return whole + (rest > half || (rest == half && (whole & 1)));
     }
-    uint64_t bits_from(int place) const { // 64 of them
+    uint64_t bits_from(int place) const { // returns 64 bits
         const int i = place / 64, shift = place % 64;
         const uint64_t high = shift && i + 1 < kLimbs ? limbs_[i + 1] << (64 - shift) : 0;
         return limbs_[i] >> shift | high;
     }
-    // Whether what is below a bit rounds it up.
+    // Returns whether the bits below `place` round it up.
     bool rounds_up(int place, bool odd) const {
         const int half = place - 1;
         if ((bits_from(half) & 1) == 0) return false;

@@ -14,14 +14,15 @@ namespace ggufx::io {
 
 namespace {
 
-// Once more while signals interrupt it.
+// Repeats a call while signals interrupt it.
 template <class Call> auto uninterrupted(const Call &call) {
     auto result = call();
     while (result < 0 && errno == EINTR) result = call();
     return result;
 }
 
-// Pieces until all is moved or nothing is. move: (done, left) -> bytes, 0 or < 0.
+// Repeats partial transfers until n bytes are done or one transfers nothing. move: (done, left) ->
+// bytes, 0 or < 0.
 template <class Move> int32_t whole(size_t n, size_t *done, const Move &move) {
     *done = 0;
     while (*done < n) {
@@ -113,7 +114,7 @@ int32_t FileHandle::append(const void *data, size_t n) const {
     return static_cast<size_t>(wrote) == n ? 0 : ENOSPC;
 }
 
-// The owner goes first: giving a file away takes bits from its mode.
+// Owner first, mode last: changing the owner clears mode bits.
 int32_t FileHandle::take_rights_of(const char *path) const {
     struct stat from = {}, own = {};
     if (stat(path, &from) != 0 || fstat(handle_, &own) != 0) return errno;
@@ -132,7 +133,7 @@ int32_t FileHandle::resize(uint64_t n) const {
 }
 
 int32_t FileHandle::sync() const {
-#if defined(F_FULLFSYNC) // of macOS, whose fsync stops at the disk's own memory
+#if defined(F_FULLFSYNC) // macOS: fsync stops at the drive's cache
     if (uninterrupted([&] { return fcntl(handle_, F_FULLFSYNC); }) == 0) return 0;
 #endif
     return result_of(uninterrupted([&] { return fsync(handle_); }));
@@ -155,8 +156,8 @@ int32_t replace_file(const char *from, const char *to) {
 
 namespace {
 
-// Where the system has no such rename: a second name, then one less. On file systems without second
-// names a name that is taken in the last moment is lost.
+// Fallback without a no-replace rename: hard link, then unlink. On file systems without hard links,
+// a file that appears at the last moment is overwritten.
 int32_t name_by_link(const char *from, const char *to) {
     if (link(from, to) == 0) return result_of(unlink(from));
     if (errno == EEXIST) return EEXIST;
@@ -170,7 +171,7 @@ int32_t name_file(const char *from, const char *to) {
 #if defined(RENAME_NOREPLACE) && !defined(__ANDROID__)
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return errno;
-#elif defined(RENAME_EXCL) // of macOS
+#elif defined(RENAME_EXCL) // macOS
     if (renamex_np(from, to, RENAME_EXCL) == 0) return 0;
     if (errno != ENOTSUP && errno != EINVAL) return errno;
 #endif
@@ -192,8 +193,8 @@ int32_t read_link(const char *path, char *out, size_t n) {
 int32_t free_space(const char *path, uint64_t *out) {
     struct statvfs info = {};
     if (uninterrupted([&] { return statvfs(path, &info); }) != 0) return errno;
-    if (info.f_blocks == 0) return ENOTSUP;                           // of no disk
-    const uint64_t n = geteuid() == 0 ? info.f_bfree : info.f_bavail; // some are kept for root
+    if (info.f_blocks == 0) return ENOTSUP;                           // not a disk
+    const uint64_t n = geteuid() == 0 ? info.f_bfree : info.f_bavail; // some are reserved for root
     *out = n * (info.f_frsize ? info.f_frsize : info.f_bsize);
     return 0;
 }

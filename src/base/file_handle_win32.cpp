@@ -1,5 +1,5 @@
-// Windows: everything is opened so that others may read, write, rename and remove it meanwhile, as
-// on POSIX; the locks are of a byte far behind the data, for locked bytes could not be read.
+// Windows: other processes may read, write, rename and delete open files, as on POSIX. Locks cover
+// one byte far beyond the data, because locked bytes cannot be read.
 // SPDX-License-Identifier: MIT
 #include "base/file_handle.hpp"
 #include "base/win32.hpp"
@@ -37,9 +37,9 @@ int32_t WidePath::expand() {
 namespace {
 
 constexpr DWORD kShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-constexpr uint64_t kAtEnd = UINT64_MAX; // of the file, where a write begins
+constexpr uint64_t kAtEnd = UINT64_MAX; // offset of a write that appends
 constexpr uint64_t kLockedByte = uint64_t{1} << 62;
-constexpr size_t kMost = size_t{1} << 30; // bytes of one call: it takes 32 bits
+constexpr size_t kMost = size_t{1} << 30; // bytes per call, whose count has 32 bits
 
 OVERLAPPED at(uint64_t offset) {
     OVERLAPPED place = {};
@@ -58,7 +58,7 @@ FileHandle::Facts facts_of(const BY_HANDLE_FILE_INFORMATION &info) {
             uint64_t{info.nFileSizeHigh} << 32 | info.nFileSizeLow};
 }
 
-// Of pipes, consoles and other devices nothing but that they are.
+// Pipes, consoles and other devices get Kind::other and size 0.
 int32_t look_through(HANDLE handle, FileHandle::Facts *out) {
     *out = {};
     if (GetFileType(handle) != FILE_TYPE_DISK) return 0;
@@ -75,7 +75,7 @@ HANDLE open_to_look(const char *path) {
                        nullptr);
 }
 
-// "The file exists" has two numbers.
+// Maps the two numbers for "the file exists" to one.
 int32_t taken(int32_t error) {
     return error == ERROR_FILE_EXISTS ? int32_t{ERROR_ALREADY_EXISTS} : error;
 }
@@ -93,7 +93,7 @@ int32_t FileHandle::open(const char *path, unsigned how) {
     const WidePath wide(path);
     if (wide.error()) return wide.error();
     const DWORD access = (how & kRead ? GENERIC_READ : 0u) | (how & kWrite ? GENERIC_WRITE : 0u);
-    const DWORD flags = FILE_FLAG_BACKUP_SEMANTICS | // else folders give "access denied"
+    const DWORD flags = FILE_FLAG_BACKUP_SEMANTICS | // else directories give "access denied"
                         (how & kNoLinks ? FILE_FLAG_OPEN_REPARSE_POINT : 0u);
     const DWORD what = how & kNew ? CREATE_NEW : how & kCreate ? OPEN_ALWAYS : OPEN_EXISTING;
     const HANDLE handle = CreateFileW(wide.get(), access, kShareAll, nullptr, what, flags, nullptr);
@@ -186,7 +186,7 @@ int32_t FileHandle::append(const void *data, size_t n) const {
     return wrote == n ? 0 : int32_t{ERROR_DISK_FULL};
 }
 
-// Files inherit the rights of their folder.
+// Does nothing: files inherit the rights of their directory.
 int32_t FileHandle::take_rights_of(const char *) const {
     return 0;
 }
@@ -236,7 +236,7 @@ int32_t second_name(const char *path, const char *more) {
     return taken(result_of(CreateHardLinkW(wide_more.get(), wide.get(), nullptr)));
 }
 
-// Links of Windows are rare, and are replaced themselves.
+// Not supported: symbolic links are rare on Windows, and are replaced themselves.
 int32_t read_link(const char *, char *, size_t) {
     return SystemError::not_supported;
 }
@@ -252,7 +252,7 @@ int32_t free_space(const char *path, uint64_t *out) {
     return 0;
 }
 
-// Folders have no call of their own: replace_file() returns when the name is on the disk.
+// Does nothing: replace_file() returns when the name is on the disk (MOVEFILE_WRITE_THROUGH).
 void sync_folder_of(char *) {}
 
 } // namespace ggufx::io

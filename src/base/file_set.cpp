@@ -41,12 +41,12 @@ void FileSet::require_free() const {
         if (exists(file.path.data())) fail_io("write", file.path, SystemError::exists);
 }
 
-// The first one is set aside first and let go of last.
+// The first file's backup is made first and deleted last.
 bool FileSet::was_interrupted() const {
     return files_.size() > 1 && exists(files_[0].aside.data());
 }
 
-// Has the first file, and with it every one, its new bytes?
+// Returns whether the first file, and thus every file, has its new bytes.
 bool FileSet::is_complete() const {
     const char *path = files_[0].path.data();
     return exists(path) && !is_same_file(path, files_[0].aside.data());
@@ -61,7 +61,7 @@ int32_t FileSet::set_aside(const Names &file) const {
         return nothing.open(aside, FileHandle::kWrite | FileHandle::kCreate | FileHandle::kNew);
     }
     if (error) return error;
-    if (facts.kind != FileHandle::Kind::regular) return 0; // nothing can take its name
+    if (facts.kind != FileHandle::Kind::regular) return 0; // cannot be replaced, needs no backup
     const int32_t linked = second_name(path, aside);
     return linked == 0 || linked == SystemError::exists ? linked : replace_file(path, aside);
 }
@@ -92,7 +92,7 @@ int32_t FileSet::put_back(const Names &file) const {
 
 bool FileSet::put_back() noexcept {
     for (size_t i = files_.size(); i-- > 0;)
-        if (put_back(files_[i]) != 0) return false; // recover() goes on from here
+        if (put_back(files_[i]) != 0) return false; // recover() continues from here
     sync_folder_of(files_[0].path.data());
     return true;
 }
@@ -108,7 +108,7 @@ bool FileSet::forget_all() noexcept {
 }
 
 void FileSet::forget() noexcept {
-    (void)forget_all(); // the next one who writes the set tries again
+    (void)forget_all(); // the next writer of the set tries again
 }
 
 void FileSet::recover() {

@@ -1,7 +1,6 @@
-// Files that get their names together, replacing others together: the old ones are set aside before
-// (PATH.part.old, a second name; empty where there was none) and go when all new ones have their
-// names, the first file of the set last. Who fails in between puts the old ones back; who is killed
-// leaves what recover() needs for it.
+// Several files that are replaced together. Backups of the old files, PATH.part.old, are hard links
+// (empty files if there was no old file). They are deleted when all new files have their names, the
+// first file of the set last. A failed run restores the old files; after a crash recover() does.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,18 +16,18 @@ public:
     explicit FileSet(const Ref<Host> &host)
         : host_(host), files_(HostAllocator<Names>(host.get())) {}
 
-    void add(std::string_view path); // the first one first; links are followed
+    void add(std::string_view path); // in order of the set; symbolic links are followed
     size_t size() const { return files_.size(); }
 
-    bool was_interrupted() const; // is there something to recover?
-    // The set is the old one, or the new one where all files had their names. The caller keeps
+    bool was_interrupted() const; // true if recover() has work to do
+    // Restores the old set, or completes the new one if all files had their names. The caller keeps
     // others from writing the first file. Throws io.
     void recover();
-    void set_aside(); // throws io; nothing was changed
+    void set_aside(); // makes the backups; if it throws io, nothing was changed
     bool put_back() noexcept;
-    void forget() noexcept; // the old ones
+    void forget() noexcept; // deletes the backups
 
-    void require_free() const; // throws io where a file has one of the names
+    void require_free() const; // throws io if one of the files exists
 
 private:
     struct Names {

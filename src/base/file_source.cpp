@@ -1,5 +1,5 @@
-// Sources of the system: whole files and parts of descriptors, mapped or read in pieces.
-// Sizes are 64 bits also on 32-bit hosts (-D_FILE_OFFSET_BITS=64).
+// File sources: whole files and ranges of descriptors, memory-mapped or read in chunks. Sizes are
+// 64 bits also on 32-bit hosts (-D_FILE_OFFSET_BITS=64).
 // SPDX-License-Identifier: MIT
 #include "base/file_handle.hpp"
 #include "base/io.hpp"
@@ -15,7 +15,7 @@ namespace {
 class FileSource final : public Source {
 public:
     explicit FileSource(const char *shown) {
-        // Of a long path the end says more than the beginning.
+        // A long path is cut at its start: its end says more.
         const size_t n = strlen(shown), keep = n < kShown ? n : kShown;
         snprintf(name_, sizeof name_, "%s%s", keep < n ? "..." : "",
                  Quoted(shown + (n - keep), keep).c_str());
@@ -41,7 +41,7 @@ private:
              "%s: cannot %s: %s (%d)", name_, what, system_text(error), error);
     }
     void check_kind();
-    static constexpr size_t kShown = 80; // bytes of the name in messages
+    static constexpr size_t kShown = 80; // maximum bytes of the name in messages
     FileHandle file_;
     uint64_t start_ = 0;
 };

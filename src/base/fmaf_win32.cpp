@@ -1,13 +1,14 @@
-// The fmaf of mingw-w64 rounds twice (its long double has 64 bits, a product and a sum need more),
-// and every bit of a result rests on one rounding. This one takes its place in the library and in
+// Replaces fmaf of mingw-w64, which rounds twice (its long double has 64 bits, a product and a sum
+// need more). Bit-identical results need a single rounding. The replacement serves the library and
 // programs that link the archive.
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
 
 #include <math.h>
 
-// A product of two floats is exact in double. Where the sum is not, its last bit is made odd: then
-// the rounding to float, which sees two bits more than it keeps, is the only one that counts.
+// The product of two floats is exact in double. If the sum is inexact, its last bit is made odd
+// (round to odd). Then the rounding to float, which sees two bits more than it keeps, is the only
+// one that counts.
 float fmaf(float a, float b, float c) {
     const double p = static_cast<double>(a) * static_cast<double>(b), d = static_cast<double>(c);
     const double sum = p + d;

@@ -1,5 +1,5 @@
-// The floating-point environment of every canonical result (docs/reproducibility/products.md, C7): nearest even,
-// subnormals kept. Game engines call with FTZ/DAZ on; the caller's mode is restored.
+// Canonical floating-point environment (docs/reproducibility/products.md, C7): round to nearest
+// even, subnormals kept. Game engines call with FTZ/DAZ on; the caller's mode is restored.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace ggufx {
 namespace {
 
-// What a thread's floating-point unit is told: rounding, subnormals, traps.
+// Control word of a thread's floating-point unit: rounding, subnormals, traps.
 class FpMode {
 public:
 #if defined(__SSE__)
@@ -55,7 +55,7 @@ private:
     Word word_;
 };
 
-// The thread has this mode while the object lives.
+// Sets a mode for the lifetime of the object.
 class FpScope {
 public:
     explicit FpScope(FpMode mode) : saved_(FpMode::current()) { mode.set(); }

@@ -11,7 +11,7 @@
 namespace ggufx {
 namespace {
 
-// Exact. A signalling NaN comes out quiet with its payload.
+// Exact. A signaling NaN becomes quiet and keeps its payload.
 inline float f16_to_f32(uint16_t h) {
     const uint32_t sign = (h & 0x8000u) << 16;
     const uint32_t magnitude = h & 0x7fffu; // exponent and mantissa
@@ -23,7 +23,7 @@ inline float f16_to_f32(uint16_t h) {
     return f32_from_bits(sign | f32_bits(value));
 }
 
-// Nearest even with gradual underflow; >= 65520 becomes Inf; NaN becomes sign|0x7E00.
+// Rounds to nearest even with gradual underflow; >= 65520 becomes Inf; NaN becomes sign|0x7E00.
 inline uint16_t f32_to_f16(float f) {
     const uint32_t u = f32_bits(f);
     const uint32_t sign = (u >> 16) & 0x8000u;
@@ -47,7 +47,7 @@ inline float bf16_to_f32(uint16_t b) {
     return f32_from_bits(static_cast<uint32_t>(b) << 16);
 }
 
-// Nearest even, subnormals kept; NaN keeps its upper bits and becomes quiet.
+// Rounds to nearest even, subnormals kept; NaN keeps its upper bits and becomes quiet.
 inline uint16_t f32_to_bf16(float f) {
     const uint32_t u = f32_bits(f);
     if ((u & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((u >> 16) | 0x40u);
@@ -64,8 +64,8 @@ inline float e8m0_half_to_f32(uint8_t e) {
     return f32_from_bits(e < 2 ? 0x00200000u << e : static_cast<uint32_t>(e - 1) << 23);
 }
 
-// Half the value of an unsigned E4M3 byte, the scale of NVFP4. Bytes 0 and 0x7F are zero and
-// bit 7 is otherwise ignored, so 0xFF is 240 (as ggml reads it: golden rows deq/nvfp4).
+// Half the value of an unsigned E4M3 byte, the scale of NVFP4. Bytes 0 and 0x7F are zero and bit 7
+// is otherwise ignored, so 0xFF is 240 (as in ggml: golden vectors deq/nvfp4).
 inline float ue4m3_half_to_f32(uint8_t u) {
     if (u == 0 || u == 0x7f) return 0.0f;
     const int32_t exponent = (u >> 3) & 15, mantissa = u & 7;

@@ -1,10 +1,10 @@
-// What a hexadecimal digit is worth.
+// Values of hexadecimal digits.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 namespace ggufx {
 
-// -1 for anything else.
+// Returns 0 .. 15, or -1 for any other character.
 constexpr int hex_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     const int lower = c | 32;

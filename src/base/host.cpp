@@ -1,4 +1,4 @@
-// The host's hooks behind one object: memory, log, executor.
+// The hooks of the host program in one object: allocator, log, executor.
 // SPDX-License-Identifier: MIT
 #include "base/host.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kMaxThreads = 256;
 
-// Hooks that have been taken over and not yet been given to a Host.
+// Destroys hooks that were taken over but not yet given to a Host.
 void destroy_hooks(const HostOptions &options) {
     const auto destroy = [](const auto *hooks) {
         if (hooks && hooks->destroy) hooks->destroy(hooks->user);
@@ -24,8 +24,8 @@ void destroy_hooks(const HostOptions &options) {
     destroy(options.allocator);
 }
 
-// Workers beyond the processors would only take turns: whoever is not running holds up the join
-// for a time slice, so that 8 threads on 2 processors took up to 20 times as long as 2.
+// Limits the workers to the usable processors. A worker without a processor delays the join for a
+// time slice: 8 threads on 2 processors took up to 20 times as long as 2.
 uint32_t threads_for(uint32_t max_workers) {
     const uint32_t n_processors = cpu::usable_processors();
     return max_workers < n_processors ? max_workers : n_processors;
@@ -111,7 +111,7 @@ Status Host::parallel_for(uint32_t n_tasks, TaskFn task, void *ctx) const {
 }
 
 uint32_t Host::serial_ns() const {
-    constexpr uint32_t kAwakeNs = 8000, kNs = 50000; // a fork and join: 2 us, 10 to 50
+    constexpr uint32_t kAwakeNs = 8000, kNs = 50000; // a fork-join: 2 us, else 10 to 50
     return pool_ && pool_->awake() ? kAwakeNs : kNs;
 }
 

@@ -1,4 +1,4 @@
-// What the host lends the library: memory, log, executor. One Host per runtime; every object made
+// Services of the host program: allocator, log, executor. One Host per runtime; every object made
 // from the runtime keeps it alive. Internal mirror of the hooks in include/ggufx/base.h.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -51,33 +51,39 @@ enum class LogLevel : int32_t { error = 1, warning = 2, info = 3, debug = 4 };
 struct HostOptions {
     const AllocatorHooks *allocator; // null: default_allocator()
     const LogHooks *log;             // null: silent
-    const ExecutorHooks *executor;   // null: own pool, made on first use
-    uint32_t threads;                // of the own pool; 0 = usable processors
+    const ExecutorHooks *executor;   // null: own thread pool, started on first use
+    uint32_t threads;                // threads of the own pool; 0: usable processors
 };
 
 class Host {
 public:
-    // Takes over the hooks: their destroy runs when the last reference is gone, or here on failure.
-    static Ref<Host> create(const HostOptions &options); // throws Error (memory)
+    // Takes ownership of the hooks: their destroy runs when the last reference is gone, or here on
+    // failure.
+    static Ref<Host> create(const HostOptions &options); // throws std::bad_alloc
 
     void retain() { refs_.retain(); }
     void release();
 
-    // size > 0, align a power of two; null when there is no memory.
+    // Returns null if out of memory. align is a power of two; size 0 allocates one byte.
     void *alloc(size_t size, size_t align) const;
-    void free(void *ptr, size_t size, size_t align) const; // null is fine
+    void free(void *ptr, size_t size, size_t align) const; // ptr may be null
 
     void log(LogLevel level, const char *format, ...) const GGUFX_PRINTF(3, 4);
     bool logs() const { return log_.write != nullptr; }
 
-    // Run task(ctx, 0 .. n_tasks-1, worker) on the executor and wait; worker < max_workers(). In a
-    // forked child, inside another task of the own pool, or for one task: serially, here, worker 0.
+    // Runs task(ctx, 0 .. n_tasks-1, worker) on the executor and waits; worker < max_workers().
+    // Runs serially on the calling thread, as worker 0, in three cases:
+    //  - in a forked child,
+    //  - while the own pool is busy, as inside one of its tasks,
+    //  - for one task.
+    //
     // Each task runs under the canonical floating-point environment (base/fpenv.hpp).
     Status parallel_for(uint32_t n_tasks, TaskFn task, void *ctx) const;
     uint32_t max_workers() const { return max_workers_; }
-    // Without a host's executor: worker 0 is the thread that calls.
+    // True without an executor of the host program; then worker 0 is the calling thread.
     bool own_threads() const { return pool_ != nullptr; }
-    // Work that takes one thread less than this is done before others have begun.
+    // Returns the duration on one thread below which work finishes before other threads have
+    // started.
     uint32_t serial_ns() const;
 
     const char *allocator_name() const { return allocator_.name; }
@@ -90,10 +96,10 @@ private:
     LogHooks log_{};
     ExecutorHooks executor_{};
     uint32_t max_workers_ = 1;
-    class Pool *pool_ = nullptr; // own pool, or null when the host has an executor
+    class Pool *pool_ = nullptr; // null if the host program has an executor
 };
 
-AllocatorHooks default_allocator(); // mimalloc when it can be loaded, else the system's
+AllocatorHooks default_allocator(); // mimalloc if it can be loaded, else the system's
 
 // Standard allocator over a Host, for the containers of load-time code. Throws std::bad_alloc.
 template <class T> class HostAllocator {
@@ -121,7 +127,7 @@ private:
 
 template <class T> using Vector = std::vector<T, HostAllocator<T>>;
 
-// One object from the host's memory; throws std::bad_alloc or what the constructor throws.
+// Constructs an object in host memory. Throws std::bad_alloc and the constructor's exceptions.
 template <class T, class... A> T *make(const Host &host, A &&...args) {
     void *p = host.alloc(sizeof(T), alignof(T));
     if (!p) throw std::bad_alloc();
@@ -138,7 +144,7 @@ template <class T> void unmake(const Host &host, T *p) {
     host.free(p, sizeof(T), alignof(T));
 }
 
-// Aligned bytes of the host's memory, freed with the object.
+// Owned, aligned block of host memory.
 class Buffer {
 public:
     Buffer() = default;

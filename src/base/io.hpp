@@ -1,5 +1,5 @@
-// Where the bytes of a file come from: a path, a part of a descriptor, memory, or callbacks.
-// A Source is used by the thread that opens; afterwards only its mappings live on.
+// Byte sources: a path, a range of a descriptor, memory, or callbacks. Only the opening thread uses
+// a Source; afterwards only its mappings remain.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace ggufx::io {
 
-// Bytes moved between two polls of a progress hook: 0.1 ms from the page cache, 5 ms at 100 MB/s.
+// Bytes copied between two polls of a progress hook: 0.1 ms from the page cache, 5 ms at 100 MB/s.
 constexpr size_t kChunk = 512 * 1024;
 
-// Runs a hook's destroy(user) exactly once, wherever the object that took it over ends.
+// Runs a hook's destroy(user) exactly once, when its owner is destroyed.
 class OnEnd {
 public:
     OnEnd() = default;
@@ -42,16 +42,16 @@ public:
     uint64_t size() const { return size_; }
     const char *name() const { return name_; } // for messages
 
-    // Fill dst with bytes offset .. offset+n-1, all of them inside of size(). Throws io.
+    // Reads bytes offset .. offset+n-1, all within size(). Throws io.
     virtual void read(uint64_t offset, void *dst, size_t n) = 0;
 
-    // The first n bytes as memory; null when this source cannot (errno in *system_error).
+    // Maps the first n bytes; null if this source cannot (errno in *system_error).
     virtual const uint8_t *map(size_t n, int32_t *system_error) = 0;
     virtual void unmap(const uint8_t *data, size_t n) = 0;
-    // Is what map() gives backed by pages of a file (so that advice about pages makes sense)?
+    // Returns whether map() returns pages of a file, for which page advice makes sense.
     virtual bool paged() const { return false; }
 
-    // Nothing more will be read or mapped: let go of descriptors.
+    // Closes descriptors. No reads or mappings may follow.
     virtual void finish() {}
 
     Source(const Source &) = delete;
@@ -79,12 +79,13 @@ template <class T, class... A> Ref<Source> make_source(const Ref<Host> &host, A 
     return Ref<Source>::adopt(made);
 }
 
-// Throws not_found or io. Directories, pipes and sockets are refused.
+// Throws not_found or io. Rejects directories, pipes and sockets.
 Ref<Source> open_path(const Ref<Host> &host, const char *path);
-// length 0: to the end of the file. Throws argument, bounds, io.
+// length 0: to the end of the file. Throws bounds, io, or unsupported without descriptors
+// (Windows).
 Ref<Source> open_descriptor(const Ref<Host> &host, int fd, uint64_t offset, uint64_t length);
 Ref<Source> open_memory(const Ref<Host> &host, const void *data, size_t size, OnEnd end);
-// Takes a copy; polls `progress`. Throws cancelled.
+// Copies the bytes; polls `progress`. Throws cancelled.
 Ref<Source> copy_memory(const Ref<Host> &host, const void *data, size_t size,
                         const Progress &progress);
 
@@ -97,7 +98,7 @@ struct Callbacks {
 };
 Ref<Source> open_callbacks(const Ref<Host> &host, const Callbacks &callbacks, OnEnd end);
 
-// A mapping of the first bytes of a source, undone with the object.
+// Mapping of the first bytes of a source, unmapped by the destructor.
 class Mapping {
 public:
     Mapping() = default;

@@ -1,5 +1,5 @@
-// Guided chunks: large ones first, down to a quarter at the end, claimed from one counter. Their
-// sizes depend on the position alone, so their number is known before they run.
+// Guided scheduling: chunks start large and shrink to a quarter at the end; workers claim them from
+// one counter. Chunk sizes depend on the position alone, so their number is known before they run.
 // SPDX-License-Identifier: MIT
 #include "base/loop.hpp"
 
@@ -14,10 +14,10 @@ namespace ggufx {
 namespace {
 
 constexpr uint64_t kChunkPs = 1'000'000'000; // 1 ms: longest task
-constexpr uint64_t kWavePs = 3'000'000'000;  // work between two polls, also if one core does it all
-constexpr int64_t kPollNs = 1'500'000;       // between two polls of the own threads' caller
-constexpr uint64_t kLastPs = 25'000'000;     // 25 us: chunks at the end need not be shorter
-constexpr uint32_t kTasksPerWorker = 8;      // so that slow cores end with the others
+constexpr uint64_t kWavePs = 3'000'000'000;  // 3 ms of work between two polls, even on one core
+constexpr int64_t kPollNs = 1'500'000;       // between two polls by the own pool's caller
+constexpr uint64_t kLastPs = 25'000'000;     // 25 us: minimum for chunks at the end
+constexpr uint32_t kTasksPerWorker = 8;      // so that slow cores finish with the others
 
 size_t round_up(size_t n, size_t unit) {
     return (n + unit - 1) / unit * unit;
@@ -27,16 +27,16 @@ size_t clamp(size_t n, size_t low, size_t high) {
     return n > high ? high : n < low ? low : n;
 }
 
-// Items that take about `picoseconds`, whole units, at least one and at most n.
+// Returns the items that take about `picoseconds`: whole units, at least one, at most n.
 size_t items_in(const Loop &loop, uint64_t picoseconds) {
     const uint64_t n = picoseconds / (loop.picoseconds ? loop.picoseconds : 1);
     return n < loop.n ? round_up(n ? static_cast<size_t>(n) : 1, loop.unit) : loop.n;
 }
 
 struct Schedule {
-    size_t n, unit, largest, smallest, workers, fine; // items at the end that go one by one
+    size_t n, unit, largest, smallest, workers, fine; // `fine` items at the end go one by one
 
-    // Of `count` items of the loop.
+    // Schedules `count` items of the loop.
     Schedule(const Loop &loop, size_t count, uint32_t n_workers)
         : n(count), unit(loop.unit), workers(n_workers), fine(loop.fine_end ? workers * unit : 0) {
         const size_t longest = round_up(items_in(loop, kChunkPs), unit);
@@ -45,7 +45,7 @@ struct Schedule {
         const size_t few = items_in(loop, kLastPs);
         smallest = clamp(round_up(largest / 4 + 1, unit), unit, few < largest ? few : largest);
     }
-    // Items of the chunk that starts at `first` < n.
+    // Returns the items of the chunk that starts at `first` < n.
     size_t chunk(size_t first) const {
         const size_t rest = n - first;
         if (rest <= fine) return 1;
@@ -54,14 +54,14 @@ struct Schedule {
     }
 };
 
-// What the caller does from within a loop, as the own threads' worker 0. It polls: no wave has to end
-// for that, and the interval holds however few processors the threads get.
+// Duties of the calling thread within a loop, as worker 0 of the own pool. It polls here, so no
+// wave has to end for a poll, and the interval holds with few processors, too.
 class Caller {
 public:
     explicit Caller(const Loop &loop)
         : loop_(loop), mode_(FpMode::current()), last_(monotonic_ns()), aside_(loop.aside) {}
     bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
-    // first: items that somebody has taken.
+    // first: number of items claimed so far.
     void poll(size_t first) {
         if (!loop_.progress.report) return;
         const int64_t now = monotonic_ns();
@@ -87,16 +87,16 @@ private:
     std::atomic<bool> cancelled_{false};
 };
 
-// The tasks of one call of the executor: items begin .. begin + schedule.n - 1.
+// Tasks of one executor call: items begin .. begin + schedule.n - 1.
 struct Wave {
     const Schedule &schedule;
     size_t begin;
     ChunkFn chunk;
     const void *ctx;
-    Caller *caller; // null: it comes between waves
+    Caller *caller; // null: polls happen between waves
     std::atomic<size_t> next{0};
 
-    // The next chunk; false: there is none.
+    // Runs the next chunk. Returns false if none is left or the loop was cancelled.
     bool step(uint32_t worker) {
         size_t first = next.load(std::memory_order_relaxed), count;
         do {
@@ -114,7 +114,7 @@ struct Wave {
     static void task(void *self, uint32_t, uint32_t worker) {
         static_cast<Wave *>(self)->step(worker);
     }
-    // Of own threads, which have nothing else to do meanwhile.
+    // Task of the own pool, whose threads run chunks until none is left.
     static void tasks(void *self, uint32_t, uint32_t worker) {
         auto *wave = static_cast<Wave *>(self);
         if (worker == 0) wave->caller->step_aside();
@@ -122,7 +122,7 @@ struct Wave {
     }
 };
 
-// At most `enough` are counted.
+// Counts the chunks, at most up to `enough`.
 uint32_t count_chunks(const Schedule &schedule, uint32_t enough) {
     uint32_t n = 0;
     for (size_t first = 0; first < schedule.n && n < enough; n++) first += schedule.chunk(first);
@@ -136,7 +136,7 @@ Status run_on_own_threads(const Host &host, const Loop &loop, ChunkFn chunk, con
     Wave wave{schedule, 0, chunk, ctx, &caller};
     const uint32_t n_tasks = count_chunks(schedule, host.max_workers());
     const Status status = host.parallel_for(n_tasks, Wave::tasks, &wave);
-    caller.step_aside(); // where others have taken all tasks
+    caller.step_aside(); // if other workers have taken all tasks
     return caller.cancelled() ? Status::cancelled : status;
 }
 

@@ -1,5 +1,6 @@
-// log, exp, pow, sin and cos in binary64 from their series, with the leading terms in two doubles.
-// Constants: 1/n! and 1/(2n+1) by division, pi/2 and ln 2 cut into parts with trailing zeros.
+// log, exp, pow, sin and cos in binary64 from their series, with the leading terms in
+// double-double. Constants: 1/n! and 1/(2n+1) by division, pi/2 and ln 2 split into parts with
+// trailing zeros.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
 
@@ -9,10 +10,10 @@ namespace {
 
 constexpr double kNan = __builtin_nan("");
 constexpr double kInfinity = __builtin_inf();
-constexpr double kLn2High = 0x1.62e42fefp-1; // 33 bits: times |k| < 2^12 it is exact
+constexpr double kLn2High = 0x1.62e42fefp-1; // 33 bits: exact times |k| < 2^12
 constexpr double kLn2Low = 0x1.473de6af278edp-34;
 
-// hi + lo, |lo| at most half a unit of hi's last place.
+// Double-double hi + lo, |lo| at most half an ulp of hi.
 struct Pair {
     double hi, lo;
 };
@@ -23,7 +24,7 @@ Pair two_sum(double a, double b) {
     return {s, (a - (s - t)) + (b - t)};
 }
 
-// Halves of 26 bits, so that their products are exact (|a| < 2^990).
+// Splits a into halves of 26 bits, whose products are exact (|a| < 2^990).
 Pair split(double a) {
     const double c = 0x1.0000002p27 * a; // 2^27 + 1
     const double hi = c - (c - a);
@@ -36,7 +37,7 @@ Pair two_product(double a, double b) {
     return {p, ((x.hi * y.hi - p) + x.hi * y.lo + x.lo * y.hi) + x.lo * y.lo};
 }
 
-// Nearest even integer of |v| < 2^51.
+// Rounds |v| < 2^51 to the nearest integer, ties to even.
 double round_even(double v) {
     const double magic = 0x1.8p52;
     return (v + magic) - magic;
@@ -94,7 +95,7 @@ double exp_pair(double x, double low) {
     return value * power_of_two(half) * power_of_two(exponent - half);
 }
 
-// pi/2 in parts of 22 bits, so that their products with |n| < 2^31 are exact, and the rest.
+// pi/2 in three parts of at most 22 bits, whose products with |n| < 2^31 are exact, and the rest.
 constexpr double kHalfPi[4] = {0x1.921fbp0, 0x1.5110bp-22, 0x1.184698p-44, 0x1.3198a2e037073p-69};
 
 // sin of hi + lo, |hi| <= pi/4 + a little: Taylor to r^17 leaves 8e-20.

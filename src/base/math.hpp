@@ -1,7 +1,6 @@
-// Own exp, log, pow, sin and cos: no libm call decides a bit (its last bit differs between
-// systems). Every routine is a fixed sequence of IEEE operations, round to nearest even, subnormals
-// kept: call them under CanonicalFp. Errors below are against the exact value,
-// tests/golden/math.cpp.
+// exp, log, pow, sin and cos without libm, whose last bit differs between systems. Every routine is
+// a fixed sequence of IEEE operations, round to nearest even, subnormals kept: call them under
+// CanonicalFp. Errors below are against the exact value, tests/golden/math.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,26 +21,26 @@ struct SinCos {
 SinCos sin_cos_f64(double x);
 
 // Relative errors <= 1.5e-16 where the result is a normal number. log(0) = -Inf, log(< 0) = NaN;
-// exp and pow go to 0 and +Inf; pow(b, y) takes b > 0 and gives NaN for b <= 0.
+// exp and pow underflow to 0 and overflow to +Inf; pow(b, y) takes b > 0 and gives NaN for b <= 0.
 double log_f64(double x);
 double exp_f64(double x);
 double pow_f64(double b, double y);
 
-// The log of a float, correctly rounded but for about one value in 10^8.
+// Natural logarithm of a float, correctly rounded except for about one value in 10^8.
 float log_f32(float x);
 
 namespace {
 
 constexpr uint32_t kCanonicalNan = 0x7fc00000u;
 
-// Nearest even integer of |v| < 2^22, as float and as integer.
+// Rounds |v| < 2^22 to the nearest integer, ties to even.
 [[gnu::always_inline]] inline float round_even_f32(float v) {
     const float magic = 0x1.8p23f; // pushes the fraction out of the mantissa
     return (v + magic) - magic;
 }
 
-// exp of attention (D3, docs/reproducibility/attention.md), continued upwards: relative error <= 1.2e-7 for -87 <= x
-// <= 88.72, +0 below -87, +Inf above 88.722832.
+// exp of attention (D3, docs/reproducibility/attention.md), extended to positive x. Relative error
+// <= 1.2e-7 for -87 <= x <= 88.72, +0 below -87, +Inf above 88.722832.
 [[gnu::always_inline]] inline float exp_f32(float x) {
     if (x < -87.0f) return 0.0f;
     if (!(x <= 0x1.62e42ep6f)) return x > 0.0f ? f32_from_bits(0x7f800000u) : x + x; // NaN stays
@@ -60,7 +59,7 @@ constexpr uint32_t kCanonicalNan = 0x7fc00000u;
     return f32_from_bits(f32_bits(p) + exponent);
 }
 
-// The one NaN of every result: x86 makes 0xffc00000 where Arm makes 0x7fc00000.
+// Replaces any NaN by the canonical one: x86 generates 0xffc00000, Arm 0x7fc00000.
 [[gnu::always_inline]] inline float canonical_nan(float x) {
     return x != x ? f32_from_bits(kCanonicalNan) : x;
 }

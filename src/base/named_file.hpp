@@ -1,5 +1,4 @@
-// A file by its name, whose faults are told with that name: for work inside of files that are
-// there.
+// A named file whose errors include its name, for edits within existing files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +11,7 @@
 
 namespace ggufx::io {
 
-// PATH with a suffix, and the file that has this name.
+// PATH with a suffix, and the file of that name.
 class Named {
 public:
     Named(const Ref<Host> &host, const char *path, std::string_view suffix)
@@ -24,7 +23,7 @@ public:
     const char *path() const { return path_.data(); }
     Quoted shown() const { return Quoted(path_.data(), path_.size() - 1); }
 
-    bool open(unsigned how) { // false: there is none
+    bool open(unsigned how) { // false if there is none
         const int32_t error = file_.open(path(), how);
         if (is_absent(error)) return false;
         check("open", error);
@@ -62,7 +61,7 @@ public:
 
     void sync() const { check("bring to the disk", file_.sync()); }
 
-    // The name is gone, also from the disk; a number of the system when it is not.
+    // Deletes the file and syncs its directory. Returns 0 or the system's error number.
     int32_t remove() {
         file_.close();
         const int32_t error = remove_file(path());

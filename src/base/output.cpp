@@ -24,7 +24,7 @@ void OutputFile::sync() {
 
 void OutputFile::publish() {
     part_.publish();
-    part_.close(); // Windows keeps the names of open files that are removed
+    part_.close(); // on Windows a deleted file keeps its name while it is open
 }
 
 void OutputFile::retract() noexcept {

@@ -1,5 +1,5 @@
-// A file that appears under its name whole or not at all: written beside it (PATH.part), brought to
-// the disk, renamed.
+// Atomically replaced output file: written as PATH.part, synced, renamed. PATH appears whole or not
+// at all.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,14 +15,14 @@ public:
     OutputFile(const OutputFile &) = delete;
     OutputFile &operator=(const OutputFile &) = delete;
 
-    // All throw io (with the path) or what they say.
-    // state: another call writes it; what a killed process left is written anew. `n_bytes` are
-    // looked for on the disk.
+    // All throw io (with the path) and the errors named here. open() discards the temporary file of
+    // a killed process and checks the free disk space for `n_bytes`. It throws state if another
+    // call writes the file.
     void open(uint64_t n_bytes = 0);
     void write(const void *data, size_t n);
     void sync();
-    void publish();          // replaces what has the name
-    void retract() noexcept; // takes a published file away again
+    void publish();          // renames; replaces an existing file unless keep_old
+    void retract() noexcept; // deletes a published file
     void sync_folder() noexcept { part_.sync_folder(); }
 
     const char *path() const { return part_.path(); }

@@ -53,7 +53,7 @@ void unmap_file(const uint8_t *data, size_t n) {
 void advise_huge(const uint8_t *data, size_t n) {
 #if defined(MADV_HUGEPAGE)
     const Pages pages(data, n);
-    // Advice only: systems without huge pages for this memory say EINVAL.
+    // Advice only: EINVAL on systems without huge pages for this memory.
     (void)madvise(pages.start, pages.n, MADV_HUGEPAGE);
 #else
     (void)data, (void)n;
@@ -75,7 +75,7 @@ void release_pages(const uint8_t *data, size_t n) {
 #if defined(MADV_DONTNEED)
     if (n == 0) return;
     const Pages pages(data, n);
-    (void)madvise(pages.start, pages.n, MADV_DONTNEED); // refused for locked pages: they stay
+    (void)madvise(pages.start, pages.n, MADV_DONTNEED); // fails for locked pages, which stay
 #else
     (void)data, (void)n;
 #endif

@@ -7,7 +7,7 @@ namespace ggufx::io {
 
 namespace {
 
-// Views begin at multiples of the granularity (64 KiB), which is larger than a page.
+// Views start at multiples of the granularity (64 KiB), which is larger than a page.
 SYSTEM_INFO system_info() {
     SYSTEM_INFO info;
     GetSystemInfo(&info);
@@ -33,7 +33,7 @@ const uint8_t *map_file(const FileHandle &file, uint64_t offset, size_t n, int32
     const void *p = MapViewOfFile(mapping, FILE_MAP_READ, static_cast<DWORD>(start >> 32),
                                   static_cast<DWORD>(start), whole);
     if (!p) *error = last_error();
-    CloseHandle(mapping); // the view holds it
+    CloseHandle(mapping); // the view keeps it alive
     return p ? static_cast<const uint8_t *>(p) + lead : nullptr;
 }
 
@@ -42,7 +42,7 @@ void unmap_file(const uint8_t *data, size_t) {
     UnmapViewOfFile(data - lead);
 }
 
-// Large pages are asked for when memory is taken, by a privilege of their own.
+// Does nothing: Windows provides large pages only at allocation, with a privilege of their own.
 void advise_huge(const uint8_t *, size_t) {}
 
 void populate(const uint8_t *data, size_t n) {
@@ -52,7 +52,7 @@ void populate(const uint8_t *data, size_t n) {
     (void)*static_cast<const volatile uint8_t *>(data + n - 1);
 }
 
-// Pages that are not locked leave the working set by this, as documented.
+// VirtualUnlock removes unlocked pages from the working set, as documented.
 void release_pages(const uint8_t *data, size_t n) {
     if (n) (void)VirtualUnlock(const_cast<uint8_t *>(data), n);
 }

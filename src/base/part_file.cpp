@@ -51,12 +51,12 @@ void PartFile::require_regular() const {
 
 void PartFile::lock(bool shared) {
     if (file_.lock(shared)) return;
-    file_.close(); // it is not ours to remove
+    file_.close(); // it belongs to another writer
     fail(Status::state, {}, "\"%s\" is being written by another call or process",
          Quoted(part_.data(), part_.size() - 1).c_str());
 }
 
-// False where there is one already.
+// Creates PATH.part. Returns false if it exists.
 bool PartFile::create() {
     using Handle = FileHandle;
     const unsigned rights = options_.is_private || replaces_ ? Handle::kPrivate : 0;
@@ -64,12 +64,13 @@ bool PartFile::create() {
                                                  Handle::kNew | Handle::kNoLinks | rights);
     if (error == SystemError::exists) return false;
     if (error) fail_beside("create", error);
-    // Where the system does not let us, it stays the writer's own.
+    // Without permission the file keeps the writer's ownership.
     if (replaces_) (void)file_.take_rights_of(path());
     return true;
 }
 
-// False when the name went to another file between open and lock, or is free now: once more.
+// Opens and locks PATH.part. Returns false to try again: the name changed between open and lock, or
+// a leftover was deleted.
 bool PartFile::take(Open how, bool shared) {
     using Handle = FileHandle;
     const bool created = how != Open::present && create();
@@ -98,7 +99,7 @@ void PartFile::open(Open how, bool shared) {
     replaces_ = exists;
     published_ = false;
     while (!take(how, shared)) {}
-    // Another run may have come to its end between the look and the lock.
+    // Another run may have finished between the check and the lock.
     if (!options_.keep_old || look_at(path(), &facts) != 0) return;
     if (how == Open::anew) remove();
     fail_io("write", SystemError::exists);
@@ -107,7 +108,7 @@ void PartFile::open(Open how, bool shared) {
 void PartFile::require_space(uint64_t n_bytes) const {
     uint64_t n_free = 0;
     const int32_t error = SystemError::no_space;
-    if (free_space(part(), &n_free) != 0 || n_free >= n_bytes) return; // or it is not known
+    if (free_space(part(), &n_free) != 0 || n_free >= n_bytes) return; // enough, or unknown
     fail(Status::io, {.system_error = error},
          "cannot write \"%s\": it takes %llu bytes, %llu are free: %s (%d)", shown().c_str(),
          static_cast<unsigned long long>(n_bytes), static_cast<unsigned long long>(n_free),
@@ -122,7 +123,7 @@ void PartFile::publish() {
 }
 
 void PartFile::remove() noexcept {
-    if (file_.is_open() && !published_) remove_file(part()); // before the lock is given up
+    if (file_.is_open() && !published_) remove_file(part()); // while the lock is held
 }
 
 } // namespace ggufx::io

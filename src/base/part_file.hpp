@@ -1,5 +1,5 @@
-// The file beside a name, PATH.part, that gets it when it is complete: made and locked, with the
-// rights of the file that it is to replace. Where PATH is a symbolic link its target is meant.
+// Temporary output file PATH.part, renamed to PATH when complete. It is locked and has the access
+// rights of the file that it replaces. If PATH is a symbolic link, its target is replaced.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,30 +13,30 @@
 namespace ggufx::io {
 
 struct PartOptions {
-    bool is_private = false; // new files are for their owner alone
-    bool keep_old = false;   // a file that has the name is not replaced
+    bool is_private = false; // new files have owner-only access
+    bool keep_old = false;   // an existing file is not replaced
 };
 
 class PartFile {
 public:
     enum class Open {
-        anew,    // empty; what a killed process left goes away
-        keep,    // what stands there, or empty
-        present, // what stands there: not_found without
+        anew,    // empty; deletes what a killed process left
+        keep,    // existing contents, or empty
+        present, // existing file; not_found if there is none
     };
 
     PartFile(const Ref<Host> &host, std::string_view path, const PartOptions &options);
     PartFile(const PartFile &) = delete;
     PartFile &operator=(const PartFile &) = delete;
 
-    // Throws io (with the path), state (another call or process has it), not_found. With keep_old:
-    // io where the name is taken.
+    // Throws io (with the path), state (another call or process holds it), not_found. With
+    // keep_old: io if the name is taken.
     void open(Open how, bool shared);
-    // Throws io where the disk has not so much free space: before hours of work, not after them.
+    // Throws io if the disk has less free space: before hours of work, not after them.
     void require_space(uint64_t n_bytes) const;
     void publish(); // throws io; the lock is kept until close()
     void close() { file_.close(); }
-    void remove() noexcept; // if it is open and has not been published
+    void remove() noexcept; // only if open and not published
 
     const char *path() const { return path_.data(); }
     const char *part() const { return part_.data(); }
@@ -59,7 +59,7 @@ private:
     bool replaces_ = false, published_ = false;
 };
 
-// The file that a path leads to through symbolic links, which need not exist; NUL-terminated.
+// Follows symbolic links, whose target need not exist. Returns a NUL-terminated path.
 Vector<char> link_target(const Ref<Host> &host, std::string_view path);
 
 } // namespace ggufx::io

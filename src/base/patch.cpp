@@ -1,4 +1,4 @@
-// Edits in place; patch.hpp has the order of writes.
+// In-place edits; patch.hpp describes the order of writes.
 // SPDX-License-Identifier: MIT
 #include "base/patch.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kJournalSuffix = ".patch";
 constexpr unsigned kRead = FileHandle::kRead, kReadWrite = FileHandle::kRead | FileHandle::kWrite;
 
-// The sectors that differ; where it is one, its bytes that do.
+// Returns the sectors that differ; a single one is narrowed to its changed bytes.
 Vector<Extent> changed_extents(const Ref<Host> &host, const uint8_t *now, const Patch &patch) {
     Vector<Extent> out{HostAllocator<Extent>(host.get())};
     for (size_t at = 0; at < patch.n_after; at += kPatchSector) {
@@ -35,7 +35,7 @@ bool in_one_sector(const Vector<Extent> &extents) {
     return extents.size() == 1 && extents[0].n <= kPatchSector;
 }
 
-// What the file begins with, which must be what the caller believes.
+// Reads the first bytes of the file. Throws state if they are not those that the caller expects.
 Buffer read_head(const Ref<Host> &host, const Named &file, const Patch &patch) {
     if (file.size() != patch.file_size)
         fail(Status::state, {}, "\"%s\" has another size than when it was opened",
@@ -57,8 +57,8 @@ uint64_t write_extents(const Named &file, const Vector<Extent> &extents, const u
     return n;
 }
 
-// A disk that takes the old bytes but not the new ones leaves the file as it was; one that takes
-// neither leaves what recover_patch() finishes.
+// Writes the new bytes, or the old ones again if that fails. If both fail, recover_patch() finishes
+// the edit from the journal.
 uint64_t write_or_restore(const Named &file, const Vector<Extent> &extents, const uint8_t *before,
                           const uint8_t *after, Named *journal) {
     uint64_t n = 0;
@@ -68,20 +68,20 @@ uint64_t write_or_restore(const Named &file, const Vector<Extent> &extents, cons
         try {
             write_extents(file, extents, before);
             if (journal) journal->remove();
-        } catch (const Error &) {} // the first one tells more
+        } catch (const Error &) {} // the first error says more
         throw;
     }
-    if (journal) journal->remove(); // one that stays has nothing to do any more
+    if (journal) journal->remove(); // a leftover journal replays nothing
     return n;
 }
 
-// What a process left that died while it wrote a journal.
+// Deletes the temporary file of a process that died while it wrote a journal.
 void remove_unfinished(const Ref<Host> &host, const char *journal) {
     Named part(host, journal, ".part");
     if (!part.open(kRead)) return;
     try {
-        OutputFile(host, std::string_view(journal)).open(); // and goes away
-    } catch (const Error &) {}                              // in nobody's way
+        OutputFile(host, std::string_view(journal)).open(); // deleted by the destructor
+    } catch (const Error &) {}                              // the leftover is harmless
 }
 
 } // namespace
@@ -112,7 +112,7 @@ bool recover_patch(const Ref<Host> &host, const char *path) {
     }
     file.must_open(kReadWrite);
     file.lock();
-    if (!journal.open(kRead)) return false; // who held the lock has finished
+    if (!journal.open(kRead)) return false; // the previous lock holder has finished it
     const uint64_t n_left = replay_journal(host, journal, file);
     if (const int32_t error = journal.remove())
         fail(Status::io, {.system_error = error}, "cannot remove \"%s\": %s (%d)",

@@ -1,5 +1,5 @@
-// New bytes for the beginning of a file, in its place, so that no crash can lose both the old and
-// the new ones.
+// In-place replacement of a file's first bytes, such that no crash can lose both the old and the
+// new ones.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,30 +11,32 @@
 namespace ggufx::io {
 
 struct Patch {
-    const uint8_t *before; // what the file must begin with
+    const uint8_t *before; // expected first bytes of the file
     size_t n_before;
-    const uint8_t *after; // what it is to begin with; n_after >= n_before
+    const uint8_t *after; // new first bytes; n_after >= n_before
     size_t n_after;
-    uint64_t file_size; // what it must have
+    uint64_t file_size; // expected size
 };
 
-constexpr uint64_t kPatchSector = 512; // bytes that a disk writes all or not at all
+constexpr uint64_t kPatchSector = 512; // bytes that a disk writes atomically
 
-// Writes what differs. Order of writes, and what a crash leaves:
+// Writes the bytes that differ. Order of writes, and state after a crash:
 //  - Bytes within one sector are written by one call: the old ones or the new ones.
-//  - Else they go to PATH.patch first (patch_journal.hpp: old and new bytes, with checksums), which
-//    gets its name when it is on the disk, before the first byte of the file changes, and is
-//    removed after the last one is on the disk. A crash before leaves the file as it was; a crash
-//    after, as it is to be; in between the file may hold some of both, PATH.patch has all of the
-//    new ones, and recover_patch() finishes the work.
-// A write that fails is taken back. Throws io, state (the file is not what `before` says, another
-// call edits it, or PATH.patch is there: recover first), memory. Gives the bytes written to the
-// file and to PATH.patch together.
+//  - Other edits first write PATH.patch (patch_journal.hpp: old and new bytes, with checksums). It
+//    is synced and renamed before the first byte of the file changes, and removed after the last
+//    one is on the disk.
+//  - A crash before the first change leaves the old file, a crash after the last one the new file.
+//    In between the file may hold some of both; PATH.patch has all new bytes, and recover_patch()
+//    finishes the edit.
+//
+// A failed write is undone. Returns the bytes written to the file and to PATH.patch together.
+// Throws not_found, io, memory, or state: the file differs from `before`, another call edits it, or
+// PATH.patch exists (recover first).
 uint64_t patch_file(const Ref<Host> &host, const char *path, const Patch &patch);
 
-// Finishes what a crash interrupted, and tells the log; true when there was something. Only where
-// every sector of the file is the old or the new one and the rest of its head is unchanged: else
-// throws state, and nothing was changed. Throws io, memory.
+// Finishes an interrupted edit and logs it; returns whether there was one. Every sector of the file
+// must be the old or the new one, and the rest of its head unchanged. Otherwise throws state, and
+// nothing was changed. Throws not_found, io, memory.
 bool recover_patch(const Ref<Host> &host, const char *path);
 
 } // namespace ggufx::io

@@ -14,14 +14,14 @@ constexpr char kMagic[8] = {'G', 'G', 'U', 'F', 'X', 'P', '0', '2'};
 constexpr char kFirstMagic[8] = {'G', 'G', 'U', 'F', 'X', 'P', '0', '1'};
 constexpr uint64_t kSum = 8, kHeader = 8 + 4 * kSum, kExtent = 2 * kSum;
 constexpr uint64_t kFirstHeader = 8 + 3 * 8;
-constexpr uint64_t kMaxBytes = uint64_t{1} << 32; // of a journal; metadata have at most 1 GiB
-constexpr size_t kPiece = size_t{64} << 10;       // at once, whole sectors
+constexpr uint64_t kMaxBytes = uint64_t{1} << 32; // size of a journal; metadata have at most 1 GiB
+constexpr size_t kPiece = size_t{64} << 10;       // per read, whole sectors
 
 size_t piece_of(uint64_t left) {
     return left < kPiece ? static_cast<size_t>(left) : kPiece;
 }
 
-// CRC-64 of a file's bytes begin .. end - 1, after those that gave `crc`.
+// Continues `crc` with a file's bytes begin .. end - 1.
 uint64_t crc_of(uint64_t crc, const Named &file, uint64_t begin, uint64_t end, Buffer &buffer) {
     for (uint64_t at = begin; at < end;) {
         const size_t n = piece_of(end - at);
@@ -32,8 +32,8 @@ uint64_t crc_of(uint64_t crc, const Named &file, uint64_t begin, uint64_t end, B
     return crc;
 }
 
-// The new bytes up to some place and the old ones from there on: a sector that was not written,
-// was written, or was cut by a write that moved fewer bytes than it was given.
+// Returns whether `now` has new bytes up to some offset and old bytes from there on. Such a sector
+// was not written, was written, or was cut by a partial write.
 bool is_between(const uint8_t *now, const uint8_t *before, const uint8_t *after, size_t n) {
     size_t k = 0;
     while (k < n && now[k] == after[k]) k++;
@@ -67,10 +67,10 @@ private:
     }
 
     struct Place {
-        uint64_t at, n; // in the file
+        uint64_t at, n; // range in the file
         uint64_t before() const { return bytes; }
         uint64_t after() const { return bytes + n; }
-        uint64_t bytes; // in the journal
+        uint64_t bytes; // offset in the journal
     };
 
     bool read_header();
@@ -83,12 +83,12 @@ private:
     const Named &journal_, &file_;
     Buffer before_, after_, now_;
     Vector<Place> places_;
-    uint64_t end_ = 0; // of what the journal's checksum is of
+    uint64_t end_ = 0; // end of the checksummed bytes in the journal
     uint64_t n_head_ = 0, rest_ = 0, n_places_ = 0;
 };
 
-// One that is of no use any more may go: the file has its bytes. Whether it is of another file
-// cannot be told else.
+// Accepts a version 01 journal only if the file already has its bytes, so that it may be deleted.
+// Such a journal does not tell which file it belongs to.
 void Replay::match_first_version(uint64_t size) {
     uint8_t h[kFirstHeader];
     journal_.read(0, h, sizeof h);
@@ -107,7 +107,7 @@ void Replay::match_first_version(uint64_t size) {
     }
 }
 
-// False: nothing is left to do.
+// Returns false if nothing is left to do.
 bool Replay::read_header() {
     uint8_t h[kHeader], sum[kSum];
     const uint64_t size = journal_.size();
@@ -132,7 +132,7 @@ bool Replay::read_header() {
 }
 
 void Replay::read_places() {
-    uint64_t at = kHeader, free = 0; // in the journal; the file, behind the last place
+    uint64_t at = kHeader, free = 0; // at: in the journal; free: in the file, after the last place
     for (uint64_t i = 0; i < n_places_; i++) {
         uint8_t h[kExtent];
         if (end_ - at < sizeof h) refuse("it is damaged");
@@ -159,7 +159,8 @@ void Replay::check_rest() {
         refuse("the file has other metadata than those that were edited");
 }
 
-// Of the n bytes from `at` in the file; throws where one is neither.
+// Returns how many sectors of n bytes at file offset `at` still have old bytes. Throws state if one
+// is neither old nor new.
 uint64_t Replay::sectors_left(uint64_t at, size_t n) const {
     uint64_t n_left = 0;
     for (size_t i = 0; i < n;) {
@@ -173,7 +174,7 @@ uint64_t Replay::sectors_left(uint64_t at, size_t n) const {
     return n_left;
 }
 
-// Looks at all sectors of a place, or writes those that are not new yet.
+// Counts the sectors of a place that are not new yet; with `write`, writes them.
 uint64_t Replay::visit(const Place &place, bool write) {
     uint64_t n_left = 0;
     for (uint64_t at = 0; at < place.n;) {

@@ -1,15 +1,15 @@
-// The journal of an edit in place, PATH.patch: what stands before and after in the bytes that
-// change, and by what the file is known that they belong to.
+// Journal of an in-place edit, PATH.patch: old and new contents of the changed bytes, and a
+// checksum that identifies the file.
 //
 //   0  "GGUFXP02"
 //   8  size of the file
-//  16  size of the head: the file's first bytes, among them those that change
-//  24  CRC-64 of the rest of the head
-//  32  number of pieces; then each one: place, number n of bytes, n bytes before, n bytes after
+//  16  size of the head: the file's first bytes, including all changed ones
+//  24  CRC-64 of the unchanged part of the head
+//  32  number of ranges; then each one: offset, number n of bytes, n old bytes, n new bytes
 //      CRC-64 of everything above
 //
-// All numbers are u64, little-endian. A journal of "GGUFXP01" had size, place, n and the bytes
-// after: nothing that tells one file from another of its size.
+// All numbers are u64, little-endian. A version "GGUFXP01" journal has size, offset, n and the new
+// bytes, but nothing that tells one file from another of the same size.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,24 +17,24 @@
 
 namespace ggufx::io {
 
-struct Extent { // of a file
+struct Extent { // byte range of a file
     uint64_t at, n;
 };
 
 struct JournalPlan {
     uint64_t file_size;
-    const uint8_t *before, *after; // heads
+    const uint8_t *before, *after; // old and new head
     size_t n_head;
-    const Vector<Extent> &extents; // of them, in order, which differ
+    const Vector<Extent> &extents; // changed ranges, ascending
 };
 
-// Writes PATH.patch, complete on the disk when it gets its name; gives its bytes. Throws io, state,
+// Writes PATH.patch, synced before it gets its name. Returns its size in bytes. Throws io, state,
 // memory.
 uint64_t write_journal(const Ref<Host> &host, const char *path, const JournalPlan &plan);
 
-// Puts into `file` what `journal`, both open, says of it; gives how many sectors had still to be
-// written. Throws io, memory, and state where the journal is damaged or of other bytes than those
-// of this file, which then are as they were.
+// Writes the new bytes of `journal` to `file`, both open. Returns the number of sectors that still
+// had old bytes. Throws io, memory, and state if the journal is damaged or belongs to another file;
+// then the file is unchanged.
 uint64_t replay_journal(const Ref<Host> &host, const Named &journal, const Named &file);
 
 } // namespace ggufx::io

@@ -1,7 +1,7 @@
-// Own worker threads. A job's fields change only while no worker is inside: a worker says that it
-// is inside and then looks whether the job is still open; the caller closes the job and then looks
-// who is inside. All four are in one order (seq_cst), so that one of both sees the other; between a
-// worker that goes to sleep and a caller that opens a job it is the same.
+// Worker threads of the own pool. A job's fields change only while no worker is inside. A worker
+// sets its inside flag and then checks that the job is still open. The caller closes the job and
+// then checks the inside flags. All four accesses are seq_cst, so that at least one side sees the
+// other. A worker that goes to sleep and a caller that opens a job use the same protocol.
 // SPDX-License-Identifier: MIT
 #include "base/pool.hpp"
 
@@ -13,9 +13,9 @@ namespace ggufx {
 
 namespace {
 
-constexpr uint64_t kEnd = UINT64_MAX - 1; // even: nothing is open
+constexpr uint64_t kEnd = UINT64_MAX - 1; // even: no job is open
 
-// About what waking a sleeper takes until it works. Hand-off by spinning costs 1 us; under
+// About the time until a woken sleeper works. A hand-off by spinning costs 1 us. Under
 // oversubscription long spins cost whole time slices, so they are bounded.
 constexpr int64_t kSpinNs = 50000;
 
@@ -55,8 +55,8 @@ void Pool::end_threads() {
 void Pool::destroy(Pool *pool) {
     if (!pool) return;
     const Host &host = pool->host_;
-    // In the child of a fork the condition variables still count the parent's threads as waiters,
-    // and their destructors would wait for those to leave: there only the memory is let go of.
+    // In a forked child the condition variables still count the parent's threads as waiters, and
+    // their destructors would wait for those. There only the memory is freed.
     const bool inherited = pool->workers_ && pool->pid_ != process_id();
     if (pool->workers_ && !inherited) pool->end_threads();
     if (pool->workers_) {
@@ -66,7 +66,7 @@ void Pool::destroy(Pool *pool) {
     host.free(pool, sizeof(Pool), alignof(Pool));
 }
 
-// Called by the one caller that holds busy_.
+// Called only by the holder of busy_.
 bool Pool::start_threads() {
     if (workers_) return n_workers_ > 0;
     const uint32_t wanted = max_workers_ - 1;
@@ -115,8 +115,8 @@ void Pool::open_job(const Job &job) {
 }
 
 void Pool::close_job() {
-    gate_.fetch_add(1); // nobody enters any more
-    uint32_t left = 0;  // workers that are known to be outside
+    gate_.fetch_add(1); // no worker enters from here on
+    uint32_t left = 0;  // number of workers known to be outside
     const auto all_left = [&] {
         while (left < n_workers_ && !workers_[left].inside.load()) left++;
         return left == n_workers_;
@@ -137,7 +137,7 @@ void Pool::work(uint32_t worker) {
     }
 }
 
-// gate: of the job that was seen to be open.
+// gate: the value of gate_ when the job was seen open.
 void Pool::enter(Worker &worker, uint64_t gate) {
     worker.inside.store(true);
     if (gate_.load() == gate) {
@@ -170,7 +170,8 @@ void Pool::sleep(Worker &worker, uint64_t seen) {
     std::unique_lock lock(worker.mutex);
     worker.called = false;
     sleepers_[index / 64].fetch_or(bit);
-    // A job that was opened before the bit stood there: awake, unless somebody calls already.
+    // A job was opened before the bit was set: stay awake, unless a caller has already claimed this
+    // sleeper.
     if (gate_.load() != seen && (sleepers_[index / 64].fetch_and(~bit) & bit)) return;
     worker.wake.wait(lock, [&] { return worker.called; });
 }
@@ -184,7 +185,7 @@ bool Pool::awake() const {
     return asleep == 0;
 }
 
-// One that sleeps, for the caller of this alone to call; null: none does.
+// Claims a sleeping worker, which only the claimer calls. Returns null if none sleeps.
 Pool::Worker *Pool::take_sleeper() {
     for (uint32_t first = 0; first < n_workers_; first += 64) {
         std::atomic<uint64_t> &word = sleepers_[first / 64];
@@ -204,7 +205,7 @@ void Pool::call(Worker &worker) {
     worker.wake.notify_one();
 }
 
-// Two more while there are tasks for them and for this thread.
+// Wakes up to two workers while there are tasks for them and for this thread.
 void Pool::call_two() {
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t next = next_.load(std::memory_order_relaxed);

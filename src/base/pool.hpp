@@ -1,10 +1,10 @@
-// The library's own executor: worker threads made on first use that spin a little for the next job
-// and then sleep. One job at a time; a second caller meanwhile works alone.
+// The library's own executor: worker threads, started on first use, that spin a little for the next
+// job and then sleep. One job at a time; a second concurrent caller runs its tasks alone.
 //
-// With many threads a lock that each of them takes costs more than most jobs last, so there is none
-// on the way into a job and out of it: gate_ tells whether a job is open, each worker says in a line
-// of its own whether it is inside. Waking a sleeper costs the one who wakes 5 to 15 us, so that
-// whoever begins to work wakes two more.
+// With many threads, a lock that each of them takes costs more than most jobs last. Entering and
+// leaving a job therefore takes no lock: gate_ tells whether a job is open, and each worker has an
+// inside flag in its own cache line. Waking a sleeper costs the waker 5 to 15 us, so every worker
+// that starts work wakes two more.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,16 +20,16 @@ namespace ggufx {
 class Pool {
 public:
     Pool(const Host &host, uint32_t max_workers) : host_(host), max_workers_(max_workers) {}
-    // Ends the threads, and the pool that make() made; null is fine.
+    // Ends the threads and frees a pool from make(); pool may be null.
     static void destroy(Pool *pool);
     Pool(const Pool &) = delete;
     Pool &operator=(const Pool &) = delete;
 
-    // False: nothing was done (another job runs, no threads, or this is a forked child) and the
-    // caller has to run the tasks itself.
+    // Returns false if nothing was done (another job runs, no threads, or a forked child). Then the
+    // caller runs the tasks itself.
     bool run(uint32_t n_tasks, TaskFn task, void *ctx);
     uint32_t max_workers() const { return max_workers_; }
-    // All threads wait for a job and spin: one is handed over in 2 us.
+    // Returns whether all threads spin for a job, so that a hand-off takes 2 us.
     bool awake() const;
 
 private:
@@ -37,10 +37,10 @@ private:
     struct alignas(64) Worker {
         Pool *pool;
         uint32_t id;
-        std::atomic<bool> inside{false}; // a job's fields do not change meanwhile
+        std::atomic<bool> inside{false}; // while set, the job's fields do not change
         Thread thread;
         std::mutex mutex;
-        std::condition_variable wake; // it sleeps here until it was called
+        std::condition_variable wake; // the worker sleeps here until `called`
         bool called = false;
     };
     struct Job {
@@ -67,18 +67,18 @@ private:
     const uint32_t max_workers_; // the caller is worker 0
     std::atomic<bool> busy_{false};
     std::atomic<bool> started_{false};
-    Worker *workers_ = nullptr; // of id 1 and on
-    uint32_t n_workers_ = 0;    // threads that run
-    int64_t pid_ = 0;           // process that made them
+    Worker *workers_ = nullptr; // ids 1 .. n_workers_
+    uint32_t n_workers_ = 0;    // running threads
+    int64_t pid_ = 0;           // process that started them
     Job job_;
 
-    alignas(64) std::atomic<uint64_t> gate_{0}; // odd: a job is open; kEnd: no more come
+    alignas(64) std::atomic<uint64_t> gate_{0}; // odd: a job is open; kEnd: the pool ends
     alignas(64) std::atomic<uint32_t> next_{0}; // next task to claim
     alignas(64) std::atomic<uint64_t> sleepers_[kMaxWorkers / 64] = {}; // bit: workers_[i] sleeps
 
     std::atomic<bool> caller_sleeps_{false};
     std::mutex mutex_;
-    std::condition_variable left_; // the caller sleeps here until the last worker left
+    std::condition_variable left_; // the caller sleeps here until the last worker has left
 };
 
 } // namespace ggufx

@@ -13,7 +13,7 @@ constexpr size_t kBuffer = size_t{64} << 10;
 
 } // namespace
 
-// What was said is for its owner's eyes.
+// Owner-only access: a snapshot holds the tokens of a conversation.
 SnapshotFileWriter::SnapshotFileWriter(const Ref<Host> &host, const char *path)
     : file_(host, path, io::PartOptions{.is_private = true, .keep_old = false}),
       buffer_(host, kBuffer) {

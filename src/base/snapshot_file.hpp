@@ -1,5 +1,5 @@
-// Snapshots in files. A file is written beside its name (PATH.part), brought to the disk and
-// renamed: whoever opens PATH finds the old snapshot or the new one, never a half.
+// Snapshot files. A file is written as PATH.part, synced and renamed: readers of PATH find the old
+// snapshot or the new one, never a partial one.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace ggufx {
 
-// The pieces of a snapshot in larger ones. Throws what its file throws.
+// Buffered writer of a snapshot file. Throws the errors of OutputFile.
 class SnapshotFileWriter {
 public:
     SnapshotFileWriter(const Ref<Host> &host, const char *path);
@@ -26,7 +26,7 @@ private:
     size_t held_ = 0;
 };
 
-// A path, the file behind it and a buffer; fails with IO and names what it did.
+// Buffered reader of a snapshot file. Its failures name the operation and the path.
 class SnapshotFileReader {
 public:
     SnapshotFileReader(const Host &host, const char *path, Failure *failure)
@@ -37,7 +37,7 @@ public:
 
     Status open();
     static int32_t read(void *self, void *data, size_t n);
-    static Status ended(void *self); // nothing may follow
+    static Status ended(void *self); // fails if more bytes follow
     bool failed() const { return failed_; }
 
 private:
@@ -50,12 +50,12 @@ private:
     const char *path_;
     Failure *failure_;
     uint8_t *buffer_ = nullptr;
-    size_t at_ = 0, n_ = 0; // read so far; bytes in the buffer
+    size_t at_ = 0, n_ = 0; // bytes consumed; bytes in the buffer
     io::FileHandle file_;
     bool failed_ = false;
 };
 
-// save(write, user) to a file. Throws Error as well: what the file fails with.
+// Runs save(write, user) with a file as output. File errors are thrown as Error.
 template <class Save>
 Status save_snapshot(const Ref<Host> &host, const char *path, const Save &save) {
     SnapshotFileWriter file(host, path);
@@ -64,7 +64,8 @@ Status save_snapshot(const Ref<Host> &host, const char *path, const Save &save) 
     return status;
 }
 
-// load(reader, failure) from a file. The words of the file say more than those about its reader.
+// Runs load(reader, failure) with a file as input. A failure of the file is reported instead of the
+// loader's, because its message says more.
 template <class Load>
 Status load_snapshot(const Host &host, const char *path, const Load &load, Failure *failure) {
     SnapshotFileReader file(host, path, failure);

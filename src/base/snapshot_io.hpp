@@ -1,5 +1,5 @@
-// The ends of a snapshot: little-endian numbers into a writer's hands and out of a reader's, and
-// the checksum of all of them.
+// Snapshot streams: little-endian numbers to a write callback or from a read callback, and the
+// checksum of all bytes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,24 +9,24 @@
 
 namespace ggufx {
 
-// Statuses of include/ggufx/base.h; a reader gives all n bytes or fails.
+// Return a status of include/ggufx/base.h; a reader delivers all n bytes or fails.
 using WriteFn = int32_t (*)(void *user, const void *data, size_t n);
 using ReadFn = int32_t (*)(void *user, void *data, size_t n);
-// Where a snapshot comes from; `ended` (may be null) is asked before anything changes.
+// Source of a snapshot. `ended` (may be null) checks for its end before anything changes.
 struct Reader {
     ReadFn read;
     void *user;
     Status (*ended)(void *user) = nullptr;
 };
 
-// What each part of a snapshot must hold of a sequence: tokens, and their ascending positions where
-// the part has any.
+// Tokens of a sequence that each part of a snapshot must hold, with ascending positions if the part
+// has any.
 struct ExpectedTokens {
     uint64_t n_tokens;
     const int32_t *positions; // [n_tokens]
 };
 
-// After a failure of the writer nothing is written.
+// Writer of a snapshot. After a failure of the callback nothing is written.
 class SnapshotOutput {
 public:
     SnapshotOutput(WriteFn write, void *user) : write_(write), user_(user) {}
@@ -55,7 +55,8 @@ private:
     Status status_ = Status::ok;
 };
 
-// After a failure of the reader nothing is read, and numbers mean nothing.
+// Reader of a snapshot. After a failure of the callback nothing is read, and returned numbers are
+// meaningless.
 class SnapshotInput {
 public:
     explicit SnapshotInput(const Reader &reader) : reader_(reader) {}

@@ -1,4 +1,4 @@
-// Status names and error texts.
+// Status names and error messages.
 // SPDX-License-Identifier: MIT
 #include "base/status.hpp"
 
@@ -53,7 +53,7 @@ constexpr Name kNames[] = {
     {Status::missing, "MISSING"},
 };
 
-// Bytes of the UTF-8 character at p (n left), 0 when it is not valid.
+// Returns the length of the UTF-8 character at p (n bytes left), 0 if it is invalid.
 size_t utf8_length(const unsigned char *p, size_t n) {
     if (p[0] < 0x80) return 1;
     const size_t want = p[0] >= 0xf0 && p[0] < 0xf5   ? 4
@@ -70,8 +70,8 @@ size_t utf8_length(const unsigned char *p, size_t n) {
     return want;
 }
 
-// Characters of several bytes that move a terminal's cursor or turn the direction of a line: U+0080
-// to 9F, 200E and F, 2028 to E, 2066 to 9, FEFF.
+// Returns whether a multibyte character moves a terminal's cursor or changes the text direction:
+// U+0080 to 009F, 200E, 200F, 2028 to 202E, 2066 to 2069, FEFF.
 bool is_mark(const unsigned char *p, size_t n) {
     if (n >= 2 && p[0] == 0xc2) return p[1] < 0xa0;
     if (n >= 3 && p[0] == 0xe2 && p[1] == 0x80)
@@ -80,7 +80,7 @@ bool is_mark(const unsigned char *p, size_t n) {
     return n >= 3 && p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf;
 }
 
-// A text of n bytes without the first bytes of a character that was cut at its end.
+// Returns the length of a text of n bytes without an incomplete character at its end.
 size_t whole_characters(const char *text, size_t n) {
     size_t start = n;
     while (start > 0 && n - start < 4 && (text[start - 1] & 0xc0) == 0x80) start--;

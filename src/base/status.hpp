@@ -10,7 +10,7 @@
 
 namespace ggufx {
 
-using ull = unsigned long long; // an argument of %llu
+using ull = unsigned long long; // argument type of %llu
 
 enum class Status : int32_t {
     ok = 0,
@@ -64,14 +64,14 @@ struct Failure {
     char message[448];
 };
 
-// Where a fault sits: byte offset in the file, index of key, tensor, row, token or argument.
+// Location of an error: byte offset in the file; index of a key, tensor, row, token or argument.
 struct At {
     uint64_t offset = kNone;
     uint64_t index = kNone;
     int32_t system_error = 0;
 };
 
-#if defined(__MINGW32__) // "printf" is there the one of the system's library, without %llu
+#if defined(__MINGW32__) // there "printf" means the system library's, without %llu
 #define GGUFX_PRINTF(format_arg, first_arg)                                                        \
     __attribute__((format(gnu_printf, format_arg, first_arg)))
 #elif defined(__GNUC__)
@@ -80,8 +80,8 @@ struct At {
 #define GGUFX_PRINTF(format_arg, first_arg)
 #endif
 
-// Fill `failure` (may be null) and give its status back: for calls that must not throw.
-// Only %s %.*s %d %u %x %c and their PRI* forms: no %f, which follows the host's locale.
+// Fills `failure` (may be null) and returns its status: for calls that must not throw. Formats:
+// only %s %.*s %d %u %x %c and their PRI* forms; no %f, which follows the host's locale.
 Status set_failure(Failure *failure, Status status, At at, const char *format, ...)
     GGUFX_PRINTF(4, 5);
 
@@ -91,8 +91,8 @@ struct Error {
 };
 [[noreturn]] void fail(Status status, At at, const char *format, ...) GGUFX_PRINTF(3, 4);
 
-// printf arguments of a byte string that may be long or hold anything: at most `limit` bytes;
-// control characters, direction marks and bytes that are not valid UTF-8 are shown as \xNN.
+// Printable form of an untrusted byte string, cut with "..." to fit 99 bytes. Control characters,
+// direction marks and invalid UTF-8 bytes are shown as \xNN.
 class Quoted {
 public:
     Quoted(const char *data, uint64_t size);
@@ -103,8 +103,8 @@ private:
     char text_[100];
 };
 
-// The formatted text and NUL in `size` bytes; one that was cut ends with a whole character. Gives
-// its length.
+// Formats into `size` bytes including the NUL; text that was cut ends with a whole character.
+// Returns its length.
 size_t print_text_v(char *out, size_t size, const char *format, va_list args);
 size_t print_text(char *out, size_t size, const char *format, ...) GGUFX_PRINTF(3, 4);
 

@@ -1,4 +1,4 @@
-// Numbers of a system and their meaning; the words are the same for all systems.
+// Error numbers of a system and their messages; the messages are the same on all systems.
 // SPDX-License-Identifier: MIT
 #pragma once
 

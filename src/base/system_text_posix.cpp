@@ -1,4 +1,4 @@
-// What errno's numbers mean.
+// Messages of errno values.
 // SPDX-License-Identifier: MIT
 #include "base/system_text.hpp"
 

@@ -1,4 +1,4 @@
-// What Windows' numbers mean.
+// Messages of Windows error numbers.
 // SPDX-License-Identifier: MIT
 #include "base/system_text.hpp"
 

@@ -1,6 +1,6 @@
-// Values found by a text: a hash table for the speed of ordinary texts, whose collisions end in a
-// sorted map, so that texts made to collide cost log n steps and no more. Nothing is random: what
-// is found, in what order and at what cost depends on the texts alone.
+// Map from strings to values: a hash table whose collisions overflow into a sorted map, so that
+// keys made to collide cost log n steps at most. Nothing is random: results, order and cost depend
+// on the keys alone.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,26 +12,26 @@
 
 namespace ggufx {
 
-// T is small and copied; name_of(T) is its text, which stays where it is while T is in the index.
+// T is small and copied. name_of(T) is its key, whose memory stays valid while T is in the index.
 template <class T> class TextIndex {
 public:
     explicit TextIndex(const Host *host)
         : slots_(HostAllocator<Slot>(host)), rest_(typename Rest::allocator_type(host)) {}
 
-    // Throws std::bad_alloc. Room for `more` values.
+    // Reserves room for `more` values. Throws std::bad_alloc.
     template <class NameOf> void reserve(size_t more, const NameOf &name_of);
 
-    // Null when absent; valid until the next insert, reserve or erase.
+    // Returns null if absent; valid until the next insert, reserve or erase.
     template <class NameOf> const T *find(std::string_view text, const NameOf &name_of) const {
         return find(text, hash(text), name_of);
     }
 
-    // A text that is not there yet. Throws std::bad_alloc, then nothing has changed.
+    // Inserts a value whose key is absent. If it throws std::bad_alloc, nothing has changed.
     template <class NameOf> void insert(T value, const NameOf &name_of) {
         insert(value, hash(name_of(value)), name_of);
     }
 
-    // Many texts at once: their hashes first, each of which fetch() brings what it leads to.
+    // Batches of lookups compute all hashes first; fetch() prefetches the slot of each.
     static uint64_t hash(std::string_view text) {
         uint64_t h = 0xcbf29ce484222325u; // FNV-1a, then mixed: its low bits alone are weak
         for (const char c : text) h = (h ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
@@ -40,7 +40,7 @@ public:
     void fetch(uint64_t hash) const {
         if (!slots_.empty()) __builtin_prefetch(&slots_[home(hash)]);
     }
-    // What is likely to be found; null where that is not known at once.
+    // Returns the probable result from the hash alone, without comparing keys; null if unknown.
     const T *likely(uint64_t hash) const {
         if (slots_.empty()) return nullptr;
         const Slot &slot = slots_[home(hash)];
@@ -50,16 +50,16 @@ public:
     const T *find(std::string_view text, uint64_t hash, const NameOf &name_of) const;
     template <class NameOf> void insert(T value, uint64_t hash, const NameOf &name_of);
 
-    // The value of the same text takes the place of the one that is there.
+    // Replaces the value of a key that is present.
     template <class NameOf> void replace(T value, const NameOf &name_of) noexcept;
     template <class NameOf> void erase(std::string_view text, const NameOf &name_of) noexcept;
 
 private:
-    // Half the slots are empty, so a text looks at two or three of them; 1 of 100,000 ordinary ones
-    // is not within this many.
+    // Half the slots are empty, so a lookup probes two or three of them. 1 of 100,000 ordinary keys
+    // needs more probes than this.
     static constexpr size_t kReach = 32;
     static constexpr size_t kFewest = 64;                       // slots
-    static constexpr uint32_t kEmpty = 0, kGone = 1, kUsed = 2; // tags; those in use have bit 1
+    static constexpr uint32_t kEmpty = 0, kGone = 1, kUsed = 2; // tags; used slots have bit 1
     struct Slot {
         uint32_t tag; // a part of the hash
         T value;
@@ -76,9 +76,9 @@ private:
     const Slot *find_slot(std::string_view, uint64_t hash, const NameOf &) const;
     Slot *free_slot(uint64_t hash) noexcept;
 
-    Vector<Slot> slots_; // a power of two of them, or none
+    Vector<Slot> slots_; // size is a power of two, or 0
     size_t n_taken_ = 0; // slots that are not empty
-    Rest rest_;          // what found no place within its reach
+    Rest rest_;          // values without a free slot within kReach
 };
 
 template <class T>
@@ -110,7 +110,7 @@ template <class T> typename TextIndex<T>::Slot *TextIndex<T>::free_slot(uint64_t
     return nullptr;
 }
 
-// A new table with the values of the old one. Texts in rest_ stay there: find looks into both.
+// Rehashes the values into a larger table. Keys in rest_ stay there, because find() searches both.
 template <class T>
 template <class NameOf>
 void TextIndex<T>::reserve(size_t more, const NameOf &name_of) {
@@ -146,7 +146,7 @@ void TextIndex<T>::replace(T value, const NameOf &name_of) noexcept {
         const_cast<Slot *>(slot)->value = value;
         return;
     }
-    auto node = rest_.extract(text); // its key stands in the old value
+    auto node = rest_.extract(text); // its key points into the old value
     node.key() = text;
     node.mapped() = value;
     rest_.insert(std::move(node));

@@ -25,7 +25,7 @@ unsigned __stdcall Thread::entry(void *self) {
     return 0;
 }
 
-// Through the C library, whose state per thread would leak with the system's own call.
+// Uses the C library, whose per-thread state would leak with CreateThread.
 bool Thread::start(void (*run)(void *), void *arg) {
     start_ = {run, arg};
     thread_ = reinterpret_cast<void *>(_beginthreadex(nullptr, kStackBytes, entry, this,
@@ -58,7 +58,7 @@ void *Thread::entry(void *self) {
 
 bool Thread::start(void (*run)(void *), void *arg) {
     start_ = {run, arg};
-    // Signals belong to the host's threads: a new thread inherits the mask of its maker.
+    // Signals belong to the host's threads: a new thread inherits the blocked mask.
     sigset_t all, before;
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return false;

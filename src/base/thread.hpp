@@ -1,4 +1,4 @@
-// A worker thread without the C++ runtime's: small stack, all signals blocked.
+// Worker thread without std::thread: small stack, all signals blocked.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace ggufx {
 
 class Thread {
 public:
-    // False when the system has no thread left.
+    // Returns false if the system cannot create a thread.
     bool start(void (*run)(void *), void *arg);
     void join();
 

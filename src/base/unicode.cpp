@@ -1,4 +1,4 @@
-// The tables, 75 KiB, and how they are looked up.
+// Unicode tables, 75 KiB, and their lookups.
 // SPDX-License-Identifier: MIT
 #include "base/unicode.hpp"
 
@@ -17,24 +17,23 @@ struct CaseRange {
 
 struct CaseText {
     uint32_t code;
-    uint32_t to[3]; // 0 behind two
+    uint32_t to[3]; // to[2] is 0 if there are two
 };
 
 struct Decomposition {
     uint32_t code;
-    uint16_t at, n; // of kParts
+    uint16_t at, n; // range of kParts
 };
 
 #include "base/unicode_tables.inc"
 
 constexpr uint32_t kBlock = 128;
 constexpr uint32_t kEnd = 0x110000;
-// Syllables of Hangul: leading consonants times vowels times trailing consonants, of which the
-// first is none.
+// Hangul syllables: leading consonants x vowels x trailing consonants; trailing index 0 means none.
 constexpr uint32_t kSyllables = 0xac00, kLeads = 0x1100, kVowels = 0x1161, kTrails = 0x11a7;
 constexpr uint32_t kVowelCount = 21, kTrailCount = 28, kSyllableCount = 19 * 21 * 28;
 
-// The last of an ascending list that does not begin after `code`, or null.
+// Returns the last item of an ascending list with first <= code, or null.
 template <class Item> const Item *last_before(const Item *list, size_t n, uint32_t code) {
     const auto after =
         std::upper_bound(list, list + n, code,

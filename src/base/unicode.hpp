@@ -1,5 +1,5 @@
-// What tokenizers and templates of conversations ask of Unicode about a code point. The tables are
-// those of one version (unicode_version()).
+// Unicode properties of code points, for tokenizers and chat templates. The tables are those of one
+// Unicode version (unicode_version()).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -42,14 +42,14 @@ inline bool is_alpha(uint32_t code) {
     return is_letter(category_of(code));
 }
 
-// The canonical decomposition without its nonspacing marks (Mn); how many of at most kMaxParts.
-// Marks are not reordered: of what stays, only a few signs of musical notation would be.
+// Stores the canonical decomposition without its nonspacing marks (Mn). Returns its length, at most
+// kMaxParts. Marks are not reordered, which affects only a few musical symbols.
 constexpr size_t kMaxParts = 4;
 size_t decompose(uint32_t *parts, uint32_t code);
 
 uint32_t lower_case(uint32_t code); // the simple mapping
 
-// The character in another case, the full mapping without conditions: one to three code points.
+// Stores the full case mapping without conditions. Returns its length: one to three code points.
 enum class Case { upper, lower, title };
 size_t change_case(uint32_t out[3], uint32_t code, Case to);
 
@@ -57,12 +57,12 @@ size_t change_case(uint32_t out[3], uint32_t code, Case to);
 bool is_upper(uint32_t code);
 bool is_lower(uint32_t code);
 bool is_cased(uint32_t code);
-bool is_case_ignorable(uint32_t code); // between letters it ends no word (for the final sigma)
+bool is_case_ignorable(uint32_t code); // between letters, it ends no word (final sigma)
 
-// What Python's isprintable asks: neither a separator but the space, nor of Other.
+// As Python's isprintable: no separator except the space, and no category Other.
 bool is_printable(uint32_t code);
 
-// What Python's isdecimal, isdigit and isnumeric ask: Numeric_Type, each with the ones before.
+// As Python's isdecimal, isdigit and isnumeric: Numeric_Type; each includes the ones before.
 bool is_decimal(uint32_t code);
 bool is_digit(uint32_t code);
 bool is_numeric(uint32_t code);

@@ -1,4 +1,4 @@
-// Code points of UTF-8, one by one.
+// UTF-8 decoding and encoding of single code points.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace ggufx {
 
-// A character of UTF-8 at the begin of a text that is not empty. A byte that begins none (also of
-// surrogates, overlong forms and code points above 0x10ffff) stands alone, as kBadByte.
+// First UTF-8 character of a text, which is not empty. An invalid byte (also of surrogates,
+// overlong forms and code points above 0x10ffff) counts as one character, kBadByte.
 constexpr uint32_t kBadByte = UINT32_MAX;
 struct Character {
     uint32_t code;
@@ -17,9 +17,9 @@ struct Character {
 };
 Character first_character(std::string_view text);
 
-size_t put_utf8(char out[4], uint32_t code); // how many bytes
+size_t put_utf8(char out[4], uint32_t code); // returns the number of bytes
 
-// Bytes that a character has by its lead byte alone; continuation bytes stand for themselves.
+// Returns the length of a character from its lead byte alone; 1 for continuation bytes.
 inline uint32_t lead_length(char lead) {
     const uint8_t c = static_cast<uint8_t>(lead);
     return c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;

@@ -1,10 +1,9 @@
-// The system's header, Windows 7 and newer, without what nobody here asks for, and its names of
-// files.
+// windows.h for Windows 7 and newer, reduced to what the library uses, and its UTF-16 paths.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #define WIN32_LEAN_AND_MEAN
-#if !defined(NOMINMAX) // libstdc++ may have said it
+#if !defined(NOMINMAX) // libstdc++ may define it
 #define NOMINMAX
 #endif
 #include <windows.h>
@@ -13,15 +12,15 @@
 
 namespace ggufx::io {
 
-// Numbers of the system that not every version of its header has.
+// Error numbers that some versions of the header lack.
 constexpr int32_t kErrorIsFolder = 336, kErrorIsLink = 681, kErrorQuota = 1295;
 
-// A UTF-8 path as the system wants it: UTF-16; long ones in full, with the mark that lifts the
-// limit of 260 characters.
+// A UTF-8 path as UTF-16. Long paths become absolute, with the prefix \\?\ that lifts the limit of
+// 260 characters.
 class WidePath {
 public:
     explicit WidePath(const char *path);
-    int32_t error() const { return error_; } // no UTF-8, too long
+    int32_t error() const { return error_; } // not UTF-8, or too long
     const wchar_t *get() const { return text_; }
 
 private:

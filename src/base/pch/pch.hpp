@@ -1,5 +1,5 @@
-// What most files of the core include, compiled once. Files include what they use all the same:
-// tests/full.sh builds without this one (-Db_pch=false).
+// Precompiled header: standard headers that most files of the core include. Files still include all
+// that they use: tests/full.sh builds without it (-Db_pch=false).
 // SPDX-License-Identifier: MIT
 
 #include <algorithm>
