@@ -1,6 +1,6 @@
-// Whose fault it is when the directory of a file cannot be read: a count or a length that is one
-// too large is seen only later, in a field that is none or at the end of the file. Where the file
-// is whole, to its last byte, with one less of it, that is the field at fault.
+// Finds the field at fault when the directory of a file cannot be read. A count or length that is
+// one too large shows only later, as an invalid field or at the end of the file. If the file parses
+// to its last byte with that field reduced by one, the error is reported there.
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
 #include "gguf/opener.hpp"
@@ -12,7 +12,7 @@ namespace ggufx::gguf {
 
 namespace {
 
-// Faults that a misread directory shows; not BOUNDS, which is what a cut file shows.
+// Errors that a misread directory causes; not BOUNDS, which a truncated file causes.
 bool is_doubtful(int32_t status) {
     switch (static_cast<Status>(status)) {
     case Status::truncated:
@@ -34,12 +34,13 @@ bool is_doubtful(int32_t status) {
     }
 }
 
-// The data, or the directory of a file without tensors, end where the file does, padded or not.
+// Returns whether the data (without tensors, the directory) end at the end of the file, with or
+// without padding.
 bool ends_with_file(const Part &part) {
     const Directory &dir = part.directory;
     uint64_t end = 0, padded = 0;
     for (size_t i = 0; i < dir.tensors.size(); i++) end = std::max(end, dir.tensors[i].end());
-    end += dir.data_offset; // check_layout saw to it that no sum wraps
+    end += dir.data_offset; // check_layout made sure that no sum wraps
     return end == part.size ||
            (checked::round_up(&padded, end, dir.alignment) && padded == part.size);
 }
@@ -57,7 +58,7 @@ bool Opener::is_whole(io::Source &source, const Doubt &doubt) const {
     return ends_with_file(trial);
 }
 
-// Gives the error the place of the count or length that is one too large, if one is.
+// Moves the error to the count or length that is one too large, if there is one.
 void Opener::blame(Error &e, const Reader &reader, const Part &part, io::Source &source) const {
     if (!is_doubtful(e.failure.status)) return;
     const Directory &dir = part.directory;

@@ -1,5 +1,5 @@
-// Metadata and layout: what a reader accepts but a writer should not have written.
-// Strict adds what ggml's own reader refuses.
+// Checks of metadata and layout: findings that a reader accepts but a writer should avoid. Strict
+// mode adds what ggml's own reader rejects.
 // SPDX-License-Identifier: MIT
 #include "gguf/check.hpp"
 
@@ -96,7 +96,7 @@ void Checker::check_bools(size_t index, const MetaEntry &entry) {
         if (byte <= 1) continue;
         report(LogLevel::warning, Status::value, entry.offset, index, entry.key,
                "a bool with the value %u (element %" PRIu64 ")", unsigned{byte}, i);
-        return; // one remark per key
+        return; // one finding per key
     }
 }
 
@@ -125,7 +125,7 @@ void Checker::check_tensors() {
     check_names_as_text();
 }
 
-// Programs that treat names as C strings see them end at a NUL: two may become one.
+// Programs that treat names as C strings stop at a NUL byte: two names may become one.
 void Checker::check_names_as_text() {
     const auto as_text = [&](uint32_t i) {
         const std::string_view name = file_.tensor_name(i);
@@ -148,7 +148,7 @@ void Checker::check_layout() {
     }
 }
 
-// Tensors one after the other, each padded to the alignment, is what ggml writes and insists on.
+// ggml writes and requires tensors one after the other, each padded to the alignment.
 void Checker::check_part(uint32_t number, size_t first, size_t last) {
     const Part &part = file_.part(number);
     const Directory &dir = part.directory;
@@ -162,7 +162,7 @@ void Checker::check_part(uint32_t number, size_t first, size_t last) {
                    options_.strict ? Status::offset : Status::ok, t.info_offset, i, t.name,
                    "offset %" PRIu64 " leaves a gap or is out of order; ggml expects %" PRIu64,
                    t.offset, expected);
-            orderly = false; // one remark per part
+            orderly = false; // one finding per part
         }
         if (t.end() > end) end = t.end();
         if (!checked::round_up(&expected, t.end(), dir.alignment)) return;

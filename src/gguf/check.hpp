@@ -1,5 +1,5 @@
-// What an opened file can still be blamed for: remarks on metadata and layout, values in the data.
-// check.cpp: metadata and layout; check_data.cpp: the deep look at tensor data.
+// Checks of an opened file: findings on metadata and layout, invalid values in the data. check.cpp:
+// metadata and layout; check_data.cpp: deep check of tensor data.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,17 +9,17 @@ namespace ggufx::gguf {
 
 struct Finding {
     LogLevel severity;
-    Status status; // what an open would give, or ok for a remark
+    Status status; // error status, or ok for a remark
     uint64_t offset;
     uint64_t index;
     const char *text;
-    std::string_view name; // of the key or tensor; data() null when it is about the file
+    std::string_view name; // name of the key or tensor; data() is null for the file
 };
 
 struct CheckOptions {
     bool deep = false;
     bool strict = false;
-    // Non-zero stops: Error (cancelled).
+    // A non-zero result stops the check: Error (cancelled).
     int32_t (*report)(void *user, const Finding &finding) = nullptr;
     void *user = nullptr;
     Progress progress;
@@ -28,7 +28,7 @@ struct CheckOptions {
 // Throws cancelled, memory; unsupported for a deep check of a metadata-only open.
 void check_file(const File &file, const CheckOptions &options);
 
-// The parts of it.
+// Steps of check_file().
 class Checker {
 public:
     Checker(const File &file, const CheckOptions &options) : file_(file), options_(options) {}
@@ -43,7 +43,7 @@ private:
     void check_key(size_t index);
     void check_bools(size_t index, const MetaEntry &entry);
     void check_names_as_text();
-    void check_part(uint32_t part, size_t first, size_t last); // its tensors
+    void check_part(uint32_t part, size_t first, size_t last); // tensors first .. last - 1
     void check_tensor_data(size_t index, uint8_t *scratch);
     void step(uint64_t n);
 

@@ -1,5 +1,5 @@
-// All tensor data decoded to look for NaN and infinities: broken scales show in every value of
-// their block. Scalar decoders on the host's executor, 16,384 values per task.
+// Deep check: dequantizes all tensor data to find NaN and infinities. A broken scale shows in every
+// value of its block. Scalar decoders on the host's executor, 16,384 values per task.
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
 #include "formats/format.hpp"
@@ -11,13 +11,13 @@ namespace ggufx::gguf {
 
 namespace {
 
-constexpr uint32_t kF64 = 28, kMxfp4 = 39; // ids of types that are looked at byte by byte
+constexpr uint32_t kF64 = 28, kMxfp4 = 39; // types with checks on raw bytes
 constexpr size_t kTaskValues = 16384;      // 64 KiB of floats per worker
 constexpr uint32_t kTasks = 32;            // between two polls: below 1 ms on one core
 
 struct Count {
     uint64_t nan = 0, infinite = 0, reserved = 0;
-    uint64_t first = UINT64_MAX; // value
+    uint64_t first = UINT64_MAX; // index of the first such value
 
     void note(uint64_t *kind, uint64_t value) {
         ++*kind;
@@ -35,8 +35,8 @@ struct Count {
 struct Batch {
     const fmt::TypeInfo *type;
     const uint8_t *blocks;
-    uint64_t first_block, n_blocks; // of this batch
-    uint64_t per_task;              // blocks
+    uint64_t first_block, n_blocks; // blocks of this batch
+    uint64_t per_task;              // blocks per task
     uint8_t *scratch;
     Count counts[kTasks];
 };
@@ -74,7 +74,7 @@ void run_task(void *ctx, uint32_t index, uint32_t worker) {
         type.decode(x, p, static_cast<size_t>(n));
         count_f32(count, x, block * type.block_values, n * type.block_values);
     }
-    // The E8M0 scale 255 means NaN in the standard; ggml's decoder makes it 2^127.
+    // E8M0 scale 255 is NaN in the standard; ggml's decoder makes it 2^127.
     if (type.id == kMxfp4)
         for (uint64_t i = 0; i < n; i++)
             if (p[i * type.block_bytes] == 255)

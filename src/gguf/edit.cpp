@@ -1,4 +1,4 @@
-// Which edits fit, and the new beginning of the file.
+// Decides which edits fit in place, and builds the new head of the file.
 // SPDX-License-Identifier: MIT
 #include "gguf/edit.hpp"
 
@@ -6,13 +6,13 @@ namespace ggufx::gguf {
 
 namespace {
 
-constexpr uint64_t kReserveEntry = 8 + kReserveKey.size() + 4 + 4 + 8; // before its zeros
+constexpr uint64_t kReserveEntry = 8 + kReserveKey.size() + 4 + 4 + 8; // bytes before its zeros
 
 uint64_t aligned(uint64_t n, uint64_t alignment) {
     return (n + alignment - 1) / alignment * alignment;
 }
 
-// The data the writer would copy are those of the file, where they are.
+// Returns whether the writer's tensors are those of the file, with data at the same offsets.
 bool same_tensors(const Writer &writer, const File &file) {
     if (writer.tensors().size() != file.n_tensors()) return false;
     const uint64_t alignment = file.part(0).directory.alignment;

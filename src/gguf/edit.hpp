@@ -1,5 +1,4 @@
-// Other keys and names for a file that is there: in its place where the room before the tensor data
-// allows it.
+// Metadata edits of an existing file, in place if the room before the tensor data suffices.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,19 +9,22 @@ namespace ggufx::gguf {
 
 struct EditPlan {
     bool in_place = false;
-    const char *why = ""; // not in place
-    uint64_t reserve = 0; // bytes of room that stay, in "ggufx.reserve"
+    const char *why = ""; // reason if not in place
+    uint64_t reserve = 0; // bytes left in "ggufx.reserve"
     bool has_reserve = false;
-    uint64_t meta_end = 0; // without that key
+    uint64_t meta_end = 0; // end of the directory without that key
 };
 
-// `writer` holds the keys and, in the file's order, the tensors of `file`, changed. In place it can
-// be when the data stay where they are: same version, byte order, alignment, tensors, one file; and
-// the keys and names fit before them. The key "ggufx.reserve" becomes what room is left.
+// Plans an edit. `writer` holds the changed keys and, in the file's order, the tensors of `file`.
+// An edit is possible in place under these conditions:
+//  - one file with the same version, byte order, alignment and tensors,
+//  - the keys and names fit before the data, which stay where they are.
+//
+// The key "ggufx.reserve" takes the remaining room.
 EditPlan plan_edit(const Writer &writer, const File &file);
 
-// Everything before the tensor data, exactly `file`'s number of bytes. Only for a plan that is in
-// place.
+// Writes everything before the tensor data to `out`, exactly as many bytes as in `file`. Requires
+// plan.in_place.
 void make_head(Vector<uint8_t> &out, const Writer &writer, const File &file, const EditPlan &plan);
 
 } // namespace ggufx::gguf

@@ -1,4 +1,4 @@
-// Life of a File, its keys by index and name, and arrays of strings and arrays.
+// File: lifetime, keys by index and name, arrays of strings, nested arrays.
 // SPDX-License-Identifier: MIT
 #include "gguf/file.hpp"
 
@@ -10,7 +10,7 @@
 namespace ggufx::gguf {
 
 namespace {
-// One offset is kept per kStride strings: 64 KiB for 262,144 tokens, at most 31 steps per look-up.
+// One offset is stored per kStride strings: 64 KiB for 262,144 tokens, at most 31 steps per lookup.
 constexpr uint64_t kStride = 32;
 
 size_t table_entries(const Array &array) {
@@ -72,7 +72,8 @@ size_t File::find_meta(std::string_view key) const {
     return find_by_name(dir.keys_by_name, key, [&](uint32_t i) { return dir.keys[i].name(); });
 }
 
-// The last part whose first tensor is not behind it: parts without tensors come before.
+// Returns the last part whose first tensor is not after `tensor`: parts without tensors come before
+// it.
 uint32_t File::part_of(size_t tensor) const {
     const auto after =
         std::upper_bound(parts_.begin(), parts_.end(), tensor,
@@ -112,7 +113,7 @@ std::string_view File::get_string(size_t index) const {
     const Value &v = *it.value;
     const Part &part = *parts_[0];
     const char *text = v.copied_text();
-    if (!text) // its length was checked at open, and is kept
+    if (!text) // length checked at open and stored
         text = reinterpret_cast<const char *>(part.bytes + v.offset +
                                               part.directory.wire.count_bytes());
     return {text, static_cast<size_t>(v.text_bytes())};
@@ -123,8 +124,8 @@ void File::fail_element(uint64_t element, uint64_t count) const {
          element, count);
 }
 
-// The string at *at, which goes to the next. Its length is read once and checked: the bytes of a
-// mapped file may not be those of the open any more. False when it does not fit.
+// Reads the string at *at and moves *at to the next one. The length is read once and checked,
+// because the bytes of a mapped file may have changed since open. Returns false if it does not fit.
 bool File::next_string(const Array &array, uint64_t *at, std::string_view *text) const {
     const Part &part = *parts_[0];
     const Wire wire = part.directory.wire;
@@ -137,9 +138,9 @@ bool File::next_string(const Array &array, uint64_t *at, std::string_view *text)
     return true;
 }
 
-// Offsets of strings 0, kStride, 2 * kStride, ... of an array; behind one that does not fit, the
-// end of the array, where no string fits. Two threads may build it at once; the first to finish is
-// believed.
+// Returns the offsets of every kStride-th string of an array, from string 0 on. After a string that
+// does not fit, they are the end of the array, where no string fits. Two threads may build the
+// table at once; the first to finish wins.
 const uint64_t *File::string_table(const Array &array) const {
     uint64_t *table = array.table.load(Order::acquire);
     if (table) return table;

@@ -17,9 +17,9 @@ namespace ggufx::gguf {
 struct MetaEntry {
     std::string_view key; // data() is null for a nested array
     ValueType type;
-    ValueType element; // of an array
+    ValueType element; // element type of an array
     uint64_t count;    // elements of an array, bytes of a string, else 1
-    uint64_t offset;   // of the value in the file
+    uint64_t offset;   // file offset of the value
 };
 
 constexpr size_t kNotFound = SIZE_MAX;
@@ -33,32 +33,34 @@ public:
     const Ref<Host> &host() const { return host_; }
 
     size_t n_meta() const { return first().keys.size(); }
-    MetaEntry meta(size_t index) const;           // index checked: fails with argument
+    MetaEntry meta(size_t index) const;           // throws argument if out of range
     size_t find_meta(std::string_view key) const; // kNotFound when absent
 
-    // A scalar, or the only element of an array of one, with the documented widening; fail with
-    // kvtype or value, and the key and offset in the text.
+    // Value of a scalar, or of an array with one element, with the documented widening. Throws
+    // kvtype or value, with the key and offset in the error.
     uint64_t get_u64(size_t index) const { return get_u64(index, only_element(index)); }
     int64_t get_i64(size_t index) const { return get_i64(index, only_element(index)); }
     double get_f64(size_t index) const { return get_f64(index, only_element(index)); }
     bool get_bool(size_t index) const { return get_bool(index, only_element(index)); }
     std::string_view get_string(size_t index) const;
 
-    // An element of an array; a scalar is an array of one. Outside of it: argument.
+    // Element of an array; a scalar counts as an array of one. Throws argument if out of range.
     uint64_t get_u64(size_t index, uint64_t element) const;
     int64_t get_i64(size_t index, uint64_t element) const;
     double get_f64(size_t index, uint64_t element) const;
     bool get_bool(size_t index, uint64_t element) const;
-    // Builds a sparse table of offsets at the first call for an array. Fails with malformed when a
-    // changed file's lengths leave the array.
+    // Builds a sparse table of offsets on the first call for an array. Throws malformed if the
+    // lengths of a changed file leave the array.
     std::string_view get_array_string(size_t index, uint64_t element) const;
-    // The strings of an array one after another: *at is 0 at first, then what the call before left.
-    // Cheaper than by number, and without a table. Fails as that does; not behind the last one.
+    // Iterates over the strings of an array: *at is 0 at first, then the value that the last call
+    // left. Cheaper than access by index, and needs no table. Throws as get_array_string(). Must
+    // not be called after the last string.
     std::string_view next_array_string(size_t index, uint64_t *at) const;
     size_t get_nested(size_t index, uint64_t element) const; // index of the inner array
-    // The byte of a bool, of which any but 0 is true.
+    // Returns the byte of a bool; any non-zero byte is true.
     uint8_t get_bool_byte(size_t index, uint64_t element) const;
-    // Appends key number `index`'s value as `to` writes it; adds inner arrays to *n_nested.
+    // Appends the value of key `index` in the encoding `to`; adds the number of inner arrays to
+    // *n_nested.
     void copy_value(Vector<uint8_t> &out, const Wire &to, size_t index, uint32_t *n_nested) const;
 
     size_t n_tensors() const { return n_tensors_; }
@@ -83,10 +85,10 @@ private:
     // A key's value or an inner array.
     struct Item {
         const Value *value; // null for an inner array
-        const Array *array; // null for other values
+        const Array *array; // null if not an array
         ValueType type() const { return array ? ValueType::array : value->type; }
     };
-    Item item(size_t index) const; // checked: fails with argument
+    Item item(size_t index) const; // throws argument if out of range
     uint32_t part_of(size_t tensor) const;
     const Directory &first() const { return parts_[0]->directory; }
     uint64_t only_element(size_t index) const;
@@ -103,7 +105,7 @@ private:
     Ref<Host> host_;
     bool metadata_only_ = false;
     Vector<Part *> parts_;
-    size_t n_tensors_ = 0;      // of all parts
+    size_t n_tensors_ = 0;      // tensors of all parts
     NameOrder tensors_by_name_; // sorted
 };
 

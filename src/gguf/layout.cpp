@@ -1,5 +1,5 @@
-// Where tensor data stand in the file: aligned, inside of it, not overlapping.
-// Gaps and any order are accepted unless strict (ggml's reader refuses them).
+// Checks the layout of tensor data: aligned, inside the file, not overlapping. Gaps and any order
+// are accepted unless strict (ggml's reader rejects them).
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
 #include "formats/format.hpp"
@@ -12,7 +12,8 @@ namespace ggufx::gguf {
 
 namespace {
 
-// A file that ends before its data begin is a head where they begin as soon as this.
+// A file may end before its tensor data, as a head for metadata only, if the data start this close
+// to the directory.
 constexpr uint64_t kMaxHeadPadding = 1 << 20;
 
 class Layout {
@@ -20,9 +21,9 @@ public:
     Layout(const Part &part, const OpenOptions &options)
         : part_(part), dir_(part.directory), options_(options) {}
 
-    // Gives the end of the last tensor's data in the file.
+    // Returns the end of the last tensor's data in the file.
     uint64_t check() {
-        uint64_t expected = 0; // the offset ggml's writer would have given
+        uint64_t expected = 0; // offset that ggml's writer would use
         uint64_t data_end = dir_.data_offset;
         for (uint32_t i = 0; i < dir_.tensors.size(); i++) {
             const Tensor t = dir_.tensors[i];
@@ -38,7 +39,7 @@ public:
     }
 
 private:
-    // Gives the end of its data.
+    // Returns the end of the tensor's data.
     uint64_t check_tensor(uint32_t i, const Tensor &t, uint64_t expected) const {
         if (t.offset % dir_.alignment != 0)
             fail_offset(Status::offset, i, "is not a multiple of the alignment", dir_.alignment);
@@ -49,13 +50,13 @@ private:
         if (!checked::add(&end, t.offset, t.n_bytes) ||
             !checked::add(&end, end, dir_.data_offset) || end > INT64_MAX)
             fail_offset(Status::bounds, i, "ends beyond 2^63 - 1; its bytes are", t.n_bytes);
-        // The head of a file is enough for who only wants metadata.
+        // With metadata_only the head of a file is enough.
         if (!options_.metadata_only && end > part_.size) fail_bounds(i, end, t.offset == expected);
         return end;
     }
 
-    // Which field is at fault? An offset nobody would have written; a size no file comes near; or
-    // else nothing but the end of the file, which was cut.
+    // Reports the field at fault: an offset that no writer would use, or an implausible size;
+    // otherwise the end of the file, which was truncated.
     [[noreturn]] void fail_bounds(uint32_t i, uint64_t end, bool expected) const {
         const Tensor t = dir_.tensors[i];
         const TensorFields at = fields(i);
@@ -67,7 +68,7 @@ private:
              i, Quoted(t.name).c_str(), t.offset, t.n_bytes, end, part_.size);
     }
 
-    // Tensors by their offsets: none overlaps the one before it.
+    // Checks that no tensor overlaps the previous one, in order of offsets.
     void check_order() const {
         Vector<uint32_t> order((HostAllocator<uint32_t>(part_.host.get())));
         bool all_known = true;
@@ -81,13 +82,13 @@ private:
         };
         if (!std::is_sorted(order.begin(), order.end(), before))
             std::sort(order.begin(), order.end(), before);
-        uint64_t end = 0, padded = 0; // of the tensor before
+        uint64_t end = 0, padded = 0; // end of the previous tensor
         for (const uint32_t i : order) {
             const Tensor t = dir_.tensors[i];
             if (t.offset < end)
                 fail_offset(Status::offset, i, "overlaps the tensor before it, which ends at", end);
             end = t.end();
-            // What a head lacks must at least stand where a writer would have put it.
+            // Data beyond the end of a head must at least be where a writer would have put them.
             if (all_known && t.offset != padded && dir_.data_offset + end > part_.size)
                 fail_bounds(i, dir_.data_offset + end, false);
             if (!checked::round_up(&padded, end, dir_.alignment)) padded = UINT64_MAX;

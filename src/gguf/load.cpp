@@ -1,5 +1,5 @@
-// Tensor data into memory: mapped, read, or read and swapped to little-endian.
-// In memory tensor data are little-endian on every host (kernels and decoders expect that).
+// Loads tensor data: mapped, read, or read and byte-swapped. Tensor data in memory are
+// little-endian on every host, as kernels and decoders expect.
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
 #include "formats/format.hpp"
@@ -12,7 +12,7 @@
 namespace ggufx::gguf {
 
 namespace {
-constexpr size_t kPage = 4096; // alignment of buffers that are locked or given huge pages
+constexpr size_t kPage = 4096; // alignment of locked or huge-page buffers
 }
 
 void Opener::step(uint64_t n) {
@@ -22,7 +22,7 @@ void Opener::step(uint64_t n) {
              done_, total_);
 }
 
-// Bytes from the data section's start to the end of the last tensor.
+// Returns the bytes from the data section's start to the end of the last tensor.
 uint64_t Opener::bytes_to_load(const Part &part) const {
     uint64_t n = 0;
     const TensorList &tensors = part.directory.tensors;

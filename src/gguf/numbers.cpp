@@ -1,4 +1,4 @@
-// Numbers of the metadata, widened where no value is lost (rules: include/ggufx/file.h).
+// Metadata numbers, widened where no value is lost (rules: include/ggufx/file.h).
 // SPDX-License-Identifier: MIT
 #include "gguf/file.hpp"
 
@@ -8,7 +8,7 @@ namespace ggufx::gguf {
 
 namespace {
 
-// One number as it stands in the file: an integer with its sign, or a float.
+// One number of the file: an integer with its sign, or a float.
 struct Number {
     enum Kind { kUnsigned, kSigned, kFloat, kOther } kind;
     uint64_t bits; // the integer, sign-extended when kSigned
@@ -47,14 +47,15 @@ Number number_of(ValueType type, uint64_t bits) {
 
 } // namespace
 
-// The element a scalar getter reads: the value, or the only element of an array of one.
+// Returns the element that a scalar getter reads: the value, or the only element of an array of
+// one.
 uint64_t File::only_element(size_t index) const {
     const Item it = item(index);
     if (it.array && it.array->count != 1) fail_type(index, "a scalar");
     return 0;
 }
 
-// The bytes of an element, and its type; 0 for strings and arrays.
+// Returns the bits of an element, and its type; 0 for strings and arrays.
 uint64_t File::number(size_t index, uint64_t element, ValueType *type) const {
     const Item it = item(index);
     *type = it.array ? it.array->type() : it.value->type;

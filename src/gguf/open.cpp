@@ -1,4 +1,4 @@
-// From sources to a File: parse each part, load its tensor data, merge the directories.
+// Opens a File from sources: parses each part, loads its tensor data, merges the directories.
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
 #include "gguf/opener.hpp"
@@ -22,7 +22,7 @@ Ref<File> Opener::open_source(const Ref<io::Source> &source) {
     return std::move(file_);
 }
 
-// Parse one file into the slot of its part; the vectors already have room for it.
+// Parses one file into the slot of its part; the lists grow as needed.
 void Opener::place_part(size_t slot, const Ref<io::Source> &source) {
     if (sources_.size() <= slot) {
         sources_.resize(slot + 1);
@@ -62,7 +62,7 @@ void Opener::finish() {
     sources_.clear();
 }
 
-// The tensors of all parts are numbered in a row.
+// Numbers the tensors of all parts consecutively.
 void Opener::merge() {
     for (Part *part : file_->parts_) {
         part->first_tensor = file_->n_tensors_;

@@ -6,9 +6,9 @@
 
 namespace ggufx::gguf {
 
-// One file, or the whole split set the name belongs to. Throws Error or std::bad_alloc.
+// Opens one file, or the whole split set that the name belongs to. Throws Error or std::bad_alloc.
 Ref<File> open_path(const Ref<Host> &host, const char *path, const OpenOptions &options);
-// One file from anywhere.
+// Opens one file from a byte source.
 Ref<File> open_source(const Ref<Host> &host, const Ref<io::Source> &source,
                       const OpenOptions &options);
 

@@ -1,5 +1,5 @@
-// One open call at work: sources -> parts -> tensor data -> File.
-// open.cpp: parts and merging; load.cpp: tensor data; split.cpp: sets of files.
+// State of one open call: sources -> parts -> tensor data -> File. open.cpp: parts and merging;
+// load.cpp: tensor data; split.cpp: split sets.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,8 +19,8 @@ public:
 private:
     // open.cpp
     void place_part(size_t slot, const Ref<io::Source> &source);
-    void read_part(Part &part, io::Source &source) const; // parsed and checked
-    static void place_data(Part &part);                   // where the data begin
+    void read_part(Part &part, io::Source &source) const; // parses and checks
+    static void place_data(Part &part);                   // computes the data offset
     void finish();
     void merge();
     void index_names();

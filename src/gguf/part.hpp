@@ -1,4 +1,4 @@
-// One file of an opened GGUF: its bytes in memory and what its directory says.
+// One file of an opened GGUF model: its bytes in memory and its parsed directory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,7 +27,7 @@ struct OpenOptions {
     bool single = false;
     IoMode io = IoMode::automatic;
     uint64_t max_metadata_bytes = kMaxMetadata;
-    uint64_t max_keys = kUsualCount, max_tensors = kUsualCount; // of a part
+    uint64_t max_keys = kUsualCount, max_tensors = kUsualCount; // per part
     uint64_t max_string_bytes = kUsualString;
     Progress progress;
 };
@@ -45,14 +45,14 @@ struct Directory {
     uint64_t data_offset = 0;
     Arena texts;          // copies: keys, short strings
     Chunks<Value> keys;   // in file order
-    Chunks<Array> arrays; // of the keys, in file order
-    Chunks<Array> inner;  // inside of arrays
+    Chunks<Array> arrays; // arrays of keys, in file order
+    Chunks<Array> inner;  // arrays inside arrays
     TensorList tensors;
     NameOrder keys_by_name; // sorted
 
-    // Of an array's first element.
+    // Returns the offset of an array's first element.
     uint64_t elements_at(const Array &a) const { return a.offset + 4 + wire.count_bytes(); }
-    // Of a key's length field.
+    // Returns the offset of a key's length field.
     uint64_t key_at(const Value &v) const {
         return v.offset - 4 - v.key_bytes - wire.count_bytes();
     }
@@ -70,12 +70,12 @@ struct Part {
     uint64_t size = 0;
     size_t first_tensor = 0;              // its index in the File
     uint64_t n_missing = 0;               // bytes after the file's end that its tensors need
-    io::Mapping mapping;                  // of the whole file, or nothing
-    Buffer meta_buffer;                   // the first bytes of a file that was read
+    io::Mapping mapping;                  // whole file, or empty
+    Buffer meta_buffer;                   // first bytes of a file that was read
     Buffer data_buffer;                   // tensor data that were read or swapped
     const uint8_t *bytes = nullptr;       // the metadata, directory.meta_end bytes
     const uint8_t *tensor_data = nullptr; // at directory.data_offset, or null
-    uint64_t locked = 0;                  // bytes from tensor_data on that are locked
+    uint64_t locked = 0;                  // locked bytes from tensor_data on
     Directory directory;
 };
 

@@ -34,7 +34,7 @@ void Reader::read_header() {
                 old ? ": a format from before GGUF; convert the original model again" : "");
     }
     read_version();
-    // Both counts are read before either is judged: a file cut here is truncated, not miscounted.
+    // Both counts are read before either is checked: a file cut here is truncated, not miscounted.
     const unsigned width = out_.wire.count_bytes();
     const uint8_t *counts = take(uint64_t{2} * width, "counts of tensors and keys");
     out_.n_tensors = out_.wire.count(counts);
@@ -128,8 +128,8 @@ void Reader::check_limit(const char *field) {
                 options_.max_metadata_bytes);
 }
 
-// A string's length that does not fit: absurd lengths are at fault themselves, others show that
-// the file was cut.
+// Checks a string's length. If it exceeds the file, an implausible length is reported itself,
+// another one as a truncated file.
 void Reader::check_length(uint64_t n, uint64_t field_offset, const char *field) {
     if (n <= left() && n <= options_.max_string_bytes) return;
     if (n <= left())

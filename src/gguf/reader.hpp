@@ -1,5 +1,5 @@
-// The parser: header, keys and tensor directory of one file into its Directory, every number
-// checked before use. reader.cpp: header and strings; reader_keys.cpp; reader_tensors.cpp.
+// GGUF parser: reads header, keys and tensor directory of one file into its Directory. Every number
+// is checked before use. reader.cpp: header and strings; reader_keys.cpp; reader_tensors.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace ggufx::gguf {
 
-// What is read as one less than it is, to find out whether the file is whole then.
+// Fields that are read as one less than stored, to find out whether the file is then complete.
 struct Doubt {
     uint64_t fewer_keys = 0, fewer_tensors = 0;
     uint64_t shorter_at = kNone; // offset of the length of a key or of a string outside of arrays
@@ -23,8 +23,8 @@ public:
     struct Length {
         uint64_t at = kNone, n = 0;
     };
-    static constexpr size_t kLengths = 3; // a key's, and its predecessor's and that one's string's
-    // Of keys and strings outside of arrays: those that were read last.
+    static constexpr size_t kLengths = 3; // a key, its predecessor, and the predecessor's string
+    // Lengths of the keys and strings (outside arrays) that were read last.
     const Length (&last_lengths() const)[kLengths] { return lengths_; }
 
 private:
@@ -38,13 +38,13 @@ private:
     uint64_t take_count(const char *field) {
         return out_.wire.count(take(out_.wire.count_bytes(), field));
     }
-    uint64_t take_length(const char *field);  // of a key or string
+    uint64_t take_length(const char *field);  // length of a key or string
     void skip(uint64_t n, const char *field); // n <= left()
     uint64_t left() const { return part_.size - pos_; }
     void check_length(uint64_t n, uint64_t field_offset, const char *field);
     void check_count_limit(uint64_t n, uint64_t limit, uint64_t field_offset, const char *what);
     void check_limit(const char *field);
-    std::string_view take_string(uint64_t n, const char *field); // a copy
+    std::string_view take_string(uint64_t n, const char *field); // copies it
     [[noreturn]] void fail_at(Status status, uint64_t offset, const char *format, ...)
         GGUFX_PRINTF(4, 5);
 
@@ -69,7 +69,7 @@ private:
     uint64_t check_shape(Tensor &tensor, uint64_t dims_offset);
     void check_type(Tensor &tensor, uint64_t type_offset, uint64_t dims_offset);
 
-    // What is being read, for messages.
+    // Item that is being read, for messages.
     enum class Where { header, key, tensor };
     Part &part_;
     Directory &out_;
@@ -80,11 +80,11 @@ private:
     Where where_ = Where::header;
     uint64_t index_ = 0;
     Length lengths_[kLengths];
-    std::string_view name_; // of the key or tensor, once it is read; data() is null before
+    std::string_view name_; // name of the key or tensor; data() is null until it is read
     char tensor_name_[kMaxNameBytes];
 };
 
-// Checks offsets against alignment, file and each other; finds what the file lacks. Throws.
+// Checks tensor offsets against alignment, file size and each other; sets part.n_missing. Throws.
 void check_layout(Part &part, const OpenOptions &options);
 
 // Offsets of the fields of a tensor's directory entry.

@@ -1,5 +1,5 @@
-// Keys and values: what is short is copied; arrays are measured. Those of strings are skipped in
-// one tight loop (262,144 tokens: below 1 ms) and indexed at first use.
+// Keys and values. Keys and short strings are copied, arrays are measured. Arrays of strings are
+// skipped in one tight loop (262,144 tokens: below 1 ms) and indexed at first use.
 // SPDX-License-Identifier: MIT
 #include "gguf/reader.hpp"
 #include "gguf/sort.hpp"
@@ -85,7 +85,7 @@ void Reader::read_array(Value &value) {
         skip_elements(array);
 }
 
-// Element type and count; an array that cannot fit is refused here.
+// Reads element type and count; rejects an array that cannot fit.
 void Reader::take_array(Array &array) {
     array.offset = pos_ & kMaxOffset;
     const ValueType element = take_type("element type");
@@ -97,7 +97,7 @@ void Reader::take_array(Array &array) {
                           : element == ValueType::array ? width + 4
                                                         : value_bytes(element);
     if (array.count <= left() / each) return;
-    // A file that ends inside an element was cut; one that ends between two was miscounted.
+    // A file that ends inside an element was truncated; one that ends between two was miscounted.
     const bool cut =
         array.count < kPlausibleBytes / each && left() % each != 0 && value_bytes(element) != 0;
     fail_at(cut ? Status::truncated : Status::count, cut ? part_.size : count_at,
@@ -130,7 +130,7 @@ void Reader::skip_strings(uint64_t n, uint64_t count_offset) {
         }
         check_limit("array of strings");
         if (i == stop) continue;
-        // Not (all) loaded yet, or faulty: this one string with every check.
+        // Not fully loaded yet, or invalid: read this one string with every check.
         if (left() == 0)
             fail_at(Status::truncated, count_offset,
                     "the file ends after string %" PRIu64 " of %" PRIu64, i, n);
@@ -142,8 +142,9 @@ void Reader::skip_strings(uint64_t n, uint64_t count_offset) {
     }
 }
 
-// Numbers for the arrays inside of one, in a row: the one of an element is then a sum. They are at
-// most kMaxNested, and each takes twelve bytes of the file: no count reserves what is not there.
+// Numbers the arrays inside an array consecutively, so that the index of an element is a sum. There
+// are at most kMaxNested, and each takes at least 8 bytes of the file: a count cannot reserve more
+// memory than the file justifies.
 void Reader::number_inner(Array &array) {
     const size_t first = out_.inner.size();
     if (array.count > kMaxNested - first)
@@ -154,14 +155,15 @@ void Reader::number_inner(Array &array) {
     out_.inner.resize(first + static_cast<size_t>(array.count));
 }
 
-// Arrays of arrays without recursion: a stack of the elements each open array still has.
+// Reads nested arrays without recursion: a stack holds the number of elements left in each open
+// array.
 void Reader::read_nested(Array &outer) {
     if (options_.strict)
         fail_at(Status::kvtype, outer.offset,
                 "an array of arrays, which strict mode refuses as ggml does");
     struct Level {
         uint64_t left;
-        size_t next; // in the list of inner arrays
+        size_t next; // index in the list of inner arrays
     };
     Level stack[kMaxDepth];
     uint32_t depth = 0;

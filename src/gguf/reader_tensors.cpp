@@ -1,4 +1,4 @@
-// The tensor directory: names, shapes and types; where the data stand is checked in layout.cpp.
+// Tensor directory: names, shapes and types. Data offsets are checked in layout.cpp.
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
 #include "formats/format.hpp"
@@ -11,7 +11,7 @@
 namespace ggufx::gguf {
 
 namespace {
-constexpr uint64_t kMaxBytes = INT64_MAX; // of a tensor, and values of a tensor
+constexpr uint64_t kMaxBytes = INT64_MAX; // bytes of a tensor, and values of a tensor
 } // namespace
 
 void Reader::read_tensors() {
@@ -51,7 +51,7 @@ void Reader::read_tensor() {
     out_.tensors.add(t);
 }
 
-// The product of the dimensions, checked one by one even when one of them is 0.
+// Returns the product of the dimensions. Each one is checked, even if another one is 0.
 uint64_t Reader::check_shape(Tensor &t, uint64_t dims_at) {
     uint64_t n_values = 1;
     bool empty = false;

@@ -21,7 +21,7 @@ void put_string(Vector<uint8_t> &out, const Wire &to, std::string_view text) {
 
 namespace {
 
-// Appends n numbers, reversed where the byte orders differ.
+// Appends n numbers, byte-swapped if `reverse`.
 void append_numbers(Vector<uint8_t> &out, const uint8_t *p, size_t n, unsigned width,
                     bool reverse) {
     if (width == 1 || !reverse) {
@@ -77,7 +77,7 @@ private:
         out_.insert(out_.end(), p, p + n);
     }
 
-    // n * width cannot wrap: copy_array_head compared it with the bytes that are left.
+    // n * width cannot wrap: copy_head compared it with the bytes that are left.
     void copy_numbers(ValueType type, uint64_t n) {
         const auto width = static_cast<unsigned>(value_bytes(type));
         const uint8_t *p = take(n * width, "numbers");
@@ -122,7 +122,8 @@ private:
         for (uint64_t i = 0; i < head.count; i++) copy_string();
     }
 
-    // Arrays of arrays without recursion: how many elements each open array still has.
+    // Copies nested arrays without recursion: open[] holds the number of elements left in each open
+    // array.
     void copy_array() {
         const Head outer = copy_head();
         if (outer.element != ValueType::array) return copy_elements(outer);
@@ -169,8 +170,8 @@ uint64_t recode_value(Vector<uint8_t> &out, const Wire &to, ValueType type, cons
     return Recoder(out, to, in, n_nested).run(type);
 }
 
-// What was kept at open is written; the elements of an array come from the file, and an array that
-// is another one by now is refused.
+// Writes the values stored at open; the elements of an array come from the file. Throws malformed
+// if the array's type or count has changed since.
 void File::copy_value(Vector<uint8_t> &out, const Wire &to, size_t index,
                       uint32_t *n_nested) const {
     const Item it = item(index);

@@ -1,4 +1,4 @@
-// Size of a tensor from its type and dimensions, for tensors that do not come from a file.
+// Sizes of tensors from their type and dimensions.
 // SPDX-License-Identifier: MIT
 #include "gguf/shape.hpp"
 

@@ -1,5 +1,5 @@
-// Runs of names with a common beginning are sorted by the four bytes after it, as integers beside
-// their indices: the names themselves are looked at once for each four of their bytes.
+// Sorts runs of names with a common prefix by the four bytes after it, as integers stored with
+// their indices. The names themselves are read once per four bytes.
 // SPDX-License-Identifier: MIT
 #include "gguf/sort.hpp"
 
@@ -7,12 +7,12 @@ namespace ggufx::gguf {
 
 namespace {
 
-constexpr size_t kSmallRun = 16; // sorted by whole names
-constexpr size_t kDigit = 4;     // bytes
+constexpr size_t kSmallRun = 16; // runs up to this are sorted by whole names
+constexpr size_t kDigit = 4;     // bytes per digit
 
 struct Run {
-    size_t begin, end; // in the order
-    size_t depth;      // bytes that all its names have, and have in common
+    size_t begin, end; // range of the order
+    size_t depth;      // length of the common prefix of its names
 };
 
 class Sorter {
@@ -36,7 +36,7 @@ private:
         return names_.name(index_in(entry)).substr(depth);
     }
 
-    // Equal names, the earlier one first.
+    // Records equal names, the earlier one first.
     void note_same(uint64_t first, uint64_t second) {
         if (unique_ || index_in(second) < same_->second)
             *same_ = {index_in(first), index_in(second)};
@@ -62,7 +62,7 @@ private:
             if (rest(it[-1], run.depth) == rest(*it, run.depth)) note_same(it[-1], *it);
     }
 
-    // What all names of a run have in common beyond its depth.
+    // Returns the length of the common prefix of a run's names beyond its depth.
     size_t common(const Run &run) const {
         const std::string_view first = rest(order_[run.begin], run.depth);
         size_t n = first.size();
@@ -78,7 +78,7 @@ private:
         return n;
     }
 
-    // The next bytes as a number that sorts as they do; zeros where the name ends.
+    // Returns the next bytes as a number with the same order, zeros after the end of the name.
     static uint64_t digit(std::string_view s) {
         uint64_t d = 0;
         for (size_t i = 0; i < kDigit; i++)
@@ -99,8 +99,8 @@ private:
         }
     }
 
-    // Names of the same digit: those that end inside of it come first, the shorter before the
-    // longer; of equal lengths they are equal.
+    // Splits names with the same digit. Names that end within the digit come first, shorter before
+    // longer; those of equal length are equal.
     void split_equal(Run run) {
         if (run.end - run.begin <= kSmallRun) return sort_small(run);
         const auto ended = [&](uint64_t entry) {

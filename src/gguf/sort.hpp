@@ -1,5 +1,5 @@
-// Names sorted for binary search: no hash that a crafted file could make collide, and the same
-// result everywhere. The cost is linear in the bytes of the names, but for the factor log n of
+// Sorted names for binary search. Unlike a hash table, a crafted file cannot make them collide, and
+// the result is the same everywhere. The cost is linear in the bytes of the names, times log n for
 // sorting n integers.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,13 +15,13 @@ struct NamePair {
     uint32_t first, second;
 };
 
-// Entries in the order of their names; the low 32 bits of an entry are the index of the name.
+// Entries sorted by name; the low 32 bits of an entry are the index of the name.
 using NameOrder = Vector<uint64_t>;
 inline uint32_t index_in(uint64_t entry) {
     return static_cast<uint32_t>(entry);
 }
 
-// Gives the names to be sorted, always the same ones.
+// Provides the names to sort; the name of an index must not change.
 class NameSource {
 public:
     virtual std::string_view name(uint32_t index) const = 0;
@@ -30,8 +30,8 @@ protected:
     ~NameSource() = default;
 };
 
-// out = indices 0 .. n-1 by name. False, with the pair, when two names are equal: the earliest
-// second one and its predecessor.
+// Sets `out` to indices 0 .. n-1 sorted by name. If names are equal, returns false and a pair: the
+// earliest second one and its predecessor.
 bool sort_names(NameOrder &out, size_t n, const NameSource &names, NamePair *same);
 
 template <class NameOf>
@@ -44,7 +44,7 @@ bool sort_by_name(NameOrder &out, size_t n, const NameOf &name_of, NamePair *sam
     return sort_names(out, n, Source(name_of), same);
 }
 
-// The index whose name it is, else SIZE_MAX.
+// Returns the index of a name, or SIZE_MAX.
 template <class NameOf>
 size_t find_by_name(const NameOrder &sorted, std::string_view name, const NameOf &name_of) {
     const auto it = std::lower_bound(

@@ -12,7 +12,7 @@ namespace ggufx::gguf {
 
 namespace {
 
-// Errors of one part of a set say which one.
+// Rethrows an error of one part of a set with its number.
 [[noreturn]] void fail_in_part(const Error &e, uint32_t number, uint32_t count) {
     Error told = e;
     set_failure(&told.failure, static_cast<Status>(e.failure.status),
@@ -29,7 +29,7 @@ Ref<File> Opener::open_path(const char *path) {
     if (options_.single || !parse_split_name(path, n, &number, &count) || count < 2)
         return open_source(io::open_path(host_, path));
     place_part(number - 1, io::open_path(host_, path));
-    if (!has_split_key(*file_->parts_[number - 1])) { // only named like a part
+    if (!has_split_key(*file_->parts_[number - 1])) { // named like a part, but is none
         file_->parts_[0] = std::exchange(file_->parts_[number - 1], file_->parts_[0]);
         std::swap(sources_[0], sources_[number - 1]);
         file_->parts_.resize(1);
@@ -55,7 +55,7 @@ Ref<File> Opener::open_path(const char *path) {
     return std::move(file_);
 }
 
-// Value of an integer key of a part, of whatever width it was written.
+// Returns the value of an integer key of a part, of any width.
 uint64_t Opener::split_value(const Part &part, const char *key, bool *present) const {
     const Directory &dir = part.directory;
     const size_t i =
@@ -108,8 +108,9 @@ void Opener::check_total() const {
              stated, static_cast<unsigned long long>(file_->parts_.size()), n);
 }
 
-// Parts of sets that were written at different times do not make a model, though every key and name
-// fits. Writers that know nothing of the id leave it in the first part, with the other keys.
+// Rejects parts of sets that were written at different times, which do not make a model even if
+// every key and name fits. Writers that do not know the id keep it in the first part only, with the
+// other keys.
 void Opener::check_ids() const {
     const char *key = kSplitId.data();
     size_t n_with = 0, first = 0;
@@ -134,14 +135,14 @@ void Opener::check_ids() const {
                file_->parts_.size(), key);
 }
 
-// A part of a set opened alone (asked for, renamed, or not from a path).
+// Warns if a part of a set was opened alone (renamed, or not from a path).
 void Opener::warn_if_part() const {
     if (options_.single || !host_->logs()) return;
     bool present = false;
     uint64_t n = 0;
     try {
         n = split_value(*file_->parts_[0], "split.count", &present);
-    } catch (const Error &) { return; } // of a wrong type: who needs the value will say so
+    } catch (const Error &) { return; } // wrong type: reported by the code that needs the value
     if (n > 1)
         host_->log(LogLevel::warning,
                    "this file is one of %llu parts of a split model, and is opened alone",

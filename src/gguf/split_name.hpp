@@ -1,4 +1,4 @@
-// Names of the parts of a set: "<prefix>-%05d-of-%05d.gguf", numbered from 1.
+// File names of split sets: "<prefix>-%05d-of-%05d.gguf", numbered from 1.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,16 +12,16 @@
 namespace ggufx::gguf {
 
 constexpr size_t kSplitTail = sizeof "-00001-of-00003.gguf" - 1;
-// The same number in all parts of a set that were written together.
+// Key with the same number in all parts of a set that were written together.
 constexpr std::string_view kSplitId = "ggufx.split.id";
 
-// Keys of the parts of a set, written anew with every set.
+// Returns whether a key describes a split set; such keys are written again with every set.
 inline bool is_split_key(std::string_view name) {
     return name == "split.no" || name == "split.count" || name == "split.tensors.count" ||
            name == kSplitId;
 }
 
-// Number and count in a part's name; false when it is not named like one.
+// Parses number and count of a part's file name. Returns false for other names.
 inline bool parse_split_name(const char *path, size_t n, uint32_t *number, uint32_t *count) {
     if (n < kSplitTail) return false;
     const char *p = path + n - kSplitTail;
@@ -36,7 +36,7 @@ inline bool parse_split_name(const char *path, size_t n, uint32_t *number, uint3
     return *number >= 1 && *number <= *count;
 }
 
-// Of part `part`, from 0; not NUL-terminated. `prefix` may end in ".gguf".
+// Returns the file name of part `part`, from 0; not NUL-terminated. `prefix` may end in ".gguf".
 inline Vector<char> split_part_name(const Ref<Host> &host, std::string_view prefix, size_t part,
                                     size_t n_parts) {
     constexpr std::string_view kSuffix = ".gguf";

@@ -1,4 +1,4 @@
-// A typed, shaped, strided view of weight bytes: what files, wraps and slices have in common.
+// A typed, shaped, strided view of weight bytes, shared by files, wrapped memory and slices.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace ggufx::gguf {
 
 struct Tensor {
     std::string_view name;
-    uint32_t type = 0; // id of the file; formats/format.hpp has its facts
+    uint32_t type = 0; // GGUF type id, see formats/format.hpp
     uint32_t n_dims = 0;
     uint64_t ne[4] = {1, 1, 1, 1};
     uint64_t row_bytes = 0;
@@ -19,11 +19,11 @@ struct Tensor {
     uint64_t n_bytes = 0;         // n_rows * row_bytes
     uint64_t offset = UINT64_MAX; // from the start of the data section
     uint64_t file_offset = UINT64_MAX; // from the start of the file
-    uint64_t info_offset = UINT64_MAX; // of its entry in the tensor directory
+    uint64_t info_offset = UINT64_MAX; // tensor directory entry in the file
     uint32_t part = 0;
     const uint8_t *data = nullptr; // null: not in memory
 
-    uint64_t end() const { return offset + n_bytes; } // in the data section of a file
+    uint64_t end() const { return offset + n_bytes; } // offset in the data section
 };
 
 } // namespace ggufx::gguf

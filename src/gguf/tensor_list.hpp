@@ -1,5 +1,5 @@
-// The tensors of a part, kept about as small as the file has them: what follows from type and
-// shape is computed when a tensor is asked for.
+// Compact list of the tensors of a part, about as small as in the file. Sizes that follow from type
+// and shape are computed on access.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,18 +17,18 @@ public:
     std::string_view name(size_t i) const;
     uint64_t offset(size_t i) const { return records_[i]->offset; }
     uint32_t type(size_t i) const { return records_[i]->type; }
-    // Without what depends on the part: `part`, `file_offset`, `data`.
+    // Returns a tensor without the fields that depend on the part: `part`, `file_offset`, `data`.
     Tensor operator[](size_t i) const;
 
-    // There will never be more than this; reserves nothing.
+    // Sets the maximum number of tensors; reserves nothing.
     void set_most(size_t most) { records_.set_most(most); }
     // Copies name, type, shape and offsets of a dense tensor whose sizes were checked to fit.
     // Throws std::bad_alloc.
     void add(const Tensor &t);
 
 private:
-    // Followed by n_dims dimensions and the name: 24 bytes, and 8 of the index, for the 24 that a
-    // file takes beside them.
+    // Followed by n_dims dimensions and the name. Takes 24 bytes, and 8 of the index, besides
+    // these; a file takes 24.
     struct Record {
         uint64_t offset, info_offset;
         uint32_t type;
@@ -38,7 +38,7 @@ private:
         const char *name() const { return reinterpret_cast<const char *>(ne() + n_dims); }
     };
 
-    Arena memory_; // each piece a multiple of 8 bytes, so that all are aligned
+    Arena memory_; // all sizes are multiples of 8 bytes, so all records are aligned
     Chunks<const Record *> records_;
 };
 

@@ -9,12 +9,13 @@ namespace ggufx::gguf {
 
 class Window {
 public:
-    // Maps the file into `part` when the options and the source allow it. Throws io, limit.
+    // Maps the file into `part` if the options and the source allow it. Throws io, limit,
+    // cancelled.
     Window(Part &part, io::Source &source, const OpenOptions &options);
 
     const uint8_t *data() const { return data_; }
     uint64_t loaded() const { return loaded_; }
-    // Make bytes 0 .. n-1 available, n <= size of the file; data() may move.
+    // Makes bytes 0 .. n-1 available, n <= size of the file; data() may move.
     void require(uint64_t n);
     void poll(uint64_t done) const; // throws cancelled
 

@@ -1,4 +1,4 @@
-// How the numbers of one file are written: byte order, and the width of counts (32 bits in v1).
+// Encoding of numbers in one file: byte order, and the width of counts (32 bits in v1).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace ggufx::gguf {
 
-// A number that was loaded from a mapping, whose bytes another process may change: what was checked
-// must be what is used, so the compiler may not load it a second time.
+// Returns a number loaded from a mapping, whose bytes another process may change. The compiler may
+// not load it a second time: the checked value must be the used one.
 template <class T> inline T settled(T v) {
     __atomic_signal_fence(__ATOMIC_ACQ_REL);
     return v;

@@ -1,4 +1,4 @@
-// Keys and tensors of a file to be.
+// Keys and tensors of a file that is to be written.
 // SPDX-License-Identifier: MIT
 #include "gguf/writer.hpp"
 
@@ -15,19 +15,19 @@ namespace {
 
 constexpr Wire kLittle = {};
 
-// Room for more elements without the quadratic cost of exact reservations.
+// Reserves room for more elements without the quadratic cost of exact reservations.
 template <class T> void make_room(Vector<T> &list, size_t more) {
     const size_t want = list.size() + more;
     if (want > list.capacity()) list.reserve(std::max(want, 2 * list.capacity()));
 }
 
-// Keys move between lists of one writer. splice() would end the process if they were of two hosts;
-// here the compiler sees that they are not.
+// Keys move between lists of one writer. splice() would abort if their allocators differed; this
+// tells the compiler that they do not.
 template <class List> void expect_one_host(const List &a, const List &b) {
     if (a.get_allocator() != b.get_allocator()) __builtin_unreachable();
 }
 
-// The text of what an index of keys holds.
+// Returns the key's name for an index of keys.
 constexpr auto kKeyName = [](const auto &place) { return place->name(); };
 
 } // namespace
@@ -39,7 +39,6 @@ Writer::Writer(const Ref<Host> &host, const WriterOptions &options)
 }
 
 // ---- keys
-// ----------------------------------------------------------------------------------------
 
 const WriterKey *Writer::find_key(std::string_view name) const {
     const Place *place = keys_by_name_.find(name, kKeyName);
@@ -79,8 +78,8 @@ uint64_t Writer::alignment() const {
     return key ? wire_.u32(key->bytes.data() + key->value_at()) : kDefaultAlignment;
 }
 
-// Keys of different names: those that are there already take the place of the old ones, the others
-// come last.
+// Adds keys of different names: existing keys are replaced in their position, the others are
+// appended.
 void Writer::put_keys(Keys made) {
     if (made.size() > kMaxCount - keys_.size())
         fail(Status::limit, {}, "more than %" PRIu64 " keys", kMaxCount);
@@ -203,11 +202,11 @@ void Writer::rename(std::string_view key, std::string_view new_name) {
 
 void Writer::copy_meta(const File &file, const NumberKey *more, size_t n_more) {
     Keys made = no_keys();
-    // A part that was opened alone stays one; else its set's id is of nothing any more.
+    // A part opened alone stays a part. Otherwise the id of its set is obsolete.
     const bool is_part = file.n_parts() == 1 && file.find_meta("split.count") != kNotFound;
     for (size_t i = 0; i < file.n_meta(); i++) {
         const std::string_view name = file.meta(i).key;
-        // A set that was opened as one has nothing to say of its parts any more.
+        // A set opened as one file drops the keys of its parts.
         if (file.n_parts() > 1 && is_split_key(name)) continue;
         if (!is_part && name == kSplitId) continue;
         WriterKey key = begin_key(name, file.meta(i).type);
@@ -219,7 +218,6 @@ void Writer::copy_meta(const File &file, const NumberKey *more, size_t n_more) {
 }
 
 // ---- tensors
-// -------------------------------------------------------------------------------------
 
 void Writer::reserve_tensors(size_t n) {
     if (n > kMaxCount - tensors_.size())

@@ -1,7 +1,6 @@
-// A GGUF file (or split set) to be: keys and tensors as they will stand in it, checked as they come
-// with every check of the reader, so that what is written can be read.
-// writer.cpp: keys and tensors; writer_plan.cpp: parts and sizes; writer_emit.cpp: bytes in order;
-// writer_sink.cpp: where they go.
+// Writer of a GGUF file or split set. Keys and tensors are checked when they are added, with every
+// check of the reader, so that the output can be read. writer.cpp: keys and tensors;
+// writer_plan.cpp: parts and sizes; writer_emit.cpp: bytes in order; writer_sink.cpp: destinations.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +20,7 @@ struct WriterOptions {
     uint64_t reserve_bytes = 0; // room for later edits, see kReserveKey
 };
 
-// An array of zeros: the only kind of room in the metadata that every reader passes over.
+// Key of an array of zeros: the only kind of room in the metadata that every reader skips.
 constexpr std::string_view kReserveKey = "ggufx.reserve";
 
 // A key and its value.
@@ -30,7 +29,7 @@ struct WriterKey {
     std::string_view name() const {
         return {reinterpret_cast<const char *>(bytes.data()) + 8, n_name};
     }
-    size_t value_at() const { return 8 + n_name + 4; } // of the value in bytes
+    size_t value_at() const { return 8 + n_name + 4; } // offset of the value in `bytes`
 
     Vector<uint8_t> bytes; // length, name, type, value as in the file
     size_t n_name = 0;
@@ -38,7 +37,8 @@ struct WriterKey {
     uint32_t n_nested = 0; // inner arrays
 };
 
-// Gives bytes offset .. offset+n-1 of a tensor's dense data, little-endian; 0 is success.
+// Callback for bytes offset .. offset+n-1 of a tensor's dense data, little-endian; returns 0 on
+// success.
 struct TensorStream {
     void *user = nullptr;
     int32_t (*read)(void *user, uint64_t offset, void *dst, size_t n) = nullptr;
@@ -49,15 +49,15 @@ struct WriterTensor {
     std::string_view name() const { return {name_bytes.data(), name_bytes.size()}; }
 
     Vector<char> name_bytes;
-    Tensor view; // its data, else the stream's
+    Tensor view; // its data are used without a stream
     TensorStream stream;
-    io::OnEnd keep; // lets go of the source
+    io::OnEnd keep; // releases the source
 };
 
 // A key with numbers from memory.
 struct NumberKey {
     std::string_view name;
-    ValueType type; // of one
+    ValueType type; // type of one number
     const void *numbers;
     size_t n;
     bool is_array = true;
@@ -71,8 +71,8 @@ class Writer {
 public:
     Writer(const Ref<Host> &host, const WriterOptions &options);
 
-    // The first `n` bytes of a little-endian file's value. Throws what recode_value does, key,
-    // alignment, and argument when bytes are left over.
+    // Sets a key from the `n` bytes of a little-endian file's value. Throws as recode_value(), key,
+    // alignment, and argument if bytes are left over.
     void set_value(std::string_view key, ValueType type, const uint8_t *bytes, uint64_t n);
     void set_number(std::string_view key, ValueType type, uint64_t bits);
     void set_string(std::string_view key, std::string_view text);
@@ -81,18 +81,19 @@ public:
                      size_t n);
     void unset(std::string_view key);                             // throws not_found
     void rename(std::string_view key, std::string_view new_name); // not_found, key, duplicate
-    // And n_more keys, whose names the file has not.
+    // Copies the keys of a file, and adds n_more keys that the file does not have.
     void copy_meta(const File &file, const NumberKey *more = nullptr, size_t n_more = 0);
 
-    // Throws name, duplicate, type, endian, limit; keep runs when the tensor is gone, also then.
+    // Throws name, duplicate, type, endian, limit. `keep` runs when the tensor is destroyed, also
+    // if this throws.
     void add_tensor(std::string_view name, const Tensor &view, TensorStream stream, io::OnEnd keep);
     void reserve_tensors(size_t n); // throws limit; n tensors are added without moving the others
-    void drop_tensors(size_t from); // takes the last ones back
+    void drop_tensors(size_t from); // removes tensors from index `from` on
 
     const Ref<Host> &host() const { return host_; }
     const WriterOptions &options() const { return options_; }
     const Wire &wire() const { return wire_; }
-    const Keys &keys() const { return keys_; } // in the order of the file
+    const Keys &keys() const { return keys_; } // in file order
     const Vector<WriterTensor> &tensors() const { return tensors_; }
     const WriterKey *find_key(std::string_view name) const; // null when absent
     uint64_t alignment() const;
@@ -116,7 +117,6 @@ private:
 };
 
 // ---- parts
-// ---------------------------------------------------------------------------------------
 
 struct SplitLimits {
     uint64_t max_bytes = 0, max_tensors = 0; // 0: no limit
@@ -127,10 +127,10 @@ struct PartPlan {
     size_t first = 0, n_tensors = 0;
     uint64_t n_keys = 0;
     uint64_t meta_end = 0, data_offset = 0;
-    uint64_t n_bytes = 0; // of the file
+    uint64_t n_bytes = 0; // size of the file
 };
 
-// Which tensors stand in which file, and how large each file is. Throws limit, overflow, memory.
+// Assignment of tensors to files, and the size of each file. Throws limit, overflow, memory.
 class WritePlan {
 public:
     WritePlan(const Writer &writer, const SplitLimits &limits);
@@ -138,13 +138,13 @@ public:
     const Vector<PartPlan> &parts() const { return parts_; }
     bool splits() const { return limits_.splits(); }
     uint64_t alignment() const { return alignment_; }
-    uint64_t n_bytes() const { return n_bytes_; } // of all parts
-    // Of all parts alike: CRC-64 of the keys, the directory, the limits, and the first bytes of
-    // each tensor that is in memory. The same calls give the same.
+    uint64_t n_bytes() const { return n_bytes_; } // total of all parts
+    // Id of the set, the same in all parts: CRC-64 of the keys, the directory, the limits, and the
+    // first bytes of each tensor in memory. The same calls give the same id.
     uint64_t split_id() const;
-    // visit(key) for the keys of a part, in order.
+    // Calls visit(key) for the keys of a part, in order.
     template <class Visit> void each_key(size_t part, const Visit &visit) const {
-        if (part > 0) { // one at most: a set has many parts, a file may have many keys
+        if (part > 0) { // one key at most: a set has many parts, a file may have many keys
             const WriterKey *key = writer_.find_key("general.alignment");
             if (key) visit(*key);
             return;
@@ -168,9 +168,8 @@ private:
 };
 
 // ---- bytes
-// ---------------------------------------------------------------------------------------
 
-// Takes the parts in order, each one's bytes in order.
+// Receives the parts in order, each one's bytes in order.
 class Sink {
 public:
     virtual ~Sink() = default;
@@ -180,12 +179,13 @@ public:
     virtual void commit() = 0; // all parts are complete
 };
 
-// PATH, or PREFIX-00001-of-0000N.gguf when the plan splits. keep_old: throws io where a file has
-// the name.
+// Writes PATH, or PREFIX-00001-of-0000N.gguf if the plan splits. keep_old: throws io if a file
+// exists.
 void write_path(const Writer &writer, const WritePlan &plan, const char *path, bool keep_old,
                 const Progress &progress);
-// Puts a set back to its old files, or lets go of them, where a process was killed between its
-// first new name and its last; true when there was one. `path` is one of its parts.
+// Recovers a set after a crash between its first rename and its last: restores the old files, or
+// deletes them if the new ones are complete. Returns whether there was one. `path` is one of its
+// parts.
 bool recover_set(const Ref<Host> &host, const char *path);
 
 struct WriteHook {
@@ -195,9 +195,9 @@ struct WriteHook {
 void write_hook(const Writer &writer, const WritePlan &plan, const WriteHook &hook,
                 const Progress &progress);
 
-// Every part into the sink; commits it. Throws cancelled, io and what the sink throws.
+// Writes every part to the sink and commits it. Throws cancelled, io and the sink's errors.
 void emit(const Writer &writer, const WritePlan &plan, Sink &sink, const Progress &progress);
-// What stands before the data of a part.
+// Writes everything before the data of a part.
 void emit_head(const Writer &writer, const WritePlan &plan, size_t part, Sink &sink);
 
 } // namespace ggufx::gguf

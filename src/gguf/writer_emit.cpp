@@ -1,4 +1,5 @@
-// The bytes of the parts, in order, through one buffer: memory does not grow with the model.
+// Emits the bytes of the parts in order through one buffer: memory use does not grow with the
+// model.
 // SPDX-License-Identifier: MIT
 #include "formats/format.hpp"
 #include "gguf/split_name.hpp"
@@ -56,7 +57,7 @@ private:
     void put(const void *data, uint64_t n) {
         const auto *from = static_cast<const uint8_t *>(data);
         while (n > 0) {
-            if (held_ == 0 && n >= io::kChunk) { // not through the buffer
+            if (held_ == 0 && n >= io::kChunk) { // bypasses the buffer
                 write_out(from, io::kChunk);
                 from += io::kChunk;
                 n -= io::kChunk;
@@ -156,7 +157,7 @@ private:
                 put(t.view.data + row * t.view.row_stride, t.view.row_bytes);
     }
 
-    // Whole rows as far as a chunk holds one, else whole blocks of a row.
+    // Writes whole rows if a chunk holds one, else whole blocks of a row.
     void put_pieces(const WriterTensor &t, size_t index, const fmt::TypeInfo &type, bool swap) {
         const uint64_t row_bytes = t.view.row_bytes;
         const bool rows = row_bytes <= io::kChunk;
@@ -185,7 +186,7 @@ private:
                  index, Quoted(t.name()).c_str(), status, n, at);
     }
 
-    // n dense bytes of rows that may be apart, into the buffer.
+    // Copies n dense bytes of rows, which may be strided, into the buffer.
     void gather(const Tensor &t, uint64_t at, size_t n) {
         uint8_t *out = buffer_.data();
         while (n > 0) {
@@ -203,7 +204,7 @@ private:
     const WritePlan &plan_;
     Sink &sink_;
     const Progress &progress_;
-    const uint64_t split_id_; // of a set
+    const uint64_t split_id_; // 0 if not split
     Buffer buffer_;
     size_t held_ = 0; // bytes in the buffer
     uint64_t done_ = 0;

@@ -1,5 +1,5 @@
-// Parts of a file to be and their exact sizes, as the reader (and ggml's) expects them: tensors in
-// order, each padded to the alignment, also the last one.
+// Parts of a new file and their exact sizes, as this reader and ggml's expect them. Tensors are in
+// order, each padded to the alignment, including the last one.
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
 #include "base/checked.hpp"
@@ -15,9 +15,10 @@ namespace ggufx::gguf {
 namespace {
 
 constexpr uint64_t kHeader = 4 + 4 + 8 + 8;
-constexpr uint64_t kMaxParts = UINT16_MAX; // split.count is an u16
+constexpr uint64_t kMaxParts = UINT16_MAX; // split.count is a u16
 
-// A key with a value of n bytes; split.no and split.count are u16, split.tensors.count is i32.
+// Bytes of a key with a value of n bytes; split.no and split.count are u16, split.tensors.count is
+// i32.
 constexpr uint64_t pair_bytes(std::string_view name, uint64_t n) {
     return 8 + name.size() + 4 + n;
 }
@@ -64,7 +65,7 @@ uint64_t WritePlan::split_id() const {
         add_number(t.view.type);
         for (uint32_t i = 0; i < t.view.n_dims; i++) add_number(t.view.ne[i]);
         if (t.stream.read || t.view.n_bytes == 0) continue;
-        // Rows may be apart, and longer than what is looked at.
+        // Rows may be strided, and longer than kLooked.
         add(t.view.data, t.view.row_bytes < kLooked ? t.view.row_bytes : kLooked);
         for (uint64_t row = 1; row < t.view.n_rows && (row + 1) * t.view.row_bytes <= kLooked;
              row++)
@@ -75,7 +76,7 @@ uint64_t WritePlan::split_id() const {
 
 bool WritePlan::in_first_part(const WriterKey &key) const {
     const std::string_view name = key.name();
-    if (writer_.options().reserve_bytes && name == kReserveKey) return false; // written anew
+    if (writer_.options().reserve_bytes && name == kReserveKey) return false; // written separately
     return !limits_.splits() || !is_split_key(name);
 }
 
@@ -112,7 +113,8 @@ PartPlan WritePlan::with_tensor(const PartPlan &part, const WriterTensor &t) con
     return out;
 }
 
-// May the part grow to this? A tensor too large for any part has one of its own; so has metadata.
+// Returns whether the part may grow to `with`. A tensor too large for any part gets a part of its
+// own; so does metadata.
 bool WritePlan::fits(const PartPlan &part, const PartPlan &with) const {
     if (part.n_tensors == 0 && !parts_.empty()) return true;
     if (limits_.max_tensors && with.n_tensors > limits_.max_tensors) return false;

@@ -1,4 +1,4 @@
-// Files and callbacks that take what a writer writes.
+// Sinks of the writer: files and callbacks.
 // SPDX-License-Identifier: MIT
 #include "base/file_set.hpp"
 #include "base/output.hpp"
@@ -51,7 +51,7 @@ public:
     }
 
 private:
-    // The first part last: who finds it finds the others.
+    // Renames the first part last: a reader that finds it finds the others.
     void publish_set() {
         set_.set_aside();
         try {
@@ -72,7 +72,7 @@ private:
     std::string_view path_;
     bool keep_old_;
     Vector<io::OutputFile *> files_;
-    io::FileSet set_; // of more files than one
+    io::FileSet set_; // used if the output has several files
 };
 
 class HookSink final : public Sink {
