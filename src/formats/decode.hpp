@@ -1,6 +1,7 @@
-// Scalar decode of whole blocks to f32, one template over the pieces that traits.hpp describes.
-// Every product is exact (docs/reproducibility/formats.md), so only the addition of a minimum rounds.
-// Internal linkage on purpose: kernels of every instruction set include this (src/README.md).
+// Scalar dequantization of whole blocks to f32: one template over the format structs of traits.hpp.
+// Every product is exact (docs/reproducibility/formats.md), so only the addition of a minimum
+// rounds. Internal linkage on purpose: kernels of every instruction set include this
+// (src/README.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,22 +11,22 @@ namespace ggufx {
 namespace fmt {
 namespace {
 
-// NaN arises from an infinite or NaN scale alone. Hosts differ in its sign and payload; the
-// decoder gives the x86 default everywhere, which is also what the golden vectors hold.
+// NaN arises only from an infinite or NaN scale. Hosts differ in its sign and payload; this returns
+// the x86 default everywhere, as in the golden vectors.
 inline float fixed_nan(float y) {
     return y == y ? y : f32_from_bits(0xffc00000u);
 }
 
-// What is added to every value of group g.
+// Returns the offset added to every value of group g.
 template <class F>
 float offset([[maybe_unused]] const typename F::Block &b, [[maybe_unused]] unsigned g) {
     if constexpr (F::kMins == Mins::kFloat) return F::m(b);
     if constexpr (F::kMins == Mins::kInteger)
         return -(F::dmin(b) * static_cast<float>(F::min(b, g)));
-    return 0.0f; // not used: it would turn -0 into +0
+    return 0.0f; // unused: adding it would turn -0 into +0
 }
 
-// __restrict: else each float stored might change a byte of the block, and all is loaded anew.
+// Without __restrict each stored float might alias the block, which would then be reloaded.
 template <class F> void decode_block(float *__restrict out, const typename F::Block &__restrict b) {
     for (unsigned g = 0; g < F::kValues / F::kGroup; g++) {
         const float scale = F::d(b, g) * static_cast<float>(F::scale(b, g));
@@ -41,7 +42,7 @@ template <class F> void decode_block(float *__restrict out, const typename F::Bl
 template <class F>
 void decode_blocks(float *__restrict out, const uint8_t *__restrict bytes, size_t n_blocks) {
     for (size_t k = 0; k < n_blocks; k++, bytes += sizeof(typename F::Block), out += F::kValues) {
-        const auto &b = *reinterpret_cast<const typename F::Block *>(bytes); // bytes only inside
+        const auto &b = *reinterpret_cast<const typename F::Block *>(bytes); // uint8_t fields only
         if constexpr (F::kGroup == 0) {
             *out = F::value(b);
         } else {

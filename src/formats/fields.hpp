@@ -1,7 +1,7 @@
-// Where numbers of a few bits stand in a block, as places one can read, write and compare. A format
-// states its places once, as functions of the value or group; decoding, scalar encoding, the search
-// for better codes and the statistics of the tool read them there.
-// Internal linkage on purpose, as in traits.hpp.
+// Bit fields of a block, which can be read, written and compared. A format states its fields once,
+// as functions of the value or group index. Dequantization, scalar quantization, the search for
+// better codes and the statistics of the tool use them. Internal linkage on purpose, as in
+// traits.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,13 +11,13 @@
 namespace ggufx {
 namespace fmt {
 
-// n bits from bit `shift` of a byte on; n = 0: none.
+// n bits of a byte from bit `shift` on; n = 0: none.
 struct Bits {
     size_t byte;
     unsigned shift, n;
     constexpr bool operator==(const Bits &) const = default;
 };
-// A number of up to 8 bits in one or two places, the second for its upper bits.
+// A number of up to 8 bits in one or two bit ranges, the second for its upper bits.
 struct Field {
     Bits low, high = {0, 0, 0};
     constexpr bool operator==(const Field &) const = default;
@@ -41,14 +41,14 @@ inline void write_bits(uint8_t *block, Bits b, int v) {
     block[b.byte] = static_cast<uint8_t>((kept | (v & mask) << b.shift) & 255);
 }
 
-// The number, as it is stored.
+// Returns the stored number, without sign or offset.
 inline int read_field(const uint8_t *block, Field f) {
     return read_bits(block, f.low) | read_bits(block, f.high) << f.low.n;
 }
 template <class Block> int read(const Block &block, Field f) {
     return read_field(bytes_of(&block), f);
 }
-// Puts the number in place of what stood there.
+// Replaces the stored number.
 inline void write_field(uint8_t *block, Field f, int v) {
     write_bits(block, f.low, v);
     write_bits(block, f.high, v >> f.low.n);
@@ -57,12 +57,12 @@ template <class Block> void write(Block &block, Field f, int v) {
     write_field(bytes_of(&block), f, v);
 }
 
-// ---- orders that several formats have; `at`: where their bytes begin, i: value or group ----------
+// ---- orders shared by several formats; `at`: offset of their bytes, i: value or group -----------
 
 constexpr Field byte(size_t at, unsigned i) {
     return {{at + i, 0, 8}};
 }
-// Neighbours side by side, the first in the lowest bits.
+// Consecutive values in a byte, the first in the lowest bits.
 constexpr Bits nibble_in_order(size_t at, unsigned i) {
     return {at + i / 2, 4 * (i % 2), 4};
 }
@@ -88,7 +88,7 @@ constexpr Bits crumb128(size_t at, unsigned i) {
 constexpr Bits bit256(size_t at, unsigned i) {
     return {at + i % 32, i / 32, 1};
 }
-// n <= 8 bits from bit `first` of the little-endian number at `at` on.
+// n <= 8 bits of the little-endian number at `at`, from bit `first` on.
 constexpr Field bits_of_word(size_t at, unsigned first, unsigned n) {
     const unsigned shift = first % 8, low = n < 8 - shift ? n : 8 - shift;
     return {{at + first / 8, shift, low}, {at + first / 8 + 1, 0, n - low}};

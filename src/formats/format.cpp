@@ -1,4 +1,4 @@
-// The formats table built from formats.def, and what can be asked of it.
+// Table of tensor types, built from formats.def, and its lookups.
 // SPDX-License-Identifier: MIT
 #include "formats/format.hpp"
 
@@ -26,7 +26,7 @@ constexpr TypeInfo kTypes[] = {
 #include "formats/formats.def"
 };
 
-// The lines of formats.def agree with the structs, and line n is id n.
+// Checks that the lines of formats.def agree with the structs, and that line n is id n.
 #define X(NAME, ID, TEXT, VALUES, BYTES, KIND, GROUP, MINS, SWAP_AT, SWAP_BYTES, SWAP_N)           \
     static_assert(sizeof(NAME::Block) == BYTES && alignof(NAME::Block) == 1);                      \
     static_assert(NAME::kValues == VALUES && NAME::kGroup == GROUP);                               \

@@ -1,7 +1,7 @@
 // IQ1_M: 256 values in 56 bytes; 16 groups of 16 with 3-bit scales, a shift of +-1/8 per 8
 // values. There is no scale field: the f16 d is spread over the top nibbles of four u16.
 // Codes are 8 * (grid + shift).
-// Held by the golden rows deq/iq1_m, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/iq1_m, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,7 +31,7 @@ struct IQ1_M : BlockFormat<256, 16> {
     static constexpr Field d_at(unsigned k) { // bits 4k .. 4k + 3 of the f16 scale
         return {{offsetof(Block, scales) + 2 * k + 1, 4, 4}};
     }
-    // Words are read whole: a value wants its index and its shift together.
+    // Reads whole words: a value needs its index and its shift together.
     static int code(const Block &b, unsigned i) {
         const unsigned k = i / 8;
         const unsigned high = (b.qh[k / 2] >> (4 * (k % 2))) & 15u;

@@ -1,6 +1,6 @@
 // IQ1_S: 256 values in 50 bytes; 8 groups of 32, each with a 3-bit scale and a common shift of
 // +-1/8; a grid row of 8 ternary values has 11 index bits. Codes are 8 * (grid + shift).
-// Held by the golden rows deq/iq1_s, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/iq1_s, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,7 +27,7 @@ struct IQ1_S : BlockFormat<256, 32> {
     static constexpr Field shift_at(unsigned g) {
         return {{offsetof(Block, qh) + 2 * g + 1, 7, 1}};
     } // 1: minus
-    // Words are read whole: a value wants its index and its shift together.
+    // Reads whole words: a value needs its index and its shift together.
     static int code(const Block &b, unsigned i) {
         const unsigned qh = load_u16le(b.qh + 2 * (i / 32));
         const unsigned high = (qh >> (3 * ((i / 8) % 4))) & 7;

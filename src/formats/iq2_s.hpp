@@ -1,6 +1,6 @@
 // IQ2_S: 256 values in 82 bytes; 16 groups of 16 with 4-bit scales; each 8 values have a
 // 10-bit grid index and a full sign byte.
-// Held by the golden rows deq/iq2_s, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/iq2_s, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

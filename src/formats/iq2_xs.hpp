@@ -1,6 +1,6 @@
 // IQ2_XS: 256 values in 74 bytes; 16 groups of 16 with 4-bit scales; each 8 values are a u16:
 // 9 bits of grid index, 7 bits of sign index.
-// Held by the golden rows deq/iq2_xs, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/iq2_xs, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,7 +27,7 @@ struct IQ2_XS : BlockFormat<256, 16> {
     static constexpr Field scale_at(unsigned g) {
         return {nibble_in_order(offsetof(Block, scales), g)};
     }
-    // Words are read whole: a value wants its index and its signs together.
+    // Reads whole words: a value needs its index and its signs together.
     static int code(const Block &b, unsigned i) {
         const unsigned word = load_u16le(b.qs + 2 * (i / 8)), j = i % 8;
         return with_sign(kGridIq2Xs.row[word & 511][j], kSigns7.byte[word >> 9], j);

@@ -1,6 +1,6 @@
 // IQ2_XXS: 256 values in 66 bytes; 8 groups of 32, each four grid rows of 8, four 7-bit sign
 // indices and a 4-bit scale.
-// Held by the golden rows deq/iq2_xxs, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/iq2_xxs, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,7 +25,7 @@ struct IQ2_XXS : BlockFormat<256, 32> {
     static constexpr Field scale_at(unsigned g) {
         return {{offsetof(Block, qs) + 8 * g + 7, 4, 4}};
     }
-    // Words are read whole: a value wants its index and its signs together.
+    // Reads whole words: a value needs its index and its signs together.
     static int code(const Block &b, unsigned i) {
         const uint8_t *group = b.qs + 8 * (i / 32);
         const unsigned l = (i / 8) % 4, j = i % 8;

@@ -1,6 +1,6 @@
 // IQ3_S: 256 values in 110 bytes; 8 groups of 32 with 4-bit scales; each 4 values have a 9-bit
 // grid index, each 8 a full sign byte.
-// Held by the golden rows deq/iq3_s, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/iq3_s, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@ struct IQ3_S : BlockFormat<256, 32> {
     struct Block {
         uint8_t d[2];
         uint8_t qs[64]; // low 8 bits of the grid indices
-        uint8_t qh[8];  // their bit 8, eight each
+        uint8_t qh[8];  // bit 8 of the grid indices, eight per byte
         uint8_t signs[32];
         uint8_t scales[4];
     };

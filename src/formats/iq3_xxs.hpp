@@ -1,6 +1,6 @@
 // IQ3_XXS: 256 values in 98 bytes; 8 groups of 32, each eight grid rows of 4, four 7-bit sign
 // indices and a 4-bit scale.
-// Held by the golden rows deq/iq3_xxs, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/iq3_xxs, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,7 +24,7 @@ struct IQ3_XXS : BlockFormat<256, 32> {
     static constexpr Field scale_at(unsigned g) {
         return {{offsetof(Block, gas) + 4 * g + 3, 4, 4}};
     }
-    // Words are read whole: a value wants its index and its signs together.
+    // Reads whole words: a value needs its index and its signs together.
     static int code(const Block &b, unsigned i) {
         const uint32_t word = load_u32le(b.gas + 4 * (i / 32));
         const unsigned signs = kSigns7.byte[(word >> (7 * ((i / 8) % 4))) & 127];

@@ -1,5 +1,5 @@
 // IQ4_NL: 32 values in 18 bytes; 4-bit indices into a codebook of 16 times one f16 scale.
-// Held by the golden rows deq/iq4_nl, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/iq4_nl, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // IQ4_XS: 256 values in 136 bytes; 8 groups of 32, codebook of IQ4_NL, 6-bit scales -32..31.
-// Held by the golden rows deq/iq4_xs, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/iq4_xs, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
 // MXFP4: 32 values in 17 bytes; e2m1 codes times one power of two.
 // Codes are doubled and d halved: both stay exact, e = 0 and 1 are f32 subnormals.
-// Held by the golden rows deq/mxfp4, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/mxfp4, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

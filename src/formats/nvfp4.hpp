@@ -1,6 +1,6 @@
 // NVFP4: 64 values in 36 bytes; 4 groups of 16 e2m1 codes, each with its own UE4M3 scale.
 // Codes are doubled and d halved. A tensor-wide f32 scale, if any, is a separate tensor.
-// Held by the golden rows deq/nvfp4, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/nvfp4, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
-// Which order the codes of a format have, for code that takes or gives whole registers of them and
-// cannot ask for each place (kernels/loops/unpack, encode_pack.hpp): a format that is changed stops
-// the compiler here.
+// Compile-time checks of the order of codes in each format. Kernels that load or store whole
+// registers of codes (kernels/loops/unpack, encode_pack.hpp) rely on it without code_at(). A
+// changed format fails to compile here.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,7 +22,7 @@ template <class F> consteval bool high_bits(Order order, size_t at) {
         if (!(F::code_at(i).high == order(at, i))) return false;
     return true;
 }
-// Six-bit scales and minimums behind d and dmin.
+// Six-bit scales and minimums after d and dmin.
 template <class F> consteval bool six_bits() {
     for (unsigned g = 0; g < 8; g++)
         if (!(F::scale_at(g) == scale6(4, g) && F::min_at(g) == min6(4, g))) return false;

@@ -1,5 +1,5 @@
 // Q1_0: 128 values in 18 bytes; one sign bit per value (set = +) and one f16 scale.
-// Held by the golden rows deq/q1_0, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/q1_0, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

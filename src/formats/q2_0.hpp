@@ -1,5 +1,5 @@
 // Q2_0: 64 values in 18 bytes; 2-bit codes minus 1 (code 3 decodes as +2), one f16 scale.
-// Held by the golden rows deq/q2_0, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/q2_0, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace {
 struct Q2_0 : BlockFormat<64, 32> {
     struct Block {
         uint8_t d[2];
-        uint8_t qs[16]; // four neighbours per byte, the first in the lowest bits
+        uint8_t qs[16]; // four consecutive codes per byte, the first in the lowest bits
     };
     static constexpr Field code_at(unsigned i) { return {crumb_in_order(offsetof(Block, qs), i)}; }
     static int code(const Block &b, unsigned i) { return read(b, code_at(i)) - 1; }

@@ -1,5 +1,5 @@
 // Q2_K: 256 values in 84 bytes; 16 groups of 16 with 4-bit scale and 4-bit minimum.
-// Held by the golden rows deq/q2_K, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/q2_K, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

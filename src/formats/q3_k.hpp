@@ -1,5 +1,5 @@
 // Q3_K: 256 values in 110 bytes; 16 groups of 16, codes -4..3, 6-bit scales -32..31.
-// Held by the golden rows deq/q3_K, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/q3_K, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@ namespace {
 
 struct Q3_K : BlockFormat<256, 16> {
     struct Block {
-        uint8_t hmask[32]; // bit i/32 of byte i%32: set = the code is not lowered by 4
+        uint8_t hmask[32]; // bit i/32 of byte i%32: set = 4 is not subtracted from the code
         uint8_t qs[64];
         uint8_t scales[12]; // 16 low nibbles in bytes 0..7, then 16 high 2-bit fields
         uint8_t d[2];

@@ -1,5 +1,5 @@
 // Q4_0: 32 values in 18 bytes; 4-bit codes minus 8 times one f16 scale.
-// Held by the golden rows deq/q4_0, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/q4_0, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Q4_1: 32 values in 20 bytes; 4-bit codes times a f16 scale plus a f16 minimum.
-// Held by the golden rows deq/q4_1, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/q4_1, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

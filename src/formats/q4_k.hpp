@@ -1,5 +1,5 @@
 // Q4_K: 256 values in 144 bytes; 8 groups of 32 with 6-bit scale and minimum.
-// Held by the golden rows deq/q4_K, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/q4_K, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
 // Q5_0: 32 values in 22 bytes; 5-bit codes minus 16 times one f16 scale.
 // Bit 4 of code i is bit i of the little-endian u32 qh.
-// Held by the golden rows deq/q5_0, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/q5_0, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

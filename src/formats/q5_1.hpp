@@ -1,6 +1,6 @@
 // Q5_1: 32 values in 24 bytes; 5-bit codes times a f16 scale plus a f16 minimum.
 // Bit 4 of code i is bit i of the little-endian u32 qh.
-// Held by the golden rows deq/q5_1, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/q5_1, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
 // Q5_K: 256 values in 176 bytes; 8 groups of 32 with 6-bit scale and minimum; bit 4 of the
 // codes of group g is bit g of qh, which comes before qs.
-// Held by the golden rows deq/q5_K, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/q5_K, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
 // Q6_K: 256 values in 210 bytes; 16 groups of 16, codes -32..31, int8 scales (-128 may occur).
 // The f16 scale comes last.
-// Held by the golden rows deq/q6_K, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/q6_K, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
 // Q8_0: 32 values in 34 bytes; int8 codes (-128 may occur) times one f16 scale.
-// Held by the golden rows deq/q8_0, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/q8_0, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

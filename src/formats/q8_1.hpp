@@ -1,6 +1,6 @@
-// Q8_1: activations, 32 values in 36 bytes; int8 codes times a f16 scale, and the f16 sum
-// s = d * (sum of the codes), which decoding does not need.
-// Held by the golden vectors xq/*/q8_1, made with ggml (tests/golden).
+// Q8_1: activations, 32 values in 36 bytes; int8 codes times a f16 scale, and the f16 sum s = d *
+// (sum of the codes), which dequantization does not need. Verified by the golden vectors xq/*/q8_1,
+// made with ggml (tests/golden).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
-// Q8_K: activations, 256 values in 292 bytes; int8 codes times one f32 scale, then 16 sums of
-// 16 codes as i16, which decoding does not need.
-// Held by the golden vectors xq/*/q8_K, made with ggml (tests/golden).
+// Q8_K: activations, 256 values in 292 bytes; int8 codes times one f32 scale, then 16 sums of 16
+// codes as i16, which dequantization does not need. Verified by the golden vectors xq/*/q8_K, made
+// with ggml (tests/golden).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,6 +1,6 @@
 // TQ1_0: 256 ternary values in 54 bytes; five (in qh four) trits per byte as a fraction of
 // 243, most significant first; the f16 scale comes last.
-// Held by the golden rows deq/tq1_0, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/tq1_0, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@ struct TQ1_0 : BlockFormat<256, 32> {
         uint8_t qh[4];  // values 240..255
         uint8_t d[2];
     };
-    // Digits of base 3 have no bits of their own: a place is a byte and the number of a digit.
+    // Base-3 digits have no bits of their own: a place is a byte and a digit index.
     struct Place {
         size_t byte;
         unsigned digit;
@@ -26,7 +26,7 @@ struct TQ1_0 : BlockFormat<256, 32> {
         if (i < 240) return {offsetof(Block, qs) + 32 + (i - 160) % 16, (i - 160) / 16};
         return {offsetof(Block, qh) + (i - 240) % 4, (i - 240) / 4};
     }
-    // byte * 3^digit modulo 256 brings it to the top, times 3 / 256 reads it.
+    // byte * 3^digit modulo 256 moves the digit to the top, times 3 / 256 reads it.
     static int digit(const Block &b, unsigned i) {
         constexpr uint8_t kPow3[5] = {1, 3, 9, 27, 81};
         const Place at = digit_at(i);

@@ -1,6 +1,6 @@
 // TQ2_0: 256 ternary values in 66 bytes; 2-bit codes minus 1 (code 3 decodes as +2); the f16
 // scale comes last.
-// Held by the golden rows deq/tq2_0, made with ggml (tests/golden/MANIFEST).
+// Verified by the golden vectors deq/tq2_0, made with ggml (tests/golden/MANIFEST).
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// Compile-time expansion of packed grid rows; used by grids/*.cpp alone.
-// A row is one number: level indices of W values, value j in bits [j*Bits, j*Bits + Bits).
+// Compile-time expansion of packed grid rows; used by grids/*.cpp only. A row is one number: level
+// indices of W values, value j in bits [j*Bits, j*Bits + Bits).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +21,7 @@ constexpr Grid<N, W> expand(const uint16_t (&packed)[N], const int8_t (&levels)[
     return grid;
 }
 
-// The level numbers alone, of rows of 8 and of 4 values.
+// Level indices without the values, for rows of 8 and of 4 values.
 template <unsigned N> constexpr GridLevels<N> levels8(const uint16_t (&packed)[N]) {
     GridLevels<N> to{};
     for (unsigned i = 0; i < N; i++) {

@@ -1,5 +1,5 @@
-// Grid rows as two bytes of small level numbers each, for sets that look codes up by shuffles:
-// half a table of values fits the registers.
+// Grid rows as two bytes of small level indices each, for instruction sets that look up codes by
+// shuffles: half a table of values fits the registers.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +8,8 @@
 namespace ggufx {
 namespace fmt {
 
-// Of a row of 8 values `first` has values 0..3 and `second` 4..7, two bits each from the lowest
-// on. Of a row of 4 `first` has values 3 and 0, `second` 1 and 2, three bits each.
+// A row of 8 values has values 0..3 in `first` and 4..7 in `second`, two bits each from the lowest
+// on. A row of 4 has values 3 and 0 in `first`, 1 and 2 in `second`, three bits each.
 template <unsigned N> struct GridLevels { alignas(64) uint8_t first[N], second[N]; };
 
 extern const GridLevels<256> kLevelsIq2Xxs;

@@ -1,5 +1,5 @@
-// The small codebooks: signs of the 7-bit IQ types, IQ4 and fp4 code values.
-// Signs follow the rule "sign byte = index | parity(index) << 7"; golden rows hold all of them.
+// The small codebooks: signs of the 7-bit IQ types, IQ4 and fp4 code values. Signs follow the rule
+// "sign byte = index | parity(index) << 7"; golden vectors cover all of them.
 // SPDX-License-Identifier: MIT
 #include "formats/grids/grids.hpp"
 
