@@ -15,7 +15,7 @@ bool is_finite(float v) {
     return (f32_bits(v) & 0x7f800000u) != 0x7f800000u;
 }
 
-// Both finite and not negative, else nothing can be weighed by it.
+// Throws value unless all numbers are finite and not negative, as weights must be.
 void check_numbers(const Vector<float> &values, const char *what, const ImatrixEntry &entry,
                    size_t index) {
     for (size_t i = 0; i < values.size(); i++) {
@@ -26,7 +26,7 @@ void check_numbers(const Vector<float> &values, const char *what, const ImatrixE
     }
 }
 
-// Of equal shape. One rounded sum makes a rounded sum.
+// Adds an entry of equal shape. The sum is exact only if both entries are.
 void add(ImatrixEntry &into, const ImatrixEntry &from) {
     if (!into.is_exact() || !from.is_exact()) {
         into.exact_sums.clear();

@@ -1,5 +1,5 @@
-// Importance matrices: per weight tensor the sums of squared activations of each column, and how
-// many tokens went into them. imatrix.cpp: entries, merging; imatrix_read.cpp and
+// Importance matrices (imatrix): for each weight tensor the sums of squared activations per column,
+// and the number of tokens in them. imatrix.cpp: entries, merging; imatrix_read.cpp and
 // imatrix_write.cpp: the two file formats (GGUF, and the older .dat).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace ggufx::job {
 
-// Tokens in one call of a .dat file, which counts calls: what the field's collector uses.
+// Tokens per call in a .dat file, which counts calls: the default of llama.cpp's imatrix tool.
 constexpr uint32_t kDatChunk = 512;
 
 struct ImatrixEntry {
@@ -23,19 +23,19 @@ struct ImatrixEntry {
     std::string_view name() const { return {name_bytes.data(), name_bytes.size()}; }
     size_t n_columns() const { return sums.size() / counts.size(); }
     bool is_exact() const { return !exact_sums.empty(); }
-    void round_exact(); // sums and counts of the exact ones
+    void round_exact(); // sets sums and counts from the exact ones
 
     Vector<char> name_bytes;
     Vector<float> sums;   // [n_matrices][n_columns]
-    Vector<float> counts; // [n_matrices]; experts have one each
-    // As they were before they were rounded, so that no cut of a text changes their sum; empty
-    // where that is not known.
+    Vector<float> counts; // [n_matrices]; one per expert
+    // Sums and counts before rounding, so that no partition of the input changes the total; empty
+    // if unknown.
     Vector<ExactSum> exact_sums;
     Vector<uint64_t> exact_counts;
-    Vector<float> values; // sums / counts, 1 where nothing was counted: what quantizers use
+    Vector<float> values; // sums / counts, or 1 if the count is 0: the weights in quantizers
 };
 
-// Immutable once it is read or made; jobs keep a reference on it.
+// Immutable after reading or construction; jobs hold a reference.
 class Imatrix {
 public:
     explicit Imatrix(const Ref<Host> &host)
@@ -53,13 +53,14 @@ public:
     size_t n_datasets() const { return datasets_.size(); }
     std::string_view dataset(size_t i) const { return {datasets_[i].data(), datasets_[i].size()}; }
 
-    // Entries of both, sums and counts added. Throws mismatch (an entry of another shape), value.
+    // Returns the entries of both, with sums and counts added. Throws mismatch (an entry of another
+    // shape), value.
     static Ref<Imatrix> merged(const Imatrix &a, const Imatrix &b);
-    // The entries whose keep[i] is not 0.
+    // Returns the entries whose keep[i] is not 0.
     static Ref<Imatrix> selected(const Imatrix &from, const uint8_t *keep);
 
-    // While making one: entries come one by one, then finish() checks them and computes values.
-    void add_dataset(std::string_view name); // each name once
+    // Construction: entries are added one by one, then finish() checks them and computes values.
+    void add_dataset(std::string_view name); // ignores duplicates
     ImatrixEntry &begin_entry(std::string_view name);
     void finish(); // throws duplicate, value
 
@@ -78,11 +79,12 @@ private:
     Vector<Vector<char>> datasets_;
 };
 
-// Either format, told apart by the first bytes. Throws io, malformed, missing, shape, value ...
+// Reads either format, detected by the first bytes. Throws io, malformed, missing, shape, value ...
 void read_imatrix(Imatrix &out, Ref<io::Source> source, const Progress &progress);
 
-// The .dat format keeps one count per tensor: values agree to one rounding of f32.
-// keep_old: throws io where a file has the name. exact: with the exact sums, where there are any.
+// Options of the writers. keep_old: throws io if the file exists. exact: also writes the exact
+// sums, if there are any; GGUF only. The .dat format keeps one count per tensor: values agree to
+// one rounding of f32.
 struct ImatrixWrite {
     bool keep_old = false, exact = false;
 };

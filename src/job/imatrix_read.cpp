@@ -1,4 +1,5 @@
-// Reading: a GGUF file of sums and counts, or the older .dat file (counts of calls, little-endian).
+// Reads imatrix files: GGUF with sums and counts, or the older .dat format (counts of calls,
+// little-endian).
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
 #include "gguf/open.hpp"
@@ -44,13 +45,13 @@ void read_keys(Imatrix &out, const gguf::File &file) {
 
 void load_floats(Vector<float> &out, const gguf::Tensor &t) {
     if (t.type != 0) fail_entry(t, "is not f32");
-    const auto n = static_cast<size_t>(t.n_bytes / 4); // its bytes are in memory: fits
+    const auto n = static_cast<size_t>(t.n_bytes / 4); // fits, because its bytes are in memory
     if (n == 0) fail_entry(t, "has no values");
     out.resize(n);
     for (size_t i = 0; i < n; i++) out[i] = load_f32le(t.data + 4 * i);
 }
 
-// Those of one stem, or kNotFound.
+// Returns the tensor named `stem` + `ending`, or kNotFound.
 size_t find_beside(const gguf::File &file, std::string_view stem, std::string_view ending,
                    Vector<char> &buffer) {
     buffer.assign(stem.begin(), stem.end());
@@ -58,7 +59,7 @@ size_t find_beside(const gguf::File &file, std::string_view stem, std::string_vi
     return file.find_tensor({buffer.data(), buffer.size()});
 }
 
-// What was rounded is rounded again, so that neither can say something else than the other.
+// Reads the exact sums and counts, and rounds them again, so that both forms always agree.
 void read_exact(ImatrixEntry &entry, const gguf::Tensor &sums, const gguf::Tensor &counts) {
     const size_t n_matrices = entry.counts.size(), n_columns = entry.n_columns();
     if (sums.type != kI64 || sums.ne[0] != ExactSum::kLimbs * uint64_t{n_columns} ||
@@ -87,7 +88,8 @@ ImatrixEntry &read_pair(Imatrix &out, std::string_view name, const gguf::Tensor 
     return entry;
 }
 
-// The tensor beside one whose name ends in `ending`: the same stem, another ending.
+// Returns the other tensor of a pair: same stem, `other` in place of `ending`. Throws shape if
+// there is none.
 gguf::Tensor partner(const gguf::File &file, const gguf::Tensor &t, std::string_view ending,
                      std::string_view other, Vector<char> &buffer) {
     std::string_view stem = t.name;
@@ -116,13 +118,13 @@ void read_gguf(Imatrix &out, Ref<io::Source> source, const Progress &progress) {
                 read_exact(entry, file->tensor(sums), file->tensor(counts));
         } else if (t.name.ends_with(kCounts)) {
             partner(*file, t, kCounts, kSums, buffer);
-        } // other tensors have no meaning here
+        } // other tensors are ignored
     }
 }
 
 // ---- .dat -----------------------------------------------------------------------------------
 
-// Numbers and bytes in order, each checked against what is left of the file.
+// Reads numbers and bytes in order, each checked against the rest of the file.
 class Cursor {
 public:
     Cursor(const uint8_t *data, size_t n) : data_(data), n_(n) {}
@@ -137,7 +139,7 @@ public:
         return p;
     }
     int32_t number(const char *what) { return load_i32le(take(4, what)); }
-    // A count of things that take `width` bytes each.
+    // Reads a count of items that take `width` bytes each.
     size_t count(const char *what, int32_t least, size_t width) {
         const size_t offset = at_;
         const int32_t n = number(what);
@@ -161,7 +163,7 @@ void read_dat_entry(Imatrix &out, Cursor &in) {
     const size_t n = in.count("a number of values", 1, 4);
     const uint8_t *values = in.take(4 * n, "values");
     entry.sums.resize(n);
-    // A power of two: sums / counts gives the bits of value / calls.
+    // kDatChunk is a power of two, so sums / counts has the bits of value / calls.
     for (size_t i = 0; i < n; i++) entry.sums[i] = load_f32le(values + 4 * i) * float{kDatChunk};
     entry.counts.assign(1, static_cast<float>(n_calls > 0 ? n_calls : 1) * float{kDatChunk});
 }
@@ -172,7 +174,7 @@ void read_dat(Imatrix &out, const uint8_t *data, size_t n_bytes) {
     for (size_t i = 0; i < n; i++) read_dat_entry(out, in);
     out.legacy = true;
     out.chunk_tokens = kDatChunk;
-    if (in.left() == 0) return; // files of before 2024 end here
+    if (in.left() == 0) return; // files from before 2024 end here
     const int32_t chunks = in.number("the number of chunks");
     out.n_chunks = chunks > 0 ? static_cast<uint64_t>(chunks) : 0;
     const size_t length = in.count("the length of the data set's name", 0, 1);

@@ -37,18 +37,18 @@ int32_t read_numbers(void *user, uint64_t offset, void *dst, size_t n) {
     return 0;
 }
 
-// The tensors of an entry; its values must outlive the writer.
+// Adds the tensors of an entry, whose values must outlive the writer.
 class EntryTensors {
 public:
     EntryTensors(gguf::Writer &writer, const ImatrixEntry &entry)
         : writer_(writer), entry_(entry) {}
 
-    // ne[0] = columns, ne[1] = matrices; one matrix has one dimension.
+    // ne[0] = columns, ne[1] = matrices; a single matrix has one dimension.
     void add_rounded() {
         add(".in_sum2", 0, {entry_.n_columns(), n_matrices()}, {held(entry_.sums), read_floats});
         add(".counts", 0, {1, n_matrices()}, {held(entry_.counts), read_floats});
     }
-    // Limbs of 64 bits, the lowest first, stand in place of each float.
+    // Each float is replaced by its 64-bit limbs, the lowest first.
     void add_exact() {
         add(".exact", kI64, {ExactSum::kLimbs * entry_.n_columns(), n_matrices()},
             {held(entry_.exact_sums), read_limbs});
@@ -104,7 +104,7 @@ private:
     io::OutputFile &out_;
 };
 
-// Calls of the matrix that was seen most; the sums are scaled to that many.
+// Returns the calls of the matrix with the largest count; the sums are scaled to that number.
 int32_t calls_of(const ImatrixEntry &entry, uint32_t chunk_tokens) {
     float most = 0;
     for (const float count : entry.counts) most = count > most ? count : most;

@@ -14,7 +14,7 @@ void Checksum::add_u64(uint64_t v) {
 namespace {
 
 constexpr uint32_t kBegin = 0x4c474758u, kDone = 0x4e474758u;
-constexpr size_t kRecord = 24; // kind, tensor, value, check of those
+constexpr size_t kRecord = 24; // kind, tensor, value, CRC-64 of these
 
 uint64_t check_of(const uint8_t *record) {
     return crc64(0, record, 16);

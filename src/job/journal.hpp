@@ -1,4 +1,5 @@
-// Which tensors of a draft are complete, with a checksum of each: records appended to its log.
+// Journal of an unfinished output file: a record with a checksum for each complete tensor, appended
+// to the file's log.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +8,7 @@
 
 namespace ggufx::job {
 
-// Of bytes, the same on every host and however they are cut into pieces.
+// CRC-64 of bytes, the same on every host and for every split into pieces.
 class Checksum {
 public:
     void add(const void *data, size_t n) { crc_ = crc64(crc_, data, n); }
@@ -22,12 +23,12 @@ class Journal {
 public:
     Journal(const Ref<Host> &host, io::DraftFile &draft, size_t n_tensors);
 
-    // Reads what stands there. `fingerprint` is of input and options: mismatch when the log was
-    // begun with another. A torn end is cut away when nobody else writes (alone).
+    // Reads the existing log. Throws mismatch if it was begun with another `fingerprint` of input
+    // and options. `alone`: no other process writes, so a torn record at the end is cut off.
     void open(uint64_t fingerprint, bool alone);
     bool has(size_t tensor) const { return state_[tensor].done; }
     uint64_t checksum(size_t tensor) const { return state_[tensor].checksum; }
-    void note(size_t tensor, uint64_t checksum); // complete
+    void note(size_t tensor, uint64_t checksum); // marks it complete
     void forget(size_t tensor) { state_[tensor].done = false; }
 
 private:

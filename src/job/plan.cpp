@@ -55,7 +55,7 @@ Plan::Plan(const Ref<gguf::File> &file, const PlanOptions &options)
     choose(nullptr);
 }
 
-// By block, then by name: what the reference's map of tensors gives.
+// Sorts by block, then by name, the order of the reference's map of tensors.
 void Plan::sort_tensors() {
     std::sort(tensors_.begin(), tensors_.end(), [](const PlannedTensor &a, const PlannedTensor &b) {
         const int64_t block_a = quant::block_of(a.source.name),
@@ -64,7 +64,7 @@ void Plan::sort_tensors() {
     });
 }
 
-// {architecture}.suffix, its first element where it is an array; 0 when absent.
+// Returns key {architecture}.suffix, the first element if it is an array; 0 if absent.
 uint64_t Plan::number(std::string_view suffix) const {
     const size_t at = file_->find_meta("general.architecture");
     if (at == gguf::kNotFound) return 0;

@@ -1,4 +1,4 @@
-// What a quantization will do to each tensor, decided before anything runs.
+// Quantization plan: the treatment of each tensor, decided before anything runs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,14 +10,14 @@ namespace ggufx::job {
 
 struct PlanOptions {
     const quant::FileTypeInfo *file_type = nullptr;
-    quant::RecipeOptions recipe; // its `imatrix` follows from the one below
+    quant::RecipeOptions recipe; // its `imatrix` is derived from the one below
     bool allow_requantize = false;
     bool keep_split = false;
-    bool keep_old = false;       // files that have the output's names are not replaced
-    bool best = false;           // improve the blocks of the reference
+    bool keep_old = false;       // existing output files are not replaced
+    bool best = false;           // search for better blocks than the reference's
     Ref<Imatrix> imatrix;        // may be null
-    bool assume_imatrix = false; // plan as if one had an entry for every tensor; for estimates
-    // What each tensor of the file is for, read by the constructor; null: its name tells.
+    bool assume_imatrix = false; // plan as if every tensor had an entry; for estimates
+    // Role of each tensor of the file, read by the constructor only; null: derived from names.
     const quant::Category *roles = nullptr;
 };
 
@@ -25,28 +25,29 @@ struct PlannedTensor {
     gguf::Tensor source;
     quant::Category role = quant::Category::other;
     quant::Choice choice = {};
-    const float *weights = nullptr; // of the imatrix, [ne2][ne0]
-    bool lacks_weights = false;     // there is an imatrix, without an entry that fits
-    bool needs_weights = false;     // and cannot be made without
-    uint64_t n_bytes = 0;           // of the result
-    double rmse = -1, seconds = 0;  // of the last run
+    const float *weights = nullptr; // imatrix values, [ne2][ne0]
+    bool lacks_weights = false;     // there is an imatrix, but no entry that fits
+    bool needs_weights = false;     // cannot be quantized without imatrix values
+    uint64_t n_bytes = 0;           // size of the result
+    double rmse = -1, seconds = 0;  // result of the last run; rmse -1: unknown
 
     bool copies() const { return choice.type == source.type; }
 };
 
 class Plan {
 public:
-    // Throws what choose() does.
+    // Throws as choose().
     Plan(const Ref<gguf::File> &file, const PlanOptions &options);
 
-    // Types instead of the recipe's, one per tensor or kNoType; null: none. A call that throws has
-    // changed nothing. Throws argument, type, unsupported, shape, mismatch.
+    // Chooses types; `types` overrides the recipe's, one per tensor or kNoType; null: no overrides.
+    // A call that throws has changed nothing. Throws argument, type, unsupported, shape, overflow,
+    // mismatch.
     void choose(const uint32_t *types);
 
-    void require_weights() const; // throws argument where a tensor needs them and has none
-    void require_weights(size_t index, uint32_t type) const; // of one tensor, were it of this type
+    void require_weights() const; // throws argument if a tensor lacks values it needs
+    void require_weights(size_t index, uint32_t type) const; // one tensor, with this type
 
-    bool has_output() const; // a matrix of its own: else the embedding serves
+    bool has_output() const; // false: tied to the embedding
 
     const gguf::File &file() const { return *file_; }
     const PlanOptions &options() const { return options_; }

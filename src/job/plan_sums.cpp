@@ -10,9 +10,9 @@ namespace ggufx::job {
 
 namespace {
 
-// tests/bench/quantize.md, GGUFX_QUANTIZE_BEST, Gaussian samples, the reference's search: RMSE, and
-// RMSE weighed by the imatrix that was given. Types that cannot be made without an imatrix have the
-// latter in both places.
+// Relative RMSE, and RMSE weighted by the given imatrix: tests/bench/quantize.md,
+// GGUFX_QUANTIZE_BEST, Gaussian samples, the reference's search. Types that need an imatrix have
+// the weighted RMSE in both places.
 constexpr struct {
     uint32_t type;
     float plain, weighed;
@@ -49,7 +49,8 @@ bool is_weighed(const Plan &plan, const PlannedTensor &t) {
     return plan.options().assume_imatrix && quant::is_weighed(t.role);
 }
 
-// An embedding is read a row at a time, unless it is the output matrix as well.
+// Returns the bytes that one token reads. An embedding is read a row at a time, unless it is also
+// the output matrix.
 uint64_t token_bytes(const PlannedTensor &t, bool tied, uint64_t n_experts, uint64_t n_used) {
     const gguf::Tensor &source = t.source;
     const bool tied_one = tied && source.name == "token_embd.weight";
@@ -74,7 +75,7 @@ PlanSums sum_plan(const Plan &plan, uint64_t n_experts, uint64_t n_used_experts)
     double squares = 0, n_values = 0;
     bool ok = true;
     for (const PlannedTensor &t : plan.tensors()) {
-        const uint64_t n = t.source.ne[0] * t.source.n_rows; // below 2^63: the reader checked
+        const uint64_t n = t.source.ne[0] * t.source.n_rows; // below 2^63, checked by the reader
         if (!t.source.name.starts_with("rope_"))
             ok = ok && checked::add(&sums.n_parameters, sums.n_parameters, n);
         ok = ok && checked::add(&sums.n_bytes, sums.n_bytes, t.n_bytes) &&

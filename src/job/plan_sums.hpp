@@ -1,4 +1,4 @@
-// What a plan comes to over all its tensors: bytes, the bytes a token reads, the expected error.
+// Totals of a plan over all tensors: bytes, bytes that a token reads, expected error.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,19 +7,19 @@
 namespace ggufx::job {
 
 struct PlanSums {
-    uint64_t n_parameters = 0; // values but for tables of rotation factors
+    uint64_t n_parameters = 0; // all values except RoPE frequency factors
     uint64_t n_bytes = 0;
     uint64_t token_bytes = 0; // one row of the embedding, the used experts, everything else
     // Square root of the mean square of the types' relative errors (tests/bench/quantize.md,
-    // Gaussian samples), over all values. Tensors that stay as they are count as exact.
+    // Gaussian samples), over all values. Tensors that are copied count as exact.
     double error = 0;
-    bool needs_imatrix = false; // a tensor cannot be made for want of one
+    bool needs_imatrix = false; // a tensor needs an imatrix entry that is missing
 };
 
-// n_experts 0: none. Throws overflow.
+// n_experts 0: no mixture of experts. Throws overflow.
 PlanSums sum_plan(const Plan &plan, uint64_t n_experts, uint64_t n_used_experts);
 
-// RMS of a type's error relative to the RMS of what was encoded; 0 for types that lose nothing.
+// Returns the RMS of a type's error relative to the RMS of the input; 0 for lossless types.
 double type_error(uint32_t type, bool weighed);
 
 } // namespace ggufx::job

@@ -12,10 +12,10 @@ namespace ggufx::job {
 namespace {
 
 constexpr uint32_t kQuantizationVersion = 2;
-constexpr uint64_t kLooked = 4096;   // bytes at an end of a tensor
+constexpr uint64_t kLooked = 4096;   // bytes at either end of a tensor that are hashed
 constexpr size_t kLongestName = 127; // the reference's limit for strings it sets itself
 
-// As the reference does: away with what was there, then behind the other keys.
+// Removes an existing key and appends the new one, as the reference does.
 void put_number(gguf::Writer &writer, std::string_view key, gguf::ValueType type, uint64_t value) {
     if (writer.find_key(key)) writer.unset(key);
     writer.set_number(key, type, value);
@@ -25,7 +25,7 @@ void put_string(gguf::Writer &writer, std::string_view key, std::string_view tex
     writer.set_string(key, text.substr(0, kLongestName));
 }
 
-// In the byte order of files: an id is the same on every host.
+// Adds floats in little-endian order, so that the id is the same on every host.
 void add_floats(Checksum &sum, const float *values, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         uint8_t bytes[4];
@@ -34,7 +34,7 @@ void add_floats(Checksum &sum, const float *values, uint64_t n) {
     }
 }
 
-// Keeps the first bytes of a file, then has seen enough.
+// Collects the bytes of a file's head.
 class HeadSink final : public gguf::Sink {
 public:
     HeadSink(Vector<uint8_t> &out) : out_(out) {}
@@ -144,8 +144,8 @@ Vector<char> Quantization::part_path(std::string_view path, size_t part) const {
     return Vector<char>(path.begin(), path.end(), HostAllocator<char>(host().get()));
 }
 
-// Of everything the bytes of the parts follow from; of the tensors' data the first ones. The same
-// for shards and for a run that is made again.
+// Returns a checksum of all inputs that determine the bytes of the parts, with only the first bytes
+// of each tensor. It is the same for all shards and for a repeated run.
 uint64_t Quantization::split_id() const {
     const gguf::Part &source = plan_.file().part(0);
     Checksum sum;
@@ -168,7 +168,8 @@ uint64_t Quantization::split_id() const {
     return sum.value();
 }
 
-// Of everything the bytes of a part follow from; of the tensors' data some from either end.
+// Returns a checksum of all inputs that determine the bytes of a part, with only the first and last
+// bytes of each tensor.
 uint64_t Quantization::fingerprint(const OutputPart &part) const {
     Checksum sum;
     sum.add_u64(plan_.options().best);

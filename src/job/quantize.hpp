@@ -1,5 +1,5 @@
-// A quantization: its plan, the files it writes, and the runs that write them.
-// quantize.cpp: what the files hold; run.cpp: writing them.
+// A quantization job: its plan, the files it writes, and the runs that write them. quantize.cpp:
+// contents of the files; run.cpp: writing them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,15 +11,15 @@ namespace ggufx::job {
 
 struct RunOptions {
     bool resume = false, keep = false, measure = false;
-    uint32_t shard = 0, n_shards = 0; // 0: all
+    uint32_t shard = 0, n_shards = 0; // n_shards 0: not sharded
     Progress progress;
     void *user = nullptr;
     void (*tensor_done)(void *user, size_t index) = nullptr;
 };
 
-// One file: its metadata, and where the tensors stand that it holds.
+// One output file: its metadata, and the offsets of its tensors.
 struct OutputPart {
-    size_t first, n_tensors; // of the plan
+    size_t first, n_tensors; // range of the plan's tensors
     Vector<uint8_t> head;    // all bytes before the data
     Vector<uint64_t> offsets;
     uint64_t n_bytes;
@@ -45,7 +45,7 @@ private:
     void set_imatrix_keys(gguf::Writer &writer) const;
     OutputPart make_part(size_t part, size_t first, size_t n_tensors, size_t n_parts,
                          uint64_t split_id) const;
-    uint64_t split_id() const; // of all parts alike
+    uint64_t split_id() const; // the same for all parts
     Vector<char> part_path(std::string_view path, size_t part) const;
     uint64_t fingerprint(const OutputPart &part) const;
 

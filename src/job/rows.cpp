@@ -15,7 +15,7 @@ namespace ggufx::job {
 
 namespace {
 
-// Grows a buffer; what it held is gone.
+// Grows a buffer and discards its contents.
 void need(Buffer &buffer, const Ref<Host> &host, uint64_t n) {
     size_t bytes = 0;
     if (buffer.size() >= n) return;
@@ -55,7 +55,7 @@ void Converter::begin(const gguf::Tensor &tensor, uint32_t type, const float *we
     if (measure) need(decoded_, host_, n);
 }
 
-// The failure says row and column of the rows at hand; the caller wants those of the tensor.
+// Throws the failure with row and column in the tensor; `failure` has those in the current rows.
 void Converter::fail_here(Failure &failure, uint64_t first_row) const {
     if (failure.status != static_cast<int32_t>(Status::value)) {
         char text[sizeof failure.message];
@@ -77,7 +77,7 @@ void Converter::fail_here(Failure &failure, uint64_t first_row) const {
          Quoted(tensor_->name).c_str(), row, column);
 }
 
-// Rows as they stand in memory where they are f32 already.
+// Returns rows as f32: in place if they are f32 already, else dequantized.
 const float *Converter::load_rows(uint64_t first_row, uint64_t n_rows) {
     const gguf::Tensor &t = *tensor_;
     const uint8_t *at = t.data + first_row * t.row_stride;

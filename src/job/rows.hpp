@@ -1,4 +1,4 @@
-// A tensor's rows through f32 into blocks of another type, some rows at a time.
+// Converts a tensor's rows via f32 to blocks of another type, some rows at a time.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace ggufx::job {
 
-constexpr size_t kRowBytes = 16u << 20; // of f32 rows in work, at least one row
+constexpr size_t kRowBytes = 16u << 20; // f32 bytes converted at once, at least one row
 
-// A piece of a longer work: what is reported of the piece, in whatever unit, as a part of the
+// Progress of one piece of longer work: maps the piece's progress, in any unit, to its part of the
 // whole.
 struct Piece {
     const Progress &whole;
-    uint64_t done, size, total; // of the whole: before the piece, in it, at all
+    uint64_t done, size, total; // in the whole: before the piece, in the piece, in total
 
     Progress progress() { return {this, report}; }
 
@@ -38,17 +38,17 @@ public:
     Converter(const matmul::Engine &engine, const Ref<Host> &host, bool best)
         : engine_(engine), host_(host), best_(best), lists_(*host_) {}
 
-    // Begin a tensor that is to become `type`; weights as in PlannedTensor. The error against the
-    // input is summed up when `measure`. Throws unsupported (not in memory), memory.
+    // Begins a tensor that is converted to `type`; weights as in PlannedTensor. With `measure`,
+    // sums up the error against the input. Throws unsupported (not in memory), shape, memory.
     void begin(const gguf::Tensor &tensor, uint32_t type, const float *weights, bool measure);
-    // How many rows are converted at once: up to n_rows from first_row on, all of one matrix.
+    // Returns how many rows to convert at once: up to n_rows from first_row on, all of one matrix.
     uint64_t at_once(uint64_t first_row, uint64_t n_rows) const;
-    // So many rows. `progress` reports within these rows, in a unit of its own. What the call before
-    // made stays until this one ends, for what `aside` does meanwhile. Throws value, cancelled and
-    // what an encoder says.
+    // Converts n_rows rows. `progress` reports within these rows, in its own unit. The previous
+    // call's output stays valid until this call ends, so that `aside` can use it. Throws value,
+    // cancelled and the encoder's errors.
     void convert(Converted *out, uint64_t first_row, uint64_t n_rows, const Progress &progress,
                  const Aside *aside = nullptr);
-    double rmse() const; // of all rows since begin
+    double rmse() const; // over all rows since begin()
 
 private:
     [[noreturn]] void fail_here(Failure &failure, uint64_t first_row) const;
@@ -65,7 +65,7 @@ private:
     const float *weights_ = nullptr;
     bool measure_ = false;
     uint64_t row_bytes_ = 0, rows_at_once_ = 0;
-    Buffer floats_, blocks_[2], decoded_; // blocks by turns
+    Buffer floats_, blocks_[2], decoded_; // blocks_ alternate
     size_t turn_ = 0;
     double squares_ = 0;
     uint64_t n_measured_ = 0;

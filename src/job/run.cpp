@@ -1,4 +1,4 @@
-// One run over the parts of a quantization.
+// Runs of a quantization: converts and writes its parts.
 // SPDX-License-Identifier: MIT
 #include "base/file_set.hpp"
 #include "job/quantize.hpp"
@@ -58,9 +58,9 @@ private:
     Converter converter_;
     Vector<OutputPart> parts_;
     Vector<io::DraftFile *> drafts_;
-    io::FileSet set_;              // of more files than one
-    uint64_t work_ = 0, done_ = 0; // bytes of input
-    uint64_t before_ = 0;          // of the tensors that mine() was asked for
+    io::FileSet set_;              // used if the output has several files
+    uint64_t work_ = 0, done_ = 0; // input bytes
+    uint64_t before_ = 0;          // input bytes of the tensors passed to mine()
 };
 
 void Run::poll() const {
@@ -70,12 +70,12 @@ void Run::poll() const {
              done_, work_);
 }
 
-// Pages of a mapped input that were read count as memory in use until they are given back.
+// Drops used pages of a memory-mapped input, which otherwise count as resident memory.
 void Run::release_input(const gguf::Tensor &t, uint64_t first, uint64_t n) const {
     const io::Mapping &mapping = job_.plan().file().part(t.part).mapping;
     const auto data = reinterpret_cast<uintptr_t>(t.data),
                begin = reinterpret_cast<uintptr_t>(mapping.data());
-    // Data that were read or swapped stand elsewhere, and would be lost.
+    // Data that were read or swapped are in a buffer and would be lost.
     const bool mapped = data >= begin && data - begin <= mapping.size() &&
                         t.n_bytes <= mapping.size() - (data - begin);
     if (mapping.paged() && mapped) io::release_pages(t.data + first, static_cast<size_t>(n));
@@ -100,17 +100,17 @@ uint64_t Run::copy_tensor(const gguf::Tensor &t, uint64_t at, io::DraftFile &dra
     return sum.value();
 }
 
-// Blocks on their way to the draft while the next ones are made: who computes does not wait for a
-// disk, nor one thread with many for what that one has to write.
+// Writes blocks to the temporary file while the next ones are computed: computing threads do not
+// wait for the disk or for the writing thread.
 class Run::Writing {
 public:
     Writing(const Run &run, uint64_t at, io::DraftFile &draft)
         : run_(run), at_(at), draft_(draft) {}
 
     const Aside *aside() const { return &aside_; }
-    // What is to be written next; what was there is.
+    // Sets the blocks to write next; the previous ones have been written.
     void take(const Converted &blocks) { blocks_ = blocks; }
-    // Writes it unless that was done; throws what failed then or now.
+    // Writes the blocks unless that is done. Throws the error of this or an earlier write.
     void finish() {
         work(this);
         rethrow();
@@ -158,7 +158,7 @@ uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &
         try {
             converter_.convert(&out, row, n, piece.progress(), writing.aside());
         } catch (...) {
-            writing.rethrow(); // which ended the loop, or came first
+            writing.rethrow(); // a write error ended the loop, or came first
             throw;
         }
         done_ += n * t.row_bytes;
@@ -182,8 +182,8 @@ uint64_t Run::write_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &dr
     return sum;
 }
 
-// Shards are runs of neighbours, cut where their share of the input ends. Asked for one tensor
-// after the other.
+// Returns whether a tensor belongs to this shard. Shards are consecutive tensors, partitioned by
+// input bytes. Must be called for the tensors in order.
 bool Run::mine(const PlannedTensor &tensor) {
     if (options_.n_shards == 0) return true;
     const double middle =
@@ -210,7 +210,7 @@ void Run::write_part(size_t number, io::DraftFile &draft, Journal &journal) {
     }
 }
 
-// The first part's lock is that of the set.
+// Opens the temporary file of a part. The first part's lock serves the whole set.
 io::DraftFile &Run::open_draft(const char *path, size_t part, io::DraftFile::Mode mode) {
     using Mode = io::DraftFile::Mode;
     const auto name_of = [&](size_t i) { return job_.part_path(path, i); };
@@ -239,7 +239,7 @@ void Run::seal(size_t part, io::DraftFile &draft) {
     draft.sync();
 }
 
-// The first part last: who finds it finds the others.
+// Renames the first part last: a reader that finds it finds the others.
 void Run::publish() {
     if (set_.size() > 0) set_.set_aside();
     try {
@@ -252,12 +252,12 @@ void Run::publish() {
     if (set_.size() > 0) set_.forget();
 }
 
-// What a failed run leaves of its drafts: all of them, or none.
+// Keeps or deletes all temporary files after a failed run.
 void Run::settle(const Failure &failure) {
     const auto status = static_cast<Status>(failure.status);
     const bool foreign = status == Status::mismatch || status == Status::state;
     const bool resumable = status == Status::cancelled || status == Status::io;
-    bool begun = done_ > 0; // else there is nothing to go on with
+    bool begun = done_ > 0; // else there is nothing to resume
     for (const io::DraftFile *draft : drafts_) begun = begun || draft->n_begun() > 0;
     if (options_.n_shards > 0 || foreign || (options_.keep && resumable && begun)) return;
     for (io::DraftFile *draft : drafts_) draft->discard_on_close();
@@ -304,7 +304,8 @@ void Run::finish(const char *path) {
     publish();
 }
 
-// Bytes in the draft against their checksums; those that differ are to be made anew.
+// Compares written tensors with their checksums. Tensors that differ are written again, or with
+// `all` throw state.
 void Run::verify(size_t number, io::DraftFile &draft, Journal &journal, bool all) {
     const OutputPart &part = parts_[number];
     Buffer bytes;
