@@ -3,10 +3,11 @@
 
 usage: make_unicode.py [FOLDER]      FOLDER: /usr/share/unicode; the table goes to standard output
 
-Categories: two stages, blocks of 128 code points. Cases: the simple mappings as runs, of titles those
-that differ from upper case, and what becomes several characters (SpecialCasing without conditions).
+Categories: two-stage table, blocks of 128 code points.
+Cases: the simple mappings as runs (title case only where it differs from upper case), and mappings
+to several characters (SpecialCasing without conditions).
 Decompositions: canonical, complete, without the marks (Mn) that stripping accents drops; Hangul is
-arithmetic. Of other properties what does not follow from the category.
+computed. Other properties: only code points that do not follow from the category.
 SPDX-License-Identifier: MIT
 """
 import pathlib
@@ -41,7 +42,7 @@ def read_characters(folder):
 
 
 def read_several(folder):
-    """{code point: code points} of lower, title and upper case, where there are several."""
+    """{code point: code points} of lower, title and upper case, for mappings to several of them."""
     out = {}, {}, {}
     for line in (folder / "SpecialCasing.txt").read_text().splitlines():
         fields = [field.strip() for field in line.partition("#")[0].split(";")]
@@ -53,7 +54,7 @@ def read_several(folder):
 
 
 def read_property(path, name):
-    """Code points of a property, or of a value of one."""
+    """Code points with a property, or with a value of one."""
     points = set()
     for line in path.read_text().splitlines():
         found = re.match(r"(\w+)(?:\.\.(\w+))?\s*; " + name + r"\b", line)
@@ -69,7 +70,7 @@ def decompose(point, steps):
 
 
 def case_ranges(mapping):
-    """[first, last, step, delta]: runs of equal distance, every one or every other code point."""
+    """[first, last, step, delta]: runs of equal delta, every code point or every other one."""
     out = []
     for point in sorted(mapping):
         delta = mapping[point] - point
