@@ -1,4 +1,5 @@
-// Rows to f32. Work is cut by blocks, not rows: one row may hold the whole tensor.
+// Dequantizes rows to f32. Tasks are split by blocks instead of rows, because one row may hold the
+// whole tensor.
 // SPDX-License-Identifier: MIT
 #include "base/loop.hpp"
 #include "matmul/engine.hpp"
@@ -15,11 +16,11 @@ constexpr size_t kUnitValues = 1024;
 struct Decode {
     const kernels::Dequant *kernel;
     float *out;
-    const uint8_t *rows; // first row wanted
+    const uint8_t *rows; // first requested row
     size_t stride;
     size_t row_blocks, block_bytes, block_values;
 
-    // Blocks first .. first + count - 1, counted over all rows.
+    // Dequantizes blocks first .. first + count - 1, counted over all rows.
     static void chunk(const void *self, size_t first, size_t count, uint32_t) {
         const auto *d = static_cast<const Decode *>(self);
         while (count > 0) {

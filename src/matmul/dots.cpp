@@ -1,5 +1,6 @@
-// Columns as n = 1..3 are defined, up to kDotColumns of a product at once: packs what the kernels
-// read of them, then one loop over the rows of all matrices of a batch.
+// Row-wise products, defined as for n = 1..3 columns; up to kDotColumns columns of a product at
+// once. Packs the columns in the form of the kernel, then runs one loop over the rows of all
+// matrices of a batch.
 // SPDX-License-Identifier: MIT
 #include "base/fpenv.hpp"
 #include "matmul/product.hpp"
@@ -16,17 +17,19 @@ using kernels::Layer;
 using kernels::Out;
 using kernels::Rows;
 
-constexpr size_t kMinRows = 128; // per task: four far streams of >= 32 rows
+constexpr size_t kMinRows = 128; // per task: the kernel reads four distant streams of at least 32
+                                 // rows
 constexpr Cost kDotCost = {1500, 40}, kDotCostPrecise = {1500, 60}, kDotCostF32 = {3000, 60};
-constexpr uint64_t kPackPs = 600;     // a value of a column
-constexpr uint64_t kUnpackF32Ps = 60; // a value of the weights once, whatever the columns
+constexpr uint64_t kPackPs = 600;     // per value of a column
+constexpr uint64_t kUnpackF32Ps = 60; // per value of the weights, independent of the number of
+                                      // columns
 
-// How a kernel wants its columns; kernels that agree share them.
+// Packed form of a column for a kernel; kernels with equal forms share packed columns.
 struct Form {
-    kernels::PackFn pack; // integer activations, or null: f32 with
-    uint32_t group;       // sums of so many values, 0 = none, made by
-    kernels::SumFn sum;   // this
-    bool precise;         // packed as two planes
+    kernels::PackFn pack; // packs integer activations; null for f32 activations
+    uint32_t group;       // values per sum of x for f32 activations, 0 = no sums
+    kernels::SumFn sum;   // computes these sums
+    bool precise;         // two planes of codes
     bool operator==(const Form &) const = default;
 
     size_t bytes(size_t k) const {
@@ -39,18 +42,18 @@ struct Column {
     const float *x;
     size_t k;
     Form form;
-    size_t at; // bytes from the start of the batch's memory
+    size_t at; // byte offset in the batch's memory
 };
 
 struct DotJob {
     const Dots *dots;
-    const kernels::Matvec *kernel;        // either this one
-    const kernels::MatvecF32 *kernel_f32; // or this
+    const kernels::Matvec *kernel;        // integer kernel, or null
+    const kernels::MatvecF32 *kernel_f32; // f32 kernel, or null
     uint64_t mac_ps;
-    uint16_t column[kDotColumns]; // of the batch
+    uint16_t column[kDotColumns]; // index of the column in the batch
     union {
-        Act act[kDotColumns];        // of kernel
-        ActF32 act_f32[kDotColumns]; // of kernel_f32
+        Act act[kDotColumns];        // used by kernel
+        ActF32 act_f32[kDotColumns]; // used by kernel_f32
     };
 
     uint64_t value_ps() const { return mac_ps * dots->n + (kernel ? 0 : kUnpackF32Ps); }
@@ -67,7 +70,8 @@ struct DotJob {
         }
         return true;
     }
-    // Rows first .. first + count - 1; columns that are not evenly spaced by way of the stack.
+    // Multiplies rows first .. first + count - 1. Columns of y at uneven distances are copied from
+    // a buffer on the stack.
     void rows(size_t first, size_t count) const {
         float *const *y = dots->y;
         const size_t ld = dots->n > 1 ? static_cast<size_t>(y[1] - y[0]) : 0;
@@ -88,7 +92,7 @@ bool same_rows(const Rows &a, const Rows &b) {
     return a.data == b.data && a.stride == b.stride && a.n == b.n && a.k == b.k;
 }
 
-// Jobs that run together, and the columns they read.
+// Products that run together, and the columns they read.
 class DotBatch {
 public:
     explicit DotBatch(const Call &call) : call_(call) {}
@@ -99,7 +103,8 @@ public:
         n_columns_ = 0;
     }
 
-    // False when the list is full or its columns would take more than `limit` bytes.
+    // Adds a product. Returns false when the list is full or the columns need more than `limit`
+    // bytes.
     bool add(const Dots &dots, size_t limit) {
         if (n_jobs_ == kListed) return false;
         const uint16_t n_columns = n_columns_;
@@ -150,7 +155,8 @@ private:
         return n_columns_++;
     }
 
-    // A few columns are packed by the caller: there are many where a prompt goes row by row.
+    // Loop that packs the columns. The calling thread packs a few by itself; row-wise prefill has
+    // many.
     Loop columns() const {
         static const Progress kNever;
         size_t longest = 0;
@@ -189,7 +195,8 @@ private:
         }
     }
 
-    // Jobs from `first` on that have its rows; each is one pass over them while they are cached.
+    // Returns the number of consecutive jobs from `first` on with the same rows. They share one
+    // pass over the rows while these are cached.
     size_t run_of(size_t first) const {
         size_t n = 1;
         while (first + n < n_jobs_ && same_rows(jobs_[first].dots->w, jobs_[first + n].dots->w)) {
@@ -215,7 +222,7 @@ private:
         return {n_rows, 4, kMinRows, longest, call.options.progress, call.done, weight, call.total};
     }
 
-    // Rows first .. of all matrices one after another.
+    // Multiplies `count` rows from `first` on, counted over all matrices in sequence.
     static void chunk(const void *self, size_t first, size_t count, uint32_t) {
         const auto *batch = static_cast<const DotBatch *>(self);
         for (size_t i = 0; i < batch->n_jobs_ && count > 0; i += batch->run_of(i)) {
@@ -232,7 +239,7 @@ private:
     }
 
     void run_rows(size_t job, size_t n_run, size_t first, size_t count) const {
-        constexpr size_t kCached = 256 << 10; // bytes that stay in the second cache
+        constexpr size_t kCached = 256 << 10; // bytes that stay in the L2 cache
         const size_t stride = jobs_[job].dots->w.stride;
         size_t n_part = count;
         if (n_run > 1 && kCached / stride < count)
@@ -244,7 +251,7 @@ private:
     }
 
     const Call &call_;
-    uint8_t *memory_ = nullptr; // of packed columns
+    uint8_t *memory_ = nullptr; // packed columns
     size_t n_jobs_ = 0, bytes_ = 0;
     uint16_t n_columns_ = 0;
     DotJob jobs_[kListed];
@@ -274,15 +281,16 @@ Dots part_of(const Dots &dots, size_t first, size_t n) {
     return part;
 }
 
-// One matrix whose columns do not fit the usual memory together: as many at a time as do, and one
-// that does not by itself with more memory. The batch is empty, before and after.
+// Multiplies one matrix whose columns exceed the usual memory: as many columns at a time as fit. A
+// single column that does not fit takes more memory. The batch is empty before and after.
 Status multiply_parts(Call &call, DotBatch &batch, const Dots &dots, size_t limit,
                       const Memory &memory, Failure *failure) {
     for (size_t c = 0; c < dots.n;) {
         size_t n = dots.n - c;
         Dots part = part_of(dots, c, n);
         while (n > 1 && !batch.add(part, limit)) part = part_of(dots, c, n /= 2);
-        if (batch.empty() && !batch.add(part, SIZE_MAX)) return Status::internal; // not: no list
+        // unreachable: the batch is empty and has no limit
+        if (batch.empty() && !batch.add(part, SIZE_MAX)) return Status::internal;
         const size_t room = memory.data ? memory.n_bytes : call.workspace.room_for(batch.bytes());
         if (batch.bytes() > room) return too_long(call, dots.w.k, batch.bytes(), failure);
         const Status status = run_batch(call, batch, memory, failure);

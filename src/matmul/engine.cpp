@@ -1,4 +1,4 @@
-// The engine's life and the checks that products and decoding share.
+// Creation and destruction of the engine, and the checks shared by products and dequantization.
 // SPDX-License-Identifier: MIT
 #include "matmul/engine.hpp"
 
@@ -22,7 +22,7 @@ Engine *Engine::create(const Ref<Host> &host, const kernels::Kernels *kernels,
 
 void Engine::destroy(Engine *engine) {
     if (!engine) return;
-    const Ref<Host> host = engine->state_->host; // outlives what it frees
+    const Ref<Host> host = engine->state_->host; // outlives the memory it frees
     unmake(*host, engine->state_);
     host->free(engine, sizeof(Engine), alignof(Engine));
 }

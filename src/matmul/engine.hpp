@@ -1,4 +1,4 @@
-// What the parts of the engine share.
+// Internal state of the engine and the check of weights.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ struct Engine::State {
         : host(h), kernels(k), workspace(h, workspace_bytes) {}
 };
 
-// Type and shape of weights: fills *type and the bytes of a row, or the failure.
+// Checks type and shape of weights. Sets *type, or *failure on error.
 Status check(const fmt::TypeInfo **type, const Weights &w, Failure *failure);
 
 } // namespace ggufx::matmul

@@ -1,5 +1,5 @@
-// Mixtures of experts: results are sorted by expert, and each expert's group is one product whose
-// way depends on the group's size alone.
+// Mixture of experts (MoE): results are sorted by expert, and each expert's group is one product.
+// The mode (row-wise or blocked) depends on the size of the group alone.
 // SPDX-License-Identifier: MIT
 #include "matmul/remote.hpp"
 
@@ -18,8 +18,8 @@ struct Group {
     size_t first, n;
 };
 
-// In the first bytes of the call's memory: where each expert's results begin, and all results
-// sorted by expert.
+// Results sorted by expert, and the first result of each expert. Stored in the first bytes of the
+// call's memory.
 class Index {
 public:
     static size_t bytes(size_t n_experts, size_t n_results) {
@@ -31,13 +31,13 @@ public:
         memset(ends_, 0, (n_experts_ + 1) * sizeof(uint32_t));
         for (size_t i = 0; i < n_results; i++) ends_[experts.ids[i] + 1]++;
         for (size_t e = 0; e < n_experts_; e++) ends_[e + 1] += ends_[e];
-        // Now ends_[e] is where e begins; filling moves it to where e ends.
+        // Now ends_[e] is the first result of e; filling moves it to the end of e.
         for (size_t i = 0; i < n_results; i++) {
             order_[ends_[experts.ids[i]]++] = static_cast<uint32_t>(i);
         }
     }
     const uint32_t *order() const { return order_; }
-    // The next group from `expert` on; false: there is none.
+    // Finds the next non-empty group from `expert` on. Returns false if there is none.
     bool next(Group *group, uint32_t expert) const {
         for (; expert < n_experts_; expert++) {
             const size_t first = expert ? ends_[expert - 1] : 0, n = ends_[expert] - first;
@@ -71,7 +71,7 @@ struct Mixture {
     size_t ldy;
     const float *x;
     size_t ldx;
-    Memory memory; // behind the index
+    Memory memory; // after the index
 
     Rows rows(uint32_t expert) const {
         const Rows all = rows_of(experts.w);
@@ -83,7 +83,7 @@ struct Mixture {
         if (experts.step) return static_cast<size_t>(experts.step);
         return rows_of(experts.w).n / static_cast<size_t>(experts.n_experts);
     }
-    // Up to kDotColumns results of the group from `first` on.
+    // Returns up to kDotColumns results of the group from `first` on as a row-wise product.
     Dots dots(const Group &group, size_t first) const {
         const size_t n = group.n - first < kDotColumns ? group.n - first : kDotColumns;
         Dots d = {experts.w.type, rows(group.expert), n, {}, {}};
@@ -99,7 +99,7 @@ struct Mixture {
                 index.order() + group.first, experts.n_used};
     }
 
-    // All groups, where the rows are remote.
+    // Multiplies all groups on the device that holds the rows.
     Status remote_groups(Failure *failure) const {
         RemoteList list(call);
         Group group;
@@ -144,8 +144,9 @@ struct Mixture {
     }
 };
 
-// Few columns cannot make groups for tiles, and groups share packed columns; else as much as a
-// call should take. 0: there is not so much.
+// Returns the memory that a call should claim: normally the usual amount, 0 if the workspace is too
+// small. Few columns cannot form groups for blocked products and share packed columns, so they
+// claim only what they need.
 size_t bytes_wanted(const Call &call, size_t index_bytes, size_t column, size_t n) {
     const size_t least = index_bytes + column, usual = call.workspace.per_call();
     if (least > usual) return call.workspace.room_for(least);

@@ -1,6 +1,6 @@
-// Products of whole matrices: which way, and what is said when it fails. The way depends on the
-// number of columns of the call alone (docs/reproducibility/products.md), so that neither workspace nor threads can
-// change a bit.
+// Products of whole matrices: choice of the mode, and error messages. The mode depends on the
+// number of columns of the call alone (docs/reproducibility/products.md), so that neither workspace
+// nor threads can change a bit.
 // SPDX-License-Identifier: MIT
 #include "matmul/product.hpp"
 #include "base/cpu.hpp"
@@ -42,7 +42,8 @@ Status explain(Status status, Failure *failure) {
     return set_failure(failure, status, {}, "the host's executor failed");
 }
 
-// Zen 5 has both; of the others that do none minds.
+// Prefetches into L1 on CPUs with AVX-512 and AVX-VNNI. Zen 5 has both and gains; other CPUs with
+// both do not lose.
 Rows rows_of(const Weights &w) {
     constexpr uint64_t wants_near = cpu::avx512 | cpu::avxvnni;
     return {w.data, static_cast<size_t>(w.stride), static_cast<size_t>(w.n_rows),
@@ -57,7 +58,7 @@ void store_zeros(float *y, size_t ldy, size_t n_rows, size_t n) {
 
 namespace {
 
-// The products of one call on the same n columns.
+// The products of one call, all with the same n columns.
 class Products {
 public:
     Products(Call &call, const float *x, size_t ldx, size_t n)
@@ -76,7 +77,7 @@ public:
             tiles_[n_tiles_++] = {w, n_, x_, ldx_, p.y, p.ldy, nullptr, 1};
             return status;
         }
-        const size_t n_times = (n_ + kDotColumns - 1) / kDotColumns; // about as many each time
+        const size_t n_times = (n_ + kDotColumns - 1) / kDotColumns; // parts of about equal size
         for (size_t c = 0, i = 0, n; i < n_times; i++, c += n) {
             n = (n_ - c + n_times - i - 1) / (n_times - i);
             const Status status = add_columns(p, w, c, n, failure);
@@ -84,7 +85,7 @@ public:
         }
         return Status::ok;
     }
-    // Whatever is still waiting for others.
+    // Multiplies the products that are still queued.
     Status end(Failure *failure) {
         const Status status = end_tiles(failure);
         return status == Status::ok ? end_dots(failure) : status;
@@ -96,7 +97,7 @@ private:
         n_list_ = 0;
         return multiply_dots(call_, list_, n_list, {nullptr, 0}, failure);
     }
-    // Those waiting have the same columns, type and length of rows.
+    // Queued blocked products have the same columns, type and row length.
     Status end_tiles(Failure *failure) {
         const size_t n_tiles = n_tiles_;
         n_tiles_ = 0;
@@ -121,7 +122,7 @@ private:
     Tiles tiles_[kListed];
 };
 
-// Those of the products whose rows are remote; a failure says itself what it is.
+// Multiplies the products whose rows are on a device; sets *failure on error.
 Status multiply_remote(Call &call, const Product *products, size_t n_products, const float *x,
                        size_t ldx, size_t n, Failure *failure) {
     RemoteList list(call);

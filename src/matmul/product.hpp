@@ -1,6 +1,7 @@
-// The two ways to multiply, for whoever knows which matrices and columns: dot products of rows
-// with a few columns at a time (docs/reproducibility/products.md, sections 3, 5, 6), and tiles of rows with any
-// number (sections 4, 5, 6). Both take lists, so that several matrices share one fork and join.
+// The two modes of a product of known matrices and columns. Row-wise products multiply rows by a
+// few columns at a time (docs/reproducibility/products.md, sections 3, 5, 6). Blocked products
+// multiply tiles of rows by any number of columns (sections 4, 5, 6). Both take lists, so that
+// several matrices share one fork-join.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,9 +12,9 @@
 namespace ggufx::matmul {
 
 constexpr size_t kDotColumns = kernels::kRowColumns;
-constexpr size_t kListed = 16; // matrices that share a fork and join
+constexpr size_t kListed = 16; // matrices that share a fork-join
 
-// Picoseconds per value: estimates for cutting tasks, not promises.
+// Picoseconds per value: estimates that decide the size of tasks.
 struct Cost {
     uint64_t scalar, simd;
     uint64_t of(const kernels::Layer &layer) const {
@@ -21,15 +22,15 @@ struct Cost {
     }
 };
 
-// What the parts of one call have in common.
+// Common state of the parts of one call.
 struct Call {
     const Host &host;
     const Workspace &workspace;
     const kernels::Kernels &kernels;
     const Options &options;
-    uint64_t done, total; // values of y, for progress
+    uint64_t done, total; // values of y, for progress reports
 
-    // Types without codes (F32, F16, BF16) have no integer family: always f32.
+    // Types without codes (F32, F16, BF16) have no integer kernels and always use f32.
     const kernels::Matvec *matvec(uint32_t type, const kernels::Layer **layer) const {
         using kernels::Layer;
         const auto family = options.precise ? &Layer::matvec_precise : &Layer::matvec;
@@ -40,7 +41,7 @@ struct Call {
         const auto family = options.precise ? &Layer::gemm_precise : &Layer::gemm;
         return kernels::find(kernels, family, type, layer);
     }
-    // Are n columns of one product dot products of rows, or do they go through tiles?
+    // Returns whether a product of n columns is row-wise; else it is blocked.
     bool dots(size_t n) const {
         return options.batch_invariant || (n < kTileColumns && !options.tiles);
     }
@@ -49,7 +50,7 @@ struct Call {
     }
 };
 
-// Part of a lease. null data: the callee takes a lease of its own.
+// Part of a lease. If data is null, the callee takes its own lease.
 struct Memory {
     uint8_t *data;
     size_t n_bytes;
@@ -61,15 +62,16 @@ struct Dots {
     kernels::Rows w;
     size_t n;
     const float *x[kDotColumns];
-    float *y[kDotColumns]; // ascending
+    float *y[kDotColumns]; // ascending addresses
 };
 
-// All of the list; adds to call.done. Neighbours with the same rows read them once.
+// Multiplies the whole list and adds to call.done. Adjacent entries with the same rows share one
+// pass.
 Status multiply_dots(Call &call, const Dots *list, size_t n_list, const Memory &memory,
                      Failure *failure);
 
-// Rows of one matrix times n columns. Without `order`, column c is x + c * ldx and goes to
-// y + c * ldy; with it these are x + order[c] / n_used * ldx and y + order[c] * ldy.
+// Rows of one matrix times n columns. Without `order`, column c is x + c * ldx and its result y + c
+// * ldy. With it, they are x + order[c] / n_used * ldx and y + order[c] * ldy.
 struct Tiles {
     kernels::Rows w;
     size_t n;
@@ -84,19 +86,19 @@ struct Tiles {
     float *result(size_t c) const { return y + (order ? order[c] : c) * ldy; }
 };
 
-// All of the list, whose matrices have one type and equally long rows; adds to call.done.
+// Multiplies the whole list, whose matrices have one type and row length, and adds to call.done.
 Status multiply_tiles(Call &call, uint32_t type, const Tiles *list, size_t n_list,
                       const Memory &memory, Failure *failure);
 
-// The most bytes that one column of k values can take in either way.
+// Returns the largest packed size in bytes of a column of k values in either mode.
 size_t column_bytes(const Call &call, uint32_t type, size_t k);
 
-// Type and shape of weights, and that their type can be multiplied.
+// Checks type and shape of weights, and that the type has kernels for products.
 Status check_product(const kernels::Kernels &kernels, const Weights &w, Failure *failure);
 kernels::Rows rows_of(const Weights &w);
 void store_zeros(float *y, size_t ldy, size_t n_rows, size_t n);
 
-// Why a call cannot go on; explain() adds the text to a status that has none yet.
+// Reasons of a failed call; explain() adds the message to a status without one.
 Status explain(Status status, Failure *failure);
 Status too_long(const Call &call, size_t k, size_t need, Failure *failure);
 Status no_workspace(Failure *failure);

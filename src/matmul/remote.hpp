@@ -1,5 +1,5 @@
-// Rows that lie in the memory of a device, which multiplies them: the engine checks a call, decides
-// which definition of docs/reproducibility/products.md each product has, and hands it over.
+// Products of rows in the memory of a device. The engine checks a call, decides which definition of
+// docs/reproducibility/products.md each product follows, and passes it to the device.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,18 +7,20 @@
 
 namespace ggufx::matmul {
 
-// Rows of one matrix times n columns: those of Tiles, whose meaning x, ldx, y, ldy, order and n_used
-// have; w.data means nothing.
+// Rows of one matrix times n columns; the members of Tiles have their usual meaning, except that
+// w.data is unused.
 struct RemoteProduct {
     uint32_t type;
-    RemoteRows rows; // from the first of `columns.w` on
+    RemoteRows rows; // from the first row of `columns.w` on
     Tiles columns;
-    bool dots; // n = 1..3 (sections 3, 5, 6), each column by itself; else n >= 4
+    bool dots; // row-wise (n = 1..3, sections 3, 5, 6), each column by itself; else blocked (n >=
+               // 4)
 };
 
 class Remote {
 public:
-    // All of the list; adds to call.done. Neither allocates nor throws; fills *failure.
+    // Multiplies the whole list and adds to call.done. Neither allocates nor throws; sets *failure
+    // on error.
     virtual Status multiply(Call &call, const RemoteProduct *list, size_t n_list,
                             Failure *failure) = 0;
 
@@ -26,7 +28,7 @@ protected:
     ~Remote() = default;
 };
 
-// Collects products of one device, which go there together.
+// Collects products of one device and submits them together.
 class RemoteList {
 public:
     explicit RemoteList(Call &call) : call_(call) {}
@@ -51,7 +53,7 @@ private:
     RemoteProduct list_[kListed];
 };
 
-// From row `first` on.
+// Returns the rows from row `first` on.
 inline RemoteRows slice(const RemoteRows &rows, uint64_t first) {
     return {rows.home, rows.rows, rows.at + first * rows.stride, rows.stride};
 }

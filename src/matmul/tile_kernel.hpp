@@ -1,4 +1,4 @@
-// The kernel that multiplies tiles of a type in a mode, and what its work takes.
+// Blocked kernel of a type and mode, and the estimated cost of its work.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,20 +9,20 @@ namespace ggufx::matmul {
 struct TileKernel {
     const kernels::Gemm *gemm;
     uint64_t mac_ps, unpack_ps, pack_ps; // per value
-    bool copies; // gathered columns are copied: the kernel reads the caller's f32
+    bool copies; // gathered columns are copied, because the kernel reads the caller's f32
 
-    // Of n columns of k values; `ordered`: gathered.
+    // Returns the bytes of n packed columns of k values; `ordered`: gathered columns.
     size_t bytes(size_t k, size_t n, bool ordered) const {
         return copies && ordered ? (k * n * sizeof(float) + 63) / 64 * 64 : gemm->bytes(k, n);
     }
-    // What a tile can use with n columns: a panel of its codes and scales (kernels/loops/gemm.hpp)
-    // and the sums of all columns; f32 tiles have longer panels.
+    // Returns the scratch bytes that a tile can use with n columns: a panel of its codes and scales
+    // (kernels/loops/gemm.hpp) and the sums of all columns. f32 tiles have longer panels.
     size_t scratch(size_t n) const {
         constexpr size_t panel = 24 << 10;
         if (copies) return kernels::kScratchBest;
         return (panel + n * gemm->tile_rows * sizeof(float) + 63) / 64 * 64;
     }
-    // Of one tile whose rows have k values, with n columns.
+    // Returns the time of one tile with rows of k values and n columns.
     uint64_t tile_ps(size_t k, size_t n) const {
         return (mac_ps * n + unpack_ps) * (k + 1) * gemm->tile_rows;
     }
@@ -32,7 +32,8 @@ namespace {
 
 constexpr Cost kCost = {1000, 10}, kCostPrecise = {1000, 20}, kCostF32 = {3000, 20},
                kPackCost = {3000, 300};
-// A value of the weights once per tile, whatever the columns: more than half of the time for 8.
+// Per value of the weights and tile, independent of the number of columns: more than half of the
+// time for 8 columns.
 constexpr Cost kUnpack = {0, 40}, kUnpackPrecise = {0, 100}, kUnpackF32 = {0, 300};
 
 inline TileKernel tile_kernel_for(const Call &call, uint32_t type) {

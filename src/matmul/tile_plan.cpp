@@ -1,4 +1,4 @@
-// How memory is shared out between workers and packed columns, and how many columns go at once.
+// Partition of memory between workers and packed columns, and the number of columns per pass.
 // SPDX-License-Identifier: MIT
 #include "matmul/tile_plan.hpp"
 
@@ -6,10 +6,10 @@ namespace ggufx::matmul {
 
 namespace {
 
-constexpr size_t kPartBest = 64 << 10; // of Share::part
+constexpr size_t kPartBest = 64 << 10; // Share::part in bytes
 
-// The most columns, at most n, whose bytes(columns) fit `room`; whole groups where more than one
-// fits.
+// Returns the largest number of columns, at most n, whose bytes(columns) fit `room`. It is a
+// multiple of `group` if it is larger than `group`.
 template <class Bytes>
 size_t most_that_fit(const Bytes &bytes, size_t n, size_t room, size_t group) {
     if (bytes(n) <= room) return n;
@@ -30,8 +30,8 @@ size_t columns_that_fit(const TileKernel &kernel, const Tiles &tiles, size_t n, 
     return most_that_fit(bytes, n, room, kernel.gemm->column_group);
 }
 
-// A tile must not take much more than 1 ms, all its results must fit the way over `part` if they
-// need it, the columns `room`; then about the same number each time.
+// Limits: about 1 ms per tile, `room` for the packed columns, and `part` for all results of a tile
+// if the columns are gathered. The columns are then split into passes of about equal size.
 size_t most_columns(const TileKernel &kernel, const Tiles &tiles, const Share &share, size_t room) {
     constexpr uint64_t kTilePs = 1'000'000'000;
     const size_t group = kernel.gemm->column_group, tile_rows = kernel.gemm->tile_rows;

@@ -1,5 +1,5 @@
-// n >= 4 columns: two loops per batch, the first packs columns, the second runs over tiles of rows.
-// Matrices that meet the same columns share their packed form.
+// Blocked products of n >= 4 columns. A batch runs two loops: the first packs columns, the second
+// multiplies tiles of rows. Matrices with the same columns share their packed form.
 // SPDX-License-Identifier: MIT
 #include "matmul/tile_plan.hpp"
 
@@ -14,8 +14,8 @@ using kernels::GemmAct;
 using kernels::Out;
 using kernels::Scratch;
 
-// Where tiles take long, the last ones of a loop are cut into pieces of their columns, so that
-// nobody waits long for the others; each piece unpacks the tile's weights.
+// If tiles take long, the last ones of a loop are split by columns, so that threads finish at about
+// the same time. Each piece unpacks the tile's weights again.
 constexpr size_t kPieces = 4, kManyColumns = 64;
 
 // Columns first .. first + n - 1 of one of the listed matrices.
@@ -24,7 +24,7 @@ struct TileJob {
     size_t first, n;
     GemmAct act;
     uint8_t *packed;
-    bool owns; // the packed columns, else those of the job before
+    bool owns; // has its own packed columns, else shares those of the previous job
 
     size_t columns_to_pack() const { return owns ? n : 0; }
     size_t n_tiles(size_t tile_rows) const { return (tiles->w.n + tile_rows - 1) / tile_rows; }
@@ -40,7 +40,8 @@ public:
     bool has_place_for(size_t n_jobs) const { return n_jobs <= kListed - n_jobs_; }
     size_t room() const { return memory_.n_bytes - used_; }
 
-    // n columns whose packed form fits room(), or those of the job before; there is a place.
+    // Adds n columns whose packed form fits room(), or those of the previous job. The caller checks
+    // has_place_for().
     void add(const Tiles &tiles, size_t first, size_t n, bool shared) {
         TileJob &job = jobs_[n_jobs_++];
         job.tiles = &tiles;
@@ -101,7 +102,7 @@ private:
                 widest >= kManyColumns};
     }
 
-    // Columns first .. of all jobs one after another.
+    // Packs `count` columns from `first` on, counted over all jobs in sequence.
     static void pack(const void *self, size_t first, size_t count, uint32_t) {
         const auto *batch = static_cast<const TileBatch *>(self);
         for (size_t i = 0; i < batch->n_jobs_ && count > 0; i++) {
@@ -125,7 +126,7 @@ private:
             if (kernel_.copies) {
                 memcpy(job.packed + c * k * sizeof(float), x, k * sizeof(float));
             } else {
-                GemmAct one = job.act; // column c is x whatever c
+                GemmAct one = job.act; // ldx = 0: the address of column c is x for every c
                 one.x = x;
                 one.ldx = 0;
                 kernel_.gemm->pack(job.packed, one, c, 1);
@@ -133,7 +134,7 @@ private:
         }
     }
 
-    // Pieces first .. of all tiles of all jobs one after another.
+    // Multiplies pieces of tiles from `first` on, counted over all jobs in sequence.
     static void multiply(const void *self, size_t first, size_t count, uint32_t worker) {
         const auto *batch = static_cast<const TileBatch *>(self);
         const size_t tile_rows = batch->kernel_.gemm->tile_rows;
@@ -156,7 +157,7 @@ private:
             count -= n;
         }
     }
-    // Columns of pieces first .. first + n - 1 of a tile: whole groups.
+    // Returns the columns of pieces first .. first + n - 1 of a tile: whole groups.
     TileJob piece(const TileJob &job, size_t first, size_t n) const {
         const size_t group = kernel_.gemm->column_group, n_groups = (job.n + group - 1) / group;
         const size_t from = first * n_groups / kPieces * group;
@@ -220,7 +221,7 @@ Status multiply_list(Call &call, const TileKernel &kernel, const Tiles *list, si
             size_t n = 0;
             if (batch.has_place_for(n_same))
                 n = columns_that_fit(kernel, tiles, wanted, batch.room());
-            if (n < wanted && !batch.empty()) { // rather all of them in the next batch
+            if (n < wanted && !batch.empty()) { // the next batch has room for all
                 const Status status = batch.run();
                 if (status != Status::ok) return status;
                 n = columns_that_fit(kernel, tiles, wanted, batch.room());

@@ -1,4 +1,4 @@
-// Claims runs of chunks in one 64-bit word; a queue for those who find none.
+// Claims runs of chunks in one 64-bit word; calls that find none wait in a queue.
 // SPDX-License-Identifier: MIT
 #include "matmul/workspace.hpp"
 
@@ -12,7 +12,7 @@ namespace ggufx::matmul {
 namespace {
 
 constexpr int64_t kWaitNs = 30'000'000'000;
-constexpr std::chrono::milliseconds kSlice(20); // between two looks at the clock
+constexpr std::chrono::milliseconds kSlice(20); // interval of clock checks
 constexpr uint64_t kMaxPerCall = SIZE_MAX / 8;  // 4 of them must fit the address space
 
 size_t chunk_bytes_for(uint64_t per_call) {
@@ -31,7 +31,7 @@ size_t chunk_bytes_for(uint64_t per_call) {
 Workspace::Workspace(Ref<Host> host, uint64_t per_call)
     : chunk_bytes_(chunk_bytes_for(per_call)), memory_(std::move(host), chunk_bytes_ * kChunks) {}
 
-// The bits of a free run that now belong to the caller, or 0.
+// Claims a free run of chunks. Returns its bits, or 0 if there is none.
 uint64_t Workspace::try_claim(uint32_t n_chunks) const {
     uint64_t taken = taken_.load(std::memory_order_relaxed);
     const uint64_t run = ~uint64_t{0} >> (kChunks - n_chunks); // n_chunks = 1..64
@@ -42,7 +42,7 @@ uint64_t Workspace::try_claim(uint32_t n_chunks) const {
         } else if (taken_.compare_exchange_weak(taken, taken | wanted, std::memory_order_acquire)) {
             return wanted;
         } else {
-            first = 0; // the word changed: look again
+            first = 0; // the word changed: search again
         }
     }
     return 0;
@@ -53,7 +53,7 @@ void Workspace::leave(const Waiter &waiter) const {
     while (*link != &waiter) link = &(*link)->next;
     *link = waiter.next;
     n_waiting_.fetch_sub(1);
-    freed_.notify_all(); // there may be enough for the next one
+    freed_.notify_all(); // there may be enough for the next call
 }
 
 uint64_t Workspace::claim_in_turn(uint32_t n_chunks) const {
@@ -77,7 +77,7 @@ uint64_t Workspace::claim_in_turn(uint32_t n_chunks) const {
 void Workspace::give_back(uint64_t chunks) const {
     taken_.fetch_and(~chunks);
     if (n_waiting_.load() == 0) return;
-    const std::lock_guard lock(mutex_); // a waiter is either in wait_until or sees the chunks
+    const std::lock_guard lock(mutex_); // a waiting call is either in wait_until or sees the chunks
     freed_.notify_all();
 }
 
@@ -85,7 +85,7 @@ Workspace::Lease::Lease(const Workspace &workspace, size_t n_bytes) : workspace_
     const size_t wanted = n_bytes ? n_bytes : 1;
     const auto n_chunks =
         static_cast<uint32_t>((wanted + workspace.chunk_bytes_ - 1) / workspace.chunk_bytes_);
-    if (n_chunks > kChunks) return; // the caller's mistake
+    if (n_chunks > kChunks) return; // caller error
     if (workspace.n_waiting_.load() == 0) chunks_ = workspace.try_claim(n_chunks);
     if (!chunks_) chunks_ = workspace.claim_in_turn(n_chunks);
     if (!chunks_) return;

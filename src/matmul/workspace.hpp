@@ -1,8 +1,8 @@
-// Scratch of the calls that run at one time: 64 chunks of memory taken at create, claimed in runs
-// without locks. A call normally gets at most 16 chunks (workspace_bytes), a small one a single
-// chunk, so 4 large or 64 small calls run side by side; one that cannot do with 16 may take all.
-// Memory is touched only when used. Calls that find too little wait parked, first come, first
-// served, so that small ones cannot starve a large one.
+// Workspace of concurrent calls: 64 chunks of memory allocated at create, claimed in runs without
+// locks. A call gets at most 16 chunks (workspace_bytes), a small call one chunk: 4 large or 64
+// small calls run concurrently. A call that needs more than 16 may take all. Memory is touched only
+// when used. Calls that find too few free chunks wait in first-come, first-served order, so that
+// small calls cannot starve a large one.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,14 +27,15 @@ public:
 
     size_t per_call() const { return chunk_bytes_ * kChunksPerCall; }
     size_t all() const { return chunk_bytes_ * kChunks; }
-    // What a call should plan with that needs at least n_bytes; 0 when there is not so much.
+    // Returns the bytes that a call that needs at least n_bytes should plan with, or 0 if n_bytes
+    // exceeds the workspace.
     size_t room_for(size_t n_bytes) const {
         return n_bytes <= per_call() ? per_call() : n_bytes <= all() ? all() : 0;
     }
 
-    // n_bytes <= room_for(n_bytes), 64-byte aligned, given back with the lease. Waits while other
-    // calls hold too much; data is null when that lasts half a minute: a host whose threads run
-    // other jobs while they wait could make a call wait for itself.
+    // Memory of n_bytes <= room_for(n_bytes), 64-byte aligned, released by the destructor. Waits
+    // while other calls hold too much. data() is null after half a minute of waiting: a host whose
+    // threads run other jobs while they wait could make a call wait for itself.
     class Lease {
     public:
         Lease(const Workspace &workspace, size_t n_bytes);
@@ -45,17 +46,17 @@ public:
 
     private:
         const Workspace &workspace_;
-        uint64_t chunks_ = 0; // bits this lease owns
+        uint64_t chunks_ = 0; // bits of the owned chunks
         uint8_t *data_ = nullptr;
     };
 
 private:
-    // A call in the queue; lives on its stack.
+    // A queued call; lives on its stack.
     struct Waiter {
         Waiter *next = nullptr;
     };
     uint64_t try_claim(uint32_t n_chunks) const;
-    uint64_t claim_in_turn(uint32_t n_chunks) const; // 0: not within kWaitNs
+    uint64_t claim_in_turn(uint32_t n_chunks) const; // 0: timeout after kWaitNs
     void leave(const Waiter &waiter) const;
     void give_back(uint64_t chunks) const;
 
