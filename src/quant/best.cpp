@@ -1,6 +1,7 @@
-// A block is searched with weights that grow with the values, as the reference's do (perplexity
-// follows them), or grow less, or are those of the promise; the first result that keeps the promise
-// stays: less error than the reference's block, weighted by the imatrix alone.
+// Search for a better block with three sets of error weights: growing with the values as in the
+// reference (perplexity follows these), growing less, or exactly those of the promise. The promise
+// is less error than the reference's block, weighted by the importance matrix alone. The first
+// result that keeps it replaces the block.
 // SPDX-License-Identifier: MIT
 #include "quant/best.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 
 constexpr int kMaxValues = 256, kMaxBytes = 256;
 
-// A block's values, and how to see what a block makes of them.
+// Values of a block, and the error of a candidate block.
 struct Target {
     const fmt::TypeInfo &type;
     const float *x;
@@ -40,7 +41,7 @@ struct Target {
     }
 };
 
-// v = w * (1 + x^2 / mean)^(1/2), or the 1/4th power.
+// Writes v = w * (1 + x^2 / mean)^(1/2), or ^(1/4) if n_roots is 2.
 void stress_large_values(float *v, const Target &t, const float *w, int n_roots) {
     double squares = 0;
     for (int i = 0; i < t.n(); i++)
@@ -54,8 +55,9 @@ void stress_large_values(float *v, const Target &t, const float *w, int n_roots)
     }
 }
 
-// Which powers are tried, strongest first; none is the promise itself. With an imatrix the types of
-// three bits have lower perplexity where large values count less (tests/bench/quantize.md).
+// Exponents to try, strongest first, as numbers of square roots; 0 roots are the weights of the
+// promise. With an importance matrix, 3-bit types have lower perplexity if large values count less
+// (tests/bench/quantize.md).
 struct Roots {
     int first, of[3];
 };
@@ -67,7 +69,7 @@ Roots roots_of(uint32_t type, bool weighted) {
             {1, 2, 0}};
 }
 
-// The least squares of the f16 scale for what the rest of the block says.
+// Refits the f16 scale by least squares; the rest of the block stays.
 void improve_scale(uint8_t *block, const Target &t, const float *w) {
     const float d = f16_to_f32(grid_scale(block, t.type.id));
     if (!(magnitude(d) > 0.0f && magnitude(d) <= 65504.0f)) return;
@@ -84,12 +86,12 @@ void improve_scale(uint8_t *block, const Target &t, const float *w) {
                    f32_to_f16(static_cast<float>(static_cast<double>(d) * xy / yy)));
 }
 
-// One block of a type without a codebook, by the text.
+// Encodes one block of a type without a codebook with the scalar encoder.
 void encode_block(uint32_t type, void *block, const float *x) {
     encoder(type)->run({static_cast<uint8_t *>(block), x, 1, nullptr, 0, 1, 0.0f, nullptr});
 }
 
-// TQ1_0 has the values of TQ2_0 in other places.
+// Improves a TQ1_0 block as TQ2_0, which has the same values in another layout.
 void improve_trits(uint8_t *block, const Target &t, const float *w) {
     fmt::TQ2_0::Block pairs;
     float trits[fmt::TQ2_0::kValues];
@@ -145,7 +147,7 @@ void improve_block(uint8_t *block, const fmt::TypeInfo &type, const float *x, co
 uint64_t improve_ps(const fmt::TypeInfo &type) {
     switch (type.id) {
     case fmt::id::IQ4_NL:
-        return 8'000'000; // every border of two levels is looked at
+        return 8'000'000; // tries every boundary between two levels
     case fmt::id::IQ1_S:
     case fmt::id::IQ1_M:
         return 3'000'000;

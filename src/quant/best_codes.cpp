@@ -1,5 +1,6 @@
-// Codes are the nearest for given scales, sub-scales are tried a few steps up and down, scales of
-// blocks are the least squares for given codes. Until nothing gets better, from a few starts.
+// Local search in blocks of codes and scales. Codes are the nearest for given scales, sub-scales
+// vary by a few steps, block scales are the least-squares fit of given codes. Repeats until the
+// error stops decreasing, from several starts.
 // SPDX-License-Identifier: MIT
 #include "quant/best.hpp"
 
@@ -19,7 +20,7 @@ float rounded_f16(float v) {
     return f16_to_f32(f32_to_f16(v));
 }
 
-// One block taken apart. Codes count from the lowest level on.
+// Unpacked block. Codes count from the lowest level.
 struct CodeState {
     float d = 1.0f, dmin = 0.0f; // value = d * scale * level - dmin * min
     int scale[16] = {}, min[16] = {};
@@ -34,7 +35,7 @@ public:
     void take_apart(CodeState *s, const uint8_t *block) const {
         if (l_.d >= 0) s->d = f16_to_f32(load_u16le(block + l_.d));
         if (l_.dmin >= 0) s->dmin = f16_to_f32(load_u16le(block + l_.dmin));
-        if (l_.n_mins == 1) s->dmin = -s->dmin; // Q4_1 and Q5_1 add it
+        if (l_.n_mins == 1) s->dmin = -s->dmin; // Q4_1 and Q5_1 add the minimum
         for (int k = 0; k < l_.n_groups; k++) {
             s->scale[k] =
                 l_.scale_at ? fmt::read_field(block, l_.scale_at(unsigned(k))) ^ l_.flip_scale : 0;
@@ -58,7 +59,7 @@ public:
             fmt::write_field(block, l_.code_at(unsigned(i)), code ^ l_.flip_code);
         }
     }
-    // Downhill until nothing changes; returns the error.
+    // Repeats the local search until nothing changes; returns the error.
     double descend(CodeState *s) const {
         double error = 0;
         for (int k = 0; k < l_.n_groups; k++) error += place(s, k, s->scale[k], s->min[k], nullptr);
@@ -102,7 +103,8 @@ private:
         while (code + 1 < l_.n_codes && v * 2.0f > level(code) + level(code + 1)) code++;
         return code;
     }
-    // Codes of group k for a scale and minimum (into `to`, or the state's own); their error.
+    // Chooses the codes of group k for a scale and minimum; writes them to `to` (null: to the
+    // state). Returns their error.
     double place(CodeState *s, int k, int scale, int min, uint8_t *to) const {
         const float d = s->d * scale_value(scale), m = s->dmin * to_f32(min);
         const float id = inverse(d);
@@ -116,7 +118,7 @@ private:
         }
         return error;
     }
-    // Sub-scales near the group's own, each with the minimum that suits its codes.
+    // Tries sub-scales near the group's own, each with the best minimum for its codes.
     double best_group(CodeState *s, int k) const {
         uint8_t code[kBlockValues];
         double least = place(s, k, s->scale[k], s->min[k], nullptr);
@@ -149,7 +151,8 @@ private:
         const float wanted = sum * inverse(weights * s.dmin), most = to_f32(l_.n_mins - 1);
         return wanted > 0.0f ? nearest(wanted < most ? wanted : most) : 0;
     }
-    // Least squares of d and dmin; false when there is nothing to fit or nothing changes.
+    // Fits d and dmin by least squares. Returns false if there is nothing to fit or nothing
+    // changes.
     bool refit(CodeState *s) const {
         if (l_.d < 0) return false;
         double aa = 0, ab = 0, bb = 0, ax = 0, bx = 0;
@@ -180,7 +183,7 @@ private:
     const int group_;
 };
 
-// Where searches of blocks with one scale begin: multiples of the reference's.
+// Start scales of the search, as multiples of the reference's scale.
 constexpr float kCodeStarts[] = {1.0f,  0.8f, 0.84f, 0.88f, 0.91f, 0.94f, 0.97f, 1.03f,
                                  1.06f, 1.1f, 1.14f, 1.18f, 0.7f,  0.6f,  0.5f};
 
@@ -195,7 +198,8 @@ void improve_codes(uint8_t *block, const BlockLayout &layout, const float *x, co
     double least = search.descend(&best);
     for (const float factor : kCodeStarts) {
         if (factor == 1.0f || layout.d < 0) continue;
-        if (layout.n_groups > 1 && factor != 0.97f && factor != 1.03f) continue; // scales follow
+        // the sub-scales adapt
+        if (layout.n_groups > 1 && factor != 0.97f && factor != 1.03f) continue;
         CodeState next = start;
         next.d = rounded_f16(start.d * factor);
         const double error = search.descend(&next);

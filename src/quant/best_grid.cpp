@@ -1,6 +1,6 @@
-// Points of a codebook for a scale are those near the nearest levels; sub-scales are tried a few
-// steps up and down, each with the points, signs and shifts that suit it; the f16 scale is the
-// least squares of what was chosen. Until nothing gets better, from a few starts.
+// Local search in blocks with a codebook. Points are chosen among those near the nearest levels.
+// Sub-scales vary by a few steps, each with its best points, signs and shifts. The f16 scale is the
+// least-squares fit of these. Repeats until the error stops decreasing, from several starts.
 // SPDX-License-Identifier: MIT
 #include "quant/best_grid.hpp"
 
@@ -18,16 +18,16 @@ namespace {
 constexpr int kPointPasses = 4, kMaxSub = 32;
 constexpr float kShift = 0.125f;
 
-// One block taken apart.
+// Unpacked block.
 struct PointState {
     float d = 0.0f;
     uint8_t scale[16] = {};
     uint8_t level[kGridValues] = {};
-    uint8_t minus[kGridValues / 8] = {}; // per 8 values
-    uint8_t down[kGridValues / 8] = {};  // per part: the shift is -1/8
+    uint8_t minus[kGridValues / 8] = {}; // sign bits of 8 values
+    uint8_t down[kGridValues / 8] = {};  // per part; 1: the shift is -1/8
 };
 
-// A part with what suits one scale.
+// Best levels and signs of a part for one scale.
 struct Part {
     uint8_t level[kMaxSub], minus[kMaxSub / 8];
     float error;
@@ -60,7 +60,7 @@ public:
             fmt::write_field(block, l_.shift(unsigned(p)), s.down[p]);
     }
 
-    // Downhill from the scales of s; codes are chosen anew. Returns the error.
+    // Repeats the local search from the scales of s and recomputes the codes. Returns the error.
     double descend(PointState *s, int reach) const {
         double least = DBL_MAX;
         PointState next = *s;
@@ -78,7 +78,7 @@ private:
     float weight(int i) const { return w_ ? w_[i] : 1.0f; }
     float factor(int scale) const { return l_.unit * to_f32(2 * scale + 1); }
 
-    // Levels of a group for the values in `table`; their error.
+    // Chooses the levels of a group for the level values in `table`; returns their error.
     float choose(uint8_t *level, const float *xval, int first, const float *table) const {
         float errors[8][8];
         float error = 0.0f;
@@ -109,8 +109,8 @@ private:
         return error;
     }
 
-    // 8 values whose signs are an even number of minuses: value `turned` (or none, -1) gets the
-    // wrong one.
+    // Chooses 8 magnitudes for codes with an even number of minus signs: value `turned` (-1: none)
+    // gets the wrong sign. Returns the error.
     float choose_turned(uint8_t *level, int first, const float *table, int turned) const {
         float xval[8], error = 0.0f;
         for (int i = 0; i < 8; i++) xval[i] = magnitude(x_[first + i]);
@@ -119,7 +119,7 @@ private:
             error += choose(level + i, xval + i, first + i, table);
         return error;
     }
-    // The value that costs least with the wrong sign, at these values.
+    // Returns the value whose wrong sign costs least at these magnitudes.
     int cheapest(int first, const float *values) const {
         int best = 0;
         for (int i = 1; i < 8; i++)
@@ -128,7 +128,7 @@ private:
                 best = i;
         return best;
     }
-    // 8 magnitudes, and their signs beside them.
+    // Chooses 8 magnitudes and their signs.
     float choose_signed(uint8_t *level, uint8_t *minus, int first, const float *table) const {
         unsigned signs = 0;
         float values[8];
@@ -163,7 +163,7 @@ private:
                              : choose(to->level + at, x_ + first + at, first + at, table);
         }
     }
-    // Everything of sub-block k for a scale, into s; its error.
+    // Chooses all codes of sub-block k for a scale, writes them to s and returns their error.
     double place(PointState *s, int k, int scale) const {
         const float u = s->d * factor(scale);
         double error = 0;
@@ -199,7 +199,7 @@ private:
         return place(s, k, best);
     }
 
-    // Least squares of d; false when it stays.
+    // Fits d by least squares; returns false if it stays.
     bool refit(PointState *s) const {
         double aa = 0, ax = 0;
         for (int i = 0; i < kGridValues; i++) {
@@ -221,7 +221,7 @@ private:
     const int n_levels_, n_sub_, parts_;
 };
 
-// Where searches begin: multiples of the reference's scale.
+// Start scales of the search, as multiples of the reference's scale.
 constexpr float kPointStarts[] = {1.0f, 0.93f, 1.07f};
 
 } // namespace

@@ -1,4 +1,4 @@
-// What the numbers of blocks with a codebook mean; where they stand the formats say.
+// Meaning of the numbers in blocks with a codebook. The formats define their bit positions.
 // SPDX-License-Identifier: MIT
 #include "formats/all.hpp"
 #include "quant/best_grid.hpp"
@@ -7,7 +7,7 @@ namespace ggufx::quant {
 
 namespace {
 
-// Sizes and places of a format, for a codebook of groups of n_dims values.
+// Returns the sizes and bit positions of a format, for a codebook of groups of n_dims values.
 template <class F> constexpr GridLayout layout_of(uint32_t type, int n_dims, float unit) {
     GridLayout l = {};
     l.type = type;
@@ -33,7 +33,7 @@ template <size_t N> constexpr GridLayout levels(GridLayout l, const float (&valu
     for (size_t i = 0; i < N; i++) l.levels[i] = values[i];
     return l;
 }
-// Values that share a shift, where a sub-block has several.
+// Sets the number of values per shift, for sub-blocks with several shifts.
 constexpr GridLayout parts_of(GridLayout l, int n) {
     l.part = n;
     return l;

@@ -1,4 +1,4 @@
-// What the numbers of a block mean; where they stand the formats say.
+// Meaning of the numbers in blocks of codes and scales. The formats define their bit positions.
 // SPDX-License-Identifier: MIT
 #include "formats/all.hpp"
 #include "quant/best.hpp"
@@ -15,11 +15,11 @@ float nv_scale(int code) {
 }
 
 constexpr int8_t kSigns[2] = {-1, 1};
-// The levels of FP4 in ascending order, one zero of two, and their codes.
+// The levels of FP4 in ascending order, with one of its two zeros, and their codes.
 constexpr int8_t kFp4[15] = {-12, -8, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8, 12};
 constexpr uint8_t kFp4Codes[15] = {15, 14, 13, 12, 11, 10, 9, 0, 1, 2, 3, 4, 5, 6, 7};
 
-// Sizes and places of a format, and codes first .. first + n - 1.
+// Returns the sizes and bit positions of a format with codes first .. first + n - 1.
 template <class F> constexpr BlockLayout layout_of(uint32_t type, int first, int n) {
     BlockLayout l = {.type = type, .n_values = F::kValues, .n_groups = 1};
     l.first_code = first;
@@ -38,7 +38,7 @@ template <class F> constexpr BlockLayout layout_of(uint32_t type, int first, int
     if constexpr (requires(Block b) { b.m; }) l.dmin = offsetof(Block, m), l.n_mins = 1;
     return l;
 }
-// Codes 0 .. n - 1 that stand for levels.
+// Sets the values of codes 0 .. n - 1.
 constexpr BlockLayout levels(BlockLayout l, const int8_t *of, const uint8_t *codes = nullptr) {
     l.levels = of;
     l.level_codes = codes;
@@ -54,7 +54,7 @@ constexpr BlockLayout mins(BlockLayout l, int n) {
     l.n_mins = n;
     return l;
 }
-// Stored as signed bytes.
+// Codes stored as signed bytes.
 constexpr BlockLayout signed_codes(BlockLayout l) {
     l.flip_code = 128;
     return l;
@@ -89,7 +89,8 @@ consteval bool has_layout(uint32_t type) {
         if (layout.type == type) return true;
     return false;
 }
-// Types with a codebook are best_grid_layout's, TQ1_0 has the values of TQ2_0.
+// Checks that all quantized types have a layout. best_grid_layout has those with a codebook; TQ1_0
+// uses the layout of TQ2_0.
 #define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...)                                                \
     static_assert(fmt::Kind::k##KIND != fmt::Kind::kQuantized || has_layout(ID) ||                 \
                   ID == fmt::id::TQ1_0 || fmt::HasCodebook<fmt::NAME>);

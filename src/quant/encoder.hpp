@@ -1,4 +1,4 @@
-// Which types can be written, and what their encoders are to be told.
+// Types that can be written, and the inputs of their encoders.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ggufx::quant {
 
-// nullptr for types that have no encoder: integers, F64, activation types, unknown ids.
+// Returns null for types without an encoder: integers, F64, activation types, unknown ids.
 const kernels::Encode *encoder(uint32_t type);
 
 } // namespace ggufx::quant

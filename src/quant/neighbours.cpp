@@ -1,4 +1,4 @@
-// All lists are made at once, in parallel: 1 to 3 ms of one core.
+// Builds all neighbour lists of a codebook at once, in parallel: 1 to 3 ms of one core.
 // SPDX-License-Identifier: MIT
 #include "quant/neighbours.hpp"
 
@@ -10,7 +10,7 @@ namespace ggufx::quant {
 
 namespace {
 
-// By codebook. Words: 2 for a point, 1 + n for a list.
+// Indexed by codebook. u16 words: 2 for a point, 1 + n for a list.
 constexpr GridSpec kSpecs[] = {
     {nullptr, 0, 0, 0, 0, 0, 0},
     {fmt::kGridIq1.row[0], 2048, 8, -1, 1, 3, 336330},
@@ -23,7 +23,7 @@ constexpr GridSpec kSpecs[] = {
 static_assert(sizeof kSpecs / sizeof *kSpecs == size_t(kernels::Codebook::iq3_s) + 1);
 
 constexpr uint64_t kEntryPs = 300'000;
-constexpr uint32_t kBehind = 16; // words that kernels may read behind the last list
+constexpr uint32_t kBehind = 16; // padding words that kernels may read after the last list
 
 } // namespace
 
@@ -57,8 +57,8 @@ Neighbours::~Neighbours() {
     host_.free(keys_, static_cast<size_t>(spec_.n_points) * sizeof *keys_, 64);
 }
 
-// A vector is two halves of 81 (3^4) or 64 (8^2) kinds: all distances between those, and the points
-// that have them.
+// Splits a vector in two halves of 81 (3^4) or 64 (8^2) values. Computes all distances between
+// halves, and the points that have each half.
 void Neighbours::fill_halves() {
     const unsigned base = dims_ == 8 ? 3 : 8;
     for (unsigned a = 0; a < n_halves_; a++)
@@ -84,7 +84,7 @@ void Neighbours::fill_halves() {
     for (unsigned half = 0; half < n_halves_; half++) gather(near_low_[half], low_, half, kReach);
 }
 
-// Distances up to `reach`.
+// Collects the points by the distance of one half, for distances up to `reach`.
 void Neighbours::gather(uint64_t *to, const Kinds &kinds, unsigned half, unsigned reach) const {
     memset(to, 0, (size_t{reach} + 1) * n_sets_ * sizeof *to);
     for (unsigned kind = 0; kind < n_halves_; kind++) {
@@ -95,8 +95,8 @@ void Neighbours::gather(uint64_t *to, const Kinds &kinds, unsigned half, unsigne
     }
 }
 
-// The points at a distance are those at i in one half and at distance - i in the other. Puts their
-// keys down in the order of their indices; returns how many.
+// Finds the points at a distance: those at i in one half and at distance - i in the other. Writes
+// their keys in index order; returns their number.
 unsigned Neighbours::add_points(uint16_t *to, const uint64_t *low, const uint64_t *high,
                                 unsigned distance) const {
     uint64_t found[kMaxWords] = {};
@@ -113,8 +113,8 @@ unsigned Neighbours::add_points(uint16_t *to, const uint64_t *low, const uint64_
     return n;
 }
 
-// Entries on their way into words_. Tasks share no line but at the ends of their batches: one that
-// goes from core to core for each entry took longer than making the entry.
+// Buffer of entries for words_. Tasks share cache lines only at the ends of their batches: a line
+// shared by cores for each entry took longer than computing the entry.
 struct Neighbours::Batch {
     static constexpr unsigned kWords = 4096, kKeys = 256;
     unsigned n_words = 0, n_keys = 0;
@@ -130,8 +130,8 @@ void Neighbours::store(const Batch &batch) const {
     for (unsigned i = 0; i < batch.n_keys; i++) slots_[batch.keys[i]] = at + batch.starts[i];
 }
 
-// Keys of points nearest first, behind their number. false: those within `reach` of both halves
-// were not enough.
+// Writes the number of points and their keys, nearest first. Returns false if the points within
+// `reach` of both halves are too few.
 bool Neighbours::add_lists(uint16_t *entry, const uint64_t *low, const uint64_t *high,
                            unsigned reach) const {
     unsigned n = 0;
@@ -146,7 +146,7 @@ bool Neighbours::add_lists(uint16_t *entry, const uint64_t *low, const uint64_t 
     return true;
 }
 
-// With sets of all distances; out of line for the room they take.
+// Computes an entry from the points at all distances. Not inlined because of its large stack frame.
 __attribute__((noinline)) unsigned Neighbours::make_far_entry(uint16_t *entry, unsigned low_half,
                                                               unsigned high_half) const {
     uint64_t low[kMaxNear], high[kMaxNear];
@@ -156,7 +156,8 @@ __attribute__((noinline)) unsigned Neighbours::make_far_entry(uint16_t *entry, u
     return 1u + entry[0];
 }
 
-// Returns its words. high: sets of high_half, up to kReach.
+// Writes the entry of a vector; returns its words. high: points by distance to high_half, up to
+// kReach.
 unsigned Neighbours::make_entry(uint16_t *entry, unsigned low_half, unsigned high_half,
                                 const uint64_t *high) const {
     const uint64_t *low = near_low_[low_half];
@@ -171,7 +172,7 @@ unsigned Neighbours::make_entry(uint16_t *entry, unsigned low_half, unsigned hig
     return make_far_entry(entry, low_half, high_half);
 }
 
-// Halves are numbers in base 3 or 8 of levels.
+// Returns the key of a vector; halves are numbers in base 3 or 8 of its levels.
 unsigned Neighbours::key_of(unsigned low_half, unsigned high_half) const {
     const unsigned base = dims_ == 8 ? 3 : 8;
     unsigned vector = high_half * n_halves_ + low_half;
@@ -194,7 +195,7 @@ void Neighbours::fill_row(unsigned high_half, Batch *batch) const {
     }
 }
 
-// Counts upper halves.
+// Computes the entries of `count` upper halves.
 void Neighbours::fill_chunk(const void *self, size_t first, size_t count, uint32_t) {
     const auto *n = static_cast<const Neighbours *>(self);
     Batch batch;

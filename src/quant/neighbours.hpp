@@ -1,6 +1,6 @@
-// Codebook points near any vector of levels. IQ1 and IQ2: 8 values of 3 levels, IQ3: 4 of 8.
-// A vector that is on the grid knows its index, any other one the points of the few smallest
-// distances, sorted by (distance, index).
+// Codebook points near any vector of levels. IQ1 and IQ2: 8 values of 3 levels, IQ3: 4 of 8. A
+// vector on the grid has the index of its point. Any other vector has the points at the few
+// smallest distances, sorted by (distance, index).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,14 +11,14 @@
 namespace ggufx::quant {
 
 struct GridSpec {
-    const int8_t *values; // [n_points][n_dims] as they are decoded
+    const int8_t *values; // [n_points][n_dims], dequantized
     int n_points, n_dims;
     int first, step;   // level = (value - first) / step, rounded down
-    int n_distances;   // distinct distances of a list
+    int n_distances;   // distinct distances per list
     uint32_t n_listed; // u16 words of all lists
 };
 
-// Lists of one grid: 0.2 to 1.1 MB.
+// Neighbour lists of one codebook: 0.2 to 1.1 MB.
 class Neighbours {
 public:
     Neighbours(const Host &host, const GridSpec &spec); // throws bad_alloc
@@ -30,10 +30,10 @@ public:
     kernels::GridLists lists() const { return {slots_, words_, keys_[0], dims_}; }
 
 private:
-    // Points as sets of bits; for one half of a vector those whose half is at squared distance d,
-    // in n_sets_ words each.
+    // Sets of points are bit sets of n_sets_ words. Each half of a vector has a set per squared
+    // distance d: the points whose half is at d.
     static constexpr int kMaxPoints = 2048, kMaxWords = kMaxPoints / 64, kMaxHalves = 81;
-    static constexpr unsigned kReach = 4;   // distance of halves that is mostly enough
+    static constexpr unsigned kReach = 4;   // distance of halves that is usually sufficient
     static constexpr int kMaxNear = 99 * 8; // distances of 0 to 98 of 512 points, or to 16 of 2048
     using Kinds = uint64_t[kMaxHalves][kMaxWords];
     struct Batch;
@@ -54,25 +54,26 @@ private:
     const GridSpec &spec_;
     const int dims_;
     size_t n_keys_;
-    unsigned n_halves_, n_sets_;             // n_sets_: words of a set
-    unsigned farthest_;                      // squared distance of halves
+    unsigned n_halves_, n_sets_;             // n_sets_: words per set
+    unsigned farthest_;                      // largest squared distance of halves
     uint8_t halves_[kMaxHalves][kMaxHalves]; // squared distances
     Kinds low_, high_;                       // points by their halves
     uint64_t near_low_[kMaxHalves][(kReach + 1) * kMaxWords];
     uint32_t *slots_ = nullptr;
     uint16_t *words_ = nullptr;
-    uint16_t *keys_ = nullptr; // of the points
+    uint16_t *keys_ = nullptr; // keys of the points
     mutable Atomic<uint32_t> n_words_{0};
 };
 
-// The lists of the codebook that was asked for last.
+// Cache of the lists of the last requested codebook.
 class Lists {
 public:
     explicit Lists(const Host &host) : host_(host) {}
     ~Lists() { unmake(host_, lists_); }
     Lists(const Lists &) = delete;
     Lists &operator=(const Lists &) = delete;
-    // Throws bad_alloc. Reports (0, total) where it makes them; a failure leaves none.
+    // Returns the lists and builds them if needed. Throws bad_alloc. Reports (0, total) while
+    // building; keeps no lists after a failure.
     Status find(kernels::GridLists *out, kernels::Codebook codebook, const Progress &progress,
                 uint64_t total);
 

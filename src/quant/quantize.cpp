@@ -1,4 +1,5 @@
-// Work is cut by blocks, not rows: one row may hold the whole tensor.
+// Quantization of rows. Tasks are split by blocks instead of rows, because one row may hold the
+// whole tensor.
 // SPDX-License-Identifier: MIT
 #include "quant/quantize.hpp"
 
@@ -23,13 +24,15 @@ using namespace rounding;
 namespace {
 
 constexpr size_t kUnitValues = 256, kBestUnitValues = 64;
-constexpr uint64_t kScanPs = 250;      // one value looked at
-constexpr uint64_t kSearchRounds = 16; // a search by an imatrix is as many roundings
-// Below, or without a search: memory takes longer than encoding.
+constexpr uint64_t kScanPs = 250;      // picoseconds to check one value
+constexpr uint64_t kSearchRounds = 16; // cost of a search with an importance matrix, in roundings
+// Types below this cost, or without a search, are limited by memory bandwidth: values are checked
+// right before they are encoded.
 constexpr uint64_t kCheapPs = 10'000;
-// Looked at, encoded: values that stay in the first cache, and blocks that fill a kernel's lanes.
+// Piece that is checked, then encoded: values that stay in L1, and blocks that fill a kernel's
+// lanes.
 constexpr size_t kPieceValues = 1024, kPieceBlocks = 16;
-constexpr size_t kLongRow = 1 << 16; // values; summing a shorter one is little of a task
+constexpr size_t kLongRow = 1 << 16; // values; the sum of a shorter row is a small part of a task
 
 bool is_finite(float v) {
     return (f32_bits(v) & 0x7f800000u) != 0x7f800000u;
@@ -42,10 +45,10 @@ struct Job {
     size_t row_blocks, block_values, block_bytes;
     const fmt::TypeInfo &info;
     DecodeFn decode;
-    bool looks = false; // encode() looks at the values, right before it encodes them
+    bool looks = false; // encode() checks values right before it encodes them
     kernels::GridLists grid = {};
-    // encode() counts blocks from the first one of this row; its mean square, where that is needed
-    // and the row is too long to be summed again by each task.
+    // Row that encode() counts blocks from, for rows too long to be summed by each task.
+    // mean_square is set if the encoder needs it.
     size_t row = 0;
     float mean_square = 0.0f;
     bool has_mean_square = false;
@@ -54,9 +57,9 @@ struct Job {
     // Both loops count blocks over all rows.
     static void scan(const void *self, size_t first, size_t count, uint32_t);
     static void encode(const void *self, size_t first, size_t count, uint32_t);
-    bool look(size_t first, size_t count) const; // are all finite, and none was found before?
+    bool look(size_t first, size_t count) const; // true if all are finite, and all before
     void fetch(size_t first, size_t count) const;
-    void encode_piece(size_t first, size_t count) const; // of one row, or without a look at rows
+    void encode_piece(size_t first, size_t count) const; // one row if it needs a sum
     void encode_from(const float *x, size_t first, size_t count) const;
     void improve(size_t first, size_t count) const;
     bool sums_rows() const { return rows.imatrix && encoder.needs.row_sum; }
@@ -81,8 +84,8 @@ bool Job::look(size_t first, size_t count) const {
     return false;
 }
 
-// The next values on their way from memory while these are encoded: Q8_0, F16 and Q4_0 1.4 to 1.5
-// times as fast as without (pieces of 4 KB).
+// Prefetches the next values while these are encoded: Q8_0, F16 and Q4_0 are 1.4 to 1.5 times as
+// fast (pieces of 4 KB).
 void Job::fetch(size_t first, size_t count) const {
     constexpr size_t kLine = 16;
     const float *from = rows.data + first * block_values;
@@ -93,7 +96,7 @@ void Job::scan(const void *self, size_t first, size_t count, uint32_t) {
     static_cast<const Job *>(self)->look(first, count);
 }
 
-// Encodes values that stand at x; those of the whole row are looked at where they are.
+// Encodes the values at x. The sum of a whole row reads the original values.
 void Job::encode_from(const float *x, size_t first, size_t count) const {
     const float square = has_mean_square ? mean_square
                          : sums_rows()   ? mean_square_of(first / row_blocks)
@@ -109,8 +112,8 @@ void Job::encode_piece(size_t first, size_t count) const {
         encode_from(x, first, count);
         return improve(first, count);
     }
-    // A sub-block of zeros makes the reference put the later ones in the wrong place: let there be
-    // none.
+    // The reference encoder misplaces sub-blocks after a sub-block of zeros, so each gets one tiny
+    // value.
     constexpr size_t kSub = 32;
     for (size_t b = first; b < first + count; b++, x += block_values) {
         float values[256];
@@ -220,12 +223,12 @@ Status bad_value(const Job &job, Failure *failure) {
 
 Status check_values(const Host &host, const Job &job, Loop loop, Failure *failure) {
     loop.picoseconds = kScanPs * job.block_values;
-    loop.weight = 0; // reading is not progress
+    loop.weight = 0; // checking is not reported as progress
     const Status status = run(host, loop, Job::scan, &job);
     return status == Status::ok ? bad_value(job, failure) : executor_failure(status, failure);
 }
 
-// Row after row: each is summed once.
+// Encodes row by row, so that each long row is summed only once.
 Status encode_long_rows(const Host &host, Job *job, Loop loop) {
     loop.n = job->row_blocks;
     for (job->row = 0; job->row < job->rows.n_rows; job->row++, loop.done += loop.n) {
@@ -281,13 +284,13 @@ Status quantize(uint8_t *out, size_t n_bytes, const Host &host, const kernels::K
     const size_t unit_values = rows.best ? kBestUnitValues : kUnitValues;
     const size_t least = job.block_values < unit_values ? unit_values / job.block_values : 1;
     const size_t unit = !rows.best && e->lanes > least ? e->lanes : least;
-    const bool rounds = e->needs.row_sum && !rows.imatrix; // Q4_0 to Q5_1: no search
+    const bool rounds = e->needs.row_sum && !rows.imatrix; // Q4_0 to Q5_1 without a search
     const uint64_t value_ps =
         e->value_ps / (rounds ? kSearchRounds : 1) + (rows.best ? improve_ps(*info) : 0);
     const Loop loop = {n_blocks, unit,  unit, value_ps * job.block_values, progress, 0, 1,
                        n_blocks, false, aside};
     if (n_blocks == 0) return Status::ok;
-    // A search takes so long that it should not begin for nothing, and may look at the whole row.
+    // Checks all values before a slow search, which may also read the whole row.
     const bool searches = rows.best || (!rounds && (e->needs.row_sum || value_ps >= kCheapPs));
     job.looks = !searches;
     status = searches ? check_values(host, job, loop, failure) : Status::ok;

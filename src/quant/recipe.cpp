@@ -1,4 +1,4 @@
-// Names, categories, the list of tensors that stay as they are, fallbacks; the mixes themselves are
+// File type names, tensor categories, tensors that are not quantized, fallback types. The mixes are
 // in recipe_rules.cpp.
 // SPDX-License-Identifier: MIT
 #include "quant/recipe.hpp"
@@ -72,7 +72,7 @@ bool has(std::string_view name, std::string_view part) {
     return name.find(part) != std::string_view::npos;
 }
 
-// Parts of the names of what is kept.
+// Name parts of tensors that are not quantized.
 constexpr std::string_view kKept[] = {
     "_norm.weight",
     "ffn_gate_inp.weight",
@@ -117,8 +117,9 @@ constexpr struct {
     {"ffn_down", Category::ffn_down},
 };
 
-// What a row that is not whole blocks gets instead: for types in blocks of 256 as the reference has
-// it, which refuses rows that no block of 32 divides either; here such rows become F16.
+// Returns the fallback type for rows that are not whole blocks. For types with blocks of 256 it is
+// that of the reference, which refuses rows that are not divisible by 32 either. Here such rows
+// become F16.
 uint32_t smaller_blocks(uint32_t type) {
     switch (type) {
     case fmt::id::IQ1_S:
@@ -233,7 +234,8 @@ Choice Recipe::choose(const RecipeTensor &t, uint32_t override) {
     const auto exactly = [&](uint32_t type, Reason reason) {
         return settled(type, fallback(t, type, false), reason);
     };
-    // Also where another type is chosen: the mix counts the tensor, so that no other one changes.
+    // Evaluated even with an override: the mix counts tensors, so that an override changes
+    // no other type.
     const uint32_t by_mix = by_rules(t);
     if (override != kNoType)
         return settled(override, fallback(t, override, !options_.no_fallback), Reason::chosen);
@@ -247,7 +249,7 @@ Choice Recipe::choose(const RecipeTensor &t, uint32_t override) {
     return settled(by_mix, fallback(t, by_mix, !options_.no_fallback), Reason::recipe);
 }
 
-// An embedding of layers counts as the reference has it, although no imatrix has an entry for it.
+// Per-layer embeddings count as in the reference, although no imatrix has an entry for them.
 bool needs_imatrix(const RecipeTensor &t, uint32_t type, FileType file_type) {
     if (t.category == Category::output || t.name == "token_embd.weight") return false;
     switch (type) {

@@ -1,5 +1,5 @@
-// Which tensor of a model gets which type: the recipes behind general.file_type, as the reference
-// quantizer decides them. Pure functions of names, shapes and a few facts of the model.
+// Quantization mixes: the type of each tensor for a general.file_type, as the reference quantizer
+// chooses it. Pure functions of names, shapes and a few properties of the model.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -52,19 +52,19 @@ enum class FileType : uint32_t {
 struct FileTypeInfo {
     FileType id;
     const char *name; // "Q4_K_M"
-    uint32_t type;    // of most tensors
+    uint32_t type;    // type of most tensors
 };
 
 const FileTypeInfo *file_types(size_t *n);
 const FileTypeInfo *file_type_info(uint32_t id); // null: unknown, removed, or without a recipe
-// Upper and lower case are the same; "Q4_K" is Q4_K_M. Null when there is none.
+// Finds a file type by name, ignoring case; "Q4_K" is Q4_K_M. Returns null if there is none.
 const FileTypeInfo *file_type_by_name(std::string_view name);
 
-// What a tensor is for, as far as recipes ask.
+// Role of a tensor, as far as recipes depend on it.
 enum class Category : uint8_t {
     output,
     token_embd,
-    attn_v, // also fused q, k and v, and latent keys and values
+    attn_v, // also fused Q, K and V, and latent KV
     attn_k,
     attn_q,
     attn_output,
@@ -72,17 +72,19 @@ enum class Category : uint8_t {
     ffn_gate,
     ffn_down,
     other,
-    kept, // never quantized: small, or hurt by rounding, or read by code that wants floats
+    kept, // not quantized: small, sensitive to rounding, or read by code that needs floats
 };
-// By the names of the format: for tensors that no program of an architecture tells the use of.
+// Derives the category from the tensor name, for architectures whose graph is unknown.
 Category category_of(std::string_view name);
-// Is it multiplied by activations in a layer, so that an imatrix has an entry of its name?
+// Returns whether a layer multiplies the tensor by activations, so that an importance matrix has an
+// entry for it.
 constexpr bool is_weighed(Category category) {
     return category != Category::output && category != Category::token_embd &&
            category != Category::kept;
 }
 
-// N of "blk.N.", -1 for other names: the first key of the processing order, the name is the second.
+// Returns N of "blk.N.", -1 for other names. It is the first key of the processing order; the name
+// is the second.
 int64_t block_of(std::string_view name);
 
 struct RecipeModel {
@@ -109,10 +111,10 @@ struct RecipeTensor {
 
 enum class Reason : uint8_t {
     recipe,
-    chosen,   // by an override, --output-type or --embedding-type
+    chosen,   // by an override, --output-type or --embd-type
     kept,     // never quantized
-    same,     // has the type already
-    fallback, // the rows are not whole blocks of the type that was meant
+    same,     // already has the type
+    fallback, // the rows are not whole blocks of the wanted type
 };
 
 struct Choice {
@@ -121,13 +123,14 @@ struct Choice {
     Reason reason;
 };
 
-// One pass over a model's tensors in processing order: some rules count.
+// One pass over the tensors of a model in processing order, because some rules count tensors.
 class Recipe {
 public:
     Recipe(const FileTypeInfo &file_type, const RecipeModel &model, const RecipeOptions &options,
            uint64_t n_attn_v); // tensors of that category in the model
 
-    // `override`: a type instead of the recipe's, or kNoType. Throws shape.
+    // Chooses the type of a tensor. `override`: a type instead of the recipe's, or kNoType. Throws
+    // Error (shape).
     Choice choose(const RecipeTensor &tensor, uint32_t override);
 
 private:
@@ -154,7 +157,7 @@ private:
     uint64_t i_attn_v_ = 0, i_ffn_down_ = 0, i_ffn_gate_ = 0, i_ffn_up_ = 0;
 };
 
-// Does a tensor need an imatrix to become this type, in a file of this file type?
+// Returns whether a tensor needs an importance matrix for this type, in a file of this file type.
 bool needs_imatrix(const RecipeTensor &tensor, uint32_t type, FileType file_type);
 
 } // namespace ggufx::quant

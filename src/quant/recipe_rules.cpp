@@ -1,4 +1,4 @@
-// The mixes, a rule after the other, as the reference quantizer applies them.
+// Quantization mixes: the rules in the order in which the reference quantizer applies them.
 // SPDX-License-Identifier: MIT
 #include "formats/format.hpp"
 #include "quant/recipe.hpp"
@@ -7,14 +7,15 @@ namespace ggufx::quant {
 
 namespace {
 
-// The first and last eighth of the layers and every third between.
+// Selects the first and last eighth of the layers and every third between.
 bool more_bits(uint64_t i, uint64_t n) {
     return i < n / 8 || i >= 7 * n / 8 || (i - n / 8) % 3 == 2;
 }
 
 } // namespace
 
-// Models of several experts have as many ffn tensors as the file has pieces: there the name counts.
+// Returns the layer that a rule counts. Models with several experts may have several ffn tensors
+// per layer, so their layer comes from the name.
 uint64_t Recipe::layer_of(const RecipeTensor &t, uint64_t counter) const {
     const int64_t block = block_of(t.name);
     return model_.n_expert > 1 && block >= 0 ? static_cast<uint64_t>(block) : counter;

@@ -1,4 +1,4 @@
-// Scales that are not finite: found in the blocks, after encoding.
+// Check of encoded blocks for scales that are not finite.
 // SPDX-License-Identifier: MIT
 #include "quant/valid.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 bool is_finite_f16(uint16_t bits) {
     return (bits & 0x7c00u) != 0x7c00u;
 }
-// A field of a block: an f16, or something else that has no infinities.
+// A scale field of a block: f16, or a format without infinities.
 template <size_t N> bool is_good_scale(const uint8_t (&field)[N]) {
     return N != 2 || is_finite_f16(load_u16le(field));
 }
@@ -22,9 +22,9 @@ template <class F> bool is_good(const uint8_t *data) {
         const uint32_t bits = f32_bits(F::value(block));
         return (bits & 0x7f800000u) != 0x7f800000u;
     } else if constexpr (requires { block.e; }) {
-        return block.e != 255; // E8M0's NaN
+        return block.e != 255; // NaN of E8M0
     } else if constexpr (requires { F::d_at(0u); }) {
-        // The upper half of an f16 in pieces of four bits.
+        // The upper half of an f16 that is stored in 4-bit parts.
         return is_finite_f16(
             static_cast<uint16_t>(read(block, F::d_at(3)) << 12 | read(block, F::d_at(2)) << 8));
     } else {
@@ -37,7 +37,7 @@ template <class F> bool is_good(const uint8_t *data) {
 
 using IsGood = bool (*)(const uint8_t *);
 
-// Of what is written by an encoder.
+// Check for the types that encoders write.
 template <class F, fmt::Kind K> consteval IsGood check_of() {
     if constexpr (K == fmt::Kind::kQuantized ||
                   (K == fmt::Kind::kFloat && sizeof(typename F::Block) <= 4))
