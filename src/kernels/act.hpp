@@ -1,6 +1,7 @@
-// Activations as kernels read them: int8 codes with a f32 scale per 32 values (docs/reproducibility/products.md,
-// C1), made once per call from a column of f32. About 1.4 bytes per value.
-// Internal linkage on purpose: kernels of every instruction set include this (src/README.md).
+// Quantized activations: int8 codes with an f32 scale per 32 values
+// (docs/reproducibility/products.md, C1). Packed once per call from an f32 column; about 1.4 bytes
+// per value. Internal linkage on purpose: kernels of every instruction set include this
+// (src/README.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,19 +10,20 @@
 
 namespace ggufx::kernels {
 
-// One packed column, of 8 bits or, in two planes, of 15 (C5): a value is then 128 * high + low, q
-// and s16 are those of the high plane, d and s of the whole, and the low plane stands behind it in
-// the same memory (plane_codes, plane_sums). All arrays are 64-byte aligned and padded with zeros
-// to whole kActPad values (16 blocks of 32: one 16-lane step), so kernels may read whole steps of
-// activations; weights must still not be read past the end of the row (masked loads or a tail).
-// Kernels that have the blocks of a step in an order of their own have d, s and s16 in it too, and
-// may keep other integers in the places of s and s16.
+// One packed column of 8-bit codes, or of 15-bit codes in two planes (C5).
+// - With two planes, a value is 128 * high + low. q and s16 belong to the high plane, d and s to
+//   the whole value. The low plane follows in the same memory (plane_codes, plane_sums).
+// - All arrays are 64-byte aligned and padded with zeros to whole kActPad values (16 blocks of 32:
+//   one 16-lane step). So kernels may read whole steps of activations. Weights must still not be
+//   read past the end of the row (masked loads or a tail).
+// - Kernels with their own order of the blocks in a step use it for d, s and s16 too, and may store
+//   other integers in s and s16.
 struct Act {
-    int8_t *q; // [k] codes, |q| <= 127 (low plane 64), in the order of the kernel that packed them
-    float *d;  // [k/32] d_a; NaN for a block with NaN or Inf, 0 for one below 2^-100
-    float *s;  // [k/32] s_a = fl(d_a * sum of q)
+    int8_t *q;    // [k/32] d_a; NaN for a block with NaN or Inf, 0 for one below 2^-100
+    float *d;     // [k/32] d_a; NaN for a block with NaN or Inf, 0 for one below 2^-100
+    float *s;     // [k/32] s_a = fl(d_a * sum of q)
     int16_t *s16; // [k/16] sums of q over 16 values, natural order; <= 16 * 127
-    size_t k;     // values, a multiple of 32
+    size_t k;     // number of values, a multiple of 32
 };
 
 // f32 activations (C4, C6): the caller's column itself and, for types with minimums, its sums.
@@ -36,18 +38,18 @@ namespace {
 
 constexpr size_t kActPad = 512;
 
-// Bytes of one packed column, a multiple of 64: q | d | s | s16. k below 2^48.
+// Returns the bytes of one packed column, a multiple of 64: q | d | s | s16. k below 2^48.
 constexpr size_t act_bytes(size_t k) {
     const size_t padded = (k + kActPad - 1) / kActPad * kActPad;
     return padded + 2 * (padded / 32 * sizeof(float)) + padded / 16 * sizeof(int16_t);
 }
-// The same of two planes: low q | low s16 follow. About 2.5 bytes per value.
+// Returns the bytes of a column with two planes: low q | low s16 follow. About 2.5 bytes per value.
 constexpr size_t act_precise_bytes(size_t k) {
     const size_t padded = (k + kActPad - 1) / kActPad * kActPad;
     return act_bytes(k) + padded + padded / 16 * sizeof(int16_t);
 }
 
-// The view of a column in act_bytes(k) bytes at a 64-byte aligned address.
+// Returns the view of a column in act_bytes(k) bytes at a 64-byte aligned address.
 inline Act act_at(uint8_t *memory, size_t k) {
     const size_t padded = (k + kActPad - 1) / kActPad * kActPad;
     Act act;
@@ -59,7 +61,7 @@ inline Act act_at(uint8_t *memory, size_t k) {
     return act;
 }
 
-// Plane 0: the codes or their high parts; plane 1: the low parts, in the same orders.
+// Returns plane 0 (the codes or their high parts) or plane 1 (the low parts), in the same orders.
 inline int8_t *plane_codes(const Act &act, unsigned plane) {
     return plane == 0 ? act.q : act.q + act_bytes(act.k);
 }
@@ -68,10 +70,10 @@ inline int16_t *plane_sums(const Act &act, unsigned plane) {
     return plane == 0 ? act.s16 : reinterpret_cast<int16_t *>(plane_codes(act, 1) + padded);
 }
 
-// C1's limits on u = integer maximum of bits(x) & 0x7fffffff over the block.
+// Limits of C1 for u = integer maximum of bits(x) & 0x7fffffff over the block.
 constexpr uint32_t kActTiny = 0x0d800000u;      // below 2^-100: the block is zero
-constexpr uint32_t kActNotFinite = 0x7f800000u; // from here: d_a = NaN, q = 0
-constexpr uint32_t kFixedNan = 0x7fc00000u;     // bits of every NaN that is stored (C2)
+constexpr uint32_t kActNotFinite = 0x7f800000u; // and above: d_a = NaN, q = 0
+constexpr uint32_t kFixedNan = 0x7fc00000u;     // bits of every stored NaN (C2)
 
 } // namespace
 } // namespace ggufx::kernels

@@ -1,5 +1,5 @@
-// Stacks of layers, lowest set first. A set that was not compiled for this processor family is
-// absent; GGUFX_KERNELS_* come from meson.build.
+// Stacks of layers, lowest instruction set first. Sets that are not compiled for this processor
+// family are absent; meson.build defines GGUFX_KERNELS_*.
 // SPDX-License-Identifier: MIT
 #include "kernels/dispatch.hpp"
 
@@ -37,7 +37,7 @@ extern const Layer kLayer;
 namespace {
 
 struct Choice {
-    uint64_t needs; // features, all of them
+    uint64_t needs; // required CPU features
     Kernels kernels;
 };
 

@@ -1,5 +1,5 @@
-// Encoding blocks: f32 to the bytes of a tensor type, as the reference writes them. scalar/ is the
-// text; every set's kernels give the same bytes.
+// Quantization of blocks: f32 to the bytes of a tensor type, as the reference quantizer writes
+// them. scalar/ is the definition; the kernels of every set give the same bytes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,47 +13,47 @@ namespace kernels {
 
 enum class Codebook : uint8_t { none, iq1, iq2_xxs, iq2_xs, iq2_s, iq3_xxs, iq3_s };
 
-// A codebook of points of n_dims levels: 8 of 2 bits, or 4 of 3. A key is the levels of a group, in
-// as many bits each. At words[slots[key]] stand 0 and the index of the point with these levels, or
-// the number and the keys of the points near them, nearest first. 16 words behind the last list may
-// be read.
+// A codebook of points of n_dims levels: 8 levels of 2 bits, or 4 of 3. A key is the levels of a
+// group, packed in as many bits each. words[slots[key]] is 0 and the index of the point with these
+// levels, or the number and the keys of the nearest points, nearest first. 16 words after the last
+// list may be read.
 struct GridLists {
     const uint32_t *slots;
     const uint16_t *words;
-    uint32_t first_key; // of the point with index 0
+    uint32_t first_key; // key of the point with index 0
     int n_dims;
 };
 
-// Blocks in a row in memory: they may go on from one row of the matrix to the next.
+// Consecutive blocks in memory; they may continue in the next row of the matrix.
 struct EncodeJob {
     uint8_t *out;
     const float *x; // finite
     size_t n_blocks;
-    const float *imatrix;  // of one row, from its first column on; null: none
-    size_t block;          // place in its row of the first block
-    size_t row_blocks;     // blocks of a row
-    float row_mean_square; // of the whole row, where the encoder needs it and has an imatrix
-    const GridLists *grid; // where the encoder has a codebook
+    const float *imatrix;  // weights of one row, from its first column; null: none
+    size_t block;          // index of the first block in its row
+    size_t row_blocks;     // blocks per row
+    float row_mean_square; // mean of x^2 of the row; set if needs.row_sum and imatrix
+    const GridLists *grid; // set if the encoder has a codebook
 };
 
-// What an encoder is to be told beside the values.
+// Inputs of an encoder besides the values.
 struct EncodeNeeds {
-    bool imatrix = false; // always
-    bool row_sum = false; // with an imatrix the weights look at the whole row: one row in a job
+    bool imatrix = false; // cannot encode without an imatrix
+    bool row_sum = false; // weights of an imatrix depend on the whole row: one row per job
     Codebook codebook = Codebook::none;
 };
 
 struct Encode {
     void (*run)(const EncodeJob &job);
-    uint32_t value_ps; // one value on one core, picoseconds, with an imatrix where that is slower
-    uint32_t lanes;    // blocks best taken together
-    EncodeNeeds needs; // of the type: the same in all sets
+    uint32_t value_ps; // picoseconds per value on one core, with an imatrix if that is slower
+    uint32_t lanes;    // preferred number of blocks per call
+    EncodeNeeds needs; // the same for a type in all sets
     bool (*all_finite)(const float *x, size_t n); // the same in all entries of a set
 };
 
 namespace {
 
-// By type id.
+// Inputs by type id.
 template <uint32_t Id> constexpr EncodeNeeds kEncodeNeeds = {};
 template <> constexpr EncodeNeeds kEncodeNeeds<fmt::id::Q4_0> = {.row_sum = true};
 template <> constexpr EncodeNeeds kEncodeNeeds<fmt::id::Q4_1> = {.row_sum = true};
@@ -90,12 +90,12 @@ inline uint8_t grid_level(const GridLists &grid, unsigned key, int i) {
 inline void grid_levels(const GridLists &grid, uint8_t *levels, unsigned key) {
     for (int i = 0; i < grid.n_dims; i++) levels[i] = grid_level(grid, key, i);
 }
-// Index of the point, or -1 when the key is not on the grid.
+// Returns the index of the point, or -1 if the key is not on the grid.
 inline int grid_index(const GridLists &grid, unsigned key) {
     const uint16_t *entry = grid.words + grid.slots[key];
     return entry[0] == 0 ? entry[1] : -1;
 }
-// n > 0 keys of the points in the list of a key that is not on the grid.
+// Returns the list of a key that is not on the grid: n > 0 keys of points.
 inline const uint16_t *grid_list(const GridLists &grid, unsigned key, int *n) {
     const uint16_t *entry = grid.words + grid.slots[key];
     *n = entry[0];

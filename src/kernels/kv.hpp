@@ -1,6 +1,7 @@
-// Attention on pages of the KV cache: scores of keys, weights, sums of values, for up to four query
-// rows at a time (rows: query heads of one KV head, of one or more queries). The arithmetic is that
-// of docs/reproducibility/attention.md, "Attention bits"; a kernel is free in everything else.
+// Attention on pages of the KV cache: scores of keys, softmax weights, sums of values. Up to four
+// query rows at a time (query heads of one KV head, of one or more queries).
+// docs/reproducibility/attention.md, "Attention bits", defines the arithmetic; a kernel is free in
+// everything else.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,71 +13,73 @@ namespace ggufx {
 namespace kernels {
 
 namespace {
-constexpr uint32_t kKvRows = 4; // of a call: 1, 2 or 4; entry kv_rows_index(n) of a table serves n
+constexpr uint32_t kKvRows = 4; // rows per call: 1, 2 or 4 (table entry kv_rows_index(n))
 
 constexpr uint32_t kv_rows_index(uint32_t rows) {
     return rows <= 2 ? rows - 1 : 2;
 }
-// Floats of one row of sums over V of d coordinates: whole registers and whole strips.
+// Returns the floats of one row of sums over V of d coordinates: whole registers and whole strips.
 constexpr uint32_t kv_sum_floats(uint32_t d) {
     return (d + kKvStrip - 1) / kKvStrip * kKvStrip;
 }
-// Those that are results. Kinds with a scale per 32 coordinates have whole strips, since the
-// inverse transform of TQ3_0 makes each of the d values of all 32 of its strip.
+// Returns the number of valid sums. Kinds with a scale per 32 coordinates have whole strips, since
+// the inverse transform of TQ3_0 computes the d values from all 32 of a strip.
 constexpr uint32_t kv_summed(KvKind kind, uint32_t d) {
     const KvFormat &f = kv_format(kind);
     return f.bits && !f.vector_scale ? kv_sum_floats(d) : d;
 }
-// Of a page that was made ready, of any kind: floats, or bytes and their scales, which are fewer.
+// Returns the bytes of an unpacked page of any kind: floats, or bytes and their scales, which are
+// fewer.
 constexpr size_t kv_ready_bytes(uint32_t d) {
     return size_t(kv_sum_floats(d)) * kKvTokens * sizeof(float);
 }
 } // namespace
 
-// Rows packed for keys of one kind, side by side so that one address serves them all.
+// Query rows packed for keys of one kind, interleaved so that one address serves all rows.
 struct KvQuery {
     uint32_t d;     // coordinates
-    float scale;    // of the attention, the last factor of a score
+    float scale;    // attention scale, the last factor of a score
     const float *x; // float kinds: [d][rows]
-    // Integer kinds. Codes [strips * 8][planes][rows][4]: four coordinates each; planes: hi, lo
-    // (Q = 128 * hi + lo) where the kind has wide queries, else Q itself. Zeros behind d. Sets with
-    // wide_pairs have int16 instead of hi and lo: of coordinates 0 and 2, then of 1 and 3.
+    // Integer kinds. Codes [strips * 8][planes][rows][4]: four coordinates each, zeros after d.
+    // Kinds with wide queries have planes hi, lo (Q = 128 * hi + lo), others Q itself. Sets with
+    // wide_pairs have int16 instead of hi and lo, for coordinates 0 and 2, then 1 and 3.
     const int8_t *q;
     const float *d_q;     // [scales][rows] fl(d_a * unit)
     const float *s_q;     // [scales][rows] fl(d_a * S), for minimums
     const int32_t *q_sum; // [scales][rows] S, the exact sum of Q
-    const float *bias;    // [rows] added to a score after the scale; null: nothing is
+    const float *bias;    // [rows] added to a score after the scale; null: none
 };
 
-// What the caller will want later: `lines` lines of 64 bytes from each of four places, which a
-// kernel prefetches while it computes.
+// Prefetch hint: `lines` lines of 64 bytes at each of four addresses that the caller needs next. A
+// kernel prefetches them while it computes.
 struct KvAhead {
     const uint8_t *data[4];
     uint32_t lines;
 };
 
-// Tokens first .. end - 1 of a page; the results of others mean nothing and may be left out.
+// Tokens first .. end - 1 of a page; results of other tokens are undefined and may be skipped.
 struct KvTokens {
     uint32_t first, end;
 };
 
-// s[row * 64 + token] for the tokens; s holds 64 * rows floats, 64-byte aligned as pages are.
+// Writes s[row * 64 + token] for the tokens. s holds 64 * rows floats; s and pages are 64-byte
+// aligned.
 using KvScoreFn = void (*)(float *s, const KvQuery &q, const uint8_t *page, KvTokens tokens,
                            const KvAhead &ahead);
-// o[row * kv_sum_floats(d) + j] += what the weights p[row * 64 + token] make of the page (D1), for
-// j < kv_summed(kind, d); floats behind them mean nothing.
-// Weights outside of tokens are +0; float pages are read inside of tokens only.
+// Adds the values of the page with weights p[row * 64 + token] to o[row * kv_sum_floats(d) + j]
+// (D1), for j < kv_summed(kind, d); later floats are undefined. Weights outside of tokens are +0.
+// Float pages are read only inside of tokens.
 using KvAccumulateFn = void (*)(float *o, uint32_t d, const float *p, const uint8_t *page,
                                 KvTokens tokens, const KvAhead &ahead);
 
-// A page for many groups of rows, decoded once for all of them, in kv_ready_bytes(d) bytes of which
-// nothing but score and accumulate of the same set and kind knows what they hold; those of tokens
-// outside may mean nothing.
+// Unpacks a page once for several groups of query rows, into kv_ready_bytes(d) bytes. The layout is
+// private to score and accumulate of the same set and kind. Tokens outside may be undefined.
 using KvReadyFn = void (*)(uint8_t *ready, const uint8_t *page, uint32_t d, KvTokens tokens);
-// Of 4 rows. All null where a set has nothing better than the kernels for pages as they are.
+// Kernels for 4 rows of unpacked pages. All null if a set has nothing faster than the kernels for
+// packed pages.
 struct KvReady {
     KvReadyFn keys, values;
-    KvScoreFn score; // page: what keys made of it
+    KvScoreFn score; // `page`: output of keys
     KvAccumulateFn accumulate;
 };
 
@@ -86,17 +89,17 @@ struct KvKernels {
     KvReady ready = {};
 };
 
-// The softmax step of one row and page: scores to weights. Raises m to the largest score when that
-// passes it by more than 8, adds the weights to l; returns the factor that sums so far must be
-// multiplied with (1: nothing to do), NaN when a score is not finite. Weights outside of tokens
-// become +0.
+// Softmax step of one row and page: scores to weights.
+// - Raises m to the largest score if that exceeds it by more than 8, and adds the weights to l.
+// - Returns the factor for the previous sums (1: unchanged), NaN if a score is not finite.
+// - Weights outside of tokens become +0.
 using KvWeighFn = float (*)(float *s, KvTokens tokens, float *m, float *l);
 // o[j] = fl(o[j] * a).
 using KvScaleFn = void (*)(float *o, float a, uint32_t n);
 // total[j] = fma(chunk[j], b, fl(total[j] * a)).
 using KvMergeFn = void (*)(float *total, const float *chunk, float a, float b, uint32_t n);
 
-// Where a row of a query goes among `width`, for keys of one kind: memory of a KvQuery.
+// Destination of one query row among `width` rows, for keys of one kind: memory of a KvQuery.
 struct KvQueryRow {
     KvKind kind;
     uint32_t row, width;
@@ -104,20 +107,21 @@ struct KvQueryRow {
     float *d_q, *s_q;
     int32_t *q_sum;
 };
-// n values (padded as the kind wants it, in its basis) to codes, zeros up to whole strips. False:
-// not all are finite, and the row is zeros.
+// Quantizes n values (padded and transformed as the kind requires) to codes, with zeros up to whole
+// strips. Returns false and writes zeros if not all are finite.
 using KvPackFn = bool (*)(const KvQueryRow &to, const float *x, uint32_t n);
-// One vector into the basis of a type or back, in place; tq3: n is a multiple of 32.
+// Applies the transform of a type to one vector, or its inverse, in place; tq3: n is a multiple of
+// 32.
 using KvTurnFn = void (*)(KvTransform transform, float *x, uint32_t n);
-// even + odd of two chains that start at +0: even = fma(a[2i], b[2i], even).
+// Returns even + odd, two chains that start at +0: even = fma(a[2i], b[2i], even).
 using KvDotFn = float (*)(const float *a, const float *b, uint32_t n);
 
 struct KvEncoders;
 
-// What an instruction set has; kinds[kKvKinds], null entries: those of the next lower layer. A layer
-// has all else or nothing.
+// KV kernels of an instruction set. Null entries of kinds[kKvKinds] come from the next lower layer.
+// A layer has all other members or none.
 struct KvPages {
-    const KvEncoders *encoders; // kernels/kv_encode.hpp; of a lower set where they are the same
+    const KvEncoders *encoders; // kernels/kv_encode.hpp; a lower set's if they are the same
     const KvKernels *kinds;
     KvWeighFn weigh;
     KvScaleFn scale;
@@ -125,12 +129,12 @@ struct KvPages {
     KvPackFn pack;
     KvTurnFn rotate, unrotate;
     KvDotFn dot;
-    bool wide_pairs; // how wide queries lie, see KvQuery; as in the layers below
+    bool wide_pairs; // layout of wide queries, see KvQuery; the same in the layers below
 };
 
 namespace {
 
-// The kernels of the best layer that has them for a kind; scalar does.
+// Returns the kernels of the best layer that has them for a kind; scalar has all.
 inline const KvKernels &kv_kernels(const Kernels &kernels, KvKind kind) {
     const KvKernels *found = nullptr;
     for (const Layer *l : kernels.layers) {
@@ -139,7 +143,7 @@ inline const KvKernels &kv_kernels(const Kernels &kernels, KvKind kind) {
         if (kinds && kinds[static_cast<uint32_t>(kind)].score[0])
             found = kinds + static_cast<uint32_t>(kind);
     }
-    return *found; // NOLINT(clang-analyzer-core.uninitialized.UndefReturn): scalar has all
+    return *found; // scalar has all
 }
 
 } // namespace

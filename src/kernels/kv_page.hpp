@@ -1,11 +1,12 @@
-// Pages of the KV cache: where the bits of a token lie in a page of 64 tokens of one KV head, for
-// K and for V, and what a stored code means. Both sides use it: what encodes pages and what reads
-// them. docs/contributing/kv-cache.md shows the same as a picture.
+// Page layout of the KV cache: bit positions of a token in a page of 64 tokens of one KV head, for
+// K and for V, and the value of a stored code. Encoders and attention kernels share it.
+// docs/contributing/kv-cache.md shows it as a diagram.
 //
-// Everything is made of registers of 64 bytes. K: 16 tokens lie in the dword lanes, a lane's four
-// bytes are four neighbouring coordinates. V: 16 coordinates lie in the lanes, a lane's four bytes
-// are four neighbouring tokens. Codes of less than 8 bits share a byte: a plane of 2, 4 or 8 bits
-// (`low`) and for 3 and 5 bits one of a single bit (`high`).
+// A page consists of registers of 64 bytes:
+// - K: 16 tokens in the dword lanes; the four bytes of a lane are four adjacent coordinates.
+// - V: 16 coordinates in the lanes; the four bytes of a lane are four adjacent tokens.
+// - Codes of less than 8 bits share a byte: a plane of 2, 4 or 8 bits (`low`), and for 3 and 5 bits
+//   a plane of a single bit (`high`).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +18,7 @@
 namespace ggufx {
 namespace kernels {
 
-// How a page is laid out and read. Rotated types use the kind of their unrotated one.
+// Layout and code values of a page. Rotated types use the kind of their unrotated type.
 enum class KvKind : uint32_t {
     f32,
     f16,
@@ -27,9 +28,9 @@ enum class KvKind : uint32_t {
     q5_0,
     q4_1,
     q4_0,
-    iq4_nl, // scale per 32 coordinates, as the GGUF blocks
+    iq4_nl, // scale per 32 coordinates, as in the GGUF blocks
     tq3_0,
-    tq3_0_residual, // the same bits, the third one unread or read
+    tq3_0_residual, // the same stored bits; ignores or uses the third bit
     gx2,
     gx3,
     gx4, // scale per vector, additive trellis of 4 states
@@ -40,20 +41,20 @@ enum class KvStream { k, v };
 namespace {
 
 constexpr uint32_t kKvKinds = 14;
-constexpr uint32_t kKvTokens = 64; // of a page
-constexpr uint32_t kKvGroup = 16;  // tokens of K in the lanes of a register
+constexpr uint32_t kKvTokens = 64; // tokens per page
+constexpr uint32_t kKvGroup = 16;  // K tokens in the lanes of a register
 constexpr uint32_t kKvStrip = 32;  // coordinates: a block of K, a strip of V (two registers)
 
-// Integer kinds: value = fl(scale * unit) * c (+ minimum) with c = table[code], for trellises
-// c = table[code] + step[previous code % 4]; |c| <= 127, only Q8_0's may be -128. Q8_0 stores
-// c + 128.
+// Integer kinds: value = fl(scale * unit) * c (+ minimum) with c = table[code]; for trellises
+// c = table[code] + step[previous code % 4]. |c| <= 127, except that Q8_0 may have -128. Q8_0
+// stores c + 128.
 struct KvFormat {
-    uint32_t bits;        // stored per value; 0: floats
-    uint32_t float_bytes; // of a value; 0: integers
-    bool mins;            // f16 minimum beside each scale
-    bool vector_scale;    // one scale per token, not one per 32 coordinates
+    uint32_t bits;        // bits per value; 0: floats
+    uint32_t float_bytes; // bytes per value; 0: integers
+    bool mins;            // f16 minimum for each scale
+    bool vector_scale;    // one scale per token instead of one per 32 coordinates
     bool trellis;
-    bool signed_scales; // others are never negative
+    bool signed_scales; // else scales are never negative
     bool wide_query;    // 15-bit query codes instead of +-127
     int32_t offset;     // no table: c = code - offset
     float unit;
@@ -76,9 +77,9 @@ constexpr KvFormat kKvFormats[kKvKinds] = {
     {4, 0, false, false, false, true, false, 8, 1.0f, {}, {}},
     {4, 0, false, false, false, true, true, 0, 1.0f,
      {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}, {}},
-    // codes index + 4 * residual bit; 0.453 / 1.51 is exactly 3 / 10
+    // codes: index + 4 * residual bit; 0.453 / 1.51 is exactly 3 / 10
     {3, 0, false, false, false, false, false, 0, 0.151f, {-10, -3, 3, 10, -10, -3, 3, 10}, {}},
-    // the means of a Gaussian block's values given index and residual bit
+    // means of the values of a Gaussian block for each index and residual bit
     {3, 0, false, false, false, false, false, 0, 0.0119f,
      {-127, -57, 18, 103, -103, -18, 57, 127}, {}},
     {2, 0, false, true, true, false, false, 0, 1.0f / 64.9992f,
@@ -94,13 +95,14 @@ constexpr const KvFormat &kv_format(KvKind kind) {
     return kKvFormats[static_cast<uint32_t>(kind)];
 }
 
-// The integer c of a stored code; previous is the code before it in the chain, 0 at the start.
+// Returns the integer c of a stored code. previous: the preceding code in the chain, 0 at the
+// start.
 constexpr int32_t kv_code_value(const KvFormat &f, uint32_t code, uint32_t previous = 0) {
     if (f.table[0] == 0) return static_cast<int32_t>(code) - f.offset;
     return f.table[code] + (f.trellis ? f.step[previous % 4] : 0);
 }
 
-// c + kv_offset is unsigned, at most kv_largest.
+// Returns the offset that makes c + kv_offset unsigned, at most kv_largest.
 constexpr int32_t kv_offset(const KvFormat &f) {
     if (f.table[0] == 0) return f.offset;
     if (f.trellis) return 128;
@@ -117,8 +119,8 @@ constexpr int32_t kv_largest(const KvFormat &f) {
 
 // ---- the chain of a trellis ---------------------------------------------------------------------
 // One chain of d codes per vector, d a multiple of 16. Step j of the chain is the coordinate
-// k_chain(d, j) in K and v_chain(d, j) in V: orders in which the code before a register of codes is
-// the register before it. The code before step 0 is 0.
+// k_chain(d, j) in K and v_chain(d, j) in V. In these orders, the previous codes of a register are
+// the previous register. The code before step 0 is 0.
 
 constexpr uint32_t k_chain(uint32_t d, uint32_t j) {
     return j % (d / 4) * 4 + j / (d / 4);
@@ -126,7 +128,7 @@ constexpr uint32_t k_chain(uint32_t d, uint32_t j) {
 constexpr uint32_t v_chain(uint32_t d, uint32_t j) {
     return j % (d / 16) * 16 + j / (d / 16);
 }
-// The coordinate whose code precedes that of c in the chain, -1 for the first.
+// Returns the coordinate whose code precedes that of c in the chain, -1 for the first.
 constexpr int32_t k_previous(uint32_t d, uint32_t c) {
     if (c >= 4) return static_cast<int32_t>(c - 4);
     return c == 0 ? -1 : static_cast<int32_t>(d - 5 + c);
@@ -138,23 +140,24 @@ constexpr int32_t v_previous(uint32_t d, uint32_t c) {
 
 // ---- layout -------------------------------------------------------------------------------------
 
-// Offsets in bytes from the start of a page; all are multiples of 64.
+// Byte offsets from the start of a page; all are multiples of 64.
 struct KvLayout {
-    uint32_t d;      // coordinates of a vector
-    uint32_t strips; // of 32; integer kinds store whole ones (coordinates behind d: any code)
+    uint32_t d;      // coordinates per vector
+    uint32_t strips; // strips of 32 coordinates; integer kinds store whole ones (any code after d)
     uint32_t high;   // plane of single bits
     uint32_t scales, mins;
     uint32_t bytes;
 };
 
-// A page made ready for many rows: a byte per code, which says all, in one plane; scales as before.
+// Returns the format of an unpacked page: one byte per code including its trellis step, in one
+// plane; the same scales.
 constexpr KvFormat kv_ready_format(KvFormat f) {
     f.bits = 8;
     f.trellis = false;
     return f;
 }
 
-// K and V of integer kinds have equal sizes; the order within a plane differs.
+// Layout of integer kinds. K and V have equal sizes; the order within a plane differs.
 constexpr KvLayout kv_layout_codes(const KvFormat &f, uint32_t d) {
     KvLayout l{};
     l.d = d;
@@ -171,13 +174,13 @@ constexpr KvLayout k_layout(const KvFormat &f, uint32_t d) {
     if (f.bits) return kv_layout_codes(f, d);
     return {d, 0, 0, 0, 0, d * kKvTokens * f.float_bytes};
 }
-// Rows of V floats are padded to 16 coordinates (zeros), so that registers are whole.
+// Rows of V floats are padded with zeros to 16 coordinates, so that registers are whole.
 constexpr KvLayout v_layout(const KvFormat &f, uint32_t d) {
     if (f.bits) return kv_layout_codes(f, d);
     return {d, 0, 0, 0, 0, (d + 15) / 16 * 16 * kKvTokens * f.float_bytes};
 }
 
-// Float pages, in elements. K: [group of 16 tokens][coordinate][16 tokens]. V: columns of 64
+// Element offsets in float pages. K: [group of 16 tokens][coordinate][16 tokens]. V: columns of 64
 // coordinates (the last one narrower), each [64 tokens][coordinates].
 constexpr uint32_t k_float_at(uint32_t d, uint32_t token, uint32_t c) {
     return (token / kKvGroup * d + c) * kKvGroup + token % kKvGroup;
@@ -190,15 +193,15 @@ constexpr uint32_t v_float_at(uint32_t d, uint32_t token, uint32_t c) {
     return c / 64 * (64 * kKvTokens) + token * v_float_width(d, c / 64) + c % 64;
 }
 
-// A field of a byte: `bits` bits from `shift` on.
+// Bit field of a byte: `bits` bits from `shift` on.
 struct KvField {
     uint32_t byte, shift;
 };
 
-// Codes of a plane of `bits` bits follow each other in registers of 64 codes. K: register of codes
-// (group, coordinate / 4), byte = lane 4 * (token % 16) + coordinate % 4. V: register of codes
-// (strip, token / 4, half of the strip), byte = 4 * (coordinate % 16) + token % 4. A stored
-// register holds 8 / bits of them, the first in the low bits.
+// Registers of 64 codes in a plane of `bits` bits. A stored register holds 8 / bits of them, the
+// first in the low bits.
+// - K: register (group, coordinate / 4), byte 4 * (token % 16) + coordinate % 4.
+// - V: register (strip, token / 4, half of the strip), byte 4 * (coordinate % 16) + token % 4.
 constexpr KvField kv_field(uint32_t bits, uint32_t reg, uint32_t byte) {
     const uint32_t per = 8 / bits;
     return {reg / per * 64 + byte, reg % per * bits};
@@ -212,8 +215,8 @@ constexpr KvField v_field(uint32_t bits, uint32_t token, uint32_t c) {
     return kv_field(bits, reg, c % 16 * 4 + token % 4);
 }
 
-// Byte offset of the scale of (token, strip of 32) from `scales`, of the minimum from `mins`.
-// Kinds with one scale per vector take strip 0. K: [group][strip][16]. V: [strip][64].
+// Returns the byte offset of the scale of (token, strip of 32) from `scales`, or of the minimum
+// from `mins`. Kinds with one scale per vector use strip 0. K: [group][strip][16]. V: [strip][64].
 constexpr uint32_t k_scale_at(const KvFormat &f, uint32_t strips, uint32_t token, uint32_t strip) {
     const uint32_t n = f.vector_scale ? 1 : strips;
     return ((token / kKvGroup * n + strip) * kKvGroup + token % kKvGroup) * 2;
@@ -232,7 +235,7 @@ inline uint32_t kv_get(const uint8_t *plane, KvField at, uint32_t bits) {
     return plane[at.byte] >> at.shift & ((1u << bits) - 1);
 }
 
-// codes[d], one per coordinate; touches no bit of another token.
+// Stores codes[d], one per coordinate; changes no bit of another token.
 inline void kv_place_codes(uint8_t *page, KvStream stream, const KvFormat &f, uint32_t d,
                            uint32_t token, const uint8_t *codes) {
     const KvLayout l = kv_layout_codes(f, d);
@@ -262,7 +265,8 @@ inline void kv_read_codes(uint8_t *codes, const uint8_t *page, KvStream stream, 
     }
 }
 
-// Where the f16 scale of a strip lies (kinds with one per vector: strip 0), and its minimum.
+// Returns the offset of the f16 scale of a strip (kinds with one per vector: strip 0), or of its
+// minimum.
 inline size_t kv_scale_at(KvStream stream, const KvFormat &f, uint32_t d, uint32_t token,
                           uint32_t strip) {
     const KvLayout l = kv_layout_codes(f, d);
@@ -275,7 +279,7 @@ inline size_t kv_min_at(KvStream stream, const KvFormat &f, uint32_t d, uint32_t
     return kv_scale_at(stream, f, d, token, strip) + (l.mins - l.scales);
 }
 
-// The integers c of a vector from its codes: the reference of what the kernels decode.
+// Computes the integers c of a vector from its codes: the reference for the kernels.
 inline void kv_values(int32_t *values, const uint8_t *codes, KvStream stream, const KvFormat &f,
                       uint32_t d) {
     for (uint32_t c = 0; c < d; c++) {

@@ -1,8 +1,9 @@
-// Row steps: what stands between the products of a model, on one row of f32 at a time. The bits of
-// each are in docs/reproducibility/models.md, "Row operations"; a kernel is free in everything else.
-// Vectors have any alignment of float and any n >= 0; nothing outside is read or written. What is
-// written may be what is read, from the same address on, unless said otherwise. NaN in a value
-// gives NaN, always with the bits 0x7fc00000. Called under CanonicalFp.
+// Row operations: the operations between the matrix products of a model, on one f32 row at a time.
+// docs/reproducibility/models.md, "Row operations", defines the bits of each; a kernel is free in
+// everything else.
+// - Vectors have any alignment of float and any n >= 0. Nothing outside is read or written.
+// - Input and output may be the same address unless stated otherwise.
+// - NaN in a value gives NaN, always with the bits 0x7fc00000. Called under CanonicalFp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,26 +14,26 @@
 namespace ggufx {
 namespace kernels {
 
-// What tokens have: that of token t begins at at + t * step.
+// Data of consecutive tokens: that of token t is at `at` + t * step.
 struct OfTokens {
     const float *at;
     size_t step;
     const float *of(size_t token) const { return at + token * step; }
 };
 
-// Tokens of a gated delta net, one after another.
+// Consecutive tokens of a gated delta net.
 struct DeltaRun {
     size_t tokens;
     OfTokens k, q, v; // [n], [n], [rows]
-    OfTokens decay;   // of the state, a number
-    OfTokens beta;    // how much of the difference is written, a number
-    float scale;      // of the output
-    float *out;       // [rows] of each token, out_step apart; may be v's
+    OfTokens decay;   // state decay, one number per token
+    OfTokens beta;    // write strength of the difference, one number per token
+    float scale;      // scale of the output
+    float *out;       // [rows] per token, out_step apart; may be v's
     size_t out_step;
 };
 
 struct RowKernels {
-    // ---- norms; w[n], b[n] may be null: none
+    // ---- norms; w[n], b[n] may be null
 
     // y[n] = x / sqrt(mean of x^2 + eps) * w. n = 0: nothing.
     void (*rms)(float *y, const float *x, const float *w, size_t n, float eps);
@@ -42,12 +43,12 @@ struct RowKernels {
     // y[n] = x / max(sqrt(sum of x^2), eps).
     void (*l2)(float *y, const float *x, size_t n, float eps);
 
-    // ---- rotations in place; cos_sin[pairs][2] lies elsewhere
+    // ---- RoPE rotations in place; cos_sin[pairs][2] does not overlap
 
-    void (*rotate_pairs)(float *x, const float *cos_sin, size_t pairs);  // of x[2i], x[2i + 1]
-    void (*rotate_halves)(float *x, const float *cos_sin, size_t pairs); // of x[i], x[i + pairs]
+    void (*rotate_pairs)(float *x, const float *cos_sin, size_t pairs);  // x[2i], x[2i + 1]
+    void (*rotate_halves)(float *x, const float *cos_sin, size_t pairs); // x[i], x[i + pairs]
 
-    // ---- value by value
+    // ---- elementwise
 
     void (*add)(float *y, const float *x, size_t n);                 // y += x
     void (*add_scaled)(float *y, const float *x, float s, size_t n); // y += s * x
@@ -56,49 +57,48 @@ struct RowKernels {
     void (*clamp)(float *y, float limit, size_t n);                  // to [-limit, limit]
     void (*cap)(float *y, float c, size_t n);                        // y = c * tanh(y / c)
 
-    // ---- activations: g[n] = act(g) * u, with u null act(g)
+    // ---- activations: g[n] = act(g) * u, or act(g) if u is null
 
     void (*silu)(float *g, const float *u, size_t n);
-    void (*gelu)(float *g, const float *u, size_t n); // the form with tanh
+    void (*gelu)(float *g, const float *u, size_t n); // the tanh approximation
     void (*relu2)(float *g, const float *u, size_t n);
     // gpt-oss: min(g, 7) * sigmoid(1.702 * min(g, 7)) * (clamp(u, -7, 7) + 1); u is not null.
     void (*oai)(float *g, const float *u, size_t n);
     void (*sigmoid)(float *y, const float *g, size_t n); // y *= sigmoid(g)
 
-    // In place. -Inf gives 0; a NaN, a +Inf, or nothing but -Inf makes all of y NaN.
+    // In place. -Inf gives 0. A NaN, a +Inf, or only -Inf values make all of y NaN.
     void (*softmax)(float *y, size_t n);
-    // y[n] = exp(x - top): weights of a softmax whose sums are the caller's.
+    // y[n] = exp(x - top): weights of a softmax; the caller computes the sums.
     void (*exp_from)(float *y, const float *x, float top, size_t n);
-    // y[(n + 63) / 64]: the largest of each 64 values, NaN where one of them is; a zero is +0. y is
-    // not x.
+    // y[(n + 63) / 64]: the maximum of each 64 values, NaN if one of them is; a zero is +0. y must
+    // not overlap x.
     void (*maxima)(float *y, const float *x, size_t n);
 
-    // ---- recurrent steps; a state m is [rows][n], its rows are independent. What the first token
-    // finds is `before`: m itself, or somewhere else
+    // ---- recurrent operations; a state m is [rows][n] with independent rows. `before` is the
+    // state before the first token: m itself, or another buffer
 
-    // Causal convolution of each channel: y[c] = b[c] + sum over j of w[j][c] * x[j][c], for the
-    // columns x[k] of the last k tokens, the oldest first; w[k][n], w_step apart, k <= 8. y may be
-    // any x[j].
+    // Causal convolution of each channel: y[c] = b[c] + sum over j of w[j][c] * x[j][c]. The
+    // columns x[k] belong to the last k tokens, oldest first; w[k][n], w_step apart, k <= 8. y may
+    // be any x[j].
     void (*conv)(float *y, const float *const *x, const float *w, size_t w_step, const float *b,
                  size_t k, size_t n);
     // Per token and row r: m *= decay; d = beta * (v[r] - m . k); m += d * k;
     // out[r] = (m . q) * scale.
     void (*delta)(const DeltaRun &run, float *m, const float *before, size_t rows, size_t n);
     // Mamba-2, per row r: m = m * decay + (u[r] * dt) * b; out[r] = m . c. b[n], c[n], u[rows]; out
-    // may be u and nothing else that is read.
+    // may be u, but no other input.
     void (*scan)(float *out, float *m, const float *before, const float *b, const float *c,
                  const float *u, float decay, float dt, size_t rows, size_t n);
-    // Mamba-1, where each value decays by itself: m = m * exp(dt[r] * a[r]) + (u[r] * dt[r]) * b;
-    // out[r] = m . c. a[rows][n], b[n], c[n], u[rows], dt[rows]; out may be u or dt and nothing
-    // else that is read.
+    // Mamba-1, with a decay per value: m = m * exp(dt[r] * a[r]) + (u[r] * dt[r]) * b; out[r] = m .
+    // c. a[rows][n], b[n], c[n], u[rows], dt[rows]; out may be u or dt, but no other input.
     void (*scan_each)(float *out, float *m, const float *before, const float *a, const float *b,
                       const float *c, const float *u, const float *dt, size_t rows, size_t n);
 };
 
 namespace {
-constexpr size_t kConvTaps = 8; // most k of conv
+constexpr size_t kConvTaps = 8; // largest k of conv
 
-// The row steps of the best layer that has them; scalar does.
+// Returns the row operations of the best layer that has them; scalar does.
 inline const RowKernels *rows_of(const Kernels &kernels) {
     for (const Layer *l : kernels.layers) {
         if (l && l->rows) return l->rows;

@@ -1,11 +1,12 @@
-// Tables of kernels: per instruction set one Layer of families (arrays indexed by type id), and
-// per choice a Kernels that stacks layers, best first. An entry a layer lacks (run == nullptr)
-// is served by the next lower one; scalar has them all. Constant data only.
+// Kernel tables: one Layer of families per instruction set (arrays indexed by type id), and one
+// Kernels per choice that stacks layers, best first. The next lower layer serves entries that a
+// layer lacks (run == nullptr); scalar has all. Constant data only.
 //
-// Adding an instruction set: kernels/<isa>/ with one object per family, each exporting one const
+// To add an instruction set: kernels/<isa>/ with one object per family, each exporting one const
 // array, and one exporting its Layer; a flag set in meson.build; a stack in dispatch.cpp.
-// Bits: every kernel gives exactly what docs/reproducibility/products.md says, whatever its shape. All run under
-// the canonical floating-point environment (C7), which their caller sets.
+//
+// Every kernel gives exactly the bits of docs/reproducibility/products.md, whatever its shape. All
+// run under the canonical floating-point environment (C7), which their caller sets.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +18,7 @@
 
 namespace ggufx::kernels {
 
-// Values as GGUFX_ISA_* in include/ggufx/base.h.
+// Values of GGUFX_ISA_* in include/ggufx/base.h.
 enum class Isa : int32_t {
     none = 0,
     scalar = 1,
@@ -29,76 +30,76 @@ enum class Isa : int32_t {
     neon_i8mm = 18,
 };
 
-// Rows of blocks of one type, at any alignment: row r starts at data + r * stride. Nothing past
-// the last block of a row may be read (a page boundary may follow the last row).
+// Rows of blocks of one type, at any alignment: row r starts at data + r * stride. Nothing past the
+// last block of a row may be read (a page boundary may follow the last row).
 struct Rows {
     const uint8_t *data;
     size_t stride;
     size_t n; // rows of this task, any number
     size_t k; // values per row, a multiple of the type's block (0 is possible: results are +0)
-    bool near = false; // what is fetched ahead goes into the first cache, else into the second
+    bool near = false; // prefetch into L1 instead of L2
 };
 
-// Result of row r and column c goes to y[c * ld + r]; aligned as float only.
+// Destination: the result of row r and column c goes to y[c * ld + r]; aligned as float only.
 struct Out {
     float *y;
     size_t ld;
 };
 
-// ---- few columns, as n = 1..3 are defined (C2): int8 activations, in one or two planes (C5) -----
+// ---- row-wise products (n = 1..3, C2): int8 activations in one or two planes (C5) -------------
 
 namespace {
-constexpr size_t kRowColumns = 8; // at most at once
+constexpr size_t kRowColumns = 8; // most columns per call
 } // namespace
 
-// act: a view with memory (act_at); fills all of it including the zero padding. x[k].
+// Packs x[k] into act, a view with memory (act_at); fills all of it including the zero padding.
 using PackFn = void (*)(const Act &act, const float *x);
-// A task: all its rows times 1..kRowColumns columns act[0..n-1]. Far streams live inside: the
-// caller hands over >= 128 rows where it can, the kernel splits them into quarters as it likes.
+// Multiplies all rows of a task by columns act[0..n-1], n = 1..kRowColumns. The caller passes >=
+// 128 rows if possible; the kernel splits them into quarters and reads these as distant streams.
 using MatvecFn = void (*)(Out y, Rows w, const Act *act, size_t n);
 
-// pack and run belong together (order of the codes); types with equal pack share packed columns.
+// pack and run share an order of the codes; types with equal pack share packed columns.
 struct Matvec {
     PackFn pack;
     MatvecFn run;
 };
 
-// ---- the same: f32 activations (C4 for F32, F16, BF16; C6 for block types) ----------------------
+// ---- row-wise products with f32 activations (C4 for F32, F16, BF16; C6 for block types) ---------
 
 using MatvecF32Fn = void (*)(Out y, Rows w, const ActF32 *act, size_t n);
-// sums[k/group] of x[k] by the tree of C6.
+// Computes sums[k/group] of x[k] by the tree of C6.
 using SumFn = void (*)(float *sums, const float *x, size_t k, size_t group);
 struct MatvecF32 {
     MatvecF32Fn run;
-    uint32_t wants_sums; // 0, 32 or 16: which sums of x the caller provides,
-    SumFn sum;           // made by this
+    uint32_t wants_sums; // values per sum of x that the caller provides: 0 (none), 32 or 16
+    SumFn sum;           // computes these sums
 };
 
-// ---- n >= 4 columns (C3, C4): tiles -------------------------------------------------------------
+// ---- blocked products of n >= 4 columns (C3, C4) ------------------------------------------------
 
-// Activations of all columns as the ISA's micro-kernel wants them.
+// Activations of all columns in the layout of the micro-kernel of a set.
 struct GemmAct {
-    const uint8_t *packed; // what pack made, 64-byte aligned; null when bytes() is 0
+    const uint8_t *packed; // output of pack, 64-byte aligned; null if bytes() is 0
     const float *x;        // the caller's f32 columns, x[c * ldx + i]
     size_t ldx;
     size_t n; // columns
     size_t k;
 };
 
-// Working memory of one task, 64-byte aligned, at least kScratchMin bytes. A tile that needs more
-// for the whole of k goes through k in panels and keeps its f32 accumulators in y between them:
-// the bits do not depend on the panels.
+// Scratch memory of one task, 64-byte aligned, at least kScratchMin bytes. A tile that needs more
+// for the whole of k passes through k in panels and keeps its f32 accumulators in y between them.
+// The bits do not depend on the panels.
 struct Scratch {
     uint8_t *data;
     size_t n_bytes;
 };
 namespace {
-constexpr size_t kScratchMin = 12 * 1024;   // from the stack when memory is short
-constexpr size_t kScratchBest = 192 * 1024; // what the engine gives when it can
+constexpr size_t kScratchMin = 12 * 1024;   // on the stack if the workspace is short
+constexpr size_t kScratchBest = 192 * 1024; // size that the engine passes if possible
 } // namespace
 
-// Unpacked rows, see loops/gemm_tile.hpp, and what puts a step of them, as many rows as a vector has
-// lanes, into it.
+// Unpacked rows (loops/gemm_tile.hpp), and the function that fills one step of as many rows as a
+// vector has lanes.
 struct Tile {
     uint8_t *codes;
     float *scale, *shift;
@@ -108,23 +109,25 @@ using FillFn = void (*)(const Tile &tile, const Rows &w, size_t row, size_t step
                         size_t at);
 
 struct Gemm {
-    // Bytes of packed activations of n columns of k values, a multiple of 64 (0: none needed).
+    // Returns the bytes of packed activations of n columns of k values, a multiple of 64 (0: none
+    // needed).
     size_t (*bytes)(size_t k, size_t n);
-    // Pack columns first .. first + count - 1 of act.n, any range; column c is act.x + c * act.ldx
-    // and packed points at the memory of all columns. Tasks pack disjoint ranges at once.
+    // Packs columns first .. first + count - 1 of act.n, any range. Column c is act.x + c *
+    // act.ldx; `packed` is the memory of all columns. Tasks pack disjoint ranges concurrently.
     void (*pack)(uint8_t *packed, const GemmAct &act, size_t first, size_t count);
-    // All rows of w times all columns of act.
+    // Multiplies all rows of w by all columns of act.
     void (*run)(Out y, Rows w, const GemmAct &act, Scratch scratch);
-    uint32_t column_group; // what is best packed and taken together, >= 1
-    uint32_t tile_rows;    // tasks get multiples of it where they can
-    // run() with tiles that a layer above fills; null where there is no such.
+    uint32_t column_group; // preferred multiple of columns to pack and multiply, >= 1
+    uint32_t tile_rows;    // preferred multiple of rows per task
+    // run() with tiles that a layer above fills; null if no layer does.
     void (*run_filled)(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch,
                        FillFn fill) = nullptr;
 };
 
-// ---- blocks to f32 ------------------------------------------------------------------------------
+// ---- dequantization -----------------------------------------------------------------------------
 
-// n_blocks blocks in a row, out[n_blocks * block_values]; NaN bits as formats/decode.hpp.
+// Dequantizes n_blocks consecutive blocks to out[n_blocks * block_values]; NaN bits as in
+// formats/decode.hpp.
 struct Dequant {
     void (*run)(float *out, const uint8_t *blocks, size_t n_blocks);
 };
@@ -135,14 +138,14 @@ struct Encode;
 struct KvPages;
 struct RowKernels;
 
-// What one instruction set has itself. Family pointers: arrays of fmt::kTypeIds entries; null, as
-// for the functions, when it has none.
+// Kernels of one instruction set. Family pointers are arrays of fmt::kTypeIds entries; null if the
+// set has none, as are missing functions.
 struct Layer {
     Isa isa;
     const char *name; // "avx2"
     const Dequant *dequant = nullptr;
     const Matvec *matvec = nullptr;         // block types
-    const Matvec *matvec_precise = nullptr; // the same with two planes
+    const Matvec *matvec_precise = nullptr; // with two planes
     const MatvecF32 *matvec_f32 = nullptr;  // float and block types
     const Gemm *gemm = nullptr;             // block types
     const Gemm *gemm_precise = nullptr;
@@ -156,7 +159,7 @@ namespace {
 constexpr size_t kMaxLayers = 4;
 }
 
-// A choice of dispatch.cpp; one per runtime, never changes.
+// A choice of dispatch.cpp; constant for a runtime.
 struct Kernels {
     Isa isa;
     const char *name;
@@ -165,8 +168,8 @@ struct Kernels {
 
 namespace {
 
-// The best entry of a family for a type, e.g. find(kernels, &Layer::matvec, type); null when the
-// type has none. *layer (may be null) says who serves it.
+// Returns the best entry of a family for a type, e.g. find(kernels, &Layer::matvec, type), or null
+// if the type has none. *layer (may be null) is set to the layer of the entry.
 template <class T>
 const T *find(const Kernels &kernels, const T *Layer::*family, uint32_t type,
               const Layer **layer = nullptr) {
@@ -181,7 +184,7 @@ const T *find(const Kernels &kernels, const T *Layer::*family, uint32_t type,
     return nullptr;
 }
 
-// The kernels for pages of the best layer that has them; scalar does.
+// Returns the KV kernels of the best layer that has them; scalar does.
 inline const KvPages *kv_pages_of(const Kernels &kernels) {
     for (const Layer *l : kernels.layers) {
         if (l && l->kv_pages) return l->kv_pages;

@@ -17,12 +17,10 @@ using kernels::Layer;
 using kernels::Out;
 using kernels::Rows;
 
-constexpr size_t kMinRows = 128; // per task: the kernel reads four distant streams of at least 32
-                                 // rows
+constexpr size_t kMinRows = 128; // per task: four distant streams of at least 32 rows
 constexpr Cost kDotCost = {1500, 40}, kDotCostPrecise = {1500, 60}, kDotCostF32 = {3000, 60};
 constexpr uint64_t kPackPs = 600;     // per value of a column
-constexpr uint64_t kUnpackF32Ps = 60; // per value of the weights, independent of the number of
-                                      // columns
+constexpr uint64_t kUnpackF32Ps = 60; // per value of the weights, for any number of columns
 
 // Packed form of a column for a kernel; kernels with equal forms share packed columns.
 struct Form {

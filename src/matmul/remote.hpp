@@ -13,8 +13,7 @@ struct RemoteProduct {
     uint32_t type;
     RemoteRows rows; // from the first row of `columns.w` on
     Tiles columns;
-    bool dots; // row-wise (n = 1..3, sections 3, 5, 6), each column by itself; else blocked (n >=
-               // 4)
+    bool dots; // row-wise (n = 1..3, sections 3, 5, 6) per column; else blocked (n >= 4)
 };
 
 class Remote {

@@ -1,5 +1,5 @@
-// What encoding KV pages needs of AVX2 beside kv_vec.hpp: comparisons, divisions, conversions that
-// round as the text does.
+// AVX2 primitives to quantize KV pages, in addition to kv_vec.hpp: comparisons, divisions, and
+// conversions that round as in the reference definition.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,19 +23,20 @@ struct EncodeVec : KvVec {
         return as_int(pick(m, as_float(a), as_float(b)));
     }
     static GGUFX_INLINE Vf lesser(Vf a, Vf b) { return _mm256_min_ps(a, b); } // a < b ? a : b
-    // vblendvps is three instructions inside; these do without where they can.
-    // Where m: `to`, which is greater; it is `from`, not negative, else.
+    // vblendvps takes three micro-operations; these functions avoid it.
+    // `to` in lanes of m, where it is greater than `from`; `from` (not negative) in the others.
     static GGUFX_INLINE Vi raise(Mask m, int to, Vi from) {
         return _mm256_max_epi32(and_i(as_int(m), set1_i(to)), from);
     }
     static GGUFX_INLINE Vf raise(Mask m, float to, Vf from) {
         return _mm256_max_ps(_mm256_and_ps(m, set1(to)), from);
     }
-    // Where m: the level after `level`, which is `at` there; both are small integers.
+    // The level after `level` in lanes of m, where `level` is `at`; both are small integers.
     static GGUFX_INLINE Vf next_level(Mask m, float at, float to, Vf level) {
         return add(level, _mm256_and_ps(m, set1(to - at)));
     }
-    static GGUFX_INLINE Vi count(Mask m, Vi n) { return sub_i(n, as_int(m)); } // n + 1 where m
+    // n + 1 in lanes of m.
+    static GGUFX_INLINE Vi count(Mask m, Vi n) { return sub_i(n, as_int(m)); }
     static GGUFX_INLINE Vf with_sign_of(float magnitude, Vf v) {
         return as_float(or_i(and_i(as_int(v), set1_i(INT32_MIN)), as_int(set1(magnitude))));
     }
@@ -45,7 +46,7 @@ struct EncodeVec : KvVec {
     static GGUFX_INLINE Vf absolute(Vf v) { return as_float(and_i(as_int(v), set1_i(INT32_MAX))); }
     static GGUFX_INLINE Vf flip(Vf v) { return flip_where(v, set1_i(INT32_MIN)); }
     static GGUFX_INLINE Vi min_i(Vi a, Vi b) { return _mm256_min_epi32(a, b); }
-    // Towards zero; INT32_MIN for NaN and beyond 32 bits.
+    // Truncates; INT32_MIN for NaN and out-of-range values.
     static GGUFX_INLINE Vi to_int(Vf v) { return _mm256_cvttps_epi32(v); }
     static GGUFX_INLINE Vi shift_right_by(Vi v, Vi n) { return _mm256_srlv_epi32(v, n); }
 
@@ -56,13 +57,13 @@ struct EncodeVec : KvVec {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(to),
                          _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
     }
-    // Lanes 0 .. 255 to bytes.
+    // Stores lanes with values 0 .. 255 as bytes.
     static GGUFX_INLINE void store_bytes(uint8_t *to, Vi v) {
         const __m128i words =
             _mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
         _mm_storel_epi64(reinterpret_cast<__m128i *>(to), _mm_packus_epi16(words, words));
     }
-    // Four floats, of which each lane chooses one.
+    // Four floats; choose() selects one per lane.
     static GGUFX_INLINE Vf load_four(const float *four) {
         return _mm256_broadcast_ps(reinterpret_cast<const __m128 *>(four));
     }

@@ -1,4 +1,4 @@
-// Every format of this set.
+// All formats of AVX2.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// n = 1..3 of the IQ types: rows lie so that sums of 16 products need no shuffles, and signs go to
-// the activations, so that codes are small and have no offset.
+// Row-wise products of the IQ types. Grid rows are ordered so that sums of 16 products need no
+// shuffles. Signs are applied to the activations, so that codes are small and need no offset.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace {
 
 #ifdef __AVXVNNI__
 
-// Here products add up in int16, for which vpdpbusd has no use: AVX2's kernels serve AVX-VNNI too.
+// These products add up in int16, which vpdpbusd cannot do: AVX-VNNI uses the AVX2 kernels.
 template <class F>
 requires(GridRows<F>::kBytes != 0) struct UnpackPlanes<F> {
 };
@@ -23,7 +23,7 @@ template <class Grid> struct GridVec : Vec {
     using V8 = SignedRows;
     static constexpr unsigned kBytes = GridRows<Grid>::kBytes;
 
-    // Sums of 16 products, lanes as those of Vec.
+    // Sums of 16 products, lanes as in Vec.
     template <class U> static GGUFX_INLINE Vi group_sums(const V8 (&c)[4], const int8_t *q) {
         const auto two = [&](unsigned j) __attribute__((always_inline)) {
             return _mm256_add_epi16(products(c[j], load32(q + 32 * j)),
@@ -41,7 +41,7 @@ template <class Grid> struct GridVec : Vec {
     static GGUFX_INLINE __m256i products(V8 c, __m256i q) {
         return _mm256_maddubs_epi16(c.rows, kTernaryGrid<Grid> ? q : _mm256_sign_epi8(q, c.signs));
     }
-    // The codes of each 128 values in the order of the rows.
+    // Reorders the codes of each 128 values into the order of the grid rows.
     static void to_planes(int8_t *q, size_t n) {
         for (const int8_t *end = q + n; q < end; q += 128) {
             int8_t row[128];
@@ -60,7 +60,7 @@ requires(GridRows<F>::kBytes != 0) struct UnpackPlanes<F>
                Unpack<F>::kMaxCode - (kTernaryGrid<F> ? 0 : Unpack<F>::kOffset)> {
     using Block = typename F::Block;
     static constexpr unsigned kHalf = 128 / GridRows<F>::kBytes;
-    // With the numbers of all rows and the signs.
+    // Blocks with the indices of all grid rows and the signs.
     struct Step {
         const Block *blocks;
         alignas(32) uint8_t signs[32];
@@ -71,7 +71,7 @@ requires(GridRows<F>::kBytes != 0) struct UnpackPlanes<F>
         to.blocks = b;
         Vec::store_i(to.signs, (__m256i)signs_of<F>(*b));
         to.numbers.make(*b, 0);
-        __asm__("" : "+m"(to.signs)); // as RowNumbers
+        __asm__("" : "+m"(to.signs)); // see RowNumbers
     }
     static GGUFX_INLINE void load_u8(SignedRows (&c)[4], const Step &step, unsigned i) {
         load_signed<F, true>(

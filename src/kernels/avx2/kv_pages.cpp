@@ -1,4 +1,4 @@
-// Attention on pages: the loops for every kind of page.
+// AVX2 attention on KV cache pages of every kind.
 // SPDX-License-Identifier: MIT
 #include "kernels/avx2/kv_vec.hpp"
 #include "kernels/kv_encode.hpp"

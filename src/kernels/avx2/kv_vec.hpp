@@ -1,7 +1,9 @@
-// What the loops over KV pages need of AVX2 beside vec.hpp. vpmaddubsw adds two products in int16:
-// codes that could saturate it stay signed, and their magnitude meets the other factor with their
-// sign; small codes add up in int16. 15-bit factors meet codes of 16 bits in vpmaddwd: two planes
-// of bytes would take three instructions each where these take two.
+// AVX2 primitives for loops over KV pages, in addition to vec.hpp.
+// - vpmaddubsw adds two products in int16. Codes that could saturate it stay signed: their
+//   magnitude is multiplied by the other factor with their sign.
+// - Products of small codes are added in int16.
+// - 15-bit factors are multiplied by 16-bit codes in vpmaddwd, two instructions instead of three
+//   for two planes of bytes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,11 +23,11 @@ struct KvVec : Vec {
     static constexpr bool kPairs = true;
     static constexpr bool kLongTables = false;
 #ifdef GGUFX_SMALL
-    static constexpr unsigned kReadyTile = 0; // no pages made ready
+    static constexpr unsigned kReadyTile = 0; // no unpacked pages
 #else
-    static constexpr unsigned kReadyTile = 1; // registers of tokens at once of pages made ready
+    static constexpr unsigned kReadyTile = 1; // token registers per tile of unpacked pages
 #endif
-    // Registers of codes of which two products each fit int16, times 127: 8, 4 or 1.
+    // Registers of codes whose sums of two products each, times 127, fit int16: 8, 4 or 1.
     template <KvKind Kind>
     static constexpr unsigned kShortSteps = kv_largest(kv_format(Kind)) * 254 * 8 <= INT16_MAX ? 8
                                             : kv_largest(kv_format(Kind)) * 254 * 4 <= INT16_MAX
@@ -72,7 +74,7 @@ struct KvVec : Vec {
         if constexpr (Shift != 0) x = _mm256_srli_epi16(x, Shift);
         return and_i(x, set1_8((1 << Bits) - 1));
     }
-    // Bit From of each byte, alone at bit To.
+    // Bit From of each byte, moved to bit To; other bits are zero.
     template <unsigned From, unsigned To> static GGUFX_INLINE Vi bit(Vi x) {
         if constexpr (From > To) x = _mm256_srli_epi16(x, From - To);
         if constexpr (From < To) x = _mm256_slli_epi16(x, To - From);
@@ -87,7 +89,7 @@ struct KvVec : Vec {
             _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
         _mm_storel_epi64(reinterpret_cast<__m128i *>(to), _mm_packs_epi16(low, low));
     }
-    // Lane i - 1 of the 16 lanes at p's register in lane i; before the first one: zero.
+    // Lane i becomes lane i - 1 of the 16 lanes at p; the first one becomes zero.
     static GGUFX_INLINE Vi load_lane_up(const uint8_t *p, bool first) {
         if (!first) return load_i(p - 4);
         const Vi up =
@@ -97,7 +99,7 @@ struct KvVec : Vec {
 
     // ---- dot products of four bytes per lane
     template <bool Signed> struct Codes {
-        Vi magnitude, value; // without Signed both are the unsigned codes
+        Vi magnitude, value; // without Signed, both are the unsigned codes
     };
     template <KvKind Kind> static GGUFX_INLINE Codes<kSignedCodes<Kind>> prepare(Vi codes) {
         if constexpr (kSignedCodes<Kind>) return {_mm256_abs_epi8(codes), codes};
@@ -108,7 +110,8 @@ struct KvVec : Vec {
         __builtin_memcpy(&v, four, 4);
         return _mm256_set1_epi32(v);
     }
-    // Where gcc may, it adds products to each other before the sum, and spills them: in a register.
+    // Keeps a sum in a register. Otherwise gcc adds products to each other before the sum and
+    // spills them.
     static GGUFX_INLINE Vi pinned(Vi v) {
         __asm__ volatile("" : "+x"(v));
         return v;
@@ -132,7 +135,7 @@ struct KvVec : Vec {
         return add_i(sum, _mm256_madd_epi16(shorts, _mm256_set1_epi16(1)));
     }
 
-    // ---- pairs: bytes 0 and 2 of a lane in one register of int16, 1 and 3 in another
+    // ---- pairs: bytes 0 and 2 of a lane in one int16 register, 1 and 3 in another
     struct Pairs {
         Vi part[2];
     };
@@ -142,7 +145,7 @@ struct KvVec : Vec {
     static GGUFX_INLINE Vi dot_pairs(Vi sum, Vi codes, const int8_t *two) {
         return pinned(add_i(sum, _mm256_madd_epi16(codes, four_bytes(two))));
     }
-    // Eight int32 that fit int16: lanes 0, 2, 4, 6 and 1, 3, 5, 7.
+    // Stores eight int32 that fit int16: lanes 0, 2, 4, 6 and 1, 3, 5, 7.
     static GGUFX_INLINE void store_pairs(int8_t *even, int8_t *odd, Vi v) {
         const __m128i order = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
         const __m128i all =
@@ -153,7 +156,7 @@ struct KvVec : Vec {
     }
 
     // ---- floats
-    // Lanes i and i ^ H change places; the sign bits of `sign` are flipped.
+    // Swaps lanes i and i ^ H; flip_where() flips the sign bits set in `sign`.
     template <unsigned H> static GGUFX_INLINE Vf swap_lanes(Vf v) {
         if constexpr (H == 4) return _mm256_permute2f128_ps(v, v, 1);
         return _mm256_permute_ps(v, H == 1 ? 0xb1 : 0x4e);
@@ -196,7 +199,7 @@ struct KvVec : Vec {
     static GGUFX_INLINE float first(Vf v) {
         return _mm256_cvtss_f32(v);
     }
-    // Register i of 64 lanes: a where the mask has a one.
+    // Register i of 64 lanes: a in lanes whose mask bit is set, else b.
     static GGUFX_INLINE Vf select(Vf a, Vf b, uint64_t mask, unsigned i) {
         const Vi bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
         const Vi eight = set1_i(static_cast<int32_t>(mask >> (8 * i) & 255));
@@ -214,7 +217,7 @@ struct KvVec : Vec {
     static GGUFX_INLINE Vi larger_magnitude(Vi most, Vf x) {
         return _mm256_max_epi32(most, and_i(_mm256_castps_si256(x), set1_i(INT32_MAX)));
     }
-    // Lane r of out: the largest of a[r]'s lanes, none negative; their sum.
+    // Lane r of out: the maximum of the lanes of a[r], none negative; or their sum.
     static GGUFX_INLINE void largest_of4(void *out, const Vi (&a)[4]) {
         __m128i m[4];
 #pragma GCC unroll 4
@@ -235,14 +238,14 @@ struct KvVec : Vec {
         const __m128i low = _mm_hadd_epi32(m[0], m[1]), high = _mm_hadd_epi32(m[2], m[3]);
         _mm_store_si128(static_cast<__m128i *>(out), _mm_hadd_epi32(low, high));
     }
-    // 64 weights that fit int16, in pairs.
+    // Stores 64 weights that fit int16, as pairs.
     template <bool Unsigned>
     static GGUFX_INLINE void store_weights(int8_t *even, int8_t *odd, const Vi (&q)[8]) {
         const Vi part = _mm256_broadcastsi128_si256(
             _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15));
         const Vi order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
 #pragma GCC unroll 4
-        for (unsigned i = 0; i < 4; i++) { // fours 0, 2 | 1, 3 of two registers
+        for (unsigned i = 0; i < 4; i++) { // groups of four 0, 2 | 1, 3 of two registers
             const Vi two = _mm256_shuffle_epi8(_mm256_packs_epi32(q[2 * i], q[2 * i + 1]), part);
             const Vi sorted = _mm256_permutevar8x32_epi32(two, order);
             _mm_storeu_si128(reinterpret_cast<__m128i *>(even + 16 * i),

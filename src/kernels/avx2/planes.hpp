@@ -1,5 +1,5 @@
-// Activations in planes, for types whose codes come out that way: of each 128 values plane p holds
-// value p of each group of 4. A sum of 16 products is one lane then, and all come out in order.
+// Activations in planes, for types whose codes unpack into planes: plane p of each 128 values holds
+// value p of each group of 4. Each sum of 16 products is then one lane, and all are in order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,7 +26,7 @@ struct PlaneVec : Vec {
         return two_of_16(load16(p), load16(p + stride));
     }
 
-    // The codes of each 128 values in planes.
+    // Reorders the codes of each 128 values into planes.
     static void to_planes(int8_t *q, size_t n) {
         for (const int8_t *end = q + n; q < end; q += 128) {
             const __m256i v[4] = {load32(q), load32(q + 32), load32(q + 64), load32(q + 96)};

@@ -1,5 +1,5 @@
-// Sums of products of int8 on AVX2: vpmaddubsw adds two products in int16, so codes above 129 would
-// saturate: such formats are kSigned and use |w| * (q with the sign of w).
+// int8 dot products of AVX2. vpmaddubsw adds two products in int16 and saturates for codes above
+// 129. Such formats are kSigned and use |w| * (q with the sign of w).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,7 +18,7 @@ struct Products {
     static GGUFX_INLINE __m256i load32(const void *p) {
         return _mm256_loadu_si256(static_cast<const __m256i *>(p));
     }
-    // Products of one vector of codes, neighbours added.
+    // Products of one vector of codes, adjacent ones added.
     template <class U> static GGUFX_INLINE V16 products(V8 c, __m256i q) {
         if constexpr (U::kSigned) {
             return _mm256_maddubs_epi16(_mm256_abs_epi8(c), _mm256_sign_epi8(q, c));
@@ -27,7 +27,7 @@ struct Products {
             return _mm256_maddubs_epi16(c, q);
         }
     }
-    // Products of four vectors of codes, four neighbours of each, in one lane.
+    // Products of four vectors of codes, four adjacent ones of each summed per lane.
     template <class U> static GGUFX_INLINE Vi four_sums(const V8 (&c)[4], const int8_t *q) {
         static_assert(8 * U::kMaxCode * 127 <= 32767);
         const __m256i p0 =
@@ -36,8 +36,8 @@ struct Products {
             _mm256_add_epi16(products<U>(c[2], load32(q + 64)), products<U>(c[3], load32(q + 96)));
         return _mm256_madd_epi16(_mm256_add_epi16(p0, p1), _mm256_set1_epi16(1));
     }
-    // Sums of 16 products; lane L, element j = lane L of vector j. Small codes are added in
-    // int16 to the end: half the additions.
+    // Sums of 16 products; lane L, element j = lane L of vector j. Products of small codes are
+    // added in int16 throughout: half the additions.
     template <class U> static GGUFX_INLINE Vi group_sums(const V8 (&c)[4], const int8_t *q) {
         const __m256i one = _mm256_set1_epi16(1);
         __m256i p[4];

@@ -1,4 +1,5 @@
-// What row steps need of AVX2 beside encode_vec.hpp: parts of a register, pairs of lanes.
+// AVX2 primitives of row operations, in addition to encode_vec.hpp: partial registers, pairs of
+// lanes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +11,7 @@ namespace avx2 {
 namespace {
 
 struct RowVec : EncodeVec {
-    // The first n < kLanes lanes; what lies in memory behind them is not touched.
+    // The first n < kLanes lanes; memory after them is not accessed.
     struct Part {
         __m256i on;
         explicit GGUFX_INLINE Part(size_t n)

@@ -1,4 +1,4 @@
-// Row steps.
+// AVX2 row operations.
 // SPDX-License-Identifier: MIT
 #include "kernels/avx2/row_vec.hpp"
 #include "kernels/loops/families.hpp"

@@ -1,6 +1,6 @@
-// Products of tiles on AVX2. What has to stay in the sixteen registers is chosen here, because gcc
-// else computes all products of a block before it adds them: 118 accesses to the stack per block,
-// Q4_0 at 0.57 of the peak instead of 0.76 (tests/bench/README.md).
+// Products of tiles on AVX2. Controls which values stay in the sixteen registers. Otherwise gcc
+// computes all products of a block before it adds them: 118 stack accesses per block, Q4_0 at 0.57
+// of the peak instead of 0.76 (tests/bench/README.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,11 +12,11 @@ namespace {
 
 template <> struct TileProducts<avx2::Vec> : avx2::Vec {
     using V = avx2::Vec;
-    static constexpr bool kOffsetLast = true; // a sum with its offset would hold a register
+    static constexpr bool kOffsetLast = true; // a sum with its offset would occupy a register
 
-    // Codes of five bits, added in int16 over a whole group, pass 2^15. But int16 are added modulo
-    // 2^16: if kCentre times the activations is taken off in the beginning, what the sum means is
-    // small again and right in the end, whatever it was on the way. 0: not wanted, or too large.
+    // Sums of products of 5-bit codes over a whole group exceed int16. But int16 additions are
+    // modulo 2^16. If kCentre times the activations is subtracted at the start, the final sum is
+    // small again and exact, whatever the intermediate values. 0: not needed, or too large.
     template <class U>
     static constexpr int kCentre = [] {
         constexpr int centre = U::kOffset ? U::kOffset : (U::kMaxCode + 1) / 2;
@@ -26,8 +26,8 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
         if (U::kShifts != 0 && U::kGroup == 16) return 0;
         return n * 127 * most <= 32767 ? centre : 0;
     }();
-    // What the int16 of a group of 32 values or two of 16 begin with: -centre times the
-    // activations of values 0 and 1 of each four (low half) and of 2 and 3.
+    // Initial int16 values of a group of 32 values or two of 16: -centre times the activations of
+    // values 0 and 1 of each four (low half) and of 2 and 3.
     static GGUFX_INLINE void centre_sums(int32_t (&to)[2], const int8_t *q, int centre,
                                          unsigned group) {
         __m256i v = _mm256_maddubs_epi16(_mm256_set1_epi8(1), V::load32(q));
@@ -41,10 +41,9 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
         to[1] = _mm_cvtsi128_si32(second);
     }
 
-    // sums[m][c] = codes (four per lane, u + 64 * i + 32 * m for M = 2) times activations of
-    // column c (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1, added; with Add to what
-    // they were. As many products as fit are added in int16. `centre`: of each column, if
-    // K::kCentred.
+    // sums[m][c] = sum of codes (four per lane, u + 64 * i + 32 * m for M = 2) times activations of
+    // column c (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1. With Add, this is added to
+    // sums. As many products as fit are added in int16. `centre`: one per column, if K::kCentred.
     template <class K, size_t Quads, bool Add, unsigned M, unsigned Columns>
     static GGUFX_INLINE void set_products(Vi (&sums)[M][Columns], const uint8_t *u, const int8_t *q,
                                           const int32_t *centre) {
@@ -64,7 +63,7 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
         }
     }
 
-    // All products fit int16: a code meets all columns at once.
+    // All products fit int16: each code is multiplied by all columns at once.
     template <class K, size_t Quads, bool Add, unsigned M, unsigned Columns>
     static GGUFX_INLINE void set_small(Vi (&sums)[M][Columns], const uint8_t *u, const int8_t *q,
                                        const int32_t *centre) {
@@ -95,8 +94,8 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
             }
         }
     }
-    // N quads of one vector of rows: the codes stay in registers, columns follow one another, or
-    // sums and pairs together would need more registers than there are.
+    // N quads of one vector of rows. The codes stay in registers and columns follow one another,
+    // because sums and pairs together would need too many registers.
     template <class K, size_t N, unsigned M, unsigned Columns>
     static GGUFX_INLINE void add_some(Vi (&sums)[Columns], const uint8_t *u, const int8_t *q,
                                       bool first) {
@@ -116,7 +115,8 @@ template <> struct TileProducts<avx2::Vec> : avx2::Vec {
             stay_in_register(sums[c]);
         }
     }
-    // gcc computes all products before it adds them, and spills them, unless it must not.
+    // Forces v into a register. Otherwise gcc computes all products before it adds them, and spills
+    // them.
     static GGUFX_INLINE void stay_in_register(__m256i &v) {
         __asm__ volatile("" : "+x"(v));
     }

@@ -1,5 +1,5 @@
-// AVX2 + FMA + F16C: eight lanes per vector, 256 values (8 blocks) per step.
-// Codes lie in the order of the row: a chunk (128 values) is four vectors, one block each.
+// AVX2 + FMA + F16C: eight lanes per vector, 256 values (8 blocks) per step. Codes are in row
+// order: a chunk (128 values) is four vectors, one block each.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,14 +11,15 @@ namespace {
 struct Vec : Codes, LaneMath<32> {
     static constexpr unsigned kLanes = 8;
     static constexpr unsigned kTileVectors = 2;
-    static constexpr unsigned kColumns = 4; // of a tile: 8 sums, results in the first cache
-    static constexpr unsigned kDepth = 4;   // neighbouring codes of a row in tiles
+    static constexpr unsigned kColumns = 4; // columns per tile: 8 sums, results in L1
+    static constexpr unsigned kDepth = 4;   // adjacent codes of a row in tiles
     using Vf = __m256;                      // f32
 
     static GGUFX_INLINE Vf zero() { return _mm256_setzero_ps(); }
     static GGUFX_INLINE Vf set1(float v) { return _mm256_set1_ps(v); }
     static GGUFX_INLINE Vf load(const float *p) { return _mm256_loadu_ps(p); }
-    // What several instructions read; gcc has each load it again, twice where it crosses a line.
+    // Keeps an operand of several instructions in a register. gcc would load it again for each,
+    // twice if it crosses a cache line.
     static GGUFX_INLINE void keep_in_register(Vf &v) { __asm__("" : "+x"(v)); }
     static GGUFX_INLINE void store(float *p, Vf v) { _mm256_storeu_ps(p, v); }
     static GGUFX_INLINE Vf fma(Vf a, Vf b, Vf c) { return _mm256_fmadd_ps(a, b, c); }
@@ -34,8 +35,7 @@ struct Vec : Codes, LaneMath<32> {
     static GGUFX_INLINE Vf broadcast_f16(const uint8_t *p) {
         return _mm256_cvtph_ps(_mm_set1_epi16(static_cast<int16_t>(load_u16le(p))));
     }
-    // The f16 of a block of 256, for its eight lanes; the first two of 16 bytes of it; d of block
-    // k.
+    // The f16 of a block of 256 for its eight lanes; the first two of 16 bytes of it; d of block k.
     static GGUFX_INLINE Vf block_f16(const uint8_t *p, size_t) { return broadcast_f16(p); }
     static GGUFX_INLINE void first_f16(Vf (&to)[2], Sixteen v) {
         const __m128 d = _mm_cvtph_ps((__m128i)v);
@@ -46,7 +46,7 @@ struct Vec : Codes, LaneMath<32> {
     static GGUFX_INLINE Vf load_bf16(const uint8_t *p) {
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load16(p)), 16));
     }
-    // NaN becomes the NaN with these bits.
+    // Replaces NaN by the NaN with these bits.
     static GGUFX_INLINE Vf fix_nan(Vf v, uint32_t bits) {
         const Vf fixed = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(bits)));
         return _mm256_blendv_ps(v, fixed, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
@@ -59,7 +59,7 @@ struct Vec : Codes, LaneMath<32> {
         return _mm256_blendv_ps(c, fma(a, b, c), _mm256_castsi256_ps(here));
     }
 
-    // The tree of C2 over sixteen lanes.
+    // Sum of sixteen lanes in the tree order of C2.
     static GGUFX_INLINE float tree(const Vf (&l)[2]) {
         const __m256 r8 = _mm256_add_ps(l[0], l[1]);
         const __m128 r4 = _mm_add_ps(_mm256_castps256_ps128(r8), _mm256_extractf128_ps(r8, 1));
@@ -76,7 +76,7 @@ struct Vec : Codes, LaneMath<32> {
     static GGUFX_INLINE Vi offset_sums(const int16_t *s16, int16_t offset) {
         return _mm256_madd_epi16(load32(s16), _mm256_set1_epi16(offset));
     }
-    // Sums of 16 as group_sums gives them, in order.
+    // Sums of 16 in the order of group_sums, rearranged in row order.
     static GGUFX_INLINE Vi order_groups(Vi u) {
         return _mm256_permutevar8x32_epi32(u, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     }
@@ -97,7 +97,7 @@ struct Vec : Codes, LaneMath<32> {
         return _mm256_sub_epi8(c, _mm256_set1_epi8(by));
     }
     static GGUFX_INLINE Vi max_i(Vi a, Vi b) { return _mm256_max_epi32(a, b); }
-    // Lanes of yes where a < b, or a == b, else of no.
+    // Lanes of yes if a < b (or a == b), else of no.
     static GGUFX_INLINE Vf select_less(Vi a, int32_t b, Vf yes, Vf no) {
         return _mm256_blendv_ps(no, yes, as_float(_mm256_cmpgt_epi32(set1_i(b), a)));
     }
@@ -106,7 +106,7 @@ struct Vec : Codes, LaneMath<32> {
     }
 
     static GGUFX_INLINE size_t block_position(size_t b) { return 32 * b; }
-    // The 128 codes of a chunk in the order of the row.
+    // Stores the 128 codes of a chunk in row order.
     static GGUFX_INLINE void store_codes(uint8_t *out, const V8 (&c)[4]) {
 #pragma GCC unroll 4
         for (unsigned j = 0; j < 4; j++) {
@@ -114,7 +114,7 @@ struct Vec : Codes, LaneMath<32> {
         }
     }
 
-    // Element t of row r <-> element r of row t.
+    // Swaps element t of row r and element r of row t.
     static GGUFX_INLINE void transpose(Vi (&r)[8]) {
         __m256i t[8];
 #pragma GCC unroll 4
@@ -148,8 +148,8 @@ struct Vec : Codes, LaneMath<32> {
             store_i(codes + i, _mm256_xor_si256(v, _mm256_set1_epi8(-128)));
         }
     }
-    // Codes 0..7 of two groups of 16: (code - Offset) * scale[group], with Turn the negative of
-    // that, + Add, low bytes; looked up in the eight multiples.
+    // Replaces codes 0..7 of two groups of 16 by (code - Offset) * scale[group] + Add, low bytes.
+    // With Turn, the product is negated. Looks them up in the eight multiples.
     template <int Offset, bool Turn, int Add>
     static GGUFX_INLINE void scale_codes(uint8_t *codes, const int8_t *scale) {
         const __m256i high = _mm256_set_epi64x(0x0180018001800180, 0x0180018001800180,
@@ -170,11 +170,11 @@ struct Vec : Codes, LaneMath<32> {
         const __m128i m2 = max4(m4, _mm_shuffle_epi32(m4, 0x4e));
         return static_cast<uint32_t>(_mm_cvtsi128_si32(max4(m2, _mm_shuffle_epi32(m2, 0xb1))));
     }
-    // The integers nearest to x * id, ties to even.
+    // Rounds x * id to the nearest integers, ties to even.
     static GGUFX_INLINE Vi nearest(const float *x, float id) {
         return _mm256_cvtps_epi32(mul(load(x), set1(id)));
     }
-    // 16 codes; returns their sum.
+    // Stores 16 codes and returns their sum.
     static GGUFX_INLINE int32_t store_group(int8_t *q, const Vi (&v)[2]) {
         const __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi32(v[0], v[1]), 0xd8);
         const __m128i codes =
@@ -188,7 +188,7 @@ struct Vec : Codes, LaneMath<32> {
     }
 };
 
-// d (and m) of four blocks; bytes of them in the order of `index`.
+// d (and m) of four blocks; their bytes in the order of `index`.
 template <class Block> GGUFX_INLINE __m128i four_words(const Block *b, __m128i index) {
     return _mm_shuffle_epi8(
         _mm_setr_epi32(first_word(b[0]), first_word(b[1]), first_word(b[2]), first_word(b[3])),
@@ -202,7 +202,7 @@ template <class Scales, class Block> GGUFX_INLINE Scales gather_d_and_m(const Bl
     return {_mm256_cvtph_ps(_mm_unpacklo_epi64(low, high)),
             _mm256_cvtph_ps(_mm_unpackhi_epi64(low, high))};
 }
-// d of eight 32-blocks, or of fewer larger ones for each 32 values.
+// d of eight 32-blocks, or of fewer larger ones repeated for each 32 values.
 template <unsigned N = 1, class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
     if constexpr (N == 8) {
         return Vec::block_f16(b->d, sizeof *b);

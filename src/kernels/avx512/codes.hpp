@@ -1,5 +1,5 @@
-// How formats read codes and scales on AVX-512: a chunk is a whole 256-block, vector j its
-// 32-blocks j and 4 + j, the second of which lies `far` bytes behind the first.
+// AVX-512 primitives that read codes and scales of formats. A chunk is a whole 256-block; vector j
+// holds its 32-blocks j and 4 + j, the second of which is `far` bytes after the first.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,8 +9,8 @@ namespace ggufx::kernels::avx512 {
 namespace {
 
 struct Codes : X86Halves {
-    static constexpr int kSignedAbove = 255; // codes that may be either are signed from here on
-    static constexpr int kLeastBound = 0;    // of the largest code
+    static constexpr int kSignedAbove = 255; // formats with larger codes use signed codes
+    static constexpr int kLeastBound = 0;    // lower bound of the largest code
     using Vi = __m512i;                      // int32
     using V8 = __m512i;                      // codes
     using V16 = __m512i;                     // int16
@@ -40,20 +40,21 @@ struct Codes : X86Halves {
         const __m512i shifts = _mm512_setr_epi64(0, 4, 0, 4, 0, 4, 0, 4);
         return _mm512_and_si512(_mm512_srlv_epi64(twice, shifts), _mm512_set1_epi8(15));
     }
-    // 8 bytes of four neighbours each.
+    // 8 bytes of four adjacent 2-bit codes each.
     static GGUFX_INLINE V8 load_crumbs(const uint8_t *p, size_t far) {
         const __m512i v = _mm512_cvtepu8_epi32(_mm_unpacklo_epi64(load8(p), load8(p + far)));
         const __m512i even = _mm512_or_si512(v, _mm512_slli_epi32(v, 12));
         const __m512i all = _mm512_or_si512(even, _mm512_slli_epi32(even, 6));
         return _mm512_and_si512(all, _mm512_set1_epi8(3));
     }
-    // 32 bytes with a bit for each group of 32 of a block: bits 0..3 are those of vectors 0..3.
+    // 32 bytes with a bit for each group of 32 of a block; bits 0..3 belong to vectors 0..3.
     static GGUFX_INLINE V8 load_planes(const uint8_t *p, unsigned) {
         const __m256i v = load_half(p);
         return two_of_32(v, _mm256_srli_epi16(v, 4));
     }
     static GGUFX_INLINE V8 zero_codes() { return _mm512_setzero_si512(); }
-    // v plus Set where a bit of the four bytes is set. (Signed codes: Clear where it is not.)
+    // Adds Set to v in bytes whose bit of the four bytes is set. (Signed codes: Clear in the
+    // others.)
     template <int Set, int Clear>
     static GGUFX_INLINE V8 add_bits(V8 v, const uint8_t *p, size_t far) {
         const __mmask64 set = load_u32le(p) | uint64_t{load_u32le(p + far)} << 32;
@@ -63,10 +64,10 @@ struct Codes : X86Halves {
     template <unsigned At, unsigned N> static GGUFX_INLINE V8 bits(V8 v) {
         return _mm512_and_si512(shift_down<At>(v), _mm512_set1_epi8((1 << N) - 1));
     }
-    // The same, and above them the bits of `high` from HighAt on, up to Bits in all.
+    // The same below the bits of `high` from HighAt on, Bits in total.
     template <unsigned At, unsigned N, unsigned HighAt, unsigned Bits>
     static GGUFX_INLINE V8 join(V8 low, V8 high) {
-        if constexpr (N == 4 && Bits == 5) { // a shift waits for the port of products: Q5_K - 6 %
+        if constexpr (N == 4 && Bits == 5) { // shifts use the dot product port: Q5_K time - 6 %
             const __mmask64 set = _mm512_test_epi8_mask(high, _mm512_set1_epi8(1 << HighAt));
             const V8 four = bits<At, N>(low);
             return _mm512_mask_add_epi8(four, set, four, _mm512_set1_epi8(1 << N));
@@ -100,7 +101,7 @@ struct Codes : X86Halves {
 
     // ---- scales ---------------------------------------------------------------------------------
 
-    // The first, the last eight bytes and the words of 16 bits of each 16.
+    // The first eight bytes, the last eight bytes, and the 16-bit words of each 16.
     static GGUFX_INLINE Vi widen_first(Sixteen v) { return widen_quarters<0x08>(v); }
     static GGUFX_INLINE Vi widen_last(Sixteen v) { return widen_quarters<0x0d>(v); }
     template <int Order> static GGUFX_INLINE Vi widen_quarters(Sixteen v) {
@@ -108,9 +109,9 @@ struct Codes : X86Halves {
             _mm256_castsi256_si128(_mm256_permute4x64_epi64((__m256i)v, Order)));
     }
     static GGUFX_INLINE Vi widen_words(Sixteen v) { return _mm512_cvtepu16_epi32((__m256i)v); }
-    // Signed, of 16 groups: those of block i in the order of group_sums; all in order.
+    // Signed scales of 16 groups: those of block i in the order of group_sums; all in order.
     static GGUFX_INLINE Vi group_scales(Sixteen v, unsigned i) {
-        // lane L, element j of group_sums is group 2j + L of the block, from L = 2 on 4 + 2j + L
+        // lane L, element j of group_sums is group 2j + L of the block, 4 + 2j + L from L = 2 on
         return groups_in_order(pick<0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15>(v), i);
     }
     static GGUFX_INLINE Vi groups_in_order(Sixteen v, unsigned i) {
@@ -118,7 +119,7 @@ struct Codes : X86Halves {
                                            : _mm256_extracti128_si256((__m256i)v, 1));
     }
     static GGUFX_INLINE V16 widen_groups(Sixteen v) { return _mm512_cvtepi8_epi16((__m256i)v); }
-    // Of a word per 256-block, field l for lane l of its eight.
+    // Field l of a word per 256-block goes to lane l of its eight.
     template <unsigned Bits> static GGUFX_INLINE Vi lane_fields(uint32_t first, uint32_t second) {
         const __m256i lanes =
             _mm256_setr_epi32(0, Bits, 2 * Bits, 3 * Bits, 4 * Bits, 5 * Bits, 6 * Bits, 7 * Bits);
@@ -133,7 +134,7 @@ struct Codes : X86Halves {
             _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
         return _mm512_permutex2var_epi32(_mm512_loadu_si512(p), odd, _mm512_loadu_si512(p + far));
     }
-    // A byte of each of 16 blocks, four neighbours of each of 4.
+    // A byte of each of 16 blocks, and four adjacent bytes of each of 4.
     static GGUFX_INLINE Vi gather_bytes(const uint8_t *p, size_t stride) {
         const auto at = [&](unsigned i) __attribute__((always_inline)) {
             return static_cast<char>(p[i * stride]);

@@ -1,4 +1,4 @@
-// f32 to blocks.
+// AVX-512 kernels that quantize f32 to blocks.
 // SPDX-License-Identifier: MIT
 #include "kernels/avx512/quant_vec.hpp"
 

@@ -1,5 +1,5 @@
-// What encoding KV pages needs of AVX-512 beside kv_vec.hpp: comparisons, divisions, conversions
-// that round as the text does.
+// AVX-512 primitives to quantize KV pages, in addition to kv_vec.hpp: comparisons, divisions, and
+// conversions that round as in the reference definition.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,14 +21,14 @@ struct EncodeVec : KvVec {
     static GGUFX_INLINE Vf pick(Mask m, Vf a, Vf b) { return _mm512_mask_mov_ps(b, m, a); }
     static GGUFX_INLINE Vi pick_i(Mask m, Vi a, Vi b) { return _mm512_mask_mov_epi32(b, m, a); }
     static GGUFX_INLINE Vf lesser(Vf a, Vf b) { return _mm512_min_ps(a, b); } // a < b ? a : b
-    // Where m: `to`, which is greater; it is `from` else.
+    // `to` in lanes of m, where it is greater than `from`; `from` in the others.
     static GGUFX_INLINE Vi raise(Mask m, int to, Vi from) { return pick_i(m, set1_i(to), from); }
     static GGUFX_INLINE Vf raise(Mask m, float to, Vf from) { return pick(m, set1(to), from); }
-    // Where m: the level after `level`, which is `at` there; both are small integers.
+    // The level after `level` in lanes of m, where `level` is `at`; both are small integers.
     static GGUFX_INLINE Vf next_level(Mask m, float, float to, Vf level) {
         return pick(m, set1(to), level);
     }
-    static GGUFX_INLINE Vi count(Mask m, Vi n) { // n + 1 where m
+    static GGUFX_INLINE Vi count(Mask m, Vi n) { // n + 1 in lanes of m
         return _mm512_mask_add_epi32(n, m, n, set1_i(1));
     }
     static GGUFX_INLINE Vf with_sign_of(float magnitude, Vf v) {
@@ -40,7 +40,7 @@ struct EncodeVec : KvVec {
     static GGUFX_INLINE Vf absolute(Vf v) { return _mm512_abs_ps(v); }
     static GGUFX_INLINE Vf flip(Vf v) { return flip_where(v, set1_i(INT32_MIN)); }
     static GGUFX_INLINE Vi min_i(Vi a, Vi b) { return _mm512_min_epi32(a, b); }
-    // Towards zero; INT32_MIN for NaN and beyond 32 bits.
+    // Truncates; INT32_MIN for NaN and out-of-range values.
     static GGUFX_INLINE Vi to_int(Vf v) { return _mm512_cvttps_epi32(v); }
     static GGUFX_INLINE Vi shift_right_by(Vi v, Vi n) { return _mm512_srlv_epi32(v, n); }
 
@@ -51,11 +51,11 @@ struct EncodeVec : KvVec {
         _mm256_storeu_si256(reinterpret_cast<__m256i *>(to),
                             _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
     }
-    // Lanes 0 .. 255 to bytes.
+    // Stores lanes with values 0 .. 255 as bytes.
     static GGUFX_INLINE void store_bytes(uint8_t *to, Vi v) {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(to), _mm512_cvtepi32_epi8(v));
     }
-    // Four floats, of which each lane chooses one.
+    // Four floats; choose() selects one per lane.
     static GGUFX_INLINE Vf load_four(const float *four) {
         return _mm512_broadcast_f32x4(_mm_loadu_ps(four));
     }

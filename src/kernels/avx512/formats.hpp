@@ -1,4 +1,4 @@
-// Every format of this set.
+// All formats of AVX-512.
 // SPDX-License-Identifier: MIT
 #pragma once
 

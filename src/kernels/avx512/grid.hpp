@@ -1,4 +1,4 @@
-// Codes of the IQ types on AVX-512, for tiles and decoding: signs are masks.
+// Codes of the IQ types on AVX-512, for tiles and dequantization: signs are masks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,12 +9,12 @@
 namespace ggufx::kernels::avx512 {
 namespace {
 
-// 8 * v + 8 of -1, 0 and 1.
+// 8 * v + 8 for -1, 0 and 1.
 GGUFX_INLINE __m512i eight_times(__m512i v) {
     return _mm512_shuffle_epi8(_mm512_set1_epi16(0x1008), v); // -1: 0
 }
 
-// Codes + U::kOffset from grid values and a bit for each that is negative.
+// Codes + U::kOffset from grid values, with a bit for each negative value.
 template <class U> GGUFX_INLINE __m512i grid_codes(__m512i v, __mmask64 minus) {
     const __m512i offset = _mm512_set1_epi8(U::kOffset);
     if constexpr (kTernaryGrid<typename U::Format>) {
@@ -33,7 +33,7 @@ GGUFX_INLINE void load_grid(__m512i (&c)[4], const typename U::Block *b, unsigne
     RowNumbers<typename U::Format, X86Halves, n_all> numbers;
     numbers.make(b[i], 0);
     const auto signs = (__m256i)Rows::template signs<X86Halves>(b[i], 0);
-    alignas(32) uint64_t minus[4]; // of 32-blocks j and 4 + j
+    alignas(32) uint64_t minus[4]; // 32-blocks j and 4 + j
     _mm256_store_si256(
         reinterpret_cast<__m256i *>(minus),
         _mm256_permutevar8x32_epi32(signs, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
@@ -49,7 +49,8 @@ GGUFX_INLINE void load_grid(__m512i (&c)[4], const typename U::Block *b, unsigne
     }
 }
 
-// n = 1..3 of IQ2 and IQ3 are left to the layers below and above, IQ1: grid_lanes.hpp.
+// Row-wise products of IQ2 and IQ3 use the layers below and above; those of IQ1 are in
+// grid_lanes.hpp.
 template <class F>
 requires(GridRows<F>::kBytes != 0 && !kTernaryGrid<F>) struct UnpackPlanes<F> {
 };

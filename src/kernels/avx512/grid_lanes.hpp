@@ -1,5 +1,6 @@
-// n = 1..8 of the ternary IQ types, whose tables are too long for shuffles (vbmi_rows8.hpp): rows
-// lie so that a lane adds up values of one group only, and activations are packed to it.
+// Row-wise products of the ternary IQ types, whose tables are too long for shuffles
+// (vbmi_rows8.hpp). Grid rows are ordered so that a lane adds values of one group only, and
+// activations are packed to match.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,14 +10,15 @@
 namespace ggufx::kernels::avx512 {
 namespace {
 
-// Which row of a 256-block eight bytes m of vector j hold. IQ1_S: all four rows of a block of 32
-// above each other. IQ1_M: two of a group, groups 8..15 in the last two vectors.
+// Returns the row of a 256-block in eight bytes m of vector j. IQ1_S: the four rows of a block of
+// 32 are in four vectors. IQ1_M: two rows per group, groups 8..15 in the last two vectors.
 template <class F> constexpr unsigned ternary_row(unsigned j, unsigned m) {
     return F::kGroup == 32 ? 4 * m + j : 2 * (8 * (j / 2) + m) + j % 2;
 }
 
 template <class Grid> struct TernaryVec : PlaneVec {
-    // IQ1_S: halves of blocks' sums, those of one block side by side. IQ1_M: sums of 16, in order.
+    // IQ1_S: sums of half blocks, those of one block in adjacent lanes. IQ1_M: sums of 16, in
+    // order.
     template <class U> static GGUFX_INLINE Vi group_sums(const V8 (&c)[4], const int8_t *q) {
         if constexpr (Grid::kGroup == 32) return PlaneVec::group_sums<U>(c, q);
         const Vi z = _mm512_setzero_si512();
@@ -25,7 +27,7 @@ template <class Grid> struct TernaryVec : PlaneVec {
         return pair_sums(_mm512_dpbusd_epi32(p0, c[1], _mm512_load_si512(q + 64)),
                          _mm512_dpbusd_epi32(p1, c[3], _mm512_load_si512(q + 192)));
     }
-    // The codes of each 256 values in the order of the rows.
+    // Reorders the codes of each 256 values into the order of the grid rows.
     static void to_planes(int8_t *q, size_t n) {
         for (const int8_t *end = q + n; q < end; q += 256) {
             int8_t row[256];
@@ -36,13 +38,13 @@ template <class Grid> struct TernaryVec : PlaneVec {
     }
 };
 
-// Which rows of a vector have a shift of -1.
+// Masks of the rows of a vector with a shift of -1.
 GGUFX_INLINE void minus_rows(__mmask8 (&minus)[4], const fmt::IQ1_S::Block &b) {
-    minus[0] = _mm_movepi16_mask(Vec::load16(b.qh)); // of blocks of 32
+    minus[0] = _mm_movepi16_mask(Vec::load16(b.qh)); // one bit per block of 32
     minus[1] = minus[2] = minus[3] = minus[0];
 }
 GGUFX_INLINE void minus_rows(__mmask8 (&minus)[4], const fmt::IQ1_M::Block &b) {
-    const __m128i nibbles = Vec::load16(b.qh); // of two rows in a byte
+    const __m128i nibbles = Vec::load16(b.qh); // two rows per byte
     const unsigned first = _mm_movepi8_mask(_mm_slli_epi16(nibbles, 4));
     const unsigned second = _mm_movepi8_mask(nibbles);
     minus[0] = static_cast<__mmask8>(first);
@@ -56,8 +58,8 @@ requires(kTernaryGrid<F>) struct UnpackPlanes<F>
     : ScalesOf<Unpack<F>, TernaryVec<F>, F, Unpack<F>::kOffset, Unpack<F>::kMaxCode> {
     using Block = typename F::Block;
     static constexpr bool kLongSteps = true;
-    static constexpr unsigned kMostPlanes = 1; // 15 bits: AVX2's
-    // With the numbers of all rows.
+    static constexpr unsigned kMostPlanes = 1; // 15 bits use AVX2
+    // Blocks with the indices of all grid rows.
     struct Step {
         const Block *blocks;
         RowNumbers<F, X86Halves, 32> numbers[2];

@@ -1,4 +1,4 @@
-// Encoding pages of the KV cache: the loops for every type.
+// AVX-512 quantization of KV cache pages, all types.
 // SPDX-License-Identifier: MIT
 #include "kernels/avx512/encode_vec.hpp"
 #include "kernels/loops/kv_encode_gx.hpp"

@@ -1,4 +1,4 @@
-// Attention on pages: the loops for every kind of page.
+// AVX-512 attention on KV cache pages of every kind.
 // SPDX-License-Identifier: MIT
 #include "kernels/avx512/kv_vec.hpp"
 #include "kernels/kv_encode.hpp"

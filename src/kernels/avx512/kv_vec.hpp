@@ -1,5 +1,6 @@
-// What the loops over KV pages need of AVX-512 VNNI beside vec.hpp. Codes are unsigned bytes times
-// signed weights or query codes; where no scale is negative, unsigned weights times signed codes.
+// AVX-512 VNNI primitives for loops over KV pages, in addition to vec.hpp. Codes are unsigned bytes
+// times signed weights or query codes. For kinds without negative scales, weights are unsigned and
+// codes signed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,9 +18,9 @@ struct KvVec : Vec {
     static constexpr bool kPairs = false;
     static constexpr bool kLongTables = false;
 #ifdef GGUFX_SMALL
-    static constexpr unsigned kReadyTile = 0; // no pages made ready
+    static constexpr unsigned kReadyTile = 0; // no unpacked pages
 #else
-    static constexpr unsigned kReadyTile = 4; // registers of tokens at once: 16 sums of 4 rows
+    static constexpr unsigned kReadyTile = 4; // token registers per tile: 16 sums of 4 rows
 #endif
     template <KvKind> static constexpr bool kSignedCodes = false;
     template <KvKind> static constexpr unsigned kShortSteps = 1;
@@ -66,20 +67,20 @@ struct KvVec : Vec {
         if constexpr (Shift + Bits == 8 && Bits == 4) return and_i(_mm512_srli_epi16(x, 4), mask);
         return and_i(_mm512_srli_epi16(x, Shift), mask);
     }
-    // Bit From of each byte, alone at bit To.
+    // Bit From of each byte, moved to bit To; other bits are zero.
     template <unsigned From, unsigned To> static GGUFX_INLINE Vi bit(Vi x) {
         if constexpr (From > To) x = _mm512_srli_epi16(x, From - To);
         if constexpr (From < To) x = _mm512_slli_epi16(x, To - From);
         return and_i(x, set1_8(1 << To));
     }
-    // Each byte times 4; bytes are small.
+    // Each byte times 2^N; bytes are small.
     template <unsigned N> static GGUFX_INLINE Vi shift_up(Vi x) {
         return _mm512_slli_epi16(x, N);
     }
     static GGUFX_INLINE void store_low_bytes(int8_t *to, Vi v) {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(to), _mm512_cvtepi32_epi8(v));
     }
-    // Lane i - 1 of the register at p in lane i; lane 0: zero when it is the first of all.
+    // Lane i becomes lane i - 1 of the register at p; lane 0 becomes zero.
     static GGUFX_INLINE Vi load_lane_up(const uint8_t *p, bool) {
         const Vi v = load_i(p);
         return _mm512_maskz_alignr_epi32(0xfffe, v, v, 15);
@@ -104,7 +105,7 @@ struct KvVec : Vec {
     }
 
     // ---- floats
-    // Lanes i and i ^ H change places; the sign bits of `sign` are flipped.
+    // Swaps lanes i and i ^ H; flip_where() flips the sign bits set in `sign`.
     template <unsigned H> static GGUFX_INLINE Vf swap_lanes(Vf v) {
         if constexpr (H == 1) return _mm512_permute_ps(v, 0xb1);
         if constexpr (H == 2) return _mm512_permute_ps(v, 0x4e);
@@ -144,7 +145,7 @@ struct KvVec : Vec {
     static GGUFX_INLINE float first(Vf v) {
         return _mm512_cvtss_f32(v);
     }
-    // Register i of 64 lanes: a where the mask has a one.
+    // Register i of 64 lanes: a in lanes whose mask bit is set, else b.
     static GGUFX_INLINE Vf select(Vf a, Vf b, uint64_t mask, unsigned i) {
         return _mm512_mask_mov_ps(b, static_cast<__mmask16>(mask >> (16 * i)), a);
     }
@@ -159,7 +160,7 @@ struct KvVec : Vec {
     static GGUFX_INLINE Vi larger_magnitude(Vi most, Vf x) {
         return _mm512_castps_si512(_mm512_range_ps(_mm512_castsi512_ps(most), x, 0x0b));
     }
-    // Lane r of out: the largest of a[r]'s lanes, none negative; their sum.
+    // Lane r of out: the maximum of the lanes of a[r], none negative; or their sum.
     static GGUFX_INLINE void largest_of4(void *out, const Vi (&a)[4]) {
         __m128i m[4];
 #pragma GCC unroll 4
@@ -186,8 +187,8 @@ struct KvVec : Vec {
         const __m128i low = _mm_hadd_epi32(m[0], m[1]), high = _mm_hadd_epi32(m[2], m[3]);
         _mm_store_si128(static_cast<__m128i *>(out), _mm_hadd_epi32(low, high));
     }
-    // 64 weights of at most 16256 to their planes, W = 128 * high + low with low >= 0. Packing
-    // leaves the fours of register i in lanes 4 * j + i; they belong to 4 * i + j.
+    // Splits 64 weights of at most 16256 into planes, W = 128 * high + low with low >= 0. Packing
+    // leaves the groups of four of register i in lanes 4 * j + i; they belong in 4 * i + j.
     template <bool Unsigned>
     static GGUFX_INLINE void store_weights(int8_t *high, int8_t *low, const Vi (&q)[4]) {
         const Vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

@@ -1,6 +1,7 @@
-// n = 1..3 of types whose codes stand still where they lie: bytes of 16 blocks change places before
-// they are taken apart, so that sums of products come out with a block, or half of one, in a lane.
-// A third fewer instructions than turning the sums: as many shuffles as packed bytes, not as codes.
+// Row-wise products of types whose codes are transposed while still packed: bytes of 16 blocks are
+// rearranged before they are unpacked. Each lane then accumulates one block, or half of one. This
+// takes a third fewer instructions than transposing the sums, because shuffles handle packed bytes
+// instead of codes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,9 +12,9 @@
 namespace ggufx::kernels::avx512 {
 namespace {
 
-// Where the codes and the sums of block b of a step (16 blocks) stand: code(b, t) is the place of
-// its values 4t .. 4t + 3, as register * 16 + lane; sum(b) is the lane of what is added up.
-struct BlockOrder { // 16 bytes of each block, a block in a lane
+// Order of the codes and sums of block b of a step (16 blocks). code(b, t) is the position of its
+// values 4t .. 4t + 3, as register * 16 + lane; sum(b) is the lane of its sum.
+struct BlockOrder { // 16 bytes per block, one block per lane
     static constexpr unsigned sum(unsigned b) { return b; }
     static constexpr unsigned code(unsigned b, unsigned t) { return 16 * t + b; }
 };
@@ -24,20 +25,20 @@ struct HalfOrder { // two blocks of 32 bytes in a register: b and b + 4
         return 16 * (b / 8 * 4 + t % 4) + 4 * half + b % 4;
     }
 };
-// 256-blocks, 64 bytes in a register: `quarter` b / 4 of the step is element k of 128 bits, in which
-// lies 16-byte part `part` of it; `nibble`: the low or the high one.
+// Position in 256-blocks of 64 bytes per register. `quarter` b / 4 of the step is element k of 128
+// bits, `part` its 16-byte part; `nibble`: low or high.
 constexpr unsigned place_of(unsigned nibble, unsigned part, unsigned quarter, unsigned t) {
     return 16 * (4 * nibble + t % 4) + 4 * part + quarter;
 }
 constexpr unsigned kByQuarters = 0xcccc, kByLanes = 0xaaaa; // lanes of the second 256-block
-struct PairOrder { // Q4_K, Q5_K: low and high nibbles are neighbours
+struct PairOrder { // Q4_K, Q5_K: low and high nibbles belong to adjacent blocks
     static constexpr unsigned kSecond = kByQuarters;
     static constexpr unsigned sum(unsigned b) { return 4 * (b / 2 % 2 + 2 * (b % 2)) + b / 4; }
     static constexpr unsigned code(unsigned b, unsigned t) {
         return place_of(b % 2, 2 * (b / 2 % 2) + t / 4, b / 4, t);
     }
 };
-struct FarOrder { // Q6_K: the high nibbles are two blocks further
+struct FarOrder { // Q6_K: the high nibbles belong to the block two later
     static constexpr unsigned kSecond = kByQuarters;
     static constexpr unsigned sum(unsigned b) { return 4 * (b % 4) + b / 4; }
     static constexpr unsigned code(unsigned b, unsigned t) {
@@ -54,14 +55,14 @@ struct FarOrder { // Q6_K: the high nibbles are two blocks further
         return 16 * (b / 2 % 2) + 4 * (2 * (b % 2) + h) + b / 4;
     }
 };
-struct SingleOrder { // IQ4_XS: both belong to one block
+struct SingleOrder { // IQ4_XS: both nibbles belong to one block
     static constexpr unsigned kSecond = kByQuarters;
     static constexpr unsigned sum(unsigned b) { return 4 * (b % 4) + b / 4; }
     static constexpr unsigned code(unsigned b, unsigned t) {
         return place_of(t / 4, b % 4, b / 4, t);
     }
 };
-struct PlaneOrder { // Q2_K, Q3_K: four planes of two bits, two 256-blocks side by side
+struct PlaneOrder { // Q2_K, Q3_K: four planes of two bits, two 256-blocks interleaved
     static constexpr unsigned kSecond = kByLanes;
     static constexpr unsigned sum(unsigned b) {
         return 4 * (b / 4 % 2 + b % 4 / 2 * 2) + 2 * (b % 2) + b / 8;
@@ -85,7 +86,7 @@ struct OffsetPlaneOrder : PlaneOrder { // Q3_K
     static constexpr int kOffset = 4;
 };
 
-// Of codes with a scale per 16: offsets that are taken off before the scales, else 0.
+// Offsets of codes with a scale per 16 that are subtracted before scaling, else 0.
 template <class O> constexpr int kOffsets = 0;
 template <class O>
 requires requires {
@@ -94,7 +95,7 @@ requires requires {
 constexpr int kOffsets<O> = O::kOffset;
 
 template <class Order> struct LanePlaces {
-    uint8_t code[128], sum[16]; // of dword i of the codes, of block b
+    uint8_t code[128], sum[16]; // positions of dword i of the codes, and of block b
     constexpr LanePlaces() : code(), sum() {
         for (unsigned b = 0; b < 16; b++) {
             sum[b] = static_cast<uint8_t>(Order::sum(b));
@@ -104,14 +105,14 @@ template <class Order> struct LanePlaces {
     }
 };
 
-// The primitives in an order.
+// The primitives for an order.
 template <class O> struct LaneVec : Vec {
     using Order = O;
     static constexpr LanePlaces<O> kPlaces = {};
 
     static GGUFX_INLINE size_t block_position(size_t b) { return 32 * b; } // until pack() is done
     static constexpr unsigned lane_of_block(unsigned b) { return kPlaces.sum[b]; }
-    // A packed column in row order to this one, numbers of blocks in the order of their sums.
+    // Reorders a packed column from row order; numbers per block follow the order of their sums.
     static void to_lanes(const Act &act) {
         const size_t n_steps = (act.k + 511) / 512;
         for (size_t step = 0; step < n_steps; step++) {
@@ -140,7 +141,7 @@ template <class O> struct LaneVec : Vec {
             __builtin_memcpy(s16, sums, sizeof sums);
         }
     }
-    // The tree of C2, over blocks.
+    // Sum over blocks in the tree order of C2.
     static GGUFX_INLINE float tree(const Vf (&l)[1]) {
         alignas(64) int32_t from[16];
         for (unsigned b = 0; b < 16; b++) from[b] = kPlaces.sum[b];
@@ -148,7 +149,7 @@ template <class O> struct LaneVec : Vec {
         return Vec::tree(ordered);
     }
 
-    // Where scales of 16 take offsets along, these stand in the places of s and s16, ready.
+    // For scales of 16 with offsets, s and s16 hold the offset terms.
     static GGUFX_INLINE void take_offsets(Vi (&u)[2], const Act &act, size_t step) {
         if constexpr (kOffsets<O> != 0) {
             u[0] = sub_i(u[0], _mm512_load_si512(act.s + 16 * step));
@@ -168,7 +169,7 @@ template <class O> struct LaneVec : Vec {
         u[1] = four_dots(c + 4, q + 256);
     }
 
-    // The f16 of two 256-blocks where their lanes are; of two of each that lie in 16 bytes.
+    // The f16 of two 256-blocks in their lanes; two of each from 16 bytes.
     static GGUFX_INLINE Vf block_f16(const uint8_t *p, size_t far) {
         return _mm512_mask_mov_ps(broadcast_f16(p), O::kSecond, broadcast_f16(p + far));
     }
@@ -176,19 +177,19 @@ template <class O> struct LaneVec : Vec {
         return _mm512_mask_set1_epi32(set1_i(static_cast<int32_t>(first)), O::kSecond,
                                       static_cast<int32_t>(second));
     }
-    // Scales of 16 groups of each of two 256-blocks, signed, as sums of 16 come.
+    // Signed scales of 16 groups of each of two 256-blocks, in the order of sums of 16.
     static GGUFX_INLINE Vi group_scales(Sixteen v, unsigned i) {
         const auto both = (__m256i)O::groups(v);
         const __m128i first = _mm256_castsi256_si128(both),
                       second = _mm256_extracti128_si256(both, 1);
         return _mm512_cvtepi8_epi32(O::side_by_side(first, second, i));
     }
-    // Those of minimums, in pairs: as sums of 32 come. (Only PlaneOrder's are asked for.)
+    // Scales of minimums in pairs, in the order of sums of 32. (Only used by PlaneOrder.)
     static GGUFX_INLINE V16 widen_groups(Sixteen v) {
         const auto both = (__m256i)pick<0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15>(v);
         return _mm512_cvtepi8_epi16(two_of_16(low_words(both), high_words(both)));
     }
-    // Words of 16 bits of two 16s side by side.
+    // 16-bit words of two vectors of 16 bytes, interleaved.
     static GGUFX_INLINE __m128i low_words(__m256i v) {
         return _mm_unpacklo_epi16(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
     }
@@ -197,13 +198,13 @@ template <class O> struct LaneVec : Vec {
     }
 };
 
-// One sum for a block.
+// One sum per block.
 template <class O> struct SingleLaneVec : LaneVec<O> {
     static GGUFX_INLINE Vec::Vi pair_sums(Vec::Vi u0, Vec::Vi) { return u0; }
 };
 using BlockLaneVec = SingleLaneVec<BlockOrder>;
 
-// High nibbles may count 16 times, where they are: the sum is shifted.
+// High nibbles may stay in place and count 16 times: the sum is shifted.
 GGUFX_INLINE Vec::Vi high_where_they_are(Vec::Vi v) {
     return _mm512_and_si512(v, _mm512_set1_epi8(static_cast<char>(0xf0)));
 }

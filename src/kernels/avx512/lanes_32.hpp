@@ -1,4 +1,4 @@
-// lanes.hpp for 32-blocks: Q4_0, Q4_1, Q5_0, Q5_1, IQ4_NL, MXFP4, Q8_0.
+// Formats of lanes.hpp with 32-blocks: Q4_0, Q4_1, Q5_0, Q5_1, IQ4_NL, MXFP4, Q8_0.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace {
 template <class U> GGUFX_INLINE void load_16_blocks(Vec::Vi (&v)[4], const typename U::Block *b) {
     Vec::load_columns(v, b->qs, sizeof *b);
 }
-// Base over F with low and high nibbles as they are.
+// Base over F with plain low and high nibbles.
 template <class Base> struct PlainNibbles : Base {
     static constexpr bool kInLanes = true;
     static GGUFX_INLINE void load_lanes(Vec::Vi (&c)[8], const typename Base::Block *b) {
@@ -27,14 +27,14 @@ template <class Base> struct PlainNibbles : Base {
         u[0] = Vec::add_i(u[0], u[1]);
     }
 };
-// The same of codes that are whole.
+// Base with codes of whole bytes.
 template <class Base> struct WholeCodes : Base {
     static constexpr bool kInLanes = true;
     static GGUFX_INLINE void sum_lanes(Vec::Vi (&u)[2], const Vec::Vi *c, const int8_t *q) {
         u[0] = Vec::add_i(Base::four_dots(c, q), Base::four_dots(c + 4, q + 256));
     }
 };
-// Fifth bits: 32 of a block in its lane, four at a time to four bytes.
+// Fifth bits: the 32 of a block in its lane; spreads four at a time to four bytes.
 template <class Base> struct FifthBits : WholeCodes<Base> {
     static GGUFX_INLINE void load_lanes(Vec::Vi (&c)[8], const typename Base::Block *b) {
         const __m512i four_bits = _mm512_setr_epi32(
@@ -69,7 +69,7 @@ template <class Base, const int8_t *Table> struct TableNibbles : WholeCodes<Base
     }
 };
 
-// Scales are those of the format's own struct.
+// Base with the scales of the format's own struct.
 template <class F, class Base> struct OwnScales : Base {
     static GGUFX_INLINE typename Base::Scales load_scales(const typename Base::Block *b) {
         return __builtin_bit_cast(typename Base::Scales, Unpack<F>::load_scales(b));

@@ -1,4 +1,4 @@
-// lanes.hpp for 256-blocks: Q4_K, Q5_K, Q6_K, IQ4_XS, Q2_K, Q3_K.
+// Formats of lanes.hpp with 256-blocks: Q4_K, Q5_K, Q6_K, IQ4_XS, Q2_K, Q3_K.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace ggufx::kernels::avx512 {
 namespace {
 
-// Scales per 16 as the format's own struct has them.
+// Base with the scales per 16 of the format's own struct.
 template <class F, class Order, int MaxCode>
 struct GroupLanes : ScaledGroups<UnpackLanes<F>, LaneVec<Order>, F, 0, MaxCode> {
     static constexpr bool kInLanes = true;
@@ -16,7 +16,7 @@ struct GroupLanes : ScaledGroups<UnpackLanes<F>, LaneVec<Order>, F, 0, MaxCode> 
     }
 };
 
-// 128 bytes of two 256-blocks, in the places of place_of().
+// Loads 128 bytes of two 256-blocks in the order of place_of().
 GGUFX_INLINE void load_quarters(Vec::Vi (&v)[4], const uint8_t *first, const uint8_t *second) {
     v[0] = Vec::load_i(first);
     v[1] = Vec::load_i(first + 64);
@@ -25,7 +25,7 @@ GGUFX_INLINE void load_quarters(Vec::Vi (&v)[4], const uint8_t *first, const uin
     Vec::turn_fours(v[0], v[1], v[2], v[3]);
 }
 
-// Q4_K and Q5_K: scales in the order of their pairs.
+// Q4_K and Q5_K: scales in the order of PairOrder.
 template <class F, int MaxCode> struct SixBitLanes : ScaledBlocks<LaneVec<PairOrder>, F, MaxCode> {
     using Base = ScaledBlocks<LaneVec<PairOrder>, F, MaxCode>;
     static constexpr bool kInLanes = true;
@@ -62,7 +62,7 @@ template <> struct UnpackLanes<fmt::Q5_K> : SixBitLanes<fmt::Q5_K, 31> {
     static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
         Vi v[4];
         load_quarters(v, b[0].qs, b[1].qs);
-        // fifth bits of eight blocks in a byte, brought down to those of a pair
+        // fifth bits of eight blocks in a byte, shifted down to those of a pair
         const __m512i first = _mm512_setr_epi32(0, 0, 8, 8, 4, 4, 12, 12, 0, 0, 8, 8, 4, 4, 12, 12);
         const __m512i down = _mm512_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4, 2, 6, 2, 6, 2, 6, 2, 6);
         const Vi qh = two_of_32(load_half(b[0].qh), load_half(b[1].qh));
@@ -80,7 +80,7 @@ template <> struct UnpackLanes<fmt::Q6_K> : GroupLanes<fmt::Q6_K, FarOrder, 63> 
     static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
         Vi v[4], high[4];
         load_quarters(v, b[0].ql, b[1].ql);
-        // two bits of four blocks in a byte, those of the upper lanes brought down
+        // two bits of four blocks in a byte, those of the upper lanes shifted down
         const __m512i first =
             _mm512_setr_epi32(0, 8, 16, 24, 4, 12, 20, 28, 0, 8, 16, 24, 4, 12, 20, 28);
         const __m512i down = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2);
@@ -118,13 +118,13 @@ struct UnpackLanes<fmt::IQ4_XS>
     }
 };
 
-// Planes of two bits where they are, those further up counting 4 and more times: c[2 * j] and
-// c[2 * j + 1] are plane j of dwords 0, 1 and 2, 3 of 16 bytes.
+// Planes of two bits stay in place, so higher ones count 4 and more times. c[2 * j] and c[2 * j +
+// 1] are plane j of dwords 0, 1 and 2, 3 of 16 bytes.
 GGUFX_INLINE void load_planes_of(Vec::Vi (&v)[2], Vec::Vi first, Vec::Vi second) {
     v[0] = _mm512_unpacklo_epi32(first, second);
     v[1] = _mm512_unpackhi_epi32(first, second);
 }
-// Sums of planes 0, 1 and of 2, 3, whose shifts are those of `down`, by lanes.
+// Adds sums of planes 0, 1 and of 2, 3 by lanes, after shifting them down by `down`.
 template <class U>
 GGUFX_INLINE void sum_planes(Vec::Vi (&u)[2], const Vec::Vi *c, const int8_t *q,
                              const unsigned (&down)[4]) {
@@ -162,12 +162,12 @@ template <> struct UnpackLanes<fmt::Q2_K> : GroupLanes<fmt::Q2_K, PlaneOrder, 3>
     }
 };
 
-// A third bit: plane 3 is brought down to where plane 2 is, or it had no place in a byte.
+// With a third bit: plane 3 is shifted down to plane 2, otherwise it would not fit in a byte.
 template <> struct UnpackLanes<fmt::Q3_K> : GroupLanes<fmt::Q3_K, OffsetPlaneOrder, 7> {
     static GGUFX_INLINE void load_lanes(Vi (&c)[8], const Block *b) {
         Vi v[2], high[2];
         load_planes_of(v, load_i(b[0].qs), load_i(b[1].qs));
-        // bit 4 * half + j of a byte is of plane j
+        // bit 4 * half + j of a byte belongs to plane j
         load_planes_of(high, _mm512_broadcast_i64x4(load_half(b[0].hmask)),
                        _mm512_broadcast_i64x4(load_half(b[1].hmask)));
         const __m512i down = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4);
@@ -180,7 +180,7 @@ template <> struct UnpackLanes<fmt::Q3_K> : GroupLanes<fmt::Q3_K, OffsetPlaneOrd
         for (auto &two : v) two = _mm512_srli_epi16(two, 2);
         add_third<3, 4, 3>(c, v, high);
     }
-    // Plane J of two bits from bit At on, its third bit Up places above where it is.
+    // Plane J of two bits from bit At on; its third bit is Up bits above its position.
     template <unsigned J, unsigned At, unsigned Up>
     static GGUFX_INLINE void add_third(Vi (&c)[8], const Vi (&v)[2], const Vi (&high)[2]) {
         const __m512i third = _mm512_set1_epi8(1 << (At + 2));

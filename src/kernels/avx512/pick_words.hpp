@@ -1,5 +1,5 @@
-// Words that stand in each of sixteen neighbouring blocks, by permutations of the whole: for d of
-// Q4_0 three instructions where loading and inserting them took 23.
+// Extracts words from sixteen adjacent blocks by permuting whole registers. For d of Q4_0, three
+// instructions replace 23 loads and inserts.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,12 +10,13 @@
 namespace ggufx::kernels::avx512 {
 namespace {
 
-// Of blocks of Bytes bytes, Per words from byte At on of each, word i of block b at Per * b + i; a
-// pair of registers has those of kEach blocks. Odd places give the word that a byte is in.
+// Positions of Per words from byte At of each block of Bytes bytes: word i of block b goes to Per *
+// b + i. A pair of registers holds the words of kEach blocks. An odd position selects the word that
+// contains the byte.
 template <unsigned Bytes, unsigned At, unsigned Per> struct WordPlaces {
     static constexpr unsigned kEach = (128 - Bytes % 2 - At - 2 * Per) / Bytes + 1;
     static constexpr unsigned kPairs = (16 + kEach - 1) / kEach;
-    // No byte behind the blocks is read.
+    // No byte after the blocks is read.
     static constexpr unsigned start(unsigned pair) {
         const unsigned first = pair * kEach * Bytes / 2 * 2, last = 16 * Bytes - 128;
         return first < last ? first : last;

@@ -1,6 +1,6 @@
-// Activations in planes, for types whose codes come out that way: of each 256 values plane p holds
-// value p of each group of 4. A sum of 16 products is one lane of the dot instruction then, and all
-// sums come out in order.
+// Activations in planes, for types whose codes unpack into planes: plane p of each 256 values holds
+// value p of each group of 4. Each sum of 16 products is then one lane of the dot product, and all
+// are in order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -39,7 +39,7 @@ struct PlaneVec : Vec {
                          two_of_16(load16(third), load16(third + stride)));
     }
 
-    // The codes of each 256 values in planes.
+    // Reorders the codes of each 256 values into planes.
     static void to_planes(int8_t *q, size_t n) {
         for (const int8_t *end = q + n; q < end; q += 256) {
             const __m512i v[4] = {_mm512_load_si512(q), _mm512_load_si512(q + 64),

@@ -1,4 +1,4 @@
-// What encoding blocks needs of AVX-512 beside encode_vec.hpp.
+// AVX-512 primitives to quantize blocks, in addition to encode_vec.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace {
 struct QuantVec : EncodeVec {
     static GGUFX_INLINE Vf lesser(Vf a, Vf b) { return _mm512_min_ps(a, b); } // a < b ? a : b
     static GGUFX_INLINE Mask differ(Vf a, Vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
-    static GGUFX_INLINE Vf about_inverse(Vf v) { return _mm512_rcp14_ps(v); } // to 11 bits
+    static GGUFX_INLINE Vf about_inverse(Vf v) { return _mm512_rcp14_ps(v); } // at least 11 bits
     static GGUFX_INLINE uint32_t bits(Mask m) { return m; }
     // (v & mask) | set
     static GGUFX_INLINE Vi replace(Vi v, Vi mask, Vi set) {
@@ -22,14 +22,14 @@ struct QuantVec : EncodeVec {
         return _mm512_mask_add_ps(sum, m, sum, v);
     }
     static GGUFX_INLINE Vi max_bits(Vi a, Vi b) { return _mm512_max_epu32(a, b); }
-    // Lanes 0 .. 65535 to words.
+    // Stores lanes with values 0 .. 65535 as words.
     static GGUFX_INLINE void store_words(uint8_t *to, Vi v) {
         _mm256_storeu_si256(reinterpret_cast<__m256i *>(to), _mm512_cvtepi32_epi16(v));
     }
     static GGUFX_INLINE Vi widen_u16(const uint16_t *p) {
         return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
     }
-    // Lane i: the lanes of r[i] under op, which knows no order.
+    // Lane i: the lanes of r[i] reduced by op, which is commutative and associative.
     template <class Op> static GGUFX_INLINE Vf fold(Vf (&r)[16], Op op) {
         Vf half[8], whole[4];
 #pragma GCC unroll 8
@@ -48,7 +48,7 @@ struct QuantVec : EncodeVec {
             op(_mm512_unpacklo_ps(whole[2], whole[3]), _mm512_unpackhi_ps(whole[2], whole[3]));
         return op(_mm512_shuffle_ps(even, odd, 0x44), _mm512_shuffle_ps(even, odd, 0xee));
     }
-    // Of Room (4 or 8) floats the one that the low bits of each lane say.
+    // Selects one of Room (4 or 8) floats by the low bits of each lane.
     template <int Room> static GGUFX_INLINE Vf look_up(const float *table, Vi index) {
         if constexpr (Room == 4) return choose(load_four(table), index);
         return _mm512_permutexvar_ps(index, _mm512_broadcast_f32x8(_mm256_loadu_ps(table)));

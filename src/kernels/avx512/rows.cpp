@@ -1,4 +1,4 @@
-// Row steps.
+// AVX-512 row operations.
 // SPDX-License-Identifier: MIT
 #include "kernels/avx512/row_vec.hpp"
 #include "kernels/loops/families.hpp"

@@ -1,5 +1,5 @@
-// How Q2_K and Q3_K come into tiles on AVX-512: rows and columns change places while four codes are
-// one byte; then a lane is a row, and two codes at a time are multiplied by their sub-scale.
+// Tiles of Q2_K and Q3_K on AVX-512. Rows are transposed while four codes are still one byte. Then
+// a lane is a row, and two codes at a time are multiplied by their sub-scale.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,8 +10,8 @@
 namespace ggufx::kernels::avx512 {
 namespace {
 
-// The sub-scale of each row, given in all bytes of its lane, and what a tile has of codes by it, from
-// their low two bits: Folded in loops/unpack.hpp.
+// Sub-scale of each row, repeated in all bytes of its lane. times() computes the tile codes from
+// the low two bits of the codes: Folded in loops/unpack.hpp.
 template <class F> struct SubScale;
 
 template <> struct SubScale<fmt::Q2_K> {
@@ -24,7 +24,7 @@ template <> struct SubScale<fmt::Q2_K> {
         return _mm512_mullo_epi16(low, words);
     }
 };
-// 128 - (low - (4 where the high bit is clear)) * s.
+// 128 - (low - (4 if the high bit is clear)) * s.
 template <> struct SubScale<fmt::Q3_K> {
     static constexpr bool kHigh = true;
     __m512i minus, fourfold;
@@ -33,14 +33,14 @@ template <> struct SubScale<fmt::Q3_K> {
         : minus(_mm512_sub_epi16(_mm512_setzero_si512(), _mm512_srai_epi16(s, 8))),
           fourfold(_mm512_and_si512(_mm512_slli_epi16(s, 2), _mm512_set1_epi8(-4))) {}
     GGUFX_INLINE __m512i times(__m512i low, __m512i high_bit) const {
-        // 35 .. 224 of either byte: no carry and no borrow once 128 is there
+        // each byte is 35 .. 224: no carry, and no borrow once 128 is added
         const __m512i v =
             _mm512_add_epi16(_mm512_mullo_epi16(low, minus), _mm512_set1_epi16(-0x7f80));
         return _mm512_mask_add_epi8(v, _mm512_testn_epi8_mask(high_bit, high_bit), v, fourfold);
     }
 };
 
-// Kept of a row, per block: crumbs, sub-scales, high bits.
+// Data kept per row and block: 2-bit codes, sub-scales, high bits.
 template <class F> struct CrumbsTogether {
     using Place = CrumbsTogether;
     using Block = typename F::Block;
@@ -62,14 +62,15 @@ template <class F> struct CrumbsTogether {
         }
     }
 
-    // Value 128 h + 32 j + 16 e + 4 t of a block, group 8 h + 2 j + e, and the next three: field j of
-    // the four crumbs from 32 h + 16 e + 4 t on, high bit 4 h + j of those from 16 e + 4 t on.
+    // Value 128 h + 32 j + 16 e + 4 t of a block, group 8 h + 2 j + e, and the next three. Codes:
+    // field j of the four bytes from 32 h + 16 e + 4 t on. High bits: bit 4 h + j of the bytes from
+    // 16 e + 4 t on.
     static GGUFX_INLINE void place(uint8_t *to, size_t n_rows, const uint8_t (*from)[kBytes]) {
         for (size_t at = 0; at < kBytes; at += kOfBlock, to += 256 * n_rows) {
             const auto row = [&](unsigned r) __attribute__((always_inline)) {
                 return from[r] + at;
             };
-            __m512i scales[4]; // of groups 4 q .. 4 q + 3
+            __m512i scales[4]; // groups 4 q .. 4 q + 3
             Vec::load_dwords(scales, row, kScalesAt);
 #pragma GCC unroll 2
             for (unsigned h = 0; h < 2; h++) {
@@ -97,7 +98,7 @@ template <class F> struct CrumbsTogether {
     }
 
 private:
-    // Byte i of each lane of 32 bits in all of its bytes.
+    // Repeats byte i of each 32-bit lane in all of its bytes.
     static GGUFX_INLINE __m512i spread(__m512i v, unsigned i) {
         const __m512i first =
             _mm512_broadcast_i32x4(_mm_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c));

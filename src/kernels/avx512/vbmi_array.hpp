@@ -1,5 +1,5 @@
-// n = 1..3 columns of integer activations: the IQ types with codebooks, with GGUFX_PLANES and
-// GGUFX_FAMILY as loops/matvec_array.hpp.
+// Table of row-wise products with integer activations for the IQ types with codebooks. GGUFX_PLANES
+// and GGUFX_FAMILY as in loops/matvec_array.hpp.
 // SPDX-License-Identifier: MIT
 #include "kernels/avx512/vbmi_rows4.hpp"
 #include "kernels/avx512/vbmi_rows8.hpp"

@@ -1,5 +1,5 @@
-// n >= 4 columns of integer activations: what AVX-512's tiles, products and packed activations are for
-// the layer below, filled in another way.
+// Blocked products with integer activations: tiles, products and packed activations of the AVX-512
+// layer, with tiles filled by VBMI.
 // SPDX-License-Identifier: MIT
 #include "kernels/avx512/vbmi_tiles.hpp"
 #include "kernels/loops/families.hpp"

@@ -1,4 +1,4 @@
-// Attention on pages whose codes go through tables; the other kinds come from AVX-512.
+// AVX-512 VBMI attention on pages with table lookups of codes; the other kinds use AVX-512.
 // SPDX-License-Identifier: MIT
 #include "kernels/avx512/vbmi_kv_vec.hpp"
 #include "kernels/kv_encode.hpp"

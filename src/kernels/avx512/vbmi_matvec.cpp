@@ -1,4 +1,4 @@
-// n = 1..3 columns of int8 activations: the IQ types with codebooks.
+// Row-wise products with int8 activations on AVX-512 VBMI: the IQ types with codebooks.
 // SPDX-License-Identifier: MIT
 #define GGUFX_PLANES 1
 #define GGUFX_FAMILY kMatvec

@@ -1,4 +1,4 @@
-// n = 1..3 columns of 15-bit activations: the IQ types with codebooks.
+// Row-wise products with 15-bit activations on AVX-512 VBMI: the IQ types with codebooks.
 // SPDX-License-Identifier: MIT
 #define GGUFX_PLANES 2
 #define GGUFX_FAMILY kMatvecPrecise

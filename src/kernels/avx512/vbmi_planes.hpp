@@ -1,4 +1,4 @@
-// AVX-512 with VBMI, n = 1..3 of the IQ types: codes by shuffles from tables in registers.
+// Row-wise products of the IQ types on AVX-512 VBMI: codes by shuffles from tables in registers.
 // The four vectors of a chunk (256 values) are planes (planes.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,9 +11,9 @@ namespace {
 
 using Vec = avx512::PlaneVec;
 
-template <class F> struct Unpack; // one specialisation per format
+template <class F> struct Unpack; // specialized per format
 
-// The set reads the scales.
+// The scales of F in AVX-512.
 template <class F, int Offset, int MaxCode>
 struct LookedUp : ScalesOf<avx512::Unpack<F>, Vec, F, Offset, MaxCode> {
     static constexpr bool kLongChains = true;
@@ -25,12 +25,12 @@ GGUFX_INLINE __m512i load64(const uint8_t *p) {
     return _mm512_load_si512(p);
 }
 
-// Byte i = table[index bits 0..6 of byte i]; 128 bytes.
+// Byte i = table[bits 0..6 of index byte i]; 128 bytes.
 GGUFX_INLINE __m512i look_up7(const uint8_t *table, __m512i index) {
     return _mm512_permutex2var_epi8(load64(table), index, load64(table + 64));
 }
 
-// 64 indices into a table of more than 256 bytes: bits 0..7, and masks of what lies above.
+// 64 indices into a table of more than 256 bytes: bits 0..7, and masks of the higher bits.
 struct Indices {
     __m512i low;
     __mmask64 quarter[3]; // bits 6 and 7 are 1, 2, 3
@@ -43,7 +43,7 @@ struct Indices {
         quarter[1] = bit7 & ~bit6;
         quarter[2] = bit6 & bit7;
     }
-    // Bits 0 .. Bits - 1 of each byte are bits 8 and up of the index.
+    // Sets bits 8 and up of the index from bits 0 .. Bits - 1 of each byte.
     template <unsigned Bits> GGUFX_INLINE void set_high(__m512i v) {
 #pragma GCC unroll 2
         for (unsigned i = 0; i < Bits; i++) {
@@ -52,8 +52,8 @@ struct Indices {
     }
 };
 
-// Byte i = table[index i]. A shuffle under a mask takes one instruction per 64 bytes of table and
-// no blend; vpermi2b takes three per 128.
+// Byte i = table[index i]. A masked shuffle takes one instruction per 64 bytes of table and no
+// blend; vpermi2b takes three per 128.
 template <unsigned N> GGUFX_INLINE __m512i levels_of(const uint8_t *table, const Indices &index) {
     if constexpr (N == 256) {
         __m512i v = _mm512_permutexvar_epi8(index.low, load64(table));
@@ -71,8 +71,8 @@ template <unsigned N> GGUFX_INLINE __m512i levels_of(const uint8_t *table, const
     }
 }
 
-// Codes of 64 six-bit numbers in which a level stands at bit kShift and a sign bit at kSign; the
-// other bits mean nothing.
+// Codes of 64 six-bit numbers with a level at bit kShift and a sign bit at kSign; the other bits
+// are ignored.
 struct Codes {
     alignas(64) uint8_t code[64];
 };
@@ -86,7 +86,7 @@ constexpr Codes signed_codes(const uint8_t (&levels)[8], unsigned offset) {
     return to;
 }
 
-// `level` where `mask` has bits, `sign` elsewhere, looked up.
+// Looks up indices with the bits of `level` set in `mask` and the other bits of `sign`.
 GGUFX_INLINE __m512i plane(const Codes &codes, char mask, __m512i level, __m512i sign) {
     const __m512i index = _mm512_ternarylogic_epi64(_mm512_set1_epi8(mask), level, sign, 0xca);
     return _mm512_permutexvar_epi8(index, load64(codes.code));

@@ -1,4 +1,4 @@
-// IQ3_S and IQ3_XXS: a grid row is 4 values of 8 levels, a chunk has 64 of them.
+// IQ3_S and IQ3_XXS on AVX-512 VBMI: a grid row is 4 values of 8 levels, a chunk has 64 rows.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -45,7 +45,7 @@ template <> struct Unpack<fmt::IQ3_XXS> : LookedUp<fmt::IQ3_XXS, 64, 64 + 62> {
                             levels_of<256>(fmt::kLevelsIq3Xxs.second, index), signs(b[i].gas));
     }
 
-    // Of each row of 4: every 7-bit field twice, its sign byte, half of that.
+    // Signs of each row of 4: each 7-bit field twice, its sign byte, half of that byte.
     static GGUFX_INLINE __m512i signs(const uint8_t *gas) {
         const __m512i words = _mm512_cvtepu32_epi64(load_half(gas));
         const __m512i fields =

@@ -1,5 +1,5 @@
-// IQ2_*: a grid row is 8 values of 3 levels. The 64 rows of two blocks are looked up at
-// once, lane L: rows 8 * L .. 8 * L + 7 of the first block, then those of the second.
+// IQ2_* on AVX-512 VBMI: a grid row is 8 values of 3 levels. The 64 rows of two blocks are looked
+// up at once. Lane L: rows 8 * L .. 8 * L + 7 of the first block, then those of the second.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,7 +31,7 @@ struct Codes8 {
     }
 };
 
-// Bytes 32 of each of two blocks, in the order of the rows.
+// 32 bytes of each of two blocks, in row order.
 GGUFX_INLINE __m512i two_by_eight(const uint8_t *first, const uint8_t *second) {
     return _mm512_permutex2var_epi64(_mm512_castsi256_si512(Vec::load_half(first)),
                                      _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11),
@@ -63,7 +63,7 @@ template <> struct Unpack<fmt::IQ2_XXS> : LookedUp<fmt::IQ2_XXS, 64, 64 + 43> {
     }
 };
 
-// Low or high bytes of the words of two blocks, in the order of the rows.
+// Low or high bytes of the words of two blocks, in row order.
 struct WordBytes {
     alignas(64) uint8_t at[64];
     constexpr explicit WordBytes(unsigned high) : at{} {

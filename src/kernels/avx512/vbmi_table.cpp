@@ -1,4 +1,4 @@
-// What AVX-512 has besides where the processor has VBMI; the rest comes from the layers below.
+// Layer of AVX-512 VBMI; the rest comes from the layers below.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 

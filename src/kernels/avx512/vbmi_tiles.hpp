@@ -1,4 +1,4 @@
-// AVX-512 with VBMI: how tiles of AVX-512's other layer are filled with IQ2, IQ3 and Q2_0.
+// Fills tiles of the AVX-512 layer with IQ2, IQ3 and Q2_0 on AVX-512 VBMI.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace ggufx::kernels::avx512vbmi {
 namespace {
 
-// Kept of a row are quads of codes, of each 256 values in an order that planes are quickly brought to:
+// Quads of codes kept per row. The order within each 256 values is quick to compute from planes:
 // lane L of vector j has quads 16 L + 4 j and the next three.
 struct PlaceQuads {
     static constexpr size_t kBytes = 512;
@@ -47,7 +47,7 @@ template <class F> struct CodesOfPlanes {
     }
 };
 
-// Four neighbours are a byte, and stay one until rows and columns have changed places.
+// Four adjacent codes stay in one byte until the rows are transposed.
 template <class F> struct CodesOfBytes {
     using Place = CodesOfBytes;
     static constexpr size_t kBytes = 128;
@@ -65,7 +65,7 @@ template <class F> struct CodesOfBytes {
 #pragma GCC unroll 16
             for (unsigned t = 0; t < 16; t++, to += 16 * n_rows) {
 #pragma GCC unroll 4
-                for (unsigned i = 0; i < 4; i++) { // byte i of either lane of 64 bits
+                for (unsigned i = 0; i < 4; i++) { // byte i of each 64-bit lane
                     const auto at =
                         static_cast<int64_t>(0x2624222006040200 + 0x0808080808080808 * i);
                     const __m512i four = _mm512_multishift_epi64_epi8(_mm512_set1_epi64(at), c[t]);
@@ -76,7 +76,7 @@ template <class F> struct CodesOfBytes {
     }
 };
 
-// What fills a tile instead of avx512::Unpack<F>, or nothing.
+// Source of tile codes instead of avx512::Unpack<F>, if any.
 template <class F> struct Filled;
 template <class F>
 requires requires {

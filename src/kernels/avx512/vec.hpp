@@ -1,6 +1,6 @@
-// AVX-512 F+BW+VL+DQ+VNNI: sixteen lanes per vector, 512 values (16 blocks) per step.
-// Codes of a chunk (256 values, 8 blocks) lie in four vectors, vector j = block j, block 4 + j;
-// then the sums of 16 come out so that one addition of lane pairs gives blocks in order.
+// AVX-512 F+BW+VL+DQ+VNNI: sixteen lanes per vector, 512 values (16 blocks) per step. Codes of a
+// chunk (256 values, 8 blocks) are in four vectors, vector j = block j, block 4 + j. With this
+// order of the sums of 16, one addition of lane pairs gives blocks in order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,16 +13,17 @@ namespace {
 struct Vec : Codes, LaneMath<64>, DotTiles {
     static constexpr unsigned kLanes = 16;
     static constexpr unsigned kTileVectors = 2;
-    static constexpr unsigned kColumns = 6; // of a tile: 12 sums, 12 results, 2 weights, 4 more
-    static constexpr int kCodeLimit = 255;  // largest unsigned code of the dot instruction
-    static constexpr bool kExactDot = true; // sums of any codes: formats share the tiles' code
-    static constexpr unsigned kDepth = 4;   // neighbouring codes of a row in tiles
+    static constexpr unsigned kColumns = 6; // per tile: 12 sums, 12 results, 2 weights, 4 more
+    static constexpr int kCodeLimit = 255;  // largest unsigned code of the dot product
+    static constexpr bool kExactDot = true; // exact for all codes: formats share tile code
+    static constexpr unsigned kDepth = 4;   // adjacent codes of a row in tiles
     using Vf = __m512;                      // f32
 
     static GGUFX_INLINE Vf zero() { return _mm512_setzero_ps(); }
     static GGUFX_INLINE Vf set1(float v) { return _mm512_set1_ps(v); }
     static GGUFX_INLINE Vf load(const float *p) { return _mm512_loadu_ps(p); }
-    // What several instructions read; gcc has each load it again, twice where it crosses a line.
+    // Keeps an operand of several instructions in a register. gcc would load it again for each,
+    // twice if it crosses a cache line.
     static GGUFX_INLINE void keep_in_register(Vf &v) { __asm__("" : "+v"(v)); }
     static GGUFX_INLINE void store(float *p, Vf v) { _mm512_storeu_ps(p, v); }
     static GGUFX_INLINE Vf fma(Vf a, Vf b, Vf c) { return _mm512_fmadd_ps(a, b, c); }
@@ -56,7 +57,7 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
     static GGUFX_INLINE Vf load_bf16(const uint8_t *p) {
         return as_float(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_half(p)), 16));
     }
-    // NaN becomes the NaN with these bits.
+    // Replaces NaN by the NaN with these bits.
     static GGUFX_INLINE Vf fix_nan(Vf v, uint32_t bits) {
         const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
         const Vf fixed = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(bits)));
@@ -67,7 +68,7 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         return _mm512_mask3_fmadd_ps(a, b, c, static_cast<__mmask16>(1u << lane));
     }
 
-    // The tree of C2 over sixteen lanes.
+    // Sum of sixteen lanes in the tree order of C2.
     static GGUFX_INLINE float tree(const Vf (&l)[1]) {
         const __m256 r8 =
             _mm256_add_ps(_mm512_castps512_ps256(l[0]), _mm512_extractf32x8_ps(l[0], 1));
@@ -99,7 +100,7 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         return _mm512_madd_epi16(_mm512_loadu_si512(s16), _mm512_set1_epi16(offset));
     }
 
-    // Sums of 16 as group_sums gives them, in order.
+    // Sums of 16 in the order of group_sums, rearranged in row order.
     static GGUFX_INLINE Vi order_groups(Vi u) {
         return _mm512_permutexvar_epi32(
             _mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15), u);
@@ -121,7 +122,7 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         return _mm512_madd_epi16(a, _mm512_loadu_si512(b));
     }
     static GGUFX_INLINE Vi max_i(Vi a, Vi b) { return _mm512_max_epi32(a, b); }
-    // Lanes of yes where a < b, or a == b, else of no.
+    // Lanes of yes if a < b (or a == b), else of no.
     static GGUFX_INLINE Vf select_less(Vi a, int32_t b, Vf yes, Vf no) {
         return _mm512_mask_mov_ps(no, _mm512_cmplt_epi32_mask(a, set1_i(b)), yes);
     }
@@ -129,14 +130,14 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         return _mm512_mask_mov_ps(no, _mm512_cmpeq_epi32_mask(a, set1_i(b)), yes);
     }
 
-    // Where block b of a row of codes lies, see the head of this file.
+    // Returns the position of block b in a row of codes, see the head of this file.
     static GGUFX_INLINE size_t block_position(size_t b) {
         return b / 8 * 256 + b % 4 * 64 + b / 4 % 2 * 32;
     }
     static GGUFX_INLINE V8 sub_codes(V8 c, int8_t by) {
         return _mm512_sub_epi8(c, _mm512_set1_epi8(by));
     }
-    // The 256 codes of a chunk in the order of the row.
+    // Stores the 256 codes of a chunk in row order.
     static GGUFX_INLINE void store_codes(uint8_t *out, const V8 (&c)[4]) {
 #pragma GCC unroll 4
         for (unsigned j = 0; j < 4; j++) {
@@ -146,7 +147,7 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         }
     }
 
-    // A byte of each of 16 blocks, from the first one's on: those of MXFP4 by permutations.
+    // A byte of each of 16 blocks, starting in the first one; those of MXFP4 by permutations.
     static GGUFX_INLINE Vi gather_bytes(const uint8_t *p, size_t stride) {
         if (stride != 17) return Codes::gather_bytes(p, stride);
         const Vi words = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(pick_words<17, 0, 1>(p)));
@@ -158,7 +159,8 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         return _mm512_dpbusd_epi32(sum, c, q);
     }
 
-    // Of each 128 bits: dword t of register r <-> dword r of register t.
+    // Transposes dwords 4 x 4 in each 128 bits: dword t of register r and dword r of register t
+    // swap.
     static GGUFX_INLINE void turn_fours(Vi &a, Vi &b, Vi &c, Vi &d) {
         const __m512i ab0 = _mm512_unpacklo_epi32(a, b), ab1 = _mm512_unpackhi_epi32(a, b);
         const __m512i cd0 = _mm512_unpacklo_epi32(c, d), cd1 = _mm512_unpackhi_epi32(c, d);
@@ -167,7 +169,7 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         c = _mm512_unpacklo_epi64(ab1, cd1);
         d = _mm512_unpackhi_epi64(ab1, cd1);
     }
-    // Dwords 0 .. 3 of each of sixteen rows, a row in a lane.
+    // Dwords 0 .. 3 of each of sixteen rows, one row per lane.
     static GGUFX_INLINE void load_columns(Vi (&to)[4], const void *rows, size_t stride) {
         const auto *p = static_cast<const uint8_t *>(rows);
 #pragma GCC unroll 4
@@ -180,9 +182,9 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         turn_fours(to[0], to[1], to[2], to[3]);
     }
 
-    // 16 bytes of 16 rows, row(r) is where: lane L of to[i] has those of row 4 L + i. Loads join
-    // them under masks, so that the port of shuffles has half of what transpose() gives it. Not for
-    // what was just stored by wider stores: that costs more than it gains.
+    // Loads 16 bytes of 16 rows at addresses row(r): lane L of to[i] has those of row 4 L + i.
+    // Masked loads combine them, which halves the shuffle-port load of transpose(). Not for data
+    // just written by wider stores: that costs more than it gains.
     template <class Row>
     static GGUFX_INLINE void load_quads(Vi (&to)[4], const Row &row, size_t at) {
 #pragma GCC unroll 4
@@ -193,7 +195,7 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
             to[i] = _mm512_mask_broadcast_i32x4(v, 0xf000, load16(row(12 + i) + at));
         }
     }
-    // Dwords 0 .. 3 of those 16 bytes of all rows, a row in a lane.
+    // Dwords 0 .. 3 of those 16 bytes of all rows, one row per lane.
     template <class Row> static GGUFX_INLINE void load_dwords(Vi *to, const Row &row, size_t at) {
         Vi r[4];
         load_quads(r, row, at);
@@ -201,7 +203,7 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
 #pragma GCC unroll 4
         for (unsigned t = 0; t < 4; t++) to[t] = r[t];
     }
-    // Lane t of the rows, for all t, as load_i and transpose() give them.
+    // Lane t of the rows, for all t, like load_i and transpose().
     template <class Row> static GGUFX_INLINE void load_transposed(Vi (&to)[16], const Row &row) {
 #pragma GCC unroll 4
         for (unsigned q = 0; q < 16; q += 4) load_dwords(to + q, row, 4 * q);
@@ -219,14 +221,14 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
             const Vi two[4] = {_mm512_unpacklo_epi32(a, c), _mm512_unpackhi_epi32(a, c),
                                _mm512_unpacklo_epi32(b, d), _mm512_unpackhi_epi32(b, d)};
 #pragma GCC unroll 4
-            for (unsigned i = 0; i < 4; i++) { // two values of four rows in a lane
+            for (unsigned i = 0; i < 4; i++) { // two values of four rows per lane
                 const Vi z = _mm512_setzero_si512();
                 to[q + 2 * i] = _mm512_castsi512_ps(_mm512_unpacklo_epi16(z, two[i]));
                 to[q + 2 * i + 1] = _mm512_castsi512_ps(_mm512_unpackhi_epi16(z, two[i]));
             }
         }
     }
-    // Element t of row r <-> element r of row t.
+    // Swaps element t of row r and element r of row t.
     static GGUFX_INLINE void transpose(Vi (&r)[16]) {
         __m512i t[16];
 #pragma GCC unroll 8
@@ -256,8 +258,8 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         for (unsigned i = 0; i < 16; i++) r[i] = t[i];
     }
 
-    // Codes 0..7 of four groups of 16: (code - Offset) * scale[group], with Turn the negative of
-    // that, + Add, low bytes; looked up in the eight multiples.
+    // Replaces codes 0..7 of four groups of 16 by (code - Offset) * scale[group] + Add, low bytes.
+    // With Turn, the product is negated. Looks them up in the eight multiples.
     template <int Offset, bool Turn, int Add>
     static GGUFX_INLINE void scale_codes(uint8_t *codes, const int8_t *scale) {
         const __m512i high = _mm512_set_epi64(
@@ -274,18 +276,18 @@ struct Vec : Codes, LaneMath<64>, DotTiles {
         const __m512i b = _mm512_and_si512(_mm512_loadu_si512(x + 16), magnitude);
         return static_cast<uint32_t>(_mm512_reduce_max_epi32(_mm512_max_epi32(a, b)));
     }
-    // The integers nearest to x * id, ties to even.
+    // Rounds x * id to the nearest integers, ties to even.
     static GGUFX_INLINE Vi nearest(const float *x, float id) {
         return _mm512_cvtps_epi32(mul(load(x), set1(id)));
     }
-    // 16 codes; returns their sum.
+    // Stores 16 codes and returns their sum.
     static GGUFX_INLINE int32_t store_group(int8_t *q, const Vi (&v)[1]) {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(q), _mm512_cvtepi32_epi8(v[0]));
         return _mm512_reduce_add_epi32(v[0]);
     }
 };
 
-// Those of 16 / N blocks, each N times.
+// First words of 16 / N blocks, each N times.
 template <unsigned N, class Block> GGUFX_INLINE __m512i first_words(const Block *b) {
     const auto w = [b](unsigned i) __attribute__((always_inline)) {
         return first_word(b[i]);
@@ -305,7 +307,7 @@ template <unsigned N, class Block> GGUFX_INLINE __m512i first_words(const Block 
 GGUFX_INLINE Vec::Vf low_f16(__m512i v) {
     return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(v));
 }
-// d of sixteen 32-blocks, or of fewer larger ones for each 32 values.
+// d of sixteen 32-blocks, or of fewer larger ones repeated for each 32 values.
 template <unsigned N = 1, class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
     if constexpr (N == 8) {
         return Vec::block_f16(b->d, sizeof *b);

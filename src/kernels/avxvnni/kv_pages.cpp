@@ -1,4 +1,4 @@
-// Attention on pages of integers; floats, and encoding pages, are AVX2's.
+// AVX-VNNI attention on integer pages. Float pages and quantization of pages use AVX2.
 // SPDX-License-Identifier: MIT
 #include "kernels/avxvnni/kv_vec.hpp"
 #include "kernels/kv_encode.hpp"

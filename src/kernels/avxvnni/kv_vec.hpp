@@ -1,5 +1,5 @@
-// What the loops over KV pages need of AVX-VNNI: avx2's, and dot products by vpdpbusd, whose codes
-// are unsigned bytes; where no scale is negative, weights are unsigned and codes signed.
+// AVX-VNNI primitives for loops over KV pages: those of AVX2, and dot products by vpdpbusd with
+// unsigned codes. For kinds without negative scales, weights are unsigned and codes signed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,8 +24,8 @@ struct KvVec : avx2::KvVec {
         if constexpr (Unsigned) return _mm256_dpbusd_avx_epi32(sum, four_bytes(four), codes);
         return _mm256_dpbusd_avx_epi32(sum, codes, four_bytes(four));
     }
-    // 64 weights of at most 16256 to their planes, W = 128 * high + low with low >= 0. Packing
-    // leaves the fours of four registers in the order 0, 2, 4, 6, 1, 3, 5, 7.
+    // Splits 64 weights of at most 16256 into planes, W = 128 * high + low with low >= 0. Packing
+    // leaves the groups of four of four registers in the order 0, 2, 4, 6, 1, 3, 5, 7.
     template <bool Unsigned>
     static GGUFX_INLINE void store_weights(int8_t *high, int8_t *low, const Vi (&q)[8]) {
         const Vi order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);

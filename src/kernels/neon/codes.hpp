@@ -1,5 +1,5 @@
-// How formats read codes and scales on NEON: a vector is the 32 codes of a block, a chunk is half a
-// 256-block. What a vector of another set holds beside, `far` bytes further, is not looked at.
+// NEON primitives that read codes and scales of formats. A vector is the 32 codes of a block, a
+// chunk is half a 256-block. The second half of wider vectors, `far` bytes later, is ignored.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,8 +11,8 @@ namespace ggufx::kernels::neon {
 namespace {
 
 struct Codes : Products {
-    static constexpr int kSignedAbove = 0; // codes that may be either are signed
-    static constexpr int kLeastBound = 15; // of the largest code
+    static constexpr int kSignedAbove = 0; // formats that allow it use signed codes
+    static constexpr int kLeastBound = 15; // lower bound of the largest code
     using Vi = S32x8;
     using V8 = S8x32; // codes
     using V16 = S16x16;
@@ -43,7 +43,7 @@ struct Codes : Products {
         return {vreinterpretq_s8_s64(vzip1q_s64(low, high)),
                 vreinterpretq_s8_s64(vzip2q_s64(low, high))};
     }
-    // 8 bytes of four neighbours each: every byte copied to four, which are shifted apart.
+    // 8 bytes of four adjacent 2-bit codes each: copies each byte four times and shifts the copies.
     static GGUFX_INLINE V8 load_crumbs(const uint8_t *p, size_t) {
         constexpr uint8_t kBytes[16] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
         const uint8x16_t first = vld1q_u8(kBytes), second = vaddq_u8(first, vdupq_n_u8(4));
@@ -52,11 +52,12 @@ struct Codes : Products {
         return bits<0, 2>(codes32(vshlq_u8(vqtbl1q_u8(v, first), shifts),
                                   vshlq_u8(vqtbl1q_u8(v, second), shifts)));
     }
-    // 32 bytes with a bit for each group of 32 of a block: bits 0..3 are those of chunk i.
+    // 32 bytes with a bit for each group of 32 of a block; bits 0..3 of the result belong to chunk
+    // i.
     static GGUFX_INLINE V8 load_planes(const uint8_t *p, unsigned i) {
         return i == 0 ? load_codes(p) : bits<4, 4>(load_codes(p));
     }
-    // 0xff in byte i where bit i is set, else 0.
+    // Returns 0xff in byte i if bit i is set, else 0.
     static GGUFX_INLINE V8 spread_bits(uint32_t word) {
         constexpr uint8_t kBytes[16] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
         const uint8x16_t four = vreinterpretq_u8_u32(vdupq_n_u32(word));
@@ -66,7 +67,8 @@ struct Codes : Products {
                        vtstq_u8(vqtbl1q_u8(four, second), bit));
     }
     static GGUFX_INLINE V8 zero_codes() { return codes32(vdupq_n_u8(0), vdupq_n_u8(0)); }
-    // v plus Set where a bit of the four bytes is set. (Signed codes: Clear where it is not.)
+    // Adds Set to v in bytes whose bit of the four bytes is set. (Signed codes: Clear in the
+    // others.)
     template <int Set, int Clear> static GGUFX_INLINE V8 add_bits(V8 v, const uint8_t *p, size_t) {
         const V8 mask = spread_bits(load_u32le(p));
         const uint8x16_t set = vdupq_n_u8(Set), clear = vdupq_n_u8(static_cast<uint8_t>(Clear));
@@ -89,7 +91,7 @@ struct Codes : Products {
         else
             return vshrq_n_u8(v, By);
     }
-    // The same, and above them the bits of `high` from HighAt on, up to Bits in all.
+    // The same below the bits of `high` from HighAt on, Bits in total.
     template <unsigned At, unsigned N, unsigned HighAt, unsigned Bits>
     static GGUFX_INLINE V8 join(V8 low, V8 high) {
         return codes32(join<At, N, HighAt, Bits>(low_of(low), low_of(high)),
@@ -137,7 +139,7 @@ struct Codes : Products {
         const int8x16_t four = vreinterpretq_s8_u32(vdupq_n_u32(load_u32le(p)));
         return {first.lo, vmulq_s8(four, vld1q_s8(kPowers))};
     }
-    // 3 * v / 256 - 1, of the bytes that belong to chunk i.
+    // 3 * v / 256 - 1, for the bytes of chunk i.
     static GGUFX_INLINE V8 top_trits(Half first, Half second, unsigned i) {
         const Half v = i == 0 ? first : second;
         return {top_trits(low_of(v)), top_trits(high_of(v))};
@@ -164,7 +166,7 @@ struct Codes : Products {
     static GGUFX_INLINE Sixteen load_eights(const uint8_t *p, size_t) {
         return (Sixteen)vcombine_u8(vld1_u8(p), vdup_n_u8(0));
     }
-    // Byte k is byte I[k]; -1: zero.
+    // Byte k becomes byte I[k]; -1: zero.
     template <int... I> static GGUFX_INLINE Sixteen pick(Sixteen v) {
         constexpr uint8_t kIndex[16] = {static_cast<uint8_t>(I)...};
         return (Sixteen)vqtbl1q_u8((uint8x16_t)v, vld1q_u8(kIndex));
@@ -172,17 +174,17 @@ struct Codes : Products {
     static GGUFX_INLINE Sixteen pick_at(Sixteen v, Sixteen index) {
         return (Sixteen)vqtbl1q_u8((uint8x16_t)v, (uint8x16_t)index);
     }
-    // The first, the last eight bytes and the words of 16 bits.
+    // The first eight bytes, the last eight bytes, and the 16-bit words.
     static GGUFX_INLINE Vi widen_first(Sixteen v) { return widen_u8(vget_low_u8((uint8x16_t)v)); }
     static GGUFX_INLINE Vi widen_last(Sixteen v) { return widen_u8(vget_high_u8((uint8x16_t)v)); }
     static GGUFX_INLINE Vi widen_words(Sixteen v) { return widen_i16((int16x8_t)v); }
-    // Signed, of 16 groups: those of chunk i, in the order of group_sums; all in order.
+    // Signed scales of 16 groups: those of chunk i, in the order of group_sums; all in order.
     static GGUFX_INLINE Vi group_scales(Sixteen v, unsigned i) {
         const V16 s = widen_groups(v);
         return widen_i16(i == 0 ? s.lo : s.hi);
     }
     static GGUFX_INLINE V16 widen_groups(Sixteen v) { return widen_i8((int8x16_t)v); }
-    // Of a word, field l for lane l.
+    // Field l of a word goes to lane l.
     template <unsigned Bits> static GGUFX_INLINE Vi lane_fields(uint32_t word, uint32_t) {
         constexpr int32_t n = -static_cast<int32_t>(Bits);
         constexpr int32_t kShifts[8] = {0, n, 2 * n, 3 * n, 4 * n, 5 * n, 6 * n, 7 * n};
@@ -198,7 +200,7 @@ struct Codes : Products {
         const Vi a = load_words(p), b = load_words(p + 32);
         return {vuzp2q_s32(a.lo, a.hi), vuzp2q_s32(b.lo, b.hi)};
     }
-    // A byte of each of 8 blocks, four neighbours of each of 2.
+    // A byte of each of 8 blocks, and four adjacent bytes of each of 2.
     static GGUFX_INLINE Vi gather_bytes(const uint8_t *p, size_t stride) {
         uint8x8_t v = vdup_n_u8(p[0]);
         v = vset_lane_u8(p[stride], v, 1);

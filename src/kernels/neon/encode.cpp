@@ -1,4 +1,4 @@
-// f32 to blocks.
+// NEON kernels that quantize f32 to blocks.
 // SPDX-License-Identifier: MIT
 #include "kernels/neon/quant_vec.hpp"
 

@@ -1,5 +1,5 @@
-// What encoding KV pages needs of NEON beside kv_vec.hpp: comparisons, divisions, conversions that
-// round as the text does.
+// NEON primitives to quantize KV pages, in addition to kv_vec.hpp: comparisons, divisions, and
+// conversions that round as in the reference definition.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -37,14 +37,14 @@ struct EncodeVec : KvVec {
         return {vbslq_s32(m.lo, a.lo, b.lo), vbslq_s32(m.hi, a.hi, b.hi)};
     }
     static GGUFX_INLINE Vf lesser(Vf a, Vf b) { return pick(lt(a, b), a, b); }
-    // Where m: `to`, which is greater; it is `from` else.
+    // `to` in lanes of m, where it is greater than `from`; `from` in the others.
     static GGUFX_INLINE Vi raise(Mask m, int to, Vi from) { return pick_i(m, set1_i(to), from); }
     static GGUFX_INLINE Vf raise(Mask m, float to, Vf from) { return pick(m, set1(to), from); }
-    // Where m: the level after `level`, which is `at` there; both are small integers.
+    // The level after `level` in lanes of m, where `level` is `at`; both are small integers.
     static GGUFX_INLINE Vf next_level(Mask m, float, float to, Vf level) {
         return pick(m, set1(to), level);
     }
-    static GGUFX_INLINE Vi count(Mask m, Vi n) { // n + 1 where m
+    static GGUFX_INLINE Vi count(Mask m, Vi n) { // n + 1 in lanes of m
         return {vsubq_s32(n.lo, vreinterpretq_s32_u32(m.lo)),
                 vsubq_s32(n.hi, vreinterpretq_s32_u32(m.hi))};
     }
@@ -63,7 +63,7 @@ struct EncodeVec : KvVec {
     static GGUFX_INLINE Vi min_i(Vi a, Vi b) {
         return {vminq_s32(a.lo, b.lo), vminq_s32(a.hi, b.hi)};
     }
-    // Towards zero; INT32_MIN for NaN and beyond 32 bits, where the conversion saturates.
+    // Truncates; INT32_MIN for NaN and out-of-range values, for which the conversion saturates.
     static GGUFX_INLINE int32x4_t to_int(float32x4_t v) {
         const uint32x4_t fits =
             vandq_u32(vcgeq_f32(v, vdupq_n_f32(-0x1p31f)), vcltq_f32(v, vdupq_n_f32(0x1p31f)));
@@ -84,11 +84,11 @@ struct EncodeVec : KvVec {
         const float16x8_t halves = vcombine_f16(vcvt_f16_f32(v.lo), vcvt_f16_f32(v.hi));
         vst1q_u8(to, vreinterpretq_u8_f16(halves));
     }
-    // Lanes 0 .. 255 to bytes.
+    // Stores lanes with values 0 .. 255 as bytes.
     static GGUFX_INLINE void store_bytes(uint8_t *to, Vi v) {
         store_low_bytes(reinterpret_cast<int8_t *>(to), v);
     }
-    // Four floats, of which each lane chooses one.
+    // Four floats; choose() selects one per lane.
     static GGUFX_INLINE Vf load_four(const float *four) {
         const float32x4_t v = vld1q_f32(four);
         return {v, v};

@@ -1,7 +1,7 @@
-// Every format of this set.
+// All formats of NEON.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/neon/grid.hpp" // before the formats that load by it
+#include "kernels/neon/grid.hpp" // before the formats that use it to load
 
 #include "kernels/loops/unpack/all.hpp"

@@ -1,4 +1,4 @@
-// Codes of the IQ types on NEON: 32 signed ones from grid rows and signs.
+// Codes of the IQ types on NEON: 32 signed codes from grid rows and signs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,7 +26,7 @@ GGUFX_INLINE int8x16_t join_rows(const Rows &rows, unsigned at) {
         return vreinterpretq_s8_s32(vld1q_lane_s32(word(3), v, 3));
     }
 }
-// 16 codes of values whose bytes of signs are `first` and the next one.
+// 16 codes of values whose sign bytes are `first` and the next one.
 template <bool Ternary>
 GGUFX_INLINE int8x16_t grid_codes(int8x16_t v, uint8x16_t signs, unsigned first) {
     constexpr uint8_t kBytes[16] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -37,7 +37,7 @@ GGUFX_INLINE int8x16_t grid_codes(int8x16_t v, uint8x16_t signs, unsigned first)
     return vsubq_s8(veorq_s8(v, s), s);
 }
 
-// Not inlined: a loop over four streams would hold twenty copies, for which gcc takes minutes.
+// Not inlined: a loop over four streams would contain twenty copies, for which gcc takes minutes.
 template <class U>
 __attribute__((noinline)) void load_grid(Vec::V8 (&c)[4], const typename U::Block *b, unsigned i) {
     using F = typename U::Format;

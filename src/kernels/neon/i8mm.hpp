@@ -1,5 +1,5 @@
-// Products of tiles with smmla: an instruction adds eight products to each of four sums, those of
-// two rows and two columns, where sdot adds four. Codes and activations lie in eights for it.
+// Products of tiles with smmla: one instruction adds eight products to each of four sums, those of
+// two rows and two columns; sdot adds four. Codes and activations are in groups of eight.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,8 +14,8 @@ struct Products : DotProducts {
     static constexpr unsigned kDepth = 8;
 
     // sums[0][c] += codes (eight per row of eight, u + 64 * i) times activations of column c
-    // (eight, q + 8 * Columns * i + 8 * c), i = 0 .. Quads / 2 - 1. Before, all lanes of a sum are
-    // equal, except where a high plane was added.
+    // (eight, q + 8 * Columns * i + 8 * c), i = 0 .. Quads / 2 - 1. On entry, all lanes of a sum
+    // are equal, except if a high plane was added.
     template <class K, size_t Quads, unsigned M, unsigned Columns>
     static GGUFX_INLINE void add_products(S32x8 (&sums)[M][Columns], const uint8_t *u,
                                           const int8_t *q) {
@@ -42,8 +42,8 @@ struct Products : DotProducts {
             }
 #pragma GCC unroll 2
             for (unsigned p = 0; p < n_pairs; p++) {
-                // of an odd last column the neighbour is what follows: the next eight or, at the
-                // end, scales; its sums are dropped
+                // an odd last column is paired with the data after it: the next eight or, at the
+                // end, scales; the sums of that data are dropped
                 const int8x16_t columns = vld1q_s8(q + 8 * Columns * i + 16 * p);
 #pragma GCC unroll 4
                 for (unsigned r = 0; r < 4; r++) {

@@ -1,4 +1,4 @@
-// Encoding pages of the KV cache: the loops for every type.
+// NEON quantization of KV cache pages, all types.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/kv_encode_gx.hpp"
 #include "kernels/neon/encode_vec.hpp"

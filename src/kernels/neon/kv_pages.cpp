@@ -1,4 +1,4 @@
-// Attention on pages: the loops for every kind of page.
+// NEON attention on KV cache pages of every kind.
 // SPDX-License-Identifier: MIT
 #include "kernels/kv_encode.hpp"
 #include "kernels/loops/families.hpp"

@@ -1,5 +1,5 @@
-// What the loops over KV pages need of NEON beside vec.hpp. Codes are signed bytes; with sdot four
-// products are one instruction, without it products of int8 are widened pair by pair.
+// NEON primitives for loops over KV pages, in addition to vec.hpp. Codes are signed bytes. With
+// sdot, four products are one instruction; without it, products of int8 are widened in pairs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@ struct KvVec : Vec {
     static constexpr unsigned kFloatTile = 2;
     static constexpr bool kPairs = false;
     static constexpr bool kLongTables = false;
-    static constexpr unsigned kReadyTile = 0; // no pages made ready
+    static constexpr unsigned kReadyTile = 0; // no unpacked pages
     template <KvKind> static constexpr bool kSignedCodes = true;
     template <KvKind> static constexpr unsigned kShortSteps = 1;
 
@@ -72,7 +72,7 @@ struct KvVec : Vec {
         if constexpr (Shift + Bits == 8) return x;
         return and_i(x, set1_8((1 << Bits) - 1));
     }
-    // Bit From of each byte, alone at bit To.
+    // Bit From of each byte, moved to bit To; other bits are zero.
     template <unsigned From, unsigned To> static GGUFX_INLINE Vi bit(Vi x) {
         if constexpr (From > To) x = {down8<From - To>(x.lo), down8<From - To>(x.hi)};
         if constexpr (From < To) x = {up8<To - From>(x.lo), up8<To - From>(x.hi)};
@@ -85,7 +85,7 @@ struct KvVec : Vec {
     static GGUFX_INLINE void store_low_bytes(int8_t *to, Vi v) {
         vst1_s8(to, vmovn_s16(vcombine_s16(vmovn_s32(v.lo), vmovn_s32(v.hi))));
     }
-    // Lane i - 1 of the 16 lanes at p's register in lane i; before the first one: zero.
+    // Lane i becomes lane i - 1 of the 16 lanes at p; the first one becomes zero.
     static GGUFX_INLINE Vi load_lane_up(const uint8_t *p, bool first) {
         if (!first) return load_i(p - 4);
         const Vi v = load_i(p);
@@ -120,7 +120,7 @@ struct KvVec : Vec {
     }
 
     // ---- floats
-    // Lanes i and i ^ H change places; the sign bits of `sign` are flipped.
+    // Swaps lanes i and i ^ H; flip_where() flips the sign bits set in `sign`.
     template <unsigned H> static GGUFX_INLINE float32x4_t swap4(float32x4_t v) {
         return H == 1 ? vrev64q_f32(v) : vextq_f32(v, v, 2);
     }
@@ -169,7 +169,7 @@ struct KvVec : Vec {
         const uint32x4_t bits = vld1q_u32(kBits);
         return vtstq_u32(vdupq_n_u32(static_cast<uint32_t>(four & 15)), bits);
     }
-    // Register i of 64 lanes: a where the mask has a one.
+    // Register i of 64 lanes: a in lanes whose mask bit is set, else b.
     static GGUFX_INLINE Vf select(Vf a, Vf b, uint64_t mask, unsigned i) {
         return {vbslq_f32(lanes_on(mask >> (8 * i)), a.lo, b.lo),
                 vbslq_f32(lanes_on(mask >> (8 * i + 4)), a.hi, b.hi)};
@@ -194,7 +194,7 @@ struct KvVec : Vec {
     static GGUFX_INLINE Vi larger_magnitude(Vi most, Vf x) {
         return {larger_magnitude(most.lo, x.lo), larger_magnitude(most.hi, x.hi)};
     }
-    // Lane r of out: the largest of a[r]'s lanes, none negative; their sum.
+    // Lane r of out: the maximum of the lanes of a[r], none negative; or their sum.
     static GGUFX_INLINE void largest_of4(void *out, const Vi (&a)[4]) {
         int32x4_t m[4];
 #pragma GCC unroll 4
@@ -209,7 +209,7 @@ struct KvVec : Vec {
         vst1q_s32(static_cast<int32_t *>(out),
                   vpaddq_s32(vpaddq_s32(m[0], m[1]), vpaddq_s32(m[2], m[3])));
     }
-    // 64 weights of at most 16256 to their planes.
+    // Splits 64 weights of at most 16256 into planes.
     template <bool Unsigned>
     static GGUFX_INLINE void store_weights(int8_t *high, int8_t *low, const Vi (&q)[8]) {
 #pragma GCC unroll 8

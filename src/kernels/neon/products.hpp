@@ -1,6 +1,6 @@
-// Sums of products of int8 on NEON, with sdot (GGUFX_NEON_DOT) and without: there, products are
-// added in int16 while they provably fit; |activation| <= 127. With smmla (GGUFX_NEON_I8MM, which
-// has sdot too) tiles are built from squares of two rows and two columns, see i8mm.hpp.
+// int8 dot products of NEON, with sdot (GGUFX_NEON_DOT) and without. Without it, products are added
+// in int16 while they provably fit; |activation| <= 127. With smmla (GGUFX_NEON_I8MM, which
+// includes sdot), tiles use squares of two rows and two columns, see i8mm.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace ggufx::kernels::neon {
 namespace {
 
-// Not float32x4x2_t and the like: those want neighbouring registers.
+// Used instead of float32x4x2_t and the like, which need consecutive registers.
 struct F32x8 {
     float32x4_t lo, hi;
 };
@@ -28,12 +28,12 @@ struct S8x32 {
 #ifdef GGUFX_NEON_DOT
 
 struct DotProducts {
-    static constexpr unsigned kColumns = 4; // of a tile: the lanes of a register
+    static constexpr unsigned kColumns = 4; // columns per tile: the lanes of a register
     static constexpr int kCodeLimit = 127;  // largest unsigned code of a signed byte
-    static constexpr bool kExactDot = true; // sums of any codes: formats share the tiles' code
-    static constexpr unsigned kDepth = 4;   // neighbouring codes of a row in tiles
+    static constexpr bool kExactDot = true; // exact for all codes: formats share tile code
+    static constexpr unsigned kDepth = 4;   // adjacent codes of a row in tiles
 
-    // Of a group of 16 and of a block of 32, in four partial sums.
+    // Sums of a group of 16 and of a block of 32, as four partial sums.
     template <class U> static GGUFX_INLINE int32x4_t group_sum(int8x16_t c, int8x16_t q) {
         return vdotq_s32(vdupq_n_s32(0), c, q);
     }
@@ -41,7 +41,7 @@ struct DotProducts {
     static GGUFX_INLINE int32x4_t block_sum(S8x32 c, int8x16_t q0, int8x16_t q1) {
         return vdotq_s32(group_sum<U>(c.lo, q0), c.hi, q1);
     }
-    // Neighbours of a added, then neighbours of b.
+    // Adds adjacent lanes of a, then of b.
     static GGUFX_INLINE int32x4_t add_two(int32x4_t a, int32x4_t b) { return vpaddq_s32(a, b); }
 
     template <int Column, unsigned Columns>
@@ -60,7 +60,7 @@ struct DotProducts {
         for (size_t i = 0; i < Quads; i++) {
             const S8x32 codes = {vreinterpretq_s8_u8(vld1q_u8(u + 32 * i)),
                                  vreinterpretq_s8_u8(vld1q_u8(u + 32 * i + 16))};
-            // of each column; the scales that follow the codes are memory enough for 16 bytes
+            // four activations per column; the scales after the codes allow a load of 16 bytes
             const int8x16_t four = vld1q_s8(q + 4 * Columns * i);
             add_column<0>(sums, codes, four);
             add_column<1>(sums, codes, four);
@@ -80,7 +80,7 @@ struct Products {
     static constexpr unsigned kColumns = 4;
     static constexpr int kCodeLimit = 127; // largest unsigned code of a signed byte
     static constexpr bool kExactDot = false;
-    static constexpr unsigned kDepth = 4; // neighbouring codes of a row in tiles
+    static constexpr unsigned kDepth = 4; // adjacent codes of a row in tiles
 
     template <class U> static constexpr bool fits(size_t n_products) {
         return n_products * U::kMaxCode * 127 <= INT16_MAX;
@@ -89,7 +89,7 @@ struct Products {
     static GGUFX_INLINE int16x8_t products16(int8x16_t c, int8x16_t q) {
         return vmlal_high_s8(vmull_s8(vget_low_s8(c), vget_low_s8(q)), c, q);
     }
-    // Of a group of 16, int16 where four products fit.
+    // Sum of a group of 16, as int16 if four products fit.
     template <class U> static GGUFX_INLINE auto group_sum(int8x16_t c, int8x16_t q) {
         static_assert(fits<U>(2));
         if constexpr (fits<U>(4)) {
@@ -98,7 +98,7 @@ struct Products {
             return vpaddlq_s16(products16(c, q));
         }
     }
-    // Of a block of 32, int16 where eight products fit.
+    // Sum of a block of 32, as int16 if eight products fit.
     template <class U> static GGUFX_INLINE auto block_sum(S8x32 c, int8x16_t q0, int8x16_t q1) {
         static_assert(fits<U>(2));
         const int16x8_t first = products16(c.lo, q0);
@@ -109,7 +109,7 @@ struct Products {
             return vpadalq_s16(vpaddlq_s16(first), products16(c.hi, q1));
         }
     }
-    // Neighbours of a added, then neighbours of b, in int32.
+    // Adds adjacent lanes of a, then of b, in int32.
     static GGUFX_INLINE int32x4_t add_two(int32x4_t a, int32x4_t b) { return vpaddq_s32(a, b); }
     static GGUFX_INLINE int32x4_t add_two(int16x8_t a, int16x8_t b) {
         return vpaddlq_s16(vpaddq_s16(a, b));
@@ -123,7 +123,7 @@ struct Products {
         static_assert(M == 1 && fits<K>(2));
         constexpr size_t n_fit = fits<K>(8) ? 8 : fits<K>(4) ? 4 : 2;
         constexpr size_t n = n_fit < Quads ? n_fit : Quads; // quads added in int16
-        S16x16 s[2][Columns];                               // of four rows each, two per vector
+        S16x16 s[2][Columns];                               // four rows each, two per vector
         if constexpr (n == Quads && fits<K>(2 * n)) {
             add_quads<n>(s, u, q);
 #pragma GCC unroll 4
@@ -158,7 +158,7 @@ struct Products {
     }
 
 private:
-    // N quads of all columns: sum or, for the first quad, set.
+    // N quads of all columns: adds to s or, for the first quad, sets it.
     template <size_t N, unsigned Columns>
     static GGUFX_INLINE void add_quads(S16x16 (&s)[2][Columns], const uint8_t *u, const int8_t *q) {
 #pragma GCC unroll 8
@@ -167,7 +167,7 @@ private:
                                     vreinterpretq_s8_u8(vld1q_u8(u + 32 * i + 16))};
 #pragma GCC unroll 4
             for (unsigned c = 0; c < Columns; c++) {
-                const int8_t *four = q + (i * Columns + c) * 4; // aligned as the tile is
+                const int8_t *four = q + (i * Columns + c) * 4; // aligned like the tile
                 const int8x16_t a =
                     vreinterpretq_s8_s32(vld1q_dup_s32(reinterpret_cast<const int32_t *>(four)));
 #pragma GCC unroll 2

@@ -1,4 +1,4 @@
-// What encoding blocks needs of NEON beside encode_vec.hpp.
+// NEON primitives to quantize blocks, in addition to encode_vec.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ struct QuantVec : EncodeVec {
         const float32x4_t guess = vrecpeq_f32(v);
         return vmulq_f32(guess, vrecpsq_f32(v, guess));
     }
-    static GGUFX_INLINE Vf about_inverse(Vf v) { // to 11 bits
+    static GGUFX_INLINE Vf about_inverse(Vf v) { // at least 11 bits
         return {about_inverse(v.lo), about_inverse(v.hi)};
     }
     static GGUFX_INLINE uint32_t bits(Mask m) {
@@ -35,11 +35,11 @@ struct QuantVec : EncodeVec {
     static GGUFX_INLINE Vf add_where(Mask m, Vf sum, Vf v) {
         return add(sum, {kept(m.lo, v.lo), kept(m.hi, v.hi)});
     }
-    // Of bits without a sign.
+    // Maximum of bit patterns without a sign bit.
     static GGUFX_INLINE Vi max_bits(Vi a, Vi b) {
         return {vmaxq_s32(a.lo, b.lo), vmaxq_s32(a.hi, b.hi)};
     }
-    // Lanes 0 .. 65535 to words.
+    // Stores lanes with values 0 .. 65535 as words.
     static GGUFX_INLINE void store_words(uint8_t *to, Vi v) {
         const int16x8_t words = vcombine_s16(vmovn_s32(v.lo), vmovn_s32(v.hi));
         vst1q_u8(to, vreinterpretq_u8_s16(words));
@@ -49,7 +49,7 @@ struct QuantVec : EncodeVec {
         return {vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(v))),
                 vreinterpretq_s32_u32(vmovl_u16(vget_high_u16(v)))};
     }
-    // Lane i: the lanes of r[i] under op, which knows no order.
+    // Lane i: the lanes of r[i] reduced by op, which is commutative and associative.
     template <class Op> static GGUFX_INLINE Vf fold(Vf (&r)[8], Op op) {
         Vi t[8];
 #pragma GCC unroll 8
@@ -65,7 +65,7 @@ struct QuantVec : EncodeVec {
                                           vreinterpretq_u8_u32(vdupq_n_u32(0x03020100)));
         return vreinterpretq_f32_u8(vqtbl2q_u8(table, bytes));
     }
-    // Of Room (4 or 8) floats the one that the low bits of each lane say.
+    // Selects one of Room (4 or 8) floats by the low bits of each lane.
     template <int Room> static GGUFX_INLINE Vf look_up(const float *table, Vi index) {
         const Vi low = and_i(index, set1_i(Room - 1));
         if constexpr (Room == 4) return choose(load_four(table), low);

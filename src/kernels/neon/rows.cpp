@@ -1,4 +1,4 @@
-// Row steps.
+// NEON row operations.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 #include "kernels/loops/rows_table.hpp"

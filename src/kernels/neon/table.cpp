@@ -1,11 +1,11 @@
-// The layers above NEON's; the rest comes from the layers below.
+// The layers above NEON; the rest comes from the layers below.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 
 namespace ggufx::kernels {
 
-// smmla is useful where two columns meet two rows: in tiles. Decoding and f32 activations have no
-// dot products of bytes: those of the NEON layer.
+// smmla helps only in tiles, where two columns meet two rows. Dequantization and f32 activations
+// have no dot products of bytes and use the NEON layer.
 constexpr Layer GGUFX_LAYER::kLayer = {
     .isa = Isa::GGUFX_LAYER,
     .name = GGUFX_TEXT(GGUFX_LAYER),

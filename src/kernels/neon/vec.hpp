@@ -1,6 +1,6 @@
-// NEON of armv8-a (GGUFX_NEON_DOT: with sdot): a vector is a pair of registers, eight lanes, so
-// that a step is 256 values (8 blocks) as on AVX2; a chunk is 128 values in the order of the row.
-// Codes are signed bytes; products of int8 are added in int16 while they provably fit.
+// NEON of armv8-a (GGUFX_NEON_DOT: with sdot). A vector is a pair of registers, eight lanes, so
+// that a step is 256 values (8 blocks) as on AVX2. A chunk is 128 values in row order. Codes are
+// signed bytes; products of int8 are added in int16 while they provably fit.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ struct Vec : Codes {
     static GGUFX_INLINE Vf zero() { return set1(0.0f); }
     static GGUFX_INLINE Vf set1(float v) { return {vdupq_n_f32(v), vdupq_n_f32(v)}; }
     static GGUFX_INLINE Vf load(const float *p) { return {vld1q_f32(p), vld1q_f32(p + 4)}; }
-    static GGUFX_INLINE void keep_in_register(Vf &) {} // no instruction reads memory besides
+    static GGUFX_INLINE void keep_in_register(Vf &) {} // no other instruction reads memory
     static GGUFX_INLINE void store(float *p, Vf v) {
         vst1q_f32(p, v.lo);
         vst1q_f32(p + 4, v.hi);
@@ -59,7 +59,7 @@ struct Vec : Codes {
     static GGUFX_INLINE Vf as_float(Vi v) {
         return {vreinterpretq_f32_s32(v.lo), vreinterpretq_f32_s32(v.hi)};
     }
-    // Lanes of yes where a < b, or a == b, else of no.
+    // Lanes of yes if a < b (or a == b), else of no.
     static GGUFX_INLINE Vf select_less(Vi a, int32_t b, Vf yes, Vf no) {
         const int32x4_t limit = vdupq_n_s32(b);
         return {vbslq_f32(vcltq_s32(a.lo, limit), yes.lo, no.lo),
@@ -95,8 +95,7 @@ struct Vec : Codes {
         const float32x4_t v = vcvt_f32_f16(h);
         return {v, v};
     }
-    // The f16 of a block of 256, for its eight lanes; the first two of 16 bytes of it; d of block
-    // k.
+    // The f16 of a block of 256 for its eight lanes; the first two of 16 bytes of it; d of block k.
     static GGUFX_INLINE Vf block_f16(const uint8_t *p, size_t) { return broadcast_f16(p); }
     static GGUFX_INLINE void first_f16(Vf (&to)[2], Sixteen v) {
         const float32x4_t d = vcvt_f32_f16(vreinterpret_f16_u8(vget_low_u8((uint8x16_t)v)));
@@ -125,7 +124,7 @@ struct Vec : Codes {
                 vbslq_f32(vceqq_u32(vld1q_u32(kIndex + 4), here), all.hi, c.hi)};
     }
 
-    // The tree of C2 over sixteen lanes.
+    // Sum of sixteen lanes in the tree order of C2.
     static GGUFX_INLINE float tree(const Vf (&l)[2]) {
         const Vf r8 = add(l[0], l[1]);
         const float32x4_t r4 = vaddq_f32(r8.lo, r8.hi);
@@ -133,8 +132,8 @@ struct Vec : Codes {
         return vget_lane_f32(r2, 0) + vget_lane_f32(r2, 1);
     }
 
-    // Sums that pair_sums finishes: of 16 values in order, or halves of sums of 32 where the
-    // format has no scale per 16 and fewer additions do.
+    // Partial sums for pair_sums: sums of 16 values in order, or halves of sums of 32 if the format
+    // has no scale per 16, which takes fewer additions.
     template <class U> static GGUFX_INLINE Vi group_sums(const V8 (&c)[4], const int8_t *q) {
         static_assert(U::kMaxCode <= 128);
         const int8x16_t q0 = vld1q_s8(q), q1 = vld1q_s8(q + 16), q2 = vld1q_s8(q + 32),
@@ -162,7 +161,7 @@ struct Vec : Codes {
     static GGUFX_INLINE int32x4_t madd16(int16x8_t a, int16x8_t b) {
         return vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b));
     }
-    // Sums of 16 are in order (groups of a chunk).
+    // Sums of 16 are already in order (groups of a chunk).
     static GGUFX_INLINE Vi order_groups(Vi u) { return u; }
     // Each of kLanes / 2 values twice.
     static GGUFX_INLINE Vf load_pairs(const float *p) {
@@ -178,7 +177,7 @@ struct Vec : Codes {
     static GGUFX_INLINE V8 sub_codes(V8 c, int8_t by) {
         return {vsubq_s8(c.lo, vdupq_n_s8(by)), vsubq_s8(c.hi, vdupq_n_s8(by))};
     }
-    // The 128 codes of a chunk in the order of the row.
+    // Stores the 128 codes of a chunk in row order.
     static GGUFX_INLINE void store_codes(uint8_t *out, const V8 (&c)[4]) {
 #pragma GCC unroll 4
         for (unsigned j = 0; j < 4; j++) {
@@ -187,8 +186,8 @@ struct Vec : Codes {
         }
     }
 
-    // Codes of two groups of 16: (code - Offset) * scale[group], with Turn the negative of that,
-    // + Add, low bytes.
+    // Replaces codes of two groups of 16 by (code - Offset) * scale[group] + Add, low bytes. With
+    // Turn, the product is negated.
     template <int Offset, bool Turn, int Add>
     static GGUFX_INLINE void scale_codes(uint8_t *codes, const int8_t *scale) {
 #pragma GCC unroll 2
@@ -200,7 +199,7 @@ struct Vec : Codes {
         }
     }
 
-    // Rows and columns of 4 x 4 exchanged.
+    // Transposes 4 x 4.
     static GGUFX_INLINE void transpose4(int32x4_t &a, int32x4_t &b, int32x4_t &c, int32x4_t &d) {
         const int64x2_t ab0 = vreinterpretq_s64_s32(vtrn1q_s32(a, b)),
                         ab1 = vreinterpretq_s64_s32(vtrn2q_s32(a, b)),
@@ -233,12 +232,12 @@ struct Vec : Codes {
         }
         return vmaxvq_u32(m);
     }
-    // The integers nearest to x * id, ties to even.
+    // Rounds x * id to the nearest integers, ties to even.
     static GGUFX_INLINE Vi nearest(const float *x, float id) {
         return {vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x), id)),
                 vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + 4), id))};
     }
-    // 16 codes; returns their sum.
+    // Stores 16 codes and returns their sum.
     static GGUFX_INLINE int32_t store_group(int8_t *q, const Vi (&v)[2]) {
         const int16x8_t a = vcombine_s16(vmovn_s32(v[0].lo), vmovn_s32(v[0].hi));
         const int16x8_t b = vcombine_s16(vmovn_s32(v[1].lo), vmovn_s32(v[1].hi));
@@ -247,7 +246,7 @@ struct Vec : Codes {
     }
 };
 
-// One f16 each of eight 32-blocks; field(i) is where that of block i is.
+// One f16 of each of eight 32-blocks; field(i) is its address in block i.
 template <class Field> GGUFX_INLINE Vec::Vf gather_f16(const Field &field) {
     uint16x8_t h = vdupq_n_u16(load_u16le(field(0)));
     h = vsetq_lane_u16(load_u16le(field(1)), h, 1);
@@ -259,7 +258,7 @@ template <class Field> GGUFX_INLINE Vec::Vf gather_f16(const Field &field) {
     h = vsetq_lane_u16(load_u16le(field(7)), h, 7);
     return Vec::f16_to_f32(h);
 }
-// d of eight 32-blocks, or of fewer larger ones for each 32 values.
+// d of eight 32-blocks, or of fewer larger ones repeated for each 32 values.
 template <unsigned N = 1, class Block> GGUFX_INLINE Vec::Vf gather_d(const Block *b) {
     if constexpr (N == 8) {
         return Vec::broadcast_f16(b->d);

@@ -1,4 +1,4 @@
-// The pieces of the canonical text (docs/reproducibility/products.md) that several scalar kernels need.
+// Shared parts of the scalar kernels: the reference definition of docs/reproducibility/products.md.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,17 +14,18 @@ namespace {
 
 constexpr unsigned kLanes = 16;
 
-// Types whose d depends on the group of 16: their lanes count groups instead of blocks.
+// Types whose d depends on the group of 16: lanes correspond to groups instead of blocks.
 template <class F> constexpr bool kScalePerGroup = false;
 template <> constexpr bool kScalePerGroup<fmt::NVFP4> = true;
 
-// Nearest even integer of |v| <= 2^22 under the mode of C7: the last bit of v + 1.5 * 2^23 is 1.
+// Returns the nearest even integer of |v| <= 2^22 under the mode of C7: the last bit of v + 1.5 *
+// 2^23 is 1.
 inline int32_t nearest_even(float v) {
     constexpr float kMagic = 0x1.8p23f;
     return static_cast<int32_t>(f32_bits(v + kMagic) - f32_bits(kMagic));
 }
 
-// The sum of 16 lanes, in the tree of C2.
+// Returns the sum of 16 lanes in the tree order of C2.
 inline float tree(const float *l) {
     float r[8];
     for (unsigned i = 0; i < 8; i++) r[i] = l[i] + l[i + 8];
@@ -32,13 +33,13 @@ inline float tree(const float *l) {
     return (r[0] + r[2]) + (r[1] + r[3]);
 }
 
-// What is stored: no -0, one NaN.
+// Returns the stored form of a result: no -0, one NaN.
 inline float finish(float y) {
     y = y + 0.0f;
     return y == y ? y : f32_from_bits(kFixedNan);
 }
 
-// C6: the sum of 32 or 16 values of x.
+// Returns the sum of 32 or 16 values of x (C6).
 inline float x_sum(const float *x, size_t group) {
     float l[kLanes];
     for (unsigned j = 0; j < kLanes; j++) l[j] = group == 32 ? x[j] + x[16 + j] : x[j];
@@ -49,7 +50,7 @@ template <class F> const typename F::Block &block_at(const uint8_t *row, size_t 
     return *reinterpret_cast<const typename F::Block *>(row + i * sizeof(typename F::Block));
 }
 
-// The integer codes of one block of a format, decoded one value at a time.
+// Integer codes of one block of a format, decoded one value at a time.
 template <class F> struct Codes {
     int32_t c[F::kValues];
     explicit Codes(const typename F::Block &b) {
@@ -57,8 +58,8 @@ template <class F> struct Codes {
     }
 };
 
-// Rows by n columns with 16 lanes each: add(lanes, column, block, codes, j, b) takes in block b of
-// the row, the j-th 32 values of a block of weights.
+// Multiplies rows by n columns with 16 lanes each. add(lanes, column, block, codes, j, b) adds
+// block b of the row, the j-th 32 values of a block of weights.
 template <class F, class Add> void for_blocks(Out y, const Rows &w, size_t n, const Add &add) {
     constexpr unsigned n_parts = F::kValues / 32;
     for (size_t r = 0; r < w.n; r++) {
@@ -77,8 +78,8 @@ template <class F, class Add> void for_blocks(Out y, const Rows &w, size_t n, co
     }
 }
 
-// The minimum steps of C3 and C6 for the j-th 32 values of blk; sums: of their activations, per
-// group.
+// Adds the minimum terms of C3 and C6 for the j-th 32 values of blk. sums: sums of their
+// activations, per group.
 template <class F>
 float add_mins(float acc, const typename F::Block &blk, unsigned j, const float *sums) {
     if constexpr (F::kMins == fmt::Mins::kFloat) {
@@ -93,7 +94,7 @@ float add_mins(float acc, const typename F::Block &blk, unsigned j, const float 
     }
 }
 
-// One column of packed activations: 8 bits, or 15 bits in two planes. Sum holds any T.
+// One column of packed activations: 8 bits, or 15 bits in two planes. Sum holds any T of C2.
 template <bool Precise> struct Column {
     using Sum = int32_t;
     const Act &act;
@@ -107,7 +108,7 @@ template <> struct Column<true> {
     Sum s16(size_t g) const { return 128 * act.s16[g] + plane_sums(act, 1)[g]; }
 };
 
-// Exact sum of `n` products of codes and the activations from `first` on.
+// Returns the exact sum of `n` products of codes and the activations from `first` on.
 template <class Col>
 typename Col::Sum dot(const int32_t *c, const Col &column, size_t first, unsigned n) {
     typename Col::Sum sum = 0;
@@ -115,7 +116,8 @@ typename Col::Sum dot(const int32_t *c, const Col &column, size_t first, unsigne
     return sum;
 }
 
-// C2's T of block b, the 32 values from j * 32 on in the block of weights: sub-scales folded in.
+// Returns T of C2 for block b, 32 values from j * 32 in the block of weights. Includes the
+// sub-scales.
 template <class F, class Col>
 typename Col::Sum scaled_dot(const typename F::Block &blk, const Codes<F> &codes, unsigned j,
                              const Col &column, size_t b) {
@@ -129,7 +131,7 @@ typename Col::Sum scaled_dot(const typename F::Block &blk, const Codes<F> &codes
     return t;
 }
 
-// C1, C5: one block of 32 values.
+// Packs one block of 32 values (C1, C5).
 template <bool Precise> void pack_block(const Act &act, size_t b, const float *x) {
     constexpr float kLimit = Precise ? 16256.0f : 127.0f;
     uint32_t u = 0;
@@ -159,7 +161,7 @@ template <bool Precise> void pack_block(const Act &act, size_t b, const float *x
     act.s[b] = act.d[b] * static_cast<float>(sum);
 }
 
-// C1, C5: a whole column in natural order, zeros behind it.
+// Packs a whole column in natural order and pads it with zeros (C1, C5).
 template <bool Precise> void pack_column(const Act &act, const float *x) {
     constexpr float zeros[32] = {};
     const size_t n_blocks = act.k / 32, n_padded = (act.k + kActPad - 1) / kActPad * (kActPad / 32);

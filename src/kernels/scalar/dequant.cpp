@@ -1,4 +1,4 @@
-// Blocks to f32, all types: formats/decode.hpp as it stands.
+// Dequantization of all types: formats/decode.hpp without changes.
 // SPDX-License-Identifier: MIT
 #include "formats/decode.hpp"
 #include "kernels/loops/families.hpp"

@@ -1,4 +1,4 @@
-// The array of scalar encoders: the text the other sets must equal.
+// Table of the scalar encoders, the reference for the encoders of all other sets.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 #include "kernels/scalar/encode_iq1.hpp"
@@ -16,10 +16,10 @@ namespace {
 
 struct Encoder {
     void (*run)(const EncodeJob &job);
-    uint32_t value_ps; // measured on one core; 0: there is none
+    uint32_t value_ps; // measured on one core; 0: no encoder
 };
 
-// Null where there is none: integers, F64, types of activations.
+// Empty for types without an encoder: integers, F64, activation types.
 template <class F> constexpr Encoder kEncoderOf = {};
 template <> constexpr Encoder kEncoderOf<fmt::F32> = {each_block<fmt::F32, encode_f32>, 500};
 template <> constexpr Encoder kEncoderOf<fmt::F16> = {each_block<fmt::F16, encode_f16>, 2000};
@@ -71,14 +71,14 @@ constexpr Encoder kEncoderOf<fmt::IQ1_S> = {each_block<fmt::IQ1_S, encode_iq1_s>
 template <>
 constexpr Encoder kEncoderOf<fmt::IQ1_M> = {each_block<fmt::IQ1_M, encode_iq1_m>, 1'000'000};
 
-// Without a branch inside, so that the compiler may make vectors of it.
+// Without branches, so that the compiler may vectorize it.
 bool all_finite(const float *x, size_t n) {
-    uint32_t carry = 0; // into the sign where the exponent is all ones
+    uint32_t carry = 0; // carries into the sign bit if the exponent is all ones
     for (size_t i = 0; i < n; i++) carry |= (f32_bits(x[i]) & 0x7fffffffu) + 0x00800000u;
     return !(carry >> 31);
 }
 
-constexpr size_t kUnitValues = 256; // of a piece of work
+constexpr size_t kUnitValues = 256; // values per unit of work
 
 template <class F, Kind K> consteval Encode entry(const EncodeNeeds &needs) {
     constexpr Encoder encoder = kEncoderOf<F>;

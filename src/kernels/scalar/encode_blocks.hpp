@@ -1,6 +1,7 @@
-// What the scalar encoders share: the blocks of a job one by one, and the weights of an imatrix.
-// All sums are f32, sequential in the order of the values; no contraction, no libm but sqrtf.
-// Every step is held by the golden rows q/*, made with ggml (tests/golden/QUANT_MANIFEST).
+// Shared parts of the scalar encoders: the loop over the blocks of a job, and the weights of an
+// importance matrix. All sums are f32, sequential in the order of the values; no contraction, no
+// libm except sqrtf. The golden rows q/*, made with ggml (tests/golden/QUANT_MANIFEST), cover every
+// step.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +16,7 @@ namespace {
 
 using namespace rounding;
 
-// One block, all of whose bits are zero before; qw: the imatrix of its columns, null without one.
+// Encodes one zeroed block. qw: imatrix weights of its columns, or null.
 template <class F>
 using EncodeBlock = void(typename F::Block &to, const float *x, const float *qw,
                          const EncodeJob &job);
@@ -40,7 +41,7 @@ template <class F> void put_mins(typename F::Block &to, const uint8_t *codes) {
     for (unsigned g = 0; g < F::kValues / F::kGroup; g++) write(to, F::min_at(g), codes[g]);
 }
 
-// w = qw * sqrt(sigma2 + x^2): an important column weighs more where its value is large.
+// w = qw * sqrt(sigma2 + x^2): the weight of an important column grows with its values.
 inline void imatrix_weights(float *w, const float *x, const float *qw, int n, float sigma2) {
     for (int i = 0; i < n; i++) w[i] = qw[i] * sqrtf(sigma2 + x[i] * x[i]);
 }

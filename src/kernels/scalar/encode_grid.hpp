@@ -1,4 +1,5 @@
-// What the IQ2 and IQ3 encoders share: magnitudes and signs of a group, and its best grid points.
+// Shared parts of the IQ2 and IQ3 encoders: magnitudes and signs of a group, and its best codebook
+// points.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int kSuperBlock = 256;
 
-// Magnitudes of 8 values; bit j of the result: value j is negative.
+// Writes the magnitudes of 8 values. Bit j of the result is set if value j is negative.
 inline uint8_t split_signs(float *xval, const float *x) {
     unsigned signs = 0;
     for (int j = 0; j < 8; j++) {
@@ -24,7 +25,8 @@ inline uint8_t split_signs(float *xval, const float *x) {
     return static_cast<uint8_t>(signs);
 }
 
-// Types with 7 sign bits store an even number of signs: the value that costs least gives way.
+// Types with 7 sign bits store an even number of minus signs: the value with the least cost changes
+// its sign.
 inline uint8_t make_even(float *xval, const float *x, const float *w, uint8_t signs) {
     if (__builtin_popcount(signs) % 2 == 0) return signs & 127u;
     int cheapest = 0;
@@ -40,7 +42,7 @@ inline uint8_t make_even(float *xval, const float *x, const float *w, uint8_t si
     return static_cast<uint8_t>((signs ^ 1u << cheapest) & 127u);
 }
 
-// The listed point of least error; the first of equals.
+// Chooses the listed point of least error; the first of equals.
 inline void best_listed(uint8_t *levels, const GridLists &grid, unsigned key, const float *xval,
                         const float *w, float scale) {
     int n;
@@ -61,7 +63,8 @@ inline void best_listed(uint8_t *levels, const GridLists &grid, unsigned key, co
     grid_levels(grid, levels, best);
 }
 
-// Levels of one group for a scale; id is its inverse. True when they were on the grid at once.
+// Chooses the levels of one group for a scale; id is its inverse. Returns true if the rounded
+// levels were on the grid.
 inline bool place_group(uint8_t *levels, const GridLists &grid, const float *xval,
                         const float *root_w, float id, float scale) {
     const int most = grid.n_dims == 8 ? 2 : 7;
@@ -87,16 +90,16 @@ inline GridSums grid_sums(const float *xval, const float *w, const uint8_t *leve
     return sums;
 }
 
-// 16 or 32 values that share a scale.
+// 16 or 32 values with one scale.
 struct GridBlock {
     int n;
     float xval[32], w[32], root_w[32];
     uint8_t levels[32];
-    uint8_t signs[4]; // per 8 values
+    uint8_t signs[4]; // sign bits of 8 values
     float scale;
 };
 
-// w: filled by the caller. even: 7 sign bits.
+// Initializes a block whose weights w are set. even: 7 sign bits.
 inline void start_block(GridBlock *b, const float *x, int n, bool even) {
     b->n = n;
     b->scale = 0.0f;
@@ -118,12 +121,12 @@ inline float block_max(const GridBlock &b) {
 
 struct GridSearch {
     int steps;        // candidates -steps .. steps
-    float step;       // of the largest code
-    bool on_at_first; // groups count as on the grid until a candidate is taken
-    bool redo_all;    // refine every group as soon as one is off the grid
+    float step;       // step of the largest code
+    bool on_at_first; // groups count as on the grid until a candidate is accepted
+    bool redo_all;    // refine every group if one is off the grid
 };
 
-// Places all groups; bit k of the result: group k was off the grid.
+// Chooses the levels of all selected groups; bit k of the result: group k was off the grid.
 inline unsigned place_block(GridBlock *b, uint8_t *levels, const GridLists &grid, float id,
                             float scale, unsigned which) {
     unsigned off = 0;
@@ -137,7 +140,7 @@ inline unsigned place_block(GridBlock *b, uint8_t *levels, const GridLists &grid
     return off;
 }
 
-// Takes the candidate when it fits better.
+// Accepts the candidate if it fits better.
 inline bool take_better(GridBlock *b, float *best, const uint8_t *levels) {
     const GridSums sums = grid_sums(b->xval, b->w, levels, b->n);
     if (!(sums.q2 > 0.0f && sums.qx * sums.qx > *best * sums.q2)) return false;
@@ -160,7 +163,7 @@ inline void make_scale_positive(GridBlock *b, bool even) {
         b->signs[k] = static_cast<uint8_t>(~b->signs[k] & (even ? 127 : 255));
 }
 
-// Search around largest code / max: all types but IQ2_XXS.
+// Searches scales around largest code / max: all types except IQ2_XXS.
 inline void search_block(GridBlock *b, const GridLists &grid, float max, const GridSearch &s) {
     const int top = grid.n_dims == 8 ? 5 : 15; // 2 * largest level + 1
     const unsigned all = (1u << (b->n / grid.n_dims)) - 1u;
@@ -176,12 +179,12 @@ inline void search_block(GridBlock *b, const GridLists &grid, float max, const G
     if (off && b->scale > 0.0f) refine(b, grid, s.redo_all ? all : off);
 }
 
-// 4-bit code of a scale.
+// Returns the 4-bit code of a scale.
 inline uint32_t scale_code(float id, float scale, int most) {
     return static_cast<uint32_t>(clamp(nearest(0.5f * (id * scale - 1.0f)), 0, most));
 }
 
-// A point of the codebook in group k.
+// Stores a codebook index in group k.
 template <class F> void put_index(typename F::Block &to, unsigned k, int index) {
     write(to, F::index_low_at(k), index & 255);
     if constexpr (requires { F::index_high_at(k); }) write(to, F::index_high_at(k), index >> 8);

@@ -1,5 +1,5 @@
-// IQ1_S and IQ1_M: groups of 8 are points of a codebook of -1, 0, 1, all shifted up or down by 1/8.
-// The values are sorted; every way to cut them into three levels is tried.
+// Encoders of IQ1_S and IQ1_M. Groups of 8 are points of a codebook of -1, 0, 1, all shifted up or
+// down by 1/8. The values are sorted, and every partition into three levels is tried.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace {
 constexpr float kUp[3] = {-0.875f, 0.125f, 1.125f};
 constexpr float kDown[3] = {-1.125f, -0.125f, 0.875f};
 
-// Positions in ascending order of their values; equal values keep theirs.
+// Sorts positions in ascending order of their values; stable.
 inline void sort_values(uint8_t *order, const float *x, int n) {
     for (int i = 0; i < n; i++) {
         int at = i;
@@ -22,7 +22,8 @@ inline void sort_values(uint8_t *order, const float *x, int n) {
     }
 }
 
-// The first `first` values in order get 0, the ones up to `second` 1, the rest 2.
+// In sorted order, the first `first` values get level 0, those before `second` level 1, the rest
+// level 2.
 struct Cut {
     int first = 0, second = 0;
     void set_levels(uint8_t *levels, const uint8_t *order, int n) const {
@@ -32,7 +33,7 @@ struct Cut {
 
 struct Best {
     float score = -FLT_MAX, scale = 0.0f;
-    bool found = false; // not when all weights are zero
+    bool found = false; // false if all weights are zero
     Cut cut;
     int shifts = 0;
     void offer(float qx, float q2, Cut c, int s) {
@@ -45,7 +46,7 @@ struct Best {
     }
 };
 
-// The nearest listed point for levels that are no point; true when there was need of it.
+// Replaces levels off the grid by the nearest listed point; returns true if it did.
 inline bool move_to_grid(uint8_t *levels, const GridLists &grid, const float *x, const float *w,
                          float scale, const float *values) {
     const unsigned key = grid_key(grid, levels);
@@ -81,7 +82,7 @@ struct Sums {
     }
 };
 
-// w = x^2 without an imatrix (IQ1_M alone has that).
+// Sets the weights; w = x^2 without an imatrix (only IQ1_M allows that).
 inline void set_weights(float *w, const float *x, const float *qw, int n, float sigma2) {
     if (qw) {
         imatrix_weights(w, x, qw, n, sigma2);
@@ -100,8 +101,9 @@ struct Fit {
     uint8_t levels[32] = {};
 };
 
-// Levels of n values under the best cut; all_shifts turns every group. A scale below zero is one
-// above it with levels and shifts mirrored. False: nothing fits, the sub-block counts as zero.
+// Sets the levels of n values from the best partition; all_shifts is the mask of all shift bits. A
+// negative scale is replaced by a positive one with mirrored levels and shifts. Returns false if
+// nothing fits; the sub-block then counts as zero.
 inline bool take(Fit *f, const Best &best, const uint8_t *order, int n, int all_shifts) {
     if (!best.found) return false;
     const bool mirrored = best.scale < 0.0f;
@@ -114,7 +116,7 @@ inline bool take(Fit *f, const Best &best, const uint8_t *order, int n, int all_
 
 // ---- IQ1_S: 32 values, one shift ----
 
-// Sums of the three runs of a cut from prefix sums.
+// Sums over the three runs of a partition, from prefix sums.
 inline float cut_sum(const float *prefix, Cut c, const float *a) {
     return (prefix[c.first] - prefix[0]) * a[0] + (prefix[c.second] - prefix[c.first]) * a[1] +
            (prefix[32] - prefix[c.second]) * a[2];
@@ -185,7 +187,7 @@ inline void encode_iq1_s(fmt::IQ1_S::Block &to, const float *x, const float *qw,
 
 // ---- IQ1_M: 16 values, a shift for each half ----
 
-// Values of half k under the shifts.
+// Returns the level values of half k for the shifts.
 inline const float *values_of(int shifts, int k) {
     return (k == 0 ? shifts >> 1 : shifts) & 1 ? kDown : kUp;
 }
@@ -235,7 +237,7 @@ inline void encode_iq1_m(fmt::IQ1_M::Block &to, const float *x, const float *qw,
     set_weights(w, x, qw, kSuperBlock, sigma2);
     for (unsigned ib = 0; ib < 16; ib++) {
         Fit &f = fits[ib];
-        grid_levels(grid, f.levels, grid.first_key); // a zero sub-block decodes as point 0
+        grid_levels(grid, f.levels, grid.first_key); // a zero sub-block dequantizes as point 0
         grid_levels(grid, f.levels + 8, grid.first_key);
         if (largest_magnitude(x + 16 * ib, 16) < 1e-7f) continue;
         if (!fit_m(&f, x + 16 * ib, w + 16 * ib, grid)) continue;
@@ -259,7 +261,7 @@ inline void encode_iq1_m(fmt::IQ1_M::Block &to, const float *x, const float *qw,
         }
     }
     if (sums.q2 > 0.0f) d = sums.qx / sums.q2;
-    uint8_t stored[2]; // the f16 scale has no field: its bits stand in four places
+    uint8_t stored[2]; // the bits of the f16 scale are stored in four fields
     store_f16(stored, d * 1.1125f);
     for (unsigned i = 0; i < 4; i++) write(to, F::d_at(i), load_u16le(stored) >> (4 * i));
 }

@@ -1,4 +1,5 @@
-// IQ2_XXS, IQ2_XS, IQ2_S: groups of 8 magnitudes are points of a codebook, signs beside them.
+// Encoders of IQ2_XXS, IQ2_XS, IQ2_S: groups of 8 magnitudes are points of a codebook, with
+// separate signs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +10,7 @@ namespace kernels {
 namespace scalar {
 namespace {
 
-// IQ2_XXS looks for its scale among multiples of a fit with 5 levels.
+// Searches the scale of IQ2_XXS among multiples of a fit with 5 levels.
 inline void search_xxs(GridBlock *b, const GridLists &grid) {
     constexpr unsigned kAll = 15;
     b->scale = fit_positive(32, 4, b->xval, b->levels, b->w);
@@ -62,10 +63,10 @@ inline void encode_iq2_xxs(fmt::IQ2_XXS::Block &to, const float *x, const float 
 
 struct TwoBit {
     bool even;  // 7 sign bits
-    float tiny; // below this a sub-block counts as zero
+    float tiny; // smaller sub-blocks count as zero
 };
 
-// Sub-blocks of 16 of IQ2_XS and IQ2_S but for their scales. Returns the largest.
+// Encodes the sub-blocks of 16 of IQ2_XS and IQ2_S without their scales. Returns the largest scale.
 template <class F>
 float encode_sub_blocks(typename F::Block &to, float *scales, const float *x, const float *qw,
                         float sigma2, const TwoBit &type, const GridLists &grid) {
@@ -94,7 +95,7 @@ float encode_sub_blocks(typename F::Block &to, float *scales, const float *x, co
     return max_scale;
 }
 
-// factor: of the scale as it is stored.
+// factor: multiplier of the stored scale.
 template <class F>
 void encode_two_bits(typename F::Block &to, const float *x, const float *qw, float sigma2,
                      const TwoBit &type, const GridLists &grid, float factor) {

@@ -1,4 +1,5 @@
-// IQ3_XXS and IQ3_S: groups of 4 magnitudes are points of a codebook, signs per 8 beside them.
+// Encoders of IQ3_XXS and IQ3_S: groups of 4 magnitudes are points of a codebook, with separate
+// signs per 8.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +10,7 @@ namespace kernels {
 namespace scalar {
 namespace {
 
-// Sub-block ib of 32; false when it counts as zero.
+// Fits a sub-block of 32; returns false if it counts as zero.
 inline bool fit_block(GridBlock *b, const float *x, const float *qw, float sigma2, bool even,
                       const GridLists &grid) {
     if (qw) {
@@ -61,8 +62,9 @@ inline void encode_iq3_s(fmt::IQ3_S::Block &to, const float *x, const float *qw,
     const GridLists &grid = *job.grid;
     const float sigma2 = 2.0f * sum_squares(x, kSuperBlock) / to_f32(kSuperBlock);
     float scales[8], max_scale = 0.0f;
-    // The reference skips a zero sub-block without moving on: grid bytes and signs of the following
-    // ones stand too early, and such blocks decode wrong. Its bytes are what is asked for here.
+    // The reference skips a zero sub-block without advancing: grid bytes and signs of the following
+    // ones are stored too early, and such blocks dequantize wrong. This encoder reproduces its
+    // bytes.
     unsigned at = 0;
     for (unsigned ib = 0; ib < 8; ib++) {
         GridBlock b;
@@ -78,7 +80,7 @@ inline void encode_iq3_s(fmt::IQ3_S::Block &to, const float *x, const float *qw,
         scales[ib] = b.scale;
         max_scale = max_scale > b.scale ? max_scale : b.scale;
     }
-    if (max_scale == 0.0f) return; // what was found stays
+    if (max_scale == 0.0f) return; // indices and signs stay
     const float d = max_scale / 31.0f, id = 1.0f / d;
     store_f16(to.d, d * 1.033f);
     for (unsigned ib = 0; ib < 8; ib++)

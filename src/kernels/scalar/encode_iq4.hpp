@@ -1,4 +1,5 @@
-// IQ4_NL and IQ4_XS: 32 values share a scale on a table of 16 levels; 15 candidates are tried.
+// Encoders of IQ4_NL and IQ4_XS: 32 values share a scale for a table of 16 levels. Tries 15
+// candidate scales.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,13 +10,13 @@ namespace kernels {
 namespace scalar {
 namespace {
 
-constexpr int kTries = 7, kGroup = 32; // of values that share a scale
+constexpr int kTries = 7, kGroup = 32; // candidates per side; values per scale
 
 inline float level(int code) {
     return to_f32(fmt::kCodesIq4[code]);
 }
 
-// The nearest level; halfway goes up.
+// Returns the nearest level; ties go up.
 inline int nearest_level(float v) {
     if (v <= level(0)) return 0;
     if (v >= level(15)) return 15;
@@ -61,7 +62,7 @@ inline float fit_levels(const float *x, const float *w) {
     return d;
 }
 
-// Scales of the groups of a (super-)block of n values.
+// Fits the scales of the groups of a (super-)block of n values.
 inline void fit_groups(float *scales, const float *x, const float *qw, int n) {
     float sigma2 = sum_squares(x, static_cast<size_t>(n));
     sigma2 *= 2.0f / to_f32(n);
@@ -77,7 +78,7 @@ inline void fit_groups(float *scales, const float *x, const float *qw, int n) {
     }
 }
 
-// Codes of the group of 32 that begins at value `first`.
+// Stores the codes of the group of 32 from value `first` on.
 template <class F>
 void put_levels(typename F::Block &to, const float *x, unsigned first, float id) {
     for (unsigned i = 0; i < kGroup; i++)

@@ -1,5 +1,5 @@
-// Q2_K .. Q6_K: scales of sub-blocks are fitted, rounded to a few bits, and the codes are made
-// anew with what a decoder will read.
+// Encoders of Q2_K .. Q6_K: fits the scales of sub-blocks, rounds them to a few bits, then
+// recomputes the codes with the stored scales.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kSuper = 256;
 
-// Codes with the stored scale and minimum; those of the search stay where the scale is zero.
+// Recomputes codes with the stored scale and minimum; a zero scale keeps those of the search.
 inline void requantize(uint8_t *codes, const float *x, int n, float d, float m, int low, int high) {
     if (d == 0.0f) return;
     for (int i = 0; i < n; i++) codes[i] = low8(clamp(nearest((x[i] + m) / d), low, high) - low);
@@ -20,15 +20,15 @@ inline void requantize(uint8_t *codes, const float *x, int n, float d, float m, 
 
 // ---- with minimums: Q2_K, Q4_K, Q5_K ----
 
-// 16 or 8 sub-blocks; levels: the largest scale code.
+// Scales and minimums of 16 or 8 sub-blocks; levels: the largest scale code.
 struct Lines {
     int n_groups, group, levels;
     float scales[16], mins[16];
     uint8_t scale_codes[16], min_codes[16];
-    float d, dmin; // as f32, before they are stored
+    float d, dmin; // f32, before rounding to f16
 };
 
-// Scales and mins over their largest (no imatrix).
+// Rounds scales or minimums relative to their largest (without imatrix).
 inline float round_plain(uint8_t *codes, const float *values, int n, int levels) {
     float max = 0.0f;
     for (int k = 0; k < n; k++) max = values[k] > max ? values[k] : max;
@@ -89,7 +89,7 @@ inline void encode_q2_k(fmt::Q2_K::Block &to, const float *x, const float *qw, c
     put_codes<fmt::Q2_K>(to, codes);
 }
 
-// Q4_K and Q5_K: scales and minimums of 6 bits, codes 0 .. n_max.
+// Encodes Q4_K and Q5_K: scales and minimums of 6 bits, codes 0 .. n_max.
 template <class F>
 void encode_lines6(typename F::Block &to, const float *x, const float *qw, int n_max,
                    const MinSearch &plain) {
@@ -119,9 +119,9 @@ inline void encode_q5_k(fmt::Q5_K::Block &to, const float *x, const float *qw, c
     encode_lines6<fmt::Q5_K>(to, x, qw, 31, {32, 31, -0.5f, 0.1f, 15, false, false});
 }
 
-// ---- without: Q3_K, Q6_K ----
+// ---- without minimums: Q3_K, Q6_K ----
 
-// The scale of largest magnitude with its sign, +0 when all are zero.
+// Rounds scales relative to the one of largest magnitude, with its sign; d is +0 if all are zero.
 inline void round_q3_scales(uint8_t *codes, float *d, const float *scales,
                             const float *group_weights) {
     if (group_weights) {
@@ -164,7 +164,7 @@ inline void encode_q6_k(fmt::Q6_K::Block &to, const float *x, const float *qw, c
     uint8_t codes[kSuper];
     float scales[16];
     for (int k = 0; k < 16; k++) {
-        // The imatrix stands here as it is, without the root of the other types.
+        // The imatrix weights are used directly, without the square root of the other types.
         scales[k] = fit_signed(16, 32, x + 16 * k, codes + 16 * k, qw ? qw + 16 * k : nullptr);
     }
     const float max = signed_largest(scales, 16);

@@ -1,5 +1,5 @@
-// The scale searches that block types share: n values x, weights w, codes out. Each returns the
-// scale; sums run in the order of the values, products left to right.
+// Scale searches of block types: n values x, weights w, output codes. Each returns the scale. Sums
+// are in the order of the values, products left to right.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace kernels {
 namespace scalar {
 namespace {
 
-constexpr int kMaxGroup = 32; // values of one search
+constexpr int kMaxGroup = 32; // most values per search
 
 // Weighted sums of one candidate.
 struct FitSums {
@@ -44,7 +44,8 @@ inline void signed_codes(int n, int n_max, const float *x, uint8_t *codes, float
         codes[i] = low8(n_max + clamp(nearest(iscale * x[i]), -n_max, n_max - 1));
 }
 
-// Would the group fit better with the code `to` than with `from` at one value?
+// Replaces the code of one value by `to` if the group then fits better; returns whether it did.
+// without: the sums without this value.
 inline bool better(FitSums *sums, FitSums without, float w, float x, int to) {
     without.add(w, x, to);
     if (!(without.l2 > 0.0f)) return false;
@@ -53,8 +54,8 @@ inline bool better(FitSums *sums, FitSums without, float w, float x, int to) {
     return true;
 }
 
-// Codes 0 .. 2*n_max-1 stand for -n_max .. n_max-1 ("QX"). w null: weights x^2.
-// All zero: codes 0, scale 0.
+// Codes 0 .. 2*n_max-1 represent -n_max .. n_max-1 ("QX"). w null: weights x^2. All zero: codes 0,
+// scale 0.
 inline float fit_signed(int n, int n_max, const float *x, uint8_t *codes, const float *w) {
     const float max = signed_largest(x, n);
     if (magnitude(max) < kTiny) {
@@ -79,7 +80,7 @@ inline float fit_signed(int n, int n_max, const float *x, uint8_t *codes, const 
     return scale;
 }
 
-// The same by coordinate descent, weights x^2 ("Q3Q").
+// The same by coordinate descent with weights x^2 ("Q3Q").
 inline float fit_descent(int n, int n_max, const float *x, uint8_t *codes) {
     const float max = signed_largest(x, n);
     zero_codes(codes, n);
@@ -109,12 +110,12 @@ inline float fit_descent(int n, int n_max, const float *x, uint8_t *codes) {
     return sums.ratio();
 }
 
-// The inverse scale of least squared error among n_max + 0.1 * (-4 .. 4).
+// Returns the inverse scale of least squared error among (n_max + 0.1 * (-4 .. 4)) / max.
 inline float best_positive_scale(int n, int n_max, const float *x, const float *w, float max) {
     float best_iscale = to_f32(n_max) / max, best = 0.0f;
     const float first = 1.0f / best_iscale;
     for (int i = 0; i < n; i++) {
-        // The first candidate sees its codes as bytes: a negative x wraps.
+        // The first candidate uses its codes as bytes: a negative x wraps.
         const float diff = x[i] - first * to_f32(low8(nearest(best_iscale * x[i])));
         best += w[i] * diff * diff;
     }
@@ -134,7 +135,7 @@ inline float best_positive_scale(int n, int n_max, const float *x, const float *
     return best_iscale;
 }
 
-// Codes 0 .. n_max >= 0 ("QP"); scale and minimum of sub-blocks are fitted with it.
+// Codes 0 .. n_max >= 0 ("QP"); also fits scales and minimums of sub-blocks.
 inline float fit_positive(int n, int n_max, const float *x, uint8_t *codes, const float *w) {
     float max = 0.0f;
     for (int i = 0; i < n; i++) max = max > x[i] ? max : x[i];
@@ -170,13 +171,13 @@ inline float fit_positive(int n, int n_max, const float *x, uint8_t *codes, cons
 // value = scale * code - *min, min >= 0 ("QKX2", "QKX3").
 struct MinSearch {
     int n, n_max;
-    float first, step; // of the candidates n_max + first + i * step
+    float first, step; // candidates: n_max + first + i * step
     int n_steps;
-    bool absolute; // error: sum of w * |difference| instead of its square
-    bool weighted; // "QKX3": with an imatrix; a group without spread has max <= min
+    bool absolute; // error: sum of w * |difference| instead of w * difference^2
+    bool weighted; // "QKX3": with an imatrix; a constant group has max <= min
 };
 
-// Error of scale * code + min.
+// Returns the error of scale * code + min.
 inline float error_of(const MinSearch &s, const float *x, const float *w, const uint8_t *codes,
                       float scale, float min) {
     float error = 0.0f;
@@ -188,7 +189,7 @@ inline float error_of(const MinSearch &s, const float *x, const float *w, const 
     return error;
 }
 
-// Least squares of one set of codes.
+// Least-squares sums of one set of codes.
 struct LineSums {
     float w = 0.0f, x = 0.0f, l = 0.0f, l2 = 0.0f, xl = 0.0f;
     void add(float weight, float value, int code) {

@@ -1,5 +1,5 @@
-// Round to nearest: floats, Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q1_0 Q2_0. Codes come from the f32 scale, not
-// from the stored f16 one.
+// Encoders that round to nearest: floats, Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q1_0 Q2_0. Codes are computed
+// from the f32 scale instead of the stored f16 scale.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kBlock = 32;
 
-// Q4_0 and Q5_0 differ in n_max: 8 or 16 codes on either side of zero.
+// Encodes Q4_0 and Q5_0; n_max: 8 or 16 codes on each side of zero.
 inline float signed_block(uint8_t *codes, const float *x, const float *qw, float sigma2,
                           int n_max) {
     if (qw) {
@@ -33,7 +33,7 @@ struct Line {
     float d, min; // value = d * code + min
 };
 
-// Q4_1 and Q5_1: codes 0 .. n_max.
+// Encodes Q4_1 and Q5_1: codes 0 .. n_max.
 inline Line line_block(uint8_t *codes, const float *x, const float *qw, float sigma2, int n_max) {
     if (qw) {
         float w[kBlock], min;
@@ -50,7 +50,7 @@ inline Line line_block(uint8_t *codes, const float *x, const float *qw, float si
     const float d = (max - min) / to_f32(n_max), id = inverse(d);
     for (int i = 0; i < kBlock; i++) {
         const int32_t code = to_int((x[i] - min) * id + 0.5f);
-        // The reference limits the codes of Q4_1 alone; those of Q5_1 wrap as bytes.
+        // The reference clamps only the codes of Q4_1; those of Q5_1 wrap as bytes.
         codes[i] = n_max == 15 ? low8(at_most(wrap8(code), n_max)) : low8(code);
     }
     return {d, min};
@@ -77,7 +77,7 @@ inline void encode_q8_0(fmt::Q8_0::Block &to, const float *x, const float *, con
     for (int i = 0; i < kBlock; i++) to.qs[i] = low8(round_away(x[i] * id));
 }
 
-// One bit per value: the sign; the scale is the mean magnitude.
+// One sign bit per value; the scale is the mean magnitude.
 inline void encode_q1_0(fmt::Q1_0::Block &to, const float *x, const float *, const EncodeJob &) {
     float sum = 0.0f;
     for (unsigned i = 0; i < fmt::Q1_0::kValues; i++) {
@@ -87,7 +87,7 @@ inline void encode_q1_0(fmt::Q1_0::Block &to, const float *x, const float *, con
     store_f16(to.d, sum / 128.0f);
 }
 
-// Codes 0..2 stand for -1..1; 3 is never made.
+// Codes 0..2 represent -1..1; 3 is never stored.
 inline void encode_q2_0(fmt::Q2_0::Block &to, const float *x, const float *, const EncodeJob &) {
     constexpr int kValues = fmt::Q2_0::kValues;
     const float d = largest_magnitude(x, kValues), id = inverse(d);

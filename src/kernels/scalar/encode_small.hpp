@@ -1,5 +1,5 @@
-// TQ1_0 and TQ2_0: values -1, 0, 1 times the largest magnitude. MXFP4 and NVFP4: a power of two per
-// 32 values, an unsigned E4M3 scale per 16.
+// Encoders of small types. TQ1_0 and TQ2_0: values -1, 0, 1 times the largest magnitude. MXFP4: a
+// power-of-two scale per 32 values. NVFP4: an unsigned E4M3 scale per 16.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,12 +11,13 @@ namespace kernels {
 namespace scalar {
 namespace {
 
-// 0, 1, 2 for -1, 0, 1.
+// Returns 0, 1, 2 for -1, 0, 1.
 inline uint32_t trit(float x, float id) {
     return static_cast<uint32_t>(round_away(x * id)) + 1u;
 }
 
-// Digits of a byte, the first most significant, as a fraction of 3^5 in 1/256, rounded up.
+// A byte stores its ternary digits, most significant first, as a fraction of 3^5 in units of 1/256,
+// rounded up.
 inline void encode_tq1_0(fmt::TQ1_0::Block &to, const float *x, const float *, const EncodeJob &) {
     constexpr int kValues = fmt::TQ1_0::kValues;
     constexpr uint8_t kWorth[5] = {81, 27, 9, 3, 1};
@@ -39,7 +40,7 @@ inline void encode_tq2_0(fmt::TQ2_0::Block &to, const float *x, const float *, c
     store_f16(to.d, d);
 }
 
-// The e2m1 code of least absolute error.
+// Returns the e2m1 code of least absolute error.
 inline int nearest_fp4(float x, float d) {
     int best = 0;
     float least = magnitude(to_f32(fmt::kCodesFp4[0]) * d - x);

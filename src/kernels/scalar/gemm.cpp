@@ -1,4 +1,4 @@
-// n >= 4 columns with 8-bit activations.
+// Blocked products (n >= 4 columns) with 8-bit activations.
 // SPDX-License-Identifier: MIT
 #define GGUFX_PRECISE false
 #define GGUFX_FAMILY kGemm

@@ -1,6 +1,6 @@
-// n >= 4 columns with integer activations: the text C3, one chain per output. A block is decoded
-// once and goes to all columns; their accumulators stand in y. Its two precisions are objects of
-// their own (gemm.cpp, gemm_precise.cpp).
+// Blocked products (n >= 4 columns) with integer activations: reference definition C3, one chain
+// per output. A block is decoded once for all columns; accumulators are in y. Each precision is a
+// separate object file (gemm.cpp, gemm_precise.cpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,12 +10,12 @@
 namespace ggufx::kernels::scalar {
 namespace {
 
-// Q2_K and Q3_K keep the sub-scale inside the integer sum, other 16-groups have a step each.
+// Q2_K and Q3_K include the sub-scale in the integer sum; other groups of 16 have one FMA each.
 template <class F> constexpr bool kFolded = false;
 template <> constexpr bool kFolded<fmt::Q2_K> = true;
 template <> constexpr bool kFolded<fmt::Q3_K> = true;
 
-// The product steps of block b, the j-th 32 values of blk.
+// Adds the products of block b, the j-th 32 values of blk.
 template <class F, class Col>
 float add_product(float acc, const typename F::Block &blk, const Codes<F> &codes, unsigned j,
                   const Col &column, size_t b) {
@@ -35,7 +35,7 @@ float add_product(float acc, const typename F::Block &blk, const Codes<F> &codes
     }
 }
 
-// The minimum steps of the same values.
+// Adds the minimum terms of the same values.
 template <class F, class Col>
 float add_min(float acc, const typename F::Block &blk, unsigned j, const Col &column, size_t b) {
     const Act &act = column.act;

@@ -1,5 +1,5 @@
-// n >= 4 columns with f32 activations: the text C4, one chain over k per output, on the decoded
-// values of the row (formats/decode.hpp, so block types too: C6).
+// Blocked products (n >= 4 columns) with f32 activations: reference definition C4, one chain over k
+// per output, on the dequantized values of the row (formats/decode.hpp; block types as well: C6).
 // SPDX-License-Identifier: MIT
 #include "formats/decode.hpp"
 #include "kernels/loops/families.hpp"
@@ -15,13 +15,13 @@ size_t packed_bytes(size_t, size_t) {
 
 void pack(uint8_t *, const GemmAct &, size_t, size_t) {}
 
-constexpr size_t kPanel = 1024; // values of a row decoded at a time; whole blocks of every type
+constexpr size_t kPanel = 1024; // values of a row dequantized at a time; whole blocks of every type
 static_assert(kPanel * sizeof(float) <= kScratchMin);
 
-// Chains side by side, each in its own order: one alone waits for its FMA.
+// Concurrent chains, each in its own order, to hide the FMA latency of a single chain.
 constexpr size_t kColumns = 4;
 
-// y[c * ldy] continues over n values of the row and of each column.
+// Adds n values of the row times each column to y[c * ldy].
 void add_panel(float *y, size_t ldy, const float *values, const float *x, size_t ldx,
                size_t n_columns, size_t n) {
     float acc[kColumns] = {};

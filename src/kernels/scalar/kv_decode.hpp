@@ -1,4 +1,5 @@
-// Keys of sixteen tokens as rows of floats, as docs/reproducibility/attention.md decodes, without the way back.
+// Dequantizes keys of sixteen tokens to rows of floats (docs/reproducibility/attention.md), without
+// the inverse transform.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,12 +12,12 @@ namespace kernels {
 namespace scalar {
 namespace {
 
-// Pages are little-endian everywhere.
+// Pages are little-endian on all machines.
 void put(float *to, float x) {
     store_f32le(reinterpret_cast<uint8_t *>(to), x);
 }
 
-// The integer of every code after every state of the chain.
+// Integer value of every code after every state of the chain.
 struct CodeValues {
     int32_t value[4][256];
 
@@ -27,7 +28,7 @@ struct CodeValues {
     }
 };
 
-// 64 codes of a register: byte 4 t + b is coordinate 4 reg + b of token t of the group.
+// Reads the 64 codes of a register: byte 4 t + b is coordinate 4 reg + b of token t of the group.
 void read_register(uint8_t *codes, const uint8_t *page, const KvFormat &f, const KvLayout &l,
                    uint32_t reg) {
     const uint32_t bits = f.low_bits(), mask = (1u << bits) - 1;
@@ -41,14 +42,14 @@ void read_register(uint8_t *codes, const uint8_t *page, const KvFormat &f, const
     }
 }
 
-// fl(c * fl(scale * unit)), then the minimum.
+// Writes fl(c * fl(scale * unit)), plus the minimum.
 void decode_codes(float *values, const uint8_t *page, const KvFormat &f, uint32_t n,
                   uint32_t group) {
     const CodeValues table(f);
     const KvLayout l = kv_layout_codes(f, n);
     const uint32_t n_regs = n / 4, base = group * l.strips * 8, token = group * kKvGroup;
     uint8_t codes[2][64] = {};
-    if (f.trellis) { // a coordinate below 4 follows the last register's byte before it
+    if (f.trellis) { // codes before coordinates below 4 are previous bytes of the last register
         read_register(codes[0], page, f, l, base + n_regs - 1);
         for (uint32_t i = 64; i-- > 0;) codes[1][i] = i % 4 ? codes[0][i - 1] : uint8_t{0};
     }

@@ -1,5 +1,5 @@
-// Encoding pages of the KV cache, the text of docs/reproducibility/attention.md ("Stored bits") one token at a time.
-// Codes are placed by the functions that define the layout.
+// Quantization of KV cache pages, one token at a time: reference definition of
+// docs/reproducibility/attention.md, "Stored bits". The functions of kv_page.hpp store the codes.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 #include "kernels/scalar/kv_decode.hpp"
@@ -65,7 +65,8 @@ void place(const KvTarget &to, const KvFormat &f, const KvVector &v, uint32_t n,
     }
 }
 
-// Sums over a vector in the basis of its type (which keeps lengths).
+// Computes the squared error and squared length of a vector in the transformed basis (the transform
+// keeps lengths).
 void measure(KvLost &lost, uint32_t t, const KvFormat &f, const KvVector &v, uint32_t n,
              KvStream stream) {
     int32_t values[kKvMaxCodes];

@@ -1,6 +1,6 @@
-// Q8_0, Q5_1, Q5_0, Q4_1, Q4_0 and IQ4_NL of the KV cache, one vector at a time: blocks of 32 as
-// the encoders of GGUF files make them; IQ4_NL by one least-squares step, since their search takes
-// 28 us a head of 128.
+// KV cache encoders of Q8_0, Q5_1, Q5_0, Q4_1, Q4_0 and IQ4_NL, one vector at a time. Blocks of 32
+// as in the encoders of GGUF files. IQ4_NL uses one least-squares step, since the search of that
+// encoder takes 28 us per head of 128.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,14 +12,15 @@ namespace kernels {
 namespace scalar {
 namespace {
 
-// A vector and what it becomes.
+// A vector with its codes, scales and minimums.
 struct KvVector {
     float x[kKvMaxCodes];
     uint8_t code[kKvMaxCodes];
     uint16_t scale[kKvMaxCodes / kKvStrip], min[kKvMaxCodes / kKvStrip];
 };
 
-// f16 of a scale or minimum: what f16 cannot hold becomes its largest number, NaN the least one.
+// Returns the f16 of a scale or minimum. Values out of range become the largest f16, NaN the
+// lowest.
 inline uint16_t kv_half(float v) {
     if (!(v > -kKvLargestHalf)) return 0xfbff;
     return v < kKvLargestHalf ? f32_to_f16(v) : uint16_t{0x7bff};
@@ -33,7 +34,7 @@ inline void encode_q8_0_block(uint8_t *code, uint16_t *scale, uint16_t *, const 
         code[i] = rounding::low8(rounding::round_away(x[i] * id)) ^ 0x80u;
 }
 
-// Codes 0 .. 2 half - 1 on both sides of zero.
+// Codes 0 .. 2 * Half - 1 on both sides of zero.
 template <int Half>
 void encode_signed_block(uint8_t *code, uint16_t *scale, uint16_t *, const float *x) {
     const float d = rounding::signed_largest(x, int{kKvStrip}) / rounding::to_f32(-Half);
@@ -45,7 +46,7 @@ void encode_signed_block(uint8_t *code, uint16_t *scale, uint16_t *, const float
     }
 }
 
-// Codes 0 .. Most over a minimum; those of 4 bits are limited, those of 5 bits wrap.
+// Codes 0 .. Most above a minimum; those of 4 bits are clamped, those of 5 bits wrap.
 template <int Most>
 void encode_line_block(uint8_t *code, uint16_t *scale, uint16_t *min, const float *x) {
     float least = kMostFloat, most = -kMostFloat;
@@ -63,7 +64,7 @@ void encode_line_block(uint8_t *code, uint16_t *scale, uint16_t *min, const floa
     }
 }
 
-// The nearest level; halfway goes up.
+// Returns the code of the nearest level; ties go up.
 inline uint8_t nearest_iq4(float v) {
     const int8_t *const level = kv_format(KvKind::iq4_nl).table;
     uint32_t code = 0;
@@ -72,8 +73,8 @@ inline uint8_t nearest_iq4(float v) {
     return static_cast<uint8_t>(code);
 }
 
-// Codes for the value of largest magnitude at -127, then the scale by least squares with weights
-// x^2, sums in order.
+// Chooses codes with the value of largest magnitude at -127, then fits the scale by least squares
+// with weights x^2. Sums are in order.
 inline void encode_iq4_nl_block(uint8_t *code, uint16_t *scale, uint16_t *, const float *x) {
     const float d = rounding::signed_largest(x, int{kKvStrip}) / -127.0f, id = rounding::inverse(d);
     const bool usable = rounding::magnitude(id) <= 0x1p100f; // smaller scales are 0 in f16

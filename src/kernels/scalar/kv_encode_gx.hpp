@@ -1,6 +1,7 @@
-// GX4, GX3, GX2 of the KV cache, one vector at a time: one f16 scale per head and a chain of codes
-// through a 4-state trellis. The scale is searched with the levels of a plain quantizer, the chain
-// found by dynamic programming, the scale fitted once more. Sums go along the coordinates in f32.
+// KV cache encoders of GX4, GX3, GX2, one vector at a time. One f16 scale per head and a chain of
+// codes through a 4-state trellis. Searches the scale with the levels of a plain quantizer, finds
+// the chain by dynamic programming, and refits the scale. Sums are f32 in the order of the
+// coordinates.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +14,7 @@ namespace kernels {
 namespace scalar {
 namespace {
 
-// The level that a magnitude is nearest to; halfway goes down.
+// Returns the level nearest to a magnitude; ties go down.
 template <uint32_t Bits> float plain_level(float magnitude) {
     const float *const levels = kGxLevels[Bits - 2];
     float level = levels[0];
@@ -22,7 +23,7 @@ template <uint32_t Bits> float plain_level(float magnitude) {
     return level;
 }
 
-// The scale that least squares gives with the best of eight starts.
+// Returns the best of eight start scales after a least-squares fit.
 template <uint32_t Bits> float search_scale(const float *x, uint32_t n, float rms) {
     float best_gain = -1.0f, best = rms;
     for (uint32_t s = 0; s < kGxStarts; s++) {
@@ -42,7 +43,7 @@ template <uint32_t Bits> float search_scale(const float *x, uint32_t n, float rm
     return best;
 }
 
-// Index in a subset of the level nearest to target; halfway goes down.
+// Returns the index in a subset of the level nearest to target; ties go down.
 inline uint32_t nearest_of(const GxSubset &to, float target) {
     uint32_t at = 0;
     while (at + 1 < to.n && target > to.middle[at]) at++;
@@ -62,8 +63,8 @@ constexpr GxTrellis gx_trellis(const KvFormat &f) {
     return t;
 }
 
-// cost[s]: the least error of all chains so far that end in state s; from[s]: the state before.
-// Ties go to the lower state before.
+// Advances the trellis by one value. cost[s]: least error of all chains so far that end in state s;
+// from[s]: the previous state. Ties go to the lower previous state.
 inline void advance(float cost[4], uint8_t from[4], float y, const GxTrellis &trellis) {
     float next[4] = {};
     for (uint32_t before = 0; before < 4; before++) {
@@ -79,7 +80,7 @@ inline void advance(float cost[4], uint8_t from[4], float y, const GxTrellis &tr
     for (uint32_t s = 0; s < 4; s++) cost[s] = next[s];
 }
 
-// The codes of y = x * inverse: forward over the chain, then from the best last state back.
+// Finds the codes of y = x * inverse: forward over the chain, then back from the best last state.
 inline void find_codes(KvVector &v, float inverse, const GxTrellis &trellis, uint32_t n,
                        KvStream stream) {
     uint8_t from[kKvMaxCodes][4];
@@ -97,7 +98,7 @@ inline void find_codes(KvVector &v, float inverse, const GxTrellis &trellis, uin
     }
 }
 
-// Least squares of the scaled values against their integers; never negative.
+// Returns the least-squares scale of the values for their integers; never negative.
 inline uint16_t fitted_scale(const KvVector &v, float inverse, float scale, const KvFormat &f,
                              uint32_t n, KvStream stream) {
     int32_t values[kKvMaxCodes];

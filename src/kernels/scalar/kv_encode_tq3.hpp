@@ -1,5 +1,5 @@
-// TQ3_0 of the KV cache, one vector at a time: 2-bit codes, the sign of what they leave as third
-// bit, one scale per 32, as published; or with the scale searched.
+// KV cache encoder of TQ3_0, one vector at a time. 2-bit codes, the sign of the residual as third
+// bit, one scale per 32, as published; or with scale search.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@ inline uint32_t tq3_code(float u) {
     return u < kTq3Threshold ? 2 : 3;
 }
 
-// Codes by the unrounded scale; the bit says whether the value lies above its level.
+// Chooses codes with the unrounded scale; the third bit is set if the value is not below its level.
 inline void put_tq3_codes(uint8_t *code, uint16_t *scale, const float *r, float d) {
     const float id = d > 0.0f ? 1.0f / d : 0.0f;
     for (uint32_t i = 0; i < kKvStrip; i++) {
@@ -30,7 +30,7 @@ inline void encode_tq3_block(uint8_t *code, uint16_t *scale, uint16_t *, const f
     put_tq3_codes(code, scale, r, rounding::largest_magnitude(r, int{kKvStrip}) / kTq3Outer);
 }
 
-// What least squares gains with the codes of scale d, and its scale: (sum r c)^2 / sum c^2.
+// Gain (sum r c)^2 / sum c^2 and scale of a least-squares fit with the codes of scale d.
 struct Tq3Fit {
     float gain, d;
 };
@@ -46,7 +46,7 @@ inline Tq3Fit fit_tq3(const float *r, float d) {
     return {best * (rc * d), best};
 }
 
-// Scales of 0.35 to 1 times the published one in steps of 0.05, each refitted once.
+// Tries scales of 0.35 to 1 times the published one in steps of 0.05, each refitted once.
 inline void encode_tq3_block_fitted(uint8_t *code, uint16_t *scale, uint16_t *, const float *r) {
     const float outer = rounding::largest_magnitude(r, int{kKvStrip}) / kTq3Outer;
     Tq3Fit best = {0.0f, outer};

@@ -1,5 +1,5 @@
-// Attention on pages, the text of docs/reproducibility/attention.md ("Attention bits") one value at a time. Codes are
-// read by the functions that define the layout.
+// Attention on KV cache pages, one value at a time: reference definition of
+// docs/reproducibility/attention.md, "Attention bits". The functions of kv_page.hpp read the codes.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 #include "kernels/scalar/canonical.hpp"
@@ -16,7 +16,7 @@ namespace {
 constexpr float kWeightCodes = 16256.0f;      // 15-bit weights: 127 * 128
 constexpr uint32_t kTinyWeight = 0x0d800000u; // bits of 2^-100
 
-// Step 4's exp for x <= 8.
+// exp of step 4 for x <= 8.
 float exp_d3(float x) {
     if (x < -87.0f) return 0.0f;
     const float n = (x * 1.44269504f + 0x1.8p23f) - 0x1.8p23f;
@@ -38,7 +38,7 @@ float load_float(KvKind kind, const uint8_t *page, uint32_t at) {
     return kind == KvKind::f16 ? f16_to_f32(bits) : bf16_to_f32(bits);
 }
 
-// One page of integers of a stream.
+// One integer page of a stream.
 struct Page {
     const KvFormat &f;
     KvStream stream;
@@ -66,7 +66,8 @@ struct Page {
     float minimum(uint32_t token, uint32_t strip) const {
         return f16_to_f32(load_u16le(data + kv_min_at(stream, f, l.d, token, strip)));
     }
-    // A strip is whole, behind the last coordinate too: a transform may have mixed those with it.
+    // A strip is whole, even after the last coordinate: a transform may have mixed it with the
+    // others.
     uint32_t strip_end(uint32_t strip) const {
         return f.vector_scale ? l.d : (strip + 1) * kKvStrip;
     }
@@ -123,7 +124,7 @@ void score(float *s, const KvQuery &q, const uint8_t *data, KvTokens tokens, con
 
 // ---- values -----------------------------------------------------------------------------------
 
-// D1: the 15-bit weights of a page in one block, and the factor that takes their sums back.
+// 15-bit weights of a page in one block, and the factor that scales their sums back (D1).
 struct Weights {
     int32_t w[kKvTokens];
     float k;
@@ -146,7 +147,7 @@ Weights page_weights(const Page &page, const float *p, uint32_t strip) {
     return r;
 }
 
-// The sum over tokens of weights times minimums of a block.
+// Returns the sum over tokens of weights times minimums of a block.
 float sum_of_minimums(const Page &page, const float *p, uint32_t strip) {
     float lane[kLanes] = {};
     for (uint32_t t = 0; t < kKvTokens; t++)

@@ -1,5 +1,5 @@
-// Queries as integer keys want them, one value at a time: codes with a scale per 32 coordinates, or
-// per head where keys have one.
+// Quantization of query rows for integer keys, one value at a time: codes with a scale per 32
+// coordinates, or per head if the keys have one.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kInfinite = 0x7f800000u, kTinyQuery = 0x0d800000u; // bits of infinity, 2^-100
 
-// Four coordinates next to each other, then the other rows.
+// Stores one code: four adjacent coordinates of a row, then the other rows.
 inline void put_code(const KvQueryRow &to, uint32_t c, int32_t code) {
     const bool wide = kv_format(to.kind).wide_query;
     int8_t *four = to.codes + (size_t(c / 4) * (wide ? 2 : 1) * to.width + to.row) * 4 + c % 4;
@@ -22,7 +22,7 @@ inline void put_code(const KvQueryRow &to, uint32_t c, int32_t code) {
     if (wide) four[size_t(to.width) * 4] = static_cast<int8_t>(code - 128 * high);
 }
 
-// Coordinates first .. end - 1 share scale number `index`.
+// Quantizes coordinates first .. end - 1, which share scale `index`.
 inline bool pack_block(const KvQueryRow &to, const float *x, uint32_t first, uint32_t end,
                        uint32_t index) {
     uint32_t largest = 0;

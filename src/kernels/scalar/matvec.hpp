@@ -1,5 +1,5 @@
-// n = 1..3 columns with integer activations: the text C2 word for word, one value at a time. Its
-// two precisions are objects of their own (matvec.cpp, matvec_precise.cpp).
+// Row-wise products (n = 1..3 columns) with integer activations: reference definition C2, one value
+// at a time. Each precision is a separate object file (matvec.cpp, matvec_precise.cpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace ggufx::kernels::scalar {
 namespace {
 
-// The minimum step of block b, the j-th 32 values of blk.
+// Adds the minimum term of block b, the j-th 32 values of blk.
 template <class F, class Col>
 float add_min(float lane, const typename F::Block &blk, unsigned j, const Col &column, size_t b) {
     const Act &act = column.act;
@@ -24,7 +24,7 @@ float add_min(float lane, const typename F::Block &blk, unsigned j, const Col &c
     }
 }
 
-// Block b of the row, the j-th 32 values of blk, into the 16 lanes.
+// Adds block b of the row, the j-th 32 values of blk, to the 16 lanes.
 template <class F, class Col>
 void add_block(float *lanes, const typename F::Block &blk, const Codes<F> &codes, unsigned j,
                const Col &column, size_t b) {

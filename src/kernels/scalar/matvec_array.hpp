@@ -1,6 +1,6 @@
-// n = 1..3 columns of integer activations:
-//   GGUFX_PRECISE   15-bit activations?
-//   GGUFX_FAMILY    the name of the table
+// Table of row-wise products (n = 1..3 columns) with integer activations:
+//   GGUFX_PRECISE   true for 15-bit activations
+//   GGUFX_FAMILY    name of the table
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 #include "kernels/scalar/matvec.hpp"

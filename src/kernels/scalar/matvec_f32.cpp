@@ -1,4 +1,5 @@
-// n = 1..3 columns with f32 activations: the text C4 (float types) and C6 (block types).
+// Row-wise products (n = 1..3 columns) with f32 activations: reference definitions C4 (float types)
+// and C6 (block types).
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 #include "kernels/scalar/canonical.hpp"

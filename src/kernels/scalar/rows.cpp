@@ -1,4 +1,4 @@
-// Row steps, the definitions of docs/reproducibility/models.md word for word.
+// Row operations: reference definitions of docs/reproducibility/models.md.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 #include "kernels/scalar/rows_norm.hpp"

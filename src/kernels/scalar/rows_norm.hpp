@@ -1,4 +1,4 @@
-// Norms and the softmax, one value at a time: sums have 64 lanes, lane = index mod 64.
+// Norms and softmax, one value at a time: sums have 64 lanes, lane = index mod 64.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kRowLanes = 64;
 
-// Lanes j and j + 32, then 16, 8, 4, 2, 1 apart.
+// Adds lanes j and j + 32, then those 16, 8, 4, 2, 1 apart.
 inline float sum_lanes(float *l, size_t n_lanes) {
     for (size_t half = n_lanes / 2; half != 0; half /= 2) {
         for (size_t j = 0; j < half; j++) l[j] = l[j] + l[j + half];
@@ -26,7 +26,7 @@ inline float sum(const float *x, size_t n) {
     return sum_lanes(lanes, kRowLanes);
 }
 
-// Of (x - centre)^2.
+// Returns the sum of (x - centre)^2.
 inline float sum_of_squares(const float *x, float centre, size_t n) {
     float lanes[kRowLanes] = {};
     for (size_t i = 0; i < n; i++) {
@@ -82,8 +82,8 @@ inline void maxima(float *y, const float *x, size_t n) {
     for (size_t i = 0; i < n; i += kRowLanes) {
         float most = x[i];
         for (size_t j = i; j < n && j < i + kRowLanes; j++)
-            most = x[j] > most || x[j] != x[j] ? x[j] : most; // a NaN stays: nothing is above it
-        y[i / kRowLanes] = canonical_nan(most + 0.0f);        // of zeros the one without a sign
+            most = x[j] > most || x[j] != x[j] ? x[j] : most; // NaN stays: nothing is greater
+        y[i / kRowLanes] = canonical_nan(most + 0.0f);        // a zero becomes +0
     }
 }
 

@@ -1,4 +1,4 @@
-// Recurrent steps, one value at a time: sums have 16 lanes, lane = index mod 16.
+// Recurrent operations, one value at a time: sums have 16 lanes, lane = index mod 16.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,7 +20,7 @@ inline void conv(float *y, const float *const *x, const float *w, size_t w_step,
     }
 }
 
-// No -0: what zeros behind the end of a vector would add is not seen.
+// Never -0, so that adding zeros after the end of a vector cannot change the result.
 inline float dot(const float *a, const float *b, size_t n) {
     float lanes[kLanes] = {};
     for (size_t i = 0; i < n; i++) lanes[i % kLanes] = fmaf(a[i], b[i], lanes[i % kLanes]);

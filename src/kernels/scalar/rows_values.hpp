@@ -1,4 +1,4 @@
-// Rotations, sums and products of rows, activations: one value at a time.
+// RoPE rotations, sums and products of rows, activation functions: one value at a time.
 // SPDX-License-Identifier: MIT
 #pragma once
 
