@@ -1,5 +1,5 @@
-// Small vectors in the compiler's own notation, for what formats do with the bytes of their scales:
-// one text for every set, in the width a set gives it. What sets differ in is in <isa>/codes.hpp.
+// Small compiler vectors for the bytes of scales in formats. The same code serves every set at the
+// width of that set; differences between sets are in <isa>/codes.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,13 +9,13 @@
 namespace ggufx::kernels {
 namespace {
 
-// N bytes of T.
+// Vector of N bytes with elements T.
 template <class T, size_t N> struct VectorOf { typedef T Type __attribute__((vector_size(N))); };
 
 // The same bytes as elements T.
 template <class T, class W> using As = typename VectorOf<T, sizeof(W)>::Type;
 
-// Elements X, which fill 16 bytes, once per 16 bytes of W.
+// Repeats elements X, which fill 16 bytes, in each 16 bytes of W.
 template <class W, class T, T... X> constexpr As<T, W> repeat() {
     static_assert(sizeof...(X) * sizeof(T) == 16);
     if constexpr (sizeof(W) == 16)

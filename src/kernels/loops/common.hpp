@@ -1,6 +1,7 @@
-// What all loop templates share: inlining, prefetch, steps of a row and its tail.
-// A step is 32 * kLanes values: one vector of block sums. Loops are written over U, an Unpack
-// struct of an instruction set (docs/contributing/kernels.md), which inherits that set's primitives (vec.hpp).
+// Shared parts of all loop templates: inlining, prefetch, steps of a row and its tail. A step is 32
+// * kLanes values: one vector of block sums. Loops are templates over U, an Unpack struct of an
+// instruction set (docs/contributing/kernels.md), which inherits the primitives of that set
+// (vec.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,19 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Vectors stay in registers only where everything is inlined.
+// Vectors stay in registers only if everything is inlined.
 #define GGUFX_INLINE inline __attribute__((always_inline))
 
 namespace ggufx::kernels {
 namespace {
 
-// Far enough to cover DRAM latency, near enough not to be evicted. Into the second cache: with
-// prefetch into the first, 2 KiB ahead, Zen 4 read Q8_0 at 16 GB/s instead of 28 (Q6_K 16, 25);
-// Emerald Rapids does not mind. Zen 5 wants the first (Rows::near): of two models' tokens it made
-// 1.10 and 1.12 times as many.
+// Distance that covers DRAM latency but avoids eviction. Prefetches into L2. With prefetch into L1,
+// 2 KiB ahead, Zen 4 read Q8_0 at 16 GB/s instead of 28 (Q6_K 16 instead of 25); Emerald Rapids
+// showed no difference. Zen 5 prefers L1 (Rows::near): 1.10 and 1.12 times the tokens per second on
+// two models.
 constexpr size_t kPrefetchAhead = 1024, kPrefetchNear = 2048;
 
-// always_inline is needed: gcc takes a function that only prefetches for pure and deletes calls.
+// always_inline is required: gcc treats a function that only prefetches as pure and deletes its
+// calls.
 template <size_t Bytes> GGUFX_INLINE void prefetch_at(const uint8_t *p) {
 #pragma GCC unroll 16
     for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
@@ -33,8 +35,8 @@ template <size_t Bytes> GGUFX_INLINE void prefetch_near(const uint8_t *p) {
 #pragma GCC unroll 16
     for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(p + kPrefetchNear + i, 0, 3);
 }
-// Of the rows at p..., where they want it; asked in each step, so that no loop is there twice, and
-// once for all of them. V: a set that runs on processors which want it near.
+// Prefetches the rows at p... into L2, or into L1 if w.near. Checked in each step, so that no loop
+// is duplicated, and once for all rows. V: `near` is ignored by sets without such processors.
 template <class V, size_t Bytes> GGUFX_INLINE void prefetch_for(const Rows &w, const auto *...p) {
     if constexpr (V::kLanes == 16) {
         bool near = w.near;
@@ -44,8 +46,8 @@ template <class V, size_t Bytes> GGUFX_INLINE void prefetch_for(const Rows &w, c
     (prefetch<Bytes>(p), ...);
 }
 
-// The blocks of a row behind its last whole step, followed by zero blocks. A zero block times
-// zero activations adds +0 to a lane, which changes nothing but a -0 (gone after "+ 0.0f").
+// The blocks of a row after its last whole step, padded with zero blocks. A zero block times zero
+// activations adds +0 to a lane, which changes nothing except a -0 (removed by "+ 0.0f").
 template <class U> struct Tail {
     typename U::Block blocks[U::kStepBlocks];
 
@@ -63,7 +65,7 @@ template <class U> GGUFX_INLINE const typename U::Block *blocks_at(const uint8_t
     return reinterpret_cast<const typename U::Block *>(p); // bytes only inside: any alignment
 }
 
-// What is stored: no -0, one NaN (C2).
+// Returns the stored form of a result: no -0, one NaN (C2).
 GGUFX_INLINE float finish(float y) {
     y = y + 0.0f;
     return y == y ? y : __builtin_nanf("");

@@ -1,5 +1,5 @@
-// Blocks to f32, a step at a time: codes and scales go through small arrays in row order, so this
-// serves every Unpack struct of every instruction set.
+// Dequantization, one step at a time. Codes and scales pass through small arrays in row order, so
+// this serves every Unpack struct of every instruction set.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,20 +9,20 @@
 namespace ggufx::kernels {
 namespace {
 
-// One step of block weights in row order; what is per group has kGroup values.
+// One step of block weights in row order, with scales and shifts per kGroup values.
 template <class V, unsigned Group> struct Step {
     static constexpr size_t kValues = 32 * V::kLanes;
     alignas(64) uint8_t codes[kValues];       // signed
     alignas(64) float scale[kValues / Group]; // d * sub-scale
-    alignas(64) float shift[kValues / Group]; // added to values; if the type has minimums
+    alignas(64) float shift[kValues / Group]; // added to values, for types with minimums
 
-    // kLanes signed codes from value i of the step on.
+    // Returns kLanes signed codes from value i of the step.
     GGUFX_INLINE typename V::Vf code(size_t i) const { return V::to_float(V::widen_i8(codes + i)); }
 };
 template <class U> using StepOf = Step<typename U::Set, U::kGroup>;
 
-// The only thing here that is compiled once per format: a step of n_blocks blocks, kStepBlocks or,
-// at the end of a row, fewer.
+// Loads a step of n_blocks blocks: kStepBlocks, or fewer at the end of a row. The only function
+// here that is compiled per format.
 template <class U>
 __attribute__((noinline)) void load_step(StepOf<U> &to, const uint8_t *blocks, size_t n_blocks) {
     Tail<U> tail;
@@ -31,7 +31,7 @@ __attribute__((noinline)) void load_step(StepOf<U> &to, const uint8_t *blocks, s
     for (unsigned i = 0; i < 2; i++) {
         typename U::V8 c[4];
         U::load_u8(c, b, i);
-        if constexpr (!U::kSigned && U::kOffset != 0) { // while they are bytes
+        if constexpr (!U::kSigned && U::kOffset != 0) { // while the codes are bytes
 #pragma GCC unroll 4
             for (auto &four : c) four = U::sub_codes(four, static_cast<int8_t>(U::kOffset));
         }
@@ -40,12 +40,12 @@ __attribute__((noinline)) void load_step(StepOf<U> &to, const uint8_t *blocks, s
     U::store_scales(to.scale, to.shift, U::load_scales(b), b);
 }
 
-// What the loops have to know of a format besides.
+// Properties of a format that the loops need.
 template <class V, unsigned Group> struct Blocks {
     void (*load)(Step<V, Group> &to, const uint8_t *blocks, size_t n_blocks);
     size_t values, step_blocks, step_bytes;
 
-    // As prefetch().
+    // See prefetch().
     GGUFX_INLINE void prefetch_step(const uint8_t *p) const {
         p += kPrefetchAhead;
         for (size_t i = 0; i < step_bytes; i += 64) __builtin_prefetch(p + i, 0, 2);
@@ -60,7 +60,7 @@ GGUFX_INLINE void decode_step(float *out, const Step<V, Group> &step) {
     for (size_t i = 0; i < step.kValues; i += V::kLanes) {
         auto y = V::mul(V::set1(step.scale[i / Group]), step.code(i));
         if constexpr (Mins) y = V::add(y, V::set1(step.shift[i / Group]));
-        V::store(out + i, V::fix_nan(y, 0xffc00000u)); // as formats/decode.hpp
+        V::store(out + i, V::fix_nan(y, 0xffc00000u)); // as in formats/decode.hpp
     }
 }
 

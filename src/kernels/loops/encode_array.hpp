@@ -1,6 +1,6 @@
-// The array of a set's encoders. Its quant_vec.hpp is included before, and
+// Table of the encoders of a set. Included after the quant_vec.hpp of the set, with
 //   GGUFX_SET     the set's namespace
-// Costs are measured on one core with AVX-512: they decide how much makes a task.
+// Costs are measured on one core with AVX-512. They decide the size of tasks.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/encode_floats.hpp"
 #include "kernels/loops/encode_iq1_m.hpp"
@@ -22,7 +22,7 @@ struct Encoder {
     void (*run)(const EncodeJob &job);
     uint32_t value_ps, lanes;
 };
-// By type id; null where there is none.
+// Indexed by type id; null for types without an encoder.
 template <uint32_t Id> constexpr Encoder kEncoderOf = {};
 template <> constexpr Encoder kEncoderOf<fmt::id::F32> = {encode_f32<QuantVec>, 400, 1024};
 template <> constexpr Encoder kEncoderOf<fmt::id::F16> = {encode_f16<QuantVec>, 400, 1024};

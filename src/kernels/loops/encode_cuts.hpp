@@ -1,6 +1,6 @@
-// What IQ1_S and IQ1_M share, as kernels/scalar has it. The cuts of the sorted values stand in
-// lanes; a cut is weighed against the best one only where its lane says that it is better than the
-// last one taken, in the order of the text.
+// Shared parts of the IQ1_S and IQ1_M encoders; same results as kernels/scalar. Partitions (cuts)
+// of the sorted values are in lanes. A cut is compared with the best one only if its lane is better
+// than the last accepted one, in the order of kernels/scalar.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,13 +13,13 @@ namespace {
 
 constexpr float kUp[4] = {-0.875f, 0.125f, 1.125f}, kDown[4] = {-1.125f, -0.125f, 0.875f};
 
-// Places of the values in ascending order, equal values in theirs, and back.
+// Ranks of the values in ascending order (stable), and the inverse permutation.
 struct Ranks {
     alignas(64) int32_t rank[32];
     uint8_t order[32];
 };
 
-// Value i comes behind all that are smaller and all equal ones before it.
+// Value i ranks after all smaller values and all equal values before it.
 template <class V>
 __attribute__((noinline)) void rank_equal_values(int32_t *rank, const float *x, int n) {
     for (int i = 0; i < n; i++) {
@@ -62,7 +62,7 @@ struct CutFit {
     float scale;
     int shifts; // IQ1_S: 1 = down; IQ1_M: bit 1 = first half down, bit 0 = second
     uint8_t levels[32];
-    // False: nothing fits.
+    // Returns false if nothing fits.
     template <class V>
     GGUFX_INLINE bool take(const BestCut &best, const int32_t *rank, int n, int all_shifts) {
         if (best.shifts < 0) return false;
@@ -85,7 +85,7 @@ struct CutFit {
     }
 };
 
-// The levels as a table of errors has them.
+// The levels in the layout of a table of errors.
 struct CutTable {
     alignas(64) float up[32], down[32];
     constexpr CutTable() : up(), down() {
@@ -100,7 +100,7 @@ GGUFX_INLINE unsigned key_of(const uint8_t *levels) {
     return key;
 }
 
-// The nearest listed point for levels that are no point; true when there was need of it.
+// Replaces levels off the grid by the nearest listed point; returns true if it did.
 template <class V>
 bool move_to_grid(uint8_t *levels, const GridLists &lists, const float *x, const float *w,
                   float scale, const float *values) {

@@ -1,4 +1,4 @@
-// F32, F16, BF16: each value by itself.
+// Encoders of F32, F16, BF16: value by value.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,8 @@ namespace kernels {
 namespace {
 
 template <class V> void encode_f32(const EncodeJob &job) {
-    __builtin_memcpy(job.out, job.x, job.n_blocks * sizeof(float)); // sets of little-endian hosts
+    // all hosts of these sets are little-endian
+    __builtin_memcpy(job.out, job.x, job.n_blocks * sizeof(float));
 }
 
 template <class V> GGUFX_INLINE void store_bf16(uint8_t *to, Lane<V> a) {
@@ -19,7 +20,7 @@ template <class V> GGUFX_INLINE void store_bf16(uint8_t *to, Lane<V> a) {
     V::store_words(to, V::and_i(V::template shift_right<16>(sum), V::set1_i(0xffff)));
 }
 
-// Stores kLanes words of every vector, of the last one through memory of its own.
+// Stores kLanes words per vector; the last, partial vector passes through a buffer.
 template <class V, class Store> GGUFX_INLINE void encode_words(const EncodeJob &job, Store store) {
     constexpr size_t L = V::kLanes;
     size_t i = 0;

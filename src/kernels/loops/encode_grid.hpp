@@ -1,6 +1,6 @@
-// What encoders with a codebook share, as kernels/scalar has it: magnitudes and signs, the
-// nearest point of a list, whose points stand in lanes with each value's error at each level in a
-// table.
+// Shared parts of the encoders with a codebook; same results as kernels/scalar: magnitudes and
+// signs, and the nearest point of a list. Points of a list are in lanes, with a table of the error
+// of each value at each level.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,15 +13,15 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Bits of a level in a key, and levels there are room for.
+// Bits of a level in a key, and the number of levels they can hold.
 template <int Dims> constexpr int kLevelBits = Dims == 8 ? 2 : 3;
 template <int Dims> constexpr int kLevelRoom = 1 << kLevelBits<Dims>;
 template <int Dims> constexpr float kMostLevel = Dims == 8 ? 2.0f : 7.0f;
 
-// 16 or 32 values that share a scale, as magnitudes.
+// Magnitudes of 16 or 32 values with one scale.
 struct GridBlock {
     alignas(64) float xval[32], w[32], wx[32], root_w[32]; // wx = w * xval
-    uint16_t keys[8];                                      // of groups of Dims
+    uint16_t keys[8];                                      // per group of Dims
     uint8_t signs[4];                                      // per 8 values
     float scale;
 };
@@ -36,7 +36,7 @@ GGUFX_INLINE unsigned point_index(const GridLists &lists, unsigned key) {
     return lists.words[lists.slots[key] + 1];
 }
 
-// What stands at [value][level] of a table of 32: the value's number and the decoder's level.
+// Values of [value][level] in a table of 32: index of the value and dequantized level.
 template <int Dims> struct ErrorTable {
     static constexpr int kRoom = kLevelRoom<Dims>;
     alignas(64) int32_t value[32];
@@ -50,7 +50,8 @@ template <int Dims> struct ErrorTable {
 };
 template <int Dims> constexpr ErrorTable<Dims> kErrorTable;
 
-// to[value][level]: w * (scale * level - x)^2 of a group's Dims values, for the levels of a table.
+// to[value][level] = w * (scale * level - x)^2 for the Dims values of a group and the levels of a
+// table.
 template <class V, int Dims>
 GGUFX_INLINE void level_errors(float *to, const float *x, const float *w, float scale,
                                const float *levels = kErrorTable<Dims>.level) {
@@ -63,14 +64,14 @@ GGUFX_INLINE void level_errors(float *to, const float *x, const float *w, float 
     }
 }
 
-// The key of the listed point of least error, the first of equals.
+// Returns the key of the listed point of least error, the first of equals.
 template <class V, int Dims>
 GGUFX_INLINE unsigned best_listed(const GridLists &lists, unsigned key, const float *errors) {
     constexpr int L = V::kLanes;
     const uint16_t *entry = lists.words + lists.slots[key];
     const int n = entry[0];
     Lane<V> least(FLT_MAX), at(-1.0f);
-    for (int first = 0; first < n; first += L) { // what stands behind a list is another one
+    for (int first = 0; first < n; first += L) { // words after the list are ignored
         const typename V::Vi points = V::widen_u16(entry + 1 + first);
         Lane<V> error;
 #pragma GCC unroll 8
@@ -114,7 +115,7 @@ template <int Dims> GridSums grid_sums(const GridBlock &b, int n) {
     return sums;
 }
 
-// A point of the codebook in group k.
+// Stores a codebook index in group k.
 template <class F> GGUFX_INLINE void put_index(typename F::Block &to, unsigned k, unsigned index) {
     fmt::write(to, F::index_low_at(k), static_cast<int>(index & 255u));
     if constexpr (requires { F::index_high_at(k); })
@@ -123,7 +124,8 @@ template <class F> GGUFX_INLINE void put_index(typename F::Block &to, unsigned k
 
 // ---- magnitudes and signs -----------------------------------------------------------------------
 
-// Types with 7 sign bits store an even number of signs: the value that costs least gives way.
+// Types with 7 sign bits store an even number of minus signs: the value with the least cost changes
+// its sign.
 GGUFX_INLINE uint8_t make_even(float *xval, const float *x, const float *w, unsigned signs) {
     if (__builtin_popcount(signs) % 2 == 0) return signs & 127u;
     int cheapest = 0;
@@ -139,7 +141,8 @@ GGUFX_INLINE uint8_t make_even(float *xval, const float *x, const float *w, unsi
     return static_cast<uint8_t>((signs ^ 1u << cheapest) & 127u);
 }
 
-// Without an imatrix w = sigma2 + x^2, with one qw * sqrt(sigma2 + x^2). Returns the largest.
+// Initializes a block. Weights: sigma2 + x^2 without an imatrix, else qw * sqrt(sigma2 + x^2).
+// Returns the largest magnitude.
 template <class V>
 float start_block(GridBlock *b, const float *x, const float *qw, int n, float sigma2, bool even) {
     for (int i = 0; i < n; i += V::kLanes) {

@@ -1,6 +1,6 @@
-// The search of the IQ2 and IQ3 types as kernels/scalar has it, candidates of the scale in
-// lanes. Neighbouring ones mostly have the same levels: the points of their list are then weighed
-// at once.
+// Scale search of the IQ2 and IQ3 types with candidates in lanes; same results as kernels/scalar.
+// Adjacent candidates mostly have the same levels, so the points of their list are evaluated at
+// once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,18 +10,19 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-constexpr int kMaxSteps = 32; // candidates, with those that fill up a vector
+constexpr int kMaxSteps = 32; // candidates, rounded up to whole vectors
 constexpr int kMaxLevels = 8;
 
 struct GridRules {
-    int n; // values
+    int n; // number of values
     int steps;
-    float step;                         // of the largest code
-    bool on_at_first, redo_all, always; // always: refine even what is on the grid
+    float step;                         // step of the largest code
+    bool on_at_first, redo_all, always; // always: refine also groups on the grid
 };
 
-// The level nearest to x * id, as the bits of a float with this lowest one. Twice the text's
-// rounder, not half of what it is added to: the same low bits, which count alone.
+// Returns the level nearest to x * id, as the bits of a float relative to kLevelZero. Adds twice
+// the rounding constant of kernels/scalar instead of halving the operand. The low bits are the
+// same, and only these matter.
 constexpr int32_t kLevelZero = 0x4b400000;
 template <class V, int Dims> GGUFX_INLINE typename V::Vi level_bits(Lane<V> x, Lane<V> id) {
     const Lane<V> sum = id * x - Lane<V>(1.0f) + Lane<V>(2.0f * kRounder);
@@ -31,7 +32,7 @@ template <class V, int Dims> GGUFX_INLINE typename V::Vi level_bits(Lane<V> x, L
     return V::min_i(V::max_i(bits, V::set1_i(kLevelZero)), V::set1_i(kLevelZero + most));
 }
 
-// Keys of a group for candidates in lanes.
+// Returns the keys of a group for candidates in lanes.
 template <class V, int Dims> GGUFX_INLINE typename V::Vi keys_of(const float *x, Lane<V> id) {
     typename V::Vi keys = V::set1_i(0);
     uint32_t zeros = 0;
@@ -44,11 +45,11 @@ template <class V, int Dims> GGUFX_INLINE typename V::Vi keys_of(const float *x,
     return V::sub_i(keys, V::set1_i(static_cast<int32_t>(zeros)));
 }
 
-// What each level of each value of a group costs under each candidate: [value][level] in one row.
+// Cost of each level of each value of a group for each candidate: [value][level] in one row.
 template <class V, int Dims> struct alignas(64) StepErrors {
     float of[32][kMaxSteps];
 
-    // scaled[level][candidate]: the level as it is decoded.
+    // scaled[level][candidate]: the dequantized level.
     GGUFX_INLINE void fill(const float *x, const float *w, const float (*scaled)[kMaxSteps],
                            int n_steps) {
         constexpr int levels = static_cast<int>(kMostLevel<Dims>) + 1;
@@ -62,7 +63,8 @@ template <class V, int Dims> struct alignas(64) StepErrors {
                 }
             }
     }
-    // Keys of a list's points that cost least, the first of equals, for candidates from `first` on.
+    // Returns the keys of the least-cost points of a list, the first of equals, for candidates from
+    // `first` on.
     __attribute__((noinline)) typename V::Vi nearest(const uint16_t *entry, int first) const {
         const char *from = reinterpret_cast<const char *>(of[0] + first);
         Lane<V> least(FLT_MAX);
@@ -79,7 +81,7 @@ template <class V, int Dims> struct alignas(64) StepErrors {
     }
 
 private:
-    static constexpr int kRowBits = 7; // of the bytes of a row
+    static constexpr int kRowBits = 7; // log2 of the bytes per row
     static_assert(sizeof(float[kMaxSteps]) == 1 << kRowBits);
     // places: a key, shifted by kRowBits.
     static GGUFX_INLINE Lane<V> cost(const char *from, uint32_t places, int i) {
@@ -96,8 +98,8 @@ template <class V, int Dims> struct alignas(64) Candidates {
     int n_steps;
     alignas(64) float id[kMaxSteps], scale[kMaxSteps], scaled[kMaxLevels][kMaxSteps];
     alignas(64) float qx[kMaxSteps], q2[kMaxSteps];
-    alignas(64) int32_t nearest[8][kMaxSteps], keys[8][kMaxSteps]; // before, on the grid
-    alignas(64) float before[8][1 + kMaxSteps]; // `nearest` of the candidate before
+    alignas(64) int32_t nearest[8][kMaxSteps], keys[8][kMaxSteps]; // unrestricted; on the grid
+    alignas(64) float before[8][1 + kMaxSteps]; // `nearest` of the previous candidate
 
     GGUFX_INLINE void fill(const GridRules &r, float top, float by) {
         n_steps = 2 * r.steps + 1;
@@ -127,7 +129,7 @@ template <class V, int Dims> struct alignas(64) Candidates {
                 place_some(g, s, n_steps - s < L ? n_steps - s : L, lists, errors);
         }
     }
-    // A vector of n candidates of group g.
+    // Places a vector of n candidates of group g.
     GGUFX_INLINE void place_some(int g, int s, int n, const GridLists &lists,
                                  const StepErrors<V, Dims> &errors) {
         typename V::Vi placed = V::load_i(nearest[g] + s);
@@ -136,7 +138,7 @@ template <class V, int Dims> struct alignas(64) Candidates {
             int first, end;
             const uint16_t *entry;
         } runs[L];
-        int n_runs = 0; // off the grid, which nobody can foresee: found without a branch
+        int n_runs = 0; // runs off the grid are unpredictable: found without a branch
         for (uint32_t starts = (V::bits(turns.m) | 1u) & ((1u << n) - 1u); starts;) {
             Run &run = runs[n_runs];
             run.first = __builtin_ctz(starts);
@@ -168,8 +170,8 @@ template <class V, int Dims> struct alignas(64) Candidates {
             V::store(q2 + s, x2.v);
         }
     }
-    // Takes the best: keys, scale. Returns which groups were off the grid; `off` when none is
-    // taken.
+    // Accepts the best candidate: keys, scale. Returns the groups that were off the grid, or `off`
+    // if none is accepted.
     GGUFX_INLINE unsigned take(GridBlock *b, int n_groups, unsigned off) const {
         int taken = -1;
         float best = 0.0f;
@@ -195,7 +197,7 @@ template <int Dims> GGUFX_INLINE unsigned join_levels(const uint8_t *levels) {
     return key;
 }
 
-// Groups `which` placed anew for the scale of the block, and the scale for all.
+// Recomputes the groups of `which` for the scale of the block, then the scale from all groups.
 template <class V, int Dims>
 GGUFX_INLINE void refine(GridBlock *b, const GridLists &lists, int n, unsigned which) {
     const Lane<V> id = Lane<V>(1.0f) / Lane<V>(b->scale);
@@ -218,7 +220,7 @@ GGUFX_INLINE void refine(GridBlock *b, const GridLists &lists, int n, unsigned w
     if (sums.q2 > 0.0f) b->scale = sums.qx / sums.q2;
 }
 
-// Looks around `top` / `by` for the best scale; b.scale is set.
+// Searches the best scale around `top` / `by`; b.scale is the initial value.
 template <class V, int Dims>
 void search_grid(GridBlock *b, const GridLists &lists, const GridRules &r, float top, float by) {
     const int n_groups = r.n / Dims;

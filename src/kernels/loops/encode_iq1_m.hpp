@@ -1,4 +1,4 @@
-// IQ1_M: 16 values, a shift for each half.
+// Encoder of IQ1_M: 16 values, a shift for each half.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,12 +8,12 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Values of half k under the shifts.
+// Returns the level values of half k for the shifts.
 GGUFX_INLINE const float *values_of(int shifts, int k) {
     return (k == 0 ? shifts >> 1 : shifts) & 1 ? kDown : kUp;
 }
 
-// All cuts of 16 values in the order of the text, with cuts of nothing behind.
+// All cuts of 16 values in the order of kernels/scalar, padded with empty cuts.
 struct Cuts16 {
     static constexpr int kCuts = 153, kRoom = 160;
     alignas(64) float first[kRoom], second[kRoom];
@@ -29,8 +29,9 @@ struct Cuts16 {
 constexpr Cuts16 kCuts16;
 
 template <class V> struct CutSums {
-    Lane<V> qx[4], q2[4]; // by shifts
-    // One value more: of `half`, with level 0 in the lanes of `low`, 1 in those of `middle`.
+    Lane<V> qx[4], q2[4]; // indexed by shifts
+    // Adds a value of `half`, with level 0 in the lanes of `low`, 1 in those of `middle`, 2 in the
+    // others.
     GGUFX_INLINE void add(float w, float x, int half, Where<V> low, Where<V> middle) {
         Lane<V> x_of[2], square_of[2]; // up, down
 #pragma GCC unroll 2
@@ -96,7 +97,7 @@ bool fit_iq1_m(CutFit *f, const float *x, const float *w, const GridLists &lists
     return true;
 }
 
-// Codes of the scales, and the scale of all fitted anew.
+// Stores the codes of the scales, and refits the block scale from all groups.
 inline void finish_iq1_m(fmt::IQ1_M::Block &to, const CutFit *fits, const float *x, const float *w,
                          float max_scale) {
     using F = fmt::IQ1_M;
@@ -116,7 +117,7 @@ inline void finish_iq1_m(fmt::IQ1_M::Block &to, const CutFit *fits, const float 
         }
     }
     if (sums.q2 > 0.0f) d = sums.qx / sums.q2;
-    uint8_t stored[2]; // the f16 scale has no field: its bits stand in four places
+    uint8_t stored[2]; // the bits of the f16 scale are stored in four fields
     store_scale(stored, d * 1.1125f);
     for (unsigned i = 0; i < 4; i++) fmt::write(to, F::d_at(i), load_u16le(stored) >> (4 * i));
 }
@@ -133,7 +134,7 @@ void encode_iq1_m_block(fmt::IQ1_M::Block &to, const float *x, const float *qw, 
         CutFit &f = fits[ib];
         const unsigned at = 16 * ib;
         f.scale = 0.0f, f.shifts = 0;
-        for (int i = 0; i < 16; i++) // a zero sub-block decodes as point 0
+        for (int i = 0; i < 16; i++) // a zero sub-block dequantizes as point 0
             f.levels[i] = static_cast<uint8_t>(level_of<8>(lists.first_key, i % 8));
         if (largest1(x + at, 16) < 1e-7f) continue;
         if (!fit_iq1_m<V>(&f, x + at, w + at, lists)) continue;

@@ -1,4 +1,4 @@
-// IQ1_S: 32 values, one shift; sums of all cuts from prefix sums.
+// Encoder of IQ1_S: 32 values, one shift; sums of all cuts from prefix sums.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +8,8 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Sums of the values in order, of what comes before and behind a cut times its level, for both
-// shifts. What stands behind the last sum is read to the end of a vector and is the last cut again.
+// Prefix sums of the sorted values, and sums before and after a cut times its level, for both
+// shifts. Loads of whole vectors read after the last sum; that padding repeats the last cut.
 template <class V> struct alignas(64) CutSums32 {
     static constexpr int L = V::kLanes, kRoom = 32 + L;
     float x[kRoom], w[kRoom];
@@ -43,7 +43,7 @@ template <class V> struct alignas(64) CutSums32 {
             }
         }
     }
-    // Of cuts (first, lanes of second); shifts 0 and 1.
+    // Sums of cuts (first, lanes of second) for shifts 0 and 1.
     struct Cuts {
         Lane<V> qx[2], q2[2];
     };
@@ -61,7 +61,7 @@ template <class V> struct alignas(64) CutSums32 {
     }
 };
 
-// The text: every cut is offered that is better than the last one taken.
+// Reference search: offers every cut that is better than the last accepted one.
 template <class V> __attribute__((noinline)) BestCut search_every_cut(const CutSums32<V> &sums) {
     constexpr int L = V::kLanes;
     BestCut best;
@@ -77,16 +77,16 @@ template <class V> __attribute__((noinline)) BestCut search_every_cut(const CutS
                 V::store(qx[s], c.qx[s].v);
                 V::store(q2[s], c.q2[s].v);
             }
-            for (int j = __builtin_ctz(lanes); j < n; j++) // a score taken may be an ulp lower
+            for (int j = __builtin_ctz(lanes); j < n; j++) // an accepted score may be an ulp lower
                 for (int s = 0; s < 2; s++) best.offer(qx[s][j], q2[s][j], first, second + j, s);
         }
     return best;
 }
 
-// The same in two passes. Scores qx^2 / q2 are rounded in the text, so that which of two neighbours
-// is taken depends on those before; but what is clearly worse than the best of all has no say, if
-// what is not worse is clearly better than it. Pass 1 finds the best score to 10 bits; the few cuts
-// near it are then divided.
+// The same search in two passes. The scores qx^2 / q2 are rounded in kernels/scalar, so the choice
+// between similar cuts depends on earlier ones. Cuts clearly below the best score have no influence
+// if the remaining cuts are clearly above them. Pass 1 finds the best score to 10 bits. Pass 2
+// divides the few cuts near it.
 template <class V> struct CutSearch {
     static constexpr int L = V::kLanes;
     static constexpr int kMaxNear = 64;
@@ -98,11 +98,11 @@ template <class V> struct CutSearch {
     alignas(64) float scores[33 * (32 / L + 1)][L];
     Near near[kMaxNear];
     int n_near = 0;
-    float most = 0.0f; // score among these
+    float most = 0.0f; // largest score in `near`
 
     explicit CutSearch(const CutSums32<V> &s) : sums(s) {}
 
-    // The best score, roughly.
+    // Returns the best score, approximately.
     GGUFX_INLINE float estimate() {
         Lane<V> best;
         int at = 0;
@@ -129,7 +129,8 @@ template <class V> struct CutSearch {
             most = most < n.score ? n.score : most;
         }
     }
-    // Those that score more than `limit`, in the order of the text; false: too many.
+    // Collects the cuts with scores above `limit` in the order of kernels/scalar. Returns false if
+    // they are too many.
     GGUFX_INLINE bool find_near(float limit) {
         int at = 0;
         for (int first = 0; first <= 32; first++)
@@ -143,7 +144,7 @@ template <class V> struct CutSearch {
             }
         return true;
     }
-    // False when it cannot tell.
+    // Returns false if the result is ambiguous.
     GGUFX_INLINE bool run(BestCut *best) {
         const float about = estimate();
         if (!(about > 0x1p-60f && about < 0x1p60f)) return false;
@@ -161,7 +162,7 @@ template <class V> struct CutSearch {
 
 template <class V> BestCut search_iq1_s(const CutSums32<V> &sums, float largest) {
     BestCut best;
-    // Within these bounds nothing overflows or is rounded to fewer bits.
+    // Within these bounds nothing overflows or loses bits to rounding.
     if (sums.w[32] > 0x1p-40f && sums.w[32] < 0x1p60f && largest < 0x1p40f) {
         CutSearch<V> search(sums);
         if (search.run(&best)) return best;

@@ -1,4 +1,4 @@
-// IQ2_XXS IQ2_XS IQ2_S IQ3_XXS IQ3_S as kernels/scalar makes them.
+// Encoders of IQ2_XXS IQ2_XS IQ2_S IQ3_XXS IQ3_S; same results as kernels/scalar.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,8 +10,8 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// What sets a type apart. kKeep: what was put stays without a scale; and the reference does not move
-// on behind a zero sub-block, but for the upper bits of indices.
+// Parameters of a type. kKeep: stored indices stay if there is no scale. Also, like the reference,
+// does not advance after a zero sub-block, except for the upper bits of indices.
 struct Iq2Xs {
     using Format = fmt::IQ2_XS;
     static constexpr int kDims = 8;
@@ -46,7 +46,7 @@ template <class T> struct GridOut {
     typename F::Block &to;
     const GridLists &lists;
     float scales[16] = {}, max_scale = 0.0f;
-    unsigned n_put = 0; // sub-blocks
+    unsigned n_put = 0; // number of stored sub-blocks
 
     void put(unsigned ib, const GridBlock &b) {
         constexpr unsigned groups = T::kRules.n / T::kDims, eights = T::kRules.n / 8;
@@ -109,7 +109,7 @@ template <class V, class T> void encode_grid(const EncodeJob &job) {
     }
 }
 
-// IQ2_XXS looks for its scale among multiples of a fit with 5 levels.
+// IQ2_XXS searches its scale among multiples of a fit with 5 levels.
 struct Iq2Xxs {
     using Format = fmt::IQ2_XXS;
     static constexpr int kDims = 8;
@@ -128,7 +128,7 @@ __attribute__((noinline)) void search_xxs(GridBlock *b, const GridLists &lists, 
     make_scale_positive(b, 32, true);
 }
 
-// A frame of its own: with the blocks' it would be beyond 16 KiB.
+// A separate stack frame: together with the blocks it would exceed 16 KiB.
 template <class V>
 __attribute__((noinline)) void fit_xxs(float *fits, const float *const *xval,
                                        const float *const *weights) {
@@ -138,7 +138,7 @@ __attribute__((noinline)) void fit_xxs(float *fits, const float *const *xval,
     V::store(fits, fit_positive<V>(32, 4.0f, x, w, &codes).v);
 }
 
-// Scales of kLanes sub-blocks are fitted at once: those of one or two blocks.
+// Fits the scales of kLanes sub-blocks at once: those of one or two blocks.
 template <class V> void encode_iq2_xxs(const EncodeJob &job) {
     constexpr int L = V::kLanes, kAtOnce = L / 8;
     for (size_t first = 0; first < job.n_blocks; first += L) {

@@ -1,4 +1,4 @@
-// IQ4_NL and IQ4_XS as kernels/scalar makes them, a group of 32 in each lane.
+// Encoders of IQ4_NL and IQ4_XS, a group of 32 in each lane; same results as kernels/scalar.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,19 +9,19 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// fmt::kCodesIq4, where the compiler sees it.
+// fmt::kCodesIq4, visible to the compiler.
 constexpr int8_t kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                    1,    13,   25,  38,  53,  69,  89,  113};
 constexpr float iq4_level(int code) {
     return static_cast<float>(kIq4Levels[code]);
 }
-// Between levels k and k + 1. Near it both of the text's differences are exact, so that "nearer to
-// the upper one, or as near" is a comparison with this.
+// Midpoint of levels k and k + 1. Near it both differences of kernels/scalar are exact, so "nearer
+// to the upper level, or equally near" is a comparison with this value.
 constexpr float iq4_middle(int k) {
     return (iq4_level(k) + iq4_level(k + 1)) * 0.5f;
 }
 
-// The nearest level; halfway, and NaN, go up.
+// Returns the nearest level; ties and NaN go up.
 template <class V> GGUFX_INLINE Lane<V> nearest_level(Lane<V> v) {
     Lane<V> level(iq4_level(15));
 #pragma GCC unroll 15

@@ -1,5 +1,6 @@
-// Q2_K .. Q6_K as kernels/scalar makes them: scales of groups with a group in each lane,
-// scales of super-blocks with a super-block in each; then codes anew from what a decoder will read.
+// Encoders of Q2_K .. Q6_K; same results as kernels/scalar. Fits the scales of groups with a group
+// in each lane, then those of super-blocks with a super-block in each lane. Recomputes the codes
+// from the stored scales.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,20 +13,20 @@ namespace {
 
 constexpr int kSuper = 256;
 
-// What the search found for the groups of kLanes super-blocks, `Values` in a group.
+// Search results for the groups of kLanes super-blocks, `Values` per group.
 template <class V, int Values> struct alignas(64) FoundGroups {
-    static constexpr int kEach = kSuper / Values; // groups of a super-block
+    static constexpr int kEach = kSuper / Values; // groups per super-block
     static constexpr int kGroups = kEach * V::kLanes;
-    float scale[kGroups], min[kGroups], weight[kGroups]; // weight: sum of a group's
+    float scale[kGroups], min[kGroups], weight[kGroups]; // weight: sum per group
     uint8_t codes[kGroups / V::kLanes][Values][V::kLanes];
 
-    // Codes of group g as the search had them.
+    // Copies the codes of group g from the search.
     void copy_codes(uint8_t *to, int g) const {
         for (int i = 0; i < Values; i++) to[i] = codes[g / V::kLanes][i][g % V::kLanes];
     }
 };
 
-// How a group's values weigh: with an imatrix qw * sqrt(sigma2 + x^2), else
+// Weights of the values of a group: qw * sqrt(sigma2 + x^2) with an imatrix, else as listed.
 enum class Plain { squares, magnitudes, magnitudes_and_root_mean };
 
 template <class V, int Values>
@@ -78,7 +79,7 @@ GGUFX_INLINE void fit_groups(FoundGroups<V, Values> *found, const Places<V, kSup
     }
 }
 
-// The numbers of kLanes super-blocks, one super-block per lane.
+// Transposes numbers of kLanes super-blocks, one super-block per lane.
 template <class V, int Each> GGUFX_INLINE void by_super(Group<V> *to, const float *of_groups) {
     for (int k = 0; k < Each; k++)
         for (int b = 0; b < static_cast<int>(V::kLanes); b++) to->v[k][b] = of_groups[b * Each + k];
@@ -96,7 +97,7 @@ template <class V, int Each> struct alignas(64) SuperScales {
     }
 };
 
-// Scales or mins over their largest (no imatrix).
+// Rounds scales or minimums relative to their largest (without imatrix).
 template <class V, int Each>
 void round_plain(SuperScales<V, Each> *to, const float *values, int n, int levels) {
     for (int b = 0; b < n; b++, values += Each) {
@@ -121,7 +122,8 @@ void round_lines(SuperScales<V, kSuper / Values> *to, const float *values,
     to->store(d, codes);
 }
 
-// Codes with the stored scale and minimum, from 0 on; those of the search stay where it is zero.
+// Recomputes codes with the stored scale and minimum, counting from 0; a zero scale keeps those of
+// the search.
 template <class V, int Values>
 GGUFX_INLINE void requantize(uint8_t *to, const float *x, float d, float m, int low, int high,
                              const FoundGroups<V, Values> &found, int g) {
@@ -173,7 +175,7 @@ template <class V> void encode_q2_k(const EncodeJob &job) {
     }
 }
 
-// 8 scales and 8 mins of 6 bits in 12 bytes.
+// Packs 8 scales and 8 minimums of 6 bits in 12 bytes.
 inline void pack_scales6(uint8_t *s, const uint8_t *scales, const uint8_t *mins) {
     for (int k = 0; k < 4; k++) {
         s[k] = static_cast<uint8_t>(scales[k] | scales[k + 4] >> 4 << 6);
@@ -182,7 +184,7 @@ inline void pack_scales6(uint8_t *s, const uint8_t *scales, const uint8_t *mins)
     }
 }
 
-// Q4_K and Q5_K: finish(block, codes) stores the codes.
+// Encodes Q4_K and Q5_K; finish(block, codes) stores the codes.
 template <class V, class F, class Finish>
 GGUFX_INLINE void encode_lines6(const EncodeJob &job, const LineSearch &plain, Finish finish) {
     for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {

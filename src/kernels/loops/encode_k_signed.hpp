@@ -1,4 +1,4 @@
-// Q3_K and Q6_K: scales alone, of 16 values.
+// Encoders of Q3_K and Q6_K: scales per 16 values without minimums.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ template <class V> void round_q3_plain(SuperScales<V, 16> *to, const float *scal
         if (max == 0.0f) continue;
         const float iscale = -32.0f / max;
         for (int k = 0; k < 16; k++) {
-            // As the text: wrapped to int8, then limited.
+            // As in kernels/scalar: wrapped to int8, then clamped.
             const int l = static_cast<int8_t>(nearest_int(iscale * scales[k]) & 255);
             to->codes[b][k] = static_cast<uint8_t>((l < -32 ? -32 : l > 31 ? 31 : l) + 32);
         }
@@ -25,7 +25,7 @@ template <class V> void round_q3_plain(SuperScales<V, 16> *to, const float *scal
     }
 }
 
-// Not inlined: its groups would lie beside the caller's on the stack, 17 KB on AVX-512.
+// Not inlined: its groups would add 17 KB to the caller's stack frame on AVX-512.
 template <class V>
 __attribute__((noinline)) void round_q3_scales(SuperScales<V, 16> *to,
                                                const FoundGroups<V, 16> &found,
@@ -110,7 +110,7 @@ template <class V> void encode_q6_k(const EncodeJob &job) {
                 from[j] = at.template group<16>(g + j);
             load_columns<V>(&x, from, 16);
             weigh_by_squares(&w, x, 16);
-            if (job.imatrix) { // as it is, without the root of the other types
+            if (job.imatrix) { // used directly, without the square root of the other types
                 for (int j = 0; j < static_cast<int>(V::kLanes); j++)
                     from[j] = at.template group_weights<16>(g + j);
                 load_columns<V>(&w, from, 16);

@@ -1,6 +1,6 @@
-// Encoding with a block in each lane: sums then run in the order of the values, as the text
-// (src/quant) has them, and all lanes take the same steps. Operators over an instruction set's
-// vectors, so that the searches read like the text.
+// Quantization with a block in each lane. Sums then run in the order of the values, as in
+// kernels/scalar, and all lanes take the same steps. Operators over the vectors of an instruction
+// set keep the searches close to the scalar code.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Values behind a function of the text that takes an integer: whole numbers here.
+// Vector of floats. Results of scalar functions with integer arguments are whole numbers here.
 template <class V> struct Lane {
     typename V::Vf v;
     GGUFX_INLINE Lane() : v(V::zero()) {}
@@ -61,8 +61,8 @@ template <class V> GGUFX_INLINE Lane<V> inverse(Lane<V> d) {
 
 constexpr float kRounder = 12582912.0f; // 1.5 * 2^23
 
-// The bits of a whole number + kRounder whose low 23 bits the text's nearest() takes: also
-// beyond 2^22 and for NaN.
+// Returns the bits of a whole number + kRounder with the low 23 bits that nearest() of
+// kernels/scalar uses, also beyond 2^22 and for NaN.
 template <class V> GGUFX_INLINE typename V::Vi nearest_bits(Lane<V> a) {
     const typename V::Vi sum = V::as_int((a + Lane<V>(kRounder)).v);
     return V::replace(sum, V::set1_i(0x007fffff), V::set1_i(0x4b000000));
@@ -70,7 +70,7 @@ template <class V> GGUFX_INLINE typename V::Vi nearest_bits(Lane<V> a) {
 template <class V> GGUFX_INLINE Lane<V> nearest(Lane<V> a) {
     return Lane<V>(V::as_float(nearest_bits(a))) - Lane<V>(kRounder);
 }
-// Its low eight bits, 0 .. 255.
+// The low eight bits of nearest(), 0 .. 255.
 template <class V> GGUFX_INLINE Lane<V> nearest8(Lane<V> a) {
     return V::to_float(V::and_i(nearest_bits(a), V::set1_i(255)));
 }
@@ -81,12 +81,12 @@ template <class V> GGUFX_INLINE void store_bytes(uint8_t *to, Lane<V> whole) {
     V::store_bytes(to, V::and_i(V::to_int(whole.v), V::set1_i(255)));
 }
 
-constexpr int kMaxGroup = 32;   // values of a search
-constexpr float kTiny = 1e-15f; // below this a group counts as zero
+constexpr int kMaxGroup = 32;   // most values per search
+constexpr float kTiny = 1e-15f; // smaller groups count as zero
 
 constexpr float kLaneNumbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-// Values of one group per lane: v[i] is value i of all.
+// One group per lane: v[i] is value i of all groups.
 template <class V> struct alignas(64) Group {
     float v[kMaxGroup][V::kLanes];
     GGUFX_INLINE Lane<V> operator[](int i) const { return V::load(v[i]); }
@@ -106,11 +106,11 @@ template <class V> GGUFX_INLINE void load_columns(Group<V> *to, const float *con
     }
 }
 
-// Where the groups of kLanes blocks stand; lanes behind the last block repeat it.
+// Addresses of the groups of kLanes blocks; lanes after the last block repeat it.
 template <class V, int BlockValues> struct Places {
     const EncodeJob &job;
     size_t first;
-    int n; // blocks that are there, <= kLanes
+    int n; // number of blocks, <= kLanes
     GGUFX_INLINE Places(const EncodeJob &j, size_t b) : job(j), first(b), n(V::kLanes) {
         if (j.n_blocks - b < V::kLanes) n = static_cast<int>(j.n_blocks - b);
     }
@@ -121,7 +121,7 @@ template <class V, int BlockValues> struct Places {
     GGUFX_INLINE const float *weights(int b) const {
         return job.imatrix + (job.block + block(b)) % job.row_blocks * BlockValues;
     }
-    // Group g of `values` values each, counted over all blocks.
+    // Group g of `Values` values, counted over all blocks.
     template <int Values> GGUFX_INLINE const float *group(int g) const {
         constexpr int each = BlockValues / Values;
         return values(g / each) + Values * (g % each);
@@ -132,7 +132,7 @@ template <class V, int BlockValues> struct Places {
     }
 };
 
-// out[lane] = x[0]^2 + x[1]^2 + ... of each block of 256.
+// out[lane] = x[0]^2 + x[1]^2 + ... for each block of 256.
 template <class V> void sums_of_squares(float *out, const Places<V, 256> &at) {
     Lane<V> sum;
     const float *from[V::kLanes];
@@ -154,16 +154,16 @@ template <class V> GGUFX_INLINE void weigh_by_squares(Group<V> *w, const Group<V
     for (int i = 0; i < n; i++) w->set(i, x[i] * x[i]);
 }
 
-// Half away from zero, for |a| < 2^22; INT32_MIN for infinities and NaN, as the text's
-// round_away().
+// Rounds half away from zero, for |a| < 2^22. INT32_MIN for infinities and NaN, like round_away()
+// of kernels/scalar.
 template <class V> GGUFX_INLINE typename V::Vi round_away(Lane<V> a) {
-    // The largest float below 1/2, so that nothing below a half is carried over it.
+    // The largest float below 1/2, so that values below a half are not carried over it.
     const typename V::Vi half =
         V::replace(V::as_int(a.v), V::set1_i(INT32_MIN), V::set1_i(0x3effffff));
     return V::to_int((a + Lane<V>(V::as_float(half))).v);
 }
 
-// Values of a row that are not whole vectors: with zeros behind.
+// Loads values of a row that are not a whole vector, padded with zeros.
 template <class V> GGUFX_INLINE Lane<V> load_some(const float *x, size_t n) {
     if (n >= V::kLanes) return V::load(x);
     alignas(64) float rest[V::kLanes] = {};
@@ -171,7 +171,8 @@ template <class V> GGUFX_INLINE Lane<V> load_some(const float *x, size_t n) {
     return V::load(rest);
 }
 
-// ---- one value at a time: what comes once per group ---------------------------------------------
+// ---- scalar functions, used once per group
+// -------------------------------------------------------
 
 inline int nearest_int(float v) {
     return static_cast<int>(f32_bits(v + kRounder) & 0x007fffffu) - 0x00400000;
@@ -179,13 +180,13 @@ inline int nearest_int(float v) {
 inline float inverse1(float d) {
     return d != 0.0f ? 1.0f / d : 0.0f;
 }
-// The field of a scale and what a decoder reads back. NaN has one sign.
+// Stores a scale and returns the stored value. NaN has one sign.
 inline float store_scale(uint8_t *p, float v) {
     const uint16_t bits = v == v ? f32_to_f16(v) : uint16_t{0xfe00};
     store_u16le(p, bits);
     return f16_to_f32(bits);
 }
-// The value of largest magnitude with its sign, the first of equals; +0 when all are zero.
+// Returns the value of largest magnitude with its sign, the first of equals; +0 if all are zero.
 inline float signed_largest1(const float *x, int n) {
     float most = 0.0f, value = 0.0f;
     for (int i = 0; i < n; i++) {

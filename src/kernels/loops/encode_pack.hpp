@@ -1,5 +1,5 @@
-// Codes, a byte each, to the fields of blocks, eight bytes at a time: fields do not cross bytes, so
-// the order of bytes in a word does not matter. The formats say which order is whose.
+// Packs codes of one byte each into the fields of blocks, eight bytes at a time. Fields do not
+// cross bytes, so the byte order of a word does not matter. formats/orders.hpp defines the orders.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Block b of a job.
+// Returns block b of a job.
 template <class F> GGUFX_INLINE typename F::Block &block_of(const EncodeJob &job, size_t b) {
     return reinterpret_cast<typename F::Block *>(job.out)[b];
 }
@@ -26,23 +26,23 @@ GGUFX_INLINE uint64_t load_eight(const uint8_t *p) {
 GGUFX_INLINE void store_eight(uint8_t *p, uint64_t v) {
     __builtin_memcpy(p, &v, sizeof v);
 }
-// Bits `from` .. `from` + n - 1 of each of eight bytes, from bit `to` on.
+// Moves bits `from` .. `from` + n - 1 of each of eight bytes to bit `to`.
 GGUFX_INLINE uint64_t move_bits(uint64_t v, int from, int n, int to) {
     const uint64_t field = v >> from & kEachByte * ((1u << n) - 1u);
     return field << to;
 }
 
-// Low four bits of codes p[i] and p[i + apart] in one byte, n bytes.
+// Packs the low four bits of codes p[i] and p[i + apart] in one byte, n bytes.
 GGUFX_INLINE void pack_nibbles(uint8_t *to, const uint8_t *codes, int n, int apart) {
     for (int i = 0; i < n; i += 8)
         store_eight(to + i, move_bits(load_eight(codes + i), 0, 4, 0) |
                                 move_bits(load_eight(codes + i + apart), 0, 4, 4));
 }
-// Low four bits of 256 codes in 128 bytes, as Q4_K and Q5_K have them.
+// Packs the low four bits of 256 codes in 128 bytes, in the order of Q4_K and Q5_K.
 GGUFX_INLINE void pack_nibbles256(uint8_t *to, const uint8_t *codes) {
     for (int i = 0; i < 4; i++) pack_nibbles(to + 32 * i, codes + 64 * i, 32, 32);
 }
-// Two bits from bit `from` on of 256 codes in 64 bytes, as Q2_K, Q3_K and Q6_K have them.
+// Packs two bits from bit `from` of 256 codes in 64 bytes, in the order of Q2_K, Q3_K and Q6_K.
 GGUFX_INLINE void pack_crumbs(uint8_t *to, const uint8_t *codes, int from) {
     for (int i = 0; i < 64; i += 8) {
         const uint8_t *at = codes + 128 * (i / 32) + i % 32;
@@ -53,7 +53,7 @@ GGUFX_INLINE void pack_crumbs(uint8_t *to, const uint8_t *codes, int from) {
         store_eight(to + i, v);
     }
 }
-// One bit of 256 codes in 32 bytes: that of code e in bit e / 32 of byte e % 32.
+// Packs one bit of 256 codes in 32 bytes: that of code e in bit e / 32 of byte e % 32.
 GGUFX_INLINE void pack_bits256(uint8_t *to, const uint8_t *codes, int from) {
     for (int i = 0; i < 32; i += 8) {
         uint64_t v = 0;

@@ -1,4 +1,4 @@
-// What is rounded to nearest: scales from the extremes of blocks, a block in each lane at the end,
+// Encoders that round to nearest: scales from the extremes of blocks, reduced to a block per lane,
 // then codes along the row.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kBlock = 32;
 
-// Does x[n] hold numbers alone?
+// Returns whether all of x[n] is finite.
 template <class V> bool all_finite(const float *x, size_t n) {
     constexpr size_t L = V::kLanes;
     const typename V::Vi magnitude_bits = V::set1_i(INT32_MAX);
@@ -32,7 +32,7 @@ template <class V> bool all_finite(const float *x, size_t n) {
     return all < 0x7f800000u;
 }
 
-// The largest magnitudes of blocks of Values values each.
+// Returns the largest magnitudes of blocks of Values values each.
 template <class V, int Values> GGUFX_INLINE Lane<V> largest_of_blocks(const Places<V, Values> &at) {
     using Vf = typename V::Vf;
     Vf most[V::kLanes];
@@ -46,7 +46,7 @@ template <class V, int Values> GGUFX_INLINE Lane<V> largest_of_blocks(const Plac
     return V::fold(most, [](Vf a, Vf b) { return V::greater(a, b); });
 }
 
-// Least and greatest value of each block of `at`; which of equal zeros is open.
+// Least and greatest value of each block of `at`; the sign of a zero is unspecified.
 template <class V> struct Range { Lane<V> least, most; };
 template <class V> GGUFX_INLINE Range<V> range_of_blocks(const Places<V, kBlock> &at) {
     using Vf = typename V::Vf;
@@ -68,7 +68,7 @@ template <class V> GGUFX_INLINE Range<V> range_of_blocks(const Places<V, kBlock>
 inline float magnitude1(float v) {
     return f32_from_bits(f32_bits(v) & 0x7fffffffu);
 }
-// x[i] with the first i whose magnitude is `most`; +0 where that is 0.
+// Returns x[i] with the first i whose magnitude is `most`; +0 if `most` is 0.
 template <class V> GGUFX_INLINE float first_of_magnitude(const float *x, float most) {
     for (int i = 0; most != 0.0f; i += V::kLanes) {
         const uint32_t there = V::bits((Lane<V>(most) <= magnitude(Lane<V>(V::load(x + i)))).m);
@@ -76,7 +76,8 @@ template <class V> GGUFX_INLINE float first_of_magnitude(const float *x, float m
     }
     return 0.0f;
 }
-// The values of largest magnitude with their signs, the first of equals; +0 when all are zero.
+// Returns the values of largest magnitude with their signs, the first of equals; +0 if all are
+// zero.
 template <class V> GGUFX_INLINE Lane<V> signed_largest_of_blocks(const Places<V, kBlock> &at) {
     const Range<V> range = range_of_blocks(at);
     const Lane<V> below = -range.least;
@@ -91,7 +92,7 @@ template <class V> GGUFX_INLINE Lane<V> signed_largest_of_blocks(const Places<V,
     }
     return V::load(values);
 }
-// A zero that is the least value is the first zero of its block.
+// Fixes the sign of zeros: a zero that is the least value is the first zero of its block.
 template <class V> GGUFX_INLINE Range<V> exact_range_of_blocks(const Places<V, kBlock> &at) {
     Range<V> range = range_of_blocks(at);
     const Lane<V> zero(0.0f);
@@ -105,7 +106,7 @@ template <class V> GGUFX_INLINE Range<V> exact_range_of_blocks(const Places<V, k
         while (*x != 0.0f) x++;
         least[b] = *x;
     }
-    return {V::load(least), range.most + zero}; // +0 - -0 and +0 - +0 are +0, as x - x is
+    return {V::load(least), range.most + zero}; // +0 - -0 and +0 - +0 are +0, as is x - x
 }
 
 // Codes of a block, along the row.
@@ -113,9 +114,9 @@ template <class V> struct RowCodes {
     static constexpr int kVectors = kBlock / static_cast<int>(V::kLanes);
     typename V::Vi v[kVectors];
 
-    // (x - min) * id + shift towards zero, at most `most`. The text wraps them to int8 or uint8
-    // before: codes of finite id are never beyond `most` + 1, all others INT32_MIN, whose low bits
-    // are 0.
+    // (x - min) * id + shift, truncated, at most `most`. kernels/scalar first wraps codes to int8
+    // or uint8. Codes for a finite id never exceed `most` + 1; all others are INT32_MIN, whose low
+    // bits are 0.
     GGUFX_INLINE RowCodes(const float *x, float min, float id, float shift, int most) {
 #pragma GCC unroll 4
         for (int i = 0; i < kVectors; i++) {
@@ -124,7 +125,7 @@ template <class V> struct RowCodes {
             v[i] = V::min_i(V::to_int(code.v), V::set1_i(most));
         }
     }
-    GGUFX_INLINE void store_nibbles(uint8_t *to) const { // of values i and i + 16
+    GGUFX_INLINE void store_nibbles(uint8_t *to) const { // values i and i + 16
 #pragma GCC unroll 2
         for (int i = 0; i < kVectors / 2; i++) {
             const typename V::Vi high = V::template shift_left<4>(v[i + kVectors / 2]);

@@ -1,5 +1,5 @@
-// The scale searches of kernels/scalar, a group in each lane. Candidates that a lane does not
-// want change nothing in it; codes are made once, from what the best candidate was.
+// Scale searches of kernels/scalar with a group in each lane. Rejected candidates leave their lane
+// unchanged. Codes are computed once, from the best candidate.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,7 +34,7 @@ template <class V> struct FitSums {
     GGUFX_INLINE Lane<V> ratio() const { return (Lane<V>(0.0f) < l2).pick(lx / l2, 0.0f); }
 };
 
-// Codes 0 .. 2 n_max - 1 of an inverse scale; 0 in dead lanes.
+// Codes 0 .. 2 n_max - 1 for an inverse scale; 0 in dead lanes.
 template <class V>
 GGUFX_INLINE void signed_codes(Group<V> *codes, const Group<V> &x, int n, float n_max,
                                Lane<V> iscale, Where<V> dead) {
@@ -74,7 +74,7 @@ Lane<V> fit_signed(int n, float n_max, const Group<V> &x, const Group<V> &w, Gro
     return dead.pick(0.0f, scale);
 }
 
-// Takes the code `next` where the group fits better with it.
+// Accepts the code `next` in lanes where the group fits better with it.
 template <class V>
 GGUFX_INLINE void take_code(Group<V> *l, int i, FitSums<V> *sums, FitSums<V> without, Lane<V> w,
                             Lane<V> wx, Lane<V> next, Where<V> may) {
@@ -118,7 +118,7 @@ template <class V> Lane<V> fit_descent(int n, float n_max, const Group<V> &x, Gr
     return dead.pick(0.0f, sums.ratio());
 }
 
-// The inverse scale of least squared error among n_max + 0.1 * (-4 .. 4).
+// Returns the inverse scale of least squared error among (n_max + 0.1 * (-4 .. 4)) / max.
 template <class V>
 GGUFX_INLINE Lane<V> best_positive_scale(int n, float n_max, const Group<V> &x, const Group<V> &w,
                                          Lane<V> max) {
@@ -171,7 +171,7 @@ Lane<V> fit_positive(int n, float n_max, const Group<V> &x, const Group<V> &w, G
     return dead.pick(0.0f, sums.ratio());
 }
 
-// value = scale * code - min, min >= 0; as MinSearch of the text.
+// value = scale * code - min, min >= 0; see MinSearch in kernels/scalar.
 struct LineSearch {
     int n;
     float n_max, first, step;
@@ -200,7 +200,7 @@ GGUFX_INLINE Lane<V> line_error(const LineSearch &s, const Group<V> &x, const Gr
     return error;
 }
 
-// Least squares of one candidate's codes; lanes where there is none are not in *valid.
+// Least-squares fit of the codes of one candidate; lanes without a solution are cleared in *valid.
 template <class V>
 GGUFX_INLINE LineFit<V> fit_line(const LineSearch &s, const Group<V> &x, const Group<V> &w,
                                  Group<V> *codes, Lane<V> iscale, Lane<V> from, LineFit<V> sums,
@@ -226,7 +226,7 @@ LineFit<V> fit_with_min(const LineSearch &s, const Group<V> &x, const Group<V> &
                         Group<V> *codes) {
     const Lane<V> zero(0.0f);
     Lane<V> min = x[0], max = x[0];
-    LineFit<V> sums; // of weights and of weighted values
+    LineFit<V> sums; // sums of weights and of weighted values
     for (int i = 0; i < s.n; i++) {
         min = V::lesser(x[i].v, min.v);
         max = V::greater(x[i].v, max.v);

@@ -1,5 +1,5 @@
-// Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 as kernels/scalar makes them (encode_rows.hpp); with an imatrix the
-// searches of the K types.
+// Encoders of Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 (encode_rows.hpp); same results as kernels/scalar. With an
+// imatrix they use the searches of the K-quants.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,13 +23,13 @@ GGUFX_INLINE void load_blocks(Group<V> *x, Group<V> *w, const Places<V, kBlock> 
     weigh(w, *x, qw, kBlock, Lane<V>(at.job.row_mean_square));
 }
 
-// Codes of one block out of the lanes.
+// Extracts the codes of one block from the lanes.
 template <class V> GGUFX_INLINE void lane_codes(uint8_t *to, const Group<V> &codes, int lane) {
     for (int i = 0; i < kBlock; i++)
         to[i] = static_cast<uint8_t>(static_cast<int>(codes.v[i][lane]));
 }
 
-inline uint32_t bit_of_bytes(uint64_t v, int bit) { // of byte i to bit i
+inline uint32_t bit_of_bytes(uint64_t v, int bit) { // moves bit `bit` of byte i to bit i
     return static_cast<uint32_t>((v >> bit & kEachByte) * 0x0102040810204080u >> 56);
 }
 inline void pack_fifth_bits(uint8_t *to, const uint8_t *codes) {
@@ -55,7 +55,7 @@ GGUFX_INLINE void search_signed(const EncodeJob &job, Pack pack) {
         }
     }
 }
-// Without: store(block, codes of the row).
+// Q4_0 and Q5_0 without an imatrix: store(block, codes of the row).
 template <class V, class F, int NMax, class Store>
 GGUFX_INLINE void round_signed(const EncodeJob &job, Store store) {
     for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {
@@ -68,14 +68,14 @@ GGUFX_INLINE void round_signed(const EncodeJob &job, Store store) {
         for (int b = 0; b < at.n; b++) {
             typename F::Block &to = block_of<F>(job, at.block(b));
             __builtin_memcpy(to.d, halves + 2 * b, 2);
-            // Minus +0 changes no bit that counts: -0 comes to the same code.
+            // Subtracting +0 has no effect on codes: -0 gives the same code.
             store(to, RowCodes<V>(at.values(b), 0.0f, id[b], static_cast<float>(NMax) + 0.5f,
                                   2 * NMax - 1));
         }
     }
 }
 
-// Q4_1 and Q5_1, codes 0 .. NMax, in the same two ways.
+// Q4_1 and Q5_1, codes 0 .. NMax, with and without an imatrix.
 template <class V, class F, int NMax, class Pack>
 GGUFX_INLINE void search_line(const EncodeJob &job, Pack pack) {
     for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {

@@ -1,4 +1,4 @@
-// Q1_0 Q2_0 TQ1_0 TQ2_0 MXFP4 NVFP4: a scale from the magnitudes, codes along the row.
+// Encoders of Q1_0 Q2_0 TQ1_0 TQ2_0 MXFP4 NVFP4: a scale from the magnitudes, codes along the row.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// One bit per value: the sign; the scale is the mean magnitude, summed in order.
+// One sign bit per value; the scale is the mean magnitude, summed in order.
 template <class V> void encode_q1_0(const EncodeJob &job) {
     constexpr int values = 128;
     for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {
@@ -38,7 +38,7 @@ template <class V> void encode_q1_0(const EncodeJob &job) {
     }
 }
 
-// Runs finish(block, x, d, id) over blocks of a scale that is the largest magnitude.
+// Runs finish(block, x, d, id) over blocks whose scale is the largest magnitude.
 template <class V, class F, class Finish>
 GGUFX_INLINE void by_largest(const EncodeJob &job, Finish finish) {
     for (size_t first = 0; first < job.n_blocks; first += V::kLanes) {
@@ -52,7 +52,7 @@ GGUFX_INLINE void by_largest(const EncodeJob &job, Finish finish) {
     }
 }
 
-// Codes 0, 1, 2 for -1, 0, 1 and 3 for more, limited as the text does.
+// Codes 0, 1, 2 for -1, 0, 1 and 3 for more, clamped as in kernels/scalar.
 template <class V> void encode_q2_0(const EncodeJob &job) {
     using F = fmt::Q2_0;
     by_largest<V, F>(job, [](F::Block &to, const float *x, float d, float id) {
@@ -68,7 +68,7 @@ template <class V> void encode_q2_0(const EncodeJob &job) {
     });
 }
 
-// 0, 1, 2 for -1, 0, 1; products that are no numbers count as 0.
+// Codes 0, 1, 2 for -1, 0, 1; NaN products count as 0.
 template <class V> GGUFX_INLINE void make_trits(uint8_t *trits, const float *x, float id) {
 #pragma GCC unroll 4
     for (int i = 0; i < 256; i += V::kLanes) {
@@ -87,8 +87,8 @@ template <class V> void encode_tq2_0(const EncodeJob &job) {
     });
 }
 
-// Trits `apart` from each other, the first most significant, as a fraction of 3^5 in 1/256,
-// rounded up.
+// Packs trits that are `apart` values apart, most significant first, as a fraction of 3^5 in units
+// of 1/256, rounded up.
 GGUFX_INLINE void pack_trits(uint8_t *to, const uint8_t *trits, int n_bytes, int n_trits,
                              int apart) {
     for (int i = 0; i < n_bytes; i++) {
@@ -140,7 +140,7 @@ template <class V> void encode_mxfp4(const EncodeJob &job) {
 }
 
 template <class V> void encode_nvfp4(const EncodeJob &job) {
-    EncodeJob groups = job; // of 16 values
+    EncodeJob groups = job; // groups of 16 values
     groups.n_blocks = 4 * job.n_blocks;
     for (size_t first = 0; first < groups.n_blocks; first += V::kLanes) {
         const Places<V, 16> at(groups, first);

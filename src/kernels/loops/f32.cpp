@@ -1,4 +1,5 @@
-// Blocks to f32, and products with f32 activations: they read a step by the same code.
+// Tables of dequantization and of products with f32 activations, which load steps with the same
+// code.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 #include "kernels/loops/gemm_f32.hpp"

@@ -1,7 +1,7 @@
-// The tables that objects export, one each, in the namespace of their layer; table.cpp puts them
-// together. Files of loops/ are compiled once per layer; meson.build gives
-//   GGUFX_SET     the namespace and folder of the set: its formats.hpp
-//   GGUFX_LAYER   the namespace of the tables; another one where a set is compiled several times
+// Declarations of the exported tables, one per object file, in the namespace of their layer;
+// table.cpp combines them. Files of loops/ are compiled once per layer; meson.build defines
+//   GGUFX_SET     namespace and folder of the set, with its formats.hpp
+//   GGUFX_LAYER   namespace of the tables; differs for a set that is compiled several times
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,9 +11,8 @@
 
 #define GGUFX_TEXT_OF(x) #x
 #define GGUFX_TEXT(x) GGUFX_TEXT_OF(x)
-// No spaces in a path.
-// clang-format off
-#define GGUFX_FORMATS GGUFX_TEXT(kernels/GGUFX_SET/formats.hpp)
+// The path must not contain spaces.
+#define GGUFX_FORMATS GGUFX_TEXT(kernels / GGUFX_SET / formats.hpp)
 // clang-format on
 
 namespace ggufx::kernels {
@@ -36,20 +35,20 @@ extern const Layer kLayer;
 
 namespace {
 
-// What formats.def says a type is.
+// Kind of a type in formats.def.
 enum class Kind { Quantized, Float, Integer, Activation };
-// Floats that weights are stored in: F64 is none.
+// Float types of weights, without F64.
 template <class F, Kind K>
 constexpr bool kIsFloat = K == Kind::Float && sizeof(typename F::Block) <= sizeof(float);
-// The sums of x that the minimums of a type want, see MatvecF32.
+// Values per sum of x that the minimums of a type need, see MatvecF32.
 template <class F> constexpr uint32_t kSumsOf = F::kMins == fmt::Mins::kNone ? 0 : F::kGroup;
 
-// A type's id: where its entry in the table of another layer stands.
+// Id of a type: its index in the table of another layer.
 template <class F> constexpr uint32_t kIdOf = fmt::kTypeIds;
 #define X(NAME, ID, ...) template <> constexpr uint32_t kIdOf<fmt::NAME> = ID;
 #include "formats/formats.def"
 
-// make<F, Kind>() of every type F; removed ones have no kernel.
+// Calls make<F, Kind>() for every type F; removed types have no kernel.
 template <class Kernel, class Make> consteval Family<Kernel> for_types(Make make) {
     return {{
 #define X(NAME, ID, TEXT, VALUES, BYTES, KIND, ...)                                                \

@@ -1,4 +1,5 @@
-// n >= 4 columns of int8 and of 15-bit activations: tiles are filled by the same code.
+// Tables of blocked products (n >= 4 columns) with int8 and 15-bit activations, which fill tiles
+// with the same code.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/gemm.hpp"
 #include "kernels/loops/families.hpp"

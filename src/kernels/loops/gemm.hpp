@@ -1,7 +1,7 @@
-// n >= 4 columns of activations in one or two planes of int8 (C3, C5): a tile of rows is unpacked
-// once to codes in the order of the dot instruction and f32 scales; then a micro-kernel keeps M
-// vectors of rows times up to V::kColumns columns in registers, one fma chain over k per output.
-// Tiles and packed activations: gemm_tile.hpp.
+// Blocked products (n >= 4 columns) with activations in one or two planes of int8 (C3, C5). A tile
+// of rows is unpacked once to codes in the order of the dot product and f32 scales. Then a
+// micro-kernel keeps M vectors of rows times up to V::kColumns columns in registers, one FMA chain
+// over k per output. gemm_tile.hpp has tiles, gemm_act.hpp packed activations.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,17 +10,17 @@
 namespace ggufx::kernels {
 namespace {
 
-// A panel of a tile stays in the first cache: filled there, it is read by all columns. (All of k
-// took 1.3 times as long at n = 8, and no less at n = 96.)
+// A panel of a tile stays in L1: it is filled there and read by all columns. (Panels of all k took
+// 1.3 times as long at n = 8, and the same at n = 96.)
 constexpr size_t kPanelBytes = 16 * 1024;
 
-// Activations of many columns come from the third cache.
+// Activations of many columns come from L3.
 template <size_t Bytes> GGUFX_INLINE void prefetch_block(const uint8_t *block) {
 #pragma GCC unroll 8
     for (size_t i = 0; i < Bytes; i += 64) __builtin_prefetch(block + 12 * Bytes + i);
 }
 
-// f(sum, column) for all sums.
+// Calls f(sum, column) for all sums.
 template <class Vi, unsigned M, unsigned Columns, class F>
 GGUFX_INLINE void for_sums(Vi (&sums)[M][Columns], const F &f) {
 #pragma GCC unroll 8
@@ -30,8 +30,8 @@ GGUFX_INLINE void for_sums(Vi (&sums)[M][Columns], const F &f) {
     }
 }
 
-// Products of one group and the offsets. With two planes those of the high one count 128 times;
-// the low one follows 32 * Columns codes further.
+// Adds the products of one group and the offsets. With two planes, those of the high plane count
+// 128 times; the low plane follows after 32 * Columns codes.
 template <class K, size_t Quads, unsigned M, unsigned Columns>
 GGUFX_INLINE void group_products(typename K::Vi (&sums)[M][Columns], const uint8_t *codes,
                                  const int8_t *q, const int32_t *offset) {
@@ -66,7 +66,7 @@ GGUFX_INLINE void group_products(typename K::Vi (&sums)[M][Columns], const uint8
     }
 }
 
-// The n blocks from `block` on, with which the tile begins, into acc.
+// Adds the n blocks from `block` on, the first n blocks of the tile, to acc.
 template <class K, unsigned M, unsigned Columns>
 GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const Tile &tile,
                            const uint8_t *block, size_t n) {
@@ -108,27 +108,28 @@ GGUFX_INLINE void add_tile(typename K::Vf (&acc)[M][Columns], const Tile &tile,
     }
 }
 
-// Columns of rows: n_rows of each, `ld` apart.
+// Columns of results: n_rows each, `ld` apart.
 struct TileColumns {
     float *data;
     size_t ld, n_rows;
 };
 
-// Where a tile's results are (fewer rows than the tile's at the end) and, between panels of k, its
-// sums. Sums in memory of the task's own (where there is enough) share no lines of y with the tasks
-// beside it: two threads took 1.1 to 1.2 times as long for 896 to 3,584 rows, 512 columns.
+// Results of a tile (fewer rows in the last tile) and, between panels of k, its sums. Sums in
+// memory of the task itself (if there is enough) share no cache lines of y with other tasks. With
+// shared lines, two threads took 1.1 to 1.2 times as long for 896 to 3,584 rows, 512 columns.
 struct TileOut {
     TileColumns y, sums;
     size_t n_columns;
-    bool first, last; // panel of k
+    bool first, last; // position of the panel of k
 
-    // An odd last column has a neighbour of zeros that has no place.
+    // Returns whether a column is stored. An odd last column is paired with a column of zeros that
+    // is not.
     GGUFX_INLINE bool has(size_t column, size_t n_stored) const {
         return column + 1 < n_stored || column < n_columns;
     }
 };
 
-// Accumulators from the sums and to them; the last panel finishes them.
+// Loads accumulators from the sums and stores them; the last panel finishes them.
 template <class V, unsigned M, unsigned Columns>
 GGUFX_INLINE void load_acc(typename V::Vf (&acc)[M][Columns], const TileOut &out) {
 #pragma GCC unroll 16
@@ -185,14 +186,14 @@ void micro_columns(size_t n_columns, const TileOut &out, const Tile &tile, const
     if constexpr (K::kColumns == 6) return micro<K, M, 6>(out, tile, block, n);
 }
 
-// Where the sums of n_columns wait that come to y: behind the n_used bytes of a tile, or in y.
+// Returns the memory for the sums of n_columns: scratch after the n_used bytes of a tile, or y.
 inline TileColumns sums_for(const TileColumns &y, size_t n_rows, size_t n_columns,
                             const Scratch &scratch, size_t n_used) {
     if (scratch.n_bytes - n_used < n_columns * n_rows * sizeof(float)) return y;
     return {reinterpret_cast<float *>(scratch.data + n_used), n_rows, n_rows};
 }
 
-// Steps first .. first + n - 1 of the rows from `row` on.
+// Fills steps first .. first + n - 1 of the rows from `row` on.
 template <class K, unsigned M>
 void fill_panel(const Tile &tile, const Rows &w, size_t row, size_t first, size_t n, FillFn fill) {
     for (size_t i = 0; i < n; i++) {
@@ -202,7 +203,7 @@ void fill_panel(const Tile &tile, const Rows &w, size_t row, size_t first, size_
     }
 }
 
-// All k and all columns of M * kLanes rows from `row` on.
+// Multiplies M * kLanes rows from `row` on by all columns, over all k.
 template <class K, unsigned M>
 void gemm_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch, size_t row,
                FillFn fill) {
@@ -236,8 +237,8 @@ void gemm_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch,
     } while (step < n_steps);
 }
 
-// A tile has kTileVectors vectors of rows, behind the last row those of the last, unless memory is
-// too short for that.
+// A tile has kTileVectors vectors of rows, padded with the last row. It has one vector if scratch
+// is too small for that.
 template <class K>
 __attribute__((noinline)) void gemm_tiles(Out y, const Rows &w, const GemmAct &act,
                                           const Scratch &scratch, FillFn fill) {

@@ -1,9 +1,13 @@
-// Packed activations of gemm.hpp, per group of n = kColumns columns (the last group may have fewer,
-// but an even number: a column of zeros follows an odd last one): blocks of 32 values, each with
-// codes [plane][32 / kDepth][n][kDepth], d [n], s [kShifts][n] and addends [kAddends][n], what of
-// these the kernel reads and nothing else. One block follows another, so that one stream is fetched
-// ahead: with an array for each part, the core that had not packed them waited for d and addends.
-// kDepth is 4 for dot products, 8 for products of matrices.
+// Packed activations of gemm.hpp, per group of n = kColumns columns. The last group may have fewer,
+// but an even number: a column of zeros pads an odd one. A group is a sequence of blocks of 32
+// values, each with the parts that the kernel reads:
+// - codes [plane][32 / kDepth][n][kDepth]
+// - d [n]
+// - s [kShifts][n]
+// - addends [kAddends][n]
+// Blocks are consecutive, so that one stream is prefetched. With an array per part, a core that had
+// not packed them waited for d and addends. kDepth is 4 for dot products, 8 for matrix
+// instructions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,15 +17,15 @@
 namespace ggufx::kernels {
 namespace {
 
-// How a set multiplies in tiles: add_products of its primitives, or a specialisation with
-// kOffsetLast, set_products and add_i. kCentre<U> and centre_sums: see tile_products.hpp of AVX2.
+// Products of tiles of a set: add_products of its primitives, or a specialization with kOffsetLast,
+// set_products and add_i. kCentre<U> and centre_sums: see avx2/tile_products.hpp.
 template <class V> struct TileProducts : V {
     static constexpr bool kOffsetLast = false;
     template <class U> static constexpr int kCentre = 0;
 };
 template <class U> constexpr int kCentreOf = TileProducts<typename U::Set>::template kCentre<U>;
 
-// What the micro-kernel has to know of a format; formats with equal kinds share its code.
+// Properties of a format that the micro-kernel needs; formats with equal kinds share its code.
 template <class V, unsigned N, unsigned Group, unsigned Shifts, bool Offset, bool Signed,
           int MaxCode, bool Centred>
 struct TileKind : TileProducts<V> {
@@ -29,12 +33,12 @@ struct TileKind : TileProducts<V> {
     static constexpr unsigned kShifts = Shifts; // per block
     static constexpr bool kOffset = Offset, kSigned = Signed, kCentred = Centred;
     static constexpr int kMaxCode = MaxCode;
-    // Integers per block and column that go into its sums: of each group what they begin with,
-    // then, if codes were centred that have no offset, what is added in the end.
+    // Integers per block and column that are added to its sums: initial values per group, then the
+    // final correction of centred codes without an offset.
     static constexpr size_t kAddends =
         (Offset || Centred ? 32 / Group : 0) + (Centred && !Offset ? 1 : 0);
     static_assert(kAddends <= 2);
-    static constexpr size_t kBlockBytes = N * 32 + (1 + Shifts + kAddends) * 4; // of a column
+    static constexpr size_t kBlockBytes = N * 32 + (1 + Shifts + kAddends) * 4; // per column
 };
 template <class U>
 using KindOf =
@@ -44,7 +48,7 @@ using KindOf =
                             : U::kMaxCode,
              kCentreOf<U> != 0>;
 
-// What the packed activations have to hold for a format, its TileKind and kOffset.
+// Addends of packed activations for a format, its TileKind and kOffset.
 struct Addends {
     int offset, centre;
     unsigned group, n_shifts;
@@ -54,7 +58,7 @@ template <class U>
 constexpr Addends kAddendsOf = {U::kOffset, kCentreOf<U>,        U::kGroup,
                                 U::kShifts, KindOf<U>::kAddends, KindOf<U>::kBlockBytes};
 
-// Columns there is room for: half as many forms of the micro-kernel.
+// Returns the allocated columns: even numbers halve the number of micro-kernels.
 constexpr size_t even(size_t n_columns) {
     return (n_columns + 1) / 2 * 2;
 }
@@ -63,7 +67,7 @@ constexpr size_t group_bytes(size_t k, size_t n_columns, size_t block_bytes) {
     return (k / 32 * n_columns * block_bytes + 63) / 64 * 64;
 }
 
-// The group of column c of n: how many columns it has, and which byte it begins with.
+// The group of column c of n: its number of columns, and its first byte.
 struct Group {
     size_t n, at;
 };
@@ -84,7 +88,7 @@ template <class Set, unsigned N> struct PackedBlock {
     int8_t q[N * 32] = {};
     int16_t s16[N * 2] = {};
 
-    // Into a block of a group of n columns; d is their scale.
+    // Stores the block in a group of n columns; d is the scale.
     GGUFX_INLINE void put(uint8_t *block, size_t n, size_t column, float d, int32_t sum0,
                           int32_t sum1, const Addends &how) const {
         constexpr size_t depth = Set::kDepth, n_units = N * 32 / depth;
@@ -123,7 +127,7 @@ GGUFX_INLINE void gemm_pack_column(uint8_t *block, size_t n, size_t column, cons
         codes.s16[p] = packed.s16 + 2 * p;
     }
     for (size_t b = 0; b < k / 32; b++, block += n * how.block_bytes) {
-        __builtin_prefetch(x + 32 * b + 512); // 2 KiB ahead: packing was 12 % of 1792 rows, now 8
+        __builtin_prefetch(x + 32 * b + 512); // 2 KiB ahead: packing 12 -> 8 % of 1792 rows
         __builtin_prefetch(x + 32 * b + 528);
         const float d = pack_codes(codes, x + 32 * b);
         packed.put(block, n, column, d, codes.sum(0), codes.sum(1), how);

@@ -1,6 +1,6 @@
-// n >= 4 columns of f32 activations (C4, and C6 on decoded values): a tile of rows is decoded
-// once, [k][kVectorsF32 * kLanes rows]; the micro-kernel runs one fma chain over k per output, rows in the
-// lanes, the caller's columns as they are.
+// Blocked products (n >= 4 columns) with f32 activations (C4, and C6 on dequantized values). A tile
+// of rows is dequantized once, [k][kVectorsF32 * kLanes rows]. The micro-kernel runs one FMA chain
+// over k per output, with rows in the lanes. It reads the caller's columns directly.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,10 +10,9 @@
 namespace ggufx::kernels {
 namespace {
 
-constexpr unsigned kVectorsF32 = 2; // of rows in a tile; behind the last row it stands again
+constexpr unsigned kVectorsF32 = 2; // vectors of rows per tile, padded with the last row
 
-// With 12, each vector of a tile is loaded half as often, from the second cache: 1.04 times the
-// speed.
+// With 12, each vector of a tile is loaded half as often from L2: 1.04 times the speed.
 template <class V> constexpr unsigned kColumnsF32 = V::kLanes == 16 ? 12 : 6;
 
 inline size_t gemm_f32_bytes(size_t, size_t) {
@@ -21,33 +20,34 @@ inline size_t gemm_f32_bytes(size_t, size_t) {
 }
 inline void gemm_f32_pack(uint8_t *, const GemmAct &, size_t, size_t) {}
 
-// Values first .. first + n - 1 of kLanes rows; `to` is their place in the tile, `stride` its
-// rows. A row behind the last one repeats it. `staging`: room for a decoded step of kLanes rows,
-// null when memory is short.
+// Values first .. first + n - 1 of kLanes rows. `to` is their position in the tile, `stride` the
+// rows of the tile. The last row repeats. `staging`: buffer of a dequantized step of kLanes rows,
+// null if scratch is too small.
 template <class V> struct TileFill {
     float *to;
     size_t stride, first, n;
     const uint8_t *rows[V::kLanes];
     size_t k;
     float *staging;
-    size_t next; // from a row to that of the next tile, bytes
+    size_t next; // bytes from a row to the same row of the next tile
 };
 template <class V> using FillF32 = void (*)(const TileFill<V> &fill);
 template <class V> constexpr size_t kStagingBytes = V::kLanes * 32 * V::kLanes * sizeof(float);
 
-// Values in a line of the cache: rows that lie a power of two apart share few places in the first one,
-// where a line may be gone before its second half is wanted.
+// Values per cache line. Rows that are a power of two apart share few sets of L1, where a line may
+// be evicted before its second half is read.
 template <class F> constexpr size_t kLineValues = 64 / sizeof(typename F::Block);
 
-// From a line of a row to the one that is wanted kPrefetchAhead bytes later: behind the end of the row
-// that is in the next tile.
+// Returns the distance from a line of a row to the line needed kPrefetchAhead bytes later. After
+// the end of the row, that is a line of the next tile.
 template <class V, class F> GGUFX_INLINE size_t line_ahead(const TileFill<V> &fill, size_t i) {
     const size_t n_row = fill.k * sizeof(typename F::Block);
     const size_t at = (fill.first + i) * sizeof(typename F::Block);
     return at + kPrefetchAhead < n_row ? kPrefetchAhead : kPrefetchAhead + fill.next - n_row;
 }
 
-// The same of bf16 on sets that have a way of their own; how many values, the rest is for fill_floats.
+// Fills BF16 rows on sets with a specialized transpose. Returns the number of values; fill_floats
+// does the rest.
 template <class V> GGUFX_INLINE size_t fill_bf16(const TileFill<V> &fill) {
     constexpr size_t n_line = kLineValues<fmt::BF16>;
     size_t i = 0;
@@ -69,7 +69,7 @@ template <class V> GGUFX_INLINE size_t fill_bf16(const TileFill<V> &fill) {
     return i;
 }
 
-// Float types: a line of kLanes rows at a time; panels have room for a whole one.
+// Float types: a cache line of kLanes rows at a time; panels hold at least one line.
 template <class V, class F> void fill_floats(const TileFill<V> &fill) {
     constexpr size_t n_bytes = sizeof(typename F::Block), n_line = kLineValues<F>;
     alignas(64) float values[V::kLanes][n_line];
@@ -94,8 +94,8 @@ template <class V, class F> void fill_floats(const TileFill<V> &fill) {
     }
 }
 
-// Block types: a step at a time, transposed behind the staging room. A part of a step is decoded
-// row by row; panels smaller than a step (little memory) decode it once each.
+// Block types: one step at a time, transposed from the staging buffer. A part of a step is
+// dequantized row by row. Panels smaller than a step (small scratch) dequantize it once per panel.
 template <bool Mins, class V, unsigned Group>
 __attribute__((noinline)) void fill_steps(const TileFill<V> &fill, const Blocks<V, Group> &blocks) {
     constexpr size_t n_values = 32 * V::kLanes;
@@ -134,7 +134,7 @@ __attribute__((noinline)) void micro_f32(const TileOut &out, const float *tile, 
     typename V::Vf acc[M][Columns];
     load_acc<V, M, Columns>(acc, out);
     for (size_t k = 0; k < n; k++, tile += M * V::kLanes) {
-        if (k % 16 == 0) { // a line of each column, from the third cache when there are many
+        if (k % 16 == 0) { // a cache line of each column, from L3 if there are many
 #pragma GCC unroll 16
             for (unsigned c = 0; c < Columns; c++) __builtin_prefetch(x + c * ldx + k + 128);
         }
@@ -160,12 +160,12 @@ void micro_f32_columns(size_t n_columns, const TileOut &out, const float *tile, 
     micro_f32<V, Columns>(out, tile, x, ldx, n);
 }
 
-// All k and all columns of a tile of rows from `row` on. fill(TileFill) decodes.
+// Multiplies a tile of rows from `row` on by all columns, over all k. fill(TileFill) dequantizes.
 template <class V>
 void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scratch, size_t row,
                    FillF32<V> fill, size_t n_most) {
     constexpr size_t n_rows = kVectorsF32 * V::kLanes;
-    constexpr size_t n_step = 512; // whole steps of every set where they fit
+    constexpr size_t n_step = 512; // whole steps of every set if they fit
     const bool roomy = scratch.n_bytes >= kStagingBytes<V> + n_step * n_rows * sizeof(float);
     const size_t n_tile_bytes = scratch.n_bytes - (roomy ? kStagingBytes<V> : 0);
     const size_t n_fit = n_tile_bytes / (n_rows * sizeof(float));
@@ -174,7 +174,7 @@ void gemm_f32_rows(Out y, const Rows &w, const GemmAct &act, const Scratch &scra
     float *tile = reinterpret_cast<float *>(scratch.data);
     float *staging = roomy ? reinterpret_cast<float *>(scratch.data + n_tile_bytes) : nullptr;
     const TileColumns to = {y.y + row, y.ld, w.n - row < n_rows ? w.n - row : n_rows};
-    TileOut out = {to, to, 0, true, false}; // panels are long: sums wait in y
+    TileOut out = {to, to, 0, true, false}; // panels are long: sums stay in y
     size_t k = 0;
     do {
         const size_t n = w.k - k < n_panel ? w.k - k : n_panel;
@@ -208,8 +208,9 @@ __attribute__((noinline)) void gemm_f32_tiles(Out y, const Rows &w, const GemmAc
         gemm_f32_rows<V>(y, w, act, scratch, row, fill, n_most);
 }
 
-// Panels that stay in the first cache, where filling them is most of the time; for many columns
-// long ones where each brings and takes the sums of few. Block types are decoded in whole steps.
+// Panel sizes. Panels stay in L1 if filling dominates. For many columns, narrower vectors use long
+// panels, because each panel loads and stores the sums of few columns. Block types are dequantized
+// in whole steps.
 template <class V, class F> void gemm_floats(Out y, Rows w, const GemmAct &act, Scratch scratch) {
     const size_t n_most = V::kLanes == 16 || act.n <= 32 ? 256 : SIZE_MAX;
     gemm_f32_tiles<V>(y, w, act, scratch, fill_floats<V, F>, n_most);

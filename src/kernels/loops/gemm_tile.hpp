@@ -1,4 +1,4 @@
-// The tiles of gemm.hpp: unpacked rows. Codes [k / kDepth][M * kLanes rows][kDepth], scales and
+// Tiles of unpacked rows for gemm.hpp. Codes [k / kDepth][M * kLanes rows][kDepth], scales and
 // shifts [block or group][M * kLanes rows].
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -9,7 +9,7 @@
 namespace ggufx::kernels {
 namespace {
 
-// K: a TileKind. Bytes of one step of n_rows rows.
+// Returns the bytes of one step of n_rows rows. K: a TileKind.
 template <class K> constexpr size_t tile_step_bytes(size_t n_rows) {
     return n_rows * K::kLanes * (32 + (32 / K::kGroup + K::kShifts) * sizeof(float));
 }
@@ -18,8 +18,8 @@ template <class K> Tile tile_in(uint8_t *memory, size_t n_rows, size_t n_steps) 
     return {memory, scale, scale + n_steps * K::kLanes * (32 / K::kGroup) * n_rows, n_rows};
 }
 
-// How far from a step the one is that is wanted kPrefetchAhead bytes later: behind the end of a row
-// that is in the next tile, n_rows rows on.
+// Returns the distance from a step to the step needed kPrefetchAhead bytes later. After the end of
+// a row, that is a step of the next tile, n_rows rows later.
 template <class U> GGUFX_INLINE size_t steps_ahead(const Rows &w, size_t step, size_t n_rows) {
     constexpr size_t n_ahead = (kPrefetchAhead + kStepBytes<U> - 1) / kStepBytes<U>;
     const size_t n_steps = (w.k + kStepValues<U> - 1) / kStepValues<U>;
@@ -27,14 +27,14 @@ template <class U> GGUFX_INLINE size_t steps_ahead(const Rows &w, size_t step, s
     return n_rows * w.stride + (n_ahead - n_steps) * kStepBytes<U>;
 }
 
-// kLanes rows of a step, before rows and columns change places. V: the set; Shifts: of 32 values.
+// A step of kLanes rows before the transpose. V: the set; Shifts: per 32 values.
 template <class V, class Place, unsigned Group, unsigned Shifts> struct StepRows {
     static constexpr size_t kScales = V::kLanes * (32 / Group), kShifts = V::kLanes * Shifts;
     alignas(64) uint8_t codes[V::kLanes][Place::kBytes];
     alignas(64) float scale[V::kLanes][kScales];
     alignas(64) float shift[V::kLanes][kShifts ? kShifts : 1];
 
-    // Into lanes lane .. lane + kLanes - 1 of the tile's step `at`.
+    // Transposes the rows into lanes lane .. lane + kLanes - 1 of the tile's step `at`.
     __attribute__((noinline)) void place(const Tile &tile, size_t lane, size_t at) const {
         const size_t n = tile.n_rows, first = at * V::kLanes;
         Place::place(tile.codes + first * 32 * n + lane * V::kDepth, n, codes);
@@ -45,8 +45,8 @@ template <class V, class Place, unsigned Group, unsigned Shifts> struct StepRows
     }
 };
 
-// Step `step` of the rows from `row` on (the last one repeated behind the end) into lanes
-// lane .. lane + kLanes - 1 of the tile's step `at`. U has no planes: theirs are the activations.
+// Fills lanes lane .. lane + kLanes - 1 of the tile's step `at` with step `step` of the rows from
+// `row` on (padded with the last row). U has no planes, which belong to activations.
 template <class U>
 void fill_step(const Tile &tile, const Rows &w, size_t row, size_t step, size_t lane, size_t at) {
     using Codes = TileCodes<U>;

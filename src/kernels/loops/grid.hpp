@@ -1,7 +1,7 @@
-// What the IQ types with codebooks have in a chunk: rows of a grid and signs. Rows are loaded one
-// by one (how fast a gather is depends on microcode), their numbers and the signs are made for many
-// at once. Signs: 16 bytes per half of a block, bit i of byte k for value i of the k-th eight (IQ1:
-// all bits, of the shift).
+// Grid rows and signs of a chunk of the IQ types with codebooks. Rows are loaded one by one,
+// because the speed of gathers depends on microcode. Their indices and signs are computed in
+// vectors. Signs: 16 bytes per half block, bit i of byte k for value i of the k-th eight (IQ1: all
+// bits equal the shift sign).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,14 +12,14 @@
 namespace ggufx::kernels {
 namespace {
 
-// Bit 7 of each byte makes the number of its bits even.
+// Sets bit 7 of each byte so that the number of its bits is even.
 template <class V> GGUFX_INLINE typename V::Sixteen even_signs(typename V::Sixteen v) {
     constexpr uint8_t odd = 128; // parity of four bits
     constexpr auto parity = repeat<typename V::Sixteen, uint8_t, 0, odd, odd, 0, odd, 0, 0, odd,
                                    odd, 0, 0, odd, 0, odd, odd, 0>();
     return v | V::pick_at(parity, (v ^ v >> 4) & 15);
 }
-// The same from four fields of seven bits in words of 32.
+// The same for four 7-bit fields in words of 32 bits.
 template <class V> GGUFX_INLINE typename V::Sixteen even_signs7(typename V::Sixteen fields) {
     using Words = As<uint32_t, typename V::Sixteen>;
     Words v = (Words)fields;
@@ -27,8 +27,8 @@ template <class V> GGUFX_INLINE typename V::Sixteen even_signs7(typename V::Sixt
     return even_signs<V>((typename V::Sixteen)((v & 0x007f007f) | (v & 0x3f803f80) << 1));
 }
 
-// Numbers of as many rows as V::RowWords has words: their low bytes, and above them fields, which
-// lie Bits apart, those of four rows in Four bits; Mask is what counts of one.
+// Returns the indices of as many rows as V::RowWords has words. Their low bytes are at `low`. The
+// high bits are fields `Bits` apart, those of four rows in `Four` bits; Mask selects the used bits.
 template <class V, unsigned Bits, unsigned Four, unsigned Mask>
 GGUFX_INLINE typename V::RowWords row_numbers(const uint8_t *low, const uint8_t *high) {
     using Words = typename V::RowWords;
@@ -46,11 +46,11 @@ GGUFX_INLINE typename V::RowWords row_numbers(const uint8_t *low, const uint8_t 
     return V::widen_row_words(low) | (Words)v;
 }
 
-// GridRows<F>: kGrid, rows of kBytes values, and which of them row k of a block is: number(block,
-// k), or numbers<V>(block, k) of that row and the next ones; signs<U>(block, i) of chunk i.
+// GridRows<F>: kGrid, rows of kBytes values; the index of row k of a block: number(block, k), or
+// numbers<V>(block, k) for that row and the next ones; signs<U>(block, i) of chunk i.
 template <class F> struct GridRows;
 
-// Numbers of N rows of a block where they have to be made.
+// Indices of N rows of a block, if they must be computed.
 template <class F, class V, unsigned N> struct RowNumbers {
     using Block = typename F::Block;
     static constexpr bool kMade = requires(const Block &b) {
@@ -58,7 +58,7 @@ template <class F, class V, unsigned N> struct RowNumbers {
     };
     alignas(32) uint16_t of[kMade ? N : 1];
 
-    // From row `first` on.
+    // Computes the indices from row `first` on.
     GGUFX_INLINE void make(const Block &b, unsigned first) {
         if constexpr (kMade) {
 #pragma GCC unroll 8
@@ -66,11 +66,11 @@ template <class F, class V, unsigned N> struct RowNumbers {
                 const auto some = GridRows<F>::template numbers<V>(b, first + k);
                 __builtin_memcpy(of + k, &some, sizeof some);
             }
-            // by way of memory: the port that takes elements out of vectors has enough to do
+            // through memory, because the port that extracts vector elements is busy
             __asm__("" : "+m"(of));
         }
     }
-    // Where the row of the k-th of these is, row first + k of the block.
+    // Returns the address of row first + k of the block.
     GGUFX_INLINE const int8_t *row(const Block &b, unsigned first, unsigned k) const {
         if constexpr (kMade)
             return GridRows<F>::kGrid.row[of[k]];
@@ -87,7 +87,7 @@ template <> struct GridRows<fmt::IQ2_XXS> {
         return b.qs[8 * (k / 4) + k % 4];
     }
     template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
-        const uint8_t *groups = b.qs + U::in_half(i, 32); // every second word of 32 bits
+        const uint8_t *groups = b.qs + U::in_half(i, 32); // every second 32-bit word
         constexpr int no = -1;
         return even_signs7<U>(
             U::template pick<4, 5, 6, 7, 12, 13, 14, 15, no, no, no, no, no, no, no, no>(
@@ -107,7 +107,7 @@ template <> struct GridRows<fmt::IQ2_XS> {
         return words & 511;
     }
     template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
-        const uint8_t *words = b.qs + U::in_half(i, 32); // of 16 bits, the upper seven of each
+        const uint8_t *words = b.qs + U::in_half(i, 32); // 16-bit words, signs in the upper 7
         constexpr int no = -1;
         const auto high =
             U::template pick<1, 3, 5, 7, 9, 11, 13, 15, no, no, no, no, no, no, no, no>(
@@ -161,7 +161,7 @@ template <> struct GridRows<fmt::IQ1_S> {
     }
     template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
         using Signed =
-            As<int8_t, typename U::Sixteen>; // the top bit of a word is that of 32 values
+            As<int8_t, typename U::Sixteen>; // the top bit of a word belongs to 32 values
         const auto tops = U::template pick<1, 1, 1, 1, 3, 3, 3, 3, 5, 5, 5, 5, 7, 7, 7, 7>(
             U::load_eights(b.qh + U::in_half(i, 8), 8));
         return (typename U::Sixteen)((Signed)tops < 0);
@@ -177,14 +177,14 @@ template <> struct GridRows<fmt::IQ1_M> {
     }
     template <class U> static GGUFX_INLINE auto signs(const Block &b, unsigned i) {
         const auto bits = repeat<typename U::Sixteen, uint8_t, 8, 128, 8, 128, 8, 128, 8, 128, 8,
-                                 128, 8, 128, 8, 128, 8, 128>(); // of the nibbles of each byte
+                                 128, 8, 128, 8, 128, 8, 128>(); // for the nibbles of each byte
         const auto twice = U::template pick<0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7>(
             U::load_eights(b.qh + U::in_half(i, 8), 8));
         return (typename U::Sixteen)((twice & bits) == bits);
     }
 };
 
-// The f16 bits of d, spread over the top nibbles of four words.
+// The f16 bits of d, stored in the top nibbles of four words.
 struct HalfBytes {
     uint8_t bits[2];
 };

@@ -8,8 +8,8 @@
 namespace ggufx::kernels {
 namespace {
 
-// 32 values: rows row(0), row(1), ... A load that fills the register and a blend take no port of
-// shuffles; inserting takes one each.
+// Joins rows row(0), row(1), ... to 32 values. Broadcast loads and blends need no shuffle port;
+// each insert would need one.
 template <unsigned Bytes, class Row> GGUFX_INLINE __m256i join_rows(const Row &row) {
     const auto all = [&](unsigned k) __attribute__((always_inline)) {
         if constexpr (Bytes == 8)
@@ -27,15 +27,16 @@ template <unsigned Bytes, class Row> GGUFX_INLINE __m256i join_rows(const Row &r
                               _mm256_blend_epi32(quarter(2), quarter(3), 0xc0), 0xf0);
 }
 
-// Which row of its half slot s of vector j holds: in order, for tiles and decoding, or for products
-// so that sums of 16 need no shuffles. There a row of 4 is a lane, in the other vectors are the
-// three more of its group; a row of 8 is two lanes, its other half in the vector beside.
+// Returns the row of its half block in slot s of vector j. For tiles and dequantization, rows are
+// in order. For row-wise products, sums of 16 need no shuffles. There a row of 4 is a lane, with
+// the other rows of its group in the other vectors. A row of 8 is two lanes, with the other half of
+// its group in the adjacent vector.
 template <unsigned Bytes, bool Lanes> constexpr unsigned row_at(unsigned j, unsigned s) {
     if (!Lanes) return 32 / Bytes * j + s;
     return Bytes == 4 ? 4 * (s % 4 * 2 + s / 4) + j : 2 * (j / 2 * 4 + s % 2 * 2 + s / 2) + j % 2;
 }
 
-// Where the values of four vectors have their signs: byte of the chunk's sixteen, bit.
+// Positions of the signs of the values in four vectors: byte of the chunk's sixteen, bit.
 template <unsigned Bytes, bool Lanes> struct SignPlaces {
     alignas(32) uint8_t byte[4][32], bit[4][32];
     constexpr SignPlaces() : byte{}, bit{} {
@@ -49,11 +50,11 @@ template <unsigned Bytes, bool Lanes> struct SignPlaces {
 };
 template <unsigned Bytes, bool Lanes> constexpr SignPlaces<Bytes, Lanes> kSignPlaces;
 
-// Rows of a chunk and their signs, 1 or -1; of ternary grids codes + 16 in `rows`.
+// Rows of a chunk and their signs, 1 or -1. For ternary grids, `rows` holds codes + 16.
 struct SignedRows {
     __m256i rows, signs;
 };
-// rows(k) is where row k of the chunk is.
+// rows(k) is the address of row k of the chunk.
 template <class F, bool Lanes, class Rows>
 GGUFX_INLINE void load_signed(SignedRows (&c)[4], const Rows &rows, __m256i signs) {
     constexpr unsigned bytes = GridRows<F>::kBytes;
@@ -75,8 +76,8 @@ GGUFX_INLINE void load_signed(SignedRows (&c)[4], const Rows &rows, __m256i sign
     }
 }
 
-// Signs of both halves as load_signed wants them: of ternary grids, where they are -1 or 0 for its
-// -1 or 1, what that adds to 8 * row + 8.
+// Returns the signs of both halves for load_signed. For ternary grids, the signs -1 or 0 become the
+// value added to 8 * row + 8, with -1 or 1 as sign.
 template <class F> GGUFX_INLINE auto signs_of(const typename F::Block &b) {
     const auto s = GridRows<F>::template signs<X86Halves>(b, 0);
     return kTernaryGrid<F> ? s + s + 9 : s;

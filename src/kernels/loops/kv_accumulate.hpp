@@ -1,5 +1,5 @@
-// Sums over a page of values (docs/reproducibility/attention.md, D1): coordinates lie in the lanes, four tokens in the
-// bytes of a lane. A register of codes costs two dot products per row.
+// Sums over a page of values (docs/reproducibility/attention.md, D1). Coordinates are in the lanes,
+// four tokens in the bytes of a lane. A register of codes takes two dot products per row.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,32 +9,34 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Integer values; Ready: of a page made ready, of any kind of the same KvCodes::kForm.
+// Integer values. Ready: an unpacked page, for any kind of the same KvCodes::kForm.
 template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccumulateCodes {
     using F = typename V::Vf;
     using I = typename V::Vi;
     using C = KvCodes<V, Kind, true, Ready>;
     static constexpr KvFormat kFormat = C::kFormat;
-    static constexpr unsigned kHalves = V::kStripHalves; // worked on at once, 1 or 2
+    static constexpr unsigned kHalves = V::kStripHalves; // halves processed at once, 1 or 2
     static constexpr unsigned kParts = 16 / V::kLanes;
     static constexpr size_t kLowStrip = 256 * C::kLow, kHighStrip = 256;
     using Weights = KvWeights<Rows>;
 
-    // One strip of a page, for kLanes coordinates of it.
+    // One strip of a page, for kLanes of its coordinates.
     struct Strip {
-        const uint8_t *low, *high; // its planes
-        const uint8_t *last;       // the low plane of the last step before it
-        uint32_t last_half;        // of the strip before: 1, or 0 at the chain's end
-        bool first;                // the strip before is the last one, a lane up
+        const uint8_t *low, *high; // planes of the strip
+        const uint8_t *last;       // low plane of the previous step
+        uint32_t last_half;        // half of the previous strip: 1, or 0 at the end of the chain
+        bool first;                // the previous strip is the last one, moved up a lane
         uint32_t part;
     };
 
-    // Stored register of register t of eight number u in a plane of Bits bits.
+    // Returns the offset of the stored register of register t of eight number u, in a plane of Bits
+    // bits.
     template <unsigned Bits, unsigned t> static GGUFX_INLINE size_t offset(unsigned u) {
         constexpr unsigned per = 8 / Bits;
         return (u * 8 + t) / per * 64;
     }
-    // The stored register whose field t + 1 has the code before register t: of a first half.
+    // Returns the stored register whose field t + 1 is the code before register t. Only for first
+    // halves.
     template <unsigned t> static GGUFX_INLINE I stored_last(const Strip &s, unsigned u) {
         const uint8_t *last = s.last + offset<C::kLow, t>(u);
         if (!s.first) return V::load_i(last);
@@ -66,7 +68,7 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccu
         }
     }
 
-    // Codes of four tokens, the first of which is `token`.
+    // Adds the codes of four tokens from `token` on.
     template <unsigned Half>
     static GGUFX_INLINE void add_register(I (&sums)[Rows][kHalves][2], I value, const Weights &w,
                                           unsigned token) {
@@ -152,7 +154,8 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvAccu
         const KvLayout l = v_layout(kFormat, d);
         const size_t stride = kv_sum_floats(d);
         const C codes;
-        constexpr uint32_t some = kFormat.vector_scale ? 1 : 4; // blocks weighed at once: latency
+        // blocks of weights at once, to hide latency
+        constexpr uint32_t some = kFormat.vector_scale ? 1 : 4;
         Weights weights[some];
         float minimums[Rows] = {};
         KvAheadLines ahead(next, l.strips * (8 / kHalves) * kParts);
@@ -182,7 +185,7 @@ template <class V, KvKind Kind, unsigned Rows> struct KvAccumulateFloats {
     using F = typename V::Vf;
     static constexpr unsigned kBytes = kv_format(Kind).float_bytes;
 
-    // Regs registers of coordinates; rows of `width` values.
+    // Adds Regs registers of coordinates; rows of `width` values.
     template <unsigned Regs>
     static GGUFX_INLINE void add_tile(float *o, size_t stride, const float *p, const uint8_t *v,
                                       uint32_t width, KvTokens tokens, KvAheadLines &ahead) {

@@ -1,6 +1,6 @@
-// Codes of KV pages in registers: what the loops over keys and over values share. V is the
-// instruction set's KvVec (kv_vec.hpp): V::kLanes int32 lanes of four bytes. A stored register of
-// 64 bytes is worked on in 16 / kLanes parts.
+// Codes of KV pages in registers, shared by the loops over keys and over values. V is the KvVec of
+// an instruction set (kv_vec.hpp), with V::kLanes int32 lanes of four bytes. A stored register of
+// 64 bytes is processed in 16 / kLanes parts.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace kernels {
 namespace {
 
 template <unsigned N> struct Index { static constexpr unsigned value = N; };
-// f(Index<First>) .. f(Index<End - 1>): loops whose index is a constant (shifts, registers).
+// Calls f(Index<First>) .. f(Index<End - 1>): loops with a constant index (shifts, registers).
 template <unsigned First, unsigned End, class F> GGUFX_INLINE void unrolled(const F &f) {
     if constexpr (First < End) {
         f(Index<First>());
@@ -20,7 +20,7 @@ template <unsigned First, unsigned End, class F> GGUFX_INLINE void unrolled(cons
     }
 }
 
-// Codes as fields of bytes, then what they mean from tables of 16 bytes.
+// Extracts codes as fields of bytes and looks up their values in tables of 16 bytes.
 template <class V, KvKind Kind, int Offset, bool High> struct KvFields {
     using I = typename V::Vi;
     static constexpr KvFormat kFormat = kv_format(Kind);
@@ -31,7 +31,7 @@ template <class V, KvKind Kind, int Offset, bool High> struct KvFields {
         int8_t first[16], second[16];
         constexpr Tables() : first(), second() {
             for (unsigned i = 0; i < 16; i++) {
-                // code before + 4 * code
+                // previous code + 4 * code
                 const unsigned code = kBoth ? i / 4 : i % (1u << (High ? kLow + 1 : kLow));
                 const int step = kFormat.trellis ? kFormat.step[i % 4] : 0;
                 first[i] = static_cast<int8_t>(kFormat.table[code] + Offset + (kBoth ? step : 0));
@@ -48,7 +48,7 @@ template <class V, KvKind Kind, int Offset, bool High> struct KvFields {
 
     template <unsigned t, unsigned Last> GGUFX_INLINE I decode(I x, I last, I high) const {
         if constexpr (kLow == 8) return value(x, x);
-        // neighbours in a byte are the index already
+        // adjacent codes in a byte already are the index
         if constexpr (kBoth && Last + 1 == t % kPer)
             return V::lookup(first, V::template field<Last * kLow, 2 * kLow>(x));
         I code = V::template field<t % kPer * kLow, kLow>(x), before = code;
@@ -56,7 +56,7 @@ template <class V, KvKind Kind, int Offset, bool High> struct KvFields {
         if constexpr (High) code = V::or_i(code, V::template bit<t, kLow>(high));
         return value(code, before);
     }
-    // Of a code and the low bits of the one before it: no step depends on more than two bits.
+    // Value of a code and the low bits of the previous code: no step depends on more than two bits.
     GGUFX_INLINE I value(I code, I before) const {
         if constexpr (kBoth)
             return V::lookup(first, V::or_i(V::template shift_up<2>(code), before));
@@ -83,8 +83,8 @@ struct KvDecoder<V, Kind, Offset, High, KvStored::ready> {
     }
 };
 
-// What a loop over ready pages is compiled for, and what is left to tell kinds of one form apart:
-// value = fl(scale * unit) * (code - offset).
+// Compile-time parameters of a loop over unpacked pages. KvMeaning distinguishes kinds with equal
+// forms: value = fl(scale * unit) * (code - offset).
 struct KvForm {
     bool mins, vector_scale, wide_query, unsigned_weights, no_offset, signed_codes;
     unsigned short_steps;
@@ -95,24 +95,25 @@ struct KvMeaning {
     int32_t offset;
 };
 
-// A kind for one instruction set. Codes carry an offset (c + kOffset) where the dot product wants
-// unsigned ones; Values: of V, whose codes may stay signed when no scale is negative.
-// kPairs: what codes are multiplied with has 15 bits, and the set (V::kPairs) wants int16 instead
-// of two planes of bytes: of four, the first and the third in one register, the others in a second.
-// Ready: of a page made ready (kv_ready.hpp), whose bytes are c + kOffset.
+// A kind on one instruction set.
+// - Codes have an offset (c + kOffset) if the dot product needs unsigned codes.
+// - Values: V pages, whose codes may stay signed if no scale is negative.
+// - kPairs: the other factor has 15 bits, and the set (V::kPairs) uses int16 instead of two planes
+//   of bytes. Values 0 and 2 of each four are in one register, 1 and 3 in a second one.
+// - Ready: an unpacked page (kv_ready.hpp), whose bytes are c + kOffset.
 template <class V, KvKind Kind, bool Values, bool Ready = false> struct KvCodes {
     using I = typename V::Vi;
     static constexpr KvFormat kOfKind = kv_format(Kind);
     static constexpr KvFormat kFormat = Ready ? kv_ready_format(kOfKind) : kOfKind;
     static constexpr unsigned kLow = kFormat.low_bits();
-    // TQ3_0 does not look at its third bit.
+    // TQ3_0 ignores its third bit.
     static constexpr bool kHigh = kFormat.high_bits() != 0 && Kind != KvKind::tq3_0;
     static constexpr bool kPairs = V::kPairs && (Values || kFormat.wide_query);
     static constexpr bool kUnsignedWeights = Values && !kFormat.signed_scales && !kPairs;
     static constexpr bool kSigned = kUnsignedWeights || (V::template kSignedCodes<Kind> && !kPairs);
     static constexpr int kOffset = kSigned ? 0 : kv_offset(kOfKind);
     static constexpr bool kTable = kOfKind.table[0] != 0;
-    static constexpr unsigned kPer = 8 / kLow; // registers of codes in a stored one
+    static constexpr unsigned kPer = 8 / kLow; // registers of codes per stored register
     static constexpr KvStored kStored = Ready                      ? KvStored::ready
                                         : kTable && V::kLongTables ? KvStored::windows
                                                                    : KvStored::fields;
@@ -126,21 +127,20 @@ template <class V, KvKind Kind, bool Values, bool Ready = false> struct KvCodes 
                                      Values ? 1 : V::template kShortSteps<Kind>};
     KvDecoder<V, Kind, kOffset, kHigh, kStored> decoder;
 
-    // Register t of eight. x: the stored one it lies in; last: the stored one in whose field Last
-    // lies the code before it in the chain; high: the plane of highest bits.
+    // Decodes register t of eight. x: its stored register; last: the stored register with the
+    // previous code of the chain in field Last; high: the plane of highest bits.
     template <unsigned t, unsigned Last> GGUFX_INLINE I decode(I x, I last, I high) const {
         return decoder.template decode<t, Last>(x, last, high);
     }
-    // What sums over two planes or over both registers of pairs come to.
+    // Combines the sums of two planes, or of both registers of pairs.
     static GGUFX_INLINE I join(I first, I second) {
         return V::add_i(kPairs ? first : V::template shift_left<7>(first), second);
     }
 };
 
-// Prefetch of what comes later, spread evenly over the steps of a page: four places side by side,
-// since hardware goes on with each of them, and into the second cache, since the few lines that may
-// be on their way to the first one are not enough for a memory far away (F16 at 32,768 tokens: 17
-// -> 12 ms).
+// Prefetch of the next data, spread evenly over the steps of a page. Four addresses in parallel,
+// since the hardware prefetcher continues each of them. Into L2, since L1 has too few outstanding
+// lines for distant memory (F16 at 32,768 tokens: 17 -> 12 ms).
 class KvAheadLines {
 public:
     GGUFX_INLINE KvAheadLines(const KvAhead &ahead, uint32_t n_steps)

@@ -1,5 +1,5 @@
-// Keys of sixteen tokens as rows of floats: a register of coordinates after the other, tokens in
-// the lanes, then squares are turned.
+// Dequantizes keys of sixteen tokens to rows of floats: one register of coordinates after another
+// with tokens in the lanes, then transposes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Sixteen coordinates from c on of a part of the lanes, the first of which is `token`.
+// Stores sixteen coordinates from c on of a part of the lanes, the first of which is `token`.
 template <class V>
 GGUFX_INLINE void put_rows(float *values, uint32_t n, uint32_t token, uint32_t c,
                            const typename V::Vi (&x)[16]) {
@@ -55,7 +55,7 @@ template <class V, KvKind Kind> struct KvDecodeCodes {
     using C = KvCodes<V, Kind, false>;
     static constexpr KvFormat kFormat = C::kFormat;
 
-    // Byte k of each lane, as what the code there stands for.
+    // Returns the value of the code in byte k of each lane.
     template <unsigned k> static GGUFX_INLINE I integer(I codes) {
         if constexpr (C::kSigned)
             return V::template shift_right<24>(V::template shift_left<int(24 - 8 * k)>(codes));

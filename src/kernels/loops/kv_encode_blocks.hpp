@@ -1,5 +1,6 @@
-// Blocks of 32 of sixteen tokens: Q8_0, Q5_1, Q5_0, Q4_1, Q4_0, IQ4_NL and TQ3_0. Comparisons stand
-// for those of the text one by one, so that NaN and zeros of either sign end alike.
+// KV cache encoders with blocks of 32 for sixteen tokens: Q8_0, Q5_1, Q5_0, Q4_1, Q4_0, IQ4_NL and
+// TQ3_0. Comparisons match those of kernels/scalar one by one, so that NaN and zeros of either sign
+// give the same results.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +10,8 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// A strip in one part of the lanes: 32 coordinates, where codes, scales and minimums go.
+// A strip of 32 coordinates in one part of the lanes, and the destinations of its codes, scales and
+// minimums.
 struct KvStripOf {
     const float *x;
     uint8_t *code, *scale, *min;
@@ -21,7 +23,7 @@ struct KvStripOf {
     }
 };
 
-// What f16 cannot hold becomes its largest number, NaN the least one.
+// Stores an f16. Values out of range become the largest f16, NaN the lowest.
 template <class V> GGUFX_INLINE void store_scale(uint8_t *to, typename V::Vf v) {
     const auto least = V::set1(-kKvLargestHalf), most = V::set1(kKvLargestHalf);
     v = V::pick(V::lt(least, v), v, least);
@@ -33,8 +35,8 @@ template <class V> GGUFX_INLINE typename V::Vf inverse_of(typename V::Vf d) {
     return V::pick(V::both(V::le(d, zero), V::le(zero, d)), zero, V::div(V::set1(1.0f), d));
 }
 
-// Half away from zero; whole values as V::to_int. What is added is the float below 0.5: it carries
-// halves to the next integer, by rounding to even, and nothing less.
+// Rounds half away from zero; V::to_int for whole values. Adds the largest float below 0.5. By
+// rounding to even it carries halves to the next integer, and nothing less.
 template <class V> GGUFX_INLINE typename V::Vi round_away(typename V::Vf v) {
     return V::to_int(V::add(v, V::with_sign_of(0x1.fffffep-2f, v)));
 }

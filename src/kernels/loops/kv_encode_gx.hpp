@@ -1,5 +1,5 @@
-// GX4, GX3, GX2 of sixteen tokens: the scale of each by search, the chains of codes by dynamic
-// programming over the state code % 4, tokens in lanes. And the entries of all types.
+// KV cache encoders of GX4, GX3, GX2 for sixteen tokens, with tokens in lanes: scale search, and
+// chains of codes by dynamic programming over the state code % 4. Also the tables of all encoders.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,9 +16,9 @@ template <class V, KvKind Kind> struct KvTrellis {
     static constexpr KvFormat kFormat = kv_format(Kind);
     static constexpr GxSubset kTo[4] = {gx_subset(kFormat, 0), gx_subset(kFormat, 1),
                                         gx_subset(kFormat, 2), gx_subset(kFormat, 3)};
-    static constexpr unsigned kLevels = kTo[0].n; // of a subset: 4, 2, 1
+    static constexpr unsigned kLevels = kTo[0].n; // levels per subset: 4, 2, 1
 
-    // What the way back looks up by state: halves between levels, steps, codes.
+    // Tables of the backward pass by state: midpoints between levels, steps, codes.
     struct Tables {
         float middle[3][4], step[4];
         int8_t code[16]; // [state][index of the level]
@@ -33,8 +33,8 @@ template <class V, KvKind Kind> struct KvTrellis {
     };
     static constexpr Tables kTables = {};
 
-    // One step of the chain. cost[s]: the least error of all chains so far that end in state s.
-    // Returns the states before, two bits for each state; ties go to the lower one.
+    // Advances the chain by one step. cost[s]: least error of all chains so far that end in state
+    // s. Returns the previous states, two bits per state; ties go to the lower one.
     static GGUFX_INLINE I advance(F (&cost)[4], F y) {
         F next[4];
         I from[4];
@@ -77,7 +77,7 @@ template <class V, KvKind Kind> struct KvTrellis {
         return state;
     }
 
-    // The code between two states that is nearest to target.
+    // Returns the code between two states that is nearest to target.
     static GGUFX_INLINE I code_of(I state, F target) {
         I at = V::template shift_left<2>(state);
 #pragma GCC unroll 4
@@ -88,7 +88,7 @@ template <class V, KvKind Kind> struct KvTrellis {
         return V::and_i(V::lookup(V::load_table(kTables.code), at), V::set1_i(15));
     }
 
-    // The codes of y = x * inverse; lanes that are `zero` get code 0.
+    // Finds the codes of y = x * inverse; lanes in `zero` get code 0.
     static GGUFX_INLINE void find_codes(const KvVectors &v, F inverse, typename V::Mask zero,
                                         uint32_t n, KvStream stream) {
         const auto scaled = [&](uint32_t c) __attribute__((always_inline)) {
@@ -112,7 +112,7 @@ template <class V, KvKind Kind> struct KvTrellis {
     }
 };
 
-// The level of a plain quantizer that a magnitude is nearest to; halfway goes down.
+// Returns the level of a plain quantizer nearest to a magnitude; ties go down.
 template <class V, uint32_t Bits> GGUFX_INLINE typename V::Vf plain_level(typename V::Vf x) {
     constexpr const float *levels = kGxLevels[Bits - 2];
     auto level = V::set1(levels[0]);
@@ -124,7 +124,7 @@ template <class V, uint32_t Bits> GGUFX_INLINE typename V::Vf plain_level(typena
     return level;
 }
 
-// The scale that least squares gives with the best of eight starts.
+// Returns the best of eight start scales after a least-squares fit.
 template <class V, uint32_t Bits>
 GGUFX_INLINE typename V::Vf search_scale(const float *x, uint32_t n, typename V::Vf rms) {
     auto best = rms, best_gain = V::set1(-1.0f);
@@ -147,7 +147,7 @@ GGUFX_INLINE typename V::Vf search_scale(const float *x, uint32_t n, typename V:
     return best;
 }
 
-// Least squares of the scaled values against their integers; never negative.
+// Returns the least-squares scale of the values for their integers; never negative.
 template <class V, KvKind Kind>
 GGUFX_INLINE typename V::Vf fitted_scale(const KvVectors &v, typename V::Vf inverse,
                                          typename V::Vf scale, uint32_t n, KvStream stream) {
@@ -204,7 +204,7 @@ template <class V, KvKind Kind, bool Fitted = false> constexpr KvEncodeFn kv_enc
     return kv_encode_blocks<V, Kind, Fitted>;
 }
 
-// A set's kv_encode.cpp makes its entries of these.
+// Encoder table; kv_encode.cpp of a set exports it.
 template <class V>
 constexpr KvEncodeFn kKvEncodeFns[kKvEncodings] = {
     nullptr,

@@ -1,5 +1,5 @@
-// Floats of tokens into lanes, centring and transforms: [coordinate][16 tokens], a register at a
-// time, each token by itself.
+// Loads floats of tokens into lanes, centres and transforms them: [coordinate][16 tokens], one
+// register at a time, each token independently.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,9 +10,9 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-template <class V> constexpr unsigned kKvParts = kKvGroup / V::kLanes; // of sixteen lanes
+template <class V> constexpr unsigned kKvParts = kKvGroup / V::kLanes; // parts of sixteen lanes
 
-// Lanes of `lanes` alone, unless they are all.
+// Stores only the lanes of `lanes`, unless all are selected.
 template <class V>
 GGUFX_INLINE void put_lanes(float *to, typename V::Vf v, KvLanes lanes, unsigned part) {
     if (lanes.end - lanes.first < kKvGroup) {
@@ -22,7 +22,7 @@ GGUFX_INLINE void put_lanes(float *to, typename V::Vf v, KvLanes lanes, unsigned
     V::store(to, v);
 }
 
-// Coordinates first .. first + kLanes - 1 of rows, of which `n` are there.
+// Loads coordinates first .. first + kLanes - 1 of rows; `n` of them exist.
 template <class V, KvKind Kind>
 GGUFX_INLINE void load_square(float *x, const KvRowsOf &rows, KvLanes lanes, unsigned part,
                               uint32_t first, uint32_t n) {
@@ -87,7 +87,7 @@ template <class V> void kv_centre(float *x, const float *mu, const float *eq, ui
         }
 }
 
-// Two distances at a time, one where there is an odd number of them.
+// Two distances per pass, and one at the end for an odd number of them.
 template <class V> void kv_hadamard(float *x, uint32_t n) {
     constexpr size_t L = V::kLanes;
     size_t h = kKvGroup, all = size_t(n) * kKvGroup;

@@ -1,4 +1,5 @@
-// Codes of sixteen tokens, [coordinate][16] bytes, into the planes of a page, and what they lose.
+// Stores codes of sixteen tokens, [coordinate][16] bytes, in the planes of a page, and measures the
+// quantization error.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +10,7 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Four bytes of each lane.
+// Packs four bytes per lane.
 template <class V>
 GGUFX_INLINE typename V::Vi four_of(typename V::Vi a, typename V::Vi b, typename V::Vi c,
                                     typename V::Vi d) {
@@ -17,8 +18,8 @@ GGUFX_INLINE typename V::Vi four_of(typename V::Vi a, typename V::Vi b, typename
                    V::or_i(V::template shift_left<16>(c), V::template shift_left<24>(d)));
 }
 
-// The eight registers of codes of a strip that a group of tokens has in one part of the lanes;
-// code: that strip's. K: four coordinates next to each other.
+// Packs the eight registers of codes of a strip for a group of tokens in one part of the lanes.
+// code: codes of the strip. K: four adjacent coordinates.
 template <class V>
 GGUFX_INLINE void key_codes(typename V::Vi (&regs)[8], const uint8_t *code, unsigned part) {
     code += part * V::kLanes;
@@ -27,7 +28,7 @@ GGUFX_INLINE void key_codes(typename V::Vi (&regs)[8], const uint8_t *code, unsi
         regs[i] = four_of<V>(V::widen_u8(code), V::widen_u8(code + kKvGroup),
                              V::widen_u8(code + 2 * kKvGroup), V::widen_u8(code + 3 * kKvGroup));
 }
-// V: four tokens next to each other, coordinates in lanes; quad and half of the strip.
+// V: four adjacent tokens, coordinates in lanes; quad and half of the strip.
 template <class V>
 GGUFX_INLINE void value_codes(typename V::Vi (&regs)[8], const uint8_t *code, unsigned part) {
     constexpr unsigned L = V::kLanes;
@@ -47,7 +48,7 @@ GGUFX_INLINE void value_codes(typename V::Vi (&regs)[8], const uint8_t *code, un
         }
 }
 
-// To the low plane and, of 3 and 5 bits, the high one.
+// Stores the low plane and, for 3 and 5 bits, the high plane.
 template <class V, uint32_t Bits>
 GGUFX_INLINE void store_planes(uint8_t *low, uint8_t *high, const typename V::Vi (&regs)[8]) {
     constexpr unsigned kLow = Bits & ~1u, per = 8 / kLow;
@@ -93,7 +94,7 @@ void kv_place_group(const KvTarget &to, const KvLayout &l, const uint8_t *code) 
     }
 }
 
-// The integers of codes.
+// Integer values of codes.
 template <class V, KvKind Kind> struct KvIntegers {
     using I = typename V::Vi;
     static constexpr KvFormat kFormat = kv_format(Kind);
@@ -113,7 +114,7 @@ template <class V, KvKind Kind> struct KvIntegers {
     static GGUFX_INLINE I low_byte(I v) {
         return V::template shift_right<24>(V::template shift_left<24>(v));
     }
-    // code: [coordinate][16], at the part's lanes.
+    // code: [coordinate][16], at the lanes of the part.
     GGUFX_INLINE I at(const uint8_t *code, uint32_t c, uint32_t n, KvStream stream) const {
         const I x = V::widen_u8(code + size_t(c) * kKvGroup);
         if constexpr (kFormat.trellis) {
@@ -127,8 +128,8 @@ template <class V, KvKind Kind> struct KvIntegers {
     }
 };
 
-// Where the scales of a group and strip lie, sixteen after each other; the minimums are as far
-// behind l.mins.
+// Returns the address of the sixteen consecutive scales of a group and strip. The minimums are at
+// the same distance from l.mins.
 GGUFX_INLINE uint8_t *scales_of(const KvTarget &to, const KvFormat &f, const KvLayout &l,
                                 uint32_t strip) {
     const uint32_t token = to.group * kKvGroup;

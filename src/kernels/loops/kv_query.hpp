@@ -1,4 +1,5 @@
-// Queries as integer keys want them, and transforms of one vector: coordinates in the lanes.
+// Quantization of query rows for integer keys, and transforms of one vector: coordinates in the
+// lanes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +11,7 @@ namespace {
 
 // ---- transforms ---------------------------------------------------------------------------------
 
-// The butterfly of lanes H apart: a + b in the lower one, a - b in the upper one.
+// Butterfly of lanes H apart: a + b in the lower one, a - b in the upper one.
 template <class V, unsigned H> GGUFX_INLINE typename V::Vf butterfly(typename V::Vf v) {
     struct Signs {
         int32_t bits[V::kLanes];
@@ -22,7 +23,7 @@ template <class V, unsigned H> GGUFX_INLINE typename V::Vf butterfly(typename V:
     return V::add(V::template swap_lanes<H>(v), V::flip_where(v, V::load_i(kSigns.bits)));
 }
 
-// Distances 1, 2, 4, ... below the number of lanes and the block.
+// Distances 1, 2, 4, ... below the number of lanes and the block size.
 template <class V> GGUFX_INLINE typename V::Vf inner_stages(typename V::Vf v, uint32_t block) {
     if (block > 1) v = butterfly<V, 1>(v);
     if (block > 2) v = butterfly<V, 2>(v);
@@ -75,7 +76,7 @@ template <class V> GGUFX_INLINE void flip_row(KvTransform transform, float *x, u
     }
 }
 
-// Blocks narrower than a register may leave a rest of it.
+// Falls back to the scalar code if blocks narrower than a register leave a partial one.
 template <class V> void kv_rotate_row(KvTransform transform, float *x, uint32_t n) {
     const uint32_t whole = n / V::kLanes * V::kLanes;
     if (whole != n || transform == KvTransform::none) {
@@ -127,7 +128,7 @@ template <class V> struct KvQueryPacker {
         for (unsigned i = 0; i < 8; i++, at += size_t(planes) * to.width * 4)
             __builtin_memcpy(at, bytes + 4 * i, 4);
     }
-    // The codes of a strip; their sum.
+    // Stores the codes of a strip and returns their sum.
     template <bool Wide> GGUFX_INLINE int32_t codes(uint32_t strip, float inverse) const {
         F v[kRegs];
         I sum = V::zero_i();
@@ -153,7 +154,7 @@ template <class V> struct KvQueryPacker {
         if constexpr (Wide) put(strip, low_bytes, 1, 2);
         return V::reduce_add(sum);
     }
-    // Strips first .. end - 1 share scale number `index`.
+    // Quantizes strips first .. end - 1, which share scale `index`.
     template <bool Wide> bool block(uint32_t first, uint32_t end, uint32_t index) const {
         uint32_t bits = 0;
         for (uint32_t b = first; b < end; b++) {
@@ -194,7 +195,7 @@ template <class V> bool kv_pack(const KvQueryRow &to, const float *x, uint32_t n
                                          : packer.template run<false>();
 }
 
-// Compiled with the set's fused multiply-add.
+// Compiled with the fused multiply-add of the set.
 template <class V> float kv_dot(const float *a, const float *b, uint32_t n) {
     float even = 0.0f, odd = 0.0f;
     uint32_t c = 0;

@@ -1,5 +1,5 @@
-// Pages made ready for many rows: decoded once, and then worked on in tiles that meet nothing but
-// products. Codes become bytes, floats binary32.
+// Unpacked pages for several groups of query rows: decoded once, then processed in tiles that only
+// multiply. Codes become bytes, floats binary32.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kKvReadyRows = 4;
 
-// ---- making ready -------------------------------------------------------------------------------
+// ---- unpacking ----------------------------------------------------------------------------------
 
 inline void kv_copy_scales(uint8_t *ready, const uint8_t *page, const KvFormat &f, uint32_t d) {
     const KvLayout from = kv_layout_codes(f, d), to = kv_layout_codes(kv_ready_format(f), d);
@@ -62,7 +62,7 @@ void kv_ready_values(uint8_t *ready, const uint8_t *page, uint32_t d, KvTokens) 
     kv_copy_scales(ready, page, C::kFormat, d);
 }
 
-// Keys and values of floats alike: registers of floats after each other.
+// Float keys and values: consecutive registers of floats.
 template <class V, KvKind Kind>
 GGUFX_INLINE void kv_ready_floats(uint8_t *ready, const uint8_t *page, size_t first, size_t end) {
     constexpr size_t bytes = kv_format(Kind).float_bytes;
@@ -86,7 +86,7 @@ void kv_ready_float_values(uint8_t *ready, const uint8_t *page, uint32_t d, KvTo
 
 // ---- keys ---------------------------------------------------------------------------------------
 
-// Tile: registers of tokens at once, which share what a row is loaded for.
+// Tile: registers of tokens processed at once, which share the loads of a query row.
 template <class V, KvKind Kind> struct KvScoreReady {
     static constexpr unsigned Rows = kKvReadyRows;
     using Score = KvScoreCodes<V, Kind, Rows, true>;
@@ -167,7 +167,7 @@ __attribute__((noinline)) void kv_accumulate_form(float *o, uint32_t d, const fl
 
 // ---- one loop per form --------------------------------------------------------------------------
 
-// The first kind of integers whose ready pages have the form of Kind's.
+// Returns the first integer kind whose unpacked pages have the form of Kind.
 template <class V, KvKind Kind, bool Values, KvKind Like = KvKind::q8_0>
 constexpr KvKind kv_first_like() {
     if constexpr (KvCodes<V, Like, Values, true>::kForm == KvCodes<V, Kind, Values, true>::kForm)

@@ -1,5 +1,5 @@
-// Scores of a page of keys (docs/reproducibility/attention.md): tokens lie in the lanes, so nothing is added across
-// lanes; a register of codes is decoded once for all rows.
+// Scores of a page of keys (docs/reproducibility/attention.md). Tokens are in the lanes, so nothing
+// is added across lanes. A register of codes is decoded once for all rows.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,16 +9,16 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// Integer keys; Ready: of a page made ready, of any kind of the same KvCodes::kForm.
+// Integer keys. Ready: an unpacked page, for any kind of the same KvCodes::kForm.
 template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvScoreCodes {
     using F = typename V::Vf;
     using I = typename V::Vi;
     using C = KvCodes<V, Kind, false, Ready>;
     static constexpr KvFormat kFormat = C::kFormat;
     static constexpr unsigned kPlanes = kFormat.wide_query ? 2 : 1;
-    static constexpr unsigned kSteps = 8; // registers of codes of a strip
-    static constexpr unsigned kSplit = kPlanes == 1 && Rows < 4 ? 2 : 1; // chains, for latency
-    // Registers of codes whose products a set may add in int16 first.
+    static constexpr unsigned kSteps = 8; // registers of codes per strip
+    static constexpr unsigned kSplit = kPlanes == 1 && Rows < 4 ? 2 : 1; // chains, to hide latency
+    // Registers of codes whose products may first be added in int16.
     static constexpr unsigned kShort = C::kPairs ? 1 : V::template kShortSteps<Kind>;
 
     struct Sums {
@@ -36,9 +36,9 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvScor
         }
     }
 
-    // use(Index<t>, value) for the eight registers of codes of a strip; low: its stored registers,
-    // lines of 64 bytes; last: the stored register before them, whose highest field is the code
-    // before.
+    // Calls use(Index<t>, value) for the eight registers of codes of a strip. low: its stored
+    // registers, 64 bytes each; last: the previous stored register, whose highest field is the
+    // previous code.
     template <class Use>
     static GGUFX_INLINE void decode_strip(const C &codes, const uint8_t *low, const uint8_t *high,
                                           I &last, const Use &use) {
@@ -64,7 +64,7 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvScor
             });
     }
 
-    // Register t of a strip; q: what it meets.
+    // Adds register t of a strip; q: its query codes.
     template <unsigned t>
     static GGUFX_INLINE void add_step(Sums &sums, I (&shorts)[Rows], I value, const int8_t *q) {
         if constexpr (C::kPairs) {
@@ -101,7 +101,7 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvScor
         return sums.s[r][0][0];
     }
 
-    // Before the first register: the last one, moved up a byte within each token.
+    // Register before the first one: the last register, moved up a byte within each token.
     static GGUFX_INLINE I chain_start(const uint8_t *low, uint32_t d) {
         const uint32_t last = d / 4 - 1; // step 7 or 3 of its strip
         return V::template shift_left<8>(V::load_i(low + last / C::kPer * 64));
@@ -122,7 +122,7 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvScor
         }
     }
 
-    // kLanes tokens: part `part` of group g.
+    // Scores of kLanes tokens: part `part` of group g.
     static GGUFX_INLINE void part_scores(float *out, const C &codes, const KvQuery &q,
                                          const KvLayout &l, const uint8_t *page, uint32_t g,
                                          uint32_t part, KvAheadLines &ahead) {
@@ -170,7 +170,7 @@ template <class V, KvKind Kind, unsigned Rows, bool Ready = false> struct KvScor
     }
 };
 
-// Float keys: two chains over even and odd coordinates, added.
+// Float keys: two chains over even and odd coordinates, added at the end.
 template <class V, KvKind Kind, unsigned Rows> struct KvScoreFloats {
     using F = typename V::Vf;
     static constexpr unsigned kBytes = kv_format(Kind).float_bytes;

@@ -1,4 +1,4 @@
-// The softmax step of a row and the arithmetic of rows of sums (docs/reproducibility/attention.md).
+// Softmax step of a row, scaling and merging of rows of sums (docs/reproducibility/attention.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// All: every token is seen.
+// All: every token is visible.
 template <class V, bool All>
 GGUFX_INLINE float kv_weigh_seen(float *s, uint64_t mask, float *m, float *l) {
     using F = typename V::Vf;
@@ -66,7 +66,7 @@ template <class V> void kv_merge(float *total, const float *chunk, float a, floa
                  V::fma(V::load(chunk + j), V::set1(b), V::mul(V::load(total + j), V::set1(a))));
 }
 
-// The entries of one kind; a set's kv_pages.cpp makes its array of them.
+// Entries of one kind, for the array in kv_pages.cpp of a set.
 template <class V, KvKind K>
 constexpr KvKernels kKvKind = {
     {kv_score<V, K, 1>, kv_score<V, K, 2>, kv_score<V, K, 4>},

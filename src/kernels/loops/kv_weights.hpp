@@ -1,4 +1,4 @@
-// The weights of a page as integers of 15 bits (docs/reproducibility/attention.md, D1).
+// Softmax weights of a page as 15-bit integers (docs/reproducibility/attention.md, D1).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,17 +11,16 @@ namespace {
 constexpr float kKvWeightCodes = 16256.0f;    // 127 * 128
 constexpr int32_t kKvTinyWeight = 0x0d800000; // bits of 2^-100
 
-// The weights of a page in one block, per row four tokens after each other: W = 128 * high + low,
-// or in pairs of int16 (V::kPairs): tokens 0 and 2 of four in the first plane, 1 and 3 in the
-// second.
+// Weights of a page in one block, four consecutive tokens per row: W = 128 * high + low. With
+// V::kPairs, int16 pairs: tokens 0 and 2 of four in the first plane, 1 and 3 in the second.
 template <unsigned Rows> struct KvWeights {
     alignas(64) int8_t plane[Rows][2][kKvTokens];
-    alignas(16) float back[4];  // what takes sums of W back
-    alignas(16) int32_t sum[4]; // of W, where codes have an offset
+    alignas(16) float back[4];  // factor that scales sums of W back
+    alignas(16) int32_t sum[4]; // sum of W, for codes with an offset
 };
 
-// Unsigned: weights are not negative, and codes have no offset. All rows side by side: a row alone
-// would wait for its maximum, the divisions and the rounding one after the other.
+// Unsigned: weights are not negative, and codes have no offset. Processes all rows in parallel: a
+// single row would wait for its maximum, the divisions and the rounding in turn.
 template <class V, unsigned Rows, bool Unsigned> struct KvWeigher {
     using F = typename V::Vf;
     using I = typename V::Vi;
@@ -29,7 +28,7 @@ template <class V, unsigned Rows, bool Unsigned> struct KvWeigher {
     typedef int32_t FourBits __attribute__((vector_size(16)));
     static constexpr unsigned kRegs = kKvTokens / V::kLanes;
 
-    // 16256 / largest; 0 where the largest is too small to matter.
+    // Returns 16256 / largest; 0 if the largest is too small to matter.
     static GGUFX_INLINE Four factors(KvWeights<Rows> &w, const I (&most)[4], float unit) {
         FourBits bits;
         V::largest_of4(&bits, most);
@@ -42,8 +41,8 @@ template <class V, unsigned Rows, bool Unsigned> struct KvWeigher {
         return reinterpret_cast<Four>(reinterpret_cast<FourBits>(inverse) & ~none);
     }
 
-    // It is the same for all kinds of pages: once in the library, but on AVX-512, where a call takes
-    // 5 % of a page's time.
+    // Shared by all kinds of pages, except on AVX-512, where a call takes 5 % of the time of a
+    // page.
     static GGUFX_INLINE void run(KvWeights<Rows> &w, const float *p, const uint8_t *scales,
                                  float unit) {
         if constexpr (V::kLanes == 16)

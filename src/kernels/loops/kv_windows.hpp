@@ -1,7 +1,6 @@
-// Codes of KV pages by tables of 64 bytes (V::lookup64: the low six bits of a byte choose). An
-// index holds a code, the two bits of the one before it that matter and the highest bit where they
-// stand in the stored bytes already: no field is cut out, and neighbours in a byte come with each
-// other.
+// Codes of KV pages by tables of 64 bytes (V::lookup64: indexed by the low six bits of a byte). An
+// index is a window of the stored bytes: a code, the two relevant bits of the previous code, and
+// the highest bit. So no field is extracted, and adjacent codes in a byte need no shift.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +18,7 @@ template <class V, KvKind Kind, int Offset, bool High> struct KvWindows {
     static constexpr bool kTrellis = kFormat.trellis;
     static_assert(kLow == 2 || (kLow == 4 && !High));
 
-    // Bits of an index: of the code, lowest first, and the lower one of the code before.
+    // Index bits of the code, lowest first, and the lower bit of the previous code.
     struct Place {
         unsigned code[4], before, high;
     };
@@ -32,7 +31,7 @@ template <class V, KvKind Kind, int Offset, bool High> struct KvWindows {
         {{4, 5, 0, 0}, 2, 0},
         {{4, 5, 0, 0}, 2, 1},
     };
-    // Register t of eight takes table t % kPer; without highest bits the last two are alike.
+    // Register t of eight uses table t % kPer; without highest bits, the last two tables are equal.
     static constexpr unsigned kTables = kLow == 4 ? 2 : High ? 4 : 3;
     static constexpr unsigned table_of(unsigned t) {
         return t % kPer < kTables ? t % kPer : kTables - 1;
@@ -60,7 +59,7 @@ template <class V, KvKind Kind, int Offset, bool High> struct KvWindows {
         for (unsigned n = 0; n < kTables; n++) tables[n] = V::load_i(kBytes.of[n]);
     }
 
-    // The code of register t and the one before it at their places.
+    // Returns the code of register t and the previous code in their index bits.
     template <unsigned t, unsigned Last> static GGUFX_INLINE I window(I x, I last) {
         constexpr unsigned field = t % kPer;
         static_assert(!kTrellis || (Last < kPer && Last != field));
@@ -70,7 +69,7 @@ template <class V, KvKind Kind, int Offset, bool High> struct KvWindows {
         if constexpr (field == 3) return V::template slide<-2>(x); // Last: 2
         if constexpr (!kTrellis || field == 1) return x;           // Last: 0
         if constexpr (kLow == 4) return V::template pick<0x0f>(x, last);
-        // the code before goes to bits 2 and 3
+        // the previous code goes to bits 2 and 3
         if constexpr (field == 2 && Last == 1) return x;
         return V::template pick < field == 0
                    ? 0x03

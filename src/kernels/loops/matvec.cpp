@@ -1,4 +1,4 @@
-// n = 1..3 columns of int8 activations.
+// Table of row-wise products (n = 1..3 columns) with int8 activations.
 // SPDX-License-Identifier: MIT
 #define GGUFX_PLANES 1
 #define GGUFX_FAMILY kMatvec

@@ -1,6 +1,7 @@
-// n = 1..8 columns of activations in one or two planes of int8 (C2, C5): group sums in integers,
-// sixteen f32 lanes per row, lane i = block i % 16. A task runs four far streams, each a
-// contiguous quarter of its rows: 0.90 of a plain read, where one row at a time reaches 0.65.
+// Row-wise products (n = 1..8 columns) with activations in one or two planes of int8 (C2, C5):
+// group sums in integers, sixteen f32 lanes per row, lane i = block i % 16. A task reads four
+// distant streams, each a contiguous quarter of its rows: 0.90 of the bandwidth of a plain read;
+// one row at a time reaches 0.65.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,11 +12,11 @@ namespace {
 
 constexpr size_t kStreams = 4;
 
-// Sixteen lanes of a row per column, in memory.
+// Sixteen lanes per column of a row, in memory.
 template <class U> struct RowLanes { typename U::Vf of[kRowColumns][16 / U::kLanes]; };
 
-// An integer of the whole activations from those of the planes, plane(0) and plane(1): all of them
-// are linear. Modulo 2^32, so that only the whole has to fit.
+// Combines integers of the planes, plane(0) and plane(1), to those of the whole activations: all
+// are linear. Modulo 2^32, so that only the result has to fit.
 template <class U, class F> GGUFX_INLINE typename U::Vi whole(const F &plane) {
     if constexpr (U::kPlanes == 1)
         return plane(0);
@@ -26,9 +27,9 @@ template <class U, class F> GGUFX_INLINE typename U::Vi whole(const F &plane) {
 // Sums of 16 values of both chunks of a step, per plane.
 template <class U> using StepSums = typename U::Vi[U::kPlanes][2];
 
-// Where rows end within a step. What stands behind their blocks are other rows', whose scales may be
-// infinite, while their activations are zeros: these scales become zeros too. (Sets whose registers
-// are the compiler's vectors.)
+// Support for rows that end within a step. The blocks after the end belong to other rows. Their
+// scales may be infinite while the activations are zeros, so these scales are zeroed too. (Only
+// sets whose registers are compiler vectors.)
 template <class U>
 constexpr bool kEndsInPlace = !U::kScalePerGroup && requires(typename U::Vf v, typename U::Vi i) {
     (typename U::Vf)((typename U::Vi)v & i);
@@ -59,7 +60,7 @@ template <class U> struct RowEnd<U, true> {
     }
 };
 
-// C2 of the blocks of a step.
+// Adds the blocks of a step (C2).
 template <class U>
 GGUFX_INLINE void add_blocks(typename U::Vf &lane, const typename U::Scales &s,
                              const StepSums<U> &u, const Act &act, size_t step) {
@@ -80,7 +81,7 @@ GGUFX_INLINE void add_blocks(typename U::Vf &lane, const typename U::Scales &s,
     }
 }
 
-// C2 of a type whose lanes count groups: chunk i of the step.
+// Adds chunk i of the step of a type with a scale per group (C2).
 template <class U>
 GGUFX_INLINE void add_groups(typename U::Vf &lane, const typename U::Scales &s,
                              const StepSums<U> &u, const Act &act, size_t step, unsigned i) {
@@ -91,7 +92,7 @@ GGUFX_INLINE void add_groups(typename U::Vf &lane, const typename U::Scales &s,
     lane = U::fma(U::to_float(t), U::mul(s.chunk[i], U::load_pairs(act.d + first / 2)), lane);
 }
 
-// The sums of a step of a row into vector `part` of the sixteen lanes of a column.
+// Adds the sums of a step of a row to vector `part` of the sixteen lanes of a column.
 template <class U, size_t Parts>
 GGUFX_INLINE void add_sums(typename U::Vf (&lanes)[Parts], size_t part,
                            const typename U::Scales &scales, const StepSums<U> &sums,
@@ -104,7 +105,7 @@ GGUFX_INLINE void add_sums(typename U::Vf (&lanes)[Parts], size_t part,
     }
 }
 
-// Codes of a chunk of a step, or of all of it where blocks stand in lanes.
+// Codes of a chunk of a step, or of the whole step if blocks are in lanes.
 template <class U> constexpr unsigned kChunks = U::kInLanes ? 1 : 2;
 template <class U> using ChunkCodes = typename U::V8[U::kInLanes ? 8 : 4];
 
@@ -130,9 +131,9 @@ GGUFX_INLINE void sum_chunk(StepSums<U> &sums, const ChunkCodes<U> &codes, const
     }
 }
 
-// One step of N rows, b their blocks, and n columns (One: a single one). Weights are unpacked once,
-// and what is loaded of a column serves all N. What is done is done for all N before the next
-// thing, so that their chains of dependent instructions stand side by side.
+// Adds one step of N rows with blocks b and n columns (One: a single column). Weights are unpacked
+// once, and each load of a column serves all N rows. Each operation runs for all N rows before the
+// next one, so that their dependency chains overlap.
 template <class U, unsigned N, bool One, class End>
 GGUFX_INLINE void add_step(RowLanes<U> *lanes, const typename U::Step *b, const Act *act, size_t n,
                            size_t step, const End &end) {
@@ -156,7 +157,7 @@ GGUFX_INLINE void add_step(RowLanes<U> *lanes, const typename U::Step *b, const 
     const auto add = [&](unsigned s, size_t c) __attribute__((always_inline)) {
         add_sums<U>(lanes[s].of[c], step % (16 / U::kLanes), scales[s], sums[s], act[c], step);
     };
-    if constexpr (One) { // scales of four rows at once are more than registers hold
+    if constexpr (One) { // scales of four rows at once exceed the registers
 #pragma GCC unroll 4
         for (unsigned s = 0; s < N; s++) {
             load_scales(s);
@@ -175,15 +176,15 @@ GGUFX_INLINE void add_step(RowLanes<U> *lanes, const typename U::Step *b, const 
     }
 }
 
-// Rows that are worked on together: `row`, row + far, ...
+// Rows that are processed together: `row`, row + far, ...
 struct Strip {
     size_t row, far, n_streams;
     const uint8_t *at(const Rows &w, size_t s) const { return w.data + (row + s * far) * w.stride; }
 };
 
-// Steps `step` to `n_steps` of four streams: the loop that has to be fast. Several columns have an end that cuts nothing for whole
-// steps: a mask costs them little, and the code without it would stand there once more. One column
-// goes with them where rows end.
+// Steps `step` to `n_steps` of four streams: the hot loop. For several columns, whole steps use an
+// `end` that masks nothing: a mask costs little there, and a version without it would duplicate the
+// code. At the end of rows, a single column uses the code of several.
 template <class U, bool One, class End>
 __attribute__((noinline)) void four_rows(RowLanes<U> *__restrict lanes, const Rows &w,
                                          const Act *act, size_t n, const Strip &strip, size_t step,
@@ -204,18 +205,18 @@ __attribute__((noinline)) void four_rows(RowLanes<U> *__restrict lanes, const Ro
 #pragma GCC unroll 4
             for (size_t s = 0; s < kStreams; s += n_side)
                 add_step<U, n_side, One>(lanes + s, b + s, act, n, step, end);
-        } else { // products or rows of grids take the time, and each copy of this many bytes
+        } else { // products or grid rows dominate, and each copy has many bytes
 #pragma GCC unroll 1
             for (size_t s = 0; s < kStreams; s += n_side) {
-                __asm__("" : "+r"(s)); // gcc makes a copy of each of two turns
+                __asm__("" : "+r"(s)); // prevents gcc from unrolling into two copies
                 add_step<U, n_side, One>(lanes + s, b + s, act, n, step, end);
             }
         }
     }
 }
 
-// Steps from `step` to the end of all rows, one stream after another: what four streams leave
-// over. The last blocks are copied before zeros.
+// Steps from `step` to the end of all rows, one stream after another: the rest after four streams.
+// The last blocks are copied and padded with zeros.
 template <class U>
 __attribute__((noinline)) void other_steps(RowLanes<U> *lanes, const Rows &w, const Act *act,
                                            size_t n, const Strip &strip, size_t step) {
@@ -234,8 +235,8 @@ __attribute__((noinline)) void other_steps(RowLanes<U> *lanes, const Rows &w, co
     }
 }
 
-// All steps of four streams whose blocks may be read where they stand, so none that ends behind the
-// last row; how many.
+// Runs all steps of four streams whose blocks can be read in place, so none that ends after the
+// last row. Returns their number.
 template <class U>
 GGUFX_INLINE size_t steps_of_four(RowLanes<U> *lanes, const Rows &w, const Act *act, size_t n,
                                   const Strip &strip) {
@@ -245,7 +246,7 @@ GGUFX_INLINE size_t steps_of_four(RowLanes<U> *lanes, const Rows &w, const Act *
     else
         four_rows<U, false>(lanes, w, act, n, strip, 0, n_steps, RowEnd<U>(U::kLanes));
     const size_t left = (w.n - 1 - strip.row - 3 * strip.far) * w.stride +
-                        w.k / U::kValues * sizeof(typename U::Block); // from the last of four on
+                        w.k / U::kValues * sizeof(typename U::Block); // from the fourth row on
     if (!kEndsInPlace<U> || n_tail == 0 || (n_steps + 1) * kStepBytes < U >> left) return n_steps;
     four_rows<U, false>(lanes, w, act, n, strip, n_steps, n_steps + 1, RowEnd<U>(n_tail));
     return n_steps + 1;
@@ -270,7 +271,7 @@ void rows_of_strip(Out y, const Rows &w, const Act *act, size_t n, const Strip &
     }
 }
 
-// Four far streams, then the rows that are left over.
+// Runs four distant streams, then the remaining rows.
 using StripFn = void (*)(Out y, const Rows &w, const Act *act, size_t n, const Strip &strip);
 __attribute__((noinline)) inline void each_strip(Out y, const Rows &w, const Act *act, size_t n,
                                                  StripFn run) {

@@ -1,6 +1,6 @@
-// n = 1..3 columns of integer activations:
-//   GGUFX_PLANES  of the activations: 1 (8 bits) or 2 (15 bits)
-//   GGUFX_FAMILY  the name of the table
+// Table of row-wise products (n = 1..3 columns) with integer activations:
+//   GGUFX_PLANES  planes of the activations: 1 (8 bits) or 2 (15 bits)
+//   GGUFX_FAMILY  name of the table
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 #include "kernels/loops/matvec.hpp"

@@ -1,5 +1,5 @@
-// n = 1..8 columns of f32 activations: C4 for float types (far streams as in matvec.hpp), C6 for
-// block types. Lane j takes values j, j + 16, ...
+// Row-wise products (n = 1..8 columns) with f32 activations: C4 for float types (distant streams as
+// in matvec.hpp), C6 for block types. Lane j accumulates values j, j + 16, ...
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,10 +10,11 @@ namespace {
 
 // ---- C4 -----------------------------------------------------------------------------------------
 
-// Sixteen lanes of a row for each column.
+// Sixteen lanes per column of a row.
 template <class V, unsigned Columns> using FloatLanes = typename V::Vf[Columns][16 / V::kLanes];
 
-// Sixteen values of rows that go side by side, from `at` on: what is loaded of a column serves all.
+// Adds sixteen values from `at` on of rows processed together: each load of a column serves all
+// rows.
 template <class V, class F, unsigned Side, unsigned Columns>
 GGUFX_INLINE void add_values(FloatLanes<V, Columns> *lanes, const uint8_t *const *rows,
                              const float *const *x, size_t at) {
@@ -37,7 +38,7 @@ GGUFX_INLINE void add_values(FloatLanes<V, Columns> *lanes, const uint8_t *const
     }
 }
 
-// The last 1..15 values of a row, zeros behind them.
+// Adds the last 1..15 values of a row, padded with zeros.
 template <class V, class F, unsigned Columns>
 GGUFX_INLINE void add_last_values(FloatLanes<V, Columns> *lanes, const uint8_t *row,
                                   const ActF32 *act, size_t first) {
@@ -55,7 +56,8 @@ GGUFX_INLINE void add_last_values(FloatLanes<V, Columns> *lanes, const uint8_t *
     add_values<V, F, 1, Columns>(lanes, &w, x, 0);
 }
 
-// 64 bytes of each row, from value k on. Of a single column nothing is loaded twice: row by row.
+// Adds 64 bytes of each row, from value k on. With a single column, nothing is loaded twice, so
+// rows are processed one by one.
 template <class V, class F, unsigned Side, unsigned Columns>
 GGUFX_INLINE void add_line(FloatLanes<V, Columns> *lanes, const Rows &w, const uint8_t *const *rows,
                            const float *const *x, size_t k) {
@@ -71,8 +73,9 @@ GGUFX_INLINE void add_line(FloatLanes<V, Columns> *lanes, const Rows &w, const u
     }
 }
 
-// A task's rows are read at several far places at once. As many of them go side by side as
-// registers hold sums of; where these are fewer, each group goes as far as a block at a time.
+// A task reads its rows in several distant streams. As many rows are processed together as
+// registers hold sums of. With fewer rows than streams, each group of rows proceeds by one block at
+// a time.
 template <class V, unsigned Columns> struct FloatStreams {
     static constexpr unsigned kSums = V::kLanes == 8 ? 12 : 24;
     static constexpr unsigned kFit = kSums / (Columns * 16 / V::kLanes);
@@ -81,7 +84,8 @@ template <class V, unsigned Columns> struct FloatStreams {
     static constexpr size_t kBlockBytes = 256;
 };
 
-// Rows `row`, row + far, ... of n streams; those that a group has more of do the last one again.
+// Multiplies n rows: `row`, row + far, and so on, one per stream. A group that needs more rows
+// repeats the last one.
 template <class V, class F, unsigned Columns>
 GGUFX_INLINE void float_rows(Out y, const Rows &w, const ActF32 *act, size_t row, size_t far,
                              unsigned n) {
@@ -145,10 +149,10 @@ void matvec_floats(Out y, Rows w, const ActF32 *act, size_t n) {
 
 // ---- C6 -----------------------------------------------------------------------------------------
 
-// Sixteen lanes of a row per column.
+// Sixteen lanes per column of a row.
 template <class V, unsigned Columns> using LanesF32 = typename V::Vf[Columns][16 / V::kLanes];
 
-// Block j of a step, block b of its row, into all lanes.
+// Adds block j of a step, block b of its row, to all lanes.
 template <unsigned Columns, class V, unsigned Group>
 GGUFX_INLINE void add_block_f32(LanesF32<V, Columns> &lanes, const Step<V, Group> &step, size_t j,
                                 const ActF32 *act, size_t b) {
@@ -171,8 +175,8 @@ GGUFX_INLINE void add_block_f32(LanesF32<V, Columns> &lanes, const Step<V, Group
     }
 }
 
-// The n_blocks blocks of a step, of which `first` is the first in its row: vector Part of the
-// sixteen lanes takes their minimums.
+// Adds the n_blocks blocks of a step, the first of which is block `first` of its row. Vector Part
+// of the sixteen lanes accumulates their minimums.
 template <size_t Part, unsigned Shifts, unsigned Columns, class V, unsigned Group>
 GGUFX_INLINE void add_step_f32(LanesF32<V, Columns> &to, const Step<V, Group> &step,
                                const ActF32 *act, size_t first, size_t n_blocks) {
@@ -194,7 +198,7 @@ GGUFX_INLINE void add_step_f32(LanesF32<V, Columns> &to, const Step<V, Group> &s
     __builtin_memcpy(&to, &lanes, sizeof lanes);
 }
 
-// The minimums' part of the lanes has to be known where they are in registers.
+// Makes the vector of the minimums a constant, because the lanes are in registers.
 template <unsigned Shifts, unsigned Columns, class V, unsigned Group, size_t Part = 0>
 GGUFX_INLINE void add_step_f32_at(size_t part, LanesF32<V, Columns> &lanes,
                                   const Step<V, Group> &step, const ActF32 *act, size_t first,
@@ -241,7 +245,7 @@ template <class U> void matvec_blocks_f32(Out y, Rows w, const ActF32 *act, size
     matvec_any_f32<U::kShifts>(y, w, act, n, kBlocksOf<U>);
 }
 
-// C6's sums of x over 32 or 16 values.
+// Sums of x over 32 or 16 values (C6).
 template <class V> void sum_groups(float *sums, const float *x, size_t k, size_t group) {
     for (size_t g = 0; g < k / group; g++, x += group) {
         typename V::Vf l[16 / V::kLanes];

@@ -1,5 +1,5 @@
-// C1 and C5, one column of activations: per 32 values the integer maximum of the bits, f32 scale,
-// codes in one or two planes, sums. Codes are stored where the set's load_u8 wants them
+// Packs one column of activations (C1 and C5): per 32 values the integer maximum of the bits, f32
+// scale, codes in one or two planes, sums. Codes are stored in the order of the set's load_u8
 // (V::block_position).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -9,10 +9,10 @@
 namespace ggufx::kernels {
 namespace {
 
-// V with activations of N planes: what the loops of products are written over.
+// V with activations of N planes; the loops of products are templates over it.
 template <class V, unsigned N> struct Planes : V { static constexpr unsigned kPlanes = N; };
 
-// Where the codes of a block of 32 and their two sums of 16 go.
+// Destinations of the codes of a block of 32 and of their two sums of 16.
 template <class V> struct BlockCodes {
     int8_t *q[V::kPlanes];
     int16_t *s16[V::kPlanes];
@@ -29,7 +29,7 @@ struct BlockScale {
     float d, id; // id 0: the codes are zero
 };
 
-// u = the largest bits(x) & 0x7fffffff of the block.
+// u = the maximum of bits(x) & 0x7fffffff over the block.
 template <unsigned N> GGUFX_INLINE BlockScale block_scale(uint32_t u) {
     if (u >= kActNotFinite) return {__builtin_nanf(""), 0.0f};
     if (u < kActTiny) return {0.0f, 0.0f};
@@ -39,7 +39,7 @@ template <unsigned N> GGUFX_INLINE BlockScale block_scale(uint32_t u) {
     return {amax / kLimit, kLimit / amax};
 }
 
-// Codes and sum of group g, 16 values.
+// Stores the codes and the sum of group g, 16 values.
 template <class V>
 GGUFX_INLINE void quantize16(const BlockCodes<V> &to, unsigned g, const float *x, float id) {
     constexpr unsigned n = 16 / V::kLanes;
@@ -59,10 +59,10 @@ GGUFX_INLINE void quantize16(const BlockCodes<V> &to, unsigned g, const float *x
     }
 }
 
-// Codes of 32 values and their sums; returns d_a.
+// Stores the codes of 32 values and their sums; returns d_a.
 template <class V> GGUFX_INLINE float pack_codes(const BlockCodes<V> &to, const float *x) {
     const BlockScale scale = block_scale<V::kPlanes>(V::max_bits32(x));
-    if (scale.id == 0.0f) { // Inf * 0 is no code
+    if (scale.id == 0.0f) { // Inf * 0 is not a code
         for (unsigned p = 0; p < V::kPlanes; p++) {
             __builtin_memset(to.q[p], 0, 32);
             to.s16[p][0] = to.s16[p][1] = 0;
@@ -74,7 +74,7 @@ template <class V> GGUFX_INLINE float pack_codes(const BlockCodes<V> &to, const 
     return scale.d;
 }
 
-// Zeros behind the values come out as zeros.
+// Padding after the values; its codes are zeros.
 constexpr float kZeros[32] = {};
 
 template <class V> void pack_act(const Act &act, const float *x) {

@@ -1,5 +1,5 @@
-// The layer of a set that has products of int8 and KV pages itself: AVX-VNNI and, in the small
-// library, AVX-512. The rest comes from the layers below.
+// Layer of a set with its own int8 products and KV pages: AVX-VNNI and, in the small library,
+// AVX-512. The rest comes from the layers below.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 

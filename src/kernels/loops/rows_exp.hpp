@@ -1,4 +1,4 @@
-// exp of the canonical text (base/math.hpp, docs/reproducibility/attention.md D3) in lanes.
+// Canonical exp (base/math.hpp, docs/reproducibility/attention.md D3) in lanes.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,11 +1,11 @@
-// Norms and the softmax.
+// Norms and softmax.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kernels/loops/rows_exp.hpp"
 #include "kernels/loops/rows_parts.hpp"
 
-#define GGUFX_STEP __attribute__((always_inline)) // of a loop, inside it
+#define GGUFX_STEP __attribute__((always_inline)) // lambda of a loop, inlined into it
 
 namespace ggufx {
 namespace kernels {
@@ -60,7 +60,7 @@ template <class V> void row_softmax(float *y, size_t n) {
     const auto lowest = V::set1(-__builtin_inff());
     auto most = lowest;
     for_registers<V>(n, [&](size_t i, const auto &at) GGUFX_STEP {
-        most = V::greater(at.keep(at.load(y + i), lowest), most); // NaN is passed over
+        most = V::greater(at.keep(at.load(y + i), lowest), most); // NaN is ignored
     });
     const auto largest = V::set1(V::reduce_max(most));
     for_registers<V>(n, [=](size_t i, const auto &at) GGUFX_STEP {

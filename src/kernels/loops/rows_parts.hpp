@@ -1,5 +1,5 @@
-// A row in registers: whole ones, then the part that is left, by the same step. A step takes its
-// loads and stores from `at`, which is a Whole or a Some.
+// Loops over a row in registers: whole registers, then the partial rest with the same step. A step
+// loads and stores through `at`, which is a Whole or a Some.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@ namespace ggufx {
 namespace kernels {
 namespace {
 
-// What is stored: one NaN.
+// Returns the stored form of a result: one NaN.
 template <class V> GGUFX_INLINE typename V::Vf one_nan(typename V::Vf v) {
     return V::fix_nan(v, 0x7fc00000u);
 }
@@ -21,7 +21,7 @@ template <class V> struct Whole {
     using F = typename V::Vf;
     GGUFX_INLINE F load(const float *p) const { return V::load(p); }
     GGUFX_INLINE void store(float *p, F v) const { V::store(p, one_nan<V>(v)); }
-    GGUFX_INLINE F keep(F v, F) const { return v; } // `otherwise` in lanes behind the end
+    GGUFX_INLINE F keep(F v, F) const { return v; } // `otherwise` in lanes after the end
 };
 
 template <class V> struct Some {
@@ -33,14 +33,14 @@ template <class V> struct Some {
     GGUFX_INLINE F keep(F v, F otherwise) const { return V::keep_part(v, otherwise, part); }
 };
 
-// step(i, at) for registers that begin at value i.
+// Calls step(i, at) for registers that start at value i.
 template <class V, class Step> GGUFX_INLINE void for_registers(size_t n, const Step &step) {
     size_t i = 0;
     for (; i + V::kLanes <= n; i += V::kLanes) step(i, Whole<V>());
     if (i != n) step(i, Some<V>(n - i));
 }
 
-// step(j, i, at): j says which register of `Lanes` lanes, lane = index mod Lanes.
+// Calls step(j, i, at): j is the register of `Lanes` lanes, lane = index mod Lanes.
 template <class V, unsigned Lanes, class Step>
 GGUFX_INLINE void for_lanes(size_t n, const Step &step) {
     constexpr unsigned regs = Lanes / V::kLanes;
@@ -60,8 +60,8 @@ GGUFX_INLINE void for_lanes(size_t n, const Step &step) {
     }
 }
 
-// The tree over a power of two of lanes, 16 or more: halves are added until 16 are left, whose tree
-// is that of C2.
+// Tree sum over a power of two of lanes, 16 or more: halves are added until 16 are left, which use
+// the tree of C2.
 template <class V, size_t N> GGUFX_INLINE float sum_lanes(typename V::Vf (&l)[N]) {
     constexpr size_t regs = 16 / V::kLanes;
 #pragma GCC unroll 4
@@ -75,7 +75,7 @@ template <class V, size_t N> GGUFX_INLINE float sum_lanes(typename V::Vf (&l)[N]
     return V::tree(last);
 }
 
-// A sum with 64 lanes: term(sum, i, at) adds what a register has.
+// Sum with 64 lanes: term(sum, i, at) adds the values of a register.
 template <class V, class Term> GGUFX_INLINE float sum_64(size_t n, const Term &term) {
     typename V::Vf lanes[64 / V::kLanes];
 #pragma GCC unroll 8

@@ -1,5 +1,5 @@
-// Recurrent steps. A row of the state is read once or twice and written once; rows are taken three or
-// four at a time, so that chains of sums do not wait for themselves.
+// Recurrent operations. A row of the state is read once or twice and written once. Three or four
+// rows are processed at a time, so that their chains of sums overlap.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -40,14 +40,14 @@ template <class V, unsigned R> struct RowSums {
     } // no -0
 };
 
-// Four rows at a time, then one by one: rows(r, count), count a constant.
+// Runs four rows at a time, then one by one: rows(r, count), count a constant.
 template <class F> GGUFX_INLINE void for_rows_of_state(size_t rows, const F &f) {
     size_t r = 0;
     for (; r + 4 <= rows; r += 4) f.template operator()<4>(r);
     for (; r < rows; r++) f.template operator()<1>(r);
 }
 
-// A token of R rows of any length; `before` may be m.
+// Processes a token for R rows of any length; `before` may be m.
 template <class V, unsigned R>
 GGUFX_INLINE void delta_token(const DeltaRun &run, size_t t, float *m, const float *before,
                               size_t first, size_t n) {
@@ -60,7 +60,7 @@ GGUFX_INLINE void delta_token(const DeltaRun &run, size_t t, float *m, const flo
         const F key = at.load(k + i);
 #pragma GCC unroll 4
         for (unsigned r = 0; r < R; r++) {
-            // zeros behind the end times an infinite decay are none
+            // zeros after the end times an infinite decay would be NaN
             const F old = V::mul(at.load(before + r * n + i), decay);
             found.add(r, j, at.keep(old, V::zero()), key);
         }
@@ -81,8 +81,8 @@ GGUFX_INLINE void delta_token(const DeltaRun &run, size_t t, float *m, const flo
     for (unsigned r = 0; r < R; r++) out[r] = one_nan(result.of(r) * run.scale);
 }
 
-// R rows of Regs registers, which stay there for all tokens: one NaN only where they are stored,
-// since no number that is seen depends on the bits of one.
+// Processes R rows of Regs registers, which stay in registers for all tokens. NaNs become one NaN
+// only when stored, since no visible number depends on the bits of a NaN.
 template <class V, unsigned R, unsigned Regs>
 GGUFX_INLINE void delta_in_registers(const DeltaRun &run, float *m, const float *before,
                                      size_t first) {
@@ -175,7 +175,7 @@ void row_scan(float *out, float *m, const float *before, const float *b, const f
     });
 }
 
-// A row at a time: each has its exponentials to overlap with those of the next.
+// One row at a time: its exponentials overlap with those of the next.
 template <class V>
 void row_scan_each(float *out, float *m, const float *before, const float *a, const float *b,
                    const float *c, const float *u, const float *dt, size_t rows, size_t n) {

@@ -1,4 +1,4 @@
-// All row steps over the primitives of a set.
+// Table of all row operations over the primitives of a set.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Rotations, sums and products of rows, activations.
+// RoPE rotations, sums and products of rows, activation functions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ template <class V> void row_rotate_pairs(float *x, const float *cos_sin, size_t 
     });
 }
 
-// Angles of kLanes pairs, or of as many as are left, are two registers, or what is left of two.
+// Loads the angles of kLanes pairs, or of the remaining ones: two registers, or parts of them.
 template <class V>
 GGUFX_INLINE void load_angles(typename V::Vf &c, typename V::Vf &s, const float *cos_sin,
                               size_t pairs) {
@@ -67,7 +67,7 @@ template <class V> void row_scale(float *y, float s, size_t n) {
     change<V>(y, n, [by](auto a) GGUFX_STEP { return V::mul(a, by); });
 }
 
-// `limit` where v is beyond it; NaN stays.
+// `limit` if v exceeds it; NaN stays.
 template <class V> GGUFX_INLINE typename V::Vf at_most(typename V::Vf v, float limit) {
     return V::lesser(V::set1(limit), v);
 }

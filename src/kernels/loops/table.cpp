@@ -1,4 +1,4 @@
-// The layer of a set that has all families itself; types it has not come from the layers below.
+// Layer of a set with all families; missing types come from the layers below.
 // SPDX-License-Identifier: MIT
 #include "kernels/loops/families.hpp"
 

@@ -1,6 +1,6 @@
-// How the codes of a step come into a tile: keep() is what stays of a row until kLanes rows are
-// there, Place::kBytes of them; Place::place() has rows and columns change places, and is compiled
-// once for all formats that name the same Place. A tile has codes [values / kDepth][n_rows][kDepth].
+// Codes of a step in a tile. keep() stores the data of one row, Place::kBytes, until kLanes rows
+// are complete. Place::place() transposes the rows; it is compiled once for all formats with the
+// same Place. A tile has codes [values / kDepth][n_rows][kDepth].
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,8 +10,8 @@
 namespace ggufx::kernels {
 namespace {
 
-// kLanes rows of N vectors each in `from`; element t of vector j of all rows goes to
-// to + (j * kLanes + t) * stride, rows side by side.
+// Transposes kLanes rows of N vectors each in `from`: element t of vector j of all rows goes to to
+// + (j * kLanes + t) * stride, with rows adjacent.
 template <class V, size_t N, class T>
 GGUFX_INLINE void transpose_rows(T *to, size_t stride, const T (*from)[N]) {
     constexpr size_t n_lane = 4 / sizeof(T); // elements per lane
@@ -54,7 +54,7 @@ template <class V> struct PlaceInOrder {
     }
 };
 
-// Codes in the order of the row.
+// Codes in row order.
 template <class U> struct CodesInOrder {
     using Place = PlaceInOrder<typename U::Set>;
 
@@ -69,8 +69,9 @@ template <class U> struct CodesInOrder {
     }
 };
 
-// Where a type has two codes in a byte, values per run of low nibbles and, behind it, of high ones
-// (0: it has not): 16 or 32 neighbouring bytes of b.qs. codes_of_nibbles() makes codes of them.
+// For types with two codes per byte, values per run of low nibbles, followed by one of high
+// nibbles: 16 or 32 adjacent bytes of b.qs. 0: other types. codes_of_nibbles() converts them to
+// codes.
 template <class F> constexpr unsigned kNibbleRun = 0;
 template <> constexpr unsigned kNibbleRun<fmt::Q4_0> = 16;
 template <> constexpr unsigned kNibbleRun<fmt::Q4_1> = 16;
@@ -79,7 +80,7 @@ template <> constexpr unsigned kNibbleRun<fmt::IQ4_XS> = 16;
 template <> constexpr unsigned kNibbleRun<fmt::MXFP4> = 16;
 template <> constexpr unsigned kNibbleRun<fmt::Q4_K> = 32;
 
-// Rows and columns change places while two codes are one byte.
+// Transposes rows while two codes share a byte.
 template <class U> struct NibblesTogether {
     using Place = NibblesTogether;
     static constexpr size_t kBytes = kStepValues<U> / 2;
@@ -90,7 +91,7 @@ template <class U> struct NibblesTogether {
         for (unsigned i = 0; i < U::kStepBlocks; i++) __builtin_memcpy(to + n * i, b[i].qs, n);
     }
     static GGUFX_INLINE void place(uint8_t *to, size_t n_rows, const uint8_t (*from)[kBytes]) {
-        constexpr size_t n_run = kNibbleRun<typename U::Format> / 4; // of four codes, to a lane
+        constexpr size_t n_run = kNibbleRun<typename U::Format> / 4; // groups of 4, one per lane
         for (size_t j = 0; j < 4; j++) {
             typename U::Vi rows[U::kLanes];
 #pragma GCC unroll 16
@@ -113,7 +114,7 @@ template <class U> struct NibblesTogether {
 template <class U>
 constexpr bool kByNibbles = kNibbleRun<typename U::Format> != 0 && U::kDepth == 4 && !U::kFolded;
 
-// What a format is filled by; a set says otherwise by a specialisation (avx512/tile_codes.hpp).
+// Source of tile codes of a format; sets may specialize it (avx512/tile_codes.hpp).
 template <class U> struct TileCodes : CodesInOrder<U> {};
 template <class U>
 requires kByNibbles<U>

@@ -1,15 +1,15 @@
-// What an Unpack struct of a format consists of, apart from its load_u8 and load_scales:
-// families, by where the format has its scales. V is the primitives of an instruction set.
+// Base classes of the Unpack structs of formats, without load_u8 and load_scales, by the kind of
+// scales. V: the primitives of an instruction set.
 //
-// An Unpack struct U has, besides the primitives:
-//   Format, Block, kValues, kMins, kStepBlocks   of the format; blocks per step
-//   kOffset    load_u8 gives code + kOffset, unsigned, or with kSigned int8 codes; kMaxCode bounds
-//              them (equal bounds and offsets share the code of a tile)
-//   load_u8(codes[4], b, i)     chunk i (0 or 1) of the step that starts at block b
-//   load_scales(b) -> Scales    of the step
-//   fold(scales, u0, u1, s16)   C2's T of each block from the sums of 16 of both chunks
-//   store_scales(scale, shift, scales, b)   f32 arrays in order: scale of each kGroup values,
-//                               what is added to each 32 values (if kMins)
+// In addition to the primitives, an Unpack struct U has:
+//   Format, Block, kValues, kMins, kStepBlocks   properties of the format; blocks per step.
+//   kOffset    load_u8 gives code + kOffset, unsigned, or with kSigned int8 codes.
+//   kMaxCode   bound of the codes; equal bounds and offsets share the code of a tile.
+//   load_u8(codes[4], b, i)     chunk i (0 or 1) of the step that starts at block b.
+//   load_scales(b) -> Scales    scales of the step.
+//   fold(scales, u0, u1, s16)   T (C2) of each block from the sums of 16 of both chunks.
+//   store_scales(scale, shift, scales, b)   f32 arrays in order: scale per kGroup values,
+//                               value added per 32 values (if kMins).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,8 +18,8 @@
 namespace ggufx::kernels {
 namespace {
 
-// Any: the codes are made (looked up, put together) and may as well be signed, with no offset,
-// which is what a set wants that has V::kSignedAbove below MaxCode.
+// Any: the codes are computed (by lookup or bit operations) and may be signed without an offset.
+// Sets whose V::kSignedAbove is below MaxCode need that.
 template <class V, class F, int Offset, int MaxCode, bool Any = false> struct UnpackBase : V {
     using Set = V;
     using Format = F;
@@ -29,7 +29,7 @@ template <class V, class F, int Offset, int MaxCode, bool Any = false> struct Un
     static constexpr fmt::Mins kMins = F::kMins;
     static constexpr bool kSigned = Any && (MaxCode > V::kSignedAbove); // int8 codes
     static constexpr int kOffset = kSigned ? 0 : Offset;
-    // Bounds that other formats have too, so that they share the code of tiles.
+    // Rounded to common bounds, so that formats share the code of tiles.
     static constexpr int kMaxCode = [] {
         if (!kSigned) return MaxCode < V::kLeastBound ? V::kLeastBound : MaxCode;
         constexpr int most = MaxCode - Offset;
@@ -39,22 +39,22 @@ template <class V, class F, int Offset, int MaxCode, bool Any = false> struct Un
     static constexpr unsigned kShifts = F::kMins == fmt::Mins::kNone ? 0 : 32 / F::kGroup;
     static constexpr bool kFoldSubScales = false, kFolded = false; // see Folded
     static constexpr bool kScalePerGroup = false;                  // see FloatGroups
-    static constexpr bool kLongSteps = false; // matvec.hpp has their code once, not for each stream
-    static constexpr bool kLongChains = false; // matvec.hpp steps all streams side by side
-    // A step is loaded and summed up at once: load_lanes(c[8], b) gives its codes, sum_lanes(u[2], c,
-    // q) what fold() is given otherwise; the numbers of its blocks may stand in any order, in which
-    // to_lanes(act) brings those of packed activations.
+    static constexpr bool kLongSteps = false;  // matvec.hpp does not duplicate the code per stream
+    static constexpr bool kLongChains = false; // matvec.hpp processes all streams in parallel
+    // A step is loaded and summed at once. load_lanes(c[8], b) loads its codes, sum_lanes(u[2], c,
+    // q) computes the inputs of fold(). The numbers of its blocks may be in any order;
+    // to_lanes(act) reorders packed activations to match.
     static constexpr bool kInLanes = false;
-    static constexpr bool kWholeBlocks = V::kLanes == 16; // a chunk is 256 values, not 128
+    static constexpr bool kWholeBlocks = V::kLanes == 16; // a chunk is 256 values instead of 128
 
-    // The step that starts at a block, for products of rows; it is a pointer to its blocks, or what
-    // becomes one and has in it what takes long to find: begin() of all streams comes first.
+    // The step that starts at a block, for row-wise products: a pointer to its blocks, or a type
+    // that converts to one and caches slow computations. begin() of all streams runs first.
     using Step = const Block *;
     static GGUFX_INLINE void begin(Step &step, const Block *b) { step = b; }
 
-    // Where the bytes of the 32 values of vector j of chunk i are, and how far behind them those of
-    // the vector's upper half, if it has one: four times 32 values further.
-    static constexpr unsigned kParts = F::kValues / 32; // 32 values each, of a block
+    // Address of the bytes of the 32 values of vector j of chunk i, and distance to those of the
+    // upper half of the vector, if any: four times 32 values later.
+    static constexpr unsigned kParts = F::kValues / 32; // parts of 32 values per block
     static GGUFX_INLINE const Block &block_at(const Block *b, unsigned i, unsigned j = 0) {
         return b[(V::kLanes / 2 * i + j) / kParts];
     }
@@ -65,12 +65,12 @@ template <class V, class F, int Offset, int MaxCode, bool Any = false> struct Un
     static constexpr size_t far_codes() {
         return kParts < 8 ? 4 / kParts * sizeof(Block) : sizeof(Block{}.qs) / 2;
     }
-    // Where chunk i of a 256-block begins in an array of it, n bytes for each half.
+    // Offset of chunk i of a 256-block in an array with n bytes per half.
     static constexpr unsigned in_half(unsigned i, unsigned n) { return kWholeBlocks ? 0 : i * n; }
 
-    // What nibbles mean where tiles split them: codes.
+    // Converts nibbles to codes, for tiles that split nibbles.
     static GGUFX_INLINE typename V::V8 codes_of_nibbles(typename V::V8 v) { return v; }
-    // 16 bytes of each block of a step, from byte `at` of it on.
+    // 16 bytes of each block of a step, from byte `at` on.
     static GGUFX_INLINE typename V::Sixteen sixteen_at(const Block *b, size_t at) {
         return V::load_sixteen(reinterpret_cast<const uint8_t *>(b) + at, sizeof(Block));
     }
@@ -147,15 +147,15 @@ template <class V, class F, int MaxCode> struct ScaledBlocks : UnpackBase<V, F, 
     }
 };
 
-// A float scale per 16 values: lanes count groups, a chunk fills kLanes of them.
+// A float scale per 16 values: lanes correspond to groups, kLanes per chunk.
 template <class V, class F, int Offset, int MaxCode, bool Any = false>
 struct FloatGroups : UnpackBase<V, F, Offset, MaxCode, Any> {
     static constexpr bool kScalePerGroup = true;
     using Vi = typename V::Vi;
     struct Scales {
-        typename V::Vf chunk[2]; // of the groups in order
+        typename V::Vf chunk[2]; // scales of the groups in order
     };
-    // C2's T of the groups of a chunk, in order.
+    // T (C2) of the groups of a chunk, in order.
     static GGUFX_INLINE Vi fold_groups(Vi u, const int16_t *s16) {
         if constexpr (FloatGroups::kOffset == 0)
             return V::order_groups(u);
@@ -169,7 +169,7 @@ struct FloatGroups : UnpackBase<V, F, Offset, MaxCode, Any> {
     }
 };
 
-// 256-blocks with int8 scales per 16 values. U is the format's struct and has, for a step,
+// 256-blocks with int8 scales per 16 values. U is the format's struct. For a step it has
 // block_d(b), groups(b) -> 16 scales per block and, with minimums, block_dmin(b) and mins(b).
 template <class U, class V, class F, int Offset, int MaxCode, bool Any = false>
 struct ScaledGroups : UnpackBase<V, F, Offset, MaxCode, Any> {
@@ -180,7 +180,7 @@ struct ScaledGroups : UnpackBase<V, F, Offset, MaxCode, Any> {
     struct Scales {
         Vf d, dmin;
         Vi chunk[2];           // in the order of group_sums
-        typename V::V16 sum16; // minimums, or for the offset the scales, in order
+        typename V::V16 sum16; // minimums, or the scales for the offset, in order
     };
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         const auto groups = U::groups(b);
@@ -201,7 +201,7 @@ struct ScaledGroups : UnpackBase<V, F, Offset, MaxCode, Any> {
         if constexpr (offset == 0) return sums;
         return V::sub_i(sums, V::template shift_left<log2>(V::madd16(s.sum16, s16)));
     }
-    // d times the integers of all groups of a step.
+    // Writes d times the integers of all groups of a step.
     static GGUFX_INLINE void store_groups(float *to, typename V::Sixteen bytes, Vf d) {
         alignas(32) uint8_t group[sizeof bytes];
         __builtin_memcpy(group, &bytes, sizeof bytes);
@@ -220,7 +220,7 @@ struct ScaledGroups : UnpackBase<V, F, Offset, MaxCode, Any> {
     }
 };
 
-// Either of the two for codes that are made in another way, with primitives V, and the scales of U.
+// ScaledGroups or ScaledCodes with other codes, primitives V, and the scales of U.
 template <class U, class V, class F, int Offset, int MaxCode, bool = F::kGroup == 16>
 struct ScalesOf : ScaledGroups<U, V, F, Offset, MaxCode> {};
 template <class U, class V, class F, int Offset, int MaxCode>
@@ -232,17 +232,17 @@ struct ScalesOf<U, V, F, Offset, MaxCode, false> : ScaledCodes<V, F, Offset, Max
     }
 };
 
-// ScaledGroups where the scales stay in the integer sums of tiles, see Folded.
+// ScaledGroups whose scales stay in the integer sums of tiles, see Folded.
 template <class U, class V, class F, int Offset, int MaxCode>
 struct FoldedGroups : ScaledGroups<U, V, F, Offset, MaxCode> {
     static constexpr bool kFoldSubScales = true;
 };
 
-// ---- as gemm.hpp wants it -----------------------------------------------------------------------
+// ---- variants for gemm.hpp ---------------------------------------------------------------------
 
-// A format whose integer sub-scales per 16 stay in the sums (C3: Q2_K, Q3_K): a tile holds the
-// products of codes and sub-scales, which fit a byte, and has one f32 scale per 32 values. With an
-// offset they are -128 .. 124 with the sign turned, so the f32 scale is -d.
+// A format whose integer sub-scales per 16 stay in the sums (C3: Q2_K, Q3_K). A tile holds the
+// products of codes and sub-scales, which fit a byte, with one f32 scale per 32 values. With an
+// offset they are -128 .. 124 with inverted sign, so the f32 scale is -d.
 template <class U> struct Folded : U {
     static constexpr bool kTurned = U::kOffset != 0;
     static constexpr unsigned kGroup = 32;
@@ -254,7 +254,7 @@ template <class U> struct Folded : U {
         const auto groups = U::groups(b);
         alignas(32) int8_t scales[sizeof groups];
         __builtin_memcpy(scales, &groups, sizeof groups);
-        constexpr unsigned n_groups = U::kLanes / 4; // in a register
+        constexpr unsigned n_groups = U::kLanes / 4; // groups per register
 #pragma GCC unroll 8
         for (unsigned g = 0; g < sizeof groups; g += n_groups) {
             U::template scale_codes<U::kOffset, kTurned, kOffset>(codes + 16 * g, scales + g);
@@ -266,7 +266,7 @@ template <class U> struct Folded : U {
         if constexpr (U::kShifts != 0) U::store_shifts(shift, b);
     }
 };
-// Signed codes where the set's tiles want unsigned ones (V::kUnsignedTiles): 128 is added.
+// Signed codes for sets whose tiles need unsigned ones (V::kUnsignedTiles): adds 128.
 template <class U> struct MadeUnsigned : U {
     static constexpr bool kFolded = true, kSigned = false;
     static constexpr int kOffset = 128, kMaxCode = 255;

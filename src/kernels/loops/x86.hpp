@@ -1,4 +1,4 @@
-// What both x86 sets do with 16 and 32 bytes of a block, and with products.
+// Shared parts of both x86 sets: operations on 16 and 32 bytes of a block, and products.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -56,7 +56,7 @@ struct X86Halves : X86Bytes {
     static GGUFX_INLINE Sixteen load_eights(const uint8_t *p, size_t far) {
         return (Sixteen)two_of_16(load8(p), load8(p + far));
     }
-    // Byte k is byte I[k], of each 16; -1: zero.
+    // Byte k becomes byte I[k] of each 16; -1: zero.
     template <int... I> static GGUFX_INLINE Sixteen pick(Sixteen v) {
         return (Sixteen)_mm256_shuffle_epi8((__m256i)v,
                                             _mm256_broadcastsi128_si256(_mm_setr_epi8(I...)));
@@ -66,8 +66,8 @@ struct X86Halves : X86Bytes {
     }
 };
 
-// Arithmetic of registers of Bytes bytes in the compiler's notation. (Integers of 32 bits stand in
-// the type that intrinsics have for any.)
+// Arithmetic on registers of Bytes bytes as compiler vectors. (32-bit integers use the integer type
+// of the intrinsics.)
 template <size_t Bytes> struct LaneMath {
     using F = typename VectorOf<float, Bytes>::Type;
     using I = typename VectorOf<long long, Bytes>::Type;
@@ -87,13 +87,13 @@ template <size_t Bytes> struct LaneMath {
     template <int N> static GGUFX_INLINE I shift_right(I v) { return (I)((Signed)v >> N); }
 };
 
-// The first four bytes of a block: d and, in some, m.
+// Returns the first four bytes of a block: d and, in some formats, m.
 template <class Block> GGUFX_INLINE int32_t first_word(const Block &b) {
     static_assert(__builtin_offsetof(Block, d) == 0);
     return load_i32le(&b);
 }
 
-// Element j of 128-bit lane L: the sum, of T, of lane L of vector j.
+// Element j of 128-bit lane L: the sum of lane L of vector j, as T.
 template <class T> GGUFX_INLINE __m256i lane_sums(const __m256i (&p)[4]) {
     using Lanes = typename VectorOf<T, 32>::Type;
     const auto add = [](__m256i a, __m256i b) __attribute__((always_inline)) {
@@ -104,9 +104,8 @@ template <class T> GGUFX_INLINE __m256i lane_sums(const __m256i (&p)[4]) {
     return add(_mm256_unpacklo_epi64(t0, t1), _mm256_unpackhi_epi64(t0, t1));
 }
 
-// For scale_codes of the sets, in each 16 bytes: what codes 0..7 become, as words, when `scale` is
-// a scale times 256 in each word: (code - Offset) * scale, with Turn the negative of that, + Add,
-// low bytes.
+// Table for scale_codes of the sets, in each 16 bytes: the words of codes 0..7 for a scale (times
+// 256 in each word). (code - Offset) * scale + Add, low bytes; Turn negates the product.
 template <int Offset, bool Turn, int Add, class V8> GGUFX_INLINE V8 multiples(V8 scale) {
     using Words = As<uint16_t, V8>;
     const Words codes = repeat<V8, uint16_t, 0, 1, 2, 3, 4, 5, 6, 7>();
@@ -114,7 +113,7 @@ template <int Offset, bool Turn, int Add, class V8> GGUFX_INLINE V8 multiples(V8
     return (V8)(((Words)scale * factors + Add * 256) >> 8);
 }
 
-// Products of tiles where one instruction adds four products to a sum: K::dot(sum, codes, values).
+// Products of tiles if one instruction adds four products to a sum: K::dot(sum, codes, values).
 struct DotTiles {
     // sums[m][c] += codes (four per lane, vector i * M + m of u) times activations of column c
     // (four, q + 4 * Columns * i + 4 * c), i = 0 .. Quads - 1.

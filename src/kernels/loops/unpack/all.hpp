@@ -1,5 +1,5 @@
-// Every format with codes: Unpack structs in the namespace of the set, whose vec.hpp and load_grid
-// stand before. GGUFX_SET is that namespace (meson.build).
+// Unpack structs of every format with codes, in the namespace GGUFX_SET of the set (meson.build).
+// Included after its vec.hpp and load_grid.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// Blocks of 32 values with one d: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0. Names of the set's namespace are
-// those of its vec.hpp and codes.hpp, as in all files here.
+// Blocks of 32 values with one d: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0. As in all files here, unqualified
+// names come from the vec.hpp and codes.hpp of the set.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -44,7 +44,7 @@ template <> struct Unpack<fmt::Q8_0> : PlainBlocks<Vec, fmt::Q8_0, 128, 255, tru
 #pragma GCC unroll 4
         for (unsigned j = 0; j < 4; j++) {
             const V8 v = load_codes(codes_at(b, i, j), far_codes());
-            c[j] = kSigned ? v : sub_codes(v, -128); // signed: -128 is fine because |q| <= 127
+            c[j] = kSigned ? v : sub_codes(v, -128); // signed: -128 is safe because |q| <= 127
         }
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {

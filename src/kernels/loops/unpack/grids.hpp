@@ -1,4 +1,4 @@
-// The IQ types with codebooks: codes by the set's load_grid, here their scales.
+// IQ types with codebooks: their scales; load_grid of the set loads the codes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace ggufx::kernels::GGUFX_SET {
 namespace {
 
-// 2 * s + 1 of the top nibbles of words.
+// Returns 2 * s + 1 for the top nibbles s of words.
 GGUFX_INLINE Vec::Vi odd_tops(Vec::Vi words) {
     return odd<Vec>(Vec::and_i(Vec::template shift_right<28>(words), 15));
 }
@@ -24,14 +24,14 @@ template <class Base> struct OnGrid : Base {
 
 template <>
 struct Unpack<fmt::IQ2_XXS> : OnGrid<ScaledCodes<Vec, fmt::IQ2_XXS, 64, 64 + 43, true>> {
-    static GGUFX_INLINE Scales load_scales(const Block *b) { // in the top of the words of signs
+    static GGUFX_INLINE Scales load_scales(const Block *b) { // top bits of the words of signs
         return {d_times(b, 0.125f), odd_tops(load_odd_words(b->qs, sizeof(Block)))};
     }
 };
 
 template <>
 struct Unpack<fmt::IQ3_XXS> : OnGrid<ScaledCodes<Vec, fmt::IQ3_XXS, 64, 64 + 62, true>> {
-    static GGUFX_INLINE Scales load_scales(const Block *b) { // in the top of the words of signs
+    static GGUFX_INLINE Scales load_scales(const Block *b) { // top bits of the words of signs
         return {d_times(b, 0.25f), odd_tops(load_words(b->gas, sizeof(Block)))};
     }
 };
@@ -50,7 +50,7 @@ template <> struct Unpack<fmt::IQ1_S> : OnGrid<ScaledCodes<Vec, fmt::IQ1_S, 16, 
     }
 };
 
-// Nibbles of scales per 16.
+// 4-bit scales per 16 values.
 template <class F>
 struct NibbleScales : OnGrid<ScaledGroups<Unpack<F>, Vec, F, 64, 64 + 43, true>> {
     using Block = typename F::Block;
@@ -66,7 +66,7 @@ struct NibbleScales : OnGrid<ScaledGroups<Unpack<F>, Vec, F, 64, 64 + 43, true>>
 template <> struct Unpack<fmt::IQ2_XS> : NibbleScales<fmt::IQ2_XS> {};
 template <> struct Unpack<fmt::IQ2_S> : NibbleScales<fmt::IQ2_S> {};
 
-// Four words with four scales of three bits, and d in the top nibbles.
+// Four words, each with four 3-bit scales, and d in the top nibbles.
 template <>
 struct Unpack<fmt::IQ1_M>
     : OnGrid<ScaledGroups<Unpack<fmt::IQ1_M>, Vec, fmt::IQ1_M, 16, 16 + 9, true>> {
@@ -79,7 +79,7 @@ struct Unpack<fmt::IQ1_M>
         using Pairs = As<uint16_t, Sixteen>;
         const auto v = (Pairs)pick<8, 9, 8, 9, 10, 11, 10, 11, 12, 13, 12, 13, 14, 15, 14, 15>(
             sixteen_at(b, sizeof(Block) - 16));
-        // fields 0 and 2, 1 and 3 of a word to the top
+        // moves fields 0 and 2, 1 and 3 of a word to the top
         const Pairs even = v * repeat<Sixteen, uint16_t, 1u << 13, 1u << 7, 1u << 13, 1u << 7,
                                       1u << 13, 1u << 7, 1u << 13, 1u << 7>();
         const Pairs odd = v * repeat<Sixteen, uint16_t, 1u << 10, 1u << 4, 1u << 10, 1u << 4,

@@ -1,4 +1,4 @@
-// Super-blocks of 256 values: Q2_K to Q6_K.
+// K-quants: super-blocks of 256 values, Q2_K to Q6_K.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,9 +7,11 @@
 namespace ggufx::kernels::GGUFX_SET {
 namespace {
 
-// Q4_K and Q5_K begin with 16 bytes of d, dmin and 6-bit scales and minimums. Their words: d and
-// dmin; low six bits of scales 0..3; of minimums 0..3 (the upper two bits of both belong to 4..7);
-// low nibbles of both 4..7.
+// Q4_K and Q5_K start with 16 bytes of d, dmin and 6-bit scales and minimums. Their words:
+// - d and dmin;
+// - low six bits of scales 0..3;
+// - low six bits of minimums 0..3 (the upper two bits of both words belong to 4..7);
+// - low nibbles of scales and minimums 4..7.
 template <class F, int MaxCode> struct SixBitBlocks : ScaledBlocks<Vec, F, MaxCode> {
     using Scales = typename ScaledBlocks<Vec, F, MaxCode>::Scales;
     using Sixteen = Vec::Sixteen;
@@ -56,7 +58,7 @@ template <> struct Unpack<fmt::Q5_K> : SixBitBlocks<fmt::Q5_K, 31> {
     }
 };
 
-// Half a block has 64 bytes of low nibbles and 32 of four planes of two bits.
+// Half a block has 64 bytes of low nibbles and 32 bytes of four 2-bit planes.
 template <> struct Unpack<fmt::Q6_K> : ScaledGroups<Unpack<fmt::Q6_K>, Vec, fmt::Q6_K, 32, 63> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const uint8_t *ql = block_at(b, i).ql + in_half(i, 64);
@@ -72,7 +74,7 @@ template <> struct Unpack<fmt::Q6_K> : ScaledGroups<Unpack<fmt::Q6_K>, Vec, fmt:
     }
 };
 
-// Planes of two bits; nibbles of scales and minimums.
+// 2-bit planes; 4-bit scales and minimums.
 template <> struct Unpack<fmt::Q2_K> : FoldedGroups<Unpack<fmt::Q2_K>, Vec, fmt::Q2_K, 0, 3> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         two_bit_planes<Vec>(c, load_codes(block_at(b, i).qs + in_half(i, 32), 32));
@@ -81,7 +83,7 @@ template <> struct Unpack<fmt::Q2_K> : FoldedGroups<Unpack<fmt::Q2_K>, Vec, fmt:
     static GGUFX_INLINE Sixteen mins(const Block *b) { return sixteen_at(b, 0) >> 4; }
 };
 
-// Planes of two bits, a third bit in a plane of its own; scales -32..31 of 6 bits.
+// 2-bit planes, third bits in a separate plane; 6-bit scales -32..31.
 template <> struct Unpack<fmt::Q3_K> : FoldedGroups<Unpack<fmt::Q3_K>, Vec, fmt::Q3_K, 4, 7> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const V8 low = load_codes(block_at(b, i).qs + in_half(i, 32), 32);
@@ -91,7 +93,7 @@ template <> struct Unpack<fmt::Q3_K> : FoldedGroups<Unpack<fmt::Q3_K>, Vec, fmt:
         c[2] = join<4, 2, 2, 3>(low, high);
         c[3] = join<6, 2, 3, 3>(low, high);
     }
-    // Low nibbles in 8 bytes, four planes of two bits in 4.
+    // Low nibbles in 8 bytes, four 2-bit planes in 4 bytes.
     static GGUFX_INLINE Sixteen groups(const Block *b) {
         using Words = As<uint32_t, Sixteen>;
         const Sixteen v = sixteen_at(b, __builtin_offsetof(Block, scales) - 4); // d follows

@@ -1,4 +1,4 @@
-// 4-bit codes that stand for values of a table: IQ4_NL, IQ4_XS, MXFP4, NVFP4.
+// Types with 4-bit codes that index a table of values: IQ4_NL, IQ4_XS, MXFP4, NVFP4.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace ggufx::kernels::GGUFX_SET {
 namespace {
 
-// Base, 16 bytes of codes per 32 values, with values of Table. (Tiles split nibbles themselves.)
+// Base with 16 bytes of codes per 32 values and values of Table. (Tiles split nibbles themselves.)
 template <class Base, const int8_t *Table> struct LookedUp : Base {
     static GGUFX_INLINE Vec::V8 codes_of_nibbles(Vec::V8 v) {
         return Vec::look_up(Table, v, Base::kOffset);
@@ -28,7 +28,7 @@ struct Unpack<fmt::IQ4_NL>
 template <>
 struct Unpack<fmt::IQ4_XS>
     : LookedUp<ScaledCodes<Vec, fmt::IQ4_XS, 128, 241, true>, fmt::kCodesIq4> {
-    // Scales of 6 bits: a nibble and two bits, of the first and the last block of a step.
+    // 6-bit scales: a nibble and two bits, from the first and the last block of a step.
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         const Block &last = b[kStepBlocks - 1];
         const Vi low = lane_fields<4>(load_u32le(b->scales_l), load_u32le(last.scales_l));
@@ -41,14 +41,14 @@ struct Unpack<fmt::IQ4_XS>
 
 template <>
 struct Unpack<fmt::MXFP4> : LookedUp<PlainBlocks<Vec, fmt::MXFP4, 12, 24, true>, fmt::kCodesFp4> {
-    // 2^(e - 128): the larger one of the bits of a normal number and, for e = 0 and 1, a subnormal.
+    // 2^(e - 128): the maximum of the bits of a normal number and, for e = 0 and 1, a subnormal.
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         const Vi e = gather_bytes(&b->e, sizeof(Block)), one = set1_i(1);
         return {as_float(max_i(shift_left<23>(sub_i(e, one)), shift_left<21>(add_i(e, one))))};
     }
 };
 
-// The codes of MXFP4 in groups of 16, each with a scale in the bits of UE4M3.
+// Codes of MXFP4 in groups of 16, each with a UE4M3 scale.
 template <> struct Unpack<fmt::NVFP4> : FloatGroups<Vec, fmt::NVFP4, 12, 24, true> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
 #pragma GCC unroll 4
@@ -60,7 +60,7 @@ template <> struct Unpack<fmt::NVFP4> : FloatGroups<Vec, fmt::NVFP4, 12, 24, tru
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         return {{ue4m3(b), ue4m3(b + kStepBlocks / 2)}};
     }
-    // Halved UE4M3 of kLanes groups; the bytes 0 and 0x7f are 0, bit 7 means nothing.
+    // Halved UE4M3 of kLanes groups; bytes 0 and 0x7f are 0, bit 7 is ignored.
     static GGUFX_INLINE Vf ue4m3(const Block *b) {
         const Vi u = gather_fours(b->d, sizeof(Block)), m = and_i(u, 0x7f);
         const Vf normal = as_float(add_i(shift_left<20>(m), set1_i((127 - 8) << 23)));

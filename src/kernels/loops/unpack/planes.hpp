@@ -1,5 +1,5 @@
-// Q1_0 and Q2_0 for n = 1..3 where activations lie in planes (<isa>/planes.hpp): value p of each
-// four neighbours is plane p, which one shift makes.
+// Q1_0 and Q2_0 for row-wise products with activations in planes (<isa>/planes.hpp): value p of
+// each four adjacent values belongs to plane p, which takes one shift.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Codes of one and two bits and trits: TQ1_0, TQ2_0, Q1_0, Q2_0.
+// Types with 1-bit and 2-bit codes and trits: TQ1_0, TQ2_0, Q1_0, Q2_0.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 namespace ggufx::kernels::GGUFX_SET {
 namespace {
 
-// Trits are read from the top of a byte, which is then tripled: 5 trits of 32 bytes, 5 of 16 bytes,
-// 4 of 4 bytes.
+// A trit is the top of a byte, which is then tripled: 5 trits of 32 bytes, 5 of 16 bytes, 4 of 4
+// bytes.
 template <> struct Unpack<fmt::TQ1_0> : PlainBlocks<Vec, fmt::TQ1_0, 1, 3, true> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         const Block &block = block_at(b, i);
@@ -23,7 +23,7 @@ template <> struct Unpack<fmt::TQ1_0> : PlainBlocks<Vec, fmt::TQ1_0, 1, 3, true>
     static GGUFX_INLINE Scales load_scales(const Block *b) { return {gather_d<8>(b)}; }
 };
 
-// Four planes of two bits in 32 bytes.
+// Four 2-bit planes in 32 bytes.
 template <> struct Unpack<fmt::TQ2_0> : PlainBlocks<Vec, fmt::TQ2_0, 1, 3> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
         two_bit_planes<Vec>(c, load_codes(block_at(b, i).qs + in_half(i, 32), 32));
@@ -45,7 +45,7 @@ template <> struct Unpack<fmt::Q1_0> : PlainBlocks<Vec, fmt::Q1_0, 1, 3, true> {
     }
 };
 
-// Bytes of four neighbours.
+// Bytes of four adjacent 2-bit codes.
 template <> struct Unpack<fmt::Q2_0> : PlainBlocks<Vec, fmt::Q2_0, 1, 3> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
 #pragma GCC unroll 4
