@@ -1,5 +1,5 @@
-// Append: everything is checked and all memory is taken before the first byte is written; what a
-// reader could see changes in commit(). Nothing here can fail.
+// AppendRun: writes an append that was checked and has all its memory (append_calls.cpp), so
+// nothing here can fail. The track changes only in commit().
 // SPDX-License-Identifier: MIT
 #include "kv/append.hpp"
 
@@ -68,7 +68,8 @@ AppendRun::Part AppendRun::part(size_t i) const {
     if (last_.floats && i-- == 0) return last_;
     const PageRef *pages = track_.pages + track_.n_pages, &page = pages[i];
     size_t token0 = last_.end - last_.slot;
-    if (i) token0 += pages[0].n + (i - 1) * kPageTokens; // only the first one can be of sinks
+    // only the first new page can hold attention sinks
+    if (i) token0 += pages[0].n + (i - 1) * kPageTokens;
     return {page.plain ? page.plain : page.block,
             page.plain ? page.block : nullptr,
             0,
@@ -77,7 +78,8 @@ AppendRun::Part AppendRun::part(size_t i) const {
             token0};
 }
 
-// The block is that of a page which is encoded in this append.
+// True for the part that writes into the reused block: it waits until the old page of that block is
+// encoded.
 bool AppendRun::waits(const Part &part) const {
     return reused_ && part.floats == reused_ && !part.coded;
 }
@@ -110,7 +112,7 @@ void AppendRun::get_value(const void *ctx, Side side, uint32_t slot, uint32_t he
               run.state_.head_dim(side), out);
 }
 
-// From the first page that is encoded, where the sequence has none yet.
+// Learns the calibration from the first page encoded in this append, if the sequence has none yet.
 void AppendRun::learn() {
     if (!track_.calibration || encoder_.calibration) return;
     uint64_t index = track_.n_tokens;

@@ -1,4 +1,4 @@
-// One append to one track: a plan of pages, their filling, and the commit that links them.
+// AppendRun: one append to one track in three phases: plan the pages, fill them, link them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ggufx::kv {
 
-// Of the tokens of an append: as given, or first, first + 1, ...
+// Positions of the appended tokens: as given, or first, first + 1, ...
 struct Positions {
     const int32_t *given;
     int64_t first;
@@ -15,29 +15,32 @@ struct Positions {
     }
 };
 
-// Tokens go on in the last page, then into new ones. In a layer that encodes every page but the one
-// of the last token gets its encoded form here, because queries of later tokens see that; the plain
-// form stays beside it for the queries that stand in the page (settle_track ends that).
+// Appends tokens to the last page, then to new pages. In a layer that encodes, every page before
+// that of the last token also gets its encoded form here: queries of later tokens see that form.
+// The plain form is kept until settle_track(), for queries whose last visible token is in the page.
 class AppendRun {
 public:
-    // The track has been prepared for n_tokens (> 0), begin_append came; takes its spare blocks.
+    // Takes spare blocks of the track. Call after prepare() for n_tokens (> 0) and begin_append().
     AppendRun(Cache::State &state, Layer &layer, Track &track, const Source &source,
               size_t n_tokens);
-    // On the executor where that is worth it, in this thread where it fails. commit() follows.
+    // Runs on the executor if the work is large enough, and on this thread if the executor fails.
+    // Call commit() next.
     void fill();
     void commit(const Positions &positions);
 
 private:
-    // A page and its tokens of this append: slots slot .. end - 1, from token token0 on.
+    // A page and the tokens that this append puts into it: slots slot .. end - 1, from source token
+    // token0 on. Encoding covers slots first .. end - 1.
     struct Part {
-        Block *floats; // plain, or sinks
-        Block *coded;  // null: stays plain
+        Block *floats; // plain or sinks form
+        Block *coded;  // encoded form; null: the page stays plain
         uint32_t first, slot, end;
         size_t token0;
     };
     void plan_last();
     void plan_new();
-    Part part(size_t i) const; // of n_parts(): the last page of before, if it takes part, new ones
+    // Part i < n_parts(): the old last page first, if it takes part, then the new pages.
+    Part part(size_t i) const;
     size_t n_parts() const { return (last_.floats ? 1 : 0) + n_new_; }
     bool waits(const Part &part) const;
     void fill_part(const Part &part, uint32_t head, uint32_t worker) const;
@@ -54,10 +57,10 @@ private:
     Source source_;
     Encoder encoder_;
     size_t n_;
-    PageRef *old_ = nullptr;  // the page that last_ is about
-    Part last_{};             // floats null: there is none
-    size_t n_new_ = 0;        // pages behind it, in the track's table from n_pages on
-    Block *reused_ = nullptr; // plain form of the last page, which the last new one gets
+    PageRef *old_ = nullptr;  // table entry of last_
+    Part last_{};             // old last page; floats is null if it takes no part
+    size_t n_new_ = 0;        // new pages, in the track's table from n_pages on
+    Block *reused_ = nullptr; // plain block of the old last page, reused for the last new page
 };
 
 } // namespace ggufx::kv

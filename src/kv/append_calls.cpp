@@ -1,4 +1,5 @@
-// The append calls: checks of values and positions, memory for all tokens, then runs.
+// Cache::append and append_batch: check values and positions, take memory for all tokens, then
+// append the tokens of each sequence.
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
 #include "base/checked.hpp"
@@ -19,8 +20,9 @@ uint32_t magnitude_of(const void *data, SourceType type, size_t i) {
 typedef int32_t FourInts __attribute__((vector_size(16)));
 typedef int16_t Eight __attribute__((vector_size(16)));
 
-// Whether a magnitude beyond `limit` is among n values, whole vectors `V` from any address.
-// Magnitudes of halves have the order of their bits too: NaN above infinity above numbers.
+// Returns whether one of n values has a magnitude above `limit`. n is a multiple of the lanes of V;
+// x may be unaligned. Magnitudes order like their bits, in 16-bit floats too: finite < infinity <
+// NaN.
 template <class V> bool any_beyond(const void *x, size_t n, uint32_t limit) {
     using T = typename std::remove_reference<decltype(V{}[0])>::type;
     const auto *from = static_cast<const uint8_t *>(x);
@@ -36,14 +38,14 @@ template <class V> bool any_beyond(const void *x, size_t n, uint32_t limit) {
     return (bits[0] | bits[1]) != 0;
 }
 
-// The largest magnitude of a source that a stream takes whose limit is `limit_bits`: every finite
-// f16 passes all limits.
+// Returns the largest magnitude, in bits of the source type, that a stream with the f32 limit
+// `limit_bits` accepts. Every finite f16 passes all limits.
 uint32_t limit_in(SourceType type, uint32_t limit_bits) {
     if (type == SourceType::f32) return limit_bits;
     return type == SourceType::f16 ? 0x7bffu : limit_bits >> 16;
 }
 
-// Index of the first value a stream of this type cannot hold, or n.
+// Returns the index of the first value that a stream of this type cannot hold, or n.
 size_t first_refused(const void *x, SourceType type, size_t n, uint32_t limit_bits) {
     constexpr size_t kStep = 256, kLanes = 8;
     const uint32_t limit = limit_in(type, limit_bits);
@@ -81,20 +83,20 @@ Status check_all_values(const Cache::State &s, const Layer &layer, const Source 
     return check_values(source.v, source.type, heads * s.config.head_dim_v, *layer.v, "v", failure);
 }
 
-// Position after which a track goes on, -1 for an empty one.
+// Returns the position of the last token held, or -1 for an empty track.
 int64_t last_of(const Track &track) {
     return track.n_pages ? last_position(track) : -1;
 }
 
-// The queries of the append before are answered.
+// Releases the plain forms kept for queries of the previous append, and notes the page to reuse.
 void begin_append(const Cache::State &state, Layer &layer, Track &track) {
     settle_track(state, layer, track);
     track.reuses = reused_page(layer, track) != nullptr;
     track.next_position = track.n_pages ? last_of(track) + 1 : INT64_MAX;
 }
 
-// What no token from the first new one on will see goes; nor after a rollback, when positions may
-// come that the new ones left out.
+// Drops pages that no token from the first new one on can see. If the append skipped positions,
+// those count too: a rollback may be followed by tokens at them.
 void end_append(const Cache::State &state, Layer &layer, Track &track, int32_t first) {
     drop_window(state, layer, track, track.next_position < first ? track.next_position : first);
     trim_plain(state, layer, track);
@@ -109,7 +111,8 @@ Status refuse_position(Failure *failure, size_t i, int32_t position, int32_t las
                        last);
 }
 
-// The new positions do not descend, from the last one held on, or 0.
+// Checks that positions do not descend, from the last one held or 0 on; without positions, that n
+// more fit up to INT32_MAX.
 Status check_positions(const int32_t *positions, size_t n, const Track &track, Failure *failure) {
     if (!positions) {
         const int64_t room = INT32_MAX - last_of(track);
@@ -181,12 +184,13 @@ struct AppendBatch {
         while (end < n && sequences[end] == sequences[begin]) end++;
         return end;
     }
-    // In each track: where its tokens begin, and how many there are.
+    // Sets the index of the first token and the number of tokens in each track.
     void count() const {
         for (size_t i = n; i-- > 0;) track(i).batch_first = i, track(i).batch_tokens = 0;
         for (size_t i = 0; i < n; i++) track(i).batch_tokens++;
     }
-    bool is_first(size_t i) const { return track(i).batch_first == i; } // of its sequence
+    // first token of its sequence in the batch
+    bool is_first(size_t i) const { return track(i).batch_first == i; }
     Track &track(size_t i) const { return state.track(layer, sequences[i]); }
 };
 
@@ -211,7 +215,7 @@ Status check_batch(const AppendBatch &b, Failure *failure) {
     return Status::ok;
 }
 
-// Memory for all sequences, or for none.
+// Takes memory for all sequences, or for none.
 Status prepare_batch(const AppendBatch &b, Layer &layer) {
     Status status = Status::ok;
     size_t end = 0;

@@ -1,6 +1,4 @@
-// Attention calls: what each query sees, and rounds of tasks that are short
-// enough to be cancelled between and to share one long sequence. No split
-// changes a bit.
+// Cache::attend: checks of options, positions and windows, then run_groups().
 // SPDX-License-Identifier: MIT
 #include "kv/attend.hpp"
 
@@ -11,13 +9,14 @@ namespace ggufx::kv {
 
 namespace {
 
-// 1 / sqrt(head_dim) in binary64, rounded once more to a float.
+// Returns 1 / sqrt(head_dim), computed in binary64, then rounded to binary32.
 float default_scale(uint32_t head_dim) {
     const CanonicalFp fp;
     return static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(head_dim)));
 }
 
-// The memory of the cache, or one's own while another call has that.
+// Working memory of one call: the cache's, or an allocation of its own while another call uses
+// that.
 class Lease {
 public:
     explicit Lease(const Cache::State &state) : state_(state) {
@@ -71,15 +70,16 @@ Status check_options(const AttendOptions &options, uint32_t n_q_heads, Failure *
     return Status::ok;
 }
 
-// Whether queries of a sequence would see tokens that the window of the layer has dropped: how many
-// of those are still there depends on how they were appended.
+// Refuses queries that would see tokens dropped by the layer's window: how many of those are still
+// held depends on how they were appended.
 Status check_dropped(const AttendCall &call, size_t set, const Track &track, Failure *failure) {
     if (track.n_dropped == 0 || call.n_queries == 0) return Status::ok;
     if (!call.options.causal)
         return set_failure(failure, Status::state, {.index = set * call.n_queries},
                            "queries that see all tokens: the window of layer %u has dropped %llu",
                            call.layer_index, static_cast<unsigned long long>(track.n_dropped));
-    const size_t n = call.positions ? call.n_queries : 1; // else the others come after the first
+    // without positions, later queries come after the first
+    const size_t n = call.positions ? call.n_queries : 1;
     for (size_t i = 0; i < n; i++) {
         const size_t query = set * call.n_queries + i;
         const int32_t p = call.positions
@@ -146,7 +146,8 @@ Status Cache::attend(float *out, float *lse, uint32_t layer, const uint32_t *seq
     AttendCall call = {&s,      &s.layers[layer], layer,       kernels::kv_pages_of(*s.kernels),
                        options, sequences,        n_sequences, n_queries,
                        q,       positions,        out,         lse};
-    if (n_queries == 0) call.n_sets = n_sequences < 1 ? n_sequences : 1; // checks the sequence
+    // one sequence is still checked
+    if (n_queries == 0) call.n_sets = n_sequences < 1 ? n_sequences : 1;
     status = check_options(options, s.config.n_q_heads, failure);
     if (status == Status::ok) status = check_lengths(call, failure);
     if (status != Status::ok || n_queries == 0 || n_sequences == 0) return status;

@@ -1,4 +1,4 @@
-// What attention asks memory for before it needs it.
+// Prefetching for attention.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,12 +6,13 @@
 
 namespace ggufx::kv {
 
-// Pages of a track, heads first_head .. first_head + n_heads - 1, page by page: the order in which
-// they are worked on; head number `index` is head index % n_heads of page index / n_heads. Hardware
-// helps along with a few streams if each has a page of memory to itself: quarters of a wide page,
-// its values beside its keys, the next keys beside its values; of narrow pages those of the next
-// four heads, a quarter of each beside each head of this four (Q8_0 at 32,768 tokens 0.92, Q4_0
-// 0.94 of the time that quarters take).
+// Prefetch plan over the pages of a track, heads first_head .. first_head + n_heads - 1, in the
+// order of the computation. Head number `index` is head index % n_heads of page index / n_heads.
+// Hardware prefetchers follow a few streams if each has a page of memory to itself. Wide pages are
+// prefetched in quarters: values while the keys of their head are scored, the next keys while
+// values are summed. Narrow pages prefetch the next four heads, a quarter of each during each head
+// of the current four. (Q8_0 at 32,768 tokens takes 0.92, Q4_0 0.94 of the time that quarters
+// take.)
 class Ahead {
 public:
     Ahead(const Layer &layer, const PageRef *first, const PageRef *behind, uint32_t first_head,
@@ -21,9 +22,10 @@ public:
         const BlockShape &shape = layer.shape[kEncoded];
         lag_ = shape.k_head + shape.v_head < kOverlapBytes;
     }
-    // The keys of a head are scored between the weights and the sum of the one before, which wait
-    // for nothing then: the softmax is a long chain of few instructions. Not where memory is what
-    // they wait for (at 4,096 tokens GX4 and Q4_0 take 0.98 of the time, at 32,768 F16 1.01).
+    // Whether the keys of a head are scored between the softmax and the value sum of the head
+    // before. That hides the latency of the softmax, a long chain of few instructions. It does not
+    // help if memory is the limit. (At 4,096 tokens GX4 and Q4_0 take 0.98 of the time, F16 at
+    // 32,768 tokens 1.01.)
     bool overlaps() const { return lag_ != 0; }
 
     kernels::KvAhead beside_keys(size_t index) const {
@@ -39,7 +41,7 @@ public:
     }
     kernels::KvAhead beside_values(size_t index) const {
         kernels::KvAhead ahead = {};
-        index += lag_; // whose keys have been read then
+        index += lag_; // the keys of lag_ heads have been read already
         if (!within(index)) return ahead;
         if (head(index).k_lines >= kWideLines) {
             if (!within(index + 1)) return ahead;
@@ -53,7 +55,7 @@ public:
         }
         return ahead;
     }
-    // The form of a block says where its pages lie: asked for before that.
+    // Prefetches the header of a later block: its form tells where its pages are.
     void prefetch_head(const PageRef *page) const {
         const size_t pages = 8 / n_heads_ + 1;
         if (static_cast<size_t>(behind_ - page) <= pages) return;
@@ -74,7 +76,7 @@ private:
         return HeadPage(layer_, *first_[index / n_heads_].block,
                         first_head_ + static_cast<uint32_t>(index % n_heads_));
     }
-    // Behind the last page: the first of the four again.
+    // Returns head four + i, or the first of the four again after the last page.
     HeadPage of_four(size_t four, size_t i) const {
         return head(within(four + i) ? four + i : four);
     }
@@ -90,7 +92,7 @@ private:
     }
 
     const Layer &layer_;
-    const PageRef *first_, *behind_; // behind_: of the track
+    const PageRef *first_, *behind_; // `behind_`: end of the track's pages
     uint32_t first_head_, n_heads_, lag_;
 };
 

@@ -12,21 +12,21 @@ using namespace kernels;
 const PackedQuery &query_for(const AttendCall &call, const Group &group, int32_t delta,
                              AttendLocal &local) {
     if (delta == group.query.delta) return group.query;
-    bool not_finite[kRows] = {}; // found when the group was packed
+    bool not_finite[kRows] = {}; // recorded when the group was packed
     if (local.packed_for != &group || local.query.delta != delta)
         pack_query(call, group, delta, local.query, local.vector, not_finite);
     local.packed_for = &group;
     return local.query;
 }
 
-// The heads of pages one after the other; the sum of the last one may wait for the scores of the
-// next.
+// Processes page heads in order. The value sum of a head may be delayed until the next head is
+// scored.
 class HeadSteps {
 public:
     HeadSteps(const AttendCall &call, const PageRef *behind, AttendLocal &local)
         : call_(call), behind_(behind), local_(local) {}
 
-    // A page that has both forms: each row sees one of them.
+    // Adds a page. If it has both forms, each row sees one of them.
     void add(const Group &group, const PageRef &page, RowSums &sums, const KvAhead &beside_keys,
              const KvAhead &beside_values) {
         const Visible seen(page, group);
@@ -38,7 +38,7 @@ public:
                  beside_keys, beside_values);
         add_form(group, page, *page.plain, seen.part(page, behind_, group, true), sums, {}, {});
     }
-    // Of the last head.
+    // Adds the weighted values of the last head, if they are pending.
     void sum_last() {
         if (!last_.s) return;
         const Last now = last_;
@@ -77,15 +77,15 @@ private:
     struct Last {
         const Group *group;
         const PageRef *page;
-        const Block *block; // the form of it
+        const Block *block; // the form that was scored
         RowSums *sums;
         SumBasis basis;
         KvTokens tokens;
-        float *s; // weights; null: there is none
+        float *s; // weights; null: nothing is pending
         KvAhead beside_values;
     };
     const AttendCall &call_;
-    const PageRef *behind_; // of the track
+    const PageRef *behind_; // end of the track's pages
     AttendLocal &local_;
     Last last_ = {};
 };
@@ -94,7 +94,7 @@ uint64_t first_chunk(const Track &track) {
     return track.n_pages ? track.pages[0].index / kChunkTokens : 0;
 }
 
-// The first page of a chunk or of those after it.
+// Returns the first page that belongs to `chunk` or a later chunk.
 size_t first_page(const Track &track, uint64_t chunk) {
     size_t low = 0, high = track.n_pages;
     while (low < high) {
@@ -107,7 +107,7 @@ size_t first_page(const Track &track, uint64_t chunk) {
     return low;
 }
 
-// What any row of n groups sees.
+// Returns the smallest span that contains the spans of all rows of n groups.
 Span seen_by(const Group *groups, size_t n) {
     Span all = groups[0].rows[0].sees;
     for (size_t g = 0; g < n; g++)
@@ -119,9 +119,9 @@ Span seen_by(const Group *groups, size_t n) {
     return all;
 }
 
-// Those of a chunk, without pages at its ends that no row sees.
+// Pages of a chunk, without those at both ends that no row sees.
 struct Pages {
-    const PageRef *first, *end, *behind; // behind: of the track
+    const PageRef *first, *end, *behind; // `behind`: end of the track's pages
 
     Pages(const Track &track, uint64_t chunk, Span seen)
         : first(track.pages + first_page(track, chunk)), end(first),
@@ -130,7 +130,8 @@ struct Pages {
         while (end > first && position_at(end[-1], 0) > seen.until) end--;
         while (first < end && position_at(*first, first->n - 1u) <= seen.after) first++;
     }
-    // Some want another query than the one at hand; a worker has memory for one.
+    // Whether a page has another shift than `delta`, so that queries must be packed again; a worker
+    // has memory for one such query.
     bool turned(int32_t delta) const {
         const PageRef *page = first;
         while (page < end && page->delta == delta) page++;
@@ -138,14 +139,14 @@ struct Pages {
     }
 };
 
-// How many groups from the first one on are rows of one KV head.
+// Returns how many groups, from the first one on, belong to one KV head.
 size_t groups_of_head(const Group *groups, size_t n) {
     size_t same = 1;
     while (same < n && groups[same].kv_head == groups[0].kv_head) same++;
     return same;
 }
 
-// Groups of one track, side by side: in this order pages are one stream.
+// Adds pages for groups of one track. In this order, pages are read as one stream.
 void add_pages(const AttendCall &call, const Group *groups, size_t n, const Pages &pages,
                RowSums *sums, AttendLocal &local) {
     const uint32_t n_heads = groups[n - 1].kv_head - groups[0].kv_head + 1;
@@ -159,7 +160,7 @@ void add_pages(const AttendCall &call, const Group *groups, size_t n, const Page
             end = g + groups_of_head(groups + g, n - g);
             const bool many = end - g >= kManyGroups;
             if (many && takes_many(call, groups + g, end - g, *page, pages.behind)) {
-                steps.sum_last(); // whose weights lie where those of many groups will
+                steps.sum_last(); // its weights are in memory that attend_many() overwrites
                 const PageRef *next = page + 1 < pages.behind ? page + 1 : nullptr;
                 attend_many(call, groups + g, end - g, *page, next, sums + g, local);
                 continue;
@@ -199,7 +200,7 @@ void attend_chunk(const AttendCall &call, const Group *groups, size_t n, size_t 
     }
     for (size_t first = 0, end = 0; first < n; first = end) {
         const Track &track = *groups[first].track;
-        // A batch may name a sequence twice: its heads once more are a stream of their own.
+        // A batch may name a sequence twice; its heads then form another pass over the pages.
         while (++end < n && groups[end].track == &track &&
                groups[end].kv_head >= groups[end - 1].kv_head) {}
         const Span seen = seen_by(groups + first, end - first);

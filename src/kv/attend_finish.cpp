@@ -1,4 +1,4 @@
-// Chunks into totals, ascending; totals into results.
+// Merges chunks into totals, in ascending order, and writes totals as results.
 // SPDX-License-Identifier: MIT
 #include "kv/attend.hpp"
 
@@ -18,8 +18,7 @@ uint32_t stride_of(const AttendCall &call) {
     return kv_sum_floats(call.state->config.sum_dim());
 }
 
-// What a reference of m does to row r of the totals: `a` is the factor of what
-// is there.
+// Raises the reference of row r of the totals to m; `a` is the factor of the sums so far.
 void raise_reference(const AttendCall &call, RowSums &total, uint32_t r, float m, float a) {
     total.m[r] = m;
     for (uint32_t b = 0; b < kSums; b++) {
@@ -44,7 +43,7 @@ void merge_row(const AttendCall &call, RowSums &total, const RowSums &chunk, uin
     }
 }
 
-// A sink takes part in the softmax and has no value.
+// Adds a sink logit, which takes part in the softmax and has no value.
 void add_sink(const AttendCall &call, RowSums &total, uint32_t r, float sink) {
     const float m = total.m[r] > sink ? total.m[r] : sink;
     raise_reference(call, total, r, m, exp_f32(total.m[r] - m));
@@ -62,7 +61,7 @@ void add_mean(const AttendCall &call, float *x, const float *mu, float l, uint32
     for (uint32_t j = whole; j < n; j++) x[j] = __builtin_fmaf(mu[j], l, x[j]);
 }
 
-// The values of a row, both bases together, in x or where they are.
+// Returns the value sums of a row with both bases added, in x or in place.
 const float *join_bases(const AttendCall &call, const Group &group, uint32_t r, float *x) {
     const RowSums &total = group.total;
     const Layer &layer = *call.layer;
@@ -85,7 +84,7 @@ const float *join_bases(const AttendCall &call, const Group &group, uint32_t r, 
 typedef float FourFloats __attribute__((vector_size(16)));
 typedef uint32_t FourBits __attribute__((vector_size(16)));
 
-// out[j] = x[j] / l + 0, with one NaN.
+// out[j] = x[j] / l + 0; a NaN becomes the canonical one.
 void divide(float *out, const float *x, float l, uint32_t n) {
     uint32_t j = 0;
     for (; j + 4 <= n; j += 4) {
@@ -115,7 +114,7 @@ void finish_row(const AttendCall &call, Group &group, uint32_t r, float *x) {
     }
     if (call.options.sink_logits) add_sink(call, total, r, call.options.sink_logits[row.head]);
     const float l = total.l[kOwnBasis][r] + total.l[kTypeBasis][r];
-    if (!(l > 0.0f)) { // it sees nothing
+    if (!(l > 0.0f)) { // no visible token
         fill(out, c.head_dim_v, 0.0f);
         if (lse) *lse = -kInfinity;
         return;
@@ -123,7 +122,7 @@ void finish_row(const AttendCall &call, Group &group, uint32_t r, float *x) {
     if (total.used[kOwnBasis] || total.used[kTypeBasis])
         divide(out, join_bases(call, group, r, x), l, c.head_dim_v);
     else
-        fill(out, c.head_dim_v, 0.0f); // nothing but a sink
+        fill(out, c.head_dim_v, 0.0f); // only a sink is visible
     if (lse)
         *lse =
             static_cast<float>(static_cast<double>(total.m[r]) + log_f64(static_cast<double>(l)));

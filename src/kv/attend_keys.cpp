@@ -1,5 +1,5 @@
-// Values that lie in keys: a page of keys as an F32 page of values, in the basis that sums are in,
-// for the kernels that sum values of floats. One page is decoded for all groups beside each other.
+// Values in keys (v_in_k): decodes a page of keys as an F32 page of values, in the basis of the
+// sums, for the kernels of float values. A page is decoded once for consecutive groups.
 // SPDX-License-Identifier: MIT
 #include "kernels/kv_encode.hpp"
 #include "kv/attend.hpp"

@@ -1,5 +1,5 @@
-// Many groups of rows over one head of a page, as prefill has them: keys are decoded once and all
-// rows scored and weighed, then values are decoded once and all rows summed up.
+// Many groups of query rows over one head of a page, as in prefill. Keys are decoded once, then all
+// rows are scored and weighted; values are decoded once, then all rows are summed.
 // SPDX-License-Identifier: MIT
 #include "kv/attend_rows.hpp"
 
@@ -7,8 +7,9 @@ namespace ggufx::kv {
 
 using namespace kernels;
 
-// Queries packed for another shift are made one at a time, values in keys have a way of their own;
-// a page that some rows see in its other form too.
+// False for values in keys, and for types without such kernels. Also false for pages with another
+// shift (their queries are packed one at a time), and for pages that some rows see in the other
+// form.
 bool takes_many(const AttendCall &call, const Group *groups, size_t n, const PageRef &page,
                 const PageRef *behind) {
     if (call.layer->v_in_k || page.delta != groups[0].query.delta) return false;
@@ -24,7 +25,7 @@ namespace {
 
 constexpr KvAhead kNothing = {};
 
-// What is wanted after n groups, asked for a part at a time.
+// Memory that is needed after n groups, prefetched in n parts.
 struct Later {
     const uint8_t *data;
     uint32_t lines;
@@ -35,7 +36,7 @@ struct Later {
     }
 };
 
-// What the rows of a group get of keys: true when there is something to sum up.
+// Scores groups against the keys of a page head, which are decoded at the first use.
 struct ManyKeys {
     const AttendCall &call;
     const PageRef &page;

@@ -1,6 +1,6 @@
-// Queries as pages want them: rotated back by the shift of the keys, equalised,
-// in the basis of the type, then floats side by side or integer codes with
-// their scales.
+// Packs queries for a page. They are rotated back by the shift of the keys, equalized, and
+// transformed to the basis of the type. The result is interleaved floats, or integer codes with
+// scales.
 // SPDX-License-Identifier: MIT
 #include "kv/attend.hpp"
 
@@ -30,7 +30,7 @@ void put_floats(PackedQuery &out, uint32_t row, uint32_t width, const float *x, 
 typedef float FourKeys __attribute__((vector_size(16)));
 typedef uint32_t FourBits __attribute__((vector_size(16)));
 
-// put_floats of four rows side by side. finite[row]: all of it is.
+// put_floats for four rows. finite[row]: all values of the row are finite.
 void put_four_rows(PackedQuery &out, const float *const (&rows)[kRows], uint32_t n,
                    bool (&finite)[kRows]) {
     static_assert(kRows == 4);
@@ -62,7 +62,7 @@ void put_four_rows(PackedQuery &out, const float *const (&rows)[kRows], uint32_t
     }
 }
 
-// A row that is not there, or not finite: zeros.
+// Packs zeros for a missing row, or one that is not finite.
 void pack_nothing(const AttendCall &call, PackedQuery &out, uint32_t row, uint32_t width,
                   float *x) {
     const uint32_t n = call.state->config.head_dim_k;
@@ -76,7 +76,7 @@ void pack_nothing(const AttendCall &call, PackedQuery &out, uint32_t row, uint32
                            padded);
 }
 
-// False when the query is not finite.
+// Returns false if the query is not finite.
 bool pack_row(const AttendCall &call, const Group &group, uint32_t row, PackedQuery &out,
               float *x) {
     const Config &config = call.state->config;
@@ -93,7 +93,7 @@ bool pack_row(const AttendCall &call, const Group &group, uint32_t row, PackedQu
     const HeadCalibration calibration = calibration_head(
         call.state->config, layer, calibration_of(layer, *group.track), group.kv_head);
     if (calibration.mu_k) {
-        // by two chains over even and odd coordinates, as scores of float keys
+        // in two chains over even and odd coordinates, as scores of float keys
         out.bias[row] = call.kernels->dot(x, calibration.mu_k, n) * call.options.scale;
         for (uint32_t c = 0; c < n; c++) x[c] = x[c] * calibration.eq_k[c];
     }
@@ -104,7 +104,7 @@ bool pack_row(const AttendCall &call, const Group &group, uint32_t row, PackedQu
                               padded);
 }
 
-// Rows of floats that do not turn, as they are.
+// Packs float rows that need no rotation.
 void pack_four_rows(const AttendCall &call, const Group &group, PackedQuery &out, float *vector,
                     bool not_finite[kRows]) {
     const float *rows[kRows];

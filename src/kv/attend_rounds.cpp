@@ -1,5 +1,5 @@
-// How attention runs: batches of groups, rounds of chunks short enough to be cancelled between and
-// to share one long sequence. No split changes a bit.
+// Schedule of attention: batches of groups, in rounds of chunks. Rounds are short, so that a call
+// can be cancelled between them and workers can share one long sequence. No split changes a bit.
 // SPDX-License-Identifier: MIT
 #include "kv/attend.hpp"
 
@@ -12,9 +12,10 @@ namespace ggufx::kv {
 
 namespace {
 
-constexpr size_t kSlicesGroups = 4; // groups per worker from which on no part waits for others
-constexpr size_t kLastGroups = 4;   // of the last tasks, so that workers end together
-constexpr size_t kWholeGroups = 8;  // of a task from its queries to its sums: they share pages
+constexpr size_t kSlicesGroups = 4; // groups per worker from which on a task merges its own chunks
+constexpr size_t kLastGroups = 4;   // groups of the last tasks, so that workers finish together
+// least groups of a Whole task that a poll limits: they share pages
+constexpr size_t kWholeGroups = 8;
 
 } // namespace
 
@@ -26,7 +27,8 @@ int32_t position_of_token(const Track &track, uint64_t index) {
     return position_at(ref, static_cast<uint32_t>(index - (end - ref.n)));
 }
 
-// Without a window a query sees what is not after it, else what all windows show.
+// Returns the positions that a query sees: all if not causal, else the intersection of the windows
+// of layer and call. Without a window, positions up to its own.
 Span span_of(const AttendCall &call, int64_t position) {
     if (!call.options.causal) return {INT64_MIN, INT64_MAX};
     const Window layer = call.layer->window, own = {call.options.window, call.options.window_kind};
@@ -45,11 +47,12 @@ void set_visible(const AttendCall &call, const Track &track, size_t query, Row &
     else if (call.n_queries - in_set <= track.n_tokens - track.n_dropped)
         row.position = position_of_token(track, track.n_tokens - (call.n_queries - in_set));
     else
-        row.position = 0; // every query sees all of too short a sequence
+        row.position = 0; // not causal: the query sees every position
     row.sees = span_of(call, row.position);
 }
 
-// Row `row` of a head's groups: queries of a set, those of each with the heads that share its keys.
+// Finds row `row` of a KV head: queries of the set ascend, each with the query heads that share the
+// KV head.
 void find_row(const AttendCall &call, size_t set, uint32_t kv_head, size_t row, Row &out) {
     const Config &c = call.state->config;
     const uint32_t ratio = call.ratio();
@@ -58,7 +61,7 @@ void find_row(const AttendCall &call, size_t set, uint32_t kv_head, size_t row, 
     out.q = call.q + (out.query * c.n_q_heads + out.head) * c.head_dim_k;
 }
 
-// Pieces of rows that are far apart: no processor sees the next ones coming.
+// Prefetches query rows: they are too far apart for hardware prefetchers.
 void fetch_rows(const AttendCall &call, size_t set, uint32_t kv_head, size_t first, size_t end) {
     const uint32_t n = call.state->config.head_dim_k, line = 64 / sizeof(float);
     Row row;
@@ -94,20 +97,20 @@ void prepare_group(const AttendCall &call, size_t index, Group &group, AttendLoc
 
 namespace {
 
-// Groups first .. first + n - 1 of a call, over chunks c .. c_end - 1 at a time.
+// Groups first .. first + n - 1 of a call, over chunks chunk .. chunk_end - 1 at a time.
 struct GroupBatch {
     const AttendCall *call;
     const AttendSpace *space;
     size_t first, n;
     size_t chunk, chunk_end;
-    uint64_t chunk_ns; // of one group
-    size_t n_slices;   // tasks of a chunk
+    uint64_t chunk_ns; // estimate for one group
+    size_t n_slices;   // slices of the groups, one task each
 
     static void prepare(void *ctx, uint32_t index, uint32_t worker) {
         const GroupBatch &b = *static_cast<const GroupBatch *>(ctx);
         prepare_group(*b.call, b.first + index, b.space->groups[index], b.space->locals[worker]);
     }
-    // All chunks of a round of a slice of the groups.
+    // Task: one slice of the groups over all chunks of a round.
     static void slice(void *ctx, uint32_t index, uint32_t worker) {
         const GroupBatch &b = *static_cast<const GroupBatch *>(ctx);
         const size_t first = b.begin(index), n = b.begin(index + 1) - first;
@@ -118,7 +121,7 @@ struct GroupBatch {
                 merge_chunk(*b.call, b.space->groups[first + g], sums[g]);
         }
     }
-    // One chunk of a slice, to be merged when all of the round are there.
+    // Task: one chunk of one slice, merged by merge_parts() after the round.
     static void part(void *ctx, uint32_t index, uint32_t worker) {
         const GroupBatch &b = *static_cast<const GroupBatch *>(ctx);
         const size_t slice = index % b.n_slices, c = index / b.n_slices;
@@ -139,7 +142,7 @@ struct GroupBatch {
     }
 };
 
-// How the tasks of a call run.
+// Runs the tasks of a call on the executor, or serially on this thread.
 struct Runner {
     const Host &host;
     bool serial;
@@ -166,32 +169,33 @@ size_t at_least_one(uint64_t n) {
     return n < 1 ? 1 : static_cast<size_t>(n);
 }
 
-// Of the keys of a chunk, to values.
+// Estimated time to decode the keys of a chunk as values.
 uint64_t decode_ns(const AttendCall &call) {
     return uint64_t(call.state->config.head_dim_k) * kChunkTokens * 2;
 }
 
-// Chunks of a round: as many as a poll may wait for and, in parts, as there is memory for.
+// Returns the chunks of a round: as many as the poll interval allows and, in parts, as memory
+// allows.
 size_t round_chunks(const GroupBatch &b, const AttendShape &shape, uint32_t workers,
                     bool in_parts) {
     uint64_t ns = b.n * b.chunk_ns;
     if (b.call->layer->v_in_k) ns += decode_ns(*b.call) * b.n_slices;
     const uint64_t by_poll = kRoundNs * workers / ns, fit = shape.n_parts / b.n;
     if (!in_parts) return at_least_one(by_poll);
-    // A task for each worker, even of kernels so slow that one takes all the time there is.
+    // A task for each worker, even if kernels are so slow that one task takes the whole interval.
     const uint64_t each = (workers + b.n_slices - 1) / b.n_slices;
     const uint64_t wanted = by_poll > each ? by_poll : each;
     return at_least_one(fit < wanted ? fit : wanted);
 }
 
-// As few as keep all workers busy: the heads of a slice lie side by side in memory.
+// Returns as few slices as keep all workers busy: the heads of a slice are adjacent in memory.
 size_t count_slices(const GroupBatch &b, const AttendShape &shape, uint32_t workers,
                     size_t n_chunks, bool in_parts) {
     if (workers == 1) return 1;
     const size_t tasks = size_t(workers) * 2;
     size_t n = tasks;
     if (b.call->layer->v_in_k)
-        n = workers; // each decodes its pages
+        n = workers; // each slice decodes the pages
     else if (in_parts) {
         const size_t fit = at_least_one(shape.n_parts / b.n);
         n = tasks / at_least_one(std::min(fit, n_chunks)) + 1;
@@ -221,16 +225,16 @@ Status run_batch(GroupBatch &b, const AttendShape &shape, const Runner &runner, 
     return status == Status::ok ? runner.run(b.n, GroupBatch::finish, &b) : status;
 }
 
-// Groups whose tasks take them from their queries to their sums: nothing goes from one worker to
-// another, and no worker waits for others but at the end of a round.
+// Schedule whose tasks take their groups from packing to the final sums. Workers exchange no data,
+// and wait for each other only at the end of a round.
 struct Whole {
     const AttendCall *call;
     const AttendSpace *space;
     size_t first, end; // groups of a round
-    size_t share;      // of a task, and of a worker in the memory
+    size_t share;      // groups of a task, and of a worker's part of the memory
     size_t n_chunks;
 
-    // At most `share` groups.
+    // Runs n <= share groups.
     void go(size_t from, size_t n, uint32_t worker) const {
         Group *groups = space->groups + worker * share;
         RowSums *sums = space->parts + worker * share;
@@ -254,7 +258,7 @@ struct Whole {
     }
 };
 
-// Groups of a task that goes all the way; 0: they are too few, or one would take too long.
+// Returns the groups of a Whole task; 0: too few groups, or a task would take too long.
 size_t whole_share(const AttendCall &call, const AttendShape &shape, const Runner &runner,
                    size_t n_chunks, uint64_t group_ns) {
     const uint32_t workers = runner.host.max_workers();
@@ -298,7 +302,7 @@ Status run_whole(Whole w, const Runner &runner, uint64_t group_ns) {
     return status;
 }
 
-// The most chunks any sequence of the call has.
+// Returns the largest number of chunks of any sequence of the call.
 size_t count_chunks(const AttendCall &call) {
     size_t most = 0;
     for (size_t i = 0; i < call.n_sets; i++) {
@@ -308,7 +312,8 @@ size_t count_chunks(const AttendCall &call) {
     return most;
 }
 
-// Of four rows and a full chunk: measured per coordinate, row and token, in picoseconds.
+// Estimated time of four rows over a full chunk, from measured picoseconds per coordinate, row and
+// token.
 uint64_t nanoseconds_per_chunk(const AttendCall &call) {
     const Config &c = call.state->config;
     const uint64_t values = uint64_t(c.head_dim_k) + c.head_dim_v;

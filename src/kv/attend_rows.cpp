@@ -1,4 +1,4 @@
-// What rows see of a page; scores to weights.
+// Visible tokens of rows in a page; scores to softmax weights.
 // SPDX-License-Identifier: MIT
 #include "kv/attend_rows.hpp"
 
@@ -12,7 +12,7 @@ using namespace kernels;
 
 namespace {
 
-// Slots of a page that a row sees; positions do not descend within a page.
+// Returns the slots of a page that a row sees; positions do not descend within a page.
 KvTokens visible(const PageRef &page, const Row &row) {
     const int32_t *position = page.block->positions;
     const int64_t delta = page.delta;

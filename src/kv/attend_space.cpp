@@ -1,5 +1,5 @@
-// Memory of attention calls: taken at create, so that a call allocates nothing;
-// one that runs beside another takes its own.
+// Memory of attention calls. It is allocated at create, so that a call allocates nothing; a
+// concurrent call allocates its own.
 // SPDX-License-Identifier: MIT
 #include "kv/attend.hpp"
 
@@ -11,10 +11,11 @@ namespace ggufx::kv {
 
 namespace {
 
-// About; groups and parts are as many as fit, and enough for all workers.
+// Approximate bytes of groups and parts. Their number is what fits, at most max(kMostGroups,
+// kWorkerGroups per worker).
 constexpr uint64_t kGroupsBytes = 1 << 20, kWorkerBytes = 1 << 18;
 constexpr uint64_t kWorkerGroups = kMostGroups / 2;
-constexpr uint32_t kScoreFloats = kMostGroups * kRows * kernels::kKvTokens; // of a worker
+constexpr uint32_t kScoreFloats = kMostGroups * kRows * kernels::kKvTokens; // per worker
 
 uint64_t lines(uint64_t bytes) {
     return (bytes + 63) / 64 * 64;
@@ -39,7 +40,7 @@ uint64_t row_floats(const Config &config) {
     return QueryBytes::padded(config.sum_dim());
 }
 
-// Of the wider one of a key and a value.
+// Bytes of a decoded page head: the wider of a key and a value sum.
 uint64_t ready_of(const Config &config) {
     const uint64_t sums = row_floats(config), keys = QueryBytes::padded(config.head_dim_k);
     return (sums > keys ? sums : keys) * kernels::kKvTokens * sizeof(float);

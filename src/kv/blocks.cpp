@@ -1,5 +1,5 @@
-// Blocks of 64 tokens: their layout, taking them from the host's memory and giving them back. Fresh
-// blocks are zero, so that slots without a token hold finite values.
+// Blocks of 64 tokens: layout, allocation from the host's memory, release. New blocks are zeroed,
+// so that slots without a token hold finite values.
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
 #include "kv/state.hpp"
@@ -10,7 +10,7 @@ namespace ggufx::kv {
 
 namespace {
 
-// Bytes of one head's page, or 0 when it does not fit.
+// Returns the bytes of one head's page, or 0 if they are too many.
 size_t page_bytes(const TypeOps &type, Side side, uint32_t n) {
     if (type.is_float()) {
         const uint64_t padded = (uint64_t(n) + 15) / 16 * 16;

@@ -1,5 +1,5 @@
-// A cache's life: create, estimate, reserve, clear. Sizes are checked here once, so that no later
-// product of sizes can wrap.
+// Lifetime of a cache: create, estimate, reserve, clear. Sizes are checked here once, so that no
+// later product of sizes can overflow.
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
 #include "kv/attend.hpp"
@@ -10,7 +10,7 @@ namespace ggufx::kv {
 
 namespace {
 
-// Bytes of the arrays of a cache beside pages.
+// Bytes of the arrays of a cache, without pages.
 struct Sizes {
     size_t layers, tracks, turn;
     LayerMemory more;
@@ -66,7 +66,7 @@ Status refuse_pages(const Cache::State &state, uint32_t layer, uint64_t n, Failu
                        ull(n));
 }
 
-// Arrays, or bad_alloc; destroy() frees what there is.
+// Allocates the arrays or throws std::bad_alloc; destroy() frees those that exist.
 void Cache::build(const Config &config) {
     State &s = *state_;
     const Host &host = *s.host;
@@ -134,13 +134,13 @@ const Config &Cache::config() const {
 
 namespace {
 
-// Of n appended ones those that a layer holds at once.
+// Returns how many of n appended tokens a layer holds at once.
 uint64_t appended_tokens(const Layer &layer, uint64_t n) {
     const uint64_t most = window_tokens(layer);
     return layer.window.drops() && n > most ? most : n;
 }
 
-// What reserve(n_tokens) provides for beyond what a track has.
+// Returns the tokens that reserve(n_tokens) provides for, beyond those of the track.
 uint64_t reserved_tokens(const Layer &layer, const Track &track, uint64_t n_tokens) {
     return appended_tokens(layer, n_tokens > track.n_tokens ? n_tokens - track.n_tokens : 0);
 }
@@ -189,7 +189,7 @@ uint64_t Cache::estimate(const Host &host, const Config &given, uint64_t n_token
         const Needs needs = needs_of(state, layer, empty, n, Steps::small);
         uint64_t one = 0;
         if (needs.n_pages) one = uint64_t(table_size_for(needs.n_pages)) * sizeof(PageRef);
-        if (layer.window.drops()) one *= 2; // and that of a mark
+        if (layer.window.drops()) one *= 2; // and the table of the rollback point
         ok = ok && checked::mul(&one, one, uint64_t(config.n_sequences)) &&
              checked::add(&total, total, one);
         for (const Form form : kForms) {

@@ -1,5 +1,5 @@
-// The KV cache: layers x sequences of encoded keys and values on pages of 64 tokens, and attention
-// over them. The bits are defined in docs/reproducibility/attention.md.
+// The KV cache: encoded keys and values of layers x sequences on pages of 64 tokens, and attention
+// over them. docs/reproducibility/attention.md defines the bits.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@ struct Kernels;
 
 namespace ggufx::kv {
 
-// id::Q8_0 ...: GGUFX_KV_*.
+// Type ids, equal to GGUFX_KV_*: id::Q8_0, ...
 namespace id {
 #define X(NAME, ID, ...) constexpr uint32_t NAME = ID;
 #include "kv/types.def"
@@ -29,12 +29,12 @@ struct TypeFacts {
     uint32_t flags; // as GGUFX_TYPE_IS_*
 };
 const TypeFacts *type_facts(uint32_t id);                       // null when unknown
-const TypeFacts *type_by_name(const char *name, size_t length); // without regard to case
-const TypeFacts *type_at(size_t index);                         // 0, 1, ... then null
+const TypeFacts *type_by_name(const char *name, size_t length); // case-insensitive
+const TypeFacts *type_at(size_t index);                         // null after the last one
 
 enum class Centring : uint8_t { by_type, always, never };
 
-// How keys carry their positions: `unknown` ones cannot be shifted.
+// RoPE style of keys, as GGUFX_KV_ROPE_*. Keys of `unknown` style cannot be shifted.
 enum class RopeStyle : uint8_t { unknown, none, pairs, halves };
 
 // Positions j that the token at i sees through a window of w: i - w < j <= i; w floor(i / w) <= j
@@ -42,7 +42,7 @@ enum class RopeStyle : uint8_t { unknown, none, pairs, halves };
 enum class WindowKind : uint32_t { sliding, chunked, symmetric };
 
 struct LayerConfig {
-    uint32_t type_k, type_v; // 0: those of the cache
+    uint32_t type_k, type_v; // 0: the types of the cache
     uint32_t window;         // 0: none
     WindowKind window_kind;
 };
@@ -57,34 +57,37 @@ struct Config {
     uint32_t type_v = 2;
     uint32_t n_sequences = 1;
     uint64_t max_tokens = 0; // 0 = as memory allows
-    // Of a layer, over all sequences, each of 64 tokens; 0 = as memory allows. Shared ones count
-    // once, spare ones too. In layers that encode those of first and last tokens, which each
-    // sequence has two or three of, do not count. What would take more is CAPACITY, with nothing
-    // changed; requantize and compact may take some more while they run, requantize also after.
+    // Limit of pages of 64 tokens per layer, over all sequences; 0 = as memory allows. Shared pages
+    // count once; spare pages count too. In layers that encode, pages of first and last tokens (two
+    // or three per sequence) do not count. Calls that would take more fail with CAPACITY and change
+    // nothing. requantize and compact may exceed the limit while they run, requantize also
+    // afterwards.
     uint64_t max_pages = 0;
-    uint32_t n_sinks = 64; // first tokens kept as F16, of BF16 streams as F32
+    uint32_t n_sinks = 64; // attention sinks: first tokens kept as F16, of BF16 streams as F32
     bool fit_tq3 = false;
     bool v_in_k = false; // values are the first head_dim_v coordinates of keys
     Centring centring = Centring::by_type;
     RopeStyle rope_style = RopeStyle::unknown;
-    uint32_t rope_dims = 0; // 0 = those from rope_first() on
+    uint32_t rope_dims = 0; // rotated coordinates; 0 = all from rope_first() on
     float rope_base = 10000.0f, rope_scale = 1.0f;
-    // Angles per position of pair i, [rope_dims / 2], read at create only; null: rope_scale *
+    // Angle of pair i per position, [rope_dims / 2], read at create only; null: rope_scale *
     // rope_base^(-2 i / rope_dims).
     const double *rope_frequencies = nullptr;
-    size_t n_rope_frequencies = 0;       // 0, or rope_dims / 2
-    uint64_t model = 0;                  // told apart by snapshots
-    const LayerConfig *layers = nullptr; // [n_layers], read at create only; null: all alike
-    // Tokens of one append that reserve provides for, [n_layers], read at create only; null or 0: a
-    // page in layers that encode, 1024 in others with a window.
+    size_t n_rope_frequencies = 0; // 0, or rope_dims / 2
+    uint64_t model = 0;            // identity of the model; snapshots of another one are refused
+    const LayerConfig *layers = nullptr; // [n_layers], read at create only; null: all layers alike
+    // Largest append in tokens that reserve provides for, [n_layers], read at create only. Null or
+    // 0: a page in layers that encode, 1024 in others with a window.
     const uint32_t *append_tokens = nullptr;
-    // Windows drop what no token sees of which as many come behind it: truncate goes back so far.
+    // Positions by which truncate can go back in layers with a window. Pages are kept for tokens
+    // that come after such a cut.
     uint32_t window_history = 0;
 
-    // Values do not turn.
+    // First rotated coordinate: values in keys are not rotated.
     uint32_t rope_first() const { return v_in_k ? head_dim_v : 0; }
     bool turns() const { return rope_style == RopeStyle::pairs || rope_style == RopeStyle::halves; }
-    // Coordinates of a sum over values: whole keys while they are in a basis of their own.
+    // Coordinates of a sum over values. Values in keys are summed as whole keys, in the basis of
+    // the type.
     uint32_t sum_dim() const { return v_in_k ? head_dim_k : head_dim_v; }
 };
 
@@ -92,10 +95,10 @@ struct AttendOptions {
     bool causal = true;
     float scale = 0.0f;   // 0 = 1 / sqrt(head_dim_k)
     float softcap = 0.0f; // 0: none; else scores become cap * tanh(score / cap)
-    uint32_t window = 0;  // 0: that of the layer; else what both show
+    uint32_t window = 0;  // 0: window of the layer; else the intersection of both
     WindowKind window_kind = WindowKind::sliding;
     const float *alibi_slopes = nullptr; // [n_q_heads] or null
-    bool alibi_both_sides = false;       // keys behind the query are as far away as those before
+    bool alibi_both_sides = false;       // keys after the query get the same bias as those before
     const float *sink_logits = nullptr;  // [n_q_heads] or null
     Progress progress;
 };
@@ -104,10 +107,10 @@ struct Stats {
     uint64_t n_tokens, n_pages, n_plain_pages, n_shared_pages, page_bytes, bytes_per_token;
     uint32_t type_k, type_v;
     double bits_per_value;   // as stored in full pages
-    double k_error, v_error; // relative mean squared errors of what was encoded
+    double k_error, v_error; // relative mean squared errors of encoded values
 };
 
-// What an append copies from: k and v as f32, f16 or bf16, [n_tokens][n_kv_heads][head_dim].
+// Source of an append: k and v as f32, f16 or bf16, [n_tokens][n_kv_heads][head_dim].
 enum class SourceType : uint8_t { f32, f16, bf16 };
 struct Source {
     const void *k, *v;
@@ -118,90 +121,95 @@ constexpr uint32_t kAllLayers = UINT32_MAX, kAllSequences = UINT32_MAX, kKeepTyp
 
 class Cache {
 public:
-    struct State; // state.hpp: for the files of this folder
+    struct State; // state.hpp: internal to this folder
 
     // Throws Error / std::bad_alloc.
     static Cache *create(Ref<Host> host, const kernels::Kernels *kernels, const Config &config);
     static void destroy(Cache *cache);
-    // Bytes that a cache takes which has reserved n_tokens in all sequences. Throws Error.
+    // Returns the bytes of a cache that has reserved n_tokens in every sequence. Throws Error.
     static uint64_t estimate(const Host &host, const Config &config, uint64_t n_tokens);
     const Config &config() const;
 
-    // Tokens for which there is room below max_pages, over all sequences: UINT64_MAX without. What
-    // is spare in sequences that have reserved nothing is room.
+    // Returns the tokens that fit below max_pages, over all sequences; UINT64_MAX without that
+    // limit. Spare pages of sequences without a reservation count as free.
     uint64_t room() const;
 
-    // The contracts of include/ggufx/kv.h; none throws. positions may be null.
+    // Contracts: include/ggufx/kv.h. None of these throws. positions may be null.
     Status reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure);
     Status append(uint32_t layer, uint32_t sequence, size_t n_tokens, const int32_t *positions,
                   const Source &source, Failure *failure);
-    // One (sequence, position) per token.
+    // Appends tokens with one (sequence, position) each.
     Status append_batch(uint32_t layer, size_t n_tokens, const uint32_t *sequences,
                         const int32_t *positions, const Source &source, Failure *failure);
-    // n_queries queries of each of n_sequences sequences, one sequence after the other.
+    // Attention of n_queries queries of each of n_sequences sequences, one sequence after the
+    // other.
     Status attend(float *out, float *lse, uint32_t layer, const uint32_t *sequences,
                   size_t n_sequences, const float *q, size_t n_queries, const int32_t *positions,
                   const AttendOptions &options, Failure *failure) const;
     Status read(float *k, float *v, uint32_t layer, uint32_t sequence, uint64_t first,
                 uint64_t n_tokens, Failure *failure) const;
-    // All tokens of a layer, without masks; -infinity behind the window.
+    // Scores of all tokens of a layer, without masks; -infinity for tokens that a window has
+    // dropped.
     Status scores(float *out, size_t n_out, uint32_t layer, uint32_t sequence, const float *q,
                   size_t n_queries, float scale, Failure *failure) const;
     Status length(uint64_t *out, uint32_t sequence, Failure *failure) const;
     Status positions(int32_t *out, uint32_t sequence, uint64_t first, uint64_t n,
                      Failure *failure) const;
     Status truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure);
-    // The longest part of the first n tokens after which appends go on, once the sequence is cut
-    // there, as if those behind had never come: attention has the bits of a fresh run.
+    // Returns the largest length <= n_tokens to which the sequence can be cut so that further
+    // appends have the bits of a fresh run.
     uint64_t nearest(uint32_t sequence, uint64_t n_tokens) const;
-    // How many of n tokens to append at a time: those up to the end of a page, so that a layer that
-    // encodes needs no memory for both forms of their pages; in others, append_tokens.
+    // Returns how many of n tokens to append at a time. In a layer that encodes, those up to the
+    // end of a page, so that no page needs memory for both forms; in others append_tokens.
     size_t whole_step(uint32_t layer, uint32_t sequence, size_t n) const;
-    // A call of several appends: commit, or rollback to where it began.
+    // Begins a call of several appends, which ends with commit, or with rollback to its start.
     Status begin(uint32_t sequence, Failure *failure);
-    // Within one: take what appends of n_tokens in all will need; it is the sequence's until the call
-    // ends. Errors: CAPACITY, MEMORY; nothing has changed then.
+    // Within such a call: takes the pages for n_tokens in all and holds them for the sequence until
+    // the call ends. Errors: CAPACITY, MEMORY; nothing is changed then.
     Status provide(uint32_t sequence, uint64_t n_tokens, Failure *failure);
     Status commit(uint32_t sequence, Failure *failure);
     Status rollback(uint32_t sequence, Failure *failure);
-    // Tokens whose position is in p0 .. p1 - 1.
+    // Removes the tokens at positions p0 .. p1 - 1.
     Status remove(uint32_t sequence, int32_t p0, int32_t p1, Failure *failure);
-    // The same in two steps, of tokens `first` .. first + n - 1, which a window may have dropped in
-    // part; the last one that stays before them is at position `before`. Prepared, it cannot fail.
+    // Removal in two steps of tokens first .. first + n - 1, some of which a window may have
+    // dropped. `before` is the position of the last token that stays before them. After
+    // prepare_remove, remove cannot fail.
     struct Part {
         int32_t p0, p1;
         uint64_t first, n;
-        int32_t before; // -1: none stays
+        int32_t before; // -1: none
     };
     Status prepare_remove(uint32_t sequence, const Part &part, Failure *failure);
     void remove(uint32_t sequence, const Part &part);
     Status copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *failure);
     Status shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure);
-    // The same in two steps, of tokens that a window may have dropped in part.
+    // Shift in two steps, of tokens some of which a window may have dropped.
     Status prepare_shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta,
                          Failure *failure);
     void shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta);
     Status keep(uint32_t sequence, Failure *failure);
-    // Null pointers: 0, 1, 0.
+    // Null pointers: mu_k = 0, eq_k = 1, mu_v = 0.
     Status calibrate(uint32_t layer, const float *mu_k, const float *eq_k, const float *mu_v,
                      Failure *failure);
-    // One sequence or kAllSequences; a failed load changes nothing.
+    // sequence: one, or kAllSequences. A failed load changes nothing.
     Status save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const;
     Status load(uint32_t sequence, const Reader &reader, Failure *failure);
-    // The same in two steps, of sequences that have what is expected of each, in every layer (else
-    // MALFORMED): read aside, with n_reserved tokens reserved unless that is 0; then taken or dropped.
+    // Load in two steps. load_aside reads a snapshot without changing the cache, and reserves
+    // n_reserved tokens unless that is 0. Every layer must hold the tokens of `expected`, else
+    // MALFORMED. finish_load then takes or drops what was read.
     Status load_aside(uint32_t sequence, const ExpectedTokens *expected, uint64_t n_reserved,
                       const Reader &reader, Failure *failure);
     void finish_load(bool take);
-    // Throws Error as well: what the file fails with.
+    // Also throws Error if the file fails.
     Status save_path(uint32_t sequence, const char *path, Failure *failure) const;
     Status load_path(uint32_t sequence, const char *path, Failure *failure);
-    // One layer or kAllLayers; kKeepType: the type it has. Throws Error for types that do not fit.
+    // layer: one, or kAllLayers. kKeepType: the current type. Throws Error for types that do not
+    // fit.
     Status requantize(uint32_t layer, uint32_t type_k, uint32_t type_v, const Progress &progress,
                       Failure *failure);
     Status compact(uint32_t sequence, const Progress &progress, Failure *failure);
     void clear();
-    Status stats(Stats *out, uint32_t layer, Failure *failure) const; // kAllLayers: of all
+    Status stats(Stats *out, uint32_t layer, Failure *failure) const; // kAllLayers: totals
 
 private:
     Cache() = default;

@@ -1,7 +1,7 @@
-// Centring and equalising: the mean of every channel of K and V and the spread of those of K, taken
-// from the first page that a sequence encodes, then frozen for it; what one sequence taught touches
-// no other. Exact identities undo them: q.k = q.mu_k + (q * eq_k).stored,
-// sum p v = sum p stored + mu_v * sum p.
+// Centering and equalizing: the mean of every channel of K and V, and the spread of every channel
+// of K. A sequence learns them from the first page that it encodes, and keeps them; sequences do
+// not affect each other. Exact identities undo them: q.k = q.mu_k + (q * eq_k).stored, sum p v =
+// sum p stored + mu_v * sum p.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
 #include "kv/state.hpp"
@@ -10,10 +10,10 @@ namespace ggufx::kv {
 
 namespace {
 
-// Equalisers stay within this of their geometric mean.
+// Equalizers are limited to 1 / kMostSpread .. kMostSpread.
 constexpr double kMostSpread = 16.0;
 
-// Sums over the tokens in the order of their slots.
+// Sums over the tokens of a page, in the order of slots.
 struct Channel {
     double sum, squares;
 };
@@ -23,9 +23,9 @@ double spread_of(const Channel &c, uint32_t n) {
     return variance > 1e-12 * (c.squares / n) ? __builtin_sqrt(variance) : 0.0;
 }
 
-// The square root of the spread over the geometric mean of those, within limits; 1 for channels
-// that do not move.
-void equalise(float *eq, uint32_t n) { // eq holds spreads
+// eq = sqrt(spread / geometric mean of the spreads), within limits; 1 for constant channels. On
+// entry, eq holds the spreads.
+void equalise(float *eq, uint32_t n) {
     double logs = 0.0;
     uint32_t moving = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ namespace {
 
 void calibrate_side(float *mu, float *eq, Side side, uint32_t head, uint32_t n,
                     const PageValues &values, const Scratch &scratch) {
-    float *x = scratch.vectors.x; // one vector, then sums of all channels
+    float *x = scratch.vectors.x; // one vector, followed by the sums of all channels
     auto *sums = reinterpret_cast<Channel *>(x + scratch.stride);
     static_assert(sizeof(Channel) <= (kernels::kKvGroup - 1) * sizeof(float));
     const uint32_t n_tokens = values.end - values.first;

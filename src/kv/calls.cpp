@@ -1,5 +1,5 @@
-// Calls on a sequence: what an append leaves until the queries of its tokens are answered, and what
-// a call of several appends keeps to be taken back.
+// Calls of several appends: plain forms kept until queries are answered, and the rollback point of
+// begin, commit and rollback.
 // SPDX-License-Identifier: MIT
 #include "kv/state.hpp"
 
@@ -7,9 +7,9 @@ namespace ggufx::kv {
 
 namespace {
 
-// Pages of a layer that encodes which have both forms: those of the last append, at the end of the
-// track. Parts of plain pages that a removal left may lie among them, pages that are encoded alone
-// only behind them, last.
+// Visits the pages that have both forms: those of the last append, at the end of the track. Plain
+// part-pages that a removal left may lie between them. A page of another form ends the search,
+// unless it is the last one.
 template <class Visit> void each_double(Track &track, const Visit &visit) {
     for (size_t p = track.n_pages; p-- > 0;) {
         PageRef &page = track.pages[p];
@@ -100,8 +100,8 @@ void set_mark(const Cache::State &state, Layer &layer, Track &track) {
     mark.last_index = last ? last->index : 0;
 }
 
-// The pages that were there then lie in two places: those that a window has dropped since with the
-// mark, the others in front of those that came.
+// Pages of the rollback point are in two places. Those that a window has dropped since are in the
+// mark, the others at the start of the track.
 void return_to_mark(const Cache::State &state, Layer &layer, Track &track) {
     Mark &mark = track.mark;
     while (track.n_pages && track.pages[track.n_pages - 1].index >= mark.n_tokens)
@@ -116,7 +116,7 @@ void return_to_mark(const Cache::State &state, Layer &layer, Track &track) {
     track.dropped_last = mark.dropped_last;
     track.n_tokens = track.n_dropped;
     for (size_t i = 0; i < track.n_pages; i++) track.n_tokens += track.pages[i].n;
-    // A page that was full is not cut, and was plain all the same.
+    // A full last page is not cut, but it was plain at the rollback point, too.
     if (mark.has_last && track.n_pages && track.pages[track.n_pages - 1].index == mark.last_index)
         take_plain(state, layer, track, track.pages[track.n_pages - 1]);
     cut_track(state, layer, track, mark.n_tokens);

@@ -1,5 +1,6 @@
-// Compact: consecutive part-pages of a sequence become as few pages as they fill. Their tokens are
-// decoded and encoded once more; full pages and pages of other sequences are left alone.
+// Compact: merges consecutive partly filled pages of a sequence into as few pages as they fill.
+// Their tokens are decoded and encoded again. Full pages and pages shared with other sequences
+// stay.
 // SPDX-License-Identifier: MIT
 #include "kv/rebuild.hpp"
 
@@ -9,18 +10,19 @@ namespace ggufx::kv {
 
 namespace {
 
-// Pages first .. end - 1 of a track, which targets of the call replace.
+// Pages first .. end - 1 of a track, replaced by targets target .. target + n_targets - 1.
 struct Run {
     Track *track;
     size_t first, end, target, n_targets;
-    bool learned; // the track's first encoded page is among them
+    bool learned; // the track's calibration is learned from this run
 };
 
 size_t pages_of(uint64_t tokens) {
     return static_cast<size_t>((tokens + kPageTokens - 1) / kPageTokens);
 }
 
-// Behind the pages from `at` on that share its block: all owners of it, and parts that may move.
+// Returns the end of the pages from `at` on that share its block, if they are all owners of it and
+// may move; else `at`.
 size_t part_end(const Layer &layer, Track &track, size_t at) {
     const PageRef &page = track.pages[at];
     if (page.block->form == kSinks) return at;
@@ -43,7 +45,7 @@ public:
     ~Compact();
     Compact(const Compact &) = delete;
     Compact &operator=(const Compact &) = delete;
-    // Plans and takes memory for the pages of one sequence, or of all.
+    // Plans the runs of one sequence, or of all, and allocates the new pages.
     Status prepare(uint32_t sequence, Failure *failure);
     uint64_t n_units() const { return uint64_t(n_targets_) * s_.config.n_kv_heads; }
     Status fill(RebuildRun &run);
@@ -70,7 +72,8 @@ Compact::~Compact() {
         free_block(host_, layer_, targets_[i].block);
 }
 
-// visit(track, first page, end, tokens) of every run that takes fewer pages than it has blocks.
+// Calls visit(track, first page, end, tokens) for every run that fits fewer pages than it has
+// blocks.
 template <class Visit> void Compact::each_run(uint32_t sequence, const Visit &visit) const {
     for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
         if (sequence != kAllSequences && sequence != i) continue;
@@ -91,13 +94,13 @@ template <class Visit> void Compact::each_run(uint32_t sequence, const Visit &vi
     }
 }
 
-// Pieces fill one new block after the other.
+// Adds a run, whose pieces fill one new block after the other.
 bool Compact::add_run(Track &track, size_t first, size_t end, uint64_t tokens) {
     const Form form = layer_.encodes ? kEncoded : kPlain;
     runs_[n_runs_++] = {&track, first, end, n_targets_, pages_of(tokens), false};
     float *const centring = calibration_of(layer_, track);
     size_t page = first;
-    uint32_t used = 0; // tokens of `page` that are placed
+    uint32_t used = 0; // tokens of `page` that are placed already
     for (; tokens; n_targets_++) {
         Block *block = take_block(host_, layer_, form);
         if (!block) return false;
@@ -127,7 +130,8 @@ Status Compact::prepare(uint32_t sequence, Failure *failure) {
     each_run(sequence, [&](Track &, size_t first, size_t end, uint64_t tokens) {
         n_runs++;
         n_targets += pages_of(tokens);
-        n_pieces += end - first + pages_of(tokens); // a page can end in the middle of another one
+        // a new page can end in the middle of an old one
+        n_pieces += end - first + pages_of(tokens);
     });
     bool ok = runs_.take(n_runs) && targets_.take(n_targets) && pieces_.take(n_pieces);
     if (ok)
@@ -138,7 +142,7 @@ Status Compact::prepare(uint32_t sequence, Failure *failure) {
     return set_failure(failure, Status::memory, {}, "compact: no memory for the new pages");
 }
 
-// Where a sequence has no encoded page yet: the values take effect with the commit.
+// Learns the calibration of a sequence without encoded pages; it takes effect in commit().
 void Compact::learn(const Rebuild &rebuild, Run &run) {
     float *const calibration = run.track->calibration;
     if (!calibration || calibration_of(layer_, *run.track)) return;
@@ -154,7 +158,7 @@ Status Compact::fill(RebuildRun &run) {
 }
 
 void Compact::commit(uint32_t sequence) {
-    for (size_t r = n_runs_; r-- > 0;) { // from behind: indices of earlier runs stay
+    for (size_t r = n_runs_; r-- > 0;) { // backwards, so that indices of earlier runs stay valid
         const Run &run = runs_[r];
         Track &track = *run.track;
         const int32_t delta = track.pages[run.first].delta;
@@ -181,7 +185,7 @@ void Compact::commit(uint32_t sequence) {
     committed_ = true;
 }
 
-// All layers, or none.
+// Compacts all layers, or none.
 class CompactAll {
 public:
     explicit CompactAll(const Cache::State &state) : host_(*state.host), layers_(host_) {}

@@ -1,4 +1,4 @@
-// What a cache may be: its options checked and completed, its layers described.
+// Options of a cache: checks, defaults, and the description of its layers.
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
 #include "kv/state.hpp"
@@ -8,7 +8,7 @@ namespace ggufx::kv {
 namespace {
 
 constexpr double kInfiniteFrequency = __builtin_inf();
-constexpr uint32_t kMostTracks = 1u << 22; // what they take is written at once: some 100 bytes each
+constexpr uint32_t kMostTracks = 1u << 22; // zeroed at create: about 256 bytes each
 
 const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const char *stream) {
     const TypeOps *type = type_ops(id);
@@ -22,7 +22,7 @@ const TypeOps &find_type(const Config &c, uint32_t id, uint32_t head_dim, const 
     return c.fit_tq3 && id == id::TQ3_0 ? fitted_tq3() : *type;
 }
 
-// Snapshots compare them whatever the style.
+// Checked for every rope_style, because snapshots compare both values.
 void check_positive(float value, const char *name) {
     if (value > 0.0f && value < 1e30f) return;
     fail(Status::argument, {}, "%s is %g: it must be more than 0 and less than 1e30", name,

@@ -1,4 +1,5 @@
-// Filling pages. What is encoded was plain before, in F16: the sizes of appends change no bit.
+// Fills pages. Pages are encoded from their plain form in F16, so the sizes of appends change no
+// bit.
 // SPDX-License-Identifier: MIT
 #include "kv/encode.hpp"
 
@@ -15,14 +16,14 @@ namespace {
 
 using namespace kernels;
 
-// Which slots of which stream are encoded from where.
+// Source of an encoding: one stream of one head of a plain block.
 struct Codes16 {
     const Encoder &e;
     const Block &plain;
     Side side;
     uint32_t head, n; // n: coordinates
 
-    // A group of sixteen slots, of which `lanes` hold tokens; zeros for the others.
+    // Loads a group of sixteen slots, of which `lanes` hold tokens; zeros for the others.
     void load(const KvEncoders &kernels, float *x, uint32_t group, KvLanes lanes) const {
         const uint8_t *page = page_of(plain, e.layer->shape[kPlain], side, head);
         const uint32_t first = group * kKvGroup;
@@ -74,8 +75,9 @@ void fill_codes(const Codes16 &from, Block &to, uint32_t begin, uint32_t end,
     (side == Side::k ? errors->k_square : errors->v_square) = square;
 }
 
-// f32 rows, `row` the first one's head, to an F16 page from `slot` on: keys turned where a whole
-// group of slots comes, values as they lie. Returns how far it came.
+// Writes f32 rows to an F16 page from `slot` on; `row` is the head in the first one. Keys are
+// transposed in whole groups of slots, values are copied. Returns the first slot that was not
+// written.
 uint32_t fill_halves(const Encoder &e, const float *row, uint8_t *page, Side side, uint32_t slot,
                      uint32_t end) {
     const KvEncoders &kernels = *kv_pages_of(*e.state->kernels)->encoders;
@@ -102,7 +104,7 @@ uint32_t fill_halves(const Encoder &e, const float *row, uint8_t *page, Side sid
     return slot;
 }
 
-// The same to a page of F32, on a little-endian host: all of them.
+// Writes f32 rows to an F32 page, on a little-endian host. Returns `end`: all slots are written.
 uint32_t fill_floats(const Encoder &e, const float *row, uint8_t *page, Side side, uint32_t slot,
                      uint32_t end) {
     const uint32_t n = e.state->head_dim(side), piece = 64;
@@ -118,7 +120,8 @@ uint32_t fill_floats(const Encoder &e, const float *row, uint8_t *page, Side sid
     return slot;
 }
 
-// Floats of any length go in pieces, straight from the source.
+// Stores one stream of one head. Floats go in pieces straight from the source, so heads of any
+// length fit.
 void store_side(const Encoder &e, Block &to, const Source &s, uint32_t slot, uint32_t end,
                 size_t token0, Side side, uint32_t head) {
     const uint32_t n = e.state->head_dim(side), begin = slot;
@@ -148,7 +151,7 @@ void Encoder::store_head(Block &to, const Source &source, uint32_t slot, uint32_
     if (!state->config.v_in_k) store_side(*this, to, source, slot, end, token0, Side::v, head);
 }
 
-// A stream of floats in a layer whose other one is quantized is copied.
+// A float stream of a layer whose other stream is quantized is copied.
 void Encoder::encode_side(Block &to, const Block &plain, uint32_t first, uint32_t end, Side side,
                           uint32_t head, const Scratch &scratch) const {
     const BlockShape &shape = layer->shape[kEncoded];

@@ -1,4 +1,4 @@
-// Filling pages: tokens of an append into float pages, plain pages into encoded ones.
+// Encoder: stores appended tokens in float pages and encodes plain pages.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,19 +9,19 @@ namespace ggufx::kv {
 struct Encoder {
     const Cache::State *state;
     const Layer *layer;
-    float *calibration; // of the track, or null
+    float *calibration; // calibration of the track, or null
 
-    // Slots slot .. end - 1 of one head of a float page, from the source's tokens from token0 on.
+    // Stores source tokens from token0 on in slots slot .. end - 1 of one head of a float page.
     void store_head(Block &to, const Source &source, uint32_t slot, uint32_t end, size_t token0,
                     uint32_t head) const;
-    // Slots first .. end - 1 of one head of an encoded block, as a plain one holds them.
+    // Encodes slots first .. end - 1 of one head of a plain block.
     void encode_head(Block &to, const Block &plain, uint32_t first, uint32_t end, uint32_t head,
                      const Scratch &scratch) const;
     void encode_side(Block &to, const Block &plain, uint32_t first, uint32_t end, Side side,
                      uint32_t head, const Scratch &scratch) const;
 };
 
-// Nanoseconds of encoding one token, about.
+// Returns the approximate time to encode one token, in nanoseconds.
 uint64_t encode_cost(const Cache::State &state, const Layer &layer);
 
 } // namespace ggufx::kv

@@ -1,4 +1,5 @@
-// Which bits of a page are of which token, from kernels/kv_page.hpp, a line of 64 bytes at a time.
+// Masks of the bits of a page that belong to given slots, by the layout of kernels/kv_page.hpp, 64
+// bytes at a time.
 // SPDX-License-Identifier: MIT
 #include "kv/own_bytes.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr size_t kLine = 64; // bytes; pages are whole lines
 
-// A page of one head, of which only some slots count.
+// One head's page, of which only the given slots are kept.
 class OwnPage {
 public:
     OwnPage(const TypeOps &type, Side side, uint32_t head_dim, uint64_t slots)
@@ -18,7 +19,7 @@ public:
           d_(type.is_float() ? head_dim : padded_values(type, head_dim)),
           layout_(kernels::kv_layout_codes(f_, d_)) {}
 
-    // to[kLine]: bytes `at` .. of the page, zero where they are of other slots.
+    // Writes to[kLine]: bytes at .. at + kLine - 1 of the page, with zeros for other slots.
     void copy_line(uint8_t *to, const uint8_t *page, size_t at) {
         const size_t key = key_of(at);
         if (key != key_) make_mask(at);
@@ -32,8 +33,8 @@ private:
     bool is_float() const { return f_.bits == 0; }
     uint8_t whole(uint32_t slot) const { return slots_ >> slot & 1 ? 0xff : 0; }
 
-    // Lines of one key have one mask. 16 tokens of K follow each other, in floats and in codes; what
-    // else there is, is small or has its tokens in turn.
+    // Lines with the same key share a mask. In K, each group of 16 tokens is contiguous, in floats
+    // and in codes. All other lines have a mask of their own.
     size_t key_of(size_t at) const {
         if (side_ == Side::v) return at;
         if (!is_float()) return at < layout_.high ? at / (layout_.high / 4) : at;
@@ -71,7 +72,7 @@ private:
         return static_cast<uint8_t>(mask);
     }
 
-    // Of scales and, behind them, minimums.
+    // Returns the slot of a scale or, after the scales, of a minimum.
     uint32_t scale_slot(uint32_t at) const {
         const uint32_t n = f_.vector_scale ? 1 : layout_.strips, i = at / 2 % (n * kPageTokens);
         if (side_ == Side::v) return i % kPageTokens;

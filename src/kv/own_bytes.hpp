@@ -1,5 +1,5 @@
-// What a snapshot has of a block of which a sequence holds a part: the other slots may hold tokens
-// that were cut, or another sequence's, and are written as zeros, which fresh blocks have there.
+// Snapshot bytes of a block of which a sequence holds a part. Other slots may hold tokens that were
+// cut, or those of another sequence; they are written as zeros, as in new blocks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace ggufx::kv {
 
-// Slots of a block that pages of the track hold; bit t: slot t.
+// Returns the slots of a block that pages of the track hold; bit t: slot t.
 uint64_t held_slots(const Track &track, const Block &block);
 
-// The bytes of all heads of a block, and its positions, with nothing but those of these slots.
+// Writes the positions and all heads of a block, with zeros for all other slots.
 void write_slots(SnapshotOutput &out, const Config &config, const Layer &layer, const Block &block,
                  uint64_t slots);
 

@@ -1,4 +1,4 @@
-// Reading back: decoded vectors at their present positions, and positions.
+// Reading back: decoded vectors at their current positions, and positions.
 // SPDX-License-Identifier: MIT
 #include "base/fpenv.hpp"
 #include "kv/state.hpp"
@@ -20,7 +20,7 @@ Status check_range(const Track &track, uint64_t first, uint64_t n, Failure *fail
                        ull(first), ull(track.n_dropped));
 }
 
-// The page and slot of tokens one after the other.
+// Iterator over the page and slot of consecutive tokens.
 struct Walk {
     const Track &track;
     size_t page = 0;

@@ -1,5 +1,5 @@
-// Rounds of tasks over heads of targets; a task reads what the old blocks hold and stores or
-// encodes it.
+// Rebuild: rounds of tasks over heads of target blocks. A task reads slots of old blocks and stores
+// or encodes them.
 // SPDX-License-Identifier: MIT
 #include "kv/rebuild.hpp"
 
@@ -13,7 +13,7 @@ namespace ggufx::kv {
 
 namespace {
 
-constexpr uint64_t kDecodeNs = 4; // of a value, about
+constexpr uint64_t kDecodeNs = 4; // per value, approximate
 constexpr size_t kMostStages = 16;
 
 const TypeOps &type_of(const BlockShape &shape, Side side) {
@@ -43,8 +43,8 @@ Scratch Rebuild::worker_scratch(uint32_t worker) const {
                    c.head_dim_k > c.head_dim_v ? c.head_dim_k : c.head_dim_v);
 }
 
-// One slot of one head as the new stream is to hold it. What was encoded may have left the range of
-// its new type by its own error and is drawn back; floats that do are refused.
+// Reads one slot of one head for the new stream. Values of encoded pages that exceed the new type's
+// range by their quantization error are clamped. Values of float pages that exceed it are refused.
 void Rebuild::fetch(const Target &target, uint32_t slot, Side side, uint32_t head,
                     const TypeOps &to, float *out, bool *refused) const {
     const Piece *piece = target.pieces;
@@ -63,8 +63,8 @@ void Rebuild::fetch(const Target &target, uint32_t slot, Side side, uint32_t hea
     }
 }
 
-// A stream whose type stays moves as it is when its slots stay where they are. F32 pages that
-// become sinks of BF16 do not: their values may be too large.
+// Whether a stream can be copied: its type and its slots stay the same. F32 pages that become sinks
+// of BF16 cannot: their values may be too large.
 bool Rebuild::copies(const Target &target, Side side) const {
     const Piece &piece = target.pieces[0];
     const TypeOps &type = type_of(next_.shape[target.block->form], side);
@@ -87,9 +87,9 @@ void Rebuild::copy_stream(const Target &target, Side side, uint32_t head) const 
         kept.v_error = lost.v_error, kept.v_square = lost.v_square;
 }
 
-// Floats into a page: that of the target, or of the plain block it is encoded from.
+// Fills a stream with floats: in the target, or in the plain block that the target is encoded from.
 void Rebuild::fill_stream(const Target &target, Block *stage, Side side, uint32_t head) {
-    float x[kMaxCodes]; // rebuilds() saw to that
+    float x[kMaxCodes]; // check_rebuild() limits head_dim
     Block &to = stage ? *stage : *target.block;
     const BlockShape &shape = next_.shape[to.form];
     const TypeOps &type = type_of(shape, side), &stream = type_of(next_.shape[kEncoded], side);
@@ -128,14 +128,15 @@ void Rebuild::task(void *ctx, uint32_t index, uint32_t worker) {
                 static_cast<uint32_t>(unit % heads), r.worker_scratch(worker));
 }
 
-// Units (a head of a target) of a round, and a plain block for each target it can touch.
+// Sets the units (heads of targets) of a round, and allocates a plain block for each target that a
+// round can touch.
 Status Rebuild::take_stages(uint64_t unit_ns, size_t *units) {
     const Host &host = *run_.state.host;
     const size_t heads = run_.state.config.n_kv_heads;
     const uint64_t want = kRoundNs * host.max_workers() / unit_ns + 1;
     const uint64_t blocks = want / heads + 2;
     const size_t n = static_cast<size_t>(blocks < kMostStages ? blocks : kMostStages);
-    const size_t most = (n - 1) * heads; // may begin inside of a target
+    const size_t most = (n - 1) * heads; // a round may begin inside a target
     *units = want < most ? static_cast<size_t>(want) : most;
     if (!next_.encodes) return Status::ok;
     const size_t bytes = next_.shape[kPlain].bytes;
@@ -189,7 +190,7 @@ void Rebuild::get_value(const void *ctx, Side side, uint32_t slot, uint32_t head
     const FirstTarget &first = *static_cast<const FirstTarget *>(ctx);
     const Rebuild &r = *first.rebuild;
     const TypeOps &half = *type_ops(id::F16);
-    bool refused = false; // fill() will say so
+    bool refused = false; // fill() reports it
     r.fetch(*first.target, slot, side, head, half, out, &refused);
     const uint32_t n = r.run_.state.head_dim(side);
     for (uint32_t i = 0; i < n; i++) out[i] = f16_to_f32(f32_to_f16(out[i]));

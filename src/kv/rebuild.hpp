@@ -1,5 +1,5 @@
-// Blocks made anew from slots of other ones, for requantize and compact: everything is built aside,
-// in rounds short enough to be cancelled between.
+// Blocks rebuilt from slots of other blocks, for requantize and compact. New blocks are built apart
+// from the cache, in rounds between which a call can be cancelled.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ggufx::kv {
 
-// Slots slot .. slot + n - 1 of an old block become slots to .. of a new one.
+// Slots slot .. slot + n - 1 of an old block become slots to .. to + n - 1 of a new one.
 struct Piece {
     const Block *from;
     uint16_t slot, n, to;
@@ -17,14 +17,14 @@ struct Target {
     Block *block;
     const Piece *pieces;
     size_t n_pieces;
-    uint64_t used; // a bit per slot: those of tokens, which must fit their new types
-    float *centring_from, *centring; // of the tracks that held and will hold it; null: none
+    uint64_t used; // bit per slot with a token, whose values must fit the new types
+    float *centring_from, *centring; // calibrations of the old and new track; null: none
 
     uint32_t first() const { return pieces[0].to; }
     uint32_t end() const { return uint32_t(pieces[n_pieces - 1].to) + pieces[n_pieces - 1].n; }
 };
 
-// An array of the host's memory, zeros; null when there is none, or n is 0.
+// Zeroed array in the host's memory; null before take(), if take() failed, or if n is 0.
 template <class T> class HostArray {
 public:
     explicit HostArray(const Host &host) : host_(host) {}
@@ -42,30 +42,30 @@ private:
     size_t n_ = 0;
 };
 
-// What remains the same for all layers of a call.
+// State that all layers of a call share.
 struct RebuildRun {
     const Cache::State &state;
-    uint8_t *scratch; // of all workers
+    uint8_t *scratch; // areas of all workers
     size_t scratch_bytes;
     Progress progress;
-    uint64_t done, total; // heads of targets
+    uint64_t done, total; // progress in heads of targets
     const char *call;     // for messages
     Failure *failure;
 };
 
-// UNSUPPORTED: heads too long to be taken apart.
+// UNSUPPORTED: heads of more than kMaxCodes values.
 Status check_rebuild(const Config &config, const char *call, Failure *failure);
 
-// The targets of one layer: `old` describes the blocks they come from, `next` those they are.
+// Builds the targets of one layer: `old` describes the old blocks, `next` the new ones.
 class Rebuild {
 public:
     Rebuild(RebuildRun &run, const Layer &old, const Layer &next, const Target *targets, size_t n);
     ~Rebuild();
     Rebuild(const Rebuild &) = delete;
     Rebuild &operator=(const Rebuild &) = delete;
-    // Fills all targets. VALUE: a float is too large for its new type.
+    // Fills all targets. Error: VALUE (a float is too large for its new type).
     Status fill();
-    // Means and equalisers of the streams that `probe` centres, from an encoded target.
+    // Learns means and equalizers of the streams that `probe` centers, from an encoded target.
     void learn(const Layer &probe, float *calibration, const Target &target) const;
 
 private:

@@ -1,4 +1,5 @@
-// What every block becomes, its successors filled aside: see requantize.hpp.
+// Requantize: plans a successor for every block and fills it apart from the cache. See
+// requantize.hpp.
 // SPDX-License-Identifier: MIT
 #include "kv/requantize.hpp"
 
@@ -8,9 +9,9 @@ namespace ggufx::kv {
 
 namespace {
 
-constexpr size_t kPlanBytes = sizeof(void *); // of a pointer to one
+constexpr size_t kPlanBytes = sizeof(void *); // bytes of a pointer to a LayerPlan
 
-// Bits first .. end - 1, end > first.
+// Returns bits first .. end - 1; end > first.
 uint64_t slots(uint32_t first, uint32_t end) {
     return UINT64_MAX >> (kPageTokens - (end - first)) << first;
 }
@@ -39,7 +40,7 @@ Status Requantize::no_memory() {
                        "requantize: no memory for the new pages beside the old ones");
 }
 
-// Every block once, in the order of sequences and pages, with the slots that are in use.
+// Finds every block once, in the order of sequences and pages, and its slots in use.
 bool Requantize::find_moves(LayerPlan &plan) {
     const Layer &old = s_.layers[plan.index];
     size_t n_blocks = 0;
@@ -91,7 +92,8 @@ void Requantize::add_target(LayerPlan &plan, Block *block, const Move &move, uin
     memcpy(block->positions, move.old->positions, sizeof block->positions);
 }
 
-// The last page of a sequence stays plain in a layer that encodes, pages of sinks what they are.
+// Allocates the successors of a block. The last page of a sequence stays plain in a layer that
+// encodes; pages of sinks stay pages of sinks.
 bool Requantize::take_successors(LayerPlan &plan, Move &move) {
     const Layer &old = s_.layers[plan.index];
     const Block &block = *move.old;
@@ -125,7 +127,7 @@ bool Requantize::take_blocks(LayerPlan &plan) {
     return true;
 }
 
-// Pages that hold sinks and other tokens: they become two.
+// Returns the number of pages that hold sinks and other tokens: each becomes two.
 size_t Requantize::pages_split(const Track &track) const {
     size_t n = 0;
     for (size_t p = 0; p < track.n_pages; p++) {
@@ -158,7 +160,7 @@ Status Requantize::plan(LayerPlan &plan, uint32_t index, uint32_t type_k, uint32
     return ok ? Status::ok : no_memory();
 }
 
-// Working memory and means as a cache of the new types has them.
+// Allocates working memory and calibrations as for a cache of the new types.
 bool Requantize::take_arrays() {
     bool encodes = false, centred = false;
     for (uint32_t l = 0; l < s_.config.n_layers; l++) {
@@ -186,7 +188,7 @@ void Requantize::place_calibration(LayerPlan &plan) {
     next.given = old.given;
     if (!next.centre_k && !next.centre_v) return;
     next.calibration = calibration_ + plan.index * (size_t(s_.config.n_sequences) + 1) * n;
-    // Streams that were not centred: means 0, equalisers 1, until a page is encoded.
+    // Streams that were not centered: means 0, equalizers 1, until a page is encoded.
     const size_t n_k = size_t(s_.config.n_kv_heads) * s_.config.head_dim_k;
     const size_t n_v = size_t(s_.config.n_kv_heads) * s_.config.head_dim_v;
     for (uint32_t i = 0; i <= s_.config.n_sequences; i++) {
@@ -205,8 +207,8 @@ bool Requantize::holds_encoded(const LayerPlan &plan, uint32_t sequence) const {
     return false;
 }
 
-// Streams that begin to be centred learn from the first page of the group that is encoded now;
-// without one, each sequence from the next it encodes.
+// Newly centered streams learn from the first page of the group that is encoded now. Without one,
+// each sequence learns from the next page that it encodes.
 void Requantize::settle_group(LayerPlan &plan, const Rebuild &rebuild, uint32_t group) {
     const Layer &old = s_.layers[plan.index];
     const uint32_t n_sequences = s_.config.n_sequences;
@@ -236,7 +238,8 @@ void Requantize::settle_group(LayerPlan &plan, const Rebuild &rebuild, uint32_t 
     }
 }
 
-// Until here targets name the group they are of.
+// Sets the calibrations of all targets. During settle_group(), target.centring identifies the
+// group.
 void Requantize::settle_calibration(LayerPlan &plan, const Rebuild &rebuild) {
     const Layer &next = plan.next;
     for (size_t i = 0; i < plan.n_targets; i++) {

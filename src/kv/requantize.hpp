@@ -1,5 +1,6 @@
-// Other types for streams that hold tokens. Every block gets a successor, so that sequences share
-// afterwards what they shared before; successors are made aside and take over last.
+// Requantize: changes the types of streams that hold tokens. Every block gets one successor, so
+// that sequences keep sharing blocks. Successors are built apart from the cache and replace the old
+// blocks last.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,24 +8,24 @@
 
 namespace ggufx::kv {
 
-// What becomes of a block of which slots first .. end - 1 are in use.
+// Plan for one block, whose slots first .. end - 1 are in use.
 struct Move {
     Block *old;
-    Block *to;    // slots from n_sinks on when there are sinks, else all; may be `old` itself
-    Block *sinks; // the slots before, of blocks that began a sequence without a page of sinks
+    Block *to;    // slots from n_sinks on if there is `sinks`, else all; may be `old` itself
+    Block *sinks; // slots before n_sinks, if the sequence began without a page of sinks
     uint16_t first, end;
     uint64_t used;          // a bit per slot
-    bool tail, inner, head; // the last page of a sequence; one before that; the first one
-    uint32_t sequence;      // the first that holds it
+    bool tail, inner, head; // holds the last page of a sequence; one before that; the first one
+    uint32_t sequence;      // first sequence that holds the block
 };
 
-// Of one sequence.
+// Calibration of one sequence.
 struct Means {
-    uint32_t group;  // the first of those that share pages with it, and so have means in common
-    bool calibrated; // afterwards
+    uint32_t group;  // first of the sequences that share pages with it, and so calibrations
+    bool calibrated; // after the call
 };
 
-// One layer: what it will be, and all its blocks.
+// Plan for one layer: its new description, and all its blocks.
 struct LayerPlan {
     explicit LayerPlan(const Host &host)
         : moves(host), targets(host), pieces(host), centring(host) {}
@@ -35,7 +36,7 @@ struct LayerPlan {
     HostArray<Piece> pieces;
     HostArray<Means> centring; // [n_sequences]
     size_t n_moves = 0, n_targets = 0;
-    bool same = true; // nothing to do
+    bool same = true; // types stay: nothing to do
 };
 
 class Requantize {
@@ -75,8 +76,8 @@ private:
     LayerPlan **plans_ = nullptr;
     uint32_t n_plans_ = 0, n_taken_ = 0;
     LayerMemory sizes_{};
-    uint8_t *scratch_ = nullptr;   // what the cache will have; that of the cache or one's own
-    float *calibration_ = nullptr; // one's own
+    uint8_t *scratch_ = nullptr;   // scratch for the new types: the cache's, or a new allocation
+    float *calibration_ = nullptr; // new allocation
     bool committed_ = false;
 };
 

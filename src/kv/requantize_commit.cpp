@@ -1,10 +1,10 @@
-// Successors take over: nothing here can fail.
+// Commit of requantize: successors replace old blocks. Nothing here can fail.
 // SPDX-License-Identifier: MIT
 #include "kv/requantize.hpp"
 
 namespace ggufx::kv {
 
-// From behind: the table has room for one page more per page that is split.
+// Goes backwards: the table has room for one page more per page that is split.
 void Requantize::replace_pages(Track &track) {
     const size_t more = pages_split(track);
     size_t at = track.n_pages + more;

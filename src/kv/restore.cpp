@@ -1,5 +1,6 @@
-// Loading: everything is read, checked and built aside; the cache changes last. Numbers of a
-// snapshot are believed only when their checksum was right, memory is taken page by page before.
+// Loading of snapshots: everything is read, checked and built apart; the cache changes last.
+// Numbers of a snapshot are trusted only after their checksum; until then memory is taken page by
+// page.
 // SPDX-License-Identifier: MIT
 #include "kv/snapshot.hpp"
 
@@ -7,15 +8,15 @@
 
 namespace ggufx::kv {
 
-// What is built aside: tracks [layer][n_sequences of the snapshot], calibrations.
+// State built by a load: tracks [layer][n_sequences of the snapshot], calibrations.
 class Restore {
 public:
     Restore(Cache::State &state, const Reader &reader, Failure *failure)
         : s_(state), in_(reader), failure_(failure) {}
     ~Restore();
     Status read(uint32_t sequence);
-    Status check_positions(const ExpectedTokens *expected); // [sequences], of every layer
-    Status prepare_for(uint64_t n_tokens);                  // memory for so many in all
+    Status check_positions(const ExpectedTokens *expected); // [sequences]; checks every layer
+    Status prepare_for(uint64_t n_tokens);                  // reserves n_tokens in each sequence
     Status ended() const { return in_.ended(); }
     void commit();
 
@@ -40,11 +41,11 @@ private:
     uint32_t version_ = 0, n_sequences_ = 0;
     uint32_t sequence_ = 0;
     bool all_ = false;
-    uint64_t n_held_ = 0; // of the layer that is loaded
+    uint64_t n_held_ = 0; // main blocks of the layer that is loaded
     Track *tracks_ = nullptr;
     float *calibration_ = nullptr; // [layer][n_sequences of the snapshot]
     size_t calibration_bytes_ = 0;
-    uint8_t *flags_ = nullptr; // CentringFlag, alike
+    uint8_t *flags_ = nullptr; // CentringFlag, same layout
 };
 
 Restore::~Restore() {
@@ -69,7 +70,7 @@ Status Restore::bad(const char *what) {
 Status Restore::take_memory() {
     const Host &host = *s_.host;
     const uint32_t n_layers = s_.config.n_layers;
-    // As many tracks as the cache has, or fewer.
+    // At most as many tracks as the cache has, so products cannot overflow.
     const size_t n_tracks = size_t(n_layers) * n_sequences_, bytes = sizeof(Track) * n_tracks;
     flags_ = static_cast<uint8_t *>(host.alloc(n_tracks, 1));
     tracks_ = static_cast<Track *>(host.alloc(bytes, alignof(Track)));
@@ -165,7 +166,7 @@ Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head
     return Status::ok;
 }
 
-// The last two pages are parts of one block where one was saved for both.
+// Joins the last two pages if they are parts of one block, which was saved for both.
 bool Restore::join_parts(Layer &layer, Track &track) const {
     if (track.n_pages < 2) return false;
     Block *const last = track.pages[track.n_pages - 1].block;
@@ -207,8 +208,8 @@ Status Restore::page(Layer &layer, Track &track) {
                         track.n_pages * uint64_t(kPageTokens), failure_);
 }
 
-// Numbers that a cache can have come to. Positions may repeat, so those of dropped tokens say
-// nothing of how many they were: kMostTokens does.
+// Reads and checks the counts of a track. Positions may repeat, so those of dropped tokens do not
+// limit their number; kMostTokens does.
 Status Restore::counts(const Layer &layer, Track &track, uint64_t *n_pages) {
     track.n_tokens = in_.u64();
     track.n_dropped = in_.u64();
@@ -221,7 +222,7 @@ Status Restore::counts(const Layer &layer, Track &track, uint64_t *n_pages) {
                            "snapshot: %llu tokens in a sequence, %llu of them dropped: the limit "
                            "is %llu",
                            ull(track.n_tokens), ull(track.n_dropped), ull(kMostTokens));
-    // A window drops what is behind tokens that are held.
+    // A window only drops tokens before others that are held.
     if (track.n_dropped > track.n_tokens || *n_pages > track.n_tokens - track.n_dropped ||
         (track.n_dropped && (!layer.window.drops() || *n_pages == 0)))
         return bad("odd numbers of tokens");
@@ -237,7 +238,7 @@ Status Restore::track(uint32_t index, uint32_t i) {
     Status status = counts(layer, track, &n_pages);
     if (status != Status::ok) return status;
     if (layer.max_blocks) drop_all_spares(s_, layer, nullptr, 0);
-    // Blocks of the layer once those that are replaced are given back.
+    // Blocks of the layer without those that the load replaces.
     n_held_ = all_
                   ? layer.n_loaded
                   : layer.main_blocks() - own_blocks(s_.track(index, sequence_), layer.main_form());
@@ -273,7 +274,7 @@ void Restore::take_calibration(uint32_t index, uint32_t i, Track &track) const {
     track.calibrated = !given;
     if (given) return;
     memcpy(track.calibration, from, n * sizeof *from);
-    // The page that taught it was among those that went, so that only nothing is before its end.
+    // The page it was learned from has been dropped, so only a cut to 0 tokens goes back before it.
     track.learned_end = flag == kGiven ? 0 : track.n_dropped ? 1 : UINT64_MAX;
 }
 
@@ -309,7 +310,7 @@ Status Restore::check_positions(const ExpectedTokens *expected) {
     return Status::ok;
 }
 
-// Old tracks move here and end with this object.
+// Exchanges the tracks; this object then frees the old ones.
 void Restore::commit() {
     const uint32_t sequence = all_ ? kAllSequences : sequence_;
     for (uint32_t l = 0; l < s_.config.n_layers; l++)
@@ -338,7 +339,7 @@ Status Restore::read(uint32_t sequence) {
     return set_failure(failure_, Status::checksum, {}, "the snapshot is damaged");
 }
 
-// One, or kAllSequences.
+// sequence: one, or kAllSequences.
 static Status check_sequences(const Config &config, uint32_t sequence, Failure *failure) {
     return sequence == kAllSequences ? Status::ok : check_sequence(config, sequence, failure);
 }

@@ -1,5 +1,5 @@
-// Moving a key or a query to another position after the fact: the rotation of RoPE by a difference
-// of positions. Own sine and cosine in binary64: the same bits everywhere.
+// RoPE rotation of a stored key, or of a query, by a difference of positions. Sine and cosine are
+// the library's own in binary64, so results are bit-identical on all hosts.
 // SPDX-License-Identifier: MIT
 #include "base/fpenv.hpp"
 #include "base/math.hpp"

@@ -1,5 +1,5 @@
-// Scores of all tokens a layer holds, for eviction policies and for looking inside: over decoded
-// keys, not in the integers that attention uses.
+// Scores of all tokens that a layer holds, for eviction policies and inspection. They use decoded
+// keys, not the integer arithmetic of attention.
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
 #include "base/fpenv.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kTile = 128;
 
-// Two chains over even and odd coordinates of the query, turned as the keys of the page want it.
+// Dot product in two chains, over even and odd coordinates; q is rotated for the page's shift.
 float score(const Cache::State &s, const Layer &layer, const HeadCalibration &calibration,
             const PageRef &page, uint32_t i, uint32_t head, const float *q, float scale) {
     float even = 0.0f, odd = 0.0f, key[kTile];
@@ -35,7 +35,7 @@ void score_head(const Cache::State &s, const Layer &layer, const Track &track, u
     for (size_t p = 0; p < track.n_pages; p++) {
         const PageRef &page = track.pages[p];
         const float *query = q;
-        if (page.delta && s.config.head_dim_k <= kMaxCodes) { // create() sees to that
+        if (page.delta && s.config.head_dim_k <= kMaxCodes) { // create() checks that for RoPE
             for (uint32_t c = 0; c < s.config.head_dim_k; c++) turned[c] = q[c];
             rotate_position(s, turned, -page.delta);
             query = turned;

@@ -1,5 +1,5 @@
-// Sequences as wholes: truncate, remove, copy, shift, keep. Nothing is ever re-encoded;
-// parts of pages are references to the same block.
+// Operations on sequences: truncate, remove, copy, shift, keep. Nothing is encoded again; parts of
+// pages are references to the same block.
 // SPDX-License-Identifier: MIT
 #include "kv/state.hpp"
 
@@ -10,7 +10,7 @@ namespace ggufx::kv {
 
 namespace {
 
-// Tables with room for `more` pages in every layer of a sequence.
+// Grows the tables of a sequence, in every layer, by room for `more` pages.
 Status grow_tables(const Cache::State &s, uint32_t sequence, size_t more, Failure *failure) {
     for (uint32_t layer = 0; layer < s.config.n_layers; layer++) {
         Track &track = s.track(layer, sequence);
@@ -21,7 +21,8 @@ Status grow_tables(const Cache::State &s, uint32_t sequence, size_t more, Failur
     return Status::ok;
 }
 
-// Whether the token after the first n_tokens would see tokens that the window has dropped.
+// Returns whether, after a cut to n_tokens, the next token would see tokens that the window has
+// dropped.
 bool behind_window(const Layer &layer, const Track &track, uint64_t n_tokens) {
     if (track.n_dropped == 0 || n_tokens == 0 || n_tokens >= track.n_tokens) return false;
     if (n_tokens <= track.n_dropped) return true;
@@ -32,14 +33,15 @@ bool behind_window(const Layer &layer, const Track &track, uint64_t n_tokens) {
     return sees_dropped(layer, track.dropped_last, last);
 }
 
-// A page that was encoded lets its tokens go back to be plain while it has that form, else its
-// start is the nearest place.
+// Returns the largest length <= n_tokens to which a layer can be cut with the bits of a fresh run.
+// An encoded page can be cut inside while it has its plain form, else only at its start.
 uint64_t nearest_in(const Layer &layer, const Track &track, uint64_t n_tokens) {
     if (n_tokens >= track.n_tokens) return track.n_tokens;
     uint64_t nearest = n_tokens;
     const PageRef *const begin = track.pages, *const end = begin + track.n_pages;
     const auto is_before = [](const PageRef &page, uint64_t n) { return page.index < n; };
-    const PageRef *page = std::lower_bound(begin, end, n_tokens, is_before); // the first behind it
+    // first page after the cut
+    const PageRef *page = std::lower_bound(begin, end, n_tokens, is_before);
     if (page != begin) {
         page--;
         const bool inside = n_tokens < page->index + page->n;
@@ -49,7 +51,7 @@ uint64_t nearest_in(const Layer &layer, const Track &track, uint64_t n_tokens) {
     return behind_window(layer, track, nearest) ? 0 : nearest;
 }
 
-// Tokens of a track before a position, dropped ones included.
+// Returns the number of tokens of a track before a position, dropped ones included.
 uint64_t tokens_before(const Track &track, int32_t p) {
     uint64_t n = track.n_dropped;
     for (size_t i = 0; i < track.n_pages; i++)
@@ -57,7 +59,7 @@ uint64_t tokens_before(const Track &track, int32_t p) {
     return n;
 }
 
-// All layers, or none.
+// Cuts all layers, or none.
 Status cut(Cache::State &s, uint32_t sequence, uint64_t n_tokens, const char *what,
            Failure *failure) {
     for (uint32_t layer = 0; layer < s.config.n_layers; layer++) {
@@ -72,7 +74,8 @@ Status cut(Cache::State &s, uint32_t sequence, uint64_t n_tokens, const char *wh
     return Status::ok;
 }
 
-// A span of positions takes all tokens behind the window or none.
+// Returns whether a span of positions contains all tokens that the window has dropped. A span must
+// contain all of them or none.
 bool takes_dropped(const Track &track, int32_t p0, int32_t p1) {
     return track.n_dropped && p0 <= track.dropped_first && p1 > track.dropped_last;
 }
@@ -97,7 +100,8 @@ Status refuse_dropped(const char *call, uint32_t layer, Failure *failure) {
                        call, layer);
 }
 
-// Position of the last token held outside of p0 .. p1 - 1; else that of the last one dropped.
+// Returns the position of the last token held outside p0 .. p1 - 1, else that of the last one
+// dropped.
 int32_t last_outside(const Track &track, int32_t p0, int32_t p1) {
     for (size_t p = track.n_pages; p-- > 0;)
         for (uint32_t i = track.pages[p].n; i-- > 0;) {
@@ -125,7 +129,7 @@ uint64_t Cache::nearest(uint32_t sequence, uint64_t n_tokens) const {
     const State &s = *state_;
     if (sequence >= s.config.n_sequences) return 0;
     uint64_t nearest = n_tokens, before = n_tokens + 1;
-    while (nearest != before) { // each layer may lower it, to where another one has to go further
+    while (nearest != before) { // each layer may lower it, then others further
         before = nearest;
         for (uint32_t l = 0; l < s.config.n_layers; l++)
             nearest = nearest_in(s.layers[l], s.track(l, sequence), nearest);
@@ -159,7 +163,7 @@ Status Cache::rollback(uint32_t sequence, Failure *failure) {
 
 namespace {
 
-// Of what a window has dropped those tokens go that are among them.
+// Removes the tokens of a part that the window has dropped, from counts and positions.
 void remove_dropped(Track &track, const Cache::Part &part) {
     const uint64_t dropped = track.n_dropped, end = part.first + part.n;
     if (part.first >= dropped || part.n == 0) return;
@@ -173,7 +177,7 @@ void remove_dropped(Track &track, const Cache::Part &part) {
 void remove_part(const Cache::State &s, Layer &layer, Track &track, const Cache::Part &part) {
     const int32_t p0 = part.p0, p1 = part.p1;
     remove_dropped(track, part);
-    if (track.n_pages && p1 > last_position(track)) // a cut: see cut_track
+    if (track.n_pages && p1 > last_position(track)) // a cut at the end: see cut_track
         for (size_t p = 0; p < track.n_pages; p++)
             if (position_at(track.pages[p], 0) < p0 &&
                 position_at(track.pages[p], track.pages[p].n - 1u) >= p0)
@@ -192,12 +196,12 @@ void remove_part(const Cache::State &s, Layer &layer, Track &track, const Cache:
     forget_learned(track);
 }
 
-// Of a span of positions that takes all that a window has dropped, or nothing of it.
+// Returns the part for a span of positions that contains all dropped tokens, or none.
 Cache::Part part_of(const Track &track, int32_t p0, int32_t p1) {
     return {p0, p1, 0, takes_dropped(track, p0, p1) ? track.n_dropped : 0, -1};
 }
 
-// Whether the next token would see what the window has dropped once a part is gone.
+// Checks that after the removal the next token sees none of the dropped tokens.
 Status prepare_layer(const Cache::State &s, uint32_t l, Track track, const Cache::Part &part,
                      Failure *failure) {
     const int32_t last = last_outside(track, part.p0, part.p1);
@@ -242,7 +246,7 @@ Status Cache::remove(uint32_t sequence, int32_t p0, int32_t p1, Failure *failure
 
 namespace {
 
-// What the source's pages are centred by comes along with them.
+// Copies the calibration of the source together with its encoded pages.
 void copy_calibration(const Config &config, const Track &source, Track &target) {
     const bool behind = target.n_dropped && target.n_tokens >= source.learned_end;
     target.calibrated = source.calibrated && (behind || holds_encoded(target));
@@ -312,8 +316,8 @@ Status Cache::copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *
 
 namespace {
 
-// Whether positions of a track would still not descend, and fit, after a shift. Stored ones fit
-// too, so that sums of shifts, which are differences of the two, fit 32 bits.
+// Checks that positions still do not descend, and fit 32 bits, after a shift. Stored positions fit
+// too, so the sums of shifts, which are differences of the two, fit 32 bits.
 Status check_shift(const Turn &turn, const Track &track, int32_t p0, int32_t p1, int32_t delta,
                    Failure *failure) {
     int64_t last = 0; // positions are not negative
@@ -340,12 +344,12 @@ Status check_shift(const Turn &turn, const Track &track, int32_t p0, int32_t p1,
     return Status::ok;
 }
 
-// Positions p0 .. p1 - 1 are `delta` larger.
+// Returns a position after a shift of p0 .. p1 - 1 by `delta`.
 int32_t shifted(int32_t position, int32_t p0, int32_t p1, int32_t delta) {
     return position >= p0 && position < p1 ? position + delta : position;
 }
 
-// Whether the next token would see what the window has dropped, now that it is nearer.
+// Checks that the next token sees none of the dropped tokens, which the shift may bring nearer.
 Status check_shifted_window(const Cache::State &s, uint32_t l, const Track &track, int32_t p0,
                             int32_t p1, int32_t delta, Failure *failure) {
     if (track.n_dropped == 0 || track.n_pages == 0) return Status::ok;
@@ -355,8 +359,8 @@ Status check_shifted_window(const Cache::State &s, uint32_t l, const Track &trac
                                                    : Status::ok;
 }
 
-// Parts of a page that belong together again become one, so that shifting back restores the order
-// of all sums.
+// Merges adjacent parts of a page with equal shifts, so that shifting back restores the order of
+// all sums.
 void merge_parts(Track &track) {
     size_t n = 0;
     for (size_t i = 1; i < track.n_pages; i++) {

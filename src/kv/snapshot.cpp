@@ -1,4 +1,4 @@
-// Saving: see snapshot.hpp. Calls the writer with pieces of up to a page.
+// Saving of snapshots in the format of snapshot.hpp. The writer gets pieces of up to a page.
 // SPDX-License-Identifier: MIT
 #include "kv/snapshot.hpp"
 

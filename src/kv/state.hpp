@@ -1,5 +1,5 @@
-// What a cache holds: per layer and sequence a track of references to blocks of 64 tokens, which
-// sequences share until one of them writes.
+// State of a cache: per layer and sequence, a track of references to blocks of 64 tokens. Sequences
+// share blocks until one of them writes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,24 +10,24 @@ namespace ggufx::kv {
 
 constexpr uint32_t kPageTokens = 64;
 constexpr size_t kPageAlign = 64;
-constexpr uint64_t kRoundNs = 2000000; // of a round and worker: the pause between two polls
-// Tokens of one append that reserve provides for in layers with a window; in those that encode it
-// is a page.
+constexpr uint64_t kRoundNs = 2000000; // a round per worker: the interval between two polls
+// Largest append in tokens that reserve provides for in layers with a window; in layers that encode
+// it is a page.
 constexpr uint64_t kWindowAppend = 1024;
-// Of a sequence, those behind a window included: decades of them, and sums over all sequences of a
-// cache still fit 64 bits.
+// Limit of the tokens of a sequence, dropped ones included. Sums over all sequences of a cache
+// still fit 64 bits.
 constexpr uint64_t kMostTokens = uint64_t(1) << 40;
 
-// A plain block holds plain_type of the streams, an encoded one their types, one of sinks (the
-// first tokens of a sequence, for ever) sink_type.
+// Forms of a block. kPlain: plain_type of the streams. kEncoded: their own types. kSinks:
+// sink_type, for the first tokens of a sequence, which are never encoded.
 enum Form : uint32_t { kPlain, kEncoded, kSinks };
 constexpr Form kForms[] = {kPlain, kEncoded, kSinks};
 constexpr size_t kFormCount = sizeof kForms / sizeof *kForms;
 
-// In front of the pages of all heads of K, then V, then the errors of encoding.
+// Header of a block. The pages of all heads of K follow, then those of V, then the encoding errors.
 struct alignas(kPageAlign) Block {
     Block *next;       // in a list of spare blocks
-    struct Move *move; // requantize: what becomes of it; null but during that call
+    struct Move *move; // plan of requantize for this block; null outside that call
     uint32_t n_owners; // references from tracks
     uint32_t form;
     int32_t positions[kPageTokens];
@@ -36,7 +36,7 @@ struct alignas(kPageAlign) Block {
     const uint8_t *data() const { return reinterpret_cast<const uint8_t *>(this + 1); }
 };
 
-// Squared errors and squares of what one head of a block encoded.
+// Sums of squared errors, and of squares, of the encoded values of one head of a block.
 struct HeadErrors {
     float k_error, k_square, v_error, v_square;
 };
@@ -44,14 +44,14 @@ struct HeadErrors {
 struct BlockShape {
     const TypeOps *k = nullptr, *v = nullptr;
     size_t k_head = 0, v_head = 0;   // bytes of one head's page
-    size_t v_offset = 0, errors = 0; // from data()
-    size_t bytes = 0;                // of a block
+    size_t v_offset = 0, errors = 0; // offsets from data()
+    size_t bytes = 0;                // a whole block
 
     size_t page_offset(Side side, uint32_t head) const {
         return side == Side::k ? head * k_head : v_offset + head * v_head;
     }
 };
-// Of one head.
+// Returns the page of one head.
 inline uint8_t *page_of(Block &block, const BlockShape &shape, Side side, uint32_t head) {
     return block.data() + shape.page_offset(side, head);
 }
@@ -65,14 +65,15 @@ struct Span {
     int64_t after, until;
 };
 
-// None where `tokens` is 0.
+// Attention window; none if `tokens` is 0.
 struct Window {
     uint32_t tokens = 0;
     WindowKind kind = WindowKind::sliding;
 
-    // Later tokens never see what is far enough behind.
+    // Whether tokens that are far enough back are never seen again, so that pages can be dropped.
     bool drops() const { return tokens != 0 && kind != WindowKind::symmetric; }
-    // What the token at a position sees through it: what is there, where it looks ahead.
+    // Returns the positions that the token at `position` sees; symmetric windows include later
+    // ones.
     Span span(int64_t position) const {
         const int64_t w = tokens;
         if (w == 0) return {INT64_MIN, position};
@@ -86,78 +87,79 @@ struct Layer {
     const TypeOps *k = nullptr, *v = nullptr;
     BlockShape shape[kFormCount]; // by Form
     bool encodes = false;         // a stream is quantized: full pages are encoded
-    bool sinks = false;           // or BF16: the first tokens lie in a page of their own
-    bool v_in_k = false;          // blocks have no values of their own
+    bool sinks = false;           // quantized or BF16: the first tokens have a page of their own
+    bool v_in_k = false;          // values are part of keys: blocks hold no values
     Window window;
-    uint32_t append_tokens = 0, window_history = 0; // of Config
+    uint32_t append_tokens = 0, window_history = 0; // as in Config
     bool centre_k = false, centre_v = false;        // streams that are calibrated
-    float *calibration = nullptr;                   // what the caller gave; null: never used
-    bool given = false; // for all sequences that learn none of their own
+    float *calibration = nullptr;                   // given by the caller; null: never used
+    bool given = false; // `calibration` is set, for sequences that have not learned their own
     uint64_t n_blocks[kFormCount] = {};
-    uint64_t max_blocks = 0; // of the main form; 0: none
-    uint64_t n_loaded = 0;   // of those, what a load has built so far
+    uint64_t max_blocks = 0; // limit of the main form; 0: none
+    uint64_t n_loaded = 0;   // main blocks that a load has built so far
 
-    Form main_form() const { return encodes ? kEncoded : kPlain; } // that long sequences consist of
+    // form of most pages of a long sequence
+    Form main_form() const { return encodes ? kEncoded : kPlain; }
     uint64_t main_blocks() const { return n_blocks[main_form()]; }
 };
 
-// Tokens first .. first + n - 1 of a block; positions are the block's plus delta. The first one is
-// token `index` of the sequence, those behind the window included: it decides the chunk.
+// Slots first .. first + n - 1 of a block; positions are the block's plus delta. The first one is
+// token `index` of the sequence, counting dropped ones; it decides the chunk.
 struct PageRef {
     Block *block;
     uint16_t first, n;
     int32_t delta;
     uint64_t index;
-    Block
-        *plain; // of an encoded page: the same tokens in F16, while queries that stand in it, or a
-                // cut, may want them; else null
+    // Plain form of an encoded page (the same tokens in F16), kept while queries in that page or a
+    // cut may need it; else null.
+    Block *plain;
 };
 
-// Where a call on a sequence began, so that it can be taken back.
+// Rollback point: the state of a track when a call of several appends began.
 struct Mark {
-    bool set;      // the call is not over
-    bool provided; // its spare blocks are wanted
+    bool set;      // the call is running
+    bool provided; // provide() holds spare blocks for the call
     uint64_t n_tokens, n_dropped;
     int32_t dropped_first, dropped_last;
-    // Where the last page was plain: that page, and its plain form once it is encoded and the
-    // appends after that have come. `plain` outlives the call, so that cuts find it.
+    // If the last page was plain: its index, and its plain form, from the append after the one that
+    // encoded it on. `plain` outlives the call, so that cuts find it.
     bool has_last;
     uint64_t last_index;
     Block *plain;
-    PageRef *pages; // that the window has dropped since, of those that were there
+    PageRef *pages; // pages of the rollback point that the window has dropped since
     size_t table_size, n_pages;
 };
 
-// The tokens of one layer of one sequence.
+// Page table of one layer of one sequence.
 struct Track {
     PageRef *pages;
     size_t table_size, n_pages;
     uint64_t n_tokens;                   // dropped ones included
-    uint64_t n_dropped;                  // behind the layer's window, the oldest
-    int32_t dropped_first, dropped_last; // their positions
+    uint64_t n_dropped;                  // oldest tokens, which the layer's window has dropped
+    int32_t dropped_first, dropped_last; // positions of the dropped tokens
     Block *spare[kFormCount];
-    size_t n_spare[kFormCount], n_marked[kFormCount]; // marked: before a batch
-    // During a call with tokens of several sequences: the first one's place in it, their number,
-    // and the position of the last one.
+    size_t n_spare[kFormCount], n_marked[kFormCount]; // n_marked: spare blocks before a call
+    // During append_batch: index of the track's first token, number of its tokens, and the position
+    // of its last one.
     size_t batch_first;
     uint64_t batch_tokens;
     int32_t batch_last;
     bool reserved;
-    bool prepared;         // during a call with tokens of several sequences: its spares are wanted
-    bool reuses;           // during an append: reused_page() of before it
-    int64_t next_position; // the same: the least that it could begin with
+    bool prepared;         // during append_batch: its spare blocks are needed
+    bool reuses;           // during an append: reused_page() existed before it
+    int64_t next_position; // during an append: least position that it could begin with
     Mark mark;
     float *calibration;   // memory for mu_k, eq_k, mu_v of all heads; null: never used
-    bool calibrated;      // it holds what the first encoded page taught
-    uint64_t learned_end; // the token after that page; cut before it, the track forgets
+    bool calibrated;      // calibration was learned from the first encoded page
+    uint64_t learned_end; // end of that page in tokens; a cut before it discards the calibration
 };
 
-// By how much a pair of coordinates turns when a position grows by `delta`: delta * scale * each.
+// RoPE angles: pair i rotates by delta * scale * each[i] when its position grows by `delta`.
 struct Turn {
-    double *each = nullptr; // [n]; null: nothing turns
+    double *each = nullptr; // [n]; null: no rotation
     size_t n = 0;
     double scale = 1.0;
-    double most = 0.0; // of |scale * each|
+    double most = 0.0; // largest |scale * each|
 };
 
 struct AttendMemory;
@@ -171,9 +173,9 @@ struct Cache::State {
     Track *tracks = nullptr; // [layer][sequence]
     size_t n_tracks = 0;
     uint32_t n_sinks = 0;
-    uint8_t *scratch = nullptr;   // of each worker
-    size_t scratch_bytes = 0;     // of one
-    float *calibration = nullptr; // [layer][what the caller gave, then each sequence]
+    uint8_t *scratch = nullptr;   // [max_workers][scratch_bytes]
+    size_t scratch_bytes = 0;     // per worker
+    float *calibration = nullptr; // [layer][given by the caller, then each sequence]
     size_t n_calibration = 0;
     AttendMemory *attend = nullptr; // attend.hpp
     Turn turn;
@@ -189,33 +191,35 @@ struct Cache::State {
     uint32_t head_dim(Side side) const {
         return side == Side::k ? config.head_dim_k : config.head_dim_v;
     }
-    // Sets what layers and tracks point to.
+    // Sets the calibration pointers of layers and tracks.
     void place_calibration(float *all, size_t one);
 };
 
-// Options with their defaults filled in, or Error.
+// Returns options with their defaults filled in. Throws Error.
 Config checked_config(Config config);
-Layer make_layer(const Config &config, uint32_t index);       // of checked ones; throws Error
+Layer make_layer(const Config &config, uint32_t index); // config must be checked; throws Error
 Layer layer_of(const Config &config, const LayerConfig &own); // types 0: those of the cache
 
-// Memory that encoding and centring take in caches that have such layers.
+// Sizes of the memory for encoding and centering, 0 if no layer needs it.
 struct LayerMemory {
-    size_t scratch_one, scratch, calibration_one, calibration; // bytes; _one: of a track
+    // Bytes. scratch_one: per worker; calibration_one: per track.
+    size_t scratch_one, scratch, calibration_one, calibration;
 };
 LayerMemory layer_memory(const Host &host, const Config &config, bool encodes, bool centred);
 
-// Checks of arguments that all calls share; they name the limit.
+// Argument checks that all calls share; their messages name the limit.
 Status check_layer(const Config &config, uint32_t layer, Failure *failure);
 Status check_sequence(const Config &config, uint32_t sequence, Failure *failure);
-// The pages of n tokens are more than the limit of a layer leaves.
+// Fails with CAPACITY: the pages of n tokens exceed the limit of a layer.
 Status refuse_pages(const Cache::State &state, uint32_t layer, uint64_t n, Failure *failure);
 
 // ---- blocks (blocks.cpp) ------------------------------------------------------------------------
 
-BlockShape block_shape(const Config &config, const TypeOps &k, const TypeOps &v); // throws
-Block *take_block(const Host &host, Layer &layer, Form form); // zeros; null: no memory
+BlockShape block_shape(const Config &config, const TypeOps &k, const TypeOps &v); // throws Error
+Block *take_block(const Host &host, Layer &layer, Form form); // zeroed; null: no memory
 void free_block(const Host &host, Layer &layer, Block *block);
-// One owner less; a block without owners becomes a spare of the track, or is freed.
+// Removes one owner. A block without owners becomes a spare block of `spares`, or is freed if that
+// is null.
 void release_block(const Host &host, Layer &layer, Block *block, Track *spares);
 void release_page(const Host &host, Layer &layer, const PageRef &page, Track *spares);
 void drop_spares(const Host &host, Layer &layer, Track &track, Form form, size_t keep);
@@ -224,7 +228,7 @@ Block *pop_spare(Track &track, Form form);
 
 // ---- tracks (tracks.cpp) ------------------------------------------------------------------------
 
-// What appending n tokens to a track takes: in one append, or in steps of a page at most.
+// Memory to append n tokens to a track: in one append, or in steps of at most a page.
 enum class Steps { one, small };
 struct Needs {
     size_t blocks[kFormCount]; // by Form, spare ones included
@@ -232,92 +236,96 @@ struct Needs {
 };
 Needs needs_of(const Cache::State &state, const Layer &layer, const Track &track, uint64_t n,
                Steps steps);
-// The most that a layer with a window holds: what is seen, and what is kept for cuts, before a call
-// and now; an append; the rest of the pages at the four ends.
+// Returns the largest number of tokens that a layer with a window holds. It covers tokens seen and
+// kept for cuts (both before a call and now), one append, and part-pages at the four ends.
 uint64_t window_tokens(const Layer &layer);
-// Room for n_pages in a table of which n_used are held, or nothing is changed.
+// Grows a table of n_used entries to n_pages. Returns false, with nothing changed, if there is no
+// memory.
 bool grow_pages(const Host &host, PageRef *&pages, size_t &table_size, size_t n_used,
                 size_t n_pages);
 bool grow_table(const Host &host, Track &track, size_t n_pages);
 size_t table_size_for(size_t n_pages);
-// Makes blocks and table sufficient: MEMORY, or CAPACITY where the layer has a limit, after spare
-// blocks of sequences that have reserved none were given back. Else nothing changes.
+// Takes blocks and table entries for n more tokens. At the limit of the layer, spare blocks of
+// sequences without a reservation are freed first. Errors: CAPACITY, MEMORY; nothing else is
+// changed then.
 Status prepare(const Cache::State &state, Layer &layer, Track &track, uint64_t n, Steps steps);
-// Spare blocks of the main form of sequences that have reserved nothing are given back; `but` keeps
-// so many.
+// Frees spare blocks of the main form of sequences without a reservation; `but` keeps `keep` of
+// them.
 void drop_all_spares(const Cache::State &state, Layer &layer, const Track *but, size_t keep);
-// Pages for which a layer that has a limit still has room.
+// Returns the pages for which a layer with a limit has room.
 uint64_t layer_room(const Cache::State &state, uint32_t layer);
-// What reserve takes for a track that is to have n tokens, the table of a mark included: MEMORY or
-// CAPACITY; blocks go to its spare ones.
+// Reserves a track for n_tokens, with the table of its rollback point. New blocks become spare
+// ones. Errors: MEMORY, CAPACITY.
 Status reserve_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens);
-// The same for one that was loaded, which gets what it would have had from the start: it may be cut
-// to nothing and filled again.
+// Reserves a loaded track as if it were empty: it may be cut to nothing and filled again.
 Status reserve_loaded(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens);
-// The last page, when tokens may go on in it; null otherwise. Slots end at page_limit.
+// Returns the last page if tokens can be appended to it, else null. Its slots end at page_limit().
 PageRef *open_page(const Cache::State &state, const Layer &layer, Track &track);
-// The last page of a layer that encodes, when it is plain: full or not, the next append encodes it.
+// Returns the last page of a layer that encodes if it is plain, else null. Full or not, it is
+// encoded when the next page begins.
 PageRef *hot_page(const Layer &layer, Track &track);
 uint32_t page_limit(const Cache::State &state, const Block &block);
 
-uint64_t common_length(const Cache::State &state, uint32_t sequence); // of all layers
+uint64_t common_length(const Cache::State &state, uint32_t sequence); // the least of all layers
 // Sets `index` of all pages.
 void number_pages(Track &track);
-// A page that is cut becomes plain again where that form is left, so that tokens can go on in it as
-// if the others had never come.
+// Cuts a track to n_tokens. A page that is cut becomes plain again if it has that form, so that
+// appends continue in it as in a fresh run.
 void cut_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens);
 void clear_track(const Cache::State &state, Layer &layer, Track &track);
-// The plain form of an encoded page; null: it is gone.
+// Returns the plain form of an encoded page; null: it was released.
 Block *plain_of(const Track &track, const PageRef &page);
 void take_plain(const Cache::State &state, Layer &layer, Track &track, PageRef &page);
 bool holds_encoded(const Track &track);
-// What the first encoded page taught holds as long as there is such a page, or was one.
+// Discards the learned calibration if the page that it came from is cut and no encoded page is
+// left.
 void forget_learned(Track &track);
 int32_t position_at(const PageRef &page, uint32_t i);
 int32_t last_position(const Track &track);
-// Makes a page begin at the first token whose position is at least p; its index. The table must
-// have room for one more.
+// Splits a page so that one begins at the first token whose position is at least p; returns its
+// index. The table must have room for one more.
 size_t split_at(Track &track, int32_t p);
-// Those of a form that no other track holds: given back when this one is.
+// Returns the number of blocks of a form that no other track holds.
 uint64_t own_blocks(const Track &track, Form form);
 void drop_window(const Cache::State &state, Layer &layer, Track &track, int64_t next_position);
-// Whether a token after `last`, the last position held, would see one that the window has dropped.
+// Returns whether a token after position `last` would see one that the window has dropped.
 bool sees_dropped(const Layer &layer, int32_t dropped_last, int64_t last);
 
 // ---- calls on a sequence (calls.cpp) ------------------------------------------------------------
 
-// Plain blocks that a track needs at once in small steps: of the page that tokens go to, and of the
-// one before.
+// Plain blocks that a track needs at once in small steps: the page that tokens are appended to, and
+// the page before it.
 constexpr size_t kPlainBlocks = 2;
-// The same, with what appends of more than that keep beside.
+// kPlainBlocks, plus the pages of an append of layer.append_tokens.
 size_t plain_blocks(const Layer &layer);
-// Plain blocks of a track of a layer that encodes which no other sequence holds, spares left out;
-// those of them that settle_track makes spares.
+// Layers that encode. plain_in_use: plain blocks that only this track holds, without spare ones.
+// settled_blocks: those of them that settle_track() makes spare.
 size_t plain_in_use(const Track &track);
 size_t settled_blocks(const Track &track);
-// The last page, full and plain, when nobody will ask for its plain form again once it is encoded:
-// neither a query nor a cut back to the mark. Its block takes the next tokens. Else null.
+// Returns the last page if it is full and plain, and neither a query nor a rollback needs its plain
+// form after it is encoded; else null. Its block is reused for the next tokens.
 PageRef *reused_page(const Layer &layer, Track &track);
-// The queries of the last append are answered: encoded pages let their plain forms go; that of the
-// page a call began in stays with the mark.
+// Releases the plain forms of encoded pages: the queries of the last append are answered. The
+// rollback point keeps that of the page in which the call began.
 void settle_track(const Cache::State &state, Layer &layer, Track &track);
-// Spare plain blocks beyond what small steps need are freed.
+// Frees spare plain blocks beyond those that small steps need.
 void trim_plain(const Cache::State &state, Layer &layer, Track &track);
-// Memory for the pages that a window may drop during a call. False: there is none.
+// Grows the table of the rollback point, for pages that a window may drop. False: no memory.
 bool grow_mark(const Host &host, const Layer &layer, Track &track, size_t n_pages);
 void set_mark(const Cache::State &state, Layer &layer, Track &track);
-// The call is over; `forget`: cuts shall not find the page it began in either.
+// Ends the call. `forget`: also releases the plain form that cuts into its first page would use.
 void end_mark(const Cache::State &state, Layer &layer, Track &track, bool forget);
 void return_to_mark(const Cache::State &state, Layer &layer, Track &track);
 
 // ---- vectors (vectors.cpp) ----------------------------------------------------------------------
 
-// Values first .. first + n - 1 of a head of a token, in the basis it was appended in.
+// Reads values first .. first + n - 1 of one head of a token, in the basis in which it was
+// appended.
 struct HeadCalibration;
 void read_part(const Cache::State &state, const Layer &layer, const HeadCalibration &calibration,
                const Block &block, uint32_t slot, uint32_t head, Side side, uint32_t first,
                uint32_t n, float *out);
-// Slot `slot` of a float page from values at, at + 1, ... of an append's source.
+// Stores an append's source values from index `at` on in slot `slot` of a float page.
 void store_source(uint8_t *page, KvKind kind, Side side, uint32_t n, uint32_t slot,
                   const void *data, SourceType type, size_t at);
 void copy_floats(uint8_t *to, const uint8_t *from, KvKind kind, Side side, uint32_t n,
@@ -328,31 +336,33 @@ void read_floats(float *out, const uint8_t *page, KvKind kind, Side side, uint32
 
 // ---- calibration (calibrate.cpp), shift (rope.cpp) ----------------------------------------------
 
-// Of one head; null pointers for streams that are not calibrated.
+// Calibration of one head; null pointers for streams that are not calibrated.
 struct HeadCalibration {
     float *mu_k, *eq_k, *mu_v;
 };
-// What a track's encoded pages are centred by: its own, or what the caller gave; null: nothing yet.
+// Returns the calibration of a track's encoded pages: its own, or that given by the caller; null:
+// none.
 float *calibration_of(const Layer &layer, const Track &track);
 // `calibration` may be null.
 HeadCalibration calibration_head(const Config &config, const Layer &layer, float *calibration,
                                  uint32_t head);
-size_t calibration_floats(const Config &config); // of a track
+size_t calibration_floats(const Config &config); // per track
 constexpr float kLeastEqualiser = 0x1p-40f;
-// A getter of vectors of the page that decides: n floats of (side, slot, head).
+// Vectors of the page from which calibration is learned: get() writes those of (side, slot, head).
 struct PageValues {
     const void *ctx;
     void (*get)(const void *ctx, Side side, uint32_t slot, uint32_t head, float *out);
     uint32_t first, end; // slots
 };
-// For the streams that `layer` centres.
+// Learns the calibration of the streams that `layer` centers.
 void learn_calibration(const Config &config, const Layer &layer, float *calibration,
                        const PageValues &values, const Scratch &scratch);
-size_t turn_values(const Config &config);         // of Turn::each
-void make_turn(const Config &config, Turn &turn); // each points to that many
-// Angles beyond 2^31 have no sine.
+size_t turn_values(const Config &config);         // length of Turn::each
+void make_turn(const Config &config, Turn &turn); // turn.each points to that many
+// Returns whether the angles of a shift stay within 2^31 radians, the range of sin_cos_f64().
 bool can_turn(const Turn &turn, int64_t delta);
-// One head of q or k as if its position were `delta` larger; some change.
+// rotate_position rotates one head of q or k as if its position were `delta` larger. turns() is
+// false if that changes nothing.
 inline bool turns(const Cache::State &state, int32_t delta) {
     return delta != 0 && state.turn.n != 0;
 }

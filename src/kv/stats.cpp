@@ -1,4 +1,4 @@
-// What ggufx_kv_stats answers: tokens, pages, bytes, errors of encoding.
+// Statistics for ggufx_kv_stats: tokens, pages, bytes, encoding errors.
 // SPDX-License-Identifier: MIT
 #include "kv/state.hpp"
 

@@ -1,5 +1,5 @@
-// Whether the numbers of a snapshot are some that appends, encoders and calibration store. Kernels
-// make integers of them and do not ask.
+// Checks that the numbers of a snapshot are such as appends, encoders and calibration store.
+// Kernels convert them to integers without a check.
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
 #include "kv/snapshot.hpp"
@@ -8,7 +8,7 @@ namespace ggufx::kv {
 
 namespace {
 
-// Floats of 16 bits whose exponent is not `exponent`, all ones.
+// Returns whether no 16-bit float has an exponent of all ones (`exponent`).
 bool halves_finite(const uint8_t *data, size_t bytes, uint32_t exponent) {
     bool finite = true;
     for (size_t i = 0; i < bytes; i += 2) finite &= (load_u16le(data + i) & exponent) != exponent;
@@ -22,7 +22,8 @@ bool floats_finite(const uint8_t *data, size_t bytes) {
     return finite;
 }
 
-// One head of a page: floats, or the scales and minimums behind its codes, of which all are good.
+// Checks one head of a page: floats, or the scales and minimums after its codes. Every code is
+// valid.
 bool head_finite(const TypeOps &type, const uint8_t *page, size_t bytes, uint32_t head_dim) {
     if (type.kind == KvKind::f32) return floats_finite(page, bytes);
     if (type.is_float())

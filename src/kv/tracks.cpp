@@ -1,4 +1,4 @@
-// Tracks: what appends will need, cutting, splitting at a position, the window.
+// Tracks: needs of appends, cuts, splits at a position, windows.
 // SPDX-License-Identifier: MIT
 #include "kv/state.hpp"
 
@@ -22,7 +22,7 @@ PageRef *open_page(const Cache::State &state, const Layer &layer, Track &track) 
     if (track.n_pages == 0) return nullptr;
     PageRef &page = track.pages[track.n_pages - 1];
     if (layer.encodes && page.block->form == kEncoded) return nullptr;
-    if (page.delta != 0) return nullptr; // keys of other positions
+    if (page.delta != 0) return nullptr; // its keys are stored at other positions
     return page.first + page.n < page_limit(state, *page.block) ? &page : nullptr;
 }
 
@@ -32,19 +32,20 @@ PageRef *hot_page(const Layer &layer, Track &track) {
     return page.block->form == kPlain ? &page : nullptr;
 }
 
-// The call began in one, the append in another.
+// kPlainBlocks: the call began in one of them, the append in the other.
 size_t plain_blocks(const Layer &layer) {
     return kPlainBlocks + static_cast<size_t>(pages_for(layer.append_tokens));
 }
 
 namespace {
 
-// More than can be stays so on 32-bit machines, too, and sums of two do not wrap.
+// Limits a size so that too large ones stay too large on 32-bit hosts, and sums of two do not
+// overflow.
 size_t saturated(uint64_t n) {
     return n < SIZE_MAX / 2 ? static_cast<size_t>(n) : SIZE_MAX / 2;
 }
 
-// In one append every page of it is plain at first; in small steps two are at a time.
+// In one append, every new page is plain at first; in small steps, plain_blocks() are at most.
 size_t plain_needed(const Layer &layer, Track &track, uint64_t pages, Steps steps) {
     uint64_t want, have;
     if (steps == Steps::one) {
@@ -128,7 +129,8 @@ bool gives_way(const Track &track) {
     return !track.reserved && !track.prepared && !(track.mark.set && track.mark.provided);
 }
 
-// Below the layer's limit with `more` blocks of the main form: what is spare elsewhere goes first.
+// Returns whether `more` blocks of the main form fit the layer's limit, after spare blocks of other
+// tracks were freed if needed.
 bool make_room(const Cache::State &state, Layer &layer, Track &track, const Needs &needs,
                uint64_t more) {
     const auto fits = [&] {
@@ -196,7 +198,7 @@ template <class Visit> void for_each_block(const Track &track, const Visit &visi
 } // namespace
 
 uint64_t own_blocks(const Track &track, Form form) {
-    // Parts of a page own its block more than once.
+    // Parts of a page own its block more than once, so owners are counted.
     uint64_t n = track.n_spare[form];
     for_each_block(track, [&](Block &block) { n += --block.n_owners == 0 && block.form == form; });
     for_each_block(track, [](Block &block) { block.n_owners++; });
@@ -234,7 +236,7 @@ void take_plain(const Cache::State &state, Layer &layer, Track &track, PageRef &
 
 namespace {
 
-// Another page may get its index.
+// Drops the last page of the rollback point if it is `page`: another one may get its index.
 void lose_last(const Cache::State &state, Layer &layer, Track &track, const PageRef &page) {
     Mark &mark = track.mark;
     if (!mark.has_last || mark.last_index != page.index) return;
@@ -270,7 +272,7 @@ void cut_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n
         release_page(*state.host, layer, page, &track);
         track.n_pages--;
     }
-    track.n_tokens = n_tokens; // behind the window, nothing is held
+    track.n_tokens = n_tokens; // a cut among dropped tokens leaves no page
     if (n_tokens == 0) track.n_dropped = 0;
     if (track.mark.set && n_tokens < track.mark.n_tokens) end_mark(state, layer, track, false);
     forget_learned(track);
@@ -322,7 +324,7 @@ bool sees_dropped(const Layer &layer, int32_t dropped_last, int64_t last) {
 
 namespace {
 
-// Pages that were there when a call began stay with its mark.
+// Drops a page; the rollback point keeps those that it needs.
 void drop_page(const Cache::State &state, Layer &layer, Track &track, const PageRef &page) {
     Mark &mark = track.mark;
     if (track.n_dropped == 0) track.dropped_first = position_at(page, 0);
@@ -336,8 +338,8 @@ void drop_page(const Cache::State &state, Layer &layer, Track &track, const Page
 
 } // namespace
 
-// Whole pages that no token from next_position on will see; nor, where cuts shall find them, as
-// many before the end.
+// Drops whole pages that no token from next_position on sees. With window_history, pages that
+// tokens after a cut of that many positions would see are kept.
 void drop_window(const Cache::State &state, Layer &layer, Track &track, int64_t next_position) {
     if (!layer.window.drops()) return;
     if (layer.window_history && track.n_pages) {

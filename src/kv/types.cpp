@@ -1,4 +1,4 @@
-// The table of KV types, and what integer kinds have in common: rotation, padding, decoding.
+// Table of KV types, and functions that integer kinds share: rotation, padding, decoding.
 // SPDX-License-Identifier: MIT
 #include "kv/types.hpp"
 

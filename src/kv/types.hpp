@@ -1,5 +1,5 @@
-// The types a stream of keys or values can have: one line of the table in types.cpp per type,
-// kernels/ has the encoders. A vector is one head of one token.
+// Types of a stream of keys or values: one line of types.def each. The encoders are in kernels/. A
+// vector is one head of one token.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,24 +12,24 @@ using kernels::KvFormat;
 using kernels::KvKind;
 using kernels::KvTransform;
 
-enum class Side : uint8_t { k, v }; // which stream of a layer: their pages differ
+enum class Side : uint8_t { k, v }; // stream of a layer; page layouts differ
 
 constexpr kernels::KvStream kernel_stream(Side side) {
     return side == Side::k ? kernels::KvStream::k : kernels::KvStream::v;
 }
 
-// Longest head of the types that are not plain floats.
+// Longest head of quantized types.
 constexpr uint32_t kMaxCodes = kernels::kKvMaxCodes;
 
-// A vector in integers, coordinate by coordinate: codes as kernels/kv_page.hpp stores them, f16
-// scales and minima per 32 coordinates (one scale per vector: the first).
+// A quantized vector: one code per coordinate as in kernels/kv_page.hpp, f16 scales and minimums
+// per 32 coordinates. Types with one scale per vector use the first.
 struct Codes {
     const uint8_t *code;
     const uint16_t *scale, *min;
 };
 
-// Working memory of encoding sixteen vectors, one per worker, carved from memory of the cache: null
-// where no layer encodes, and then null pointers.
+// Scratch memory of one worker for encoding sixteen vectors, part of the cache's memory. Pointers
+// are null if no layer encodes.
 struct Scratch {
     uint32_t stride; // coordinates, a multiple of 32
     kernels::KvVectors vectors;
@@ -42,29 +42,29 @@ struct TypeOps {
     TypeFacts facts; // block_values 0: the whole head is the block
     KvKind kind;
     KvTransform transform;
-    bool calibrated;     // centring and equalising by default
-    uint32_t multiple;   // of which head_dim must be one
+    bool calibrated;     // centering and equalizing by default
+    uint32_t multiple;   // head_dim must be a multiple of it
     uint32_t limit_bits; // largest |x| that can be stored finitely, as the bits of a float
-    bool fitted = false; // TQ3_0 by the encoder that searches the scale
+    bool fitted = false; // TQ3_0 with the encoder that searches the scale
 
     bool is_float() const { return format().bits == 0; }
     const KvFormat &format() const { return kernels::kv_format(kind); }
-    uint32_t encoding() const { // of kernels::KvEncoders
+    uint32_t encoding() const { // index of kernels::KvEncoders::encode
         return fitted ? kernels::kKvFitted : static_cast<uint32_t>(kind);
     }
 };
 
 const TypeOps *type_ops(uint32_t id); // null when unknown
-const TypeOps &fitted_tq3();          // TQ3_0 by the encoder that searches the scale
-// What tokens wait in until their page is full, and what the first ones stay in.
-const TypeOps &plain_type(const TypeOps &type); // F16, or a float itself
-const TypeOps &sink_type(const TypeOps &type);  // that, or F32 for BF16
+const TypeOps &fitted_tq3();          // TQ3_0 with the encoder that searches the scale
+// Types of tokens before their page is encoded, and of the first tokens.
+const TypeOps &plain_type(const TypeOps &type); // F16, or the float type itself
+const TypeOps &sink_type(const TypeOps &type);  // plain_type, but F32 for BF16
 
 // Integer kinds: head_dim rounded up to whole blocks.
 uint32_t padded_values(const TypeOps &type, uint32_t n);
-// Those that take part in the transform of the type.
+// Values that the transform of the type covers.
 uint32_t transformed_values(const TypeOps &type, uint32_t n);
-// One vector back, in the basis it came in. out: padded_values(n) floats.
+// Decodes one vector and undoes the type's transform. out: padded_values(n) floats.
 void decode_vector(const TypeOps &type, float *out, const Codes &codes, uint32_t n, Side side);
 
 // Bytes of one vector without the padding of pages.

@@ -1,4 +1,4 @@
-// One head of one token in a page: floats in and out, encoded vectors back to floats.
+// One head of one token in a page: stores and reads floats, decodes encoded vectors.
 // SPDX-License-Identifier: MIT
 #include "base/half.hpp"
 #include "kv/state.hpp"
@@ -35,8 +35,8 @@ namespace {
 typedef uint32_t FourWords __attribute__((vector_size(16)));
 typedef float FourFloats __attribute__((vector_size(16)));
 
-// FourWords f32 that f16 can hold, to f16: as f32_to_f16. Adding 0.5 leaves f16's subnormals in the low
-// bits, rounded; greater ones round by carrying.
+// Converts four f32 that f16 can hold, as f32_to_f16. Adding 0.5 leaves f16's subnormals in the low
+// bits, rounded; larger ones round by carrying.
 FourWords four_halves(const float *x) {
     FourWords bits;
     memcpy(&bits, x, sizeof bits);
@@ -66,7 +66,7 @@ void put_halves(uint8_t *to, size_t step, const float *x, uint32_t n) {
 
 void store_source(uint8_t *page, KvKind kind, Side side, uint32_t n, uint32_t slot,
                   const void *data, SourceType type, size_t at) {
-    if (kind == KvKind::f16 && type == SourceType::f32) { // in runs of equal steps
+    if (kind == KvKind::f16 && type == SourceType::f32) { // in runs of constant stride
         const uint32_t run = side == Side::k ? n : 64;
         for (uint32_t i = 0; i < n; i += run)
             put_halves(page + 2 * element_at(side, n, slot, i), side == Side::k ? 2 * kKvGroup : 2,
@@ -106,7 +106,7 @@ void read_floats(float *out, const uint8_t *page, KvKind kind, Side side, uint32
 
 namespace {
 
-// Codes, scales and minima of one slot.
+// Codes, scales and minimums of one slot.
 struct Held {
     uint8_t code[kMaxCodes];
     uint16_t scale[kMaxCodes / 32], min[kMaxCodes / 32];
@@ -129,7 +129,7 @@ void read_part(const Cache::State &state, const Layer &layer, const HeadCalibrat
                const Block &block, uint32_t slot, uint32_t head, Side side, uint32_t first,
                uint32_t n, float *out) {
     const BlockShape &shape = layer.shape[block.form];
-    if (state.config.v_in_k) side = Side::k; // its first coordinates; they never turn
+    if (state.config.v_in_k) side = Side::k; // its first coordinates, which are never rotated
     const bool k = side == Side::k;
     const TypeOps &type = k ? *shape.k : *shape.v;
     const uint32_t all = state.head_dim(side);
