@@ -1,5 +1,5 @@
-// A cache's life: sizes, create, destroy, estimate. Shapes may come from a file: they are checked
-// here once, so that no later product of sizes can wrap.
+// Lifetime of a state cache: sizes, create, destroy, estimate. Shapes may come from a file; they
+// are checked here once, so that no later product of sizes can overflow.
 // SPDX-License-Identifier: MIT
 #include "base/checked.hpp"
 #include "state/state.hpp"
@@ -10,7 +10,7 @@ namespace ggufx::state {
 
 namespace {
 
-// Layers times sequences, as in kv.
+// Limit of layers * sequences, as in kv.
 constexpr uint64_t kMostTracks = 4194304;
 
 void check_counts(const Config &c) {
@@ -58,7 +58,7 @@ template <class T> T *take_array(const Host &host, size_t bytes, size_t align) {
     return static_cast<T *>(memory);
 }
 
-// Arrays, or bad_alloc; destroy() frees what there is.
+// Allocates the arrays or throws std::bad_alloc; destroy() frees those that exist.
 void build(StateCache::State &s, const Config &config) {
     const Host &host = *s.host;
     s.config = config;
@@ -66,7 +66,8 @@ void build(StateCache::State &s, const Config &config) {
     s.layers = take_array<Layer>(host, s.sizes.layers, alignof(Layer));
     uint64_t at = 0;
     for (uint32_t i = 0; i < config.n_layers; i++)
-        (void)place_layer(config.layers[i], s.layers + i, &at); // sizes_of() has counted them
+        // cannot fail: sizes_of() has checked it
+        (void)place_layer(config.layers[i], s.layers + i, &at);
     s.sequences = take_array<Sequence>(host, s.sizes.sequences, alignof(Sequence));
     s.checkpoints = take_array<Checkpoint>(host, s.sizes.checkpoints, alignof(Checkpoint));
     for (uint32_t i = 0; i < config.n_sequences; i++)
@@ -146,7 +147,7 @@ void StateCache::destroy(StateCache *cache) {
 
 uint64_t StateCache::estimate(const Host &, const Config &config) {
     const Sizes sizes = sizes_of(config);
-    // Each part is far below 2^32 but the last, which is at most SIZE_MAX / 2.
+    // Every term is far below 2^32 except the last, which is at most SIZE_MAX / 2.
     return sizeof(StateCache) + sizeof(State) + sizes.layers + sizes.sequences + sizes.checkpoints +
            sizes.stepped + sizes.owners + uint64_t(sizes.floats);
 }

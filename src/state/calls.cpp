@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint8_t kFresh = 1, kAgain = 2; // bits of `stepped`
 
-// All of a layer from a slot, or zeros, into another one.
+// Copies all of a layer from a slot, or zeros, to another slot.
 void carry(const StateCache::State &s, const Layer &layer, uint32_t from, uint32_t to) {
     float *const out = s.slot(to);
     if (from == kNoSlot) return zero(layer, out);
@@ -101,7 +101,8 @@ Status StateCache::begin(uint32_t index, uint64_t n_again, Failure *failure) {
     const Status status = check_closed(s, index, failure);
     if (status != Status::ok) return status;
     Sequence &sequence = s.sequences[index];
-    if (n_again) drop_slot(s, sequence.previous); // a cut has, but for callers who made none
+    // a cut has dropped it, unless the caller made none
+    if (n_again) drop_slot(s, sequence.previous);
     sequence.working = take_slot(s);
     if (n_again) sequence.again = take_slot(s);
     sequence.n_again = n_again;
@@ -158,7 +159,8 @@ Status StateCache::commit(uint32_t index, uint64_t n_tokens, Failure *failure) {
     if (n_tokens <= sequence.n_again) return rollback(index, failure);
     complete(s, index, Take::fresh);
     const uint64_t before = sequence.n_tokens;
-    forget_after(s, sequence, before + n_tokens - 1); // keep() told of the end, or beyond
+    // drops what keep() added at the end or after it
+    forget_after(s, sequence, before + n_tokens - 1);
     const uint32_t slot = sequence.working;
     sequence.working = kNoSlot;
     drop_slot(s, sequence.previous);

@@ -1,4 +1,4 @@
-// Places to come back to: which are kept, going back to one, letting another sequence begin there.
+// Checkpoints: choice of those to keep, truncation to one, copies that start at one.
 // SPDX-License-Identifier: MIT
 #include "state/state.hpp"
 
@@ -8,10 +8,10 @@ namespace ggufx::state {
 
 namespace {
 
-// The least loss among checkpoints from `first` on that are `marked` or not, `spared` of the newest
-// left out; kNoSlot: there is none. Whoever goes back to just below the one behind a gap goes to the
-// one before it: the loss is how many times the tokens that are then to go. So distances from the
-// end grow geometrically.
+// Returns the checkpoint with the least loss, among those from `first` on that are `marked` or not,
+// without the `spared` newest ones; kNoSlot: none. Without a checkpoint, a cut to just below the
+// next one goes back to the previous one. The loss is the ratio of the tokens cut then to those cut
+// at least. So distances from the end grow geometrically.
 uint32_t least_loss(const Sequence &s, uint64_t end, uint32_t first, uint32_t spared, bool marked) {
     uint32_t best = kNoSlot;
     double least = 0.0;
@@ -32,8 +32,8 @@ uint32_t least_loss(const Sequence &s, uint64_t end, uint32_t first, uint32_t sp
     return best;
 }
 
-// Which one makes room for the end of the sequence; kNoSlot: none shall. The new one and the one
-// before it are the newest two unmarked ones.
+// Returns the checkpoint to drop for a new one at the end of the sequence; kNoSlot: none.
+// An unmarked new one is one of the newest two, which are dropped last.
 uint32_t choose_victim(const Sequence &s, bool marked) {
     for (uint32_t spared = marked ? 3 : 2; spared-- > 0;) {
         const uint32_t passing = least_loss(s, s.n_tokens, 0, spared, false);
@@ -122,8 +122,8 @@ Status StateCache::mark(uint32_t index, Failure *failure) {
     return status;
 }
 
-// Checkpoints of an open call stand behind the others, beyond the length, where nothing looks for
-// them; only they make room for each other, so that a rollback loses none of before.
+// Checkpoints of an open call follow the others, beyond the length, where no lookup finds them.
+// Only they replace each other, so that a rollback loses no earlier checkpoint.
 Status StateCache::keep(uint32_t index, uint64_t n_tokens, Failure *failure) {
     State &state = *state_;
     const Status status = check_open(state, index, failure);
@@ -135,7 +135,7 @@ Status StateCache::keep(uint32_t index, uint64_t n_tokens, Failure *failure) {
     const uint64_t end = s.n_tokens + n_tokens, before = last > s.n_tokens ? last : s.n_tokens;
     if (end / kPageTokens <= before / kPageTokens || state.config.n_checkpoints == 0) return status;
     if (n == state.config.n_checkpoints) {
-        uint32_t own = n; // the first of this call
+        uint32_t own = n; // first checkpoint of this call
         while (own && s.checkpoints[own - 1].n_tokens > s.n_tokens) own--;
         const uint32_t victim = least_loss(s, end, own, n - own > 1 ? 1 : 0, false);
         if (victim == kNoSlot) return status;

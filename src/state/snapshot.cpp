@@ -1,6 +1,6 @@
-// Saving and loading. A snapshot: magic, version, number of sequences; model, number of layers and
-// their shapes; CRC-64 of all so far; per sequence the number of its tokens and, unless that is 0,
-// the floats of every layer, tail before state; CRC-64 of everything. Little-endian.
+// Saving and loading. Format, little-endian: magic, version, number of sequences; model, number of
+// layers and their shapes; CRC-64 of all so far; per sequence the number of its tokens and, unless
+// that is 0, the floats of every layer, tail before state; CRC-64 of everything.
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
 #include "state/state.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kMagic[9] = "GGUFXST\n";
 constexpr uint32_t kVersion = 1;
-constexpr size_t kPiece = 1024; // floats that go through a buffer at a time
+constexpr size_t kPiece = 1024; // floats converted at a time
 
 bool is_finite(const float *x, size_t n) {
     bool finite = true;
@@ -21,7 +21,7 @@ bool is_finite(const float *x, size_t n) {
     return finite;
 }
 
-// False: there is one that is not finite, nothing more was written.
+// Returns false at a value that is not finite, without writing more.
 bool write_floats(SnapshotOutput &out, const float *x, size_t n) {
     uint8_t bytes[kPiece * sizeof(float)];
     for (size_t i = 0; i < n; i += kPiece) {
@@ -33,7 +33,7 @@ bool write_floats(SnapshotOutput &out, const float *x, size_t n) {
     return true;
 }
 
-// The same of what is read; false also when the reader failed.
+// Returns false if a value is not finite or the reader failed.
 bool read_floats(SnapshotInput &in, float *x, size_t n) {
     uint8_t bytes[kPiece * sizeof(float)];
     for (size_t i = 0; i < n; i += kPiece) {
@@ -45,7 +45,7 @@ bool read_floats(SnapshotInput &in, float *x, size_t n) {
     return true;
 }
 
-// What must be equal in snapshot and cache, as named numbers.
+// Named numbers that must be equal in snapshot and cache.
 struct Identity {
     const StateCache::State &state;
     uint32_t count() const { return 2 + 3 * state.config.n_layers; }
@@ -78,7 +78,7 @@ Status save_sequence(SnapshotOutput &out, const StateCache::State &s, uint32_t i
     return Status::ok;
 }
 
-// Reads into slots of the cache that are free, and lets go of them unless all was good.
+// Reads into free slots of the cache, and releases them unless the whole snapshot is valid.
 class Load {
 public:
     Load(StateCache::State &state, Range range, const Reader &reader,
@@ -100,7 +100,7 @@ private:
     StateCache::State &s_;
     Range range_;
     SnapshotInput in_;
-    const ExpectedTokens *expected_; // of the range, or null
+    const ExpectedTokens *expected_; // [sequences of the range], or null
     Failure *failure_;
 };
 

@@ -1,5 +1,5 @@
-// What a state cache holds: slots, each with room for the states of all layers of one sequence.
-// A slot that was committed is never written again, so sequences and checkpoints share it.
+// State of a state cache: slots, each with room for the states of all layers of one sequence. A
+// committed slot is never written again, so sequences and checkpoints share it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,9 +12,9 @@ constexpr uint32_t kNoSlot = UINT32_MAX;
 constexpr uint64_t kPageTokens = 64; // as in kv
 constexpr uint32_t kMostCheckpoints = 4096;
 constexpr uint32_t kMostSlots = 1u << 24;
-constexpr uint64_t kMostTokens = uint64_t(1) << 40; // of a sequence, as in kv
+constexpr uint64_t kMostTokens = uint64_t(1) << 40; // per sequence, as in kv
 
-// Where a layer lies in a slot, in floats.
+// Offsets and sizes of a layer in a slot, in floats.
 struct Layer {
     LayerShape shape;
     size_t tail, state;     // offsets
@@ -32,23 +32,23 @@ struct Sequence {
     uint64_t loaded;         // tokens of `working`, while a snapshot is read
     uint32_t committed;      // slot; kNoSlot: nothing yet, all zeros
     uint32_t working;        // slot of the open call; kNoSlot: none is open
-    uint32_t again;          // slot of what the open call computes again; kNoSlot: nothing
-    uint64_t n_again;        // tokens of it
-    uint32_t previous;       // slot of before the new tokens of the last call; kNoSlot: none
-    uint64_t n_previous;     // tokens of it, less than n_tokens
-    uint32_t n_checkpoints;  // used ones
-    Checkpoint *checkpoints; // ascending, the last one at n_tokens or before
+    uint32_t again;          // slot after the recomputed tokens of the open call; kNoSlot: none
+    uint64_t n_again;        // recomputed tokens
+    uint32_t previous;       // slot before the new tokens of the last call; kNoSlot: none
+    uint64_t n_previous;     // its length, less than n_tokens
+    uint32_t n_checkpoints;  // entries in use
+    Checkpoint *checkpoints; // ascending; beyond n_tokens only during a call
 };
 
-// A sequence holds its committed slot, that of a call, one of before the last call and its
-// checkpoints. A call that computes something again follows a cut, which has let go of the one of
-// before, so with n_sequences * (3 + n_checkpoints) slots there is always room for a call.
+// A sequence holds its committed slot, that of an open call, that before the last call, and its
+// checkpoints. A call that recomputes tokens needs one more, but follows a cut, which has dropped
+// the one before the last call. So n_sequences * (3 + n_checkpoints) slots always suffice.
 constexpr uint32_t kOwnSlots = 3;
 
 struct Sizes {
     uint32_t n_slots = 0;
     size_t slot_floats = 0;
-    // Bytes.
+    // Sizes in bytes.
     size_t layers = 0, sequences = 0, checkpoints = 0, stepped = 0, owners = 0, floats = 0;
 };
 
@@ -59,7 +59,7 @@ struct StateCache::State {
     Layer *layers = nullptr;
     Sequence *sequences = nullptr;
     Checkpoint *checkpoints = nullptr; // [sequence][n_checkpoints]
-    uint8_t *stepped = nullptr;        // [sequence][layer]: has made a step in the open call
+    uint8_t *stepped = nullptr;        // [sequence][layer]: steps made in the open call
     uint32_t *owners = nullptr;        // [slot]
     uint32_t *free = nullptr;          // slots without owners, n_free of them
     uint32_t n_free = 0;
@@ -71,37 +71,40 @@ struct StateCache::State {
     }
 };
 
-// Offsets of a layer whose floats begin at *at, which moves behind them. False: too many to count.
+// Sets the offsets of a layer whose floats begin at *at, and advances *at. Returns false if they
+// are too many to count.
 bool place_layer(const LayerShape &shape, Layer *layer, uint64_t *at);
 
-// What a sequence holds from a slot on, in place of what it held.
+// Replaces the committed slot of a sequence, and its length. Takes over the caller's reference to
+// `slot`.
 void set_committed(StateCache::State &state, Sequence &sequence, uint32_t slot, uint64_t n_tokens);
 void clear_sequence(StateCache::State &state, Sequence &sequence);
 
 // ---- checkpoints.cpp ----------------------------------------------------------------------------
 
-// What is committed, where a slot can be had for it.
+// Adds a checkpoint of the committed state, if an entry can be freed for it.
 void remember(StateCache::State &state, Sequence &sequence, bool marked);
 void forget(StateCache::State &state, Sequence &sequence, uint32_t checkpoint);
 void forget_after(StateCache::State &state, Sequence &sequence, uint64_t n_tokens);
-// The slot of the first n_tokens tokens; kNoSlot for none, and for 0.
+// Returns the slot of the first n_tokens tokens; kNoSlot if there is none, and for 0.
 uint32_t slot_of(const Sequence &sequence, uint64_t n_tokens);
 
 // ---- calls.cpp ----------------------------------------------------------------------------------
 
 uint32_t take_slot(StateCache::State &state); // with one owner
 void hold_slot(StateCache::State &state, uint32_t slot);
-void drop_slot(StateCache::State &state, uint32_t &slot); // kNoSlot is fine, and is left
+void drop_slot(StateCache::State &state, uint32_t &slot); // accepts kNoSlot; leaves kNoSlot
 
-// The slots of an open call get what layers without a step have, before its new tokens or at its end.
+// Copies the states of layers without a step to the slots of an open call: to that before its new
+// tokens, or also to that at its end.
 void complete(StateCache::State &state, uint32_t sequence, Take until);
 
 Status check_sequence(const StateCache::State &state, uint32_t sequence, Failure *failure);
-// ... of which a call is open.
+// Also refuses a sequence without an open call.
 Status check_open(const StateCache::State &state, uint32_t sequence, Failure *failure);
-// ... of which no call is open.
+// Also refuses a sequence with an open call.
 Status check_closed(const StateCache::State &state, uint32_t sequence, Failure *failure);
-// One sequence, or with kAllSequences all of them.
+// Range of sequences: one, or with kAllSequences all.
 struct Range {
     uint32_t first, end;
 };
