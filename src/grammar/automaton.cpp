@@ -1,5 +1,5 @@
-// See automaton.hpp. States are parted by whether they are whole, then by the parts that their steps
-// lead to, until nothing changes.
+// Minimization by partition refinement: states are split by whether they accept, then by the parts
+// that their steps lead to, until nothing changes.
 // SPDX-License-Identifier: MIT
 #include "grammar/automaton.hpp"
 
@@ -19,7 +19,7 @@ uint64_t mix(uint64_t h, uint64_t v) {
     return h ^ h >> 32;
 }
 
-// Of each state whether some text leads from it to a whole one.
+// Returns, for each state, whether some string leads from it to an accepting state.
 Vector<uint8_t> find_live(const Automaton &a) {
     const uint32_t n = a.n_states(), k = a.n_symbols;
     Vector<uint8_t> live(a.whole);
@@ -83,7 +83,7 @@ void minimize(Automaton &a) {
     }
     for (uint32_t &to : a.next)
         if (to != kNoState && !live[to]) to = kNoState;
-    // part[n] is that of kNoState, 0.
+    // part[n] is the part of kNoState, 0.
     Numbers part(size_t{n} + 1, 0, a.next.get_allocator()), fresh(part),
         heads(a.next.get_allocator());
     size_t n_slots = 16;
@@ -98,10 +98,10 @@ void minimize(Automaton &a) {
         return alike;
     };
     for (unsigned round = 0;; round++) {
-        if (round == kMostRounds) return; // states that few texts tell apart stay as they are
+        if (round == kMostRounds) return; // too many rounds: no states are merged
         const size_t n_before = heads.size();
         std::fill(slots.begin(), slots.end(), kNoState);
-        heads.clear(); // the first state of each part
+        heads.clear(); // first state of each part
         for (uint32_t i = 0; i < n; i++) {
             uint64_t h = part[i];
             for (uint32_t s = 0; s < k; s++) h = mix(h, part_of(a.step(i, s)));
@@ -139,7 +139,7 @@ Automaton intersect(const Automaton &a, const Automaton &b) {
         out.start = kNoState;
         return out;
     }
-    StateNumbers numbers(host); // of a, of b
+    StateNumbers numbers(host); // pairs of states of a and b
     const auto number_of = [&](uint32_t p, uint32_t q) {
         if (p == kNoState || q == kNoState) return kNoState;
         const StateNumbers::Found found = numbers.find(p, q);

@@ -1,5 +1,5 @@
-// Deterministic automata over a few symbols, made state by state and then as small as they can be:
-// what products and complements of languages come to before they are rules of a grammar.
+// Deterministic automata over a few symbols, built state by state, then minimized. Products and
+// complements of languages are automata before they become rules of a grammar.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ggufx::grammar {
 
-constexpr uint32_t kNoState = UINT32_MAX; // nothing fits from there on
+constexpr uint32_t kNoState = UINT32_MAX; // no string is accepted from there on
 
 struct Automaton {
     Automaton(const Host *host, uint32_t symbols)
@@ -16,16 +16,16 @@ struct Automaton {
     uint32_t n_symbols;
     uint32_t start = 0;
     Vector<uint32_t> next; // [states][symbols]
-    Vector<uint8_t> whole; // of a state: a text may end there
+    Vector<uint8_t> whole; // [states]: accepting
 
     uint32_t n_states() const { return static_cast<uint32_t>(whole.size()); }
     uint32_t step(uint32_t state, uint32_t symbol) const {
         return next[size_t{state} * n_symbols + symbol];
     }
-    uint32_t add_state(bool is_whole); // without steps
+    uint32_t add_state(bool is_whole); // without transitions
 };
 
-// Numbers of states that are known by a few words each, in the order in which they come.
+// Numbers states by a pair of words each, in the order of their first use.
 class StateNumbers {
 public:
     explicit StateNumbers(const Host *host)
@@ -43,16 +43,16 @@ public:
 private:
     size_t slot_of(uint64_t a, uint64_t b) const;
     Vector<uint64_t> words_;
-    Vector<uint32_t> slots_; // a power of two, at least half of them free
+    Vector<uint32_t> slots_; // hash table: a power of two, at least half of it free
 };
 
-// Drops steps that cannot be completed and joins states that no text tells apart, unless it takes over
-// 64 characters to do so; start is kNoState where nothing fits. Time: states x symbols x characters
-// needed. Throws std::bad_alloc.
+// Drops transitions that cannot be completed and merges equivalent states, unless that takes over
+// 64 rounds. start becomes kNoState if the language is empty. Time: states x symbols x rounds.
+// Throws std::bad_alloc.
 void minimize(Automaton &automaton);
 
 constexpr uint32_t kMostProduct = 1 << 14;
-// The texts that fit both, which have the same symbols; not minimized. Throws Error (limit: over
+// Intersection of two languages over the same symbols; not minimized. Throws Error (limit: over
 // kMostProduct states) / std::bad_alloc.
 Automaton intersect(const Automaton &a, const Automaton &b);
 

@@ -1,4 +1,4 @@
-// An automaton as rules of a grammar, one for each state.
+// Translation of an automaton to rules of a grammar, one per state.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,9 @@
 
 namespace ggufx::grammar {
 
-// letters(symbols) gives what any one of some symbols is written as; it is asked once for each pair of
-// states. Of a minimized automaton. Throws what it throws, Error (limit) / std::bad_alloc.
+// letters(symbols) returns the node for any one of some symbols; it is called once per pair of
+// states. The automaton must be minimized. Throws what letters() throws, Error (limit),
+// std::bad_alloc.
 template <class Letters>
 Node add_automaton(Syntax &syntax, const char *name, const Automaton &a, Letters &&letters) {
     if (a.start == kNoState) return syntax.set(nullptr, 0);

@@ -1,4 +1,5 @@
-// See program.hpp. Parts are compiled from their end: each is told where it goes on.
+// Compiler, see program.hpp. Nodes are compiled from their end: each gets the instruction that
+// follows it.
 // SPDX-License-Identifier: MIT
 #include "grammar/program.hpp"
 #include "grammar/properties.hpp"
@@ -9,7 +10,7 @@ namespace ggufx::grammar {
 
 namespace {
 
-constexpr uint32_t kMostJoined = 256; // edges, or ways of a fork
+constexpr uint32_t kMostJoined = 256; // edges, or targets of a fork
 
 class Compiler {
 public:
@@ -25,7 +26,7 @@ private:
         return add(join(targets, n, before));
     }
     uint32_t n_code() const { return static_cast<uint32_t>(out_.code.size()); }
-    uint32_t emit(Node node, uint32_t next); // calls itself, at most kDeepest within another
+    uint32_t emit(Node node, uint32_t next); // recursive, at most kDeepest deep
     uint32_t emit_literal(std::string_view bytes, uint32_t next);
     uint32_t emit_set(const SyntaxNode &node, uint32_t next);
     uint32_t emit_choice(const SyntaxNode &node, uint32_t next);
@@ -38,7 +39,7 @@ private:
     const Syntax &syntax_;
     const Properties &properties_;
     uint32_t n_emitted_ = 0;
-    size_t n_joined_ = 0; // edges
+    size_t n_joined_ = 0; // edges that were copied
 };
 
 uint32_t Compiler::add(Instruction instruction) {
@@ -48,8 +49,8 @@ uint32_t Compiler::add(Instruction instruction) {
     return static_cast<uint32_t>(out_.code.size() - 1);
 }
 
-// A fork whose ways that begin with a byte are one instruction, and those of forks within it its own:
-// a place has a stack less for each. Forks before `before` are not finished yet.
+// Builds a fork. Targets that begin with a byte become one instruction, and targets of forks within
+// it its own, so that positions have fewer stacks. Forks before `before` are not finished yet.
 Instruction Compiler::join(const uint32_t *targets, uint32_t n, uint32_t before) {
     Vector<uint32_t> ways{out_.targets.get_allocator()}, bytes(ways);
     size_t n_edges = 0;
@@ -66,7 +67,7 @@ Instruction Compiler::join(const uint32_t *targets, uint32_t n, uint32_t before)
         }
         for (uint32_t k = 0; k < in.b; k++) take(out_.targets[in.a + k]);
     }
-    // Those of choices within choices are copied again and again: no more than twice all there are.
+    // Nested choices copy their edges repeatedly; the copies are limited to twice all edges.
     if (bytes.size() > 1 && n_edges <= kMostJoined && n_joined_ + n_edges < 2 * out_.edges.size()) {
         n_joined_ += n_edges;
         const auto first = static_cast<uint32_t>(out_.edges.size());
@@ -96,8 +97,8 @@ uint32_t Compiler::emit_literal(std::string_view bytes, uint32_t next) {
     return next;
 }
 
-// Ranges of characters as sequences of ranges of bytes: UTF-8 without surrogates. What follows the
-// last byte in which two ends differ is any byte of a character's middle, shared among sequences.
+// Splits ranges of characters into sequences of byte ranges: UTF-8 without surrogates. After the
+// last byte in which two ends differ, any continuation bytes follow, which sequences share.
 class ByteRanges {
 public:
     struct Sequence {
@@ -114,7 +115,7 @@ public:
     const Vector<Sequence> &found() const { return found_; }
 
 private:
-    // Of one length of bytes: cut until each byte's range stands by itself.
+    // Splits a range of one encoded length until the ranges of its bytes are independent.
     void cut(uint32_t first, uint32_t last) {
         while (first <= last) {
             uint32_t end = last;
@@ -148,7 +149,7 @@ uint32_t Compiler::emit_set(const SyntaxNode &node, uint32_t next) {
     ByteRanges bytes(syntax_.host());
     for (uint32_t i = 0; i < node.n; i++)
         bytes.add(syntax_.ranges(node)[i].first, syntax_.ranges(node)[i].last);
-    uint32_t any[4] = {next, kFail, kFail, kFail}; // so many bytes of any character's middle
+    uint32_t any[4] = {next, kFail, kFail, kFail}; // any[i]: i continuation bytes, then next
     Vector<Edge> heads{HostAllocator<Edge>(syntax_.host())};
     for (const ByteRanges::Sequence &s : bytes.found()) {
         uint32_t at = next;
@@ -192,7 +193,7 @@ uint32_t Compiler::emit_loop(Node child, bool at_least_once, uint32_t next) {
 
 uint32_t Compiler::emit_repeat(const SyntaxNode &node, uint32_t next) {
     const Node child = node.child;
-    if (node.max == 0 || !properties_.fits[child]) return next; // then min is 0
+    if (node.max == 0 || !properties_.fits[child]) return next; // min is 0 then
     const bool empty = properties_.empty[child];
     const uint32_t min = empty ? 0 : node.min;
     if (node.max == kMany && min <= 1) return emit_loop(child, min == 1, next);
@@ -201,7 +202,7 @@ uint32_t Compiler::emit_repeat(const SyntaxNode &node, uint32_t next) {
         const uint32_t targets[2] = {emit(child, next), next};
         return min == 1 ? targets[0] : add_join(targets, 2, before);
     }
-    if (empty) { // counting what takes no byte would go on for ever
+    if (empty) { // counting a body that may be empty would not end
         for (uint32_t i = 0, before = kFail; i < node.max && next != before; i++) {
             before = next;
             next = emit(child, next);
@@ -213,7 +214,7 @@ uint32_t Compiler::emit_repeat(const SyntaxNode &node, uint32_t next) {
     return add({Op::count, static_cast<uint32_t>(out_.repetitions.size() - 1), next});
 }
 
-// Members that cannot be completed do not come: none of them is required.
+// Members that cannot be completed are left out: none of them is required.
 uint32_t Compiler::emit_members(const SyntaxNode &node, uint32_t next) {
     const Node *const children = syntax_.children(node);
     Vector<uint32_t> items{HostAllocator<uint32_t>(syntax_.host())};
@@ -234,7 +235,7 @@ uint32_t Compiler::emit_members(const SyntaxNode &node, uint32_t next) {
 
 uint32_t Compiler::emit(Node node, uint32_t next) {
     const SyntaxNode &n = syntax_[node];
-    if (++n_emitted_ > 2 * kMostInstructions) // an empty part, repeated, adds no step
+    if (++n_emitted_ > 2 * kMostInstructions) // a repeated empty node adds no instruction
         fail(Status::limit, {}, "the grammar has over %" PRIu32 " steps", kMostInstructions);
     if (!properties_.fits[node]) return kFail;
     switch (n.form) {
@@ -254,10 +255,10 @@ uint32_t Compiler::emit(Node node, uint32_t next) {
     case Form::rule:
         break;
     }
-    return add({Op::call, n.first, next}); // the entry comes when all rules are compiled
+    return add({Op::call, n.first, next}); // run() replaces the rule by its entry
 }
 
-// Bytes are of one class where no edge begins or ends between them.
+// Finds byte classes: bytes between which no edge begins or ends.
 void Compiler::find_classes() {
     bool cut[257] = {true};
     for (const Edge &edge : out_.edges) cut[edge.first] = cut[edge.last + 1] = true;

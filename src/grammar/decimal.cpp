@@ -1,4 +1,4 @@
-// See decimal.hpp.
+// JSON numbers with all their digits, see decimal.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/decimal.hpp"
 
@@ -12,7 +12,7 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// The exponent behind `e`, cut where it is far too large.
+// Reads the exponent after `e`, limited to +-2^28.
 int32_t read_exponent(std::string_view text) {
     constexpr int64_t most = 1 << 28;
     const bool negative = text[0] == '-';

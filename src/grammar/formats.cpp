@@ -1,6 +1,7 @@
-// See formats.hpp. Accepted strings are valid by the RFC that a format names and by the checkers that
-// hosts use, without leap seconds. The sum of a host name's labels is not limited to 253 characters,
-// and encoded labels ("xn--...") are not decoded: neither fits into an automaton of a usable size.
+// Patterns of formats. Accepted strings are valid by the RFC that a format names and by the
+// validators that hosts use, without leap seconds. The labels of a host name are not limited to 253
+// characters in all, and encoded labels ("xn--...") are not decoded: neither fits into an automaton
+// of a usable size.
 // SPDX-License-Identifier: MIT
 #include "grammar/formats.hpp"
 
@@ -23,8 +24,8 @@ namespace {
     "P(?:\\d+W|(?:\\d+D|\\d+M(?:\\d+D)?|\\d+Y(?:\\d+M(?:\\d+D)?)?)(?:" DURATION_TIME               \
     ")?|" DURATION_TIME ")"
 
-// RFC 1123: labels of up to 63 letters, digits and inner hyphens; RFC 5891: "--" as the third and
-// fourth character is for encoded labels alone.
+// RFC 1123: labels of up to 63 letters, digits and inner hyphens. RFC 5891: only encoded labels
+// have "--" as third and fourth character.
 #define ALNUM "A-Za-z0-9"
 #define LABEL(letter)                                                                              \
     "(?:[" letter "](?:[" letter "]|[" letter "-][" letter "](?:[" letter "-]{0,59}[" letter       \

@@ -1,4 +1,4 @@
-// What `format` asks for, as patterns.
+// Patterns for the keyword `format` of JSON Schema.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace ggufx::grammar {
 
-const char *format_pattern(std::string_view name); // null: a name that is not known
-// One of the draft's that no regular expression says.
+const char *format_pattern(std::string_view name); // null: unknown name
+// Returns whether a format of the draft has no regular expression here.
 bool is_unknown_format(std::string_view name);
 
 } // namespace ggufx::grammar

@@ -1,4 +1,4 @@
-// See gbnf.hpp.
+// Reader of GBNF, see gbnf.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/gbnf.hpp"
 
@@ -50,7 +50,7 @@ private:
     std::string_view s_;
     size_t i_ = 0;
     TextIndex<uint32_t> by_name_;
-    Vector<Node> items_, alternatives_; // of all groups that are open, one behind another
+    Vector<Node> items_, alternatives_; // stacks of all open groups
     Vector<Range> ranges_;
 };
 
@@ -75,7 +75,7 @@ void GbnfReader::skip_blanks(bool lines) {
     }
 }
 
-// Does the body go on behind the ends of lines, with '|'? Else they stay where they are.
+// Returns whether the body continues with '|' after line ends. Else the line ends are not consumed.
 bool GbnfReader::continues() {
     const size_t before = i_;
     skip_blanks(true);
@@ -112,7 +112,7 @@ uint32_t GbnfReader::hex(unsigned digits, size_t begin) {
     return code;
 }
 
-// One character of a literal or class, which may be escaped.
+// Reads one character of a literal or class, which may be escaped.
 uint32_t GbnfReader::character() {
     const size_t begin = i_;
     if (peek() != '\\') {

@@ -1,6 +1,5 @@
-// GBNF, the notation of grammars that the field's tools share: rules `name ::= alternatives`, with
-// literals, classes, groups and repetitions; a line is a rule, but within parentheses and around
-// '|'.
+// GBNF, the grammar notation of llama.cpp: rules `name ::= alternatives` with literals, classes,
+// groups and repetitions. A rule is one line, except within parentheses and around '|'.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,9 +7,9 @@
 
 namespace ggufx::grammar {
 
-constexpr uint32_t kGbnfDepth = 64; // groups within groups
+constexpr uint32_t kGbnfDepth = 64; // nesting of groups
 
-// Throws Error (malformed, limit, unsupported; the text has line and column, offset the byte) /
+// Throws Error (malformed, limit, unsupported; the message has line and column, offset the byte) /
 // std::bad_alloc.
 void read_gbnf(Syntax &syntax, std::string_view text);
 

@@ -1,4 +1,4 @@
-// See grammar.hpp.
+// Compilation of a grammar for a vocabulary, see grammar.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/grammar.hpp"
 

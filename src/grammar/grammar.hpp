@@ -1,5 +1,5 @@
-// A compiled grammar over a vocabulary, immutable and shared; a matcher follows one text through it.
-// The contract is that of include/ggufx/grammar.h.
+// A compiled grammar over a vocabulary, immutable and shared; a matcher follows one sequence
+// through it. The contract is that of include/ggufx/grammar.h.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace ggufx::grammar {
 
-constexpr uint64_t kMostSource = 16 << 20; // bytes of a grammar
+constexpr uint64_t kMostSource = 16 << 20; // bytes of a grammar's source
 
 enum class Source { gbnf, json_schema };
 
@@ -37,8 +37,9 @@ private:
 
 class Matcher {
 public:
-    explicit Matcher(const Grammar &grammar); // at the begin of a text. Throws as step
-    // At the same place, with the same tokens behind it. Throws std::bad_alloc.
+    // at the start of a sequence. Throws like Machine::step
+    explicit Matcher(const Grammar &grammar);
+    // Clones a matcher: same position, same history. Throws std::bad_alloc.
     Matcher(const Grammar &grammar, const Matcher &other);
     ~Matcher();
     Matcher(const Matcher &) = delete;
@@ -48,24 +49,24 @@ public:
     bool has_ended() const { return history_.back() == kNowhere; }
     bool is_whole() const { return machine_.is_whole(history_.back()); }
 
-    // All of them or none. Throws Error (value: one does not fit, its place in the list; limit) /
-    // std::bad_alloc. Ids are of the vocabulary.
+    // Accepts all tokens or none. Throws Error (value: a token does not match, with its index in
+    // the list; limit) / std::bad_alloc. Ids must be of the vocabulary.
     void accept(const int32_t *ids, size_t n);
     void roll_back(uint64_t n) { history_.resize(history_.size() - static_cast<size_t>(n)); }
 
-    // A bit for each token. Throws Error (limit; state: the text has ended; mismatch: nothing of
-    // the vocabulary goes on) / std::bad_alloc.
+    // Sets a bit for each allowed token. Throws Error (limit; state: the sequence has ended;
+    // mismatch: no token of the vocabulary is allowed) / std::bad_alloc.
     void fill(uint32_t *bits);
     size_t n_words() const { return (grammar_.vocabulary().size() + 31) / 32; }
 
 private:
     static constexpr uint64_t kMostWalked = 1 << 20; // nodes, for the parts of a mask
-    static constexpr uint32_t kMostCut = 64; // frames of a stack that a mask is looked up by
+    static constexpr uint32_t kMostCut = 64;         // frames of a stack in the key of a mask
     Place after(Place place, int32_t id, size_t index);
     void allow_fitting(uint32_t *bits, Place place);
-    struct Start { // of a mask: what is known without a walk, and what a walk has to look at
+    struct Start { // start of a mask: tokens that are known without a walk
         Alphabet alphabet;
-        uint32_t run; // characters
+        uint32_t run; // length in characters
         const uint32_t *bits;
     };
     Start find_start(Place place) const;
@@ -80,17 +81,17 @@ private:
 
     const Grammar &grammar_;
     Machine machine_;
-    Vector<Place> history_; // in front of each token, and now; kNowhere behind the end
-    Vector<Place> places_;  // of a walk
+    Vector<Place> history_; // before each token, and now; kNowhere after the end
+    Vector<Place> places_;  // positions of a walk
     struct Known {
         Place place;
         bool leaves;
         const Mask *mask;
     };
-    Known known_[256] = {}; // places that were cut lately and their masks
-    Mask *own_ = nullptr;   // one that the cache had no room for
-    uint64_t n_walked_ = 0; // nodes, in this call
-    size_t tidy_at_;        // bytes of the machine
+    Known known_[256] = {}; // recently cut positions and their masks
+    Mask *own_ = nullptr;   // a mask that the cache had no room for
+    uint64_t n_walked_ = 0; // nodes walked in this call
+    size_t tidy_at_;        // size of the machine in bytes
 };
 
 } // namespace ggufx::grammar

@@ -1,4 +1,4 @@
-// See json_text.hpp.
+// JSON syntax as nodes of a grammar, see json_text.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/json_text.hpp"
 
@@ -11,9 +11,10 @@ namespace ggufx::grammar {
 namespace {
 
 constexpr uint32_t kIndent = 20;
-constexpr Range kItself[] = {{' ', '!'}, {'#', '['}, {']', kLastCode}};  // characters as they are
-constexpr Range kControls = {0, 0x1f}, kBeyondAscii = {0x7f, kLastCode}; // by \u, too
-constexpr size_t kFewRanges = 4; // of sets that are not looked up
+// characters that need no escape
+constexpr Range kItself[] = {{' ', '!'}, {'#', '['}, {']', kLastCode}};
+constexpr Range kControls = {0, 0x1f}, kBeyondAscii = {0x7f, kLastCode}; // also as \u
+constexpr size_t kFewRanges = 4; // sets of at most so many ranges are not cached
 
 bool cut(Range &r, Range within) {
     r = {std::max(r.first, within.first), std::min(r.last, within.last)};
@@ -154,7 +155,7 @@ Node JsonText::hex_digit(uint32_t first, uint32_t last) {
     return syntax_.set(ranges.data(), ranges.size());
 }
 
-// Numbers first .. last in so many digits; calls itself for the next digit.
+// Numbers first .. last in n_digits hex digits; recursive for the next digit.
 Node JsonText::hex(uint32_t first, uint32_t last, unsigned n_digits) {
     const uint32_t unit = uint32_t{1} << 4 * (n_digits - 1);
     if (n_digits == 1) return hex_digit(first, last);
@@ -186,7 +187,7 @@ Node JsonText::escaped_pair(Range high, Range low) {
                              escaped({0xdc00 + low.first, 0xdc00 + low.last})});
 }
 
-// By \u and four digits, or two halves of a character so.
+// Adds \u escapes: four digits, or a surrogate pair.
 void JsonText::add_escapes(Vector<Node> &out, Range r) {
     Range part = r;
     if (cut(part, {0, 0xd7ff})) out.push_back(escaped(part));
@@ -234,7 +235,7 @@ Node JsonText::character(const Range *ranges, size_t n) {
 
 Node JsonText::quoted(std::string_view text) {
     Vector<Node> parts{HostAllocator<Node>(syntax_.host())};
-    size_t plain = 0; // from here on: characters that are written in one way
+    size_t plain = 0; // start of a run of characters that have one spelling
     const auto flush = [&](size_t end) {
         if (end > plain) parts.push_back(syntax_.literal(text.substr(plain, end - plain)));
     };

@@ -1,5 +1,4 @@
-// How JSON is written: parts of a grammar for white space, values of any kind, characters of
-// strings.
+// JSON syntax as nodes of a grammar: white space, values of any kind, characters of strings.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,36 +8,36 @@
 
 namespace ggufx::grammar {
 
-// White space between values and signs.
+// White space between values and punctuation.
 enum class WhiteSpace : uint8_t {
     limited, // a space, or a line break and up to 20 spaces or tabs; none before a colon
     none,
-    any, // as RFC 8259 has it
+    any, // as in RFC 8259
 };
 
 class JsonText {
 public:
     JsonText(Syntax &syntax, WhiteSpace white_space);
 
-    Node space() { return syntax_.rule(space_); } // where there may be some
+    Node space() { return syntax_.rule(space_); } // optional white space
     Node any_value() { return syntax_.rule(value_); }
     Node any_object() { return syntax_.rule(object_); }
     Node any_array() { return syntax_.rule(array_); }
     Node any_string() { return syntax_.rule(string_); }
     Node any_number() { return syntax_.rule(number_); }
-    Node string(uint32_t min, uint32_t max); // so many characters, each written in any way
+    Node string(uint32_t min, uint32_t max); // min .. max characters, each in any spelling
 
-    // One character of sorted ranges: as itself or, where some programs escape it, escaped: controls, a
-    // quote, a slash, a backslash and all beyond ASCII.
+    // One character of sorted ranges. Characters that some programs escape may be escaped:
+    // controls, quote, slash, backslash, and all beyond ASCII.
     Node character(const Range *ranges, size_t n);
-    Node any_text() { return syntax_.rule(plain_text_); } // any number of them
-    Node quoted(std::string_view text);                   // so written; it is UTF-8
+    Node any_text() { return syntax_.rule(plain_text_); } // any number of any characters
+    Node quoted(std::string_view text); // `text`, which is UTF-8, as a JSON string
     Node in_quotes(Node text) { return syntax_.sequence({sign('"'), text, sign('"')}); }
     // first (, more){min, max}, of items
     Node list(Node first, Node more, uint32_t min, uint32_t max);
     Node between(char open, Node inside, char close);
-    // A gap is one rule: it comes after the sign that opens a list, after each item and each sign
-    // between items.
+    // White space is one rule: it follows the opening bracket, each item, and each sign between
+    // items.
     Node item(Node value) { return syntax_.sequence({value, space()}); }
     Node comma();
     Node colon();
@@ -62,7 +61,8 @@ private:
     WhiteSpace white_space_;
     uint32_t space_, character_, control_, beyond_, plain_text_, string_, number_, value_, object_,
         array_;
-    std::map<Ranges, Node, Less, HostAllocator<std::pair<const Ranges, Node>>> sets_; // large ones
+    // large sets, cached
+    std::map<Ranges, Node, Less, HostAllocator<std::pair<const Ranges, Node>>> sets_;
 };
 
 } // namespace ggufx::grammar

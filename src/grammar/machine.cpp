@@ -1,4 +1,4 @@
-// See machine.hpp.
+// Positions of a grammar and their transitions, see machine.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/machine.hpp"
 
@@ -9,7 +9,7 @@ namespace ggufx::grammar {
 
 namespace {
 
-// Where a text stands between members: in front of the first, behind one, behind a comma.
+// Position between members: before the first one, after one, after a comma.
 enum : uint32_t { kBare, kBehind, kNext, kPlaceBits = 2 };
 
 } // namespace
@@ -37,7 +37,7 @@ uint64_t Machine::hash_set(const Stack *stacks, size_t n) const {
     return h;
 }
 
-// Room for n numbers, at least half of the slots free.
+// Grows a table for n numbers; at least half of the slots stay free.
 void Machine::grow(Table &table, size_t n, bool of_frames) {
     if (2 * n < table.slots.size()) return;
     Vector<uint32_t> slots(table.slots.empty() ? 256 : 2 * table.slots.size(), kUnknown,
@@ -120,7 +120,7 @@ void Machine::count_work() {
          kMostCredit, kCreditOfCall);
 }
 
-// What stands behind a stack's top without taking a byte.
+// Follows a stack's top through instructions that take no byte (epsilon closure).
 void Machine::settle_one(Stack stack) {
     const Frame frame = frames_[stack];
     const Instruction in = program_.code[frame.code];
@@ -138,7 +138,7 @@ void Machine::settle_one(Stack stack) {
     case Op::fork:
         for (uint32_t i = 0; i < in.b; i++) visit(push(program_.targets[in.a + i], 0, frame.below));
         return;
-    case Op::call: { // a call behind which nothing comes needs no frame
+    case Op::call: { // a tail call needs no frame
         const bool last = program_.code[in.b].op == Op::ret;
         return visit(push(in.a, 0, last ? frame.below : push(in.b, 0, frame.below)));
     }
@@ -154,7 +154,7 @@ void Machine::settle_one(Stack stack) {
     }
 }
 
-// The number of what is known of members; 0 is that none came.
+// Returns the number of a set of known members; 0: none has appeared.
 uint32_t Machine::intern_known(const Vector<uint32_t> &words) {
     const auto found = known_index_.find(words);
     if (found != known_index_.end()) return found->second;
@@ -177,14 +177,14 @@ void Machine::read_known(Vector<uint32_t> &out, const Frame &frame) const {
     if (frame.count > 0) std::copy_n(known_.begin() + (frame.count - 1), n, out.begin());
 }
 
-// Behind a member comes the end or a comma; then a member that may still come. No step is taken from
-// which those that have to come cannot.
+// After a member comes the end or a comma, then another allowed member. Steps after which the
+// required members no longer fit are not taken.
 void Machine::settle_members(const Frame &frame, const Instruction &in) {
     const Pick &pick = program_.picks[in.a];
     read_known(words_, frame);
     const uint32_t count = words_[1] >> kPlaceBits, place = words_[1] & ((1u << kPlaceBits) - 1);
     const auto has = [&](uint32_t i) { return (words_[2 + i / 32] >> i % 32 & 1) != 0; };
-    uint32_t n_missing = 0, n_free = 0; // of required ones, of all that come once
+    uint32_t n_missing = 0, n_free = 0; // required members, and those that appear at most once
     for (uint32_t i = 0; i < pick.n_once; i++) {
         n_missing += i < pick.n_required && !has(i);
         n_free += !has(i);
@@ -295,7 +295,7 @@ uint32_t Machine::clamp(const Frame &frame, uint32_t n_bytes) const {
     const Repetition &r = program_.repetitions[in.a];
     const uint64_t left = r.max == kMany ? kMany : r.max - frame.count;
     if (left <= n_bytes) return frame.count;
-    // Each time takes a byte at least: neither end is reached within so many.
+    // Each repetition takes at least one byte, so n_bytes bytes reach neither limit.
     if (frame.count >= r.min) return r.min;
     return r.min - frame.count > n_bytes ? 0 : frame.count;
 }
@@ -347,7 +347,7 @@ Place Machine::part(Place place, Stack base, Stack cut_at, uint32_t n_bytes) {
     return intern_some();
 }
 
-// Of a frame that is come back to behind a character.
+// Returns how many more characters of a run a frame accepts, once one character has returned to it.
 uint32_t Machine::run_behind(const Frame &frame, unsigned shift) const {
     if (program_.runs[frame.code] >> shift & kAnyRun) return kNoEnd;
     const Instruction in = program_.code[frame.code];
@@ -376,10 +376,10 @@ bool Machine::ends_run(Place place, Alphabet alphabet, uint32_t n) {
     struct At {
         Place place;
         unsigned state;
-        uint32_t length; // characters behind it
+        uint32_t length; // characters before it
         bool operator==(const At &) const = default;
     };
-    constexpr unsigned kMost = 16 * kUtf8States; // some for each character
+    constexpr unsigned kMost = 16 * kUtf8States; // a few for each character
     At met[kMost] = {{place, kBetween, 0}};
     unsigned n_met = 1;
     for (unsigned i = 0; i < n_met; i++) {
@@ -392,7 +392,7 @@ bool Machine::ends_run(Place place, Alphabet alphabet, uint32_t n) {
                                  at.length + (r.next == kBetween)};
                 if (next.place == kNowhere || next == before) continue;
                 before = next;
-                if (at.length == n) return false; // at its first byte, or within it
+                if (at.length == n) return false; // another character begins
                 if (std::find(met, met + n_met, next) != met + n_met) continue;
                 if (n_met == kMost) return false;
                 met[n_met++] = next;
@@ -442,7 +442,7 @@ size_t Machine::bytes() const {
 
 void Machine::copy(const Machine &other, Vector<Place> &kept) {
     credit_ = other.credit_;
-    // Frames stand behind those below them: one pass marks, one copies.
+    // Frames follow those below them: one pass marks, one copies.
     Vector<uint32_t> number(other.frames_.size(), 0, frames_.get_allocator());
     for (const Place place : kept)
         for (uint32_t i = 0; i < other.n_stacks(place); i++) number[other.stacks(place)[i]] = 1;

@@ -1,4 +1,4 @@
-// See masks.hpp.
+// Token masks and their cache, see masks.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/masks.hpp"
 

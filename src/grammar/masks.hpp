@@ -1,6 +1,6 @@
-// Which tokens fit at a place of a grammar as far as the tops of its stacks say it: computed by a
-// walk through the vocabulary once, then known for all texts. Tokens that go on below a cut stack
-// are left to the caller: as nodes of the trie at which the tops have ended.
+// Tokens allowed at a position of a grammar, as far as the tops of its stacks decide. A mask is
+// computed once by a walk through the vocabulary, then cached for all sequences. Tokens that
+// continue below a cut stack are left to the caller, as trie nodes at which the tops have ended.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace ggufx::grammar {
 
-constexpr uint32_t kMostBelow =
-    4096;                         // nodes below the leaves of a mask; with more it is cut deeper
-constexpr size_t kFewWords = 256; // of bits that are not zero: they are listed
+// Limit of nodes below the leaves of a mask; beyond it the position is cut deeper.
+constexpr uint32_t kMostBelow = 4096;
+constexpr size_t kFewWords = 256; // at most so many nonzero words of bits are stored as a list
 
 struct Mask {
     explicit Mask(const Host *host)
@@ -26,16 +26,16 @@ struct Mask {
         for (size_t i = 0; i < bits.size(); i++) out[i] |= bits[i];
         for (const Word &word : few) out[word.at] |= word.bits;
     }
-    void list_few(); // where there are no more than kFewWords. Throws std::bad_alloc
+    void list_few(); // if they are at most kFewWords. Throws std::bad_alloc
 
     Vector<uint32_t> key; // Machine::describe
     uint64_t hash = 0;
-    Vector<uint32_t> bits; // of tokens; empty where they are listed
+    Vector<uint32_t> bits; // a bit per token; empty if listed
     Vector<Word> few;
-    Vector<uint32_t> leaves; // nodes of the trie with others below them
-    uint32_t n_below = 0;    // these
-    bool crowded = false;    // more than kMostBelow: there are no bits
-    Mask *next = nullptr;    // in the cache
+    Vector<uint32_t> leaves; // trie nodes with others below them
+    uint32_t n_below = 0;    // nodes below the leaves
+    bool crowded = false;    // n_below exceeds kMostBelow: no bits
+    Mask *next = nullptr;    // in a bucket of the cache
 };
 
 inline void allow(uint32_t *bits, const Vocabulary &vocabulary, int32_t id) {
@@ -43,9 +43,9 @@ inline void allow(uint32_t *bits, const Vocabulary &vocabulary, int32_t id) {
         bits[id / 32] |= uint32_t{1} << id % 32;
 }
 
-// Calls visit(number of the node, place) for the nodes below `top` whose bytes lead from `place`
-// somewhere; a visit that gives false ends what is below that node, as skip(number) does before it is
-// looked at. Throws as Machine::step.
+// Calls visit(node number, position) for the nodes below `top` whose bytes are accepted from
+// `place`. A visit that returns false leaves out the nodes below; skip(number) also leaves out the
+// node itself. Throws like Machine::step.
 template <class Skip, class Visit>
 void walk(Machine &machine, const Vector<TrieNode> &tree, uint32_t top, Place place, Place *places,
           Skip &&skip, Visit &&visit) {
@@ -74,8 +74,8 @@ void walk(Machine &machine, const Vector<TrieNode> &tree, uint32_t top, Place pl
         machine, tree, top, place, places, [](uint32_t) { return false; }, visit);
 }
 
-// Masks that all matchers of a grammar share. They are added and never go, up to a limit; no lock
-// is needed.
+// Masks that all matchers of a grammar share. They are only added, up to a limit, so no lock is
+// needed.
 class MaskCache {
 public:
     explicit MaskCache(Ref<Host> host) : host_(std::move(host)) {}
@@ -83,8 +83,8 @@ public:
     MaskCache(const MaskCache &) = delete;
     MaskCache &operator=(const MaskCache &) = delete;
 
-    const Mask *find(const Vector<uint32_t> &key, uint64_t hash) const; // null when there is none
-    // Takes the mask when there is room, else gives false.
+    const Mask *find(const Vector<uint32_t> &key, uint64_t hash) const; // null if there is none
+    // Takes the mask if there is room, else returns false.
     bool add(Mask *mask);
 
 private:

@@ -1,5 +1,6 @@
-// See grammar.hpp. A mask is the tokens that fit by the tops of the stacks alone, which is kept, and
-// those that go on below them, which are looked at one by one: few, as a rule is left by few bytes.
+// Matcher, see grammar.hpp. A mask has the tokens that the tops of the stacks allow, which is
+// cached. Tokens that continue below them are checked one by one; they are few, because few bytes
+// leave a rule.
 // SPDX-License-Identifier: MIT
 #include "grammar/grammar.hpp"
 
@@ -42,7 +43,8 @@ Matcher::~Matcher() {
     unmake(*grammar_.host(), own_);
 }
 
-// Forgets what the text does not need, once there is much of it.
+// Resets the limits of a call, and drops positions that the history does not need once there are
+// many.
 void Matcher::tidy() {
     machine_.begin_work();
     n_walked_ = 0;
@@ -88,7 +90,7 @@ void Matcher::accept(const int32_t *ids, size_t n) {
 
 // ---- masks ----
 
-// The alphabet of whose runs the most tokens are that fit.
+// Finds the alphabet whose runs include the most allowed tokens.
 Matcher::Start Matcher::find_start(Place place) const {
     const Vocabulary &vocabulary = grammar_.vocabulary();
     Start best = {};
@@ -106,8 +108,8 @@ Matcher::Start Matcher::find_start(Place place) const {
     return best;
 }
 
-// Calls visit(number of the node among all, place) as walk does, but for nodes with no other tokens
-// than those that are known.
+// Calls visit(token, node number, position) like walk(), except for nodes whose tokens are known
+// already.
 template <class Visit> void Matcher::walk_rest(const Start &start, Place place, Visit &&visit) {
     const Vocabulary &vocabulary = grammar_.vocabulary();
     const Runs &runs = vocabulary.runs(start.alphabet);
@@ -127,7 +129,8 @@ template <class Visit> void Matcher::walk_rest(const Start &start, Place place, 
     if (!some && start.run != kNoEnd) walk_tree(runs.longer);
 }
 
-// A node below which tokens go on is a leaf where the tops have ended. False: nothing more is looked at.
+// Adds a node with tokens below it as a leaf, if the tops of the stacks have ended. Returns false
+// if nothing below it needs a visit.
 bool Matcher::add_leaf(Mask &mask, uint32_t node, Place place) const {
     const Vector<TrieNode> &nodes = grammar_.vocabulary().nodes();
     if (!machine_.has_beyond(place) || nodes[node].next == node + 1) return true;
@@ -147,7 +150,7 @@ void Matcher::mask_by_walk(Mask &mask, Place cut_place, bool leaves) {
     });
 }
 
-// A mask of few frames on top of a part, which many places have in common.
+// Finds a mask of few frames on top of a part, which many positions share.
 const Mask *Matcher::find_part(Stack *cut_at, Place place, Stack base, bool leaves) {
     for (Stack at = base;; at = machine_.below(at)) {
         const bool last = at == kBeyond;
@@ -158,7 +161,7 @@ const Mask *Matcher::find_part(Stack *cut_at, Place place, Stack base, bool leav
     }
 }
 
-// False: the parts take too long, where all of them together may not.
+// Returns false if the parts take too long, when one walk may not.
 bool Matcher::mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vector<Stack> &bases) {
     const Vocabulary &vocabulary = grammar_.vocabulary();
     mask.bits.assign(n_words(), 0);
@@ -170,7 +173,7 @@ bool Matcher::mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vect
         if (n_walked_ > kMostWalked) return false;
         part->add_to(mask.bits.data());
         if (part->leaves.empty()) continue;
-        const Place behind = machine_.resume(at); // of kBeyond itself: nothing but what is below
+        const Place behind = machine_.resume(at); // kBeyond itself: only the frames below
         for (const uint32_t leaf : part->leaves) {
             if (mask.crowded) return true;
             if (leaves && !add_leaf(mask, leaf, behind)) continue;
@@ -243,7 +246,7 @@ void Matcher::allow_fitting(uint32_t *bits, Place place) {
     }
     while (cuts) {
         const Place cut_place = machine_.cut(place, base, vocabulary.longest());
-        const Mask *const mask = find_mask(cut_place, base != kEnd); // behind kEnd comes nothing
+        const Mask *const mask = find_mask(cut_place, base != kEnd); // nothing follows kEnd
         if (!mask->crowded) {
             mask->add_to(bits);
             if (mask->leaves.empty()) return;

@@ -1,5 +1,5 @@
-// See numbers.hpp. An automaton for each thing that holds of a number, each reading all of the text; a
-// number is in all of them.
+// Number rules, see numbers.hpp. Each condition is an automaton that reads the whole number; a
+// number must be in all of them.
 // SPDX-License-Identifier: MIT
 #include "grammar/numbers.hpp"
 
@@ -12,22 +12,22 @@ namespace ggufx::grammar {
 
 namespace {
 
-enum : uint32_t { kMinus = 10, kPlus, kPoint, kE, kNumberSymbols }; // behind the digits
+enum : uint32_t { kMinus = 10, kPlus, kPoint, kE, kNumberSymbols }; // after the digits
 
-// Where a text stands in a number without its sign.
+// Position in a number without its sign.
 enum class Shape : uint8_t {
     begin,
     zero,       // 0
     one,        // one digit, not 0
-    many,       // more
-    zero_point, // 0. and zeros
+    many,       // more digits
+    zero_point, // "0."
     one_point,
     many_point,
-    zero_tail, // zeros behind 0.
-    zero_rest, // other digits there
+    zero_tail, // zeros after 0.
+    zero_rest, // any digits after 0., not all 0
     one_rest,
     many_rest,
-    zero_e, // an exponent of 0: e, its sign, its digits
+    zero_e, // exponent of the number 0: e, sign, digits
     zero_e_sign,
     zero_exponent,
     e,
@@ -50,7 +50,7 @@ bool is_zero(Shape s) {
     return s == Shape::zero || s == Shape::zero_tail || s == Shape::zero_exponent;
 }
 
-// In front of the point, the first digit included.
+// Digits before the point, the first one included.
 bool in_whole_part(Shape s) {
     return s == Shape::begin || s == Shape::one || s == Shape::many;
 }
@@ -104,11 +104,11 @@ Shape next_shape(Shape s, uint32_t symbol) {
     }
 }
 
-// A track follows one fact through a text: what it has seen in 64 bits, 0 in front of it.
+// A track follows one condition through a number. Its state has 64 bits and starts at 0.
 
 // ---- order ----
 
-enum Cmp : uint64_t { kSame, kLess, kMore }; // nothing differs in front of the first digit
+enum Cmp : uint64_t { kSame, kLess, kMore }; // kSame before the first digit
 
 Cmp flip(Cmp c) {
     return c == kLess ? kMore : c == kMore ? kLess : kSame;
@@ -119,11 +119,11 @@ Cmp compare_digit(uint32_t digit, char other) {
     return digit < d ? kLess : digit > d ? kMore : kSame;
 }
 
-// The text's digits against a bound's: of the same place, and, for a text with an exponent, from the
-// first one on.
+// Compares a number's digits with those of a bound: at the same decimal place and, for a number
+// with an exponent, from the first digit on.
 class OrderTrack {
 public:
-    // Of sizes: no sign counts.
+    // Compares magnitudes: the sign is ignored.
     OrderTrack(const Decimal &bound, uint8_t order)
         : whole_(bound.whole_part()), fraction_(bound.fraction()), digits_(bound.digits),
           exponent_(bound.digits.get_allocator()), order_(order), is_zero_(bound.is_zero()) {
@@ -134,13 +134,13 @@ public:
     }
 
     uint64_t step(uint64_t packed, Shape before, uint32_t symbol) const {
-        if (is_zero_) return packed; // the shape says it all
+        if (is_zero_) return packed; // the shape decides
         State s = unpack(packed);
         if (symbol == kPoint) {
             close_whole(s);
         } else if (symbol == kE) {
             if (s.first == kSame && s.length < digits_.size()) s.first = kLess;
-            s.order = kSame; // from here on: of the exponent
+            s.order = kSame; // the exponent from here on
             s.place = s.length = 0;
         } else if (in_whole_part(before)) {
             step_number(s.order, s.place, symbol, whole_);
@@ -154,7 +154,7 @@ public:
                 step_tail(s.first, s.length, symbol, digits_);
         } else if (symbol >= 10) {
             s.negative = symbol == kMinus;
-        } else if (s.place > 0 || symbol > 0) { // of an exponent, behind its leading zeros
+        } else if (s.place > 0 || symbol > 0) { // exponent digits after leading zeros
             step_number(s.order, s.place, symbol, exponent_);
         }
         return pack(s);
@@ -171,9 +171,10 @@ public:
 
 private:
     struct State {
-        Cmp order, first; // of the digits by their place, then of the exponent; from the first on
-        uint32_t place, length; // digits that were compared in either way
-        bool negative;          // the exponent
+        // order: by decimal place, then of the exponent; first: from the first digit on
+        Cmp order, first;
+        uint32_t place, length; // digits compared for `order`, for `first`
+        bool negative;          // exponent
     };
     static uint64_t pack(const State &s) {
         return s.order | s.first << 2 | uint64_t{s.negative} << 4 | uint64_t{s.place} << 8 |
@@ -185,7 +186,7 @@ private:
                 (v >> 4 & 1) != 0};
     }
 
-    // The next digit of a whole number without leading zeros: the longer one is larger.
+    // Compares the next digit of a whole number without leading zeros: the longer one is larger.
     static void step_number(Cmp &order, uint32_t &place, uint32_t digit, const Vector<char> &of) {
         if (place >= of.size()) {
             order = kMore;
@@ -195,7 +196,7 @@ private:
         if (order == kSame) order = compare_digit(digit, of[place]);
         place++;
     }
-    // The next digit behind a point: zeros follow the last one.
+    // Compares the next digit after a point: zeros follow the last one.
     static void step_tail(Cmp &order, uint32_t &place, uint32_t digit, const Vector<char> &of) {
         if (order != kSame) return;
         const bool inside = place < of.size();
@@ -227,11 +228,12 @@ private:
 
 // ---- multiples ----
 
-// Of 10^-places: no digit but zeros behind so many of a fraction, or zeros at the end of a whole number.
-// With an exponent: no more digits behind the point than it and the places move to its front.
+// Multiples of 10^-places: only zeros after that many digits of a fraction, or enough zeros at the
+// end of a whole number. With an exponent: no more digits after the point than it and the places
+// move before it.
 class PlacesTrack {
 public:
-    // most_exponent: of numbers that fit what else is asked for.
+    // most_exponent: limit of numbers that meet the other conditions.
     PlacesTrack(int32_t places, bool wanted, int32_t most_exponent)
         : places_(places), wanted_(wanted),
           most_digits_(
@@ -242,9 +244,9 @@ public:
         if (symbol == kPoint) {
             s.bad = s.seen < zeros();
             s.seen = 0;
-        } else if (symbol == kE) { // from here on: the exponent that is needed
+        } else if (symbol == kE) { // `seen` is the exponent from here on
             s.needed = static_cast<int32_t>(s.seen) - places_;
-            s.bad = static_cast<int32_t>(s.seen) >= most_digits_; // not all are known
+            s.bad = static_cast<int32_t>(s.seen) >= most_digits_; // some digits were not counted
             s.seen = s.used = 0;
         } else if (before >= Shape::zero_e) {
             if (symbol >= 10)
@@ -277,13 +279,13 @@ public:
     }
 
 private:
-    static constexpr int32_t kFloatDigits = 17; // that programs write
+    static constexpr int32_t kFloatDigits = 17; // digits that programs print
     struct State {
         uint32_t seen;  // digits of the fraction; zeros at the end of a whole number; the exponent
         int32_t needed; // least exponent with which it is a multiple
         bool bad, negative;
-        bool used;    // a digit that is too far behind the point
-        bool unclear; // with an exponent: it may be a multiple with a smaller one, too
+        bool used;    // a nonzero digit too far after the point
+        bool unclear; // with an exponent: a smaller one may give a multiple, too
     };
     static uint64_t pack(const State &s) {
         return uint64_t{s.bad} | uint64_t{s.negative} << 1 | uint64_t{s.used} << 2 |
@@ -293,7 +295,7 @@ private:
     static State unpack(uint64_t v) {
         State s;
         s.seen = static_cast<uint32_t>(v >> 32);
-        // The first state is 0, where nothing is needed yet.
+        // In the first state, 0, nothing is needed yet.
         s.needed = static_cast<int32_t>(v >> 8 & 0xffff) - kBias;
         s.bad = (v & 1) != 0;
         s.negative = (v >> 1 & 1) != 0;
@@ -309,10 +311,10 @@ private:
 
     int32_t places_;
     bool wanted_;
-    int32_t most_digits_; // behind the point that are counted with an exponent
+    int32_t most_digits_; // digits after the point that are counted with an exponent
 };
 
-// Of divisor * 10^-places, by the rest of all digits; without an exponent, but of 0.
+// Multiples of divisor * 10^-places, by the remainder of all digits. No exponents, except for 0.
 class DivisorTrack {
 public:
     DivisorTrack(uint32_t divisor, uint32_t places, bool wanted)
@@ -352,7 +354,7 @@ private:
     bool wanted_;
 };
 
-// An exponent that a float can have, of up to three digits: what is written so is read as one.
+// Exponents of up to three digits that a float can have: numbers with one are read as floats.
 class ExponentTrack {
 public:
     uint64_t step(uint64_t packed, Shape before, uint32_t symbol) const {
@@ -370,12 +372,12 @@ public:
 private:
     static constexpr char kMost[] = "307";
     struct State {
-        Cmp order;  // against those of kMost
+        Cmp order;  // compared with kMost
         uint32_t n; // digits
     };
 };
 
-// No point and no exponent.
+// Numbers without point and exponent.
 struct DigitsTrack {
     uint64_t step(uint64_t packed, Shape, uint32_t) const { return packed; }
     bool fits(uint64_t, Shape at) const {
@@ -383,12 +385,12 @@ struct DigitsTrack {
     }
 };
 
-// ---- all at once ----
+// ---- conditions together ----
 
-// What a track makes of all texts of numbers, as an automaton; not minimized.
+// Returns the automaton of a track over all numbers; not minimized.
 template <class Track> Automaton follow(const Host *host, const Track &track) {
     Automaton out(host, kNumberSymbols);
-    StateNumbers numbers(host); // of the shape, of what is known
+    StateNumbers numbers(host); // pairs of shape and track state
     const auto number_of = [&](Shape shape, uint64_t known) {
         const StateNumbers::Found found = numbers.find(static_cast<uint64_t>(shape), known);
         if (!found.fresh) return found.number;
@@ -431,7 +433,7 @@ Automaton follow_step(const Host *host, const NumberFacts::Step &step, int32_t m
 
 } // namespace
 
-static unsigned order_bit(int order) { // of two numbers, as compare() gives it
+static unsigned order_bit(int order) { // order: as compare() returns it
     return order < 0 ? NumberFacts::less : order == 0 ? NumberFacts::equal : NumberFacts::greater;
 }
 
@@ -455,7 +457,8 @@ Automaton NumberRules::smallest(Automaton made) {
     return made;
 }
 
-// Integers, or what is none; many schemas ask for the same.
+// Returns the automaton of integers, or of other numbers; cached, because many schemas need the
+// same.
 const Automaton &NumberRules::kind(bool whole, int32_t most) {
     const int32_t told = std::min(most, kMostTold);
     const auto found = kinds_.find({whole, told});
@@ -464,13 +467,13 @@ const Automaton &NumberRules::kind(bool whole, int32_t most) {
     return kinds_.emplace(std::pair(whole, told), smallest(intersect(all_, made))).first->second;
 }
 
-// What bounds say of the sizes of numbers of one sign. False: there is no such number.
+// Converts bounds to those of the magnitudes of one sign. Returns false if there is no such number.
 static bool bound_sizes(Vector<NumberFacts::Bound> &out, const NumberFacts &facts, bool negative) {
     using Order = NumberFacts;
     for (const NumberFacts::Bound &bound : facts.bounds) {
         const Decimal &value = bound.value;
         uint8_t order = bound.order;
-        if (!value.is_zero() && value.negative != negative) { // on the other side
+        if (!value.is_zero() && value.negative != negative) { // other side of 0
             if (!(order & (negative ? Order::less : Order::greater))) return false;
             continue;
         }
@@ -497,8 +500,8 @@ Node NumberRules::sizes(const NumberFacts &facts, const Vector<NumberFacts::Boun
     if (found != known_.end()) return found->second;
     const Host *const host = syntax_.host();
     constexpr int32_t none = 1 << 20;
-    int32_t most = none; // of numbers d.ddd * 10^x: x
-    bool named = false;  // then the kind of the number is known
+    int32_t most = none; // largest x of numbers d.ddd * 10^x
+    bool named = false;  // one value: its kind is known
     bool whole = !facts.fraction;
     for (const NumberFacts::Bound &b : bounds) {
         if (!(b.order & NumberFacts::greater))

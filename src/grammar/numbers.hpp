@@ -1,4 +1,4 @@
-// Numbers that a schema lets through, as the texts that they may be written in.
+// Numbers that a schema allows, as rules of their spellings.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,43 +11,43 @@
 namespace ggufx::grammar {
 
 constexpr uint32_t kMostNumberStates = 1 << 14;
-constexpr uint64_t kMostNumberWork = 1 << 22; // states that are made for a schema
-constexpr uint32_t kMostDivisor = 10000;      // of multipleOf, without its zeros at the end
+constexpr uint64_t kMostNumberWork = 1 << 22; // states built for a schema
+constexpr uint32_t kMostDivisor = 10000;      // multipleOf without its decimal point
 
-// What holds of a number, all at once.
+// Conditions of a number, all of which must hold.
 struct NumberFacts {
     explicit NumberFacts(const Host *host)
         : bounds(HostAllocator<Bound>(host)), steps(HostAllocator<Step>(host)) {}
     enum Order : uint8_t { less = 1, equal = 2, greater = 4 };
     struct Bound {
         Decimal value;
-        uint8_t order; // those of a number against the value that fit
+        uint8_t order; // allowed orders of a number against the value
     };
     struct Step {
         Decimal size; // above 0
         bool is_multiple;
     };
-    bool whole = true, fraction = true; // may it be one of these
+    bool whole = true, fraction = true; // allowed kinds
     Vector<Bound> bounds;
     Vector<Step> steps;
 
-    bool are_met(const Decimal &value) const; // the bounds
+    bool are_met(const Decimal &value) const; // checks the bounds
 };
 
-// Written as -?digits(.digits)?, or with one digit in front of the point and an exponent, which is
-// how programs write them: of whole numbers no more digits behind the point than the exponent says, with
-// a step that is no power of ten none at all. Where a schema lets no fraction through a number is
-// digits alone, unless any form is asked for: hosts read it into an integer.
+// Numbers are written as -?digits(.digits)?, or with one digit before the point and an exponent, as
+// programs print them. Whole numbers have no more digits after the point than the exponent moves.
+// With a step that is no power of ten there is no exponent. If a schema allows no fractions, a
+// number is digits alone, unless any form is requested: hosts read it into an integer.
 class NumberRules {
 public:
     NumberRules(Syntax &syntax, bool any_form);
-    // Throws Error (limit: too many states, too much work; unsupported: a step with too large a divisor) /
-    // std::bad_alloc.
+    // Throws Error (limit: too many states, too much work; unsupported: a step with too large a
+    // divisor) / std::bad_alloc.
     Node write(const NumberFacts &facts);
 
 private:
-    static constexpr int32_t kMostTold = 20; // exponents beyond are treated alike
-    Automaton smallest(Automaton made);      // what is made is counted
+    static constexpr int32_t kMostTold = 20; // larger exponents are treated alike
+    Automaton smallest(Automaton made);      // minimizes, and counts states
     const Automaton &kind(bool whole, int32_t most);
     Node sizes(const NumberFacts &facts, const Vector<NumberFacts::Bound> &bounds);
 

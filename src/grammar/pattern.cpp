@@ -1,4 +1,4 @@
-// See pattern.hpp: what a pattern comes to, as a language or as rules.
+// Pattern: translation to a regular language or to rules, see pattern.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/pattern.hpp"
 
@@ -41,8 +41,8 @@ void Pattern::refuse(const char *why) const {
 
 // ---- as a language ----
 
-// Texts that begin with what a part takes and go on with `then`, which ends with the text. Calls
-// itself, as deep as groups are.
+// Returns the strings that begin with a match of a part and continue with `then`, up to the end of
+// the string. Recursive, as deep as groups are.
 Regex Pattern::read_part(Regexes &regexes, uint32_t number, Regex then, bool at_begin,
                          bool larger) const {
     const Part &part = parts_[number];
@@ -55,7 +55,7 @@ Regex Pattern::read_part(Regexes &regexes, uint32_t number, Regex then, bool at_
         return regexes.sequence(regexes.set(ranges_.data() + first, n), then);
     }
     case Form::sequence: {
-        uint32_t n_begin = 0; // parts that stand at the begin: behind assertions alone
+        uint32_t n_begin = 0; // number of leading assertions
         while (at_begin && n_begin < part.n && is_assertion(parts_[children[n_begin]])) n_begin++;
         if (n_begin < part.n && parts_[children[n_begin]].may_be_empty)
             for (uint32_t k = n_begin + 1; k < part.n; k++)
@@ -95,7 +95,7 @@ Regex Pattern::read_repeat(Regexes &regexes, const Part &part, Regex then, bool 
     const uint32_t max = part.max;
     if (max > kMostUnrolled || (max > 1 && parts_[child].has_begin && parts_[child].may_be_empty))
         refuse("an assertion within a repetition");
-    Regex out = then; // so often, and any fewer times that are enough
+    Regex out = then; // iterations from the last one on, fewer where min allows it
     for (uint32_t i = 0; i < max; i++) {
         const Regex more = read_part(regexes, child, out, at_begin && i + 1 == max, larger);
         out = i < max - part.min ? regexes.either(more, then) : more;
@@ -127,7 +127,7 @@ Node Pattern::write_part(Syntax &syntax, JsonText &json, uint32_t number) const 
     return syntax.sequence(nodes.data(), nodes.size());
 }
 
-// One of the outermost alternatives: what it leaves open at its ends is any text.
+// Writes one of the outermost alternatives. Any text is allowed at an end without an anchor.
 Node Pattern::write_way(Syntax &syntax, JsonText &json, uint32_t number) const {
     const Part &part = parts_[number];
     const bool many = part.form == Form::sequence;

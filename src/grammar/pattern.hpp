@@ -1,4 +1,4 @@
-// Regular expressions of JSON schemas (ECMA-262 with the flag u), as far as they are regular.
+// Regular expressions of JSON Schema (ECMA-262 with the flag u), as far as they are regular.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,16 +7,17 @@
 
 namespace ggufx::grammar {
 
-constexpr unsigned kPatternDepth = 36; // groups within groups
-constexpr uint32_t kMostUnrolled = 64; // times that a group with an assertion is repeated
+constexpr unsigned kPatternDepth = 36; // nesting of groups
+constexpr uint32_t kMostUnrolled = 64; // repetitions of a group with an assertion
 
-// Sets of characters by their property, found once.
+// Sets of characters by Unicode property, cached.
 class CharacterSets {
 public:
     explicit CharacterSets(const Host *host)
         : known_(HostAllocator<std::pair<const uint64_t, Vector<Range>>>(host)) {}
-    // Of general categories, bits by their number; sorted. What is given is counted, as patterns keep
-    // it: throws Error (limit: over kMostRanges in all) / std::bad_alloc.
+    // Returns the sorted characters of general categories, bits by their number. Returned ranges
+    // are counted, as patterns keep them. Throws Error (limit: over kMostRanges in all) /
+    // std::bad_alloc.
     const Vector<Range> &of(uint64_t categories);
 
 private:
@@ -27,20 +28,20 @@ private:
         known_;
 };
 
-// What a pattern says, read once.
+// A parsed pattern.
 class Pattern {
 public:
-    // `what` begins errors. Throws Error (unsupported: a look behind, a back reference, \b, an
+    // `what` begins error messages. Throws Error (unsupported: lookbehind, back reference, \b,
     // unknown escape; malformed; limit) / std::bad_alloc.
     Pattern(const Host *host, CharacterSets &sets, std::string_view text, const char *what);
 
-    // Has it no assertion but ^ at the begin and $ at the end of alternatives? Then it can be written
-    // as rules, however often something is repeated.
+    // Whether the only assertions are ^ at the start and $ at the end of alternatives. Then it can
+    // be written as rules, however often something is repeated.
     bool is_plain() const { return plain_; }
-    Node write(Syntax &syntax, JsonText &json) const; // a string, in quotes, in which it matches
+    Node write(Syntax &syntax, JsonText &json) const; // quoted strings in which it matches
 
-    // All texts in which it matches. Where programs differ in what a space is (\s), the larger or the
-    // smaller set. Throws Error (limit; unsupported: an assertion repeated without an end).
+    // Returns the strings in which it matches. Programs differ on \s: `larger` selects the larger
+    // set. Throws Error (limit; unsupported: an assertion in an unbounded repetition).
     Regex read(Regexes &regexes, bool larger) const;
 
 private:
@@ -48,11 +49,11 @@ private:
     enum class Form : uint8_t { set, sequence, choice, repeat, begin, end, look, look_not };
     struct Part {
         Form form;
-        bool asserts, has_begin; // has an assertion in it, has a ^ in it
+        bool asserts, has_begin; // contains an assertion, contains a ^
         bool may_be_empty;
         uint32_t first, n;               // set: ranges; else children
-        uint32_t first_larger, n_larger; // of a set: the larger one
-        uint32_t min, max;               // of a repetition
+        uint32_t first_larger, n_larger; // set: the larger one
+        uint32_t min, max;               // repetition
     };
     Node write_part(Syntax &syntax, JsonText &json, uint32_t part) const;
     Node write_way(Syntax &syntax, JsonText &json, uint32_t part) const;

@@ -1,5 +1,5 @@
-// The notation of ECMA-262. \d and \w are those of ASCII; \s is what ECMA-262 calls a space, or, for the
-// smaller set, what Python does, too.
+// Parser of the notation of ECMA-262. \d and \w are ASCII. \s has two sets: spaces of both ECMA-262
+// and Python, and spaces of either.
 // SPDX-License-Identifier: MIT
 #include "base/hex.hpp"
 #include "base/unicode.hpp"
@@ -17,7 +17,7 @@ constexpr Range kWordRanges[] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}
 constexpr Range kSpaces[] = {{'\t', '\r'},     {' ', ' '},       {0xa0, 0xa0},
                              {0x1680, 0x1680}, {0x2000, 0x200a}, {0x2028, 0x2029},
                              {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}};
-// What either of them has.
+// Spaces of ECMA-262 or Python.
 constexpr Range kMaybeSpaces[] = {{'\t', '\r'},     {0x1c, ' '},      {0x85, 0x85},
                                   {0xa0, 0xa0},     {0x1680, 0x1680}, {0x2000, 0x200a},
                                   {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f},
@@ -27,7 +27,7 @@ constexpr Range kLineEnds[] = {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
 constexpr uint64_t bit(Category c) {
     return uint64_t{1} << static_cast<unsigned>(c);
 }
-constexpr uint64_t bits(Category first, Category last) { // neighbours
+constexpr uint64_t bits(Category first, Category last) { // a contiguous range
     return (bit(last) << 1) - bit(first);
 }
 
@@ -81,7 +81,7 @@ constexpr CategoryName kCategoryNames[] = {
 
 using Ranges = Vector<Range>;
 
-// A set of characters, and the larger one where programs differ.
+// A set of characters, and the larger set where programs differ.
 struct Letters {
     explicit Letters(const Host *host)
         : smaller(HostAllocator<Range>(host)), larger(HostAllocator<Range>(host)) {}
@@ -181,7 +181,7 @@ private:
         return add({form, true, form == Form::begin, true, 0, 0, 0, 0, 0, 0});
     }
 
-    // Calls itself through item(), at most kPatternDepth within another.
+    // Recursive through item(), at most kPatternDepth deep.
     uint32_t choice(unsigned depth) {
         Vector<uint32_t> ways = numbers();
         for (;;) {
@@ -235,7 +235,7 @@ private:
             if (c == '=' || c == '!') {
                 look = c == '=' ? Form::look : Form::look_not;
                 out_.plain_ = false;
-            } else if (c == '<' && peek(2) != '=' && peek(2) != '!') { // a name
+            } else if (c == '<' && peek(2) != '=' && peek(2) != '!') { // named group
                 while (!at_end() && peek(1) != '>') i_++;
             } else if (c != ':') {
                 refuse(Status::unsupported, "'(?' with what is not supported");
@@ -251,7 +251,7 @@ private:
         return add_group(look, one, 0, 0);
     }
 
-    // Is there {n}, {n,} or {n,m}, or one of the signs?
+    // Returns whether {n}, {n,}, {n,m}, *, + or ? follows.
     bool is_repetition() const {
         if (at_end()) return false;
         if (peek() == '*' || peek() == '+' || peek() == '?') return true;
@@ -290,14 +290,14 @@ private:
             i_++;
             if (max < min) refuse(Status::malformed, "a repetition that ends before it begins");
         }
-        if (peek() == '?') i_++; // lazy: the same texts
+        if (peek() == '?') i_++; // lazy: same strings
         if (is_repetition()) refuse(Status::malformed, "a repetition of a repetition");
         Vector<uint32_t> one = numbers();
         one.push_back(part);
         return add_group(Form::repeat, one, min, max);
     }
 
-    // \d and its like; false where there is none.
+    // Reads \d and similar escapes; returns false if there is none.
     bool class_escape(Letters &out) {
         if (peek() != '\\') return false;
         const char c = peek(1);
@@ -334,7 +334,7 @@ private:
         return true;
     }
 
-    // \p{Letter}, \p{Lu}, \p{General_Category=Lu}.
+    // Reads \p{Letter}, \p{Lu}, \p{General_Category=Lu}.
     bool property(Letters &out, bool negated) {
         const size_t open = i_ + 2, close = s_.find('}', open);
         if (peek(2) != '{' || close == s_.npos) refuse(Status::malformed, "a property without {}");
@@ -368,7 +368,7 @@ private:
         return code;
     }
 
-    // Behind \u: four digits, two halves of a character, or {digits}.
+    // Reads four digits, a surrogate pair, or {digits} after \u.
     uint32_t unicode() {
         uint32_t code = 0;
         if (peek() == '{') {

@@ -1,4 +1,4 @@
-// See plain.hpp.
+// UTF-8 byte ranges of alphabets, see plain.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/plain.hpp"
 
@@ -9,8 +9,8 @@ namespace {
 constexpr Utf8Range kLowerBytes[] = {{'a', 'z', kBetween}};
 constexpr Utf8Range kWordBytes[] = {
     {'0', '9', kBetween}, {'A', 'Z', kBetween}, {'_', '_', kBetween}, {'a', 'z', kBetween}};
-// Without the first bytes of characters that some have for spaces: U+0085, U+00A0, U+1680, U+2000 to
-// U+205F, U+3000, U+FEFF.
+// Without the first bytes of characters that some programs treat as spaces: U+0085, U+00A0, U+1680,
+// U+2000 to U+205F, U+3000, U+FEFF.
 constexpr Utf8Range kSolidBytes[] = {
     {0x21, 0x21, kBetween}, {0x23, 0x5b, kBetween}, {0x5d, 0x7e, kBetween}, {0xc3, 0xdf, kLast1},
     {0xe0, 0xe0, kAfterE0}, {0xe4, 0xec, kLast2},   {0xed, 0xed, kAfterEd}, {0xee, 0xee, kLast2},

@@ -1,6 +1,5 @@
-// Alphabets that texts are mostly made of, and tokens, too. A vocabulary knows which of its tokens
-// are so many characters of one, a program where any so many fit; the rest alone is looked for in the
-// tree of tokens.
+// Alphabets that most text and most tokens consist of. A vocabulary knows which tokens are runs of
+// an alphabet, and a program where it accepts any run. Only other tokens are searched in the trie.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,12 +11,12 @@ namespace ggufx::grammar {
 enum Alphabet : uint8_t {
     kLower, // a-z
     kWord,  // letters and digits of ASCII, _
-    kSolid, // plain, but for spaces and all that begins with the same byte as one
-    kPlain, // what strings of JSON take as it is, but for U+007F, which some grammars leave out
+    kSolid, // kPlain without spaces and characters with the same first byte as one
+    kPlain, // characters that JSON strings hold unescaped, without U+007F (not in all grammars)
     kAlphabets
 };
 
-// Between bytes of UTF-8 (without surrogates and long forms).
+// States between bytes of UTF-8 (without surrogates and overlong forms).
 enum Utf8 : uint8_t { kBetween, kLast1, kLast2, kLast3, kAfterE0, kAfterEd, kAfterF0, kAfterF4 };
 constexpr unsigned kUtf8States = 8;
 
@@ -31,10 +30,10 @@ struct Utf8Ranges {
     const Utf8Range *begin() const { return ranges; }
     const Utf8Range *end() const { return ranges + n; }
 };
-Utf8Ranges letter_bytes(Alphabet alphabet, unsigned state); // that go on with a character of it
+Utf8Ranges letter_bytes(Alphabet alphabet, unsigned state); // bytes that continue a character of it
 
 constexpr uint32_t kForeign = UINT32_MAX;
-// Characters, or kForeign where there is another one.
+// Returns the number of characters, or kForeign if one is not of the alphabet.
 uint32_t count_letters(Alphabet alphabet, std::string_view text);
 
 } // namespace ggufx::grammar

@@ -1,6 +1,6 @@
-// A grammar as a machine runs it: instructions over bytes. A rule is called, what follows is a frame
-// on a stack; a counted repetition is a frame with a number. Nothing is left that cannot be
-// completed: what is not finished yet can always be.
+// A compiled grammar: instructions over bytes. A rule call leaves the next instruction as a frame
+// on a stack; a counted repetition is a frame with a number. Parts that cannot be completed are
+// left out, so every accepted prefix can be completed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,10 +12,10 @@ constexpr uint32_t kMostInstructions = 1 << 22;
 
 enum class Op : uint8_t {
     ret,   // the rule, or the body of a repetition, ends
-    fail,  // nothing fits
-    edges, // a byte: edges a .. a + b
-    fork,  // goes on at each of targets a .. a + b
-    call,  // rule's entry a, then b
+    fail,  // no input matches
+    edges, // takes a byte: edges a .. a + b - 1
+    fork,  // continues at each of targets a .. a + b - 1
+    call,  // calls the rule at entry a, then b
     count, // repetition a, then b
     pick,  // members a in any order, then b
 };
@@ -33,23 +33,23 @@ struct Repetition {
 };
 
 struct Pick {
-    uint32_t between;  // instruction
+    uint32_t between;  // instruction of the separator
     uint32_t first, n; // targets: instructions of members
     uint32_t n_required, n_once, min, max;
-    bool counts() const { return min > 1 || max != kMany; } // how many there were matters
+    bool counts() const { return min > 1 || max != kMany; } // the number of members matters
     bool has_often() const { return n > n_once; }
-    uint32_t n_words() const { return 2 + (n_once + 31) / 32; } // of what is known of a text
+    uint32_t n_words() const { return 2 + (n_once + 31) / 32; } // words of the known members
 };
 
-constexpr uint32_t kReturn = 0, kFail = 1; // instructions that are always there
+constexpr uint32_t kReturn = 0, kFail = 1; // instructions of every program
 
-// Of an instruction, for each Alphabet of plain.hpp.
+// Bits of an instruction, for each Alphabet of plain.hpp.
 enum : uint8_t {
-    kAnyRun = 1,    // takes any run of its characters
-    kOneLetter = 2, // takes any one of them, then its rule ends
+    kAnyRun = 1,    // accepts any run of its characters
+    kOneLetter = 2, // accepts any one of them, then its rule ends
 };
 constexpr unsigned kRunBits = 2;
-constexpr uint32_t kNoEnd = UINT32_MAX; // of a run
+constexpr uint32_t kNoEnd = UINT32_MAX; // length of an unbounded run
 
 struct Program {
     explicit Program(const Host *host)
@@ -62,19 +62,19 @@ struct Program {
     Vector<uint32_t> targets;
     Vector<Repetition> repetitions;
     Vector<Pick> picks;
-    Vector<uint32_t> entries; // of rules
-    Vector<uint8_t> runs;     // of instructions
+    Vector<uint32_t> entries; // [rules]
+    Vector<uint8_t> runs;     // [instructions]
     uint32_t root = kFail;    // instruction
-    uint16_t n_classes = 1;   // bytes that no edge tells apart have one class
+    uint16_t n_classes = 1;   // bytes that no edge distinguishes have one class
     uint8_t classes[256] = {};
     uint8_t sample[256] = {}; // a byte of each class
 };
 
-// `source` is what the syntax was read from; errors show where rules stand in it. Throws Error
-// (limit, unsupported: a rule that begins with itself, value: nothing fits) / std::bad_alloc. Time
-// and memory are linear in the syntax, but for literals repeated within repetitions that may be
-// empty, which are bounded.
+// Compiles a grammar. `source` is the text that the syntax was read from; errors show the position
+// of a rule in it. Throws Error (limit; unsupported: left recursion; value: no string matches) /
+// std::bad_alloc. Time and memory are linear in the syntax. Literals in repetitions of nodes that
+// may be empty are repeated, up to a limit.
 void compile(Program &program, const Syntax &syntax, std::string_view source);
-void find_runs(Program &program); // a part of it. Throws std::bad_alloc
+void find_runs(Program &program); // called by compile(). Throws std::bad_alloc
 
 } // namespace ggufx::grammar

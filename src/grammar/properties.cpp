@@ -1,5 +1,5 @@
-// See properties.hpp. Both properties are least fixed points of "all children" or "one child", found
-// from the leaves up: a node waits for so many of its children, then its parents hear of it.
+// Solver of properties. Both are least fixed points of "all children" or "one child", found from
+// the leaves up: a node waits for a number of its children, which notify it.
 // SPDX-License-Identifier: MIT
 #include "grammar/properties.hpp"
 
@@ -7,14 +7,14 @@ namespace ggufx::grammar {
 
 namespace {
 
-// What a child is for its parent.
+// Role of a child for its parent.
 enum class Role : uint8_t {
-    needed, // one of those it waits for
-    once,   // a member that may come once
-    often,  // one that may come again
+    needed, // the parent waits for it
+    once,   // a member that may appear once
+    often,  // a member that may appear again
 };
 
-// Calls visit(child, role) for what a node is made of; a rule's body is one.
+// Calls visit(child, role) for the children of a node; a rule's body is one.
 template <class Visit> void each_child(const Syntax &syntax, const SyntaxNode &node, Visit visit) {
     if (node.form == Form::sequence || node.form == Form::choice) {
         for (uint32_t i = 0; i < node.n; i++) visit(syntax.children(node)[i], Role::needed);
@@ -55,7 +55,7 @@ public:
         ready_.reserve(n);
     }
 
-    // holds(leaf) of a literal or set.
+    // holds(leaf): the property of a literal or set.
     template <class Holds> void solve(Vector<uint8_t> &out, Holds holds) {
         out.assign(syntax_.size(), 0);
         ready_.clear();
@@ -91,9 +91,9 @@ private:
     bool is_done(Node node) const { return waits_[node] == 0 && members_[node] == 0; }
     Numbers numbers() const { return Numbers(HostAllocator<uint32_t>(syntax_.host())); }
     const Syntax &syntax_;
-    // waits_: children that are still needed; members_: how many more of any.
+    // waits_: children that are still needed; members_: number of further members.
     Numbers first_, parents_, waits_, members_, ready_;
-    Vector<Role> roles_; // of a node for each of its parents
+    Vector<Role> roles_; // [parents of a node]
 };
 
 } // namespace
@@ -114,7 +114,7 @@ void refuse_left_recursion(const Syntax &syntax, const Properties &properties,
         uint32_t child; // the next one to look at
     };
     Vector<Step> path{HostAllocator<Step>(syntax.host())};
-    // The i-th child that a node can begin with, or none.
+    // Returns the i-th child that a node can begin with, or none.
     const auto begins = [&](const SyntaxNode &node, uint32_t i) {
         if (node.form == Form::choice) return i < node.n ? syntax.children(node)[i] : kNoNode;
         if (node.form == Form::members)

@@ -1,4 +1,4 @@
-// See regex.hpp.
+// Regular languages and their derivatives, see regex.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/regex.hpp"
 
@@ -18,7 +18,7 @@ Regexes::Regexes(const Host *host)
     add(Form::none, false, 0, 0, 0, 0);
     add(Form::empty, true, 0, 0, 0, 0);
     const uint32_t every = intern({{0, kLastCode}, HostAllocator<uint32_t>(host)});
-    // any() is 2: what it repeats stands behind it.
+    // any() is node 2; the set that it repeats follows it.
     nodes_.push_back({Form::repeat, true, 1, 3, 0, kMany});
     known_.emplace(std::array<uint32_t, 4>{static_cast<uint32_t>(Form::repeat), 3, 0, kMany}, 2);
     add(Form::set, false, 0, every, 0, 0);
@@ -72,7 +72,7 @@ Regex Regexes::text(std::string_view utf8) {
 
 Regex Regexes::sequence(Regex a, Regex b) {
     if (a == none() || b == none()) return none();
-    Numbers heads{HostAllocator<uint32_t>(host())}; // of a, which is none of sequences within
+    Numbers heads{HostAllocator<uint32_t>(host())}; // elements of a, which are not sequences
     while (nodes_[a].form == Form::sequence) {
         heads.push_back(nodes_[a].a);
         a = nodes_[a].b;
@@ -177,14 +177,14 @@ Regex Regexes::derive(Regex a, uint32_t code) {
     return out;
 }
 
-// Calls itself through derive, at most kMostRegexHeight within another.
+// Recursive through derive(), at most kMostRegexHeight deep.
 Regex Regexes::derive_new(Regex a, uint32_t code) {
     const RegexNode node = nodes_[a];
     switch (node.form) {
     case Form::set: {
         const Numbers &ends = lists_[node.a];
         const auto at = std::lower_bound(ends.begin(), ends.end(), code) - ends.begin();
-        // Within a range its end is the next one; or it is the begin of one.
+        // Next is the end of a range that contains code, or code begins a range.
         const auto i = static_cast<size_t>(at);
         return i < ends.size() && (i % 2 == 1 || ends[i] == code) ? empty() : none();
     }
@@ -226,7 +226,7 @@ bool Regexes::holds(Regex a, std::string_view utf8) {
 
 // ---- automata ----
 
-// Characters that no set tells apart; codes has one of each symbol.
+// Finds classes of characters that no set distinguishes; codes has one character of each.
 void Regexes::find_letters(Alphabetic &out, Numbers &codes, Regex a) {
     Numbers todo(codes), sets(codes);
     Vector<uint8_t> seen(nodes_.size(), 0, HostAllocator<uint8_t>(host()));
@@ -243,7 +243,7 @@ void Regexes::find_letters(Alphabetic &out, Numbers &codes, Regex a) {
         if (node.form == Form::either || node.form == Form::both)
             for (const Regex part : lists_[node.a]) visit(part);
     }
-    // Refine one symbol for all by each set.
+    // Start with one symbol for all characters, and refine it by each set.
     out.ranges.assign(1, {0, kLastCode});
     out.symbols.assign(1, 0);
     out.n_symbols = 1;
@@ -254,7 +254,7 @@ void Regexes::find_letters(Alphabetic &out, Numbers &codes, Regex a) {
         const Numbers &ends = lists_[list];
         ranges.clear();
         symbols.clear();
-        split.assign(out.n_symbols, kNoNode); // what is inside of the set, of each symbol
+        split.assign(out.n_symbols, kNoNode); // symbol of the part inside the set, by symbol
         uint32_t n = out.n_symbols;
         size_t k = 0;
         for (size_t i = 0; i < out.ranges.size(); i++) {
@@ -279,7 +279,7 @@ void Regexes::find_letters(Alphabetic &out, Numbers &codes, Regex a) {
         if (n > kMostRegexLetters)
             fail(Status::limit, {}, "patterns tell over %" PRIu32 " kinds of characters apart",
                  kMostRegexLetters);
-        // Numbers that nothing has any longer go.
+        // Drop symbols that no range has any longer.
         Numbers number(n, kNoNode, codes.get_allocator());
         out.n_symbols = 0;
         for (uint32_t &symbol : symbols) {
@@ -323,7 +323,7 @@ void Regexes::make_automaton(Automaton &out, Alphabetic &letters, Regex a) {
 bool Regexes::is_none(Regex a) {
     Numbers codes{HostAllocator<uint32_t>(host())}, todo(codes);
     Alphabetic letters(host());
-    charge(1 + nodes_.size() / 8192); // which find_letters marks
+    charge(1 + nodes_.size() / 8192); // find_letters() marks nodes
     find_letters(letters, codes, a);
     std::set<Regex, std::less<Regex>, HostAllocator<Regex>> seen{HostAllocator<Regex>(host())};
     seen.insert(a);

@@ -1,6 +1,6 @@
-// Regular languages of characters with intersection and complement: what holds at once of a string, or
-// does not. Expressions are numbers, equal ones are one; an automaton is made of their derivatives,
-// what may follow a character.
+// Regular languages of characters, with intersection and complement: conditions on strings that
+// must hold, or must not. Expressions are numbers, and equal ones are stored once. Automata are
+// built from their derivatives by characters.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,12 +15,12 @@ namespace ggufx::grammar {
 using Regex = uint32_t;
 
 constexpr uint32_t kMostRegexStates = 1 << 14;
-constexpr uint32_t kMostRegexes = 1 << 18;   // expressions of a schema
-constexpr uint64_t kMostRegexWork = 1 << 22; // derivatives of a schema
-constexpr uint32_t kMostRegexHeight = 120;   // expressions within each other
+constexpr uint32_t kMostRegexes = 1 << 18;   // expressions per schema
+constexpr uint64_t kMostRegexWork = 1 << 22; // derivatives per schema
+constexpr uint32_t kMostRegexHeight = 120;   // nesting of expressions
 constexpr uint32_t kMostRegexLetters = 1 << 10;
 
-// Characters that an automaton does not tell apart are one symbol.
+// Alphabet of an automaton: characters that it does not distinguish are one symbol.
 struct Alphabetic {
     explicit Alphabetic(const Host *host)
         : ranges(HostAllocator<Range>(host)), symbols(HostAllocator<uint32_t>(host)) {}
@@ -36,22 +36,22 @@ public:
     // All throw Error (limit) / std::bad_alloc.
     Regex none() const { return 0; }
     Regex empty() const { return 1; }
-    Regex any() const { return 2; } // any text
+    Regex any() const { return 2; } // any string
     Regex set(const Range *ranges, size_t n);
     Regex text(std::string_view utf8);
     Regex sequence(Regex a, Regex b);
     Regex either(const Regex *of, size_t n) { return list(Form::either, of, n); }
     Regex either(Regex a, Regex b);
     Regex both(Regex a, Regex b);
-    Regex other(Regex a); // what is not of it
+    Regex other(Regex a); // complement
     Regex repeat(Regex a, uint32_t min, uint32_t max);
 
     bool has_empty(Regex a) const { return nodes_[a].has_empty; }
     bool holds(Regex a, std::string_view utf8);
-    // Minimized.
+    // The automaton is minimized.
     void make_automaton(Automaton &out, Alphabetic &letters, Regex a);
     bool is_none(Regex a);
-    void charge(uint64_t n); // work of its caller's
+    void charge(uint64_t n); // counts work of the caller
     const Host *host() const { return nodes_.get_allocator().host(); }
 
 private:
@@ -60,7 +60,8 @@ private:
         Form form;
         bool has_empty;
         uint16_t height;
-        uint32_t a, b, c; // set, list: its number; sequence: parts; other, repeat: child, min, max
+        // set, list: number of the list; sequence: parts; other, repeat: child, min, max
+        uint32_t a, b, c;
     };
     using Numbers = Vector<uint32_t>;
     template <class Key>
@@ -76,7 +77,7 @@ private:
     void find_letters(Alphabetic &out, Numbers &codes, Regex a);
 
     Vector<RegexNode> nodes_;
-    Vector<Numbers> lists_; // of sets: first and last, by turns
+    Vector<Numbers> lists_; // lists of sets have first, last, first, last, ...
     Index<std::array<uint32_t, 4>> known_;
     Index<Numbers> known_lists_;
     Index<uint64_t> derivatives_;

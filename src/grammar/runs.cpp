@@ -1,6 +1,6 @@
-// Program::runs: where a program takes any run of an alphabet's characters, and where any one of them
-// before a rule ends. What is said is so; what is not may be, too. By bits of a byte: one for each
-// state between bytes of UTF-8 (plain.hpp).
+// Program::runs: instructions that accept any run of an alphabet's characters, or any one of them
+// before a rule ends. Set bits are certain; clear bits may be unknown. Masks here have one bit for
+// each state between bytes of UTF-8 (plain.hpp).
 // SPDX-License-Identifier: MIT
 #include "grammar/plain.hpp"
 #include "grammar/program.hpp"
@@ -11,12 +11,12 @@ namespace ggufx::grammar {
 
 namespace {
 
-constexpr unsigned kMostPasses = 16; // what is not settled then is given up
+constexpr unsigned kMostPasses = 16; // results that are not settled then are dropped
 constexpr unsigned kMostSweeps = 4;
-constexpr uint32_t kFewestBytes = 16; // that any state asks for
-constexpr uint32_t kMostTogether = 8; // instructions that take a byte in common
+constexpr uint32_t kFewestBytes = 16; // legal bytes of any state, at least
+constexpr uint32_t kMostTogether = 8; // instructions that cover a byte together
 
-struct Bytes { // a set of them
+struct Bytes { // set of bytes
     uint64_t words[4] = {};
     void add(unsigned first, unsigned last) {
         for (unsigned w = first / 64; w <= last / 64; w++) {
@@ -66,7 +66,8 @@ public:
     }
 
 private:
-    // Did anything change? Every other time from the end, as rules are called both ways.
+    // Returns whether anything changed. Passes alternate in direction, because rules are called
+    // both ways.
     template <class Look> bool sweep(const Look &look, unsigned time) {
         const size_t n = active_.size();
         bool changed = false;
@@ -75,7 +76,8 @@ private:
     }
     bool ends(uint32_t code) const { return program_.code[code].op == Op::ret; }
 
-    // Where the edges have all bytes that an alphabet asks for, wherever they lead. False: nowhere.
+    // Finds the states in which edges cover all bytes of the alphabet, wherever they lead. Returns
+    // false if there are none.
     bool look_possible(uint32_t code) {
         const Instruction in = program_.code[code];
         if (in.op == Op::call || in.op == Op::count) possible_[code] = 0xff;
@@ -92,8 +94,8 @@ private:
         return possible_[code] != 0;
     }
 
-    // Does what follows each legal byte hold? Of several edges for it one is enough, or all of them
-    // together where they are within a character.
+    // Returns whether `holds` is true after each legal byte. One of several edges for a byte is
+    // enough; within a character, all of them together are enough.
     template <class Holds>
     bool covers(const uint32_t *codes, uint32_t n, unsigned state, const Holds &holds) const {
         Bytes seen;
@@ -131,7 +133,7 @@ private:
         return static_cast<uint8_t>(bits);
     }
 
-    // The rest of a character, and nothing else, before the rule ends. From false upward.
+    // Grows one_: the rest of a character, and nothing else, is accepted before the rule ends.
     bool look_one(uint32_t code) {
         const Instruction in = program_.code[code];
         uint8_t bits = one_[code];
@@ -150,7 +152,7 @@ private:
         return changed;
     }
 
-    // Any run, as far as no byte is needed to say so; upward from what is held.
+    // Grows any_ from held_: any run is accepted, found through instructions that take no byte.
     bool look_any(uint32_t code) {
         const Instruction in = program_.code[code];
         uint8_t bits = held_[code];
@@ -162,7 +164,8 @@ private:
         return changed;
     }
 
-    // Behind a byte or a character: what is held can only become less, and is so where it stays.
+    // Shrinks held_: any run is accepted after a byte or a character. Bits that stay when nothing
+    // changes are true.
     bool look_held(uint32_t code) {
         if (held_[code] == 0) return false;
         const Instruction in = program_.code[code];
@@ -186,7 +189,7 @@ private:
     const Alphabet alphabet_;
     Bytes legal_[kUtf8States];
     Vector<uint8_t> possible_, one_, any_, held_;
-    Vector<uint32_t> active_; // instructions of which something may be said
+    Vector<uint32_t> active_; // instructions that may get a bit
 };
 
 } // namespace

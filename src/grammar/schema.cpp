@@ -1,4 +1,4 @@
-// See schema_reader.hpp: what a way is made of, and its simple values.
+// Alternatives of a schema and their simple values, see schema_reader.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/schema_reader.hpp"
 
@@ -14,7 +14,7 @@ using chat::Value;
 
 namespace {
 
-// Of earlier drafts: to pass over them would let more through than they say.
+// Keywords of earlier drafts. Ignoring them would allow more than they do.
 constexpr std::string_view kOldKeywords[][2] = {
     {"$recursiveRef", "'$dynamicRef'"},
     {"additionalItems", "'items' beside 'prefixItems'"},
@@ -36,7 +36,7 @@ template <class Run> auto SchemaReader::at(const Way &way, const Run &run) -> de
     try {
         return run();
     } catch (const Error &e) {
-        // Errors of the tree have their place already.
+        // Errors of the tree have their location already.
         if (e.failure.message[0] == '#') throw;
         tree_.refuse(way.held.empty() ? nullptr : way.held[0].where,
                      static_cast<Status>(e.failure.status), "%s", e.failure.message);
@@ -70,13 +70,13 @@ Node SchemaReader::rule_of(const char *name, Node body) {
     return syntax_.rule(rule);
 }
 
-// The rule of schemas that hold at once.
+// Returns the rule of schemas that all hold.
 Node SchemaReader::node_of(const Parts &parts) {
     if (parts.empty()) return json_.any_value();
     Key key{HostAllocator<std::pair<const void *, const void *>>(syntax_.host())};
     for (const Part &part : parts) {
         if (part.is_false()) return never();
-        // A schema that does not hold: the place behind its first byte stands for it.
+        // A negated schema is identified by the address after its first byte.
         key.emplace_back(reinterpret_cast<const char *>(part.dict()) + part.negated, part.scope);
     }
     std::sort(key.begin(), key.end());
@@ -128,7 +128,7 @@ Node SchemaReader::way_node(const Way &way) {
     return syntax_.choice(ways.data(), ways.size());
 }
 
-// Simple values that all lists of a way have.
+// Finds the simple values that are in all lists of an alternative.
 void SchemaReader::find_choices(Vector<const Value *> &out, const Way &way) {
     bool first = true;
     for (const Part &part : way.held) {
@@ -166,7 +166,7 @@ Node SchemaReader::choice_node(const Way &way, const NumberFacts &numbers,
     find_choices(values, way);
     StringFacts texts(strings);
     texts.has_choices = true;
-    NumberFacts equal(numbers); // what has its bounds in itself
+    NumberFacts equal(numbers); // bounds are checked for each value
     equal.bounds.clear();
     Nodes ways = nodes();
     for (const Value *const value : values) {
@@ -184,7 +184,7 @@ Node SchemaReader::choice_node(const Way &way, const NumberFacts &numbers,
     return syntax_.choice(ways.data(), ways.size());
 }
 
-// The values that schemas let through, where they are named.
+// Finds the values that schemas allow, if they are enumerated.
 bool SchemaReader::find_values(Vector<Value> &out, const Parts &parts, size_t most) {
     Vector<Way> ways{HostAllocator<Way>(syntax_.host())};
     ways_.expand(ways, parts);
@@ -227,7 +227,7 @@ void SchemaReader::read_numbers(NumberFacts &out, const Way &way) {
     using Order = NumberFacts::Order;
     static constexpr struct {
         const char *key;
-        unsigned order; // of a number that fits
+        unsigned order; // allowed orders of a number
     } kBounds[] = {{"minimum", Order::greater | Order::equal},
                    {"maximum", Order::less | Order::equal},
                    {"exclusiveMinimum", Order::greater},
@@ -307,7 +307,7 @@ void SchemaReader::read_strings(StringFacts &out, const Way &way) {
     }
 }
 
-// Of what may be a string, as names are.
+// Returns the strings that a schema allows, for names of members.
 Regex SchemaReader::name_language(const Part &part) {
     Parts parts = tree_.none();
     tree_.add(parts, part);

@@ -1,5 +1,5 @@
-// JSON schemas (draft 2020-12) as grammars of the JSON texts that they accept. What is known is
-// told in include/ggufx/grammar.h.
+// JSON Schemas (draft 2020-12) as grammars of the JSON that they accept. include/ggufx/grammar.h
+// lists what is supported.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,9 +9,9 @@ namespace ggufx::grammar {
 
 struct SchemaOptions {
     WhiteSpace white_space = WhiteSpace::limited;
-    bool any_order = false;  // of the members of objects
+    bool any_order = false;  // members of objects may come in any order
     bool formats = true;     // `format` is an assertion
-    bool any_number = false; // integers have any form of a number
+    bool any_number = false; // integers may have any form of a number
 };
 
 // Throws Error (malformed, limit, unsupported: the keyword and the JSON pointer of its schema) /

@@ -1,5 +1,5 @@
-// Arrays of a schema: see schema_reader.hpp. Mostly a list of items; where some of them have to fit
-// something, or none may be equal, a rule for each state of what was seen.
+// Arrays of a schema, see schema_reader.hpp. Usually a list of items. If some items must match a
+// schema, or none may be equal, there is a rule for each state of the items so far.
 // SPDX-License-Identifier: MIT
 #include "grammar/schema_reader.hpp"
 
@@ -15,9 +15,9 @@ using chat::Value;
 namespace {
 
 constexpr uint32_t kMostArrayStates = 1 << 13;
-constexpr size_t kMostDifferent = 10; // values of an array in which none are equal, told apart by
-constexpr size_t kMostNamed = 1000;   // their places; that may stand in any
-constexpr size_t kMostConditions = 6; // of items of which some have to fit
+constexpr size_t kMostDifferent = 10; // values with uniqueItems, if schemas depend on the index
+constexpr size_t kMostNamed = 1000;   // values with uniqueItems otherwise
+constexpr size_t kMostConditions = 6; // conditions that only some items must meet
 
 } // namespace
 
@@ -52,7 +52,7 @@ void SchemaReader::read_array(ArrayFacts &out, const Way &way) {
     }
 }
 
-// Schemas that apply to the same value below one, itself included: numbers in `held`.
+// Finds the schemas that `above` applies to the same value, itself included: indices in `held`.
 void SchemaReader::find_below(Vector<uint32_t> &out, const Way &way, uint32_t above) {
     out.assign(1, above);
     for (size_t i = 0; i < out.size(); i++) {
@@ -63,13 +63,14 @@ void SchemaReader::find_below(Vector<uint32_t> &out, const Way &way, uint32_t ab
     }
 }
 
-// Items that no schema below has looked at, and none of `contains` fits.
+// Reads unevaluatedItems: it applies to items that no schema below evaluates and no `contains`
+// matches.
 void SchemaReader::read_unevaluated(ArrayFacts &out, const Way &way, uint32_t number,
                                     const Part &rest) {
     Vector<uint32_t> below{HostAllocator<uint32_t>(syntax_.host())};
     find_below(below, way, number);
     uint32_t first = 0;
-    Parts ways = tree_.none(); // to have been looked at, or to fit
+    Parts ways = tree_.none(); // schemas that evaluate an item, or allow it
     for (const uint32_t i : below) {
         const Part &part = way.held[i];
         if (tree_.find(part, "items") || (i != number && tree_.find(part, "unevaluatedItems")))
@@ -118,10 +119,10 @@ private:
     }
     Node item(uint32_t index) { return reader_.json_.item(reader_.node_of(parts_of(index))); }
 
-    // Conditions that others say, too.
+    // Replaces conditions that follow from others, or cannot be met.
     void simplify() {
         for (ArrayFacts::Contains &one : facts_.contains) {
-            if (one.max < one.min) facts_.max = 0, facts_.min = 1; // nothing fits
+            if (one.max < one.min) facts_.max = 0, facts_.min = 1; // no array matches
             if (!one.part.is_false() && !one.part.is_true()) continue;
             const bool every = one.part.is_true();
             if (every) facts_.min = std::max(facts_.min, one.min);
@@ -135,7 +136,7 @@ private:
             if (one.part.is_true()) facts_.min = std::max(facts_.min, one.first + 1);
         std::erase_if(facts_.some, [](const ArrayFacts::Item &one) { return one.part.is_true(); });
         for (ArrayFacts::Contains &one : facts_.contains) {
-            if (one.max > 0) continue; // none of them fits
+            if (one.max > 0) continue; // no item may match
             facts_.items.push_back({0, kMany, tree_.negate(one.part)});
         }
         std::erase_if(facts_.contains,
@@ -143,7 +144,7 @@ private:
         if (facts_.unique && facts_.max <= 1) facts_.unique = nullptr;
     }
 
-    // Items up to the last one that is told apart, then the others.
+    // Items whose schema depends on the index, then the others.
     Node list() {
         const uint32_t min = facts_.min, max = facts_.max, n = n_told_;
         if (max < min) return reader_.never();
@@ -155,7 +156,7 @@ private:
                                                 max == kMany ? kMany : max - 1);
             return min == 0 ? syntax_.optional(all) : all;
         }
-        Node tail = syntax_.empty(); // what may follow i items, a rule each, so that none is deep
+        Node tail = syntax_.empty(); // continuations after i items; a rule each limits nesting
         if (n < max)
             tail = syntax_.repeat(syntax_.sequence({reader_.json_.comma(), rest}),
                                   min > n ? min - n : 0, left(n));
@@ -173,7 +174,7 @@ private:
         return tail;
     }
 
-    // ---- none equal ----
+    // ---- uniqueItems ----
 
     bool unique_alone() const {
         return facts_.unique && facts_.some.empty() && facts_.contains.empty() && n_told_ == 0;
@@ -191,7 +192,7 @@ private:
         for (const Value &value : values_) constants_.push_back(tree_.constant(value, of));
     }
 
-    // Each value once at most, in any order.
+    // Each value at most once, in any order.
     Node different() {
         add_values(0, kMostNamed);
         make_constants();
@@ -208,11 +209,11 @@ private:
     // ---- states ----
 
     using Counts = std::array<uint32_t, kMostConditions>;
-    struct State {        // in front of an item
-        uint32_t index;   // no more than n_counted_: from there on all are equal
-        Counts fitting;   // of `contains`
-        uint32_t missing; // bits of `some`
-        uint32_t used;    // bits of values_
+    struct State {        // before an item
+        uint32_t index;   // at most n_counted_: later items are alike
+        Counts fitting;   // matches of each `contains`
+        uint32_t missing; // conditions of `some` not met yet, as bits
+        uint32_t used;    // values_ that were used, as bits
         auto operator<=>(const State &) const = default;
     };
 
@@ -254,7 +255,7 @@ private:
         return syntax_.rule(rule);
     }
 
-    // The values that items of an array without equal ones can have.
+    // Finds the values that items can have with uniqueItems.
     void find_values() {
         const uint32_t most = facts_.max == kMany ? n_told_ : std::min(n_told_, facts_.max - 1);
         for (uint32_t i = 0; i <= most; i++) add_values(i, kMostDifferent);
@@ -289,14 +290,14 @@ private:
         return syntax_.choice(ways.data(), ways.size());
     }
 
-    // For each condition from `at` on the item counts for it or not. Calls itself, as often as there
-    // are conditions.
+    // Adds the alternatives of an item: for each condition from `at` on it counts or not.
+    // Recursive, once for each condition.
     void add_ways(Vector<Node> &out, const State &state, State next, const Parts &parts,
                   size_t at) {
         if (at < facts_.contains.size()) {
             const ArrayFacts::Contains &one = facts_.contains[at];
             const uint32_t n = state.fitting[at];
-            const bool exact = one.max != kMany; // it counts whether it fits
+            const bool exact = one.max != kMany; // items that do not count must not match
             if (exact ? n < one.max : n < one.min) {
                 Parts more(parts);
                 tree_.add(more, one.part);
@@ -331,10 +332,10 @@ private:
     SchemaTree &tree_;
     ArrayFacts facts_;
     const Where *where_;
-    uint32_t n_told_ = 0; // items that are told apart by their index
+    uint32_t n_told_ = 0; // items whose schema depends on the index
     uint32_t n_counted_ = 0;
     Vector<Value> values_;
-    Parts constants_; // schemas of these
+    Parts constants_; // schemas of values_
     std::map<State, uint32_t, std::less<State>, HostAllocator<std::pair<const State, uint32_t>>>
         rules_;
     Vector<State> todo_;

@@ -1,6 +1,6 @@
-// Objects of a schema: see schema_reader.hpp. Members come in the order in which schemas name them, then
-// those that none does; names are told apart by the patterns that match them. Long, as the rules of an
-// object share what is known of its members and classes of names.
+// Objects of a schema, see schema_reader.hpp. Members come in the order in which schemas name them,
+// then those that no schema names. Names are classified by the patterns that match them. The file
+// is long, because the rules of an object share its known members and classes of names.
 // SPDX-License-Identifier: MIT
 #include "grammar/schema_reader.hpp"
 
@@ -17,10 +17,10 @@ using chat::Value;
 
 namespace {
 
-constexpr size_t kMostClasses = 64;    // of names by the patterns that match them
-constexpr size_t kMostSome = 5;        // members of which one has to fit something
-constexpr size_t kMostAnyOrder = 1000; // members with a name that come in any order
-constexpr size_t kMostOrders = 256;    // choices of which members these are
+constexpr size_t kMostClasses = 64;    // classes of names by the patterns that match them
+constexpr size_t kMostSome = 5;        // conditions that one member must meet
+constexpr size_t kMostAnyOrder = 1000; // named members in any order
+constexpr size_t kMostOrders = 256;    // choices of the members that meet such conditions
 constexpr uint32_t kMostObjectStates = 1 << 15;
 
 } // namespace
@@ -52,7 +52,7 @@ void SchemaReader::read_object(ObjectFacts &out, const Way &way) {
                                         tree_.enter(part, *rest, "unevaluatedProperties")};
             Vector<uint32_t> below = numbers();
             find_below(below, way, number);
-            bool all = more.part.is_true(); // looked at
+            bool all = more.part.is_true(); // every member is evaluated
             for (const uint32_t i : below) {
                 const Part &one = way.held[i];
                 all = all || tree_.find(one, "additionalProperties") ||
@@ -120,9 +120,9 @@ private:
         std::string_view name;
         bool required, possible;
         Parts parts;
-        uint32_t some; // bits of those that it may be
+        uint32_t some; // conditions of facts_.some that it can meet, as bits
     };
-    struct Class { // of names that no member has
+    struct Class { // a class of names that no member has
         Node key;
         Parts parts;
         uint32_t some;
@@ -163,7 +163,7 @@ private:
                 add_member(source.properties->entries[i]->key.text->view(), false);
         for (const std::string_view name : facts_.required) add_member(name, true);
         for (const Fact &fact : facts_.members) add_member(fact.text, false);
-        for (const ObjectFacts::Some &some : facts_.some) // these are none of the others
+        for (const ObjectFacts::Some &some : facts_.some) // these are not `others`
             for (size_t i = 0; some.properties && i < some.properties->size; i++)
                 add_member(some.properties->entries[i]->key.text->view(), false);
         const Regex allowed = name_language();
@@ -175,7 +175,7 @@ private:
         }
     }
 
-    // What a member of this name has to fit, and what it may be.
+    // Fills in the schemas of a member by its name, and the conditions that it can meet.
     void fill(Member &member) {
         const std::string_view name = member.name;
         reader_.ways_.count_work((facts_.sources.size() + facts_.members.size()) / 16);
@@ -222,7 +222,7 @@ private:
 
     struct Split { // names that the same patterns match
         Regex names;
-        Vector<uint8_t> matched; // of each pattern
+        Vector<uint8_t> matched; // [patterns]
     };
 
     void add_pattern(std::string_view text) {
@@ -283,7 +283,8 @@ private:
                 add_class([&] { return reader_.strings_.write_language(one.names); }, one.matched);
     }
 
-    // make_key() writes its names. matched: of patterns, then of `some` that are by name.
+    // Adds a class of names, which make_key() writes. matched: per pattern, then per condition of
+    // `some` on names.
     template <class MakeKey>
     void add_class(const MakeKey &make_key, const Vector<uint8_t> &matched) {
         Class out = {kNoNode, tree_.none(), 0};
@@ -323,8 +324,8 @@ private:
         classes_.push_back(std::move(out));
     }
 
-    // A key that is none of the names. In its tree of names each node is a rule: what may follow the
-    // characters that lead there.
+    // Returns a key that is none of the names. Each node of the trie of names is a rule, for
+    // the characters that may follow.
     Node other_key() {
         Vector<std::string_view> names{HostAllocator<std::string_view>(syntax_.host())};
         for (const Member &member : members_) names.push_back(member.name);
@@ -333,7 +334,7 @@ private:
         const uint32_t root = syntax_.add_rule("key", 0);
         struct Branch {
             uint32_t rule;
-            size_t first, last, depth; // names, and bytes of them that are read
+            size_t first, last, depth; // range of names; bytes of them that were read
         };
         Vector<Branch> todo{HostAllocator<Branch>(syntax_.host())};
         Vector<Range> taken{HostAllocator<Range>(syntax_.host())}, free(taken);
@@ -369,9 +370,9 @@ private:
 
     // ---- in order ----
 
-    // Members in order, from the last one on: what may follow where none stands before (bare), and
-    // where one does; for each number of members so far, as far as it is asked for, and each set of
-    // `some` that is still missing.
+    // Members in order, built from the last one on. A node is what may follow in one state. States
+    // are: without a member before (bare) or with one; the number of members so far, as far as
+    // bounds need it; the conditions of `some` not met yet.
     Node members() {
         const uint32_t n = static_cast<uint32_t>(members_.size());
         counted_ = facts_.max != kMany ? std::min(facts_.max, n) : std::min(facts_.min, n);
@@ -403,7 +404,7 @@ private:
     size_t slot(uint32_t count, uint32_t missing, bool bare) const {
         return (size_t{count} * n_sets_ + missing) * 2 + bare;
     }
-    // As many as count: beyond what is asked for they are not told apart.
+    // Returns the count after one more member; counts beyond counted_ are not distinguished.
     uint32_t more(uint32_t count) const { return std::min(count + 1, counted_); }
     bool has_room(uint32_t count) const { return facts_.max == kMany || count < facts_.max; }
 
@@ -412,7 +413,7 @@ private:
         Vector<Node> ways = reader_.nodes();
         const uint32_t able = m.some & missing;
         for (uint32_t is = able; m.possible && has_room(count); is = (is - 1) & able) {
-            Parts parts(m.parts); // it is these of the missing ones
+            Parts parts(m.parts); // it meets these of the missing conditions
             for (uint32_t k = 0; k < facts_.some.size(); k++)
                 if (is >> k & 1) tree_.add(parts, facts_.some[k].part);
             const Node one = json_.item(syntax_.sequence({key, reader_.node_of(parts)}));
@@ -438,11 +439,12 @@ private:
         return syntax_.choice(ways.data(), ways.size());
     }
 
-    // Members that no schema names; behind `count` others.
+    // Members that no schema names, after `count` others.
     Node others(uint32_t count, uint32_t missing, bool bare) {
         const uint32_t min = facts_.min > count ? facts_.min - count : 0;
         const uint32_t max = facts_.max == kMany ? kMany : facts_.max - count;
-        if (count < std::min(n_required_, counted_)) return reader_.never(); // does not come so
+        // a required member is missing
+        if (count < std::min(n_required_, counted_)) return reader_.never();
         if (classes_.empty() && (min > 0 || missing > 0)) return reader_.never();
         if (min > 1 && min <= max) refuse_equal_names();
         if (missing > 0) return rest_of_some(count, missing, bare);
@@ -459,14 +461,15 @@ private:
         return other_nodes_[is];
     }
 
-    // Nothing tells the names of such members apart, so two of them may be one.
+    // Names of such members are not compared, so two of them may be equal.
     [[noreturn]] void refuse_equal_names() {
         tree_.refuse(where_, Status::unsupported,
                      "'minProperties' is supported where all but one of so many members have names "
                      "in the schema");
     }
 
-    // One of the missing ones, and then the rest of them; any other members stand between.
+    // A member that meets some missing conditions, then the rest of them; other members may come
+    // between.
     Node rest_of_some(uint32_t count, uint32_t missing, bool bare) {
         Vector<Node> ways = reader_.nodes();
         if (facts_.max != kMany || facts_.min > count + 1)
@@ -481,7 +484,7 @@ private:
         ways.push_back(syntax_.sequence({comma, other_rule(0), others_of_some(missing)}));
         return syntax_.choice(ways.data(), ways.size());
     }
-    // A rule, as it calls itself.
+    // Returns a rule, because it is recursive.
     Node others_of_some(uint32_t missing) {
         if (some_nodes_[missing] == kNoNode) {
             const uint32_t rule = syntax_.add_rule("others", 0);
@@ -499,9 +502,9 @@ private:
 
     // ---- in any order ----
 
-    // Of each of `some`: the member that is it, or the number of one of the other members.
+    // For each condition of `some`: the member that meets it, or the number of an unnamed member.
     struct Choice {
-        uint32_t member; // kNoNode: another one
+        uint32_t member; // kNoNode: an unnamed one
         uint32_t other;
     };
     using Choices = std::array<Choice, kMostSome>;
@@ -514,7 +517,7 @@ private:
         return syntax_.choice(ways.data(), ways.size());
     }
 
-    // Calls itself for the next of `some`.
+    // Recursive over the conditions of `some`.
     void add_orders(Vector<Node> &out, Choices choices, uint32_t at, uint32_t n_others) {
         if (at == facts_.some.size()) return out.push_back(one_order(choices, n_others));
         if (out.size() > kMostOrders)
@@ -573,7 +576,7 @@ private:
     const Where *where_;
     Vector<Member> members_;
     TextIndex<uint32_t> known_;
-    Vector<std::string_view> patterns_; // that are asked of names
+    Vector<std::string_view> patterns_; // patterns that names are matched with
     TextIndex<uint32_t> known_patterns_;
     Vector<Class> classes_;
     uint32_t n_required_ = 0, counted_ = 0, n_sets_ = 1;

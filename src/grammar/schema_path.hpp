@@ -1,4 +1,4 @@
-// A way that is not finished: schemas to look at, choices to make.
+// An alternative that is not finished: schemas to process, choices to make.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ggufx::grammar {
 
-constexpr uint32_t kNobody = UINT32_MAX; // above what nothing applied
+constexpr uint32_t kNobody = UINT32_MAX; // `above` of schemas that no other one applied
 constexpr uint32_t kDeepKinds = kArray | kObject;
 
 struct SchemaWays::Path {

@@ -1,5 +1,5 @@
-// Makes rules of a schema: one for each set of schemas that hold at once, made when it is first
-// needed, so that nothing calls itself.
+// Translates a schema to rules: one for each set of schemas that all hold. A rule is made when it
+// is first needed, from a work list, so that there is no recursion.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,56 +10,56 @@
 
 namespace ggufx::grammar {
 
-// What holds of an array, all at once.
+// Conditions of an array, all of which must hold.
 struct ArrayFacts {
     explicit ArrayFacts(const Host *host)
         : items(HostAllocator<Item>(host)), some(HostAllocator<Item>(host)),
           contains(HostAllocator<Contains>(host)) {}
     struct Item {
-        uint32_t first, last; // indices it is about
+        uint32_t first, last; // indices that it applies to
         Part part;
     };
-    struct Contains { // as many items fit
+    struct Contains { // min to max items match
         Part part;
         uint32_t min, max;
     };
     uint32_t min = 0, max = kMany;
     Vector<Item> items;
-    Vector<Item> some; // one item from `first` on fits
+    Vector<Item> some; // an item from `first` on matches
     Vector<Contains> contains;
-    const Where *unique = nullptr; // where it is said
+    const Where *unique = nullptr; // location of uniqueItems; null: none
 };
 
-// What a schema says of members by their names.
+// Conditions of a schema on members by their names.
 struct MemberSource {
     Part part;
-    const chat::Dict *properties, *patterns; // null where it has none
+    const chat::Dict *properties, *patterns; // null if absent
 };
 
-// What holds of an object, all at once.
+// Conditions of an object, all of which must hold.
 struct ObjectFacts {
     explicit ObjectFacts(const Host *host)
         : sources(HostAllocator<MemberSource>(host)), others(HostAllocator<Others>(host)),
           members(HostAllocator<Fact>(host)), required(HostAllocator<std::string_view>(host)),
           names(HostAllocator<Part>(host)), some(HostAllocator<Some>(host)) {}
-    struct Others { // members that none of these sources name fit
+    struct Others { // schema of members that none of these sources name
         Vector<uint32_t> sources;
         Part part;
     };
     enum class Which : uint8_t { matching, others, named };
-    struct Some { // one of these members fits
+    struct Some { // one of these members matches
         Which which;
-        std::string_view pattern;                // matching: its name
-        const chat::Dict *properties, *patterns; // others: not one of these
-        Regex names;                             // named: its name
+        std::string_view pattern;                // matching: pattern of its name
+        const chat::Dict *properties, *patterns; // others: not named by these
+        Regex names;                             // named: its possible names
         Part part;
     };
     uint32_t min = 0, max = kMany;
     Vector<MemberSource> sources;
     Vector<Others> others;
-    Vector<Fact> members; // of a name each
+    Vector<Fact> members; // conditions of one name each
     Vector<std::string_view> required;
-    Parts names; // of all names
+    Parts names; // schemas of all names
     Vector<Some> some;
 };
 
@@ -80,7 +80,7 @@ private:
 
     Nodes nodes() const { return Nodes(HostAllocator<Node>(syntax_.host())); }
     Node never() { return syntax_.set(nullptr, 0); }
-    // A rule of its own, so that what has it is not nested deeper.
+    // Returns a reference to a new rule, so that its users are not nested deeper.
     Node rule_of(const char *name, Node body);
     Node node_of(const Parts &parts);
     Node way_node(const Way &way);
@@ -88,13 +88,13 @@ private:
     void check_keywords(const Way &way);
 
     void find_choices(Vector<const chat::Value *> &out, const Way &way);
-    // False: there are more than `most`, or they are not named.
+    // Returns false if there are more than `most`, or they are not enumerated.
     bool find_values(Vector<chat::Value> &out, const Parts &parts, size_t most);
     void add_order(NumberFacts &out, const Part *part, std::string_view number, unsigned order);
     void read_numbers(NumberFacts &out, const Way &way);
     Node write_numbers(const NumberFacts &facts, const Way &way);
     void read_strings(StringFacts &out, const Way &way);
-    Regex name_language(const Part &part); // of strings that fit
+    Regex name_language(const Part &part); // strings that the schema allows
     void read_array(ArrayFacts &out, const Way &way);
     void read_unevaluated(ArrayFacts &out, const Way &way, uint32_t number, const Part &rest);
     void read_object(ObjectFacts &out, const Way &way);
@@ -102,7 +102,7 @@ private:
     Node array_node(const Way &way);
     Node object_node(const Way &way);
 
-    // Runs what may throw Error, which gets the schema's place in front.
+    // Calls run(), and puts the location of the schema before the message of an Error.
     template <class Run> auto at(const Way &way, const Run &run) -> decltype(run());
 
     Syntax &syntax_;

@@ -1,4 +1,4 @@
-// See schema_tree.hpp.
+// Values, references and scopes of a JSON Schema, see schema_tree.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/schema_tree.hpp"
 
@@ -20,7 +20,7 @@ using chat::Value;
 
 namespace {
 
-constexpr unsigned kMostShown = 12; // keys of a pointer in an error
+constexpr unsigned kMostShown = 12; // keys of a JSON pointer in an error
 constexpr uint32_t kMostScopes = 4096;
 constexpr std::string_view kOneSchema[] = {"additionalProperties",
                                            "contains",
@@ -91,7 +91,7 @@ void SchemaTree::refuse(const Where *where, Status status, const char *format, .
     fail(status, {}, "%s: %s", pointer, text);
 }
 
-// ---- what stands where ----
+// ---- resources and anchors ----
 
 std::string_view SchemaTree::keep(const Name &text) {
     char *const out = static_cast<char *>(meter_.bytes(text.size() + 1));
@@ -111,7 +111,7 @@ uint32_t SchemaTree::resource_of(const Dict *dict, uint32_t otherwise) const {
     return found == resource_of_.end() ? otherwise : found->second;
 }
 
-// The address and anchors of a schema; its resource.
+// Indexes the $id and anchors of a schema; returns its resource.
 uint32_t SchemaTree::index_one(const Value &schema, uint32_t resource) {
     const auto member = [&](std::string_view key) {
         return chat::lookup(meter_, *schema.dict, key);
@@ -137,7 +137,7 @@ uint32_t SchemaTree::index_one(const Value &schema, uint32_t resource) {
     return resource;
 }
 
-// Goes through schemas within a schema; the values stay where they are.
+// Indexes the schemas within a schema, by the addresses of their values.
 void SchemaTree::index(const Value &first, uint32_t first_resource) {
     Vector<Place> todo{HostAllocator<Place>(host_)};
     todo.push_back({&first, first_resource});
@@ -163,7 +163,8 @@ void SchemaTree::index(const Value &first, uint32_t first_resource) {
     }
 }
 
-// The resources passed on the way in, each once; told apart only where something asks for them.
+// Returns the scope within a resource: the resources entered so far, each once. Null unless
+// something uses $dynamicRef.
 const Scope *SchemaTree::inside(const Scope *scope, uint32_t resource) {
     if (!has_dynamic_) return nullptr;
     for (const Scope *s = scope; s; s = s->outer)
@@ -257,7 +258,7 @@ uint32_t SchemaTree::find_count(const Part &part, std::string_view key, uint32_t
 
 // ---- references ----
 
-// A key of a JSON pointer within an address: %XX, then ~0 and ~1.
+// Decodes a key of a JSON pointer in a URI: %XX, then ~0 and ~1.
 std::string_view SchemaTree::pointer_key(std::string_view raw) {
     Name plain{HostAllocator<char>(host_)}, key(plain);
     const auto hex = [&](size_t k) { return k < raw.size() ? hex_value(raw[k]) : -1; };
@@ -274,7 +275,7 @@ std::string_view SchemaTree::pointer_key(std::string_view raw) {
     return keep(key);
 }
 
-// A JSON pointer, from the root of a resource; it may lead into another one.
+// Follows a JSON pointer from the root of a resource; it may lead into another one.
 const Value *SchemaTree::follow(uint32_t *resource, const Where **path, std::string_view pointer) {
     const Value *at = resources_[*resource].root;
     while (!pointer.empty()) {
@@ -297,7 +298,7 @@ const Value *SchemaTree::follow(uint32_t *resource, const Where **path, std::str
         *path = below(*path, name);
         if (at->is(Kind::dict)) *resource = resource_of(at->dict, *resource);
     }
-    index(*at, *resource); // where no schema was expected
+    index(*at, *resource); // it may be where no schema was expected
     return at;
 }
 
@@ -330,7 +331,7 @@ Part SchemaTree::resolve(const Part &of, const Value &ref, bool dynamic) {
         at = find_anchor(resource, fragment, false);
         path = below(nullptr, fragment);
         if (at && dynamic && find_anchor(resource, fragment, true)) {
-            for (const Scope *s = of.scope; s; s = s->outer) // the outermost one is the last
+            for (const Scope *s = of.scope; s; s = s->outer) // the outermost one is last
                 if (const Value *const outer = find_anchor(s->resource, fragment, true))
                     at = outer, resource = s->resource;
         }
@@ -362,7 +363,7 @@ uint32_t SchemaTree::kind_of(const Value &value) const {
     }
 }
 
-// JSON has one way to write it without a point and an exponent.
+// Returns whether a number has neither point nor exponent: such an integer has one spelling.
 static bool is_plain_integer(std::string_view text) {
     return text != "-0" && text.find_first_of(".eE") == text.npos;
 }

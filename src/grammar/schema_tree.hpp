@@ -1,4 +1,4 @@
-// A JSON schema as it is written: its values, what stands where, and what references lead to.
+// A JSON Schema as written: its values, their locations, and the targets of references.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,38 +10,39 @@
 
 namespace ggufx::grammar {
 
-// Where a schema stands, for errors: "#" and the keys that lead to it.
+// Location of a schema, for errors: "#" and the keys that lead to it.
 struct Where {
     const Where *above;
     std::string_view key;
 };
 
-// A part of the text with an address of its own ($id).
+// A resource: part of a schema with its own $id.
 struct Resource {
     std::string_view uri;
     const chat::Value *root;
 };
 
-// The resources through which one came to a schema, for $dynamicRef; equal ones are one.
+// Dynamic scope: the resources entered on the way to a schema, for $dynamicRef. Equal scopes are
+// stored once.
 struct Scope {
     const Scope *outer;
     uint32_t resource;
-    uint32_t depth; // of those outside of it
+    uint32_t depth; // number of outer scopes
 };
 
-// A schema that holds, or does not.
+// A schema that must hold or, negated, must not hold.
 struct Part {
-    chat::Value schema; // an object; or a truth, which is never negated
+    chat::Value schema; // an object; or a boolean, which is never negated
     const Where *where;
     const Scope *scope;
     bool negated;
 
     bool is_dict() const { return schema.is(chat::Kind::dict); }
-    bool is_false() const { return !is_dict() && !schema.truth; } // nothing fits
-    bool is_true() const { return !is_dict() && schema.truth; }   // it says nothing
+    bool is_false() const { return !is_dict() && !schema.truth; } // no value matches
+    bool is_true() const { return !is_dict() && schema.truth; }   // every value matches
     const chat::Dict *dict() const { return is_dict() ? schema.dict : nullptr; }
     bool same(const Part &o) const { return same_schema(o) && negated == o.negated; }
-    // Or one holds and the other does not.
+    // The same schema, which may be negated in one of them.
     bool same_schema(const Part &o) const { return dict() == o.dict() && scope == o.scope; }
 };
 using Parts = Vector<Part>; // all hold at once
@@ -50,7 +51,7 @@ using Parts = Vector<Part>; // all hold at once
 enum : uint32_t {
     kNull = 1,
     kBoolean = 2,
-    kInteger = 4, // 1.0 is one
+    kInteger = 4, // includes 1.0
     kFraction = 8,
     kString = 16,
     kArray = 32,
@@ -70,15 +71,15 @@ public:
         GGUFX_PRINTF(4, 5);
     Parts none() const { return Parts(HostAllocator<Part>(host_)); }
 
-    // A schema within another one's: `key` leads to it, and `name` where the key has many. {} is
-    // true. Throws where it is no schema.
+    // Returns a schema within that of another part: `key` is its keyword, `name` its name if the
+    // keyword has several. {} is true. Throws Error if it is no schema.
     Part enter(const Part &of, const chat::Value &schema, std::string_view key,
                std::string_view name = {});
-    void add(Parts &out, const Part &part); // unless it says nothing or is there
+    void add(Parts &out, const Part &part); // unless it is true or there already
     Part negate(const Part &part) const;
     Part never(const Where *where) const { return {chat::Value::of(false), where, nullptr, false}; }
 
-    // A member of an object, null where it is absent; of a kind, else it is refused.
+    // Find a keyword of a schema; null if it is absent. Throw Error if it has another kind.
     const chat::Value *find(const Part &part, std::string_view key);
     const chat::Dict *find_dict(const Part &part, std::string_view key);
     const chat::List *find_list(const Part &part, std::string_view key);
@@ -88,11 +89,12 @@ public:
     Part resolve(const Part &of, const chat::Value &ref, bool dynamic); // $ref, $dynamicRef
 
     uint32_t kind_of(const chat::Value &value) const;
-    bool same(const chat::Value &a, const chat::Value &b); // values of JSON
-    uint32_t types(const Part &part);                      // the kinds of `type`
-    // A schema of this value alone: of an array or an object one for all that is in it.
+    bool same(const chat::Value &a, const chat::Value &b); // equal as JSON
+    uint32_t types(const Part &part);                      // kinds that `type` allows
+    // Returns a schema of this value alone. For an array or an object it has a schema for each
+    // element.
     Part constant(const chat::Value &value, const Part &of);
-    // One that any of these lets through, each where it stands.
+    // Returns the anyOf of these schemas.
     Part any_of(const Parts &parts);
     bool has_unevaluated() const { return has_unevaluated_; }
     bool has_dynamic() const { return has_dynamic_; }
@@ -128,7 +130,7 @@ private:
     Map<std::pair<uint32_t, std::string_view>, Anchor> anchors_;
     Map<std::pair<const Scope *, uint32_t>, const Scope *> scopes_;
     Map<Vector<const void *>, chat::Dict *> unions_;
-    Map<const void *, chat::Dict *> constants_; // of arrays and objects
+    Map<const void *, chat::Dict *> constants_; // schemas of arrays and objects
     bool has_dynamic_ = false, has_unevaluated_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Schemas that do not hold: each of their keywords becomes its opposite, in a path of its own.
+// Negated schemas: each keyword is replaced by its opposite, in a path of its own.
 // SPDX-License-Identifier: MIT
 #include "grammar/numbers.hpp"
 #include "grammar/schema_path.hpp"
@@ -10,7 +10,7 @@ using chat::Kind;
 using chat::List;
 using chat::Value;
 
-// Adds a path for each thing a schema says, in which this does not hold.
+// Adds a path for each condition of a schema, in which that condition is violated.
 class SchemaWays::Violations {
 public:
     Violations(SchemaWays &ways, Paths &out, const Path &path, const Part &part)
@@ -31,7 +31,7 @@ public:
     }
 
 private:
-    // Values of these kinds, if there are some; null otherwise.
+    // Adds a path for values of these kinds; null if there are none.
     Path *way(uint32_t kinds) {
         if (!(path_.way.kinds & kinds)) return nullptr;
         Path &out = ways_.branch(out_, path_);
@@ -78,7 +78,7 @@ private:
         using Order = NumberFacts::Order;
         static constexpr struct {
             const char *key;
-            uint32_t order; // of a number that does not fit
+            uint32_t order; // orders of a number that violate it
         } kBounds[] = {{"minimum", Order::less},
                        {"maximum", Order::greater},
                        {"exclusiveMinimum", Order::less | Order::equal},
@@ -89,7 +89,7 @@ private:
         if (const Value *const value = tree_.find(part_, "multipleOf"))
             fact(kNumber, FactKind::multiple_not, 0, number(*value, "multipleOf"));
     }
-    // Fewer than the least, more than the most.
+    // Fewer than the minimum, more than the maximum.
     void add_counts(uint32_t kinds, const char *least, const char *most, FactKind min,
                     FactKind max) {
         const uint32_t low = tree_.find_count(part_, least, 0);
@@ -215,7 +215,7 @@ private:
             for (size_t i = 0; path && i < list->size; i++)
                 path->add(not_it(tree_.enter(part_, list->items[i], key)), kNobody);
         }
-        if (const List *const list = tree_.find_list(part_, "oneOf")) { // two of them
+        if (const List *const list = tree_.find_list(part_, "oneOf")) { // two branches hold
             for (size_t i = 0; i < list->size; i++) {
                 for (size_t k = 0; k < i; k++) {
                     Path *const path = way(kAllKinds);

@@ -1,4 +1,5 @@
-// See schema_ways.hpp: choices, and which of their branches exclude each other.
+// Expansion of schemas into alternatives: choices, and branches that exclude each other. See
+// schema_ways.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/schema_path.hpp"
 
@@ -18,8 +19,8 @@ using chat::Value;
 namespace {
 
 constexpr size_t kMostWays = 4096;
-constexpr uint64_t kMostCopied = 1 << 22; // parts of paths that are copied, of a whole schema
-constexpr unsigned kMostNesting = 4;      // of oneOf within oneOf, where branches are compared
+constexpr uint64_t kMostCopied = 1 << 22; // copied parts of paths, per schema
+constexpr unsigned kMostNesting = 4;      // oneOf within oneOf whose branches are compared
 
 } // namespace
 
@@ -57,7 +58,7 @@ void SchemaWays::expand(Vector<Way> &out, const Parts &parts) {
         paths.pop_back();
         open_all(path);
         if (path.dead || path.way.kinds == 0) continue;
-        // Choices that contradict each other would be multiplied by all that follow.
+        // Contradictory choices are dropped here: all later choices would multiply them.
         if (nesting_ == 0 && path.next_task > 0 && is_empty(path.way, 1)) continue;
         if (path.next_task == path.tasks.size()) {
             out.push_back(std::move(path.way));
@@ -72,7 +73,7 @@ void SchemaWays::expand(Vector<Way> &out, const Parts &parts) {
     exact_ = outer_exact;
 }
 
-// ---- what holds, and what does not ----
+// ---- schemas that hold, schemas that do not ----
 
 void SchemaWays::open_all(Path &path) {
     for (size_t i = 0; i < path.open.size() && !path.dead; i++) {
@@ -186,7 +187,8 @@ static void require_branches(SchemaTree &tree, const Part &part, const List &lis
     if (list.size == 0) tree.refuse(part.where, Status::malformed, "'%s' is empty", word);
 }
 
-// Where it matters which hold: the first that does, those before it that do not, all behind it.
+// If it matters which branches hold: each in turn is the first that holds. Those before it do not
+// hold, those after it may.
 void SchemaWays::choose_any(Paths &out, const Path &path, const Task &task) {
     const List &list = *tree_.find_list(task.part, "anyOf");
     require_branches(tree_, task.part, list, "anyOf");
@@ -198,7 +200,7 @@ void SchemaWays::choose_any(Paths &out, const Path &path, const Task &task) {
         Path &one = branch(out, path);
         one.add(holds, task.above);
         if (!exact_) {
-            if (holds.is_true()) return; // it takes what the others take
+            if (holds.is_true()) return; // it allows all that others allow
             continue;
         }
         for (size_t k = 0; k < i; k++) one.add(tree_.negate(schema(k)), kNobody);
@@ -242,7 +244,7 @@ void SchemaWays::choose_condition(Paths &out, const Path &path, const Task &task
     }
 }
 
-// A member is absent, or it is there and others are, or a schema holds.
+// Alternatives: a member is absent; or it is present, and so are others, or a schema holds.
 void SchemaWays::choose_dependent(Paths &out, const Path &path, const Task &task) {
     const bool list = task.kind == TaskKind::required;
     const char *const key = list ? "dependentRequired" : "dependentSchemas";
@@ -262,7 +264,7 @@ void SchemaWays::choose_dependent(Paths &out, const Path &path, const Task &task
     if (!list) present.add(schema, task.above);
 }
 
-// An array or object that is named is a schema of its own; what is simple stays a list.
+// Each enumerated array or object is a schema; simple values stay a list.
 void SchemaWays::choose_value(Paths &out, const Path &path, const Task &task) {
     const List &values = *choices(task.part);
     if (path.way.kinds & ~kDeepKinds) branch(out, path).way.kinds &= ~kDeepKinds;
@@ -278,7 +280,7 @@ void SchemaWays::choose_value(Paths &out, const Path &path, const Task &task) {
     }
 }
 
-// ---- what excludes what ----
+// ---- mutual exclusion ----
 
 void SchemaWays::member_parts(Parts &out, const Way &way, std::string_view name) {
     count_work(1 + (way.held.size() + way.facts.size()) / 16);
@@ -298,7 +300,7 @@ void SchemaWays::member_parts(Parts &out, const Way &way, std::string_view name)
 
 bool SchemaWays::is_empty(const Way &way, unsigned depth) {
     if (way.kinds == 0) return true;
-    // Simple values that all lists have.
+    // Look for a simple value that is in all lists.
     const List *first = nullptr;
     for (const Part &part : way.held)
         if (!first) first = choices(part);
@@ -365,7 +367,7 @@ bool SchemaWays::are_apart(const Part &a, const Part &b) {
     return out;
 }
 
-// Is there unevaluated* in what is applied to the same value?
+// Returns whether a schema applied to the same value has unevaluated*.
 bool SchemaWays::reaches_unevaluated(const Parts &parts) {
     Parts todo(parts);
     std::set<const Dict *, std::less<const Dict *>, HostAllocator<const Dict *>> seen{

@@ -1,5 +1,5 @@
-// Schemas that hold at once as alternatives: ways to satisfy all of them in which nothing is left to
-// choose. In a way each schema's own keywords hold, and facts that follow from schemas that do not.
+// Alternatives of schemas that all hold: ways to satisfy them in which no choice is left. In an
+// alternative, each schema's own keywords hold, and facts that follow from negated schemas.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,33 +8,33 @@
 namespace ggufx::grammar {
 
 enum class FactKind : uint8_t {
-    member,        // `name`, where it is there, fits `part`
-    require,       // `name` is there
-    some_member,   // one that no property or pattern of `part`'s keyword names fits: see Fact
-    some_matching, // one whose name `text` matches fits
-    some_name,     // of one of the members fits
+    member,        // member `text`, if present, matches `part`
+    require,       // member `text` is present
+    some_member,   // a member that `owner` does not name by properties or patterns matches `part`
+    some_matching, // a member whose name matches pattern `text` matches `part`
+    some_name,     // the name of a member matches `part`
     min_members,
     max_members,
-    item,      // that of index `n`, where it is there, fits
-    some_item, // one of index `n` or behind it fits
-    contains,  // n to most items fit
+    item,      // item `n`, if present, matches `part`
+    some_item, // an item from `n` on matches `part`
+    contains,  // `n` to `most` items match `part`
     min_items,
     max_items,
     min_length,
     max_length,
     pattern_not, // `text` does not match
     format_not,
-    order, // `text` is a number: `n` are the bits of NumberFacts::Order
+    order, // `text` is a number, `n` has the bits of NumberFacts::Order
     multiple_not,
-    value_not, // no null, truth, number or string like `value`
+    value_not, // a null, boolean, number or string is not `value`
 };
 
 struct Fact {
     FactKind kind;
     uint32_t n, most;
     std::string_view text; // a name, a pattern, a number
-    Part part;             // what something fits
-    const Part *owner;     // some_member: whose properties and patterns do not count
+    Part part;             // schema to match
+    const Part *owner;     // some_member: properties and patterns of this schema do not count
     const chat::Value *value;
 };
 
@@ -42,28 +42,29 @@ struct Way {
     explicit Way(const Host *host)
         : held(HostAllocator<Part>(host)), links(HostAllocator<Link>(host)),
           facts(HostAllocator<Fact>(host)) {}
-    struct Link { // numbers in `held`: a schema applies another one where it stands
+    struct Link { // indices in `held`: a schema applies another one to the same value
         uint32_t below, above;
     };
     uint32_t kinds = kAllKinds;
     Parts held; // objects, not negated
     Vector<Link> links;
     Vector<Fact> facts;
-    const chat::Value *constant = nullptr; // an array or object that alone is meant
+    const chat::Value *constant = nullptr; // the only array or object allowed
 };
 
 class SchemaWays {
 public:
-    // formats: `format` is an assertion, where it is known.
+    // formats: known formats are assertions.
     SchemaWays(SchemaTree &tree, bool formats);
 
-    // Throws Error (unsupported: a keyword; malformed; limit: too many ways) / std::bad_alloc.
+    // Throws Error (unsupported: a keyword; malformed; limit: too many alternatives) /
+    // std::bad_alloc.
     void expand(Vector<Way> &out, const Parts &parts);
-    // Nothing satisfies all of them, as far as that is seen at once.
+    // Returns whether no value satisfies all of them, as far as that is found quickly.
     bool exclude_each_other(const Parts &parts, unsigned depth);
-    bool asserts_format(const Part &part, std::string_view name); // throws where it cannot
-    void count_work(uint64_t n); // of its callers, too: bounded for a whole schema
-    // enum, or const as a list of one; null where there is neither.
+    bool asserts_format(const Part &part, std::string_view name); // throws for unsupported ones
+    void count_work(uint64_t n); // also for callers; limited per schema
+    // Returns enum, or const as a list of one value; null if there is neither.
     const chat::List *choices(const Part &part);
 
 private:
@@ -80,9 +81,9 @@ private:
     struct Task { // a choice to be made
         TaskKind kind;
         Part part;
-        uint32_t above, from; // number in `held` of what asks for it; of a list: entry
+        uint32_t above, from; // index in `held` of the schema that applies it; entry of a list
     };
-    struct Open { // to be looked at
+    struct Open { // a schema to process
         Part part;
         uint32_t above;
     };
@@ -93,7 +94,7 @@ private:
     void open_all(Path &path);
     void hold(Path &path, const Part &part, uint32_t above);
     void deny(Path &path, const Part &part);
-    Path &branch(Paths &out, const Path &path); // a copy that goes its own way
+    Path &branch(Paths &out, const Path &path); // adds a copy of `path`
     void choose(Paths &out, const Path &path, const Task &task);
     void choose_any(Paths &out, const Path &path, const Task &task);
     void choose_one(Paths &out, const Path &path, const Task &task);
@@ -112,10 +113,10 @@ private:
     using Pair = std::pair<const chat::Dict *, const chat::Dict *>;
     template <class Key, class T>
     using Map = std::map<Key, T, std::less<Key>, HostAllocator<std::pair<const Key, T>>>;
-    Map<const chat::Dict *, const chat::List *> constants_; // of `const`, as lists
-    Map<Pair, bool> apart_;                                 // branches of oneOf
+    Map<const chat::Dict *, const chat::List *> constants_; // `const` as lists
+    Map<Pair, bool> apart_; // pairs of oneOf branches that exclude each other
     uint64_t work_ = 0;
-    unsigned nesting_ = 0; // of branches that are compared
+    unsigned nesting_ = 0; // nesting of compared branches
     bool exact_ = false;   // it matters which branches of anyOf hold
 };
 

@@ -1,4 +1,4 @@
-// See strings.hpp. Equal strings are one rule, so that what is found out of one holds for all.
+// Strings, see strings.hpp. Equal strings share a rule, so that cached masks hold for all of them.
 // SPDX-License-Identifier: MIT
 #include "grammar/strings.hpp"
 

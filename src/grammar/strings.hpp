@@ -1,4 +1,4 @@
-// Strings that a schema lets through, as rules or as a language.
+// Strings that a schema allows, as rules or as a language.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ggufx::grammar {
 
-// What holds of a string, all at once.
+// Conditions of a string, all of which must hold.
 struct StringFacts {
     explicit StringFacts(const Host *host)
         : patterns(HostAllocator<Match>(host)), others(HostAllocator<std::string_view>(host)),
@@ -18,8 +18,8 @@ struct StringFacts {
     };
     uint32_t min_length = 0, max_length = kMany;
     Vector<Match> patterns;
-    Vector<std::string_view> others;  // none of these
-    Vector<std::string_view> choices; // one of these, where has_choices
+    Vector<std::string_view> others;  // excluded values
+    Vector<std::string_view> choices; // allowed values, if has_choices
     bool has_choices = false;
 };
 
@@ -30,9 +30,9 @@ public:
     // Throw Error (limit, malformed, unsupported) / std::bad_alloc.
     const Pattern *pattern(std::string_view text, const char *what);
     bool matches(const Pattern *pattern, std::string_view text);
-    Node write(const StringFacts &facts); // in quotes
+    Node write(const StringFacts &facts); // with quotes
     Regex language(const StringFacts &facts);
-    Regex language(const Pattern *pattern, bool matches); // in which it does, or does not
+    Regex language(const Pattern *pattern, bool matches); // strings that it matches, or does not
     Node write_language(Regex language);
     // languages: those of facts.patterns.
     bool accept(const StringFacts &facts, const Vector<Regex> &languages, std::string_view text);

@@ -1,4 +1,4 @@
-// See syntax.hpp.
+// Nodes and rules of a grammar, see syntax.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/syntax.hpp"
 

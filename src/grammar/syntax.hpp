@@ -1,6 +1,6 @@
-// What a grammar says, whatever it was written in: rules whose bodies are trees of literals, sets of
-// characters, sequences, choices, repetitions and references. Readers (gbnf, schema) build it,
-// program.cpp makes of it what a machine runs.
+// Syntax of a grammar, independent of its notation: rules whose bodies are trees of literals, sets
+// of characters, sequences, choices, repetitions and references. Readers (gbnf, schema) build it;
+// compile.cpp translates it to a program.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace ggufx::grammar {
 
-constexpr uint32_t kMany = UINT32_MAX; // of a repetition: without an end
+constexpr uint32_t kMany = UINT32_MAX; // unbounded repetition
 constexpr uint32_t kNoNode = UINT32_MAX;
 constexpr uint32_t kMostNodes = 1 << 21, kMostRanges = 1 << 23;
-constexpr uint32_t kDeepest = 200; // nodes within nodes: what walks them calls itself
+constexpr uint32_t kDeepest = 200; // nesting of nodes, as walks over them are recursive
 constexpr uint32_t kLastCode = 0x10ffff;
 
-using Node = uint32_t; // its number
+using Node = uint32_t; // index of a node
 
 enum class Form : uint8_t {
     literal,  // bytes
@@ -26,8 +26,8 @@ enum class Form : uint8_t {
     sequence, // all children, in order
     choice,   // one child
     repeat,   // the child, min to max times
-    members,  // children behind the first, which stands between them, in any order
-    rule,     // what a rule says
+    members,  // children in any order, separated by the first child
+    rule,     // reference to a rule
 };
 
 // Characters first .. last.
@@ -38,16 +38,17 @@ struct Range {
 struct SyntaxNode {
     Form form;
     uint32_t depth;
-    uint32_t first,
-        n; // literal: bytes; set: ranges; sequence, choice, members: children; rule: its number
-    uint32_t child, min, max;    // of a repetition; min and max of members, too
-    uint32_t n_required, n_once; // of members: the first ones, which come, which come once at most
+    // Literal: bytes. Set: ranges. Sequence, choice, members: children. Rule: first is its index.
+    uint32_t first, n;
+    uint32_t child, min, max; // repeat; min and max also of members
+    // members: the first ones that are required; that appear at most once
+    uint32_t n_required, n_once;
 };
 
 struct Rule {
-    uint32_t name, name_length; // in the texts
+    uint32_t name, name_length; // in texts_
     Node body;
-    uint64_t offset; // of the source, for errors
+    uint64_t offset; // in the source, for errors
 };
 
 class Syntax {
@@ -57,7 +58,7 @@ public:
     // All throw Error (limit) / std::bad_alloc.
     Node literal(std::string_view bytes);
     Node empty() { return literal({}); }
-    Node set(const Range *ranges, size_t n); // in any order; no range: nothing fits
+    Node set(const Range *ranges, size_t n); // in any order; no range: matches nothing
     Node set(std::initializer_list<Range> r) { return set(r.begin(), r.size()); }
     Node sequence(const Node *nodes, size_t n);
     Node sequence(std::initializer_list<Node> n) { return sequence(n.begin(), n.size()); }
@@ -66,8 +67,8 @@ public:
     Node repeat(Node child, uint32_t min, uint32_t max);
     Node optional(Node child) { return repeat(child, 0, 1); }
     Node rule(uint32_t number);
-    // min to max of these in any order, with `between` between them. The first n_once come once at
-    // most, of them the first n_required always. None is empty.
+    // min to max items in any order, separated by `between`. The first n_once appear at most once,
+    // and the first n_required of them always. No item may be empty.
     struct Members {
         Node between;
         const Node *items;
@@ -104,12 +105,12 @@ private:
     uint32_t root_ = 0;
 };
 
-// Sorted, without overlaps; in place. Gives the new number.
+// Sorts and merges ranges in place. Returns their new number.
 size_t merge_ranges(Range *ranges, size_t n);
-// What sorted ranges leave out.
+// Appends the complement of sorted ranges.
 void negate_ranges(Vector<Range> &out, const Range *ranges, size_t n);
 
-// Throws with the line and column (in characters, from 1) of `offset` in front of the text.
+// Throws Error; the message begins with the line and column (in characters, from 1) of `offset`.
 [[noreturn]] void refuse_at(std::string_view source, uint64_t offset, Status status,
                             const char *format, ...) GGUFX_PRINTF(4, 5);
 

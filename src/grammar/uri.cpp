@@ -1,4 +1,4 @@
-// See uri.hpp: section 5.2 of the RFC.
+// Reference resolution by section 5.2 of RFC 3986, see uri.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/uri.hpp"
 
@@ -7,7 +7,7 @@ namespace ggufx::grammar {
 namespace {
 
 struct Uri {
-    std::string_view scheme, authority, path, query, fragment; // with their signs, where they are
+    std::string_view scheme, authority, path, query, fragment; // with their delimiters, if present
 };
 
 Uri parse(std::string_view s) {
@@ -37,7 +37,7 @@ void put(Text &out, std::string_view text) {
     out.insert(out.end(), text.begin(), text.end());
 }
 
-// Of a path without "." and "..".
+// Appends a path without "." and ".." segments.
 void put_path(Text &out, std::string_view path) {
     const size_t begin = out.size();
     const bool rooted = !path.empty() && path[0] == '/';
@@ -45,7 +45,7 @@ void put_path(Text &out, std::string_view path) {
         const size_t end = path.find('/', i);
         const std::string_view part = path.substr(i, end == path.npos ? end : end - i);
         const bool last = end == path.npos;
-        if (part == "..") { // the last part goes
+        if (part == "..") { // drop the last segment
             if (out.size() > begin) out.pop_back();
             while (out.size() > begin && out.back() != '/') out.pop_back();
             if (out.size() == begin && rooted) out.push_back('/');

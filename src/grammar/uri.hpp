@@ -1,4 +1,4 @@
-// References of schemas to each other (RFC 3986).
+// Resolution of references between schemas (RFC 3986).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace ggufx::grammar {
 
-// What a reference means where `base` is the address of the text that has it; either may be empty.
+// Resolves a reference against the URI of the document that contains it; either may be empty.
 Vector<char> resolve_uri(const Host *host, std::string_view base, std::string_view reference);
 
 } // namespace ggufx::grammar

@@ -1,4 +1,4 @@
-// See vocabulary.hpp.
+// Trie of a vocabulary's tokens, see vocabulary.hpp.
 // SPDX-License-Identifier: MIT
 #include "grammar/vocabulary.hpp"
 
@@ -39,7 +39,7 @@ void Vocabulary::build() {
         return less < 0 || (less == 0 && a < b);
     });
     nodes_.push_back({0, -1, 0, 0});
-    uint32_t open[kMostTokenBytes + 1] = {}; // the node of each depth on the way to the last token
+    uint32_t open[kMostTokenBytes + 1] = {}; // node at each depth on the path to the last token
     uint32_t depth = 0;
     const auto close = [&](uint32_t until) {
         for (; depth > until; depth--)
@@ -72,10 +72,10 @@ void Vocabulary::build() {
     for (unsigned i = 0; i < kAlphabets; i++) find_runs(static_cast<Alphabet>(i));
 }
 
-// The tokens of which `kinds` says what is wanted, with the nodes that lead to them.
+// Copies the tokens whose kind is `wanted`, with the nodes that lead to them.
 void Vocabulary::pick(Tree &out, const Vector<uint8_t> &kinds, uint8_t wanted) const {
-    uint32_t above[kMostTokenBytes + 1] = {}; // in this tree
-    uint32_t open[kMostTokenBytes + 1] = {};  // in the one that is made; below n_open
+    uint32_t above[kMostTokenBytes + 1] = {}; // path in this trie
+    uint32_t open[kMostTokenBytes + 1] = {};  // path in the new trie; n_open entries
     uint32_t n_open = 1;
     const auto add = [&](uint32_t origin) {
         open[n_open++] = static_cast<uint32_t>(out.nodes.size());

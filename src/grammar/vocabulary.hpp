@@ -1,6 +1,6 @@
-// The bytes of a vocabulary's tokens as a tree, in the order of a walk: a node's children follow it,
-// and it says where what follows all of them begins. Immutable, shared by all grammars of a
-// tokenizer. 12 bytes per node, 4 per node for runs; 10 per byte and token, 9 for runs.
+// The bytes of a vocabulary's tokens as a trie, in depth-first order: a node's children follow it,
+// and `next` skips all nodes below it. Immutable, shared by all grammars of a tokenizer. Memory:
+// per node 12 bytes and 4 for runs; per token 12 bytes, its text, and 9 for runs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,55 +12,57 @@
 
 namespace ggufx::grammar {
 
-// Longer tokens are never allowed; real ones have 256 at most.
+// Longer tokens are never allowed; real ones have at most 256 bytes.
 constexpr uint32_t kMostTokenBytes = 512;
 
 struct TrieNode {
-    uint32_t next; // behind the last node below this one
-    int32_t token; // whose bytes end here, the lowest id of equals; -1: none
+    uint32_t next; // index after the last node below this one
+    int32_t token; // lowest id of the tokens that end here; -1: none
     uint16_t depth;
     uint8_t byte;
 };
 
-// A tree of some of the tokens; the first node is the root.
+// A trie of some of the tokens; the first node is the root.
 struct Tree {
     explicit Tree(const Host *host)
         : nodes(HostAllocator<TrieNode>(host)), origins(HostAllocator<uint32_t>(host)) {}
     Vector<TrieNode> nodes;
-    Vector<uint32_t> origins; // the nodes' numbers in the tree of all tokens
+    Vector<uint32_t> origins; // [nodes]: indices in the trie of all tokens
 };
 
-// Tokens of one alphabet's characters alone (plain.hpp) are listed by their number, to this one.
+// Tokens that are runs of an alphabet (plain.hpp) are listed by their number of characters, up to
+// kMostRun.
 constexpr uint8_t kMostRun = 16, kLonger = 254, kForeignHere = 255;
 
 struct Runs {
     explicit Runs(const Host *host)
         : bits(HostAllocator<uint32_t>(host)), nodes(HostAllocator<uint8_t>(host)), longer(host),
           foreign(host) {}
-    Vector<uint32_t> bits; // [kMostRun + 2][n_words]: 0 to kMostRun, any number
+    // [kMostRun + 2][n_words]: runs of at most 0 .. kMostRun characters, of any number
+    Vector<uint32_t> bits;
     uint32_t n_tokens[kMostRun + 2] = {};
-    // Of the tree of all tokens: the most characters of tokens there and below; kForeignHere: others
-    // are among them.
+    // Per node of the trie of all tokens: longest run among the tokens there and below;
+    // kForeignHere: one of them is no run.
     Vector<uint8_t> nodes;
-    Tree longer, foreign; // tokens of more than kMostRun characters, those that have others
+    Tree longer, foreign; // tokens of more than kMostRun characters; tokens with other characters
 };
 
 class Vocabulary {
 public:
     explicit Vocabulary(Ref<Host> host);
 
-    // In ascending order of ids. `ends`: a text may end with it, its bytes do not count. Tokens
-    // that are not added, or have no bytes, fit nothing.
+    // Adds tokens in ascending order of ids. `ends`: an end-of-generation token, whose bytes are
+    // ignored. Other tokens without bytes are never allowed.
     void add(std::string_view bytes, bool ends); // throws std::bad_alloc
-    void build();                                // behind the last add. Throws std::bad_alloc
+    void build();                                // after the last add. Throws std::bad_alloc
 
     size_t size() const { return tokens_.size(); }
     std::string_view bytes(size_t id) const {
         return {bytes_.data() + tokens_[id].first, tokens_[id].n};
     }
     bool ends(size_t id) const { return tokens_[id].ends; }
-    int32_t same(size_t id) const { return tokens_[id].same; } // next one of equal bytes, or -1
-    const Vector<TrieNode> &nodes() const { return nodes_; }   // of all, as those of a Tree
+    int32_t same(size_t id) const { return tokens_[id].same; } // next token with equal bytes, or -1
+    const Vector<TrieNode> &nodes() const { return nodes_; } // trie of all tokens, like Tree::nodes
     const Runs &runs(Alphabet alphabet) const { return runs_[alphabet]; }
     size_t n_words() const { return (tokens_.size() + 31) / 32; }
     const Vector<int32_t> &end_tokens() const { return end_tokens_; }
@@ -85,7 +87,7 @@ private:
     Vector<Token> tokens_;
     Vector<TrieNode> nodes_;
     Vector<int32_t> end_tokens_;
-    Vector<Runs> runs_; // of alphabets
+    Vector<Runs> runs_; // [alphabets]
     uint32_t longest_ = 0;
 };
 
