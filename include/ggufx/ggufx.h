@@ -1,27 +1,50 @@
 /*
- * ggufx/ggufx.h: GGUF models through a stable C interface; includes every public header.
+ * ggufx/ggufx.h: includes every public header of the library.
  *
- *   base.h    status codes, errors, host hooks, the runtime
- *   types.h   tensor types and KV types
- *   file.h    open a GGUF file, read its metadata, find its tensors
- *   write.h   write GGUF files and split sets
- *   quant.h   dequantize, quantize blocks
- *   imatrix.h importance matrices
- *   job.h     quantize a model
- *   matmul.h  quantized weights times f32 vectors and matrices
- *   device.h  graphics processors that multiply, with the processor's bits
- *   kv.h      the KV cache and attention over it
- *   model.h   tokenizer, model, session, sampler, perplexity
- *   batch.h   many conversations in one session
- *   group.h   one model on several processes or machines
- *   adapter.h LoRA adapters and control vectors, of a session's sequences
- *   embed.h   texts to vectors, scores of rerankers
- *   chat.h    conversations as the template of a model writes them
- *   grammar.h texts that fit a grammar: tokens a model may choose
- *   sampler.h  samplers as a chain, logarithms of probabilities, texts that end a generation
- *   speculate.h  several tokens of a text for the price of little more than one
- *   measure.h   perplexity, divergence from saved logits, which ending a model expects
- *   estimate.h  what fits into memory, and which recipe loses least
+ * Basics:
+ *
+ *   base.h       status codes, errors, host hooks, the runtime
+ *   types.h      tensor types and KV cache types
+ *
+ * Files:
+ *
+ *   file.h       open a GGUF file, read its metadata, find its tensors
+ *   write.h      write and edit GGUF files and split sets
+ *
+ * Quantization:
+ *
+ *   quant.h      dequantize and quantize blocks
+ *   imatrix.h    importance matrices
+ *   job.h        quantize a model
+ *   estimate.h   memory of a model, recommended quantization mix and KV cache types
+ *
+ * Matrix products and attention:
+ *
+ *   matmul.h     quantized weights times f32 vectors and matrices
+ *   device.h     GPU devices for matrix products
+ *   kv.h         KV cache and attention over it
+ *
+ * Models:
+ *
+ *   model.h      tokenizer, model, session, sampler, perplexity
+ *   batch.h      many sequences in one session
+ *   group.h      tensor and pipeline parallelism
+ *   adapter.h    LoRA adapters and control vectors
+ *
+ * Chat:
+ *
+ *   chat.h       chat templates, parser for reasoning and tool calls
+ *
+ * Generation:
+ *
+ *   grammar.h    constrained decoding by GBNF grammars and JSON Schema
+ *   sampler.h    sampler chain, log-probabilities, stop strings
+ *   speculate.h  speculative decoding
+ *
+ * Evaluation:
+ *
+ *   embed.h      embeddings and scores of rerankers
+ *   measure.h    perplexity, KL divergence, multiple-choice continuations
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_GGUFX_H

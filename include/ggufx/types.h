@@ -1,5 +1,5 @@
 /*
- * ggufx/types.h: tensor types (numerically the ids in the file) and KV cache types.
+ * ggufx/types.h: tensor types (the ids of GGUF files) and KV cache types.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_TYPES_H
@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-/* Tensor type ids as they stand in GGUF files. 4, 5, 31..33 and 36..38 were removed. */
+/* Tensor types, with the ids that GGUF files contain. The ids 4, 5, 31 .. 33 and 36 .. 38 were
+ * removed from the format. */
 enum {
     GGUFX_TYPE_F32 = 0,
     GGUFX_TYPE_F16 = 1,
@@ -52,10 +53,10 @@ enum {
 
 #define GGUFX_TYPE_IS_QUANTIZED 1u  /* blocks of codes with scales */
 #define GGUFX_TYPE_IS_FLOAT 2u      /* F64, F32, F16, BF16 */
-#define GGUFX_TYPE_IS_INTEGER 4u    /* I8..I64 */
-#define GGUFX_TYPE_IS_ACTIVATION 8u /* Q8_1, Q8_K: made at run time, not meant for files */
-#define GGUFX_TYPE_HAS_MATVEC 16u   /* may be the weight of ggufx_matvec */
-#define GGUFX_TYPE_HAS_QUANTIZE 32u /* may be the result of ggufx_quantize_blocks */
+#define GGUFX_TYPE_IS_INTEGER 4u    /* I8, I16, I32, I64 */
+#define GGUFX_TYPE_IS_ACTIVATION 8u /* Q8_1, Q8_K: computed at run time, not meant for files */
+#define GGUFX_TYPE_HAS_MATVEC 16u   /* usable as the weight of ggufx_matvec */
+#define GGUFX_TYPE_HAS_QUANTIZE 32u /* usable as the result of ggufx_quantize_blocks */
 
 typedef struct ggufx_type_facts {
     uint32_t struct_size;  /* set by the caller */
@@ -64,64 +65,66 @@ typedef struct ggufx_type_facts {
     uint32_t block_values; /* values per block */
     uint32_t block_bytes;  /* bytes per block */
     uint32_t reserved;
-    const char *name; /* ggml's spelling, "q4_K"; valid for ever */
+    const char *name; /* name as ggml spells it: "q4_K"; valid for the life of the process */
 } ggufx_type_facts;
 
-/*
- * Describe a tensor type; out->struct_size must be set.
- * Errors: ARGUMENT; TYPE with a text of its own for removed and for unknown ids.
- * Threads: any.   Since: 0.1.
- */
+/* Describes a tensor type. out->struct_size must be set.
+ * Errors: ARGUMENT, TYPE (the message tells removed from unknown ids).
+ * Threads: any.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_type_info(ggufx_type_facts *out, uint32_t type, ggufx_error *error);
 
-/* Find a tensor type by name, without regard to case ("Q4_K"). Errors: ARGUMENT, NOT_FOUND (the
- * text names the nearest type).   Threads: any.   Since: 0.1. */
+/* Finds a tensor type by name, regardless of case: "Q4_K".
+ * Errors: ARGUMENT, NOT_FOUND (the message suggests the nearest name).
+ * Threads: any.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_type_from_name(uint32_t *out, const char *name, ggufx_error *error);
 
-/* Bytes of a row of n values. Errors: ARGUMENT, TYPE, SHAPE (n is not a multiple of the block),
- * OVERFLOW.   Threads: any.   Since: 0.1. */
+/* Returns the bytes of a row of n values in *out.
+ * Errors: ARGUMENT, TYPE, SHAPE (n is not a multiple of the block), OVERFLOW.
+ * Threads: any.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_row_bytes(uint64_t *out, uint32_t type, uint64_t n,
                                        ggufx_error *error);
 
-/* KV cache types: a space of their own, never written as a GGUF tensor type. */
+/* KV cache types. Their ids are independent of tensor types and are never written to GGUF files. */
 enum {
     GGUFX_KV_DEFAULT = 0, /* F16 */
     GGUFX_KV_F32 = 1,
     GGUFX_KV_F16 = 2,
     GGUFX_KV_BF16 = 3,
-    GGUFX_KV_Q8_0 = 8, /* this and the next: blocks of 32 as in GGUF files */
+    GGUFX_KV_Q8_0 = 8, /* from here to IQ4_NL: blocks of 32 values as in GGUF files */
     GGUFX_KV_Q5_1 = 9,
     GGUFX_KV_Q5_0 = 10,
     GGUFX_KV_Q4_1 = 11,
     GGUFX_KV_Q4_0 = 12,
     GGUFX_KV_IQ4_NL = 13,
-    GGUFX_KV_ROT_Q5_0 = 32, /* the same after a Hadamard transform of the head */
+    GGUFX_KV_ROT_Q5_0 = 32, /* ROT types: the same blocks after a Hadamard transform of the head */
     GGUFX_KV_ROT_Q4_0 = 33,
     GGUFX_KV_ROT_IQ4_NL = 34,
-    GGUFX_KV_TQ3_0 = 64,          /* 32 values in 14 bytes, as published: the third bit is unread */
-    GGUFX_KV_TQ3_0_RESIDUAL = 65, /* the same bytes, all three bits read */
-    GGUFX_KV_GX2 = 72, /* 2, 3, 4 bits per value and one scale per head; heads of 16, 32, ... */
+    GGUFX_KV_TQ3_0 = 64, /* 32 values in 14 bytes, as published: the third bit is not read */
+    GGUFX_KV_TQ3_0_RESIDUAL = 65, /* the same bytes with all three bits read */
+    /* GX types: 2, 3 or 4 bits per value and one scale per head; head_dim is a multiple of 16 */
+    GGUFX_KV_GX2 = 72,
     GGUFX_KV_GX3 = 73,
     GGUFX_KV_GX4 = 74
 };
 
 typedef struct ggufx_kv_type_facts {
-    uint32_t struct_size;  /* set by the caller */
-    uint32_t flags;        /* GGUFX_TYPE_IS_* */
-    uint32_t id;           /* GGUFX_KV_* */
-    uint32_t block_values; /* head_dim is padded to a multiple of it; 0: the head is the block */
-    uint32_t block_bytes;  /* 0 when block_values is */
+    uint32_t struct_size; /* set by the caller */
+    uint32_t flags;       /* GGUFX_TYPE_IS_* */
+    uint32_t id;          /* GGUFX_KV_* */
+    /* values per block; head_dim is padded to a multiple of it. 0: the head is the block */
+    uint32_t block_values;
+    uint32_t block_bytes; /* bytes per block; 0 if block_values is 0 */
     uint32_t reserved;
-    const char *name; /* "f16"; valid for ever */
+    const char *name; /* "f16"; valid for the life of the process */
 } ggufx_kv_type_facts;
 
-/* Describe a KV type; out->struct_size must be set. Errors: ARGUMENT, TYPE.
- * Threads: any.   Since: 0.1. */
+/* Describes a KV cache type. out->struct_size must be set.
+ * Errors: ARGUMENT, TYPE.   Threads: any.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_kv_type_info(ggufx_kv_type_facts *out, uint32_t type,
                                           ggufx_error *error);
 
-/* Find a KV type by name, without regard to case. Errors: ARGUMENT, NOT_FOUND.
- * Threads: any.   Since: 0.1. */
+/* Finds a KV cache type by name, regardless of case.
+ * Errors: ARGUMENT, NOT_FOUND.   Threads: any.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name, ggufx_error *error);
 
 #ifdef __cplusplus

@@ -1,15 +1,15 @@
 /*
- * ggufx/version.h: the version of these headers.
+ * ggufx/version.h: version of these headers.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_VERSION_H
 #define GGUFX_VERSION_H
 
-#define GGUFX_VERSION_MAJOR 0 /* other binary interface, once it is 1 */
-#define GGUFX_VERSION_MINOR 1 /* more functions */
-#define GGUFX_VERSION_PATCH 0 /* repairs alone */
+#define GGUFX_VERSION_MAJOR 0 /* incremented when the binary interface breaks, from 1 on */
+#define GGUFX_VERSION_MINOR 1 /* incremented when functions are added */
+#define GGUFX_VERSION_PATCH 0 /* incremented for fixes */
 
-/* The number ggufx_abi_version() returns for a library these headers fit. */
+/* The result of ggufx_abi_version() in a library that these headers fit. */
 #define GGUFX_ABI_VERSION 1
 
 #endif
