@@ -1,9 +1,11 @@
 /*
- * ggufx/estimate.h: what fits into memory: bytes of a model's weights under a recipe, of its caches
- * and sessions, and the recipe and types of cache that lose least within a number of bytes.
+ * ggufx/estimate.h: memory of a model before it is loaded, and recommended types.
  *
- * Nothing is measured and nothing is read but metadata: the bytes come from the arithmetic that the
- * allocations use, speeds from a bandwidth that the caller gives.
+ * Computes the bytes of weights under a quantization mix, of KV caches and sessions. Recommends the
+ * mix and the KV cache types with the least loss for a memory limit.
+ *
+ * Nothing is measured, and only metadata are read. Bytes come from the same arithmetic as the
+ * allocations, speeds from a bandwidth that the caller passes.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_ESTIMATE_H
@@ -16,115 +18,129 @@
 extern "C" {
 #endif
 
-#define GGUFX_ESTIMATE_FILE_TYPE 1u /* file_type counts; else the tensors stay as they are */
-#define GGUFX_ESTIMATE_IMATRIX 2u   /* an imatrix with an entry for every tensor will be there */
-#define GGUFX_ESTIMATE_LAYERS 32u   /* ranks have whole layers, as with GGUFX_GROUP_LAYERS */
+#define GGUFX_ESTIMATE_FILE_TYPE 1u /* use file_type; otherwise the tensors stay as they are */
+#define GGUFX_ESTIMATE_IMATRIX 2u   /* assume an imatrix with an entry for every tensor */
+#define GGUFX_ESTIMATE_LAYERS 32u   /* pipeline parallelism, as with GGUFX_GROUP_LAYERS */
 
-/* All zero means default. */
+/* Options of an estimate. All zero means default. */
 typedef struct ggufx_estimate_options {
     uint32_t struct_size;
     uint32_t flags; /* GGUFX_ESTIMATE_FILE_TYPE, _IMATRIX, _LAYERS */
     const void *next;
-    uint32_t file_type;  /* recipe, as in ggufx_job_quantize */
+    uint32_t file_type;  /* quantization mix, as in ggufx_job_quantize */
     uint32_t n_context;  /* tokens of each session; 0 = as ggufx_session_create */
     uint32_t n_batch;    /* tokens computed at once; 0 = 512 */
-    uint32_t n_sessions; /* sessions side by side; 0 = 1 */
-    uint32_t type_k;     /* GGUFX_KV_* of the caches' keys; ggufx_recommend: see type_v */
-    uint32_t type_v;     /* GGUFX_KV_* of the values; GGUFX_KV_DEFAULT for keys and values leaves
-                          * both to ggufx_recommend */
+    uint32_t n_sessions; /* number of sessions in parallel; 0 = 1 */
+    uint32_t type_k;     /* GGUFX_KV_* of the keys */
+    /* GGUFX_KV_* of the values. ggufx_recommend chooses both types if both are GGUFX_KV_DEFAULT. */
+    uint32_t type_v;
     const ggufx_job_options *job; /* as in ggufx_job_quantize; NULL: default */
-    uint64_t memory_bytes;        /* what all of it may take; 0: no limit */
-    double bandwidth; /* bytes that all threads read from memory per second; 0: no speeds */
-    uint64_t
-        n_context_total; /* of each session, as in ggufx_session_options: what it takes at most */
+    uint64_t memory_bytes;        /* limit of total_bytes; 0: no limit */
+    double bandwidth; /* memory bandwidth of all threads in bytes per second; 0: no speeds */
+    /* as in ggufx_session_options, of each session; the estimate is the maximum */
+    uint64_t n_context_total;
     uint64_t reserved[3];
-    uint32_t n_checkpoints; /* of each session, as there */
-    uint32_t n_sequences;   /* the same */
-    /* [n_adapters] LoRA adapters and control vectors (adapter.h) that all sessions use together; their
-     * files may be open for metadata only, too. At most 64. */
+    uint32_t n_checkpoints; /* as in ggufx_session_options, of each session */
+    uint32_t n_sequences;   /* as in ggufx_session_options, of each session */
+    /* [n_adapters], at most 64: LoRA adapters and control vectors (adapter.h) that all sessions use
+     * together. Their files may be opened for metadata only. */
     const ggufx_file *const *adapters;
     size_t n_adapters;
-    uint64_t device_memory_bytes; /* free on a device (device.h); 0: there is none */
-    /* One of n_ranks ranks that run the model together (group.h), with rows of each matrix or with
-     * GGUFX_ESTIMATE_LAYERS: what it takes. */
-    const uint32_t *speeds; /* [n_ranks], as in ggufx_group_options; NULL: all the same */
-    uint32_t n_ranks;       /* up to 256; 0 = 1, of a rank's file (group.h) all of its group */
-    uint32_t rank;          /* which one; with n_ranks 0 of a rank's file its own */
+    uint64_t device_memory_bytes; /* free memory of a device (device.h); 0: no device */
+    /* [n_ranks] as in ggufx_group_options; NULL: equal. For one rank of a group (group.h), with
+     * tensor parallelism or with GGUFX_ESTIMATE_LAYERS. */
+    const uint32_t *speeds;
+    /* ranks of the group, at most 256; 0 = 1, or those of a rank's file (group.h) */
+    uint32_t n_ranks;
+    uint32_t rank; /* index of the rank; ignored for a rank's file with n_ranks 0 */
 } ggufx_estimate_options;
 
-/* Fill with defaults.   Threads: any.   Since: 0.1. */
+/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_estimate_options_init(ggufx_estimate_options *options);
 
 #define GGUFX_ESTIMATE_AS_IS 0xffffffffu /* file_type of tensors that stay as they are */
 
 #define GGUFX_ESTIMATE_FITS 4u          /* total_bytes <= memory_bytes, or there is no limit */
-#define GGUFX_ESTIMATE_NEEDS_IMATRIX 8u /* the recipe cannot be made without one */
-/* ggufx_model_create does not take this architecture: the bytes of model, caches and sessions are
- * those of a llama of this shape; all layers keep the whole context */
+#define GGUFX_ESTIMATE_NEEDS_IMATRIX 8u /* the mix requires an imatrix */
+/* ggufx_model_create does not support this architecture. The bytes of model, caches and sessions
+ * are those of a llama model of this shape; all layers keep the whole context. */
 #define GGUFX_ESTIMATE_NO_GRAPH 16u
 
 typedef struct ggufx_estimate_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* GGUFX_ESTIMATE_FITS, _NEEDS_IMATRIX, _NO_GRAPH */
-    uint32_t file_type;   /* recipe, or GGUFX_ESTIMATE_AS_IS */
-    uint32_t n_context;   /* with defaults put in, as are the next four */
+    uint32_t file_type;   /* quantization mix, or GGUFX_ESTIMATE_AS_IS */
+    uint32_t n_context;   /* tokens of each session, defaults included */
     uint32_t n_batch;     /* tokens computed at once */
-    uint32_t n_sessions;  /* sessions side by side */
-    uint32_t type_k;      /* GGUFX_KV_* of the caches' keys */
-    uint32_t type_v;      /* GGUFX_KV_* of their values */
-    uint32_t max_context; /* largest n_context that fits into memory_bytes, up to the larger one of
-                           * the trained and the asked context; 0: none */
+    uint32_t n_sessions;  /* number of sessions in parallel */
+    uint32_t type_k;      /* GGUFX_KV_* of the keys */
+    uint32_t type_v;      /* GGUFX_KV_* of the values */
+    /* Largest n_context that fits into memory_bytes, up to the larger of the trained and the
+     * requested context; 0: none. */
+    uint32_t max_context;
     uint32_t reserved0;
-    uint64_t n_parameters;  /* values of all tensors but tables of rotation factors */
-    uint64_t weight_bytes;  /* of all tensors */
-    uint64_t file_bytes;    /* of the file or files, exactly; weight_bytes are in it */
-    uint64_t runtime_bytes; /* workspaces of products, held by the runtime from its create on */
-    uint64_t model_bytes;   /* that ggufx_model_create takes */
-    uint64_t kv_bytes;      /* caches of all sessions, and */
-    uint64_t session_bytes; /* everything else that ggufx_session_create takes, for all of them */
-    uint64_t total_bytes; /* file_bytes, the four above and those of adapters; of a rank of a group
-                             * rank_weight_bytes in place of file_bytes */
-    uint64_t token_weight_bytes; /* of weights that one token reads: of experts the used ones, of an
-                                  * embedding one row */
-    uint64_t token_kv_bytes;     /* of keys and values of one token, which each later one reads */
-    double bits_per_weight;      /* of weight_bytes, over n_parameters */
-    double weight_error;         /* see ggufx_recommend */
-    double loss;                 /* see ggufx_recommend */
-    double tokens_per_second;    /* at most: bandwidth / token_weight_bytes; and at the end of */
-    double tokens_per_second_full; /* the context, with its keys and values; 0: no bandwidth */
-    uint64_t adapter_file_bytes;   /* of the adapters' files */
-    uint64_t adapter_bytes; /* that ggufx_adapter_create and ggufx_session_set_adapters take for
-                                    * them, in all sessions */
-    /* What a device with device_memory_bytes has room for: the most of the last layers beside the
-     * output matrix, and what an opened device with them uses (ggufx_device_facts.used_bytes), to the
-     * byte where no matrix is larger than its max_allocation. 0: not even one layer fits. */
+    uint64_t n_parameters;  /* values of all tensors except tables of RoPE factors */
+    uint64_t weight_bytes;  /* bytes of all tensors */
+    uint64_t file_bytes;    /* exact bytes of the file or files, weight_bytes included */
+    uint64_t runtime_bytes; /* workspaces of products, allocated when a runtime is created */
+    uint64_t model_bytes;   /* bytes that ggufx_model_create allocates */
+    uint64_t kv_bytes;      /* KV caches of all sessions */
+    /* all other bytes that ggufx_session_create allocates, for all sessions */
+    uint64_t session_bytes;
+    /* Sum of file_bytes, runtime_bytes, model_bytes, kv_bytes, session_bytes and the bytes of
+     * adapters. A rank of a group has rank_weight_bytes in place of file_bytes. */
+    uint64_t total_bytes;
+    /* Bytes of weights that are read per token. This includes the used experts only, and one row of
+     * the embedding. */
+    uint64_t token_weight_bytes;
+    uint64_t token_kv_bytes;  /* bytes of keys and values per token, which each later token reads */
+    double bits_per_weight;   /* weight_bytes in bits over n_parameters */
+    double weight_error;      /* see ggufx_recommend */
+    double loss;              /* see ggufx_recommend */
+    double tokens_per_second; /* upper bound for an empty context: bandwidth / token_weight_bytes */
+    /* upper bound for a full context, keys and values included; 0: no bandwidth */
+    double tokens_per_second_full;
+    uint64_t adapter_file_bytes; /* bytes of the adapters' files */
+    /* Bytes that ggufx_adapter_create and ggufx_session_set_adapters allocate for the adapters, in
+     * all sessions. */
+    uint64_t adapter_bytes;
+    /* Device memory for the output matrix and the last n_device_layers layers, of
+     * device_memory_bytes; 0: not even one layer fits. Equals ggufx_device_facts.used_bytes, to the
+     * byte if no matrix is larger than max_allocation. */
     uint64_t device_bytes;
-    uint64_t device_bytes_all; /* the same for all layers */
-    uint32_t n_device_layers;
-    uint32_t n_layers;          /* of the model */
-    uint64_t rank_weight_bytes; /* of weights that the rank reads, of the embedding a row for each
-                                 * token of the context; alone: weight_bytes */
-    uint64_t received_bytes;    /* that the other ranks give it for a token, in 8-bit mode */
-    uint32_t n_messages;        /* of all ranks to all for a token, one after the other; alone: 0 */
+    uint64_t device_bytes_all; /* device memory for all layers */
+    uint32_t n_device_layers;  /* largest number of last layers that fit into device_memory_bytes */
+    uint32_t n_layers;         /* layers of the model */
+    /* Bytes of weights that the rank reads, with one row of the embedding per token of the context.
+     * Without a group: weight_bytes. */
+    uint64_t rank_weight_bytes;
+    uint64_t received_bytes; /* bytes received from other ranks per token, in 8-bit mode */
+    uint32_t n_messages; /* sequential messages of all ranks to all per token; 0 without a group */
     uint32_t reserved1;
 } ggufx_estimate_facts;
 
 /*
- * What a model takes: as the file stands, or as a recipe would make it (with
- * GGUFX_ESTIMATE_FILE_TYPE). The file may be opened metadata-only, and may be a header alone.
- * options may be NULL; out->struct_size must be set.
+ * Estimates the memory of a model, as stored or under a quantization mix
+ * (GGUFX_ESTIMATE_FILE_TYPE).
  *
- * model_bytes + kv_bytes + session_bytes is what the allocator then gives, to the byte, for a
- * runtime with as many threads as `rt`; with n_context_total, at most, when all of it is used;
- * file_bytes what ggufx_job_run writes. Not counted: the
- * directory of the opened file (some 200 bytes per tensor and key), tokenizer and sampler, threads
- * and their stacks. Of a rank of a group the bytes of model, caches, sessions and those that a token
- * reads are this rank's; a recipe decides what its messages are packed into.
- * Errors: ARGUMENT (unknown file_type; a NaN or negative bandwidth; a KV type that does not take
- * these heads; input is quantized already and the job does not allow that), MEMORY, MISSING,
- * KVTYPE, HPARAM, TYPE, SHAPE, UNSUPPORTED, LIMIT, OVERFLOW, SPLIT; those of ggufx_job_quantize and
- * ggufx_adapter_create. Ranks of a group run no adapters and no models that make embeddings only,
- * and use no device (UNSUPPORTED).
+ * The file may be opened for metadata only, and may consist of its header alone. options may be
+ * NULL; out->struct_size must be set.
+ *
+ * - model_bytes + kv_bytes + session_bytes are the exact bytes that the allocator returns later,
+ *   for a runtime with as many threads as `rt`. With n_context_total they are the maximum.
+ * - file_bytes are the exact bytes that ggufx_job_run writes.
+ * - For a rank of a group the bytes of model, caches, sessions and those read per token are of this
+ *   rank. A quantization mix decides the packing of its messages.
+ * - Not included: the directory of the opened file (about 200 bytes per tensor and key), tokenizer,
+ *   sampler, threads and their stacks.
+ *
+ * Errors:
+ * - ARGUMENT: unknown file_type; a negative or NaN bandwidth; a KV cache type that does not support
+ *   these heads; quantized input without GGUFX_JOB_ALLOW_REQUANTIZE.
+ * - UNSUPPORTED: also a rank of a group with adapters, a device or an embedding-only model.
+ * - MEMORY, MISSING, KVTYPE, HPARAM, TYPE, SHAPE, LIMIT, OVERFLOW, SPLIT.
+ * - Those of ggufx_job_quantize and ggufx_adapter_create.
+ *
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt,
@@ -132,23 +148,29 @@ GGUFX_API ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_run
                                       ggufx_error *error);
 
 /*
- * The recipe and the types of cache that lose least among those that fit into memory_bytes at the
- * context that is asked for (0: what ggufx_session_create takes then).
+ * Recommends the quantization mix and KV cache types with the least loss that fit into
+ * memory_bytes.
  *
- * Candidates are the file as it is and, where it holds no quantized tensor or the job allows to
- * quantize them again, every recipe that needs no imatrix or has one (only `file_type` with
- * GGUFX_ESTIMATE_FILE_TYPE); each with a ladder of types of keys and values from F16 down (only
- * type_k and type_v where one is not GGUFX_KV_DEFAULT).
+ * They must fit with n_context tokens; 0 is the default of ggufx_session_create. Candidates are
+ * combinations of:
  *
- * What a candidate loses is facts.loss, an expected divergence of its predictions from those of
- * the file as it is with an F32 cache, in nats per token: that of the weights, proportional to the
- * square of weight_error, and that of the keys and values. weight_error is the root mean square,
- * over all values, of the relative error a type has on Gaussian values (by the reference's
- * search, with the imatrix where there is one). The losses come from measurements on one small
- * model: good for an order, not as a promise about another model.
- * Of equal losses the one with fewer bytes.
- * Errors: as ggufx_estimate; CAPACITY (nothing fits: the text says what the smallest candidate
- * takes, and the largest context it has room for).
+ * - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if
+ *   the file has no quantized tensor or the job allows requantization. With
+ *   GGUFX_ESTIMATE_FILE_TYPE only file_type is tried.
+ * - KV cache types: a ladder from F16 down. If type_k or type_v is not GGUFX_KV_DEFAULT, only these
+ *   are tried.
+ *
+ * facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats per
+ * token. It is the sum of a part for the weights, proportional to the square of weight_error, and a
+ * part for keys and values. weight_error is the root mean square, over all values, of the relative
+ * error of a type on Gaussian values. The errors are those of the reference quantizer, with the
+ * imatrix if there is one.
+ *
+ * The losses come from measurements of one small model. They rank candidates and predict no loss of
+ * another model. If losses are equal, the candidate with fewer bytes is chosen.
+ *
+ * Errors: as ggufx_estimate; CAPACITY (nothing fits: the message has the bytes of the smallest
+ * candidate and the largest context that fits).
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_recommend(ggufx_estimate_facts *out, const ggufx_runtime *rt,

@@ -1,10 +1,9 @@
 /*
- * ggufx/imatrix.h: importance matrices, which tell a quantizer what each column of a weight is
- * worth.
+ * ggufx/imatrix.h: importance matrices, which weigh the columns of a weight matrix in quantization.
  *
- * An entry has, for one weight tensor, the sums of squared activations of its columns over the
- * tokens of a text, and how many tokens went into them. Files come in two formats: GGUF, and the
- * older .dat.
+ * An entry belongs to a weight tensor. It has the sums of the squared activations of each column
+ * over the tokens of a dataset, and the number of these tokens. There are two file formats: GGUF,
+ * and the older .dat.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_IMATRIX_H
@@ -19,35 +18,39 @@ extern "C" {
 /* Entries in the order of their file. Quantization jobs keep what they need of it. */
 typedef struct ggufx_imatrix ggufx_imatrix;
 
+/* File formats, and flags that are added to the format of a file to write. */
 enum {
     GGUFX_IMATRIX_GGUF = 0,
-    GGUFX_IMATRIX_DAT = 1, /* one count per tensor, in calls of imatrix.chunk_size tokens */
-    GGUFX_IMATRIX_NO_REPLACE = 256, /* added to the format of a file that is to be written: IO
-                                       (exists) where a file has the name */
-    GGUFX_IMATRIX_EXACT = 512       /* added to that of a GGUF file: with the sums before they were
-                                       rounded, so that merging files loses nothing; 36 bytes a
-                                       column in place of 4. Other programs pass over them */
+    GGUFX_IMATRIX_DAT = 1, /* .dat: one count per tensor, in calls of imatrix.chunk_size tokens */
+    GGUFX_IMATRIX_NO_REPLACE = 256, /* flag: IO (exists) if a file has the name */
+    /* Flag for GGUF: also store the sums before rounding, so that merging files loses nothing.
+     * Takes 36 bytes per column in place of 4. Other programs ignore them. */
+    GGUFX_IMATRIX_EXACT = 512
 };
 
 /*
- * Read an imatrix file at a UTF-8 path; the first bytes tell the format. A .dat file counts calls:
- * they are taken as 512 tokens each. progress may be NULL.
- * Errors: ARGUMENT, MEMORY, IO, NOT_FOUND, CANCELLED; of a GGUF file those of ggufx_open, MISSING
- * (a key), SHAPE (sums and counts that do not belong together), VALUE; of a .dat file TRUNCATED,
- * MALFORMED (error->offset says where); DUPLICATE; VALUE for a negative, infinite or undefined
- * number.
+ * Reads an imatrix file at a UTF-8 path. The first bytes decide the format.
+ *
+ * The counts of a .dat file are calls, which are taken as 512 tokens each. progress may be NULL.
+ *
+ * Errors:
+ * - ARGUMENT, MEMORY, IO, NOT_FOUND, CANCELLED, DUPLICATE.
+ * - VALUE: a negative, infinite or undefined number.
+ * - GGUF: those of ggufx_open, MISSING (a key), SHAPE (sums and counts do not belong together).
+ * - .dat: TRUNCATED, MALFORMED (at error->offset).
+ *
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_imatrix_open(ggufx_imatrix **out, const ggufx_runtime *rt,
                                           const char *path, const ggufx_progress *progress,
                                           ggufx_error *error);
 
-/* As ggufx_imatrix_open, from memory, which is not needed any more when the call returns.
+/* Reads an imatrix from memory, which may be freed after the call. Errors: as ggufx_imatrix_open.
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_imatrix_open_memory(ggufx_imatrix **out, const ggufx_runtime *rt,
                                                  const void *data, size_t size, ggufx_error *error);
 
-/* Let go of it.   Threads: exclusive on imatrix.   Since: 0.1. */
+/* Releases the caller's reference.   Threads: exclusive on imatrix.   Since: 0.1. */
 GGUFX_API void ggufx_imatrix_destroy(ggufx_imatrix *imatrix);
 
 typedef struct ggufx_imatrix_facts {
@@ -55,86 +58,101 @@ typedef struct ggufx_imatrix_facts {
     uint32_t flags;       /* 0 */
     uint64_t n_entries;
     uint64_t n_datasets;
-    uint64_t n_chunks;     /* of text that was read; 0: the file does not say */
+    uint64_t n_chunks;     /* chunks of the dataset; 0: not in the file */
     uint32_t chunk_tokens; /* tokens per chunk */
-    int32_t format;        /* GGUFX_IMATRIX_* of the file it came from */
+    int32_t format;        /* GGUFX_IMATRIX_* of its file */
 } ggufx_imatrix_facts;
 
-/* Describe an imatrix; out->struct_size must be set. Errors: ARGUMENT.
- * Threads: any number at once.   Since: 0.1. */
+/* Describes an imatrix. out->struct_size must be set.
+ * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_imatrix_info(ggufx_imatrix_facts *out, const ggufx_imatrix *imatrix,
                                           ggufx_error *error);
 
-/* Pointers stay valid until the imatrix is changed or destroyed. */
+/* An entry of an imatrix. Pointers are valid until the imatrix is changed or destroyed. */
 typedef struct ggufx_imatrix_entry {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* 0 */
-    const char *name;     /* of the weight tensor, not terminated */
+    const char *name;     /* name of the weight tensor, not NUL-terminated */
     size_t name_length;
-    uint64_t n_columns;
-    uint64_t n_matrices; /* experts; 1 for others */
-    const float *sums;   /* [n_matrices][n_columns] squared activations */
+    uint64_t n_columns;  /* columns of the tensor */
+    uint64_t n_matrices; /* experts; 1 for other tensors */
+    const float *sums;   /* [n_matrices][n_columns] sums of squared activations */
     const float *counts; /* [n_matrices] tokens */
-    const float *values; /* [n_matrices][n_columns] sums / counts, 1 where nothing was counted: the
-                          * imatrix of ggufx_quantize_options */
+    /* [n_matrices][n_columns] sums / counts, 1 without counts: the imatrix of
+     * ggufx_quantize_options */
+    const float *values;
 } ggufx_imatrix_entry;
 
-/* Describe entry `index`; out->struct_size must be set. Errors: ARGUMENT.
- * Threads: any number at once.   Since: 0.1. */
+/* Describes entry `index`. out->struct_size must be set.
+ * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_imatrix_at(ggufx_imatrix_entry *out, const ggufx_imatrix *imatrix,
                                         size_t index, ggufx_error *error);
 
-/* Index of the entry for the weight tensor of this name. Errors: ARGUMENT, NOT_FOUND.
- * Threads: any number at once.   Since: 0.1. */
+/* Finds the index of the entry for a weight tensor by name.
+ * Errors: ARGUMENT, NOT_FOUND.   Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_imatrix_find(size_t *out_index, const ggufx_imatrix *imatrix,
                                           const char *name, size_t length, ggufx_error *error);
 
-/* Name of the text `index` it was made from: a view, valid until the imatrix is changed.
+/* Returns the name of dataset `index`, as a view that is valid until the imatrix is changed.
  * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_imatrix_dataset(const char **out, size_t *out_length,
                                              const ggufx_imatrix *imatrix, size_t index,
                                              ggufx_error *error);
 
-/* Keep the entries i with keep[i] != 0; n is the number of entries. Errors: ARGUMENT, MEMORY.
- * Threads: exclusive on imatrix.   Since: 0.1. */
+/* Keeps the entries i with keep[i] != 0 and removes the others. n is the number of entries.
+ * Errors: ARGUMENT, MEMORY.   Threads: exclusive on imatrix.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_imatrix_select(ggufx_imatrix *imatrix, const uint8_t *keep, size_t n,
                                             ggufx_error *error);
 
-/* Add the sums and counts of another one; entries it alone has come behind. Sums that were just
- * collected, or read from a file with exact ones, are added exactly and rounded once: then it makes
- * no difference in how many parts, and in which order, a text came.
- * Errors: ARGUMENT, MEMORY, MISMATCH (an entry of another shape), VALUE (a sum leaves f32).
- * Threads: exclusive on imatrix.   Since: 0.1. */
+/*
+ * Adds the sums and counts of another imatrix. New entries are appended.
+ *
+ * Sums that were just collected, or read with GGUFX_IMATRIX_EXACT, are added exactly and rounded
+ * once. The result is then independent of the number and order of the parts of a dataset.
+ *
+ * Errors: ARGUMENT, MEMORY, MISMATCH (an entry of another shape), VALUE (a sum exceeds f32).
+ * Threads: exclusive on imatrix.   Since: 0.1.
+ */
 GGUFX_API ggufx_status ggufx_imatrix_merge(ggufx_imatrix *imatrix, const ggufx_imatrix *other,
                                            ggufx_error *error);
 
-#define GGUFX_COLLECT_OUTPUT 1u /* the matrix of the logits too, which few quantize by it */
+#define GGUFX_COLLECT_OUTPUT 1u /* include the output matrix, for which an imatrix is rarely used */
 
-/* All zero means default. */
+/* Options of a collection. All zero means default. */
 typedef struct ggufx_imatrix_options {
     uint32_t struct_size;
     uint32_t flags; /* GGUFX_COLLECT_* */
     const void *next;
-    const char *dataset;            /* name of the text, UTF-8, for the file; NULL: none */
+    const char *dataset;            /* name of the dataset for the file, UTF-8; NULL: none */
     const ggufx_progress *progress; /* counts tokens; NULL: none */
     uint64_t reserved[2];
 } ggufx_imatrix_options;
 
-/* Fill with defaults (all zero but struct_size).   Threads: any.   Since: 0.1. */
+/* Fills the options with their defaults: all zero except struct_size.
+ * Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_imatrix_options_init(ggufx_imatrix_options *options);
 
 /*
- * Make an imatrix: run a model over token ids in chunks of n_context tokens, each for itself, and
- * add up the squares of what each of its matrices is multiplied by. Token 0 of each chunk is
- * replaced by the id `bos` unless that is -1; a rest shorter than a chunk is dropped. Entries come
- * in the order of the model's tensors; experts, and heads that have matrices of their own, are
- * counted one by one. Sums are made in binary64, in the order of the tokens of a chunk; chunks are
- * added exactly (each rounded to a multiple of 2^-127), and the sum is rounded once. Texts in parts,
- * cut between chunks: collect each, then ggufx_imatrix_merge gives the same bits.
+ * Collects an imatrix: runs a model over token ids and sums the squared inputs of its matrices.
+ *
+ * The ids are processed in independent chunks of n_context tokens. Token 0 of each chunk is
+ * replaced by the id `bos` unless that is -1. A rest shorter than a chunk is dropped. Entries are
+ * in the order of the model's tensors. Experts, and heads with matrices of their own, are counted
+ * separately.
+ *
+ * Sums are computed in binary64, in the order of the tokens of a chunk. Chunks are added exactly,
+ * each rounded to a multiple of 2^-127, and the sum is rounded once. A dataset can therefore be
+ * split between chunks: collect each part, then ggufx_imatrix_merge gives the same bits.
+ *
  * session must be empty and hold n_context tokens; it is empty again afterwards. options may be
- * NULL. Takes 40 bytes for each column, of each expert, beside as many of the result.
- * Errors: ARGUMENT (fewer tokens than one chunk, an id outside of the vocabulary), STATE, MEMORY,
- * CANCELLED, VALUE (a sum is infinite or not a number), what the executor fails with.
+ * NULL. Memory: 40 bytes per column, of each expert, in addition to those of the result.
+ *
+ * Errors:
+ * - ARGUMENT: fewer tokens than one chunk, an id outside of the vocabulary.
+ * - STATE, MEMORY, CANCELLED.
+ * - VALUE: a sum is infinite or NaN.
+ * - The status of a failed executor.
+ *
  * Threads: exclusive on session; uses the runtime's executor.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_imatrix_collect(ggufx_imatrix **out, ggufx_session *session,
@@ -144,11 +162,14 @@ GGUFX_API ggufx_status ggufx_imatrix_collect(ggufx_imatrix **out, ggufx_session 
                                              ggufx_error *error);
 
 /*
- * Write a file of a format (GGUFX_IMATRIX_*): beside its name (PATH.part), then renamed; what has
- * the name is replaced, unless GGUFX_IMATRIX_NO_REPLACE is added. A .dat file keeps of the data
- * sets the first, and one count per tensor: the values agree to one rounding. progress may be NULL.
- * Errors: ARGUMENT, MEMORY, IO, STATE (PATH.part is being written), CANCELLED, LIMIT; of a GGUF
- * file NAME (over 55 bytes).
+ * Writes an imatrix to a file of a format (GGUFX_IMATRIX_*).
+ *
+ * The file is written as PATH.part and then renamed. It replaces an existing one, unless
+ * GGUFX_IMATRIX_NO_REPLACE is added to the format. A .dat file keeps only the first dataset, and
+ * one count per tensor: its values agree to one rounding. progress may be NULL.
+ *
+ * Errors: ARGUMENT, MEMORY, IO, STATE (PATH.part is being written), CANCELLED, LIMIT, NAME (over 55
+ * bytes, in a GGUF file).
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_imatrix_write(const ggufx_imatrix *imatrix, const char *path,

@@ -1,5 +1,5 @@
 /*
- * ggufx/quant.h: blocks to f32 and back.
+ * ggufx/quant.h: dequantize blocks to f32, quantize f32 to blocks.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_QUANT_H
@@ -12,13 +12,15 @@ extern "C" {
 #endif
 
 /*
- * Dequantize rows of a tensor to f32, bit-exact with the formats' definition.
+ * Dequantizes rows of a tensor to f32, bit-exact with the definition of the formats.
  *
  * out        f32, [n_rows][ne0], dense; n_out >= n_rows * ne0 floats.
- * first_row  rows count over all outer dimensions: ne1 * ne2 * ne3 of them.
- * I8..I64 and F64 are converted to f32 (nearest even).
- * Errors: ARGUMENT (range, n_out too small), TYPE, UNSUPPORTED (not in host memory, opened
- * metadata-only).
+ * first_row  first row, counted over all outer dimensions: ne1 * ne2 * ne3 rows.
+ *
+ * I8 .. I64 and F64 are converted to f32 (round to nearest even).
+ *
+ * Errors: ARGUMENT (range, n_out too small), TYPE, UNSUPPORTED (not in host memory, opened for
+ * metadata only).
  * Threads: any number at once; uses the runtime's executor.   Allocates: no.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_dequantize(float *out, size_t n_out, const ggufx_runtime *rt,
@@ -26,10 +28,11 @@ GGUFX_API ggufx_status ggufx_dequantize(float *out, size_t n_out, const ggufx_ru
                                         uint64_t n_rows, ggufx_error *error);
 
 /*
- * Dequantize whole blocks that stand in memory: n_bytes / block_bytes blocks of `type`.
+ * Dequantizes whole blocks in memory: n_bytes / block_bytes blocks of `type`.
  *
  * out    f32, n >= blocks * block_values floats.
  * bytes  any alignment, little-endian fields.
+ *
  * Errors: ARGUMENT (n_bytes is not whole blocks, n too small), TYPE.
  * Threads: any number at once.   Allocates: no.   Since: 0.1.
  */
@@ -37,42 +40,50 @@ GGUFX_API ggufx_status ggufx_dequantize_blocks(float *out, size_t n, const ggufx
                                                uint32_t type, const void *bytes, size_t n_bytes,
                                                ggufx_error *error);
 
-/* Ways to choose scales and codes. */
+/* Algorithms that choose scales and codes. */
 enum {
-    GGUFX_QUANTIZE_REFERENCE = 0, /* the bytes that ggml's quantizer writes */
-    GGUFX_QUANTIZE_BEST = 1       /* those made better: no block's squared error, weighted by the
-                                     imatrix, is larger; takes some microseconds per value. Since 0.1 */
+    GGUFX_QUANTIZE_REFERENCE = 0, /* bytes of ggml's quantizer */
+    /* An improvement of these bytes: no block has a larger squared error, weighted by the imatrix.
+     * Takes some microseconds per value. Since: 0.1. */
+    GGUFX_QUANTIZE_BEST = 1
 };
 
-/* All zero means default. */
+/* Options of a quantization. All zero means default. */
 typedef struct ggufx_quantize_options {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     const void *next;
     int32_t mode; /* GGUFX_QUANTIZE_* */
     uint32_t reserved0;
-    const float *imatrix;           /* n_cols weights >= 0 of the columns, or NULL */
+    const float *imatrix;           /* [n_cols] weights of the columns, >= 0, or NULL */
     const ggufx_progress *progress; /* counts blocks; NULL: none */
     uint64_t reserved[2];
 } ggufx_quantize_options;
 
-/* Fill with defaults (all zero but struct_size).   Threads: any.   Since: 0.1. */
+/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_quantize_options_init(ggufx_quantize_options *options);
 
 /*
- * Quantize rows of f32 to blocks of `type`, the same bytes on every machine and thread count.
+ * Quantizes rows of f32 to blocks of `type`, with the same bytes on every machine and thread count.
  *
  * out      n_bytes >= n_rows * ggufx_row_bytes(type, n_cols), written dense, little-endian fields;
- *          must not overlap rows.
+ *          must not overlap rows. Unspecified after an error.
  * rows     f32, [n_rows][n_cols], dense.
- * options  may be NULL. The imatrix is ignored by types without a search (Q8_0, F16, ...).
- * IQ2_XXS, IQ2_XS and IQ1_S need an imatrix. IQ3_S is the reference's also where a group of 32
- * zeros shifts the codes of those after it; such blocks decode wrong (not with QUANTIZE_BEST).
- * Errors: ARGUMENT (n_bytes too small, no or unusable imatrix), TYPE, UNSUPPORTED (the type has no
- * encoder: see GGUFX_TYPE_HAS_QUANTIZE), SHAPE (n_cols is not whole blocks), VALUE (Inf or NaN:
- * the text names row and column of the first one, error->index is the row), CANCELLED, MEMORY; out
- * is then unspecified.
- * IQ1, IQ2 and IQ3 begin each call with tables (up to 1 MB and tens of ms): pass many rows.
+ * options  may be NULL. Types without a search (Q8_0, F16, ...) ignore the imatrix.
+ *
+ * IQ2_XXS, IQ2_XS and IQ1_S need an imatrix. IQ3_S has the bytes of the reference also in this
+ * case: a group of 32 zeros shifts the codes of later groups. Such blocks dequantize to wrong
+ * values; GGUFX_QUANTIZE_BEST avoids them. IQ1, IQ2 and IQ3 begin each call with tables, which take
+ * up to 1 MB and tens of ms: pass many rows.
+ *
+ * Errors:
+ * - ARGUMENT: n_bytes too small, no or unusable imatrix.
+ * - TYPE.
+ * - UNSUPPORTED: the type has no encoder; see GGUFX_TYPE_HAS_QUANTIZE.
+ * - SHAPE: n_cols is not whole blocks.
+ * - VALUE: infinity or NaN (index: the row; the message has row and column of the first one).
+ * - CANCELLED, MEMORY.
+ *
  * Threads: any number at once; uses the runtime's executor.
  * Allocates: only those tables, freed before return.   Since: 0.1.
  */
