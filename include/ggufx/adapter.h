@@ -1,19 +1,24 @@
 /*
- * ggufx/adapter.h: what is added to a model at run time: LoRA adapters and control vectors.
+ * ggufx/adapter.h: LoRA adapters and control vectors, applied to a model at run time.
  *
- * A LoRA adapter has two narrow matrices A and B for some matrices W of a model: each product W x
- * becomes W x + s B (A x) with s = scale * alpha / rank (scale alone where the file has no alpha),
- * behind the product and before a bias, in binary32 whatever the types; of an embedding, each row
- * that is looked up (none that the caller gives in its place).
- * A control vector has a direction for some layers: what leaves a layer becomes x + scale times it.
- * Several are added in the order they are given. Weights stay as they are, and shared.
+ * A LoRA adapter has two low-rank matrices A and B for some matrices W of a model. Each product W x
+ * becomes W x + s B (A x) with s = scale * alpha / rank, or s = scale if the file has no alpha. The
+ * term is added after the product and before a bias, in binary32 for all tensor types. For an
+ * embedding matrix it is added to each row that is looked up, but not to embeddings that the caller
+ * passes.
  *
- * Each sequence of a session may have adapters of its own; they are computed together all the same.
- * With GGUFX_MATMUL_BATCH_INVARIANT or GGUFX_MATMUL_TILES the logits of a sequence do not depend, to
- * the bit, on its neighbours and theirs. Keys, values and states belong to the adapters they were
- * computed with: a sequence begins with a part of another one, or with a snapshot, only if both have
- * the same adapters (of a snapshot: of equal content), in the same order and with the same scales;
- * a snapshot of all sequences only if each has those that it had.
+ * A control vector has a direction for some layers: the output x of a layer becomes x + scale *
+ * direction. Several adapters are added in the order in which they are given. Weights are not
+ * changed and stay shared.
+ *
+ * Each sequence of a session may have its own adapters; sequences with different ones share a
+ * batch. With GGUFX_MATMUL_BATCH_INVARIANT or GGUFX_MATMUL_TILES, other sequences and their
+ * adapters do not change a bit of the logits of a sequence.
+ *
+ * Keys, values and states belong to the adapters that they were computed with. A sequence can start
+ * from a prefix of another sequence, or from a snapshot, only if both have equal adapters in the
+ * same order with the same scales. For a snapshot, adapters of equal content are equal. A snapshot
+ * of all sequences requires this of each.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_ADAPTER_H
@@ -26,105 +31,128 @@
 extern "C" {
 #endif
 
-/* An adapter bound to a model, immutable; keeps both alive. */
+/* An adapter bound to a model. Immutable; keeps both alive. */
 typedef struct ggufx_adapter ggufx_adapter;
 
+/* Kinds of adapters, and the keys by which a file is recognized. */
 enum {
     GGUFX_ADAPTER_LORA = 1,   /* general.type "adapter", adapter.type "lora" */
     GGUFX_ADAPTER_CONTROL = 2 /* general.architecture "controlvector" */
 };
 
-/* All zero means default. */
+/* Options of an adapter. All zero means default. */
 typedef struct ggufx_adapter_options {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     const void *next;
-    uint32_t first_layer; /* of a control vector: only layers from this one on, counted from 0 */
-    uint32_t last_layer;  /* and up to this one; 0 = the last */
+    uint32_t first_layer; /* control vector: first layer that it is added to, counted from 0 */
+    uint32_t last_layer;  /* control vector: last layer that it is added to; 0 = the last one */
     uint64_t reserved[4];
 } ggufx_adapter_options;
 
-/* Fill with defaults.   Threads: any.   Since: 0.1. */
+/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_adapter_options_init(ggufx_adapter_options *options);
 
 /*
- * Bind an adapter's file to a model. Its tensors are read once, and used where they lie: "NAME.lora_a"
- * [n, rank] and "NAME.lora_b" [rank, m] for a tensor NAME [n, m] of the model (of an embedding also
- * [rank, m] and [rank, n], as the field's files have it; of experts with a matrix for each, where A
- * may be one for all), of any type that products take; "direction.L" [n_embedding] for layer L.
+ * Binds the file of an adapter to a model.
+ *
+ * Tensors are read once and used in place:
+ *
+ * - LoRA: "NAME.lora_a" [n, rank] and "NAME.lora_b" [rank, m] for a tensor NAME [n, m] of the
+ *   model, of any type with a matrix product. For an embedding matrix [rank, m] and [rank, n] are
+ *   accepted as well. Tensors of experts have one matrix per expert; all experts may share one A.
+ * - Control vector: "direction.L" [n_embedding] for layer L.
+ *
  * options may be NULL.
- * Errors: ARGUMENT (also a file opened for metadata only, layers beyond those of the model),
- * MISMATCH (it was made for another architecture; a tensor, named in the text, belongs to none of
- * the model or has another shape), MISSING (half of a pair; no tensors for the model), KVTYPE, TYPE,
- * VALUE (rank, alpha), UNSUPPORTED (the file is no adapter, or one of another kind; a tensor that is
- * no pair, such as a norm: the text names it; adapters that set in behind certain tokens; a model of
- * a group), MEMORY.
+ *
+ * Errors:
+ * - ARGUMENT: a file opened for metadata only, layers beyond those of the model.
+ * - MISMATCH: another architecture; a tensor that does not exist in the model or has another shape
+ *   (the message names it).
+ * - MISSING: one tensor of a pair, or all tensors for this model.
+ * - KVTYPE, TYPE.
+ * - VALUE: rank or alpha.
+ * - UNSUPPORTED: no adapter, or another kind; a tensor without a pair such as a norm (the message
+ *   names it); adapters that certain tokens activate (aLoRA); a model of a group.
+ * - MEMORY.
+ *
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_adapter_create(ggufx_adapter **out, const ggufx_model *model,
                                             const ggufx_file *file,
                                             const ggufx_adapter_options *options,
                                             ggufx_error *error);
-/* Drop the caller's reference.   Threads: exclusive on adapter.   Since: 0.1. */
+/* Releases the caller's reference.   Threads: exclusive on adapter.   Since: 0.1. */
 GGUFX_API void ggufx_adapter_destroy(ggufx_adapter *adapter);
 
 typedef struct ggufx_adapter_facts {
-    uint32_t struct_size;  /* set by the caller */
-    uint32_t flags;        /* 0 */
-    uint32_t kind;         /* GGUFX_ADAPTER_* */
-    uint32_t n_targets;    /* tensors of the model that something is added to; layers */
-    uint32_t rank;         /* the largest; of a control vector 0 */
-    uint32_t reserved;     /* 0 */
-    double alpha;          /* 0: none */
-    uint64_t fingerprint;  /* equal for adapters of equal content, made with equal options */
-    uint64_t memory_bytes; /* that it takes from the allocator */
+    uint32_t struct_size; /* set by the caller */
+    uint32_t flags;       /* 0 */
+    uint32_t kind;        /* GGUFX_ADAPTER_* */
+    uint32_t n_targets; /* tensors (LoRA) or layers (control vector) of the model that it changes */
+    uint32_t rank;      /* the largest rank; 0 for a control vector */
+    uint32_t reserved;  /* 0 */
+    double alpha;       /* 0: none */
+    uint64_t fingerprint;  /* equal for adapters with equal content and equal options */
+    uint64_t memory_bytes; /* bytes that it takes from the allocator */
 } ggufx_adapter_facts;
 
-/* Describe an adapter; out->struct_size must be set. Errors: ARGUMENT.
- * Threads: any number at once.   Since: 0.1. */
+/* Describes an adapter. out->struct_size must be set.
+ * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_adapter_info(ggufx_adapter_facts *out, const ggufx_adapter *adapter,
                                           ggufx_error *error);
 
-/* An adapter among those that are used together. It never grows. */
+/* One adapter of a list, with its scale. The struct never grows. */
 typedef struct ggufx_adapter_use {
     const ggufx_adapter *adapter; /* need not outlive the call */
     float scale;                  /* any finite number; 0: it adds nothing */
     uint32_t reserved;            /* 0 */
 } ggufx_adapter_use;
 
-#define GGUFX_ADAPTER_MOST_USES 64u             /* of a sequence */
-#define GGUFX_ADAPTER_ALL_SEQUENCES 0xffffffffu /* in place of a sequence's number */
+#define GGUFX_ADAPTER_MOST_USES 64u             /* adapters of a sequence */
+#define GGUFX_ADAPTER_ALL_SEQUENCES 0xffffffffu /* all sequences, in place of a sequence index */
 
 /*
- * Let an empty sequence of a session have these adapters, in this order, in place of those it had;
- * n_uses 0: none. They stay when it is cut. The session takes what the arithmetic of its adapters
- * needs for n_batch tokens (ggufx_estimate has it) and keeps that.
- * Errors: ARGUMENT (index: the use; more than GGUFX_ADAPTER_MOST_USES; no such sequence), MISMATCH
- * (index: the use; the adapter is another model's), STATE (index: the sequence, which has tokens),
- * MEMORY. Nothing has changed then.
+ * Replaces the adapters of an empty sequence by a list.
+ *
+ * n_uses 0 removes all adapters. Truncating the sequence keeps them. The session allocates, and
+ * keeps, the buffers that n_batch tokens with these adapters need (included in ggufx_estimate).
+ *
+ * Errors:
+ * - ARGUMENT: a use is invalid (index: the use), more than GGUFX_ADAPTER_MOST_USES, no such
+ *   sequence.
+ * - MISMATCH: an adapter of another model (index: the use).
+ * - STATE: the sequence has tokens (index: the sequence).
+ * - MEMORY.
+ *
+ * After an error nothing has changed.
  * Threads: exclusive on session.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_session_set_adapters(ggufx_session *session, uint32_t sequence,
                                                   const ggufx_adapter_use *uses, size_t n_uses,
                                                   ggufx_error *error);
 
-/* The same for all texts of an embedder from now on. Errors: ARGUMENT, MISMATCH, MEMORY.
- * Threads: exclusive on embedder.   Since: 0.1. */
+/* Replaces the adapters of an embedder, for all inputs of later calls.
+ * Errors: ARGUMENT, MISMATCH, MEMORY.   Threads: exclusive on embedder.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_embedder_set_adapters(ggufx_embedder *embedder,
                                                    const ggufx_adapter_use *uses, size_t n_uses,
                                                    ggufx_error *error);
 
-/* 1 where the adapter adds something to a tensor of the model's file (its number), else 0.
+/* Returns 1 if the adapter changes a tensor of the model's file, given by its index, else 0.
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API int32_t ggufx_adapter_has_tensor(const ggufx_adapter *adapter, size_t tensor);
 
 /*
- * rows += s B A for rows first_row .. of a tensor of the model's file (its number), counted through
- * all matrices of a tensor of several: what a model has in which the adapter is merged. Nothing is
- * added to a tensor that the adapter has nothing for.
- * rows      f32 [n_rows][ne0], n floats in all
- * Errors: ARGUMENT (a tensor or rows that there are not, lengths, a scale that is not finite; a
- * control vector: it cannot be merged), MEMORY.
+ * Adds s B A to rows of a tensor of the model's file, as a merge of the adapter does.
+ *
+ * rows       f32 [n_rows][ne0], n floats in all.
+ * tensor     index of the tensor in the model's file.
+ * first_row  first row, counted through all matrices of the tensor.
+ *
+ * Rows of a tensor that the adapter does not change stay as they are.
+ *
+ * Errors: ARGUMENT (no such tensor or rows, lengths, a scale that is not finite, a control vector,
+ * which cannot be merged), MEMORY.
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_adapter_add_rows(float *rows, size_t n, const ggufx_adapter *adapter,

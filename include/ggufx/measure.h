@@ -1,6 +1,5 @@
 /*
- * ggufx/measure.h: how well a model predicts a text, how far it is from another one, which of
- * several endings it expects.
+ * ggufx/measure.h: perplexity, KL divergence from saved logits, multiple-choice continuations.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_MEASURE_H
@@ -12,100 +11,114 @@
 extern "C" {
 #endif
 
-#define GGUFX_MEASURE_COMPARED 1u   /* facts: saved logits were read, members of `base` hold */
-#define GGUFX_MEASURE_SAME_MODEL 2u /* facts: of the same model with the same adapters */
+#define GGUFX_MEASURE_COMPARED 1u /* facts: saved logits were read, the fields about them are set */
+#define GGUFX_MEASURE_SAME_MODEL 2u /* facts: these logits are of the same model and adapters */
 
-#define GGUFX_MEASURE_SAME_TOP 4u /* row: the likeliest token is that of the file */
+#define GGUFX_MEASURE_SAME_TOP 4u /* row: the likeliest token is that of the saved logits */
 
 /* A prediction that was scored. */
 typedef struct ggufx_measure_row {
-    double loss;       /* negative log-likelihood of the token that came */
-    double base_loss;  /* what saved logits lose; 0 without them, as the next two */
-    double divergence; /* sum p log(p / q): p those of the file, q the model's */
+    double loss;       /* negative log-likelihood of the token in the text */
+    double base_loss;  /* the same for the saved logits; 0 without them, as are the next two */
+    double divergence; /* KL divergence: sum p log(p / q), p of the saved logits, q of the model */
     uint32_t flags;    /* GGUFX_MEASURE_SAME_TOP */
-    int32_t token;     /* that came */
+    int32_t token;     /* token in the text */
 } ggufx_measure_row;
 
-/* Errors are standard errors; of a quantile, half the distance between the values one standard
- * error of its rank below and above it. Logarithms are natural. */
+/* Results of a measurement. Errors are standard errors. The error of a quantile is half the
+ * distance between the values one standard error of its rank below and above it. Logarithms are
+ * natural. */
 typedef struct ggufx_measure_facts {
     uint32_t struct_size;  /* set by the caller */
     uint32_t flags;        /* GGUFX_MEASURE_COMPARED, _SAME_MODEL */
     double perplexity;     /* exp of the mean negative log-likelihood */
-    double standard_error; /* of perplexity */
+    double standard_error; /* standard error of the perplexity */
     uint64_t n_chunks;
-    uint64_t n_tokens; /* of all chunks, overlaps counted again */
+    uint64_t n_tokens; /* tokens of all chunks; overlaps count repeatedly */
     uint64_t n_scored; /* predictions scored */
-    /* With saved logits; else 0. */
-    double base_perplexity; /* what they predict */
-    double base_error;      /* of base_perplexity */
+    /* Comparison with saved logits; else 0. */
+    double base_perplexity; /* perplexity of the saved logits */
+    double base_error;      /* standard error of base_perplexity */
     double log_ratio;       /* log(perplexity / base_perplexity) */
-    double log_ratio_error; /* of the pairs of losses */
-    double kl; /* mean of sum p log(p / q) per prediction: p those of the file, q the model's */
-    double kl_error;        /* of kl */
-    double kl_median;       /* 0 in running facts, as all quantiles */
-    double kl_median_error; /* of kl_median */
-    double kl_99;           /* 99 of 100 predictions are below */
-    double kl_99_error;     /* of kl_99 */
-    double kl_max;          /* the largest */
-    double same_top;        /* share of predictions whose likeliest token is that of the file */
-    double same_top_error;  /* of same_top */
-    double rms_dp;          /* root of the mean square of q - p of the token that came, 0 .. 1 */
-    double rms_dp_error;    /* of rms_dp */
+    double log_ratio_error; /* standard error of log_ratio, from pairs of losses */
+    /* mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model */
+    double kl;
+    double kl_error;        /* standard error of kl */
+    double kl_median;       /* median KL divergence; 0 in running results, as are all quantiles */
+    double kl_median_error; /* error of kl_median */
+    double kl_99;           /* 99th percentile of the KL divergence */
+    double kl_99_error;     /* error of kl_99 */
+    double kl_max;          /* maximum KL divergence */
+    double same_top;        /* share of predictions with the same likeliest token */
+    double same_top_error;  /* standard error of same_top */
+    double rms_dp;          /* root mean square of q - p of the token in the text, 0 .. 1 */
+    double rms_dp_error;    /* standard error of rms_dp */
 } ggufx_measure_facts;
 
-/* All zero means default. */
+/* Options of a measurement. All zero means default. */
 typedef struct ggufx_measure_options {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     const void *next;
-    /* 0: chunks one after another, of which the second half is scored. Else each chunk begins
-     * `stride` tokens behind the one before and its last `stride` predictions are scored, each of
-     * which sees n_context - stride tokens or more; less than n_context. */
+    /* 0: separate chunks, whose second half is scored. Otherwise each chunk begins `stride` tokens
+     * after the previous one, and its last `stride` predictions are scored. Each of these sees at
+     * least n_context - stride tokens. stride is less than n_context. */
     uint32_t stride;
     uint32_t reserved0; /* 0 */
-    /* The logits of all predictions that are scored, 16 bits each, to a file (beside its name, then
-     * renamed) or into the host's hands; at most one of the two. NULL: none. */
+    /* File for the logits of all scored predictions, 16 bits each, by atomic replace. NULL: none.
+     * Not together with `write`. */
     const char *save_path;
+    /* Gets the same bytes in place of a file. NULL: none. */
     ggufx_status (*write)(void *user, const void *data, size_t n);
-    void *write_user; /* for write */
-    /* Saved ones to compare with, which must be of the same vocabulary, chunks and first tokens;
-     * there may be more chunks than are asked for. NULL: none. A reader gives all n bytes. */
+    void *write_user; /* first argument of write */
+    /* File of saved logits to compare with. They must have the same vocabulary, chunks and first
+     * tokens, and may have more chunks. NULL: none. Not together with `read`. */
     const char *base_path;
+    /* Reads all n bytes of the same from elsewhere. NULL: none. */
     ggufx_status (*read)(void *user, void *data, size_t n);
-    void *read_user; /* for read */
-    /* Gets the running result after each chunk; non-zero stops. NULL: none. */
+    void *read_user; /* first argument of read */
+    /* Gets the running result after each chunk; a non-zero result stops. NULL: none. */
     int32_t (*report)(void *user, const ggufx_measure_facts *running);
-    void *report_user;              /* for report */
+    void *report_user;              /* first argument of report */
     const ggufx_progress *progress; /* counts tokens; NULL: none */
     uint64_t reserved[4];
-    /* Gets the predictions in the order of the text, some at a time; non-zero stops. A text that is
-     * measured in parts, cut between chunks, has the figures of the whole by ggufx_measure_total.
-     * NULL: none. */
+    /* Gets the scored predictions in the order of the text, in pieces; a non-zero result stops.
+     * ggufx_measure_total computes the results of a text that is measured in parts, cut between
+     * chunks. NULL: none. */
     int32_t (*rows)(void *user, const ggufx_measure_row *rows, size_t n);
-    void *rows_user;     /* for rows */
-    uint64_t base_chunk; /* of the saved chunks the one that the text begins with; those before are
-                            read, and checked, all the same */
+    void *rows_user; /* first argument of rows */
+    /* First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
+     * checked. */
+    uint64_t base_chunk;
 } ggufx_measure_options;
 
-/* Fill with defaults (all zero but struct_size).   Threads: any.   Since: 0.1. */
+/* Fills the options with their defaults: all zero except struct_size.
+ * Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_measure_options_init(ggufx_measure_options *options);
 
 /*
- * Perplexity of a model over token ids in chunks of n_context tokens, each for itself: token 0 of
- * each is replaced by the id `bos` unless that is -1; tokens that fill no chunk are dropped. Logits
- * can be saved, and compared with saved ones: Kullback-Leibler divergence, prediction by prediction.
- * With BATCH_INVARIANT or TILES the figures depend on neither n_batch nor threads.
+ * Measures the perplexity of a model over token ids, and its KL divergence from saved logits.
  *
- * Saved logits take 16 + 2 * vocabulary bytes a prediction, steps of (largest - least) / 65,535:
- * the divergence of a model from itself is about 1e-8. They are streamed; memory is that of 32 rows
- * and 4 bytes a prediction. The documentation ("File format notes") describes the format.
+ * The ids are processed in independent chunks of n_context tokens. Token 0 of each is replaced by
+ * the id `bos` unless that is -1. Tokens that fill no chunk are dropped. Logits can be saved for a
+ * later comparison. With GGUFX_MATMUL_BATCH_INVARIANT or GGUFX_MATMUL_TILES the results are
+ * independent of n_batch and threads.
+ *
+ * Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) /
+ * 65,535: the divergence of a model from itself is about 1e-8. They are streamed; memory is that of
+ * 32 rows and 4 bytes per prediction. The documentation ("File format notes") describes the format.
  *
  * session must be empty and hold n_context tokens; it is empty again afterwards. options may be
- * NULL. After a failure no file is left, and *out is as it was.
- * Errors: ARGUMENT (fewer tokens than one chunk), STATE, CANCELLED, MEMORY, VALUE (a logit is
- * infinite or not a number); of files IO, TRUNCATED, MAGIC, VERSION, MALFORMED, CHECKSUM, MISMATCH
- * (of another vocabulary, text or kind of chunks); what write, read and the executor fail with.
+ * NULL. After a failure no file is left, and *out is as before.
+ *
+ * Errors:
+ * - ARGUMENT: fewer tokens than one chunk.
+ * - STATE, CANCELLED, MEMORY.
+ * - VALUE: a logit is infinite or NaN.
+ * - Files: IO, TRUNCATED, MAGIC, VERSION, MALFORMED, CHECKSUM, MISMATCH (another vocabulary, text
+ *   or kind of chunks).
+ * - The status of a failed `write`, `read` or executor.
+ *
  * Threads: exclusive on session; uses the runtime's executor.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *session,
@@ -114,16 +127,19 @@ GGUFX_API ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *se
                                      ggufx_error *error);
 
 /*
- * The figures of predictions that were measured in several runs: those of one run over the whole
- * text, to the last bit, where the rows are all of its rows in the order of the text.
+ * Computes the results of predictions that were measured in several runs.
  *
- * rows       [n_rows] as the hook `rows` of ggufx_measure_options got them
- * n_chunks   of which they are, n_context tokens each: passed on into the facts
- * flags      GGUFX_MEASURE_COMPARED: with saved logits; _SAME_MODEL is passed on
+ * They have the bits of one run over the whole text if the rows are all of its rows in the order of
+ * the text.
  *
- * After a failure *out is as it was.
- * Errors: ARGUMENT, MEMORY, VALUE (a row that no run gives: NaN, a divergence below 0, with saved
- * logits anything infinite).
+ * rows      [n_rows] as `rows` of ggufx_measure_options got them.
+ * n_chunks  number of their chunks, of n_context tokens each; copied to the facts.
+ * flags     GGUFX_MEASURE_COMPARED with saved logits; _SAME_MODEL is copied to the facts.
+ *
+ * After a failure *out is as before.
+ *
+ * Errors: ARGUMENT, MEMORY, VALUE (an impossible row: NaN, a divergence below 0, or an infinity
+ * with saved logits).
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const ggufx_runtime *rt,
@@ -132,18 +148,20 @@ GGUFX_API ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const ggufx
                                            ggufx_error *error);
 
 /*
- * Logarithms of the probabilities of several endings of one context, as choices of an answer.
+ * Computes the log-probabilities of several continuations of one context: a multiple-choice
+ * question.
  *
- * out        [n_endings] sum over the tokens of an ending
- * context    [n_context] token ids, at least one
- * endings    ids of all endings, one after another
- * n_tokens   [n_endings] how many ids each has, at least one
- * progress   counts tokens; NULL: none
+ * out         [n_endings] sum over the tokens of a continuation.
+ * context     [n_context] token ids, at least one.
+ * `endings`   ids of all continuations, one after another.
+ * n_tokens    [n_endings] number of ids of each, at least one.
+ * progress    counts tokens; NULL: none.
  *
- * session must be empty and hold the context and the longest ending; it is empty again afterwards.
- * The context is computed once. After a failure out is as it was.
- * Errors: ARGUMENT, CAPACITY (longer than the session), STATE, CANCELLED, MEMORY, VALUE, what the
- * executor fails with.
+ * session must be empty and hold the context and the longest continuation; it is empty again
+ * afterwards. The context is computed once. After a failure `out` is as before.
+ *
+ * Errors: ARGUMENT, CAPACITY (longer than the session), STATE, CANCELLED, MEMORY, VALUE, the status
+ * of a failed executor.
  * Threads: exclusive on session; uses the runtime's executor.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_measure_endings(double *out, ggufx_session *session,
