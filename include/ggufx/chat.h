@@ -1,12 +1,17 @@
 /*
- * ggufx/chat.h: conversations as the template of a model writes them.
+ * ggufx/chat.h: chat templates, and a parser for reasoning and tool calls in a model's output.
  *
- * A file's `tokenizer.chat_template` is a program in Jinja, run here with Python's meaning,
- * trim_blocks and lstrip_blocks on, and bounds: steps, memory, text and depth. Files without one
- * have formats by name. Each byte of a rendered text is the template's or a user's: what stands in
- * messages, tools and variables is a user's, whatever the template does with it; but for the usual
- * names of roles, and for variables that name special tokens (bos_token, eos_token, unk_token,
- * pad_token, sep_token, cls_token, mask_token).
+ * The key `tokenizer.chat_template` of a file is a Jinja program. It is run with Python's
+ * semantics, with trim_blocks and lstrip_blocks, within limits of steps, memory, output and depth.
+ * Files without one use a built-in format by name.
+ *
+ * Each byte of a rendered prompt belongs to the template or to the user. The user's bytes are those
+ * of messages, tools and variables, whatever the template does with them. Exceptions, which belong
+ * to the template:
+ *
+ * - the usual names of roles
+ * - variables that name special tokens: bos_token, eos_token, unk_token, pad_token, sep_token,
+ *   cls_token, mask_token
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_CHAT_H
@@ -19,54 +24,67 @@
 extern "C" {
 #endif
 
-/* A compiled template, immutable. */
+/* A compiled template. Immutable. */
 typedef struct ggufx_chat ggufx_chat;
 
-/* Texts are UTF-8 with their lengths in bytes; NULL where there is none. */
+/* Options of a template. Strings are UTF-8 with their lengths in bytes; NULL: not given. */
 typedef struct ggufx_chat_options {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     const void *next;
     const char *text; /* a template; NULL: that of the file, or `format` */
     size_t text_length;
-    const char *name; /* of the file's: tokenizer.chat_template.NAME, such as "tool_use" */
+    const char *name; /* a named template of the file, tokenizer.chat_template.NAME: "tool_use" */
     size_t name_length;
-    const char *format; /* a built-in format, such as "chatml", in place of a template */
+    const char *format; /* a built-in format in place of a template: "chatml" */
     size_t format_length;
-    const char *bos_token; /* texts that the template finds as bos_token and eos_token; NULL: */
+    /* text of the variable bos_token; NULL: that of the file, if it has one */
+    const char *bos_token;
     size_t bos_token_length;
-    const char *eos_token; /* those of the file, if there is one */
+    /* text of the variable eos_token; NULL: that of the file, if it has one */
+    const char *eos_token;
     size_t eos_token_length;
     uint64_t reserved[4];
 } ggufx_chat_options;
 
-/* Fill with defaults.   Threads: any.   Since: 0.1. */
+/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_chat_options_init(ggufx_chat_options *options);
 
 /*
- * Compile the template of options->text, of a built-in format, or else of a file, which the call
- * reads and does not keep. file may be NULL where it is not needed, options may be NULL. Time and
- * memory are linear in the template's size, of 16 MiB at most.
- * Errors: ARGUMENT (neither a template nor a file, or two of text, name and format), LIMIT (size,
- * blocks or expressions within each other), MALFORMED, UNSUPPORTED (include, import, extends and
- * their like): the text has line and column, offset is the byte of the template; KVTYPE,
- * NOT_FOUND (no such format, no template in the file), MEMORY.
+ * Compiles a chat template: options->text, a built-in format, or else the template of a file.
+ *
+ * The call reads the file and does not keep it. file may be NULL if it is not needed; options may
+ * be NULL. Time and memory are linear in the size of the template, which is at most 16 MiB.
+ *
+ * Errors:
+ * - ARGUMENT: neither a template nor a file; two of text, name and format.
+ * - LIMIT: the size, or the nesting of blocks or expressions.
+ * - MALFORMED, UNSUPPORTED (include, import, extends and similar). The message has line and column;
+ *   offset is the byte of the template.
+ * - KVTYPE, MEMORY.
+ * - NOT_FOUND: no such format, no template in the file.
+ *
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime *rt,
                                          const ggufx_file *file, const ggufx_chat_options *options,
                                          ggufx_error *error);
-/* Drop the caller's reference.   Threads: exclusive on chat.   Since: 0.1. */
+/* Releases the caller's reference.   Threads: exclusive on chat.   Since: 0.1. */
 GGUFX_API void ggufx_chat_destroy(ggufx_chat *chat);
 
-/* Name of built-in format `index`, NULL behind the last; valid for ever.   Threads: any.
- * Since: 0.1. */
+/*
+ * Returns the name of built-in format `index`, or NULL after the last one.
+ *
+ * The name is valid for the life of the process.
+ *
+ * Threads: any.   Since: 0.1.
+ */
 GGUFX_API const char *ggufx_chat_format_name(size_t index);
 
-/* A turn. Members that templates know beside these stand in `more`: name, tool_call_id,
- * reasoning_content. */
+/* A message of a conversation. Strings are UTF-8. `more` has further members that templates read:
+ * name, tool_call_id, reasoning_content. */
 typedef struct ggufx_chat_message {
-    const char *role; /* "system", "user", "assistant", "tool" */
+    const char *role; /* "system", "user", "assistant" or "tool" */
     size_t role_length;
     const char *content; /* NULL: null, unless there are parts */
     size_t content_length;
@@ -78,66 +96,84 @@ typedef struct ggufx_chat_message {
     size_t more_length;
 } ggufx_chat_message;
 
-#define GGUFX_CHAT_GENERATE 1u  /* add_generation_prompt: open the assistant's turn */
-#define GGUFX_CHAT_THINK 2u     /* enable_thinking is true */
-#define GGUFX_CHAT_NO_THINK 4u  /* it is false; with neither it is not defined */
-#define GGUFX_CHAT_CLOCK 8u     /* `clock` is set: strftime_now is there */
-#define GGUFX_CHAT_CONTINUE 16u /* the last message goes on: its text ends the rendered text */
+#define GGUFX_CHAT_GENERATE 1u /* add_generation_prompt: opens the turn of the assistant */
+#define GGUFX_CHAT_THINK 2u    /* enable_thinking is true */
+#define GGUFX_CHAT_NO_THINK 4u /* enable_thinking is false; undefined without both flags */
+#define GGUFX_CHAT_CLOCK 8u    /* `clock` is set; defines strftime_now */
+/* the model continues the last message; the prompt ends with its content */
+#define GGUFX_CHAT_CONTINUE 16u
 
-/* Texts are UTF-8 with their lengths in bytes; NULL: the variable is not defined. */
+/* Input of a chat template. Strings are UTF-8 with their lengths in bytes; NULL: the variable is
+ * undefined. */
 typedef struct ggufx_chat_request {
     uint32_t struct_size;
     uint32_t flags; /* GGUFX_CHAT_* */
     const void *next;
     const ggufx_chat_message *messages; /* [n_messages] */
     size_t n_messages;
-    size_t message_size;       /* bytes from one to the next; 0 = sizeof(ggufx_chat_message) */
-    const char *messages_json; /* in place of messages: a JSON array of all */
+    size_t message_size; /* bytes from one message to the next; 0 = sizeof(ggufx_chat_message) */
+    const char *messages_json; /* JSON array of all messages, in place of `messages` */
     size_t messages_json_length;
     const char *tools; /* JSON array of functions */
     size_t tools_length;
     const char *documents; /* JSON array */
     size_t documents_length;
-    const char *variables; /* JSON object: any others, and those above by their names */
+    const char *variables; /* JSON object of further variables; may also name those above */
     size_t variables_length;
     const char *reasoning_effort; /* "none", "minimal", "low", "medium", "high", "xhigh" */
     size_t reasoning_effort_length;
-    int64_t clock;       /* seconds since 1970-01-01 00:00 in the time of day to be shown */
-    uint64_t max_steps;  /* of the template; 0 = 1,000,000 and 128 per byte of all the input */
-    uint64_t max_memory; /* bytes of its values; 0 = 32 MiB and 64 per byte */
-    uint64_t max_output; /* bytes of text; 0 = 32 MiB and 16 per byte */
+    int64_t clock;       /* local time as seconds since 1970-01-01 00:00 */
+    uint64_t max_steps;  /* steps of the template; 0 = 1,000,000, plus 128 per byte of input */
+    uint64_t max_memory; /* bytes of its values; 0 = 32 MiB, plus 64 per byte of input */
+    uint64_t max_output; /* bytes of output; 0 = 32 MiB, plus 16 per byte of input */
     uint64_t reserved[4];
 } ggufx_chat_request;
 
-/* Fill with defaults.   Threads: any.   Since: 0.1. */
+/* Fills the request with its defaults.   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_chat_request_init(ggufx_chat_request *request);
 
-/* Bytes of a rendered text that one side wrote: from the end of the run before up to `end`. */
+/* A run of prompt bytes with one origin, from the end of the previous run up to `end`. */
 typedef struct ggufx_chat_run {
-    uint64_t end;  /* byte behind the last one */
-    uint64_t user; /* 1: from messages, tools or variables; 0: the template's */
+    uint64_t end;  /* offset after its last byte */
+    uint64_t user; /* 1: from messages, tools or variables; 0: from the template */
 } ggufx_chat_run;
 
 /*
- * Render a conversation. Writes at most `capacity` bytes of text (no NUL) and `run_capacity` runs,
- * neighbours of different kinds, and always sets *out_needed and *out_runs_needed; CAPACITY when
- * one of them is larger. out_runs and out_runs_needed may be NULL. A template that calls
- * raise_exception() fails with MISMATCH and its text; VALUE is a fault of the template with
- * these values: an undefined variable, a wrong type; the text has line and column, offset is the
- * byte of the template. JSON is read strictly (RFC 8259, 96 levels); of equal names the last one
- * counts, an integer beyond 64 bits becomes a float.
- * Messages are put into the form that the template takes, where its own form fails or loses text:
- * arguments of calls ("", null and absent ones are {}) are an object or JSON text; the absent
- * content of a message with calls is "" or null; lists of text parts stay, or are joined. Where a
- * template fails, it is run again with descriptions, parameters, ids of nine letters and digits,
- * and names of results filled in, and one system message at the begin; then with one call a
- * message. Arguments that are no JSON object are MALFORMED where the template wants one; the
- * message names them, index is the message.
- * With GGUFX_CHAT_CONTINUE, and without GGUFX_CHAT_GENERATE, the text ends after the content of the
- * last message, or after its reasoning_content where that is all it has: the model goes on with it.
- * Errors: ARGUMENT, CAPACITY, LIMIT (steps, memory, text or depth), MALFORMED (JSON, UTF-8: offset
- * is the byte of that text, index the message), MEMORY, MISMATCH, UNSUPPORTED (also a template that
- * does not write the text of a message to be continued), VALUE.
+ * Renders a conversation as a prompt.
+ *
+ * Writes at most `capacity` bytes (no NUL) and at most `run_capacity` runs; neighbouring runs
+ * differ in origin. *out_needed and *out_runs_needed are always set; CAPACITY if one of them is
+ * larger. out_runs and out_runs_needed may be NULL.
+ *
+ * JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer beyond
+ * 64 bits becomes a float.
+ *
+ * Messages are converted to the form that the template supports, if their own form fails or loses
+ * content:
+ *
+ * - Arguments of calls are an object or JSON text. "", null and absent arguments are {}. Arguments
+ *   that are no JSON object are MALFORMED if the template wants one; the message quotes them, index
+ *   is the message.
+ * - An absent content of a message with calls is "" or null.
+ * - Lists of text parts stay lists, or are joined.
+ *
+ * If a template fails, it is run a second time. That run fills in missing descriptions, parameters,
+ * call ids (nine letters and digits) and names of results. It merges system messages into one at
+ * the start. A third run has one call per message.
+ *
+ * With GGUFX_CHAT_CONTINUE, and without GGUFX_CHAT_GENERATE, the prompt ends after the content of
+ * the last message, so that the model continues it. If it only has reasoning_content, the prompt
+ * ends after that.
+ *
+ * Errors:
+ * - ARGUMENT, CAPACITY, MEMORY.
+ * - LIMIT: steps, memory, output or depth.
+ * - MALFORMED: JSON or UTF-8. offset is the byte of that string, index the message.
+ * - MISMATCH: the template called raise_exception(); the error has its message.
+ * - UNSUPPORTED: also a template that does not write the content of a message to continue.
+ * - VALUE: the template fails for these values, by an undefined variable or a wrong type. The
+ *   message has line and column; offset is the byte of the template.
+ *
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out_needed,
@@ -146,17 +182,25 @@ GGUFX_API ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out
                                          const ggufx_chat_request *request, ggufx_error *error);
 
 /*
- * Render a conversation and give its token ids: text of users never becomes a control token. Such
- * tokens (GGUFX_TOKEN_CONTROL and GGUFX_TOKEN_UNKNOWN; also those of channels and messages that a
- * model shows, which are GGUFX_TOKEN_USER) are found where the template wrote all of their bytes;
- * what looks like one elsewhere is text. So are user-defined tokens whose texts stand in the
- * template's own text or strings, or are marks of its outputs ("<think>"), unless they are white
- * space or one character; all others count in any text. Where there is no such text, the ids are
- * those of ggufx_tokenize of all the text with PARSE_SPECIAL. With GGUFX_TOKENIZE_ADD_SPECIAL in
- * `flags` BOS stands in front where the file asks for it, once; nothing is put behind. Writes at
- * most `capacity` ids and always sets *out_needed; CAPACITY when that is larger.
- * Errors: as ggufx_chat_render, and as ggufx_tokenize (VOCAB also where only a control token has
- * the text of a byte).
+ * Renders a conversation and tokenizes it, so that text of the user never becomes a control token.
+ *
+ * A control token is recognized only if the template wrote all of its bytes; elsewhere it is plain
+ * text. This holds for:
+ *
+ * - GGUFX_TOKEN_CONTROL and GGUFX_TOKEN_UNKNOWN, and GGUFX_TOKEN_USER tokens that separate channels
+ *   or messages
+ * - other user-defined tokens whose text is in the template, in its strings, or is a marker of the
+ *   output ("<think>"). White space and single characters are excluded.
+ *
+ * All other user-defined tokens are recognized everywhere. Without such tokens in the messages the
+ * ids are those of ggufx_tokenize with GGUFX_TOKENIZE_PARSE_SPECIAL.
+ *
+ * With GGUFX_TOKENIZE_ADD_SPECIAL in `flags`, BOS is added once at the start if the file asks for
+ * it; nothing is added at the end. Writes at most `capacity` ids and always sets *out_needed;
+ * CAPACITY if that is larger.
+ *
+ * Errors: as ggufx_chat_render and ggufx_tokenize. VOCAB also if only a control token has the text
+ * of a byte.
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, size_t *out_needed,
@@ -167,8 +211,8 @@ GGUFX_API ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, si
 /* ---- output of a model ---------------------------------------------------------------------- */
 
 #define GGUFX_CHAT_TAKES_TOOLS 1u /* the template reads the tools of a request */
-#define GGUFX_CHAT_CALLS 2u       /* tool calls that its models write are recognized */
-#define GGUFX_CHAT_REASONS 4u     /* so is reasoning */
+#define GGUFX_CHAT_CALLS 2u       /* tool calls of its models are recognized */
+#define GGUFX_CHAT_REASONS 4u     /* reasoning of its models is recognized */
 #define GGUFX_CHAT_CHANNELS 8u    /* end-of-generation tokens separate the channels of an answer */
 
 /* Forms of tool calls. */
@@ -187,115 +231,134 @@ enum {
 };
 
 /*
- * Format of reasoning and tool calls that the models of a template write. The texts end with NUL,
- * are never NULL and live as long as the template. A call is call_prefix, the name, call_middle,
- * the arguments and call_end. Arguments are a JSON object. For GGUFX_CHAT_CALL_TAGGED they are, for
- * each parameter: call_before_key, its name, call_after_key, the value and call_after_value.
- * "ggufxid01" in a prefix or middle stands for the id of the call.
+ * Format of the reasoning and tool calls that models of a template write.
+ *
+ * Strings end with NUL, are never NULL and live as long as the template. A call consists of
+ * call_prefix, the name, call_middle, the arguments and call_end. "ggufxid01" in a prefix or middle
+ * stands for the id of the call.
+ *
+ * Arguments are a JSON object. For GGUFX_CHAT_CALL_TAGGED each parameter consists of
+ * call_before_key, its name, call_after_key, the value and call_after_value.
  */
 typedef struct ggufx_chat_facts {
-    uint32_t struct_size;             /* set by the caller */
-    uint32_t flags;                   /* GGUFX_CHAT_TAKES_TOOLS, _CALLS, _REASONS, _CHANNELS */
-    uint32_t call_form;               /* GGUFX_CHAT_CALL_* */
-    uint32_t call_notation;           /* GGUFX_CHAT_NOTATION_* */
-    const char *reasoning_open;       /* the first pair of markers, or "" */
-    const char *reasoning_close;      /* the other marker of that pair */
-    const char *call_prefix;          /* before the name; the markers of a call */
-    const char *call_middle;          /* between the name and the arguments */
-    const char *call_end;             /* after the arguments; also ends a list of calls */
-    const char *call_before_key;      /* before the name of a parameter */
-    const char *call_after_key;       /* between that name and the value */
-    const char *call_after_key_other; /* the same before a value that is no string, unless empty */
-    const char *call_after_value;     /* after the value of a parameter */
-    const char *call_quote;           /* around strings, for GGUFX_CHAT_NOTATION_QUOTED */
+    uint32_t struct_size;        /* set by the caller */
+    uint32_t flags;              /* GGUFX_CHAT_TAKES_TOOLS, _CALLS, _REASONS, _CHANNELS */
+    uint32_t call_form;          /* GGUFX_CHAT_CALL_* */
+    uint32_t call_notation;      /* GGUFX_CHAT_NOTATION_* */
+    const char *reasoning_open;  /* opening marker of reasoning, or "" */
+    const char *reasoning_close; /* closing marker of reasoning */
+    const char *call_prefix;     /* before the name; contains the marker of a call */
+    const char *call_middle;     /* between the name and the arguments */
+    const char *call_end;        /* after the arguments; also ends a list of calls */
+    const char *call_before_key; /* before the name of a parameter */
+    const char *call_after_key;  /* between the name of a parameter and its value */
+    /* the same before a value that is not a string, unless empty */
+    const char *call_after_key_other;
+    const char *call_after_value; /* after the value of a parameter */
+    const char *call_quote;       /* around strings, for GGUFX_CHAT_NOTATION_QUOTED */
 } ggufx_chat_facts;
 
-/* Describe a template. Rendering a conversation with known calls shows their format; a template
- * that does not write them may name markers that are known.
- * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
+/*
+ * Describes a template. out->struct_size must be set.
+ *
+ * The format of tool calls and reasoning is detected by rendering a conversation with known calls.
+ * If the template does not write them, it may contain known markers.
+ *
+ * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1.
+ */
 GGUFX_API ggufx_status ggufx_chat_info(ggufx_chat_facts *out, const ggufx_chat *chat,
                                        ggufx_error *error);
 
-/* Splits a model's output as it comes into answer, reasoning and tool calls; exclusive. */
+/* Splits the output of a model into answer, reasoning and tool calls, while it is generated.
+ * Exclusive. */
 typedef struct ggufx_chat_parser ggufx_chat_parser;
 
+/* Kinds of parser events. */
 enum {
     GGUFX_CHAT_ANSWER = 1,
     GGUFX_CHAT_REASONING = 2,
-    GGUFX_CHAT_CALL_NAME = 3,      /* of a tool: a call begins; one piece */
-    GGUFX_CHAT_CALL_ARGUMENTS = 4, /* a JSON object */
-    GGUFX_CHAT_CALL_ID = 5         /* that the model wrote; one piece, before the arguments */
+    GGUFX_CHAT_CALL_NAME = 3,      /* name of a tool, in one piece: starts a call */
+    GGUFX_CHAT_CALL_ARGUMENTS = 4, /* arguments of a call, a JSON object */
+    GGUFX_CHAT_CALL_ID = 5 /* id of a call that the model wrote; one piece, before the arguments */
 };
 
 #define GGUFX_CHAT_PARSER_NO_CALLS 1u       /* tool calls are text of the answer */
-#define GGUFX_CHAT_PARSER_KEEP_REASONING 2u /* so is reasoning, with its markers */
+#define GGUFX_CHAT_PARSER_KEEP_REASONING 2u /* reasoning is text of the answer, with its markers */
 
 typedef struct ggufx_chat_parser_options {
     uint32_t struct_size;
     uint32_t flags; /* GGUFX_CHAT_PARSER_NO_CALLS, _KEEP_REASONING */
     const void *next;
-    const ggufx_chat *chat; /* the template whose format counts; NULL: all output is answer */
-    const char *prompt;     /* as rendered, or its end: it may have opened reasoning or a call */
+    const ggufx_chat *chat; /* template that decides the format; NULL: all output is answer */
+    const char *prompt; /* the rendered prompt, or its end, which may open reasoning or a call */
     size_t prompt_length;
-    const char *tools; /* JSON array of the request's tools: types of parameters; NULL: none */
+    const char *tools; /* JSON array of the request's tools, for parameter types; NULL: none */
     size_t tools_length;
     void *user;
-    /* Gets a piece of text, never empty and never a part of a character; `call` counts the calls
-     * from 0. It returns 0, else the call that runs ends with CANCELLED. */
+    /* Gets a piece of text, which is never empty and has whole characters. `call` is the index of
+     * the tool call, from 0. A non-zero result ends the current library call with CANCELLED. */
     int32_t (*event)(void *user, uint32_t kind, uint64_t call, const char *text, size_t length);
     uint64_t reserved[4];
 } ggufx_chat_parser_options;
 
-/* Fill with defaults.   Threads: any.   Since: 0.1. */
+/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_chat_parser_options_init(ggufx_chat_parser_options *options);
 
-/* Create a parser; `event` must be set. The template may be destroyed before it.
- * Errors: ARGUMENT, LIMIT and MALFORMED (tools), MEMORY, UNSUPPORTED (tools are given, and how the
- * template's models write calls is not known: GGUFX_CHAT_PARSER_NO_CALLS leaves them text).
+/* Creates a parser. options->event must be set. The template may be destroyed before the parser.
+ * Errors: ARGUMENT, LIMIT and MALFORMED (tools), MEMORY, UNSUPPORTED (tools are given, but the
+ * format of calls is not known; GGUFX_CHAT_PARSER_NO_CALLS leaves them in the answer).
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const ggufx_runtime *rt,
                                                 const ggufx_chat_parser_options *options,
                                                 ggufx_error *error);
-/* Drop the caller's reference.   Threads: exclusive on parser.   Since: 0.1. */
+/* Releases the caller's reference.   Threads: exclusive on parser.   Since: 0.1. */
 GGUFX_API void ggufx_chat_parser_destroy(ggufx_chat_parser *parser);
 
 /*
- * Parse the next bytes of the output, with special tokens written (GGUFX_DETOKENIZE_KEEP_SPECIAL);
- * events come from within the call. Wherever the output is cut into pieces, the text of each kind
- * and call is the same. Bytes that may become a marker are held back, a call until it is whole
- * (16 MiB at most). Bytes that are no UTF-8 become U+FFFD. Line breaks beside markers are dropped.
- * Text that is no whole call is answer.
+ * Parses the next bytes of the output, which must include special tokens
+ * (GGUFX_DETOKENIZE_KEEP_SPECIAL).
  *
- * Arguments are a JSON object: no arguments, null and an empty text become {}. Values between
- * markers get their types from the tool's schema. A parameter that may be a string is one,
- * whatever it looks like (null where the schema allows null). Others are read as JSON or as a
- * Python literal; numbers keep all digits. Without a schema a value that is JSON counts as such.
- * Of parameters given twice in an object the last one counts. Parameters outside of the schema are
- * passed on, those missing stay missing. A value that quotes markers ends at the first legal end:
- * markers of calls within it nest. A parameter that the schema does not have, or that came before,
- * begins only where the white space is the template's own.
+ * Events are reported within the call. The pieces into which the output is split do not change the
+ * text of a kind or call. Bytes that may become a marker are held back, and a call until it is
+ * complete (at most 16 MiB). Invalid UTF-8 becomes U+FFFD. Line breaks beside markers are dropped.
+ * An incomplete call is text of the answer.
  *
- * A call within reasoning that nobody closed ends the reasoning, unless text follows it.
- * Errors: ARGUMENT, CANCELLED, MEMORY, STATE (after finish, or after a call that failed).
+ * Arguments become a JSON object:
+ *
+ * - Missing arguments, null and an empty text become {}.
+ * - Values between markers get their types from the schema of the tool. A parameter that may be a
+ *   string is one, unless it is null and the schema allows null. Others are read as JSON or as a
+ *   Python literal; numbers keep all digits.
+ * - Without a schema, a value that is valid JSON is read as such.
+ * - The last of repeated parameters in an object counts. Parameters outside of the schema are
+ *   passed on; missing ones stay missing.
+ * - A value that quotes markers ends at the first legal end: markers of calls within it nest. A
+ *   parameter that is repeated or not in the schema starts only after the white space of the
+ *   template.
+ *
+ * An unclosed call within reasoning ends the reasoning, unless text follows it.
+ *
+ * Errors: ARGUMENT, CANCELLED, MEMORY, STATE (after finish, or after a failed call).
  * Threads: exclusive on parser.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_chat_parser_feed(ggufx_chat_parser *parser, const char *text,
                                               size_t length, ggufx_error *error);
-/* End the output: held bytes become events. Errors: as ggufx_chat_parser_feed.
+/* Ends the output and reports the bytes that were held back. Errors: as ggufx_chat_parser_feed.
  * Threads: exclusive on parser.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_chat_parser_finish(ggufx_chat_parser *parser, ggufx_error *error);
 
 #define GGUFX_CHAT_PARSER_REASONING 1u /* the output is within reasoning */
 
 typedef struct ggufx_chat_parser_facts {
-    uint32_t struct_size;        /* set by the caller */
-    uint32_t flags;              /* GGUFX_CHAT_PARSER_REASONING */
-    uint64_t n_calls;            /* that came so far */
-    const char *reasoning_close; /* marker that ends that reasoning; lives as long as the parser */
+    uint32_t struct_size; /* set by the caller */
+    uint32_t flags;       /* GGUFX_CHAT_PARSER_REASONING */
+    uint64_t n_calls;     /* tool calls so far */
+    /* marker that ends the current reasoning; lives as long as the parser */
+    const char *reasoning_close;
 } ggufx_chat_parser_facts;
 
-/* Describe a parser's position in the output.
- * Errors: ARGUMENT.   Threads: shared on parser.   Since: 0.1. */
+/* Describes the position of a parser in the output. out->struct_size must be set.
+ * Errors: ARGUMENT.   Threads: any number at once (const).   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_chat_parser_info(ggufx_chat_parser_facts *out,
                                               const ggufx_chat_parser *parser, ggufx_error *error);
 

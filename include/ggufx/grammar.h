@@ -1,9 +1,9 @@
 /*
- * ggufx/grammar.h: texts that fit a grammar, and the tokens with which a model can write one.
+ * ggufx/grammar.h: constrained decoding by GBNF grammars and JSON Schema (structured output).
  *
- * A grammar describes texts byte by byte; a matcher follows one text through it, token by token,
- * and tells which tokens may come next so that the text fits, or still can. It never asks for a text
- * that cannot be completed.
+ * A grammar describes strings byte by byte. A matcher follows the output of a model token by token.
+ * It computes which tokens may come next so that the output matches, or still can. It never
+ * requires output that cannot be completed.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_GRAMMAR_H
@@ -15,60 +15,87 @@
 extern "C" {
 #endif
 
-/* A compiled grammar over a vocabulary, immutable. */
+/* A grammar compiled for a vocabulary. Immutable. */
 typedef struct ggufx_grammar ggufx_grammar;
 
 /*
- * GBNF: rules `name ::= alternatives`, one of them `root`, each on a line of its own but within
- * parentheses and around `|`. A part is a "literal", a [class] or [^class] of characters and ranges,
- * `.` for any character, a rule's name or a (group); behind it ?, *, +, {n}, {n,} or {n,m} repeat
- * it. In literals and classes a backslash stands in front of n, r, t (line feed, carriage return,
- * tab), of itself, of a quote, [, ], ^ and -, and of a character's number: xHH, uHHHH, UHHHHHHHH.
- * `#` begins a comment. Names have letters, digits, - and _.
+ * GBNF, the notation of llama.cpp.
+ *
+ * Rules have the form `name ::= alternatives`; one of them is `root`. Each is on a line of its own,
+ * except that lines may break within parentheses and around `|`. `#` starts a comment. Names
+ * consist of letters, digits, - and _. A part of a rule is one of:
+ *
+ * - a "literal"
+ * - a [class] or [^class] of characters and ranges
+ * - `.`, which is any character
+ * - the name of a rule, or a (group)
+ *
+ * `?`, `*`, `+`, `{n}`, `{n,}` or `{n,m}` after a part repeat it. Escapes in literals and classes
+ * are:
+ *
+ * - `\n`, `\r`, `\t`
+ * - a backslash before itself, a quote, [, ], ^ or -
+ * - `\xHH`, `\uHHHH`, `\UHHHHHHHH`: a character by its number
  */
 #define GGUFX_GRAMMAR_GBNF 0u
 /*
- * A JSON schema (draft 2020-12); the texts are the JSON values that it accepts, and no others.
+ * JSON Schema (draft 2020-12). The language consists of the JSON values that the schema accepts,
+ * and no others.
  *
- * How a value is written: members of an object come in the order in which the schema names them (its
- * own `properties`, then those of schemas that hold with it, then names that are only `required`),
- * then others in any order; with GGUFX_GRAMMAR_ANY_ORDER all do. A member that the schema names comes
- * once. Between values and signs there may be a space, or a line break and up to 20 spaces or tabs: not
- * before a colon, before the value or after it. With GGUFX_GRAMMAR_ANY_SPACE there may be any white space
- * between them, without an end. A string without a pattern or names of its own has its
- * characters written in any way; names, values of `enum` and `const`, and strings with a pattern have
- * each written as itself or, where programs escape it, escaped (controls, a quote, a slash, a
- * backslash, all beyond ASCII; hexadecimal digits in either case). A number has any form of JSON where
- * nothing but "number" is asked for; else digits, of which a fraction may end in zeros, or one digit
- * in front of the point and an exponent of up to 307. Where no fraction fits, and for a whole number
- * of `enum` or `const`, it is digits alone, which any host reads into an integer; with
- * GGUFX_GRAMMAR_ANY_NUMBER 1.0, 1e0 and 1.5E+3 are integers, too (not 10e-1). Numbers count with all
- * their digits, as text, where a host may read them as floats.
+ * Spelling of values:
  *
- * All keywords of the draft are known. UNSUPPORTED, with the keyword and the JSON pointer of its
- * schema in the message, are: references out of the text; `uniqueItems` but of values that are named,
- * as by `enum`; `minProperties` above one more than the named members that must be there, where
- * others may be; `not` of `uniqueItems` and `unevaluated*`; `multipleOf` above 10,000 that is no power
- * of ten (other numbers have no exponent with it); in `pattern` look-behind, back references, word
- * borders and assertions in repetitions without an end; keywords of earlier drafts that this one gives
- * another name. Others that are not known are passed over, as the draft has it. LIMIT is what takes
- * too much: over 4,096 ways to satisfy schemas at once, over 16,384 states of a string or a number,
- * and the like. `$schema` is passed over where it is one of json-schema.org's.
+ * - Members of an object come in the order of the schema. Its own `properties` come first, then
+ *   those of schemas that also apply, then names that are only `required`, then others in any
+ *   order. With GGUFX_GRAMMAR_ANY_ORDER all may come in any order. A member that the schema names
+ *   comes once.
+ * - White space between values and punctuation is optional: one space, or a line break and up to 20
+ *   spaces or tabs. There is none before a colon, before the whole value and after it.
+ *   GGUFX_GRAMMAR_ANY_SPACE allows any amount of white space.
+ * - Strings without a pattern, and member names that the schema leaves open, may escape characters
+ *   in any way.
+ * - Given names, values of `enum` and `const`, and strings with a pattern have fewer spellings.
+ *   Each character is written as itself, or escaped if programs usually escape it. These are
+ *   controls, quote, slash, backslash and all beyond ASCII; hexadecimal digits have either case.
+ * - If only "number" is required, numbers have any form of JSON. Otherwise they consist of digits,
+ *   with a fraction that may end in zeros, or of one digit, a fraction and an exponent up to 307.
+ * - Integers, and whole numbers of `enum` or `const`, consist of digits alone, which any host
+ *   parses as an integer. With GGUFX_GRAMMAR_ANY_NUMBER 1.0, 1e0 and 1.5E+3 are integers too, but
+ *   10e-1 is not.
+ * - Numbers count with all their digits, as text, even if a host parses them as floats.
  *
- * `format` is an assertion where it is known, unless GGUFX_GRAMMAR_NO_FORMATS is set: date, time,
- * date-time (without leap seconds), duration, uuid, email, idn-email, hostname, ipv4, ipv6, uri, iri,
- * uri-reference, iri-reference, uri-template, json-pointer, relative-json-pointer. idn-hostname and
- * regex are UNSUPPORTED, other names say nothing. In patterns the classes d and w are those
- * of ASCII, s takes what both ECMA-262 and Python call a space, p knows general categories.
+ * All keywords of the draft are known. UNSUPPORTED are the following; the message has the keyword
+ * and the JSON pointer of its schema:
+ *
+ * - references to other documents
+ * - `uniqueItems`, except of values that are listed, for example by `enum`
+ * - `minProperties` above the number of required members plus one, if other members are allowed
+ * - `not` of `uniqueItems` and `unevaluated*`
+ * - `multipleOf` above 10,000, except powers of ten (with other divisors numbers have no exponent)
+ * - lookbehind, back references and word borders in `pattern`, and assertions in unbounded
+ *   repetitions
+ * - keywords of earlier drafts that have another name in this one
+ *
+ * Unknown keywords are ignored, as the draft requires. `$schema` is ignored if it is one of
+ * json-schema.org. LIMIT means excessive complexity: over 4,096 alternatives of schemas, over
+ * 16,384 states of a string or number, and similar.
+ *
+ * `format` is an assertion unless GGUFX_GRAMMAR_NO_FORMATS is set. Known formats are:
+ *
+ * - date, time, date-time (without leap seconds), duration
+ * - uuid, email, idn-email, hostname, ipv4, ipv6
+ * - uri, iri, uri-reference, iri-reference, uri-template, json-pointer, relative-json-pointer
+ *
+ * idn-hostname and regex are UNSUPPORTED; other names are ignored. In patterns `\d` and `\w` are
+ * the classes of ASCII. `\s` matches characters that both ECMA-262 and Python call white space, and
+ * `\p` knows general categories.
  */
 #define GGUFX_GRAMMAR_JSON_SCHEMA 1u
 
-/* Flags, of schemas. */
-#define GGUFX_GRAMMAR_COMPACT 1u    /* JSON without white space */
-#define GGUFX_GRAMMAR_ANY_ORDER 2u  /* members of objects come in any order */
-#define GGUFX_GRAMMAR_NO_FORMATS 4u /* `format` says nothing: it is an annotation */
-#define GGUFX_GRAMMAR_ANY_NUMBER 8u /* integers have any form of a number: 1.0, 1e0 */
-#define GGUFX_GRAMMAR_ANY_SPACE 16u /* any white space between values and signs; not with COMPACT */
+#define GGUFX_GRAMMAR_COMPACT 1u    /* schemas: JSON without white space */
+#define GGUFX_GRAMMAR_ANY_ORDER 2u  /* schemas: members of objects in any order */
+#define GGUFX_GRAMMAR_NO_FORMATS 4u /* schemas: `format` is an annotation */
+#define GGUFX_GRAMMAR_ANY_NUMBER 8u /* schemas: integers in any form of a number: 1.0, 1e0 */
+#define GGUFX_GRAMMAR_ANY_SPACE 16u /* schemas: any amount of white space; not with COMPACT */
 
 typedef struct ggufx_grammar_options {
     uint32_t struct_size;
@@ -80,86 +107,114 @@ typedef struct ggufx_grammar_options {
     uint64_t reserved[4];
 } ggufx_grammar_options;
 
-/* Fill with defaults: GBNF, no text.   Threads: any.   Since: 0.1. */
+/* Fills the options with their defaults: GBNF, no text.   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_grammar_options_init(ggufx_grammar_options *options);
 
 /*
- * Compile a grammar for the tokens of a tokenizer, of which it keeps what it needs; the first
- * grammar of a tokenizer takes longer. Time and memory are linear in the text, of 16 MiB at most,
- * but for repetitions of what may be empty and combinations of schemas, which are bounded. Tokens
- * of more than 512 bytes never fit.
- * Errors: ARGUMENT, LIMIT (size, nesting), MALFORMED, MEMORY, UNSUPPORTED (a rule that can begin
- * with itself, tokens by name, a keyword, a tokenizer without texts), VALUE (no text fits): what
- * stands at one place of a grammar has its line and column in the message, offset is the byte.
+ * Compiles a grammar for the vocabulary of a tokenizer.
+ *
+ * The grammar does not need the tokenizer afterwards. The first grammar of a tokenizer takes
+ * longer. Time and memory are linear in the text, which is at most 16 MiB. Exceptions, with fixed
+ * bounds, are repetitions of parts that may be empty and combinations of schemas. Tokens of more
+ * than 512 bytes never match.
+ *
+ * Errors:
+ * - ARGUMENT, MEMORY.
+ * - LIMIT: size, nesting.
+ * - MALFORMED.
+ * - UNSUPPORTED: left recursion, tokens by name, a keyword, a tokenizer without token texts.
+ * - VALUE: no string matches.
+ *
+ * Errors at a position of the grammar have its line and column in the message, and its byte in
+ * offset.
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_grammar_create(ggufx_grammar **out, const ggufx_runtime *rt,
                                             const ggufx_tokenizer *tokenizer,
                                             const ggufx_grammar_options *options,
                                             ggufx_error *error);
-/* Drop the caller's reference; matchers keep theirs.   Threads: exclusive on grammar.   Since: 0.1. */
+/* Releases the caller's reference. Matchers keep theirs.
+ * Threads: exclusive on grammar.   Since: 0.1. */
 GGUFX_API void ggufx_grammar_destroy(ggufx_grammar *grammar);
 
-/* A text on its way through a grammar; keeps the grammar alive. Exclusive. */
+/* The state of one output in a grammar. Keeps the grammar alive. Exclusive. */
 typedef struct ggufx_matcher ggufx_matcher;
 
-/* A matcher at the begin of a text. Errors: ARGUMENT, LIMIT, MEMORY.
+/* Creates a matcher at the start of an output. Errors: ARGUMENT, LIMIT, MEMORY.
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_matcher_create(ggufx_matcher **out, const ggufx_grammar *grammar,
                                             ggufx_error *error);
-/* Another matcher at the same place, which can go back as far. Linear in the tokens accepted.
- * Errors: ARGUMENT, MEMORY.   Threads: shared on matcher.   Since: 0.1. */
+/* Creates a copy of a matcher, including its history for rollback. Time is linear in the accepted
+ * tokens.
+ * Errors: ARGUMENT, MEMORY.   Threads: any number at once (const).   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_matcher_clone(ggufx_matcher **out, const ggufx_matcher *matcher,
                                            ggufx_error *error);
-/* Free a matcher.   Threads: exclusive on matcher.   Since: 0.1. */
+/* Frees a matcher.   Threads: exclusive on matcher.   Since: 0.1. */
 GGUFX_API void ggufx_matcher_destroy(ggufx_matcher *matcher);
 
 /*
- * Go on by n tokens, all of them or none. A token that ends a generation fits where the text is
- * whole; nothing follows it.
- * Errors: ARGUMENT (index: an id outside of the vocabulary), LIMIT (the grammar is too ambiguous
- * here: over 131,072 stacks, 2^21 steps for a call, or 2^22 and 2^15 for each call in all), MEMORY,
- * VALUE (index: the first token that does not fit).
+ * Appends n tokens to the output, all of them or none.
+ *
+ * An end-of-generation token matches if the output is complete; nothing can follow it.
+ *
+ * Errors:
+ * - ARGUMENT: an id outside of the vocabulary (index: the token).
+ * - LIMIT: the grammar is too ambiguous here. Limits are 131,072 stacks, 2^21 steps in one call,
+ *   and 2^22 steps plus 2^15 per call in total.
+ * - MEMORY.
+ * - VALUE: a token does not match (index: the first one).
+ *
  * Threads: exclusive on matcher.   Allocates: yes.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_matcher_accept(ggufx_matcher *matcher, const int32_t *ids, size_t n,
                                             ggufx_error *error);
-/* Take back the last n_tokens tokens. Errors: ARGUMENT (there are fewer).
+/* Removes the last n_tokens tokens from the output. Errors: ARGUMENT (there are fewer).
  * Threads: exclusive on matcher.   Allocates: no.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_matcher_rollback(ggufx_matcher *matcher, uint64_t n_tokens,
                                               ggufx_error *error);
 
 /*
- * Which tokens fit now: bit id % 32 of word id / 32, the lowest first. Words beyond those of the
- * vocabulary become 0. Tokens that end a generation fit where the text is whole. What was found at
- * a place is kept for all matchers of the grammar (64 MiB at most).
- * Errors: ARGUMENT, CAPACITY (n_words is less than ggufx_matcher_facts.n_words), LIMIT as
- * ggufx_matcher_accept, MEMORY, MISMATCH (no token of the vocabulary fits), STATE (the text has
- * ended).
+ * Computes the token mask: a bit per token of the vocabulary, set if it may come next.
+ *
+ * Token `id` is bit id % 32, counted from the lowest, of word id / 32. Words after the vocabulary
+ * become 0. End-of-generation tokens are set if the output is complete. Masks are cached for all
+ * matchers of the grammar, in at most 64 MiB.
+ *
+ * Errors:
+ * - ARGUMENT, MEMORY.
+ * - CAPACITY: n_words is less than ggufx_matcher_facts.n_words.
+ * - LIMIT: as ggufx_matcher_accept.
+ * - MISMATCH: no token of the vocabulary matches.
+ * - STATE: the output has ended.
+ *
  * Threads: exclusive on matcher.   Allocates: yes.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_matcher_mask(uint32_t *out_bits, size_t n_words,
                                           ggufx_matcher *matcher, ggufx_error *error);
 
-#define GGUFX_MATCHER_WHOLE 1u /* the text fits as it is: it may end here */
-#define GGUFX_MATCHER_ENDED 2u /* a token that ends a generation was accepted */
+#define GGUFX_MATCHER_WHOLE 1u /* the output is complete: it may end here */
+#define GGUFX_MATCHER_ENDED 2u /* an end-of-generation token was accepted */
 
 typedef struct ggufx_matcher_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* GGUFX_MATCHER_* */
-    uint64_t n_tokens;    /* accepted and not taken back */
+    uint64_t n_tokens;    /* tokens accepted and not rolled back */
     uint32_t n_vocab;     /* tokens of the vocabulary */
-    uint32_t n_words;     /* of a mask */
+    uint32_t n_words;     /* words of a mask */
 } ggufx_matcher_facts;
 
-/* Where a matcher stands. Errors: ARGUMENT.   Threads: shared on matcher.   Since: 0.1. */
+/* Describes the state of a matcher. out->struct_size must be set.
+ * Errors: ARGUMENT.   Threads: any number at once (const).   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_matcher_info(ggufx_matcher_facts *out, const ggufx_matcher *matcher,
                                           ggufx_error *error);
 
 /*
- * As ggufx_sampler_sample, of the tokens alone that fit (those with ids from n on do not): the
- * sampler's filters work on these. The id is accepted by the matcher. out_logprob is of the
- * probability among all n tokens. A call that fails changes neither sampler nor matcher.
+ * Samples a token among those that match a grammar.
+ *
+ * As ggufx_sampler_sample, but the sampler only sees matching tokens with ids below n. The matcher
+ * accepts the chosen id. *out_logprob is the log-probability among all n tokens. A call that fails
+ * changes neither sampler nor matcher.
+ *
  * Errors: as ggufx_sampler_sample and ggufx_matcher_mask.
  * Threads: exclusive on sampler and matcher.   Allocates: yes.   Since: 0.1.
  */
