@@ -1,10 +1,13 @@
-"""A public header as doxygen wants it: the headers have plain C comments, because they are read
-there first. Lines keep their numbers.
+"""Input filter of doxygen: turns the comments of a public header into documentation comments.
 
-A comment after code belongs to the code before it, any other to the code that follows. A struct without
-a comment is described by the functions that take it; fields whose names follow the conventions of
-all headers get the words of the convention. Everything else without a comment stays so: doxygen warns.
-Names of the interface in comments become links.
+The headers have plain C comments because most people read them in an editor. Line numbers do not
+change.
+
+- A comment after code documents that code; any other comment documents the code after it.
+- A struct without a comment lists the functions that take it.
+- A field without a comment gets the text of its naming convention (CONVENTIONS).
+- Anything else without a comment stays undocumented, so that doxygen warns.
+- Names of the API in comments become links.
 
 usage: doxygen_filter.py HEADER
 SPDX-License-Identifier: MIT
@@ -13,7 +16,7 @@ import pathlib
 import re
 import sys
 
-# Fields that mean the same in every struct.
+# Fields that mean the same in every struct: pattern, comment.
 CONVENTIONS = [
     (r"uint32_t struct_size", "Bytes of this struct, set by the caller."),
     (r"const void \*next", "NULL."),
@@ -27,7 +30,7 @@ CONVENTIONS = [
 
 
 def takers(text, struct):
-    """Functions of the header that take a struct, but for those that only initialise it."""
+    """Functions of the header that take a struct, except its initializer."""
     found = re.findall(r"^GGUFX_API [^;(]*?\b(ggufx_\w+)\(([^;]*)\);", text, re.M)
     return [name for name, parameters in found
             if re.search(rf"\b{struct} \*", parameters) and not name.endswith("_options_init")]
@@ -41,7 +44,7 @@ def describe_struct(text, match):
 
 
 def describe_field(match):
-    """A field without a comment: the words of the convention, if there is one."""
+    """Adds the text of the naming convention, if there is one, to a field without a comment."""
     for pattern, words in CONVENTIONS:
         found = re.fullmatch(pattern, match.group(2))
         if found:
@@ -50,7 +53,7 @@ def describe_field(match):
 
 
 def names(folder):
-    """Functions and constants with a comment, and structs, of all headers of a folder."""
+    """Names of all headers of a folder: functions and constants with a comment, and structs."""
     text = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.h")))
     members = set(re.findall(r"^GGUFX_API [^;(]*?\b(ggufx_\w+)\(", text, re.M)) | \
         set(re.findall(r"^ *(GGUFX_\w+) = [^\n]*/\*|^#define (GGUFX_\w+) [\w(-][^\n]*/\*", text, re.M))
@@ -62,7 +65,7 @@ def link_names(comment, members, structs):
     def link(match):
         name = match.group(0)
         return f"#{name}" if name in members else f"@ref {name}" if name in structs else name
-    lines = comment.split("\n")  # but not in indented lines, which doxygen shows as they are
+    lines = comment.split("\n")  # except in indented lines, which doxygen shows as code
     return "\n".join(line if re.match(r"\s*\*? {4}", line) else
                      re.sub(r"(?<![#\w.:\"/])(?:ggufx|GGUFX)_\w+\b(?![\w./*(:])", link, line) for line in lines)
 
