@@ -1,10 +1,11 @@
 #!/bin/bash
-# An importance matrix of a model over a text in shares, by GNU parallel, here or on other machines:
+# Collects an importance matrix of a model over a text in shards, by GNU parallel, here or on other
+# machines:
 #
 #   SHARDS=16 examples/jobs/parallel.sh model.gguf text.txt /shared/im --sshlogin a,b,c
 #
-# Its last line adds up the shares into /shared/im.gguf, the bytes of one run, or lists those missing:
-# the same command starts them again.
+# The last command merges the shards into /shared/im.gguf, with the bytes of a single run. If shards
+# are missing, it lists them; run the script again to compute them.
 set -eu
 model=$1 text=$2 parts=$3 shards=${SHARDS:-16} threads=${THREADS:-1}
 shift 3
