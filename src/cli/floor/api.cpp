@@ -1,5 +1,5 @@
-// Calls of the library with the tool's own messages: runtimes by name of an instruction set, files
-// whose interrupted edit is finished first, types by name.
+// Helpers around library calls: runtimes for a named instruction set, files that are recovered from
+// an interrupted edit when they are opened, types by name.
 // SPDX-License-Identifier: MIT
 #include "floor/api.hpp"
 
@@ -55,7 +55,7 @@ int exit_code(ggufx_status status) {
     case GGUFX_E_DEVICE:
         return kRuntimeError;
     default:
-        return kInvalidFile; // every other code is a fault of the file or of its model
+        return kInvalidFile; // all other codes: the file or its model is invalid
     }
 }
 
@@ -103,15 +103,15 @@ Runtime try_runtime(int32_t isa, unsigned threads) {
     return Runtime(rt);
 }
 
-// The name of the set's first part, where `path` may be one of a set.
+// Returns the path of the first shard, if `path` names a shard (NAME-00002-of-00003.gguf).
 static std::string first_part(std::string path) {
     constexpr size_t kTail = sizeof "00001-of-00003.gguf" - 1;
     if (path.size() > kTail) path.replace(path.size() - kTail, 5, "00001");
     return path;
 }
 
-// Half an edit may not open, or be neither the old nor the new model. Where it cannot be finished
-// (it is another file's, or the place is read-only) the file is what it is.
+// A half-finished edit may not open, or be neither the old nor the new model. If recovery fails
+// (the journal belongs to another file, or the folder is read-only), the file is opened as it is.
 void try_to_recover(const ggufx_runtime *rt, const std::string &path) {
     const std::string file = link_target(path);
     if (!exists(file + ".patch") && !exists(first_part(file) + ".part.old")) return;
@@ -125,7 +125,7 @@ void try_to_recover(const ggufx_runtime *rt, const std::string &path) {
     }
 }
 
-// A file that was redirected is opened as any other; what comes from a pipe is held in memory.
+// Opens a redirected regular file by its descriptor; reads a pipe into memory.
 static ggufx_status open_stdin(ggufx_file **out, const ggufx_runtime *rt,
                                const ggufx_open_options &options, ggufx_error *error) {
     struct stat info = {};
@@ -197,7 +197,7 @@ std::string type_name(uint32_t type) {
     return ggufx_type_info(&out, type, nullptr) == GGUFX_OK ? out.name : "unknown";
 }
 
-// Where the library knows no near name, `where` says which ones there are.
+// Appends `where` (how to list the names) if the library's message has no suggestion.
 static Failure unknown_name(const ggufx_error &error, const char *option,
                             const std::string &where) {
     Failure out(kUsage, std::string(option) + ": " + error.message);
@@ -216,7 +216,7 @@ uint32_t type_from_name(const std::string &name, const char *option) {
 }
 
 std::vector<ggufx_type_facts> all_types() {
-    constexpr uint32_t kLastId = 255; // ids beyond the table are refused one by one: cheap
+    constexpr uint32_t kLastId = 255; // above all type ids; unknown ids are refused quickly
     std::vector<ggufx_type_facts> types;
     for (uint32_t id = 0; id <= kLastId; id++) {
         ggufx_type_facts out = {};
@@ -239,7 +239,7 @@ uint32_t kv_type_from_name(const std::string &name, const char *option) {
 }
 
 std::vector<std::string> kv_type_names() {
-    constexpr uint32_t kLastId = 255; // as all_types()
+    constexpr uint32_t kLastId = 255; // as in all_types()
     std::vector<std::string> names;
     for (uint32_t id = 1; id <= kLastId; id++) {
         ggufx_kv_type_facts type = {};

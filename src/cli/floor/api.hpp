@@ -1,4 +1,4 @@
-// The C API with owners and exceptions: handles free themselves, a failed call throws Failure.
+// The C API with RAII handles and exceptions: a failed call throws Failure.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,13 +24,13 @@ using Session = std::unique_ptr<ggufx_session, Destroyer<ggufx_session_destroy>>
 using Sampler = std::unique_ptr<ggufx_sampler, Destroyer<ggufx_sampler_destroy>>;
 using Embedder = std::unique_ptr<ggufx_embedder, Destroyer<ggufx_embedder_destroy>>;
 
-std::vector<std::string> chat_formats(); // their names
+std::vector<std::string> chat_formats(); // names of the built-in formats
 bool is_chat_format(const std::string &name);
 
-// The exit code a library status ends the tool with.
+// Returns the exit code of the tool for a library status.
 int exit_code(ggufx_status status);
 
-// fn(&error) is a call of the library; throws Failure unless it returns GGUFX_OK.
+// Calls fn(&error), a call of the library. Throws Failure unless it returns GGUFX_OK.
 template <class Fn> void call(Fn &&fn) {
     ggufx_error error;
     if (const ggufx_status status = fn(&error); status != GGUFX_OK) {
@@ -38,7 +38,7 @@ template <class Fn> void call(Fn &&fn) {
     }
 }
 
-// A struct whose size the caller sets ("facts" of the API), filled by fn(&facts, &error).
+// Returns a struct with struct_size ("facts" of the API), filled by fn(&facts, &error).
 template <class Facts, class Fn> Facts facts(Fn &&fn) {
     Facts out = {};
     out.struct_size = sizeof out;
@@ -53,14 +53,14 @@ struct IsaName {
 extern const IsaName kIsaNames[8]; // "best" first
 int32_t isa_from_name(const std::string &name);
 
-// Runtime with the common options; `isa` overrides --isa when it is not negative.
+// Creates a runtime with the common options; `isa` overrides --isa if it is not negative.
 Runtime make_runtime(const Globals &globals, int32_t isa = -1);
-// As above, but an ISA this machine lacks gives an empty pointer. threads as given, 0 = all.
+// Like make_runtime(), but returns null for an ISA that this machine lacks. threads: 0 = all.
 Runtime try_runtime(int32_t isa, unsigned threads);
 
-// Finishes or takes back what a crash interrupted where `path` was edited or written, and says so.
+// Finishes or rolls back an edit or write of `path` that a crash interrupted, and reports it.
 void try_to_recover(const ggufx_runtime *rt, const std::string &path);
-// A file that can be recovered is. "-" is standard input.
+// Opens a file after try_to_recover(). "-" is standard input.
 File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
                const ggufx_progress *progress = nullptr);
 ggufx_file_facts file_facts(const ggufx_file *file);
@@ -71,14 +71,14 @@ ggufx_runtime_facts runtime_facts(const ggufx_runtime *rt);
 
 ggufx_type_facts type_facts(uint32_t type);
 std::string type_name(uint32_t type); // "unknown" for ids that are not in the table
-// Types that an option named; `option` ("--type") stands before what is wrong with the name.
+// Parses the type that an option names; `option` ("--type") begins the error message.
 uint32_t type_from_name(const std::string &name, const char *option);
 std::vector<ggufx_type_facts> all_types();
 uint32_t kv_type_from_name(const std::string &name, const char *option);
 std::vector<std::string> kv_type_names();
 std::string kv_type_name(uint32_t type); // as ggufx prints it: "gx4"
 
-// Tokens of a call with many sequences; the rest of an item is 0.
+// A batch item for calls with several sequences; the other fields are 0.
 inline ggufx_batch_item batch_item(uint32_t sequence, uint32_t flags,
                                    std::span<const int32_t> tokens) {
     ggufx_batch_item item = {};
@@ -91,7 +91,7 @@ inline ggufx_batch_item batch_item(uint32_t sequence, uint32_t flags,
 
 ggufx_meta_entry meta_entry(const ggufx_file *file, size_t index);
 ggufx_tensor_facts tensor_facts(const ggufx_tensor *tensor);
-// A string value of the metadata, or nothing.
+// Returns a string value of the metadata, or nothing.
 std::optional<std::string> meta_text(const ggufx_file *file, std::string_view key);
 
 } // namespace ggufx::cli

@@ -1,4 +1,4 @@
-// What the command line declares, as data: its manual and its completion are made from it.
+// The declared commands and options as data, for help, manual pages and shell completion.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,11 +8,11 @@
 namespace ggufx::cli {
 
 struct OptionFacts {
-    std::vector<std::string> names; // "--output", "-o"; of an argument its name, "FILE"
-    std::string value;              // what its value is called, "FILE", "N"; empty for a flag
+    std::vector<std::string> names; // "--output", "-o"; an argument has one, "FILE"
+    std::string value;              // placeholder in the help, "FILE", "N"; empty for a flag
     std::string help;
-    std::vector<std::string> values; // the only ones it takes; empty = any
-    bool is_argument = false;        // stands without a dash
+    std::vector<std::string> values; // allowed values; empty = any
+    bool is_argument = false;        // positional, without a dash
     bool is_required = false;
     bool is_list = false; // "a,b,c"
     bool is_repeated = false;

@@ -1,4 +1,4 @@
-// Commands and options on CLI11; mistakes are told with the nearest name and where help is.
+// Commands and options on CLI11. Parse errors suggest the nearest name and say where to find help.
 // SPDX-License-Identifier: MIT
 #include "floor/command_line.hpp"
 
@@ -27,8 +27,8 @@ static constexpr const char *kCommonHelp =
     "-q,--quiet, -v,--verbose, --color MODE, --progress MODE, --force; see\n"
     "ggufx --help.\n";
 
-// The only variables that stand for options: those of no command's own, which suit a machine or a
-// terminal for good. A variable that changed what a command reads or writes would break scripts.
+// Environment variables that set options. Only options of all commands that suit a machine or a
+// terminal permanently: a variable that changed a command's input or output would break scripts.
 static constexpr const char *kVariables[][2] = {{"GGUFX_THREADS", "--threads"},
                                                 {"GGUFX_ISA", "--isa"},
                                                 {"GGUFX_COLOR", "--color"},
@@ -55,8 +55,8 @@ Option &Option::repeatable() {
 
 namespace {
 
-// Checks of the parser's own kind say "Value -1 not in range 0.000000 to 1000000.000000". Numbers
-// have been read by check_number before.
+// Range check with a plain message. CLI11's own says "Value -1 not in range 0.000000 to
+// 1000000.000000". check_number() has checked the number before.
 template <class T> CLI::Validator range_check(T low, T high) {
     const auto check = [low, high](const std::string &text) {
         T number = 0;
@@ -68,7 +68,7 @@ template <class T> CLI::Validator range_check(T low, T high) {
     return CLI::Validator(check, "");
 }
 
-// The description of the validator is where describe_value() reads the values.
+// describe_value() reads the allowed values from the validator's description.
 CLI::Validator member_check(const std::vector<std::string> &values) {
     const auto check = [values](const std::string &text) {
         if (std::find(values.begin(), values.end(), text) != values.end()) return std::string();
@@ -110,7 +110,7 @@ Option &Option::value(const std::string &name) {
 
 Command Command::add_command(const std::string &name, const std::string &help) {
     CLI::App *sub = app_->add_subcommand(name, help);
-    sub->footer(""); // else it has that of the command above it
+    sub->footer(""); // otherwise CLI11 inherits the parent's footer
     return Command(sub);
 }
 
@@ -216,8 +216,8 @@ static std::vector<std::string> option_names(const CLI::App &app) {
     return names;
 }
 
-// The first word that is no command, option or argument of the command named last, and the nearest
-// name; nothing when all words are known.
+// Returns a message for the first word that is no command, option or argument of the last named
+// command, with the nearest name. Empty when all words are known.
 std::string CommandLine::unknown_word() const {
     const CLI::App &app = deepest(*app_);
     const std::vector<std::string> commands = command_names(app);
@@ -234,7 +234,8 @@ std::string CommandLine::unknown_word() const {
     return "";
 }
 
-// "llama-quantize", "convert_hf_to_gguf.py" and "Quantize" are one word each.
+// Normalizes the name of a program: "llama-quantize" and "Quantize" become "quantize",
+// "convert_hf_to_gguf.py" becomes "convert-hf-to-gguf".
 static std::string plain_word(std::string word) {
     for (char &c : word)
         c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -257,7 +258,7 @@ std::string CommandLine::unknown_command(const std::string &word) const {
 CommandLine::CommandLine(const std::string &name, const std::string &help,
                          const std::string &version)
     : app_(std::make_unique<CLI::App>(help, name)) {
-    app_->set_help_flag("-h,--help", "print this help"); // before commands: they take it over
+    app_->set_help_flag("-h,--help", "print this help"); // before commands, which inherit it
     app_->set_version_flag("--version", name + " " + version, "print the version");
     app_->require_subcommand(1);
 }
@@ -272,7 +273,7 @@ void CommandLine::notes(const std::string &text) {
     notes_ = text;
 }
 
-// "TEXT:{a,b}" of the parser: the name of a value, and its only values.
+// Parses CLI11's "TEXT:{a,b}": the placeholder of a value, and its allowed values.
 static void describe_value(OptionFacts &out, const std::string &type) {
     out.value = type.substr(0, type.find(':'));
     if (out.value == "UINT") out.value = "N";
@@ -301,12 +302,12 @@ static OptionFacts describe_option(const CLI::Option &option) {
     return out;
 }
 
-// An error of the parser in plain words. Its texts begin with the name of the option.
+// Rewrites an error of the parser in plain words. CLI11's messages begin with the option's name.
 static std::string plain_error(const CLI::App &app, const CLI::ParseError &error) {
     const std::string text = error.what();
     const auto has = [&](const char *part) { return text.find(part) != std::string::npos; };
     std::string name = text.substr(0, text.find_first_of(": "));
-    if (!app.get_option_no_throw(name)) name.insert(0, "--"); // flags are told without
+    if (!app.get_option_no_throw(name)) name.insert(0, "--"); // CLI11 names flags without dashes
     if (error.get_name() == "ArgumentMismatch") {
         if (has("override")) return name + " takes no value";
         if (has("ost 1 required")) return name + " is given more than once: give it once";
@@ -360,7 +361,7 @@ CommandFacts CommandLine::describe() {
     return describe_command(*app_);
 }
 
-// What the command line leaves open.
+// Sets options that the command line does not give from the environment.
 static void read_environment(CLI::App &app) {
     for (const auto &[variable, name] : kVariables) {
         const char *value = std::getenv(variable);
@@ -386,14 +387,14 @@ std::optional<int> CommandLine::parse(int argc, char **argv) {
     } catch (const CLI::ParseError &error) {
         std::string said = unknown_word();
         const bool knows_command = !said.starts_with("no command");
-        if (error.get_exit_code() == 0 && knows_command) { // the help of an unknown one is none
+        if (error.get_exit_code() == 0 && knows_command) { // an unknown command has no help
             const int code = app_->exit(error);
             if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
             std::fprintf(stderr, "ggufx: cannot write to standard output: %s\n",
                          std::strerror(errno));
             return kRuntimeError;
         }
-        std::string verb; // " bench matvec", as far as one was named
+        std::string verb; // " bench matvec", the commands named so far
         for (const CLI::App *app = app_.get(); !app->get_subcommands().empty();) {
             app = app->get_subcommands().back();
             verb += " " + app->get_name();

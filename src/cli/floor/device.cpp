@@ -26,7 +26,7 @@ static ggufx_device_options options_of(const DeviceChoice &choice, uint32_t flag
 
 std::vector<ggufx_device_facts> list_devices(const ggufx_runtime *rt, const DeviceChoice &choice) {
     const ggufx_device_options options = options_of(choice, 0);
-    std::vector<ggufx_device_facts> devices(64); // more are told of as they are
+    std::vector<ggufx_device_facts> devices(64); // resized if the machine has more
     size_t n = 0;
     for (;;) {
         for (ggufx_device_facts &device : devices) device.struct_size = sizeof device;

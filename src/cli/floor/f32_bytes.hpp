@@ -1,4 +1,4 @@
-// f32 values as the little-endian bytes that go into files, on any host.
+// f32 values as little-endian bytes for files, on any host.
 // SPDX-License-Identifier: MIT
 #pragma once
 

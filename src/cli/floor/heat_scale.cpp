@@ -9,11 +9,11 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr const char *kZero = "#dcefe0";     // no error at all
-constexpr const char *kInfinite = "#5b2a86"; // infinite, or not a number
-constexpr double kDark = 0.55;               // from here on light text is easier to read
+constexpr const char *kZero = "#dcefe0";     // no error
+constexpr const char *kInfinite = "#5b2a86"; // infinity or NaN
+constexpr double kDark = 0.55;               // light text is easier to read from here on
 
-// Pale yellow over orange to dark red: lightness falls all the way, so it reads without hues too.
+// Pale yellow through orange to dark red. Lightness always falls, so the scale reads without hues.
 constexpr int kStops[][3] = {{255, 247, 220}, {253, 187, 112}, {227, 92, 58}, {122, 8, 24}};
 constexpr int kSpans = static_cast<int>(std::size(kStops)) - 1;
 

@@ -1,4 +1,4 @@
-// Paragraphs and columns of a help text; the parser's own help knows no width.
+// Paragraphs and columns of help texts; CLI11's own help has no line width.
 // SPDX-License-Identifier: MIT
 #include "floor/help.hpp"
 
@@ -6,14 +6,14 @@
 
 namespace ggufx::cli {
 
-static constexpr size_t kTextColumn = 26; // where the words about an option begin
+static constexpr size_t kTextColumn = 26; // column at which descriptions of options begin
 
-// Words from column `column` on, where the first line has come to `at` already.
+// Wraps words at `column`; the first line already has `at` columns.
 static std::string wrapped(const std::string &text, size_t at, size_t column) {
     std::string out;
     for (size_t i = 0; i < text.size();) {
         size_t end = std::min(text.find(' ', i), text.size());
-        if (text.compare(i, end - i, "default") == 0) { // and its value stay together
+        if (text.compare(i, end - i, "default") == 0) { // keep "default" and its value on one line
             end = std::min(text.find(' ', end + 1), text.size());
         }
         const size_t gap = at > column ? 1 : 0;
@@ -53,7 +53,7 @@ static std::string value_of(const OptionFacts &option) {
 static std::string option_entry(const OptionFacts &option) {
     std::string left;
     for (auto name = option.names.rbegin(); name != option.names.rend(); name++) {
-        left += (left.empty() ? "" : ",") + *name; // the short one first
+        left += (left.empty() ? "" : ",") + *name; // the short name first
     }
     std::string text = option.help;
     if (option.is_argument) return entry(left, text);

@@ -1,4 +1,4 @@
-// The help of a command, within 80 columns, from what it declares.
+// The help text of a command, 80 columns wide, from its declarations.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace ggufx::cli {
 
-constexpr size_t kHelpWidth = 80; // columns of help, and of tables where nobody tells another width
+constexpr size_t kHelpWidth = 80; // columns of help texts, and of tables if the width is unknown
 
-// `path` is what is typed, "ggufx bench kv"; `notes` stand below the options, whole lines.
+// `path`: the command as typed, "ggufx bench kv". `notes`: whole lines below the options.
 std::string help_text(const CommandFacts &command, const std::string &path,
                       const std::string &notes);
 

@@ -1,4 +1,4 @@
-// pread in a loop: POSIX.
+// Reads with pread() (POSIX) in a loop.
 // SPDX-License-Identifier: MIT
 #include "floor/input_file.hpp"
 

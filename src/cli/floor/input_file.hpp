@@ -1,4 +1,4 @@
-// A file that is read piece by piece: sizes are known, short reads are failures with the place.
+// A file of known size that is read piece by piece. A short read throws, with the offset.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,9 +19,9 @@ public:
 
     const std::string &path() const { return path_; }
     uint64_t size() const { return size_; }
-    // Bytes offset..offset+n-1. Throws Failure where the file ends before (it was cut meanwhile).
+    // Reads bytes offset..offset+n-1. Throws Failure if the file ends earlier (truncated).
     void read_at(uint64_t offset, void *out, size_t n) const;
-    // All of it; refused above `limit` bytes.
+    // Reads the whole file. Throws above `limit` bytes.
     std::string read_all(uint64_t limit) const;
 
 private:
@@ -32,10 +32,10 @@ private:
 
 bool is_folder(const std::string &path);
 bool exists(const std::string &path);
-// Names in a folder, sorted; empty where it is none.
+// Returns the names in a folder, sorted; empty if it is not a folder.
 std::vector<std::string> names_in(const std::string &folder);
 std::string joined(const std::string &folder, const std::string &name);
-// The last component of a path, without slashes at its end.
+// Returns the last component of a path, without trailing slashes.
 std::string base_name(std::string path);
 
 } // namespace ggufx::cli

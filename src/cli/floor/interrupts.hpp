@@ -1,15 +1,15 @@
-// Ctrl-C in verbs that go on after it; the rest of signals is floor/signals.
+// Ctrl-C for commands that continue after it; other signals are in floor/signals.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 namespace ggufx::cli {
 
-// From now on each Ctrl-C only interrupts, none kills; a change of the window ends a wait for input.
+// From now on Ctrl-C interrupts and never kills, and a window resize ends a wait for input.
 void keep_interrupts();
-// Waits until a descriptor can be read or has ended: true; false where a signal came, before the
-// call or meanwhile, on whatever thread: see pending_signal(), 0 for one that counts for nothing.
+// Returns true once a descriptor is readable or closed. Returns false if a signal came before or
+// during the call, on any thread; pending_signal() is 0 for signals without effect (a resize).
 bool wait_for_input(int descriptor);
-// Was there a Ctrl-C since the last look? It is forgotten; another signal is not.
+// Returns whether Ctrl-C came since the last call, and clears it. Other signals stay pending.
 bool take_interrupt();
 
 } // namespace ggufx::cli

@@ -1,4 +1,4 @@
-// Values, text and parsing; the one file that includes nlohmann-json.
+// JSON values, serialization and parsing; the only file that includes nlohmann-json.
 // SPDX-License-Identifier: MIT
 #include "floor/json.hpp"
 
@@ -117,7 +117,7 @@ using Library = nlohmann::ordered_json;
 
 } // namespace
 
-// What the value is to the library that writes it.
+// Converts a value to the type of nlohmann-json.
 struct Json::Writer {
     Library operator()(const Array &array) const {
         Library out = Library::array();
@@ -126,8 +126,8 @@ struct Json::Writer {
     }
     Library operator()(const Object &object) const {
         Library out = Library::object();
-        // The members are put into the list below the library's map, which would look for each name
-        // among all before it; ours differ already.
+        // Members are appended to the container below the library's map, which would compare each
+        // name with all before it. The names are unique already.
         auto &list =
             static_cast<Library::object_t::Container &>(out.get_ref<Library::object_t &>());
         for (size_t i = 0; i < object.keys.size(); i++)
@@ -137,8 +137,8 @@ struct Json::Writer {
     Library operator()(const auto &scalar) const { return scalar; }
 };
 
-// JSON goes to terminals too: characters that escape() would not show are written as \uXXXX, which
-// means the same. They stand in strings only; the library has escaped those below 0x20.
+// JSON goes to terminals too. Characters that escape() replaces are written as \uXXXX, which is
+// equivalent. They occur in strings only; the library has escaped those below 0x20.
 static std::string without_marks(std::string text) {
     const auto may_be_mark = [](char c) { return static_cast<unsigned char>(c) >= 0x7f; };
     if (std::none_of(text.begin(), text.end(), may_be_mark)) return text;
@@ -150,7 +150,7 @@ static std::string without_marks(std::string text) {
         const std::string shown = may_be ? escape(character) : "";
         if (!may_be || shown == character) {
             out += character;
-        } else { // "\x7f" or "\u{202e}"
+        } else { // escape() gives "\x7f" or "\u{202e}"
             const std::string digits = n == 1 ? shown.substr(2) : shown.substr(3, shown.size() - 4);
             out += "\\u" + std::string(4 - digits.size(), '0') + digits;
         }
@@ -164,10 +164,10 @@ std::string Json::dump(int indent) const {
         std::visit(Writer(), value_).dump(indent, ' ', false, Library::error_handler_t::replace));
 }
 
-// Builds the value from the parser's events, without recursion; a member is appended without
-// looking for its name, so that vocabularies of 250,000 words are read in linear time.
+// Builds the value from the parser's events, without recursion. A member is appended without a
+// search for its name, so a vocabulary of 250,000 tokens is parsed in linear time.
 struct Json::Reader {
-    static constexpr size_t kMaxDepth = 64; // the destructor recurses
+    static constexpr size_t kMaxDepth = 64; // bounds the recursion of the destructor
 
     bool put(Json value) {
         if (open_.empty()) {
@@ -222,7 +222,7 @@ struct Json::Reader {
     }
     bool parse_error(size_t place, const std::string &, const Library::exception &error) {
         const std::string_view text = error.what();
-        const size_t colon = text.find(": "); // behind the library's own code
+        const size_t colon = text.find(": "); // after the library's error code
         return refuse("at byte " + std::to_string(place) + ": " +
                       std::string(colon == text.npos ? text : text.substr(colon + 2)));
     }

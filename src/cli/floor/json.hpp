@@ -1,5 +1,5 @@
-// JSON: members in the order they are added or read, numbers and strings as the file has them.
-// nlohmann-json writes and reads it; its header stays in json.cpp: it costs seconds in each file.
+// JSON values: members in the order of insertion or of the file, integers of 64 bits. nlohmann-json
+// reads and writes them; its header stays in json.cpp, as each inclusion costs seconds.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,7 +22,7 @@ public:
     Json(const char *text);
     Json(std::string_view text);
     Json(const std::string &text);
-    Json(double value); // null unless it is finite
+    Json(double value); // null unless finite
     template <std::integral T> Json(T value) {
         if constexpr (std::same_as<T, bool>) {
             value_ = value;
@@ -42,33 +42,33 @@ public:
 
     static Json array();
     static Json object();
-    static Json object_of(std::vector<Member> members); // whose keys differ: none is looked for
+    static Json object_of(std::vector<Member> members); // unique keys, not checked
 
-    Json &operator[](std::string_view key); // of an object; added when it is absent
-    void update(const Json &other);         // sets its members here
+    Json &operator[](std::string_view key); // a member of an object, added if absent
+    void update(const Json &other);         // adds or replaces its members
     void push_back(Json element);
 
-    // What was put in; find and text: NULL where there is none.
+    // Values that were put in. find() and text() return NULL if there is no member or no string.
     const Json *find(std::string_view key) const;
     const std::string *text() const;
     uint64_t natural() const;
-    const Array &elements() const; // of an array, or the values of an object
+    const Array &elements() const; // elements of an array, or values of an object
     size_t size() const;           // elements or members
 
-    // Of a value that was read: what it is, nothing where it is something else.
+    // Values that were read; nothing if the type differs.
     bool is_null() const { return value_.index() == 0; }
     bool is_array() const { return std::holds_alternative<Array>(value_); }
     bool is_object() const { return std::holds_alternative<Object>(value_); }
     std::optional<bool> truth() const;
     std::optional<uint64_t> whole() const;        // an integer >= 0
     std::optional<double> number() const;         // any number
-    const std::vector<std::string> &keys() const; // of an object
+    const std::vector<std::string> &keys() const; // names of an object's members
 
-    // Throws Failure (invalid file): `what`, the place, the reason. Two members of one name and
-    // nesting deeper than 64 are refused; a number beyond 64 bits becomes a double.
+    // Throws Failure (invalid file) with `what`, the position and the reason. Refuses duplicate
+    // members and nesting deeper than 64; a number beyond 64 bits becomes a double.
     static Json parse(std::string_view text, const std::string &what);
 
-    // indent < 0: on one line. Text that is not UTF-8 gets U+FFFD in its places.
+    // indent < 0: on one line. Invalid UTF-8 becomes U+FFFD.
     std::string dump(int indent = -1) const;
 
 private:
@@ -87,21 +87,21 @@ struct Json::Member {
     Json value;
 };
 
-// Whether a text is JSON, and of an object.
+// Returns whether `text` is a JSON object.
 bool is_json_object(std::string_view text);
 
-constexpr int kSchema = 1; // of every object the tool prints
+constexpr int kSchema = 1; // version of all objects that the tool prints
 
 Json json_object();
-// A string, or {"hex": ...} when its bytes are not UTF-8.
+// Returns a string, or {"hex": ...} if the bytes are not UTF-8.
 Json json_bytes(std::string_view bytes);
-// Absent offsets and indices are null.
+// Returns an offset or index; null if it is absent.
 Json json_place(uint64_t place);
 std::string json_text(const Json &value, int indent);
 
-// One object: readable on a terminal, one line elsewhere.
+// Prints a single object: indented on a terminal, on one line elsewhere.
 void print_json(Output &out, const Json &value);
-// One of many objects: always one line, out at once.
+// Prints one of several objects on one line, and flushes.
 void print_json_line(Output &out, const Json &value);
 
 } // namespace ggufx::cli

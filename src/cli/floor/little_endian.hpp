@@ -1,4 +1,4 @@
-// Numbers in the files that the tool writes itself.
+// Little-endian numbers in files that the tool writes itself.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ggufx::cli {
 
-// The low n_bytes of a number, lowest first; zeros behind the eighth.
+// Appends the low n_bytes of a number, lowest byte first; zeros after the eighth.
 inline void put_number(std::string &out, uint64_t value, unsigned n_bytes) {
     for (unsigned i = 0; i < n_bytes; i++, value >>= 8) out += static_cast<char>(value & 0xff);
 }

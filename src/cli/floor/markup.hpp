@@ -1,4 +1,4 @@
-// Text inside HTML and SVG.
+// Text for HTML and SVG.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace ggufx::cli {
 
-// As escape() of text.hpp, and with entities where markup has signs of its own; good for elements
-// and for attributes in double quotes.
+// Like escape() of text.hpp, with entities for the special characters of markup. For elements and
+// for attributes in double quotes.
 std::string markup(std::string_view text);
 
 } // namespace ggufx::cli

@@ -15,12 +15,12 @@ namespace ggufx::cli {
 const ReadVariant kReadVariants[4] = {{1, false}, {1, true}, {4, false}, {4, true}};
 
 ColdBuffer::ColdBuffer(size_t n_bytes) : size_(n_bytes), mapped_(n_bytes + (1u << 16)) {
-    // Loops may prefetch beyond the end: the slack makes those addresses ours.
+    // Loops may prefetch past the end; the slack keeps those addresses in this mapping.
     void *memory =
         mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-    madvise(memory, mapped_, MADV_HUGEPAGE); // only a wish: without huge pages all still works
+    madvise(memory, mapped_, MADV_HUGEPAGE); // only a hint: works without huge pages
 #endif
     data_ = static_cast<uint8_t *>(memory);
 }
@@ -52,11 +52,11 @@ static ReadLoop choose_loop(const ggufx_runtime *rt, const ReadVariant &variant)
 double read_gbps(const ggufx_runtime *rt, const uint8_t *data, size_t n, unsigned threads,
                  const ReadVariant &variant, Clock clock) {
     const ReadLoop loop = choose_loop(rt, variant);
-    // Threads take pieces in turn, as kernels do: with fixed shares the thread that is farther
-    // from the memory would set the time.
+    // Threads take pieces dynamically, as kernels do. With fixed shares, the thread farthest from
+    // the memory would determine the time.
     const size_t piece = threads == 1 ? n / 1024 * 1024 : size_t{1} << 20;
     std::atomic<size_t> next = 0;
-    std::atomic<uint64_t> digest = 0; // keeps the loads alive
+    std::atomic<uint64_t> digest = 0; // keeps the compiler from removing the loads
     const double seconds = team_seconds(clock, threads, [&](unsigned) {
         for (size_t at; (at = next.fetch_add(piece)) + piece <= n;)
             digest += loop(data + at, piece);

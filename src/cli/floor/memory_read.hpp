@@ -1,5 +1,5 @@
-// Plain reads of memory, as fast as this machine has them: what benchmarks are compared with, and how
-// the ranks of a group find out how fast each of them is.
+// Memory read bandwidth of this machine, for the roofline of benchmarks and to find the speed of
+// each rank of a group.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ggufx::cli {
 
-// Memory on its own pages that is never initialised twice; huge pages where the system gives them.
+// A buffer from mmap that is initialised only once, with huge pages if the system has them.
 class ColdBuffer {
 public:
     explicit ColdBuffer(size_t n_bytes);
@@ -19,7 +19,7 @@ public:
     ColdBuffer &operator=(const ColdBuffer &) = delete;
     uint8_t *data() const { return data_; }
     size_t size() const { return size_; }
-    // Repeat a pattern through the whole buffer.
+    // Repeats a pattern through the whole buffer.
     void fill(const std::vector<uint8_t> &pattern);
 
 private:
@@ -28,14 +28,14 @@ private:
     size_t mapped_;
 };
 
-// One way to read memory: how many places at once, and whether with software prefetch.
+// A way to read memory: number of concurrent streams, with or without software prefetch.
 struct ReadVariant {
     unsigned streams;
     bool prefetch;
 };
 extern const ReadVariant kReadVariants[4];
 
-// "avx512", "avx2" or "vector16": the widest loads of this machine (features of the runtime).
+// Returns "avx512", "avx2" or "vector16": the widest loads that the runtime's CPU features allow.
 const char *read_isa(const ggufx_runtime *rt);
 
 // Reads n bytes once with `threads` threads; returns GB/s.

@@ -1,4 +1,4 @@
-// Globs, and RE2 where the tool is built with it; alone in this file for its header.
+// Globs, and regular expressions if the tool is built with RE2. Separate because of RE2's header.
 // SPDX-License-Identifier: MIT
 #include "floor/name_pattern.hpp"
 
@@ -62,14 +62,15 @@ static bool search(int, std::string_view) {
 
 #endif
 
-// Where a "[...]" at `at` ends (behind its "]"), 0 when it does not: then "[" is a letter.
+// Returns the index after the "]" of the set that begins at `at`; 0 without "]", where "[" is a
+// plain character.
 static size_t end_of_set(std::string_view glob, size_t at) {
     const size_t first = at + 1 + (glob.substr(at + 1, 1) == "!");
     const size_t end = glob.find(']', first + 1);
     return end == std::string_view::npos ? 0 : end + 1;
 }
 
-static bool in_set(std::string_view set, char c) { // without its brackets
+static bool in_set(std::string_view set, char c) { // without the brackets
     const bool inverted = set[0] == '!';
     const auto code = [&](size_t i) { return static_cast<unsigned char>(set[i]); };
     const auto letter = static_cast<unsigned char>(c);
@@ -82,7 +83,7 @@ static bool in_set(std::string_view set, char c) { // without its brackets
     return inverted;
 }
 
-// The next place in the glob when the letter there stands for `c`, 0 when it does not.
+// Returns the next index in the glob if the item at `at` matches `c`, otherwise 0.
 static size_t match_one(std::string_view glob, size_t at, char c) {
     if (at == glob.size()) return 0;
     if (glob[at] == '?') return at + 1;
@@ -91,7 +92,7 @@ static size_t match_one(std::string_view glob, size_t at, char c) {
     return glob[at] == c ? at + 1 : 0;
 }
 
-// A star takes as little as it can; only the last one seen has to be tried again.
+// A star matches as little as possible; only the last star is retried.
 static bool match_glob(std::string_view glob, std::string_view name) {
     size_t at = 0, star = std::string_view::npos, retry = 0;
     for (size_t i = 0; i < name.size();) {
@@ -112,7 +113,7 @@ static bool match_glob(std::string_view glob, std::string_view name) {
     return at == glob.size();
 }
 
-// Characters that mean something in a regular expression and nothing in a glob.
+// Returns whether a pattern has characters that are special in regular expressions only.
 [[maybe_unused]] static bool has_regex_only(const std::string &pattern) {
     return pattern.find_first_of("^$(){}|+\\") != std::string::npos;
 }

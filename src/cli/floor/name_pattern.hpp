@@ -1,8 +1,8 @@
-// How --filter and --rule read a pattern of names, without regard to case:
-//   glob:PATTERN  *, ? and [a-z], [!a-z] over the whole name; without any of them a part of it
+// Patterns of names for --filter and --rule; case is ignored:
+//   glob:PATTERN  *, ? and [a-z], [!a-z] match the whole name; without them, any part of it
 //   re:PATTERN    a regular expression of RE2 that matches anywhere in the name
-//   PATTERN       a regular expression; in a tool built without RE2 a glob
-// Both take time linear in the name, however long it is.
+//   PATTERN       a regular expression; a glob in a build without RE2
+// A build without RE2 refuses regular expressions. Both take time linear in the length of the name.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-// For the help: what a pattern alone is in this build.
+// For help texts: the meaning of a pattern without a prefix in this build.
 #if GGUFX_CLI_RE2
 #define GGUFX_PLAIN_PATTERN "the latter"
 #else
@@ -21,7 +21,7 @@ namespace ggufx::cli {
 
 class NamePattern {
 public:
-    // Throws Failure (usage) that begins with the option's name.
+    // Throws Failure (usage) with a message that begins with the option's name.
     NamePattern(const char *option, const std::string &text);
 
     bool matches(std::string_view name) const;

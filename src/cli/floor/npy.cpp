@@ -1,4 +1,4 @@
-// Magic, header length, a Python dict padded to 64 bytes.
+// The header: magic, header length, a Python dict padded to 64 bytes.
 // SPDX-License-Identifier: MIT
 #include "floor/npy.hpp"
 

@@ -1,4 +1,4 @@
-// NumPy's file format, version 1.0: one array, little-endian, rows first to last.
+// NumPy's file format (.npy), version 1.0: one array, little-endian, in C order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace ggufx::cli {
 
-// NumPy's name for the values of a tensor type ("<f2"); NULL where it has none: blocks and bf16.
+// Returns NumPy's name for the values of a tensor type ("<f2"); NULL for bf16 and block formats.
 const char *npy_descr(uint32_t type);
 
-// Everything before the values. `shape` is outermost first, as NumPy counts.
+// Returns everything before the values. `shape` is outermost first, as in NumPy.
 std::string npy_header(const char *descr, const std::vector<uint64_t> &shape);
 
 } // namespace ggufx::cli

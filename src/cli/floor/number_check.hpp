@@ -1,5 +1,5 @@
-// Numbers of the command line, looked at before the parser reads them: it takes "" for 0, "-1" for
-// 2^64 - 1, what is too large for the largest, "010" for 8, and lets nan through every range.
+// Checks of numbers on the command line, before CLI11 parses them. CLI11 reads "" as 0, "-1" as
+// 2^64 - 1, numbers that are too large as the largest and "010" as 8, and nan passes every range.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace ggufx::cli {
 
-// What is wrong with `text` as a T, or nothing; a whole number is then decimal, without zeros
-// before.
+// Returns an error message for `text` as a T, or an empty string. A valid whole number becomes
+// decimal, without leading zeros.
 template <class T> std::string check_number(std::string &text) {
     constexpr bool kWhole = std::is_integral_v<T>;
     const bool hex = kWhole && (text.starts_with("0x") || text.starts_with("0X"));

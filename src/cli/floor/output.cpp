@@ -59,12 +59,12 @@ void Output::open_part() {
 }
 
 Output::~Output() {
-    if (!part_.empty()) unlink(part_.c_str()); // before the lock is given up with the file
+    if (!part_.empty()) unlink(part_.c_str());              // before fclose() releases the lock
     if (stream_ && stream_ != stdout) std::fclose(stream_); // an error before finish() is reported
 }
 
-// What stays in the buffer of stdout would wait again, at the exit, for the reader that does not
-// read.
+// Redirects stdout to /dev/null. Otherwise the flush at exit would block again on a reader that
+// does not read.
 static void drop_stdout() {
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
@@ -85,8 +85,8 @@ void Output::require_space(uint64_t n_bytes) const {
 
 void Output::write(std::string_view bytes) {
     check_interrupt();
-    // A pipe takes 4 KiB whole or not at all: a signal ends the wait for a reader that does not
-    // read. Of more it takes a part, and the C library would go on waiting with the rest.
+    // A pipe takes 4 KiB completely or not at all, so a signal ends the wait for a stalled reader.
+    // A longer write may be partial, and the C library would wait again with the rest.
     const size_t piece = stream_ == stdout ? 4096 : bytes.size();
     while (!bytes.empty()) {
         const size_t n = std::min(piece, bytes.size());
@@ -101,7 +101,7 @@ void Output::flush() {
 }
 
 size_t Output::width() const {
-    constexpr unsigned kLeast = 20; // of less no table can be made
+    constexpr unsigned kLeast = 20; // narrower tables are unreadable
     const char *columns = std::getenv("COLUMNS");
     const std::string_view said = columns ? columns : "";
     unsigned n = 0;
@@ -122,16 +122,17 @@ void Output::end_line() {
 void Output::finish() {
     flush();
     if (stream_ == stdout) return;
-    // A special file may not support fsync: only a real file must be on the disk.
+    // A special file may not support fsync; only a regular file must reach the disk.
     const bool has_part = !part_.empty();
     if (has_part && fsync(fileno(stream_)) != 0) fail("write to");
     if (has_part) publish();
     FILE *stream = std::exchange(stream_, nullptr);
-    // What has its name is on the disk: a run that says it failed would leave the old file.
+    // A renamed file is on the disk, so an error of fclose() is ignored: a run that reports failure
+    // must leave the old file.
     if (std::fclose(stream) != 0 && !has_part) fail("close");
 }
 
-// With the file open: others see its lock until it has its name.
+// Renames while the file is open: other runs see its lock until it has its name.
 void Output::publish() {
     const int error = publish_part_file(part_, path_, force_);
     if (error == EEXIST) {
@@ -149,8 +150,8 @@ static std::string name_of(const std::string &path) {
     return path == "-" ? "standard input" : in_quotes(path);
 }
 
-// No buffer of stdio: a signal may come before the read, or to another thread, and ends the wait all the
-// same.
+// Reads the descriptor instead of a stdio buffer, so that a signal ends the wait even if it comes
+// before the read or to another thread.
 std::string read_text(const std::string &path) {
     const bool from_stdin = path == "-";
     const std::unique_ptr<FILE, int (*)(FILE *)> file(

@@ -1,5 +1,5 @@
-// Where data go: stdout or a file that appears complete or not at all. A write that fails
-// (full disk, closed descriptor) throws; nothing is lost silently.
+// Output to stdout, or to a file that appears complete or not at all. A failed write (full disk,
+// closed descriptor) throws; no data are lost silently.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,8 +13,8 @@ namespace ggufx::cli {
 
 class Output {
 public:
-    // "-" is stdout. A file is written as PATH.part and renamed by finish(); an existing one is
-    // refused without `force`; special files (/dev/full, a pipe) are written directly.
+    // "-" is stdout. A file is written as PATH.part and renamed by finish(). An existing file is
+    // refused without `force`. Special files (/dev/full, a pipe) are written directly.
     explicit Output(const std::string &path, bool force);
     explicit Output(const Globals &globals)
         : Output(globals.to_stdout() ? "-" : globals.output, globals.force) {}
@@ -22,15 +22,15 @@ public:
     Output(const Output &) = delete;
     Output &operator=(const Output &) = delete;
 
-    // Before a long write: throws where a file of so many bytes does not fit on the disk.
+    // For use before a long write: throws if `n_bytes` do not fit on the disk.
     void require_space(uint64_t n_bytes) const;
     void write(std::string_view bytes);
     void flush();
-    void end_line(); // on a terminal, where a line was begun that will not be finished
-    void finish();   // flush, and for a file: sync, close, rename
+    void end_line(); // on a terminal: ends a line that stays unfinished
+    void finish();   // flushes; a file is also synced, closed and renamed
 
     bool is_terminal() const { return terminal_; }
-    size_t width() const; // columns: of COLUMNS, else of the terminal, else 80
+    size_t width() const; // columns: from COLUMNS, else the terminal, else 80
 
 private:
     [[noreturn]] void fail(const char *what) const;
@@ -44,10 +44,10 @@ private:
     bool terminal_ = false;
 };
 
-// The whole of a file, "-" = stdin; more than this (a device has no end) is refused.
+// Reads a whole file, "-" = stdin. Refuses more than kMostText bytes (a device may have no end).
 constexpr size_t kMostText = 256u << 20;
 std::string read_text(const std::string &path);
-// The same of text for a model; refused with the offset of the first byte that is not UTF-8.
+// Text for a model: refused with the offset of the first byte that is not UTF-8.
 std::string read_utf8(const std::string &path);
 void require_utf8(std::string_view text, const std::string &what, int exit_code);
 

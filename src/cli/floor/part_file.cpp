@@ -1,4 +1,4 @@
-// Locks, modes and links of POSIX.
+// POSIX locks, modes and links.
 // SPDX-License-Identifier: MIT
 #include "floor/part_file.hpp"
 
@@ -20,7 +20,7 @@ namespace ggufx::cli {
 
 std::string link_target(std::string path) {
     char target[PATH_MAX];
-    for (int i = 0; i < 40; i++) { // Linux's limit
+    for (int i = 0; i < 40; i++) { // Linux's limit of links in a path
         const ssize_t n = readlink(path.c_str(), target, sizeof target);
         if (n < 0 || static_cast<size_t>(n) >= sizeof target) break;
         const size_t slash = path.rfind('/');
@@ -41,8 +41,9 @@ bool is_at(int fd, const std::string &path) {
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-// The owner goes first: giving a file away takes bits from its mode. A group that cannot be given
-// gets no more than everybody else. Where nothing of it is allowed the file stays the writer's own.
+// Copies owner, group and mode of the replaced file. The owner is set before the mode, as chown
+// clears mode bits. If the group cannot be set, the file's group gets the rights of all others.
+// Failures are ignored: the file then keeps the writer's owner.
 static void take_rights(int fd, const struct stat &from) {
     mode_t mode = from.st_mode & 07777;
     if (fchown(fd, from.st_uid, static_cast<gid_t>(-1)) != 0) mode &= ~static_cast<mode_t>(S_ISUID);
@@ -57,7 +58,7 @@ static void take_rights(int fd, const struct stat &from) {
                                      "\": " + std::strerror(errno));
 }
 
-// -1 where it has to be tried once more.
+// Opens and locks the file. Returns -1 if the caller must try again.
 static int try_part_file(const std::string &part, const std::string &path) {
     struct stat old = {};
     const bool replaces = stat(path.c_str(), &old) == 0;
@@ -96,8 +97,8 @@ int open_part_file(const std::string &part, const std::string &path) {
 
 void require_space(const std::string &part, const std::string &path, uint64_t n_bytes) {
     struct statvfs disk = {};
-    if (statvfs(part.c_str(), &disk) != 0 || disk.f_blocks == 0) return;     // or it is no disk
-    const uint64_t n_blocks = geteuid() == 0 ? disk.f_bfree : disk.f_bavail; // some are root's
+    if (statvfs(part.c_str(), &disk) != 0 || disk.f_blocks == 0) return; // unknown, or not a disk
+    const uint64_t n_blocks = geteuid() == 0 ? disk.f_bfree : disk.f_bavail; // some are for root
     const uint64_t n_free = n_blocks * (disk.f_frsize ? disk.f_frsize : disk.f_bsize);
     if (n_free >= n_bytes) return;
     throw Failure(kRuntimeError,
@@ -121,7 +122,7 @@ static int rename_unless_taken(const char *part, const char *path) {
 #endif
     if (link(part, path) == 0) return unlink(part) == 0 ? 0 : errno;
     if (errno == EEXIST) return EEXIST;
-    struct stat info = {}; // a file system without second names
+    struct stat info = {}; // the file system has no hard links
     if (lstat(path, &info) == 0) return EEXIST;
     return std::rename(part, path) == 0 ? 0 : errno;
 }

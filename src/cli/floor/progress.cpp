@@ -1,4 +1,4 @@
-// At most ten updates a second.
+// At most ten updates per second.
 // SPDX-License-Identifier: MIT
 #include "floor/progress.hpp"
 

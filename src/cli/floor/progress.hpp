@@ -1,4 +1,4 @@
-// Progress of long verbs on stderr: a line on a terminal, JSON lines when asked, else nothing.
+// Progress of long commands on stderr: a line on a terminal, JSON lines if requested, else nothing.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ public:
 
     void update(uint64_t done, uint64_t total, const std::string &note = "");
 
-    // Hook for library calls that shows this progress and cancels after a signal.
+    // Returns a hook for library calls that shows this progress and cancels after a signal.
     ggufx_progress hook();
 
 private:

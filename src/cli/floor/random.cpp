@@ -8,7 +8,7 @@
 
 namespace ggufx::cli {
 
-// The system is asked for many at once: an instruction that draws takes a microsecond or more.
+// Draws many numbers per call, because a call of the system takes a microsecond or more.
 uint64_t random_number() {
     thread_local uint64_t drawn[32];
     thread_local size_t n_left = 0;

@@ -1,4 +1,4 @@
-// Random numbers of the system, which nobody can guess.
+// Unpredictable random numbers from the system.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,6 +7,6 @@
 namespace ggufx::cli {
 
 uint64_t random_number();
-uint64_t random_seed(); // below 2^32: exact as a double in any reader of JSON, and short to type
+uint64_t random_seed(); // below 2^32: exact as a double in any JSON parser, and short to type
 
 } // namespace ggufx::cli

@@ -1,4 +1,4 @@
-// One template over the vector width, compiled once per instruction set by functions with a target
+// One template over the vector width, compiled once per instruction set in functions with a target
 // attribute.
 // SPDX-License-Identifier: MIT
 #include "floor/read_loop.hpp"
@@ -13,7 +13,7 @@ typedef uint64_t V16 __attribute__((vector_size(16)));
 typedef uint64_t V32 __attribute__((vector_size(32)));
 typedef uint64_t V64 __attribute__((vector_size(64)));
 
-constexpr size_t kStep = 256;   // bytes per stream and turn: four cache lines
+constexpr size_t kStep = 256;   // bytes per stream and iteration: four cache lines
 constexpr size_t kAhead = 4096; // prefetch distance in bytes
 
 template <class V, unsigned Streams, bool Prefetch>
@@ -45,7 +45,7 @@ template <class V, unsigned Streams, bool Prefetch>
 
 } // namespace
 
-// Four functions and a chooser per instruction set.
+// Four functions and a selector per instruction set.
 #define READ_LOOPS(name, target, V)                                                                \
     target static uint64_t name##_1(const uint8_t *p, size_t n) {                                  \
         return read_all<V, 1, false>(p, n);                                                        \

@@ -1,4 +1,4 @@
-// The plain read that kernels are compared with: wide loads, 1 or 4 places at once.
+// Plain memory reads, to compare kernels with: wide loads from 1 or 4 streams.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace ggufx::cli {
 // Reads n bytes (a multiple of 1024) and returns a digest that depends on all of them.
 using ReadLoop = uint64_t (*)(const uint8_t *data, size_t n);
 
-// streams is 1 or 4; NULL when this build has no such loop.
+// streams is 1 or 4. Returns NULL if this build lacks the loop.
 ReadLoop read_loop_baseline(unsigned streams, bool prefetch);
 ReadLoop read_loop_avx2(unsigned streams, bool prefetch);
 ReadLoop read_loop_avx512(unsigned streams, bool prefetch);

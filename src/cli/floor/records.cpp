@@ -29,7 +29,7 @@ const char *sql_type(const Json &value) {
     return field_text(value).find_first_of(".e") == std::string::npos ? "INTEGER" : "REAL";
 }
 
-// fn(i) for all members, with commas between.
+// Joins fn(i) of all members, with `comma` between them.
 template <class Fn> std::string joined(const Json &record, const char *comma, const Fn &fn) {
     std::string out;
     for (size_t i = 0; i < record.size(); i++) {

@@ -1,4 +1,4 @@
-// Records, objects with the same members each, as rows of CSV (RFC 4180) or statements of SQL.
+// Records (objects with the same members) as rows of CSV (RFC 4180) or SQL statements.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,10 +6,10 @@
 
 namespace ggufx::cli {
 
-// A text as it is, anything else as JSON writes it.
+// Returns a string as it is, any other value as JSON.
 std::string field_text(const Json &value);
 
-// first: names come before.
+// `first`: also prints the column names, or the statement that creates the table.
 void print_csv(Output &out, const Json &record, bool first);
 void print_sql(Output &out, const Json &record, const std::string &table, bool first);
 

@@ -1,4 +1,4 @@
-// Handlers that only count and keep the number: what POSIX allows them.
+// Signal handlers that only store a number and wake waits, as POSIX allows.
 // SPDX-License-Identifier: MIT
 #include "floor/signals.hpp"
 
@@ -14,16 +14,16 @@
 
 namespace ggufx::cli {
 
-static volatile std::sig_atomic_t g_signal = 0;  // the process's, as signals are
-static volatile std::sig_atomic_t g_resized = 0; // the window, and nobody has been told yet
+static volatile std::sig_atomic_t g_signal = 0;  // process-wide, as signals are
+static volatile std::sig_atomic_t g_resized = 0; // the window was resized since the last wait
 
-// Of keep_interrupts(): what is written there ends a poll that comes after the signal, too.
+// Pipe of keep_interrupts(): its bytes also end a poll() that begins after the signal.
 static int g_wake[2] = {-1, -1};
 
 void wake() {
     if (g_wake[1] < 0) return;
     const int error = errno;
-    [[maybe_unused]] const ssize_t n = write(g_wake[1], "", 1); // a full one wakes, too
+    [[maybe_unused]] const ssize_t n = write(g_wake[1], "", 1); // a full pipe wakes, too
     errno = error;
 }
 
@@ -50,13 +50,13 @@ void wait_for_wake(int milliseconds) {
 }
 
 void prepare_process() {
-    // A write to a descriptor that was closed by the caller must fail, not reach another file.
+    // A write to a descriptor that the caller closed must fail, not reach another file.
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) == -1) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
     }
-    std::signal(SIGPIPE, SIG_DFL); // a reader that has seen enough ends the tool, quietly
+    std::signal(SIGPIPE, SIG_DFL); // a reader that closes the pipe ends the tool without a message
     std::signal(SIGXFSZ,
-                SIG_IGN); // a write over the limit of `ulimit -f` fails (EFBIG) and is told
+                SIG_IGN); // a write above `ulimit -f` then fails with EFBIG
     struct sigaction action = {};
     action.sa_handler = on_signal;
     action.sa_flags = static_cast<int>(SA_RESETHAND);
@@ -70,7 +70,7 @@ void keep_interrupts() {
     action.sa_handler = on_signal;
     sigaction(SIGINT, &action, nullptr);
     action.sa_handler = on_resize;
-    action.sa_flags = SA_RESTART; // writes go on
+    action.sa_flags = SA_RESTART; // writes are restarted
     sigaction(SIGWINCH, &action, nullptr);
 }
 
@@ -85,7 +85,7 @@ bool wait_for_input(int descriptor) {
         struct pollfd both[] = {{descriptor, POLLIN, 0}, {g_wake[0], POLLIN, 0}};
         if (poll(both, 2, -1) < 0) return errno != EINTR;
         char old[16];
-        if (both[1].revents != 0) // of signals, those that were taken since among them
+        if (both[1].revents != 0) // also bytes of signals that were handled since
             while (read(g_wake[0], old, sizeof old) > 0) {}
         else if (both[0].revents != 0)
             return true;

@@ -1,4 +1,5 @@
-// A number, a point, a unit: the number by parts, so that 2^64 - 1 bytes are not rounded.
+// A number with an optional fraction, and a unit. The whole part is parsed as an integer, so that
+// 2^64 - 1 bytes are not rounded.
 // SPDX-License-Identifier: MIT
 #include "floor/size.hpp"
 
@@ -13,7 +14,7 @@
 
 namespace ggufx::cli {
 
-// What "", "B", "K", "KiB", "KB" count, in any case; 0 where it is none of them.
+// Returns the bytes of a unit ("", "B", "K", "KiB", "KB", in any case); 0 for any other text.
 static uint64_t unit_bytes(std::string_view suffix) {
     std::string unit;
     for (const char c : suffix)
@@ -40,7 +41,7 @@ uint64_t parse_size(const std::string &text, const char *option) {
         return error == std::errc() && end == from.data() + from.size();
     };
     const std::string_view before = number.substr(0, point), behind = number.substr(point);
-    const bool has_part = behind.size() > 1 && scale > 1; // no parts of bytes
+    const bool has_part = behind.size() > 1 && scale > 1; // bytes have no fraction
     const bool good = (read(before, whole) || (before.empty() && has_part)) &&
                       (behind.empty() || (has_part && read(std::string("0").append(behind), part)));
     const auto more = static_cast<uint64_t>(std::llround(part * static_cast<double>(scale)));

@@ -1,4 +1,4 @@
-// Sizes as people write them.
+// Sizes with units, as users type them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace ggufx::cli {
 
-// "1000", "64K", "1.5G", "8GiB", "16 GB": bytes. K, M, G, T and KiB .. TiB are powers of 1024, KB
-// .. TB of 1000; a fraction is rounded to whole bytes. `option` is for the message.
+// Parses "1000", "64K", "1.5G", "8GiB", "16 GB" to bytes. K, M, G, T and KiB .. TiB are powers of
+// 1024, KB .. TB of 1000. A fraction is rounded to whole bytes. `option` is for the message.
 uint64_t parse_size(const std::string &text, const char *option);
 
 } // namespace ggufx::cli

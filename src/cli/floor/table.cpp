@@ -1,4 +1,4 @@
-// A width for each column, in columns of the terminal; what does not fit is left out or cut.
+// Column widths are counted in terminal columns; cells that do not fit are hidden or shortened.
 // SPDX-License-Identifier: MIT
 #include "floor/table.hpp"
 
@@ -88,7 +88,7 @@ std::vector<std::string> Table::drop_columns(size_t width) {
     return gone;
 }
 
-// The widest columns of text are shortened first; a number or an essential column is never cut.
+// Shortens the widest text columns first; numbers and essential columns are never shortened.
 void Table::cut_cells(size_t width) {
     constexpr size_t kLeast = 8;
     std::vector<size_t> widths = this->widths();

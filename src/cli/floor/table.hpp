@@ -1,5 +1,5 @@
-// Tables: columns aligned within the width of a terminal, one tab between cells in a pipe, or
-// Markdown; only a terminal gets less than everything.
+// Tables: aligned within the width of a terminal, one tab between cells in a pipe, or Markdown.
+// Only on a terminal are columns hidden or cells shortened.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,11 +12,11 @@ namespace ggufx::cli {
 
 class Table {
 public:
-    // A column whose title starts with '>' is aligned to the right (numbers).
+    // A column whose title begins with '>' is right-aligned (numbers).
     explicit Table(std::vector<std::string> titles);
-    // Cells must be escaped already (text.hpp).
+    // Cells must already be escaped (text.hpp).
     void row(std::vector<std::string> cells);
-    // Columns with the answer that the table is for: they are shown whole at any width.
+    // Columns that are shown completely at any width.
     void essential(std::vector<std::string> titles) { essential_ = std::move(titles); }
     // Columns that a narrow terminal hides, the first ones first; a line below names them.
     void dispensable(std::vector<std::string> titles) { dispensable_ = std::move(titles); }
@@ -29,7 +29,7 @@ private:
     std::vector<size_t> widths() const;
     void erase(size_t column);
     void erase_empty();
-    std::vector<std::string> drop_columns(size_t width); // titles of those that went
+    std::vector<std::string> drop_columns(size_t width); // returns the titles of dropped columns
     void cut_cells(size_t width);
 
     std::vector<std::string> titles_, essential_, dispensable_;

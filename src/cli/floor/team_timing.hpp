@@ -1,4 +1,4 @@
-// Timing of several threads that run the same work: the roofs of benchmarks.
+// Timing of several threads that run the same work, for rooflines of benchmarks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace ggufx::cli {
 
-// Calls fn(i) in `threads` threads, i = 0 in this one; the time from the moment all of them run
-// until the last one is done. Starting threads takes a tenth of the millisecond a roof runs, so
-// it is not counted: the others spin until they may begin.
+// Calls fn(i) in `threads` threads, i = 0 in this one. Returns the time from the moment all run
+// until the last one is done. The start of threads is not counted, as it takes a tenth of the
+// millisecond that a roofline runs: the other threads spin until the start.
 template <class Fn> double team_seconds(Clock clock, unsigned threads, Fn &&fn) {
     std::latch ready(threads - 1), done(threads - 1);
     std::atomic<bool> go = false;

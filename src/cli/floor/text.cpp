@@ -1,4 +1,4 @@
-// UTF-8 and what of it a terminal must not see; quantities with units; the distance of words.
+// UTF-8 and escapes for terminals; quantities with units; the edit distance of words.
 // SPDX-License-Identifier: MIT
 #include "floor/text.hpp"
 
@@ -43,7 +43,7 @@ static uint32_t code_point(std::string_view text, size_t n) {
     return point;
 }
 
-// What could move the cursor, change colours or reorder a line.
+// Returns whether a character can move the cursor, change colours or reorder a line.
 static bool is_unsafe(uint32_t point) {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||
            (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) ||
@@ -95,13 +95,13 @@ std::string shorten(std::string_view text, size_t limit) {
     return escape_text(text, false, limit);
 }
 
-// Blocks whose characters terminals draw over two columns, and the combining ones that take none.
+// Returns the columns of a character on a terminal: 2 in wide blocks, 0 for combining characters.
 static size_t columns_of_point(uint32_t point) {
     static constexpr uint32_t kWide[][2] = {
         {0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},   {0xac00, 0xd7a3},
         {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
         {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
-    // Marks over or below letters, joiners and variation selectors of the scripts in common use.
+    // Combining marks, joiners and variation selectors of the scripts in common use.
     static constexpr uint32_t kNone[][2] = {
         {0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x5c1, 0x5c2},    {0x610, 0x61a},
         {0x64b, 0x65f},   {0x670, 0x670},   {0x6d6, 0x6dc},   {0x93a, 0x93a},    {0x93c, 0x93c},
@@ -117,7 +117,7 @@ static size_t columns_of_point(uint32_t point) {
     return 1;
 }
 
-// Bytes of `text` within so many columns, which become those that they take.
+// Returns the bytes of `text` that fit into `columns`, and sets `columns` to those that they take.
 static size_t fitting(std::string_view text, size_t &columns) {
     size_t at = 0, taken = 0;
     while (at < text.size()) {
@@ -186,7 +186,7 @@ std::string time_text(double seconds) {
     return fmt::format("{:.2f} s", seconds);
 }
 
-// Edits (insert, delete, replace, swap of neighbours) between two words, without regard to case.
+// Returns the edits (insert, delete, replace, swap of neighbours) between two words, ignoring case.
 static size_t distance(std::string_view a, std::string_view b) {
     const auto same = [&](size_t i, size_t j) {
         return std::tolower(static_cast<int>(byte_at(a, i))) ==
@@ -207,9 +207,9 @@ static size_t distance(std::string_view a, std::string_view b) {
     return d[a.size()][b.size()];
 }
 
-// Edits that a slip has at most: more of them make another word of a short one.
+// Returns the edits that a typo has at most: more turn a short word into another one.
 static size_t most_edits(size_t n_letters) {
-    constexpr size_t kLongest = 64; // longer words are no slips, and the table stays small
+    constexpr size_t kLongest = 64; // longer words are no typos, and the table stays small
     return n_letters < 3 || n_letters > kLongest ? 0 : n_letters < 5 ? 1 : 2;
 }
 

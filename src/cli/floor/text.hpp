@@ -1,4 +1,4 @@
-// Text for people: escaping of bytes from files, quantities, the nearest of several names.
+// Text for people: escaped bytes from files, quantities, the nearest of several names.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,19 +9,20 @@
 
 namespace ggufx::cli {
 
-// Length of the well-formed UTF-8 character at the start of `text`, 0 when it is not one.
+// Returns the length of the well-formed UTF-8 character at the start of `text`, or 0.
 size_t utf8_length(std::string_view text);
 bool is_utf8(std::string_view text);
 
-// Safe on a terminal and in one line of a table: control characters, direction marks and bytes
-// that are not UTF-8 become \n, \t, \u{202e} or \xff. Backslashes stay single: for reading only.
+// Escapes text for a terminal and for one line of a table. Control characters, direction marks and
+// bytes that are not UTF-8 become \n, \t, \u{202e} or \xff. Backslashes are not doubled: for
+// reading only.
 std::string escape(std::string_view text);
 std::string in_quotes(std::string_view text); // escaped, between quotation marks
-// As above, but keeps newlines and tabs: text of a model on a terminal.
+// Like escape(), but keeps newlines and tabs: for model output on a terminal.
 std::string escape_controls(std::string_view text);
-// First `limit` characters of the escaped text, with an ellipsis when it is longer.
+// Returns the first `limit` characters of the escaped text, with an ellipsis if it is longer.
 std::string shorten(std::string_view text, size_t limit);
-// Columns of a terminal that escaped text takes; and what of it fits, with an ellipsis.
+// columns_of() returns the terminal columns of escaped text. cut_to() adds an ellipsis.
 size_t columns_of(std::string_view text);
 std::string cut_to(std::string_view text, size_t columns);
 std::string hex(std::string_view bytes);
@@ -33,7 +34,7 @@ std::string count_text(uint64_t count);
 // "0.31 ms", "12.5 us".
 std::string time_text(double seconds);
 
-// ", did you mean "info"?" or nothing when no name is close.
+// Returns ", did you mean "info"?", or nothing if no name is close.
 std::string did_you_mean(const std::string &word, const std::vector<std::string> &names);
 
 } // namespace ggufx::cli

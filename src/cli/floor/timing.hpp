@@ -16,8 +16,8 @@ template <class Fn> double seconds_of(Fn &&fn) {
     return elapsed.count();
 }
 
-// What a benchmark's clock counts: time that passed, or processor time of the whole process
-// divided by its threads, which a busy machine does not stretch (but which hides idle threads).
+// Clock of a benchmark: wall time, or CPU time of the process divided by its threads. CPU time does
+// not grow on a busy machine, but hides idle threads.
 enum class Clock { wall, cpu };
 
 template <class Fn> double seconds_of(Clock clock, unsigned threads, Fn &&fn) {
@@ -39,7 +39,8 @@ inline double median(std::vector<double> values) {
     return *middle;
 }
 
-// Median time of one call, over as many calls as fit into `budget` seconds (at least three).
+// Returns the median time of one call, over as many calls as fit into `budget` seconds (at least
+// three).
 template <class Fn> double median_seconds(double budget, Fn &&fn) {
     std::vector<double> times;
     double total = 0;

@@ -1,4 +1,4 @@
-// How a failure is told: a line for people, an object for programs.
+// Reports failures: a line for people, a JSON object for programs.
 // SPDX-License-Identifier: MIT
 #include "floor/tool.hpp"
 

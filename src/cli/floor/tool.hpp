@@ -1,4 +1,4 @@
-// What every verb of the tool shares: common options, exit codes, the failure that carries one.
+// Shared by all commands of the tool: common options, exit codes, the exception that carries one.
 // The tool uses the public headers only; conventions are in docs/cli.md.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -27,18 +27,18 @@ enum Exit : int {
     kInterrupted = 130,
 };
 
-// Ends a verb with a message on stderr and an exit code.
+// Ends a command with a message on stderr and an exit code.
 struct Failure : std::runtime_error {
     Failure(int code, const std::string &message) : std::runtime_error(message), exit_code(code) {}
     Failure(int code, const ggufx_error &error)
         : std::runtime_error(error.message), exit_code(code), detail(error) {}
-    // The library names a path only where it could not be opened or read: put it before faults
-    // inside, once.
+    // The library names a path only if it could not be opened or read. This constructor adds the
+    // path to messages about the contents, once.
     Failure(const Failure &failure, const std::string &path)
         : std::runtime_error(with_path(failure.what(), path)), exit_code(failure.exit_code),
           detail(failure.detail) {}
     int exit_code;
-    std::optional<ggufx_error> detail; // what the library said
+    std::optional<ggufx_error> detail; // the error of the library
 
 private:
     static std::string with_path(const std::string &message, const std::string &path) {
@@ -47,7 +47,7 @@ private:
     }
 };
 
-// Options every verb takes.
+// Options of all commands.
 struct Globals {
     bool json = false;
     bool quiet = false;
@@ -56,14 +56,14 @@ struct Globals {
     std::string color = "auto";
     std::string progress = "auto";
     std::string isa = "best";
-    std::string output;                        // -o: "-" is stdout, as is "" where none is given
+    std::string output;                        // -o: "-" is stdout, as is "" if none is given
     unsigned threads = 0;                      // 0 = all
-    std::vector<unsigned> thread_counts = {0}; // all that -t named; more than one: bench only
+    std::vector<unsigned> thread_counts = {0}; // all counts of -t; more than one: bench only
 
     bool to_stdout() const { return output.empty() || output == "-"; }
 };
 
-// The parser and, per verb (a leaf of its tree), what to run.
+// The parser, and the function of each command (a leaf of its tree).
 struct Tool {
     Command app;
     Globals &globals;
@@ -71,7 +71,7 @@ struct Tool {
     CommandLine &line;
 };
 
-// A failure's message on stderr, with --json as an object; `file` is named in it unless empty.
+// Prints a failure's message on stderr, as an object with --json. Names `file` unless it is empty.
 void tell(const Globals &globals, const Failure &failure, const std::string &file = "");
 
 } // namespace ggufx::cli
