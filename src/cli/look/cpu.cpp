@@ -1,4 +1,4 @@
-// ggufx cpu: features of this processor and the kernels chosen for it.
+// ggufx cpu: features of this processor and the kernels selected for it.
 // SPDX-License-Identifier: MIT
 #include "floor/api.hpp"
 #include "floor/json.hpp"

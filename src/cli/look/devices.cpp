@@ -1,4 +1,4 @@
-// ggufx devices: graphics processors and what else multiplies, and why one cannot be used.
+// ggufx devices: GPUs and other compute devices, and why a device cannot be used.
 // SPDX-License-Identifier: MIT
 #include "floor/device.hpp"
 #include "floor/json.hpp"
@@ -31,8 +31,8 @@ static Json device_json(const ggufx_device_facts &device) {
             {"reason", device.reason}};
 }
 
-// A plug-in that is absent is no fault: most machines need one at most. Where the person said where to
-// look, the whole reason says what was looked for.
+// A plugin that is not installed is no fault: most machines need one at most. If the user named a
+// plugin path, the full reason shows what was searched.
 static std::string unusable_text(const ggufx_device_facts &device, const DeviceChoice &choice) {
     constexpr std::string_view kAbsent = "not installed";
     const bool is_absent = std::string_view(device.reason).starts_with(kAbsent);
@@ -41,7 +41,7 @@ static std::string unusable_text(const ggufx_device_facts &device, const DeviceC
                        is_absent ? ":" : " cannot be used:", escape(device.reason));
 }
 
-// Those that can be used as a table; of the others a line each, however long their reasons are.
+// Prints usable devices as a table, and one line for each other device, as reasons can be long.
 static void print_text(Output &out, const Globals &globals, const DeviceChoice &choice,
                        const std::vector<ggufx_device_facts> &devices) {
     Table table({"id", "name", ">memory", "kind", "driver"});

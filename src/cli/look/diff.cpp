@@ -1,4 +1,4 @@
-// ggufx diff: keys, shapes, types and values of two models; exit code 6 where they differ.
+// ggufx diff: keys, shapes, types and values of two models; exit code 6 if they differ.
 // SPDX-License-Identifier: MIT
 #include "floor/progress.hpp"
 #include "floor/signals.hpp"
@@ -20,7 +20,7 @@ struct DiffOptions {
     bool kv = false, tensors = false, values = false;
 };
 
-// One side of a difference: absent sides have no text.
+// One side of a difference; an absent side has no text.
 struct Side {
     std::string type;
     std::string text;
@@ -35,13 +35,13 @@ struct NamedDiff {
 struct ValueRow {
     std::string name, type_a, type_b;
     ValueDiff diff;
-    bool over = false; // the threshold
+    bool over = false; // above the threshold
 };
 
 struct DiffReport {
     std::vector<NamedDiff> kv, tensors;
     std::vector<ValueRow> values;
-    size_t n_equal = 0; // tensors of equal values
+    size_t n_equal = 0; // tensors with equal values
 
     bool equal() const {
         for (const ValueRow &row : values) {
@@ -51,7 +51,7 @@ struct DiffReport {
     }
 };
 
-// Tensors of both files, by the names of the first.
+// A tensor of both files, matched by the name in the first file.
 struct Pair {
     const ggufx_tensor *a, *b;
     ggufx_tensor_facts info_a, info_b;
@@ -68,7 +68,7 @@ static Side key_side(const ggufx_file *file, size_t index) {
     return {type, meta_value_text(file, index, kShownElements), true};
 }
 
-// Types, counts and all values; arrays are compared in full, not as they are shown.
+// Compares types, counts and all values. Arrays are compared completely, not only the part shown.
 static bool same_value(const ggufx_file *a, size_t i, const ggufx_file *b, size_t j) {
     const ggufx_meta_entry entry_a = meta_entry(a, i), entry_b = meta_entry(b, j);
     if (entry_a.type != entry_b.type || entry_a.element_type != entry_b.element_type ||
@@ -170,8 +170,6 @@ static void compare_values(DiffReport &report, const Globals &globals, const ggu
     }
 }
 
-// ---- output -------------------------------------------------------------------------------------
-
 static Json side_json(const Side &side, const char *what) {
     if (!side.present) return {};
     return {{"type", side.type}, {what, json_bytes(side.text)}};
@@ -236,7 +234,7 @@ static void print_tables(Output &out, const Style &style, const DiffReport &repo
     print_named(out, style, "tensor", report.tensors);
     if (!report.values.empty()) {
         Table table({"values", "a", "b", ">rmse", ">relative", ">max abs", ">different", ""});
-        table.essential({"different", ""}); // the last one says what the threshold allows
+        table.essential({"different", ""}); // the last column says what the threshold allows
         table.dispensable({"max abs", "relative"});
         for (const ValueRow &row : report.values) {
             table.row({escape(row.name), row.type_a, row.type_b,

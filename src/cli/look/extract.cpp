@@ -1,5 +1,5 @@
-// ggufx extract: a tensor as the file has it, as NumPy file, raw bytes or text. Values of types
-// that NumPy does not know (blocks, bf16) become f32; --raw gives the file's own bytes always.
+// ggufx extract: a tensor as NumPy file, raw bytes or text. Types that NumPy lacks (block formats,
+// bf16) become f32; --raw always writes the bytes of the file.
 // SPDX-License-Identifier: MIT
 #include "floor/f32_bytes.hpp"
 #include "floor/npy.hpp"
@@ -14,7 +14,7 @@ static Form form_wanted(const Globals &globals, const RowsWanted &options, const
     return globals.to_stdout() ? Form::text : Form::npy;
 }
 
-// The rows' own bytes.
+// Writes rows as the bytes of the file.
 static void write_bytes(Output &out, const OpenedRows &source, uint64_t first, uint64_t n) {
     const auto *data = static_cast<const char *>(ggufx_tensor_data(source.tensor));
     for (uint64_t row = first; row < first + n; row++) {
@@ -23,7 +23,7 @@ static void write_bytes(Output &out, const OpenedRows &source, uint64_t first, u
     }
 }
 
-// As text; what an f32 would round stays whole.
+// Writes rows as text; values that f32 would round stay exact.
 static void write_text(Output &out, const OpenedRows &source, uint64_t first, uint64_t n) {
     const ggufx_tensor_facts &info = source.info;
     if (info.type == GGUFX_TYPE_F64 || info.type == GGUFX_TYPE_I64 || info.type == GGUFX_TYPE_I32) {

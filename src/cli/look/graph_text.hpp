@@ -1,4 +1,4 @@
-// What a model of a file computes, as text.
+// The graph of a model as text.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,8 @@
 
 namespace ggufx::cli {
 
-// A line per step, equal layers told once. Fails with what keeps it from being a model.
+// Returns one line per operation; equal layers are listed once. Throws the reason if the file is
+// not a model.
 std::string graph_text(const ggufx_file *file);
 
 } // namespace ggufx::cli

@@ -1,4 +1,4 @@
-// ggufx info: what is in a file: a card, the metadata, the tensors. Reads no tensor data.
+// ggufx info: a summary of a file, its metadata and its tensors. Only --sha256 reads tensor data.
 // SPDX-License-Identifier: MIT
 #include "look/info.hpp"
 #include "floor/signals.hpp"
@@ -23,7 +23,7 @@ struct TypeShare {
 
 } // namespace
 
-// Types of the tensors, most bytes first.
+// Returns the tensor types, most bytes first.
 static std::vector<TypeShare> type_shares(const ggufx_file *file) {
     std::map<uint32_t, TypeShare> by_type;
     for (size_t i = 0; i < ggufx_file_tensor_count(file); i++) {
@@ -173,7 +173,7 @@ static void print_tensors(Output &out, const ggufx_file *file, const InfoOptions
                    fmt::format("{}", info.n_bytes),
                    is_complete(file_info, info) ? "" : "data missing"});
     }
-    table.essential({"type", ""}); // the last one says that data are missing
+    table.essential({"type", ""}); // the last column says that data are missing
     table.dispensable({"offset"});
     print_table(out, table, options, style, left_out, "tensors");
 }
@@ -197,7 +197,7 @@ static void print_text(Output &out, const Globals &globals, const ggufx_file *fi
 
 namespace {
 
-// A file as it was asked for: opened, and its dump where JSON is wanted.
+// An opened file, and its dump if JSON is requested.
 struct OpenedDump {
     File file;
     Json dump;
@@ -216,9 +216,10 @@ static OpenedDump open_one(const ggufx_runtime *rt, const Globals &globals, cons
     return opened;
 }
 
-// Of several files a bad one is told and passed over; the exit code is the first one's.
+// Prints all files. An invalid file among several is reported and skipped; the exit code is that of
+// the first one.
 static int print_info(const Globals &globals, const InfoOptions &options) {
-    const NameFilter checked(options.filter); // before anything is printed
+    const NameFilter checked(options.filter); // checks the pattern before anything is printed
     const Runtime rt = make_runtime(globals);
     Output out(globals);
     int code = kOk;
@@ -228,7 +229,7 @@ static int print_info(const Globals &globals, const InfoOptions &options) {
             opened = open_one(rt.get(), globals, path, options);
         } catch (const Failure &failure) {
             if (options.files.size() == 1 || pending_signal()) throw;
-            out.flush(); // on a terminal it stands between the others
+            out.flush(); // keeps the order on a terminal
             tell(globals, failure, path);
             if (code == kOk) code = failure.exit_code;
             continue;

@@ -1,4 +1,4 @@
-// The parts of ggufx info: options and its JSON dump.
+// Options of ggufx info, and its JSON dump.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,8 +14,8 @@ struct InfoOptions {
     std::vector<std::string> files;
     bool kv = false;      // only the metadata
     bool tensors = false; // only the tensors
-    bool graph = false;   // the steps of the model, nothing else
-    bool set = false;     // the whole split set, not this file alone
+    bool graph = false;   // only the graph of the model
+    bool set = false;     // all shards of a split model, not this file alone
     bool array_full = false;
     bool markdown = false;
     bool sha256 = false;
@@ -26,10 +26,10 @@ struct InfoOptions {
     bool show_tensors() const { return tensors || !kv; }
 };
 
-// True when tensor data lie inside of the file (a header-only copy of a model has none).
+// Returns whether the tensor data lie inside the file (a header-only copy of a model has none).
 bool is_complete(const ggufx_file_facts &file, const ggufx_tensor_facts &tensor);
 
-// Keys and tensors whose name matches --filter.
+// Selects keys and tensors by --filter.
 class NameFilter {
 public:
     explicit NameFilter(const std::string &pattern) {
@@ -38,7 +38,7 @@ public:
     bool matches(std::string_view name) const { return !pattern_ || pattern_->matches(name); }
 
 private:
-    std::optional<NamePattern> pattern_; // none: every name
+    std::optional<NamePattern> pattern_; // empty: every name
 };
 
 Json info_json(const ggufx_file *file, const std::string &path, const InfoOptions &options);

@@ -1,4 +1,4 @@
-// The JSON dump of a file: the shape that the project's sample files are described in.
+// The JSON dump of a file, in the format that describes the project's sample files.
 // SPDX-License-Identifier: MIT
 #include "floor/signals.hpp"
 #include "look/graph_text.hpp"
@@ -20,8 +20,8 @@ bool is_complete(const ggufx_file_facts &file, const ggufx_tensor_facts &tensor)
            tensor.n_bytes <= file.file_size - tensor.file_offset;
 }
 
-// The bytes as they stand in the file, so that a file of the other byte order hashes the same
-// everywhere; those beyond the end of a cut file are left out.
+// Hashes the bytes in file order, so that a file of the other byte order has the same hash on all
+// hosts. Bytes past the end of a truncated file are omitted.
 #if GGUFX_CLI_NETTLE
 static std::string sha256_hex(const std::string &path, uint64_t offset, uint64_t n) {
     sha256_ctx context;

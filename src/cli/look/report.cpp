@@ -1,4 +1,4 @@
-// ggufx report: where a model's bytes and errors are, as one page of HTML.
+// ggufx report: sizes and errors of a model's tensors, as one HTML page.
 // SPDX-License-Identifier: MIT
 #include "look/report.hpp"
 
@@ -22,10 +22,9 @@ struct ReportOptions {
     ShardOptions shards;
 };
 
-// The files of a report.
 struct Files {
     Runtime rt;
-    File file, reference; // the latter may be none
+    File file, reference; // the reference is optional
 
     Files(const Globals &globals, const ReportOptions &options) : rt(make_runtime(globals)) {
         const ggufx_progress cancel = cancel_hook();
@@ -40,7 +39,7 @@ struct Files {
 
 } // namespace
 
-// "blk.3.ffn_up.weight" -> layer 3, kind "ffn_up".
+// Splits "blk.3.ffn_up.weight" into layer 3 and kind "ffn_up".
 void name_parts(TensorReport &tensor) {
     std::string_view rest = tensor.name;
     if (rest.starts_with("blk.")) {
@@ -66,7 +65,7 @@ static void count_weights(Bins &bins, const std::vector<float> &values, double r
     }
 }
 
-// Two passes: the rms of a tensor, then how its values lie around 0 in units of it.
+// Measures a tensor in two passes: its rms, then a histogram of its values in units of the rms.
 static void measure(TensorReport &out, Bins &bins, const ggufx_runtime *rt,
                     const ggufx_tensor *tensor, const ggufx_tensor_facts &info) {
     const uint64_t step = rows_at_once(info.ne[0]);
@@ -90,8 +89,6 @@ static void measure(TensorReport &out, Bins &bins, const ggufx_runtime *rt,
         if (out.rms == 0) return;
     }
 }
-
-// ---- the whole ----------------------------------------------------------------------------------
 
 static void compare(TensorReport &out, const ggufx_runtime *rt, const ggufx_file *reference,
                     const ggufx_tensor *tensor, const ggufx_tensor_facts &info) {
@@ -153,7 +150,7 @@ static void look_at(ModelReport &report, const Files &files, size_t index) {
     report.tensors.push_back(out);
 }
 
-// The tensors of a share: those whose first byte stands among its bytes.
+// Measures the tensors of a shard, whose first byte lies in the byte range of the shard.
 static void look_at_share(ModelReport &report, const Globals &globals, const Files &files,
                           const Share &share) {
     Progress progress(globals, "look");
@@ -164,7 +161,7 @@ static void look_at_share(ModelReport &report, const Globals &globals, const Fil
     }
     const uint64_t first = share.first(starts.back()), end = share.end(starts.back());
     for (size_t i = 0; i < files.n_tensors(); i++) {
-        const bool is_last = share.whole() || share.number == share.n; // an empty tensor may end it
+        const bool is_last = share.whole() || share.number == share.n; // for an empty last tensor
         if (starts[i] < first || (starts[i] >= end && !is_last)) continue;
         const auto info = tensor_facts(ggufx_file_tensor(files.file.get(), i));
         progress.update(starts[i] - first, end - first, escape(tensor_name(info)));
@@ -180,7 +177,7 @@ static void finish(ModelReport &report) {
     rank(report);
 }
 
-// What the runs of all shares have in common.
+// Returns the parameters that the runs of all shards share.
 static Json job_of(const Files &files) {
     const auto facts_of = [](const ggufx_file *file) -> Json {
         if (!file) return {};
@@ -194,7 +191,7 @@ static Json job_of(const Files &files) {
     return {{"file", facts_of(files.file.get())}, {"reference", facts_of(files.reference.get())}};
 }
 
-// False where parts are missing.
+// Merges the parts of all shards; returns false if some are missing.
 static bool merge(ModelReport &report, const Files &files, const Parts &parts) {
     const std::optional<std::vector<Json>> results = parts.read();
     if (!results) return false;

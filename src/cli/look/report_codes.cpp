@@ -1,5 +1,5 @@
-// How often each integer code of a type occurs. Types with a codebook have none: their codes number
-// points.
+// Histograms of the integer codes of quantization types. Codes of types with a codebook are
+// indices, so these types have no histogram.
 // SPDX-License-Identifier: MIT
 #include "look/report.hpp"
 
@@ -14,15 +14,15 @@ namespace {
 
 using CodeFn = unsigned (*)(const uint8_t *block, unsigned i);
 
-// As they are stored: numbers of bits, ...
+// Bit fields, as stored.
 template <class F> unsigned code(const uint8_t *block, unsigned i) {
     return static_cast<unsigned>(fmt::read_field(block, F::code_at(i)));
 }
-// ... signed bytes, from the lowest on, ...
+// Signed bytes, lowest first.
 template <class F> unsigned signed_code(const uint8_t *block, unsigned i) {
     return code<F>(block, i) ^ 128u;
 }
-// ... or digits of base 3.
+// Digits of base 3.
 unsigned trit(const uint8_t *block, unsigned i) {
     return static_cast<unsigned>(
         fmt::TQ1_0::digit(*reinterpret_cast<const fmt::TQ1_0::Block *>(block), i));

@@ -72,7 +72,7 @@ std::string size_pie(const ModelReport &report) {
     return svg + "</svg>\n";
 }
 
-// Bars of counts, the highest filling the height.
+// Draws a bar chart of counts; the largest count has the full height.
 std::string bars(const std::vector<uint64_t> &counts, const std::string &caption, const char *left,
                  const char *right) {
     constexpr double kWidth = 256, kHeight = 80;
@@ -100,7 +100,7 @@ std::string number_cell(const std::string &text) {
     return "<td class=\"n\">" + text + "</td>";
 }
 
-// Columns of errors only where there is something to compare with.
+// Lists the worst tensors; columns of errors need a reference.
 std::string worst_table(const ModelReport &report) {
     const bool errors = !report.reference.empty();
     std::string out = "<table><tr><th>tensor</th><th>type</th><th class=\"n\">bytes</th>"
@@ -140,14 +140,14 @@ std::string head(const ModelReport &report) {
 
 namespace {
 
-// A tensor in the map, and what colours it: the error, without a reference the rms.
+// A tensor in the heat map and its value: the error, or the rms without a reference.
 struct Cell {
     const TensorReport *tensor;
     size_t column;
     double value;
 };
 
-// Columns are the kinds that have a cell, in the order of the file.
+// Returns the cells of the heat map. `kinds` gets the columns, in the order of the file.
 std::vector<Cell> heat_cells(const ModelReport &report, std::vector<std::string> &kinds) {
     const bool errors = !report.reference.empty();
     std::vector<Cell> cells;
@@ -174,7 +174,7 @@ std::string heat_cell(const HeatScale &scale, const Cell &cell, size_t row) {
 
 } // namespace
 
-// Rows: layers that have a cell; columns: kinds; above them what the colours mean.
+// Draws the heat map: a row per layer, a column per kind, the legend above.
 std::string report_heatmap(const ModelReport &report) {
     std::vector<std::string> kinds;
     const std::vector<Cell> cells = heat_cells(report, kinds);

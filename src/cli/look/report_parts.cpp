@@ -1,5 +1,5 @@
-// What was found of tensors as the parts of shards keep it. Tensors are measured one by one and
-// histograms are counts, so that parts put together are the report of one run.
+// Report results in the part files of shards. Tensors are measured one by one and histograms are
+// counts, so that merged parts equal the report of a single run.
 // SPDX-License-Identifier: MIT
 #include "look/report.hpp"
 

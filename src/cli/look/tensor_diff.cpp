@@ -1,4 +1,4 @@
-// Sums in binary64 over rows decoded in pieces.
+// Sums in binary64 over rows that are dequantized in pieces.
 // SPDX-License-Identifier: MIT
 #include "look/tensor_diff.hpp"
 
@@ -19,7 +19,7 @@ double ValueDiff::rmse() const {
 double ValueDiff::relative() const {
     if (n_invalid) return std::numeric_limits<double>::infinity();
     if (square_error == 0) return 0;
-    return std::sqrt(square_error / square); // infinite where a is all zero
+    return std::sqrt(square_error / square); // infinite if a is all zero
 }
 
 static bool same_rows(const ggufx_tensor *a, const ggufx_tensor_facts &info_a,

@@ -1,4 +1,4 @@
-// Rows opened, announced and cut into pieces.
+// Opens rows, writes their header and visits them in pieces.
 // SPDX-License-Identifier: MIT
 #include "look/tensor_output.hpp"
 

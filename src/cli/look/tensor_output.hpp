@@ -1,5 +1,4 @@
-// What dequant and extract share: a tensor's rows as the command line names them, and the ways out:
-// a NumPy file, bytes, text.
+// Shared by dequant and extract: the selected rows of a tensor, as a NumPy file, raw bytes or text.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,7 +19,7 @@ struct RowsWanted {
     bool text = false;
 };
 
-// What the three flags mean to a verb.
+// Help texts of the three flags, which differ between the commands.
 struct FormHelp {
     const char *npy;
     const char *raw;
@@ -29,30 +28,30 @@ struct FormHelp {
 
 enum class Form { npy, raw, text };
 
-// The tensor of an opened file, and which of its rows.
+// A tensor of an opened file, and the selected rows.
 struct OpenedRows {
     Runtime rt;
     File file;
     const ggufx_tensor *tensor;
     ggufx_tensor_facts info;
     RowRange range;
-    bool is_whole; // no rows were named: the shape stays the tensor's
+    bool is_whole; // no rows were selected: keeps the tensor's shape
 };
 
 void add_rows_options(Command &sub, RowsWanted &options, const FormHelp &help);
 
-// Throws Failure where the file, the tensor or the rows are not there.
+// Throws Failure if the file, the tensor or the rows do not exist.
 OpenedRows open_rows(const Globals &globals, const RowsWanted &options);
 
-// What stands before the rows, whose values have the name `descr` in a NumPy file and take
-// `row_bytes` a row; nothing before text. Refuses bytes on a terminal and a disk that is too small.
+// Writes a NumPy header with the type `descr`; nothing before raw bytes or text. `row_bytes`: bytes
+// of a written row. Throws for bytes on a terminal and for a disk that is too small.
 void begin_rows(Output &out, const OpenedRows &source, Form form, const char *descr,
                 uint64_t row_bytes);
 
-// visit(first, n) for all rows in their order, a piece at a time.
+// Calls visit(first, n) for all rows in order, one piece at a time.
 void visit_rows(const OpenedRows &source, const std::function<void(uint64_t, uint64_t)> &visit);
 
-// One row per line, tabs between its values.
+// Writes one row per line, with tabs between the values.
 template <class Value>
 void write_lines(Output &out, const std::vector<Value> &values, uint64_t n_columns) {
     std::string line;

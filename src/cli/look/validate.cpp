@@ -1,5 +1,5 @@
-// ggufx validate: is a file well-formed? One object of {status, code, offset, index, message} and
-// a list of findings; exit 0 or 3.
+// ggufx validate: whether a file is well-formed. Prints one object of {status, code, offset, index,
+// message} and a list of findings; exits with 0 or 3.
 // SPDX-License-Identifier: MIT
 #include "floor/api.hpp"
 #include "floor/json.hpp"
@@ -46,8 +46,8 @@ static const char *severity_name(int32_t severity) {
                                            : "info";
 }
 
-// A vocabulary that is broken comes before tensors that are missing; one of a kind that is not
-// supported comes last.
+// Creates the tokenizer and the model. An invalid vocabulary is reported before missing tensors, an
+// unsupported or absent one after them.
 static void bind_model(const ggufx_runtime *rt, const ggufx_file *file) {
     ggufx_tokenizer *tokenizer = nullptr;
     ggufx_error vocabulary = {};
@@ -85,7 +85,7 @@ static ggufx_error no_error() {
     return error;
 }
 
-// The open's error, or the first finding that is an error, or OK.
+// Returns the first finding that is an error, or OK.
 static ggufx_error verdict(const std::vector<Finding> &findings) {
     ggufx_error error = no_error();
     for (const Finding &finding : findings) {
@@ -138,7 +138,7 @@ static void print_result(const Globals &globals, const ValidateOptions &options,
     out.finish();
 }
 
-// Not a verdict about the file: it could not be looked at.
+// Returns whether an error is a verdict on the file, not a failure to read it.
 static bool is_about_file(ggufx_status status) {
     const int code = exit_code(status);
     return code == kInvalidFile || code == kUnsupported;
