@@ -17,7 +17,7 @@ struct FileAndScale {
     float scale = 1;
 };
 
-// A file of that very name wins.
+// Splits "FILE:SCALE". An existing file with the whole name takes precedence.
 FileAndScale parse_given(const std::string &text) {
     struct stat info = {};
     const size_t colon = text.rfind(':');

@@ -1,4 +1,4 @@
-// LoRA adapters and control vectors that a verb is given for its model.
+// LoRA adapters and control vectors that a command applies to its model.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,24 +10,24 @@ namespace ggufx::cli {
 
 struct AdapterOptions {
     std::vector<std::string> loras, controls; // "FILE" or "FILE:SCALE"
-    std::string layers;                       // of control vectors: "FIRST-LAST"
+    std::string layers;                       // layers of control vectors: "FIRST-LAST"
 };
 
 void add_lora_option(Command &sub, AdapterOptions &options);
-void add_adapter_options(Command &sub, AdapterOptions &options); // and control vectors
+void add_adapter_options(Command &sub, AdapterOptions &options); // LoRA and control vectors
 
 using Adapter = std::unique_ptr<ggufx_adapter, Destroyer<ggufx_adapter_destroy>>;
 
-// Made for a model: LoRA adapters as they were given, then control vectors.
+// Adapters loaded for a model: LoRA adapters in the given order, then control vectors.
 class Adapters {
 public:
     Adapters() = default; // none
     Adapters(const ggufx_runtime *rt, const ggufx_model *model, const AdapterOptions &options);
 
     const std::vector<ggufx_adapter_use> &uses() const { return uses_; }
-    void give_to(ggufx_session *session) const; // all its sequences
+    void give_to(ggufx_session *session) const; // for all its sequences
     void give_to(ggufx_embedder *embedder) const;
-    Json job() const; // what tells a job with them from one with others
+    Json job() const; // identifies a job by its adapters
 
 private:
     void add(const ggufx_runtime *rt, const ggufx_model *model, const std::string &given,

@@ -1,4 +1,4 @@
-// The bytes stand in run/model.S.
+// The bytes are in run/model.S.
 // SPDX-License-Identifier: MIT
 #include "models/demo_model.hpp"
 

@@ -1,4 +1,4 @@
-// The model inside of this program.
+// The demo model embedded in this program.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,6 +9,6 @@
 namespace ggufx::cli {
 
 std::string_view demo_model();                 // its bytes
-File open_demo_model(const ggufx_runtime *rt); // in place
+File open_demo_model(const ggufx_runtime *rt); // without a copy
 
 } // namespace ggufx::cli

@@ -1,4 +1,4 @@
-// Why a generation ended: in the words of the OpenAI API for programs, in a sentence for people.
+// Finish reason of a generation: the OpenAI API's words for programs, a sentence for people.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -23,7 +23,7 @@ GrammarOptions add_grammar_options(Command &sub, GrammarChoice &choice, const st
 
 namespace {
 
-// Whether the option's value is the grammar or schema itself, not the name of a file.
+// Returns whether the option's value is the grammar or schema itself, not the name of a file.
 bool is_inline(const GrammarChoice &choice) {
     if (!choice.grammar.empty()) return choice.grammar.find("::=") != std::string::npos;
     const size_t first = choice.schema.find_first_not_of(" \t\r\n");
@@ -34,7 +34,7 @@ const std::string &given_by(const GrammarChoice &choice) {
     return choice.grammar.empty() ? choice.schema : choice.grammar;
 }
 
-// A fault of the text: of a file's, or of the command line's.
+// Returns the error for a grammar in a file, or for one on the command line.
 Failure text_failure(const GrammarChoice &choice, const Failure &failure) {
     if (!is_inline(choice)) return Failure(failure, given_by(choice));
     Failure out(failure, choice.grammar.empty() ? "--json-schema" : "--grammar");

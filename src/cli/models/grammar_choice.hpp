@@ -1,4 +1,4 @@
-// What a text of a model has to fit, as the command line says it: a grammar or a JSON schema.
+// Constrained decoding on the command line: a grammar or a JSON Schema for the output.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,21 +12,21 @@ using Grammar = std::unique_ptr<ggufx_grammar, Destroyer<ggufx_grammar_destroy>>
 using Matcher = std::unique_ptr<ggufx_matcher, Destroyer<ggufx_matcher_destroy>>;
 
 struct GrammarChoice {
-    std::string grammar, schema; // texts, or names of files
+    std::string grammar, schema; // inline texts, or names of files
     std::string white_space = "limited";
     bool is_set() const { return !grammar.empty() || !schema.empty(); }
 };
 
 struct GrammarOptions {
-    Option grammar, schema; // which exclude each other
-    Option white_space;     // of a schema's texts
+    Option grammar, schema; // mutually exclusive
+    Option white_space;     // white space in JSON of a schema
 };
-// `text` and `json` begin the help: "text that fits", "JSON".
+// `text` and `json` begin the help texts: "text that fits", "JSON".
 GrammarOptions add_grammar_options(Command &sub, GrammarChoice &choice, const std::string &text,
                                    const std::string &json);
 
-// Its text: of GBNF where it has a rule, of a schema where it begins with a brace; else the file of
-// that name.
+// Returns the text of the grammar or schema. An inline grammar is GBNF with a rule, an inline
+// schema begins with a brace; other values are names of files.
 std::string grammar_text(const GrammarChoice &choice);
 Grammar make_grammar(const ggufx_runtime *rt, const ggufx_tokenizer *tokenizer,
                      const GrammarChoice &choice, const std::string &text);

@@ -11,7 +11,7 @@ namespace ggufx::cli {
 
 namespace {
 
-// What a call ended with; false: it was interrupted.
+// Checks the status of a call. Returns false if it was interrupted.
 bool went(ggufx_status status, const ggufx_error &error) {
     if (status == GGUFX_E_CANCELLED) return false;
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);

@@ -1,4 +1,4 @@
-// Tokens that are guessed and checked several at once: what run, chat and bench share.
+// Speculative decoding in run, chat and bench: draft tokens are verified several at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace ggufx::cli {
 
 struct GuessOptions {
-    std::string draft;   // a model that guesses
-    bool lookup = false; // guesses from the text
+    std::string draft;   // file of a draft model
+    bool lookup = false; // prompt lookup
     bool any() const { return lookup || !draft.empty(); }
 };
 void add_guess_options(Command &sub, GuessOptions &options);
@@ -20,39 +20,39 @@ struct Chosen {
     float logprob;
 };
 
-// The next ids of sequence 0 of a session whose products go row by row. It must outlive them.
+// Next token ids of sequence 0 of a session with row-wise products; it must outlive this object.
 class Guesses {
 public:
     Guesses(const ggufx_runtime *rt, const GuessOptions &options, ggufx_session *session,
             const std::vector<int32_t> &stops);
 
-    // At least one chosen id waits afterwards; false: interrupted, nothing has changed. They are at
-    // most `most`, and the last of them is not in the session yet.
+    // Makes at least one chosen id available, at most `most`. The last one is not in the session
+    // yet. Returns false if interrupted; nothing has changed then.
     bool ask(ggufx_sampler *sampler, ggufx_matcher *matcher, size_t most);
     bool empty() const { return ready_.empty(); }
     Chosen take();
-    std::optional<int32_t> last() const { return last_; } // chosen and not in the session
-    void forget() { ready_.clear(); }                     // the session goes on elsewhere
+    std::optional<int32_t> last() const { return last_; } // last chosen id, not in the session yet
+    void forget() { ready_.clear(); }                     // the session continues elsewhere
 
     ggufx_speculator_facts facts() const;
 
 private:
     using Speculator = std::unique_ptr<ggufx_speculator, Destroyer<ggufx_speculator_destroy>>;
 
-    File file_; // where a model guesses
+    File file_; // with a draft model only
     Model model_;
     Session draft_;
-    Speculator speculator_;     // goes before the sessions
-    std::vector<Chosen> ready_; // the last one comes first
+    Speculator speculator_;     // destroyed before the sessions
+    std::vector<Chosen> ready_; // in reverse order
     std::optional<int32_t> last_;
 };
 
-// Ids that end a text, as many as a speculator looks for.
+// Returns the end-of-generation token ids, at most as many as a speculator accepts.
 std::vector<int32_t> end_ids(const ggufx_tokenizer *tokenizer, uint32_t n_vocab);
-// A prompt but for its last token, in tiles: by rows, as guesses are checked, it would take several
-// times as long. False: interrupted.
+// Feeds a prompt without its last token, with tiled products. Row-wise products, which verify draft
+// tokens, would take several times as long. Returns false if interrupted.
 bool feed_tiles(ggufx_session *session, std::span<const int32_t> ids);
-// "12 of 20 guesses were right (60.0 %), 9 steps"
+// Returns a line with accepted and drafted tokens, the acceptance rate and the number of steps.
 std::string guesses_text(const ggufx_speculator_facts &facts);
 
 } // namespace ggufx::cli

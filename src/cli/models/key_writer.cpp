@@ -1,4 +1,4 @@
-// Each setter is one call of the writer.
+// Each setter is one call of the library's writer.
 // SPDX-License-Identifier: MIT
 #include "models/key_writer.hpp"
 

@@ -1,4 +1,4 @@
-// Keys of a model to be, set through the public writer in the types that readers expect.
+// Metadata keys of a new model, written through the public API in the types that readers expect.
 // SPDX-License-Identifier: MIT
 #pragma once
 

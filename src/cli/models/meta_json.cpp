@@ -1,4 +1,4 @@
-// Metadata through the typed getters of the API.
+// Reads metadata through the typed getters of the API.
 // SPDX-License-Identifier: MIT
 #include "models/meta_json.hpp"
 
@@ -15,7 +15,7 @@ const char *value_type_name(int32_t type) {
     return type >= 0 && type <= GGUFX_VALUE_F64 ? kNames[type] : "?";
 }
 
-// The shortest decimal that reads back as the same double; always with a point or an exponent.
+// Returns the shortest decimal that reads back as the same double, with a point or an exponent.
 static std::string real_text(double value) {
     if (std::isnan(value)) return "nan";
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
@@ -71,7 +71,7 @@ static Json number_json(int32_t type, int64_t value) {
     return is_wide(type) ? Json(fmt::format("{}", value)) : Json(value);
 }
 
-// Getter of elements first..first+n-1 into a vector.
+// Reads elements 0..n-1 of an array with `getter`.
 template <class T, class Getter>
 static std::vector<T> elements(Getter getter, const ggufx_file *file, size_t index, uint64_t n) {
     std::vector<T> values(static_cast<size_t>(n));
@@ -98,8 +98,8 @@ static size_t nested_index(const ggufx_file *file, size_t index, uint64_t i) {
     return nested;
 }
 
-// The first n elements of array `index`, whose elements are of `type`; recursion is bounded by the
-// library's limit on nesting (8).
+// Returns the first n elements of array `index`, whose elements are of `type`. The library's limit
+// on nesting (8) bounds the recursion.
 static Json elements_json(const ggufx_file *file, size_t index, int32_t type, uint64_t n,
                           uint64_t limit) {
     Json out = Json::array();
@@ -160,7 +160,7 @@ Json meta_value_json(const ggufx_file *file, size_t index, uint64_t limit) {
 }
 
 static std::string plain_text(const Json &value) {
-    constexpr size_t kLongest = 60; // characters of a string in a table
+    constexpr size_t kLongest = 60; // longest string in a table, in characters
     if (const std::string *text = value.text()) return shorten(*text, kLongest);
     if (const Json *real = value.find("v")) {
         const std::string &bits = *value.find("bits")->text();

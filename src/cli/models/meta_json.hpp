@@ -1,4 +1,4 @@
-// Metadata values as JSON and as text, in the shape of the project's dump format (README.md).
+// Metadata values as JSON and as text, in the project's dump format (README.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,16 +7,17 @@
 
 namespace ggufx::cli {
 
-// "u32", "str", "arr" ...; `type` is GGUFX_VALUE_*.
+// Returns "u32", "str", "arr" ...; `type` is GGUFX_VALUE_*.
 const char *value_type_name(int32_t type);
 
-// The value of key or nested array `index`: integers up to 32 bit and bools as they are, 64-bit
-// integers as decimal strings, floats {v, bits}, arrays {elem, n, values}, strings or {hex}.
-// Arrays longer than `limit` are cut ("values" shorter than "n").
+// Returns the value of key or nested array `index`:
+// - integers up to 32 bits and bools as they are, 64-bit integers as decimal strings;
+// - floats as {v, bits}, arrays as {elem, n, values}, strings as they are or as {hex}.
+// Arrays longer than `limit` are truncated ("values" shorter than "n").
 Json meta_value_json(const ggufx_file *file, size_t index, uint64_t limit);
 
-// The value for people, escaped; arrays longer than `limit` end in an ellipsis.
-constexpr uint64_t kShownElements = 8; // of an array, where a value is one of many
+// Values as escaped text; arrays longer than `limit` end in an ellipsis.
+constexpr uint64_t kShownElements = 8; // elements of an array if other values are shown too
 std::string meta_value_text(const ggufx_file *file, size_t index, uint64_t limit);
 
 } // namespace ggufx::cli

@@ -42,7 +42,7 @@ void tell_fallback(const char *why) {
                  escape(why).c_str());
 }
 
-// The device that was asked for; none where any would do and there is none.
+// Opens the requested device. Returns none without --device, or if --device auto finds none.
 Device choose_device(const ggufx_runtime *rt, const ModelMaking &making) {
     if (!making.device.any()) {
         if (making.device_layers > 0) throw Failure(kUsage, "--device-layers needs --device");
@@ -57,7 +57,7 @@ Device choose_device(const ggufx_runtime *rt, const ModelMaking &making) {
     }
 }
 
-// Whether the model may do without the device that this was said with.
+// Returns whether an error may be due to the device, so that the model may work without it.
 bool is_devices_fault(ggufx_status status) {
     return status == GGUFX_E_MEMORY || status == GGUFX_E_DEVICE || status == GGUFX_E_LIMIT ||
            status == GGUFX_E_UNSUPPORTED;

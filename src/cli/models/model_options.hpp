@@ -1,4 +1,4 @@
-// How a verb makes a model of its file: what every verb that runs one offers.
+// Options of all commands that run a model, and creation of the model.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,12 +11,12 @@ struct ModelMaking {
     std::vector<std::string> overrides; // "KEY=VALUE"
     GroupChoice group;
     DeviceChoice device;
-    unsigned device_layers = 0; // the last ones, 0: all
+    unsigned device_layers = 0; // number of last layers on the device, 0: all
 };
 
 void add_model_options(Command &sub, ModelMaking &making);
-// A wrong override is a usage error. Can be interrupted. With --device auto the processor is enough where
-// no device will do, and stderr says why.
+// Creates a model; Ctrl-C cancels. An invalid override is a usage error. --device auto falls back
+// to the CPU if no device works, and prints the reason on stderr.
 Model make_model(const ggufx_runtime *rt, const ggufx_file *file, const ModelMaking &making);
 
 } // namespace ggufx::cli

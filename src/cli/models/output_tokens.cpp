@@ -1,4 +1,4 @@
-// Facts of a template and small probes of its parser and its turns: see output_tokens.hpp.
+// Classifies special tokens by the template's facts and by probes of its parser and its turns.
 // SPDX-License-Identifier: MIT
 #include "models/output_tokens.hpp"
 
@@ -17,7 +17,7 @@ constexpr const char *kChannelMarkers[] = {"<|start|>",     "<|channel|>", "<|me
                                            "<|constrain|>", "<|end|>",     "<|call|>",
                                            "<|return|>"};
 
-// What becomes of a token's text in a fresh parser.
+// Result of parsing a token's text with a new parser.
 struct Probe {
     std::string answer, reasoning_close;
     bool is_plain(const std::string &text) const { return answer == text; }
@@ -49,7 +49,7 @@ Probe probe(const ggufx_runtime *rt, const ggufx_chat *chat, const std::string &
     return out;
 }
 
-// Markers of a template. A text that the parser holds back or takes for itself is one, too.
+// Markers of a template, including texts that its parser holds back or consumes.
 class Markers {
 public:
     Markers(const ggufx_runtime *rt, const ggufx_chat *chat) : rt_(rt), chat_(chat) {
@@ -92,7 +92,7 @@ private:
     bool has_channels_ = false;
 };
 
-// Texts between contents of a conversation, from which turns of others can be told.
+// Texts between the contents of a conversation, with the tokens that open turns of other roles.
 class Turns {
 public:
     explicit Turns(const ggufx_chat *chat) : chat_(chat) {
@@ -120,7 +120,7 @@ private:
         size_t needed = 0;
         const ggufx_status status = ggufx_chat_render(text.data(), text.size(), &needed, nullptr, 0,
                                                       nullptr, chat_, &request, nullptr);
-        if (status != GGUFX_OK) return; // the template takes no such conversation
+        if (status != GGUFX_OK) return; // the template rejects this conversation
         text.resize(needed);
         const size_t end = text.rfind(before);
         if (end == text.npos) return;
@@ -149,7 +149,7 @@ OutputTokens::OutputTokens(const ggufx_runtime *rt, const ggufx_chat *chat,
         });
         const std::string text(info.text, info.text_length);
         if ((info.flags & (GGUFX_TOKEN_CONTROL | GGUFX_TOKEN_UNKNOWN)) == 0) {
-            // Those of channels are shown where there is no template of channels.
+            // Channel markers are text if the template has no channels.
             if ((info.flags & GGUFX_TOKEN_USER) != 0 && markers.is_channel_marker(text))
                 kinds_[id] = Kind::marker;
             continue;
@@ -180,7 +180,7 @@ std::string StrayMarkers::without(std::string_view text) {
             out += text.substr(0, at);
             text.remove_prefix(at + markers_.front().size());
         } else if (n_settled_ == 0) {
-            break; // it is just being fed
+            break; // the marker is being fed
         }
         markers_.pop_front();
         if (n_settled_ > 0) n_settled_--;

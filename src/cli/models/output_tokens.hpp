@@ -1,5 +1,5 @@
-// Special tokens in the output of a model that answers by a chat template: which of them its parser
-// reads, which end the answer, and which are no part of it.
+// Special tokens in the output of a model with a chat template: markers that its parser reads,
+// tokens that end the answer, and tokens that are not part of it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,9 +14,9 @@ namespace ggufx::cli {
 class OutputTokens {
 public:
     enum class Use {
-        text,   // a part of the output, as other tokens
-        hidden, // no part of the answer
-        end     // it opens a turn of somebody else, and so ends the answer
+        text,   // a part of the output, like other tokens
+        hidden, // not part of the answer
+        end     // opens a turn of another role, and so ends the answer
     };
     OutputTokens() = default; // without a template: all are text
     OutputTokens(const ggufx_runtime *rt, const ggufx_chat *chat, const ggufx_tokenizer *tokenizer);
@@ -27,17 +27,17 @@ public:
 
 private:
     enum class Kind { other, marker, call_marker, turn };
-    std::unordered_map<int32_t, Kind> kinds_; // of tokens that are no text
+    std::unordered_map<int32_t, Kind> kinds_; // tokens that are not text
 };
 
-// Marker tokens that the parser takes for text after all, as where a call is cut: they are no part of
+// Marker tokens that the parser returns as text, as in a truncated tool call. They are not part of
 // the answer either.
 class StrayMarkers {
 public:
-    void expect(const std::string &marker) { markers_.push_back(marker); } // it is fed next
-    void settle() { n_settled_ = markers_.size(); }                        // after that feed
-    void clear() { markers_.clear(), n_settled_ = 0; }                     // a call came of them
-    // Text of an event without the markers. One that is not in it became a marker.
+    void expect(const std::string &marker) { markers_.push_back(marker); } // before it is fed
+    void settle() { n_settled_ = markers_.size(); }                        // after it was fed
+    void clear() { markers_.clear(), n_settled_ = 0; }                     // a tool call took them
+    // Returns an event's text without the markers. The parser has consumed absent ones.
     std::string without(std::string_view text);
 
 private:

@@ -15,7 +15,7 @@ namespace ggufx::cli {
 
 namespace {
 
-// What stands in a file of /proc; nothing where there is none.
+// Returns the contents of a file of /proc; empty if it does not exist.
 std::string text_of(const std::string &path) {
     const std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "re"), std::fclose);
     char text[1024];
@@ -23,7 +23,7 @@ std::string text_of(const std::string &path) {
     return {text, n};
 }
 
-// proc(5): "pid (name) state parent ...", the time of its start is field 22.
+// proc(5): "pid (name) state parent ..."; field 22 is the start time.
 struct Process {
     explicit Process(int64_t pid) {
         const std::string stat = text_of(fmt::format("/proc/{}/stat", pid));
@@ -46,7 +46,7 @@ Peers::Place Peers::own_place() {
     std::string machine = text_of("/proc/sys/kernel/random/boot_id");
     char numbers[64];
     const ssize_t n = readlink("/proc/self/ns/pid", numbers, sizeof numbers);
-    if (machine.empty() || n <= 0) return place; // seen by nobody
+    if (machine.empty() || n <= 0) return place; // invisible to other ranks
     machine.append(numbers, static_cast<size_t>(n));
     std::snprintf(place.machine, sizeof place.machine, "%s", machine.c_str());
     place.pid = getpid();

@@ -1,5 +1,5 @@
-// The processes of a group's ranks, as far as one of them can see the others: who is stopped where the
-// others go down is ended, or what started them would wait for it for ever.
+// Processes of a group's ranks on the same machine. A failing group kills ranks that are stopped;
+// otherwise the launcher would wait for them forever.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,15 +11,15 @@ namespace ggufx::cli {
 
 class Peers {
 public:
-    // A call of all ranks.
+    // Collective: all ranks must call it.
     void gather(const ggufx_group &group, uint32_t timeout_ms);
-    // Ranks whose processes stand still on this machine: whoever of them is to blame, none goes on.
+    // Kills ranks on this machine whose processes are stopped; after a failure no rank continues.
     void end_stopped() const;
 
 private:
-    // Where a process is, and which one of those that had its number.
+    // Identifies a process; the start time detects a reused pid.
     struct Place {
-        char machine[96]; // since when it runs, and the numbers of whose processes
+        char machine[96]; // boot id and pid namespace
         int64_t pid;
         uint64_t start;
     };

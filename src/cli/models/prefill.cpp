@@ -8,7 +8,7 @@ namespace ggufx::cli {
 
 namespace {
 
-// Bytes that two texts begin with, up to the end of a marker or line: markers are not cut.
+// Returns the length of the common prefix, up to the end of a marker or line.
 size_t same_bytes(const std::string &a, const std::string &b) {
     size_t n = static_cast<size_t>(
         std::mismatch(a.begin(),
@@ -21,7 +21,7 @@ size_t same_bytes(const std::string &a, const std::string &b) {
     return n;
 }
 
-// The marker that ends reasoning which the message has not closed.
+// Returns the marker that closes reasoning which the message left open.
 std::string open_reasoning(const ggufx_runtime *rt, const ggufx_chat *chat,
                            const std::string &prompt, const std::string &message) {
     ggufx_chat_parser_options options;
@@ -51,7 +51,7 @@ OutputStart output_start(const ggufx_runtime *rt, const ggufx_chat *chat, const 
         return ggufx_chat_info(out, chat, error);
     });
     OutputStart out = {continued, ""};
-    if ((about.flags & GGUFX_CHAT_CHANNELS) != 0) { // the header of the message that goes on
+    if ((about.flags & GGUFX_CHAT_CHANNELS) != 0) { // the header of the continued message
         constexpr std::string_view start = "<|start|>assistant", body = "<|message|>";
         const size_t header = continued.rfind(start), end = continued.find(body, header);
         if (header != continued.npos && end != continued.npos)

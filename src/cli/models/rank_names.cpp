@@ -14,7 +14,7 @@ std::string number_of(uint32_t rank) {
     return fmt::format("{:05}", rank + 1);
 }
 
-// What follows the number of the rank in each name.
+// Returns the part of a name after the rank's number.
 std::string tail_of(uint32_t n) {
     return fmt::format("-of-{:05}.gguf", n);
 }

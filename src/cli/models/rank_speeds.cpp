@@ -12,12 +12,12 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr uint32_t kMostSpeed = 1u << 20;        // of a rank, as the library takes it; MB/s: a TB/s
+constexpr uint32_t kMostSpeed = 1u << 20;        // limit of the library in MB/s: 1 TB/s
 constexpr size_t kReadBytes = size_t{128} << 20; // more than caches hold
-constexpr double kSeconds = 0.05;                // at least
-constexpr ReadVariant kVariant = {4, true};      // as products of matrices read
+constexpr double kSeconds = 0.05;                // shortest measurement
+constexpr ReadVariant kVariant = {4, true};      // the access pattern of matrix products
 
-// MB/s with which this rank reads memory.
+// Returns the memory read bandwidth of this rank in MB/s.
 uint32_t own_speed(const ggufx_runtime *rt, const ColdBuffer &buffer) {
     const unsigned threads = runtime_facts(rt).threads;
     double seconds = 0, n_bytes = 0;

@@ -1,4 +1,4 @@
-// How fast the ranks of a group are: what their shares of the rows are dealt by.
+// Speeds of the ranks of a group, by which rows or layers are partitioned.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace ggufx::cli {
 
-// "3,1,2", one number for each rank. Throws Failure (usage).
+// Parses "3,1,2", one number per rank. Throws Failure (usage).
 std::vector<uint32_t> parse_speeds(const std::string &text);
 
-// A call of all ranks: each reads memory for a moment, with as many threads as it will have, at the
-// same time as the others. What a token takes is mostly that. What the others say is not believed
-// beyond what the library takes.
+// Collective: all ranks read memory at the same time, with the threads that they will use. Memory
+// bandwidth determines most of the time per token. Throws Failure if a rank reports a speed that
+// the library does not accept.
 std::vector<uint32_t> measure_speeds(const Globals &globals, const ggufx_group &group,
                                      uint32_t timeout_ms);
 

@@ -22,10 +22,10 @@ namespace ggufx::cli {
 namespace {
 
 constexpr char kLibrary[] = "libggufx-mpi.so.0";
-constexpr uint32_t kTellAfter = 10000; // ms that nobody is told of: longer than a rank may be late
-constexpr unsigned kMeet = 60;         // s until all ranks are there, or have let go
+constexpr uint32_t kTellAfter = 10000; // ms before a wait is reported: more than usual delays
+constexpr unsigned kMeet = 60;         // s until all ranks have started, or have ended
 
-// MPI's begin and end have no deadline of their own, and wait for ever where a rank has ended before.
+// Exits after kMeet: MPI's init and finalize have no timeout, and hang if a rank has ended before.
 class Deadline {
 public:
     explicit Deadline(const char *text) {
@@ -44,7 +44,7 @@ private:
     static inline const char *text_ = "";
 };
 
-// Whom a rank waits for, told by one.
+// Reports the rank that this one waits for. Only rank 0 reports, or all ranks that wait for rank 0.
 void tell_waiting(void *user, uint32_t rank, const char *host, uint32_t waited_ms) {
     const auto *choice = static_cast<const GroupChoice *>(user);
     if (waited_ms < kTellAfter || !(choice->is_first() || rank == 0)) return;
@@ -60,7 +60,7 @@ template <class Function> Function *find(void *library, const char *name) {
     return out;
 }
 
-// Stays loaded: MPI's threads do.
+// Loads the MPI plugin and keeps it loaded, because MPI's threads keep running.
 ggufx_group join_mpi(const Globals &globals, GroupChoice &choice) {
     const Deadline deadline("ggufx: --group mpi: not all ranks have started within 60 s\n");
     void *const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
@@ -81,7 +81,7 @@ ggufx_group join_mpi(const Globals &globals, GroupChoice &choice) {
     return group;
 }
 
-// What ranks but the first one write is written by the first.
+// Discards the output of ranks other than the first, which writes the results.
 Globals silent(const Globals &globals) {
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0)
@@ -93,9 +93,9 @@ Globals silent(const Globals &globals) {
     return own;
 }
 
-constexpr char kFirst[] = "rank 0: "; // begins what the first rank has told itself
+constexpr char kFirst[] = "rank 0: "; // prefix of messages that rank 0 has printed
 
-// The rank that tells is lost.
+// Returns whether rank 0, which reports failures, is lost.
 bool lost_first(const Failure &failure) {
     return failure.detail && failure.detail->status == GGUFX_E_IO && failure.detail->index == 0 &&
            std::strncmp(failure.what(), kFirst, std::strlen(kFirst)) != 0;
@@ -105,7 +105,8 @@ bool is_teller(uint32_t rank, const Failure &failure) {
     return rank == 0 || (rank == 1 && lost_first(failure));
 }
 
-// The others may wait for this rank. It ends without MPI's end, for which they would have to come.
+// Aborts the group, as other ranks may wait for this one. Exits without MPI_Finalize, which would
+// wait for all ranks.
 [[noreturn]] void end(const Globals &globals, const ggufx_group &group, const Peers &peers,
                       const Failure &failure) {
     ggufx_error why = {};
@@ -122,7 +123,7 @@ bool is_teller(uint32_t rank, const Failure &failure) {
     _exit(failure.exit_code);
 }
 
-// What of the end is the verb's: its output is whole.
+// Flushes stdout, so that a failed write is a failure of the command.
 void finish_stdout() {
     if (std::fflush(stdout) != 0)
         throw Failure(kRuntimeError,
@@ -182,7 +183,7 @@ int run_as_rank(const Globals &globals, GroupChoice &choice, std::string &model,
         peers.gather(group, kMeet * 1000);
         choice.speeds = speeds_of(globals, choice);
         model = own_name(model, group.rank, group.size);
-        choice.group.destroy = nullptr; // not the model's to do: it goes where the verb fails, too
+        choice.group.destroy = nullptr; // destroyed below, not by the model; needed on failure
         const int code = verb(choice.is_first() ? globals : silent(globals));
         finish_stdout();
         const Deadline deadline("ggufx: --group mpi: not all ranks have ended within 60 s\n");

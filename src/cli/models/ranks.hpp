@@ -1,4 +1,4 @@
-// The tool as one rank of a group: what --group names, by a plug-in that is loaded then.
+// The tool as one rank of a group (--group), with a plugin that is loaded on demand.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,37 +7,38 @@
 
 namespace ggufx::cli {
 
-// ms for a message of another rank: with what mpirun takes to end, all are gone within 10 s.
+// Timeout in ms for a message of another rank. With the time that mpirun takes to end, all ranks
+// are gone within 10 s.
 constexpr uint32_t kAnswerWithin = 7000;
 
-// What --group says, and in a rank the group.
+// The options of --group, and the group itself in a rank.
 struct GroupChoice {
     std::string name;    // "mpi"; empty: none
-    std::string weights; // "auto", "3,1"; empty: all the same
+    std::string weights; // "auto", "3,1"; empty: equal
     bool by_layers = false;
     ggufx_group group = {};
-    std::vector<uint32_t> speeds; // of the ranks; empty: all the same
+    std::vector<uint32_t> speeds; // one per rank; empty: equal
 
     bool is_set() const { return !name.empty(); }
-    bool is_first() const { return group.rank == 0; } // or the only one
+    bool is_first() const { return group.rank == 0; } // or the only rank
     uint32_t n_ranks() const { return is_set() ? group.size : 1; }
 };
 
 // --group, --weights and --pipeline.
 void add_group_options(Command &sub, GroupChoice &choice);
 
-// Runs a verb on `model`, with --group as a rank, which may be given other globals: the first one writes
-// what the verb writes, the others nothing. A model named as a file of one of so many ranks becomes the
-// rank's own. A failure of one rank ends all of them, told by the first rank that is left; does not
-// return then.
+// Runs a command on `model`, with --group as one rank.
+// - The first rank writes the output of the command; the others get globals that discard it.
+// - If `model` is named like the file of one rank, each rank opens its own file.
+// - If a rank fails, all ranks end and the first remaining rank reports it; does not return then.
 using RankVerb = std::function<int(const Globals &)>;
 int run_as_rank(const Globals &globals, GroupChoice &choice, std::string &model,
                 const RankVerb &verb);
 
-// Whether it is this rank that tells of a failure: the first one that is left.
+// Returns whether this rank reports the failure: the first remaining rank does.
 bool tells_of(const GroupChoice &choice, const Failure &failure);
 
-// Standard input is one rank's: `path` must not be "-" in a group.
+// Throws Failure if `path` is "-" in a group: only one rank has standard input.
 void refuse_stdin(const GroupChoice &choice, const std::string &path);
 
 } // namespace ggufx::cli

@@ -1,4 +1,4 @@
-// Writers with a file's version and byte order, targets that are free, a write with progress.
+// Writers with a file's version and byte order, checks of output names, writes with progress.
 // SPDX-License-Identifier: MIT
 #include "models/rewrite.hpp"
 

@@ -1,4 +1,4 @@
-// What the verbs that write a changed copy of a model share: the copy, its name, its plan.
+// Shared by commands that write a changed copy of a model: its writer, its name, its plan.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,12 +10,12 @@ namespace ggufx::cli {
 using FileWriter = std::unique_ptr<ggufx_writer, Destroyer<ggufx_writer_destroy>>;
 
 FileWriter empty_writer(const ggufx_runtime *rt); // version 3, little-endian
-// An empty writer of the file's version (1 becomes 3) and byte order.
+// Creates an empty writer with the file's version (1 becomes 3) and byte order.
 FileWriter make_writer(const ggufx_runtime *rt, const ggufx_file *file, uint64_t reserve_bytes);
 
-// Refuses a name that is taken, unless --force.
+// Throws Failure if the file exists, unless --force is given.
 void require_free(const Globals &globals, const std::string &path);
-// The same for a file beside what goes to -o; "-" is refused too.
+// Like require_free(), for a file that is not the output of -o; also refuses "-".
 void require_target(const Globals &globals, const std::string &path);
 
 struct SplitLimits {
@@ -23,9 +23,9 @@ struct SplitLimits {
     uint64_t max_tensors = 0;
 };
 
-// What would be written, and the writing with progress and Ctrl-C.
+// plan() returns what would be written. write_model() writes with progress and Ctrl-C.
 ggufx_writer_facts plan(const ggufx_writer *writer, const SplitLimits &limits);
-// A call that writes files; says --force where it found one that it may not replace.
+// Calls a function that writes files; its error suggests --force if a file exists.
 void call_to_write(const std::function<ggufx_status(ggufx_error *)> &write);
 void write_model(const Globals &globals, ggufx_writer *writer, const std::string &path,
                  const SplitLimits &limits);

@@ -1,4 +1,4 @@
-// A piece of rows at once: read, put in order, changed, encoded.
+// Makes a piece of rows at once: reads, reorders, changes and quantizes them.
 // SPDX-License-Identifier: MIT
 #include "models/row_maker.hpp"
 
@@ -49,7 +49,7 @@ RowMaker::RowMaker(const ggufx_runtime *rt, RowRecipe recipe)
     source_bytes_ = row_bytes_of(first.type, n_columns_);
 }
 
-// Row i of a pair in the first half of a head stands at 2 i, of the second half at 2 i + 1.
+// Row i of the first half of a head is row 2 i in pairs order, row i of the second half 2 i + 1.
 uint64_t RowMaker::source_row(uint64_t row) const {
     if (recipe_.order == RowOrder::as_stored) return row;
     const uint64_t n = recipe_.rows_per_head, head = row / n * n, i = row % n;
@@ -57,7 +57,7 @@ uint64_t RowMaker::source_row(uint64_t row) const {
     return head + (i % (n / 2)) * 2 + i / (n / 2);
 }
 
-// How many of the next n rows follow each other in one source.
+// Returns how many of the next n rows are consecutive in one source.
 uint64_t RowMaker::run_length(uint64_t row, uint64_t n) const {
     if (recipe_.order != RowOrder::as_stored) return 1;
     const uint64_t per_source = recipe_.sources[0].n_rows;
@@ -151,7 +151,7 @@ void RowMaker::make_bytes(uint64_t offset, void *out, size_t n) {
     }
 }
 
-// What the writer's callback needs; exceptions must not pass through the library.
+// Context of the writer's callback. It stores exceptions, which must not pass through the library.
 namespace {
 
 struct Stream {
@@ -182,7 +182,7 @@ uint64_t add_rows(ggufx_writer *writer, const ggufx_runtime *rt, RowRecipe recip
     const uint64_t n_bytes = stream->maker.n_rows() * stream->maker.row_bytes();
     ggufx_tensor_stream hooks = {};
     hooks.struct_size = sizeof hooks;
-    hooks.user = stream.release(); // the library destroys it from here on, also when it refuses
+    hooks.user = stream.release(); // the library owns it from here on, even if it fails
     hooks.read = Stream::read;
     hooks.destroy = Stream::destroy;
     call([&](ggufx_error *error) {

@@ -121,7 +121,7 @@ ggufx_sampler_link sampler_link(uint32_t kind, float p) {
 
 namespace {
 
-// The likeliest token is taken: no random number is used.
+// Returns whether sampling is greedy: the most likely token, without random numbers.
 bool is_greedy(const SamplingOptions &o) {
     return o.temperature == 0 && o.xtc_probability == 0 && o.mirostat == 0 && o.samplers.empty();
 }
@@ -141,7 +141,7 @@ Sampler make_simple(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOpt
     return Sampler(sampler);
 }
 
-// What only a chain does.
+// Returns whether an option needs a sampler chain.
 bool needs_chain(const SamplingOptions &o) {
     return o.typical_p < 1.0f || o.top_n_sigma > 0.0f || o.xtc_probability > 0.0f ||
            o.dynatemp_range > 0.0f || o.repeat_penalty != 1.0f || o.frequency_penalty != 0.0f ||
@@ -163,7 +163,7 @@ std::string token_text(const ggufx_tokenizer *tokenizer, int32_t id) {
     return text;
 }
 
-// Tokens that have one of the texts in theirs.
+// Returns the tokens whose text contains one of `texts`.
 std::vector<int32_t> breakers_of(const ggufx_tokenizer *tokenizer, uint32_t n_vocab,
                                  std::vector<std::string> texts) {
     if (texts.empty()) texts = {"\n", ":", "\"", "*"};
@@ -185,7 +185,7 @@ std::vector<int32_t> breakers_of(const ggufx_tokenizer *tokenizer, uint32_t n_vo
     return out;
 }
 
-// "15+2.5", "15-1", "15=-inf": an id and what is added to its logit.
+// Parses "15+2.5", "15-1", "15=-inf": a token id and the bias added to its logit.
 ggufx_logit_bias parse_bias(const std::string &text) {
     const size_t sign = text.find_first_of("+-=");
     ggufx_logit_bias out = {};
@@ -203,7 +203,7 @@ ggufx_logit_bias parse_bias(const std::string &text) {
     return out;
 }
 
-// Suppressed tokens stay so, whatever the user adds to them.
+// Returns the logit biases. Suppressed tokens stay suppressed, whatever the user adds.
 std::vector<ggufx_logit_bias> biases_of(const SamplingOptions &options, uint32_t n_vocab) {
     std::vector<ggufx_logit_bias> out;
     const std::vector<int32_t> &never = options.suppressed; // ascending
@@ -221,7 +221,7 @@ struct ChainParts {
     std::vector<ggufx_logit_bias> biases;
 };
 
-// A link by the name that --samplers has for it.
+// Returns the sampler that --samplers calls `name`.
 ggufx_sampler_link named_link(const std::string &name, const SamplingOptions &o,
                               const ChainParts &parts) {
     ggufx_sampler_link link;
@@ -278,7 +278,7 @@ std::vector<ggufx_sampler_link> links_of(const SamplingOptions &o, const ChainPa
     std::string order = o.samplers.empty()
                             ? "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature"
                             : o.samplers;
-    if (o.mirostat) order = "penalties;dry;temperature"; // it does what filters do
+    if (o.mirostat) order = "penalties;dry;temperature"; // Mirostat replaces the filters
     for (size_t at = 0; at <= order.size();) {
         const size_t end = std::min(order.find(';', at), order.size());
         out.push_back(named_link(order.substr(at, end - at), o, parts));

@@ -28,7 +28,7 @@ constexpr Key kKeys[] = {
     {GGUFX_SAMPLING_LINKS, "sequence"},
 };
 
-// As --samplers has them.
+// Returns the name for --samplers.
 const char *link_name(uint32_t kind) {
     switch (kind) {
     case GGUFX_LINK_TOP_K:
@@ -59,7 +59,7 @@ std::string sequence_of(const ggufx_sampling_facts &facts) {
     return out;
 }
 
-// A float as it is written in decimal: 0.95, not 0.949999988079071.
+// Returns a float as its shortest decimal: 0.95, not 0.949999988079071.
 Json number(float value) {
     const std::string text = fmt::format("{}", value);
     double out = 0;
@@ -96,7 +96,7 @@ Json value_of(const ggufx_sampling_facts &f, uint32_t bit) {
     }
 }
 
-// Links that the user's options need, 1u << GGUFX_LINK_*.
+// Returns the samplers that the user's options need, as bits 1u << GGUFX_LINK_*.
 uint32_t links_asked(const SamplingOptions &o) {
     uint32_t out = 0;
     const uint32_t given = o.given();
@@ -164,7 +164,7 @@ void use_model_sampling(const Globals &globals, SamplingOptions &options,
     use(GGUFX_SAMPLING_XTC_THRESHOLD, options.xtc_threshold, f.xtc_threshold);
     use(GGUFX_SAMPLING_N_LAST, options.repeat_last_n, f.n_last);
     use(GGUFX_SAMPLING_REPETITION, options.repeat_penalty, f.repetition);
-    // An order of the user's is one of filters, which Mirostat takes the place of.
+    // The user's order consists of filters, which Mirostat would replace.
     if (!(given & GGUFX_SAMPLING_LINKS)) use(GGUFX_SAMPLING_MIROSTAT, options.mirostat, f.mirostat);
     use(GGUFX_SAMPLING_TAU, options.mirostat_tau, f.tau);
     use(GGUFX_SAMPLING_ETA, options.mirostat_eta, f.eta);

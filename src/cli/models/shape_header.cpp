@@ -1,4 +1,4 @@
-// The header of a model by its shape: a file without data.
+// The header of a model with a known shape: a file without data.
 // SPDX-License-Identifier: MIT
 #include "models/shapes.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kAlignment = 32;
 
-// What a writer gives until the data of its tensors would begin.
+// Collects the output of a writer up to the first tensor data.
 struct Header {
     std::string bytes;
     size_t wanted;
@@ -28,11 +28,11 @@ struct Header {
 };
 
 ggufx_status no_data(void *, uint64_t, void *dst, size_t n) {
-    std::memset(dst, 0, n); // the last piece of the header may bring some along
+    std::memset(dst, 0, n); // the last piece of the header may contain some data
     return GGUFX_OK;
 }
 
-// Gives the bytes of its data, with what stands between it and the next one.
+// Adds a tensor; returns the bytes of its data, including the padding after it.
 uint64_t add_tensor(ggufx_writer *writer, const ShapeTensor &t) {
     const uint32_t type = t.fill == Fill::matrix ? GGUFX_TYPE_F16 : GGUFX_TYPE_F32;
     uint64_t bytes = type == GGUFX_TYPE_F16 ? 2 : 4;

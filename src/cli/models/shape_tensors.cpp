@@ -1,4 +1,4 @@
-// Keys and tensors of a model by its shape, as converters name them.
+// Metadata keys and tensors of a known model, named as by converters.
 // SPDX-License-Identifier: MIT
 #include "models/shapes.hpp"
 
@@ -8,11 +8,12 @@ namespace ggufx::cli {
 
 namespace {
 
-// Of a delta net: as many heads of keys as of values, the values of a head, inputs of a convolution.
+// Gated delta net: heads of keys and of values, values per head, taps of the convolution, interval
+// of full attention layers.
 constexpr uint32_t kDeltaHeads = 16, kDeltaDim = 128, kTaps = 4, kFullEvery = 4;
 constexpr uint32_t kTokenTypes = 2;
 
-// Tensors of a layer, or of none.
+// Tensors of one layer, or outside of layers.
 class TensorList {
 public:
     explicit TensorList(const Shape &shape) : s(shape) {}
@@ -165,7 +166,7 @@ uint64_t shape_parameters(const Shape &shape) {
 
 namespace {
 
-// Keys of an architecture: "{architecture}.x".
+// Keys with the architecture as prefix: "{architecture}.x".
 class ShapeKeys {
 public:
     ShapeKeys(KeyWriter &keys, const Shape &shape) : keys_(keys), shape_(shape) {}
@@ -193,7 +194,7 @@ void ShapeKeys::decoder() {
     u32("attention.key_length", s.head_dim);
     u32("attention.value_length", s.head_dim);
     u32("rope.dimension_count", s.traits & kDelta ? s.head_dim / 4 : s.head_dim);
-    f32("attention.layer_norm_rms_epsilon", 1e-5); // no size depends on it
+    f32("attention.layer_norm_rms_epsilon", 1e-5); // does not affect sizes
     if (s.traits & kDelta) delta_net();
     if (s.traits & kSinks) sinks();
     if (s.n_experts == 0) return;
@@ -224,7 +225,7 @@ void ShapeKeys::sinks() {
 void ShapeKeys::encoder() {
     f32("attention.layer_norm_epsilon", 1e-12);
     keys_.flag(name("attention.causal"), false);
-    u32("pooling_type", 1); // the mean
+    u32("pooling_type", 1); // mean pooling
 }
 
 void write_shape_keys(KeyWriter &keys, const Shape &s) {

@@ -5,12 +5,12 @@
 
 namespace ggufx::cli {
 
-// From the models' published config.json; contexts are those of the instruct versions. The sums of
-// their tensors are the published numbers of parameters, which tests/cli/fit.py compares. Gemma 3:
-// text alone.
+// Values from the models' published config.json; context lengths of the instruct versions. Sums
+// over tensors match the published numbers of parameters, which tests/cli/fit.py compares. Gemma 3:
+// text only.
 // clang-format off
 static constexpr Shape kShapes[] = {
-    // name, architecture, layers, embedding, feed-forward, heads, of keys, dim, vocabulary, context
+    // name, architecture, layers, embedding, FFN, heads, KV heads, head dim, vocabulary, context
     {"llama3.2-1b", "llama", 16, 2048, 8192, 32, 8, 64, 128256, 131072, kTied | kRopeFreqs},
     {"llama3.2-3b", "llama", 28, 3072, 8192, 24, 8, 128, 128256, 131072, kTied | kRopeFreqs},
     {"llama3.1-8b", "llama", 32, 4096, 14336, 32, 8, 128, 128256, 131072, kRopeFreqs},

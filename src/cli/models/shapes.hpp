@@ -1,5 +1,5 @@
-// Known models as numbers: their keys and tensors, and the header of a file that would hold one, for
-// `ggufx fit --shape` and `ggufx bench make-model`.
+// Known models as numbers: their metadata keys and tensors, and the header of a file that would
+// hold one. For `ggufx fit --shape` and `ggufx bench make-model`.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,31 +12,31 @@ namespace ggufx::cli {
 struct Shape {
     const char *name, *architecture;
     uint32_t n_layers, n_embd, n_ff, n_heads, n_kv_heads, head_dim, n_vocab, n_context;
-    unsigned traits = 0; // kTied ...
+    unsigned traits = 0; // bits of Trait
     uint32_t n_experts = 0, n_used_experts = 0;
 };
 
 enum Trait : unsigned {
-    kTied = 1,       // the embedding is the output matrix
-    kRopeFreqs = 2,  // a table of rotation factors
-    kBias = 4,       // of queries, keys and values
-    kHeadNorms = 8,  // of queries and keys
-    kPostNorms = 16, // behind attention and feed-forward
-    kFused = 32,     // queries, keys and values are one matrix, gate and up another
-    kDelta = 64,     // qwen35: a gated delta net in 3 of 4 layers, a gate in the queries of others
-    kSinks = 128,    // gpt-oss: sinks, biases of all matrices, YaRN, a window in every other layer
-    kEncoder = 256,  // bert: norms behind, learned positions, token types, no output
+    kTied = 1,       // the embedding matrix is the output matrix
+    kRopeFreqs = 2,  // RoPE frequency factors
+    kBias = 4,       // biases of query, key and value
+    kHeadNorms = 8,  // norms of query and key heads
+    kPostNorms = 16, // norms after attention and feed-forward
+    kFused = 32,     // one matrix for query, key and value, another for gate and up
+    kDelta = 64,     // qwen35: a gated delta net in 3 of 4 layers, gated attention in the others
+    kSinks = 128,    // gpt-oss: attention sinks, all biases, YaRN, window in every other layer
+    kEncoder = 256,  // bert: norms after blocks, learned positions, token types, no output
 };
 
-// What values of a tensor are like, where a model is made up.
+// Values of a tensor in a generated model.
 enum class Fill {
-    matrix, // a product of unit inputs is of unit size; in a header f16, the others f32
+    matrix, // products with unit inputs have unit size; f16 in a header, the others f32
     weight, // the same, never quantized by converters
     norm,   // about 1
     bias,   // about 0
     ones,
-    decay, // of a recurrent state: -1 .. 0
-    step,  // of its gate: about -2
+    decay, // decay of a recurrent state: -1 .. 0
+    step,  // gate of a recurrent state: about -2
 };
 
 struct ShapeTensor {
@@ -46,15 +46,15 @@ struct ShapeTensor {
 };
 
 std::span<const Shape> all_shapes();
-// Throws Failure (usage) with the names there are.
+// Throws Failure (usage) that lists the known names.
 const Shape &find_shape(const std::string &name);
 
-// In the order of converters; the names that recipes go by.
+// Returns the tensors in the order of converters, with the names that quantization mixes match.
 std::vector<ShapeTensor> shape_tensors(const Shape &shape);
-uint64_t shape_parameters(const Shape &shape); // but tables of rotation factors
+uint64_t shape_parameters(const Shape &shape); // without RoPE frequency factors
 void write_shape_keys(KeyWriter &keys, const Shape &shape);
 
-// A file that has a header alone, for plans and estimates: f16 matrices, f32 vectors.
+// Opens a header-only file for plans and estimates: f16 matrices, f32 vectors.
 File open_shape(const ggufx_runtime *rt, const Shape &shape);
 
 } // namespace ggufx::cli

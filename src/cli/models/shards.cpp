@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kMostShares = 1u << 16;
 constexpr uint64_t kMostPart = uint64_t{1} << 30; // bytes
 
-// "2SIGN8" with 1 <= 2 <= 8; nothing where it is something else.
+// Parses "2SIGN8" with 1 <= 2 <= 8; returns nothing for other text.
 std::optional<Share> share_of(std::string_view text, std::string_view sign) {
     Share out;
     const char *const end = text.data() + text.size();
@@ -29,7 +29,7 @@ std::optional<Share> share_of(std::string_view text, std::string_view sign) {
     return out;
 }
 
-// The first member in which two jobs differ.
+// Returns the first member in which two jobs differ, as a message.
 std::string difference(const Json &ours, const Json &theirs) {
     for (const std::string &key : ours.keys()) {
         const std::string a = ours.find(key)->dump();
@@ -117,7 +117,7 @@ void Parts::write(Json result) const {
     tell("finished");
 }
 
-// Its result; refused where it is of another job.
+// Reads the result of a part; refuses a part of another job.
 Json Parts::read_part(const Share &share) const {
     const std::string name = path(share), text = InputFile(name).read_all(kMostPart);
     const Json part = Json::parse(text, escape(name));
@@ -185,7 +185,7 @@ std::optional<std::vector<Json>> Parts::read() const {
         there[i] = exists(path({i + 1, n}));
         all = all && there[i];
     }
-    std::vector<Json> results; // those that are there are looked at, whatever is missing
+    std::vector<Json> results; // existing parts are checked even if others are missing
     for (uint32_t i = 0; i < n; i++)
         if (there[i]) results.push_back(read_part({i + 1, n}));
     if (all) return results;

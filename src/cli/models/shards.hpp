@@ -1,5 +1,5 @@
-// A long job in shards: each run writes its part beside a common name, the last step adds them up.
-// Where the parts are, and which are missing, the file system knows; nothing talks to anything.
+// Long jobs in shards: each run writes its part file next to a common name, the last step merges
+// them. The files alone show which parts exist; runs do not communicate.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,17 +10,17 @@
 
 namespace ggufx::cli {
 
-// "2/8": one share of a number of things. n = 0: the whole.
+// "2/8": one shard of a sequence of items. n = 0: all items.
 struct Share {
     uint32_t number = 0, n = 0; // 1 .. n
 
     bool whole() const { return n == 0; }
     std::string name() const; // "2/8"
-    // Of n_items things in their order those of this share: first .. end - 1.
+    // Items of this shard: first .. end - 1 of n_items.
     uint64_t first(uint64_t n_items) const;
     uint64_t end(uint64_t n_items) const;
 };
-// Throws Failure (usage): `option` stands before what is wrong.
+// Throws Failure (usage) with a message that begins with `option`.
 Share parse_share(const std::string &text, const char *option);
 
 struct ShardOptions {
@@ -33,21 +33,21 @@ struct ShardOptions {
 void add_shard_options(Command &sub, ShardOptions &options);
 void complete_options(ShardOptions &options); // throws Failure (usage)
 
-// The parts NAME.1-of-8 ... of one job: what all runs of it have in common, as JSON.
+// The part files of a job, NAME.1-of-8 and so on. `job` has the parameters that all its runs share.
 class Parts {
 public:
     Parts(const Globals &globals, const ShardOptions &options, const char *verb, Json job)
         : globals_(globals), options_(options), verb_(verb), job_(std::move(job)) {}
 
-    // Whether the part of this share is there, of the same job: then nothing is left to do, and
-    // that is said. Another job's is refused without --force.
+    // Returns whether the part of this shard exists, and reports it as finished. Throws if it
+    // belongs to another job. Always false with --force.
     bool is_done() const;
-    void write(Json result) const; // of this share; says so
-    // The results of all parts in their order; nothing where some are missing: then finished and
-    // missing ones are listed.
+    void write(Json result) const; // writes this shard's part, and reports it
+    // Returns the results of all parts in order. If parts are missing, lists finished and missing
+    // ones and returns nothing.
     std::optional<std::vector<Json>> read() const;
     std::string path(const Share &share) const { return path_of(options_.parts, share); }
-    uint32_t count() const; // of shares, by the files that are there
+    uint32_t count() const; // number of shards, by the files that exist
 
     static std::string path_of(const std::string &name, const Share &share);
 
@@ -62,7 +62,8 @@ private:
     const Json job_;
 };
 
-// Members of a part, which another version, or an editor, may have written: Failure (invalid file).
+// Reads members of a part that another version or an editor may have written. Throws Failure
+// (invalid file).
 struct PartReader {
     const Json &value;
     std::string place;
@@ -78,7 +79,7 @@ struct PartReader {
     [[noreturn]] void refuse(std::string_view key, const char *what) const;
 };
 
-// Tells texts apart, for parts: FNV-1a.
+// Returns the FNV-1a hash of a text, by which parts detect different inputs.
 uint64_t fingerprint(std::string_view bytes);
 uint64_t fingerprint(std::span<const int32_t> ids);
 

@@ -1,4 +1,4 @@
-// Rows decoded by the library; those of I32, I64 and F64 taken from their bytes.
+// Rows dequantized by the library; values of I32, I64 and F64 read from their bytes.
 // SPDX-License-Identifier: MIT
 #include "models/tensor_rows.hpp"
 
@@ -27,7 +27,7 @@ RowRange parse_rows(const std::string &text, uint64_t n_rows) {
     const bool single = colon == std::string::npos;
     RowRange range = {};
     range.first = parse_row(std::string_view(text).substr(0, colon), 0);
-    // One row: a number that cannot be a row at all must not wrap to an empty range.
+    // For a single row, a number that cannot be a row must not wrap to an empty range.
     range.end = single ? std::min(range.first, UINT64_MAX - 1) + 1
                        : parse_row(std::string_view(text).substr(colon + 1), n_rows);
     if (range.first > range.end || range.end > n_rows) {
@@ -76,7 +76,7 @@ std::vector<float> row_floats(const ggufx_runtime *rt, const ggufx_tensor *tenso
     return values;
 }
 
-// Number i of `width` little-endian bytes.
+// Returns number i of `width` little-endian bytes each.
 static uint64_t little(const uint8_t *row, uint64_t i, unsigned width) {
     uint64_t bits = 0;
     for (unsigned b = width; b-- > 0;) bits = bits << 8 | row[i * width + b];

@@ -1,4 +1,4 @@
-// What the verbs that look at single tensors share: finding one, ranges of rows, exact values.
+// Shared by commands that read single tensors: lookup by name, ranges of rows, exact values.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,21 +12,21 @@ struct RowRange {
     uint64_t end;
 };
 
-// "a:b" = rows a..b-1, either may be absent; "a" = one row; nothing = all.
+// Parses "a:b" = rows a..b-1, either may be absent; "a" = one row; "" = all.
 RowRange parse_rows(const std::string &text, uint64_t n_rows);
 
-// Shape as NumPy counts, outermost first: the tensor's, or [rows][columns] of a range.
+// Returns the shape of a tensor, or [rows][columns] of a range, outermost first as in NumPy.
 std::vector<uint64_t> shape_of(const ggufx_tensor_facts &info);
 std::vector<uint64_t> shape_of(const ggufx_tensor_facts &info, const RowRange &range);
 
-// Throws Failure with the nearest name where there is none.
+// Throws Failure with the nearest name if the tensor does not exist.
 const ggufx_tensor *find_tensor(const ggufx_file *file, const std::string &name);
 std::string tensor_name(const ggufx_tensor_facts &info);
 
-// How many rows make about 256 K values, at least one.
+// Returns the number of rows with about 256 K values, at least one.
 uint64_t rows_at_once(uint64_t n_columns);
 
-// Decoded rows first..first+n-1. I32, I64 and F64 keep what an f32 would lose.
+// Returns dequantized rows first..first+n-1. row_values() reads I32, I64 and F64 as double.
 std::vector<double> row_values(const ggufx_runtime *rt, const ggufx_tensor *tensor,
                                const ggufx_tensor_facts &info, uint64_t first, uint64_t n);
 std::vector<float> row_floats(const ggufx_runtime *rt, const ggufx_tensor *tensor,

@@ -1,4 +1,4 @@
-// What a text needs before it is measured: a tokenizer, BOS, ids within the context.
+// Preparation of a text for measurements: tokenizer, BOS, token ids within the context.
 // SPDX-License-Identifier: MIT
 #include "models/text_model.hpp"
 
@@ -16,7 +16,7 @@ namespace ggufx::cli {
 std::vector<int32_t> tokenize(const ggufx_tokenizer *tokenizer, std::string_view text,
                               uint32_t flags) {
     std::vector<int32_t> ids(text.size() +
-                             2); // mostly a byte gives one id at most, and two are added
+                             2); // usually at most one id per byte, plus two special tokens
     size_t needed = 0;
     const auto tokenize = [&](ggufx_error *error) {
         return ggufx_tokenize(ids.data(), ids.size(), &needed, tokenizer, text.data(), text.size(),
@@ -111,7 +111,8 @@ uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit
     return limit ? std::min(n_chunks, limit) : n_chunks;
 }
 
-// Each of n_ranks has a share of the caches.
+// Throws Failure if the session needs more memory than the machine has. Each of n_ranks holds a
+// share of the caches.
 static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
                            const ggufx_session_options &session, uint32_t n_ranks) {
     ggufx_estimate_options options;
@@ -122,13 +123,13 @@ static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
     options.n_batch = session.n_batch;
     ggufx_estimate_facts facts = {};
     facts.struct_size = sizeof facts;
-    // What it refuses, creating the session refuses for the same reason.
+    // Creation of the session reports the same error.
     if (ggufx_estimate(&facts, rt, file, &options, nullptr) != GGUFX_OK) return;
     const uint64_t there = machine_memory();
-    if (there == 0) return; // not known
+    if (there == 0) return; // unknown
     const uint64_t n = session.n_sequences ? session.n_sequences : 1;
     const uint32_t shares =
-        facts.n_messages > 0 ? 1 : n_ranks; // of a rank's file it is one already
+        facts.n_messages > 0 ? 1 : n_ranks; // a rank's file has one share already
     const uint64_t needed = facts.kv_bytes <= UINT64_MAX / 2 / n
                                 ? facts.kv_bytes / shares * n + facts.session_bytes
                                 : UINT64_MAX;

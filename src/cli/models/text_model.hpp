@@ -1,4 +1,4 @@
-// A model with its tokenizer and a text as ids: what perplexity and kv-eval measure.
+// A model with its tokenizer, and a text as token ids, for perplexity and kv-eval.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,35 +12,36 @@ struct TextModel {
     File file;
     Model model;
     ggufx_model_facts facts = {};
-    std::vector<int32_t> ids; // of the whole text
-    int32_t first = -1;       // the id each chunk starts with: BOS when the tokenizer adds one
+    std::vector<int32_t> ids; // token ids of the whole text
+    int32_t first = -1;       // first id of each chunk: BOS if the tokenizer adds one
 };
 
-// What verbs that measure a text read.
+// Input of commands that measure a text.
 struct TextOptions {
     std::string model, text;
-    bool ids = false; // the text is a list of them: "1 403 407"
+    bool ids = false; // the text is a list of token ids: "1 403 407"
     ModelMaking making;
 };
 void add_text_options(Command &sub, TextOptions &options);
 
 TextModel load_text_model(const Globals &globals, const TextOptions &options);
 
-// Ids of a text; flags: GGUFX_TOKENIZE_*.
+// Returns the token ids of a text; flags: GGUFX_TOKENIZE_*.
 std::vector<int32_t> tokenize(const ggufx_tokenizer *tokenizer, std::string_view text,
                               uint32_t flags);
 
-// "1,2,3" or "1 2 3", also over several lines; `option` is what the list came by.
+// Parses "1,2,3" or "1 2 3", also over several lines; `option` is for messages.
 std::vector<int32_t> parse_ids(const std::string &text, const char *option);
 
-// What tells it from other models and texts: of the parts of shards.
+// Returns the identity of a model and its text, for the parts of shards.
 Json text_job(const TextModel &model);
 
-// Whole chunks in the text, at most `limit` (0 = all); a text shorter than one is a usage error.
+// Returns the whole chunks of the text, at most `limit` (0 = all). A text shorter than one chunk is
+// a usage error.
 uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit);
 
-// n_context 0: the default of sessions. A session that takes more memory than the machine has ends with
-// kNoMemory before it begins; the system gives pages as long as there are, then kills the tool.
+// n_context 0: the default of sessions. Throws kNoMemory if a session needs more memory than the
+// machine has; otherwise the system would commit pages as long as it can, and then kill the tool.
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
                      uint32_t n_context, uint32_t type_k, uint32_t type_v, uint32_t n_ranks = 1);
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,

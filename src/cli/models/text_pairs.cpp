@@ -28,7 +28,7 @@ Ids PairMaker::make(const std::string &query, const std::string &text) const {
     return template_ ? from_template(query, text) : pair_of(query, text);
 }
 
-// [CLS] query [SEP] text [SEP]; models with the vocabulary of XLM-R have two between.
+// Returns [CLS] query [SEP] text [SEP]; models with the XLM-R vocabulary have two in between.
 Ids PairMaker::pair_of(const std::string &query, const std::string &text) const {
     Ids out = ids_of(query, GGUFX_TOKENIZE_ADD_SPECIAL);
     const Ids more = ids_of(text, GGUFX_TOKENIZE_ADD_SPECIAL);
@@ -36,8 +36,6 @@ Ids PairMaker::pair_of(const std::string &query, const std::string &text) const 
     out.insert(out.end(), more.begin() + (begins() ? 1 : 0), more.end());
     return out;
 }
-
-// ---- the file's own words around queries and documents ----
 
 namespace {
 
@@ -52,7 +50,7 @@ std::string jinja_literal(std::string_view text) {
     return out + "\" }}";
 }
 
-// The next placeholder from `at` on, with its name; at the end where there is none.
+// Returns the position of the next placeholder from `at` on, with its name; else the end.
 size_t find_placeholder(std::string_view text, size_t at, std::string_view &name) {
     size_t first = text.size();
     for (const std::string_view one : kPlaceholders) {
@@ -66,8 +64,8 @@ size_t find_placeholder(std::string_view text, size_t at, std::string_view &name
 
 } // namespace
 
-// As a chat template: so the text of a query or document is never read as a special token or a
-// placeholder.
+// Converts the file's template to a chat template, so that the text of a query or document is never
+// parsed as a special token or placeholder.
 void PairMaker::make_template(const ggufx_runtime *rt, const std::string &text) {
     std::string jinja;
     size_t at = 0;
@@ -90,7 +88,7 @@ void PairMaker::make_template(const ggufx_runtime *rt, const std::string &text) 
     template_.reset(chat);
 }
 
-// Nothing is added around the template's text: its last token is the one that is scored.
+// Tokenizes without added special tokens: the last token of the template is the one that is scored.
 Ids PairMaker::from_template(const std::string &query, const std::string &text) const {
     const std::string variables = Json{{"query", query}, {"document", text}}.dump();
     ggufx_chat_request request;

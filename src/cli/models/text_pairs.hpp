@@ -1,4 +1,4 @@
-// A query and a text as a reranker was trained to see them.
+// A query and a text in the format that a reranker was trained on.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,15 +8,15 @@ namespace ggufx::cli {
 
 class PairMaker {
 public:
-    // All must outlive it.
+    // The arguments must outlive this object.
     PairMaker(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_tokenizer *tokenizer);
 
     std::vector<int32_t> ids_of(const std::string &text, uint32_t flags) const;
-    // A template of the file, else the texts one after the other with their ends.
+    // Uses the file's template, or joins the texts with their special tokens.
     std::vector<int32_t> make(const std::string &query, const std::string &text) const;
-    // Number of ids that end a text alone and are no text: [SEP], </s>.
+    // Returns the number of special tokens at the end of a single text: [SEP], </s>.
     size_t n_ending() const { return around_.size() - (begins() ? 1 : 0); }
-    // The same of a pair: those after the last placeholder, where there is a template.
+    // The same for a pair; with a template, the tokens after the last placeholder.
     size_t n_pair_ending() const { return template_ ? n_after_ : n_ending(); }
 
 private:

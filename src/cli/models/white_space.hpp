@@ -1,4 +1,4 @@
-// White space of JSON that a schema constrains, by name.
+// White space in JSON that follows a schema, by name.
 // SPDX-License-Identifier: MIT
 #pragma once
 
