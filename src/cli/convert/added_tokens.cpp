@@ -10,7 +10,7 @@ namespace {
 constexpr const char *kSpecialMapFile = "special_tokens_map.json";
 constexpr const char *kAddedFile = "added_tokens.json";
 
-// Tokens of images in vocabularies that models of text alone share: these have no row for them.
+// Image tokens in vocabularies that text-only models share, without an embedding row there.
 constexpr std::string_view kTokensWithoutRow[] = {"<image_soft_token>"};
 
 struct AddedToken {
@@ -24,13 +24,13 @@ bool is_true(const Json &object, const char *name) {
     return flag && flag->truth().value_or(false);
 }
 
-// A text, or an object with its content.
+// Returns the text of a token: a string, or the "content" of an object.
 const std::string *content_of(const Json *token) {
     if (token && token->is_object()) token = token->find("content");
     return token ? token->text() : nullptr;
 }
 
-// Reads the files, and holds each token against what was read before.
+// Reads the files of added tokens, and checks each token against those read before.
 class AddedReader {
 public:
     explicit AddedReader(ModelFolder &folder) : folder_(folder) {}
@@ -122,8 +122,8 @@ void collect(std::set<std::string> &out, const Json *list) {
         if (const std::string *text = content_of(&token)) out.insert(*text);
 }
 
-// Texts of special tokens, except padding (any word), the unknown token (it has its own type) and
-// tokens that no class of transformers knows.
+// Returns the texts of special tokens. Exceptions: padding (any word), the unknown token (it has
+// its own type), tokens that no class of transformers knows.
 std::set<std::string> special_texts(ModelFolder &folder) {
     std::set<std::string> out;
     for (const SpecialToken &special : kSpecialTokens) {
@@ -138,7 +138,7 @@ std::set<std::string> special_texts(ModelFolder &folder) {
     return out;
 }
 
-// The text of a token as files of added tokens have it.
+// Returns the text of a token as in files of added tokens.
 std::string plain_text(const Vocabulary &v, size_t id) {
     const std::string &text = v.tokens[id];
     if (v.model != "bert" || v.kinds[id] != kNormal) return text;
@@ -219,7 +219,7 @@ private:
     const std::string &base_file_;
     const uint64_t n_rows_;
     const size_t n_base_;
-    std::map<std::string, size_t> ids_; // sorted: texts of a file may be made to collide
+    std::map<std::string, size_t> ids_; // sorted: file texts may be made to collide
 };
 
 } // namespace

@@ -29,7 +29,7 @@ std::string name_in_key(const std::string &name) {
     return out;
 }
 
-// Templates of all files, in the order of their first mention; a later file replaces the text.
+// Collects the templates of all files in order of first mention; a later file replaces the text.
 class TemplateReader {
 public:
     explicit TemplateReader(ModelFolder &folder) : folder_(folder) {}
@@ -78,7 +78,7 @@ public:
     }
 
 private:
-    // transformers reads chat_template.json for images only, so that another text there is lost.
+    // transformers reads chat_template.json for images only, so another text there is lost.
     void put(const std::string &given, const std::string &text, const std::string &file) {
         const std::string name = name_in_key(given);
         const auto [known, added] = index_.emplace(name, std::make_pair(all_.size(), given));
@@ -106,7 +106,7 @@ private:
 
     ModelFolder &folder_;
     std::vector<Template> all_;
-    std::map<std::string, std::pair<size_t, std::string>> index_; // name in keys: place, own name
+    std::map<std::string, std::pair<size_t, std::string>> index_; // name in keys: index, own name
 };
 
 } // namespace
@@ -134,7 +134,7 @@ ChatTemplates templates_of(const ggufx_file *file) {
     out.text = meta_text(file, kTemplateKey).value_or("");
     std::vector<std::string> names = meta_texts(file, kNamesKey);
     const std::string prefix = std::string(kTemplateKey) + ".";
-    for (size_t i = 0; i < ggufx_file_meta_count(file); i++) { // files that lack the list
+    for (size_t i = 0; i < ggufx_file_meta_count(file); i++) { // files without the list
         const ggufx_meta_entry entry = meta_entry(file, i);
         const std::string_view key(entry.key, entry.key_length);
         if (key.starts_with(prefix)) names.emplace_back(key.substr(prefix.size()));

@@ -1,4 +1,4 @@
-// Settings of config.json that compute something else than the GGUF will.
+// Checks for settings of config.json that compute something different from the GGUF.
 // SPDX-License-Identifier: MIT
 #include "convert/key_notes.hpp"
 #include "convert/model_map.hpp"
@@ -10,15 +10,15 @@ namespace ggufx::cli {
 
 namespace {
 
-// Keys without effect at any value: about training, classes of a library, tokens (read elsewhere), losses, other
-// parts of a larger model, or told by the tensors themselves.
+// Keys without effect at any value: training, library classes, tokens (read elsewhere), losses,
+// other parts of a larger model, or facts that the tensors show.
 constexpr std::string_view kHarmless[] = {
     // names and versions
     "_name_or_path", "name_or_path", "_commit_hash", "auto_map", "model_type", "architectures",
     "transformers_version", "unsloth_version", "unsloth_fixed", "tokenizer_class", "torch_dtype",
     "dtype", "vocab_size", "seq_length", "max_sequence_length", "model_max_length",
     "task_specific_params", "finetuning_task", "problem_type", "id2label", "label2id", "num_labels",
-    // how a library runs
+    // how a library runs the model
     "use_cache", "cache_implementation", "_attn_implementation", "_attn_implementation_autoset",
     "_attn_implementation_internal", "attn_implementation", "_experts_implementation",
     "return_dict", "return_dict_in_generate", "output_attentions", "output_hidden_states",
@@ -33,7 +33,7 @@ constexpr std::string_view kHarmless[] = {
     // tokens
     "bos_token_id", "eos_token_id", "pad_token_id", "unk_token_id", "sep_token_id", "cls_token_id",
     "mask_token_id", "decoder_start_token_id",
-    // biases and norms, which are there or not
+    // biases and norms, shown by the tensors
     "attention_bias", "mlp_bias", "qkv_bias", "lm_head_bias", "bias", "use_bias", "use_qk_norm",
     "qk_norm", "qk_layernorm",
     // images and sound
@@ -43,9 +43,9 @@ constexpr std::string_view kHarmless[] = {
     "vision_feature_layer", "vision_feature_select_strategy",
     // sampling, read in generation_config.json
     "do_sample", "max_length", "max_new_tokens", "early_stopping", "length_penalty",
-    // where windows are not used
+    // when sliding windows are not used
     "max_window_layers", "use_sliding_window", "sliding_window_size",
-    // as stated elsewhere
+    // stated elsewhere
     "original_max_position_embeddings", "rope_type", "finetuned", "quantization_config",
     "compression_config"};
 
@@ -84,7 +84,7 @@ constexpr NeutralSetting kNeutral[] = {
     {"num_return_sequences", "1"},
 };
 
-// Scales of attention that the library takes from the shape.
+// Checks attention scales that the library derives from the shape.
 void check_query_scale(const Config &config, const Architecture &a,
                        std::vector<std::string> &notes) {
     const auto scalar = config.number("query_pre_attn_scalar");
@@ -133,7 +133,7 @@ void check_caps(const Config &config, const Architecture &a, std::vector<std::st
     }
 }
 
-// "Qwen3ForCausalLM", "Qwen3Model": of the family, in any spelling.
+// Notes a class that is not of the family ("Qwen3ForCausalLM", "Qwen3Model"); case is ignored.
 void check_class(const Json &whole, const Architecture &a, std::vector<std::string> &notes) {
     const Json *list = whole.find("architectures");
     if (!list || !list->is_array()) return;
@@ -151,7 +151,7 @@ void check_class(const Json &whole, const Architecture &a, std::vector<std::stri
                                         shorten(*name.text(), 60), a.class_name));
 }
 
-// Weights that were not quantized after all, or were made floats again.
+// Reports a quantization config of weights that are floats in the files.
 void check_quantization(const Json &whole, std::vector<std::string> &notes) {
     for (const char *name : {"quantization_config", "compression_config"}) {
         const Json *value = whole.find(name);

@@ -1,5 +1,5 @@
-// Settings of a model's config.json: numbers are checked as they are taken, and what is taken is
-// recorded, so that the rest can be named.
+// Settings of a model's config.json. Numbers are checked when they are read, and reads are
+// recorded, so that unread settings can be reported.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace ggufx::cli {
 
-constexpr uint64_t kMaxCount = 1u << 24; // of layers, heads, dimensions
+constexpr uint64_t kMaxCount = 1u << 24; // limit for layers, heads, dimensions
 
-// A member that nothing took, by its path: "rope_scaling.alpha".
+// A setting that was never read, with its path: "rope_scaling.alpha".
 struct UnreadSetting {
     std::string name;
     const Json *value;
@@ -29,7 +29,7 @@ public:
         const Json *found = json_.find(name);
         return found && !found->is_null() ? found : nullptr;
     }
-    // An object in it, whose members are recorded one by one.
+    // Returns a nested object, whose members are recorded one by one.
     std::optional<Config> within(const char *name) const {
         const Json *found = json_.find(name);
         if (!found || !found->is_object()) return std::nullopt;
@@ -99,13 +99,13 @@ private:
     Names entered_ = std::make_shared<std::set<std::string>>();
 };
 
-// RoPE: the object of its scaling, nothing where there is none; the type; the base; the base of
-// layers with a window, where it is stated.
+// RoPE settings: the scaling object (nothing without one), its type, the base, and the base of
+// sliding-window layers if it is stated.
 std::optional<Config> rope_scaling(const Config &config);
 std::string scaling_type(const Config &config);
 double rope_base(const Config &config);
 std::optional<double> window_rope_base(const Config &config);
-// The part of a head's dimensions that RoPE rotates.
+// Returns the fraction of a head's dimensions that RoPE rotates.
 double rotated_part(const Config &config);
 
 } // namespace ggufx::cli

@@ -38,7 +38,7 @@ static void check_outtype(const ConvertOptions &options, const std::string &to) 
                       (to == "gguf" ? "bf16, q8_0; use ggufx quantize for others" : "bf16"));
 }
 
-// An option that this conversion does not look at was meant for another one.
+// Throws for an option that this conversion does not use: it was meant for another one.
 static void check_use(const ConvertOptions &options, const std::string &from,
                       const std::string &to) {
     const struct {

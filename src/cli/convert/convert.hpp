@@ -1,4 +1,4 @@
-// The parts of ggufx convert: models of other formats into GGUF files and back.
+// Conversions of ggufx convert: models of other formats to GGUF files and back.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,14 +23,14 @@ struct ConvertOptions {
     std::string max_shard; // safetensors
 };
 
-// The type asked for by --outtype; nothing for "auto", which keeps the source's.
+// Returns the type of --outtype; nothing for "auto", which keeps the source's type.
 std::optional<uint32_t> wanted_type(const ConvertOptions &options);
-// The type of a tensor in a GGUF made of float values: vectors, norms and routers are f32, rows
-// that are no whole blocks f16 instead of q8_0.
+// Returns the type of a tensor in a GGUF with float values. Vectors, norms and routers are f32;
+// rows that are not whole blocks are f16 instead of q8_0.
 uint32_t gguf_type(const std::string &name, const std::vector<uint64_t> &ne, uint32_t source,
                    const std::optional<uint32_t> &wanted);
 
-// A GGUF to be whose tensors are made while it is written.
+// A new GGUF whose tensors are made while it is written.
 class ModelBuilder {
 public:
     explicit ModelBuilder(const Globals &globals);
@@ -38,8 +38,8 @@ public:
     const ggufx_runtime *rt() const { return rt_.get(); }
     KeyWriter &keys() { return keys_; }
     void add(RowRecipe recipe);
-    void set_file_type(); // general.file_type: that of the most bytes among the tensors
-    // Progress, Ctrl-C; what went wrong inside of a tensor is thrown as it was.
+    void set_file_type(); // general.file_type: the type with the most bytes
+    // Writes with progress and Ctrl-C; rethrows the exception of a tensor's callback.
     void write(const Globals &globals, const std::string &path);
     size_t n_tensors() const { return n_tensors_; }
 
@@ -57,7 +57,7 @@ struct Conversion {
     size_t n_tensors = 0;
     uint64_t n_bytes = 0;
     std::vector<std::string> remarks;
-    std::vector<std::string> warnings = {}; // about what would change the output and is left out
+    std::vector<std::string> warnings = {}; // about omitted data that would change the output
 };
 
 Conversion import_safetensors(const Globals &globals, const ConvertOptions &options);
@@ -66,9 +66,9 @@ Conversion export_safetensors(const Globals &globals, const ConvertOptions &opti
 Conversion export_numpy(const Globals &globals, const ConvertOptions &options); // npy and npz
 Conversion copy_gguf(const Globals &globals, const ConvertOptions &options);    // byte order
 
-// A tensor of a GGUF as rows; the file must outlive it.
+// Returns a GGUF tensor as rows; the file must outlive them.
 RowSource rows_of_tensor(const ggufx_tensor *tensor);
-// Rows of a matrix in a file, dense from `offset` on.
+// Returns a matrix in a file as rows, dense from `offset` on.
 RowSource rows_of_file(const InputFile &file, uint64_t offset, uint32_t type, uint64_t n_columns,
                        uint64_t n_rows);
 

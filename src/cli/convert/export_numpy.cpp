@@ -57,7 +57,7 @@ std::string file_name(const RowMaker &maker) {
     return maker.recipe().name + ".npy";
 }
 
-// Header and values of one array, in pieces.
+// Writes header and values of one array in pieces.
 void make_array(RowMaker &maker, Progress &progress, uint64_t &done, uint64_t total,
                 const std::function<void(std::string_view)> &write) {
     write(header_of(maker));
@@ -98,7 +98,7 @@ Conversion export_numpy(const Globals &globals, const ConvertOptions &options) {
         OutputFolder folder(globals.output);
         for (RowMaker &maker : arrays.makers) {
             Output out(folder.add(file_name(maker)), true);
-            if (done == 0) out.require_space(total + n_around); // of all of them
+            if (done == 0) out.require_space(total + n_around); // for all arrays
             make_array(maker, progress, done, total,
                        [&](std::string_view bytes) { out.write(bytes); });
             out.finish();

@@ -1,5 +1,4 @@
-// GGUF -> safetensors: names and order of heads as other programs have them, config.json and
-// tokenizer.
+// GGUF -> safetensors: tensor names and head order of other programs, config.json, tokenizer.
 // SPDX-License-Identifier: MIT
 #include "convert/convert.hpp"
 #include "convert/folder_notes.hpp"
@@ -28,16 +27,16 @@ struct Export {
     std::vector<RowMaker> makers = {};
     std::vector<float> factors = {}, long_factors = {}, short_factors = {};
     bool tied = true;
-    size_t n_factors = 0; // tensors of them that products are multiplied by
+    size_t n_factors = 0; // scale tensors of matrices
 };
 
-// The type that values leave in: as asked, else their own, blocks as f16.
+// Returns the type to write: the requested one, else the tensor's own, f16 for block formats.
 uint32_t leaving_type(const ggufx_tensor_facts &info, const std::optional<uint32_t> &wanted) {
     if (wanted) return *wanted;
     return st_type_name(info.type) ? info.type : static_cast<uint32_t>(GGUFX_TYPE_F16);
 }
 
-// Rows of a tensor from `first` on; a vector whose values change places has rows of one value.
+// Returns rows of a tensor from `first` on. A vector with reordered values has rows of one value.
 RowSource part_of_tensor(const ggufx_tensor *tensor, uint64_t first, uint64_t n, bool column) {
     const ggufx_tensor_facts info = tensor_facts(tensor);
     if (column) {
@@ -57,7 +56,7 @@ bool is_factor(const NameRule &rule) {
     return rule.change == Change::factor || rule.change == Change::expert_factor;
 }
 
-// Factors stay F32; a vector of them is one for each expert.
+// Adds scale factors, which stay F32; a vector has one factor per expert.
 void add_factors(Export &out, const ggufx_tensor *tensor, const NameRule &rule, Places places) {
     const ggufx_tensor_facts info = tensor_facts(tensor);
     if (info.n_dims != 1 || info.type != GGUFX_TYPE_F32 || info.n_bytes == 0)
@@ -113,7 +112,7 @@ void add_tensor(Export &out, const ggufx_tensor *tensor, const NameRule &rule, P
     }
 }
 
-// Factors of the rotation stand in config.json.
+// Takes RoPE factors, which are written to config.json.
 bool take_factors(Export &out, const ggufx_tensor *tensor, const std::string &name) {
     std::vector<float> *into = name == "rope_freqs.weight"           ? &out.factors
                                : name == "rope_factors_long.weight"  ? &out.long_factors
@@ -140,8 +139,6 @@ void plan_tensor(Export &out, size_t index, const std::optional<uint32_t> &wante
                                     out.architecture.model_type);
 }
 
-// ---- files --------------------------------------------------------------------------------------
-
 uint64_t n_bytes(const RowMaker &maker) {
     return maker.n_rows() * maker.row_bytes();
 }
@@ -155,7 +152,7 @@ Json metadata_json(const ggufx_file *file) {
         const bool kept = key.starts_with("general.") && !key.starts_with("general.sampling.");
         if (kept && text && is_utf8(*text) && is_utf8(key)) out.push_back({key, *text});
     }
-    return Json::object_of(std::move(out)); // keys of a file differ
+    return Json::object_of(std::move(out)); // keys of a file are unique
 }
 
 std::string header_of(const Json &metadata, const std::vector<RowMaker *> &makers) {
@@ -183,7 +180,7 @@ std::string header_of(const Json &metadata, const std::vector<RowMaker *> &maker
 void write_tensor(Output &out, RowMaker &maker, Progress &progress, uint64_t &done,
                   uint64_t total) {
     maker.make_all([&](std::string_view bytes) {
-        out.write(bytes); // polls for Ctrl-C
+        out.write(bytes); // checks for Ctrl-C
         done += bytes.size();
         progress.update(done, total, escape(maker.recipe().name));
     });
@@ -218,7 +215,7 @@ void write_shards(const Globals &globals, Export &out, const Shards &shards, boo
     }
     for (size_t i = 0; i < shards.size(); i++) {
         Output file(path_of(i), force);
-        if (i == 0) file.require_space(n_headers + total); // of all of them: one disk
+        if (i == 0) file.require_space(n_headers + total); // for all files on one disk
         file.write(headers[i]);
         for (RowMaker *maker : shards[i]) write_tensor(file, *maker, progress, done, total);
         file.finish();
@@ -248,7 +245,7 @@ Json numbers_json(const std::vector<float> &values) {
     return out;
 }
 
-// True where config.json can say what the factors of the file do.
+// Returns true if config.json can express the factors of the file.
 bool set_rope(const Export &out, Json &config) {
     const std::string arch = out.architecture.gguf;
     if (!out.long_factors.empty() || !out.short_factors.empty()) {
@@ -290,7 +287,7 @@ void write_texts(OutputFolder &folder, const Export &out, const Json &config, Co
     folder.add_text("tokenizer_config.json", json_text(tokenizer_config(*vocabulary), 2));
 }
 
-// Factors that no setting gives go along as a tensor of their own name, which convert takes back.
+// Exports factors that no setting expresses as a tensor of the same name, which convert reads back.
 void add_raw_factors(Export &out) {
     RowRecipe recipe;
     recipe.name = "rope_freqs.weight";
@@ -339,7 +336,7 @@ Conversion export_safetensors(const Globals &globals, const ConvertOptions &opti
     }
     OutputFolder folder(globals.output);
     const Shards shards = shards_of(out.makers, limit);
-    write_shards(globals, out, shards, true, // over what a killed run left in the unfinished folder
+    write_shards(globals, out, shards, true, // overwrites what a killed run left
                  [&](size_t i) { return folder.add(shard_name(i, shards.size())); });
     if (shards.size() > 1) folder.add_text("model.safetensors.index.json", index_json(shards));
     write_texts(folder, out, config, done);

@@ -12,7 +12,7 @@ namespace {
 constexpr const char *kModulesFile = "modules.json";
 constexpr const char *kPoolingFolder = "1_Pooling", *kPoolingConfig = "config.json";
 
-// Ways of pooling, by the flags of sentence-transformers; and by the value of its newer key.
+// Pooling modes, by the flags of sentence-transformers or the value of its newer key.
 struct PoolingMode {
     std::string_view flag, name;
     std::optional<uint32_t> type; // nothing: GGUF has no value for it
@@ -53,7 +53,7 @@ std::string join_texts(const std::vector<std::string> &texts) {
     return out;
 }
 
-// {"pooling_mode_mean_tokens": true, ...} or {"pooling_mode": "mean"}
+// Reads {"pooling_mode_mean_tokens": true, ...} or {"pooling_mode": "mean"}.
 void set_pooling(KeyWriter &keys, ModelFolder &folder, const std::string &arch,
                  const std::string &module) {
     const std::string file = joined(module, kPoolingConfig);
@@ -74,7 +74,7 @@ void set_pooling(KeyWriter &keys, ModelFolder &folder, const std::string &arch,
                             names.empty() ? "none" : join_texts(names)));
 }
 
-// [{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]
+// Reads [{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}].
 void read_modules(KeyWriter &keys, ModelFolder &folder, const std::string &arch) {
     const Json list = Json::parse(folder.text(kModulesFile), folder.quoted(kModulesFile));
     for (size_t i = 0; list.is_array() && i < list.size(); i++) {
@@ -82,7 +82,7 @@ void read_modules(KeyWriter &keys, ModelFolder &folder, const std::string &arch)
         const std::string name = type && type->text() ? *type->text() : "";
         const std::string kind = name.substr(name.rfind('.') + 1);
         const std::string place = path && path->text() ? *path->text() : "";
-        if (kind == "Transformer" || kind == "Normalize") continue; // vectors get length 1 anyway
+        if (kind == "Transformer" || kind == "Normalize") continue; // always normalized anyway
         if (kind == "Pooling" && place.find("..") == std::string::npos && folder.has(place))
             set_pooling(keys, folder, arch, place);
         else
@@ -103,11 +103,11 @@ void note_prompts(ModelFolder &folder) {
         folder.warn(std::string(bert) + ": do_lower_case is true: put texts into lower case first");
 }
 
-// Tensors in files that neither the index nor the usual name leads to.
+// Warns about tensor files that neither the index nor the usual name refers to.
 void note_other_tensors(ModelFolder &folder, const std::set<std::string> &used) {
     std::vector<std::string> others;
     for (const std::string &name : names_in(folder.path())) {
-        const bool copy = name.starts_with("consolidated"); // of the same weights
+        const bool copy = name.starts_with("consolidated"); // the same weights
         if (name.ends_with(".safetensors") && !used.count(name) && !copy)
             others.push_back(in_quotes(name));
     }

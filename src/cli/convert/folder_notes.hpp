@@ -1,4 +1,4 @@
-// Files beside a model that say how its vectors are made, or that nothing carries over.
+// Files next to a model that determine its embeddings, or that have no counterpart in a GGUF.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,20 +9,21 @@
 
 namespace ggufx::cli {
 
-// Sets ARCH.pooling_type by the modules of sentence-transformers; what else changes output becomes
-// a warning. `used`: names of the files of tensors that were read; empty: the folder was not asked
-// for as a whole. `has_images`: tensors of images were named already.
+// Sets ARCH.pooling_type by the modules of sentence-transformers; other settings that change output
+// become warnings. `used`: the tensor files that were read; empty if a single file was converted.
+// `has_images`: image tensors were reported already.
 void note_folder(KeyWriter &keys, ModelFolder &folder, const std::string &arch,
                  const std::set<std::string> &used, bool has_images);
 
-// True where modules of sentence-transformers make one vector of a text.
+// Returns true if modules of sentence-transformers pool the output.
 bool pools_by_modules(const ModelFolder &folder);
 
-// The files that give the pooling of a GGUF, by their names; empty without a known pooling_type.
+// Returns names and contents of files that set a GGUF's pooling; empty without a known
+// pooling_type.
 std::vector<std::pair<std::string, Json>> pooling_files(const ggufx_file *file,
                                                         const std::string &arch);
 
-// Why a folder without model.safetensors is no model, where that can be seen.
+// Returns why a folder without model.safetensors is not a model, if the files show it.
 std::string missing_weights(const std::string &folder);
 
 } // namespace ggufx::cli

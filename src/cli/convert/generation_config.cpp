@@ -17,10 +17,10 @@ constexpr const char *kGenerationFile = "generation_config.json";
 constexpr const char *kSuppressKey = "tokenizer.ggml.suppress_tokens";
 constexpr const char *kSequence = "sequence", *kSequenceKey = "general.sampling.sequence";
 
-// Names as transformers has them; those of the field's tools where it has none.
+// Sampling settings by their names in transformers, or in llama.cpp if transformers has none.
 struct SamplingSetting {
     const char *name, *key;
-    double least, most; // that readers take
+    double least, most; // range that readers accept
     bool whole = false;
 };
 constexpr SamplingSetting kSamplingSettings[] = {
@@ -47,11 +47,11 @@ constexpr std::string_view kHarmlessSettings[] = {
     "num_assistant_tokens", "num_assistant_tokens_schedule", "assistant_confidence_threshold",
     "assistant_early_exit", "assistant_lookbehind", "target_lookbehind", "prompt_lookup_num_tokens",
     "max_matching_ngram_size", "is_assistant", "prefill_chunk_size",
-    // what is returned
+    // returned values
     "output_attentions", "output_hidden_states", "output_scores", "output_logits",
     "return_dict_in_generate", "return_legacy_cache", "num_return_sequences", "renormalize_logits",
     "remove_invalid_values",
-    // beams, which are named by their number
+    // beam search, which is reported by num_beams
     "length_penalty", "early_stopping", "diversity_penalty",
     // about the file
     "_from_model_config", "transformers_version", "trust_remote_code", "chat_format"};
@@ -88,7 +88,7 @@ public:
         greedy_ = samples && samples->truth() == false;
         if (greedy_) keys_.f32("general.sampling.temp", 0);
         for (const SamplingSetting &setting : kSamplingSettings) write_setting(setting);
-        // transformers looks at the whole text.
+        // transformers applies the penalty to the whole text.
         const Json *penalty = json_.find("repetition_penalty");
         if (penalty && penalty->number() && !is_one(penalty) && !json_.find("penalty_last_n"))
             keys_.i32("general.sampling.penalty_last_n", -1);
@@ -115,7 +115,7 @@ private:
             keys_.f32(s.key, number);
     }
 
-    // Words of one token are tokens that are never chosen.
+    // Suppresses tokens, including forbidden words of a single token.
     void write_suppressed() {
         std::set<int32_t> ids;
         size_t n_words = 0;

@@ -1,5 +1,5 @@
-// generation_config.json: sampling defaults (keys general.sampling.*), tokens that are never chosen
-// (tokenizer.ggml.suppress_tokens), tokens that end a generation.
+// generation_config.json: sampling defaults (keys general.sampling.*), suppressed tokens
+// (tokenizer.ggml.suppress_tokens), end-of-generation tokens.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,14 +7,13 @@
 
 namespace ggufx::cli {
 
-// Sets all keys except those of tokens that end a generation. Settings without a key become warnings.
+// Sets all keys except those of end-of-generation tokens. Settings without a key become warnings.
 void set_generation(KeyWriter &keys, ModelFolder &folder, uint64_t n_tokens);
 
-// Further ids of "eos_token_id" as EOT and EOM; of config.json where generation_config.json has
-// none.
+// Sets EOT and EOM to further ids of "eos_token_id" in generation_config.json, else in config.json.
 void read_more_ends(ModelFolder &folder, const Json &config, Vocabulary &vocabulary);
 
-// The file that gives the same keys; null where a GGUF has none of them.
+// Returns the file for the keys of a GGUF; null without any of them.
 Json generation_config(const ggufx_file *file);
 
 } // namespace ggufx::cli

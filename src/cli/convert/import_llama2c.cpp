@@ -1,5 +1,5 @@
-// llama2.c checkpoints (version 0: seven i32, then f32 values) -> GGUF. Heads rotate neighbours
-// there as in GGUF, so the rows stay as they are.
+// llama2.c checkpoints (version 0: seven i32, then f32 values) -> GGUF. RoPE rotates neighbours in
+// both formats, so the rows keep their order.
 // SPDX-License-Identifier: MIT
 #include "convert/convert.hpp"
 
@@ -41,7 +41,7 @@ Llama2cShape read_shape(const InputFile &file) {
     }
     static constexpr const char *kNames[] = {"dim",        "hidden_dim", "n_layers", "n_heads",
                                              "n_kv_heads", "vocab_size", "seq_len"};
-    const bool tied = n[5] > 0; // a negative count says that the output has weights of its own
+    const bool tied = n[5] > 0; // a negative count: the output matrix has its own weights
     if (n[5] < 0) n[5] = -n[5];
     for (size_t i = 0; i < 7; i++) {
         if (n[i] < 1 || n[i] > 1 << 24) {
@@ -57,15 +57,15 @@ Llama2cShape read_shape(const InputFile &file) {
     return {u(0), u(1), u(2), u(3), u(4), u(5), u(6), tied};
 }
 
-// A group of the checkpoint: a matrix per layer, or one.
+// A group of the checkpoint: one matrix per layer, or a single one.
 struct Group {
-    const char *name; // "%" = layer
+    const char *name; // "{l}" = layer
     uint64_t n_columns, n_rows;
     bool layered;
     uint64_t offset = 0;
 };
 
-// In the order of the checkpoint; each begins where the one before ends.
+// Returns the groups in the order of the checkpoint; each begins at the end of the one before.
 std::vector<Group> groups_of(const Llama2cShape &s) {
     std::vector<Group> groups = {
         {"token_embd.weight", s.dim, s.n_tokens, false},
@@ -106,7 +106,7 @@ void set_keys(KeyWriter &keys, const Llama2cShape &s, const std::string &name) {
     keys.u32("llama.feed_forward_length", s.ffn);
     keys.u32("llama.attention.head_count", s.n_heads);
     keys.u32("llama.attention.head_count_kv", s.n_kv_heads);
-    keys.f32("llama.attention.layer_norm_rms_epsilon", 1e-5); // fixed there, as is the base
+    keys.f32("llama.attention.layer_norm_rms_epsilon", 1e-5); // fixed in llama2.c, as is the base
     keys.u32("llama.rope.dimension_count", s.head_dim());
     keys.f32("llama.rope.freq_base", 10000);
 }
@@ -144,7 +144,7 @@ Conversion import_llama2c(const Globals &globals, const ConvertOptions &options)
         set_vocabulary(builder.keys(),
                        parse_llama2c_tokens(text, shape.n_tokens, in_quotes(options.tokenizer)));
     }
-    // In the order that other writers use: what stands once, then layer by layer as it is computed.
+    // Order of other writers: tensors outside of layers, then each layer as it is computed.
     const std::optional<uint32_t> wanted = wanted_type(options);
     for (const size_t i : {0u, 10u}) add_group(builder, file, groups[i], 0, wanted);
     if (!shape.tied) add_group(builder, file, groups[12], 0, wanted);

@@ -1,4 +1,4 @@
-// safetensors -> GGUF: names, order of heads, norms, stacks of experts, settings, tokenizer.
+// safetensors -> GGUF: tensor names, head order, norms, stacked experts, settings, tokenizer.
 // SPDX-License-Identifier: MIT
 #include "convert/convert.hpp"
 #include "convert/folder_notes.hpp"
@@ -13,12 +13,12 @@ namespace ggufx::cli {
 
 namespace {
 
-// A tensor of the GGUF with the tensors it is made of, by expert.
+// A tensor of the GGUF and its source tensors, by expert.
 struct Planned {
     const NameRule *rule;
     std::map<uint64_t, const StTensor *> parts;
 };
-// In the order of the file: layer (0: none), number of the rule; then by layer.
+// Order of the file: layer (0: none), index of the rule; then by layer.
 using Plan = std::map<std::pair<uint64_t, size_t>, Planned>;
 
 struct Import {
@@ -26,12 +26,13 @@ struct Import {
     const StModel &model;
     HeadCounts counts = {};
     Plan plan = {};
-    std::map<std::string, size_t> left_out = {}; // part: number of its tensors
+    std::map<std::string, size_t> left_out = {}; // part -> number of its tensors
     std::vector<std::string> notes = {};         // become warnings
     std::vector<std::string> remarks = {};
 };
 
-// Prefixes that wrap the text model of a larger one, and that models saved without a head lack.
+// Removes prefixes of a text model in a larger one; adds the one that models saved without a head
+// lack.
 std::string plain_name(const std::string &name) {
     std::string_view rest = name;
     if (rest.starts_with("language_model.")) rest.remove_prefix(15);
@@ -43,15 +44,15 @@ std::string plain_name(const std::string &name) {
 }
 
 bool is_computed(std::string_view name) {
-    return name.ends_with(".rotary_emb.inv_freq") ||  // from the settings
+    return name.ends_with(".rotary_emb.inv_freq") ||  // computed from the settings
            name.ends_with("embeddings.position_ids"); // 0, 1, 2, ...
 }
 
 constexpr std::string_view kOtherModalities[] = {"vision_tower.", "multi_modal_projector.",
                                                  "audio_tower."};
-constexpr std::string_view kPooler = "pooler.", kTaskHead = "cls."; // of bert, for its own tasks
+constexpr std::string_view kPooler = "pooler.", kTaskHead = "cls."; // bert's own task heads
 
-// The part of a larger model that a tensor belongs to, where it is no part of the text model.
+// Returns the part of a larger model that a tensor belongs to; empty for the text model.
 std::string_view part_left_out(const Architecture &architecture, std::string_view name) {
     const auto starts = [&](std::string_view prefix, std::string_view part) {
         const bool inner = name.starts_with(prefix) && name.substr(prefix.size()).starts_with(part);
@@ -65,7 +66,7 @@ std::string_view part_left_out(const Architecture &architecture, std::string_vie
     return {};
 }
 
-// Parts of names, and what has them.
+// Parts of names of unsupported tensors, and the reasons.
 struct NameReason {
     std::string_view part, reason;
 };
@@ -96,7 +97,7 @@ void place_tensor(Import &import, const std::string &name, const StTensor &tenso
         }
         return;
     }
-    if (name == "rope_freqs.weight") return; // see add_rope_factors
+    if (name == "rope_freqs.weight") return; // read by add_rope_factors()
     if (is_computed(name)) return;
     const std::string_view part = part_left_out(import.architecture, name);
     if (part.empty())
@@ -106,7 +107,7 @@ void place_tensor(Import &import, const std::string &name, const StTensor &tenso
     import.left_out[std::string(part)]++;
 }
 
-// True where there was a matrix for the logits.
+// Drops the output matrix; returns true if there was one.
 bool drop_output(Import &import) {
     return std::erase_if(import.plan, [](const auto &entry) {
                return std::string_view(entry.second.rule->gguf) == "output.weight";
@@ -129,7 +130,7 @@ std::string gguf_name(const Planned &planned, uint64_t layer) {
     return make_name(planned.rule->gguf, {layer ? layer - 1 : 0, 0});
 }
 
-// Every layer has what one layer has, and no others are there.
+// Checks that all layers have the same tensors, and that no other layers exist.
 void check_plan(const Import &import) {
     std::map<size_t, uint64_t> layers_of_rule;
     for (const auto &[place, planned] : import.plan) {
@@ -186,7 +187,7 @@ void reorder(RowRecipe &recipe, const Import &import, Change change) {
     recipe.rows_per_head = n / heads;
 }
 
-// A vector of f32, of one value or as many as there are experts.
+// Returns an f32 vector of scale factors: one value, or one per expert.
 RowRecipe factors_of(const Planned &planned, uint64_t layer) {
     RowRecipe recipe;
     recipe.name = gguf_name(planned, layer);
@@ -223,7 +224,7 @@ RowRecipe recipe_of(const Import &import, const Planned &planned, uint64_t layer
     for (const auto &[expert, tensor] : planned.parts) {
         std::vector<uint64_t> ne = ne_of(recipe.name, *tensor, 0);
         if (ne.size() == 1) ne.push_back(1);
-        if (heads && ne[1] == 1) std::swap(ne[0], ne[1]); // a vector's values as rows of one
+        if (heads && ne[1] == 1) std::swap(ne[0], ne[1]); // a vector as rows of one value
         recipe.sources.push_back(
             rows_of_file(*tensor->file, tensor->offset, tensor->type, ne[0], ne[1]));
     }
@@ -232,7 +233,7 @@ RowRecipe recipe_of(const Import &import, const Planned &planned, uint64_t layer
     return recipe;
 }
 
-// Values that stand in memory, as one row.
+// Returns values in memory as a tensor of one row.
 RowRecipe vector_recipe(const std::string &name, const std::vector<float> &values) {
     RowRecipe recipe;
     recipe.name = name;
@@ -248,7 +249,7 @@ RowRecipe vector_recipe(const std::string &name, const std::vector<float> &value
 
 void add_rope_factors(ModelBuilder &builder, const Import &import, const Config &config) {
     const auto &tensors = import.model.tensors();
-    const auto own = tensors.find("rope_freqs.weight"); // wins: no scaling gives these factors
+    const auto own = tensors.find("rope_freqs.weight"); // preferred: no scaling yields these
     const std::vector<float> given = rope_factors(config);
     if (own != tensors.end()) {
         RowRecipe recipe;
@@ -286,7 +287,7 @@ void set_general(KeyWriter &keys, const ConvertOptions &options, const Import &i
     }
 }
 
-// Rows of the embedding.
+// Returns the number of rows of the embedding.
 uint64_t n_rows_of(const Import &import) {
     const auto embedding = import.plan.find({0, 0});
     if (embedding == import.plan.end() || embedding->second.parts.at(0)->shape.size() != 2) {
@@ -306,12 +307,12 @@ void add_tensors(ModelBuilder &builder, const Import &import, const Config &conf
     builder.set_file_type();
 }
 
-// Settings, files and tensors that nothing took.
+// Reports settings, files and tensors that were not used.
 void note_rest(ModelBuilder &builder, Import &import, ModelFolder &folder, const Config &config) {
     bool has_images = false;
     for (const std::string_view part : kOtherModalities)
         has_images |= import.left_out.count(std::string(part)) > 0;
-    if (pools_by_modules(folder)) import.left_out.erase(std::string(kPooler)); // has no part in it
+    if (pools_by_modules(folder)) import.left_out.erase(std::string(kPooler)); // not part of it
     note_folder(builder.keys(), folder, import.architecture.gguf, import.model.files(), has_images);
     for (const std::string &note : import.notes) folder.warn(note);
     for (const std::string &note :
@@ -328,7 +329,7 @@ Conversion import_safetensors(const Globals &globals, const ConvertOptions &opti
             throw Failure(kUnsupported, why);
     const StModel model(options.input);
     ModelFolder folder(model.folder());
-    if (!folder.has("config.json")) InputFile(joined(folder.path(), "config.json")); // fails
+    if (!folder.has("config.json")) InputFile(joined(folder.path(), "config.json")); // throws
     const Json &whole = folder.json("config.json");
     Import import = {architecture_of_config(whole), model};
     const Json text = with_class_defaults(text_config(whole), import.architecture);

@@ -1,4 +1,4 @@
-// Settings of JSON files that nothing carries over: whether they would change what a model says.
+// Settings of JSON files that a GGUF has no key for, and whether they would change the output.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,16 +8,16 @@
 
 namespace ggufx::cli {
 
-// A setting without an effect at this value, written as in JSON: "1", "true", "\"softmax\"".
+// A value without effect, written as in JSON: "1", "true", "\"softmax\"".
 struct NeutralSetting {
     std::string_view name, value;
 };
 
-// The value is the neutral one of its name, where `known` has some; else it is null, false or
-// empty.
+// Returns whether the value is the neutral one for its name in `known`; without one there, whether
+// it is null, false or empty.
 bool is_neutral(std::string_view name, const Json &value, std::span<const NeutralSetting> known);
 
-// "FILE: NAME is VALUE: it is not used ..."
+// Returns "FILE: NAME is VALUE: it is not used ...".
 std::string unused_note(const std::string &file, const std::string &name, const Json &value);
 
 } // namespace ggufx::cli

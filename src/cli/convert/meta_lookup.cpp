@@ -1,4 +1,4 @@
-// Found by name, read by the typed getters.
+// Finds metadata by name, and reads it by the typed getters.
 // SPDX-License-Identifier: MIT
 #include "convert/meta_lookup.hpp"
 
@@ -28,7 +28,7 @@ std::optional<bool> meta_flag(const ggufx_file *file, const std::string &key) {
     return value ? std::optional<bool>(*value != 0) : std::nullopt;
 }
 
-// Index and length of an array; nothing for other values.
+// Returns index and length of an array; nothing for other values.
 static std::optional<std::pair<size_t, uint64_t>> array_of(const ggufx_file *file,
                                                            const std::string &key) {
     size_t index = 0;

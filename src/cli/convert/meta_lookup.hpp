@@ -1,4 +1,4 @@
-// Values of a model's keys; nothing where a key is absent or of another type.
+// Values of a model's metadata keys; nothing if a key is absent or has another type.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@ namespace ggufx::cli {
 std::optional<uint64_t> meta_natural(const ggufx_file *file, const std::string &key);
 std::optional<double> meta_number(const ggufx_file *file, const std::string &key);
 std::optional<bool> meta_flag(const ggufx_file *file, const std::string &key);
-// Arrays; empty where there is none.
+// Arrays; empty if the key is absent.
 std::vector<std::string> meta_texts(const ggufx_file *file, const std::string &key);
 std::vector<uint64_t> meta_naturals(const ggufx_file *file, const std::string &key); // or bools
 std::vector<double> meta_numbers(const ggufx_file *file, const std::string &key);

@@ -1,4 +1,4 @@
-// What all conversions into GGUF share; convert.hpp.
+// Shared by all conversions to GGUF; see convert.hpp.
 // SPDX-License-Identifier: MIT
 #include "convert/convert.hpp"
 

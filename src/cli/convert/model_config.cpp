@@ -12,10 +12,9 @@ namespace ggufx::cli {
 
 namespace {
 
-// Values that a class takes where its config.json is silent: configs within a larger one leave out
-// what is equal to them.
+// Defaults of classes in transformers. Configs inside a larger one omit equal values.
 struct ClassDefault {
-    std::string_view architecture; // in GGUF
+    std::string_view architecture; // name in GGUF
     const char *name;
     uint64_t value;
 };
@@ -45,7 +44,7 @@ bool has_value(const Json &json, const char *name) {
     return value && !value->is_null();
 }
 
-// YaRN's factor of attention, by which readers multiply the key's.
+// Returns YaRN's usual attention factor, which readers multiply by the key's value.
 double usual_attention(double factor) {
     return 0.1 * std::log(std::max(factor, 1.0)) + 1;
 }
@@ -73,7 +72,7 @@ void set_long_scaling(KeyWriter &keys, const std::string &arch, const Config &co
                          static_cast<double>(original);
     const double stretch = std::log(ratio) / std::log(static_cast<double>(original));
     const double usual = ratio > 1 ? std::sqrt(1 + stretch) : 1;
-    (void)scaling.find("factor"); // the ratio, stated
+    (void)scaling.find("factor"); // the ratio itself
     keys.f32(arch + ".rope.scaling.attn_factor",
              scaling.number("attention_factor").value_or(usual));
 }
@@ -187,7 +186,7 @@ HeadCounts head_counts_of_file(const ggufx_file *file, const Architecture &archi
     return counts;
 }
 
-// Nothing where RoPE rotates whole heads.
+// Returns nothing if RoPE rotates whole heads.
 static std::optional<double> rotated_part_of_file(const ggufx_file *file, const std::string &arch) {
     const auto rotated = meta_natural(file, arch + ".rope.dimension_count");
     auto dims = meta_natural(file, arch + ".attention.key_length");

@@ -1,5 +1,5 @@
-// The folder of a published model: its small files, each read once, and warnings about what no key
-// of a GGUF holds.
+// The folder of a published model: its small files, each read once, and warnings about settings
+// without a GGUF key.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace ggufx::cli {
 constexpr const char *kTokenizerFile = "tokenizer.json";
 constexpr const char *kTokenizerConfigFile = "tokenizer_config.json";
 
-// Throws Failure for a pointer in place of a file that Git LFS did not fetch.
+// Throws Failure for a Git LFS pointer in place of the file.
 inline void require_fetched(std::string_view bytes, const std::string &what) {
     if (bytes.starts_with("version https://git-lfs.github.com/spec/"))
         throw Failure(kInvalidFile, what + ": a pointer of Git LFS stands in place of the file; "
@@ -27,11 +27,11 @@ public:
     const std::string &path() const { return path_; }
     bool has(const std::string &name) const { return exists(joined(path_, name)); }
     std::string quoted(const std::string &name) const; // its path, for messages
-    // UTF-8 of at most 256 MiB.
+    // Reads UTF-8 text of at most 256 MiB.
     std::string text(const std::string &name) const;
-    // An object, empty where the file is absent. Throws Failure (invalid file) for other values.
+    // Reads an object, empty if the file is absent. Throws Failure (invalid file) for other values.
     const Json &json(const std::string &name);
-    // The same for a file that adds to another one: a fault is a warning, and the object empty.
+    // The same for a supplementary file: an invalid one causes a warning, and the object is empty.
     const Json &optional_json(const std::string &name);
 
     void warn(std::string text) { warnings_.push_back(std::move(text)); }

@@ -1,4 +1,4 @@
-// The tables of model_map.hpp: which tensor of which architecture has which name where.
+// The tables of model_map.hpp: tensor names of each architecture in safetensors and GGUF.
 // SPDX-License-Identifier: MIT
 #include "convert/model_map.hpp"
 
@@ -17,9 +17,9 @@ Rules operator+(Rules a, const Rules &b) {
     return a;
 }
 
-// A name that rules point to.
+// Stores a name for the lifetime of the program, because rules keep pointers.
 const char *kept(std::string name) {
-    static std::deque<std::string> names; // which do not move
+    static std::deque<std::string> names; // elements do not move
     names.push_back(std::move(name));
     return names.back().c_str();
 }
@@ -115,7 +115,8 @@ Rules bert() {
     return rules;
 }
 
-// Factors beside matrices: ".scale" multiplies a product, ".input_scale" is for activations of 4 bits.
+// Adds scale factors of matrices: ".scale" multiplies a product, ".input_scale" is for 4-bit
+// activations.
 Rules with_factors(Rules rules) {
     constexpr std::string_view kWeight = ".weight";
     const auto named = [&](std::string name, const char *ending) {

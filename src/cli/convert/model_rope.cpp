@@ -1,4 +1,4 @@
-// RoPE in config.json: its base, its scaling, the factors these stand for.
+// RoPE in config.json: its base, its scaling, and the factors of the scaling.
 // SPDX-License-Identifier: MIT
 #include "convert/config_reader.hpp"
 #include "convert/model_map.hpp"
@@ -8,7 +8,7 @@
 
 namespace ggufx::cli {
 
-// Newer configs have all of RoPE in one object, of gemma one object per kind of layer.
+// Newer configs have all RoPE settings in one object, gemma's one object per kind of layer.
 static std::optional<Config> rope_parameters(const Config &config) {
     const auto rope = config.within("rope_parameters");
     const auto full = rope ? rope->within("full_attention") : std::nullopt;
@@ -48,7 +48,7 @@ double rotated_part(const Config &config) {
     return config.number("partial_rotary_factor").value_or(newer.value_or(1));
 }
 
-// Long waves are stretched by `factor`, short ones are not, those between partly.
+// Computes factors: `factor` for long wavelengths, 1 for short ones, interpolated between.
 static std::vector<float> llama3_factors(uint64_t dims, double base, double factor, double low,
                                          double high, double original) {
     std::vector<float> out;

@@ -1,5 +1,4 @@
-// Sliding windows of attention: which layers have one, in config.json, in keys and in what an
-// architecture does by itself.
+// Sliding-window layers in config.json, in GGUF keys and by default of an architecture.
 // SPDX-License-Identifier: MIT
 #include "convert/meta_lookup.hpp"
 #include "convert/model_map.hpp"
@@ -14,7 +13,7 @@ constexpr const char *kSliding = "sliding_attention", *kFull = "full_attention";
 constexpr uint64_t kUsualPattern = 6;
 constexpr double kUsualWindowBase = 10000;
 
-using Layers = std::vector<bool>; // true: with a window
+using Layers = std::vector<bool>; // true: sliding window
 
 Layers all_but_nth(uint64_t n_layers, uint64_t n) {
     Layers out;
@@ -22,7 +21,7 @@ Layers all_but_nth(uint64_t n_layers, uint64_t n) {
     return out;
 }
 
-// "layer_types": a list of kinds; else by a pattern's length. Empty: neither is there.
+// Returns layers by "layer_types" (a list of kinds), else by a pattern's length, else none.
 Layers stated_layers(const Config &config, uint64_t n_layers) {
     const Json *types = config.find("layer_types");
     auto pattern = config.count_if("sliding_window_pattern");
@@ -44,7 +43,7 @@ Layers stated_layers(const Config &config, uint64_t n_layers) {
     return out;
 }
 
-// Layers where config.json states none: qwen's first max_window_layers have no window.
+// Returns layers if config.json has no list; qwen's first max_window_layers have no window.
 Layers class_layers(const Config &config, const Architecture &architecture, uint64_t n_layers) {
     const auto first = config.count_if("max_window_layers");
     switch (architecture.computation.windows) {
@@ -104,7 +103,7 @@ void set_window_settings(Json &config, const ggufx_file *file, const Architectur
         config["rope_local_base_freq"] = *base;
     if (const auto pattern = meta_natural(file, key)) config["sliding_window_pattern"] = *pattern;
     const std::vector<uint64_t> flags = meta_naturals(file, key);
-    if (flags.size() < 2) return; // one is the pattern's length
+    if (flags.size() < 2) return; // a single value is the pattern's length
     Json types = Json::array();
     for (const uint64_t flag : flags) types.push_back(flag ? kSliding : kFull);
     config["layer_types"] = types;

@@ -1,4 +1,4 @@
-// Folders and renames of POSIX.
+// Folders and renames with POSIX.
 // SPDX-License-Identifier: MIT
 #include "convert/output_folder.hpp"
 
@@ -64,10 +64,10 @@ void OutputFolder::add_text(const std::string &name, std::string_view text) {
     out.finish();
 }
 
-// Left by another run, which wrote other files.
+// Throws if the folder has files of another run.
 static void require_only(const std::string &folder, const std::vector<std::string> &known) {
     DIR *list = opendir(folder.c_str());
-    if (!list) return; // its rename tells why
+    if (!list) return; // rename() reports why
     std::string other;
     while (const dirent *entry = readdir(list)) {
         const std::string name = entry->d_name, path = joined(folder, name);
@@ -84,7 +84,7 @@ static void require_only(const std::string &folder, const std::vector<std::strin
     }
 }
 
-// rename refuses a name that was taken meanwhile by anything but an empty folder.
+// rename() fails if the name was taken meanwhile by anything but an empty folder.
 void OutputFolder::finish() {
     std::vector<std::string> known = files_;
     known.insert(known.end(), folders_.begin(), folders_.end());

@@ -1,5 +1,6 @@
-// A folder that appears with all its files or not at all: made as PATH.part, renamed when complete.
-// What a killed run left there is written anew; other files in it are not touched, and refused.
+// A folder that appears with all its files or not at all: written as PATH.part, renamed when
+// complete. Files that a killed run left are overwritten; other files are kept, and make finish()
+// fail.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,19 +10,19 @@ namespace ggufx::cli {
 
 class OutputFolder {
 public:
-    explicit OutputFolder(const std::string &path); // refused where something has the name
-    ~OutputFolder();                                // removes what is not complete
+    explicit OutputFolder(const std::string &path); // throws if the name is taken
+    ~OutputFolder();                                // removes an incomplete folder
     OutputFolder(const OutputFolder &) = delete;
     OutputFolder &operator=(const OutputFolder &) = delete;
 
-    // The place of a file to be written now; `name` is one component of a path, or two.
+    // Returns the path for a new file; `name` has one path component, or two.
     std::string add(const std::string &name);
     void add_text(const std::string &name, std::string_view text);
     void finish();
 
 private:
     std::string path_, part_;
-    int lock_ = -1; // the open folder
+    int lock_ = -1; // descriptor of the folder
     std::vector<std::string> files_, folders_;
 };
 

@@ -1,5 +1,6 @@
-// The library knows the patterns; a name stands for a list of steps, all of which must be equal: a
-// step more or less cuts some text in another place. SPDX-License-Identifier: MIT
+// The library knows the patterns. A name stands for a list of steps, which must all be equal: one
+// step more or less splits some text differently.
+// SPDX-License-Identifier: MIT
 #include "convert/pre_tokenizer.hpp"
 
 #include <ggufx/model.h>
@@ -8,14 +9,14 @@ namespace ggufx::cli {
 
 namespace {
 
-// The first letter of a step: 'S' and the pattern whose matches are the words, 'D' single digits,
-// 'G' the pattern of GPT-2 and bytes, 'B' bytes alone.
+// First letter of a step: 'S' with the pattern whose matches are the words, 'D' single digits, 'G'
+// the pattern of GPT-2 and bytes, 'B' bytes alone.
 constexpr char kSplitStep = 'S', kDigitsStep = 'D', kBytesStep = 'B', kGpt2Step = 'G';
 
 struct Known {
     std::string name;
     bool ignore_merges;
-    std::vector<std::string> steps; // empty: not known
+    std::vector<std::string> steps; // empty: unknown
 };
 
 const std::vector<Known> &known_names() {
@@ -46,13 +47,14 @@ bool flag_of(const Json &value, const char *name, bool absent) {
     return flag ? flag->truth().value_or(absent) : absent;
 }
 
-// Empty: a step that no known name has.
+// Returns the text of a step; empty if no known name has it.
 std::string step_text(const Json &step) {
     if (has_type(step, "Split")) {
         const Json *pattern = step.find("pattern"), *behavior = step.find("behavior");
         const Json *regex = pattern ? pattern->find("Regex") : nullptr;
         const std::string *how = behavior ? behavior->text() : nullptr;
-        // What is between the words is kept, or they are what is not removed: no text is between.
+        // The text between words is kept (Isolated), or everything outside the words is removed
+        // (Removed, inverted): then no text is between them.
         const char *wanted = flag_of(step, "invert", false) ? "Removed" : "Isolated";
         if (!regex || !regex->text() || (how && *how != wanted)) return "";
         return kSplitStep + *regex->text();
@@ -101,7 +103,7 @@ std::string pre_name_of(const Json &tokenizer) {
         steps.push_back(step_text(*step));
     const Json *model = tokenizer.find("model");
     const bool ignore_merges = model && flag_of(*model, "ignore_merges", false);
-    const Known *found = nullptr; // the first one, or the first of the same merging
+    const Known *found = nullptr; // the first match, or the first that agrees on ignore_merges
     for (const Known &known : known_names()) {
         if (steps.empty() || known.steps != steps) continue;
         if (known.ignore_merges == ignore_merges) return known.name;

@@ -1,4 +1,4 @@
-// The header is parsed and held against the file; shards are found through their index.
+// Parses the header and checks it against the file; finds shards through their index.
 // SPDX-License-Identifier: MIT
 #include "convert/safetensors.hpp"
 
@@ -84,7 +84,7 @@ StTensor parse_tensor(const Json &entry, uint64_t n_data, const Fault &fault) {
     return tensor;
 }
 
-// The format's own rule: the tensors fill the data exactly, none over another, no holes.
+// Checks a rule of the format: tensors fill the data exactly, without overlaps or holes.
 void check_places(const StHeader &header, uint64_t n_data, const std::string &what) {
     std::vector<const std::pair<const std::string, StTensor> *> order;
     for (const auto &entry : header.tensors) order.push_back(&entry);
@@ -199,7 +199,7 @@ void StModel::add_shards(const std::string &index_path) {
     std::set<std::string> shards;
     for (size_t i = 0; i < map->size(); i++) {
         const std::string *shard = map->elements()[i].text();
-        // Names of files in this folder alone: an index must not lead to other places.
+        // Accepts only names of files in this folder: an index must not lead elsewhere.
         if (!shard || shard->empty() || shard->find('/') != std::string::npos || *shard == ".." ||
             shard->find('\0') != std::string::npos) {
             throw Failure(kInvalidFile, what + ": tensor \"" + shorten(map->keys()[i], 80) +

@@ -1,7 +1,8 @@
-// tokenizer.model: SentencePiece's protobuf. Of ModelProto: pieces = 1 {piece = 1, score = 2, type
-// = 3}, trainer_spec = 2 {model_type = 3, treat_whitespace_as_suffix = 24, ids = 40..43},
-// normalizer_spec = 3 {precompiled_charsmap = 2, add_dummy_prefix = 3, remove_extra_whitespaces = 4,
-// escape_whitespaces = 5}, all three true unless stated. Other fields are passed over by their wire type.
+// tokenizer.model: SentencePiece's protobuf ModelProto; other fields are skipped by wire type.
+//   pieces = 1 {piece = 1, score = 2, type = 3}
+//   trainer_spec = 2 {model_type = 3, treat_whitespace_as_suffix = 24, ids = 40..43}
+//   normalizer_spec = 3 {precompiled_charsmap = 2, add_dummy_prefix = 3,
+//     remove_extra_whitespaces = 4, escape_whitespaces = 5}; all three flags default to true
 // SPDX-License-Identifier: MIT
 #include "convert/vocabulary.hpp"
 
@@ -17,7 +18,7 @@ constexpr uint64_t kBpe = 2; // TrainerSpec.ModelType
 
 enum Wire : unsigned { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
-// One message: fields are taken one after the other; nothing is read beyond its end.
+// One message: reads fields one after the other, and nothing past its end.
 class Message {
 public:
     Message(std::string_view bytes, size_t offset, const std::string &what)
@@ -93,7 +94,7 @@ private:
     }
 
     std::string_view bytes_;
-    size_t offset_; // of bytes_ in the file
+    size_t offset_; // offset of bytes_ in the file
     const std::string &what_;
     size_t at_ = 0;
     uint64_t field_ = 0, value_ = 0;
@@ -123,7 +124,7 @@ void read_piece(Message message, Vocabulary &out) {
     out.kinds.push_back(static_cast<int32_t>(kind));
 }
 
-// The ids are int32; a negative one says that there is no such token.
+// Reads ids, which are int32; a negative one means that there is no such token.
 void read_trainer(Message message, Vocabulary &out) {
     const auto id = [&](std::optional<uint64_t> &into) {
         const auto value = static_cast<int64_t>(message.value());
@@ -176,7 +177,7 @@ void put_text(std::string &out, uint64_t field, std::string_view text) {
     out += text;
 }
 
-// User-defined runs of spaces are stored as signs.
+// Returns a piece's text; user-defined tokens of spaces only are stored as space signs.
 std::string piece_text(const Vocabulary &vocabulary, size_t id) {
     const std::string &text = vocabulary.tokens[id];
     const bool user = vocabulary.kinds[id] == kUserDefined;
@@ -202,7 +203,7 @@ Vocabulary parse_spm(std::string_view bytes, const std::string &what) {
         if (message.is(2, kLengthDelimited)) read_trainer(message.inner(), out);
         if (message.is(3, kLengthDelimited)) read_normalizer(message.inner(), out, merges);
     }
-    if (merges) out.merge_spaces = true; // else as keys have it where none is there
+    if (merges) out.merge_spaces = true; // otherwise absent: the key's default
     if (out.tokens.empty()) throw Failure(kInvalidFile, what + ": it has no pieces");
     for (std::optional<uint64_t> *id : {&out.unknown, &out.bos, &out.eos, &out.padding}) {
         if (*id && **id >= out.tokens.size()) *id = std::nullopt; // defaults of a tiny vocabulary
@@ -239,8 +240,8 @@ std::string spm_bytes(const Vocabulary &vocabulary) {
     return out;
 }
 
-// i32 longest piece; per token f32 score, i32 bytes, text. Spaces stand as such, the ids of the
-// beginning and the end are 1 and 2, their texts have newlines around them.
+// Format: i32 longest piece; per token f32 score, i32 bytes, text. Spaces are not replaced. BOS and
+// EOS are ids 1 and 2, and their texts have newlines around them.
 Vocabulary parse_llama2c_tokens(std::string_view bytes, uint64_t n_tokens,
                                 const std::string &what) {
     Vocabulary out;

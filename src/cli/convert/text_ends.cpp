@@ -19,7 +19,7 @@ const std::string *text_in(const Json &object, const char *inner, const char *na
     return found ? found->text() : nullptr;
 }
 
-// Special tokens of a template by name.
+// Special tokens of a template, by name.
 using Specials = std::map<std::string_view, const Json *>;
 
 Specials specials_of(const Json &step) {
@@ -30,7 +30,7 @@ Specials specials_of(const Json &step) {
     return out;
 }
 
-// The tokens that one of them stands for: mostly itself.
+// Returns the tokens that a special token stands for: usually itself.
 Texts tokens_of(const Specials &specials, const std::string &name) {
     const auto entry = specials.find(name);
     const Json *list = entry == specials.end() ? nullptr : entry->second->find("tokens");
@@ -40,7 +40,7 @@ Texts tokens_of(const Specials &specials, const std::string &name) {
     return out.empty() ? Texts{name} : out;
 }
 
-// Tokens before the first sequence, after each one.
+// Returns the tokens before the first sequence, and those after each one.
 std::vector<Texts> parts_of(const Json &step, const Specials &specials, const char *which) {
     std::vector<Texts> out(1);
     const Json *list = step.find(which);
@@ -54,7 +54,7 @@ std::vector<Texts> parts_of(const Json &step, const Specials &specials, const ch
     return out;
 }
 
-// "sep": ["</s>", 2]
+// Reads "sep": ["</s>", 2].
 Texts pair_text(const Json &step, const char *name) {
     const Json *pair = step.find(name);
     const bool there = pair && pair->is_array() && pair->size() > 0 && pair->elements()[0].text();
@@ -72,7 +72,7 @@ TextEnds ends_of_step(const Json &step) {
     if (out.stated) {
         out.before = pair_text(step, "cls");
         out.after = pair_text(step, "sep");
-        if (roberta) out.between = out.after; // a second one
+        if (roberta) out.between = out.after; // a second separator
         return out;
     }
     if (!has_type(step, "TemplateProcessing")) return out;
@@ -97,7 +97,7 @@ public:
     void write() {
         const TextEnds &ends = v_.ends;
         if (v_.model != "bert") v_.add_bos = !ends.before.empty() && begins_with(ends.before[0]);
-        // The kind of vocabulary puts [CLS] there by itself, and [SEP] at the end.
+        // The vocabulary type itself adds [CLS] at the start and [SEP] at the end.
         if (v_.model == "bert" && !ends.before.empty()) begins_with(ends.before[0]);
         name_rest(ends.before, "before");
         if (!ends.after.empty()) ends_with(ends.after[0]);
@@ -130,7 +130,7 @@ private:
         const auto id = v_.find(text);
         if (id && (id == v_.separator || id == v_.eos))
             v_.add_separator = true;
-        else if (!id || id != v_.bos) // each text of its own, as of two prompts
+        else if (!id || id != v_.bos) // each text separately, like two prompts
             name(text, "between two of", "it is neither SEP nor EOS");
     }
 
@@ -156,7 +156,7 @@ TextEnds text_ends_of(const Json &tokenizer) {
         steps.push_back(ends_of_step(*step));
     TextEnds out;
     for (auto step = steps.rbegin(); step != steps.rend(); step++) append(out.before, step->before);
-    for (const TextEnds &step : steps) { // a later one puts its tokens around those of the former
+    for (const TextEnds &step : steps) { // later steps wrap earlier ones
         out.stated |= step.stated;
         append(out.after, step.after);
         append(out.between, step.between);

@@ -9,9 +9,9 @@ namespace ggufx::cli {
 
 TextEnds text_ends_of(const Json &tokenizer);
 
-// Sets the flags, and ids that nothing else gave. Tokens that no key puts there become notes.
-// `embeds`: a model of embeddings, which ends no generation: a last token that is not EOS becomes
-// EOS, and EOS the end of a turn.
+// Sets the flags, and ids that nothing else gave. Tokens that no key adds become notes. `embeds`:
+// an embedding model, which generates no text: a last token other than EOS becomes EOS, and EOS
+// becomes EOT.
 void set_text_ends(Vocabulary &vocabulary, bool embeds);
 
 } // namespace ggufx::cli

@@ -19,13 +19,13 @@ bool flag_of_step(const Json &step, const char *name, bool absent) {
     return flag ? flag->truth().value_or(absent) : absent;
 }
 
-// {"String": " "}
+// Matches {"String": " "}.
 bool is_of_space(const Json &step) {
     const Json *pattern = step.find("pattern");
     return pattern && has_text(*pattern, "String", " ");
 }
 
-// A sign within a token: none is made where words are apart.
+// Returns whether a token has a space sign inside, which cannot occur if words are split.
 bool spans_words(const Vocabulary &v) {
     for (size_t i = 0; i < v.tokens.size(); i++)
         if (v.kinds[i] == kNormal && v.tokens[i].find(kSpaceSign, 1) != std::string::npos)
@@ -49,8 +49,8 @@ public:
     }
 
 private:
-    // NFC is ignored without a warning: published byte-level vocabularies have it, the field's files
-    // of them do without, and composed text is the same.
+    // NFC is ignored without a warning: published byte-level vocabularies have it, their GGUF files
+    // do not, and composed text is the same.
     bool takes_normalizer(const Json &step) {
         if (has_type(step, "NFC")) return true;
         if (v_.model == "bert") return takes_word_normalizer(step);
@@ -63,7 +63,7 @@ private:
     }
 
     bool takes_word_normalizer(const Json &step) {
-        if (has_type(step, "NFD")) return true; // part of the kind
+        if (has_type(step, "NFD")) return true; // part of the vocabulary type
         if (has_type(step, "Lowercase")) return lowers_ = true;
         if (has_type(step, "StripAccents")) return strips_ = true;
         if (!has_type(step, "BertNormalizer")) return false;
@@ -76,7 +76,7 @@ private:
 
     bool takes_cut(const Json &step) {
         if (v_.model == "bert") return has_type(step, "BertPreTokenizer");
-        if (has_type(step, "Split")) // of spaces that are signs by now: nothing to split
+        if (has_type(step, "Split")) // spaces are signs by now: nothing to split
             return signs_ && is_of_space(step);
         if (!has_type(step, "Metaspace") || !has_text(step, "replacement", kSpaceSign))
             return false;
@@ -85,7 +85,7 @@ private:
         return !flag_of_step(step, "split", true) || !spans_words(v_);
     }
 
-    // Flags that differ from the kind's.
+    // Sets flags that differ from the defaults of the vocabulary type.
     void set_case(bool stated) {
         if (!stated) lowers_ = strips_ = false;
         if (!lowers_) v_.lowercase = false;

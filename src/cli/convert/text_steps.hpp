@@ -1,5 +1,4 @@
-// Changes of a tokenizer.json to text before tokens are looked up: as keys where GGUF has them, else
-// as notes.
+// Text normalization and splitting in tokenizer.json: GGUF keys if they exist, else notes.
 // SPDX-License-Identifier: MIT
 #pragma once
 

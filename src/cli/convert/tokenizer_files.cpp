@@ -15,11 +15,11 @@ constexpr const char *kVocabFile = "vocab.json";
 constexpr const char *kMergesFile = "merges.txt";
 constexpr const char *kWordFile = "vocab.txt";
 
-// Files of vocabularies that this tool does not read.
+// Vocabulary files that this tool does not read (vocab.json: without merges.txt).
 constexpr const char *kUnreadVocabularies[] = {"tekken.json", "vocab.json", "spiece.model",
                                                "sentencepiece.bpe.model", "tokenizer.model.v3"};
 
-// Pre-tokenizers of classes without a tokenizer.json, by class or by the type of the model.
+// Pre-tokenizers of classes without a tokenizer.json, by class or by the model's type.
 struct SlowTokenizer {
     std::string_view name;
     const char *pre;
@@ -44,7 +44,7 @@ std::vector<std::string> lines_of(const std::string &text) {
     return out;
 }
 
-// "IQ== 0": the bytes of a token in base64, and its rank.
+// Detects lines such as "IQ== 0": the bytes of a token in base64, and its rank.
 bool is_tiktoken(std::string_view text) {
     const std::string_view line = text.substr(0, text.find('\n'));
     const size_t space = line.find(' ');
@@ -63,7 +63,7 @@ bool has_bpe_files(const ModelFolder &folder) {
     return folder.has(kVocabFile) && folder.has(kMergesFile);
 }
 
-// A tokenizer.model that is no SentencePiece model is passed over where another vocabulary is there.
+// Reads tokenizer.model. Another format is ignored if another vocabulary exists.
 std::optional<Vocabulary> read_spm(ModelFolder &folder) {
     const std::string what = folder.quoted(kSpmFile);
     const std::string bytes = InputFile(joined(folder.path(), kSpmFile)).read_all(kMostText);
@@ -97,7 +97,7 @@ std::string pre_of_class(ModelFolder &folder, const Json &config) {
     return "";
 }
 
-// Special tokens that RoBERTa's class adds to a text; other classes add none by themselves.
+// Returns the special tokens that RoBERTa's class adds to a text; other classes add none.
 Json text_ends_of_class(ModelFolder &folder) {
     const Json *name = folder.json(kTokenizerConfigFile).find("tokenizer_class");
     if (!name || !name->text() || !name->text()->starts_with("RobertaTokenizer")) return {};
@@ -111,7 +111,7 @@ Json text_ends_of_class(ModelFolder &folder) {
         {"type", "RobertaProcessing"}, {"sep", pair("sep", "</s>")}, {"cls", pair("cls", "<s>")}};
 }
 
-// The two files as the tokenizer.json that they stand for.
+// Converts vocab.json and merges.txt to an equivalent tokenizer.json.
 Vocabulary read_bpe_files(ModelFolder &folder, const Json &config) {
     Json merges = Json::array();
     const std::vector<std::string> lines = lines_of(folder.text(kMergesFile));
@@ -129,7 +129,7 @@ Vocabulary read_bpe_files(ModelFolder &folder, const Json &config) {
     return vocabulary_of_json(whole, folder.quoted(kVocabFile));
 }
 
-// The texts of BERT's class where the folder names no others.
+// Special tokens of BERT's class, unless the folder names others.
 struct WordSpecial {
     const char *name, *text;
     std::optional<uint64_t> Vocabulary::*id;
@@ -140,7 +140,7 @@ constexpr WordSpecial kWordSpecials[] = {{"unk", "[UNK]", &Vocabulary::unknown},
                                          {"cls", "[CLS]", &Vocabulary::classifier},
                                          {"mask", "[MASK]", &Vocabulary::mask}};
 
-// BERT's normalizer by the settings of its class.
+// Returns BERT's normalizer for the settings of its class.
 Json normalizer_of_class(const Json &settings) {
     const auto flag = [&](const char *name) {
         const Json *value = settings.find(name);
@@ -153,7 +153,7 @@ Json normalizer_of_class(const Json &settings) {
             {"lowercase", flag("do_lower_case")}};
 }
 
-// A token a line, as the tokenizer.json that it stands for.
+// Converts a file with one token per line to an equivalent tokenizer.json.
 Vocabulary read_word_file(ModelFolder &folder) {
     std::map<std::string, std::optional<uint64_t> Vocabulary::*> specials;
     for (const WordSpecial &special : kWordSpecials) {

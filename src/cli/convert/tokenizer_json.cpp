@@ -1,4 +1,4 @@
-// tokenizer.json: the BPE models of the field's "fast" tokenizers, read and written.
+// Reads and writes tokenizer.json: BPE and WordPiece models of "fast" tokenizers.
 // SPDX-License-Identifier: MIT
 #include "convert/pre_tokenizer.hpp"
 #include "convert/text_ends.hpp"
@@ -63,7 +63,7 @@ struct VocabularyReader {
         }
     }
 
-    // Holes get names that no text has.
+    // Names unused ids by texts that do not occur.
     void fill_holes() {
         for (size_t i = 0; i < out.tokens.size(); i++) {
             if (out.kinds[i]) continue;
@@ -83,12 +83,12 @@ struct VocabularyReader {
         return {text.substr(0, space), text.substr(space + 1)};
     }
 
-    // Byte-level: the merges themselves. Else the rank of the first merge that makes a token is its
-    // score, so that the best score is merged first as the merges say.
+    // Reads merges. Byte-level models keep them. For other models, the rank of the first merge that
+    // makes a token becomes its score, so that the best score is merged first.
     void read_merges(const Json &model, bool byte_level) {
         const Json &merges = member(model, "merges");
         if (!merges.is_array()) fail("\"merges\" is not a list");
-        std::map<std::string, size_t> ranks; // sorted: texts of a file may be made to collide
+        std::map<std::string, size_t> ranks; // sorted: file texts may be made to collide
         for (size_t i = 0; i < merges.size(); i++) {
             const auto [left, right] = halves(merges.elements()[i]);
             if (left.empty() || right.empty()) fail(fmt::format("merge {} is not a pair", i));
@@ -112,7 +112,7 @@ struct VocabularyReader {
                  kUnsupported);
     }
 
-    // "##x" goes on within a word; others begin one, which keys show by the sign of a space.
+    // Removes "##" from tokens inside a word, and adds the space sign to tokens that begin a word.
     void read_words() {
         for (size_t i = 0; i < out.tokens.size(); i++) {
             std::string &token = out.tokens[i];
@@ -130,7 +130,7 @@ struct VocabularyReader {
         out.kinds[static_cast<size_t>(*out.unknown)] = kUnknown;
     }
 
-    // Settings of a model that change ids and that no key has.
+    // Notes settings of a model that change token ids and have no key.
     void note_model(const Json &model) {
         for (const char *name : {"dropout", "end_of_word_suffix", "continuing_subword_prefix"}) {
             const Json *value = model.find(name);
@@ -183,15 +183,13 @@ Vocabulary vocabulary_of_json(const Json &json, const std::string &what) {
     return std::move(reader.out);
 }
 
-// ---- written ------------------------------------------------------------------------------------
-
 namespace {
 
 Json special_part(const std::string &text) {
     return {{"SpecialToken", Json{{"id", text}, {"type_id", 0}}}};
 }
 
-// BOS and EOS, [CLS] and [SEP] around a text, where the vocabulary says so.
+// Adds BOS and EOS, or [CLS] and [SEP], around a text if the vocabulary requires it.
 Json post_processor_json(const Vocabulary &v) {
     const bool words = v.model == "bert";
     if (!words && !v.add_bos) return {};
@@ -217,7 +215,7 @@ Json post_processor_json(const Vocabulary &v) {
             {"special_tokens", specials}};
 }
 
-// A token of a model's own vocabulary as tokenizer.json has it.
+// Returns a token of the base vocabulary as in tokenizer.json.
 std::string own_text(const Vocabulary &v, size_t id) {
     const std::string &text = v.tokens[id];
     if (v.model != "bert" || v.kinds[id] != kNormal) return text;

@@ -1,4 +1,4 @@
-// Vocabularies of folders; vocabulary.hpp.
+// Vocabularies of model folders; see vocabulary.hpp.
 // SPDX-License-Identifier: MIT
 #include "convert/vocabulary.hpp"
 
@@ -15,14 +15,15 @@ namespace ggufx::cli {
 
 namespace {
 
-// "eos_token_id": a number, or a list whose first one counts.
+// Returns "eos_token_id": a number, or the first of a list.
 std::optional<uint64_t> token_id(const Json &config, const std::string &name) {
     const Json *id = config.find(name);
     if (id && id->is_array() && id->size() > 0) id = &id->elements()[0];
     return id ? id->whole() : std::nullopt;
 }
 
-// They win over the post_processor, which classes make anew by them.
+// Reads flags of tokenizer_config.json. They override the post_processor, which classes of
+// transformers rebuild from them.
 void read_flags(ModelFolder &folder, Vocabulary &out) {
     for (const TextFlag &flag : kTextFlags) {
         const Json *value = flag.name ? folder.json(kTokenizerConfigFile).find(flag.name) : nullptr;
@@ -37,7 +38,7 @@ void read_flags(ModelFolder &folder, Vocabulary &out) {
     }
 }
 
-// A space before a text. "legacy" changes nothing here: it is about text after special tokens.
+// Reads whether a space precedes a text. "legacy" concerns text after special tokens only.
 void read_space_prefix(ModelFolder &folder, Vocabulary &out) {
     for (const char *name : {"add_prefix_space", "add_dummy_prefix"}) {
         const Json *value = folder.json(kTokenizerConfigFile).find(name);
@@ -50,7 +51,7 @@ void read_space_prefix(ModelFolder &folder, Vocabulary &out) {
     }
 }
 
-// Settings of tokenizer_config.json that change ids and that no key has.
+// Notes settings of tokenizer_config.json that change token ids and have no key.
 void note_settings(ModelFolder &folder, const Vocabulary &v) {
     for (const char *name : {"split_special_tokens", "do_lower_case"}) {
         const Json *value = folder.json(kTokenizerConfigFile).find(name);
@@ -61,8 +62,7 @@ void note_settings(ModelFolder &folder, const Vocabulary &v) {
     }
 }
 
-// tokenizer.json is what programs run where both are there, and says what SentencePiece's model
-// does not.
+// If both files exist, programs run tokenizer.json; it has rules that SentencePiece's model lacks.
 void read_rules_beside(const Json &tokenizer, Vocabulary &out) {
     const auto states = [&](const char *name) {
         const Json *steps = tokenizer.find(name);
@@ -72,7 +72,7 @@ void read_rules_beside(const Json &tokenizer, Vocabulary &out) {
     out.ends = text_ends_of(tokenizer);
 }
 
-// An id comes from the text of the token, else from the base vocabulary, else from config.json.
+// Sets an id from the token's text, else from the base vocabulary, else from config.json.
 void read_special_ids(ModelFolder &folder, const Json &config, Vocabulary &out) {
     for (const SpecialToken &special : kSpecialTokens) {
         std::optional<uint64_t> &id = out.*special.id;

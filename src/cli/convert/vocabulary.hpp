@@ -1,4 +1,4 @@
-// A tokenizer between its formats: keys of a GGUF, SentencePiece models, tokenizer.json, and the
+// A tokenizer in several formats: keys of a GGUF, SentencePiece models, tokenizer.json, and the
 // word lists of older folders.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace ggufx::cli {
 
-constexpr uint64_t kMaxTokens = 1u << 22;         // of a file that is read
+constexpr uint64_t kMaxTokens = 1u << 22;         // limit for files
 constexpr std::string_view kSpaceSign = "\u2581"; // for a space in normal tokens
 
 enum TokenKind : int32_t {
@@ -19,38 +19,38 @@ enum TokenKind : int32_t {
     kByte = 6,
 };
 
-// Special tokens around a text, where a folder states them.
+// Special tokens around a text, if a folder states them.
 struct TextEnds {
     bool stated = false;
     std::vector<std::string> before, after;
-    std::vector<std::string> between; // of a pair, after those that end the first text
+    std::vector<std::string> between; // between a pair of texts, after those of the first text
 };
 
 struct Vocabulary {
     std::string model; // "llama" (SentencePiece), "gpt2" (byte-level BPE), "bert" (WordPiece)
     std::string pre = "default";
     std::vector<std::string> tokens;
-    std::vector<float> scores; // of "llama" only
+    std::vector<float> scores; // "llama" only
     std::vector<int32_t> kinds;
-    std::vector<std::string> merges; // of "gpt2" only: "a b"
+    std::vector<std::string> merges; // "gpt2" only: "a b"
     std::optional<uint64_t> bos, eos, eot, eom, unknown, separator, padding, classifier, mask;
     std::optional<bool> add_bos, add_eos, add_separator, add_space_prefix, merge_spaces;
-    std::optional<bool> lowercase, strip_accents; // of "bert" only
-    TextEnds ends;                                // of a folder
+    std::optional<bool> lowercase, strip_accents; // "bert" only
+    TextEnds ends;                                // from a model folder
     ChatTemplates templates;
-    std::vector<std::string> notes; // about what the source has and no key holds
+    std::vector<std::string> notes; // about source data without a key
 
     std::optional<uint64_t> find(std::string_view token) const; // the lowest id
     void add(std::string text, int32_t kind);
-    void fill(uint64_t n_tokens); // up to so many, with tokens that no text has
+    void fill(uint64_t n_tokens); // adds unused tokens up to n_tokens
 };
 
-// A user-defined token as keys have it: whole tokens are looked for before spaces become signs, so
-// that a run of signs is one of spaces.
+// Returns a user-defined token as in GGUF keys. Such tokens are matched before spaces become signs,
+// so a token of signs only is stored as spaces.
 std::string user_defined_text(const std::string &model, const std::string &text);
 std::string spaces_for_signs(std::string text);
 
-// A token with a meaning of its own: "NAME_token" of tokenizer_config.json, "NAME_token_id" of
+// A token with a special role: "NAME_token" of tokenizer_config.json, "NAME_token_id" of
 // config.json.
 struct SpecialToken {
     const char *name;
@@ -63,13 +63,13 @@ constexpr SpecialToken kSpecialTokens[] = {
     {"eot", "tokenizer.ggml.eot_token_id", &Vocabulary::eot},
     {"eom", "tokenizer.ggml.eom_token_id", &Vocabulary::eom},
     {"unk", "tokenizer.ggml.unknown_token_id", &Vocabulary::unknown},
-    {"sep", "tokenizer.ggml.seperator_token_id", &Vocabulary::separator}, // as the field spells it
+    {"sep", "tokenizer.ggml.seperator_token_id", &Vocabulary::separator}, // sic, GGUF's spelling
     {"pad", "tokenizer.ggml.padding_token_id", &Vocabulary::padding},
     {"cls", "tokenizer.ggml.cls_token_id", &Vocabulary::classifier},
     {"mask", "tokenizer.ggml.mask_token_id", &Vocabulary::mask},
 };
 
-// `name` of tokenizer_config.json; NULL where a folder states it in another way.
+// A flag about text. `name`: its key in tokenizer_config.json; NULL if it is stated elsewhere.
 struct TextFlag {
     const char *name;
     const char *key;
@@ -85,36 +85,36 @@ constexpr TextFlag kTextFlags[] = {
     {nullptr, "tokenizer.ggml.normalizer.strip_accents", &Vocabulary::strip_accents},
 };
 
-// SentencePiece's protobuf (tokenizer.model), read with limits and no library. Throws Failure with
-// the byte at fault.
+// SentencePiece's protobuf (tokenizer.model), parsed with limits and without a library. Throws
+// Failure with the offset of the invalid byte.
 Vocabulary parse_spm(std::string_view bytes, const std::string &what);
 std::string spm_bytes(const Vocabulary &vocabulary);
 
-// llama2.c's tokenizer.bin of `n_tokens` pieces.
+// Parses llama2.c's tokenizer.bin with `n_tokens` pieces.
 Vocabulary parse_llama2c_tokens(std::string_view bytes, uint64_t n_tokens, const std::string &what);
 
-// tokenizer.json with a BPE model: byte-level ("gpt2"), or of a converted SentencePiece ("llama");
-// or with a WordPiece model ("bert"). `pre` is empty where the way of cutting text has no known
-// name (pre_tokenizer.hpp).
+// Parses tokenizer.json with a BPE model (byte-level: "gpt2", converted SentencePiece: "llama") or
+// a WordPiece model ("bert"). `pre` is empty if the pre-tokenizer has no known name
+// (pre_tokenizer.hpp).
 Vocabulary parse_tokenizer_json(std::string_view text, const std::string &what);
 Vocabulary vocabulary_of_json(const Json &json, const std::string &what);
 Json tokenizer_json(const Vocabulary &vocabulary);
 
-// A folder's vocabulary without what other files add to it, of the first file that is there.
+// A folder's vocabulary from its first vocabulary file, without additions of other files.
 struct BaseVocabulary {
     Vocabulary vocabulary;
     std::string file;
 };
 std::optional<BaseVocabulary> read_base_vocabulary(ModelFolder &folder, const Json &config);
 
-// A folder's vocabulary with what tokenizer_config.json and others say of it. Nothing where there
-// is no tokenizer. `n_rows` tokens: missing ones are filled up as unused. `pre_name`: the name of
-// the pre-tokenizer, empty: by its pattern.
+// Returns a folder's vocabulary with the settings of tokenizer_config.json and other files; nothing
+// without a tokenizer. Unused tokens fill it up to `n_rows`. `pre_name`: name of the pre-tokenizer;
+// empty: by its pattern.
 std::optional<Vocabulary> read_vocabulary(ModelFolder &folder, const Json &config, uint64_t n_rows,
                                           const std::string &pre_name);
 void set_vocabulary(KeyWriter &keys, const Vocabulary &vocabulary);
 
-// The keys of a GGUF; nothing where it has no tokenizer of these kinds.
+// Returns the vocabulary in a GGUF's keys; nothing if it has no tokenizer of these types.
 std::optional<Vocabulary> vocabulary_of(const ggufx_file *file);
 Json tokenizer_config(const Vocabulary &vocabulary);
 

@@ -1,4 +1,4 @@
-// Vocabularies between the keys of a GGUF and tokenizer_config.json; vocabulary.hpp.
+// Converts vocabularies between GGUF keys and tokenizer_config.json; see vocabulary.hpp.
 // SPDX-License-Identifier: MIT
 #include "convert/meta_lookup.hpp"
 #include "convert/vocabulary.hpp"

@@ -1,4 +1,4 @@
-// Tokens of a vocabulary; vocabulary.hpp.
+// Tokens of a vocabulary; see vocabulary.hpp.
 // SPDX-License-Identifier: MIT
 #include "convert/vocabulary.hpp"
 

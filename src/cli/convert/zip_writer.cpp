@@ -1,4 +1,4 @@
-// APPNOTE 6.3, always with the 64-bit records.
+// APPNOTE 6.3, always with ZIP64 records.
 // SPDX-License-Identifier: MIT
 #include "convert/zip_writer.hpp"
 
@@ -10,10 +10,10 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr uint16_t kVersion = 45;      // 64-bit records
+constexpr uint16_t kVersion = 45;      // ZIP64
 constexpr uint16_t kFlags = 0x0808;    // sizes follow the data, names are UTF-8
 constexpr uint32_t kDate = 0x00210000; // 1980-01-01 00:00: the same input gives the same bytes
-constexpr uint32_t kIn64 = 0xffffffff; // the value stands in the 64-bit record
+constexpr uint32_t kIn64 = 0xffffffff; // the value is in the ZIP64 record
 
 std::vector<uint32_t> crc_table() {
     std::vector<uint32_t> table(256);
@@ -43,13 +43,13 @@ void ZipWriter::begin(const std::string &name) {
     put_number(head, kFlags, 2);
     put_number(head, 0, 2); // stored
     put_number(head, kDate, 4);
-    put_number(head, 0, 4);     // check sum and
+    put_number(head, 0, 4);     // checksum and
     put_number(head, kIn64, 4); // sizes: after the data
     put_number(head, kIn64, 4);
     put_number(head, name.size(), 2);
     put_number(head, 20, 2);
     head += name;
-    put_number(head, 1, 2); // the 64-bit record
+    put_number(head, 1, 2); // ZIP64 record
     put_number(head, 16, 2);
     put_number(head, 0, 8);
     put_number(head, 0, 8);
@@ -102,7 +102,7 @@ void ZipWriter::finish() {
     }
     const uint64_t n = entries_.size(), size = at_ - begin, end = at_;
     std::string tail;
-    put_number(tail, 0x06064b50, 4); // end of the directory, 64 bit
+    put_number(tail, 0x06064b50, 4); // ZIP64 end of central directory
     put_number(tail, 44, 8);
     put_number(tail, kVersion, 2);
     put_number(tail, kVersion, 2);
@@ -111,11 +111,11 @@ void ZipWriter::finish() {
     put_number(tail, n, 8);
     put_number(tail, size, 8);
     put_number(tail, begin, 8);
-    put_number(tail, 0x07064b50, 4); // where that stands
+    put_number(tail, 0x07064b50, 4); // its locator
     put_number(tail, 0, 4);
     put_number(tail, end, 8);
     put_number(tail, 1, 4);
-    put_number(tail, 0x06054b50, 4); // end of the directory
+    put_number(tail, 0x06054b50, 4); // end of central directory
     put_number(tail, 0, 4);
     put_number(tail, 0xffff, 2);
     put_number(tail, 0xffff, 2);

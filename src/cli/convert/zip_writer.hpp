@@ -1,4 +1,4 @@
-// A zip archive of stored files, written in one go: sizes and check sums follow each file's data.
+// A zip archive of stored files, written sequentially: sizes and checksums follow each file's data.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,9 +16,9 @@ public:
     void begin(const std::string &name); // UTF-8
     void write(std::string_view bytes);
     void end();
-    void finish(); // the directory
+    void finish(); // the central directory
 
-    // What an archive takes beside its files' bytes: of each of them, and at its end.
+    // Bytes of an archive in addition to the files' data: per file, and at its end.
     static uint64_t bytes_around(const std::string &name) { return 148 + 2 * name.size(); }
     static constexpr uint64_t kEnd = 98;
 
@@ -33,7 +33,7 @@ private:
     std::function<void(std::string_view)> write_;
     std::vector<Entry> entries_;
     uint64_t at_ = 0;
-    std::vector<uint32_t> table_; // of the check sum
+    std::vector<uint32_t> table_; // CRC table
 };
 
 } // namespace ggufx::cli
