@@ -1,4 +1,4 @@
-// ggufx set, unset, rename: a model with other keys or names, in its place or as a new file.
+// ggufx set, unset, rename: changes keys or tensor names of a model, in place or in a new file.
 // SPDX-License-Identifier: MIT
 #include "edit/edit_result.hpp"
 #include "edit/meta_value.hpp"
@@ -21,13 +21,13 @@ struct EditOptions {
     bool dry_run = false;
 };
 
-// The file, its copy to be, and what changes.
+// The file, a writer for its changed copy, and the list of changes.
 struct Edit {
     Runtime rt;
     File file;
     FileWriter writer;
     std::vector<KeyChange> changes;
-    bool recovered = false; // the rest of an edit that a crash interrupted
+    bool recovered = false; // an interrupted edit was finished first
 };
 
 } // namespace
@@ -95,7 +95,7 @@ static EditResult result_of(const ggufx_edit_facts &facts) {
     return {facts.n_bytes, facts.n_written, facts.reserve_bytes, facts.in_place != 0, false};
 }
 
-// The model itself: in its place where that is possible, else a new file takes the name at once.
+// Edits the model itself: in place if possible, else a new file replaces it atomically.
 static EditResult edit_model(const Globals &globals, const EditOptions &options, const Edit &edit) {
     Progress progress(globals, "write");
     const ggufx_progress hook = progress.hook();
@@ -110,7 +110,7 @@ static EditResult edit_model(const Globals &globals, const EditOptions &options,
     }));
 }
 
-// Another file: always whole.
+// Writes another file, always completely.
 static EditResult write_copy(const Globals &globals, const EditOptions &options, const Edit &edit) {
     EditResult result = {};
     result.n_bytes = plan(edit.writer.get(), {}).n_bytes;
@@ -186,7 +186,7 @@ static void rename_keys(Edit &edit, const std::vector<NewName> &names) {
         const ggufx_status status =
             ggufx_writer_rename(edit.writer.get(), name.from.data(), name.from.size(),
                                 name.to.data(), name.to.size(), &error);
-        if (status != GGUFX_OK) throw Failure(kUsage, error); // the new name does not do
+        if (status != GGUFX_OK) throw Failure(kUsage, error); // invalid new name
     }
     copy_tensors(edit);
 }

@@ -1,4 +1,4 @@
-// Old and new values as lines and as JSON.
+// Prints old and new values as lines and as JSON.
 // SPDX-License-Identifier: MIT
 #include "edit/edit_result.hpp"
 

@@ -1,4 +1,4 @@
-// What an edit of a model's keys and names did, and how it is told.
+// The result of editing a model's keys and names, and how it is printed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,14 +6,14 @@
 
 namespace ggufx::cli {
 
-// One line of the preview: a key's value, empty types where there is none; without a key: a name.
+// One line of the preview: a key's value, or a name without a key. Absent values have empty types.
 struct KeyChange {
     std::string key;
     std::string old_type, old_text;
     std::string new_type, new_text;
 };
 
-// Bytes of the file and what was, or would be, written.
+// Size of the file, and the bytes that were or would be written.
 struct EditResult {
     uint64_t n_bytes = 0, n_written = 0, reserve = 0;
     bool in_place = false;

@@ -1,4 +1,4 @@
-// A copy of a model with LoRA adapters in its weights.
+// A copy of a model with LoRA adapters merged into its weights.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,14 +7,14 @@
 
 namespace ggufx::cli {
 
-// The model of a file with what is added to it.
+// A model of a file and the adapters to merge.
 class MergedModel {
 public:
-    // `type` of the tensors that change; none: their own.
+    // `type`: the type of changed tensors; none: their own.
     MergedModel(const ggufx_runtime *rt, const ggufx_file *file, const AdapterOptions &options,
                 std::optional<uint32_t> type);
 
-    // All tensors, in the file's order. Both must outlive the writer.
+    // Copies all tensors in file order. This object and `file` must outlive the writer.
     void copy_to(ggufx_writer *writer, const RowFault &fault) const;
     size_t n_merged() const;
 

@@ -1,4 +1,4 @@
-// Types by name, values parsed by type, files as values.
+// Types by name, values parsed by type, file contents as values.
 // SPDX-License-Identifier: MIT
 #include "edit/meta_value.hpp"
 
@@ -56,8 +56,8 @@ static bool has_key(const ggufx_file *file, const std::string &key) {
     return ggufx_file_meta_find(&index, file, key.data(), key.size(), nullptr) == GGUFX_OK;
 }
 
-// ":TYPE" at the end of the key. A new key with a colon of its own needs one: what follows the
-// colon is a mistyped type more often than a part of a name.
+// Splits ":TYPE" from the end of a key. A new key that contains a colon needs a type: the part
+// after the colon is more often a mistyped type than part of a name.
 static void take_type(const ggufx_file *file, MetaChange &change) {
     const size_t colon = change.key.rfind(':');
     if (colon == std::string::npos || has_key(file, change.key)) return;
@@ -112,10 +112,7 @@ std::string change_type(const MetaChange &change) {
     return std::string(value_type_name(change.element)) + "[]";
 }
 
-// ---- setting
-// -------------------------------------------------------------------------------------
-
-// What does not fit is a mistake on the command line, not in the file.
+// Calls a setter. A value that does not fit is a usage error, not an invalid file.
 template <class Fn> static void set_or_tell(Fn &&fn) {
     ggufx_error error;
     const ggufx_status status = fn(&error);
@@ -179,7 +176,7 @@ static void set_strings(ggufx_writer *writer, const MetaChange &change) {
     });
 }
 
-// n_bytes of a number as a file has it.
+// Appends the low n_bytes of a number, little-endian.
 static void append_little(std::string &out, uint64_t v, unsigned n_bytes) {
     for (unsigned i = 0; i < n_bytes; i++) out += static_cast<char>(v >> (8 * i) & 0xff);
 }
@@ -194,7 +191,7 @@ static unsigned width_of(int32_t type) {
     return kWidths[type];
 }
 
-// Each element is checked as a scalar of its type would be, then the array is set as bytes.
+// Checks each element like a scalar of its type, then sets the array as bytes.
 static void set_numbers(ggufx_writer *writer, const MetaChange &change) {
     const std::vector<std::string> elements = elements_of(change.text);
     std::string bytes;
@@ -212,7 +209,7 @@ static void set_numbers(ggufx_writer *writer, const MetaChange &change) {
             append_little(bytes, static_cast<uint64_t>(whole), width_of(change.element));
         } else if (parse_number(element, &natural)) {
             append_little(bytes, natural, width_of(change.element));
-        } else { // a bool, as set_scalar saw
+        } else { // a bool, as set_scalar() has checked
             append_little(bytes, element == "true", 1);
         }
     }

@@ -1,5 +1,5 @@
-// ggufx split, ggufx merge: one file into a set of parts, or into what each rank of a group reads; a set
-// into one file, LoRA adapters into the weights of a model.
+// ggufx split: a file to shards, or to one file per rank of a group. ggufx merge: shards to one
+// file, or LoRA adapters merged into the weights of a model.
 // SPDX-License-Identifier: MIT
 #include "edit/merge_adapters.hpp"
 #include "floor/size.hpp"
@@ -19,7 +19,7 @@ struct SplitOptions {
     std::string out;
     std::string max_size;
     uint64_t max_tensors = 0;
-    uint32_t ranks = 0; // 0: parts of the whole
+    uint32_t ranks = 0; // 0: shards of the whole model
     std::string weights;
     bool by_layers = false;
     bool dry_run = false;
@@ -101,12 +101,12 @@ static int split_ranks(const Globals &globals, const SplitOptions &options) {
     };
     const std::vector<std::string> names = rank_names(options.out, options.ranks);
     ggufx_writer_facts all = {};
-    for (uint32_t rank = 0; rank < options.ranks; rank++) { // one has all keys
+    for (uint32_t rank = 0; rank < options.ranks; rank++) { // a writer holds all keys
         const ggufx_writer_facts made = plan(writer_of(rank).get(), {});
-        all.n_tensors = made.n_tensors; // each has some rows of all
+        all.n_tensors = made.n_tensors; // each rank has some rows of all tensors
         all.n_bytes += made.n_bytes;
     }
-    Output out(globals); // a place that cannot be written is told before the files are
+    Output out(globals); // fails before the files are written
     if (!options.dry_run) {
         for (const std::string &name : names) require_target(globals, name);
         for (uint32_t rank = 0; rank < options.ranks; rank++)
@@ -123,14 +123,14 @@ static int split(const Globals &globals, const SplitOptions &options) {
     SplitLimits limits;
     limits.max_tensors = options.max_tensors;
     if (!options.max_size.empty()) limits.max_bytes = parse_size(options.max_size, "--max-size");
-    if (!limits.max_bytes && !limits.max_tensors) limits.max_tensors = 128; // as gguf-split
+    if (!limits.max_bytes && !limits.max_tensors) limits.max_tensors = 128; // default of gguf-split
     const Runtime rt = make_runtime(globals);
     const File file = open_file(rt.get(), options.file, GGUFX_OPEN_LEGACY_V1);
     const FileWriter writer = make_writer(rt.get(), file.get(), 0);
     copy_all(writer.get(), file.get());
     const ggufx_writer_facts made = plan(writer.get(), limits);
     const std::vector<std::string> names = part_names(options.out, made.n_parts);
-    Output out(globals); // a place that cannot be written is told before the parts are
+    Output out(globals); // fails before the shards are written
     if (!options.dry_run) {
         try_to_recover(rt.get(), names[0]);
         for (const std::string &name : names) require_target(globals, name);
@@ -182,7 +182,7 @@ static int merge_adapters(const Globals &globals, const MergeOptions &options) {
     return kOk;
 }
 
-// The model's name is OUT or that of -o; what is said about it goes to standard output.
+// The model's name is OUT or that of -o; messages about it go to standard output.
 static Globals take_output(const Globals &globals, SplitOptions &files) {
     Globals rest = globals;
     if (files.out.empty() && globals.output.empty())
