@@ -1,4 +1,4 @@
-// ggufx fit: which recipe, types of cache and context fit into memory; without a file by --shape.
+// ggufx fit: which recipe, KV cache types and context fit into memory. --shape needs no file.
 // SPDX-License-Identifier: MIT
 #include "quantize/fit.hpp"
 
@@ -13,12 +13,12 @@ namespace ggufx::cli {
 
 namespace {
 
-// The options of the library's calls, and what they point to.
+// The options of library calls, and the data that they point to.
 struct Asked {
     ggufx_job_options job;
     ggufx_estimate_options options;
-    bool common_caches = false; // of types that other programs read too
-    bool keeps_types = false;   // a recipe is no candidate: the file is quantized already
+    bool common_caches = false; // KV cache types that other programs also read
+    bool keeps_types = false;   // the file is quantized already: other recipes are no candidates
 
     Asked() {
         ggufx_job_options_init(&job);
@@ -28,8 +28,8 @@ struct Asked {
 
 } // namespace
 
-// From the most bytes to the least: the pairs that no other one of types which other programs read
-// beats in bytes and in loss (tests/bench/fit.md).
+// KV cache types (K/V) that other programs also read, most bytes first: no other pair of such types
+// has both fewer bytes and less loss (tests/bench/fit.md).
 static constexpr const char *kCommonPairs[] = {"f16",         "q8_0",        "q8_0/q5_0", "q5_1",
                                                "q5_1/iq4_nl", "q5_0/iq4_nl", "iq4_nl",    "q4_0"};
 
@@ -58,8 +58,9 @@ static uint64_t memory_of(const FitOptions &in) {
     return n_bytes;
 }
 
-// 512 MiB is what a system without a desktop takes, 5 % what page tables and caches of large machines
-// do; a quarter leaves a small machine the most of its memory.
+// Returns the margin of --margin, or the default: 5 % of memory, for page tables and caches of
+// large machines. At least 512 MiB, for a system without a desktop; at most a quarter, for small
+// machines.
 static uint64_t margin_of(const FitOptions &in, uint64_t memory_bytes) {
     constexpr uint64_t kLeast = 512u << 20;
     if (in.margin.empty()) return std::min(std::max(memory_bytes / 20, kLeast), memory_bytes / 4);
@@ -92,7 +93,7 @@ static void read_options(Asked &asked, const FitOptions &in, const ggufx_file *f
     }
 }
 
-// The best that fits with these options, else nothing and, in `refusal`, why.
+// Returns the best candidate that fits with these options. Otherwise sets `refusal` to the reason.
 static std::optional<ggufx_estimate_facts> best_of(const ggufx_runtime *rt, const ggufx_file *file,
                                                    const ggufx_estimate_options &options,
                                                    std::string &refusal) {
@@ -106,7 +107,8 @@ static std::optional<ggufx_estimate_facts> best_of(const ggufx_runtime *rt, cons
     return std::nullopt;
 }
 
-// Heads that a type does not take are no error while there are other types to try.
+// Returns whether KV cache types support the model's heads. Types that do not are skipped, which is
+// no error while other types remain.
 static bool takes_heads(const ggufx_runtime *rt, const ggufx_file *file,
                         ggufx_estimate_options options) {
     options.flags &= ~GGUFX_ESTIMATE_FILE_TYPE;
@@ -115,7 +117,7 @@ static bool takes_heads(const ggufx_runtime *rt, const ggufx_file *file,
     return ggufx_estimate(&facts, rt, file, &options, nullptr) != GGUFX_E_ARGUMENT;
 }
 
-// The same over the pairs that suit everybody, unless types of cache were asked for.
+// Like best_of(), over the common pairs of KV cache types unless --kv is given.
 static std::optional<ggufx_estimate_facts> recommend(const ggufx_runtime *rt,
                                                      const ggufx_file *file, const Asked &asked,
                                                      ggufx_estimate_options options,
@@ -134,8 +136,8 @@ static std::optional<ggufx_estimate_facts> recommend(const ggufx_runtime *rt,
     return best;
 }
 
-// One line of the table: with the best types of cache that fit, where there is a limit. Nothing
-// where the recipe has no type for some rows.
+// Returns one line of the table; nothing if the recipe has no type for some rows. A fixed type that
+// does not fit gets the best KV cache types that fit.
 static std::optional<ggufx_estimate_facts> candidate(const ggufx_runtime *rt,
                                                      const ggufx_file *file, const Asked &asked,
                                                      const ggufx_estimate_options &options) {
@@ -152,7 +154,7 @@ static std::optional<ggufx_estimate_facts> candidate(const ggufx_runtime *rt,
     return best ? best : facts;
 }
 
-// As it is, unless that is a shape, and each recipe; in the order of the contexts.
+// Adds the candidates of one context: the file as it is (not for a shape), then each recipe.
 static void list_candidates(FitReport &report, const ggufx_runtime *rt, const ggufx_file *file,
                             const Asked &asked, const Nodes &nodes, bool has_file) {
     ggufx_estimate_options options = asked.options;
@@ -200,8 +202,8 @@ static int fit(const Globals &globals, const FitOptions &options) {
     asked.options.memory_bytes = report.memory_bytes - report.margin_bytes;
     report.device_bytes = asked.options.device_memory_bytes;
     std::vector<unsigned> contexts = options.contexts;
-    if (contexts.empty()) contexts.push_back(0);   // what a session takes by itself
-    std::sort(contexts.rbegin(), contexts.rend()); // the largest is what is wanted
+    if (contexts.empty()) contexts.push_back(0);   // the default of a session
+    std::sort(contexts.rbegin(), contexts.rend()); // the largest context is preferred
     for (const unsigned n_context : contexts) {
         asked.options.n_context = n_context;
         const Nodes nodes = link ? nodes_of(rt.get(), file.get(), asked.options) : Nodes();

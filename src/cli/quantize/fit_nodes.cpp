@@ -7,7 +7,7 @@ namespace ggufx::cli {
 
 namespace {
 
-// Ordinary values of hosts of their kind, of which nothing was measured here.
+// Typical values for hosts of each kind; not measured by this project.
 constexpr Link kLinks[] = {
     {"1g", "1 Gbit/s Ethernet, TCP", 60e-6, 0.117e9},
     {"10g", "10 Gbit/s Ethernet, TCP", 25e-6, 1.15e9},
@@ -53,7 +53,7 @@ Nodes nodes_of(const ggufx_runtime *rt, const ggufx_file *file, ggufx_estimate_o
         most = of_rank.total_bytes;
         nodes.largest = options.rank;
     }
-    nodes.sent_bytes = received / (options.n_ranks - 1); // by all others
+    nodes.sent_bytes = received / (options.n_ranks - 1); // by all other ranks
     return nodes;
 }
 

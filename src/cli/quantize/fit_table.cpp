@@ -95,7 +95,7 @@ static std::string cache_name(const ggufx_estimate_facts &f) {
     return k == v ? k : k + "/" + v;
 }
 
-// On a terminal a recipe that needs an imatrix has a mark, elsewhere the last column says so.
+// On a terminal, a mark shows that a recipe needs an imatrix; elsewhere the last column does.
 static std::vector<std::string> cells_of(const ggufx_estimate_facts &f, bool is_rank, bool marks) {
     const bool needs = f.flags & GGUFX_ESTIMATE_NEEDS_IMATRIX;
     return {recipe_name(f) + (needs && marks ? " *" : ""),

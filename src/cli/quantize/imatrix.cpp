@@ -1,4 +1,4 @@
-// ggufx imatrix: show, merge and convert importance matrices; imatrix_collect makes them.
+// ggufx imatrix: shows, merges and converts importance matrices; imatrix_collect.cpp computes them.
 // SPDX-License-Identifier: MIT
 #include "quantize/imatrix.hpp"
 
@@ -52,16 +52,14 @@ std::vector<std::string> imatrix_datasets(const ggufx_imatrix *imatrix) {
     return names;
 }
 
-// ---- show -----------------------------------------------------------------------------------
-
 namespace {
 
-// Of the values of one entry: mean squared activations of its columns.
+// Statistics of one entry's values, the mean squared activations of its columns.
 struct ImatrixStatistics {
     double sum = 0, mean = 0, deviation = 0, least = 0, largest = 0;
     double active = 0;  // share of columns above 1e-5
-    double entropy = 0; // of the values as shares of their sum, over that of equal ones
-    double tokens = 0;  // of the expert that was seen most
+    double entropy = 0; // entropy of the values divided by their sum, relative to equal values
+    double tokens = 0;  // tokens of the expert that was used most
 };
 
 } // namespace
@@ -163,8 +161,6 @@ static int show(const Globals &globals, const std::string &file) {
     out.finish();
     return kOk;
 }
-
-// ---- merge, convert ---------------------------------------------------------------------------
 
 static int write_to(const Globals &globals, const Imatrix &imatrix, const std::string &path,
                     int32_t format) {

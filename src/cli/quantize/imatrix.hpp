@@ -1,4 +1,4 @@
-// Importance matrices as the verbs use them.
+// Importance matrices, as used by the commands.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ ggufx_imatrix_facts imatrix_facts(const ggufx_imatrix *imatrix);
 ggufx_imatrix_entry imatrix_entry(const ggufx_imatrix *imatrix, size_t index);
 std::vector<std::string> imatrix_datasets(const ggufx_imatrix *imatrix);
 
-// The verb `collect` of the group.
+// Adds the subcommand `collect`.
 void add_imatrix_collect(Tool &tool, Command group);
 
 } // namespace ggufx::cli

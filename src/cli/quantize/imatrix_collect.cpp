@@ -1,4 +1,4 @@
-// ggufx imatrix collect: the importance matrix of a model over a text, saved as it grows.
+// ggufx imatrix collect: computes the importance matrix of a model over a text, saved periodically.
 // SPDX-License-Identifier: MIT
 #include "floor/input_file.hpp"
 #include "floor/json.hpp"
@@ -27,7 +27,7 @@ struct CollectOptions {
     ShardOptions shards;
 };
 
-// What is done of a text, chunk by chunk; of a share of it into a file beside its part.
+// Collects over a text chunk by chunk; over a shard of it into a file next to its part.
 class Collection {
 public:
     Collection(const Globals &globals, const CollectOptions &options);
@@ -48,12 +48,12 @@ private:
     const Globals &globals_;
     const CollectOptions &options_;
     const TextModel model_;
-    const uint64_t all_chunks_, first_chunk_, n_chunks_; // of the text; of the share
+    const uint64_t all_chunks_, first_chunk_, n_chunks_; // chunks of the text, those of the shard
     const Parts parts_;
     const std::string to_;
     Imatrix made_;
     uint64_t done_ = 0, saved_ = 0; // chunks
-    bool is_ours_ = false;          // the file
+    bool is_ours_ = false;          // this run wrote the file
     Progress progress_;
 };
 
@@ -68,7 +68,7 @@ static int32_t format_of(const std::string &path) {
     return path.ends_with(".dat") ? GGUFX_IMATRIX_DAT : GGUFX_IMATRIX_GGUF;
 }
 
-// The imatrix of a share, which its part speaks of.
+// Returns the imatrix file of a shard, which its part names.
 static std::string file_of(const CollectOptions &options, const Share &share) {
     return share.whole() ? options.to : Parts::path_of(options.shards.parts, share) + ".gguf";
 }
@@ -94,7 +94,7 @@ Json Collection::job() const {
     return job;
 }
 
-// The file goes on where it ends: it must have been made by the same chunks of the same text.
+// Continues an existing file, which must have the same chunk size and dataset name as this run.
 void Collection::resume() {
     if (format_of(to_) == GGUFX_IMATRIX_DAT)
         throw Failure(kUsage,
@@ -161,7 +161,7 @@ void Collection::add(uint64_t n_chunks) {
         call([&](ggufx_error *e) { return ggufx_imatrix_merge(made_.get(), added.get(), e); });
 }
 
-// Later files replace the first one, which this run wrote.
+// Writes the file; later calls replace the one that this run wrote first.
 void Collection::save(int32_t how) {
     const int32_t keep = globals_.force || is_ours_ ? 0 : GGUFX_IMATRIX_NO_REPLACE;
     call_to_write([&](ggufx_error *error) {
@@ -171,7 +171,7 @@ void Collection::save(int32_t how) {
     is_ours_ = true;
 }
 
-// What is not the end keeps exact sums, so that going on, or merging, changes no bit.
+// Unfinished files keep exact sums, so that resuming or merging changes no bit.
 void Collection::collect() {
     if (options_.resume)
         resume();
@@ -186,7 +186,7 @@ void Collection::collect() {
     }
 }
 
-// False where parts are missing.
+// Returns false if parts are missing.
 bool Collection::merge() {
     require_target(globals_, to_);
     const std::optional<std::vector<Json>> results = parts_.read();
@@ -194,7 +194,7 @@ bool Collection::merge() {
     const auto n = static_cast<uint32_t>(results->size());
     for (uint32_t i = 1; i <= n; i++) {
         const Share share = {i, n};
-        if (share_size(share, all_chunks_) == 0) continue; // more shares than chunks
+        if (share_size(share, all_chunks_) == 0) continue; // more shards than chunks
         const std::string path = file_of(options_, share);
         Imatrix part = open_imatrix(globals_, model_.rt.get(), path);
         if (imatrix_facts(part.get()).n_chunks != share_size(share, all_chunks_))

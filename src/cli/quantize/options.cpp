@@ -1,4 +1,4 @@
-// The options of ggufx quantize, and what they must say together.
+// The options of ggufx quantize, and checks of their combinations.
 // SPDX-License-Identifier: MIT
 #include "quantize/quantize.hpp"
 

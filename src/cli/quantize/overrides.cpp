@@ -13,13 +13,13 @@ struct Overrides::Override {
     std::string rule; // as given
     NamePattern pattern;
     uint32_t type;
-    std::vector<size_t> tensors; // that it decides
-    std::vector<size_t> earlier; // that it matches, but an earlier override decides
+    std::vector<size_t> tensors; // tensors that it decides
+    std::vector<size_t> earlier; // tensors that it matches, but an earlier override decides
 };
 
 namespace {
 
-// Tensors with one fate, named by the first of them.
+// Tensors with the same outcome; the first one represents them.
 struct TensorGroup {
     size_t n = 0;
     ggufx_job_tensor first = {};
@@ -46,13 +46,13 @@ std::string fallback_text(const TensorGroup &group, size_t n_decided) {
                        type_name(t.to), group.n > 1 ? ", ..." : "");
 }
 
-// Tensors that an override matches, by what comes of it.
+// Tensors that an override matches, by outcome.
 struct Outcome {
     TensorGroup applied, fallbacks, earlier;
     TensorGroup kept_by_kind, kept_by_copy, kept_output; // --only-copy, --leave-output
 
     size_t n_kept() const { return kept_by_kind.n + kept_by_copy.n + kept_output.n; }
-    // Reasons why an override has no effect; empty where it has one.
+    // Returns the reasons why an override has no effect; empty if it has one.
     std::string no_effect() const {
         std::string text;
         const auto add = [&](const TensorGroup &group, const std::string &clause) {
@@ -116,7 +116,7 @@ std::vector<uint32_t> Overrides::choose(const ggufx_job *job) {
     for (size_t i = 0; i < types.size(); i++) {
         const ggufx_job_tensor t = job_tensor(job, i);
         bool decided = false;
-        for (const auto &override : overrides_) { // the later ones too, to count what they match
+        for (const auto &override : overrides_) { // later ones too, to count their matches
             if (!override->pattern.matches({t.name, t.name_length})) continue;
             (decided ? override->earlier : override->tensors).push_back(i);
             if (!decided) types[i] = override->type;

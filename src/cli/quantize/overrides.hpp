@@ -1,4 +1,4 @@
-// Per-tensor overrides of the types that a mix gives: --rule PATTERN=TYPE.
+// Per-tensor overrides of the types of a mix: --rule PATTERN=TYPE.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,11 +18,11 @@ public:
     explicit Overrides(const ModelQuantizeOptions &options);
 
     bool empty() const { return overrides_.empty(); }
-    // The type of each tensor of the job by the first override that matches its name,
-    // GGUFX_JOB_BY_RECIPE where none does.
+    // Returns the type of each tensor of the job by the first override that matches its name,
+    // GGUFX_JOB_BY_RECIPE if none does.
     std::vector<uint32_t> choose(const ggufx_job *job);
-    // Overrides that match nothing, have no effect or do not fit, on stderr. Of a job that has the
-    // chosen types, as below.
+    // Warns on stderr about overrides that match nothing, have no effect or do not fit. The job
+    // must have the chosen types, also for to_json().
     void warn(const ggufx_job *job) const;
     Json to_json(const ggufx_job *job) const;
 

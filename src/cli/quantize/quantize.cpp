@@ -1,4 +1,4 @@
-// ggufx quantize: a model in smaller types.
+// ggufx quantize: converts a model to smaller types.
 // SPDX-License-Identifier: MIT
 #include "quantize/target.hpp"
 
@@ -15,7 +15,7 @@
 
 namespace ggufx::cli {
 
-// A name or a number of general.file_type.
+// Parses a name or a number of general.file_type.
 static uint32_t file_type_of(const std::string &name) {
     uint32_t type = 0;
     const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), type);
@@ -79,7 +79,7 @@ static Job make_job(const ggufx_runtime *rt, const ggufx_file *file, uint32_t fi
     return Job(made);
 }
 
-// A row per tensor as it is done.
+// Returns whether the run shows a row for each finished tensor.
 static bool shows_rows(const Globals &globals) {
     return isatty(STDERR_FILENO) == 1 && !globals.quiet && globals.progress != "never" &&
            globals.progress != "json";
@@ -87,7 +87,7 @@ static bool shows_rows(const Globals &globals) {
 
 namespace {
 
-// What a run shows: a row per tensor, and below them how far it is.
+// Display of a run: a row per tensor, and the progress below them.
 class QuantizeDisplay {
 public:
     QuantizeDisplay(const Globals &globals, bool measure)
@@ -179,14 +179,14 @@ static void print_result(Output &out, const Globals &globals, const ggufx_job *j
         print_json(out, value);
         return out.finish();
     }
-    // Where both are seen on the same terminal the rows of the run have told it.
+    // If both go to the same terminal, the rows of the run have shown the errors.
     if (options.measure && !(shows_rows(globals) && out.is_terminal()))
         print_errors(out, globals, job);
     if (!globals.quiet) { out.write(escape(options.out) + ": " + type + ", " + total_text(job)); }
     out.finish();
 }
 
-// Overrides, then the types that a target size asks for.
+// Applies overrides, then chooses types for a target size.
 static void choose_types(const Globals &globals, ggufx_job *job,
                          const ModelQuantizeOptions &options, Overrides &overrides) {
     std::vector<uint32_t> types;

@@ -1,5 +1,5 @@
-// Parts of `ggufx quantize`: options, the plan. quantize.cpp: the verb; options.cpp: its options;
-// overrides.cpp: types by name; target.cpp: types for a size; plan.cpp: the plan as table and JSON.
+// Parts of `ggufx quantize`. quantize.cpp: the command; options.cpp: its options; overrides.cpp:
+// types by name; target.cpp: types for a size; plan.cpp: the plan as table and JSON.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ using Job = std::unique_ptr<ggufx_job, Destroyer<ggufx_job_destroy>>;
 
 struct ModelQuantizeOptions {
     std::string in, out;
-    std::string recipe; // the third word: as `type`
+    std::string recipe; // third argument, like `type`
     std::string type, output_type, embd_type;
     std::string imatrix;
     std::vector<std::string> include, exclude; // entries of the imatrix
@@ -39,16 +39,16 @@ ggufx_job_facts job_facts(const ggufx_job *job);
 ggufx_job_tensor job_tensor(const ggufx_job *job, size_t index);
 ggufx_file_type_facts file_type_facts(uint32_t file_type);
 
-// The whole plan, or one object per tensor and one of totals.
+// print_plan() prints the whole plan; tensor_json() and total_json() return its parts.
 void print_plan(const Globals &globals, const ggufx_job *job, const ModelQuantizeOptions &options,
                 const Overrides &overrides, const std::string &type);
 Json tensor_json(const ggufx_job_tensor &t);
 Json total_json(const ggufx_job *job, const ModelQuantizeOptions &options,
                 const Overrides &overrides, const std::string &type);
 std::string total_text(const ggufx_job *job);
-// What --measure found, a row per tensor.
+// Prints the errors of --measure, a row per tensor.
 void print_errors(Output &out, const Globals &globals, const ggufx_job *job);
-// Fallbacks and tensors without weights, grouped, for stderr.
+// Prints the numbers of fallbacks and of tensors without an imatrix entry on stderr.
 void print_remarks(const Globals &globals, const ggufx_job *job);
 
 } // namespace ggufx::cli

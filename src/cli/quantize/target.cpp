@@ -1,6 +1,7 @@
-// Errors are measured on samples; then, from the smallest types on, always the step that takes away
-// the most error per byte (Shoham and Gersho, 1988: the convex hull of each tensor's points makes that
-// the best there is, but for what is left of the last step).
+// Quantization types for a target size. Errors are measured on samples. Starting from the smallest
+// types, the next step is always the one that removes most error per byte. On the convex hull of
+// each tensor's points this is optimal, except for the rest of the last step (Shoham and Gersho,
+// 1988).
 // SPDX-License-Identifier: MIT
 #include "quantize/target.hpp"
 
@@ -15,31 +16,31 @@
 
 namespace ggufx::cli {
 
-static constexpr uint64_t kSampleValues = uint64_t{256} << 10; // of a tensor, per type
+static constexpr uint64_t kSampleValues = uint64_t{256} << 10; // sampled values per tensor and type
 
 namespace {
 
 struct Point {
     uint32_t type;
     uint64_t bytes;
-    double error; // sum of squares over the tensor
+    double error; // sum of squared errors over the tensor
 };
 
 struct TypeChoice {
     size_t tensor;
-    std::vector<Point> hull; // more bytes, less error, ever less of it per byte
+    std::vector<Point> hull; // ascending bytes, descending error and error per byte
     size_t at = 0;
 
     bool can_grow() const { return at + 1 < hull.size(); }
     uint64_t step_bytes() const { return hull[at + 1].bytes - hull[at].bytes; }
-    double gain() const { // error per byte of the next step
+    double gain() const { // removed error per byte of the next step
         return (hull[at].error - hull[at + 1].error) / static_cast<double>(step_bytes());
     }
 };
 
 } // namespace
 
-// Each gives something that a smaller one does not.
+// Each type has an advantage over all smaller ones.
 static std::vector<std::string> default_candidates(bool with_imatrix) {
     std::vector<std::string> names = {"q2_K", "q3_K", "iq3_s", "iq4_xs", "iq4_nl", "q4_K",
                                       "q5_K", "q6_K", "q5_0",  "q5_1",   "q8_0"};
@@ -55,7 +56,7 @@ static std::vector<Point> lower_hull(std::vector<Point> points) {
     for (const Point &p : points) {
         if (!hull.empty() && (p.bytes == hull.back().bytes || p.error >= hull.back().error))
             continue;
-        while (hull.size() > 1) { // the last one lies above the line from the one before it to p
+        while (hull.size() > 1) { // removes points above the line from the one before to p
             const Point &a = hull[hull.size() - 2], &b = hull.back();
             const double ab = (a.error - b.error) * static_cast<double>(p.bytes - a.bytes);
             const double ap = (a.error - p.error) * static_cast<double>(b.bytes - a.bytes);
@@ -67,9 +68,8 @@ static std::vector<Point> lower_hull(std::vector<Point> points) {
     return hull;
 }
 
-// ---- measuring ------------------------------------------------------------------------------
-
-// A type the tensor cannot take (its rows are not whole blocks, it wants weights) is no candidate.
+// Measures a type. Returns false if the tensor cannot take it: rows are not whole blocks, or the
+// type needs an imatrix.
 static bool measure(Point &point, const ggufx_job *job, size_t index, const ggufx_progress &hook) {
     const ggufx_job_tensor t = job_tensor(job, index);
     uint64_t row = 0, values = 1;
@@ -111,9 +111,7 @@ static std::vector<TypeChoice> measure_all(const Globals &globals, const ggufx_j
     return choices;
 }
 
-// ---- choosing -------------------------------------------------------------------------------
-
-// From the smallest types on, into `budget` more bytes.
+// Grows types from the smallest on, with `budget` more bytes.
 static void spend(std::vector<TypeChoice> &choices, uint64_t budget) {
     const auto less = [](const TypeChoice *a, const TypeChoice *b) {
         return a->gain() != b->gain() ? a->gain() < b->gain() : a->tensor > b->tensor;
@@ -141,7 +139,7 @@ static void apply(ggufx_job *job, const std::vector<TypeChoice> &choices,
     });
 }
 
-// What the plan takes, and may take, in the target's own measure: bytes of files or of tensors.
+// Returns the plan's size and the limit in the target's unit: bytes of files or of tensors.
 static std::pair<uint64_t, uint64_t> size_and_limit(const ggufx_job *job,
                                                     const ModelQuantizeOptions &options) {
     const ggufx_job_facts info = job_facts(job);
@@ -166,7 +164,7 @@ void meet_target(const Globals &globals, ggufx_job *job, const ModelQuantizeOpti
                                              "types that were tried it is {}",
                                              bytes_text(limit), bytes_text(least)));
     }
-    // Padding between tensors is not in the bytes that are spent: what is too much goes again.
+    // The budget excludes padding between tensors: the excess of a plan is subtracted.
     for (uint64_t budget = limit - least;;) {
         spend(choices, budget);
         apply(job, choices, chosen);

@@ -1,4 +1,4 @@
-// Types that keep a model within a size at the least error.
+// Quantization types for a target size with the least error.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,10 +6,9 @@
 
 namespace ggufx::cli {
 
-// Measures what each candidate type does to each tensor, and chooses among them so that the sum of
-// squared errors of all weights is small within --target-size or --target-bpw: job's plan is then
-// that one. `chosen` are types of overrides (GGUFX_JOB_BY_RECIPE: none), which stay. Ends with
-// kNoMemory where even the smallest types are too large.
+// Measures each candidate type on each tensor, and sets the job's plan to types with a small sum of
+// squared errors within --target-size or --target-bpw. `chosen`: types of overrides, which stay
+// (GGUFX_JOB_BY_RECIPE: none). Throws kNoMemory if even the smallest types are too large.
 void meet_target(const Globals &globals, ggufx_job *job, const ModelQuantizeOptions &options,
                  std::vector<uint32_t> &chosen);
 
