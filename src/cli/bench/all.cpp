@@ -1,5 +1,5 @@
-// ggufx bench all: products of every type on every set, and a page that shows them under the roofs of
-// the machine, beside figures of other programs.
+// ggufx bench all: products of every type on every instruction set, and a page that shows them
+// under the rooflines of the machine, with figures of other programs.
 // SPDX-License-Identifier: MIT
 #include "bench/roofline_page.hpp"
 #include "floor/input_file.hpp"

@@ -1,4 +1,4 @@
-// ggufx bench: the group of benchmark verbs.
+// ggufx bench: the group of benchmark commands.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 

@@ -1,4 +1,4 @@
-// What the benchmarks share.
+// Shared by the benchmarks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace ggufx::cli {
 
-// Cold memory: more than any last-level cache, and well above 600 MB.
+// Bytes of cold memory: more than any last-level cache, and well above 600 MB.
 constexpr size_t kColdBytes = size_t{640} << 20;
 
 void add_bench_read(Tool &tool, Command &bench);

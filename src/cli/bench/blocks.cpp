@@ -1,4 +1,4 @@
-// Blocks are drawn anew until they decode to values of usual size.
+// Random blocks are drawn until they dequantize to values of usual size.
 // SPDX-License-Identifier: MIT
 #include "bench/blocks.hpp"
 
@@ -27,7 +27,7 @@ std::vector<uint8_t> random_blocks(const ggufx_runtime *rt, const ggufx_type_fac
     std::vector<float> values(type.block_values);
     for (size_t i = 0; i < n_blocks; i++) {
         uint8_t *block = bytes.data() + i * type.block_bytes;
-        // About half of all random scales are tame: a bounded loop never ends without a block.
+        // About half of all random scales are tame. The bounded loop always ends with a block.
         for (int attempt = 0; attempt < 1000; attempt++) {
             fill(block, type.block_bytes, random);
             if (kind == Blocks::wild) break;

@@ -9,7 +9,7 @@ namespace ggufx::cli {
 
 static void *counted_alloc(void *user, size_t size, size_t align) {
     auto *counter = static_cast<Counter *>(user);
-    const size_t step = std::max(align, sizeof(void *)); // what aligned_alloc asks for: whole ones
+    const size_t step = std::max(align, sizeof(void *)); // aligned_alloc() needs a multiple of it
     const size_t rounded = std::max((size + step - 1) / step * step, step);
     counter->now += size;
     counter->peak = std::max(counter->peak, counter->now);

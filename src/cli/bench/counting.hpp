@@ -1,4 +1,4 @@
-// A runtime that counts the memory the library asks for.
+// A runtime that counts memory allocations of the library.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace ggufx::cli {
 
-// Bytes now and at most, and calls. One thread: the runtime has no pool.
+// Current and peak bytes, and allocations. For one thread: the runtime has no pool.
 struct Counter {
     uint64_t now = 0;
     uint64_t peak = 0;
     uint64_t calls = 0;
 };
 
-Runtime counting_runtime(Counter &counter); // the counter outlives it
+Runtime counting_runtime(Counter &counter); // the counter must outlive it
 
 } // namespace ggufx::cli

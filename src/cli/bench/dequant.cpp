@@ -1,4 +1,4 @@
-// ggufx bench dequant: blocks from cold memory to f32 that stays in cache, per type and
+// ggufx bench dequant: dequantizes blocks from cold memory to f32 that stays in cache, per type and
 // instruction set.
 // SPDX-License-Identifier: MIT
 #include "bench/products.hpp"
@@ -16,12 +16,12 @@ namespace ggufx::cli {
 
 namespace {
 
-// One instruction set and number of threads.
+// One instruction set with a number of threads.
 struct Decoder {
     const Runner *runner;
     Clock clock;
     std::vector<float> out;
-    std::vector<double> gbps; // of f32
+    std::vector<double> gbps; // GB/s of f32
     bool bits_equal = true;
 
     double run(const ggufx_tensor *matrix, uint64_t first_row, uint64_t n_rows) {
@@ -36,7 +36,7 @@ struct Decoder {
 
 } // namespace
 
-// Matrices of all rows that the buffer holds, cut in calls of `rows` rows.
+// Dequantizes all rows in the buffer, with calls of `rows` rows.
 static void race(Decoder &decoder, const ggufx_tensor *matrix, const ProductOptions &options,
                  uint64_t n_rows, double seconds, uint64_t &next) {
     const uint64_t rows = decoder.out.size() / options.k;
@@ -71,7 +71,7 @@ static void print_decoder(const Globals &globals, Output &out, Table &table, con
     print_json_line(out, line);
 }
 
-// Decodes the first rows of the matrix; with the scalar set too, to compare.
+// Dequantizes the first rows of the matrix, also with the scalar kernels for comparison.
 static Decoder make_decoder(const Runner &runner, const ggufx_tensor *matrix,
                             const ggufx_runtime *scalar, const ProductOptions &options) {
     constexpr size_t kOutBytes = 256u << 10; // per thread

@@ -14,7 +14,8 @@ namespace ggufx::cli {
 
 namespace {
 
-// More than the last cache of any card; less where a processor plays it, which reads 0.2 GB/s.
+// Bytes that are used in turn: more than the last-level cache of any GPU. Less for a device on the
+// CPU, which reads 0.2 GB/s.
 constexpr uint64_t kThere = uint64_t{2} << 30, kThereOfProcessor = uint64_t{32} << 20;
 
 struct DeviceFigures {
@@ -24,8 +25,8 @@ struct DeviceFigures {
     bool bits_equal = true;
 };
 
-// OpenedTwice for the first time, which loads its driver, and again beside that one: what the library does
-// itself, the self-test included.
+// A device that was opened for the first time, which loads its driver, and again next to the first.
+// The second time shows the library's own work, including its self-test.
 struct OpenedTwice {
     Device device;
     double first_ms = 0, again_ms = 0;
@@ -44,7 +45,7 @@ OpenedTwice open_often(const ggufx_runtime *rt, const ProductOptions &options) {
     return opened;
 }
 
-// Matrices of one type, each there as often as fills the memory that is used in turn.
+// Matrices of one type, uploaded as often as fills the memory that is used in turn.
 class DeviceBench {
 public:
     DeviceBench(const ProductOptions &options, const ggufx_runtime *rt, const ggufx_device *device,
@@ -65,7 +66,7 @@ public:
     DeviceFigures measure(uint64_t n, Progress &progress) {
         std::vector<double> products, reads;
         y_.resize(static_cast<size_t>(weights_.m * n));
-        (void)multiply(there_[0].get(), n); // compiles
+        (void)multiply(there_[0].get(), n); // compiles kernels
         (void)read(there_[0].get());
         for (unsigned round = 0; round < options_.rounds; round++) {
             check_interrupt();
@@ -86,7 +87,7 @@ public:
 private:
     uint64_t matrix_bytes() const { return weights_.m * weights_.row_bytes; }
 
-    // The buffer has fewer of them than a card: then one lies there more than once.
+    // Returns a matrix of the host buffer, which has fewer than a GPU, so matrices may repeat.
     Tensor matrix(uint64_t i) const {
         const uint8_t *data = weights_.data + i % weights_.n_matrices * matrix_bytes();
         return wrap_matrix(rt_, weights_.type.id, options_.k, weights_.m, 0, data, matrix_bytes());
@@ -100,8 +101,8 @@ private:
         return Tensor(there);
     }
 
-    // Uploads, which take memory of the device, and copies into memory that is there, of other bytes
-    // each time.
+    // Measures uploads, which allocate device memory, and copies into allocated host memory, with
+    // other bytes each time.
     void measure_uploads() {
         const auto size = static_cast<size_t>(matrix_bytes());
         std::vector<uint8_t> to(size, 1);
@@ -112,7 +113,7 @@ private:
             const double upload_time = seconds_of([&] { there = upload(here); });
             const uint8_t *data = weights_.data + round % weights_.n_matrices * size;
             const double copy_time = seconds_of([&] { std::memcpy(to.data(), data, size); });
-            if (round == 0) continue; // memory is touched for the first time
+            if (round == 0) continue; // first touch of the memory
             uploads_.push_back(upload_time);
             copies_.push_back(copy_time);
         }
@@ -152,7 +153,7 @@ private:
     const ggufx_device *device_;
     const Weights &weights_;
     std::vector<Tensor> there_;
-    std::vector<double> uploads_, copies_; // seconds of a matrix
+    std::vector<double> uploads_, copies_; // seconds per matrix
     std::vector<float> y_;
 };
 

@@ -1,4 +1,4 @@
-// Products on a device beside the plain read of the same memory there.
+// Products on a device, compared with plain reads of the same device memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 

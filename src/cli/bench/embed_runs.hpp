@@ -1,4 +1,4 @@
-// What bench model measures of a model that predicts no token: texts to vectors.
+// Measurements of bench model for embedding models: texts to embeddings.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ggufx::cli {
 
-// Texts of up to n_tokens tokens, `sequences` of them in a call.
+// Embeds texts of up to n_tokens tokens, `sequences` texts per call.
 class EmbedRuns {
 public:
     EmbedRuns(const ggufx_model *model, const ModelCase &which, const TextIds &text,

@@ -1,5 +1,5 @@
-// ggufx bench grammar: what a grammar takes to make, and what the masks of a text cost: where the
-// grammar is new, and where the text was there before.
+// ggufx bench grammar: time to create a grammar, and time of token masks along a text. The masks
+// are measured with a new grammar, and again with the same text.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "floor/json.hpp"
@@ -19,9 +19,9 @@ struct BenchGrammarOptions {
     unsigned repeats = 5;
 };
 
-// Seconds of processor time.
+// CPU time in seconds.
 struct Pass {
-    std::vector<double> masks, accepts; // of each token
+    std::vector<double> masks, accepts; // per token
 };
 
 struct TimeSpread {
@@ -39,7 +39,7 @@ static TimeSpread spread(std::vector<double> values) {
     return {at(0.5), at(0.99), values.back()};
 }
 
-// Without the space that some tokenizers put in front of a text: here in front of a line before it.
+// Tokenizes without the space that some tokenizers add before a text, by adding a line before it.
 static std::vector<int32_t> ids_of(const ggufx_tokenizer *tokenizer, const std::string &text) {
     const std::vector<int32_t> line = tokenize(tokenizer, "\n", 0);
     std::vector<int32_t> ids = tokenize(tokenizer, "\n" + text, 0);
@@ -49,7 +49,7 @@ static std::vector<int32_t> ids_of(const ggufx_tokenizer *tokenizer, const std::
     return ids;
 }
 
-// A mask in front of each token of a text.
+// Computes a mask before each token of a text.
 static void follow(Pass &out, const ggufx_grammar *grammar, const std::vector<int32_t> &ids) {
     const Matcher matcher = make_matcher(grammar);
     const auto info = facts<ggufx_matcher_facts>([&](ggufx_matcher_facts *to, ggufx_error *error) {
@@ -92,7 +92,7 @@ static int bench_grammar(const Globals &globals, const BenchGrammarOptions &opti
             return ggufx_tokenizer_info(out, tokenizer.get(), error);
         });
     std::string text = options.text.empty() ? "" : read_text(options.text);
-    if (text.ends_with('\n')) text.pop_back(); // of the file, not of the text
+    if (text.ends_with('\n')) text.pop_back(); // the file's newline, not the text's
     const std::vector<int32_t> ids =
         text.empty() ? std::vector<int32_t>() : ids_of(tokenizer.get(), text);
     Grammar grammar;
@@ -103,7 +103,7 @@ static int bench_grammar(const Globals &globals, const BenchGrammarOptions &opti
             grammar = make_grammar(rt.get(), tokenizer.get(), options.grammar, source);
         });
     };
-    const double first = create(); // makes what all grammars of the tokenizer share
+    const double first = create(); // creates data that all grammars of the tokenizer share
     for (unsigned r = 0; r < options.repeats; r++) {
         check_interrupt();
         creates.push_back(create());

@@ -1,5 +1,5 @@
-// ggufx bench kv: attention per type of cache and length, over as many layers as no cache of a
-// processor holds, beside the plain read of the same memory in the same rounds; what appends cost.
+// ggufx bench kv: attention per KV cache type and length, over more layers than CPU caches hold.
+// Also measured: plain reads of the same memory in the same rounds, and appends.
 // SPDX-License-Identifier: MIT
 #include "bench/kv.hpp"
 #include "bench/roofs.hpp"
@@ -14,7 +14,7 @@ namespace ggufx::cli {
 
 namespace {
 
-// One runtime's caches of one pair of types.
+// The KV caches of one runtime and one pair of types.
 struct KvRace {
     const Runner &runner;
     KvCase pair;
@@ -26,7 +26,7 @@ struct KvRace {
     std::vector<float> q, out, lse;
     KvEncodeTimes encode;
     bool bits_equal = true;
-    std::vector<double> seconds = {}; // of one layer
+    std::vector<double> seconds = {}; // per layer
 };
 
 KvRace make_race(const KvOptions &options, const Runner &runner, const KvCase &pair,
@@ -37,7 +37,7 @@ KvRace make_race(const KvOptions &options, const Runner &runner, const KvCase &p
     const uint64_t wanted = options.cache == "memory" ? (kColdBytes + layer - 1) / layer : 1;
     const uint32_t n_layers = static_cast<uint32_t>(std::max<uint64_t>(wanted, 1));
     const ggufx_kv_options shape = kv_shape(options, pair, n_layers);
-    constexpr uint64_t kSlack = 8u << 20; // threads of the runtime, alignment
+    constexpr uint64_t kSlack = 8u << 20; // for threads of the runtime, and alignment
     const uint64_t n_bytes = kv_estimate(rt, shape, pair.tokens);
     auto arena = std::make_unique<Arena>(n_bytes + n_bytes / 64 + kSlack);
     Runtime own = runtime_in(*arena, runner.isa(), runner.threads());
@@ -60,7 +60,7 @@ KvRace make_race(const KvOptions &options, const Runner &runner, const KvCase &p
 }
 
 void run(const KvOptions &options, KvRace &race) {
-    const double budget = 10.0 / options.rounds; // seconds of a round
+    const double budget = 10.0 / options.rounds; // seconds per round
     const uint32_t passes = options.cache == "memory" ? 1 : 20;
     double spent = 0;
     const uint32_t least = options.queries > 1 ? 1 : race.n_layers;
@@ -118,14 +118,14 @@ void print(KvReport &report, const KvRace &race) {
     print_json_line(report.out, line);
 }
 
-// "gx4" or "gx4/gx3": keys, values.
+// Parses "gx4" or "gx4/gx3": types of keys and values.
 KvCase parse_pair(const std::string &text, uint64_t tokens) {
     const size_t slash = text.find('/');
     if (slash == std::string::npos) return {text, text, tokens};
     return {text.substr(0, slash), text.substr(slash + 1), tokens};
 }
 
-// All types of a length take turns, so that what else the machine does meets them alike.
+// Measures all types of a length in turn, so that other load on the machine affects them equally.
 bool race_types(KvReport &report, const Runner &runner, uint64_t tokens) {
     const KvOptions &options = report.options;
     std::vector<KvRace> races;

@@ -1,4 +1,4 @@
-// What the benchmarks of KV caches share.
+// Shared by the benchmarks of KV caches.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,7 +25,7 @@ struct KvCase {
     uint64_t tokens;
 };
 
-// A runtime whose caches lie in one buffer, which can then be read plainly.
+// A runtime's memory in one buffer, which can also be read plainly.
 class Arena {
 public:
     explicit Arena(size_t n_bytes) : buffer_(n_bytes) {}
@@ -38,7 +38,7 @@ public:
         hooks.alloc = [](void *self, size_t size, size_t align) -> void * {
             return static_cast<Arena *>(self)->take(size, align);
         };
-        hooks.free = [](void *, void *, size_t, size_t) {}; // all at once, at the end
+        hooks.free = [](void *, void *, size_t, size_t) {}; // freed at once with the buffer
         return hooks;
     }
 
@@ -62,21 +62,21 @@ Runtime runtime_in(Arena &arena, int32_t isa, unsigned threads);
 Kv make_kv(const ggufx_runtime *rt, const ggufx_kv_options &shape);
 std::vector<float> random_floats(size_t n, uint64_t seed); // -1 .. 1
 
-// Tokens values[0] .. values[tokens * per_token - 1] as keys and as values.
+// Appends `tokens` tokens: values[0 .. tokens * per_token - 1], as keys and as values.
 void kv_append(ggufx_kv *kv, uint32_t layer, size_t tokens, const float *values, size_t per_token);
-// As many queries as lse has room for, of the last tokens.
+// Computes attention of the last tokens, for as many queries as lse has room for.
 void kv_attend(const ggufx_kv *kv, uint32_t layer, const KvOptions &options,
                const std::vector<float> &q, std::vector<float> &out, std::vector<float> &lse);
-// All layers, random tokens.
+// Fills all layers with random tokens.
 void kv_fill(ggufx_kv *kv, uint32_t n_layers, const KvOptions &options, const KvCase &pair,
              const Globals &globals);
-// A short cache in this set and in the scalar one: the same bits.
+// Returns whether a short cache has the same bits with this instruction set and the scalar one.
 bool kv_bits_equal(const KvOptions &options, const Runner &runner, const KvCase &pair);
 
-// What appending costs in a layer whose memory was used before.
+// Cost of appends to a layer whose memory was used before.
 struct KvEncodeTimes {
-    double vector_us; // of a head of K or V, pages at a time
-    double token_us;  // of all heads of a token, one token at a time
+    double vector_us; // per head vector of K or V, pages at a time
+    double token_us;  // per token with all heads, one token at a time
 };
 KvEncodeTimes measure_kv_encode(const KvOptions &options, const Runner &runner, const KvCase &pair);
 

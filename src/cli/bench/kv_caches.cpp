@@ -1,4 +1,4 @@
-// Caches for benchmarks: made in one buffer, filled, compared.
+// Caches for benchmarks: created in one buffer, filled, compared.
 // SPDX-License-Identifier: MIT
 #include "bench/kv.hpp"
 #include "floor/progress.hpp"
@@ -75,8 +75,8 @@ void kv_attend(const ggufx_kv *kv, uint32_t layer, const KvOptions &options,
     });
 }
 
-// Encoding many layers can take longer than measuring them: after some seconds the rest is
-// zeros, which take as many bytes and instructions.
+// Quantizing many layers can take longer than measuring them. After some seconds the rest is zeros,
+// with the same number of bytes and instructions.
 void kv_fill(ggufx_kv *kv, uint32_t n_layers, const KvOptions &options, const KvCase &pair,
              const Globals &globals) {
     const size_t per_token = options.per_token();
@@ -96,7 +96,6 @@ void kv_fill(ggufx_kv *kv, uint32_t n_layers, const KvOptions &options, const Kv
     }
 }
 
-// A short cache in this set and in the scalar one: the same bits.
 bool kv_bits_equal(const KvOptions &given, const Runner &runner, const KvCase &pair) {
     KvOptions options = given;
     options.queries = 1;

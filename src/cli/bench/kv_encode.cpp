@@ -1,4 +1,4 @@
-// What appending to a cache costs: encoding whole pages, and one token at a time.
+// Cost of appends to a cache: whole pages, and one token at a time.
 // SPDX-License-Identifier: MIT
 #include "bench/kv.hpp"
 #include "floor/signals.hpp"
@@ -7,7 +7,7 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kTokens = 4 + 4 * 64; // the tokens that stay as they are, then whole pages
+constexpr size_t kTokens = 4 + 4 * 64; // tokens that are never quantized, then whole pages
 constexpr int kRepeats = 15;
 
 } // namespace

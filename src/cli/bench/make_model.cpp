@@ -1,7 +1,7 @@
-// ggufx bench make-model: a model of a known shape with random weights, to measure with.
+// ggufx bench make-model: a model of a known shape with random weights, for measurements.
 //
-// A header of the shape is planned as `quantize` would; then each tensor's values are made, encoded
-// and written a piece at a time.
+// A header of the shape is planned as by `quantize`. Then each tensor's values are made, quantized
+// and written, one piece at a time.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "bench/random_values.hpp"
@@ -27,7 +27,7 @@ struct MakeOptions {
 
 using Job = std::unique_ptr<ggufx_job, Destroyer<ggufx_job_destroy>>;
 
-// A tensor that is made while it is written.
+// A tensor whose values are made while it is written.
 class MadeTensor {
 public:
     MadeTensor(const ggufx_runtime *rt, const ShapeTensor &shape, uint32_t type, uint64_t seed)
@@ -39,7 +39,7 @@ public:
             importance_.assign(static_cast<size_t>(columns_), 1.0f);
     }
 
-    // ggufx_tensor_stream: whole rows, or blocks of one row.
+    // Callback of ggufx_tensor_stream: makes whole rows, or blocks of one row.
     static ggufx_status read(void *user, uint64_t offset, void *dst, size_t n) {
         try {
             return static_cast<MadeTensor *>(user)->make(offset, dst, n);
@@ -68,7 +68,7 @@ private:
     std::vector<float> importance_, rows_;
 };
 
-// What a model is made of; the writer reads from the tensors.
+// The tensors of a model and its writer, which reads from them.
 struct Made {
     std::vector<std::unique_ptr<MadeTensor>> tensors;
     FileWriter writer;

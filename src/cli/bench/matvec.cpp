@@ -1,6 +1,6 @@
-// ggufx bench matvec and matmul: weights times vectors, per type, instruction set, number of
-// threads and of columns, beside the plain read of the same memory and the multiply-add peak in
-// the same rounds; and whether the bits equal the scalar ones. With --device the same on a GPU.
+// ggufx bench matvec and matmul: weights times vectors, per type, instruction set, threads and
+// columns. Measures plain reads of the same memory and the multiply-add peak in the same rounds,
+// and compares the bits with the scalar kernels. --device measures a GPU.
 // SPDX-License-Identifier: MIT
 #include "bench/device_products.hpp"
 #include "bench/product_figures.hpp"

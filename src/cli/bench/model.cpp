@@ -1,6 +1,6 @@
-// ggufx bench model: tokens per second of a model for every combination of what the options list:
-// prompts, single tokens or both, behind a depth, in one sequence or many; texts to vectors of one that
-// predicts no token.
+// ggufx bench model: tokens per second for every combination of the options: prompt processing,
+// token generation or both, after a depth, in one sequence or many. Embedding models: texts to
+// embeddings.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "bench/embed_runs.hpp"
@@ -25,15 +25,15 @@ struct ModelOptions {
     std::vector<std::string> both;
     std::vector<std::string> types_k = {"f16"}, types_v = {"f16"}, products = {"default"};
     std::vector<std::string> guessers = {kGuesserNames[0]};
-    std::string draft; // a model that guesses
+    std::string draft; // file of a draft model
     bool repeats = false;
-    std::string text_file; // its words, in place of ids
+    std::string text_file; // its token ids replace random ones
     unsigned rounds = 3;
     Format format = Format::table;
     ModelMaking making;
 };
 
-// "512+64"
+// Parses "512+64".
 ModelTest parse_both(const std::string &text) {
     const size_t plus = text.find('+');
     const auto number = [&](const std::string &part) -> unsigned {
@@ -92,7 +92,7 @@ void check_guesser(const ModelCase &which, const ModelOptions &options) {
         throw Failure(kUsage, "--guess draft needs --draft FILE");
 }
 
-// Sessions of all combinations, the depths of each ascending.
+// Returns sessions for all combinations, each with ascending depths.
 std::vector<ModelCase> cases_of(const ModelOptions &options) {
     std::vector<ModelCase> cases;
     for (const uint32_t k : types_of(options.types_k, "--ctk"))
@@ -106,7 +106,7 @@ std::vector<ModelCase> cases_of(const ModelOptions &options) {
     return cases;
 }
 
-// One runtime's measurements.
+// The measurements of one runtime.
 class ModelBench {
 public:
     ModelBench(const Globals &globals, const ModelOptions &options, unsigned threads)
@@ -217,7 +217,7 @@ template <class Take> void ModelBench::run_session(Progress &progress, const Tak
         ModelRuns runs(rt_.get(), session_of(which), which, facts_.n_vocab, text, options_.draft);
         for (const unsigned depth : depths_) {
             which.depth = depth;
-            // A guess goes on from a token: without a depth the first one is there.
+            // Drafting continues from a token: without a depth, the first one is in the context.
             const unsigned there =
                 which.guesser == Guesser::none ? depth : std::max(depth, kLeastGuessDepth);
             for (const ModelTest &test : tests_)
@@ -226,7 +226,7 @@ template <class Take> void ModelBench::run_session(Progress &progress, const Tak
     }
 }
 
-// A test is a text in each sequence; what a prediction takes is not asked.
+// Returns tests with one text per sequence; token generation is skipped.
 std::vector<ModelTest> ModelBench::text_tests() const {
     std::vector<ModelTest> texts;
     for (const ModelTest &test : tests_)
@@ -257,7 +257,7 @@ template <class Take> void ModelBench::run_embedder(Progress &progress, const Ta
     }
 }
 
-// Rows as they come where they can, a table at the end.
+// Prints rows as they come if the format allows it, otherwise a table at the end.
 class ModelReport {
 public:
     ModelReport(const Globals &globals, Format format)
@@ -304,7 +304,7 @@ private:
 };
 
 int bench_model(const Globals &globals, const ModelOptions &options) {
-    (void)tests_of(options); // what cannot be is said before anything is opened
+    (void)tests_of(options); // checked before anything is opened
     (void)cases_of(options);
     Progress progress(globals, "bench model");
     ModelReport report(globals, options.format);

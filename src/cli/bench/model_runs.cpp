@@ -68,7 +68,7 @@ ModelRuns::ModelRuns(const ggufx_runtime *rt, Session session, const ModelCase &
     call([&](ggufx_error *error) { return ggufx_sampler_add(sampler, &link, error); });
 }
 
-// Candidates come by id: none was taken away.
+// Forces the next token of the text. All candidates are present: no sampler has removed any.
 int32_t ModelRuns::choose(void *self, ggufx_candidate *candidates, size_t n) {
     ModelRuns &runs = *static_cast<ModelRuns *>(self);
     const int32_t id = runs.ids_[runs.chosen_++];
@@ -77,7 +77,7 @@ int32_t ModelRuns::choose(void *self, ggufx_candidate *candidates, size_t n) {
     return 0;
 }
 
-// Tokens first .. first + n - 1 of every sequence.
+// Decodes tokens first .. first + n - 1 of every sequence.
 void ModelRuns::append(unsigned first, unsigned n, uint32_t products, bool logits) {
     const ggufx_progress cancel = cancel_hook();
     const size_t n_context = ids_.size() / sequences_;
@@ -100,8 +100,8 @@ void ModelRuns::append(unsigned first, unsigned n, uint32_t products, bool logit
     });
 }
 
-// To the depth. Its last token comes anew before each round, and with it, untimed, whatever a cut
-// left to compute again.
+// Fills the context to `depth`. Its last token is decoded again before each round. This also
+// repeats, untimed, the work that a truncation leaves.
 void ModelRuns::fill(unsigned depth) {
     if (filled_ + 1 < depth)
         append(filled_, depth - 1 - filled_, products_ & ~GGUFX_MATMUL_BATCH_INVARIANT, false);
@@ -117,7 +117,7 @@ void ModelRuns::fill(unsigned depth) {
         append(before, 1, products_, false);
 }
 
-// A token whose logits the session keeps: guesses begin with them.
+// Decodes a token whose logits the session keeps; drafting begins with them.
 void ModelRuns::know(unsigned place) {
     const int32_t id = ids_[place];
     call([&](ggufx_error *error) {
@@ -125,7 +125,7 @@ void ModelRuns::know(unsigned place) {
     });
 }
 
-// Tokens first .. first + n - 1 by guesses.
+// Decodes tokens first .. first + n - 1 speculatively.
 void ModelRuns::guess(unsigned first, unsigned n) {
     chosen_ = first;
     for (unsigned done = 0; done < n; done++) {

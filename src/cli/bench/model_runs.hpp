@@ -1,4 +1,4 @@
-// What bench model measures: one test of one session, round after round.
+// Measurements of bench model: one test of one session, in several rounds.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,19 +20,19 @@ struct ModelTest {
     unsigned tokens() const { return prompt + predict; }
 };
 
-// How products are made.
+// Mode of matrix products.
 struct ProductMode {
     const char *name;
     uint32_t flags; // GGUFX_MATMUL_*
 };
 extern const std::vector<ProductMode> kProductModes;
 
-// Who guesses the tokens of a test, which come several at once then.
+// Source of draft tokens, which are verified several at once.
 enum class Guesser { none, lookup, draft };
 constexpr const char *kGuesserNames[] = {"none", "lookup", "draft"};
-constexpr unsigned kLeastGuessDepth = 1; // guesses go on from a token
+constexpr unsigned kLeastGuessDepth = 1; // drafting continues from a token
 
-// What a session is made with, and the tokens that are there before a test.
+// Parameters of a session, and the tokens in its context before a test.
 struct ModelCase {
     uint32_t type_k, type_v;
     unsigned sequences, batch, depth;
@@ -40,28 +40,28 @@ struct ModelCase {
     Guesser guesser;
 };
 
-// The ids of a test, whatever a model would choose.
+// The token ids of a test, independent of the model's predictions.
 using TextIds = std::vector<int32_t>;
 TextIds random_text(size_t n, uint32_t n_vocab);
-// Spans of 60 tokens of before, and 3 to 10 new ones after each: a text that is edited.
+// Returns spans of 60 earlier tokens, each followed by 3 to 10 new ones: a text that is edited.
 TextIds repeating_text(size_t n, uint32_t n_vocab);
-// n tokens of a text turned so that another part of it is first in each sequence.
+// Appends n tokens of a text, rotated so that each sequence begins with another part.
 void add_turned(TextIds &to, const TextIds &text, size_t sequence, size_t n);
 
 struct Rates {
-    std::vector<double> per_second; // tokens of all sequences, a number per round
-    double accepted;                // share of the guesses; NaN where there are none
+    std::vector<double> per_second; // tokens of all sequences, one value per round
+    double accepted;                // acceptance rate; NaN without draft tokens
 };
 
-// A session that is filled to a depth and emptied to it again before each round.
+// A session that is filled to a depth, and truncated to it before each round.
 class ModelRuns {
 public:
-    // text: as many ids as the context has, another part of them first in each sequence. draft: of
-    // the model that guesses, where one does.
+    // text: as many ids as the context has, rotated for each sequence. draft: file of the draft
+    // model, if there is one.
     ModelRuns(const ggufx_runtime *rt, Session session, const ModelCase &first, uint32_t n_vocab,
               const TextIds &text, const std::string &draft);
 
-    // The depth only grows.
+    // The depth must not decrease between calls.
     Rates measure(const ModelTest &test, unsigned depth, unsigned rounds, Progress &progress);
 
 private:
@@ -73,9 +73,9 @@ private:
     static int32_t choose(void *self, ggufx_candidate *candidates, size_t n);
 
     Session session_;
-    std::optional<Guesses> guesses_; // go before the session
-    Sampler chooser_;                // of the text's own tokens
-    unsigned chosen_ = 0;            // place of the next one
+    std::optional<Guesses> guesses_; // destroyed before the session
+    Sampler chooser_;                // chooses the text's own tokens
+    unsigned chosen_ = 0;            // index of the next one
     const unsigned sequences_;
     const uint32_t products_;
     unsigned filled_ = 0;
@@ -85,7 +85,7 @@ private:
 };
 
 struct Spread {
-    double mean, deviation; // of a sample
+    double mean, deviation; // sample mean, sample deviation
 };
 Spread spread_of(const std::vector<double> &values);
 

@@ -1,4 +1,4 @@
-// ggufx bench open: a metadata-only open of a file with a large vocabulary: time and heap.
+// ggufx bench open: time and heap of a metadata-only open of a file with a large vocabulary.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "bench/counting.hpp"
@@ -26,7 +26,7 @@ struct OpenOptions {
 
 namespace {
 
-// Little-endian fields of a GGUF file.
+// Writes little-endian fields of a GGUF file.
 class Bytes {
 public:
     void number(uint64_t value, int n_bytes) {
@@ -50,7 +50,7 @@ private:
 
 } // namespace
 
-// A vocabulary-only file: tokens, scores and types, as converters write them.
+// Returns a vocabulary-only file: tokens, scores and types, as converters write them.
 static std::string vocabulary_file(uint64_t n_tokens) {
     Bytes file;
     file.number(3, 4);

@@ -9,7 +9,7 @@ namespace ggufx::cli {
 
 #define TARGET __attribute__((target("avx2,fma")))
 
-// The operand changes hands in each step, or the products would be computed once.
+// The asm statement changes the operand in each step, or the products would be computed only once.
 template <unsigned N> TARGET static void multiply_add(uint64_t turns) {
     __m256i sums[N], a = _mm256_set1_epi8(3), b = _mm256_set1_epi8(5);
     const __m256i one = _mm256_set1_epi16(1);

@@ -1,4 +1,4 @@
-// Peak of AVX-VNNI: vpdpbusd on 32-byte registers; f32 is that of AVX2.
+// Peak of AVX-VNNI: vpdpbusd on 32-byte registers; f32 has the peak of AVX2.
 // SPDX-License-Identifier: MIT
 #include "bench/peak_loop.hpp"
 

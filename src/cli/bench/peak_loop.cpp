@@ -1,4 +1,4 @@
-// Which peak belongs to which set; that of plain C++ for the scalar one.
+// Selects the peak loops of an instruction set; plain C++ loops for the scalar one.
 // SPDX-License-Identifier: MIT
 #include "bench/peak_loop.hpp"
 
@@ -8,7 +8,7 @@ namespace ggufx::cli {
 
 namespace {
 
-// The assembly that does nothing keeps the compiler from knowing the sums.
+// The empty asm statement hides the sums from the optimizer.
 template <class T, unsigned N> void multiply_add(uint64_t turns) {
     T sums[N] = {}, a = 3, b = 5;
     for (uint64_t turn = 0; turn < turns; turn++) {
@@ -26,7 +26,7 @@ template <class T, unsigned N> void multiply_add(uint64_t turns) {
 template <class T, unsigned N> constexpr PeakLoop scalar_loop() {
     return {multiply_add<T, N>, 2.0 * kPeakSteps * N};
 }
-// Floats pass the statements in general registers: slower than they could be, as scalar code is.
+// Floats pass the asm statements in general registers: slower than possible, as scalar code is.
 constexpr PeakLoop kScalarInt[] = {scalar_loop<uint32_t, 4>(), scalar_loop<uint32_t, 8>()};
 constexpr PeakLoop kScalarFloat[] = {scalar_loop<float, 4>(), scalar_loop<float, 8>()};
 

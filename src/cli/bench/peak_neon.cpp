@@ -1,4 +1,4 @@
-// Peaks of NEON: sdot; without it smull, smlal2 and sadalp, three for 16 products; and fmla.
+// Peaks of NEON: fmla and sdot; without sdot smull, smlal2 and sadalp, three for 16 products.
 // SPDX-License-Identifier: MIT
 #include "bench/peak_loop.hpp"
 
@@ -7,7 +7,7 @@
 
 namespace ggufx::cli {
 
-// In assembly: the intrinsic exists only where a whole file is compiled for the instruction.
+// In assembly: the intrinsic exists only if the whole file is compiled for the instruction.
 #ifdef __clang__
 #define DOT_TARGET __attribute__((target("dotprod")))
 #else

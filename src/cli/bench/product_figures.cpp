@@ -10,7 +10,7 @@ namespace ggufx::cli {
 
 namespace {
 
-// The roofs of all runners, one per number of threads and set.
+// The rooflines of all runners, one per number of threads and instruction set.
 struct Roofs {
     Clock clock;
     std::deque<ReadRoof> reads = {};
@@ -54,7 +54,7 @@ static ProductFigures figures_of(const ProductOptions &options, const Runner &ru
 std::vector<ProductFigures> measure_products(const Globals &globals, const ProductOptions &options,
                                              std::vector<Runner> &runners, const Weights &w,
                                              const ColdBuffer &buffer) {
-    constexpr double kBudget = 14; // seconds, apart from the roofs and what comes before
+    constexpr double kBudget = 14; // seconds, without rooflines and preparation
     const Runtime scalar = try_runtime(GGUFX_ISA_SCALAR, 0);
     const bool f32 = options.f32 || w.is_float();
     Roofs roofs = {options.clock};

@@ -1,5 +1,5 @@
-// What products reach on each runner, beside the plain read of the same memory and the multiply-add
-// peak of the set, which are measured in the same rounds.
+// Product speeds of each runner. References from the same rounds: plain reads of the same memory,
+// and the multiply-add peak of the instruction set.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,25 +12,25 @@ struct ProductFigures {
     std::string type, isa, mode;
     uint64_t n, m;
     unsigned threads;
-    double gbps, read_gbps; // of weights
+    double gbps, read_gbps; // GB/s of weights
     double gops, peak_gops;
-    bool bits_equal; // to those of the scalar set
+    bool bits_equal; // to the bits of the scalar kernels
 
     double of_read() const { return gbps / read_gbps; }
     double of_peak() const { return gops / peak_gops; }
 };
 
-// One per runner.
+// Returns one entry per runner.
 std::vector<ProductFigures> measure_products(const Globals &globals, const ProductOptions &options,
                                              std::vector<Runner> &runners, const Weights &w,
                                              const ColdBuffer &buffer);
 
 Table product_table();
-// Lines of JSON on out, or rows of the table.
+// Prints JSON lines to `out`, or adds rows to `table`.
 void report(const Globals &globals, const ProductOptions &options,
             const std::vector<ProductFigures> &figures, Output &out, Table &table);
 
-// Of all types of the options: use(figures) after each of them. Are all bits equal?
+// Measures all types, and calls use(figures) after each. Returns whether all bits are equal.
 template <class Use>
 bool measure_types(const Globals &globals, const ProductOptions &options, const Use &use) {
     constexpr size_t kL2Bytes = size_t{1} << 20; // per thread

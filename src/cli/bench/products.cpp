@@ -1,4 +1,4 @@
-// Weights of a buffer beyond every cache, runners, and which of them were asked for.
+// Weights in a buffer, and selection of runners and types.
 // SPDX-License-Identifier: MIT
 #include "bench/products.hpp"
 #include "floor/signals.hpp"
@@ -61,8 +61,8 @@ std::vector<std::string> product_types(const std::vector<std::string> &names) {
     return all;
 }
 
-// Weights as files have them, about 64 KiB; random bytes where the type has no encoder. (Random
-// bytes make tiny scales too, and products of those that are subnormal cost a hundred cycles.)
+// Returns about 64 KiB of weights as in files; random bytes if the type has no quantizer. (Random
+// bytes include tiny scales, and products with subnormal values cost a hundred cycles.)
 static std::vector<uint8_t> make_pattern(const ggufx_runtime *rt, const ggufx_type_facts &type) {
     constexpr size_t kRowBlocks = 16, kBytes = size_t{64} << 10;
     Random random(1);
@@ -124,7 +124,7 @@ double Runner::seconds_per_row() const {
     return median(seconds_);
 }
 
-// y_ = matrix times x; the time it took.
+// Computes y_ = matrix * x; returns the time.
 double Runner::multiply(const ggufx_tensor *matrix, const ProductOptions &options) {
     ggufx_matmul_options matmul;
     ggufx_matmul_options_init(&matmul);
@@ -140,7 +140,7 @@ double Runner::multiply(const ggufx_tensor *matrix, const ProductOptions &option
 
 void Runner::prepare(const Weights &w, const ProductOptions &options) {
     constexpr uint64_t kTrialRows = 64;
-    constexpr double kLongest = 0.25; // seconds of a call
+    constexpr double kLongest = 0.25; // seconds per call
     x_ = &w.x;
     seconds_.clear();
     bits_equal_ = true;
@@ -159,7 +159,7 @@ void Runner::prepare(const Weights &w, const ProductOptions &options) {
 }
 
 void Runner::compare(const Weights &w, const ggufx_runtime *scalar, const ProductOptions &options) {
-    constexpr uint64_t kProducts = uint64_t{1} << 27; // about 0.2 s of the scalar set
+    constexpr uint64_t kProducts = uint64_t{1} << 27; // about 0.2 s with the scalar kernels
     const uint64_t rows = std::clamp<uint64_t>(kProducts / (options.k * n_), 1, m_);
     const Tensor part =
         wrap_matrix(rt_.get(), w.type.id, options.k, rows, 0, w.data, rows * w.row_bytes);

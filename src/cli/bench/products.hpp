@@ -1,5 +1,5 @@
-// Weights and runners of the product benchmarks: a runner is one instruction set with one number
-// of threads and of columns.
+// Weights and runners of the product benchmarks. A runner is one instruction set with one number of
+// threads and one number of columns.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,7 +31,7 @@ struct ProductOptions {
     }
 };
 
-// One type's weights: as many matrices of m rows as the buffer holds.
+// Weights of one type: as many matrices of m rows as the buffer holds.
 struct Weights {
     ggufx_type_facts type = {};
     uint64_t row_bytes = 0;
@@ -43,7 +43,7 @@ struct Weights {
     bool is_float() const { return (type.flags & GGUFX_TYPE_IS_FLOAT) != 0; }
 };
 
-// Fills the buffer.
+// Fills the buffer with weights.
 Weights make_weights(const ggufx_runtime *rt, const std::string &type,
                      const ProductOptions &options, ColdBuffer &buffer);
 
@@ -56,16 +56,16 @@ public:
     const std::string &isa_name() const { return isa_name_; }
     unsigned threads() const { return threads_; }
     uint64_t n() const { return n_; }
-    uint64_t m() const { return m_; } // rows per call: fewer where a call would take too long
+    uint64_t m() const { return m_; } // rows per call: fewer if a call would take too long
     bool bits_equal() const { return bits_equal_; }
     double seconds_per_row() const; // median
 
-    // Take other weights: forgets what was measured.
+    // Takes other weights; discards earlier measurements.
     void prepare(const Weights &weights, const ProductOptions &options);
-    // Compares a few rows with the scalar set.
+    // Compares a few rows with the scalar kernels.
     void compare(const Weights &weights, const ggufx_runtime *scalar,
                  const ProductOptions &options);
-    // Multiplies by the next matrices for about that time.
+    // Multiplies by the next matrices for about `seconds`.
     void run(double seconds, const ProductOptions &options);
 
 private:
@@ -86,13 +86,13 @@ private:
 
 void add_clock(Command &sub, Clock &clock);
 
-// One per instruction set (--isa: names, or all), number of threads and n.
+// Returns a runner per instruction set (--isa: names, or all), number of threads and n.
 std::vector<Runner> make_runners(const Globals &globals, const std::vector<uint64_t> &n);
 
-// The types asked for; "all" = all that can be multiplied.
+// Returns the requested types; "all" = all types with products.
 std::vector<std::string> product_types(const std::vector<std::string> &names);
 
-// The end of a benchmark: its table, unless JSON said all; the exit code.
+// Ends a benchmark: prints its table, unless JSON was printed. Returns the exit code.
 int finish_products(const Globals &globals, Output &out, const Table &table, bool markdown,
                     bool all_equal);
 

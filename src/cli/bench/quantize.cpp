@@ -1,4 +1,4 @@
-// ggufx bench quantize: f32 rows from cold memory to blocks, per type and instruction set.
+// ggufx bench quantize: quantizes f32 rows from cold memory, per type and instruction set.
 // SPDX-License-Identifier: MIT
 #include "bench/products.hpp"
 #include "floor/json.hpp"
@@ -27,7 +27,7 @@ struct QuantizeOptions {
 struct QuantizeCase {
     const QuantizeOptions &options;
     ggufx_type_facts type;
-    const float *rows; // n_rows of them, more than a call takes
+    const float *rows; // n_rows rows, more than a call takes
     uint64_t n_rows;
     const std::vector<float> &weights;
     uint64_t row_bytes = 0;
@@ -51,7 +51,7 @@ struct QuantizeCase {
 
 } // namespace
 
-// Calls of `m` rows, fewer where they would take long; megabytes of f32 per second.
+// Measures calls of `m` rows, fewer if they would take long. Returns MB/s of f32.
 static double measure_quantize(const QuantizeCase &c, const Runner &runner) {
     constexpr double kLongest = 0.5, kBudget = 1.0;
     const auto bytes_of = [&](uint64_t n) { return static_cast<double>(n * c.options.k * 4); };
@@ -77,7 +77,7 @@ static double measure_quantize(const QuantizeCase &c, const Runner &runner) {
     return median(mbps);
 }
 
-// A few rows, against the scalar set on one thread.
+// Compares a few rows with the scalar kernels on one thread.
 static bool same_bytes(const QuantizeCase &c, const Runner &runner) {
     constexpr uint64_t kRows = 20;
     const Runtime scalar = try_runtime(GGUFX_ISA_SCALAR, 1);
@@ -106,7 +106,7 @@ static void print_quantize(const Globals &globals, Output &out, Table &table, co
     print_json_line(out, line);
 }
 
-// Bell-shaped values, and importances of columns that differ as much as those of models.
+// Returns bell-shaped f32 values as bytes.
 static std::vector<uint8_t> bell_pattern(size_t n, Random &random) {
     std::vector<float> x(n);
     for (float &value : x) {

@@ -7,7 +7,7 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr uint64_t kGolden = 0x9e3779b97f4a7c15; // steps of splitmix64
+constexpr uint64_t kGolden = 0x9e3779b97f4a7c15; // increment of splitmix64
 
 uint64_t mix(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -37,7 +37,7 @@ ValueSpread value_spread(const ShapeTensor &t) {
     case Fill::ones:
         return {1, 0};
     case Fill::decay:
-        return {-0.5, 0.1}; // all of the sum's range is below 0
+        return {-0.5, 0.1}; // the whole range of the sum is below 0
     case Fill::step:
         return {-2, 0.5};
     }
@@ -49,7 +49,7 @@ ValueSpread value_spread(const ShapeTensor &t) {
 RandomValues::RandomValues(const ShapeTensor &tensor, uint64_t seed)
     : state_(hash(tensor.name, seed)) {
     const ValueSpread spread = value_spread(tensor);
-    // Four equally distributed numbers below 2^16: mean 2 (2^16 - 1), variance 4 (2^32 - 1) / 12.
+    // Sum of four uniform integers below 2^16: mean 2 (2^16 - 1), variance 4 (2^32 - 1) / 12.
     scale_ = static_cast<float>(spread.deviation / std::sqrt(4 * 4294967295.0 / 12));
     mean_ = spread.mean;
 }
@@ -60,7 +60,7 @@ void RandomValues::fill(float *out, uint64_t first, size_t n) const {
         const auto sum = static_cast<int32_t>((x & 0xffff) + (x >> 16 & 0xffff) +
                                               (x >> 32 & 0xffff) + (x >> 48));
         const float bell = static_cast<float>(sum - 2 * 65535) * scale_;
-        out[i] = static_cast<float>(mean_ + static_cast<double>(bell)); // never fused
+        out[i] = static_cast<float>(mean_ + static_cast<double>(bell)); // cannot become an FMA
     }
 }
 

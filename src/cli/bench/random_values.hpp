@@ -1,5 +1,5 @@
-// Values of a made-up model: a function of seed, name of the tensor and index alone, made of
-// integers and one product, so that they have the same bits on every machine.
+// Values of a generated model. They depend on seed, tensor name and index alone, and need integers
+// and one product, so that they have the same bits on every machine.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,10 +15,10 @@ public:
 private:
     uint64_t state_;
     double mean_ = 0;
-    float scale_ = 0; // of a sum of four random numbers below 2^16
+    float scale_ = 0; // for a sum of four random numbers below 2^16
 };
 
-// Of n_vocab tokens, with the special ones that architecture's readers ask for.
+// Writes a vocabulary of n_vocab tokens, with the special tokens that the architecture needs.
 void write_random_vocabulary(KeyWriter &keys, const Shape &shape);
 
 } // namespace ggufx::cli

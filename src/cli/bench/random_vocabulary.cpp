@@ -1,5 +1,5 @@
-// The vocabulary of a made-up model: words of all letters, the shorter first, so that each can be
-// merged from shorter ones. Not random: it is the same for every seed.
+// The vocabulary of a generated model: words of all letters, shorter ones first, so that each can
+// be merged from shorter ones. Not random: it is the same for every seed.
 // SPDX-License-Identifier: MIT
 #include "bench/random_values.hpp"
 
@@ -21,7 +21,7 @@ struct Tokens {
         texts.push_back(text);
         types.push_back(type);
     }
-    // Words until there are n tokens, each alone and behind a space.
+    // Adds words until there are n tokens, each alone and after a space.
     void fill(size_t n) {
         for (uint64_t word = 1; texts.size() < n; word++) {
             std::string text;
@@ -40,7 +40,7 @@ struct Tokens {
     }
 };
 
-// Sentencepiece, with a token for each byte: any text can be written.
+// Writes a SentencePiece vocabulary with a token for each byte, so that any text can be tokenized.
 void write_pieces(KeyWriter &keys, size_t n) {
     Tokens tokens;
     tokens.add("<unk>", kUnknown);
@@ -60,7 +60,7 @@ void write_pieces(KeyWriter &keys, size_t n) {
     keys.flag("tokenizer.ggml.add_eos_token", false);
 }
 
-// Word pieces of an encoder.
+// Writes a WordPiece vocabulary for an encoder.
 void write_word_pieces(KeyWriter &keys, size_t n) {
     Tokens tokens;
     for (const char *name : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"})

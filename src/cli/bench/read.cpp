@@ -1,4 +1,4 @@
-// ggufx bench read: plain reads of cold memory, the roof of every product with large weights.
+// ggufx bench read: plain reads of cold memory, the roofline of products with large weights.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "bench/blocks.hpp"

@@ -1,5 +1,5 @@
-// Inline SVG, one style sheet. The plot is the usual one: operations per byte of weights across,
-// Gop/s upwards, both in decades; what a machine can reach is below the lines.
+// Inline SVG with one style sheet. The plot is a usual roofline: x is operations per byte of
+// weights, y is Gop/s, both in decades. Speeds that a machine can reach are below the lines.
 // SPDX-License-Identifier: MIT
 #include "bench/roofline_page.hpp"
 
@@ -31,7 +31,7 @@ std::string roofline_style() {
            ".bar{display:inline-block;height:.7em;vertical-align:middle;margin-right:.4em}";
 }
 
-// Sets, best last, each with a colour; peers after them.
+// Colours of instruction sets, the best last, then of peers.
 class Legend {
 public:
     explicit Legend(const RooflinePage &page) {
@@ -58,7 +58,7 @@ private:
     std::vector<std::string> names_;
 };
 
-// Decades around the figures.
+// A logarithmic axis, in decades around the figures.
 struct Scale {
     double least = 1e300, most = 0;
     void take(double v) {
@@ -122,7 +122,7 @@ private:
                            "weights</text><text x=\"{}\" y=\"12\">Gop/s</text>\n",
                            kRight, kBottom + 34, 4);
     }
-    // What reading allows, up to the highest peak, and each set's peak of 8 bits.
+    // Draws the read bandwidth up to the highest peak, and the 8-bit peak of each instruction set.
     std::string roofs() const {
         std::string out;
         std::set<std::string> seen;
@@ -140,7 +140,7 @@ private:
                            "{:.1f}\"><title>plain read: {:.1f} GB/s</title></path>\n",
                            x(from), y(from * read_), x(to), y(to * read_), read_);
     }
-    // Ours of the same type and n, which have the same operations per byte.
+    // Returns our figure for the same type and n, which has the same operations per byte.
     const ProductFigures *like(const PeerFigure &p) const {
         for (const ProductFigures &f : page_.figures)
             if (f.type == p.type && f.n == p.n) return &f;
@@ -170,7 +170,8 @@ std::string bar_cell(double share, const char *color, const std::string &text) {
         std::clamp(share, 0.0, 1.5) * 8, color, text);
 }
 
-// One n: types down, sets and peers across, bars of what bounds them.
+// Returns the table for one n: rows are types, columns instruction sets and peers. Bars show the
+// share of the read bandwidth or the peak, the larger one.
 std::string table_of(const RooflinePage &page, const Legend &legend, uint64_t n) {
     std::vector<std::string> types, sets, peers;
     const auto add = [](std::vector<std::string> &to, const std::string &name) {

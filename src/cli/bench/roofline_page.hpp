@@ -1,4 +1,4 @@
-// The page of ggufx bench all: every type and set under the roofs of the machine.
+// The page of ggufx bench all: every type and instruction set under the rooflines of the machine.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,11 +6,11 @@
 
 namespace ggufx::cli {
 
-// What another program reached, measured elsewhere.
+// A figure of another program, measured elsewhere.
 struct PeerFigure {
     std::string peer, type;
     uint64_t n;
-    double gbps; // of weights
+    double gbps; // GB/s of weights
 };
 
 struct RooflinePage {
@@ -20,7 +20,7 @@ struct RooflinePage {
     std::vector<PeerFigure> peers;
 };
 
-// One page: no scripts, nothing from other places; every text from outside is escaped.
+// Returns a self-contained page: no scripts, no external resources, all external text escaped.
 std::string roofline_html(const RooflinePage &page);
 
 } // namespace ggufx::cli

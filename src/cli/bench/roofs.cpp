@@ -1,4 +1,4 @@
-// The best of several plain reads, and the peak, by as many threads.
+// The best of several plain reads, and the multiply-add peak, with the same number of threads.
 // SPDX-License-Identifier: MIT
 #include "bench/roofs.hpp"
 #include "floor/team_timing.hpp"

@@ -1,5 +1,5 @@
-// What a benchmark's figures are held against, measured in the same rounds: the plain read of the
-// same memory and the multiply-add peak of the set.
+// References for a benchmark's figures, measured in the same rounds: plain reads of the same
+// memory, and the multiply-add peak of the instruction set.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,14 +24,14 @@ private:
     std::vector<double> rates_[4];
 };
 
-// The fastest of a set's peak loops with a number of threads.
+// The fastest of an instruction set's peak loops with a number of threads.
 class PeakRoof {
 public:
     PeakRoof(int32_t isa, bool f32, unsigned threads, Clock clock)
         : isa_(isa), f32_(f32), threads_(threads), clock_(clock), rates_(peak_loops(isa, f32).n) {}
     bool is_of(int32_t isa, unsigned threads) const { return isa == isa_ && threads == threads_; }
     void measure();
-    double gops() const; // the best median; 0 where this build has no loop
+    double gops() const; // the best median; 0 if this build has no loop
 
 private:
     int32_t isa_;

@@ -1,4 +1,4 @@
-// ggufx bench sampler: how long a token takes to be chosen, link by link.
+// ggufx bench sampler: time to choose a token, for each sampler of a chain.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "floor/json.hpp"
@@ -62,7 +62,7 @@ ggufx_sampler_link xtc() {
 ggufx_sampler_link mirostat(uint32_t version) {
     ggufx_sampler_link link = sampler_link(GGUFX_LINK_MIROSTAT);
     link.version = version;
-    link.tau = 2.0f; // near what these logits give
+    link.tau = 2.0f; // near the value of these logits
     return link;
 }
 
@@ -98,7 +98,7 @@ std::vector<Row> rows_of(uint32_t n_last) {
     return rows;
 }
 
-// Like those of a model: a wide bell, and a few tokens well above it.
+// Returns logits like a model's: a wide bell, and a few tokens well above it.
 std::vector<float> logits_of(uint32_t n, uint64_t round) {
     std::vector<float> out(n);
     uint64_t state = round * 0x9e3779b97f4a7c15u + 1;
@@ -130,7 +130,7 @@ double measure(const ggufx_runtime *rt, const Row &row, const SamplerBench &opti
         const std::vector<float> &of = logits[r % logits.size()];
         int32_t id = 0;
         const double seconds = seconds_of(Clock::cpu, 1, [&] {
-            if (r < options.n_last) return; // the windows fill
+            if (r < options.n_last) return; // the windows fill first
             call([&](ggufx_error *error) {
                 return ggufx_sampler_sample(&id, nullptr, handle, of.data(), of.size(), error);
             });

@@ -1,5 +1,5 @@
-// ggufx selftest: every kernel of every instruction set of this machine against the scalar one,
-// through the public API: equal bits or exit 6. Or those of a device.
+// ggufx selftest: compares every kernel of every instruction set of this machine, or those of a
+// device, with the scalar kernels through the public API. Exit code 6 unless the bits are equal.
 // SPDX-License-Identifier: MIT
 #include "bench/blocks.hpp"
 #include "floor/device.hpp"
@@ -21,7 +21,7 @@ struct SelftestOptions {
     DeviceChoice device;
 };
 
-// An instruction set, or a device.
+// An instruction set or a device.
 struct Contender {
     std::string name;
     Runtime rt;
@@ -39,7 +39,7 @@ struct Result {
     std::string kernel;
     uint64_t checks = 0;
     uint64_t differences = 0;
-    std::string first; // where the first difference was
+    std::string first; // place of the first difference
 };
 
 // One product: a matrix at an odd address with an odd row stride, n vectors.
@@ -137,7 +137,7 @@ static std::vector<Case> cases_of(const ggufx_type_facts &type) {
                 cases.push_back({7 + n_cols % 11, n_cols, n, flags, Blocks::tame});
             }
         }
-        // A few columns at a time, one group after the other.
+        // Row-wise products take a few columns at a time.
         cases.push_back({33, n_cols, 17, GGUFX_MATMUL_BATCH_INVARIANT, Blocks::tame});
         cases.push_back({33, n_cols, 1, 0, Blocks::wild});
         cases.push_back({33, n_cols, 5, 0, Blocks::wild});
@@ -157,7 +157,7 @@ static void test_type(const ggufx_type_facts &type, const ggufx_runtime *scalar,
     const std::vector<uint8_t> blocks = random_blocks(scalar, type, 97, Blocks::wild, random);
     const std::vector<float> values = decoded(scalar, type, blocks);
     for (size_t i = 0; i < contenders.size(); i++) {
-        if (contenders[i].device) continue; // they multiply, and no more
+        if (contenders[i].device) continue; // devices only multiply
         note(results[first + i], same_bits(values, decoded(contenders[i].rt.get(), type, blocks)),
              "dequantize");
     }
@@ -193,7 +193,7 @@ static std::vector<Contender> make_contenders(const Globals &globals, const Devi
             throw Failure(kUnsupported, "this machine has no " + globals.isa);
         }
     }
-    // Without any, scalar against itself: with several threads against one.
+    // Without other instruction sets: scalar with several threads against scalar with one.
     if (contenders.empty()) contenders.push_back({"scalar", try_runtime(GGUFX_ISA_SCALAR, 4)});
     return contenders;
 }

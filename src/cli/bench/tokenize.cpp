@@ -1,4 +1,4 @@
-// ggufx bench tokenize: how long a vocabulary takes to open, its memory, and how fast it cuts a text.
+// ggufx bench tokenize: time to open a vocabulary, its memory, and tokenization speed.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "bench/counting.hpp"
