@@ -1,4 +1,4 @@
-// The words that may stand next, and ggufx completion: the scripts that ask for them.
+// Candidates for the next word, and `ggufx completion`: the scripts that ask for them.
 // SPDX-License-Identifier: MIT
 #include "completion.hpp"
 
@@ -16,17 +16,17 @@ namespace ggufx::cli {
 
 namespace {
 
-// Where the word to complete stands.
+// Position of the word to complete.
 struct Place {
     std::vector<const CommandFacts *> path;
     size_t n_arguments = 0;
-    const OptionFacts *option = nullptr; // it waits for its value
+    const OptionFacts *option = nullptr; // the option that needs a value
     bool only_arguments = false;         // after "--"
 };
 
 } // namespace
 
-// Without regard to case, as the names of types are read.
+// Ignores case, as in names of types.
 static bool starts_with(const std::string &word, const std::string &start) {
     const auto equal = [](char a, char b) {
         return std::tolower(static_cast<unsigned char>(a)) ==
@@ -36,7 +36,7 @@ static bool starts_with(const std::string &word, const std::string &start) {
            std::equal(start.begin(), start.end(), word.begin(), equal);
 }
 
-// Options of a command are those of the commands it stands in, too.
+// Finds an option of the command or of its parents.
 static const OptionFacts *find_option(const Place &place, const std::string &name) {
     for (const CommandFacts *command : place.path) {
         for (const OptionFacts &option : command->options) {
@@ -62,10 +62,10 @@ static void pass(Place &place, const std::string &word) {
     } else if (!place.only_arguments && word == "--") {
         place.only_arguments = true;
     } else if (!place.only_arguments && word.size() > 1 && word[0] == '-') {
-        const OptionFacts *option = find_option(place, word); // "--a=b" has its value
+        const OptionFacts *option = find_option(place, word); // "--a=b" includes its value
         if (option && !option->value.empty()) place.option = option;
     } else if (const CommandFacts *command = find_command(*place.path.back(), word)) {
-        if (command->name != "help") place.path.push_back(command); // which names another one
+        if (command->name != "help") place.path.push_back(command); // a command's name follows help
     } else {
         place.n_arguments++;
     }
@@ -93,14 +93,14 @@ static void add_recipes(std::vector<Candidate> &out) {
     }
 }
 
-// All values an option may have, as far as they have names.
+// Returns the values of an option that have names.
 static std::vector<Candidate> named_values(const OptionFacts &option, bool all_isas) {
     std::vector<Candidate> out;
     for (const std::string &value : option.values) out.push_back({value, ""});
     if (option.value == "TYPE" || option.value == "TYPES") add_types(out);
     if (option.value == "KVTYPE") add_kv_types(out);
     if (option.value == "RECIPE") add_recipes(out);
-    if (option.value == "OUTTYPE") { // of ggufx convert
+    if (option.value == "OUTTYPE") { // ggufx convert
         for (const char *type : {"auto", "f32", "f16", "bf16", "q8_0"}) out.push_back({type, ""});
     }
     if (option.value == "ISA") {
@@ -119,7 +119,7 @@ static bool is_file(const OptionFacts &option) {
     return std::any_of(std::begin(kFiles), std::end(kFiles), named);
 }
 
-// `before` is what precedes the value in its word: "--type=".
+// `before`: the part of the word before the value, "--type=".
 static Completion complete_value(const OptionFacts &option, bool all_isas,
                                  const std::string &before, const std::string &start) {
     Completion out;
@@ -141,7 +141,7 @@ static Completion complete_option(const Place &place, const std::string &start) 
         for (const OptionFacts &option : (*at)->options) {
             if (option.is_argument || !starts_with(option.names[0], start)) continue;
             const bool known = std::any_of(out.words.begin(), out.words.end(), [&](const auto &c) {
-                return c.word == option.names[0]; // --help, and -f, stand at several levels
+                return c.word == option.names[0]; // --help and -f exist at several levels
             });
             if (!known) out.words.push_back({option.names[0], option.help});
         }
@@ -173,7 +173,7 @@ Completion complete(const CommandFacts &tool, const std::vector<std::string> &wo
     for (size_t i = 0; i + 1 < words.size(); i++) pass(place, words[i]);
     const std::string &last = words.back();
     const std::string verb = place.path.size() > 1 ? place.path[1]->name : "";
-    const bool all_isas = verb == "bench" || verb == "selftest"; // they take --isa all, and lists
+    const bool all_isas = verb == "bench" || verb == "selftest"; // take --isa all, and lists
     if (place.option) return complete_value(*place.option, all_isas, "", last);
     if (place.only_arguments || last.empty() || last[0] != '-') {
         return complete_argument(place, last);

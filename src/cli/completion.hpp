@@ -1,5 +1,5 @@
-// Completion of command lines: the shells' scripts (folder shells) ask the tool itself, by
-// `ggufx --complete WORD...`, what may stand in place of the last word.
+// Completion of command lines: the scripts in the folder shells run `ggufx --complete WORD...`,
+// which prints the candidates for the last word.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,17 +13,17 @@ struct Candidate {
 };
 
 struct Completion {
-    bool files = false; // names of files, which the shell knows better; no words then
+    bool files = false; // file names, which the shell completes; no words then
     std::vector<Candidate> words;
 };
 
-// `words` as they follow the tool's name; the last one, which may be empty, is the one to complete.
+// `words` follow the tool's name; the last one, which may be empty, is the word to complete.
 Completion complete(const CommandFacts &tool, const std::vector<std::string> &words);
 
-// Prints "files" or "words", then a candidate per line with a tab before its help.
+// Prints "files" or "words", then one candidate per line, with a tab before its help.
 int print_completion(const CommandFacts &tool, int argc, char **argv);
 
-// Whose scripts there are, and the scripts.
+// Supported shells and their scripts, in the same order.
 inline const std::vector<std::string> kShells = {"bash", "zsh", "fish"};
 extern const char *const kCompletionScripts[3];
 

@@ -1,4 +1,4 @@
-// ggufx: reads the command line, runs one verb, turns failures into messages and exit codes.
+// ggufx: parses the command line, runs one command, turns failures into messages and exit codes.
 // SPDX-License-Identifier: MIT
 #include "completion.hpp"
 #include "floor/signals.hpp"
@@ -13,7 +13,7 @@
 
 namespace ggufx::cli {
 
-// What a library call or a system call says of a signal is how it noticed; people want to know why.
+// Replaces the message of a call that noticed a signal by "interrupted", the reason that matters.
 static Failure told(const Failure &failure) {
     const bool interrupted = pending_signal() != 0 && failure.exit_code == 128 + pending_signal();
     if (!interrupted || std::string_view(failure.what()).starts_with("interrupted")) return failure;
@@ -22,7 +22,7 @@ static Failure told(const Failure &failure) {
     return said;
 }
 
-// One number of threads, but for the benchmarks of products.
+// Accepts one thread count; only the benchmarks below accept a list.
 static void use_thread_counts(Globals &globals, const std::string &verb) {
     const bool takes_list = verb == "bench matvec" || verb == "bench matmul" ||
                             verb == "bench dequant" || verb == "bench quantize" ||
@@ -45,7 +45,7 @@ static int run_verb(Tool &tool) {
         }
         return code;
     }
-    return kUsage; // the parser requires a verb
+    return kUsage; // the parser requires a command
 }
 
 static int guarded(Tool &tool) {
@@ -82,7 +82,7 @@ static int tool_main(int argc, char **argv) {
     Tool tool = {line.root(), globals, {}, line};
     add_verbs(tool, argc > 1 ? argv[1] : "");
     line.other_words(other_words());
-    if (argc > 2 && std::strcmp(argv[1], "--complete") == 0) { // a shell's question
+    if (argc > 2 && std::strcmp(argv[1], "--complete") == 0) { // called by a shell for completion
         return print_completion(line.describe(), argc, argv);
     }
     if (const std::optional<int> code = line.parse(argc, argv)) return *code;

@@ -1,5 +1,5 @@
-// ggufx manual: the pages ggufx(1) and ggufx-COMMAND(1) in man(7) macros, written from what the
-// verbs declare.
+// ggufx manual: the pages ggufx(1) and ggufx-COMMAND(1) in man(7) macros, generated from the
+// declared options.
 // SPDX-License-Identifier: MIT
 #include "manual.hpp"
 
@@ -24,7 +24,7 @@ const ExitText kExitTexts[8] = {
     {kInterrupted, "interrupted"},
 };
 
-// Text as roff takes it: no escapes, dashes to type again, no line that begins as a request does.
+// Escapes text for roff: backslashes, dashes that can be copied, lines that would read as requests.
 static std::string roff(const std::string &text) {
     std::string out;
     for (size_t i = 0; i < text.size(); i++) {
@@ -63,7 +63,7 @@ static std::string italic(const std::string &text) {
     return fmt::format("\\fI{}\\fR", roff(text));
 }
 
-// "\fB\-o\fR, \fB\-\-output\fR \fIFILE\fR", the short name first.
+// Returns "\fB\-o\fR, \fB\-\-output\fR \fIFILE\fR", the short name first.
 static std::string heading(const OptionFacts &option) {
     if (option.is_argument) return italic(option.names[0]);
     std::string out;
@@ -86,7 +86,7 @@ static std::string heading(const OptionFacts &option) {
 static std::string options_text(const CommandFacts &command) {
     std::string out;
     for (const OptionFacts &option : command.options) {
-        if (option.names[0] == "--help" && command.name != "ggufx") continue; // told once
+        if (option.names[0] == "--help" && command.name != "ggufx") continue; // described once
         out += fmt::format(".TP\n{}\n{}\n", heading(option), roff(option.help));
     }
     return out;
@@ -113,7 +113,7 @@ static std::string usage(const std::string &path, const CommandFacts &command) {
     return out;
 }
 
-// A section for every command that does something, in the order of the help.
+// Writes a section for every command that can be run, in the order of the help.
 static std::string command_text(const std::string &before, const CommandFacts &command) {
     const std::string path = before + " " + command.name;
     std::string out;
@@ -151,7 +151,7 @@ static constexpr const char *kEnvironment =
     ".TP\n.B TERM\nno colours where it is\n.B dumb\n"
     ".TP\n.B TMPDIR\nwhere\n.B demo\nand\n.B bench open\nput a file for the while\n";
 
-// The page's head and its section NAME. A page of no date is the same whenever it is built.
+// Writes the title and the section NAME. The page has no date, so that builds are reproducible.
 static std::string head(std::string page, const std::string &help, const std::string &version) {
     std::string what = help.substr(0, help.find_last_not_of('.') + 1);
     what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
@@ -165,7 +165,7 @@ static std::string head(std::string page, const std::string &help, const std::st
 
 static std::string examples_section(const CommandFacts &command) {
     if (command.examples.empty()) return "";
-    return ".SH EXAMPLES\n" + examples_text(command.examples).substr(4); // a section is a paragraph
+    return ".SH EXAMPLES\n" + examples_text(command.examples).substr(4); // without its first .PP
 }
 
 std::string manual(const CommandFacts &tool, const CommandFacts &command,
@@ -224,7 +224,7 @@ static int print_manual(const Tool &tool, const std::string &command) {
     return kOk;
 }
 
-// The command help: prints what `ggufx COMMAND --help` prints.
+// The command help: prints the text of `ggufx COMMAND --help`.
 static int print_help(const Tool &tool, const std::vector<std::string> &command) {
     std::vector<std::string> words = {"ggufx"};
     words.insert(words.end(), command.begin(), command.end());

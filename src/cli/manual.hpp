@@ -1,4 +1,4 @@
-// The manual pages of the tool, and the words for its exit codes.
+// The manual pages of the tool, and descriptions of its exit codes.
 // SPDX-License-Identifier: MIT
 #pragma once
 

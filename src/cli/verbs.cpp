@@ -1,4 +1,4 @@
-// The tool's command line: options of all verbs, and the table of verbs.
+// The tool's command line: options of all commands, and the table of commands.
 // SPDX-License-Identifier: MIT
 #include "verbs.hpp"
 
@@ -126,8 +126,8 @@ std::vector<OtherWord> other_words() {
             {"man", "use \"ggufx manual\""}};
 }
 
-// Declaring all takes three quarters of a start: the one that is named first is enough, except for
-// help and manual, which describe all.
+// Declares only the command that is named first: declaring all takes three quarters of the startup.
+// Help and manual describe all, and need all.
 void add_verbs(Tool &tool, std::string_view first) {
     tool.app.examples("  ggufx demo\n  ggufx info model.gguf\n"
                       "  ggufx run model.gguf -p \"Once upon a time\" --temp 0");

@@ -1,4 +1,4 @@
-// The verbs, as the table in verbs.cpp has them; each room defines its own.
+// The commands in the table of verbs.cpp; each folder defines its own.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace ggufx::cli {
 
-// Options of all verbs, and the verb that the command line's first word names; all verbs where it
-// names none, and for the manual.
+// Declares the common options and the command that the first word names. Declares all commands if
+// it names none, and for the manual.
 void add_verbs(Tool &tool, std::string_view first);
-// Names of verbs in llama.cpp and ollama, with the verb to use here.
+// Names of commands in llama.cpp and ollama, with the command to use here.
 std::vector<OtherWord> other_words();
 
 void add_demo(Tool &tool);
@@ -37,7 +37,7 @@ void add_rename(Tool &tool);
 void add_report(Tool &tool);
 void add_run(Tool &tool);
 void add_chat(Tool &tool);
-void add_serve(Tool &tool); // where libmicrohttpd is
+void add_serve(Tool &tool); // only if built with libmicrohttpd
 void add_tokenize(Tool &tool);
 void add_perplexity(Tool &tool);
 void add_kv_eval(Tool &tool);
