@@ -7,10 +7,11 @@ namespace ggufx::device {
 
 namespace {
 
-// Between two looks at progress; and far above what any submission takes: the driver hangs.
+// Interval between two progress polls. A submission that takes longer than kMostNs means that the
+// driver hangs.
 constexpr uint64_t kPollNs = 5'000'000, kMostNs = 30'000'000'000;
 
-// Codes a plug-in may give; anything else is its fault.
+// Statuses that a plugin may return. Any other code is a fault of the plugin: internal.
 Status status_of(int32_t code) {
     switch (static_cast<Status>(code)) {
     case Status::ok:
@@ -111,7 +112,7 @@ Status Backend::allocate(plugin::Buffer *out, uint64_t bytes, plugin::Memory mem
 }
 
 void Backend::free(uint64_t buffer) {
-    // What is lost may still be at work: closing waits for that.
+    // A lost device may still access its buffers; close() waits for it and frees them.
     if (buffer && !lost()) table_->free(device_, buffer);
 }
 

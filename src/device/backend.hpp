@@ -1,5 +1,5 @@
-// An opened device of a plug-in, as the library sees it: entries of the table that give a Status and
-// its text, and a device that is lost stays lost.
+// Opened device of a plugin: calls entries of the table, turns their codes into Status and Failure,
+// and keeps a lost device lost.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,21 +16,22 @@ public:
     Backend(const Backend &) = delete;
     Backend &operator=(const Backend &) = delete;
 
-    // Fills facts().
+    // Opens device `index` of the plugin and sets facts().
     Status open(const plugin::Table &table, uint32_t index, const plugin::OpenOptions &options,
                 Failure *failure);
-    // With a device of the host.
+    // Opens a device that the host created.
     Status adopt(const plugin::Table &table, const void *handles,
                  const plugin::OpenOptions &options, Failure *failure);
-    // Nothing runs there any more and everything is given back; the device counts as lost.
+    // Waits for pending work, destroys the queue and closes the device, which counts as lost
+    // afterwards.
     void detach();
     Status queue_create(Failure *failure);
 
     const plugin::Facts &facts() const { return facts_; }
-    bool lost() const { return lost_.load(Order::relaxed); } // also when it was detached
+    bool lost() const { return lost_.load(Order::relaxed); } // also true after detach()
     bool detached() const { return detached_.load(Order::relaxed); }
 
-    // Ok, unless the device is lost.
+    // Returns Status::ok, or Status::device when the device is lost.
     Status usable(Failure *failure) const { return lost() ? gone(failure) : Status::ok; }
 
     Status memory(uint64_t *free, uint64_t *total, Failure *failure);
@@ -38,31 +39,34 @@ public:
     void free(uint64_t buffer);
     Status cache(void *out, uint64_t capacity, uint64_t *n, Failure *failure);
 
-    // Of the one queue; their caller holds the device's lock.
+    // Operations on the device's one queue. The caller holds the device's lock.
     Status copy(plugin::Span to, plugin::Span from, uint64_t bytes, Failure *failure);
     Status launch(const plugin::Launch &launch, Failure *failure);
     Status barrier(Failure *failure);
     Status submit(Failure *failure);
-    // Until everything submitted is done. Progress is polled meanwhile; once it cancels *cancelled is
-    // true, and the call still waits. A device that does not answer for long counts as lost.
+    // Waits until all submitted work is done and polls progress meanwhile. Sets *cancelled when
+    // progress cancels, and still waits for the work. A device that does not answer within 30 s
+    // counts as lost.
     Status finish(bool *cancelled, const Progress &progress, uint64_t done, uint64_t total,
                   Failure *failure);
     Status finish(Failure *failure) { return finish(nullptr, {}, 0, 0, failure); }
-    // Whatever was recorded or runs has ended, or the device is lost.
+    // Submits recorded operations and waits for all work. Returns when it is done or the device is
+    // lost.
     void drain();
 
     uint64_t n_launches() const { return n_launches_.load(Order::relaxed); }
 
 private:
     Status opened(int32_t code, void *device, const plugin::Error &error, Failure *failure);
-    // What an entry gave, as status and text; `what` was tried.
+    // Converts the result of a table entry into a status and a message. `what` names the operation
+    // that was tried.
     Status told(int32_t status, const plugin::Error &error, const char *what, Failure *failure);
     Status gone(Failure *failure) const;
 
     const plugin::Table *table_ = nullptr;
     void *device_ = nullptr, *queue_ = nullptr;
     plugin::Facts facts_{};
-    uint64_t ticket_ = 0; // of the last submission
+    uint64_t ticket_ = 0; // ticket of the last submission
     Atomic<bool> lost_{false}, detached_{false};
     Atomic<uint64_t> n_launches_{0};
 };

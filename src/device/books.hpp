@@ -1,5 +1,5 @@
-// Codebooks of the types that have one, as a device keeps them: bytes of grid rows, one table after
-// the other.
+// Codebooks (grids) of the IQ types in device memory: bytes of grid rows, one table after the
+// other.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,6 +12,6 @@ constexpr uint64_t kNoBook = UINT64_MAX;
 
 uint64_t books_bytes();
 void copy_books(uint8_t *out);
-uint64_t book_at(uint32_t type); // where the type's begins, kNoBook: it has none
+uint64_t book_at(uint32_t type); // byte offset of the type's codebook, or kNoBook
 
 } // namespace ggufx::device

@@ -10,7 +10,7 @@ namespace ggufx::device {
 
 namespace {
 
-constexpr uint32_t kMostDevices = 64; // of a plug-in
+constexpr uint32_t kMostDevices = 64; // maximum per plugin
 
 Entry unusable(const char *id, const char *reason) {
     Entry entry = {};
@@ -20,7 +20,7 @@ Entry unusable(const char *id, const char *reason) {
     return entry;
 }
 
-// Texts of a plug-in end, and say why.
+// Terminates the strings of a plugin.
 void check_facts(plugin::Facts &facts) {
     facts.name[sizeof facts.name - 1] = facts.driver[sizeof facts.driver - 1] = 0;
     facts.reason[sizeof facts.reason - 1] = 0;
@@ -59,7 +59,7 @@ void add_plugin(Vector<Entry> &to, const char *path, const char *name) {
     }
 }
 
-// "libggufx-NAME.so.0" in a path -> NAME, else "plug-in".
+// Takes NAME from a path "DIR/libggufx-NAME.so.0", or "plug-in" when the path has another form.
 void name_of(char (&out)[32], const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     constexpr char kPrefix[] = "libggufx-";
@@ -132,7 +132,7 @@ const Entry &find(const Vector<Entry> &entries, const char *id) {
         fail(Status::unsupported, {}, "%s cannot be used: %s", id, entry.facts.reason);
     }
     if (any) fail_auto(entries);
-    // A device of a plug-in that could not be loaded: the plug-in's reason.
+    // The id may name a device of a plugin that could not be loaded: report the plugin's reason.
     const size_t n = strcspn(id, ":");
     for (const Entry &entry : entries)
         if (!entry.table && strlen(entry.id) == n && strncmp(entry.id, id, n) == 0)

@@ -1,4 +1,5 @@
-// Which devices there are: those of all plug-ins that can be loaded, and of the others why not.
+// Catalog of devices: all devices of loadable plugins, and the reasons why other plugins or devices
+// are unusable.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,23 +9,24 @@
 namespace ggufx::device {
 
 struct Entry {
-    const plugin::Table *table; // null: a plug-in that cannot be used
-    uint32_t index;             // in the plug-in
-    char id[40];                // "vulkan:0", of a plug-in alone "vulkan"
-    plugin::Facts facts;        // kUnusable, and the reason, where it cannot be opened
+    const plugin::Table *table; // null when the plugin could not be used
+    uint32_t index;             // index of the device in its plugin
+    char id[40];                // "vulkan:0", or "vulkan" for a plugin without a device
+    plugin::Facts facts;        // flags have kUnusable when the device cannot be opened, with the
+                                // reason
 
     bool usable() const { return table && (facts.flags & plugin::kUnusable) == 0; }
 };
 
-// plugin_path: a folder or a plug-in; null: the folder of this library. Throws Error (limit) /
-// std::bad_alloc.
+// Lists the devices of all plugins. plugin_path is a folder or the file of a plugin; null means the
+// folder of this library. Throws Error (limit) / std::bad_alloc.
 Vector<Entry> list(const Host &host, const char *plugin_path);
 
-// The plug-in of one backend, in a folder or named itself. Throws Error (limit, unsupported).
+// Loads the plugin of one backend. plugin_path as for list(). Throws Error (limit, unsupported).
 const plugin::Table &plugin_of(const char *backend, const char *plugin_path);
 
-// The entry of an id, or for "auto" the first that can be used and is no processor. Throws Error
-// (unsupported) with what is wrong.
+// Returns the entry with this id. "auto" returns the first usable entry that is not a software
+// device on the processor. Throws Error (unsupported) with the reason.
 const Entry &find(const Vector<Entry> &entries, const char *id);
 
 } // namespace ggufx::device

@@ -28,7 +28,7 @@ Device::Device(Ref<Host> host, const char *id) : host_(std::move(host)) {
 }
 
 Device::~Device() {
-    backend_.drain(); // of a call that failed, or of an open that did
+    backend_.drain(); // a failed call or open may have left work pending
     store_cache();
     free_scratch(scratch_);
     free(books_, books_bytes(), plugin::Memory::device);
@@ -68,7 +68,9 @@ void Device::start(const plugin::Table &table, uint32_t index, const void *handl
         if (n > 0 && n <= kMostStored) {
             stored = Buffer(host_, static_cast<size_t>(n));
             given.cache_bytes = options.cache.load(user, cache_key_, stored.data(), n);
-            if (given.cache_bytes > n) given.cache_bytes = 0; // it changed meanwhile
+            if (given.cache_bytes > n)
+                given.cache_bytes = 0; // the stored data changed between the
+                                       // two calls
             given.cache = stored.data();
         }
     }
@@ -102,7 +104,7 @@ void Device::free(plugin::Buffer &buffer, uint64_t bytes, plugin::Memory memory)
     if (!buffer.id) return;
     backend_.free(buffer.id);
     buffer = {};
-    if (backend_.detached()) return; // all of it is given back
+    if (backend_.detached()) return; // detach() has freed all buffers
     if (memory == plugin::Memory::device) bytes_.subtract(bytes, Order::relaxed);
 }
 
@@ -174,7 +176,7 @@ plugin::Span Device::book_of(uint32_t type) const {
     return at == kNoBook ? plugin::Span{0, 0} : plugin::Span{books_.id, at};
 }
 
-// False: there is none that will do.
+// Sets fma_ to the best variant that passed the self-test; false when there is none.
 bool Device::choose_fma(const ProbeVerdict &verdict, const OpenOptions &options) {
     using plugin::Fma;
     const auto usable = [&](Fma fma) {
@@ -194,10 +196,10 @@ bool Device::choose_fma(const ProbeVerdict &verdict, const OpenOptions &options)
     return true;
 }
 
-// All cases there, on their way behind what was recorded before.
+// Runs all cases on the device, after the operations recorded so far, and compares the results.
 ProbeVerdict Device::probe(plugin::Fma fma, const uint32_t *cases) {
     Failure failure = {};
-    // Behind the books, which may be on their way.
+    // After the codebooks in staging memory, whose copy may be pending.
     const plugin::Span staging = {scratch_.x_staging.id, (books_bytes() + 63) / 64 * 64};
     memcpy(static_cast<uint8_t *>(scratch_.x_staging.mapped) + staging.at, cases,
            kProbeOperandBytes);
@@ -218,13 +220,15 @@ ProbeVerdict Device::probe(plugin::Fma fma, const uint32_t *cases) {
     return judge_probe(cases, static_cast<const uint32_t *>(scratch_.y_staging.mapped));
 }
 
-// What the device calculates decides whether its results are the processor's.
+// Runs the self-test and chooses the fma variant. Throws when results would differ from the
+// processor's, unless options.bounded allows that.
 void Device::test_arithmetic(const OpenOptions &options) {
     const CanonicalFp canonical;
     Buffer operands(host_, kProbeOperandBytes);
     auto *cases = reinterpret_cast<uint32_t *>(operands.data());
     make_probe(cases);
-    // fma by binary32 is half of what a driver compiles of the self-test, and hardly ever needed.
+    // The binary32 fma is half of the code that a driver compiles for the self-test, and rarely
+    // needed.
     ProbeVerdict verdict = probe(plugin::Fma::device, cases);
     bool chosen = choose_fma(verdict, options);
     if (!chosen) {
@@ -251,7 +255,7 @@ void Device::test_arithmetic(const OpenOptions &options) {
          verdict.wanted);
 }
 
-// Nothing is lost where this fails: the next process compiles again.
+// Stores the driver's compiled programs. Errors are ignored: the next process compiles again.
 void Device::store_cache() {
     if (!cache_.store || scratch_.values == 0) return;
     uint64_t n = 0;

@@ -1,5 +1,5 @@
-// A device that multiplies: an opened plug-in, its self-test, memory for the calls that use it. One
-// call at a time works on it; others wait.
+// Device for matrix products: an opened plugin, its self-test and the scratch memory of calls. The
+// device executes one call at a time; other calls wait.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace ggufx::device {
 
-// Programs a driver compiled, kept by the host from one process to the next. Both may be null; load
-// gives how many bytes there are and copies at most `capacity`.
+// Callbacks to cache the programs that a driver compiled, across processes. Both may be null. load
+// returns the size of the stored data and copies at most `capacity` bytes.
 struct CacheHooks {
     void *user;
     uint64_t (*load)(void *user, const char *key, void *out, uint64_t capacity);
@@ -20,28 +20,31 @@ struct CacheHooks {
 };
 
 struct OpenOptions {
-    bool bounded = false;                  // also where not every bit is the processor's
-    bool fma_f64 = false, fma_f32 = false; // this one, for tests
+    bool bounded = false;                  // accept a device whose results are not bit-identical to
+                                           // the processor's
+    bool fma_f64 = false, fma_f32 = false; // for tests: use this fma variant only
     CacheHooks cache = {};
 };
 
-// Memory of a device that calls use in turn.
+// Device memory that calls use one after the other.
 struct Scratch {
     plugin::Buffer x = {}, x_staging = {}; // f32 columns
-    plugin::Buffer packed = {}, sums = {}; // what is made of them
+    plugin::Buffer packed = {}, sums = {}; // packed activations, and sums per 32 or 16 values
     plugin::Buffer y = {}, y_staging = {}; // results
-    uint64_t values = 0, results = 0;      // of x, of y
+    uint64_t values = 0, results = 0;      // capacities of x and y, in floats
 };
 
 class Device final : public matmul::Remote {
 public:
-    // Throws Error / std::bad_alloc. `id` is what the host calls it: "vulkan:0".
+    // Opens device `index` of a plugin. `id` is its public id, "vulkan:0". Throws Error /
+    // std::bad_alloc.
     static Ref<Device> open(const Ref<Host> &host, const plugin::Table &table, uint32_t index,
                             const char *id, const OpenOptions &options);
-    // The device of the host that `handles` name, as the plug-in wants them.
+    // Opens a device that the host created; `handles` has the plugin's own type.
     static Ref<Device> adopt(const Ref<Host> &host, const plugin::Table &table, const void *handles,
                              const OpenOptions &options);
-    // Nothing of it is on the device any more, which counts as lost from then on.
+    // Closes the plugin's device after pending work is done. The device counts as lost from then
+    // on.
     void detach();
     void retain() { refs_.retain(); }
     void release();
@@ -52,20 +55,20 @@ public:
     const char *id() const { return id_; }
     plugin::Fma fma() const { return fma_; }
     bool exact() const { return fault_ == nullptr; }
-    const char *fault() const { return fault_; } // the operation that is not exact
+    const char *fault() const { return fault_; } // first operation that is not exact, or null
 
     Status multiply(matmul::Call &call, const matmul::RemoteProduct *list, size_t n_list,
                     Failure *failure) override;
-    // The sum of the words of bytes `at` .. `at` + n - 1 of a buffer, both whole 16s; its caller has the
-    // lock. Adds to *sum.
+    // Adds the 32-bit words of n bytes from `at` on to *sum; at.at and n are multiples of 16. The
+    // caller holds the lock.
     Status sum_words(uint32_t *sum, plugin::Span at, uint64_t n, Failure *failure);
 
-    // Rows of k values will come: throws when there is no memory for a column of them.
+    // Grows scratch so that columns of k values fit. Throws when memory runs out.
     void reserve(uint64_t k);
     const Scratch &scratch() const { return scratch_; }
     plugin::Span book_of(uint32_t type) const;
 
-    // Buffers in the device's memory, counted. Throws.
+    // Allocates and frees buffers; bytes() counts those in device memory. allocate() throws.
     plugin::Buffer allocate(uint64_t bytes, plugin::Memory memory);
     void free(plugin::Buffer &buffer, uint64_t bytes, plugin::Memory memory);
     uint64_t bytes() const { return bytes_.load(Order::relaxed); }
@@ -77,7 +80,7 @@ private:
     template <class T> friend void ggufx::unmake(const Host &, T *);
     void start(const plugin::Table &table, uint32_t index, const void *handles,
                const OpenOptions &options);
-    void allocate_scratch(Scratch &to, uint64_t values); // throws, and nothing is left
+    void allocate_scratch(Scratch &to, uint64_t values); // throws and frees its parts on failure
     void free_scratch(Scratch &scratch);
     void load_books();
     void test_arithmetic(const OpenOptions &options);
@@ -91,7 +94,7 @@ private:
     char cache_key_[320];
     CacheHooks cache_ = {};
     Backend backend_;
-    std::mutex mutex_; // of the queue and of scratch
+    std::mutex mutex_; // guards the queue and scratch_
     Scratch scratch_;
     plugin::Buffer books_{}; // codebooks, one after the other
     plugin::Fma fma_ = plugin::Fma::device;

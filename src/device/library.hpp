@@ -1,4 +1,5 @@
-// A plug-in in memory: found beside this library or where the host says, checked, mapped for good.
+// Plugin loading: finds a plugin beside this library or at a path of the host, checks its version
+// and keeps it mapped for the life of the process.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,18 +10,18 @@ namespace ggufx::device {
 
 using Path = char[1024];
 
-// The plug-ins this version knows, in the order in which their devices are listed.
+// Plugins that this version knows, in the order in which their devices are listed.
 constexpr const char *kBackends[] = {"cuda", "vulkan"};
 
-// The table of the plug-in in a file, or null and in *why a sentence. It stays mapped: drivers leave
-// threads and handlers behind that do not survive being unmapped.
+// Loads a plugin file and returns its table, or null with a message in *why. The file stays mapped,
+// because drivers leave threads and handlers that would crash after dlclose.
 const plugin::Table *load(const char *path, Failure *why);
 
-// The file of a backend's plug-in in `folder`, null: the folder of this library. False, with a
-// sentence, when the name does not fit or the system does not say where this library is.
+// Writes the path of a backend's plugin in `folder`; null means the folder of this library. Returns
+// false with a message when the path is too long or the library's folder is unknown.
 bool path_of(Path &out, const char *folder, const char *backend, Failure *why);
 
-// Is there a folder of this name?
+// Returns true if the path is an existing folder.
 bool is_folder(const char *path);
 
 } // namespace ggufx::device

@@ -1,4 +1,4 @@
-// A system without plug-ins, or a build that leaves them out.
+// Stub for systems without plugins and for builds with -Ddevices=false.
 // SPDX-License-Identifier: MIT
 #include "device/library.hpp"
 

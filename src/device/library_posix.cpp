@@ -15,7 +15,7 @@ namespace {
 using TableFunction = const plugin::Table *(*)(void);
 
 const plugin::Table *checked(const plugin::Table *table, const char *path, Failure *why) {
-    // The first two words are the same in every version.
+    // version and bytes are the first two fields of the table in every version.
     if (table && table->version == plugin::kVersion && table->bytes == sizeof *table) return table;
     set_failure(why, Status::unsupported, {},
                 "%s is a plug-in of version %" PRIu32 " (%" PRIu32
@@ -25,7 +25,7 @@ const plugin::Table *checked(const plugin::Table *table, const char *path, Failu
     return nullptr;
 }
 
-// A link to nothing is there: dlopen says what is wrong with it.
+// A dangling symbolic link is not absent: dlopen reports what is wrong with it.
 bool is_absent(const char *path) {
     struct stat facts;
     return lstat(path, &facts) != 0 && (errno == ENOENT || errno == ENOTDIR);
@@ -34,7 +34,7 @@ bool is_absent(const char *path) {
 } // namespace
 
 const plugin::Table *load(const char *path, Failure *why) {
-    // A name alone would be searched for where the system's libraries are.
+    // dlopen would search the system's library folders for a name without a slash.
     Path beside;
     if (!strchr(path, '/')) {
         print_text(beside, sizeof beside, "./%s", path);
@@ -51,7 +51,7 @@ const plugin::Table *load(const char *path, Failure *why) {
         return nullptr;
     }
     void *entry = dlsym(library, "ggufx_plugin_0");
-    dlclose(library); // stays mapped
+    dlclose(library); // RTLD_NODELETE keeps it mapped
     if (!entry) {
         set_failure(why, Status::unsupported, {}, "%s is no plug-in of libggufx", path);
         return nullptr;

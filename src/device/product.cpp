@@ -1,5 +1,5 @@
-// Products on a device: columns go there and are packed there, rows are multiplied in pieces that no
-// launch takes long for, results come back.
+// Matrix products on a device: uploads and packs the columns, multiplies the rows in pieces so that
+// no launch takes long, and downloads the results.
 // SPDX-License-Identifier: MIT
 #include "device/rows.hpp"
 #include "device/sizes.hpp"
@@ -19,7 +19,7 @@ using plugin::Job;
 using plugin::Launch;
 using plugin::Op;
 
-// What a product reads of its columns.
+// Form in which an operation reads its columns.
 enum class Form : uint8_t { floats, pack8, pack15, sums16, sums32 };
 
 struct Way {
@@ -38,8 +38,8 @@ Way way_of(const Call &call, const RemoteProduct &product) {
     return {Op::dots_f32, type.group == 16 ? Form::sums16 : Form::sums32};
 }
 
-// Columns of a product in scratch, from value `at` on; what is made of them stands at the same share
-// of its memory.
+// Columns of a product in scratch, starting at value `at`. Their packed form and sums start at the
+// corresponding offsets of those buffers.
 struct Columns {
     const Tiles *from;
     size_t first, n;
@@ -47,7 +47,8 @@ struct Columns {
     Form form;
 
     const float *column(size_t i) const { return from->column(first + i); }
-    // Nothing is compared but where they are: a few, or those of evenly spaced ones.
+    // Compares addresses only: the address of one column, or of several with equal spacing. Never
+    // compares contents.
     bool same(const Columns &o) const {
         if (n != o.n || k != o.k || form != o.form || column(0) != o.column(0)) return false;
         if (n == 1 || (!from->order && !o.from->order && from->ldx == o.from->ldx)) return true;
@@ -55,18 +56,18 @@ struct Columns {
     }
 };
 
-// Rows of a product times neighbouring columns, and where the results go.
+// Rows of a product times adjacent columns, and the destination of the results.
 struct Piece {
     Op op;
     uint32_t type;
     const Tiles *to;
-    size_t columns;   // which of the batch's
-    size_t column, n; // of the product
-    size_t row;       // the first one
+    size_t columns;   // index in the batch's columns_
+    size_t column, n; // columns of the product
+    size_t row;       // first row
     Job job;
 };
 
-// Products of one call, as many at a time as scratch holds; the caller has the device's lock.
+// Products of one call, as many at a time as scratch holds. The caller holds the device's lock.
 class Batch {
 public:
     Batch(Device &device, Call &call, Failure *failure)
@@ -75,7 +76,7 @@ public:
     Status add(const RemoteProduct &product) {
         const size_t n = product.columns.n;
         const uint64_t k = product.columns.w.k;
-        // A launch takes at least a row of them.
+        // A launch takes at least one column, even if it exceeds the budget.
         const uint64_t most = std::min(device_.scratch().values, std::max(budget(), k)) / k;
         for (size_t c = 0; c < n; c += most) {
             const Columns columns = {
@@ -87,7 +88,7 @@ public:
         return Status::ok;
     }
 
-    // Everything that was added; afterwards the results are where they belong.
+    // Executes all pieces added so far and writes their results to the caller's memory.
     Status finish() {
         if (n_pieces_ == 0) return Status::ok;
         Status status = record();
@@ -120,8 +121,8 @@ private:
         return Status::ok;
     }
 
-    // From `row` on: rows of one buffer that a launch may read and will not take long for, and whose
-    // results fit.
+    // Number of rows from `row` on for one launch: in one buffer, within the device's range and the
+    // budget, with room for the results.
     size_t rows_at_once(const RemoteProduct &product, size_t row, size_t n, uint64_t k) const {
         const auto &rows = *static_cast<const Rows *>(product.rows.rows);
         const uint64_t at = product.rows.at + row * product.rows.stride;
@@ -168,13 +169,15 @@ private:
         return Status::ok;
     }
 
-    // Puts columns into staging memory, unless they are there.
+    // Copies columns into staging memory, unless they are there already. Sets *place to their
+    // index.
     Status stage(size_t *place, const Columns &wanted) {
         for (size_t i = 0; i < n_columns_; i++) {
             *place = i;
             if (columns_[i].same(wanted)) return Status::ok;
         }
-        // Whole blocks of 512, so that all that is made of them begins evenly; never more than fits.
+        // Rounded up to 512 values, which aligns the packed form and the sums. Never exceeds
+        // scratch.
         const uint64_t room = (wanted.n * wanted.k + 511) / 512 * 512;
         if (n_columns_ == kMostColumns || room > device_.scratch().values - n_values_) {
             const Status status = finish();
@@ -190,7 +193,7 @@ private:
         return Status::ok;
     }
 
-    // ---- what the device does ---------------------------------------------------------------------
+    // ---- recorded operations -------------------------------------------------------------------
 
     Launch launch_on(const Columns &columns) const {
         const Scratch &scratch = device_.scratch();
@@ -236,7 +239,7 @@ private:
         return backend_.launch(launch, failure_);
     }
 
-    // Pieces from `first` on that go in one launch.
+    // Number of pieces, starting with `first`, that go in one launch.
     size_t launched_with(size_t first) const {
         const Piece &one = pieces_[first];
         uint64_t values = 0;
@@ -267,7 +270,7 @@ private:
         launch.jobs = jobs;
         launch.n_jobs = static_cast<uint32_t>(n);
         const Status status = backend_.launch(launch, failure_);
-        // A device that answers for all of its host (a display) must not be held for long.
+        // Submit early: long work would block a device that also drives a display.
         if (status != Status::ok || unsubmitted_ < budget()) return status;
         unsubmitted_ = 0;
         return backend_.submit(failure_);
@@ -299,8 +302,8 @@ private:
     Call &call_;
     Failure *failure_;
     size_t n_columns_ = 0, n_pieces_ = 0;
-    uint64_t n_values_ = 0, n_results_ = 0; // of scratch that are taken
-    uint64_t unsubmitted_ = 0;              // products of numbers since the last submission
+    uint64_t n_values_ = 0, n_results_ = 0; // used part of scratch
+    uint64_t unsubmitted_ = 0;              // multiply-adds since the last submission
     Columns columns_[kMostColumns];
     Piece pieces_[kMostPieces];
 };
@@ -310,10 +313,10 @@ private:
 Status Device::multiply(Call &call, const RemoteProduct *list, size_t n_list, Failure *failure) {
     const std::lock_guard guard(mutex_);
     Batch batch(*this, call, failure);
-    Status status = backend_.usable(failure); // memory of a detached one is not there
+    Status status = backend_.usable(failure); // buffers of a detached device do not exist
     for (size_t i = 0; i < n_list && status == Status::ok; i++) status = batch.add(list[i]);
     if (status == Status::ok) status = batch.finish();
-    if (status != Status::ok) backend_.drain(); // scratch is the next call's
+    if (status != Status::ok) backend_.drain(); // the next call reuses scratch
     return status;
 }
 

@@ -13,7 +13,7 @@ namespace ggufx::device {
 
 namespace {
 
-constexpr uint64_t kChunk = 8 << 20; // bytes between two looks at progress
+constexpr uint64_t kChunk = 8 << 20; // bytes between two progress polls
 
 void copy_row_bytes(uint8_t *to, uint64_t to_stride, const uint8_t *from, uint64_t from_stride,
                     uint64_t row_bytes, uint64_t n_rows) {
@@ -25,7 +25,7 @@ void copy_row_bytes(uint8_t *to, uint64_t to_stride, const uint8_t *from, uint64
         memcpy(to + r * to_stride, from + r * from_stride, static_cast<size_t>(row_bytes));
 }
 
-// The same to a device, where zeros fill up each row.
+// Copies rows to the device's layout and pads each row with zeros.
 void fill_row_bytes(uint8_t *to, uint64_t to_stride, const uint8_t *from, uint64_t from_stride,
                     uint64_t row_bytes, uint64_t n_rows) {
     copy_row_bytes(to, to_stride, from, from_stride, row_bytes, n_rows);
@@ -33,7 +33,7 @@ void fill_row_bytes(uint8_t *to, uint64_t to_stride, const uint8_t *from, uint64
         memset(to + r * to_stride + row_bytes, 0, static_cast<size_t>(to_stride - row_bytes));
 }
 
-// Rows of the host into memory that it can reach, by all workers.
+// Copy of host rows into mapped memory by all workers of the thread pool.
 struct HostCopy {
     uint8_t *to;
     const uint8_t *from;
@@ -63,7 +63,7 @@ Rows::~Rows() {
 
 void Rows::release() {
     if (!refs_.release()) return;
-    const Ref<Device> keep = device_; // its memory is what this object lies in
+    const Ref<Device> keep = device_; // this object lies in the memory of the device's host
     unmake(*keep->host(), this);
 }
 
@@ -96,7 +96,7 @@ void Rows::allocate(uint32_t type) {
 
 namespace {
 
-// A part in memory that the processor reaches: one copy.
+// Fills a part that the processor can access directly, with one copy.
 void fill_mapped(Device &device, const Part &part, const HostCopy &copy, const Progress &progress,
                  uint64_t done, uint64_t total) {
     const uint64_t each = std::max<uint64_t>(1, kChunk / copy.to_stride);
@@ -114,7 +114,8 @@ void fill_mapped(Device &device, const Part &part, const HostCopy &copy, const P
     }
 }
 
-// By way of the two halves of staging memory: one is filled while the other is on its way.
+// Fills parts by way of staging memory, double-buffered: one half is filled while the other is
+// copied.
 class StagedFill {
 public:
     StagedFill(Device &device, const Progress &progress, uint64_t total)
@@ -140,13 +141,14 @@ private:
         for (uint64_t r = 0; r < part.n_rows; r++)
             for (uint64_t at = 0; at < row_bytes; at += half) {
                 const uint64_t n = std::min(half, row_bytes - at);
-                const uint64_t whole = std::min(half, stride - at); // with zeros behind the row
+                const uint64_t whole = std::min(half, stride - at); // with the zero padding after
+                                                                    // the row
                 uint8_t *to = begin();
                 fill_row_bytes(to, whole, from + r * from_stride + at, n, n, 1);
                 send({part.buffer.id, r * stride + at}, whole, n);
             }
     }
-    // The half that is free; the other one may be on its way.
+    // Switches to the free half and returns it; the copy of the other may be pending.
     uint8_t *begin() {
         if (progress_.cancelled(done_, total_)) {
             device_.backend().drain();
@@ -158,7 +160,7 @@ private:
     }
     void send(plugin::Span to, uint64_t n_bytes, uint64_t n_counted) {
         Failure failure = {};
-        wait(); // for the copy before this one
+        wait(); // for the previous copy
         Status status =
             device_.backend().copy(to, {device_.scratch().x_staging.id, at_}, n_bytes, &failure);
         if (status == Status::ok) status = device_.backend().submit(&failure);
@@ -237,7 +239,7 @@ Status Rows::download(uint8_t *out, const View &view, Failure *failure) const {
     for (uint64_t r = 0, n; r < view.n_rows; r += n) {
         const uint64_t at = view.at + r * view.stride;
         const Part &part = part_at(at);
-        // Rows of the part that fit together, or one in pieces.
+        // Rows of the part that fit into staging memory together, or one row in pieces.
         const uint64_t end = begin_of(part) + part.n_rows * stride_;
         n = row_bytes > room
                 ? 1

@@ -1,5 +1,5 @@
-// Rows of weights in the memory of a device: the bytes of the file, each row on a border of 16 bytes,
-// in as few buffers as the device allows.
+// Rows of weights in device memory: the bytes of the file, each row aligned to 16 bytes, in as few
+// buffers as the device allows.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,16 +8,17 @@
 
 namespace ggufx::device {
 
-// A run of rows in a buffer of its own.
+// Range of rows in a buffer of its own.
 struct Part {
     uint64_t first_row, n_rows;
     plugin::Buffer buffer;
 };
 
-// Immutable once made. Its bytes are counted as if all parts stood one behind the other.
+// Uploaded rows, immutable. Byte offsets count as if all parts were contiguous.
 class Rows {
 public:
-    // Copies the rows w.data; throws Error (also cancelled) / std::bad_alloc, and nothing is left.
+    // Copies the rows of w.data. Throws Error (also cancelled) / std::bad_alloc and frees all
+    // buffers on failure.
     static Ref<Rows> upload(const Ref<Device> &device, const matmul::Weights &w,
                             const Progress &progress);
 
@@ -27,17 +28,18 @@ public:
     uint64_t stride() const { return stride_; }
     matmul::RemoteRows remote() const { return {device_.get(), this, 0, stride_}; }
 
-    // The part with byte `at`, which is one of a row or behind it.
+    // The part that contains byte `at`, or the last one for an offset after the end.
     const Part &part_at(uint64_t at) const;
     uint64_t begin_of(const Part &part) const { return part.first_row * stride_; }
 
-    // n_rows rows of row_bytes each, from byte `at` on, to out[n_rows][row_bytes]. Neither throws nor
-    // allocates.
+    // Copies n_rows rows of row_bytes each, starting at byte `at`, to out[n_rows][row_bytes]. Does
+    // not throw or allocate.
     struct View {
         uint64_t at, stride, row_bytes, n_rows;
     };
     Status download(uint8_t *out, const View &view, Failure *failure) const;
-    // The sum of the words of whole rows, each filled up with zeros; refuses a part of rows.
+    // Adds up the 32-bit words of whole rows with their zero padding. Returns unsupported for a
+    // part of each row.
     Status sum_words(uint32_t *out, const View &view, Failure *failure) const;
 
 private:

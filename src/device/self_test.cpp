@@ -9,7 +9,7 @@ namespace ggufx::device {
 
 namespace {
 
-// splitmix64's steps: the same cases on every host.
+// splitmix64: the same cases on every host.
 class Random {
 public:
     uint32_t next() {
@@ -31,14 +31,16 @@ constexpr uint32_t kCorners[] = {0,          0x80000000, 1,          0x80000001,
 uint32_t operand(Random &random) {
     const uint32_t bits = random.next(), kind = random.next() % 8;
     const uint32_t sign_and_fraction = bits & 0x807fffffu;
-    if (kind < 4) return sign_and_fraction | (117 + random.next() % 20) << 23; // as in models
+    if (kind < 4) return sign_and_fraction | (117 + random.next() % 20) << 23; // range of models
     if (kind == 4) return sign_and_fraction | (60 + random.next() % 140) << 23;
-    if (kind == 5) return sign_and_fraction | (random.next() % 40) << 23; // down to subnormals
-    if (kind == 6) return bits;                                           // anything
+    if (kind == 5)
+        return sign_and_fraction | (random.next() % 40) << 23; // small exponents, down
+                                                               // to subnormals
+    if (kind == 6) return bits;                                // any bits
     return kCorners[random.next() % (sizeof kCorners / sizeof kCorners[0])];
 }
 
-// c close to -a * b, so that fma shows whether it rounds once.
+// c close to -a * b: the result shows whether fma rounds once.
 uint32_t cancelling(Random &random, uint32_t a, uint32_t b) {
     const float product = -(f32_from_bits(a) * f32_from_bits(b));
     return f32_bits(product) + random.next() % 5 - 2;
@@ -49,9 +51,9 @@ uint32_t bits_of(float v) {
 }
 
 struct Operation {
-    const char *name; // null: an fma
+    const char *name; // null: an fma variant
     uint32_t (*expected)(uint32_t a, uint32_t b, uint32_t c);
-    bool is_float; // every NaN will do
+    bool is_float; // all NaNs count as equal
 };
 
 uint32_t fused(uint32_t a, uint32_t b, uint32_t c) {

@@ -1,4 +1,4 @@
-// The sum of words that lie on a device: what reading alone takes.
+// Sum of the 32-bit words of device memory: a checksum, and a measurement of memory bandwidth.
 // SPDX-License-Identifier: MIT
 #include "device/device.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kSumBytes = plugin::kReadSums * sizeof(uint32_t);
 
-// Sums of pieces stand one after the other in the memory of results.
+// Launches one read; its partial sums go to y after those of n_before earlier launches.
 Status launch_read(Backend &backend, const Scratch &scratch, plugin::Span from, uint64_t n_bytes,
                    uint64_t n_before, Failure *failure) {
     plugin::Job job = {};
@@ -23,11 +23,11 @@ Status launch_read(Backend &backend, const Scratch &scratch, plugin::Span from, 
     launch.jobs = &job;
     launch.n_jobs = 1;
     Status status = backend.launch(launch, failure);
-    if (status == Status::ok) status = backend.submit(failure); // none takes long
+    if (status == Status::ok) status = backend.submit(failure); // keeps submissions short
     return status;
 }
 
-// What n launches left in the memory of results.
+// Downloads the partial sums of n launches and adds them to *sum.
 Status collect(uint32_t *sum, Backend &backend, const Scratch &scratch, uint64_t n,
                Failure *failure) {
     Status status = backend.barrier(failure);
@@ -45,7 +45,8 @@ Status collect(uint32_t *sum, Backend &backend, const Scratch &scratch, uint64_t
 
 Status Device::sum_words(uint32_t *sum, plugin::Span at, uint64_t n, Failure *failure) {
     const plugin::Facts &facts = backend_.facts();
-    // What a launch may read, and as much as it has products: reading takes no longer than those.
+    // Limits of one launch: the readable range, and as many bytes as it has multiply-adds. Reading
+    // takes less time than multiplying.
     const uint64_t most = std::max<uint64_t>(
         16, std::min({facts.range_bytes, facts.launch_values, uint64_t{1} << 30}) / 16 * 16);
     const uint64_t room = scratch_.results * sizeof(float) / kSumBytes;
@@ -60,7 +61,7 @@ Status Device::sum_words(uint32_t *sum, plugin::Span at, uint64_t n, Failure *fa
         }
         if (status == Status::ok) status = collect(sum, backend_, scratch_, n_launches, failure);
     }
-    if (status != Status::ok) backend_.drain(); // scratch is the next call's
+    if (status != Status::ok) backend_.drain(); // the next call reuses scratch
     return status;
 }
 
