@@ -1,10 +1,10 @@
-// The text of lanes as C++: a struct per tensor type, with the names of formats.def. A language
-// (host.hpp; ../cuda/language.hpp) stands before it.
+// Kernel source of lanes/ in C++: a struct per tensor type with the names of formats.def. Include
+// after a language environment (host.hpp, ../cuda/language.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter" // a format need not use all that it is told
+#pragma GCC diagnostic ignored "-Wunused-parameter" // formats need not use all parameters
 
 namespace ggufx::lanes {
 namespace {

@@ -1,4 +1,4 @@
-// The text of lanes on the processor: tests, and devices that are made of memory.
+// C++ environment for lanes/ on the processor, for tests and simulated devices.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -45,7 +45,7 @@ LANE float f32_of(int v) {
     return static_cast<float>(v);
 }
 LANE int dot4(uint a, uint b, int t) {
-    uint sum = static_cast<uint>(t); // which wraps
+    uint sum = static_cast<uint>(t); // wraps
     for (uint i = 0; i < 32; i += 8) {
         const int product = static_cast<int8_t>(a >> i & 255u) * static_cast<int8_t>(b >> i & 255u);
         sum += static_cast<uint>(product);
@@ -61,7 +61,7 @@ LANE double add2(double a, double b) {
 LANE double sub2(double a, double b) {
     return a - b;
 }
-// s, or its neighbour with an odd last bit where the sum it stands for lies `lost` beside it.
+// Rounds s to odd: returns s, or its neighbour with an odd last bit if the exact sum is s + lost.
 LANE float f32_of_odd(double s, double lost) {
     uint64_t bits = f64_bits(s);
     const bool finite = (bits >> 52 & 2047) != 2047;
