@@ -1,5 +1,5 @@
-// What plug-ins for devices share: failures on their way out, and the entries of the table that hand
-// on what they are given.
+// Common code of the device plugins: conversion of exceptions into statuses, and table functions
+// that forward to member functions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,14 +13,14 @@
 
 namespace ggufx::plugin {
 
-// A failed entry of the table: a status of the library, the driver's number, a sentence.
+// Failure of a table function: a status of the library, the driver's error code and a message.
 struct Fault {
     ggufx_status status;
     int32_t system;
     char text[sizeof Error::text];
 };
 
-// The text of dlerror() about `library`, in plain words where the library is not installed.
+// Message for a failed dlopen of `library`; short if the library is not installed.
 inline const char *why_not_loaded(const char *text, const char *library) {
     if (!text) return library;
     const size_t n = strlen(library);
@@ -40,7 +40,7 @@ fail(ggufx_status status, int32_t system, const char *format, ...) {
     throw fault;
 }
 
-// Where every exception ends.
+// Runs a table function and converts every exception into a status and a message.
 template <class Body> int32_t guard(Error *error, Body body) {
     try {
         return body();
@@ -57,12 +57,13 @@ template <class Body> int32_t guard(Error *error, Body body) {
     }
 }
 
-// Nothing is to be done: no columns, or no jobs.
+// Returns true if a launch has no work: no columns or no jobs.
 inline bool is_empty(const Launch &launch) {
     return launch.op <= Op::sums ? launch.n == 0 : launch.n_jobs == 0;
 }
 
-// Entries that do what functions of the same name do, which throw a Fault or std::bad_alloc.
+// Table functions that call the member functions of the same name, which throw a Fault or
+// std::bad_alloc.
 template <class Device, class Queue> struct Entries {
     static Device &device_of(void *device) { return *static_cast<Device *>(device); }
     static Queue &queue_of(void *queue) { return *static_cast<Queue *>(queue); }

@@ -77,8 +77,8 @@ void Device::prepare(const plugin::OpenOptions &options) {
 
 namespace {
 
-// Foreign bytes do not reach a driver unless they are what an earlier process was given: a driver
-// believes what stands behind its own header. FNV-1a, against accidents.
+// Checksum (FNV-1a, against accidental corruption) of stored pipeline cache data. Drivers validate
+// only their own header, so other bytes must not reach them.
 constexpr uint64_t kSeal = 0x31305658464747; // "GGFXV01"
 uint64_t seal_of(const uint8_t *data, size_t n) {
     uint64_t hash = 0xcbf29ce484222325u ^ kSeal;
@@ -142,7 +142,7 @@ void Device::create_layout() {
     check(vk_.CreatePipelineLayout(handle_, &info, nullptr, &layout_), "bindings");
 }
 
-// All handles may be null: a device that was made in part.
+// All handles may be null, since a constructor may have failed halfway.
 void Device::destroy() {
     if (!handle_) return;
     while (!buffers_.empty()) free(buffers_.begin()->first);
@@ -156,7 +156,7 @@ void Device::destroy() {
     handle_ = VK_NULL_HANDLE;
 }
 
-// ---- memory ----------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 void Device::memory(uint64_t *free, uint64_t *total) {
     VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {};
@@ -182,7 +182,8 @@ uint32_t Device::memory_type(uint32_t allowed, plugin::Memory where) const {
                                     mapped = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
                                              VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
                                     cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-    // The best first; memory that drivers keep for others has flags beside these.
+    // In order of preference. Memory types that drivers reserve for other uses have additional
+    // flags.
     const VkMemoryPropertyFlags device[] = {local | mapped | cached, local, 0};
     const VkMemoryPropertyFlags staging[] = {mapped | cached, mapped};
     const bool for_device = where == plugin::Memory::device;
@@ -201,8 +202,8 @@ uint32_t Device::memory_type(uint32_t allowed, plugin::Memory where) const {
 
 namespace {
 
-// Memory of a processor that plays a device: large pages, where there are any, are touched for the first
-// time in a fraction of the time, most of which an upload would be.
+// Requests transparent huge pages for memory of a software device. Page faults would take most of
+// the time of an upload.
 void prefer_large_pages(void *at, uint64_t bytes) {
 #if defined(MADV_HUGEPAGE)
     constexpr uintptr_t kPage = 4096;
@@ -249,8 +250,8 @@ plugin::Buffer Device::allocate(uint64_t bytes, plugin::Memory where) {
     }
 }
 
-// Memory for a buffer. More than a heap has is refused here: a driver may promise it all the same
-// (lavapipe does) and end the process when it is used.
+// Allocates memory for a buffer. Requests larger than the heap fail here: a driver may accept them
+// (lavapipe does) and end the process on access.
 void Device::take(Memory &made, const VkMemoryRequirements &needs, uint32_t type) {
     made.heap = physical_.memory.memoryTypes[type].heapIndex;
     made.taken = needs.size;
@@ -288,7 +289,7 @@ void Device::free(uint64_t id) {
         used_[gone.heap] -= gone.taken;
     }
     vk_.DestroyBuffer(handle_, gone.buffer, nullptr);
-    vk_.FreeMemory(handle_, gone.memory, nullptr); // unmaps it
+    vk_.FreeMemory(handle_, gone.memory, nullptr); // also unmaps it
 }
 
 Memory Device::find(uint64_t id) {
@@ -300,7 +301,7 @@ Memory Device::find(uint64_t id) {
     return found->second;
 }
 
-// ---- programs --------------------------------------------------------------------------------------
+// ---- programs -----------------------------------------------------------------------------------
 
 VkShaderModule Device::module(uint32_t number) {
     const auto found = modules_.find(number);

@@ -1,5 +1,5 @@
-// A device of a driver: its facts, its memory, its programs. Functions throw a Fault or std::bad_alloc,
-// which plugin.cpp ends.
+// Vulkan device: its properties, memory and pipelines. Functions throw a Fault or std::bad_alloc,
+// which plugin.cpp converts into a status.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,38 +12,38 @@
 
 namespace ggufx::vulkan {
 
-// What a driver says of a device.
+// Properties of a physical device.
 struct Physical {
     VkPhysicalDevice handle;
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory;
     VkPhysicalDeviceFloatControlsProperties floats;
     uint64_t max_allocation;
-    uint32_t queue_family; // UINT32_MAX: none calculates
+    uint32_t queue_family; // UINT32_MAX: no compute queue
     bool f64, int_dot, timeline, budget;
-    bool nvidia; // its driver is NVIDIA's own
+    bool nvidia; // with NVIDIA's own driver
     char driver[96];
 };
 std::vector<Physical> physical_devices();
 Physical physical_of(const Instance &instance, VkPhysicalDevice handle);
 plugin::Facts facts_of(const Physical &physical);
 FloatModes float_modes_of(const Physical &physical);
-// Throws a Fault unless queues of the family compute.
+// Throws a Fault unless queues of the family support compute.
 void check_family(const Instance &instance, const Physical &physical, uint32_t family);
 
 struct Memory {
     VkBuffer buffer;
     VkDeviceMemory memory;
     uint64_t bytes;
-    uint64_t taken; // of the heap
+    uint64_t taken; // bytes taken from the heap
     uint32_t heap;
 };
 
-// What a program is compiled for: a module of shaders.py, and its constants.
+// Key of a pipeline: a module of shaders.py and its specialization constants.
 struct Program {
     uint32_t module;
     plugin::Op op;
-    uint32_t columns; // of dots, else 1
+    uint32_t columns; // columns of dots, else 1
 
     bool operator<(const Program &o) const {
         if (module != o.module) return module < o.module;
@@ -51,7 +51,7 @@ struct Program {
     }
 };
 
-// What shaders are told (language.glsl).
+// Push constants (language.glsl).
 struct Push {
     uint32_t n_rows, k, n, column, first, stride;
     uint32_t x, packed, sums, y, ldy, book;
@@ -59,21 +59,21 @@ struct Push {
 };
 constexpr uint32_t kBindings = 6;
 
-// A device that the host made, and whose queue it may use itself meanwhile.
+// Device created by the host, which may use the queue itself at the same time.
 struct Owner {
     VkDevice device;
     VkQueue queue;
-    void (*lock)(void *user); // null: nobody else uses it
+    void (*lock)(void *user); // null: the host does not use the queue
     void (*unlock)(void *user);
     void *user;
 };
 
 class Device {
 public:
-    // owner null: a device of its own is made.
+    // owner null: creates a device.
     Device(const Instance &instance, const Physical &physical, const Owner *owner,
            const plugin::OpenOptions &options);
-    ~Device(); // its queues are gone; all buffers are freed
+    ~Device(); // after its queues are destroyed; frees all buffers
     Device(const Device &) = delete;
     Device &operator=(const Device &) = delete;
 
@@ -86,9 +86,9 @@ public:
     void memory(uint64_t *free, uint64_t *total);
     plugin::Buffer allocate(uint64_t bytes, plugin::Memory where);
     void free(uint64_t id);
-    Memory find(uint64_t id); // throws when there is none
+    Memory find(uint64_t id); // throws for an unknown id
 
-    VkPipeline pipeline(const Program &program); // compiled when first asked for
+    VkPipeline pipeline(const Program &program); // compiled on first use
     uint64_t cache(void *out, uint64_t capacity);
 
     void submit(const VkSubmitInfo &info);
@@ -105,14 +105,14 @@ private:
 
     const Instance instance_;
     Physical physical_;
-    const Owner owner_; // device null: its own
+    const Owner owner_; // device null: the device is its own
     DeviceFunctions vk_{};
     VkDevice handle_ = VK_NULL_HANDLE;
     VkQueue queue_ = VK_NULL_HANDLE;
     VkPipelineCache cache_ = VK_NULL_HANDLE;
     VkDescriptorSetLayout bindings_ = VK_NULL_HANDLE;
     VkPipelineLayout layout_ = VK_NULL_HANDLE;
-    std::mutex mutex_; // of everything below, and of the queue
+    std::mutex mutex_; // guards everything below and the queue
     std::map<uint64_t, Memory> buffers_;
     std::map<uint32_t, VkShaderModule> modules_;
     std::map<Program, VkPipeline> pipelines_;

@@ -77,7 +77,7 @@ Instance make_instance() {
         fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "no Vulkan loader (%s): %s", kLoader,
              plugin::why_not_loaded(dlerror(), kLoader));
     void *entry = dlsym(library, "vkGetInstanceProcAddr");
-    dlclose(library); // stays mapped
+    dlclose(library); // RTLD_NODELETE keeps it mapped
     if (!entry) fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "%s is no loader of Vulkan", kLoader);
     const auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(entry);
     const auto create = found<PFN_vkCreateInstance>(get, nullptr, "vkCreateInstance");
@@ -106,7 +106,7 @@ Instance Instance::adopt(PFN_vkGetInstanceProcAddr get, VkInstance handle) {
 
 const Instance &Instance::get() {
     static std::mutex mutex;
-    static Instance instance; // handle null: not made, or it failed and is tried again
+    static Instance instance; // handle null: not created yet, or creation failed and is tried again
     const std::lock_guard guard(mutex);
     if (!instance.handle) instance = make_instance();
     return instance;

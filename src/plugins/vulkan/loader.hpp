@@ -1,4 +1,5 @@
-// Vulkan's functions, found in its loader when a device is first asked for: nothing is linked.
+// Vulkan functions, loaded from the Vulkan loader when devices are first listed, so that the plugin
+// links no Vulkan library.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -73,9 +74,10 @@ struct Instance {
     GGUFX_INSTANCE_FUNCTIONS(GGUFX_MEMBER)
     VkInstance handle;
 
-    // The loader's, made once and kept until the process ends, as drivers want it. Throws a Fault.
+    // Instance of the loader, created once and kept until the process ends, as drivers require.
+    // Throws a Fault.
     static const Instance &get();
-    // That of a host. Throws a Fault.
+    // Instance of the host. Throws a Fault.
     static Instance adopt(PFN_vkGetInstanceProcAddr get, VkInstance handle);
 };
 

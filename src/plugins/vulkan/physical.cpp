@@ -1,4 +1,4 @@
-// What drivers say of their devices.
+// Properties that drivers report for physical devices.
 // SPDX-License-Identifier: MIT
 #include "plugins/vulkan/device.hpp"
 
@@ -18,7 +18,7 @@ std::vector<VkQueueFamilyProperties> families_of(const Instance &vk, VkPhysicalD
     return families;
 }
 
-// A family for calculation alone, where a display's own work goes elsewhere, else any.
+// Prefers a compute-only queue family, which does not compete with graphics work.
 uint32_t find_family(const Instance &vk, VkPhysicalDevice device) {
     const std::vector<VkQueueFamilyProperties> families = families_of(vk, device);
     uint32_t any = UINT32_MAX;
@@ -89,7 +89,9 @@ std::vector<Physical> physical_devices() {
     check(vk.EnumeratePhysicalDevices(vk.handle, &n, nullptr), "devices");
     std::vector<VkPhysicalDevice> handles(n);
     const VkResult result = vk.EnumeratePhysicalDevices(vk.handle, &n, handles.data());
-    if (result != VK_INCOMPLETE) check(result, "devices"); // one more came meanwhile
+    if (result != VK_INCOMPLETE)
+        check(result, "devices"); // a device was added between the two
+                                  // calls
     std::vector<Physical> out;
     for (VkPhysicalDevice handle : handles) out.push_back(physical_of(vk, handle));
     return out;
@@ -115,8 +117,8 @@ void refuse(plugin::Facts &facts, const char *reason) {
     snprintf(facts.reason, sizeof facts.reason, "%s", reason);
 }
 
-// Far below 100 ms of products of numbers: lavapipe has 0.2e9 a second and core, a tenth of that in the
-// slowest ways; graphics processors that share a processor's memory 1e11, others 1e12.
+// Multiply-adds that take far less than 100 ms. lavapipe executes 0.2e9 per second and core, and a
+// tenth of that in its slowest operations. Integrated GPUs execute 1e11 per second, others 1e12.
 uint64_t launch_values(VkPhysicalDeviceType type) {
     switch (type) {
     case VK_PHYSICAL_DEVICE_TYPE_CPU:
@@ -149,7 +151,7 @@ plugin::Facts facts_of(const Physical &physical) {
                          1u << static_cast<uint32_t>(plugin::Fma::f32) |
                          (physical.f64 ? 1u << static_cast<uint32_t>(plugin::Fma::f64) : 0);
     facts.buffer_bytes = physical.max_allocation;
-    // Offsets are 32 bits, and begin at most a border before the first row.
+    // Offsets have 32 bits and start at most one alignment before the first row.
     facts.range_bytes = std::min<uint64_t>(p.limits.maxStorageBufferRange, UINT32_MAX) - 4096;
     facts.launch_values = launch_values(p.deviceType);
     if (p.apiVersion < VK_API_VERSION_1_2 || !physical.timeline) {
@@ -160,9 +162,9 @@ plugin::Facts facts_of(const Physical &physical) {
     return facts;
 }
 
-// Of binary32 alone: of binary64 only magnitudes of products of two are used. NVIDIA's driver does not
-// say that it keeps subnormal numbers, and flushes them unless it is asked to: it does then, but in fma
-// (seen with 580.159). The self-test has the last word.
+// Execution modes for binary32 only: binary64 code only uses magnitudes of products of two values.
+// NVIDIA's driver does not report that it preserves subnormals and flushes them by default. On
+// request it preserves them, except in fma (seen with 580.159). The self-test decides.
 FloatModes float_modes_of(const Physical &physical) {
     const VkPhysicalDeviceFloatControlsProperties &floats = physical.floats;
     const auto alone = [](VkShaderFloatControlsIndependence independence) {

@@ -1,5 +1,5 @@
-// The plug-in libggufx-vulkan: the table of device/plugin.hpp over devices and queues, where every
-// exception ends.
+// Plugin libggufx-vulkan: implements the table of device/plugin.hpp and converts all exceptions
+// into statuses.
 // SPDX-License-Identifier: MIT
 #include "plugins/vulkan/queue.hpp"
 
@@ -44,7 +44,7 @@ int32_t adopt(void **device, const void *handles, const plugin::OpenOptions *opt
             Instance::adopt(reinterpret_cast<PFN_vkGetInstanceProcAddr>(h.get_instance_proc_addr),
                             static_cast<VkInstance>(h.instance));
         Physical physical = physical_of(instance, static_cast<VkPhysicalDevice>(h.physical_device));
-        // What is there counts where it was turned on.
+        // A feature counts only if the host has enabled it.
         physical.f64 = physical.f64 && (h.flags & GGUFX_VULKAN_FLOAT64);
         physical.int_dot = physical.int_dot && (h.flags & GGUFX_VULKAN_INT_DOT);
         physical.budget = physical.budget && (h.flags & GGUFX_VULKAN_MEMORY_BUDGET);

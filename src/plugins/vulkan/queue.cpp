@@ -13,10 +13,10 @@ using plugin::Op;
 
 namespace {
 
-constexpr uint32_t kSetsEach = 64;                       // of a pool
-constexpr uint32_t kRows = 8, kColumns = 16, kFlat = 64; // of a workgroup (shaders/)
-constexpr uint64_t kMostOfProcessor = 1
-                                      << 17; // values of a row whose chain takes not too many turns
+constexpr uint32_t kSetsEach = 64;                       // descriptor sets per pool
+constexpr uint32_t kRows = 8, kColumns = 16, kFlat = 64; // sizes of a workgroup (shaders/)
+// Longest row whose chain stays within lavapipe's limit of loop iterations (rows.glsl).
+constexpr uint64_t kMostOfProcessor = 1 << 17;
 constexpr VkPipelineStageFlags kWork =
     VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
 constexpr VkAccessFlags kWritten = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -50,7 +50,7 @@ Queue::Queue(Device &device) : device_(device), vk_(device.vk()) {
 Queue::~Queue() {
     try {
         if (!submitted_.empty()) wait(ticket_, UINT64_MAX);
-    } catch (const Fault &) { // lost: nothing runs any more
+    } catch (const Fault &) { // lost: no work is running
     }
     for (auto &recording : submitted_) destroy(*recording);
     for (auto &recording : idle_) destroy(*recording);
@@ -96,7 +96,7 @@ Queue::Recording &Queue::begin() {
         submitted_.erase(submitted_.begin() + static_cast<ptrdiff_t>(i));
     }
     if (idle_.empty()) idle_.push_back(make());
-    submitted_.reserve(submitted_.size() + 1); // a submission has no place to fail in
+    submitted_.reserve(submitted_.size() + 1); // so that submit() cannot fail after it started
     Recording &next = *idle_.back();
     for (VkDescriptorPool pool : next.sets)
         check(vk_.ResetDescriptorPool(device_.handle(), pool, 0), "bindings");
@@ -162,7 +162,7 @@ bool Queue::wait(uint64_t ticket, uint64_t timeout_ns) {
     return true;
 }
 
-// ---- launches --------------------------------------------------------------------------------------
+// ---- launches -----------------------------------------------------------------------------------
 
 VkDescriptorSet Queue::take_set() {
     Recording &recording = begin();
@@ -219,7 +219,8 @@ Queue::Bound Queue::whole(plugin::Span span) {
     return {memory, 0, memory.bytes};
 }
 
-// Spans that an operation does not have are bound to x, which every one has.
+// Binds the spans of a launch. Spans that an operation does not use are bound to x, which every
+// launch has.
 void Queue::bind(const Launch &launch, const Bound &weights) {
     const Bound x = whole(launch.x);
     const auto or_x = [&](plugin::Span span) { return span.buffer ? whole(span) : x; };
@@ -288,7 +289,7 @@ void Queue::read(const Launch &launch, Push push) {
     dispatch(push, {plugin::kReadSums / kFlat, 1});
 }
 
-// Columns of x to what stands for them; no more at once than a device has workgroups for.
+// Packs or adds up columns of x; splits them by the device's limit of workgroups.
 void Queue::columns(const Launch &launch, Push push) {
     const uint32_t each = launch.op == Op::sums ? launch.group : 32;
     const uint32_t most = device_.physical().properties.limits.maxComputeWorkGroupCount[1];
@@ -303,7 +304,8 @@ void Queue::columns(const Launch &launch, Push push) {
     }
 }
 
-// The part of a buffer that begins on a border before the job's rows; *first: bytes from there.
+// Range of the buffer that starts at an aligned offset at or before the job's rows. *first is the
+// byte offset of the rows in it.
 Queue::Bound Queue::weights(const Job &job, uint32_t *first) {
     const VkPhysicalDeviceLimits &limits = device_.physical().properties.limits;
     const Memory memory = device_.find(job.w.buffer);

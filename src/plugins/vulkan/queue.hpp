@@ -1,5 +1,5 @@
-// A queue of a device: commands are recorded into buffers of their own for each submission, which are
-// used again when their work is done.
+// Vulkan queue: each submission records into its own command buffer, which is reused when the work
+// is done.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace ggufx::vulkan {
 class Queue {
 public:
     explicit Queue(Device &device);
-    ~Queue(); // waits for what runs
+    ~Queue(); // waits for pending work
     Queue(const Queue &) = delete;
     Queue &operator=(const Queue &) = delete;
 
@@ -20,18 +20,18 @@ public:
     void launch(const plugin::Launch &launch);
     void barrier();
     uint64_t submit();
-    bool wait(uint64_t ticket, uint64_t timeout_ns); // false: not done yet
+    bool wait(uint64_t ticket, uint64_t timeout_ns); // false: not done within the timeout
 
 private:
-    // Commands of one submission, and the bindings they use.
+    // Commands of one submission and their descriptor sets.
     struct Recording {
         VkCommandPool pool = VK_NULL_HANDLE;
         VkCommandBuffer commands = VK_NULL_HANDLE;
         std::vector<VkDescriptorPool> sets; // filled one after the other
-        uint32_t n_sets = 0;                // taken in all
-        uint64_t ticket = 0;                // of its submission
+        uint32_t n_sets = 0;                // sets in use
+        uint64_t ticket = 0;                // ticket of the submission
     };
-    // What a dispatch is bound to; ranges of 0 bytes are not used.
+    // Buffer range that a dispatch is bound to.
     struct Bound {
         Memory memory;
         uint64_t at, bytes;
@@ -41,7 +41,7 @@ private:
     };
 
     void destroy(Recording &recording);
-    Recording &begin(); // the one that is being recorded
+    Recording &begin(); // the current recording, started if necessary
     std::unique_ptr<Recording> make();
     VkDescriptorSet take_set();
     void bind(const Bound (&bound)[kBindings]);
@@ -58,9 +58,9 @@ private:
 
     Device &device_;
     const DeviceFunctions &vk_;
-    VkSemaphore done_ = VK_NULL_HANDLE; // counts tickets
+    VkSemaphore done_ = VK_NULL_HANDLE; // timeline semaphore with the last finished ticket
     uint64_t ticket_ = 0;
-    std::unique_ptr<Recording> recording_; // null: nothing is recorded
+    std::unique_ptr<Recording> recording_; // null: no recording
     std::vector<std::unique_ptr<Recording>> submitted_, idle_;
 };
 

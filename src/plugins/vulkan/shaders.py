@@ -1,4 +1,4 @@
-"""Compiles the shaders to modules of SPIR-V and writes them one after the other, with a table.
+"""Compiles the shaders to SPIR-V modules and writes them one after the other, with a table.
 
 usage: shaders.py GLSLANG SRC BLOB.spv TABLE.inc DATA.S DEPFILE
 Types are those of formats.def that can be multiplied.
@@ -14,9 +14,9 @@ import tempfile
 
 PACK, SUMS = ["pack8", "pack15"], ["sums"]
 DOTS, CHAINS = ["dots8", "dots15", "dots_f32"], ["chains8", "chains15", "chains_f32"]
-# How fma is calculated, with binary64, with dot products of int8. Where fma takes more than one
-# instruction dot products are not what takes long; the self-test has all there is, fma by binary32 where it
-# is asked for: half of what a driver compiles then.
+# Variants of modules: fma, with binary64, with int8 dot products. If fma takes more than one instruction, int8 dot
+# products do not limit the speed. The self-test has all variants; the binary32 fma only on request, because it
+# is half of the code that a driver compiles.
 FMA = {"device": 0, "f64": 1, "f32": 2}
 PRODUCTS = [("device", 0, 0), ("f64", 1, 0), ("f32", 0, 0)]
 PRODUCTS_DOT = ("device", 0, 1)

@@ -1,5 +1,5 @@
-// Products of a format with codes, TYPE_X: rows of a job in groups of ROWS, sixteen lanes each. For
-// dots a lane is one of the sixteen of the text, for chains a column.
+// Products of a block format, TYPE_X: groups of ROWS rows, sixteen invocations per row. In dots an
+// invocation is one of the sixteen lanes of the canonical sum, in chains a column.
 // SPDX-License-Identifier: MIT
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -19,7 +19,7 @@ Act load_act(uint at) {
     return a;
 }
 
-// Planes of the activations' columns.
+// Activations have a high and a low plane.
 const bool kTwoPlanes = OP == OP_DOTS15 || OP == OP_CHAINS15;
 
 Sums unit_sums(Unit u, Act a, uint at) {
@@ -27,7 +27,7 @@ Sums unit_sums(Unit u, Act a, uint at) {
     if (kTwoPlanes) s = join_planes(s, sums_of(u, load_act(at + push.plane)));
     return s;
 }
-// Words from the begin of packed activations to block b of a column.
+// Word offset of block b of a column in the packed activations.
 uint act_at(uint column, uint b) {
     return push.packed + column * push.plane * (kTwoPlanes ? 2u : 1u) + b * ACT_WORDS;
 }
@@ -47,7 +47,7 @@ void dots(uint row, uint lane) {
     store_dots(sums, row, lane);
 }
 
-// Every lane goes through all blocks, with its two values of each.
+// Every invocation reads all blocks and uses its two values of each.
 void dots_f32(uint row, uint lane) {
     float sums[3] = float[3](0.0, 0.0, 0.0);
     for (uint b = 0u; row < push.n_rows && b < push.k / 32u; b++) {

@@ -1,4 +1,4 @@
-// Columns of x to packed activations or to sums, an invocation for each 32 or 16 values.
+// Packs columns of x or computes sums of groups; one invocation per 32 or 16 values.
 // SPDX-License-Identifier: MIT
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -34,7 +34,7 @@ void pack(uint column, uint b) {
     if (two) packed_words[low_at + ACT_SUMS] = packed_sums(low_sums[0], low_sums[1]);
 }
 
-// The tree of section 3 over lanes of one or two values.
+// Reduction tree of section 3 over lanes with one or two values.
 void sum_group(uint column, uint g) {
     uint x = push.x + column * push.k + push.group * g;
     float v[16];

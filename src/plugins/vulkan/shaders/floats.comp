@@ -1,4 +1,4 @@
-// Products of F32, F16 and BF16 rows of any length (section 5), laid out as in blocks.comp.
+// Products of F32, F16 and BF16 rows of any length (section 5), with the layout of blocks.comp.
 // SPDX-License-Identifier: MIT
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -1,4 +1,4 @@
-// The format that TYPE_X names.
+// Includes the format that TYPE_X selects.
 // SPDX-License-Identifier: MIT
 
 #if defined(TYPE_Q4_0)

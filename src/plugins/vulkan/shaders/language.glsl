@@ -1,13 +1,15 @@
-// The text of lanes (../../README.md) in GLSL: types, reading, arithmetic that rounds as it says.
-// FMA1: the function that fma1 is; each copy of others would be compiled before it is thrown away. WITH_F64, WITH_DOT: the module needs a device with binary64, with dot products of int8.
+// GLSL environment for lanes/ (../../README.md): types, memory reads, and arithmetic with defined
+// rounding.
+// - FMA1: the function that fma1 calls, so that drivers do not compile the other variants.
+// - WITH_F64, WITH_DOT: the module requires binary64, int8 dot products.
 // SPDX-License-Identifier: MIT
 #extension GL_EXT_control_flow_attributes : require
 #ifdef WITH_DOT
 #extension GL_EXT_spirv_intrinsics : require
 #endif
 
-layout(constant_id = 0) const uint OP = 0u;      // numbers of plugin::Op
-layout(constant_id = 1) const uint COLUMNS = 1u; // of dots
+layout(constant_id = 0) const uint OP = 0u;      // values of plugin::Op
+layout(constant_id = 1) const uint COLUMNS = 1u; // columns of dots
 
 #define OP_PROBE 0u
 #define OP_PACK8 1u
@@ -21,16 +23,16 @@ layout(constant_id = 1) const uint COLUMNS = 1u; // of dots
 #define OP_CHAINS_F32 9u
 #define OP_READ 10u
 
-// What a launch is told; offsets of buffers that are bound whole in their own units.
+// Push constants. Offsets of buffers that are bound as a whole are in units of their elements.
 layout(push_constant) uniform Push {
-    uint n_rows; // of the job; of probe cases
-    uint k;      // values of a column; of read, bytes
+    uint n_rows; // rows of the job; probe: cases
+    uint k;      // values of a column; read: bytes
     uint n;      // columns
-    uint column; // first of them
-    uint first;  // byte of the bound weights where the first row begins
+    uint column; // first column
+    uint first;  // byte offset of the first row in the bound weights
     uint stride; // bytes between rows
     uint x, packed, sums, y, ldy, book;
-    uint group; // of sums
+    uint group; // values per group of sums
     uint plane; // words from the high to the low plane of a column
 } push;
 
@@ -58,7 +60,7 @@ uint as_uint(float f) {
 float as_float(uint u) {
     return uintBitsToFloat(u);
 }
-// precise: no contraction, no other order.
+// precise: no contraction, no reordering.
 float mul1(float a, float b) {
     precise float r = a * b;
     return r;
@@ -79,7 +81,7 @@ float f32_of(int v) {
     return float(v);
 }
 #ifdef WITH_DOT
-// OpSDot by its number: Debian 12's glslang has no extension for it.
+// OpSDot by its opcode: glslang of Debian 12 has no extension for it.
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6019, 6018], id = 4450)
 int dot_packed(int a, int b, spirv_literal int packed_4x8);
 int dot4(uint a, uint b, int t) {
@@ -108,13 +110,13 @@ double sub2(double a, double b) {
     precise double r = a - b;
     return r;
 }
-// s, or its neighbour with an odd last bit where the sum it stands for lies `lost` beside it.
+// Rounds s to odd: returns s, or its neighbour with an odd last bit if the exact sum is s + lost.
 float f32_of_odd(double s, double lost) {
     uvec2 bits = unpackDouble2x32(s);
     bool endless = (bits.y & 0x7ff00000u) == 0x7ff00000u;
     if (!endless && lost != 0.0LF && (bits.x & 1u) == 0u) {
         if ((lost > 0.0LF) == (s > 0.0LF)) {
-            bits.x += 1u; // it was even
+            bits.x += 1u; // the last bit was 0
         } else {
             if (bits.x == 0u) bits.y -= 1u;
             bits.x -= 1u;
@@ -135,7 +137,7 @@ uint word_at(Place p) {
 uint half_at(Place p) {
     return word_at(p) & 0xffffu;
 }
-// n words: one more is read where they are not on a border.
+// Reads n words, and one more word if p is not a multiple of 4.
 Words words_at(Place p, uint n) {
     uint at = p >> 2u, shift = 8u * (p & 3u);
     Words v;

@@ -1,4 +1,4 @@
-// The self-test, an invocation for each case.
+// Self-test, one invocation per case.
 // SPDX-License-Identifier: MIT
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -1,5 +1,5 @@
-// The sum of words, and nothing else: what reading alone takes. READ_SUMS invocations go over the bytes
-// together, 16 each at a time.
+// Adds up words without other work, to measure memory bandwidth. READ_SUMS invocations share the
+// bytes and read 16 at a time.
 // SPDX-License-Identifier: MIT
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -8,7 +8,7 @@ layout(local_size_x = 64) in;
 
 #define READ_SUMS 16384u // plugin::kReadSums
 
-// The same bytes as `weights` and `ys`.
+// Aliases of `weights` and `ys`.
 layout(std430, binding = 0) readonly buffer Weights4 { uvec4 weights4[]; };
 layout(std430, binding = 4) buffer ReadWords { uint words[]; };
 

@@ -1,9 +1,9 @@
-// Rows of a job over workgroups, and where results go.
+// Assignment of a job's rows to workgroups, and stores of results.
 // SPDX-License-Identifier: MIT
 
-#define ROWS 8u // of a workgroup
-// Of a chain in a turn of its loop: lavapipe ends all loops of an invocation after 65,535 turns together
-// (kMostOfProcessor in queue.cpp).
+#define ROWS 8u // rows per workgroup
+// Unrolled steps of a chain: lavapipe ends all loops of an invocation after 65,535 iterations in
+// total (kMostOfProcessor in queue.cpp).
 #define CHAIN_STEPS 4u
 layout(local_size_x = 16, local_size_y = 8) in;
 
@@ -17,7 +17,7 @@ void store(uint column, uint row, float sum) {
     ys[push.y + column * push.ldy + row] = stored(sum);
 }
 
-// The tree of a row's lanes, for column c by lane c.
+// Reduces the lanes of a row; invocation c computes column c.
 void store_dots(float sums[3], uint row, uint lane) {
     uint r = gl_LocalInvocationID.y;
     UNROLL for (uint c = 0u; c < COLUMNS; c++) lane_sums[r][c][lane] = sums[c];
