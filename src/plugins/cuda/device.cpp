@@ -47,11 +47,11 @@ plugin::Facts facts_of(uint32_t index) {
     facts.memory_bytes = total;
     if (attribute(device, kIntegrated)) facts.flags |= plugin::kUnified;
     facts.flags |= plugin::kIntDot;
-    // fma.rn rounds once on every card.
+    // fma.rn rounds once on every GPU.
     facts.fma_variants = 1u << static_cast<uint32_t>(plugin::Fma::device);
     facts.buffer_bytes = std::max<uint64_t>(total, 1 << 20);
     facts.range_bytes = facts.buffer_bytes;
-    // 100 ms at 1.1e10 a second: rows of F32 at 43 GB/s, less than the slowest of such cards reads.
+    // Takes 100 ms at 1.1e10 per second: F32 rows at 43 GB/s, slower than all GPUs of this kind.
     facts.launch_values = uint64_t{1} << 30;
     if (major < 8) {
         facts.flags |= plugin::kUnusable;
@@ -69,7 +69,7 @@ Device::Device(uint32_t index)
     check(driver_.PrimaryRetain(&context_, device_), "the device");
 }
 
-// What fails here is lost with the device.
+// Errors are ignored: the resources belong to the lost device.
 Device::~Device() {
     if (driver_.PushCurrent(context_) == kSuccess) {
         for (const auto &[address, staging] : buffers_) give_back(address, staging);
@@ -91,7 +91,7 @@ void Device::memory(uint64_t *free, uint64_t *total) {
 
 plugin::Buffer Device::allocate(uint64_t bytes, plugin::Memory where) {
     const Current current(driver_, context_);
-    const auto size = static_cast<size_t>(bytes + 16); // kernels read whole 16s
+    const auto size = static_cast<size_t>(bytes + 16); // kernels read whole 16-byte words
     const bool staging = where == plugin::Memory::staging;
     Address address = 0;
     void *host = nullptr;
@@ -104,7 +104,9 @@ plugin::Buffer Device::allocate(uint64_t bytes, plugin::Memory where) {
              static_cast<unsigned long long>(bytes), free, total);
     }
     check(result, "memory");
-    if (staging) address = reinterpret_cast<uintptr_t>(host); // the same on the card
+    if (staging)
+        address = reinterpret_cast<uintptr_t>(host); // unified addressing: the GPU uses
+                                                     // the same address
     try {
         const std::lock_guard guard(mutex_);
         buffers_.emplace(address, staging);
@@ -124,7 +126,7 @@ void Device::give_back(Address address, bool staging) {
 }
 
 void Device::free(uint64_t id) {
-    if (driver_.PushCurrent(context_) != kSuccess) return; // it goes with the device
+    if (driver_.PushCurrent(context_) != kSuccess) return; // the buffer is freed with the device
     {
         const std::lock_guard guard(mutex_);
         const auto found = buffers_.find(id);
@@ -139,7 +141,7 @@ void Device::free(uint64_t id) {
 
 namespace {
 
-// As module.cu calls them.
+// Writes the name of a kernel in module.cu.
 void name_kernel(char (&out)[32], uint32_t kernel) {
     constexpr const char *kNames[plugin::kOps] = {"probe",    "pack8",      "pack15",   "sums",
                                                   "dots8",    "dots15",     "dots_f32", "chains8",

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kLibrary[] = "libcuda.so.1";
 
-// Set once, before any of its functions but this one is called.
+// Set once, before any other driver function is called.
 int (*error_string)(int, const char **) = nullptr;
 
 ggufx_status status_of(int result) {
@@ -45,7 +45,7 @@ Driver load() {
 #define GGUFX_LOAD(NAME, THERE, PARAMETERS) find(made.NAME, library, THERE);
     GGUFX_CUDA_FUNCTIONS(GGUFX_LOAD)
 #undef GGUFX_LOAD
-    dlclose(library); // stays mapped
+    dlclose(library); // RTLD_NODELETE keeps it mapped
     error_string = made.GetErrorString;
     check(made.Init(0), "the driver of CUDA");
     return made;
@@ -62,7 +62,7 @@ void check(int result, const char *what) {
 
 const Driver &Driver::get() {
     static std::mutex mutex;
-    static Driver driver; // Init null: not loaded, or that failed and is tried again
+    static Driver driver; // Init null: not loaded yet, or loading failed and is tried again
     const std::lock_guard guard(mutex);
     if (!driver.Init) driver = load();
     return driver;

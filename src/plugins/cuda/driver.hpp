@@ -1,5 +1,5 @@
-// The driver of CUDA, found when a device is first asked for: nothing is linked and no header of it is
-// needed. Names and numbers are those of its documented C interface, which it never changes.
+// CUDA driver API, loaded when devices are first listed: no library is linked and no CUDA header is
+// needed. Names and values are those of its documented, stable C interface.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,10 +27,10 @@ enum Attribute : int {
     kIntegrated = 18,
     kMajor = 75,
     kMinor = 76,
-    kMostShared = 97, // bytes of a block's memory, when it is asked for
+    kMostShared = 97, // maximum opt-in shared memory per block, in bytes
 };
-constexpr int kFunctionShared = 8; // attribute of a function: most bytes of a block's memory
-constexpr unsigned kStreamNonBlocking = 1; // of the process's other work
+constexpr int kFunctionShared = 8; // function attribute: maximum dynamic shared memory, in bytes
+constexpr unsigned kStreamNonBlocking = 1; // does not synchronize with the default stream
 constexpr unsigned kEventNoTiming = 2;
 
 using Context = void *;
@@ -40,7 +40,7 @@ using Module = void *;
 using Function = void *;
 using Address = unsigned long long;
 
-// X(name here, name there, parameters)
+// X(member, driver function, parameters)
 #define GGUFX_CUDA_FUNCTIONS(X)                                                                    \
     X(Init, "cuInit", (unsigned))                                                                  \
     X(DriverGetVersion, "cuDriverGetVersion", (int *))                                             \
@@ -81,7 +81,7 @@ struct Driver {
     GGUFX_CUDA_FUNCTIONS(GGUFX_MEMBER)
 #undef GGUFX_MEMBER
 
-    // Loaded and started once, and kept until the process ends. Throws a Fault.
+    // Loads and initializes the driver once and keeps it until the process ends. Throws a Fault.
     static const Driver &get();
 };
 

@@ -1,9 +1,11 @@
-// Kernels over the text of lanes: half a warp is a row, its threads the sixteen lanes of the canonical
-// sums. For dots rows come through the block's memory in segments of kSegmentValues, copied 16 bytes at
-// a time and kStages deep, so that formats of any block size read memory in the same way; a thread
-// decodes its own unit from there. For chains a thread is a row and a column.
+// CUDA kernels over the kernel source of lanes/: a row has half a warp, whose threads are the
+// sixteen lanes of the canonical sum.
 //
-// language.hpp, or the emulation of tests, stands before it.
+// Dots copy rows to shared memory in segments of kSegmentValues, 16 bytes at a time and kStages
+// deep. So formats of any block size read memory in the same way, and a thread decodes its unit
+// from there. In chains a thread computes one row and column.
+//
+// Include after language.hpp or the emulation of the tests.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,9 +23,9 @@ using lanes::as_float;
 using lanes::as_uint;
 using lanes::fma1;
 
-// ---- columns ---------------------------------------------------------------------------------------
+// ---- columns ------------------------------------------------------------------------------------
 
-// Of the eight threads that have 32 values.
+// Maximum over the eight threads that have 32 values.
 CARD uint32_t largest(uint32_t v) {
     UNROLL for (uint32_t step = 4; step > 0; step /= 2) {
         const uint32_t other = from_other(v, step);
@@ -37,11 +39,11 @@ CARD int32_t sum_of_four(int32_t v) {
     return v;
 }
 
-// Eight threads pack 32 values, a word of codes each.
+// Eight threads pack 32 values, with a word of codes each.
 template <uint32_t Planes> CARD void pack(const Arguments &a) {
     const uint32_t n_blocks = static_cast<uint32_t>(a.k / 32);
     const uint32_t at = block_x() * kThreads + thread_x(), w = at % 8;
-    const bool any = at / 8 < n_blocks; // all go on: they exchange
+    const bool any = at / 8 < n_blocks; // threads without a block take part in the shuffles
     const uint32_t b = any ? at / 8 : n_blocks - 1;
     const float *x = a.x + block_y() * a.k + 32 * b + 4 * w;
     float v[4];
@@ -59,7 +61,7 @@ template <uint32_t Planes> CARD void pack(const Arguments &a) {
         high_sum += high;
         low_sum += low;
     }
-    // Of this half of the values and of the other one.
+    // Sums of this thread's 16 values and of the other 16.
     high_sum = sum_of_four(high_sum);
     low_sum = sum_of_four(low_sum);
     const auto high_other = static_cast<int32_t>(from_other(static_cast<uint32_t>(high_sum), 4));
@@ -79,7 +81,7 @@ template <uint32_t Planes> CARD void pack(const Arguments &a) {
     if (Planes == 2) low_at[ACT_SUMS] = lanes::packed_sums(low_sum, low_other);
 }
 
-// A thread adds up 32 or 16 values: the tree of section 3 over lanes of two or one.
+// A thread adds up 32 or 16 values: the reduction tree of section 3 over lanes with two or one.
 CARD void sum_group(const Arguments &a) {
     const uint32_t g = block_x() * kThreads + thread_x();
     if (g >= a.k / a.group) return;
@@ -94,9 +96,9 @@ CARD void sum_group(const Arguments &a) {
     a.sums[block_y() * (a.k / a.group) + g] = add1(add1(v[0], v[2]), add1(v[1], v[3]));
 }
 
-// ---- rows of all jobs of a launch ------------------------------------------------------------------
+// ---- rows of all jobs of a launch ---------------------------------------------------------------
 
-// Goes over the rows of all jobs, as if they were one after the other.
+// Iterates over the rows of all jobs as one sequence of rows.
 class Walk {
 public:
     CARD_MEMBER Walk(const Arguments &a, uint32_t first) : a_(a), row_(first) { settle(); }
@@ -117,10 +119,11 @@ private:
     uint32_t job_ = 0, row_;
 };
 
-// The stages of one row of the block: copies run kStages - 1 segments ahead of the sums.
+// Ring of stages in shared memory for one row of the block: copies run kStages - 1 segments ahead
+// of the sums.
 template <uint32_t SegmentBytes> class Ring {
 public:
-    // at: the block's memory behind the columns.
+    // at: start of the ring, after the columns in shared memory.
     CARD_MEMBER Ring(const Arguments &a, uint8_t *at, uint64_t row_bytes)
         : memory_(at + (thread_x() >> 4) * (row_stages_bytes(SegmentBytes) - kStages * SLOT_LESS)),
           row_bytes_(static_cast<uint32_t>(row_bytes)),
@@ -131,7 +134,8 @@ public:
     }
     CARD_MEMBER uint32_t n_segments() const { return n_segments_; }
 
-    // Segment s of a row that begins at `row`, as if the whole row were there.
+    // Waits for segment s of the row at `row`. Returns a base pointer that takes byte offsets of
+    // the whole row.
     CARD_MEMBER const uint8_t *begin(const uint8_t *row, uint32_t s) {
         fill();
         copy_wait<kStages - 1>();
@@ -139,7 +143,7 @@ public:
         const uint32_t at = s * SegmentBytes;
         return memory_ + read_ + over(row, at) - at;
     }
-    // Before the slot is filled again.
+    // Releases the segment before its stage is filled again.
     CARD_MEMBER void end() {
         sync_half();
         read_ = next(read_);
@@ -147,13 +151,13 @@ public:
 
 private:
     static constexpr uint32_t kSlot = slot_bytes(SegmentBytes);
-    // Tests take some bytes away.
+    // Tests shrink the stages by SLOT_LESS bytes.
     CARD_MEMBER static uint32_t slot_size() { return kSlot - SLOT_LESS; }
     CARD_MEMBER static uint32_t next(uint32_t slot) {
         slot += slot_size();
         return slot == kStages * slot_size() ? 0 : slot;
     }
-    // Bytes between a border of 16 and byte `at` of a row.
+    // Offset of byte `at` of a row from the previous multiple of 16.
     CARD_MEMBER static uint32_t over(const uint8_t *row, uint32_t at) {
         return (static_cast<uint32_t>(reinterpret_cast<uintptr_t>(row)) + at) & 15;
     }
@@ -182,12 +186,13 @@ private:
     uint8_t *memory_;
     uint32_t row_bytes_, n_segments_;
     Walk load_;
-    const uint8_t *row_ = nullptr; // of which `at_` bytes are on their way, or null: no row is left
+    const uint8_t *row_ = nullptr; // row whose first `at_` bytes are being copied; null: no row is
+                                   // left
     uint32_t at_ = 0;
-    uint32_t write_ = 0, read_ = 0; // slots, as bytes of memory_
+    uint32_t write_ = 0, read_ = 0; // byte offsets of stages in memory_
 };
 
-// The tree of a row's lanes: every thread has it.
+// Reduction tree of a row's lanes. Every thread gets the result.
 CARD float tree(float v) {
     UNROLL for (uint32_t step = 8; step > 0; step /= 2) v =
         add1(v, as_float(from_other(as_uint(v), step)));
@@ -230,9 +235,9 @@ CARD typename F::Sums unit_sums(const typename F::Unit &unit, const lanes::Act &
     return sums;
 }
 
-// ---- dots ------------------------------------------------------------------------------------------
+// ---- dots ---------------------------------------------------------------------------------------
 
-// Packed columns from `first` on, in the block's memory where there is room.
+// Packed columns from `first` on, copied to shared memory if they fit.
 template <uint32_t N, uint32_t Planes>
 CARD const uint32_t *bring_columns(const Arguments &a, uint32_t first) {
     const uint64_t each = a.k / 32 * ACT_WORDS * Planes, n = each * N;
@@ -257,7 +262,7 @@ template <class F, uint32_t N, uint32_t Planes> CARD void dots(const Arguments &
         float sums[N] = {};
         for (uint32_t s = 0; s < ring.n_segments(); s++) {
             const uint8_t *row = ring.begin(walk.bytes(), s);
-            // Units that are halves of 32 values go to lanes 2 b and 2 b + 1, then around again.
+            // Units that are halves of 32 values go to lanes 2 b and 2 b + 1, modulo 16.
             constexpr uint32_t kOf16 = 16 * F::kUnits;
             for (uint32_t i = lane; i < kOf16; i += 16) {
                 const uint32_t b = 16 * s + i / F::kUnits;
@@ -277,7 +282,7 @@ template <class F, uint32_t N, uint32_t Planes> CARD void dots(const Arguments &
     }
 }
 
-// Every thread goes through all blocks, with its two values of each.
+// Every thread reads all blocks and uses its two values of each.
 template <class F, uint32_t N> CARD void dots_f32(const Arguments &a) {
     constexpr uint32_t kSegmentBytes = kSegmentValues / F::kValues * F::kBytes;
     const uint32_t n_blocks = static_cast<uint32_t>(a.k / 32), lane = thread_x() & 15;
@@ -308,9 +313,9 @@ template <class F, uint32_t N> CARD void dots_f32(const Arguments &a) {
     }
 }
 
-// Rows of F32, F16 and BF16, of any length.
+// Dot products of F32, F16 and BF16 rows of any length.
 template <class F, uint32_t N> CARD void float_dots(const Arguments &a) {
-    constexpr uint32_t kValues = kFloatBytes / F::kBytes; // of a segment
+    constexpr uint32_t kValues = kFloatBytes / F::kBytes; // values per segment
     const uint32_t lane = thread_x() & 15;
     Ring<kFloatBytes> ring(a, shared_memory(), a.k * F::kBytes);
     for (Walk walk(a, block_x() * kBlockRows + (thread_x() >> 4)); !walk.done();
@@ -335,9 +340,9 @@ template <class F, uint32_t N> CARD void float_dots(const Arguments &a) {
     }
 }
 
-// ---- chains ----------------------------------------------------------------------------------------
+// ---- chains -------------------------------------------------------------------------------------
 
-// What a thread of a chain has: a row of all jobs and a column.
+// Output of a thread in chains: a row of all jobs and a column.
 struct Output {
     bool any;
     const uint8_t *row;
@@ -389,7 +394,7 @@ template <class F> CARD void float_chains(const Arguments &a) {
     *out.to = lanes::stored(chain);
 }
 
-// ---- the self-test, and reading alone --------------------------------------------------------------
+// ---- self-test, memory bandwidth ---------------------------------------------------------------
 
 CARD void probe(const Arguments &a) {
     const uint32_t i = block_x() * kThreads + thread_x(), n = a.n;
@@ -400,7 +405,7 @@ CARD void probe(const Arguments &a) {
         to[which * n + i] = lanes::probe_result(which, from[i], from[n + i], from[2 * n + i]);
 }
 
-// kReadWords threads go over the bytes together, 16 each at a time.
+// kReadWords threads share the bytes and read 16 at a time.
 CARD void read_words(const Arguments &a) {
     const auto *from = reinterpret_cast<const Quad *>(a.jobs[0].w);
     const uint32_t first = block_x() * kThreads + thread_x();

@@ -1,9 +1,8 @@
-"""Compiles the kernels of each type to PTX and writes the texts one after the other, each with a zero
-behind it, and a table.
+"""Compiles the kernels of each type to PTX and writes the zero-terminated texts one after the other, with a table.
 
 usage: kernels.py COMPILER SRC KERNELS.ptx TABLE.inc DATA.S DEPFILE
-       kernels.py --try COMPILER SRC     exit 1 where COMPILER compiles no PTX
-COMPILER is NVIDIA's where its name begins with nvcc, else clang. Types are those of formats.def that can be
+       kernels.py --try COMPILER SRC     exit 1 if COMPILER cannot compile to PTX
+COMPILER is NVIDIA's if its name starts with nvcc, else clang. Types are those of formats.def that can be
 multiplied.
 SPDX-License-Identifier: MIT
 """
@@ -17,17 +16,16 @@ import tempfile
 
 SEGMENT, FLOATS = 512, 512  # kSegmentValues and kFloatBytes of arguments.hpp
 HERE = pathlib.Path(__file__).resolve().parent
-# No contraction: every rounding is in the text of the kernels, and nothing is flushed to zero. clang takes no
-# headers but the project's.
+# No contraction: the kernel source defines every rounding. No flush to zero. clang uses only the project's headers.
 CLANG = ["-x", "cuda", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_80", "--cuda-device-only", "-S", "-O3",
          "-std=c++20", "-ffp-contract=off", "-fno-exceptions", "-Wall", "-Wextra", "-Werror",
          "-Wno-unknown-cuda-version"]
 NVCC = ["-x", "cu", "-ptx", "-arch=compute_80", "-O3", "-std=c++20", "--fmad=false", "--ftz=false", "--prec-div=true",
         "--prec-sqrt=true", "--expt-relaxed-constexpr"]
-# What drivers since CUDA 11 take; nvcc names its own version, which only new ones do. A ptxas, where there is one,
-# says whether the text keeps to it (tests/device/ptx.py).
+# PTX version that drivers since CUDA 11 accept; nvcc writes its own version, which only new drivers accept.
+# tests/device/ptx.py checks the texts against it with ptxas, if installed.
 VERSION = ".version 7.0"
-# A hint of newer versions: which bytes of a load are used.
+# Hint of newer PTX versions: the bytes of a load that are used.
 HINT = '.pragma "used_bytes_mask'
 
 
@@ -56,9 +54,9 @@ def compile_module(compiler, src, name, is_float, n_bytes):
             ptx = text.read_text()
     else:
         ptx = run([compiler, *CLANG, *inputs, "-"])
-    # nvcc's names hold a hash of the folder; a module has one file.
+    # nvcc's symbol names contain a hash of the folder; a module has one file.
     ptx = re.sub(r"_GLOBAL__N__[0-9a-f]{8}_", "_GLOBAL__N__00000000_", ptx)
-    # What drivers do not need: comments, blank lines.
+    # Drivers need no comments and blank lines.
     lines = [line.strip() for line in ptx.splitlines()]
     kept = [VERSION if line.startswith(".version ") else line for line in lines
             if line and not line.startswith(("//", HINT))]

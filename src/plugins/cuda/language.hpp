@@ -1,6 +1,7 @@
-// The text of lanes (../README.md) on a card, as clang compiles it without anybody's headers: CUDA to
-// PTX, HIP to code of AMD's; nvcc compiles it to PTX, too. Below it the dozen things that kernels.hpp
-// does with a card; tests have them on the processor (tests/device/emulation.hpp).
+// GPU environment for lanes/ (../README.md), compiled without CUDA or HIP headers: clang compiles
+// CUDA to PTX and HIP to AMD code; nvcc compiles to PTX, too. The second half defines the GPU
+// operations that kernels.hpp uses; tests emulate them on the processor
+// (tests/device/emulation.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,7 +24,7 @@ typedef unsigned long uint64_t, uintptr_t, size_t;
 #define CONSTANT static constexpr
 #define UNROLL _Pragma("unroll")
 #define FMA1 fma_device
-// Bytes at whose borders all blocks of the type begin: rows do at those of 16 (device/plugin.hpp).
+// Alignment in bytes of the type's blocks, given rows aligned to 16 (device/plugin.hpp).
 #ifndef BLOCK_BORDER
 #define BLOCK_BORDER 1
 #endif
@@ -66,7 +67,7 @@ LANE float f32_of(int v) {
     return static_cast<float>(v);
 }
 #if CARD_PTX
-#define LANES_EXACT // one instruction each, which rounds as it should
+#define LANES_EXACT // one instruction each, correctly rounded
 LANE float f32_of_half(uint h) {
     float r;
     asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(static_cast<unsigned short>(h)));
@@ -77,7 +78,7 @@ LANE float div1(float a, float b) {
     asm("div.rn.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
     return r;
 }
-// Bytes of a and b, 0 to 7, that four nibbles of `which` name.
+// Selects four of the bytes 0 to 7 of a and b by the nibbles of `which`.
 LANE uint permuted(uint a, uint b, uint which) {
     uint r;
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(which));
@@ -96,7 +97,7 @@ LANE int dot4(uint a, uint b, int t) {
     asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(t));
     return r;
 #else
-    uint sum = static_cast<uint>(t); // which wraps
+    uint sum = static_cast<uint>(t); // wraps
     UNROLL for (uint i = 0; i < 32; i += 8) {
         const int x = static_cast<int8_t>(a >> i & 255u), y = static_cast<int8_t>(b >> i & 255u);
         sum += static_cast<uint>(x * y);
@@ -105,8 +106,8 @@ LANE int dot4(uint a, uint b, int t) {
 #endif
 }
 
-// Whole words are read: the one where something begins, and where the words of the format's blocks
-// (BLOCK_BORDER bytes are borders of theirs) lie across borders the one behind it.
+// Reads use aligned words: the word that contains p, and the next one if BLOCK_BORDER allows
+// unaligned words.
 LANE uint shift_of_place(Place p) {
     return BLOCK_BORDER % 4 == 0 ? 0 : 8u * static_cast<uint>(reinterpret_cast<uintptr_t>(p) & 3);
 }
@@ -116,7 +117,7 @@ LANE const uint *word_of(Place p) {
 LANE uint byte_at(Place p) {
     return *p;
 }
-// The word that begins `shift` bits into `low`.
+// The 32 bits that start `shift` bits into `low`.
 LANE uint joined(uint low, uint high, uint shift) {
 #if CARD_PTX
     uint r;
@@ -126,15 +127,15 @@ LANE uint joined(uint low, uint high, uint shift) {
     return static_cast<uint>((static_cast<uint64_t>(high) << 32 | low) >> shift);
 #endif
 }
-LANE uint half_at(Place p) { // formats whose blocks may be at odd addresses have none
+LANE uint half_at(Place p) { // formats with blocks at odd addresses do not use it
     return *reinterpret_cast<const unsigned short *>(p);
 }
 LANE uint word_at(Place p) {
     const uint *at = word_of(p);
     return BLOCK_BORDER % 4 == 0 ? at[0] : joined(at[0], at[1], shift_of_place(p));
 }
-// As many at once as blocks have borders for: where those are of 8 or 16 bytes, words of codes begin at
-// such borders of a block.
+// Vector load of as many words as blocks are aligned to: with an alignment of 8 or 16, the words of
+// codes in a block have it, too.
 struct alignas(BLOCK_BORDER < 4 ? 4 : BLOCK_BORDER) Chunk {
     uint w[BLOCK_BORDER < 4 ? 1 : BLOCK_BORDER / 4];
 };
@@ -201,14 +202,14 @@ CARD uint32_t grid_x() {
 CARD void sync_block() {
     asm volatile("bar.sync 0;" ::: "memory");
 }
-// The sixteen threads of a row; their mask among the 32 of a warp.
+// Mask of a row's sixteen threads in the warp.
 CARD uint32_t half_mask() {
     return 0xffffu << (thread_x() & 16);
 }
 CARD void sync_half() {
     asm volatile("bar.warp.sync %0;" ::"r"(half_mask()) : "memory");
 }
-// What the thread `step` away in the half has, both ways.
+// Value of the thread `step` away in the half warp; a butterfly shuffle.
 CARD uint32_t from_other(uint32_t v, uint32_t step) {
     uint32_t r;
     asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x101f, %3;"
@@ -216,7 +217,7 @@ CARD uint32_t from_other(uint32_t v, uint32_t step) {
                  : "r"(v), "r"(step), "r"(half_mask()));
     return r;
 }
-// 16 bytes into the memory of the block, there after a wait for their group.
+// Starts an asynchronous copy of 16 bytes to shared memory, which is complete after copy_wait.
 CARD void copy16(void *to, const void *from) {
     uint32_t at;
     asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(at) : "l"(to));
@@ -225,7 +226,7 @@ CARD void copy16(void *to, const void *from) {
 CARD void copy_commit() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
-// All groups but the last N are there.
+// Waits for all groups of copies except the last N.
 template <int N> CARD void copy_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
@@ -239,12 +240,12 @@ CARD uint32_t block_x() {
 CARD uint32_t block_y() {
     return __builtin_amdgcn_workgroup_id_y();
 }
-CARD uint32_t grid_x() { // of blocks of kThreads
+CARD uint32_t grid_x() { // in blocks of kThreads
     const auto *packet =
         (const __attribute__((address_space(4))) uint32_t *)__builtin_amdgcn_dispatch_ptr();
     return packet[3] / 256;
 }
-CARD void sync_half() { // of a wave that goes in step
+CARD void sync_half() { // a wave executes in lockstep
     __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
     __builtin_amdgcn_wave_barrier();
 }

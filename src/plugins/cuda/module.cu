@@ -1,4 +1,5 @@
-// All kernels of a type, TYPE and FLOATS or not; without one those that need none.
+// All kernels of the tensor type TYPE, FLOATS for F32, F16 and BF16; without TYPE the kernels that
+// need none.
 // SPDX-License-Identifier: MIT
 #include "plugins/cuda/language.hpp"
 

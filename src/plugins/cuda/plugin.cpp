@@ -1,5 +1,5 @@
-// The plug-in libggufx-cuda: the table of device/plugin.hpp over devices and queues, where every
-// exception ends.
+// Plugin libggufx-cuda: implements the table of device/plugin.hpp and converts all exceptions into
+// statuses.
 // SPDX-License-Identifier: MIT
 #include "plugins/cuda/queue.hpp"
 
@@ -31,13 +31,13 @@ int32_t open(void **device, uint32_t index, const plugin::OpenOptions *, plugin:
     });
 }
 
-// The driver keeps what it compiles itself.
+// The driver has its own cache of compiled programs.
 int32_t cache(void *, void *, uint64_t, uint64_t *n, Error *) {
     *n = 0;
     return GGUFX_OK;
 }
 
-// A stream does one thing after the other.
+// A stream executes in order, so a barrier has no work.
 int32_t barrier(void *, Error *) {
     return GGUFX_OK;
 }

@@ -14,7 +14,8 @@ static_assert(card::kJobs == plugin::kMaxJobs && card::kReadWords == plugin::kRe
 
 namespace {
 
-constexpr uint64_t kMostValues = 1 << 29; // of a row: kernels count its bytes in 32 bits
+constexpr uint64_t kMostValues = 1 << 29; // maximum length of a row: kernels count its bytes in 32
+                                          // bits
 
 uint32_t groups_of(uint64_t n, uint32_t each) {
     return static_cast<uint32_t>((n + each - 1) / each);
@@ -51,7 +52,7 @@ Queue::Queue(Device &device) : device_(device), driver_(device.driver()) {
     check(driver_.StreamCreate(&stream_, kStreamNonBlocking), "a queue");
 }
 
-// What fails here is lost with the device.
+// Errors are ignored: the resources belong to the lost device.
 Queue::~Queue() {
     if (driver_.PushCurrent(device_.context()) != kSuccess) return;
     driver_.StreamSynchronize(stream_);
@@ -106,7 +107,7 @@ bool Queue::wait(uint64_t ticket, uint64_t timeout_ns) {
     return true;
 }
 
-// ---- launches --------------------------------------------------------------------------------------
+// ---- launches -----------------------------------------------------------------------------------
 
 card::Arguments Queue::arguments(const Launch &launch) {
     card::Arguments a = {};
@@ -141,7 +142,7 @@ void Queue::run(Function function, const Size &size, card::Arguments &arguments)
           "a launch");
 }
 
-// As many blocks as run at once, each with rows in turn.
+// Launches as many blocks as are resident at a time; each iterates over rows.
 void Queue::dots(const Launch &launch, uint32_t text, card::Arguments &arguments) {
     const uint32_t kernel = kernel_of(launch.op, launch.n);
     const uint32_t planes = launch.op == Op::dots15 ? 2 : 1;
@@ -157,7 +158,8 @@ void Queue::dots(const Launch &launch, uint32_t text, card::Arguments &arguments
         arguments);
 }
 
-// Blocks have the packed columns of one place: jobs that begin at another are launched by themselves.
+// Blocks load the packed columns of one offset, so jobs with different first columns go in separate
+// launches.
 void Queue::packed_dots(const Launch &launch, uint32_t text) {
     Launch part = launch;
     for (uint32_t i = 0; i < launch.n_jobs; i += part.n_jobs) {

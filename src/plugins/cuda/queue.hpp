@@ -1,4 +1,4 @@
-// A queue of a card: a stream, which does one thing after the other, and an event for each submission.
+// CUDA queue: a stream, which executes in order, and an event per submission.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,14 +13,14 @@ namespace ggufx::cuda {
 class Queue {
 public:
     explicit Queue(Device &device);
-    ~Queue(); // waits for what runs
+    ~Queue(); // waits for pending work
     Queue(const Queue &) = delete;
     Queue &operator=(const Queue &) = delete;
 
     void copy(plugin::Span to, plugin::Span from, uint64_t bytes);
     void launch(const plugin::Launch &launch);
     uint64_t submit();
-    bool wait(uint64_t ticket, uint64_t timeout_ns); // false: not done yet
+    bool wait(uint64_t ticket, uint64_t timeout_ns); // false: not done within the timeout
 
 private:
     struct Size {
