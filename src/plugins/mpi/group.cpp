@@ -1,6 +1,7 @@
-// Messages are pairs of MPI_Isend and MPI_Irecv between all ranks, not MPI's collectives: so it is known
-// whose message is late, and a short one costs one delay. Every call works in memory of this library,
-// which is left to MPI for good when a message does not come: it cannot be called back.
+// Group of the ranks of an MPI job. Messages are pairs of MPI_Isend and MPI_Irecv between all ranks
+// instead of MPI collectives: this tells which rank is late, and a short message costs one latency.
+// Messages use buffers of this library. After a timeout MPI keeps them for good, because a message
+// cannot be recalled.
 // SPDX-License-Identifier: MIT
 #include <ggufx/mpi.h>
 
@@ -21,19 +22,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kTags = 30000;          // of calls, one after another
-constexpr int kAbortTag = 32000;      // the least upper bound of tags is 32,767
-constexpr int kMostMessage = 1 << 30; // bytes of one MPI message
-// Polls before the processor is given to somebody else, who may be the rank that is waited for.
+constexpr int kTags = 30000;          // tags of successive calls
+constexpr int kAbortTag = 32000;      // MPI guarantees tags up to 32,767 at least
+constexpr int kMostMessage = 1 << 30; // maximum bytes of one MPI message
+// Polls before yielding the processor, maybe to the rank that this one waits for.
 constexpr int kSpins = 200;
-constexpr auto kLook = std::chrono::milliseconds(2);     // between two looks for an abort
-constexpr auto kAsLate = std::chrono::milliseconds(200); // between ranks that wait for a lost one
-// Who waits longer than any message takes that is on its way waits for a rank that computes, maybe on
-// this very processor: it sleeps then, since yielding again and again takes turns from that rank. Who has
-// waited long, as ranks of a server do that has nothing to do, looks less often: a nap is 1/256 of that.
+constexpr auto kLook = std::chrono::milliseconds(2);     // interval of checks for an abort
+constexpr auto kAsLate = std::chrono::milliseconds(200); // tolerance between ranks that wait for a
+                                                         // lost rank
+// A wait longer than any message takes means that the other rank computes, maybe on this processor.
+// Then sleep: yielding again and again would take time from that rank. Long waits, as in idle
+// server ranks, poll less often: a sleep is 1/256 of the time waited.
 constexpr auto kPatience = std::chrono::milliseconds(2);
-// So does who finds that somebody took the processor for so long when it was given away: maybe products
-// that this message is under way beside.
+// Also sleep when another thread took the processor for so long after a yield: it may compute
+// products while this message is pending.
 constexpr auto kTaken = std::chrono::microseconds(50);
 constexpr std::chrono::nanoseconds kShortNap = std::chrono::microseconds(50);
 constexpr std::chrono::nanoseconds kLongNap = std::chrono::milliseconds(5);
@@ -59,7 +61,7 @@ ggufx_status fail(ggufx_error *error, ggufx_status status, uint64_t index, const
     return status;
 }
 
-// What MPI says of a code, without an allocation.
+// Error text of an MPI code, without an allocation.
 struct MpiText {
     explicit MpiText(int code) {
         int n = 0;
@@ -74,7 +76,7 @@ public:
         : options_(options), finalizes_(finalizes) {}
     ~Group();
 
-    // Throws std::bad_alloc; an MPI code.
+    // Throws std::bad_alloc; returns an MPI code.
     int open();
     uint32_t rank() const { return static_cast<uint32_t>(rank_); }
     uint32_t size() const { return static_cast<uint32_t>(size_); }
@@ -87,12 +89,12 @@ public:
     void abort(const ggufx_error &why);
 
 private:
-    // What is on its way in one call. Nothing of it is allocated once a message is under way: its
-    // memory must not go then.
+    // Pending messages of one call. Allocates only before the first message starts: its memory must
+    // not move afterwards.
     struct Flight {
         std::vector<MPI_Request> requests;
         std::vector<MPI_Status> statuses;
-        std::vector<int> peers; // of the requests; those of sends are negative: -1 - rank
+        std::vector<int> peers; // peers of the requests; sends have -1 - rank
         std::vector<uint8_t> sent, received;
 
         void begin(size_t n_requests) {
@@ -120,11 +122,11 @@ private:
     int rank_ = 0, size_ = 1, tag_ = 0;
     bool is_dead_ = false;
     std::vector<char> hosts_;
-    std::unique_ptr<Flight> flight_; // of this call, whose memory the next one takes
+    std::unique_ptr<Flight> flight_; // buffers of the current call, reused by the next one
 };
 
 Group::~Group() {
-    if (is_dead_) return; // messages may be on their way for ever
+    if (is_dead_) return; // messages may still be pending
     if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
     if (finalizes_) MPI_Finalize();
 }
@@ -144,14 +146,14 @@ int Group::open() {
     return MPI_Allgather(own, sizeof own, MPI_CHAR, hosts_.data(), sizeof own, MPI_CHAR, comm_);
 }
 
-// By the names of hosts, which all ranks have.
+// Compares the host names of all ranks.
 bool Group::is_one_machine() const {
     for (int i = 1; i < size_; i++)
         if (strcmp(host(i), host(0)) != 0) return false;
     return true;
 }
 
-// Longer messages go in pieces, which stay in order.
+// Splits longer messages into pieces, which stay in order.
 int Group::send(Flight &flight, const uint8_t *data, size_t n, int peer) {
     int code = MPI_SUCCESS;
     for (size_t at = 0; code == MPI_SUCCESS && (at < n || at == 0); at += kMostMessage) {
@@ -174,8 +176,8 @@ int Group::receive(Flight &flight, uint8_t *data, size_t n, int peer) {
     return code;
 }
 
-// The first rank whose message has not come, else one that takes none; -1: all is done. A test of all
-// requests says nothing of one.
+// Returns the first rank whose message has not arrived, else the first that has not received, else
+// -1. Tests requests one by one: MPI_Testall does not tell which one is pending.
 int Group::missing(Flight &flight) const {
     int found = -1;
     for (size_t i = 0; i < flight.requests.size(); i++) {
@@ -189,11 +191,12 @@ int Group::missing(Flight &flight) const {
     return found;
 }
 
-// Who got all that a rank has sent before it was lost waits a message ahead of one who did not, and waits
-// for that one: which is as late, tells of it, and knows better.
+// A rank that got all messages sent before a rank was lost waits one message later than others. It
+// then waits for a rank that waits itself, times out at the same time, and aborts with the right
+// reason: prefer that one.
 ggufx_status Group::late(Flight &flight, uint32_t timeout_ms, ggufx_error *error) {
     const int rank = missing(flight);
-    if (rank < 0) return GGUFX_OK; // it has come in this very moment
+    if (rank < 0) return GGUFX_OK; // it arrived in the meantime
     ggufx_error why = {};
     fail(&why, GGUFX_E_IO, static_cast<uint64_t>(rank), "rank %d (%s) did not answer within %.1f s",
          rank, host(rank), timeout_ms / 1000.0);
@@ -210,7 +213,7 @@ ggufx_status Group::lost(Flight &flight, int code, ggufx_error *error) const {
                 host(rank), MpiText(code).text);
 }
 
-// Another rank has given up: it says why.
+// Receives the reason if another rank has aborted.
 bool Group::is_aborted(int by, ggufx_error *error) {
     int there = 0;
     MPI_Status status;
@@ -246,7 +249,8 @@ ggufx_status Group::wait(Flight &flight, uint32_t timeout_ms, ggufx_error *error
         if (now >= look) {
             ggufx_error why = {};
             if (is_aborted(MPI_ANY_SOURCE, &why)) {
-                // By one that waits for this rank, which is about to say for whom it waits itself.
+                // The aborting rank waits for this one, which is about to report the rank it waits
+                // for.
                 const bool is_blamed = why.index == static_cast<uint64_t>(rank_);
                 if (is_blamed && end - now < kAsLate) return late(flight, timeout_ms, error);
                 return fail(error, GGUFX_E_IO, why.index, "%s", why.message);
@@ -265,7 +269,8 @@ ggufx_status Group::wait(Flight &flight, uint32_t timeout_ms, ggufx_error *error
     }
 }
 
-// code: of the calls that began it. What did not end stays MPI's.
+// Waits for the call's messages. code: result of the calls that started them. MPI keeps the buffers
+// of a failed call.
 ggufx_status Group::finish(int code, uint32_t timeout_ms, ggufx_error *error) {
     tag_ = (tag_ + 1) % kTags;
     const ggufx_status status = code == MPI_SUCCESS
@@ -297,7 +302,7 @@ ggufx_status Group::exchange(uint8_t *out, const uint8_t *in, const size_t *n_by
         code = receive(flight, flight.received.data() + at, n_bytes[i], i);
         at += n_bytes[i];
     }
-    for (int i = 1; i < size_ && code == MPI_SUCCESS; i++) // each begins with another one
+    for (int i = 1; i < size_ && code == MPI_SUCCESS; i++) // ranks start with different peers
         code = send(flight, flight.sent.data(), n_bytes[rank_], (rank_ + i) % size_);
     const ggufx_status status = finish(code, timeout_ms, error);
     if (status != GGUFX_OK) return status;
@@ -330,9 +335,10 @@ ggufx_status Group::broadcast(uint8_t *data, size_t n, uint32_t root, uint32_t t
     return status;
 }
 
-// To all others; whoever does not take it within moments is lost anyhow.
+// Sends the reason to all other ranks. A rank that does not receive it within 200 ms is considered
+// lost.
 void Group::abort(const ggufx_error &why) {
-    is_dead_ = true; // and the copy is MPI's
+    is_dead_ = true; // MPI keeps the copy
     auto *const copy = new (std::nothrow) ggufx_error(why);
     std::vector<MPI_Request> requests;
     requests.reserve(static_cast<size_t>(size_));
@@ -357,7 +363,7 @@ Group &group_of(void *user) {
     return *static_cast<Group *>(user);
 }
 
-// No exception leaves: what cannot be allocated is MEMORY.
+// Converts std::bad_alloc into GGUFX_E_MEMORY.
 template <class Fn> ggufx_status guarded(ggufx_error *error, const Fn &fn) {
     try {
         return fn();
@@ -403,7 +409,7 @@ void give_up(void *user, const ggufx_error *why) {
     try {
         group_of(user).abort(*why);
     } catch (const std::bad_alloc &) {
-        // nobody can be told: their messages come too late
+        // no memory to notify the ranks: their timeouts expire
     }
 }
 
