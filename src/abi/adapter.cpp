@@ -1,4 +1,4 @@
-// Adapters: include/ggufx/adapter.h.
+// LoRA adapters and control vectors: include/ggufx/adapter.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"
@@ -19,7 +19,7 @@ static_assert(GGUFX_ADAPTER_ALL_SEQUENCES == model::kAllSequences);
 static_assert(static_cast<uint32_t>(model::AdapterKind::lora) == GGUFX_ADAPTER_LORA &&
               static_cast<uint32_t>(model::AdapterKind::control) == GGUFX_ADAPTER_CONTROL);
 
-// Those of a call, checked.
+// Checked adapters and scales of a call.
 struct Uses {
     Uses(const ggufx_adapter_use *given, size_t n_given) : n(n_given) {
         require(given || n == 0, "uses must be set");
@@ -39,7 +39,7 @@ struct Uses {
     size_t n;
 };
 
-// Whole rows of a tensor of the model, as many floats as the caller says.
+// Checks that a range of a model tensor has whole rows and as many floats as the caller states.
 model::Adapter::TensorRows rows_of(const gguf::File &file, size_t tensor, uint64_t first,
                                    uint64_t n_rows, size_t n_floats) {
     if (tensor >= file.n_tensors())

@@ -70,12 +70,12 @@ extern "C" int32_t ggufx_has(const char *feature) {
 
 namespace {
 
-// The public hooks, checked and in their internal form. Until release() they are destroyed with
-// this object: "destroy runs once, also when the create fails".
+// Checked public hooks in their internal form. Their destroy functions run with this object until
+// release(): destroy runs exactly once, even if the runtime cannot be created.
 class Hooks {
 public:
-    // Takes what the caller's struct holds, so that nothing is forgotten when the import refuses
-    // it; of one whose size was never set nothing is known.
+    // Copies the caller's struct first, so that destroy also runs when the import refuses it. An
+    // impossible struct_size is ignored.
     explicit Hooks(const ggufx_runtime_options *options) {
         if (!options || options->struct_size > kMostStructBytes) return;
         const size_t size = options->struct_size;

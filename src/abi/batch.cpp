@@ -1,4 +1,4 @@
-// Sequences of a session: include/ggufx/batch.h.
+// Sequences of a session and batches: include/ggufx/batch.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/matmul_flags.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kItemFlags = GGUFX_BATCH_LOGITS | GGUFX_BATCH_ALL_LOGITS | GGUFX_BATCH_MARK |
                                 GGUFX_BATCH_EMBED | GGUFX_BATCH_ALL_EMBED;
-// Without what was added later.
+// Size of the first version of the struct, without members added later.
 constexpr uint32_t kLeastItemBytes = offsetof(ggufx_batch_item, embeddings);
 constexpr uint32_t kMostItemBytes = kMostStructBytes;
 
@@ -29,7 +29,7 @@ void check_item_size(uint32_t size) {
          size, kLeastItemBytes);
 }
 
-// Of the tokens of an item: all, the last one, or none.
+// Rows requested for the tokens of an item: all, the last one, or none.
 size_t rows_of(const ggufx_batch_item &item, uint32_t last, uint32_t all) {
     return item.flags & all ? item.n_tokens : item.flags & last ? 1 : 0;
 }
@@ -46,7 +46,8 @@ void check_embeddings(const ggufx_batch_item &item, uint32_t width, size_t index
          width, static_cast<uint64_t>(item.n_embeddings));
 }
 
-// Items of any version: what an earlier one has not is 0, further members of a later one must be.
+// Imports an item of any version: members missing in an older version are 0, unknown members of a
+// newer version must be 0.
 model::BatchItem import_item(const uint8_t *given, uint32_t size, uint32_t width, size_t index) {
     ggufx_batch_item item = {};
     memcpy(&item, given, size < sizeof item ? size : sizeof item);
@@ -69,7 +70,7 @@ model::BatchItem import_item(const uint8_t *given, uint32_t size, uint32_t width
             .positions = item.positions};
 }
 
-// Into the session's own room.
+// Imports all items into memory of the session.
 void import_items(model::Session &session, const ggufx_batch_item *items, size_t n_items,
                   uint32_t size) {
     if (n_items > session.n_sequences())
@@ -112,7 +113,7 @@ void check_sequence(const ggufx_session *session, uint32_t sequence) {
              session->session.n_sequences());
 }
 
-// One, or all. Throws.
+// Accepts one sequence or GGUFX_SESSION_ALL. Throws.
 void check_snapshot(const ggufx_session *session, uint32_t sequence) {
     if (sequence == GGUFX_SESSION_ALL)
         check_session(session);
@@ -176,7 +177,7 @@ extern "C" ggufx_status ggufx_session_sequence_truncate(ggufx_session *session, 
 
 namespace {
 
-// An edit that all ranks of a group make and of which they do not talk.
+// Edit that all ranks of a group make without messages.
 template <class Fn> Status edit(ggufx_session *session, ggufx_error *error, const Fn &fn) {
     model::RankGroup *const ranks = session->session.model().ranks();
     const Status status = ends_group(ranks, [&] { return fn(session->session); });

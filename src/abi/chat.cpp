@@ -40,7 +40,7 @@ std::string_view template_of(const gguf::File &file, std::string_view name, Buff
     return file.get_string(index);
 }
 
-// The text of a special token, empty where the file has none.
+// Text of a special token, or empty if the file has none.
 std::string_view token_of(const gguf::File &file, const char *key) {
     const size_t id = file.find_meta(key), tokens = file.find_meta("tokenizer.ggml.tokens");
     if (id == gguf::kNotFound || tokens == gguf::kNotFound) return {};
@@ -163,14 +163,14 @@ chat::Request import_request(const ggufx_chat_request &r, const Vector<chat::Mes
             "GGUFX_CHAT_GENERATE and GGUFX_CHAT_CONTINUE at once");
     out.has_clock = (r.flags & GGUFX_CHAT_CLOCK) != 0;
     out.clock = r.clock;
-    constexpr int64_t kLatest = 253402300799; // 9999-12-31, 0001-01-01 is the first
+    constexpr int64_t kLatest = 253402300799; // 9999-12-31; the minimum is 0001-01-01
     require(!out.has_clock || (r.clock <= kLatest && r.clock >= -62135596800),
             "clock must lie within the years 1 to 9999");
     out.limits = {r.max_steps, r.max_memory, r.max_output};
     return out;
 }
 
-// The text of a request and whose each byte is; it lives in `output`.
+// Renders a request into `output`: the text, and the origin of its bytes (template or messages).
 void render(chat::Output &output, const ggufx_chat &chat, const ggufx_chat_request *request) {
     const auto r = import_options(request, kKnownFlags, "ggufx_chat_request");
     Vector<chat::Message> messages{HostAllocator<chat::Message>(chat.program.host().get())};
@@ -217,7 +217,8 @@ extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *ou
 
 namespace {
 
-// Which user-defined tokens are the template's: those of its own text and its outputs' marks.
+// Finds the user-defined tokens of the template: those in its own text and the markers of its
+// output format.
 void find_marks(model::Marks &out, const ggufx_chat &chat, const model::Tokenizer &tokenizer) {
     const HostAllocator<std::string_view> allocator(chat.program.host().get());
     Vector<std::string_view> literals{allocator};

@@ -9,7 +9,7 @@
 struct ggufx_chat {
     ggufx::abi::Tag tag = ggufx::abi::Tag::chat;
     ggufx::chat::Template program;
-    ggufx::Ref<ggufx::chat::OutputFormat> format; // of its models' output
+    ggufx::Ref<ggufx::chat::OutputFormat> format; // output format of the template's models
     ggufx_chat(const ggufx::Ref<ggufx::Host> &host, std::string_view source, std::string_view bos,
                std::string_view eos)
         : program(host, source, bos, eos), format(ggufx::chat::find_output_format(program)) {}

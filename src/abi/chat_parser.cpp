@@ -1,4 +1,4 @@
-// Output of models told apart: the second part of include/ggufx/chat.h.
+// Parser of model output: the second part of include/ggufx/chat.h.
 // SPDX-License-Identifier: MIT
 #include "abi/chat_handles.hpp"
 #include "abi/guard.hpp"
@@ -46,7 +46,7 @@ extern "C" void ggufx_chat_parser_options_init(ggufx_chat_parser_options *option
     init_options(options);
 }
 
-// An empty list is no tools.
+// An empty JSON array means no tools.
 static bool has_tools(std::string_view json) {
     size_t n = 0;
     for (const char c : json)

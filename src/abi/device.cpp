@@ -1,4 +1,4 @@
-// Devices and tensors in their memory: include/ggufx/device.h.
+// Devices and tensors in device memory: include/ggufx/device.h.
 // SPDX-License-Identifier: MIT
 #include "abi/device_handle.hpp"
 #include "abi/guard.hpp"
@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kDeviceFlags =
     GGUFX_DEVICE_ALLOW_BOUNDED | GGUFX_DEVICE_FMA_F64 | GGUFX_DEVICE_FMA_F32;
 
-// Numbers that the plug-in's table and the interface share.
+// Values that the plugin table and the public interface share.
 static_assert(plugin::kUnusable == GGUFX_DEVICE_UNUSABLE);
 static_assert(plugin::kUnified == GGUFX_DEVICE_UNIFIED);
 static_assert(plugin::kIntDot == GGUFX_DEVICE_INT_DOT);
@@ -160,7 +160,7 @@ extern "C" ggufx_status ggufx_device_info(ggufx_device_facts *out, const ggufx_d
 
 namespace {
 
-// The view of w in the device's memory.
+// Tensor handle of uploaded rows with the shape of w.
 OwnedTensor *uploaded(const Ref<device::Device> &device, const gguf::Tensor &w,
                       Ref<device::Rows> rows) {
     const Ref<Host> &host = device->host();

@@ -1,4 +1,4 @@
-// The handle of include/ggufx/device.h.
+// Handle of include/ggufx/device.h.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -5,7 +5,7 @@ namespace ggufx::abi {
 
 namespace {
 
-// Layers are what a model counts, not the bytes of one matrix.
+// Reports 0 of 1: the model's progress counts layers, not bytes of one matrix.
 int32_t still_binding(void *user, uint64_t, uint64_t) {
     return static_cast<const Progress *>(user)->cancelled(0, 1);
 }

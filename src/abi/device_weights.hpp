@@ -1,4 +1,4 @@
-// Matrices of a model that lie on a device.
+// Matrices of a model that are uploaded to a device.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@ namespace ggufx::abi {
 
 class DeviceWeights final : public model::Placer {
 public:
-    // device null: there are none. Progress is asked whether to go on; what it is told stays 0 of 1.
+    // device null: no matrices are uploaded. Progress can cancel, but always gets 0 of 1.
     DeviceWeights(const Ref<Host> &host, Ref<device::Device> device, const Progress &progress)
         : device_(std::move(device)), progress_(progress),
           rows_(HostAllocator<Ref<device::Rows>>(host.get())) {}

@@ -1,4 +1,4 @@
-// Changed keys and names of a file that is there: include/ggufx/write.h.
+// Edits of keys and names in an existing file: include/ggufx/write.h.
 // SPDX-License-Identifier: MIT
 #include "gguf/edit.hpp"
 #include "abi/options.hpp"
@@ -80,7 +80,7 @@ extern "C" ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *wr
         const ImportedEdit in = import_edit(options);
         const gguf::EditPlan plan = plan_of(w, *file->file, in);
         ggufx_edit_facts facts = facts_of(w, *file->file, plan);
-        if (out) export_struct(out, facts, "ggufx_edit_facts"); // also: is its size right?
+        if (out) export_struct(out, facts, "ggufx_edit_facts"); // also checks its size
         if (plan.in_place) {
             facts.n_written = write_in_place(w, *file->file, plan, path, in.progress);
         } else {
@@ -95,7 +95,7 @@ extern "C" ggufx_status ggufx_edit_recover(int32_t *out, const ggufx_runtime *rt
                                            ggufx_error *error) {
     return guard(error, [&] {
         require(alive(rt, Tag::runtime) && path && path[0], "rt and path must be set");
-        // A set that is taken back may leave nothing under this name.
+        // Rolling back a set of files may leave no file under this name.
         const bool found = gguf::recover_set(rt->host, path) || io::recover_patch(rt->host, path);
         if (out) *out = found;
     });

@@ -46,7 +46,7 @@ uint32_t public_pooling(model::Pooling pooling) {
                                            : static_cast<uint32_t>(pooling);
 }
 
-// Do the lengths add up to the tokens, and the rows to the floats?
+// Checks that the lengths add up to the tokens, and the rows to the floats.
 Status check_sizes(const model::Embedder &embedder, const model::EmbedInputs &inputs,
                    size_t n_tokens, size_t n_out, Failure *failure) {
     uint64_t sum = 0;

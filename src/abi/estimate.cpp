@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kEstimateFlags =
     GGUFX_ESTIMATE_FILE_TYPE | GGUFX_ESTIMATE_IMATRIX | GGUFX_ESTIMATE_LAYERS;
 
-// Files of adapters as the estimator wants them.
+// Imported files of adapters.
 struct AdapterFiles {
     void import(const ggufx_estimate_options &in) {
         require(in.adapters || in.n_adapters == 0, "ggufx_estimate_options.adapters must be set");
@@ -31,7 +31,7 @@ struct AdapterFiles {
     Ref<gguf::File> files[model::kMostAdapters];
 };
 
-// part: of the file whose ranks are meant where none are named.
+// part: rank file that provides defaults for the rank options.
 model::EstimateOptions import_estimate(const ggufx_estimate_options *options,
                                        const model::RankFile &part, AdapterFiles &adapters) {
     const auto in = import_options(options, kEstimateFlags, "ggufx_estimate_options");
@@ -112,7 +112,7 @@ ggufx_estimate_facts facts_of(const model::Estimate &e, uint64_t memory_bytes, u
     return facts;
 }
 
-// Both calls; `choose` is the member that makes the estimate.
+// Implements both functions; `choose` is the estimator's member function.
 void answer(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file *file,
             const ggufx_estimate_options *options,
             model::Estimate (model::Estimator::*choose)() const) {

@@ -47,7 +47,7 @@ ImportedOpen import_open(const ggufx_open_options *given) {
     return {out, has(GGUFX_OPEN_COPY)};
 }
 
-// The public handle of an opened file, with one borrowed handle per tensor.
+// Creates the public handle of an opened file, with one borrowed handle per tensor.
 ggufx_file *wrap(const Ref<gguf::File> &file) {
     const Host &host = *file->host();
     ggufx_file *handle = make<ggufx_file>(host, file);
@@ -119,7 +119,7 @@ extern "C" ggufx_status ggufx_open_io(ggufx_file **out, const ggufx_runtime *rt,
     if (out) *out = nullptr;
     return guard(error, [&] {
         require(io, "io must be set");
-        // Taken before anything can fail: close runs exactly once.
+        // Take ownership before anything can fail: close runs exactly once.
         const bool has_close = holds_all(*io);
         io::OnEnd end(has_close ? io->close : nullptr, has_close ? io->user : nullptr);
         require_runtime(out, rt);

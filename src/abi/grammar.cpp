@@ -18,7 +18,7 @@ void ggufx_grammar::release() {
 
 namespace {
 
-// The bytes that a token adds to a text. Control tokens and their like add none.
+// Adds the bytes of a token to the vocabulary. Control tokens and similar ones add none.
 void add_token(grammar::Vocabulary &out, const model::Tokenizer &tokenizer, int32_t id,
                Vector<char> &room) {
     const model::Token &token = tokenizer.vocab()[static_cast<size_t>(id)];
@@ -46,7 +46,8 @@ Ref<grammar::Vocabulary> make_vocabulary(const model::Tokenizer &tokenizer) {
     return made;
 }
 
-// The tokenizer's, made by the first call that needs it; of two at once one's is used.
+// Vocabulary of a tokenizer, created on first use. If two threads create it at the same time, one
+// of them is used.
 Ref<grammar::Vocabulary> vocabulary_of(ggufx_tokenizer &tokenizer) {
     grammar::Vocabulary *known = tokenizer.vocabulary.load(Order::acquire);
     if (!known) {
@@ -112,7 +113,7 @@ extern "C" ggufx_status ggufx_grammar_create(ggufx_grammar **out, const ggufx_ru
         require(alive(tokenizer, Tag::tokenizer), "tokenizer must be set");
         require(options, "options must be set");
         const grammar::GrammarOptions imported = import_grammar_options(options);
-        // What it has of its own for grammars is no change that a caller sees.
+        // The cached vocabulary is not a visible change of the tokenizer.
         auto vocabulary = vocabulary_of(const_cast<ggufx_tokenizer &>(*tokenizer));
         *out = make<ggufx_grammar>(*rt->host, rt->host, std::move(vocabulary), imported);
     });
@@ -207,7 +208,7 @@ extern "C" ggufx_status ggufx_matcher_info(ggufx_matcher_facts *out, const ggufx
     });
 }
 
-// Filled, chosen, accepted; where the last fails the draws go back, too.
+// Fills the mask, samples and accepts. If accept fails, the random draws are undone.
 extern "C" ggufx_status ggufx_sampler_sample_matching(int32_t *out_id, float *out_logprob,
                                                       ggufx_sampler *sampler,
                                                       ggufx_matcher *matcher, const float *logits,

@@ -1,5 +1,5 @@
-// Handles of include/ggufx/grammar.h: a matcher keeps its grammar, a grammar the vocabulary that it
-// shares with its tokenizer.
+// Handles of include/ggufx/grammar.h. A matcher holds a reference to its grammar, and a grammar to
+// the vocabulary that it shares with its tokenizer.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,9 +21,9 @@ struct ggufx_grammar {
 
 struct ggufx_matcher {
     ggufx::abi::Tag tag = ggufx::abi::Tag::matcher;
-    ggufx::Ref<ggufx_grammar> grammar; // before the matcher, which uses it
+    ggufx::Ref<ggufx_grammar> grammar; // declared before the matcher, which uses it
     ggufx::grammar::Matcher matcher;
-    ggufx::Vector<uint32_t> bits; // of ggufx_sampler_sample_matching
+    ggufx::Vector<uint32_t> bits; // mask of ggufx_sampler_sample_matching
     template <class... A>
     explicit ggufx_matcher(ggufx::Ref<ggufx_grammar> g, const A &...other)
         : grammar(std::move(g)), matcher(grammar->grammar, other...),

@@ -1,4 +1,4 @@
-// include/ggufx/group.h
+// Groups of ranks: include/ggufx/group.h.
 // SPDX-License-Identifier: MIT
 #include "abi/group.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 const ggufx_group &group_of(void *user) {
     return *static_cast<const ggufx_group *>(user);
 }
-// call(&why): a failure is told, a host may fail without a word; without one nothing is changed.
+// Runs call(&why) and reports a failure, with a default message if the host sets none.
 template <class Fn> Status told(Failure *failure, const char *what, const Fn &call) {
     Failure why = {};
     const ggufx_status status = call(reinterpret_cast<ggufx_error *>(&why));
@@ -91,7 +91,7 @@ GroupImport::~GroupImport() {
     if (given_->struct_size < offsetof(ggufx_group_options, group) + sizeof given_->group) return;
     const ggufx_group *const g = given_->group;
     if (!g || !holds_all(*g)) return;
-    Failure why = {}; // the others wait for its first message
+    Failure why = {}; // the other ranks wait for the first message
     (void)set_failure(&why, Status::state, {.index = g->rank},
                       "rank %" PRIu32 " has made no model: its options, or memory", g->rank);
     if (g->abort) g->abort(g->user, reinterpret_cast<const ggufx_error *>(&why));

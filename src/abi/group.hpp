@@ -1,4 +1,4 @@
-// A communicator of the host (include/ggufx/group.h) as the core wants it.
+// Adapter from a host's communicator (include/ggufx/group.h) to model::RankGroup.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace ggufx::abi {
 
-// Owns the host's struct: destroy(user) runs when it goes.
+// Owns the host's communicator: the destructor calls destroy(user).
 class HostGroup {
 public:
     explicit HostGroup(const ggufx_group &hooks, const ggufx_group_options &options);
@@ -24,11 +24,11 @@ private:
     model::RankGroup ranks_; // calls hooks_
 };
 
-// Throws argument: of more than kMostRanks, speeds out of their range.
+// Throws argument if the rank, the number of ranks or a speed is out of range.
 void check_ranks(const model::RankOptions &ranks, const char *where);
 
-// What the options of a model say of a group, until it is the model's; none: nothing. What was given
-// is destroyed also where something of it is refused.
+// Group options of a model until the model takes the group; null for none. If they are refused, the
+// destructor still aborts and destroys the host's group.
 class GroupImport {
 public:
     explicit GroupImport(const ggufx_group_options *given) : given_(given) {}
@@ -36,7 +36,7 @@ public:
     GroupImport(const GroupImport &) = delete;
     GroupImport &operator=(const GroupImport &) = delete;
 
-    // The group, or null. Throws.
+    // Returns the group, or null. Throws.
     HostGroup *make(const Host &host);
     model::RankOptions rank_options() const { return rank_options_; }
 
@@ -46,8 +46,8 @@ private:
     model::RankOptions rank_options_;
 };
 
-// What all ranks of a group do and do not talk of, all along or here and there: one that has no memory
-// for it ends the group (null: there is none), or the others would wait, or go on without it.
+// Runs local work that all ranks of a group do without messages. A rank without memory for it
+// aborts the group, because the others would wait or continue without it. ranks null: no group.
 template <class Fn> auto ends_group(model::RankGroup *ranks, const Fn &fn) {
     try {
         return fn();

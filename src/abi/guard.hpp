@@ -1,5 +1,5 @@
-// The border: every exported function that can fail runs its body inside guard(), which lets no
-// exception out and fills the caller's error.
+// Exception boundary: every exported function that can fail runs its body inside guard(), which
+// converts exceptions into statuses and fills the caller's error.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -38,18 +38,18 @@ template <class Body> ggufx_status guard(ggufx_error *error, Body &&body) noexce
     }
 }
 
-// A live object of the right kind behind a handle?
+// Returns true if the handle points to a live object of the right kind.
 template <class T> bool alive(const T *handle, Tag tag) {
     return handle && (reinterpret_cast<uintptr_t>(handle) & (alignof(T) - 1)) == 0 &&
            handle->tag == tag;
 }
 
-// A public argument that is wrong, in calls that allocate nothing, also not an exception.
+// Reports a wrong argument without an exception, for functions that do not allocate.
 inline Status refuse(ggufx_error *error, const char *text) {
     return set_failure(failure_of(error), Status::argument, {}, "%s", text);
 }
 
-// Check of a public argument inside guard(): throws. `condition` false -> ARGUMENT.
+// Checks an argument inside guard(): throws argument if `condition` is false.
 inline void require(bool condition, const char *text) {
     if (!condition) fail(Status::argument, {}, "%s", text);
 }

@@ -1,4 +1,4 @@
-// The opaque handles of the public headers and how they hold each other.
+// Opaque handles of the public headers and the references between them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,8 +12,9 @@
 
 namespace ggufx::abi {
 
-// First word of every object: checked at each call, poisoned on free, so that a wrong, freed or
-// NULL handle is an error and not a crash (as far as memory still shows it).
+// First word of every object, checked by each call and overwritten by its destruction. So wrong,
+// freed and NULL handles give an error instead of a crash, as long as the memory is readable and
+// unchanged.
 enum class Tag : uint32_t {
     dead = 0xdeadc0deu,
     runtime = 0x52474758u,
@@ -40,12 +41,12 @@ enum class Tag : uint32_t {
 
 } // namespace ggufx::abi
 
-// Public functions see these names as incomplete types.
+// Incomplete types in the public headers.
 struct ggufx_runtime {
     ggufx::abi::Tag tag = ggufx::abi::Tag::runtime;
     ggufx::RefCount refs;
     ggufx::Ref<ggufx::Host> host;
-    ggufx::matmul::Engine *engine = nullptr; // owns the workspaces; knows the kernels
+    ggufx::matmul::Engine *engine = nullptr; // owns the workspaces and the kernel table
     int32_t isa = 0;
 
     void retain() { refs.retain(); }
@@ -57,7 +58,7 @@ using RuntimeRef = Ref<ggufx_runtime>;
 }
 
 namespace ggufx::abi {
-// Keeps memory that a host wrapped as a tensor, until the last slice of it is gone.
+// Keeps memory that a host wrapped as a tensor until its last slice is destroyed.
 struct Wrapped {
     Wrapped(Ref<Host> h, io::OnEnd e) : host(std::move(h)), end(std::move(e)) {}
     void retain() { refs.retain(); }
@@ -71,29 +72,30 @@ struct Wrapped {
     io::OnEnd end;
     Buffer name;
 };
-// With a copy of the name. Throws std::bad_alloc. (tensor.cpp)
+// Copies the name. Throws std::bad_alloc. (tensor.cpp)
 Ref<Wrapped> keep_wrapped(const Ref<Host> &host, io::OnEnd end, std::string_view name);
 } // namespace ggufx::abi
 
-// A tensor of a file, which may have a million of them: a number, borrowed. Or an OwnedTensor.
+// Tensor handle. Tensors of a file, which may have a million, are an index and borrow the file. All
+// others are an OwnedTensor.
 struct ggufx_tensor {
     static constexpr uint32_t kOwned = UINT32_MAX; // more than a file can have
 
     ggufx::abi::Tag tag = ggufx::abi::Tag::tensor;
-    uint32_t index = kOwned;           // in its home
-    ggufx::gguf::File *home = nullptr; // file of the data, null when they are wrapped
+    uint32_t index = kOwned;           // index in the file
+    ggufx::gguf::File *home = nullptr; // file with the data; null for wrapped memory
 
     ggufx::gguf::Tensor view() const;
 };
 
 namespace ggufx::abi {
-// Holds a reference on what it views.
+// Tensor handle with a reference to the memory that it views.
 struct OwnedTensor : ggufx_tensor {
     gguf::Tensor tensor;
     Ref<Host> host;
     Ref<gguf::File> file;
     Ref<Wrapped> wrapped;
-    Ref<device::Rows> rows; // in a device's memory, from its byte device_at on; then data is null
+    Ref<device::Rows> rows; // uploaded rows, starting at byte device_at; data is null then
     uint64_t device_at = 0;
 };
 
@@ -122,7 +124,7 @@ inline matmul::Weights weights_of(const ggufx_tensor &tensor) {
 }
 } // namespace ggufx::abi
 
-// An opened file with the handles of its tensors.
+// Opened file with the handles of its tensors.
 struct ggufx_file {
     ggufx::abi::Tag tag = ggufx::abi::Tag::file;
     ggufx::Ref<ggufx::gguf::File> file;

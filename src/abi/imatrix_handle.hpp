@@ -1,4 +1,4 @@
-// The handle of an importance matrix: include/ggufx/imatrix.h.
+// Handle of an importance matrix: include/ggufx/imatrix.h.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 struct ggufx_imatrix {
     explicit ggufx_imatrix(ggufx::Ref<ggufx::job::Imatrix> i) : imatrix(std::move(i)) {}
     ggufx::abi::Tag tag = ggufx::abi::Tag::imatrix;
-    ggufx::Ref<ggufx::job::Imatrix> imatrix; // never changed, only replaced
+    ggufx::Ref<ggufx::job::Imatrix> imatrix; // immutable; changes replace it
 };
 
 namespace ggufx::abi {

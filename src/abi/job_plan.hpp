@@ -1,4 +1,4 @@
-// Options of a quantization as the library takes them: for jobs and for estimates of them.
+// Import of quantization options, for jobs and their estimates.
 // SPDX-License-Identifier: MIT
 #pragma once
 

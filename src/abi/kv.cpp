@@ -1,4 +1,4 @@
-// KV caches and their types: the end of include/ggufx/types.h, and in kv.h the life of a cache.
+// KV cache types (the end of include/ggufx/types.h), and creation and destruction of caches (kv.h).
 // SPDX-License-Identifier: MIT
 #include "abi/kv_handle.hpp"
 #include "abi/names.hpp"
@@ -52,7 +52,7 @@ extern "C" ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name,
     });
 }
 
-// ---- life -------------------------------------------------------------------------------------
+// ---- create, destroy --------------------------------------------------------------------------
 
 namespace {
 

@@ -1,4 +1,4 @@
-// Memory for tokens, and appending them: include/ggufx/kv.h.
+// KV cache: reserving memory for tokens and appending them: include/ggufx/kv.h.
 // SPDX-License-Identifier: MIT
 #include "abi/kv_handle.hpp"
 #include "abi/options.hpp"

@@ -1,4 +1,4 @@
-// Attention, reading and scores: include/ggufx/kv.h.
+// KV cache: attention, reads and attention scores: include/ggufx/kv.h.
 // SPDX-License-Identifier: MIT
 #include "abi/kv_handle.hpp"
 #include "abi/options.hpp"
@@ -42,7 +42,7 @@ Status import_attend(kv::AttendOptions &out, const kv::Config &c,
     return status;
 }
 
-// n_queries of each of n sequences.
+// Queries of a call: n_queries for each of n sequences.
 struct Queries {
     const uint32_t *sequences;
     size_t n, n_queries;

@@ -1,5 +1,5 @@
-// The handle of a KV cache and the checks its calls share. Calls of a decoding loop report misuse
-// without throwing.
+// Handle of a KV cache, and checks shared by its functions. Functions of the decoding loop report
+// errors without throwing.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +21,7 @@ inline Status no_cache(ggufx_error *error) {
     return refuse(error, "kv must be a living cache");
 }
 
-// A buffer of `tokens` rows of heads * head_dim floats: set, and of exactly that length.
+// Checks a buffer of `tokens` rows of heads * head_dim floats: set, and of exactly that length.
 inline Status check_floats(const void *data, size_t given, const char *name, uint64_t tokens,
                            uint32_t heads, uint32_t head_dim, ggufx_error *error) {
     uint64_t want = 0;
@@ -36,7 +36,7 @@ inline Status check_floats(const void *data, size_t given, const char *name, uin
     return Status::ok;
 }
 
-// k and v of an append.
+// Checks k and v of an append.
 inline Status check_k_and_v(const kv::Config &c, size_t n_tokens, const void *k, size_t n_k,
                             const void *v, size_t n_v, ggufx_error *error) {
     const Status status = check_floats(k, n_k, "k", n_tokens, c.n_kv_heads, c.head_dim_k, error);

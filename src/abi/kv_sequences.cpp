@@ -1,4 +1,4 @@
-// Calls on whole sequences: include/ggufx/kv.h.
+// KV cache: operations on whole sequences: include/ggufx/kv.h.
 // SPDX-License-Identifier: MIT
 #include "abi/kv_handle.hpp"
 

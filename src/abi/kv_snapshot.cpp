@@ -1,4 +1,4 @@
-// Snapshots: include/ggufx/kv.h.
+// KV cache snapshots: include/ggufx/kv.h.
 // SPDX-License-Identifier: MIT
 #include "abi/kv_handle.hpp"
 

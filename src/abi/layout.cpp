@@ -1,4 +1,4 @@
-// Layout of the public structs and values, asserted at compile time, and their sizes by name.
+// Layout of the public structs and values, asserted at compile time, and struct sizes by name.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "base/cpu.hpp"
@@ -17,7 +17,7 @@ struct WordAfterByte {
     char byte;
     uint64_t word;
 };
-// Which column of layout.def holds here.
+// Column of layout.def that applies to this target.
 constexpr int kColumn = sizeof(void *) == 8 ? 0 : offsetof(WordAfterByte, word) == 8 ? 1 : 2;
 constexpr size_t pick(size_t lp64, size_t ilp32, size_t i386) {
     return kColumn == 0 ? lp64 : kColumn == 1 ? ilp32 : i386;
@@ -32,7 +32,7 @@ constexpr size_t pick(size_t lp64, size_t ilp32, size_t i386) {
 #undef S
 #undef F
 
-// The error record is filled by code that knows only its internal mirror.
+// The error struct is filled by code that knows only its internal mirror.
 static_assert(sizeof(Failure) == sizeof(ggufx_error));
 static_assert(alignof(Failure) == alignof(ggufx_error));
 static_assert(offsetof(Failure, status) == offsetof(ggufx_error, status));
@@ -43,7 +43,7 @@ static_assert(offsetof(Failure, reserved) == offsetof(ggufx_error, reserved));
 static_assert(offsetof(Failure, message) == offsetof(ggufx_error, message));
 static_assert(GGUFX_NONE == ggufx::kNone);
 
-// Status codes: value, public and internal name; pinned for ever.
+// Status codes: value, public and internal name; they never change.
 #define SAME(value, code, internal)                                                                \
     static_assert(code == value && static_cast<int32_t>(Status::internal) == value, #code);
 SAME(0, GGUFX_OK, ok)
@@ -104,7 +104,7 @@ SAME(GGUFX_VALUE_ARRAY, ggufx::gguf::ValueType::array)
 SAME(GGUFX_VALUE_F64, ggufx::gguf::ValueType::f64)
 #undef SAME
 
-// Tensor type ids are the file's.
+// Tensor type ids are those of the GGUF file format.
 #define X(name, id, ...) static_assert(GGUFX_TYPE_##name == id);
 #include "formats/formats.def"
 #undef X

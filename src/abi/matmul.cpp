@@ -1,4 +1,4 @@
-// Products: include/ggufx/matmul.h. Nothing allocates, also not on the way to an error.
+// Matrix products: include/ggufx/matmul.h. No function allocates, even on errors.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/matmul_flags.hpp"
@@ -17,7 +17,7 @@ extern "C" void ggufx_matmul_options_init(ggufx_matmul_options *options) {
 
 namespace {
 
-// n columns of `length` floats, ld apart, in a buffer of n_given floats.
+// n columns of `length` floats, ld floats apart, in a buffer of n_given floats.
 struct Columns {
     const char *name;
     const float *data;
@@ -25,7 +25,7 @@ struct Columns {
     uint64_t n_given;
     uint64_t length;
 
-    // Floats from the first to the last value.
+    // Floats from the first to the last value; false on overflow.
     bool extent(uint64_t *out, uint64_t n) const {
         if (n == 0 || length == 0) {
             *out = 0;
@@ -80,7 +80,7 @@ matmul::Options import_matmul_options(const ggufx_matmul_options *public_options
     return options;
 }
 
-// n_to columns of results from n_from columns of input, which must not overlap.
+// Checks n_to columns of results and n_from columns of input, which must not overlap.
 Status check_buffers(const Columns &to, uint64_t n_to, const Columns &from, uint64_t n_from,
                      Failure *failure) {
     Status status = check_columns(to, n_to, failure);
@@ -153,7 +153,7 @@ struct Outputs {
     Columns at(size_t i) const { return {"y", y[i], n_y[i], n_y[i], n_y[i]}; }
 };
 
-// Lengths, and that no result overlaps the input or an earlier result.
+// Checks the lengths, and that a result overlaps neither the input nor an earlier result.
 Status check_output(const Outputs &out, size_t i, const Columns &x, Failure *failure) {
     Status status =
         check_lengths(out.w[i]->view(), out.n_y[i], static_cast<size_t>(x.n_given), failure);
@@ -188,7 +188,7 @@ Status multiply_many(const Outputs &out, const ggufx_runtime *rt, const Columns 
                                    import_matmul_options(options), failure);
 }
 
-// The shape of w as experts: ne2 matrices of ne1 rows.
+// Checks the shape of w as experts: ne2 matrices of ne1 rows.
 Status check_experts(const gguf::Tensor &w, const uint32_t *ids, size_t n_used, size_t n,
                      Failure *failure) {
     uint64_t n_results;

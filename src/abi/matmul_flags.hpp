@@ -1,4 +1,4 @@
-// GGUFX_MATMUL_* of a product and of a session.
+// Flags GGUFX_MATMUL_* of a product and of a session.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@ namespace ggufx::abi {
 constexpr uint32_t kMatmulFlags =
     GGUFX_MATMUL_F32 | GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_PRECISE | GGUFX_MATMUL_TILES;
 
-// flags: known ones. Throws when two exclude each other; `name` says whose they are.
+// flags: known ones. Throws when two exclude each other; `name` names their option in the message.
 inline matmul::Options matmul_options(uint32_t flags, const char *name) {
     matmul::Options options;
     options.f32_activations = (flags & GGUFX_MATMUL_F32) != 0;

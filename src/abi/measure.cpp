@@ -1,4 +1,4 @@
-// Perplexity, divergence, continuations: include/ggufx/measure.h.
+// Perplexity, KL divergence and continuations: include/ggufx/measure.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"
@@ -18,7 +18,7 @@ using namespace ggufx::abi;
 
 namespace {
 
-// What a host is told of each row, behind what makes the figures of it.
+// Passes each scored row to the host's callback, after the row's figures are computed.
 class RowReporter final : public model::ScoredRows {
 public:
     RowReporter(const ggufx_measure_options &in, const model::Divergence *divergence)
@@ -75,13 +75,13 @@ void put_divergence(ggufx_measure_facts &facts, const model::DivergenceResult &f
     put(facts.rms_dp, facts.rms_dp_error, from.rms_dp);
 }
 
-// One run with what it writes and reads.
+// One measurement run with its input and output files.
 class Measure {
 public:
     Measure(ggufx_session &session, const model::Chunks &text, const ggufx_measure_options &in)
         : session_(session.session), text_(text), in_(in) {}
 
-    ggufx_measure_facts facts; // of a run that succeeded
+    ggufx_measure_facts facts; // set by a successful run
     Status run(Failure *failure);
 
 private:
@@ -161,7 +161,7 @@ ggufx_measure_options import_measure(const ggufx_measure_options *options) {
     require(!in.base_path || in.base_path[0], "ggufx_measure_options.base_path is empty");
     require(in.base_chunk == 0 || in.base_path || in.read,
             "ggufx_measure_options.base_chunk needs saved logits");
-    (void)import_progress(in.progress); // refused before a file is begun
+    (void)import_progress(in.progress); // refuse it before a file is started
     return in;
 }
 
@@ -181,7 +181,7 @@ extern "C" ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *s
         const ggufx_measure_options in = import_measure(options);
         check_output(out, "ggufx_measure_facts"); // before minutes of work
         const model::Chunks text = {tokens, n_tokens, n_context, bos, in.stride};
-        // Before a file is begun, and before chunks are counted.
+        // Before a file is started and chunks are counted.
         Status status = model::check_chunks(session->session, text, failure_of(error));
         if (status != Status::ok) return status;
         Measure measure(*session, text, in);
@@ -194,7 +194,7 @@ extern "C" ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *s
 
 namespace {
 
-// A loss is what -log of a probability can be; only a run without saved logits may be infinite.
+// A loss is a value of -log(p). It may be infinite only in a run without saved logits.
 void check_row(const ggufx_measure_row &row, size_t index, bool compared) {
     const bool finite = isfinite(row.loss) && isfinite(row.base_loss) && isfinite(row.divergence);
     const bool sound = compared ? finite && row.divergence >= 0 : !isnan(row.loss);

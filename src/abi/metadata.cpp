@@ -15,7 +15,7 @@ const gguf::File &file_of(const void *out, const ggufx_file *file) {
     return *file->file;
 }
 
-// Elements first .. first+n-1 with one getter of gguf::File.
+// Reads elements first .. first+n-1 with one getter of gguf::File.
 template <class T, class Get>
 void get_array(T *out, const ggufx_file *handle, size_t index, uint64_t first, size_t n,
                const Get &get) {

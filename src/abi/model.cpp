@@ -1,4 +1,4 @@
-// Model and session: include/ggufx/model.h. (Tokenizer and sampler: files of their own.)
+// Models and sessions: include/ggufx/model.h. Tokenizer and sampler have their own files.
 // SPDX-License-Identifier: MIT
 #include "abi/device_handle.hpp"
 #include "abi/guard.hpp"
@@ -22,7 +22,7 @@ using namespace ggufx::abi;
 
 namespace {
 
-// The overrides with the place where the model notes which it read.
+// Imported model options; the model marks the overrides that it has read.
 struct ModelOptions {
     ModelOptions(const Host &host, const ggufx_model_options *given)
         : overrides(HostAllocator<model::Override>(&host)) {
@@ -49,7 +49,7 @@ struct ModelOptions {
 
     Vector<model::Override> overrides;
     model::BuildOptions options;
-    Ref<device::Device> device; // null: none
+    Ref<device::Device> device; // null: no device
 };
 
 model::SessionOptions import_session_options(const ggufx_session_options *in) {
@@ -136,7 +136,7 @@ uint64_t checksum_of(const ModelOptions &options) {
     return crc;
 }
 
-// All ranks make it, or none.
+// Creates the model on all ranks, or on none.
 ggufx_model *make_together(const RuntimeRef &runtime, const Ref<gguf::File> &file, HostGroup *ranks,
                            ModelOptions &options) {
     ggufx_model *made = nullptr;
@@ -196,7 +196,8 @@ extern "C" ggufx_status ggufx_model_create(ggufx_model **out, const ggufx_runtim
         GroupImport group(group_of(options));
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(alive(file, Tag::file), "file must be set");
-        *out = make_model(RuntimeRef::share(const_cast<ggufx_runtime *>(rt)), // counts only
+        *out = make_model(RuntimeRef::share(const_cast<ggufx_runtime *>(rt)), // only the reference
+                                                                              // count changes
                           file->file, group, options);
     });
 }
@@ -236,7 +237,7 @@ namespace {
 ggufx_layer_facts facts_of(const model::Graph &graph, uint32_t layer) {
     ggufx_layer_facts facts = {};
     facts.reads_layer = layer;
-    for (const model::StateInfo &state : graph.states) { // of a group: what this rank has
+    for (const model::StateInfo &state : graph.states) { // in a group: the states of this rank
         if (state.model_layer != layer) continue;
         facts.kind = GGUFX_LAYER_RECURRENT;
         facts.state_bytes =
@@ -298,7 +299,7 @@ extern "C" void ggufx_session_options_init(ggufx_session_options *options) {
 
 namespace {
 
-// All ranks make it, or none.
+// Creates the session on all ranks, or on none.
 ggufx_session *make_together(const Ref<ggufx_model> &model, const ggufx_session_options *given) {
     const Host &host = *model->model.host();
     ggufx_session *made = nullptr;
@@ -415,7 +416,7 @@ extern "C" ggufx_status ggufx_session_truncate(ggufx_session *session, uint64_t 
 
 namespace {
 
-// The public report callback behind the internal one.
+// Calls the public report callback from the internal one.
 struct Reporter {
     int32_t (*report)(void *user, const ggufx_perplexity_facts *running);
     void *user;

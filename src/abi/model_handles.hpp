@@ -1,5 +1,5 @@
-// Handles of include/ggufx/model.h and embed.h and how they hold each other: sessions and
-// embedders keep their model, a model its file and runtime, a tokenizer its file.
+// Handles of include/ggufx/model.h and embed.h. Sessions and embedders hold a reference to their
+// model, a model to its file and runtime, a tokenizer to its file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +21,7 @@
 struct ggufx_tokenizer {
     ggufx::abi::Tag tag = ggufx::abi::Tag::tokenizer;
     ggufx::model::Tokenizer tokenizer;
-    ggufx::Atomic<ggufx::grammar::Vocabulary *> vocabulary{nullptr}; // made by the first grammar
+    ggufx::Atomic<ggufx::grammar::Vocabulary *> vocabulary{nullptr}; // created by the first grammar
     explicit ggufx_tokenizer(ggufx::Ref<ggufx::gguf::File> file) : tokenizer(std::move(file)) {}
     ~ggufx_tokenizer() {
         if (ggufx::grammar::Vocabulary *const made = vocabulary.load(ggufx::Order::acquire))
@@ -32,11 +32,11 @@ struct ggufx_tokenizer {
 struct ggufx_model {
     ggufx::abi::Tag tag = ggufx::abi::Tag::model;
     ggufx::RefCount refs;
-    ggufx::abi::RuntimeRef runtime;  // before the model, which uses its engine
-    ggufx::abi::DeviceWeights there; // and these
+    ggufx::abi::RuntimeRef runtime;  // declared before the model, which uses its engine
+    ggufx::abi::DeviceWeights there; // weights on a device, also used by the model
     ggufx::model::Model model;
-    ggufx::abi::HostGroup *group; // of ranks that run it together; null alone
-    uint32_t n_device_layers;     // whose products are the device's, where there are any
+    ggufx::abi::HostGroup *group; // ranks that run the model together; null for one process
+    uint32_t n_device_layers;     // number of layers with products on the device
     // device may be null.
     ggufx_model(ggufx::abi::RuntimeRef rt, ggufx::Ref<ggufx::gguf::File> file,
                 ggufx::abi::HostGroup *ranks, const ggufx::model::BuildOptions &options,
@@ -61,7 +61,7 @@ private:
 
 struct ggufx_session {
     ggufx::abi::Tag tag = ggufx::abi::Tag::session;
-    ggufx::Ref<ggufx_model> model; // before the session, which uses it
+    ggufx::Ref<ggufx_model> model; // declared before the session, which uses it
     ggufx::model::SessionPlan plan;
     ggufx::model::Session session;
     ggufx_session(ggufx::Ref<ggufx_model> m, const ggufx::model::SessionOptions &options)
@@ -71,7 +71,7 @@ struct ggufx_session {
 
 struct ggufx_adapter {
     ggufx::abi::Tag tag = ggufx::abi::Tag::adapter;
-    ggufx::Ref<ggufx_model> model; // before the adapter, which points into its graph
+    ggufx::Ref<ggufx_model> model; // declared before the adapter, which points into its graph
     ggufx::Ref<ggufx::model::Adapter> adapter;
     ggufx_adapter(ggufx::Ref<ggufx_model> m, ggufx::Ref<ggufx::model::Adapter> a)
         : model(std::move(m)), adapter(std::move(a)) {}
@@ -79,7 +79,8 @@ struct ggufx_adapter {
 
 struct ggufx_speculator {
     ggufx::abi::Tag tag = ggufx::abi::Tag::speculator;
-    ggufx::Ref<ggufx_model> model; // before the speculator, whose memory is that of its runtime
+    ggufx::Ref<ggufx_model> model; // declared before the speculator, which uses its runtime's
+                                   // memory
     ggufx::model::Speculator speculator;
     ggufx_speculator(ggufx::Ref<ggufx_model> m, ggufx::model::Session &session,
                      const ggufx::model::SpeculatorOptions &options)
@@ -88,7 +89,7 @@ struct ggufx_speculator {
 
 struct ggufx_embedder {
     ggufx::abi::Tag tag = ggufx::abi::Tag::embedder;
-    ggufx::Ref<ggufx_model> model; // before the embedder, which uses it
+    ggufx::Ref<ggufx_model> model; // declared before the embedder, which uses it
     ggufx::model::Embedder embedder;
     ggufx_embedder(ggufx::Ref<ggufx_model> m, const ggufx::model::EmbedOptions &options)
         : model(std::move(m)), embedder(model->model, options) {}
@@ -97,7 +98,8 @@ struct ggufx_embedder {
 struct ggufx_sampler {
     using Kind = std::variant<ggufx::model::Sampler, ggufx::sampling::Chain>;
     ggufx::abi::Tag tag = ggufx::abi::Tag::sampler;
-    ggufx::abi::RuntimeRef runtime; // before the sampler, which uses its kernels and memory
+    ggufx::abi::RuntimeRef runtime; // declared before the sampler, which uses its kernels and
+                                    // memory
     Kind sampler;
     template <class... A>
     explicit ggufx_sampler(ggufx::abi::RuntimeRef rt, A &&...a)
@@ -114,11 +116,11 @@ struct ggufx_stop {
 
 namespace ggufx::abi {
 
-// What any choice of a token needs. (sampler.cpp)
+// Checks the arguments of a function that samples a token. (sampler.cpp)
 Status check_sample(const int32_t *out_id, const ggufx_sampler *sampler, const float *logits,
                     size_t n, Failure *failure);
 
-// Last act of an object: poison the tag, free the memory, then let go of the host.
+// Destroys an object: marks the tag as dead, frees the memory, then releases the host.
 template <class T> void destroy_object(Ref<Host> host, T *object) {
     object->tag = Tag::dead;
     unmake(*host, object);

@@ -1,4 +1,4 @@
-// "Did you mean": the name with the smallest edit distance.
+// Suggestions for unknown names: "did you mean" the name with the smallest edit distance.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@ public:
         name_ = name;
         best_ = d;
     }
-    // "; did you mean \"q4_K\"?", or empty where no name is near.
+    // "; did you mean \"q4_K\"?", or empty if no name is similar.
     const char *question() {
         if (!name_) return "";
         print_text(text_, sizeof text_, "; did you mean \"%s\"?", name_);
@@ -24,9 +24,10 @@ public:
     }
 
 private:
-    static constexpr size_t kMax = 32; // longer ones are no slips of a name
+    static constexpr size_t kMax = 32; // longer names get no suggestion
     static int lower(char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; }
-    // A slip: more edits make another word of a short one.
+    // Maximum edit distance of a suggestion. More edits would turn a short name into a different
+    // word.
     static size_t most_edits(size_t length) {
         return length < 3 || length > kMax ? 0 : length < 5 ? 1 : 2;
     }
@@ -38,7 +39,7 @@ private:
         while (n < length_ && name[n] && same(n, name, n)) n++;
         return n == length_ && length_ >= 3;
     }
-    // Insertions, deletions, replacements and swaps of neighbours, without regard to case.
+    // Insertions, deletions, replacements and swaps of adjacent characters; ignores case.
     size_t distance(const char *name) const {
         size_t rows[3][kMax + 1];
         const size_t n = length_ < kMax ? length_ : kMax;

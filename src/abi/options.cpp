@@ -1,4 +1,4 @@
-// The checks, on bytes: what an older or a newer caller's struct holds.
+// Checks of option structs as bytes, for callers with an older or newer version.
 // SPDX-License-Identifier: MIT
 #include "abi/options.hpp"
 
@@ -16,7 +16,7 @@ namespace detail {
 
 namespace {
 
-// The start of every option struct.
+// First members of every option struct.
 struct Header {
     uint32_t struct_size;
     uint32_t flags;

@@ -1,4 +1,4 @@
-// Import of option structs and export of fact structs whose size the caller states.
+// Import of option structs and export of fact structs, both with a size stated by the caller.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,24 +12,24 @@
 
 namespace ggufx::abi {
 
-// No struct of the interface will be larger: a struct_size beyond was never set, and what it says
-// of the memory behind the struct is not to be believed.
+// Upper bound of struct sizes. A larger struct_size was never initialized, so it says nothing about
+// the memory after the struct.
 constexpr uint32_t kMostStructBytes = 4096;
 
-// Whether the caller's struct, whose size is not checked yet, holds all of T.
+// Returns true if the caller's struct, whose size is not checked yet, has all members of T.
 template <class T> bool holds_all(const T &given) {
     return given.struct_size >= sizeof(T) && given.struct_size <= kMostStructBytes;
 }
 
-// Import an option struct that starts {struct_size, flags, next}: all-zero defaults, shorter
-// accepted, longer only when the extra bytes are zero; unknown flags, chained extensions and
-// reserved fields that are not zero are refused. `in` may be null. Throws.
+// Imports an option struct that starts with {struct_size, flags, next}. Defaults are all zero; `in`
+// may be null. Shorter structs are accepted, and longer ones if the additional bytes are zero.
+// Throws for unknown flags, chained extensions and nonzero reserved fields.
 template <class T> T import_options(const T *in, uint32_t known_flags, const char *name);
 
-// Write an output struct: the caller's struct_size says how much of it exists. Throws ARGUMENT
-// when that is smaller than the header or larger than kMostStructBytes.
+// Writes an output struct, up to the caller's struct_size. Throws argument if that is smaller than
+// the header or larger than kMostStructBytes.
 template <class T> void export_struct(T *out, T value, const char *name);
-// The same check in front of work whose result the struct will hold.
+// Does the same check before work whose result the struct will hold.
 template <class T> void check_output(const T *out, const char *name);
 
 namespace detail {
@@ -39,7 +39,7 @@ void import_bytes(void *out, size_t size, const void *in, uint32_t known_flags, 
 void export_bytes(void *out, const void *value, size_t size, const char *name);
 } // namespace detail
 
-// Fields whose names say that they are kept for later, one or an array.
+// Reserved fields, single or arrays, must be zero.
 template <class F> void check_zero(const F &field, const char *name, const char *field_name) {
     if constexpr (std::is_array_v<F>) {
         for (size_t i = 0; i < std::extent_v<F>; i++)
@@ -70,14 +70,14 @@ template <class T> void export_struct(T *out, T value, const char *name) {
     detail::export_bytes(out, &value, sizeof value, name);
 }
 
-// What ggufx_..._options_init does: the struct's own size, every default 0. NULL is passed over.
+// Implements ggufx_..._options_init: sets struct_size and zeroes all defaults. Ignores NULL.
 template <class T> void init_options(T *options) {
     if (!options) return;
     memset(options, 0, sizeof *options);
     options->struct_size = sizeof *options;
 }
 
-// The caller's hook, none where there is none. Throws.
+// Imports the caller's progress callback; null gives none. Throws.
 Progress import_progress(const ggufx_progress *given);
 
 } // namespace ggufx::abi

@@ -1,4 +1,4 @@
-// Blocks to f32 and back: include/ggufx/quant.h.
+// Dequantize and quantize: include/ggufx/quant.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/options.hpp"
@@ -41,7 +41,7 @@ extern "C" ggufx_status ggufx_dequantize_blocks(float *out, size_t n, const gguf
             return set_failure(failure, Status::argument, {}, "rt is not a live runtime");
         }
         const fmt::TypeInfo *info = fmt::type_info(type);
-        if (!info) { // the engine has the words for it
+        if (!info) { // let the engine report the error
             return rt->engine->dequantize(out, {type, nullptr, 0, 0, 0}, 0, 0, failure);
         }
         const uint64_t n_blocks = n_bytes / info->block_bytes;

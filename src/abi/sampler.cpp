@@ -22,7 +22,7 @@ model::SamplerOptions import_sampler_options(const ggufx_sampler_options *in) {
     const auto options = import_options(in, 0, "ggufx_sampler_options");
     check_number(options.temperature, 0x1.fffffep127f, "temperature");
     check_number(options.top_p, 1.0f, "top_p");
-    check_number(options.min_p, 1.0f, "min_p"); // above no token would be left
+    check_number(options.min_p, 1.0f, "min_p"); // above 1 no token would remain
     return {options.temperature, options.top_p, options.min_p, options.top_k, options.seed};
 }
 

@@ -1,4 +1,4 @@
-// Chains of samplers: include/ggufx/sampler.h.
+// Sampler chains: include/ggufx/sampler.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"
@@ -26,7 +26,7 @@ constexpr uint32_t of(uint32_t kind) {
     return 1u << kind;
 }
 
-// A member that another kind has would have no effect: it is a mistake.
+// Refuses members that only other kinds use: they would have no effect.
 void refuse_others(const ggufx_sampler_link &in) {
     const struct {
         const char *name;
@@ -64,7 +64,7 @@ void refuse_others(const ggufx_sampler_link &in) {
     }
 }
 
-// Gives the value, or what a 0 stands for.
+// Returns the value, or the default for 0. Throws when it is out of range.
 float number(float value, float least, float most, const char *name, float instead_of_0) {
     if (value == 0.0f) return instead_of_0;
     if (value >= least && value <= most) return value;
@@ -92,7 +92,7 @@ void check_id(int32_t id, uint32_t n_vocab, size_t index, const char *name) {
 constexpr float kMost = sampling::kMostLogit;
 constexpr float kMostPenalty = 1e6f;
 
-// ---- one function for each kind with more than a number; a link that is off is not kept ----
+// ---- one function per kind with several parameters; samplers that are off are not added ------
 
 void add_temperature(sampling::Chain &chain, const ggufx_sampler_link &in) {
     chain.add(sampling::Temperature{number(in.temperature, kMost, "temperature"),

@@ -1,4 +1,4 @@
-// Speculation: include/ggufx/speculate.h.
+// Speculative decoding: include/ggufx/speculate.h.
 // SPDX-License-Identifier: MIT
 #include "abi/grammar_handles.hpp"
 #include "abi/guard.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 static_assert(GGUFX_SPECULATOR_MOST_DRAFTED == model::kMostDrafted);
 
-// The texts of a file's vocabulary one after another; a file without one has none.
+// Iterates over the token texts of a file's vocabulary; a file without a vocabulary has none.
 class Texts {
 public:
     explicit Texts(const gguf::File &file)
@@ -35,7 +35,7 @@ private:
     uint64_t n_ = 0, at_ = 0;
 };
 
-// Throws where an id may mean something else in the other model.
+// Throws if token ids may have different meanings in the two models.
 void check_vocabularies(const model::Model &a, const model::Model &b) {
     if (a.shape().n_vocab != b.shape().n_vocab)
         fail(Status::mismatch, {}, "the vocabularies have %" PRIu64 " and %" PRIu64 " tokens",
@@ -94,7 +94,7 @@ model::SpeculatorOptions import_speculator_options(const ggufx_speculator_option
     return out;
 }
 
-// Chooses as a caller of the public functions does.
+// Samples tokens with the public functions.
 struct Choice {
     ggufx_sampler *sampler;
     ggufx_matcher *matcher;
@@ -107,7 +107,7 @@ struct Choice {
             choice.matcher ? ggufx_sampler_sample_matching(id, logprob, choice.sampler,
                                                            choice.matcher, logits, n, error)
                            : ggufx_sampler_sample(id, logprob, choice.sampler, logits, n, error);
-        // An id that was chosen is one of the vocabulary: this cannot fail.
+        // Cannot fail: a sampled id is in the vocabulary.
         if (status == GGUFX_OK) (void)ggufx_sampler_accept(choice.sampler, id, 1, nullptr);
         return static_cast<Status>(status);
     }

@@ -1,4 +1,4 @@
-// Logarithms of probabilities, texts that end a generation: include/ggufx/sampler.h.
+// Log-probabilities and stop strings: include/ggufx/sampler.h.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/model_handles.hpp"

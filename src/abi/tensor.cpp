@@ -67,7 +67,7 @@ extern "C" const void *ggufx_tensor_data(const ggufx_tensor *tensor) {
 
 namespace {
 
-// Shape and size of a view that wraps the caller's blocks; throws what ggufx_tensor_wrap says.
+// Shape and size of a view that wraps the caller's blocks. Throws the errors of ggufx_tensor_wrap.
 gguf::Tensor wrapped_view(uint32_t type, uint32_t n_dims, const uint64_t *ne, uint64_t row_stride) {
     require(n_dims <= GGUFX_MAX_DIMS, "n_dims must be 0..4");
     require(ne || n_dims == 0, "ne must be set");
@@ -80,7 +80,7 @@ gguf::Tensor wrapped_view(uint32_t type, uint32_t n_dims, const uint64_t *ne, ui
     return t;
 }
 
-// Bytes from the first row's start to the last row's end.
+// Bytes from the start of the first row to the end of the last row.
 uint64_t extent(const gguf::Tensor &t) {
     uint64_t n = 0;
     if (t.n_bytes == 0) return 0;
@@ -138,7 +138,7 @@ namespace {
          dim);
 }
 
-// *skip: bytes from the data to the slice's.
+// *skip: byte offset of the slice's data.
 gguf::Tensor slice_columns(gguf::Tensor t, uint64_t first, uint64_t n, uint64_t *skip) {
     const fmt::TypeInfo *info = fmt::type_info(t.type);
     if (!info) fail(Status::type, {}, "a tensor of unknown type has no columns");
@@ -152,10 +152,11 @@ gguf::Tensor slice_columns(gguf::Tensor t, uint64_t first, uint64_t n, uint64_t 
     return t;
 }
 
-// One run of rows when the outer dimensions have one index or the slice is whole; one row per outer
-// index, evenly spaced, when a single index of single rows is taken.
+// Slices rows without copying. The result is one contiguous range of rows if the outer dimensions
+// have one index or the slice is whole. It is one row per outer index, evenly spaced, if a single
+// index of single rows is taken.
 gguf::Tensor slice_rows(gguf::Tensor t, uint32_t dim, uint64_t first, uint64_t n, uint64_t *skip) {
-    uint64_t inner = 1, outer = 1; // rows per index of dim, indices outside of it
+    uint64_t inner = 1, outer = 1; // rows per index of dim; indices of the outer dimensions
     for (uint32_t i = 1; i < dim; i++) inner *= t.ne[i];
     for (uint32_t i = dim + 1; i < GGUFX_MAX_DIMS; i++) outer *= t.ne[i];
     const bool run = n == t.ne[dim] || outer == 1 || t.n_bytes == 0;

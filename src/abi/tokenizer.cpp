@@ -86,7 +86,8 @@ extern "C" ggufx_status ggufx_tokenize(int32_t *out_ids, size_t capacity, size_t
 
 namespace {
 
-// What both forms of detokenizing check. Writes *out_needed where `capacity` is too small, too.
+// Arguments that both detokenize functions check. Also writes *out_needed if `capacity` is too
+// small.
 struct Detokenize {
     char *out;
     size_t capacity;

@@ -1,10 +1,9 @@
-// What a library with a C++ runtime of its own leaves behind when it is unloaded: that runtime
-// takes 73 KB from malloc for exceptions when there is no memory, and gives them back when it is
-// told to.
+// Frees memory of the C++ runtime when the library is unloaded. A statically linked runtime takes
+// 73 KB from malloc for exceptions without memory, and frees it only on request.
 // SPDX-License-Identifier: MIT
 
 namespace __gnu_cxx {
-void __freeres(); // libstdc++'s, for programs that look for leaks
+void __freeres(); // in libstdc++, for leak checkers
 }
 
 namespace {

@@ -1,5 +1,5 @@
-// The interface of chats in a library built without them (-Dchat=false): it is there, so that hosts
-// link and load as ever, and makes nothing.
+// Stubs of the chat functions in builds with -Dchat=false: hosts link and load as usual, but cannot
+// create objects.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/options.hpp"
@@ -29,7 +29,7 @@ extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime 
 }
 
 extern "C" void ggufx_chat_destroy(ggufx_chat *) {
-    // there are none
+    // no objects exist
 }
 
 extern "C" const char *ggufx_chat_format_name(size_t) {
@@ -74,7 +74,7 @@ extern "C" ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const 
 }
 
 extern "C" void ggufx_chat_parser_destroy(ggufx_chat_parser *) {
-    // there are none
+    // no objects exist
 }
 
 extern "C" ggufx_status ggufx_chat_parser_feed(ggufx_chat_parser *, const char *, size_t,

@@ -1,5 +1,5 @@
-// The interface of grammars in a library built without chats (-Dchat=false), which has none either:
-// it is there, so that hosts link and load as ever, and makes nothing.
+// Stubs of the grammar functions in builds with -Dchat=false, which also have no grammars: hosts
+// link and load as usual, but cannot create objects.
 // SPDX-License-Identifier: MIT
 #include "abi/guard.hpp"
 #include "abi/options.hpp"
@@ -29,7 +29,7 @@ extern "C" ggufx_status ggufx_grammar_create(ggufx_grammar **out, const ggufx_ru
 }
 
 extern "C" void ggufx_grammar_destroy(ggufx_grammar *) {
-    // there are none
+    // no objects exist
 }
 
 extern "C" ggufx_status ggufx_matcher_create(ggufx_matcher **out, const ggufx_grammar *,
@@ -45,7 +45,7 @@ extern "C" ggufx_status ggufx_matcher_clone(ggufx_matcher **out, const ggufx_mat
 }
 
 extern "C" void ggufx_matcher_destroy(ggufx_matcher *) {
-    // there are none
+    // no objects exist
 }
 
 extern "C" ggufx_status ggufx_matcher_accept(ggufx_matcher *, const int32_t *, size_t,

@@ -1,4 +1,4 @@
-// Tensors of a file to be, and writing it: include/ggufx/write.h.
+// Writer: tensors of the new file, and writing it: include/ggufx/write.h.
 // SPDX-License-Identifier: MIT
 #include "abi/options.hpp"
 #include "abi/writer_handle.hpp"
@@ -23,7 +23,7 @@ std::string_view name_of(const char *name, size_t length) {
     return {name ? name : "", length};
 }
 
-// A tensor of a file, wrapped memory or a slice of either.
+// Adds a tensor of a file, wrapped memory or a slice of either.
 void add_view(gguf::Writer &writer, std::string_view name, const ggufx_tensor &tensor) {
     const gguf::Tensor view = tensor.view();
     if (view.n_bytes > 0 && !view.data)
@@ -115,7 +115,7 @@ extern "C" ggufx_status ggufx_writer_add_stream(ggufx_writer *writer, const char
                                                 ggufx_error *error) {
     return guard(error, [&] {
         require(stream, "stream must be set");
-        // Taken before anything can fail: destroy runs exactly once.
+        // Take ownership before anything can fail: destroy runs exactly once.
         const bool has_destroy = holds_all(*stream);
         io::OnEnd end(has_destroy ? stream->destroy : nullptr,
                       has_destroy ? stream->user : nullptr);

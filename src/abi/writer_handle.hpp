@@ -1,4 +1,4 @@
-// The writer's handle: include/ggufx/write.h.
+// Handle of the writer: include/ggufx/write.h.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Keys of a file to be: include/ggufx/write.h.
+// Writer: metadata keys of the new file: include/ggufx/write.h.
 // SPDX-License-Identifier: MIT
 #include "abi/writer_handle.hpp"
 #include "base/fpenv.hpp"
@@ -36,7 +36,7 @@ bool is_float(ValueType type) {
     return type == ValueType::f32 || type == ValueType::f64;
 }
 
-// Bits without the sign of an integer type; 0 for other types.
+// Bits of an integer type without the sign; 0 for other types.
 unsigned magnitude_bits(ValueType type) {
     if (is_float(type)) return 0;
     if (type == ValueType::boolean) return 1;
