@@ -196,8 +196,7 @@ extern "C" ggufx_status ggufx_model_create(ggufx_model **out, const ggufx_runtim
         GroupImport group(group_of(options));
         require(out && alive(rt, Tag::runtime), "out and rt must be set");
         require(alive(file, Tag::file), "file must be set");
-        *out = make_model(RuntimeRef::share(const_cast<ggufx_runtime *>(rt)), // only the reference
-                                                                              // count changes
+        *out = make_model(RuntimeRef::share(const_cast<ggufx_runtime *>(rt)), // only counts
                           file->file, group, options);
     });
 }

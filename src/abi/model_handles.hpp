@@ -79,8 +79,7 @@ struct ggufx_adapter {
 
 struct ggufx_speculator {
     ggufx::abi::Tag tag = ggufx::abi::Tag::speculator;
-    ggufx::Ref<ggufx_model> model; // declared before the speculator, which uses its runtime's
-                                   // memory
+    ggufx::Ref<ggufx_model> model; // before the speculator, which uses its runtime's memory
     ggufx::model::Speculator speculator;
     ggufx_speculator(ggufx::Ref<ggufx_model> m, ggufx::model::Session &session,
                      const ggufx::model::SpeculatorOptions &options)
@@ -98,8 +97,7 @@ struct ggufx_embedder {
 struct ggufx_sampler {
     using Kind = std::variant<ggufx::model::Sampler, ggufx::sampling::Chain>;
     ggufx::abi::Tag tag = ggufx::abi::Tag::sampler;
-    ggufx::abi::RuntimeRef runtime; // declared before the sampler, which uses its kernels and
-                                    // memory
+    ggufx::abi::RuntimeRef runtime; // before the sampler, which uses its kernels and memory
     Kind sampler;
     template <class... A>
     explicit ggufx_sampler(ggufx::abi::RuntimeRef rt, A &&...a)

@@ -1,4 +1,4 @@
-// The end of one tool call, found as its bytes come: see call_scanner.hpp.
+// Incremental search for the end of a tool call: see call_scanner.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/call_scanner.hpp"
 
@@ -8,12 +8,13 @@ namespace ggufx::chat {
 
 namespace {
 
-// Characters that no name of a function has: those of markers, JSON and calls.
+// Characters that cannot be part of a function name: those of markers, JSON and calls.
 bool ends_name(char c) {
     return static_cast<uint8_t>(c) <= ' ' || strchr("<>{}()[]\"'`,;", c) != nullptr;
 }
 
-// Characters outside of strings in JSON, Python's literals, keyword arguments and objects with bare keys.
+// Characters outside of strings in JSON, Python literals, keyword arguments and objects with bare
+// keys.
 bool is_value_sign(char c, Notation notation) {
     if (is_json_space(c) || strchr("{}[](),:+-._", c)) return true;
     if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
@@ -84,7 +85,8 @@ CallScanner::Step CallScanner::scan(std::string_view s, bool last) {
             if (out == Step::call && is_answer()) return Step::answer;
             if (out == Step::call || out == Step::empty || out == Step::answer) return out;
             if (out == Step::more && !last) return out;
-            // At the end of the output a value that had no unambiguous end ends at the first legal one.
+            // At the end of the output, a value without an unambiguous end stops at the first valid
+            // one.
             if (!last || lenient_ || format_.shape != CallShape::tagged || parameters_.empty()) {
                 if (out == Step::more) at_ = s.size();
                 return Step::none;
@@ -122,7 +124,8 @@ CallScanner::Step CallScanner::step(std::string_view s, bool last, bool &again) 
     return (is_object ? finish_object(text) : finish_named(text)) ? Step::call : Step::none;
 }
 
-// Markers after the first one, in the order in which templates write them; each may be missing.
+// Scans the markers after the first one, in the order in which templates write them; each may be
+// missing.
 CallScanner::Step CallScanner::lead(std::string_view s, bool last, bool &again) {
     skip_space(s);
     name_end_ = 0;
@@ -172,14 +175,14 @@ CallScanner::Step CallScanner::name(std::string_view s, bool last, bool &again) 
     return Step::more;
 }
 
-// An id before or after the name, then what separates it from the arguments.
+// Scans an id before or after the name, and the separator before the arguments.
 CallScanner::Step CallScanner::after_name(std::string_view s, bool last, bool &again) {
     skip_space(s);
     const auto keep_id = [&](size_t begin, size_t end) {
         call_.id.assign(s.begin() + static_cast<ptrdiff_t>(begin),
                         s.begin() + static_cast<ptrdiff_t>(end));
     };
-    if (format_.id_first && !has_before_name_) { // what was read is the id
+    if (format_.id_first && !has_before_name_) { // the scanned name is the id
         const Match found = match_at(s, at_, trimmed(format_.before_name), last);
         if (found == Match::partial) return Step::more;
         if (found == Match::yes) {
@@ -232,7 +235,7 @@ CallScanner::Step CallScanner::arguments(std::string_view s, bool last, bool &ag
         again = true;
         return Step::more;
     }
-    // A call without arguments: its name is known to be one by the separator.
+    // A call without arguments: only the separator shows that the name is one.
     if (python || trimmed(format_.after_name).empty()) return Step::none;
     for (const std::string_view word : {"null", "\"\""}) {
         const Match found = match_at(s, at_, word, last);
@@ -245,7 +248,7 @@ CallScanner::Step CallScanner::arguments(std::string_view s, bool last, bool &ag
     return finish_named("") ? Step::call : Step::none;
 }
 
-// ---- the end of a value in brackets ----
+// ---- end of a value in brackets ----
 
 CallScanner::Walk CallScanner::walk(std::string_view s, bool last) {
     const Notation notation = name_end_ == 0 ? Notation::json : format_.notation;
@@ -256,7 +259,7 @@ CallScanner::Walk CallScanner::walk(std::string_view s, bool last) {
         if (string_ == 'q') { // between two markers
             const size_t end = s.find(quote, at_);
             if (end == s.npos) {
-                const size_t kept = quote.size() - 1; // may begin the marker
+                const size_t kept = quote.size() - 1; // may be the start of the marker
                 if (!last && s.size() - at_ > kept) at_ = s.size() - kept;
                 return last ? Walk::none : Walk::more;
             }
@@ -314,7 +317,7 @@ CallScanner::Step CallScanner::between(std::string_view s, bool last, bool &agai
     return Step::more;
 }
 
-// The key of a parameter whose first marker is at byte i, up to the begin of its value.
+// Key of a parameter whose first marker is at byte i, up to the start of its value.
 Match CallScanner::key_at(std::string_view s, size_t i, bool last, size_t &key_end, size_t &value,
                           bool &other) const {
     i += trimmed(format_.before_key).size();
@@ -364,8 +367,8 @@ CallScanner::Step CallScanner::key(std::string_view s, bool last, bool &again) {
     return Step::more;
 }
 
-// Whether a parameter of this name may follow a value whose end marker is at byte at_. A name that the schema does not
-// have, or that came before, follows only where the template's own white space separates them: else
+// Returns true if a parameter of this name may follow a value whose end marker is at byte at_. A
+// name that is unknown or repeated may follow only after the template's own white space. Otherwise
 // the value quotes markers.
 bool CallScanner::can_follow(std::string_view key, std::string_view s) const {
     key = trimmed(key);
@@ -383,7 +386,7 @@ bool CallScanner::can_follow(std::string_view key, std::string_view s) const {
            s.substr(at_ - lead + value.size(), next.size()) == next;
 }
 
-// Whether a value may end before byte i, where its last marker ends.
+// Checks whether a value may end with a marker that ends at byte i.
 Match CallScanner::value_ends(std::string_view s, size_t i, bool last) {
     const size_t limit = i + kLongestGap;
     const auto skip = [&] {
@@ -401,7 +404,7 @@ Match CallScanner::value_ends(std::string_view s, size_t i, bool last) {
         const size_t key = i + trimmed(format_.before_key).size();
         return can_follow(s.substr(key, end - key), s) ? Match::yes : Match::no;
     }
-    const size_t n = lenient_ || !has_open_ ? 1 : close_.n; // markers that must follow
+    const size_t n = lenient_ || !has_open_ ? 1 : close_.n; // number of markers that must follow
     for (size_t token = 0; token < n; token++) {
         skip();
         if (token > 0 && i == s.size() && last) return Match::yes;
@@ -436,7 +439,7 @@ CallScanner::Step CallScanner::value(std::string_view s, bool last, bool &again)
             nested_++;
         } else if (closed == Match::yes && nested_ > 0) {
             nested_--;
-        } else if (closed == Match::yes && lenient_) { // the marker of the value's end is missing
+        } else if (closed == Match::yes && lenient_) { // the end marker of the value is missing
             return done(at_, at_);
         } else if (value_end == Match::yes && nested_ == 0) {
             const Match legal = value_ends(s, at_ + end.size(), last);

@@ -1,4 +1,4 @@
-// One tool call in a model's output, byte by byte as it comes: where it ends, its name and arguments.
+// Incremental scanner for one tool call in a model's output: finds its end, name and arguments.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,12 +14,13 @@ struct CallText {
     Vector<char> id, name, arguments; // arguments: a JSON object
 };
 
-// Markers as the parser compares them.
+// Result of comparing text with a marker.
 enum class Match : uint8_t { no, partial, yes };
-// `marker` at byte i of s; partial: the text ends within it, and more may come.
+// Compares `marker` with s at byte i. partial: s ends within the marker, and more may follow unless
+// `last`.
 Match match_at(std::string_view s, size_t i, std::string_view marker, bool last);
 
-// The pieces of a marker that may be apart: each begins at "<", "[" or after white space.
+// Tokens of a marker, which white space may separate: each starts at "<", "[" or after white space.
 struct MarkerTokens {
     std::string_view items[8];
     size_t n = 0;
@@ -40,21 +41,21 @@ public:
         section, // after the marker around all calls
         open,    // after the marker of one call
         name,    // after the text before a name, without the marker of a call
-        bare,    // at an object without any marker
+        bare,    // at an object without a marker
         next,    // at the next element of a list
     };
     enum class Step : uint8_t {
         more,   // the text ends within the call
-        none,   // no call: seen() bytes were looked at
-        call,   // whole: it ends at seen()
+        none,   // no call within the seen() bytes
+        call,   // a complete call, which ends at seen()
         empty,  // a list without a call
-        answer, // no call: the name says that the answer follows
+        answer, // no call: the name means that the answer follows
     };
 
-    // A call whose first marker has `length` bytes.
+    // Starts a call whose first marker has `length` bytes.
     void begin(Entry entry, size_t length);
-    // s begins at that marker; `last`: nothing follows it. Each byte is looked at a bounded number of
-    // times. Throws std::bad_alloc.
+    // Scans s, which starts at that marker; `last`: no more text follows. Reads each byte a bounded
+    // number of times. Throws std::bad_alloc.
     Step scan(std::string_view s, bool last);
 
     size_t seen() const { return at_; }
@@ -66,12 +67,12 @@ private:
     enum class Walk : uint8_t { more, none, whole };
     struct Parameter {
         size_t key, key_end, value, value_end;
-        bool is_string; // the marker of the value says so
-        bool is_other;  // it says that it is no string
+        bool is_string; // the marker of the value means a string
+        bool is_other;  // the marker means another type
     };
     static constexpr size_t kLongestCall = 16 << 20; // bytes
     static constexpr size_t kLongestName = 1024, kLongestKey = 256;
-    static constexpr size_t kLongestGap = 256; // white space between a value and what ends it
+    static constexpr size_t kLongestGap = 256; // white space between a value and its end marker
     static constexpr size_t kMostParameters = 512;
 
     void restart();
@@ -108,22 +109,22 @@ private:
     Vector<Parameter> parameters_;
     Entry entry_ = Entry::open;
     Phase phase_ = Phase::lead;
-    size_t length_ = 0; // of the first marker
-    size_t at_ = 0;     // bytes that were looked at
-    size_t body_ = 0;   // where the name, the object or the value begins
+    size_t length_ = 0; // bytes of the first marker
+    size_t at_ = 0;     // bytes scanned so far
+    size_t body_ = 0;   // start of the name, the object or the value
     size_t name_ = 0, name_end_ = 0;
-    size_t depth_ = 0;  // of brackets
-    size_t nested_ = 0; // calls that a value quotes
-    char string_ = 0;   // the sign that ends the string at hand
+    size_t depth_ = 0;  // depth of brackets
+    size_t nested_ = 0; // calls quoted in a value
+    char string_ = 0;   // quote character of the current string
     bool escaped_ = false;
     bool has_open_ = false, has_before_name_ = false;
     bool listed_ = false, was_listed_ = false, fenced_ = false;
-    bool lenient_ = false; // a second look, at the end of the output: the first legal end counts
-    ToolSchemas::Parameters schema_; // of the tool that is called
+    bool lenient_ = false; // second scan at the end of the output: the first valid end counts
+    ToolSchemas::Parameters schema_; // parameters of the called tool
     bool has_schema_ = false;
 };
 
-// Whether a text is one JSON object.
+// Returns true if the text is exactly one JSON object.
 bool is_json_object(const Host *host, std::string_view json);
 
 } // namespace ggufx::chat

@@ -1,4 +1,4 @@
-// Name and arguments of a call whose end is known: see call_scanner.hpp.
+// Name and arguments of a complete tool call: see call_scanner.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/call_scanner.hpp"
 #include "chat/loose_values.hpp"
@@ -13,7 +13,7 @@ Limits limits_for(size_t bytes) {
     return {10000 + 64 * uint64_t{bytes}, (1 << 16) + 128 * uint64_t{bytes}, 0};
 }
 
-// Errors of memory go on; a value that is too deep or too large is none.
+// Returns false for values that are too deep or too large; memory errors propagate.
 template <class Read> bool succeeds(Read &&read) {
     try {
         return read();
@@ -36,12 +36,12 @@ size_t skip_json_space(std::string_view s, size_t i) {
     return i;
 }
 
-size_t string_end(std::string_view s, size_t i) { // at the quote; after the other one
+size_t string_end(std::string_view s, size_t i) { // i: opening quote; -> after the closing
     for (i++; s[i] != '"'; i++) i += s[i] == '\\';
     return i + 1;
 }
 
-// The end of a value in JSON that is known to be valid.
+// End of a value in valid JSON.
 size_t value_end(std::string_view s, size_t i) {
     if (s[i] == '"') return string_end(s, i);
     if (s[i] != '{' && s[i] != '[') {
@@ -55,7 +55,7 @@ size_t value_end(std::string_view s, size_t i) {
     }
 }
 
-// The text of a member's value in an object that is known to be valid; the last of equal names.
+// Text of a member's value in a valid JSON object; the last of equal names counts.
 std::string_view member_text(std::string_view s, std::string_view name) {
     std::string_view out;
     size_t i = skip_json_space(s, skip_json_space(s, 0) + 1);
@@ -75,8 +75,8 @@ const Value *member_of(Meter &meter, const Value &object, std::string_view key) 
     return key.empty() ? nullptr : lookup(meter, *object.dict, key);
 }
 
-// The JSON object that arguments are: an object, text that is one, or nothing at all. `raw`: the
-// arguments as they were written, if they are valid JSON.
+// Writes arguments as a JSON object: from an object, text that is one, or nothing. `raw`: the
+// arguments as written if they are valid JSON.
 bool put_arguments(Meter &meter, const Value *arguments, std::string_view raw, Vector<char> &out) {
     if (!arguments || arguments->is(Kind::none)) return append_bytes(out, "{}"), true;
     if (arguments->is(Kind::string)) {
@@ -111,7 +111,7 @@ bool is_json_object(const Host *host, std::string_view json) {
     return read_strictly(meter, json, value) && value.is(Kind::dict);
 }
 
-// "functions.f:0" is the call of f whose id is all of it.
+// "functions.f:0" is a call of f with the whole text as its id.
 void CallScanner::set_name(std::string_view name) {
     if (format_.numbered) {
         const size_t colon = name.rfind(':');
@@ -139,8 +139,8 @@ bool CallScanner::is_answer() const {
     return true;
 }
 
-// {"name": "f", "arguments": {...}}, with the template's keys or the usual ones. A function may stand
-// inside: {"type": "function", "function": {...}}.
+// {"name": "f", "arguments": {...}}, with the template's keys or the usual ones. The function may
+// be nested: {"type": "function", "function": {...}}.
 bool CallScanner::finish_object(std::string_view json) {
     Meter meter(host_, limits_for(2 * json.size()));
     Value value;
@@ -176,7 +176,7 @@ bool CallScanner::finish_object(std::string_view json) {
         break;
     }
     append_bytes(call_.name, name->text->view());
-    // Without a marker an object is a call where a tool of the request has its name.
+    // An object without a marker is a call only if a tool of the request has its name.
     const bool is_known = tools_.has(name->text->view());
     if (entry_ == Entry::bare && (tools_.empty() ? !arguments : !is_known)) return false;
     const Value *const id = format_.has_id ? member_of(meter, value, format_.id_key) : nullptr;
@@ -185,7 +185,7 @@ bool CallScanner::finish_object(std::string_view json) {
 }
 
 bool CallScanner::finish_named(std::string_view arguments) {
-    // The name's bytes precede the arguments in the text that is scanned; they were kept.
+    // The name precedes the arguments in the scanned text and was stored.
     Meter meter(host_, limits_for(2 * arguments.size()));
     if (arguments.empty()) return append_bytes(call_.arguments, "{}"), true;
     Value value;
@@ -202,8 +202,8 @@ bool CallScanner::finish_named(std::string_view arguments) {
     return put_arguments(meter, &value, strict ? arguments : "", call_.arguments);
 }
 
-// A value between markers, by the types that the tool's schema allows: a string where it may be one, else
-// what JSON or a Python literal say. Without a schema JSON counts as such.
+// Converts a value between markers by the types that the tool's schema allows. Strings stay text if
+// allowed; otherwise JSON or a Python literal decides. Without a schema, valid JSON is JSON.
 Value CallScanner::typed(Meter &meter, const ToolSchemas::Parameters &of, std::string_view key,
                          std::string_view raw, const Parameter &parameter) const {
     const auto text = [&] { return text_value(meter, raw, true); };

@@ -1,4 +1,4 @@
-// From a request to variables of a template: see chat.hpp.
+// Converts a request into variables of a template: see chat.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/chat.hpp"
 
@@ -9,12 +9,12 @@ namespace ggufx::chat {
 
 namespace {
 
-// What is allowed grows with what comes in, so that the time is linear in it: a template that
-// walks over messages needs some hundred steps for each.
+// Limits grow with the input, so that the time is linear in it. A template needs some hundred steps
+// per message.
 constexpr uint64_t kSteps = 1000000, kStepsPerByte = 128;
 constexpr uint64_t kMemory = 32 << 20, kMemoryPerByte = 64;
 constexpr uint64_t kOutput = 32 << 20, kOutputPerByte = 16;
-constexpr uint64_t kMessageBytes = 64; // of a message that has no text
+constexpr uint64_t kMessageBytes = 64; // per message without text
 
 Limits compile_limits(size_t bytes) {
     return {1000 + 64 * uint64_t{bytes}, (1 << 20) + 256 * uint64_t{bytes}, 0};
@@ -53,7 +53,7 @@ void put(Meter &meter, Dict *dict, std::string_view key, const Value &value) {
     assign(meter, dict, Value::of(borrow_text(meter, key, false)), value);
 }
 
-// Names of variables whose text is a special token, which is the template's like its own text.
+// Variables with special tokens: their text counts as the template's own.
 bool is_special(std::string_view name) {
     static constexpr std::string_view names[] = {"bos_token", "eos_token", "unk_token", "pad_token",
                                                  "sep_token", "cls_token", "mask_token"};
@@ -66,8 +66,8 @@ bool is_special(std::string_view name) {
     fail(Status::value, at, "%s: JSON of type %s, %s is wanted", what, type_name(value), wanted);
 }
 
-// Templates make special tokens of roles, "<|" + role + "|>": the usual names count as theirs. Any
-// other text in that place stays a user's.
+// Templates build special tokens from roles, "<|" + role + "|>": the usual role names count as the
+// template's text. All other roles keep the user as origin.
 bool is_role(std::string_view name) {
     static constexpr std::string_view names[] = {"system",    "user",     "assistant", "tool",
                                                  "developer", "function", "model",     "ipython"};
@@ -193,8 +193,8 @@ Forms Template::forms() const {
     return out;
 }
 
-// A message to be continued ends with a mark, which no template changes; what is written from there
-// on is left out.
+// A message to be continued gets an end mark, which templates do not change. The text from the mark
+// on is removed.
 constexpr std::string_view kEndMark = "\uE000ggufx-end\uE000";
 
 static void mark_end(Meter &meter, List *messages) {
@@ -240,7 +240,7 @@ static void cut_at_mark(Output &out) {
     if (!out.runs.empty()) out.runs.back().end = at;
 }
 
-// Faults that another try may not have.
+// Errors that another attempt may avoid.
 static bool may_be_form(const Error &e) {
     const auto status = static_cast<Status>(e.failure.status);
     return status == Status::value || status == Status::mismatch || status == Status::limit;
@@ -261,7 +261,7 @@ void Template::render(Output &out, const Request &request) const {
             if (static_cast<Status>(e.failure.status) == Status::unsupported) throw;
         }
     }
-    throw first; // the first fault is that of the caller's own form
+    throw first; // the first error refers to the caller's own form
 }
 
 bool Template::render_once(Output &out, const Request &request, Try attempt) const {

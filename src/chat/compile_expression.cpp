@@ -1,5 +1,6 @@
-// Expressions: see compiler.hpp. The grammar and its precedence are Jinja's: `or`, `and`, `not`,
-// comparisons, + -, ~, * / // %, **, signs; tests and filters bind to what stands before them.
+// Compiler of expressions: see compiler.hpp. Grammar and precedence are Jinja's: `or`, `and`,
+// `not`, comparisons, + -, ~, * / // %, **, signs; tests and filters bind to the operand before
+// them.
 // SPDX-License-Identifier: MIT
 #include "chat/compiler.hpp"
 #include "chat/filters.hpp"
@@ -10,7 +11,7 @@ namespace ggufx::chat {
 
 Compiler::Nested::Nested(Compiler &c) : c_(c) {
     if (++c.depth_ > kDeepestExpression) {
-        c.depth_--; // the destructor of what was not made does not run
+        c.depth_--; // the destructor does not run after a throw
         c.refuse_at(c.token_.at, Status::limit, "an expression nested deeper than %u levels",
                     kDeepestExpression);
     }
@@ -23,7 +24,7 @@ void Compiler::expression(bool with_condition) {
     while (with_condition && is_name("if")) condition(begin);
 }
 
-// `a if b else c`: the code of a, which is there already, is moved behind that of b.
+// `a if b else c`: moves the code of a, which is already emitted, after that of b.
 void Compiler::condition(uint32_t begin) {
     const size_t at = token_.at;
     advance();
@@ -56,7 +57,7 @@ void Compiler::binary(unsigned least) {
     while (operation(least)) {}
 }
 
-// One operator and its right side, if it binds at least so tightly.
+// Parses one operator and its right side, if the operator binds at least as tightly as `least`.
 bool Compiler::operation(unsigned least) {
     const size_t at = token_.at;
     if (is(Tok::name)) {
@@ -123,13 +124,13 @@ void Compiler::arithmetic(Op op, unsigned level) {
     const size_t at = token_.at;
     advance();
     if (level == 8)
-        unary(); // ** takes signed things, from the left
+        unary(); // ** takes signed operands and associates to the left
     else
         binary(level);
     emit(op, at);
 }
 
-// `a < b <= c`: each side is computed once, and the rest only while it holds.
+// `a < b <= c`: evaluates each side once, and stops at the first false comparison.
 void Compiler::comparison(size_t at) {
     uint32_t chain = kNone32;
     for (;;) {
@@ -232,7 +233,7 @@ void Compiler::name() {
     advance();
 }
 
-void Compiler::literal_string() { // neighbours are one
+void Compiler::literal_string() { // adjacent strings are joined
     const size_t at = token_.at;
     const Text *text = token_.string;
     advance();
@@ -262,7 +263,7 @@ bool Compiler::tuple_ends(bool to_recursive) const {
            (to_recursive && is_name("recursive"));
 }
 
-// One expression, or several with commas, which are a tuple.
+// Parses one expression, or several with commas as a tuple.
 void Compiler::tuple(bool with_condition, bool to_recursive) {
     const size_t at = token_.at;
     size_t n = 0;
@@ -383,7 +384,7 @@ void Compiler::named_argument() {
     pending_names_.push_back(text);
 }
 
-// `*list` and `**dict`: what came before is packed first.
+// `*list`: packs the positional arguments before it into a list. `**dict` is refused.
 void Compiler::spread_argument(Passed &passed, size_t at) {
     const bool many = is(Tok::pow);
     advance();
@@ -444,7 +445,7 @@ void Compiler::filters() {
     }
 }
 
-// Behind the sign: its value is on the stack.
+// After the sign; the filtered value is on the stack.
 void Compiler::filter() {
     const size_t at = token_.at;
     std::string_view name = expect_name("the name of a filter");

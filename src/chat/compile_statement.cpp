@@ -1,4 +1,5 @@
-// Statements: see compiler.hpp. What is open stands in a list, so that blocks need no stack.
+// Compiler of statements: see compiler.hpp. Open blocks are in a list, so they do not use the
+// thread's stack.
 // SPDX-License-Identifier: MIT
 #include "chat/compiler.hpp"
 
@@ -81,7 +82,7 @@ void Compiler::end(std::string_view tag) {
     case BlockKind::loop:
         return loop_end(block);
     case BlockKind::macro:
-        if (is(Tok::name)) advance(); // a name behind endmacro is passed over
+        if (is(Tok::name)) advance(); // the name after endmacro is ignored
         return macro_end(block);
     case BlockKind::call:
         return call_end(block);
@@ -127,7 +128,7 @@ void Compiler::target(Vector<Instruction> &out, bool with_namespace) {
     const size_t at = token_.at, begin = out.size();
     size_t n = 0;
     bool several = false;
-    out.push_back(make(Op::unpack, at, 0)); // taken away again where there is one name
+    out.push_back(make(Op::unpack, at, 0)); // removed again for a single name
     do {
         if (n > 0 && (is_name("in") || is(Tok::assign) || is(Tok::rparen))) break;
         target_item(out, with_namespace);
@@ -217,8 +218,8 @@ void Compiler::condition_middle(bool with_condition) {
 
 // ---- for ----
 
-// Instructions of a loop: what is walked, loop_begin, [next] loop_next, stores, body, jump to next,
-// [end] loop_end, else. A recursive one is a macro around them.
+// Code of a loop: iterable, loop_begin, [next] loop_next, stores, body, jump to next, [end]
+// loop_end, else. A recursive loop is a macro around this code.
 void Compiler::loop_begin() {
     const size_t at = token_.at;
     Vector<Instruction> stores = no_code();
@@ -288,7 +289,7 @@ void Compiler::loop_end(Block &block) {
 
 void Compiler::jump_of_loop(bool leave) {
     size_t i = blocks_.size();
-    const auto passed = [&](const Block &b) { // one in its else is over
+    const auto passed = [&](const Block &b) { // a loop in its else part has ended
         return b.kind == BlockKind::loop ? b.has_else
                                          : b.kind != BlockKind::macro && b.kind != BlockKind::call;
     };
@@ -326,7 +327,7 @@ void Compiler::signature(uint32_t macro) {
         }
         own.push_back(name);
     }
-    // Defaults hold no macro of their own, so that these stand together.
+    // Defaults contain no macros, so the parameters are contiguous.
     program_.macros[macro].first_parameter = static_cast<uint32_t>(program_.parameters.size());
     program_.macros[macro].n_parameters = static_cast<uint32_t>(own.size());
     program_.parameters.insert(program_.parameters.end(), own.begin(), own.end());
@@ -367,7 +368,7 @@ void Compiler::call_begin() {
     cut(begin, defaults);
     if (!is(Tok::name)) refuse("a call is expected here");
     name();
-    postfix(); // and nothing that jumps over its end
+    postfix(); // no operator with a jump over its end
     const Instruction call = program_.code.empty() ? Instruction{} : program_.code.back();
     if (here() == begin || call.op != Op::call) refuse("a call is expected here");
     program_.code.pop_back();

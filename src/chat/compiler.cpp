@@ -1,4 +1,4 @@
-// Tokens in, instructions out: see compiler.hpp.
+// Compiler: tokens and instructions: see compiler.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/compiler.hpp"
 
@@ -102,10 +102,10 @@ uint32_t Compiler::constant(const Value &value) {
     return static_cast<uint32_t>(program_.constants.size() - 1);
 }
 
-// Counted here, once, so that rendering never writes into a program.
+// Counts characters at compile time, so that rendering never writes to the program.
 void Compiler::count_text(const Text *text) {
     (void)count_chars(program_.meter, *text);
-    const_cast<Text *>(text)->room = nullptr; // nothing grows in a program's memory either
+    const_cast<Text *>(text)->room = nullptr; // nor grows strings in its memory
 }
 
 uint32_t Compiler::text_constant(std::string_view text) {

@@ -1,5 +1,5 @@
-// From tokens to a program, in one pass: expressions by precedence, statements by a list of open
-// blocks, so that the depth of the stack is bounded whatever the template is.
+// One-pass compiler from tokens to a program. Expressions use precedence climbing with a depth
+// limit and statements a list of open blocks, so templates cannot overflow the stack.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,13 +19,12 @@ private:
         BlockKind kind;
         bool has_else = false;
         bool recursive = false;
-        uint32_t at = 0;   // of the tag
-        uint32_t open = 0; // instruction that jumps when a condition does not hold, loop_next,
-                           // the macro
-        uint32_t chain = kNone32;  // jumps to the end, each with the one before
-        uint32_t outer = 0;        // the macro instruction of a recursive loop
-        Vector<Instruction> saved; // filters and stores behind a body
-        Instruction call{};        // of a call block
+        uint32_t at = 0;           // byte of the tag
+        uint32_t open = 0;         // jump of a false condition, loop_next, or the macro instruction
+        uint32_t chain = kNone32;  // linked list of jumps to the end, each with the previous one
+        uint32_t outer = 0;        // macro instruction of a recursive loop
+        Vector<Instruction> saved; // filters and stores after a body
+        Instruction call{};        // instruction of a call block
         uint32_t macro = 0;
     };
     static constexpr uint32_t kNone32 = UINT32_MAX;
@@ -47,13 +46,13 @@ private:
     // code
     uint32_t emit(Op op, size_t at, uint32_t index = 0, size_t count = 0, unsigned flag = 0);
     uint32_t here() const { return static_cast<uint32_t>(program_.code.size()); }
-    void patch(uint32_t from); // to here
+    void patch(uint32_t from); // jump to here
     void patch_chain(uint32_t chain);
     void jump_back(size_t at, uint32_t to);
-    void cut(uint32_t from, Vector<Instruction> &out); // take the code from there away
+    void cut(uint32_t from, Vector<Instruction> &out); // moves the code from there to `out`
     void paste(const Vector<Instruction> &saved);
     uint32_t constant(const Value &value);
-    uint32_t text_constant(std::string_view text); // of the source: not copied
+    uint32_t text_constant(std::string_view text); // borrows text of the source
     const Text *name_text(std::string_view name);
     uint32_t variable(std::string_view name);
     uint32_t names_of(size_t first); // pending names from there on
@@ -116,7 +115,7 @@ private:
         return Vector<Instruction>(HostAllocator<Instruction>(program_.host.get()));
     }
 
-    class Nested { // counts levels of the stack
+    class Nested { // limits the recursion depth
     public:
         explicit Nested(Compiler &c);
         ~Nested() { c_.depth_--; }

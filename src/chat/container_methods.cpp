@@ -1,5 +1,5 @@
-// The methods of lists, tuples and dicts. Those that change a list or dict do so in the rendering's
-// own copy of the conversation.
+// Methods of lists, tuples and dicts. Methods that modify a list or dict change the rendering's own
+// copy of the conversation.
 // SPDX-License-Identifier: MIT
 #include "chat/native.hpp"
 
@@ -23,7 +23,7 @@ Value list_extend(Environment &env, const Value *a) {
     return Value::none();
 }
 
-// Index from the front; negative ones count from the end.
+// Converts a negative index, which counts from the end.
 int64_t wrapped(int64_t index, size_t size) {
     return index < 0 ? index + static_cast<int64_t>(size) : index;
 }

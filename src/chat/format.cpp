@@ -1,4 +1,4 @@
-// The two ways of formats: "%-5s|%.2f" % values and "{:>8}|{name}".format(...).
+// String formatting: "%-5s|%.2f" % values and "{:>8}|{name}".format(...).
 // SPDX-License-Identifier: MIT
 #include "chat/print.hpp"
 
@@ -10,7 +10,7 @@ namespace ggufx::chat {
 
 namespace {
 
-constexpr uint64_t kWidest = 1 << 20; // of a field
+constexpr uint64_t kWidest = 1 << 20; // maximum width of a field
 
 struct Field {
     bool left = false, zero = false, plus = false, space = false, alternate = false;
@@ -22,7 +22,7 @@ struct Field {
     uint32_t fill = ' ';
 };
 
-// Digits of a number in the text; bounded.
+// Reads a decimal number of at most kWidest.
 uint64_t read_number(std::string_view s, size_t &i) {
     uint64_t n = 0;
     for (; i < s.size() && s[i] >= '0' && s[i] <= '9'; i++) {
@@ -36,7 +36,7 @@ void pad(TextBuilder &out, uint64_t n, uint32_t fill) {
     for (; n > 0; n--) out.add_code(fill, false);
 }
 
-// Sign and prefix, then zeros where asked, then digits; padded to the width.
+// Writes sign and prefix, zeros if requested, and digits, padded to the width.
 void write_number(TextBuilder &out, const Field &f, std::string_view sign, std::string_view digits,
                   bool user) {
     const uint64_t n = sign.size() + digits.size();
@@ -241,7 +241,7 @@ void write_percent(Meter &meter, TextBuilder &out, const Field &f, const Value &
 const Text *format_percent(Meter &meter, const Text &format, const Value &values) {
     TextBuilder out(meter);
     const std::string_view s = format.view();
-    size_t next = 0; // value of a tuple
+    size_t next = 0; // next value of a tuple
     const bool tuple = values.is(Kind::tuple);
     const size_t n_values = tuple ? values.list->size : 1;
     for (size_t i = 0; i < s.size();) {

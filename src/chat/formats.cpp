@@ -1,4 +1,4 @@
-// The table of formats: see formats.hpp.
+// Table of built-in chat templates: see formats.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/formats.hpp"
 
@@ -13,7 +13,7 @@ struct Format {
     const char *text;
 };
 
-// A message's text, also of one that has parts, and nothing where there is none.
+// Macro for the text of a message: its content, its text parts, or an empty text.
 #define TEXT                                                                                       \
     "{% macro text(m) %}{% if m.content is string %}{{ m.content }}{% elif m.content %}"           \
     "{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}{% endmacro %}"

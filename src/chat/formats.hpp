@@ -1,4 +1,4 @@
-// Formats by name, for files without a template: each is a short template of our own.
+// Built-in chat templates by name, for files without a template.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ggufx::chat {
 
-const char *find_format(std::string_view name); // its template, null when there is none
-const char *format_name(size_t index);          // null behind the last
+const char *find_format(std::string_view name); // the template, null for an unknown name
+const char *format_name(size_t index);          // null after the last
 
 } // namespace ggufx::chat

@@ -1,4 +1,4 @@
-// Probes of a template: see forms.hpp.
+// Probes of a template's forms: see forms.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/forms.hpp"
 
@@ -41,7 +41,7 @@ public:
     }
 
 private:
-    // The text of a conversation, empty where the template fails with it.
+    // Renders a conversation; returns an empty text if the template fails.
     std::string_view render(std::string_view messages, std::string_view tools) {
         shown_.text.clear();
         shown_.runs.clear();
@@ -62,7 +62,7 @@ private:
         } catch (const Error &e) {
             const auto status = static_cast<Status>(e.failure.status);
             if (status == Status::memory) throw;
-            is_over_ = status == Status::limit; // it would cost as much each time
+            is_over_ = status == Status::limit; // further probes would reach the limit, too
             return {};
         }
         return {shown_.text.data(), shown_.text.size()};
@@ -90,7 +90,7 @@ private:
         }
     }
 
-    // A template that knows null writes nothing for it, where it may have an empty turn for "".
+    // A template that supports null prints no text for it, but may print an empty turn for "".
     void find_contents() {
         const char *const arguments = arguments_form();
         const std::string_view with_null = render_call("null", arguments);
@@ -112,7 +112,7 @@ private:
         if (shows_content(render_content(role, kParts))) bits_ |= Forms::parts << shift;
     }
 
-    // Templates that drop the reasoning of earlier turns write it beside a call.
+    // Probes with a call: templates that drop the reasoning of earlier turns keep it there.
     void find_reasoning() {
         if (shows_reasoning("reasoning_content")) return;
         unsigned shift = 0;
@@ -154,7 +154,7 @@ private:
         return render({messages, n}, {});
     }
 
-    // Python's text of a mapping has single quotes, JSON within JSON has backslashes.
+    // A mapping printed by Python has single quotes; JSON within JSON has backslashes.
     static bool shows_arguments(std::string_view text) {
         const size_t key = text.find("probekey");
         if (key == text.npos || text.find("probevalue", key) == text.npos) return false;
@@ -162,7 +162,7 @@ private:
         return !before.ends_with('\'') && !before.ends_with("\\\"");
     }
 
-    // A list that is printed as Python or JSON shows the member's name.
+    // A list printed as Python or JSON shows the member's name.
     static bool shows_content(std::string_view text) {
         const size_t at = text.find("probeone");
         if (at == text.npos || text.find("probetwo", at) == text.npos) return false;

@@ -1,4 +1,4 @@
-// The forms in which a template takes messages, found by rendering small conversations with it.
+// Forms in which a template accepts messages, probed by rendering small conversations.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,19 +11,19 @@ namespace ggufx::chat {
 enum class Role : uint8_t { system, user, assistant, tool, none };
 Role role_from(std::string_view name);
 
-// Names that templates have for the reasoning of a message beside reasoning_content.
+// Names of a message's reasoning in templates, in addition to reasoning_content.
 constexpr std::string_view kReasoningNames[] = {"thinking", "reasoning", "thought"};
 
-// Bits of a word, so that threads that find them at once need no lock.
+// Bits of one word, so that threads that probe at the same time need no lock.
 struct Forms {
     static constexpr uint32_t known = 1;
-    static constexpr uint32_t object_arguments = 2; // of calls: printed right as a mapping
-    static constexpr uint32_t text_arguments = 4;   // printed right as JSON text alone
-    static constexpr uint32_t null_content = 8;     // of a message with calls, where it is empty
+    static constexpr uint32_t object_arguments = 2; // calls with arguments as a mapping work
+    static constexpr uint32_t text_arguments = 4;   // only those with JSON text work
+    static constexpr uint32_t null_content = 8;     // for empty content of a message with calls
     static constexpr uint32_t empty_content = 16;   // "" in its place
-    static constexpr uint32_t parts = 32; // << role: a list of text parts is printed right
-    static constexpr uint32_t text = 512; // << role: so is one text
-    static constexpr uint32_t no_empty_calls = 8192; // a list without calls hides the content
+    static constexpr uint32_t parts = 32; // << role: a list of text parts is printed correctly
+    static constexpr uint32_t text = 512; // << role: a string is printed correctly
+    static constexpr uint32_t no_empty_calls = 8192; // an empty list of calls hides the content
     static constexpr uint32_t reasoning = 16384;     // << index in kReasoningNames
 
     uint32_t bits = 0;
@@ -31,7 +31,7 @@ struct Forms {
     bool has(uint32_t bit, Role role) const { return has(bit << static_cast<unsigned>(role)); }
 };
 
-// Throws MEMORY, std::bad_alloc; a template that fails with a conversation lacks its forms.
+// Throws memory, std::bad_alloc. A template that fails with a conversation does not get its forms.
 Forms find_forms(const Program &program, const Text *bos, const Text *eos);
 
 } // namespace ggufx::chat

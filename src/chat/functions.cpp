@@ -1,4 +1,4 @@
-// The functions that templates find beside their variables.
+// Global functions of templates.
 // SPDX-License-Identifier: MIT
 #include "chat/native.hpp"
 
@@ -82,7 +82,7 @@ Value raise(Environment &env, const Value *a) {
     message[kept] = 0;
     while (kept > 0 && kept == n && n < text.size &&
            (static_cast<uint8_t>(text.data[kept]) & 0xc0) == 0x80)
-        message[--kept] = 0; // a whole character is the last one
+        message[--kept] = 0; // cut at a character boundary
     fail(Status::mismatch, {}, "the template refuses the conversation: %s", message);
 }
 

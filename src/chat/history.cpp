@@ -1,4 +1,4 @@
-// See history.hpp.
+// Conversion of messages to a template's forms: see history.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/history.hpp"
 
@@ -28,7 +28,7 @@ Value user_list(Meter &meter) {
     return Value::of(list);
 }
 
-// A member of a dict, null where it is absent or null.
+// A member of a dict, or nullptr if it is absent or null.
 const Value *member(Meter &meter, const Value &of, std::string_view key) {
     if (!of.is(Kind::dict)) return nullptr;
     const Value *const found = lookup(meter, *of.dict, key);
@@ -40,7 +40,7 @@ const Text *text_member(Meter &meter, const Value &of, std::string_view key) {
     return found && found->is(Kind::string) ? found->text : nullptr;
 }
 
-// The function of a call or a tool, null where there is none.
+// The function of a call or a tool, or nullptr.
 Dict *function_of(Meter &meter, const Value &of) {
     const Value *const found = member(meter, of, "function");
     return found && found->is(Kind::dict) ? found->dict : nullptr;
@@ -89,8 +89,8 @@ private:
             put_member(meter_, function, "arguments", object_of(*given, message, index));
     }
 
-    // JSON text as the object that it is. A template whose form is not known gets other text as
-    // it is.
+    // Converts JSON text to an object. If the template's form is unknown, other text stays
+    // unchanged.
     Value object_of(const Value &given, size_t message, size_t index) {
         Value out = given;
         if (given.is(Kind::string)) {
@@ -141,7 +141,7 @@ private:
             put_member(meter_, message.dict, "content", part_of(*content->text));
     }
 
-    // Other parts than text leave the list as it is.
+    // Joins text parts; a list with other parts stays unchanged.
     void join_parts(Dict *message, const List &parts) {
         TextBuilder out(meter_);
         for (size_t i = 0; i < parts.size; i++) {
@@ -167,9 +167,9 @@ private:
     bool names_;
 };
 
-// ---- a second try ----
+// ---- later attempts ----
 
-// Ids as the strictest templates want them: nine letters and digits.
+// Ids in the form that the strictest templates require: nine letters and digits.
 constexpr size_t kIdLength = 9;
 bool is_plain_id(std::string_view id) {
     if (id.size() != kIdLength) return false;
@@ -231,7 +231,7 @@ private:
         set(call.dict, "id", text_value(meter_, {text, n}, true));
     }
 
-    // The result of the call that it names, else of the next one.
+    // Completes the result of the call that it names, or of the next call.
     void name_result(Dict *message) {
         if (!calls_) return;
         const Value of = Value::of(message);
@@ -248,7 +248,8 @@ private:
         if (name && !member(meter_, of, "name")) set(message, "name", Value::of(name));
     }
 
-    // Members of a JSON Schema that templates read: one type, a description, what is within.
+    // Completes members of a JSON Schema that templates read: a single type, descriptions, nested
+    // schemas.
     void schema(const Value &value, unsigned depth) {
         if (!value.is(Kind::dict) || depth >= kDeepest) return;
         meter_.charge(1);
@@ -285,8 +286,8 @@ private:
     }
 
     Meter &meter_;
-    const List *calls_ = nullptr; // of the last message that has some
-    Dict *indices_ = nullptr;     // of its calls, by the ids that they came with
+    const List *calls_ = nullptr; // latest message with calls
+    Dict *indices_ = nullptr;     // index of a call by its original id
     size_t n_before_ = 0, n_calls_ = 0, n_results_ = 0;
     bool has_changed_ = false;
 };
@@ -298,8 +299,7 @@ void fit_messages(Meter &meter, List *messages, const Forms &forms, Try attempt)
     for (size_t i = 0; i < messages->size; i++) fitter.fit(messages->items[i], i);
 }
 
-// One message of the system's messages that a conversation begins with: some templates refuse the
-// second one.
+// Merges the system messages at the start of a conversation: some templates refuse a second one.
 static bool merge_systems(Meter &meter, List *messages) {
     TextBuilder all(meter);
     size_t n = 0;
@@ -319,7 +319,7 @@ static bool merge_systems(Meter &meter, List *messages) {
 
 namespace {
 
-// A message with several calls as several messages, each before the result of its call.
+// Splits a message with several calls into one message per call, each before the call's result.
 class Splitter {
 public:
     explicit Splitter(Meter &meter) : meter_(meter), out_(make_list(meter)) {}
@@ -340,7 +340,7 @@ public:
     }
 
 private:
-    // The results are in the order of the calls. Gives the index of the last one.
+    // Assumes that results are in the order of the calls. Returns the index of the last result.
     size_t split_message(const List &messages, size_t at, const List &calls) {
         put_member(meter_, messages.items[at].dict, "tool_calls", list_of(calls.items[0]));
         for (size_t k = 0; k < calls.size; k++) {

@@ -1,4 +1,5 @@
-// Messages and tools made what a template takes: arguments of calls, empty contents, text parts.
+// Converts messages and tools to the forms that a template accepts: arguments of calls, empty
+// contents, text parts.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,22 +7,22 @@
 
 namespace ggufx::chat {
 
-// Tries of a rendering, each after the one before it failed.
+// Attempts of a rendering; each follows an error of the previous one.
 enum class Try : uint8_t {
-    given,    // the messages as they are, in the forms of the template
-    complete, // with the members that published templates read without a look at them
-    single,   // and each call in a message of its own
+    given,    // the messages as given, in the forms of the template
+    complete, // with members that published templates read without checking for them
+    single,   // as complete, with each call in a separate message
 };
 
-// Puts messages into the forms of a template, each where the probes showed that it is needed.
-// Throws MALFORMED for arguments that are no JSON object where the template wants one.
-// Reasoning gets the template's name in the first try, too.
+// Converts messages to the forms of a template, where the probes showed a need. In the first
+// attempt, reasoning also gets the names that the template reads. Throws malformed for arguments
+// that are not a JSON object if the template needs one.
 void fit_messages(Meter &meter, List *messages, const Forms &forms, Try attempt);
 
-// What another try than the first changes. False: nothing.
+// Makes the changes of a later attempt. Returns false if nothing changes.
 bool complete_messages(Meter &meter, List *messages, Try attempt);
 void complete_tools(Meter &meter, const Value &tools);
-// The functions of tools as JSON text, which templates from before `tools` read as `functions`.
+// The functions of tools as JSON text. Templates older than `tools` read it as `functions`.
 const Text *functions_text(Meter &meter, const Value &tools);
 
 } // namespace ggufx::chat

@@ -1,4 +1,4 @@
-// A strict reader of JSON: see json.hpp.
+// Strict JSON reader: see json.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/json.hpp"
 
@@ -126,7 +126,7 @@ private:
         refuse(i_, "its end inside of a string");
     }
 
-    // At the backslash; ends at the last character of the escape.
+    // From the backslash to the last character of the escape.
     void escape(TextBuilder &out) {
         static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
         const size_t begin = i_++;
@@ -148,7 +148,7 @@ private:
         return code;
     }
 
-    // Two halves of a pair are one character; a half alone is none and becomes U+FFFD.
+    // A surrogate pair is one character; a lone surrogate becomes U+FFFD.
     uint32_t unicode(size_t begin) {
         const uint32_t high = hex4(begin);
         if (high < 0xd800 || high >= 0xe000) return high;
@@ -158,7 +158,7 @@ private:
         const uint32_t low = hex4(before + 1);
         if (low >= 0xdc00 && low < 0xe000)
             return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-        i_ = before; // the second escape stands for itself
+        i_ = before; // the second escape is a character of its own
         return 0xfffd;
     }
 

@@ -1,4 +1,4 @@
-// JSON as Python's json.dumps writes it: see json.hpp.
+// JSON writer with the output of Python's json.dumps: see json.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/json.hpp"
 #include "chat/print.hpp"

@@ -1,4 +1,4 @@
-// Tokens of a template: see lexer.hpp.
+// Lexer of chat templates: see lexer.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/lexer.hpp"
 
@@ -83,8 +83,8 @@ size_t Lexer::find_tag(size_t from) const {
     }
 }
 
-// Where the text in front of a tag ends: `-` takes all space away, and a block what stands on its
-// line in front of it, if that is space alone.
+// End of the text before a tag. `-` strips all white space. A block tag strips white space back to
+// the start of its line, if the line has no other text before it.
 size_t Lexer::data_end(size_t begin, size_t tag, char sign) const {
     size_t end = tag;
     if (sign == '-') {
@@ -109,7 +109,7 @@ static size_t skip_spaces(std::string_view s, size_t i) {
     return i;
 }
 
-// `{% raw %}`: the byte behind it and the space that `-%}` takes.
+// `{% raw %}`: sets the byte after it and after the white space that `-%}` strips.
 bool Lexer::raw_begin(size_t tag, size_t &after) const {
     size_t i = tag + 2;
     if (i < s_.size() && (s_[i] == '-' || s_[i] == '+')) i++;
@@ -163,7 +163,7 @@ bool Lexer::root(Token &token) {
     return true;
 }
 
-// Behind an end of n bytes at `begin`: all space goes, or one newline, or nothing.
+// Skips an end tag of n bytes at `begin`, and all white space after it, one newline, or nothing.
 void Lexer::close(size_t begin, size_t n, bool strip, bool trim) {
     i_ = begin + n;
     if (strip)
@@ -200,7 +200,7 @@ void Lexer::raw(size_t tag, Token &token) {
     }
 }
 
-// ---- inside of tags ----
+// ---- within tags ----
 
 bool Lexer::tag_end(Token &token) {
     if (n_brackets_ > 0) return false;
@@ -217,7 +217,7 @@ Token Lexer::inside() {
     Token token;
     i_ = skip_spaces(s_, i_);
     token.at = static_cast<uint32_t>(i_ < s_.size() ? i_ : s_.size());
-    if (i_ >= s_.size()) return token; // the parser says what is missing
+    if (i_ >= s_.size()) return token; // the parser reports the missing tag
     if (tag_end(token)) return token;
     const char c = s_[i_];
     if (c >= '0' && c <= '9')
@@ -253,7 +253,7 @@ static int digit(char c) {
     return 99;
 }
 
-// Digits of a base, single underscores between them; the byte behind.
+// Digits of a base with single underscores between them; returns the byte after them.
 static size_t digits_end(std::string_view s, size_t i, int base) {
     const auto at = [&](size_t k) { return k < s.size() && digit(s[k]) < base; };
     if (!at(i)) return i;
@@ -331,7 +331,7 @@ void Lexer::string(Token &token) {
     token.string = out.finish();
 }
 
-// At a backslash; gives the byte behind the escape. What is no escape stays as it is.
+// From a backslash; returns the byte after the escape. Unknown escapes stay unchanged.
 size_t Lexer::escape(TextBuilder &out, std::string_view body, size_t i, size_t at) {
     static const char from[] = "abfnrtv\\'\"", to[] = "\a\b\f\n\r\t\v\\'\"";
     const char c = body[i + 1];

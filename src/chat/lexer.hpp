@@ -1,5 +1,5 @@
-// A template as tokens, with the whitespace rules of chat templates: trim_blocks and lstrip_blocks
-// are on, one newline at the end of the text is dropped, \r\n counts as \n.
+// Lexer of chat templates. White space rules: trim_blocks and lstrip_blocks are on, one newline at
+// the end of the source is dropped, \r\n counts as \n.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -49,19 +49,19 @@ enum class Tok : uint8_t {
 struct Token {
     Tok type = Tok::end;
     uint32_t at = 0;       // byte of the source
-    std::string_view text; // as written; for data what is printed
+    std::string_view text; // as written; for data, the printed text
     const Text *string = nullptr;
     int64_t integer = 0;
     double real = 0;
 };
 
 struct Place {
-    uint64_t offset;       // in the text as it was given
+    uint64_t offset;       // in the original source
     uint64_t line, column; // from 1; columns are characters
 };
-Place place_of(std::string_view given, size_t at); // of a byte of the normalized text
+Place place_of(std::string_view given, size_t at); // at: byte of the normalized source
 
-// Throws MALFORMED with line and column.
+// Throws `status` with line and column.
 [[noreturn]] void fail_at(std::string_view given, size_t at, Status status, const char *format, ...)
     GGUFX_PRINTF(4, 5);
 
@@ -98,7 +98,7 @@ private:
     bool line_starting_ = true;
     bool has_pending_ = false;
     Token pending_;
-    char *brackets_; // what closes those that are open
+    char *brackets_; // closing brackets of the open ones
     size_t n_brackets_ = 0;
     static constexpr size_t kMostBrackets = 256;
 };

@@ -1,4 +1,4 @@
-// Filters over lists and dicts.
+// Filters for lists and dicts.
 // SPDX-License-Identifier: MIT
 #include "chat/filters.hpp"
 #include "chat/native.hpp"
@@ -40,7 +40,7 @@ Value items(Environment &env, const Value *a) {
 }
 
 Value attribute(Environment &env, const Value *a) {
-    const Text &name = text_argument(a[1], "attribute name"); // and no item of a dict
+    const Text &name = text_argument(a[1], "attribute name"); // items of a dict are not attributes
     if (a[0].is(Kind::dict) && !find_method(a[0], name.view())) return Value::undefined(&name);
     return get_attribute(env, a[0], &name);
 }
@@ -71,7 +71,7 @@ Value last(Environment &env, const Value *a) {
 }
 
 Value reverse(Environment &env, const Value *a) {
-    if (a[0].is(Kind::string)) { // also of markup
+    if (a[0].is(Kind::string)) { // keeps markup
         const Value bounds[3] = {Value::none(), Value::none(), Value::of(int64_t{-1})};
         return get_slice(env, a[0], bounds);
     }
@@ -113,7 +113,7 @@ Value without_case(Environment &env, const Value &value) {
     return Value::of(with_case(env.meter, *value.text, Casing::lower));
 }
 
-// What an item is sorted by: itself, an attribute, or several, "age,name".
+// Sort key of an item: itself, an attribute, or several ("age,name").
 Value key_of(Environment &env, const Value &item, const Value &path, bool sensitive) {
     if (!given(path) || path.is(Kind::none)) return sensitive ? item : without_case(env, item);
     const bool several =
@@ -143,7 +143,7 @@ Keyed *keyed(Environment &env, const List &items, const Value &path, bool sensit
     return out;
 }
 
-// `lists`: keys are compared as items of lists are, which may be equal and yet have no order.
+// `lists`: compares keys like items of lists, which may be equal without having an order.
 void sort_keyed(Environment &env, Keyed *rows, size_t n, bool down, bool lists = false) {
     merge_sort(env.meter, rows, n, [&](const Keyed &a, const Keyed &b) {
         if (lists && equal(env.meter, a.key, b.key)) return false;
@@ -228,7 +228,7 @@ Value groupby(Environment &env, const Value *a) {
     return Value::of(out);
 }
 
-// ---- cutting ----
+// ---- slicing ----
 
 Value batch(Environment &env, const Value *a) {
     const List &items = walk(env, a[0]);
@@ -288,7 +288,7 @@ const Native &named_native(const Value &name, bool test) {
     return native;
 }
 
-// A filter that applies a filter can apply itself: how deep is bounded.
+// A filter that applies a filter can apply itself: limits the depth.
 class Level {
 public:
     Level(Environment &env) : env_(env) {

@@ -1,4 +1,4 @@
-// Values beside JSON: see loose_values.hpp.
+// Reader of values that are not JSON: see loose_values.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/loose_values.hpp"
 
@@ -59,7 +59,7 @@ public:
             if (take(')')) break;
             Value key, one;
             const size_t begin = i_;
-            if (!word(key) || !take('=')) { // no name: the next property's
+            if (!word(key) || !take('=')) { // no name: takes the next property
                 i_ = begin;
                 if (!parameters.properties || n_unnamed == parameters.properties->size)
                     return false;
@@ -179,7 +179,7 @@ private:
         return false;
     }
 
-    // At the backslash; ends at the last character of the escape.
+    // From the backslash to the last character of the escape.
     bool escape(TextBuilder &out) {
         static constexpr char from[] = "\"'\\/bfnrtv0a", to[] = "\"'\\/\b\f\n\r\t\v\0\a";
         if (++i_ >= s_.size()) return false;
@@ -187,7 +187,7 @@ private:
         if (c == 'u') return code(out, 4);
         if (c == 'x') return code(out, 2);
         if (c == 'U') return code(out, 8);
-        if (c == '\n') return true; // a line that goes on
+        if (c == '\n') return true; // line continuation
         const void *const at = memchr(from, c, sizeof from - 1);
         if (at)
             out.add({to + (static_cast<const char *>(at) - from), 1}, true);
@@ -196,7 +196,7 @@ private:
         return true;
     }
 
-    uint32_t hex(size_t at, unsigned n) const { // kBadByte: not that many digits
+    uint32_t hex(size_t at, unsigned n) const { // kBadByte: fewer than n digits
         uint32_t code = 0;
         if (s_.size() - at < n) return kBadByte;
         for (size_t i = at; i < at + n; i++) {

@@ -1,4 +1,4 @@
-// Instructions on values, variables and loops: see machine.hpp.
+// Instructions for values, variables and loops: see machine.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/machine.hpp"
 
@@ -71,7 +71,7 @@ void Machine::run() {
             meter_.charge(1);
             step(*in);
         }
-    } catch (const Error &e) { // says where
+    } catch (const Error &e) { // adds line and column
         fail_at(program_.source, in->at, static_cast<Status>(e.failure.status), "%s",
                 e.failure.message);
     }
@@ -361,7 +361,7 @@ void Machine::loop_begin(const Instruction &in) {
     const List &items = *items_of(meter_, pop());
     Loop *const loop = meter_.make<Loop>();
     List *const kept = make_list(meter_);
-    List *const seen = make_list(meter_); // what is walked stays as it is now
+    List *const seen = make_list(meter_); // snapshot: the list may change meanwhile
     seen->items = items.items;
     seen->size = seen->capacity = items.size;
     loop->items = seen;
@@ -376,8 +376,8 @@ void Machine::loop_next(const Instruction &in) {
     Loops &loops = loops_.back();
     while (captures_.size() > loops.captures) captures_.pop_back(); // `continue` left them
     if (loops.at == loops.size) return go(in);
-    // The scope of the loop is the one below `outer` on the way here; a new one where a macro or
-    // a block within has kept it.
+    // The scope of the loop is the child of `outer` on the path to the current scope. If a macro or
+    // a block in the loop has captured it, the next iteration gets a new one.
     Scope *scope = scope_;
     while (scope->parent != loops.outer) scope = scope->parent;
     if (scope->captured) scope = new_scope(loops.outer);

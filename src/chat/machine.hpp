@@ -1,5 +1,5 @@
-// Runs a program: values on a stack, macros on a list of frames, so that no template makes the
-// thread's own stack deep.
+// Stack machine that runs a template's program. Values are on its own stack and macro calls in a
+// list of frames, so templates cannot overflow the thread's stack.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,10 +13,10 @@ struct Scope {
     uint32_t *names; // variables
     Value *values;
     uint32_t size, capacity;
-    bool captured; // by a macro: it must stay as it is
+    bool captured; // by a macro: it must not change
 };
 
-// A run of bytes of one origin: up to `end`.
+// Run of bytes of one origin, up to `end`.
 struct Run {
     uint64_t end;
     uint64_t user;
@@ -38,12 +38,13 @@ public:
         env_.has_clock = true;
         env_.clock = seconds;
     }
-    // A variable of the template; false: it has none of this name.
+    // Sets a variable of the template; false if the template does not use it.
     bool set(std::string_view name, const Value &value);
-    // For a second try: what templates of other engines read beside `tools`. False: nothing.
+    // For a further attempt: sets the variables that templates of other engines read instead of
+    // `tools`. Returns false if the template reads none.
     bool complete(const Value &tools);
-    // Throws, with line and column in the text, LIMIT, VALUE (a fault of the template with these
-    // values), MISMATCH (the template refuses), UNSUPPORTED, std::bad_alloc.
+    // Throws, with line and column of the template: limit, value (the template fails with these
+    // values), mismatch (the template refuses), unsupported, std::bad_alloc.
     void run();
 
 private:
@@ -58,10 +59,10 @@ private:
         size_t captures;
     };
     struct Frame {
-        uint32_t back; // instruction
+        uint32_t back; // return address
         Scope *scope;
-        uint64_t given; // of its parameters
-        Value iterable; // of a recursive loop
+        uint64_t given; // bits of the parameters that were passed
+        Value iterable; // argument of a recursive loop
         Macro *macro;
         size_t depth0;
         uint64_t given_more[3]; // parameters from 64 on
@@ -73,7 +74,7 @@ private:
     void step_loops(const Instruction &in);
     void push(const Value &value);
     Value pop();
-    Value *top(size_t n); // the n values on top
+    Value *top(size_t n); // the n topmost values
     void drop(size_t n);
     void go(const Instruction &in) {
         pc_ = static_cast<uint32_t>(&in - program_.code.data()) + static_cast<uint32_t>(in.jump);
@@ -113,7 +114,7 @@ private:
     Environment env_;
     Output &output_;
     Vector<Value> stack_;
-    Vector<Value> globals_; // per variable
+    Vector<Value> globals_; // by variable
     Vector<Loops> loops_;
     Vector<Frame> frames_;
     Vector<TextBuilder> captures_;

@@ -6,7 +6,7 @@
 
 namespace ggufx::chat {
 
-// Of the values on top: positional ones, then the named ones.
+// Arguments on top of the stack: positional ones, then the named ones.
 Arguments Machine::arguments(const Instruction &in, size_t n_positional) {
     Names names;
     if (in.index != kNoNames) names = program_.names[in.index];
@@ -63,7 +63,7 @@ void Machine::call_spread(const Instruction &in) {
     call_value(*top(n), passed, n);
 }
 
-// n_stack values, the callee among them, go when the call is made.
+// Calls a value and drops n_stack values, including the callee.
 void Machine::call_value(const Value &callee, const Arguments &passed, size_t n_stack) {
     switch (callee.kind) {
     case Kind::macro:
@@ -89,8 +89,8 @@ void Machine::call_value(const Value &callee, const Arguments &passed, size_t n_
     }
 }
 
-// What a text that is `safe` gives is so, too, and what is put into it is escaped; looking into it
-// is as for other texts.
+// Methods of `safe` text return `safe` text and escape their arguments. Methods that only inspect
+// the text work as for other texts.
 Value Machine::call_markup(const Native &native, const Value &self, const Arguments &passed) {
     const std::string_view name = native.name;
     const bool looks = name.substr(0, 2) == "is" || name == "split" || name == "rsplit" ||
@@ -186,7 +186,8 @@ void Machine::call_macro(Macro *macro, const Arguments &passed, size_t n_stack) 
     drop(n_stack);
 }
 
-// The variables of a call; those with a default that were not given follow in the macro's code.
+// Binds the arguments of a call to variables. Code for the defaults of missing arguments is at the
+// start of the macro.
 void Machine::bind(Frame &frame, const Macro &macro, const Arguments &passed) {
     const MacroCode &code = *macro.code;
     const uint32_t *const parameters = program_.parameters.data() + code.first_parameter;

@@ -1,5 +1,5 @@
-// What one rendering may take: steps and memory, both counted down, so that a hostile template ends
-// with an error soon. Values of a rendering live in the arena and are freed together.
+// Limits of one rendering: steps and memory are counted down, so that a malicious template soon
+// fails with an error. Values of a rendering live in the arena and are freed together.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,7 +34,7 @@ public:
         }
     }
 
-    // n steps of the machine, or n pieces of about 16 bytes that are looked at. Throws LIMIT.
+    // Charges n steps of the machine, or n pieces of about 16 bytes that are read. Throws limit.
     void charge(uint64_t n) {
         if (n > steps_left_) {
             fail(Status::limit, {}, "more than %" PRIu64 " steps", limits_.steps);
@@ -43,7 +43,7 @@ public:
     }
     void charge_bytes(uint64_t n) { charge(n / 16); }
 
-    // Zeroed neither; valid as long as the meter. Throws LIMIT, std::bad_alloc.
+    // Allocates uninitialized memory that lives as long as the meter. Throws limit, std::bad_alloc.
     void *bytes(uint64_t n) {
         if (n > memory_left_ || n > SIZE_MAX - 8) {
             fail(Status::limit, {}, "more than %" PRIu64 " bytes of memory", limits_.memory_bytes);
@@ -61,7 +61,7 @@ public:
         static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= 8);
         return new (bytes(sizeof(T))) T{std::forward<A>(args)...};
     }
-    // An object that frees memory of its own when the meter goes.
+    // Creates an object with its own allocations, which the meter's destructor frees.
     template <class T> T *make_owning() {
         auto *const cleanup = static_cast<Cleanup *>(bytes(sizeof(Cleanup)));
         T *const object = ggufx::make<T>(*host_, host_);
@@ -69,7 +69,7 @@ public:
         cleanups_ = cleanup;
         return object;
     }
-    // Memory that an owning object takes by itself.
+    // Charges memory that an owning object allocates itself.
     void reserve(uint64_t n) {
         if (n > memory_left_) {
             fail(Status::limit, {}, "more than %" PRIu64 " bytes of memory", limits_.memory_bytes);

@@ -1,4 +1,4 @@
-// Binding of arguments, attributes and items: see native.hpp.
+// Argument binding, attributes and items: see native.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/native.hpp"
 
@@ -173,7 +173,7 @@ Value get_attribute(Environment &env, const Value &object, const Text *name) {
     return Value::undefined(name);
 }
 
-// Index from the front of a sequence, SIZE_MAX outside of it.
+// Resolves an index of a sequence; SIZE_MAX if it is out of range.
 static size_t index_in(int64_t index, size_t n) {
     const auto size = static_cast<int64_t>(n);
     if (index < 0) index += size;
@@ -237,7 +237,7 @@ Value get_path(Environment &env, const Value &object, const Value &path) {
     }
 }
 
-// ---- slices, as Python's slice.indices has them ----
+// ---- slices, as Python's slice.indices ----
 
 namespace {
 struct Walk {

@@ -1,4 +1,4 @@
-// What templates can call: filters, tests, methods and functions, as rows of tables.
+// Built-in filters, tests, methods and functions of templates, as rows of tables.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,19 +10,20 @@ namespace ggufx::chat {
 struct Environment {
     Meter &meter;
     bool has_clock = false;
-    int64_t clock = 0;       // seconds since 1970-01-01 00:00, as the template shall see them
-    unsigned depth = 0;      // of filters that apply filters
-    bool is_lenient = false; // JSON of an iterator is that of its items, as in llama.cpp
+    int64_t clock = 0;       // seconds since 1970-01-01 00:00, as visible to the template
+    unsigned depth = 0;      // nesting of filters that apply filters
+    bool is_lenient = false; // JSON of an iterator is the JSON of its items, as in llama.cpp
 };
 
 constexpr size_t kMostParameters = 6;
 
-// `fixed` gets the value in front (of filters, tests and methods) in a[0] and one value per
-// parameter behind it, missing ones as such; `open` gets what was passed as it was passed.
+// Built-in function. `fixed` gets the subject (of filters, tests and methods) in a[0] and one value
+// per parameter after it, `missing` for those that were not passed. `open` gets the arguments as
+// passed.
 struct Native {
     const char *name;
     Value (*fixed)(Environment &env, const Value *a);
-    uint8_t n_required; // parameters
+    uint8_t n_required; // number of required parameters
     const char *parameters[kMostParameters];
     Value (*open)(Environment &env, const Value &self, const Arguments &arguments);
 };
@@ -38,23 +39,23 @@ extern const Natives kTextMethods, kListMethods, kTupleMethods, kDictMethods;
 
 const Native &filter_at(size_t index);
 const Native &test_at(size_t index);
-// The method of a value, or null.
+// Returns the method of a value, or null.
 const Native *find_method(const Value &self, std::string_view name);
 const Native *find_function(const Environment &env, std::string_view name, uint32_t &index);
 
-// Attribute and item as Jinja finds them: `a.b` looks for a method first, `a['b']` for an item.
+// Attribute and item access as in Jinja: `a.b` prefers a method, `a['b']` an item.
 Value get_attribute(Environment &env, const Value &object, const Text *name);
 Value get_item(Environment &env, const Value &object, const Value &key);
 Value get_slice(Environment &env, const Value &object, const Value *bounds); // start, stop, step
 Value get_path(Environment &env, const Value &object, const Value &path);    // "a.b.0"
 
-// Arguments of natives.
+// Argument conversion.
 int64_t whole_argument(const Value &value, int64_t otherwise, const char *what);
 bool given(const Value &value);
 const Text &text_argument(const Value &value, const char *what); // must be a string
 Value iterator_of(Environment &env, List *items, const char *type = "generator");
 
-// Values in another case, for upper, lower, title and capitalize.
+// Case conversions for upper, lower, title, capitalize and swapcase.
 enum class Casing { upper, lower, title, capitalize, swap };
 const Text *with_case(Meter &meter, const Text &text, Casing casing);
 const Text *strip(Meter &meter, const Text &text, const Value &chars, bool left, bool right);

@@ -8,7 +8,8 @@
 
 namespace ggufx::chat {
 
-// Small whole powers are products, exact where the result can be; no libm decides a bit.
+// Power of floats. Small integer exponents use multiplication, which is exact if the result is
+// representable; libm does not influence the bits.
 double real_power(double base, double exponent) {
     if (exponent == 0 || base == 1) return 1;
     const bool whole = floor(exponent) == exponent;

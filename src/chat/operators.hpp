@@ -1,4 +1,4 @@
-// Arithmetic of Python, with 64-bit integers: what does not fit is an error.
+// Arithmetic of Python with 64-bit integers; overflow is an error.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +8,8 @@
 namespace ggufx::chat {
 
 Value arithmetic(Environment &env, Op op, const Value &a, const Value &b);
-double real_power(double base, double exponent); // NaN where it is no real number
-Value negated(const Value &value, bool minus);   // or with a plus
+double real_power(double base, double exponent); // NaN if the result is not real
+Value negated(const Value &value, bool minus);   // minus, or unary plus
 bool compared(Environment &env, Comparison which, const Value &a, const Value &b);
 
 } // namespace ggufx::chat

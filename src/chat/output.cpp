@@ -1,5 +1,5 @@
-// The stream of a model's output: see output.hpp. Each byte is looked at a bounded number of times,
-// and bytes that may become a marker are held until it is known.
+// Streaming parser of a model's output: see output.hpp. Reads each byte a bounded number of times,
+// and holds bytes that may be the start of a marker.
 // SPDX-License-Identifier: MIT
 #include "chat/output.hpp"
 
@@ -11,13 +11,13 @@ namespace ggufx::chat {
 
 namespace {
 
-// Bytes of the character that begins so: as many as there are when it is whole, more when it is
-// not, 0 when no character does.
+// Length of the UTF-8 character that starts with `begun`: its size if it is complete, more if bytes
+// are missing, 0 if no character starts with it.
 size_t wanted_bytes(std::string_view begun) {
     if (first_invalid(begun) == begun.size()) return begun.size();
     char whole[4];
     memcpy(whole, begun.data(), begun.size());
-    for (size_t n = begun.size() + 1; n <= 4; n++) { // the least or the largest that may follow
+    for (size_t n = begun.size() + 1; n <= 4; n++) { // limits of continuation bytes
         for (const unsigned tail : {0x80u, 0x9fu, 0xa0u, 0xbfu}) {
             memset(whole + begun.size(), 0x80, n - begun.size());
             whole[begun.size()] = static_cast<char>(tail);
@@ -71,7 +71,7 @@ void OutputParser::add_markers() {
         add_marker(call.section_open, Kind::section);
         add_marker(call.open, Kind::open);
         add_marker(call.other_open, Kind::open);
-        // Models leave out the marker of a call; text before a name that is a marker will do.
+        // Models omit the marker of a call; a marker before the name is sufficient.
         const std::string_view name = trimmed(call.before_name);
         if (!call.id_first && name.size() > 2 && (name[0] == '<' || name[0] == '['))
             add_marker(name, Kind::name);
@@ -80,9 +80,9 @@ void OutputParser::add_markers() {
     for (size_t i = 0; i < format_->n_dropped; i++) add_marker(format_->dropped[i], Kind::dropped);
 }
 
-// The last marker of the prompt may have opened reasoning or a call.
+// Opens reasoning or a call if the prompt ends with its marker.
 void OutputParser::open_with_prompt(std::string_view prompt) {
-    // gpt-oss continues after "<|start|>assistant"; a body may have been opened, too.
+    // gpt-oss continues after "<|start|>assistant"; the prompt may also have opened a body.
     if (format_->harmony) {
         state_ = State::header;
         return;
@@ -138,7 +138,7 @@ void OutputParser::newlines() {
     pending_newlines_ = 0;
 }
 
-// Line breaks beside markers are no part of the text: they wait for what follows.
+// Newlines next to markers are not part of the text: they are held until more text follows.
 void OutputParser::text(std::string_view s) {
     for (const char c : s) {
         if (c == '\n' && !in_call_) {
@@ -169,12 +169,12 @@ void OutputParser::plain(size_t n) {
 
 void OutputParser::feed(std::string_view bytes) {
     if (ended_) fail(Status::state, {}, "the output has ended");
-    const CanonicalFp fp; // numbers in arguments
-    ended_ = true;        // unless this call gets to its end
+    const CanonicalFp fp; // for numbers in arguments
+    ended_ = true;        // until this call completes without an exception
     size_t i = 0;
     static const char replacement[] = "\xef\xbf\xbd";
     while (i < bytes.size()) {
-        if (n_partial_ == 0) { // whole characters at once
+        if (n_partial_ == 0) { // as many whole characters as possible
             const std::string_view more = bytes.substr(i);
             const size_t n = first_invalid(more);
             take(more.data(), n);
@@ -187,7 +187,7 @@ void OutputParser::feed(std::string_view bytes) {
         if (wanted == n_partial_) {
             take(partial_, n_partial_);
             n_partial_ = 0;
-        } else if (wanted == 0) { // no character begins so: its first bytes are one fault
+        } else if (wanted == 0) { // invalid: replace the incomplete character as one error
             const bool again = n_partial_ > 1;
             take(replacement, 3);
             n_partial_ = 0;
@@ -201,7 +201,7 @@ void OutputParser::feed(std::string_view bytes) {
 
 void OutputParser::finish() {
     if (ended_) fail(Status::state, {}, "the output has ended");
-    const CanonicalFp fp; // numbers in arguments
+    const CanonicalFp fp; // for numbers in arguments
     ended_ = true;
     if (n_partial_ > 0) take("\xef\xbf\xbd", 3);
     n_partial_ = 0;
@@ -219,7 +219,7 @@ void OutputParser::run(bool last) {
     while ((at_ < held_.size() || (last && state_ == State::confirm)) && step(last)) {}
 }
 
-// One piece of the held bytes; false: more is needed.
+// Processes one piece of the held bytes; false: more input is needed.
 bool OutputParser::step(bool last) {
     switch (state_) {
     case State::answer:
@@ -253,7 +253,7 @@ bool OutputParser::is_active(const Marker &marker) const {
     }
 }
 
-// At the first byte of rest().
+// Marker at the first byte of rest(), or null.
 const OutputParser::Marker *OutputParser::find_marker(bool last, bool &partial) const {
     partial = false;
     for (size_t i = 0; i < n_markers_; i++) {
@@ -327,14 +327,14 @@ void OutputParser::open(const Marker &marker) {
 
 // ---- calls ----
 
-// The text from the marker on is held, and becomes text again where it turns out to be no call.
+// Holds the text from the marker on. It becomes text again if it turns out not to be a call.
 void OutputParser::begin_call(CallScanner::Entry entry, size_t length) {
     flush();
     state_ = State::call;
     scanner_.begin(entry, length);
 }
 
-// Held bytes are text: all that were looked at, so that nothing is looked at twice.
+// Emits all scanned bytes as text, so that no byte is scanned twice.
 bool OutputParser::give_up(size_t n) {
     state_ = origin_;
     listed_ = false;
@@ -398,7 +398,8 @@ bool OutputParser::accept_call() {
     return true;
 }
 
-// Moves i over the markers that end a call or all calls. partial: more text is needed to know.
+// Advances i over the markers that end one call or all calls. partial: more text is needed to
+// decide.
 Match OutputParser::skip_closers(std::string_view s, size_t &i, bool last) const {
     const size_t limit = i + kLongestGap;
     for (bool again = true; again;) {
@@ -421,8 +422,8 @@ Match OutputParser::skip_closers(std::string_view s, size_t &i, bool last) const
     return Match::yes;
 }
 
-// A call within reasoning that nobody closed ends it; one that the reasoning only mentions does not: text
-// follows it.
+// A call within unclosed reasoning ends the reasoning. A call that the reasoning only mentions does
+// not: more text follows it.
 bool OutputParser::step_confirm(bool last) {
     const std::string_view s = rest();
     size_t i = scanner_.seen();
@@ -441,7 +442,7 @@ bool OutputParser::step_confirm(bool last) {
     return give_up(scanner_.seen());
 }
 
-// After a call: its last markers, a comma or bracket of a list, ";" between Llama's.
+// After a call: its closing markers, a comma or bracket of a list, ";" between Llama's calls.
 bool OutputParser::step_after(bool last) {
     const std::string_view s = rest();
     size_t i = 0;
@@ -466,7 +467,7 @@ void OutputParser::open_header() {
     seen_ = 0;
 }
 
-// Whether a header may begin so.
+// Returns true if a header may start with s.
 static bool begins_header(std::string_view s) {
     constexpr std::string_view starts[] = {"<|start|>", "<|channel|>", "<|message|>", "assistant",
                                            "to="};
@@ -478,7 +479,7 @@ static bool begins_header(std::string_view s) {
 }
 
 // "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>". A header
-// ends at <|message|>; one that another marker ends first has no message.
+// ends at <|message|>. If another marker ends it first, it has no message.
 bool OutputParser::step_header(bool last) {
     const std::string_view s = rest();
     constexpr std::string_view message = "<|message|>";
@@ -518,7 +519,7 @@ bool OutputParser::step_header(bool last) {
     return true;
 }
 
-// A message to a function of the request is a call; one to another recipient is reasoning.
+// Starts a message. To a function of the request it is a call, to another recipient reasoning.
 void OutputParser::begin_message(std::string_view header) {
     const bool analysis = header.find("<|channel|>analysis") != header.npos;
     const size_t to = header.find("to=");

@@ -1,5 +1,5 @@
-// A model's output, split as it comes into answer, reasoning and tool calls. The template's format says
-// which markers count; everything else is answer.
+// Streaming parser of a model's output: splits it into answer, reasoning and tool calls. The
+// markers are those of the template's output format; all other text is answer.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,8 @@ namespace ggufx::chat {
 
 enum class EventKind : uint32_t { answer = 1, reasoning = 2, name = 3, arguments = 4, id = 5 };
 
-// Gets pieces of whole characters; `call` counts the tool calls from 0. Non-zero: stop.
+// Receiver of events. Texts are whole UTF-8 characters; `call` counts the tool calls from 0. A
+// non-zero result stops the parser.
 struct Sink {
     void *user = nullptr;
     int32_t (*event)(void *user, uint32_t kind, uint64_t call, const char *text,
@@ -17,22 +18,23 @@ struct Sink {
 };
 
 struct ParserOptions {
-    bool calls = true;       // else tool calls are text
-    bool reasoning = true;   // else it is text of the answer, with its markers
+    bool calls = true;       // false: tool calls are text
+    bool reasoning = true;   // false: reasoning is text of the answer, with its markers
     std::string_view prompt; // it may have opened the reasoning or a call
     std::string_view tools;  // JSON; empty: none
 };
 
 class OutputParser {
 public:
-    // Throws what read_json throws for tools, std::bad_alloc.
+    // Throws the errors of read_json for tools, and std::bad_alloc.
     OutputParser(const Ref<Host> &host, Ref<OutputFormat> format, const ParserOptions &options,
                  const Sink &sink);
-    // Any bytes, in any pieces. Throws Error (cancelled) / std::bad_alloc; then it is over.
+    // Parses bytes, split anywhere. Throws Error (cancelled) / std::bad_alloc; the parser then
+    // accepts no more input.
     void feed(std::string_view bytes);
-    void finish(); // the output has ended: held bytes become events
+    void finish(); // end of the output: held bytes become events
     const Ref<Host> &host() const { return host_; }
-    // The marker that ends the reasoning at hand, empty outside of reasoning.
+    // Returns the marker that ends the current reasoning, empty outside of reasoning.
     std::string_view reasoning_close() const;
     uint64_t n_calls() const { return n_calls_; }
 
@@ -40,10 +42,10 @@ private:
     enum class State : uint8_t {
         answer,
         reasoning,
-        call,    // from its first marker on, until it is whole
-        confirm, // a call within reasoning: what follows decides
-        after,   // a call: its last markers may come
-        header,  // of a message of harmony, up to <|message|>
+        call,    // from its first marker until it is complete
+        confirm, // a call within reasoning: the following text decides
+        after,   // after a call: its closing markers may follow
+        header,  // header of a harmony message, up to <|message|>
     };
     enum class Kind : uint8_t {
         reasoning_open,
@@ -59,11 +61,11 @@ private:
     struct Marker {
         std::string_view text;
         Kind kind;
-        size_t index; // of the reasoning
+        size_t index; // index of the reasoning format
     };
     static constexpr size_t kMostMarkers = 24;
     static constexpr size_t kLongestHeader = 4 << 10;
-    static constexpr size_t kLongestGap = 256; // white space between a call and its last markers
+    static constexpr size_t kLongestGap = 256; // white space between a call and its closing markers
 
     void add_marker(std::string_view text, Kind kind, size_t index = 0);
     void add_markers();
@@ -103,29 +105,29 @@ private:
     CallScanner scanner_;
     Marker markers_[kMostMarkers] = {};
     size_t n_markers_ = 0;
-    bool begins_marker_[256] = {}; // bytes
+    bool begins_marker_[256] = {}; // first bytes of markers
     MarkerTokens closers_;         // markers after a call
-    Vector<char> held_;            // from at_ on: no event yet
+    Vector<char> held_;            // bytes from at_ on have no event yet
     size_t at_ = 0;
-    size_t seen_ = 0;      // of rest(): looked at, in a header
-    size_t preset_ = 0;    // of rest(): a marker that the prompt ends with
-    Vector<char> out_;     // of one kind, to become an event
-    char partial_[4] = {}; // of a character
+    size_t seen_ = 0;      // bytes of rest() already scanned, in a header
+    size_t preset_ = 0;    // bytes of rest() that are a marker at the end of the prompt
+    Vector<char> out_;     // pending text of one kind
+    char partial_[4] = {}; // incomplete UTF-8 character
     size_t n_partial_ = 0;
     State state_ = State::answer;
-    State origin_ = State::answer; // of a call
+    State origin_ = State::answer; // state before the call
     bool calls_ = true;
-    const bool reasons_;   // reasoning is told apart
-    bool is_raw_ = false;  // within reasoning of harmony that is not
-    bool at_start_ = true; // of a message: reasoning may be opened
+    const bool reasons_;   // reasoning gets its own events
+    bool is_raw_ = false;  // harmony reasoning that is reported as text
+    bool at_start_ = true; // start of a message: reasoning may be opened
     bool drop_newlines_ = false;
     bool ended_ = false;
-    bool in_call_ = false;         // a body of harmony that is arguments
-    bool has_body_ = false;        // it has some
+    bool in_call_ = false;         // body of a harmony message with call arguments
+    bool has_body_ = false;        // the body is not empty
     bool listed_ = false;          // calls in a list in brackets
-    bool has_stray_close_ = false; // a call ended the reasoning: its marker may still come
+    bool has_stray_close_ = false; // a call ended the reasoning; its closing marker may follow
     size_t pending_newlines_ = 0;
-    size_t opened_ = 0; // reasoning
+    size_t opened_ = 0; // index of the open reasoning format
     uint64_t n_calls_ = 0;
 };
 

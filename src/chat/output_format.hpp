@@ -1,6 +1,6 @@
-// How the models of a template write reasoning and tool calls: markers and forms as data. A format is
-// found by rendering a conversation with a known call (output_probe.cpp), else by the markers that the
-// template names (output_table.cpp).
+// Output format of a template's models: markers and forms of reasoning and tool calls, as data. It
+// is probed by rendering a conversation with a known call (output_probe.cpp). If that fails, it is
+// looked up by the markers in the template (output_table.cpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,17 +26,17 @@ enum class Notation : uint8_t {
     quoted, // {key:value}, strings between `quote`
 };
 
-// Markers are kept as the template writes them, with the white space around; the parser compares them
-// without it.
+// Format of tool calls. Markers are stored as the template writes them, with the white space around
+// them; the parser compares them without it.
 struct CallFormat {
-    const char *name = ""; // of the rule that found it, for people
+    const char *name = ""; // rule that found the format, for messages
     CallShape shape = CallShape::none;
     Notation notation = Notation::json;
-    bool listed = false;   // calls are the elements of a list in brackets
-    bool numbered = false; // ":0" follows the name: with what stands before, the id of the call
+    bool listed = false;   // calls are elements of a list in brackets
+    bool numbered = false; // ":0" follows the name and is part of the call's id
     bool id_first = false; // the id precedes the name
     bool bare = false;     // no marker: an object at the start of the answer
-    bool has_id = false;   // the template writes the id of a call in the history
+    bool has_id = false;   // the template writes the id of calls in the history
     std::string_view section_open, section_close; // around all calls of an answer
     std::string_view open, close;                 // around one call
     std::string_view other_open;                  // another marker that some of these models write
@@ -45,12 +45,12 @@ struct CallFormat {
     std::string_view name_key, arguments_key, id_key;    // object
     std::string_view before_key, after_key, after_value; // tagged
     std::string_view
-        after_key_other;          // tagged: before a value that is no string; empty: as after_key
+        after_key_other;          // tagged: before a value that is not a string; default after_key
     std::string_view quote;       // Notation::quoted
     std::string_view answer_name; // a name that means the answer itself ("all")
-    // A call as the template writes it: text from the end of the assistant's header to the name, from
-    // there to the arguments, after the last of them. kProbeId stands for its id. No prefix: all are
-    // made of the markers above.
+    // Texts of a call as the template writes it: from the end of the assistant's header to the
+    // name, from there to the arguments, and after the last argument. kProbeId stands for the id.
+    // Without a prefix, all three are built from the markers above.
     std::string_view prefix, middle, end;
 };
 
@@ -71,10 +71,10 @@ public:
         const Ref<Host> keep = host_;
         unmake(*keep, this);
     }
-    std::string_view keep(std::string_view text); // a copy with a NUL after it
+    std::string_view keep(std::string_view text); // a NUL-terminated copy
     void add_reasoning(std::string_view open, std::string_view close);
     void add_dropped(std::string_view marker);
-    void keep_call(const CallFormat &format); // with copies of its markers
+    void keep_call(const CallFormat &format); // copies its markers
 
     CallFormat call;
     ReasoningFormat reasoning[kMostReasonings];
@@ -82,7 +82,7 @@ public:
     std::string_view dropped[kMostDropped]; // markers that are never part of an answer
     size_t n_dropped = 0;
     bool harmony = false;
-    bool names_tools = false; // the template reads a variable of tools
+    bool names_tools = false; // the template uses a variable of tools
     bool has_calls() const { return harmony || call.shape != CallShape::none; }
 
 private:
@@ -92,14 +92,14 @@ private:
     Arena arena_;
 };
 
-// Appends the markers that open, close or separate something.
+// Appends all markers of the format.
 void add_markers(Vector<std::string_view> &out, const OutputFormat &format);
 
 class Template;
 // Throws std::bad_alloc.
 Ref<OutputFormat> find_output_format(const Template &of);
 
-// Markers that a template names, in the order in which they are tried. nullptr after the last.
+// Known formats whose markers the template contains, in order of preference; null after the last.
 const CallFormat *known_call_format(std::string_view source, size_t &at);
 void find_known_markers(OutputFormat &out, std::string_view source);
 

@@ -1,6 +1,6 @@
-// The format of tool calls and reasoning, read off a template: a conversation with known calls is rendered,
-// and the text around names, keys and values is compared. A format counts when the parser finds
-// exactly these calls in the rendered text.
+// Derives the format of tool calls and reasoning from a template: renders a conversation with known
+// calls and compares the text around names, keys and values. A format is accepted if the parser
+// finds exactly these calls in the rendered text.
 // SPDX-License-Identifier: MIT
 #include "chat/chat.hpp"
 #include "chat/loose_values.hpp"
@@ -13,8 +13,8 @@ namespace {
 constexpr std::string_view kUser = "ggufxuser", kContent = "ggufxtext", kReasoning = "ggufxwhy";
 constexpr std::string_view kNames[] = {"ggufxone", "ggufxtwo"};
 constexpr std::string_view kKeys[] = {"ggufxka", "ggufxkb"};
-constexpr std::string_view kTexts[] = {"ggufxva", "ggufxvb"}; // of the first key, in each call
-constexpr std::string_view kNumbers[] = {"735261", "735262"}; // of the second one
+constexpr std::string_view kTexts[] = {"ggufxva", "ggufxvb"}; // value of the first key, per call
+constexpr std::string_view kNumbers[] = {"735261", "735262"}; // value of the second key, per call
 
 constexpr Limits kLimits = {50000, 2 << 20, 64 << 10};
 
@@ -30,7 +30,7 @@ constexpr std::string_view kHead =
     R"([{"role":"user","content":"ggufxuser"},{"role":"assistant","content":)";
 
 struct Variant {
-    bool text;           // arguments are text
+    bool text;           // arguments are JSON text
     unsigned n_calls;    // 1 or 2
     const char *content; // JSON
 };
@@ -50,7 +50,7 @@ void append_call(Vector<char> &out, bool text, unsigned k) {
     append_text(out, text ? R"(}"}})" : "}}}");
 }
 
-// Rendered text after the user's message; empty where the template refuses the conversation.
+// Rendered text after the user's message; empty if the template refuses the conversation.
 class Rendering {
 public:
     Rendering(const Template &of, std::string_view messages) : output_(of.host().get()) {
@@ -61,7 +61,7 @@ public:
         request.limits = kLimits;
         try {
             of.render(output_, request);
-        } catch (const Error &e) { // of memory goes on
+        } catch (const Error &e) { // memory errors propagate
             is_too_much_ = static_cast<Status>(e.failure.status) == Status::limit;
             return;
         }
@@ -70,7 +70,7 @@ public:
         if (at != all.npos) text_ = all.substr(at + kUser.size());
     }
     std::string_view text() const { return text_; }
-    bool is_too_much() const { return is_too_much_; } // a template that costs more than a probe may
+    bool is_too_much() const { return is_too_much_; } // the template exceeds the limits of a probe
 
 private:
     Output output_;
@@ -82,7 +82,7 @@ bool is_space(char c) {
     return is_json_space(c);
 }
 
-// Markers begin and end here; between two letters none does.
+// Markers may start and end here; not between two letters.
 bool is_boundary(std::string_view s, size_t i) {
     if (i == 0 || i == s.size()) return true;
     const char before = s[i - 1], after = s[i];
@@ -104,7 +104,7 @@ std::string_view common_suffix(std::string_view a, std::string_view b) {
     return a.substr(a.size() - n);
 }
 
-// After the bracket that closes the one at i, npos where there is none.
+// Position after the bracket that closes the one at i, or npos.
 size_t bracket_end(std::string_view s, size_t i) {
     size_t depth = 0;
     char string = 0;
@@ -125,12 +125,12 @@ size_t bracket_end(std::string_view s, size_t i) {
     return s.npos;
 }
 
-// A plain answer: what stands before and after its text.
+// Plain answer: rendered text before and after its content.
 struct Plain {
     std::string_view head, tail;
 };
 
-// Where the pieces of a call are in a rendered text.
+// Positions of the parts of a call in a rendered text.
 struct Piece {
     size_t begin, name, name_end, arguments, end;
 };
@@ -141,7 +141,7 @@ public:
             const OutputFormat &known, CallFormat &out)
         : host_(host), s_(text), plain_(plain), n_(n_calls), known_(known), out_(out) {}
 
-    // Gives whether a format was found, not yet whether it is right.
+    // Returns true if a format was found; the caller verifies it.
     bool run() {
         const size_t name = s_.find(kNames[0]);
         if (name == s_.npos || (n_ == 2 && s_.find(kNames[1]) == s_.npos)) return false;
@@ -151,7 +151,7 @@ public:
                    ? content
                    : s_.size() - common_suffix(s_.substr(name), plain_.tail).size();
         if (begin_ > name) return false;
-        // The end of an answer and a header precede calls that are a message of their own.
+        // The end of an answer and a header precede calls in a message of their own.
         const std::string_view tail = common_prefix(s_.substr(begin_, name - begin_), plain_.tail);
         if (content < name) begin_ += tail.size();
         if (content < name) tail_ = trimmed(tail);
@@ -164,8 +164,8 @@ public:
     std::string_view tail() const { return tail_; } // end of an answer before a call
 
 private:
-    // Moves begin_ over markers of reasoning and, in a message of its own, over those that the header of a
-    // plain answer has, too.
+    // Advances begin_ over reasoning markers. In a message with only calls, also over markers that
+    // the header of a plain answer has.
     void skip_header(size_t name, bool is_message) {
         for (bool again = true; again;) {
             again = false;
@@ -200,7 +200,7 @@ private:
         } catch (const Error &) { return false; }
     }
 
-    // The outermost object with the name of call k: its keys become the format's.
+    // Finds the outermost object with the name of call k and takes its keys into the format.
     bool find_object(unsigned k, size_t from, Piece &out) {
         const size_t name = s_.find(kNames[k], from);
         for (size_t b = s_.find('{', from); b < name; b = s_.find('{', b + 1)) {
@@ -248,13 +248,13 @@ private:
         return true;
     }
 
-    // The same text in what was rendered, which lives longer than values read from it.
+    // The same text in the rendering, which outlives the values read from it.
     std::string_view find_text(std::string_view text) const {
         const size_t at = text.empty() ? s_.npos : s_.find(text);
         return at == s_.npos ? std::string_view() : s_.substr(at, text.size());
     }
 
-    // Text before the first call, between two and after the last one becomes markers.
+    // Splits the text before the first call, between two calls and after the last one into markers.
     bool split(std::string_view before, std::string_view middle, std::string_view after) {
         if (n_ < 2) {
             out_.open = before;
@@ -270,7 +270,7 @@ private:
         return true;
     }
 
-    // A "[" before the first call: all are elements of one list.
+    // "[" before the first call: the calls are elements of one list.
     bool split_list(size_t begin, size_t end) {
         size_t open = begin;
         while (open > begin_ && is_space(s_[open - 1])) open--;
@@ -284,7 +284,7 @@ private:
         return true;
     }
 
-    // A template that writes whole messages has words of the conversation where markers would be.
+    // A template that prints whole messages has words of the conversation in place of markers.
     bool has_markers_alone() const {
         for (const std::string_view marker :
              {out_.section_open, out_.section_close, out_.open, out_.close, out_.before_name,
@@ -312,7 +312,7 @@ private:
         return true;
     }
 
-    // Text right before a name that is no marker of its own: "call:", "functions.", "<function=".
+    // Text before a name that is not a marker of its own: "call:", "functions.", "<function=".
     void split_before_name() {
         MarkerTokens tokens;
         tokens.add(out_.open);
@@ -324,7 +324,7 @@ private:
         out_.open = out_.open.substr(0, at);
     }
 
-    // A name, then arguments in brackets.
+    // Name, then arguments in brackets.
     bool find_named(unsigned k, size_t from, Piece &out) {
         const size_t name = s_.find(kNames[k], from), key = s_.find(kKeys[0], name);
         if (name == s_.npos || key == s_.npos) return false;
@@ -389,7 +389,7 @@ private:
                !trimmed(out_.section_open).empty();
     }
 
-    // Templates that name a recipient for each part name one for the answer, too.
+    // Templates with a recipient for each part also have one for the answer.
     void find_answer_name() {
         const std::string_view head = plain_.head, after = out_.after_name;
         if (after.empty() || head.size() < after.size() ||
@@ -404,7 +404,7 @@ private:
             out_.answer_name = name;
     }
 
-    // A name, then keys and values between markers.
+    // Name, then keys and values between markers.
     bool tagged() {
         size_t at[6];
         const std::string_view pieces[] = {kNames[0], kKeys[0],    kTexts[0],
@@ -432,7 +432,7 @@ private:
             from = number + kNumbers[1].size();
         }
         last = between(from, end_);
-        // The end of a value is no part of the markers after the call.
+        // The end of a value is not part of the markers after the call.
         out_.after_value = common_prefix(out_.after_value, last);
         const size_t n_value = out_.after_value.size();
         if (trimmed(out_.after_value).empty() || trimmed(out_.before_key).empty()) return false;
@@ -461,7 +461,7 @@ struct Seen {
     explicit Seen(const Host *host)
         : name(HostAllocator<char>(host)), arguments(HostAllocator<char>(host)),
           answer(HostAllocator<char>(host)), host(host) {}
-    Vector<char> name, arguments, answer; // of the last call
+    Vector<char> name, arguments, answer; // data of the last call
     const Host *host;
     unsigned n = 0;
     bool right = true, no_memory = false;
@@ -503,7 +503,7 @@ int32_t note_event(void *user, uint32_t kind, uint64_t, const char *text, size_t
     return 0;
 }
 
-// Whether the parser finds exactly the known calls in a rendered text.
+// Returns true if the parser finds exactly the known calls in a rendered text.
 bool finds_calls(const Ref<Host> &host, Ref<OutputFormat> format, std::string_view text,
                  unsigned n_calls) {
     Seen seen(host.get());
@@ -529,7 +529,7 @@ Ref<OutputFormat> new_format(const Template &of) {
     return out;
 }
 
-// Text around the reasoning of an answer becomes its markers.
+// Takes the text around the reasoning of an answer as its markers.
 void find_reasoning(OutputFormat &out, const Template &of, const Plain &plain) {
     const Rendering rendering(of, R"([{"role":"user","content":"ggufxuser"},{"role":"assistant",)"
                                   R"("content":"ggufxtext","reasoning_content":"ggufxwhy",)"
@@ -541,7 +541,7 @@ void find_reasoning(OutputFormat &out, const Template &of, const Plain &plain) {
     open = trimmed(open.substr(common_prefix(open, plain.head).size()));
     std::string_view close =
         trimmed(s.substr(why + kReasoning.size(), content - why - kReasoning.size()));
-    // A marker of its own ends the reasoning; text that follows belongs to the answer's header.
+    // The first marker ends the reasoning; further text belongs to the answer's header.
     MarkerTokens opens, closes;
     opens.add(open);
     closes.add(close);
@@ -589,7 +589,7 @@ Ref<OutputFormat> find_output_format(const Template &of) {
         size_t row = 0;
         for (const CallFormat *known; (known = known_call_format(of.source(), row));) {
             if (format.bare && known->bare) format.other_open = known->other_open;
-            // Names of a known format that has its text before a name apart.
+            // The known format separates the text before a name from the name.
             if (format.numbered && known->numbered) format = *known;
         }
         if (!deriver.tail().empty()) candidate->add_dropped(deriver.tail());
@@ -601,7 +601,7 @@ Ref<OutputFormat> find_output_format(const Template &of) {
             if (finds_calls(host, candidate, deriver.text(), variant.n_calls)) return candidate;
         }
     }
-    // Templates that show no calls of the history name their markers to the model.
+    // Templates that print no calls of the history may explain the markers to the model.
     size_t row = 0;
     const CallFormat *const known = known_call_format(of.source(), row);
     if (known && !has_rendered) out->keep_call(*known);

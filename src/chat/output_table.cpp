@@ -1,5 +1,5 @@
-// Formats of reasoning and tool calls that are known by the markers a template names: see
-// output_format.hpp. A row is used where rendering a call does not show how it is written.
+// Known formats of reasoning and tool calls, looked up by markers in the template: see
+// output_format.hpp. Used if rendering a call does not show the format.
 // SPDX-License-Identifier: MIT
 #include "chat/json.hpp"
 #include "chat/output_format.hpp"
@@ -15,7 +15,7 @@ bool has(std::string_view source, std::string_view needle) {
 }
 
 struct KnownCalls {
-    std::string_view needles[2]; // all of them stand in the template
+    std::string_view needles[2]; // the template contains all of them
     CallFormat format;
 };
 
@@ -191,7 +191,7 @@ struct KnownDropped {
     std::string_view needle, marker;
 };
 
-// Markers around an answer that are none of its text.
+// Markers around an answer that are not part of its text.
 constexpr KnownDropped kDropped[] = {
     {"<|START_RESPONSE|>", "<|START_RESPONSE|>"},
     {"<|END_RESPONSE|>", "<|END_RESPONSE|>"},

@@ -1,4 +1,4 @@
-// str() and repr(): see print.hpp. Numbers follow no locale.
+// str() and repr(): see print.hpp. Numbers do not depend on the locale.
 // SPDX-License-Identifier: MIT
 #include "chat/print.hpp"
 
@@ -15,7 +15,7 @@ size_t print_integer(char out[24], int64_t value) {
     return static_cast<size_t>(std::to_chars(out, out + 24, value).ptr - out);
 }
 
-// The shortest digits that give the number back; with an exponent below -4 and from 16 on.
+// Shortest digits that round-trip, with an exponent below -4 and from 16 on.
 size_t print_real(char out[40], double value) {
     if (isnan(value)) return memcpy(out, "nan", 3), 3;
     if (isinf(value)) return memcpy(out, value < 0 ? "-inf" : "inf", 4), value < 0 ? 4 : 3;
@@ -70,7 +70,7 @@ static void write_quoted(Meter &meter, TextBuilder &out, const Text &text) {
     const char quote = single && !both ? '"' : '\'';
     const bool whose = text.size > 0 && text.is_user(0);
     out.add({&quote, 1}, whose);
-    size_t plain = 0; // begin of what is written as it is
+    size_t plain = 0; // start of the unescaped characters
     for (size_t i = 0, n; i < s.size(); i += n) {
         n = step(s, i);
         const uint32_t c = decode(s, i);

@@ -1,4 +1,4 @@
-// Values as Python prints them: str(), repr(), numbers, and the two ways of formats.
+// Values printed as in Python: str(), repr(), numbers, and both kinds of string formatting.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace ggufx::chat {
 
 size_t print_real(char out[40], double value); // repr(float)
-// Digits with a sign; bytes written, at most 21.
+// Writes digits with a sign; returns the number of bytes, at most 21.
 size_t print_integer(char out[24], int64_t value);
 
 const Text *str(Meter &meter, const Value &value);
@@ -20,7 +20,7 @@ const Text *format_percent(Meter &meter, const Text &format, const Value &values
 struct Arguments {
     const Value *positional;
     size_t n_positional;
-    const Text *const *names; // of the named ones
+    const Text *const *names; // names of the named arguments
     const Value *named;
     size_t n_named;
 };

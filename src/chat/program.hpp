@@ -1,5 +1,5 @@
-// A template as a program for machine.hpp: a list of instructions over a stack of values. Jumps are
-// relative, so that a piece of code can be moved. Immutable once it is made.
+// Compiled template for machine.hpp: instructions of a stack machine. Jumps are relative, so code
+// can be moved. Immutable after compile().
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,18 +12,18 @@ namespace ggufx::chat {
 enum class Op : uint8_t {
     text,            // print constant `index`
     constant,        // push it
-    undefined,       // push an undefined value: an inline `if` without else that did not hold
+    undefined,       // push undefined: an inline `if` without else and with a false condition
     load,            // push variable `index`
     store,           // pop into it
     store_attribute, // pop a namespace and a value: constant `index` is the attribute
     pop,
-    print, // pop
+    print, // pop and print
     attribute,
     item,  // [object, key] -> value
     slice, // [object, start, stop, step] -> value
-    list,  // of `count`
+    list,  // takes `count` values
     tuple,
-    dict, // `count` pairs
+    dict, // takes `count` pairs
     negate,
     plus,
     logical_not,
@@ -34,34 +34,34 @@ enum class Op : uint8_t {
     floordiv,
     mod,
     pow,
-    concat,  // `count` texts
+    concat,  // takes `count` texts
     compare, // flag: a Comparison
-    chain,   // [a, b] -> [b] when it holds, else false and jump
+    chain,   // [a, b] -> [b] if the comparison is true, else [false] and jump
     jump,
     jump_false,        // pop
     jump_or_pop_false, // `and`: keep a false value and jump
     jump_or_pop_true,  // `or`
-    call,              // [callee, positional, named]: `count` positional ones, names in `index`
-    call_spread,       // [callee, list, dict] with flag 1: *list behind, 2: **dict behind
-    filter,            // as call; flag: which
+    call,              // [callee, `count` positional..., named...]; names in `index`
+    call_spread,       // [callee, positional list, *iterable, named...]; flag is 1
+    filter,            // as call; flag: index of the filter
     test,
     unknown_filter, // constant `index` is its name
     unknown_test,
     unpack,     // pop, push `count` items, the first on top
-    loop_begin, // pop what is walked; flag: a recursive one
-    loop_next,  // push the next item, or jump; flag: `loop` is set
-    loop_keep,  // pop a truth: the item is kept by the filter of a loop
-    loop_kept,  // end: push what was kept
-    loop_end,   // jump when there was an item
+    loop_begin, // pop the iterable; flag: a recursive loop
+    loop_next,  // push the next item, or jump; flag: `loop` is used
+    loop_keep,  // pop a condition: the loop's filter keeps the item
+    loop_kept,  // end of the filter: push the kept items
+    loop_end,   // jump if there was an item
     scope_begin,
     scope_end,
     capture_begin,
     capture_end,   // push
     macro,         // push macro `index`, jump over its body
-    argument,      // jump when argument `count` was given, else its default follows
+    argument,      // jump if argument `count` was passed, else its default follows
     recurse,       // [iterable, macro] -> text
-    load_iterable, // the argument of a recursive loop
-    give_back,     // end of a macro
+    load_iterable, // push the argument of a recursive loop
+    give_back,     // return from a macro
     halt,
 };
 
@@ -72,7 +72,7 @@ struct Instruction {
     uint8_t flag = 0;
     uint16_t count = 0;
     uint32_t index = 0;
-    int32_t jump = 0; // from this instruction
+    int32_t jump = 0; // relative to this instruction
     uint32_t at = 0;  // byte of the source
 };
 
@@ -85,21 +85,21 @@ struct MacroCode {
 };
 
 struct Scope;
-// A macro as a value: its code and the variables around it.
+// Macro as a value: its code and the enclosing variables.
 struct Macro {
     const MacroCode *code;
     const Text *name;
     Scope *scope;
 };
 
-// Texts in a row: the names of arguments.
+// Range of Program::name_texts: the names of arguments.
 struct Names {
     uint32_t first = 0, count = 0;
 };
 
 constexpr uint32_t kNoNames = UINT32_MAX;
-constexpr unsigned kMostArguments = 255; // of a call
-constexpr unsigned kMostItems = 60000;   // of a literal
+constexpr unsigned kMostArguments = 255; // per call
+constexpr unsigned kMostItems = 60000;   // per literal
 
 struct Program {
     Program(Ref<Host> owner, const Limits &limits)
@@ -111,8 +111,8 @@ struct Program {
           name_texts(HostAllocator<const Text *>(host.get())) {}
 
     Ref<Host> host;
-    Meter meter;             // of its texts
-    std::string_view source; // as given
+    Meter meter;             // memory of its texts
+    std::string_view source; // original source
     Vector<Instruction> code;
     Vector<Value> constants;
     Vector<const Text *> variables; // names
@@ -120,13 +120,13 @@ struct Program {
     Vector<uint32_t> parameters; // variables
     Vector<Names> names;
     Vector<const Text *> name_texts;
-    // Variables that a macro finds: caller, varargs, kwargs; kNoNames where none reads them.
+    // Special variables of macros: caller, varargs, kwargs; kNoNames if no code reads them.
     std::array<uint32_t, 3> special_variables = {kNoNames, kNoNames, kNoNames};
 };
 
 constexpr size_t kLargestTemplate = 16 << 20; // bytes
 
-// Throws MALFORMED, LIMIT, UNSUPPORTED with line and column, std::bad_alloc.
+// Throws malformed, limit, unsupported with line and column, std::bad_alloc.
 void compile(Program &program, std::string_view source);
 
 } // namespace ggufx::chat

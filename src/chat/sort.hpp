@@ -1,4 +1,4 @@
-// A stable sort in a rendering's own memory.
+// Stable sort that allocates from a rendering's memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ggufx::chat {
 
-// less(a, b) may throw.
+// Merge sort. less(a, b) may throw.
 template <class T, class Less> void merge_sort(Meter &meter, T *items, size_t n, const Less &less) {
     T *from = items, *to = meter.array<T>(n);
     for (size_t width = 1; width < n; width *= 2) {

@@ -1,4 +1,4 @@
-// The tests behind `is`.
+// Tests, which follow `is`.
 // SPDX-License-Identifier: MIT
 #include "chat/filters.hpp"
 #include "chat/native.hpp"

@@ -96,7 +96,7 @@ const Text *part(Meter &meter, const Text &text, size_t begin, size_t end) {
 
 // ---- building ----
 
-// Room for n bytes more; a room that grows doubles.
+// Allocates room for n more bytes; a growing room doubles.
 static TextRoom *make_room(Meter &meter, const TextRoom *old, size_t n) {
     const size_t size = old ? old->size : 0;
     if (n > SIZE_MAX / 4 - size) fail(Status::limit, {}, "a string that is too long");
@@ -112,7 +112,7 @@ static TextRoom *make_room(Meter &meter, const TextRoom *old, size_t n) {
     return room;
 }
 
-// Writes behind what is there: the room must be large enough.
+// Appends to the room, which must be large enough.
 static void put(Meter &meter, TextRoom *room, std::string_view bytes, const uint8_t *mask,
                 bool user) {
     if (bytes.empty()) return;
@@ -214,7 +214,7 @@ const Text *TextBuilder::finish() {
     return text_of(*meter_, room_);
 }
 
-// ---- searching: Knuth, Morris and Pratt for longer needles ----
+// ---- searching: Knuth-Morris-Pratt for longer needles ----
 
 static size_t find_long(Meter &meter, std::string_view text, std::string_view needle, size_t from) {
     const size_t m = needle.size();
@@ -249,7 +249,7 @@ size_t find_last(Meter &meter, std::string_view text, std::string_view needle) {
         return text.rfind(needle);
     }
     size_t last = std::string_view::npos, from = 0;
-    for (;;) { // needles of this length: at most size / 1 hits, each charged
+    for (;;) { // at most size hits, each charged
         const size_t at = find(meter, text, needle, from);
         if (at == std::string_view::npos) return last;
         last = at;

@@ -1,6 +1,6 @@
-// Strings of templates: UTF-8 and, for each byte, whether a user wrote it or the template. They are
-// immutable; a part of one shares its bytes. Joining a string to one that ends where its memory
-// ends writes behind it, so that a text built in a loop costs what it is long.
+// Strings of templates: UTF-8 with the origin of each byte, the user or the template. Strings are
+// immutable, and a part of a string shares its bytes. Appending to a string at the end of its
+// memory writes after it, so building a text in a loop takes linear time.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,48 +10,47 @@
 
 namespace ggufx::chat {
 
-// Memory of a string that may grow: data[0 .. size) is written.
+// Growable memory of a string: data[0 .. size) is written.
 struct TextRoom {
     char *data;
-    uint8_t *mask; // 1 = the user's; null while all bytes have one origin
+    uint8_t *mask; // 1 = user; null while all bytes have the same origin
     size_t size, capacity;
     bool user; // origin of all bytes while mask is null
 };
 
 struct Text {
     const char *data = "";
-    const uint8_t *mask = nullptr; // per byte, null when `user` says it of all
+    const uint8_t *mask = nullptr; // per byte; null if `user` applies to all
     size_t size = 0;
     mutable size_t chars = SIZE_MAX; // code points; SIZE_MAX: not counted yet
-    TextRoom *room = nullptr;        // where it may grow
+    TextRoom *room = nullptr;        // memory in which it may grow
     bool user = false;
-    bool markup =
-        false; // what the filter `safe` gives: joined to another text, that one is escaped
+    bool markup = false; // from the filter `safe`: text joined to it is escaped
 
     std::string_view view() const { return {data, size}; }
     bool is_user(size_t i) const { return mask ? mask[i] != 0 : user; }
     bool ascii() const { return chars == size; }
 };
 
-// Code points of valid UTF-8. `next` moves behind the one at `i`.
+// Decodes the code point at i of valid UTF-8.
 uint32_t decode(std::string_view text, size_t i);
 size_t step(std::string_view text, size_t i);        // bytes of the character at i, at least 1
 size_t step_back(std::string_view text, size_t end); // bytes of the character before end
-// First byte that is not valid UTF-8, or text.size().
+// Returns the first byte that is not valid UTF-8, or text.size().
 size_t first_invalid(std::string_view text);
 
-size_t count_chars(Meter &meter, const Text &text); // counted once
-// Byte where code point `index` begins; index <= count_chars.
+size_t count_chars(Meter &meter, const Text &text); // cached
+// Returns the byte offset of code point `index`; index <= count_chars.
 size_t byte_of(Meter &meter, const Text &text, size_t index);
 
 const Text *make_text(Meter &meter, std::string_view copied, bool user);
 const Text *borrow_text(Meter &meter, std::string_view kept, bool user);
-const Text *part(Meter &meter, const Text &text, size_t begin, size_t end); // bytes
+const Text *part(Meter &meter, const Text &text, size_t begin, size_t end); // byte offsets
 const Text *join(Meter &meter, const Text &a, const Text &b);
 const Text *with_markup(Meter &meter, const Text &text, bool markup);
-const Text *escaped(Meter &meter, const Text &text); // & < > and quotes as HTML has them; markup
+const Text *escaped(Meter &meter, const Text &text); // escapes & < > and quotes as HTML
 
-// Builds a string piece by piece.
+// Builds a string from pieces.
 class TextBuilder {
 public:
     explicit TextBuilder(Meter &meter) : meter_(&meter) {}
@@ -68,7 +67,7 @@ private:
     TextRoom *room_ = nullptr;
 };
 
-// Byte of the first `needle` at or after `from`, npos when there is none. Linear in both.
+// Returns the byte offset of the first `needle` at or after `from`, or npos. Linear in both.
 size_t find(Meter &meter, std::string_view text, std::string_view needle, size_t from);
 size_t find_last(Meter &meter, std::string_view text, std::string_view needle);
 

@@ -1,4 +1,4 @@
-// Filters whose result is a text or a number.
+// Filters that return a text or a number.
 // SPDX-License-Identifier: MIT
 #include "base/unicode.hpp"
 #include "chat/filters.hpp"
@@ -23,7 +23,7 @@ template <Casing C> Value filter_cased(Environment &env, const Value *a) {
     return Value::of(with_markup(env.meter, *with_case(env.meter, text, C), text.markup));
 }
 
-// Words begin behind spaces and ( { [ < -, and nowhere else: not as str.title has it.
+// Words start after spaces and ( { [ < -, unlike in str.title.
 Value title(Environment &env, const Value *a) {
     const Text &text = soft(env, a[0]);
     const std::string_view s = text.view();
@@ -112,7 +112,7 @@ Value truncate(Environment &env, const Value *a) {
     if (sized && static_cast<int64_t>(length(env.meter, a[0])) <=
                      whole_argument(a[1], 255, "length") + whole_argument(a[4], 5, "leeway"))
         return a[0];
-    if (a[0].is(Kind::undefined) && !a[0].refused) return a[0]; // as long as nothing
+    if (a[0].is(Kind::undefined) && !a[0].refused) return a[0]; // undefined counts as empty
     const Text &text = text_argument(a[0], "truncate: the value");
     const int64_t n = whole_argument(a[1], 255, "length");
     const Text &end =
@@ -142,7 +142,7 @@ Value safe(Environment &env, const Value *a) {
     return Value::of(with_markup(env.meter, soft(env, a[0]), true));
 }
 
-// As urllib's quote; of a query a slash is no plain character, and a space is a plus.
+// As quote of urllib. In a query a slash is escaped, and a space becomes a plus.
 void add_quoted(TextBuilder &out, const Text &text, bool query) {
     static const char hex[] = "0123456789ABCDEF";
     for (size_t i = 0; i < text.size; i++) {
@@ -160,7 +160,7 @@ void add_quoted(TextBuilder &out, const Text &text, bool query) {
     }
 }
 
-// A text; or the pairs of a dict or a list as a query.
+// Encodes a text, or the pairs of a dict or list as a query.
 Value urlencode(Environment &env, const Value *a) {
     TextBuilder out(env.meter);
     if (a[0].is(Kind::string) || a[0].is(Kind::undefined) || !is_iterable(a[0])) {
@@ -202,8 +202,8 @@ Value wordcount(Environment &env, const Value *a) {
 
 // ---- JSON ----
 
-// The first argument is the indent, as jinja2's own filter has it, or, where it is a truth,
-// ensure_ascii, as that of transformers has it.
+// The first argument is the indent, as in jinja2's filter, or, if it is a boolean, ensure_ascii, as
+// in transformers.
 Value tojson(Environment &env, const Value *a) {
     JsonStyle style;
     Value indent = a[2];
@@ -251,7 +251,8 @@ Value absolute(Environment &, const Value *a) {
     return Value::of(a[0].whole() < 0 ? -a[0].whole() : a[0].whole(), a[0].user);
 }
 
-// A number as Python reads it: space around it, underscores between digits. False: it is none.
+// Reads a number as Python does: white space around it, underscores between digits. Returns false
+// for other text.
 bool read_real(Environment &env, const Text &text, double &out) {
     const std::string_view s = strip(env.meter, text, Value(), true, true)->view();
     char digits[400];

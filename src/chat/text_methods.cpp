@@ -1,4 +1,4 @@
-// The methods of strings.
+// Methods of strings.
 // SPDX-License-Identifier: MIT
 #include "chat/native.hpp"
 
@@ -40,7 +40,7 @@ List *split_spaces(Meter &meter, const Text &text, int64_t most) {
         if (most-- > 0) {
             while (end < s.size() && !is_space(decode(s, end))) end += step(s, end);
         } else {
-            end = s.size(); // the rest, with the space at its end
+            end = s.size(); // the rest, including trailing white space
         }
         append(meter, out, Value::of(part(meter, text, i, end)));
         if (most < 0) return out;
@@ -145,9 +145,9 @@ Value rpartition(Environment &env, const Value *a) {
     return three(env, text, 0, 0, empty);
 }
 
-// ---- looking ----
+// ---- searching ----
 
-// The part of a text between two indexes of characters, as slices have them.
+// Part of a text between two character indices, as in slices.
 const Text *window(Environment &env, const Value *a, size_t &begin_chars) {
     const Value bounds[3] = {given(a[2]) ? a[2] : Value::none(), given(a[3]) ? a[3] : Value::none(),
                              Value::none()};
@@ -155,7 +155,7 @@ const Text *window(Environment &env, const Value *a, size_t &begin_chars) {
     int64_t begin = whole_argument(bounds[0], 0, "start");
     begin = begin < 0 ? (begin < -size ? 0 : begin + size) : begin;
     begin_chars = static_cast<size_t>(begin);
-    if (begin > size) return nullptr; // not even the empty text is there
+    if (begin > size) return nullptr; // not even the empty text is found there
     return get_slice(env, a[0], bounds).text;
 }
 
@@ -241,7 +241,7 @@ template <bool Upper> Value has_case(Environment &env, const Value *a) {
     return Value::of(any);
 }
 
-// ---- making ----
+// ---- building ----
 
 Value replaced(Environment &env, const Value *a) {
     return Value::of(replace(env.meter, self(a), text_argument(a[1], "replace() argument 1"),
@@ -269,7 +269,7 @@ Value padded(Environment &env, const Value *a, bool left, bool right) {
     if (count_chars(env.meter, fill) != 1)
         fail(Status::value, {}, "The fill character must be exactly one character long");
     const int64_t room = width - chars;
-    // Python puts the odd one to the left where the width is odd.
+    // Python puts the odd space to the left if the width is odd.
     const int64_t before = !left ? 0 : !right ? room : room / 2 + (room & width & 1);
     TextBuilder out(env.meter);
     for (int64_t i = 0; i < before; i++, env.meter.charge(1)) out.add(fill);

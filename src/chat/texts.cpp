@@ -1,4 +1,4 @@
-// What strings can do, for filters and methods: case, strip, replace, lines.
+// String functions for filters and methods: case, strip, replace, lines.
 // SPDX-License-Identifier: MIT
 #include "chat/native.hpp"
 
@@ -10,7 +10,7 @@ namespace ggufx::chat {
 
 // ---- case ----
 
-// Sigma at the end of a word has a form of its own.
+// Sigma has a special form at the end of a word.
 static bool ends_word(std::string_view s, size_t at, size_t n) {
     size_t i = at;
     bool before = false;
@@ -36,7 +36,7 @@ static void write_case(Meter &meter, TextBuilder &out, const Text &text, size_t 
     uint32_t codes[3];
     const bool user = text.is_user(i);
     if (code == kSigma && to == Case::lower) {
-        meter.charge_bytes(text.size); // looks around
+        meter.charge_bytes(text.size); // it scans the neighbourhood
         return out.add_code(ends_word(text.view(), i, n) ? kFinalSigma : 0x3c3, user);
     }
     const size_t k = change_case(codes, code, to);
@@ -47,7 +47,7 @@ const Text *with_case(Meter &meter, const Text &text, Casing casing) {
     meter.charge(text.size);
     TextBuilder out(meter);
     const std::string_view s = text.view();
-    bool inside = false; // a word, for title
+    bool inside = false; // within a word, for title
     for (size_t i = 0, n; i < s.size(); i += n) {
         n = step(s, i);
         const uint32_t c = decode(s, i);

@@ -1,4 +1,4 @@
-// strftime in English, of a civil time that the caller gives: there is no clock in here.
+// strftime in English for a local time given by the caller: this code reads no clock.
 // SPDX-License-Identifier: MIT
 #include "chat/native.hpp"
 
@@ -14,8 +14,8 @@ struct Civil {
     unsigned yearday; // from 0
 };
 
-// Days since 1970-01-01 to a date of the Gregorian calendar, by eras of 400 years that begin in
-// March.
+// Converts seconds since 1970-01-01 to a date of the Gregorian calendar, by eras of 400 years that
+// start in March.
 Civil civil_of(int64_t seconds) {
     constexpr int64_t kDay = 86400, kEra = 146097;
     int64_t days = seconds / kDay - (seconds % kDay < 0);
@@ -68,7 +68,7 @@ public:
     }
     unsigned hour12() const { return t_.hour % 12 ? t_.hour % 12 : 12; }
 
-    // `bare`: %-d has no zero in front.
+    // `bare`: %-d has no leading zero.
     void code(char c, bool bare) {
         const char fill = bare ? '\0' : '0';
         const auto year = static_cast<uint64_t>(t_.year);
@@ -136,7 +136,7 @@ public:
             return all("%a %b %e %H:%M:%S %Y");
         case 'Z':
         case 'z':
-            return; // no zone, as a naive time of Python's
+            return; // no zone, as in Python's naive datetime
         case 'n':
             return name("\n");
         case 't':

@@ -1,4 +1,4 @@
-// Schemas of tools: see tool_schemas.hpp.
+// JSON Schemas of tools: see tool_schemas.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/tool_schemas.hpp"
 
@@ -6,8 +6,8 @@ namespace ggufx::chat {
 
 namespace {
 
-constexpr unsigned kDeepestSchema = 16; // references and applicators within each other
-constexpr unsigned kMostSchemas = 4096; // that one question looks at
+constexpr unsigned kDeepestSchema = 16; // nesting of references and applicators
+constexpr unsigned kMostSchemas = 4096; // maximum per query
 
 unsigned type_named(std::string_view name) {
     static constexpr struct {
@@ -78,7 +78,8 @@ const Value *ToolSchemas::member(const Value &value, std::string_view key) const
     return value.is(Kind::dict) ? lookup(meter_, *value.dict, key) : nullptr;
 }
 
-// The object with the name of a function: a tool is {"function": {...}} or that object itself.
+// Finds the object with the name of a function: a tool is {"function": {...}} or that object
+// itself.
 const Value *ToolSchemas::find(std::string_view function) const {
     for (size_t i = 0; i < n_; i++) {
         const Value &tool = tools_.list->items[i];
@@ -111,7 +112,8 @@ const Value *ToolSchemas::property(const Parameters &of, std::string_view key) c
     return of.properties ? lookup(meter_, *of.properties, key) : nullptr;
 }
 
-// Follows "$ref": "#/a/b" from the schema of the arguments. nullptr where it leads nowhere.
+// Follows "$ref": "#/a/b" from the schema of the arguments. Returns nullptr if the target does not
+// exist.
 const Value *ToolSchemas::resolve(const Parameters &of, const Value &schema, unsigned depth) const {
     const Value *const reference = member(schema, "$ref");
     if (!reference || !reference->is(Kind::string) || !of.schema) return &schema;
@@ -160,7 +162,7 @@ unsigned ToolSchemas::types(const Parameters &of, const Value &given, Budget bud
     if (const Value *const all = member(*schema, "allOf"); all && all->is(Kind::list))
         for (size_t i = 0; i < all->list->size; i++)
             out &= types(of, all->list->items[i], budget.deeper());
-    // Keywords of strings alone: a schema without a type that has them means a string.
+    // Keywords that only strings have: a schema without a type but with one of them means a string.
     if (out == type::all)
         for (const std::string_view key : {"pattern", "format", "minLength", "maxLength"})
             if (member(*schema, key)) out = type::string;

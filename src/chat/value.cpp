@@ -1,4 +1,4 @@
-// Values with Python's meaning: see value.hpp.
+// Values with the semantics of Python: see value.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/value.hpp"
 
@@ -39,7 +39,7 @@ static std::string_view key_text(const Entry *entry) {
     return entry->key.text->view();
 }
 
-constexpr size_t kScanned = 8; // entries of a dict that are looked at one by one
+constexpr size_t kScanned = 8; // dicts up to this size are searched linearly
 
 static Entry *find_text(Meter &meter, const Dict &dict, std::string_view key) {
     meter.charge_bytes(key.size());
@@ -111,7 +111,7 @@ bool remove(Meter &meter, Dict *dict, const Value &key) {
     return true;
 }
 
-// ---- what they are ----
+// ---- types and truth ----
 
 const char *type_name(const Value &value) {
     switch (value.kind) {
@@ -150,7 +150,7 @@ const char *type_name(const Value &value) {
         return "function";
     case Kind::loop:
         return "LoopContext";
-    case Kind::written: // in no template
+    case Kind::written: // not in templates
         break;
     }
     return "object";
@@ -206,9 +206,9 @@ Value text_value(Meter &meter, std::string_view copied, bool user) {
     return Value::of(make_text(meter, copied, user));
 }
 
-// ---- comparing ----
+// ---- comparison ----
 
-// Exact, also where a binary64 does not hold the integer.
+// Exact even if binary64 cannot represent the integer.
 static int compare_mixed(int64_t a, double b) {
     if (isnan(b)) return 2;
     if (b >= 0x1p63) return -1;
@@ -284,7 +284,7 @@ bool equal(Meter &meter, const Value &a, const Value &b, unsigned depth) {
 
 static int compare_texts(Meter &meter, const Text &a, const Text &b) {
     meter.charge_bytes(a.size < b.size ? a.size : b.size);
-    const int order = a.view().compare(b.view()); // bytes of UTF-8 order as code points do
+    const int order = a.view().compare(b.view()); // the order of UTF-8 bytes is that of code points
     return order < 0 ? -1 : order > 0 ? 1 : 0;
 }
 
@@ -340,7 +340,7 @@ bool contains(Meter &meter, const Value &container, const Value &item) {
     }
 }
 
-// ---- walking ----
+// ---- iteration ----
 
 bool has_length(const Value &value) {
     switch (value.kind) {

@@ -1,5 +1,5 @@
-// Values of templates, with Python's meaning: what is true, equal, less, contained. They live in a
-// Meter's arena and are freed with it; none has a destructor.
+// Values of templates with the semantics of Python: truth, equality, order, containment. They live
+// in a Meter's arena and are freed with it; none has a destructor.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace ggufx::chat {
 
 enum class Kind : uint8_t {
-    missing, // no value at all: an argument that was not given
+    missing, // no value: an argument that was not passed
     undefined,
     none,
     boolean,
@@ -20,14 +20,14 @@ enum class Kind : uint8_t {
     tuple,
     dict,
     range,
-    view,     // dict.items() and its like: no index, no JSON
-    iterator, // what filters as map() give: can be walked once
+    view,     // dict.items() and similar: no index, no JSON
+    iterator, // result of filters such as map(): can be iterated once
     space,    // namespace()
     macro,
-    method, // of a value
+    method, // bound method
     function,
     loop,
-    written, // a number of JSON by its own text, for those who ask for it (json.hpp)
+    written, // JSON number as its text, on request (json.hpp)
 };
 
 struct List;
@@ -41,13 +41,13 @@ struct Loop;
 
 struct Value {
     Kind kind = Kind::missing;
-    bool user = false;    // a number, truth or none that came with the conversation
-    bool refused = false; // an undefined value with a reason of its own
+    bool user = false;    // a number, boolean or none from the conversation
+    bool refused = false; // an undefined value with its own error message
     union {
         bool truth;
         int64_t integer = 0;
         double real;
-        const Text *text; // string, written; of an undefined value: what it would be called
+        const Text *text; // string, written; undefined: the name for messages
         List *list;       // list, tuple
         Dict *dict;       // dict, space
         const Range *range;
@@ -130,7 +130,7 @@ struct Entry {
     Value key, value;
 };
 
-// In the order of insertion; texts as keys are found by an index once there are many.
+// Entries in insertion order; large dicts have an index of their string keys.
 using TextKeys = TextIndex<const Entry *>;
 struct KeyIndex {
     TextKeys index;
@@ -163,42 +163,42 @@ struct Iterator {
 
 struct Method {
     Value self;
-    uint32_t index; // in the table of methods
+    uint32_t index; // index in the table of methods
 };
 
 struct Loop {
     const List *items;
     size_t index0;
     size_t depth0;
-    Value changed;  // what loop.changed() saw last
-    Macro *recurse; // of a recursive loop
+    Value changed;  // last argument of loop.changed()
+    Macro *recurse; // macro of a recursive loop
 };
 
-constexpr unsigned kDeepest = 100; // values within values that are walked: text, JSON, equality
+constexpr unsigned kDeepest = 100; // maximum nesting of values in text, JSON and equality
 
 void append(Meter &meter, List *list, const Value &value);
 List *make_list(Meter &meter, size_t capacity = 0);
 Dict *make_dict(Meter &meter);
-const Value *lookup(Meter &meter, const Dict &dict, const Value &key); // null when absent
+const Value *lookup(Meter &meter, const Dict &dict, const Value &key); // null if absent
 const Value *lookup(Meter &meter, const Dict &dict, std::string_view key);
 void assign(Meter &meter, Dict *dict, const Value &key, const Value &value);
 bool remove(Meter &meter, Dict *dict, const Value &key);
 
-const char *type_name(const Value &value); // Python's
+const char *type_name(const Value &value); // Python's name
 bool truth(const Value &value);
 bool equal(Meter &meter, const Value &a, const Value &b, unsigned depth = 0);
-// -1, 0, 1; 2 where one is not a number. Throws where Python has no order.
+// -1, 0, 1, or 2 if one is NaN. Throws if Python has no order.
 int compare(Meter &meter, const Value &a, const Value &b, const char *sign, unsigned depth = 0);
 bool contains(Meter &meter, const Value &container, const Value &item);
-size_t length(Meter &meter, const Value &value); // throws where it has none
+size_t length(Meter &meter, const Value &value); // throws for values without a length
 bool has_length(const Value &value);
 bool is_iterable(const Value &value);
-// All items of what can be walked; the list itself for lists. Throws for others.
+// Items of an iterable; for lists the list itself. Throws for other values.
 const List *items_of(Meter &meter, const Value &value);
 
 Value text_value(Meter &meter, std::string_view copied, bool user = false);
 [[noreturn]] void fail_undefined(const Value &value);
 Value make_undefined(Meter &meter, std::string_view name);
-Value make_refused(Meter &meter, std::string_view reason); // reason in whole
+Value make_refused(Meter &meter, std::string_view reason); // reason: the whole message
 
 } // namespace ggufx::chat

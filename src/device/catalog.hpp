@@ -12,8 +12,7 @@ struct Entry {
     const plugin::Table *table; // null when the plugin could not be used
     uint32_t index;             // index of the device in its plugin
     char id[40];                // "vulkan:0", or "vulkan" for a plugin without a device
-    plugin::Facts facts;        // flags have kUnusable when the device cannot be opened, with the
-                                // reason
+    plugin::Facts facts;        // kUnusable with a reason if it cannot be opened
 
     bool usable() const { return table && (facts.flags & plugin::kUnusable) == 0; }
 };

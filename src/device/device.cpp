@@ -68,9 +68,7 @@ void Device::start(const plugin::Table &table, uint32_t index, const void *handl
         if (n > 0 && n <= kMostStored) {
             stored = Buffer(host_, static_cast<size_t>(n));
             given.cache_bytes = options.cache.load(user, cache_key_, stored.data(), n);
-            if (given.cache_bytes > n)
-                given.cache_bytes = 0; // the stored data changed between the
-                                       // two calls
+            if (given.cache_bytes > n) given.cache_bytes = 0; // it changed meanwhile
             given.cache = stored.data();
         }
     }

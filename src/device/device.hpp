@@ -20,8 +20,7 @@ struct CacheHooks {
 };
 
 struct OpenOptions {
-    bool bounded = false;                  // accept a device whose results are not bit-identical to
-                                           // the processor's
+    bool bounded = false;                  // accept results that differ from the processor's
     bool fma_f64 = false, fma_f32 = false; // for tests: use this fma variant only
     CacheHooks cache = {};
 };

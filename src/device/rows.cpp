@@ -141,8 +141,7 @@ private:
         for (uint64_t r = 0; r < part.n_rows; r++)
             for (uint64_t at = 0; at < row_bytes; at += half) {
                 const uint64_t n = std::min(half, row_bytes - at);
-                const uint64_t whole = std::min(half, stride - at); // with the zero padding after
-                                                                    // the row
+                const uint64_t whole = std::min(half, stride - at); // with zero padding
                 uint8_t *to = begin();
                 fill_row_bytes(to, whole, from + r * from_stride + at, n, n, 1);
                 send({part.buffer.id, r * stride + at}, whole, n);

@@ -33,10 +33,8 @@ uint32_t operand(Random &random) {
     const uint32_t sign_and_fraction = bits & 0x807fffffu;
     if (kind < 4) return sign_and_fraction | (117 + random.next() % 20) << 23; // range of models
     if (kind == 4) return sign_and_fraction | (60 + random.next() % 140) << 23;
-    if (kind == 5)
-        return sign_and_fraction | (random.next() % 40) << 23; // small exponents, down
-                                                               // to subnormals
-    if (kind == 6) return bits;                                // any bits
+    if (kind == 5) return sign_and_fraction | (random.next() % 40) << 23; // down to subnormals
+    if (kind == 6) return bits;                                           // any bits
     return kCorners[random.next() % (sizeof kCorners / sizeof kCorners[0])];
 }
 

@@ -104,9 +104,7 @@ plugin::Buffer Device::allocate(uint64_t bytes, plugin::Memory where) {
              static_cast<unsigned long long>(bytes), free, total);
     }
     check(result, "memory");
-    if (staging)
-        address = reinterpret_cast<uintptr_t>(host); // unified addressing: the GPU uses
-                                                     // the same address
+    if (staging) address = reinterpret_cast<uintptr_t>(host); // unified addressing
     try {
         const std::lock_guard guard(mutex_);
         buffers_.emplace(address, staging);

@@ -186,8 +186,7 @@ private:
     uint8_t *memory_;
     uint32_t row_bytes_, n_segments_;
     Walk load_;
-    const uint8_t *row_ = nullptr; // row whose first `at_` bytes are being copied; null: no row is
-                                   // left
+    const uint8_t *row_ = nullptr; // its first `at_` bytes are being copied; null: no row left
     uint32_t at_ = 0;
     uint32_t write_ = 0, read_ = 0; // byte offsets of stages in memory_
 };

@@ -14,8 +14,7 @@ static_assert(card::kJobs == plugin::kMaxJobs && card::kReadWords == plugin::kRe
 
 namespace {
 
-constexpr uint64_t kMostValues = 1 << 29; // maximum length of a row: kernels count its bytes in 32
-                                          // bits
+constexpr uint64_t kMostValues = 1 << 29; // per row: kernels count its bytes in 32 bits
 
 uint32_t groups_of(uint64_t n, uint32_t each) {
     return static_cast<uint32_t>((n + each - 1) / each);

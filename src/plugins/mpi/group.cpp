@@ -28,8 +28,7 @@ constexpr int kMostMessage = 1 << 30; // maximum bytes of one MPI message
 // Polls before yielding the processor, maybe to the rank that this one waits for.
 constexpr int kSpins = 200;
 constexpr auto kLook = std::chrono::milliseconds(2);     // interval of checks for an abort
-constexpr auto kAsLate = std::chrono::milliseconds(200); // tolerance between ranks that wait for a
-                                                         // lost rank
+constexpr auto kAsLate = std::chrono::milliseconds(200); // between ranks that wait for a lost one
 // A wait longer than any message takes means that the other rank computes, maybe on this processor.
 // Then sleep: yielding again and again would take time from that rank. Long waits, as in idle
 // server ranks, poll less often: a sleep is 1/256 of the time waited.

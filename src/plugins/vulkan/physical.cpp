@@ -89,9 +89,7 @@ std::vector<Physical> physical_devices() {
     check(vk.EnumeratePhysicalDevices(vk.handle, &n, nullptr), "devices");
     std::vector<VkPhysicalDevice> handles(n);
     const VkResult result = vk.EnumeratePhysicalDevices(vk.handle, &n, handles.data());
-    if (result != VK_INCOMPLETE)
-        check(result, "devices"); // a device was added between the two
-                                  // calls
+    if (result != VK_INCOMPLETE) check(result, "devices"); // a device was added meanwhile
     std::vector<Physical> out;
     for (VkPhysicalDevice handle : handles) out.push_back(physical_of(vk, handle));
     return out;
