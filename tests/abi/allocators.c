@@ -1,7 +1,7 @@
 /*
- * mimalloc never takes over the host's memory: after the library has loaded it for itself, malloc,
- * free and operator new of every loaded object resolve to something else. Reads the resolved
- * addresses from the objects' own relocations, libggufx's among them.
+ * mimalloc never takes over the host's memory. After the library has loaded it, malloc, free and
+ * operator new of every loaded object still resolve to other allocators. Reads the resolved
+ * addresses from the relocations of all objects, including libggufx.
  * usage: allocators now|deepbind LIBRARY | allocators linked
  * SPDX-License-Identifier: MIT
  */
@@ -35,7 +35,7 @@ static int fault(const char *text) {
     return 1;
 }
 
-/* A runtime with the default allocator, which is mimalloc where the system has it. */
+/* Creates a runtime with the default allocator, which is mimalloc where the system has it. */
 static int use_default_allocator(const struct api *api) {
     ggufx_runtime *rt = NULL;
     ggufx_runtime_facts facts = {.struct_size = sizeof facts};
@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
     (void)argv;
     const struct api direct = API_DIRECT;
     api = direct;
-    dynamic = LINKED == 1; /* 1: shared library, 2: archive, whose slots are the program's */
+    dynamic = LINKED == 1; /* 1: shared, 2: static library */
 #else
     if (argc < 3) return 2;
     void *library =

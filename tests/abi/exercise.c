@@ -1,6 +1,7 @@
 /*
- * Every public function once, on small inputs; coverage.py checks that none is missing. Here: the
- * runtime, types and files; exercise_compute.c, exercise_kv.c and exercise_write.c have the rest.
+ * Calls every public function once, on small inputs; coverage.py checks that none is missing. This
+ * file has the runtime, types and files. exercise_compute.c, exercise_kv.c and exercise_write.c
+ * have the rest.
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"
@@ -103,7 +104,7 @@ end:
     return status;
 }
 
-/* Scalar getters of key i: those that fit its type. */
+/* Reads key i with the scalar getters that fit its type. */
 static ggufx_status read_scalar(exercise *e, const ggufx_file *file, size_t i, int32_t type) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;

@@ -1,5 +1,5 @@
 /*
- * One run through every public function, for tests about its surroundings: failing allocators,
+ * One run through every public function, for tests of the host's environment: failing allocators,
  * cancelling callbacks, small stacks, foreign floating-point modes, dlopen.
  * SPDX-License-Identifier: MIT
  */
@@ -8,8 +8,8 @@
 
 #include "api_table.h"
 
-#define EXERCISE_FILES 1u    /* open in every way, metadata, validate */
-#define EXERCISE_PRODUCTS 2u /* tensors, decoding, products */
+#define EXERCISE_FILES 1u    /* open in every mode, metadata, validate */
+#define EXERCISE_PRODUCTS 2u /* tensors, dequantization, products */
 #define EXERCISE_KV 4u
 #define EXERCISE_MODEL 8u
 #define EXERCISE_WRITE 16u
@@ -29,19 +29,19 @@ typedef struct exercise {
     ggufx_progress *progress; /* may be NULL */
     uint32_t parts;           /* EXERCISE_* */
     /* results */
-    uint64_t hash;     /* of all numbers that came back */
-    const char *where; /* the call that failed */
+    uint64_t hash;     /* over all returned numbers */
+    const char *where; /* name of the call that failed */
     ggufx_error error;
 } exercise;
 
-/* Runs the parts in order until a call fails; everything is destroyed again. The code of the call
- * that failed, or GGUFX_OK. Results that break a contract abort the program. */
+/* Runs the parts in order until a call fails, then destroys all objects. Returns the status of the
+ * failed call, or GGUFX_OK. Results that break a contract abort the program. */
 ggufx_status exercise_run(exercise *e);
 
-/* Make the small file; needed only before several threads call exercise_init. */
+/* Creates the small file; needed only before several threads call exercise_init. */
 void exercise_prepare(void);
 
-/* Fill e for the functions in api and the demo model at path. */
+/* Fills e for the functions in api and the demo model at path. */
 void exercise_init(exercise *e, const struct api *api, const char *path);
 
 /* The parts that compute; file is the demo model. */
@@ -61,13 +61,14 @@ ggufx_status exercise_adapter(exercise *e, const ggufx_runtime *rt, const ggufx_
                               const ggufx_model *model, const int32_t *ids, uint32_t n_vocab);
 ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_file *file);
 
-/* Add n numbers of width 1, 4 or 8 bytes to the hash, the same on every host. */
+/* Adds n numbers of width 1, 4 or 8 bytes to the hash, independent of the host's byte order. */
 void exercise_mix(exercise *e, const void *data, size_t n, size_t width);
 
-/* n numbers below 1 that are exact in any mode. */
+/* Fills x with n numbers below 1 that are exact in any floating-point mode. */
 void exercise_fill(float *x, size_t n);
 
-/* In a function with e, status and a label end: leave on failure, remember the innermost call. */
+/* For functions with e, status and a label `end`: leaves on failure and records the innermost
+ * call. */
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         const ggufx_status try_status = (call);                                                    \
@@ -78,8 +79,8 @@ void exercise_fill(float *x, size_t n);
         }                                                                                          \
     } while (0)
 
-/* Every callback with a result asks this first: not GGUFX_OK, and it fails with that. NULL: they do
- * their work. For one thread. */
+/* Called first by every callback that returns a status; the callback fails with any status but
+ * GGUFX_OK. NULL: callbacks never fail. Single-threaded. */
 extern ggufx_status (*exercise_called)(void);
 #define CALLED()                                                                                   \
     do {                                                                                           \
@@ -87,7 +88,7 @@ extern ggufx_status (*exercise_called)(void);
         if (called != GGUFX_OK) return called;                                                     \
     } while (0)
 
-/* Wrong results are no status: say so and exit with 1. */
+/* Prints wrong results and exits with 1: they have no status code. */
 #define MUST(condition)                                                                            \
     do {                                                                                           \
         if (!(condition)) must_failed(__FILE__, __LINE__, #condition);                             \

@@ -1,6 +1,6 @@
 /*
- * The part of the run about adapters: a LoRA adapter of rank 2 and a control vector for the demo
- * model, made up here, in a session and an embedder.
+ * The adapter part of the run: a LoRA adapter of rank 2 and a control vector for the demo model,
+ * built here and used in a session and an embedder.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/gguf_builder.h"
@@ -17,7 +17,7 @@ static void put_tensor(gb *b, uint64_t n) {
     float values[kRank * kMostWidth];
     MUST(n <= kRank * kMostWidth);
     exercise_fill(values, n);
-    for (uint64_t i = 0; i < n; i++) gb_f32(b, values[i]); /* in the file's order of bytes */
+    for (uint64_t i = 0; i < n; i++) gb_f32(b, values[i]); /* in the file's byte order */
     gb_pad(b);
 }
 

@@ -1,6 +1,5 @@
 /*
- * The part of the run about sequences of a session: batches, copies, snapshots. The model is the
- * demo model.
+ * The session part of the run on the demo model: sequences, batches, copies, snapshots.
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"
@@ -38,7 +37,7 @@ static ggufx_status use_snapshots(exercise *e, ggufx_session *session) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
     snapshot *saved = calloc(1, sizeof *saved);
-    char path[] = "/tmp/ggufx-exercise-XXXXXX"; /* on its own: runs go side by side */
+    char path[] = "/tmp/ggufx-exercise-XXXXXX"; /* unique: runs are concurrent */
     const int fd = mkstemp(path);
     MUST(saved && fd >= 0 && close(fd) == 0);
     TRY(a->session_save(session, 1, write_piece, saved, &e->error));
@@ -53,7 +52,7 @@ end:
     return status;
 }
 
-/* Two sequences begin, a third one goes on where the second was after three tokens. */
+/* Starts two sequences; a third one continues a copy of the second after three tokens. */
 static ggufx_status use_sequences(exercise *e, ggufx_session *session, const int32_t *ids,
                                   float *logits, uint32_t n_vocab) {
     const struct api *a = e->api;
@@ -102,7 +101,8 @@ end:
     return status;
 }
 
-/* The same text twice: by a chain's way of one after another, and guessed from itself. */
+/* Generates the same tokens twice: with the sampler chain token by token, and with speculative
+ * decoding by prompt lookup. */
 static ggufx_status use_speculator(exercise *e, ggufx_session *session, ggufx_sampler *sampler,
                                    const int32_t *ids) {
     const struct api *a = e->api;

@@ -1,5 +1,5 @@
 /*
- * Chat templates and outputs, for exercise.h.
+ * The chat template and chat output part of the run, for exercise.h.
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"
@@ -109,7 +109,7 @@ ggufx_status exercise_chat_tokens(exercise *e, const ggufx_runtime *rt, const gg
     TRY(a->chat_create(&chat, rt, NULL, &options, &e->error));
     TRY(a->chat_tokenize(ids, 64, &n, chat, tokenizer, &request, 0, &e->error));
     MUST(n > 3);
-    for (size_t i = 1; i + 1 < n; i++) MUST(ids[i] != ids[n - 1]); /* </s> of the template alone */
+    for (size_t i = 1; i + 1 < n; i++) MUST(ids[i] != ids[n - 1]); /* only the template adds </s> */
 end:
     a->chat_destroy(chat);
     a->tokenizer_destroy(tokenizer);

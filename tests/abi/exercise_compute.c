@@ -1,5 +1,5 @@
 /*
- * The computing half of exercise_run(): products, caches, the demo model.
+ * The compute part of exercise_run(): products and the demo model.
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"
@@ -42,7 +42,7 @@ end:
     return status;
 }
 
-/* x[kColumns * kVectors] to blocks, plain and weighted. */
+/* Quantizes x[kColumns * kVectors], without and with an importance matrix. */
 static ggufx_status run_quantize(exercise *e, const ggufx_runtime *rt, const float *x) {
     static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_0,  GGUFX_TYPE_Q4_K,
                                      GGUFX_TYPE_Q6_K, GGUFX_TYPE_IQ3_S, GGUFX_TYPE_MXFP4};
@@ -67,7 +67,7 @@ end:
     return status;
 }
 
-/* Several matrices at once, and the same rows as experts. */
+/* Multiplies several matrices in one call, then the same rows as experts. */
 static ggufx_status run_lists(exercise *e, const ggufx_runtime *rt, const ggufx_tensor *rows,
                               const float *x, float *y, const ggufx_matmul_options *options) {
     enum { kExperts = 4, kUsed = 2, kResults = kUsed * kVectors };
@@ -127,7 +127,7 @@ end:
 
 enum { kIds = 16 };
 
-/* A text through a grammar, back and forth. */
+/* Checks a token sequence against a grammar, forward and with rollback. */
 static ggufx_status run_grammar(exercise *e, const ggufx_runtime *rt,
                                 const ggufx_tokenizer *tokenizer, uint32_t n_vocab) {
     static const char text[] = "root ::= [a-z ]{1,40} \".\"";
@@ -196,7 +196,7 @@ end:
     return status;
 }
 
-/* An imatrix of two chunks. */
+/* Collects an importance matrix of two chunks. */
 static ggufx_status collect(exercise *e, ggufx_session *session, const int32_t *ids, size_t n) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
@@ -244,7 +244,7 @@ static int32_t keep_row(void *user, const ggufx_measure_row *rows, size_t n) {
     return 0;
 }
 
-/* Logits saved and compared with; two endings of one token and of two. */
+/* Saves logits and compares against them; scores two continuations of one and two tokens. */
 static ggufx_status measure(exercise *e, const ggufx_runtime *rt, ggufx_session *session,
                             const int32_t *ids, size_t n) {
     const struct api *a = e->api;
@@ -302,7 +302,7 @@ static int32_t on_candidates(void *user, ggufx_candidate *candidates, size_t n) 
     return user ? 0 : 1;
 }
 
-/* A chain of three links and a clone, logarithms, a text that ends. */
+/* Applies a chain of three samplers and its clone, log-probabilities and a stop string. */
 static ggufx_status use_chain(exercise *e, const ggufx_runtime *rt, const float *logits,
                               uint32_t n_vocab) {
     const struct api *a = e->api;
@@ -388,7 +388,8 @@ end:
     return status;
 }
 
-/* As it is, by a recipe, and the best of the ladder: the demo model is quantized already. */
+/* Estimates sizes: unchanged, with a recipe, and the best quantization mix. The demo model is
+ * already quantized. */
 static ggufx_status run_estimates(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
@@ -415,7 +416,8 @@ end:
     return status;
 }
 
-/* Two texts, the second longer than a text may be and cut; their first eight values. */
+/* Embeds two sequences, the second above the limit and truncated; reads their first eight
+ * values. */
 static ggufx_status run_embedder(exercise *e, const ggufx_runtime *rt, const ggufx_file *file,
                                  const ggufx_model *model, const int32_t *ids) {
     const struct api *a = e->api;

@@ -1,5 +1,6 @@
 /*
- * The part of exercise_run() on a device that is made of memory (tests/device/fake.h).
+ * The device part of exercise_run(), on a fake device whose memory is host memory
+ * (tests/device/fake.h).
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"

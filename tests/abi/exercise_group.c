@@ -1,5 +1,5 @@
 /*
- * A model of a group: one rank, whose messages come back.
+ * The group part of the run: a tensor-parallel group of one rank, whose messages come back to it.
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"

@@ -1,5 +1,5 @@
 /*
- * Importance matrices and quantization jobs of exercise_run().
+ * The importance matrix and quantization job part of exercise_run().
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"
@@ -62,7 +62,7 @@ end:
 
 enum { kColumns = 64, kRows = 8 };
 
-/* As files hold them: little-endian, on any host. */
+/* Converts to the byte order of files: little-endian on any host. */
 static void to_file_order(float *x, size_t n) {
     for (size_t i = 0; i < n; i++) {
         unsigned char bytes[4];
@@ -73,7 +73,7 @@ static void to_file_order(float *x, size_t n) {
     }
 }
 
-/* A model of one f32 tensor that is quantized and one that is not. */
+/* Writes a model with one f32 tensor that is quantized and one that is not. */
 static ggufx_status make_model(exercise *e, const ggufx_runtime *rt, const char *path,
                                const float *x) {
     const struct api *a = e->api;
@@ -120,7 +120,7 @@ end:
     return status;
 }
 
-/* The whole at once, then as two shards: the same file. */
+/* Runs the job in one piece, then as two shards; both give the same file. */
 static ggufx_status run_job(exercise *e, const ggufx_runtime *rt, ggufx_job *job, char *path) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
@@ -180,7 +180,7 @@ ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt) {
     options.imatrix = imatrix;
     options.imatrix_name = "exercise";
     TRY(a->job_quantize(&job, rt, file, file_type, &options, &e->error));
-    a->file_destroy(file); /* the job keeps what it needs */
+    a->file_destroy(file); /* the job keeps its own references */
     a->imatrix_destroy(imatrix);
     file = NULL;
     imatrix = NULL;
@@ -190,7 +190,7 @@ end:
     a->job_destroy(job);
     a->imatrix_destroy(imatrix);
     a->file_destroy(file);
-    unlink(part); /* what a shard leaves */
+    unlink(part); /* the shard's partial file */
     unlink(log);
     unlink(out);
     MUST(unlink(in) == 0);

@@ -1,5 +1,5 @@
 /*
- * The caches of exercise_run().
+ * The KV cache part of exercise_run().
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"
@@ -33,12 +33,12 @@ static ggufx_status read_snapshot(void *user, void *data, size_t n) {
     return GGUFX_OK;
 }
 
-/* Both sequences hold 11 tokens. */
+/* Expects 11 tokens in both sequences. */
 static ggufx_status use_file(exercise *e, ggufx_kv *kv) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
     uint64_t length = 0;
-    char path[] = "/tmp/ggufx-exercise-XXXXXX"; /* on its own: runs go side by side */
+    char path[] = "/tmp/ggufx-exercise-XXXXXX"; /* unique, because runs are concurrent */
     const int fd = mkstemp(path);
     MUST(fd >= 0 && close(fd) == 0);
     TRY(a->kv_save_path(kv, 1, path, &e->error));
@@ -51,7 +51,7 @@ end:
     return status;
 }
 
-/* Sequence 0 holds 10 tokens. */
+/* Expects 10 tokens in sequence 0. */
 static ggufx_status use_sequences(exercise *e, ggufx_kv *kv, const float *in, float *out) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
@@ -125,7 +125,7 @@ end:
     return status;
 }
 
-/* Values that lie in keys. */
+/* Uses a cache whose values are part of the keys, as in MLA. */
 static ggufx_status use_keys(exercise *e, const ggufx_runtime *rt, ggufx_kv_options options,
                              const float *in, float *out) {
     const struct api *a = e->api;
@@ -163,7 +163,7 @@ ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
     options.type_k = GGUFX_KV_GX4;
     options.type_v = GGUFX_KV_Q8_0;
     options.n_sequences = 2;
-    options.n_sinks = 4; /* the page behind them is encoded */
+    options.n_sinks = 4; /* the page after the sinks is quantized */
     options.rope_style = GGUFX_KV_ROPE_HALVES;
     TRY(a->kv_estimate(&bytes, rt, &options, kTokens, &e->error));
     MUST(bytes > 0);

@@ -1,5 +1,5 @@
 /*
- * The writer of exercise_run(): keys of every kind, tensors from a file, memory and callbacks.
+ * The writer part of exercise_run(): keys of every kind, tensors from a file, memory and callbacks.
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"
@@ -30,7 +30,7 @@ static ggufx_status set_keys(exercise *e, ggufx_writer *w) {
     ggufx_status status = GGUFX_OK;
     TRY(a->writer_set_u64(w, S("w.u"), GGUFX_VALUE_U32, 7, &e->error));
     TRY(a->writer_set_i64(w, S("w.i"), GGUFX_VALUE_I16, -7, &e->error));
-    TRY(a->writer_set_f64(w, S("w.f"), GGUFX_VALUE_F32, 0.1, &e->error)); /* rounds */
+    TRY(a->writer_set_f64(w, S("w.f"), GGUFX_VALUE_F32, 0.1, &e->error)); /* rounds to f32 */
     TRY(a->writer_set_bool(w, S("w.b"), 1, &e->error));
     TRY(a->writer_set_string(w, S("w.s"), S("text"), &e->error));
     TRY(a->writer_set_array(w, S("w.a"), GGUFX_VALUE_U8, "\1\2\3", 3, &e->error));
@@ -55,14 +55,14 @@ end:
     return status;
 }
 
-/* A file that is complete, or none. */
+/* Writes a complete file, or none. */
 static ggufx_status write_file(exercise *e, const ggufx_runtime *rt, ggufx_writer *w,
                                const ggufx_write_options *options, uint64_t n_bytes) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_file *file = NULL;
     ggufx_file_facts facts = {.struct_size = sizeof facts};
-    char path[] = "/tmp/ggufx-exercise-XXXXXX"; /* on its own: runs go side by side */
+    char path[] = "/tmp/ggufx-exercise-XXXXXX"; /* unique, because runs are concurrent */
     const int fd = mkstemp(path);
     MUST(fd >= 0 && close(fd) == 0);
     TRY(a->writer_write(w, path, options, &e->error));
@@ -75,7 +75,7 @@ end:
     return status;
 }
 
-/* A key more, in the room that was kept, then as a new file. */
+/* Adds a key in the reserved header space, then by rewriting the file. */
 static ggufx_status edit_file(exercise *e, const ggufx_runtime *rt, ggufx_writer *w) {
     const struct api *a = e->api;
     ggufx_status status = GGUFX_OK;

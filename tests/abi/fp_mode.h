@@ -1,5 +1,5 @@
 /*
- * The floating-point mode of the calling thread, and one that games run in.
+ * Floating-point mode of the calling thread, and foreign modes as games set them.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_TEST_FP_MODE_H
@@ -11,7 +11,7 @@
 #include <xmmintrin.h>
 #define FP_MODE_KNOWN 1
 static const uint64_t kForeignMode = 0x1f80 | 0x8040 | 0x4000; /* FTZ, DAZ, round up */
-/* The same and down, to zero, to nearest; each way of rounding alone. */
+/* FTZ and DAZ with rounding up, down, to zero and to nearest, then each rounding mode alone. */
 static const uint64_t kForeignModes[] = {
     0x1f80 | 0x8040 | 0x4000, 0x1f80 | 0x8040 | 0x2000, 0x1f80 | 0x8040 | 0x6000, 0x1f80 | 0x8040,
     0x1f80 | 0x4000,          0x1f80 | 0x2000,          0x1f80 | 0x6000};

@@ -1,6 +1,7 @@
 /*
- * The library as a plug-in: dlopen, use from 4 host threads, dlclose, a hundred times. It is gone
- * after each, and mappings, threads and memory do not grow. Knows the library by dlsym alone.
+ * The library as a plugin: dlopen, use from 4 host threads, dlclose, a hundred times. The library
+ * is unloaded after each cycle, and mappings, threads and memory do not grow. Symbols are resolved
+ * by dlsym only.
  * usage: loading now|deepbind|copies LIBRARY MODEL [SECOND_COPY]
  * SPDX-License-Identifier: MIT
  */
@@ -17,13 +18,13 @@
 
 enum { kThreads = 4, kCycles = 100, kWarm = 20 };
 
-/* What malloc has handed out and the mappings are exact but for the threads' caches. mimalloc would
- * keep freed pages for a while, and RSS swing between 10 and 35 MiB with the luck of the threads;
- * main asks it to give them back at once. Then the least values of both halves are 50 KiB apart. */
-/* A build with libcpuinfo (unloaded too) leaves its tables behind each time, which nothing frees:
- * 0.8 KiB a cycle on 2 processors. Builds without it leave nothing. */
+/* Slack of the comparison. The bytes that malloc has handed out and the mappings are exact except
+ * for thread caches. mimalloc would keep freed pages for a while, and RSS would vary between 10 and
+ * 35 MiB. main makes it release them at once; then the minima of both halves differ by 50 KiB. */
+/* A build with libcpuinfo (unloaded too) leaks libcpuinfo's tables each time: 0.8 KiB a cycle on 2
+ * processors. Builds without it leak nothing. */
 static long cpuinfo_kib;
-/* Without mimalloc all memory is malloc's, and what it keeps in its arenas is no leak. */
+/* Without mimalloc all memory comes from malloc. Free memory in its arenas is no leak. */
 static int mimalloc;
 static const long kRssSlackKib = 512, kHeapSlackKib = 64, kMappingSlack = 2 * kThreads;
 
@@ -44,7 +45,7 @@ static void *open_library(const char *path, int flags) {
     return library;
 }
 
-/* ---- the host's threads: the same ones over all cycles --------------------------------------- */
+/* ---- host threads, the same ones over all cycles --------------------------------------------- */
 
 static struct {
     struct api api;
@@ -59,7 +60,7 @@ static void *host_thread(void *user) {
     for (;;) {
         exercise e;
         pthread_barrier_wait(&host.begin);
-        if (host.done) return NULL; /* exits after the last dlclose */
+        if (host.done) return NULL; /* the thread exits after the last dlclose */
         exercise_init(&e, &host.api, model_path);
         e.parts = host.parts;
         e.options.threads = 1 + (uint32_t)me % 2;
@@ -78,14 +79,14 @@ static void use_from_all_threads(uint32_t parts) {
     for (int i = 1; i < kThreads; i++) MUST(host.hash[i] == host.hash[0]);
 }
 
-/* ---- what the process has -------------------------------------------------------------------- */
+/* ---- process resources ----------------------------------------------------------------------- */
 
 typedef struct footprint {
     long mappings, threads, rss_kib, heap_kib;
 } footprint;
 
 static footprint measure(void) {
-    malloc_trim(0); /* free memory that malloc keeps is no leak: 70 MiB of it were seen */
+    malloc_trim(0); /* malloc keeps free memory, which is no leak: up to 70 MiB measured */
     footprint f = {0, 0, 0, (long)(mallinfo2().uordblks / 1024)};
     char line[512];
     FILE *maps = fopen("/proc/self/maps", "r"), *status = fopen("/proc/self/status", "r");
@@ -125,14 +126,15 @@ static void test_cycles_leave_nothing(const char *path, int flags) {
     long early_kib = LONG_MAX, late_kib = LONG_MAX;
     uint64_t hash = 0;
     for (int cycle = 1; cycle <= kCycles; cycle++) {
-        /* The model's part is the longest: a few cycles suffice for it. */
+        /* The model part takes longest; a few cycles suffice for it. */
         const int all = cycle <= 2 || cycle == kCycles;
         load_use_unload(path, flags, all ? EXERCISE_ALL : EXERCISE_ALL & ~EXERCISE_MODEL);
         if (cycle == 1) hash = host.hash[0];
         if (cycle == kCycles) MUST(host.hash[0] == hash);
         last = measure();
         if (cycle == 2) second = last;
-        /* All alike, but that in the first ones the allocator takes memory that it keeps. */
+        /* All cycles are alike, except that the allocator takes memory in the first ones and keeps
+         * it. */
         long *half = cycle <= (kCycles + kWarm) / 2 ? &early_kib : &late_kib;
         if (!all && cycle > kWarm && last.rss_kib < *half) *half = last.rss_kib;
     }
@@ -167,8 +169,8 @@ int main(int argc, char **argv) {
     pthread_t threads[kThreads];
     if (argc < 4) return 2;
     model_path = argv[3];
-    MUST(setenv("MIMALLOC_RESET_DELAY", "0", 1) == 0); /* 2.0 */
-    MUST(setenv("MIMALLOC_PURGE_DELAY", "0", 1) == 0); /* 2.1 */
+    MUST(setenv("MIMALLOC_RESET_DELAY", "0", 1) == 0); /* mimalloc 2.0 */
+    MUST(setenv("MIMALLOC_PURGE_DELAY", "0", 1) == 0); /* mimalloc 2.1 */
     if (strcmp(argv[1], "copies") == 0) {
         if (argc < 5) return 2;
         test_two_copies_work_side_by_side(argv[2], argv[4]);

@@ -1,5 +1,6 @@
 /*
- * System calls that a profile may name: CALL(name). Not every processor has each of them.
+ * System calls that a profile may name, as CALL(name). Each is conditional: some architectures lack
+ * it.
  * SPDX-License-Identifier: MIT
  */
 #ifdef SYS_access

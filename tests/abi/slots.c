@@ -80,7 +80,7 @@ static int visit_object(struct dl_phdr_info *object, size_t size, void *user) {
             const ElfW(Rel) *relocation = (const void *)(t.relocations[i] + at);
             const size_t index = REL_SYMBOL(relocation->r_info);
             const ElfW(Sym) *symbol = (const ElfW(Sym) *)t.symbols + index;
-            if (index == 0) continue; /* relative */
+            if (index == 0) continue; /* relative relocation: no symbol */
             visit_slot(user, object->dlpi_name, (const char *)t.strings + symbol->st_name,
                        object->dlpi_addr + relocation->r_offset);
         }

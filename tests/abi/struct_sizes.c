@@ -1,6 +1,7 @@
 /*
- * Structs whose size was never set, or is of a newer header, in every function that takes one, and
- * flags, extensions and reserved fields nobody knows: refused, and no byte behind a struct written.
+ * Calls every function that takes a struct with a size that was never set or comes from a newer
+ * header. Also passes unknown flags, extensions and nonzero reserved fields. All are refused, and
+ * no byte after a struct is written.
  * usage: struct_sizes MODEL
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sizes that no struct has; what lies on a stack is rarely a small number. */
+/* Sizes that no struct has; uninitialized stack memory is rarely a small number. */
 static const uint32_t odd_sizes[] = {0, 4, 7, 4097, 5000, 0x5a5a5a5a, 0x80000000, 0xffffffff};
 enum { n_odd_sizes = sizeof odd_sizes / sizeof *odd_sizes, kOddBytes = 8192 };
 
@@ -19,7 +20,7 @@ static ggufx_error odd_error;
 static const uint32_t extension[2] = {77, 8};
 static long n_refused;
 
-/* A struct with other memory behind it; as `from`, or all 0x5a. */
+/* A struct followed by foreign memory; initialized from `from`, or filled with 0x5a. */
 static void *prepare_odd(const void *from, size_t n) {
     memset(odd_memory, 0x5a, sizeof odd_memory);
     if (from) memcpy(odd_memory, from, n);
@@ -41,7 +42,7 @@ static void refused(const char *function, const char *name, const char *text, gg
     refused_with(GGUFX_E_ARGUMENT, function, name, text, status);
 }
 
-/* Bytes first .. end - 1 of the struct's memory are all `value`. */
+/* Checks that bytes first .. end - 1 of the struct's memory are all `value`. */
 static void all_are(const char *function, size_t first, size_t end, uint8_t value) {
     const uint8_t *bytes = (const uint8_t *)odd_memory;
     for (size_t i = first; i < end; i++) {

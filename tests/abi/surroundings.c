@@ -1,7 +1,8 @@
 /*
- * The library under surroundings a host may have: every instruction set and executor, a 64 KiB
- * stack, foreign floating-point modes, failing allocations, executors, callbacks and system calls,
- * cancelled calls, locales, little address space, few system calls, a forked child.
+ * The library in every environment that a host may provide:
+ * - every instruction set and executor, a 64 KiB stack, foreign floating-point modes
+ * - failing allocations, executors, callbacks and system calls, cancelled calls
+ * - locales, a small address space, few system calls, a forked child
  * usage: surroundings CASE MODEL [WORD...]
  * SPDX-License-Identifier: MIT
  */
@@ -33,10 +34,10 @@
 
 static const struct api kApi = API_DIRECT;
 static const char *model_path;
-static char **words; /* what follows it in the command */
+static char **words; /* arguments after the model's path */
 static int n_words;
 
-/* Hash of a run that must succeed. */
+/* Returns the hash of a run that must succeed. */
 static uint64_t run(exercise *e) {
     const ggufx_status status = exercise_run(e);
     if (status != GGUFX_OK) {
@@ -68,8 +69,8 @@ static ggufx_status reversed(void *user, uint32_t n_tasks, void (*task)(void *, 
     return GGUFX_OK;
 }
 
-/* Hash of all computed results, on every machine. A change is a change of canonical bits: it needs
- * a line in CHANGELOG.md. */
+/* Hash of all computed results, on every machine. A change alters the canonical bits and needs a
+ * line in CHANGELOG.md. */
 static const uint64_t kResults = 0x325f047368c9b54cull;
 
 static void test_results_do_not_depend_on_isa_threads_or_executor(void) {
@@ -85,7 +86,7 @@ static void test_results_do_not_depend_on_isa_threads_or_executor(void) {
     for (size_t i = 0; i < sizeof kIsas / sizeof *kIsas; i++) {
         ggufx_runtime *rt = NULL;
         e.options.isa = kIsas[i];
-        if (ggufx_runtime_create(&rt, &e.options, NULL) != GGUFX_OK) continue; /* not here */
+        if (ggufx_runtime_create(&rt, &e.options, NULL) != GGUFX_OK) continue; /* unsupported */
         ggufx_runtime_destroy(rt);
         MUST(run(&e) == expected);
     }
@@ -105,14 +106,15 @@ static void test_results_do_not_depend_on_isa_threads_or_executor(void) {
 
 enum { kStack = 64 * 1024 }; /* bytes, guard page and thread-local data included */
 
-/* The smallest stack this system gives a thread; glibc for aarch64 refuses less than 128 KiB. */
+/* The smallest stack that the system gives a thread; glibc for aarch64 refuses less than 128
+ * KiB. */
 static size_t smallest_stack(void) {
     const long least = sysconf(_SC_THREAD_STACK_MIN);
     return least > kStack ? (size_t)least : (size_t)kStack;
 }
 
 static void *run_here(void *user) {
-    /* What the stack has beyond kStack is taken before the library is called. */
+    /* Stack space beyond kStack is consumed before the library is called. */
     volatile char *const taken = alloca(smallest_stack() - kStack + 1);
     taken[0] = 1;
     run(user);
@@ -203,7 +205,7 @@ static void test_every_failing_allocation_is_an_error_without_a_leak(void) {
                 MUST(status == GGUFX_OK);
                 break;
             }
-            /* A call may also manage with less memory: then all succeed. */
+            /* A call may also succeed with less memory. */
             if (status == GGUFX_OK) continue;
             if (status != GGUFX_E_MEMORY || e.error.status != status || !e.error.message[0])
                 fprintf(stderr, "allocation %ld: %s in %s\n", k, ggufx_status_name(status),
@@ -222,7 +224,7 @@ static int32_t count_polls(void *user, uint64_t done, uint64_t total) {
     return ++c->calls == c->fail_at;
 }
 
-/* Part by part: each poll needs a run up to it. */
+/* Runs part by part, because reaching the k-th poll takes a whole run. */
 static void test_every_poll_can_cancel(void) {
     const long step = (long)test_step();
     for (uint32_t parts = 1; parts <= EXERCISE_ALL; parts *= 2) {
@@ -250,9 +252,9 @@ static void test_every_poll_can_cancel(void) {
     }
 }
 
-/* ---- what the host gives: jobs, files, messages ---------------------------------------------- */
+/* ---- host callbacks: executors, files, messages ---------------------------------------------- */
 
-static counter host; /* of refuse() and exercise_called, which have no user */
+static counter host; /* for refuse() and exercise_called, which have no user pointer */
 
 static ggufx_status refuse_at_turn(void) {
     return ++host.calls == host.fail_at ? GGUFX_E_IO : GGUFX_OK;
@@ -263,8 +265,8 @@ static ggufx_status run_unless_refused(void *user, uint32_t n_tasks,
     return refuse_at_turn() == GGUFX_OK ? serial(user, n_tasks, task, ctx) : GGUFX_E_IO;
 }
 
-/* Runs e with the k-th turn refused, for each k. A run that fails has said so, with IO or `other`,
- * and leaves no memory behind; a run that does not has the hash `expected`, and so has the next. */
+/* Runs e once for each k, with the k-th callback refused. A failing run reports IO or `other` and
+ * leaks no memory. A successful run, and the run after the last, have the hash `expected`. */
 static long refuse_each(exercise *e, ggufx_status other, uint64_t expected) {
     const long step = (long)test_step();
     ggufx_allocator allocator = {.struct_size = sizeof allocator,
@@ -273,7 +275,7 @@ static long refuse_each(exercise *e, ggufx_status other, uint64_t expected) {
                                  .free = counting_free};
     long n_failures = 0;
     e->options.allocator = &allocator;
-    for (long k = 1;; k += k < 16 ? 1 : step * (1 + k / 64)) { /* of a long loop fewer and fewer */
+    for (long k = 1;; k += k < 16 ? 1 : step * (1 + k / 64)) { /* sparser steps in long loops */
         host = (counter){0, k, 0};
         const ggufx_status status = exercise_run(e);
         const int is_last = host.calls < k;
@@ -281,7 +283,7 @@ static long refuse_each(exercise *e, ggufx_status other, uint64_t expected) {
             fprintf(stderr, "turn %ld: %s in %s\n", k, ggufx_status_name(status), e->where);
         MUST(host.live == 0);
         MUST(status == GGUFX_OK || status == GGUFX_E_IO || status == other);
-        if (status == GGUFX_OK) MUST(e->hash == expected); /* the caller's thread did it all */
+        if (status == GGUFX_OK) MUST(e->hash == expected); /* the calling thread did all the work */
         if (status != GGUFX_OK) MUST(e->error.status == status && e->error.message[0]);
         n_failures += status != GGUFX_OK;
         if (is_last) break;
@@ -313,7 +315,7 @@ static void test_every_callback_can_fail(void) {
         exercise_init(&e, &kApi, model_path);
         e.parts = parts;
         exercise_called = refuse_at_turn;
-        /* A callback that answers with more than yes and no stops the call. */
+        /* A callback that returns other values than 0 and 1 stops the call. */
         const long n_failures = refuse_each(&e, GGUFX_E_CANCELLED, expected);
         exercise_called = NULL;
         printf("part %u: %ld callbacks failed\n", (unsigned)parts, n_failures);
@@ -322,7 +324,7 @@ static void test_every_callback_can_fail(void) {
     }
 }
 
-/* ---- system calls, made to fail from outside (calls.py) --------------------------------------- */
+/* ---- system calls that fail, injected by calls.py -------------------------------------------- */
 
 static long count_descriptors(void) {
     long n = 0;
@@ -333,7 +335,7 @@ static long count_descriptors(void) {
     return n;
 }
 
-/* A run whose calls may fail, and one more: it succeeds, and no descriptor is left over. */
+/* One run whose system calls may fail, and another one, which succeeds. No descriptor leaks. */
 static void test_after_a_failing_call_all_works_as_before(void) {
     exercise e;
     exercise_init(&e, &kApi, model_path);
@@ -349,9 +351,10 @@ static void test_after_a_failing_call_all_works_as_before(void) {
     MUST(count_descriptors() == n_descriptors);
 }
 
-/* ---- what the process may have, and is (surroundings.py) --------------------------------------- */
+/* ---- process limits and state (surroundings.py) ---------------------------------------------- */
 
-/* Twice the same, on one thread and on three; its caller has closed descriptors, moves clocks. */
+/* Two equal runs, on one thread and on three. The caller has closed descriptors or shifts
+ * clocks. */
 static void test_it_works_here(void) {
     exercise e;
     exercise_init(&e, &kApi, model_path);
@@ -359,7 +362,7 @@ static void test_it_works_here(void) {
     MUST(run(&e) == plain_hash(EXERCISE_ALL));
 }
 
-/* A comma for the point, another capital for i. */
+/* Locales with a decimal comma and another capital of i. */
 static void test_locales_change_nothing(void) {
     const uint64_t expected = plain_hash(EXERCISE_ALL);
     for (int i = 0; i < n_words; i++) {
@@ -390,8 +393,8 @@ static rlim_t address_space(void) {
     return (rlim_t)n_pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* RLIMIT_AS a little above what the process has: memory, mappings of files and threads' stacks are
- * refused by the system itself. The run's own memory comes from what malloc has kept. */
+/* RLIMIT_AS slightly above the present use: the system itself refuses memory, file mappings and
+ * thread stacks. The run's own memory comes from blocks that malloc has kept. */
 static void test_an_address_space_that_ends_is_an_error(void) {
     struct rlimit usual, narrow;
     ggufx_allocator allocator = {
@@ -403,7 +406,7 @@ static void test_an_address_space_that_ends_is_an_error(void) {
     free(malloc(32 << 20));
     MUST(getrlimit(RLIMIT_AS, &usual) == 0);
     for (uint32_t parts = 1; parts <= EXERCISE_ALL; parts *= 2) {
-        /* A part of 0 to 64 MiB; steps grow with it. */
+        /* 0 to 64 MiB, in growing steps. */
         for (rlim_t more = 0; more < 64 << 20; more += 65536 + more / 4) {
             exercise_init(&e, &kApi, model_path);
             e.parts = parts;
@@ -431,7 +434,7 @@ static void test_an_address_space_that_ends_is_an_error(void) {
 }
 
 #ifdef __linux__
-/* Names that docs/embedding.md lists for a profile of seccomp, as numbers. */
+/* Numbers of the system calls that docs/embedding.md lists for a seccomp profile. */
 static const struct {
     const char *name;
     long number;
@@ -454,7 +457,8 @@ static void tell_call(int number, siginfo_t *info, void *context) {
     _exit(1);
 }
 
-/* All but the calls of the list end the process, threads that come later included. */
+/* Allows only the listed system calls; others end the process. Applies to threads created later
+ * too. */
 static void allow_only(char **names, int n) {
     struct sock_filter filter[2 * 64 + 2];
     unsigned short n_filter = 0;
