@@ -1,6 +1,6 @@
-// What src/base does when the system fails it: the system's functions are defined here, fail at the
-// k-th call, are interrupted at every other one, or move few bytes. At every one of them whoever
-// opens the path must find the old file or the new one, and the error must say what went wrong.
+// File functions of src/base when system calls fail. This file defines the system calls: they fail
+// at the k-th call, are interrupted at every other one, or move few bytes. After each call a reader
+// of the path finds the old file or the new one, and the error names the cause.
 // SPDX-License-Identifier: MIT
 #include <stdio.h>
 
@@ -35,23 +35,23 @@ using namespace ggufx::io;
 
 namespace {
 
-// One letter per kind of call: o(pen) r(ead) w(rite) s(ync) S(ync of a folder) t(runcate) n(ame)
-// u(nlink).
+// Faults to inject, and the calls seen. One letter per kind of call: o(pen) r(ead) w(rite) s(ync)
+// S(ync of a directory) t(runcate) n(ame) u(nlink).
 struct Faults {
     bool on = false;
-    char kind = 0; // 0: any
+    char kind = 0; // 0: any kind
     int fail_at = 0, error = 0;
-    bool for_ever = false; // and every call after it
+    bool for_ever = false; // also every call after the first failure
     bool interrupt = false;
     size_t piece = SIZE_MAX;
 
     int n = 0; // calls that could fail
     bool odd = false;
-    std::string order;  // of calls, repeated letters once
-    std::string failed; // up to the call that failed
+    std::string order;  // letters of the calls, without repeats
+    std::string failed; // the same, up to the failed call
 } faults;
 
-// Is this call to fail? errno is set.
+// Returns whether this call fails, with errno set.
 bool fails(char kind) {
     if (!faults.on) return false;
     if (faults.interrupt && strchr("orwsSt", kind) && (faults.odd = !faults.odd)) {
@@ -71,7 +71,7 @@ size_t piece_of(size_t n) {
     return faults.on && n > faults.piece ? faults.piece : n;
 }
 
-// The C library's function, under the name that 64-bit offsets give it.
+// Returns the C library's function, by the name it has with 64-bit offsets.
 template <class Function> Function *real(const char *name, const char *name64) {
     void *found = dlsym(RTLD_NEXT, name64);
     if (!found) found = dlsym(RTLD_NEXT, name);
@@ -95,7 +95,7 @@ ssize_t pread(int fd, void *data, size_t n, off_t at) {
     if (fails('r')) return -1;
     return real<ssize_t(int, void *, size_t, off_t)>("pread", "pread64")(fd, data, piece_of(n), at);
 }
-// As calls go where the compiler knows the size of the buffer and checks it (_FORTIFY_SOURCE).
+// Called instead of pread where the compiler knows the buffer size (_FORTIFY_SOURCE).
 ssize_t __pread64_chk(int fd, void *data, size_t n, off_t at, size_t) {
     return pread(fd, data, n, at);
 }
@@ -140,7 +140,7 @@ template <class Run> Failure under(const Faults &plan, const Run &run) {
 
 const std::string kOld = bytes_of(3000, 1), kNew = bytes_of(3000, 2);
 
-// What the tests do to PATH, which holds kOld: it is to hold kNew.
+// Operations that replace the content of PATH, kOld, by kNew.
 void write_output(const Ref<Host> &host, const std::string &path) {
     OutputFile out(host, path);
     out.open();
@@ -175,13 +175,13 @@ void patch(const Ref<Host> &host, const std::string &path) {
 struct Case {
     const char *name;
     void (*run)(const Ref<Host> &host, const std::string &path);
-    const char *order; // of the calls: what is on the disk before what
+    const char *order; // letters of the calls: the order of writes to the disk
 };
 constexpr Case kCases[] = {
-    // PATH.part, its bytes on the disk, its name, that name on the disk
+    // PATH.part, sync, rename, sync of the directory
     {"output", write_output, "owsnoS"},
     {"draft", write_draft, "owrtsnuoS"},
-    // the journal likewise; then the file's bytes, on the disk; then no journal
+    // the same for the journal; then write and sync the file; then delete the journal
     {"patch", patch, "orowsnoSwsuoS"},
 };
 
@@ -200,7 +200,8 @@ void interruptions_change_nothing(const Case &c, const Scratch &scratch, const R
     }
 }
 
-// A failure of the folder's sync or of the removal of what is of no use any more is no failure.
+// A failed sync of the directory is no error, nor is a failed removal of files that are no longer
+// needed.
 bool may_fail_unseen() {
     const char last = faults.failed.back();
     return last == 'S' || last == 'u' || faults.failed.ends_with("no") ||
@@ -230,8 +231,8 @@ void each_call_may_fail(const Case &c, const Scratch &scratch, const Ref<Host> &
             if (!may_fail_unseen()) printf("%s, call %d: %s\n", c.name, k, faults.failed.c_str());
             CHECK(may_fail_unseen());
         }
-        // A call that failed has changed nothing; recovery has nothing to do, or removes what
-        // stayed.
+        // A failed call leaves the file unchanged. Recovery finds nothing to do, or removes
+        // leftover files.
         for (int i = 0; i < 2; i++) {
             CHECK(content(path) == (f.status == 0 ? kNew : kOld));
             recover_patch(host, path.c_str());
@@ -241,7 +242,8 @@ void each_call_may_fail(const Case &c, const Scratch &scratch, const Ref<Host> &
     }
 }
 
-// A journal is beside the file, and the disk takes no more of it: neither new bytes nor old ones.
+// A journal exists, and every later write to the disk fails, so neither the new nor the old bytes
+// can be written.
 void a_patch_that_cannot_be_taken_back_is_finished(const Scratch &scratch, const Ref<Host> &host) {
     const std::string path = scratch.path(u8"failing");
     int n_journals = 0;
@@ -252,7 +254,7 @@ void a_patch_that_cannot_be_taken_back_is_finished(const Scratch &scratch, const
         plan.fail_at = k;
         plan.for_ever = true;
         plan.error = EIO;
-        plan.piece = 1100; // not whole sectors: one is cut
+        plan.piece = 1100; // not a multiple of the sector size: splits a sector
         const Failure f = under(plan, [&] { patch(host, path); });
         if (f.status == 0) break;
         CHECK(has_status(f, Status::io));
@@ -270,7 +272,7 @@ void a_full_disk_says_how_much_it_took(const Scratch &scratch, const Ref<Host> &
     const std::string path = scratch.path(u8"full");
     Faults plan;
     plan.kind = 'w';
-    plan.fail_at = 4; // 700 and 300 of the first write, 700 and 700 of the second
+    plan.fail_at = 4; // write 1: 700 + 300 bytes; write 2: 700, then fails
     plan.error = ENOSPC;
     plan.piece = 700;
     const Failure f = under(plan, [&] { write_output(host, path); });
@@ -278,7 +280,7 @@ void a_full_disk_says_how_much_it_took(const Scratch &scratch, const Ref<Host> &
     CHECK(strstr(f.message, "beyond 1700 bytes: no space left on the disk"));
     CHECK(scratch.n_files() == 0);
     plan = {};
-    plan.piece = 0; // nothing is written, nothing is wrong
+    plan.piece = 0; // write() returns 0 without an error
     CHECK(under(plan, [&] { write_output(host, path); }).system_error == ENOSPC);
     FileHandle full;
     size_t done = 9;
@@ -287,7 +289,7 @@ void a_full_disk_says_how_much_it_took(const Scratch &scratch, const Ref<Host> &
     CHECK(full.append("x", 1) == ENOSPC);
 }
 
-// Three files that replace three others, or none; as the writers of sets do it.
+// Replaces all three files or none, as the writers of split files do.
 void write_set(const Ref<Host> &host, const std::string &path, FileSet &set) {
     std::vector<std::unique_ptr<OutputFile>> files;
     for (const char *name : {".1", ".2", ".3"}) {
@@ -307,14 +309,14 @@ void write_set(const Ref<Host> &host, const std::string &path, FileSet &set) {
     set.forget();
 }
 
-// How many of the files have these bytes.
+// Returns the number of files with these bytes.
 int n_with(const std::string &path, const std::string &bytes) {
     int n = 0;
     for (const char *name : {".1", ".2", ".3"}) n += content(path + name) == bytes;
     return n;
 }
 
-// The k-th call fails, alone or with all that follow, as if the process were killed there.
+// The k-th call fails, alone or with all later ones, as if the process were killed there.
 void a_set_is_replaced_whole_or_not_at_all(const Scratch &scratch, const Ref<Host> &host,
                                            bool had_old, bool killed) {
     const std::string path = scratch.path(u8"set"), old = had_old ? kOld : "(absent)";
@@ -336,14 +338,14 @@ void a_set_is_replaced_whole_or_not_at_all(const Scratch &scratch, const Ref<Hos
         n_recovered += set.was_interrupted();
         CHECK(failure_of([&] { set.recover(); }).status == 0);
         CHECK(n_with(path, old) == 3 || n_with(path, kNew) == 3);
-        CHECK(failure_of([&] { write_set(host, path, set); }).status == 0); // nothing is in its way
+        CHECK(failure_of([&] { write_set(host, path, set); }).status == 0); // no leftovers
         CHECK(n_with(path, kNew) == 3 && scratch.n_files() == 3);
         for (const char *name : {".1", ".2", ".3"}) std::filesystem::remove(path + name);
     }
     CHECK(!killed || n_recovered > 5);
 }
 
-// A link could make us write into anybody's file.
+// Following a link could overwrite an unrelated file.
 void links_are_not_followed(const Scratch &scratch, const Ref<Host> &host) {
     const std::string path = scratch.path(u8"path"), aim = scratch.path(u8"aim");
     for (const auto &run : {write_output, write_draft}) {

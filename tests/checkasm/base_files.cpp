@@ -1,4 +1,5 @@
-// Files of src/base on any system: what is written is read, names, locks, ends of files.
+// File functions of src/base on any system: reads return the written bytes, file names, locks, end
+// of file.
 // SPDX-License-Identifier: MIT
 #include "base/crc64.hpp"
 #include "base/draft.hpp"
@@ -19,7 +20,7 @@ namespace {
 using Handle = FileHandle;
 constexpr unsigned kNew = Handle::kRead | Handle::kWrite | Handle::kCreate;
 
-// A name of two, three and four bytes per character (surrogates in UTF-16).
+// A name with characters of two, three and four bytes (surrogates in UTF-16).
 constexpr const char8_t *kName = u8"\u00fc\u4e2d\U0001f600.bin";
 
 void bytes_stand_where_they_were_written(const Scratch &scratch) {
@@ -33,7 +34,7 @@ void bytes_stand_where_they_were_written(const Scratch &scratch) {
     std::string back(data.size(), 'x');
     CHECK(file.read(7, back.data(), back.size(), &done) == 0 && done == back.size());
     CHECK(back == data);
-    CHECK(file.read(100000, back.data(), 50, &done) == 0 && done == 7); // the end
+    CHECK(file.read(100000, back.data(), 50, &done) == 0 && done == 7); // end of file
     CHECK(file.read(200000, back.data(), 50, &done) == 0 && done == 0);
     Handle::Facts facts;
     CHECK(file.look(&facts) == 0 && facts.kind == Handle::Kind::regular && facts.size == 100007);
@@ -80,7 +81,7 @@ void locks_are_of_handles(const Scratch &scratch) {
     CHECK(!c.lock(false));
     b.close();
     CHECK(c.lock(false) && a.open(path.c_str(), kNew) == 0 && !a.lock(true));
-    size_t done = 0; // a lock keeps nobody from the bytes
+    size_t done = 0; // a lock does not prevent reads or writes
     char back = 0;
     CHECK(a.write(0, "x", 1, &done) == 0 && c.read(0, &back, 1, &done) == 0 && back == 'x');
 }
@@ -93,10 +94,10 @@ void names_go_from_file_to_file(const Scratch &scratch) {
     CHECK(file.open(a.c_str(), Handle::kRead) == 0 && file.is_at(a.c_str()));
     CHECK(!file.is_at(b.c_str()) && !file.is_at(scratch.path(u8"none").c_str()));
     file.close();
-    CHECK(file.open(b.c_str(), kNew) == 0); // as it is where a file gets its name
+    CHECK(file.open(b.c_str(), kNew) == 0); // as in an atomic replace
     CHECK(replace_file(b.c_str(), a.c_str()) == 0);
     CHECK(content(a) == "new" && content(b) == "(absent)");
-#if !defined(_WIN32) // wine 8 says volume 0 of an open file that was renamed; its index stays
+#if !defined(_WIN32) // wine 8 reports volume 0 for a renamed open file
     CHECK(file.is_at(a.c_str()));
 #endif
     file.close();
@@ -184,7 +185,7 @@ void a_patch_is_written(const Scratch &scratch) {
     CHECK(!recover_patch(host, path.c_str()));
 }
 
-// Numbers of a journal and the bytes behind them, as patch_journal.hpp has it.
+// Builds a journal: numbers, then the bytes, as in patch_journal.hpp.
 std::string journal_of(const char *magic, std::initializer_list<uint64_t> numbers,
                        const std::string &bytes) {
     std::string out = magic;
@@ -222,7 +223,7 @@ void a_journal_is_of_one_file(const Scratch &scratch) {
         return false;
     };
     CHECK(outcome(before, good) && outcome(after, good));
-    for (const size_t cut : {1024u, 1500u, 2048u, 2999u}) // in any order of sectors
+    for (const size_t cut : {1024u, 1500u, 2048u, 2999u}) // sectors may reach the disk in any order
         CHECK(outcome(before.substr(0, cut) + after.substr(cut), good) == (cut % 512 == 0));
     for (size_t cut = 1000; cut < 3000; cut += 77)
         CHECK(outcome(after.substr(0, cut) + before.substr(cut), good));
@@ -232,7 +233,7 @@ void a_journal_is_of_one_file(const Scratch &scratch) {
         CHECK(!outcome(other, good));
     }
     std::string tail = before;
-    tail[4500] ^= 1; // beyond the head: tensor data, which no edit looks at
+    tail[4500] ^= 1; // after the header: tensor data, which no edit reads
     put(path, tail);
     put(path + ".patch", good);
     CHECK(recover_patch(host, path.c_str()));
@@ -246,7 +247,7 @@ void a_journal_is_of_one_file(const Scratch &scratch) {
     for (const auto &numbers : {journal(5000, 1000, huge, 4000), journal(5000, huge, 2000, 4000),
                                 journal(5000, 1000, 2000, huge), journal(5000, 1000, 2000, 2999)})
         CHECK(!outcome(before, summed(numbers)));
-    // In pieces, which must be in order and apart.
+    // Several pieces, which must be in order and not overlap.
     const auto pieces = [&](uint64_t second, uint64_t n_pieces) {
         std::string head = before.substr(0, 4000);
         head.erase(2500, 500).erase(1000, 500);
@@ -264,7 +265,8 @@ void a_journal_is_of_one_file(const Scratch &scratch) {
     CHECK(!outcome(before, pieces(1499, 2)) && !outcome(before, pieces(3501, 2)));
     CHECK(!outcome(before, pieces(2500, 1)) && !outcome(before, pieces(2500, 3)));
     after.swap(both);
-    // Of the first layout: who it belongs to is not known, so it may only go where it is done.
+    // The first journal format does not identify its file, so recovery only accepts a file that
+    // already has the new bytes.
     const std::string first = journal_of("GGUFXP01", {5000, 1000, 2000}, after.substr(1000, 2000));
     CHECK(outcome(after, first) && !outcome(before, first) &&
           !outcome(before, first.substr(0, 40)));
@@ -283,7 +285,7 @@ void a_source_reads_and_maps(const Scratch &scratch) {
     int32_t error = 0;
     const uint8_t *mapped = source->map(data.size(), &error);
     CHECK(mapped && memcmp(mapped, data.data(), data.size()) == 0);
-    source->finish(); // the mapping stays
+    source->finish(); // the mapping stays valid
     if (!mapped) return;
     populate(mapped, data.size());
     advise_huge(mapped, data.size());
@@ -291,7 +293,7 @@ void a_source_reads_and_maps(const Scratch &scratch) {
     CHECK(mapped[199999] == static_cast<uint8_t>(data[199999]));
     source->unmap(mapped, data.size());
 
-    Handle part; // a mapping of pages that begins inside of one
+    Handle part; // a mapping that does not begin at a page boundary
     CHECK(part.open(path.c_str(), Handle::kRead) == 0);
     const uint8_t *inside = map_file(part, 70001, 100000, &error);
     CHECK(inside && memcmp(inside, data.data() + 70001, 100000) == 0);

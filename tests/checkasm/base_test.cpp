@@ -1,5 +1,5 @@
-// The parts of src/base that the public headers show only indirectly: processor features,
-// floating-point environment, error texts, checksums, sums. Own threads: pool_test.cpp.
+// Parts of src/base that the public headers show only indirectly: processor features,
+// floating-point environment, error texts, checksums, sums. Thread pool: pool_test.cpp.
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 #include "base/crc64.hpp"
@@ -75,7 +75,7 @@ void messages_are_cut_at_a_character() {
     CHECK(strlen(cut.c_str()) < 100 && strstr(cut.c_str(), "..."));
     CHECK(strcmp(Quoted("", 0).c_str(), "") == 0);
     CHECK(set_failure(nullptr, Status::limit, {}, "ignored") == Status::limit);
-    for (size_t size = 1; size < 20; size++) { // of which every one but 1, 3, 5, ... cuts an e'
+    for (size_t size = 1; size < 20; size++) { // even sizes would split a character
         char out[20];
         memset(out, 'x', sizeof out);
         const size_t n = print_text(out, size, "%s", "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9");
@@ -84,7 +84,7 @@ void messages_are_cut_at_a_character() {
     }
 }
 
-// A bit at a time, as the polynomial says.
+// CRC-64 bit by bit, from the polynomial.
 uint64_t crc64_by_bits(const unsigned char *data, size_t n) {
     uint64_t crc = ~uint64_t{0};
     for (size_t i = 0; i < n; i++) {
@@ -95,7 +95,7 @@ uint64_t crc64_by_bits(const unsigned char *data, size_t n) {
 }
 
 void checksums_are_those_of_the_polynomial() {
-    CHECK(crc64(0, "123456789", 9) == 0x995dc9bbdf1939fau); // the check value of CRC-64/XZ
+    CHECK(crc64(0, "123456789", 9) == 0x995dc9bbdf1939fau); // check value of CRC-64/XZ
     CHECK(crc64(0, nullptr, 0) == 0);
     unsigned char data[300];
     for (unsigned i = 0; i < sizeof data; i++) data[i] = static_cast<unsigned char>(i * i * 7 + i);
@@ -105,7 +105,7 @@ void checksums_are_those_of_the_polynomial() {
         CHECK(crc64(crc64(0, data, n), data + n, sizeof data - n) ==
               crc64_by_bits(data, sizeof data));
     }
-    std::vector<unsigned char> many(40000); // what is long goes in lanes
+    std::vector<unsigned char> many(40000); // long inputs are processed in lanes
     for (size_t i = 0; i < many.size(); i++)
         many[i] = static_cast<unsigned char>(i * i * 7 + (i >> 8) * 31);
     const uint64_t whole = crc64_by_bits(many.data(), many.size());
@@ -117,10 +117,10 @@ void checksums_are_those_of_the_polynomial() {
     }
 }
 
-// A bit at a time: place 0 is 2^-127.
+// Exact sum, bit by bit; bit 0 is 2^-127.
 struct SumOfBits {
     uint8_t bits[256] = {};
-    void add(double x) { // whose lowest bit is not below 2^-127
+    void add(double x) { // the lowest bit of x is at least 2^-127
         int exponent = 0;
         auto mantissa = static_cast<uint64_t>(frexp(x, &exponent) * 0x1p53);
         for (int place = exponent - 53 + 127; mantissa; place++, mantissa >>= 1) {

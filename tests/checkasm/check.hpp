@@ -1,4 +1,4 @@
-// CHECK(condition): counts and prints what does not hold.
+// CHECK(condition): counts and prints conditions that do not hold.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,6 @@
-// Every kernel of every instruction set this machine has against the scalar reference: equal
-// bits, nothing read or written outside. Scalar itself runs too, for the bounds.
+// Compares every kernel of every instruction set of this machine with the scalar reference:
+// bit-identical results, no access outside the operands. The scalar kernels run too, for the
+// bounds.
 //   checkasm [--isa NAME] [--type NAME] [--seed N]    checkasm --coverage
 // SPDX-License-Identifier: MIT
 #include "../unit/test_step.h"
@@ -29,10 +30,10 @@ bool is_called(const Kernels &kernels, const char *name) {
 
 struct Shape {
     size_t rows, blocks, n;
-    bool by_rows = false; // as n = 1..3 are defined
+    bool by_rows = false; // defined like n = 1..3: row-wise
 };
 
-// Rows and columns around what kernels step by: 4 streams, 16 lanes, 6 columns, 32 rows.
+// Row and column counts around the steps of kernels: 4 streams, 16 lanes, 6 columns, 32 rows.
 constexpr Shape kShapes[] = {
     {1, 1, 1},        {4, 1, 1},        {1, 2, 2},        {3, 3, 3},        {5, 5, 1},
     {8, 7, 2},        {9, 8, 1},        {17, 9, 3},       {130, 1, 1},      {131, 2, 1},
@@ -43,7 +44,7 @@ constexpr Shape kShapes[] = {
     {4, 16, 4, true}, {9, 33, 5, true}, {1, 17, 6, true}, {21, 3, 7, true}, {6, 64, 8, true},
 };
 
-// Float types too have rows of whole vectors here: zeros behind a row would make a -0 +0.
+// Rows of whole vectors, for float types too: zero padding after a row would turn a -0 into +0.
 constexpr Shape kWholeRows[] = {{16, 1, 1}, {16, 5, 2}, {32, 2, 3}, {16, 4, 4}, {64, 3, 7}};
 
 const char *shape_text(const Shape &s) {
@@ -74,18 +75,18 @@ void compare(const Kernels &kernels, const fmt::TypeInfo &type, const char *what
 }
 
 size_t row_values(const fmt::TypeInfo &type, const Shape &s) {
-    // Float types have any length, also ones that no vector divides.
+    // Float types have rows of any length, also ones that are no multiple of a vector.
     return type.block_values == 1 ? s.blocks * 16 + (s.rows % 16) : s.blocks * type.block_values;
 }
 
-// n: columns by which the product is defined.
+// n: number of columns that defines the product.
 const char *product_name(Mode mode, size_t n) {
     if (mode == Mode::int8) return n < 4 ? "matvec" : "gemm";
     if (mode == Mode::precise) return n < 4 ? "matvec_precise" : "gemm_precise";
     return n < 4 ? "matvec_f32" : "gemm_f32";
 }
 
-// What the bits have to be: of rows, those of each column by itself.
+// Computes the expected bits. Row-wise products are computed for each column separately.
 bool multiply_text(Out y, const Kernels &scalar, Product p) {
     if (!p.by_rows) return multiply(y, scalar, p);
     const size_t n = p.n;
@@ -120,13 +121,13 @@ void check_products(const Kernels &kernels, const Kernels &scalar, const fmt::Ty
     }
 }
 
-// Products of float types that vanish, all with a minus sign: what is stored is +0.
+// Float products that underflow with a negative sign are stored as +0.
 void check_minus_zero(const Kernels &kernels, const fmt::TypeInfo &type, const Shape &s) {
     const size_t k = row_values(type, s), row_bytes = k * type.block_bytes;
     const Guarded w(row_bytes * s.rows), x(k * s.n * sizeof(float));
     for (size_t i = 0; i < row_bytes * s.rows; i++) w.data()[i] = 0;
     for (size_t i = type.block_bytes - 1; i < row_bytes * s.rows; i += type.block_bytes) {
-        w.data()[i] = 0x2c; // the first byte of a number of 2^-4 or below
+        w.data()[i] = 0x2c; // high byte of a number of magnitude 2^-4 or below
     }
     for (size_t i = 0; i < k * s.n; i++) x.floats()[i] = -0x1p-149f;
     const Output got(s.rows, s.n);
@@ -157,7 +158,8 @@ void check_dequant(const Kernels &kernels, const Kernels &scalar, const fmt::Typ
     compare(kernels, type, "dequant", {n, n_blocks, 1}, got, want);
 }
 
-// The low planes: how a code is split is free, so only the whole counts.
+// Compares the low planes. The split of a code into planes is free, so only the combined value
+// counts.
 bool equal_planes(const Act &a, const Act &b, size_t padded) {
     int64_t squares[2] = {0, 0};
     for (size_t i = 0; i < padded; i++) {
@@ -175,7 +177,7 @@ bool equal_planes(const Act &a, const Act &b, size_t padded) {
     return equal;
 }
 
-// Packed activations but for the order of codes, and the padding.
+// Compares packed activations, except for the order of codes and the padding.
 void check_pack(const Kernels &kernels, const Kernels &scalar, const fmt::TypeInfo &type, size_t k,
                 Mode mode, const PackedOrder &order, Values values, Random &random) {
     const bool precise = mode == Mode::precise;
@@ -198,7 +200,7 @@ void check_pack(const Kernels &kernels, const Kernels &scalar, const fmt::TypeIn
     for (size_t b = 0; b < padded / 32; b++) {
         ok = ok && f32_bits(order.d(got, b)) == f32_bits(want.d[b]);
         if (!order.has_s()) continue;
-        const float s = order.s(got, b); // its NaN is not fixed
+        const float s = order.s(got, b); // NaN bits are unspecified
         ok = ok && (f32_bits(s) == f32_bits(want.s[b]) || (s != s && want.s[b] != want.s[b]));
     }
     int64_t squares[2] = {0, 0};
@@ -251,7 +253,7 @@ void check_type(const Kernels &kernels, const Kernels &scalar, const fmt::TypeIn
                 if (at++ % step == 0)
                     check_products(kernels, scalar, type, s, blocks, values, random);
             }
-            at++; // each shape has its turn with other contents
+            at++; // shifts the sampling, so that each shape meets other contents
         }
     }
     if (type.kind == fmt::Kind::kFloat) {
@@ -294,7 +296,7 @@ int main(int argc, char **argv) {
         }
     }
     n_failed += count_wrong_fmaf(&n_checked) + count_wrong_choices(&n_checked);
-    long n_done = 0; // types of sets
+    long n_done = 0; // pairs of a type and an instruction set
     for (size_t i = 0; i < n; i++) {
         if (only_isa && !is_called(*list[i], only_isa)) continue;
         const long failed_before = n_failed, checked_before = n_checked;

@@ -13,7 +13,7 @@ using namespace ggufx::kernels;
 
 namespace {
 
-// What the instructions of a layer's objects need (src/kernels/meson.build).
+// Features that the instructions of a layer's objects need (src/kernels/meson.build).
 struct Needs {
     const char *layer;
     uint64_t features;
@@ -31,16 +31,17 @@ constexpr Needs kNeeds[] = {
 constexpr uint64_t kFeatures[] = {cpu::avx2, cpu::avxvnni,  cpu::avx512,   cpu::avx512vbmi,
                                   cpu::neon, cpu::neon_dot, cpu::neon_i8mm};
 constexpr uint32_t kSubsets = 1u << (sizeof kFeatures / sizeof *kFeatures);
-constexpr size_t kMost = 8; // choices
+constexpr size_t kMost = 8; // largest number of choices
 
-// The index in kNeeds; behind them where a layer is unknown.
+// Returns the index in kNeeds, or the number of entries for an unknown layer.
 size_t place_of(const Layer &layer) {
     size_t i = 0;
     while (i < sizeof kNeeds / sizeof *kNeeds && strcmp(kNeeds[i].layer, layer.name) != 0) i++;
     return i;
 }
 
-// The set it is named for is on top, scalar at the bottom, and all of it runs with the features.
+// Checks that the first layer has the choice's instruction set, the last one is scalar, and the
+// features suffice for all layers.
 bool is_right(const Kernels &choice, uint64_t features) {
     if (choice.layers[0]->isa != choice.isa) return false;
     size_t above = sizeof kNeeds / sizeof *kNeeds;
@@ -53,7 +54,8 @@ bool is_right(const Kernels &choice, uint64_t features) {
     return above == 0;
 }
 
-// Every choice of the build that the features allow is listed, and a request finds the best one.
+// Checks that the list has every choice of the build that the features allow, and that a request
+// selects the best one.
 bool are_right(const Kernels *const *list, size_t n, uint64_t features, const Kernels *const *all,
                size_t n_all) {
     size_t n_allowed = 0;

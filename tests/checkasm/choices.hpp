@@ -1,4 +1,5 @@
-// Which sets are chosen for which features, and who serves which type.
+// Kernel dispatch: instruction sets chosen for processor features, and the layer that provides each
+// type.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,16 +7,17 @@
 
 namespace testdata {
 
-// Sets that differ in their best layer alone have one name for callers; this one tells them apart.
+// Name of the top layer. Distinguishes sets that share a public name because they differ in the top
+// layer alone.
 inline const char *set_name(const ggufx::kernels::Kernels &kernels) {
     return kernels.layers[0]->name;
 }
 
-// Asks for the choices of every set of features, also those no machine has, prints wrong ones and
-// returns their number; adds the number of cases to *n_checked.
+// Checks dispatch for every combination of features, also those that no machine has. Prints wrong
+// choices and returns their number; adds the number of cases to *n_checked.
 long count_wrong_choices(long *n_checked);
 
-// For each of n choices who serves each type and family.
+// Prints, for each of n choices, the layer that provides each type and family.
 void print_coverage(const ggufx::kernels::Kernels *const *list, size_t n);
 
 } // namespace testdata

@@ -32,7 +32,7 @@ float Random::unit() {
 
 namespace {
 
-// f16 bits of a scale: 2^-14 .. 2 for tame data, else the whole zoo.
+// Random f16 bits of a scale: magnitude 2^-14 .. 2 for tame data, otherwise also special values.
 uint16_t scale_bits(Blocks kind, Random &r) {
     constexpr uint16_t kSpecial[] = {0x0000, 0x8000, 0x0001, 0x83ff, 0x0400, 0x7bff,
                                      0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe01, 0x3c00};
@@ -55,7 +55,7 @@ template <class Field> void fill_field(Field &field, Random &r) {
     }
 }
 
-// Codes and sub-scales of one block at patterns of their own.
+// Fills each field of a block, codes and sub-scales, with its own byte pattern.
 template <class Block> void fill_patterns(Block &b, Random &r) {
     memset(&b, pattern(r), sizeof b);
     if constexpr (requires { b.qs; }) fill_field(b.qs, r);
@@ -73,7 +73,7 @@ template <class F> void set_scales(typename F::Block &b, Blocks kind, Random &r)
             b.e = static_cast<uint8_t>(110 + r.below(20));
     } else if constexpr (requires { b.d; }) {
         if constexpr (sizeof b.d == 2) store_u16le(b.d, scale_bits(kind, r));
-    } else if constexpr (requires { b.scales; }) { // IQ1_M: d is spread over top nibbles
+    } else if constexpr (requires { b.scales; }) { // IQ1_M: d is split over top nibbles
         const uint16_t d = scale_bits(kind, r);
         for (unsigned k = 0; k < 4; k++) {
             const unsigned low = load_u16le(b.scales + 2 * k) & 0x0fffu;
@@ -85,7 +85,7 @@ template <class F> void set_scales(typename F::Block &b, Blocks kind, Random &r)
     if constexpr (requires { b.m; }) store_u16le(b.m, scale_bits(kind, r));
 }
 
-// Float types: values of moderate size unless everything is wanted.
+// Float types: sets a value of moderate size; f16 scales follow `kind`.
 template <class F> void set_value(typename F::Block &b, Blocks kind, Random &r) {
     const float v = r.unit();
     if constexpr (sizeof b == 4) store_f32le(&b, v);
@@ -128,7 +128,7 @@ void fill_values(float *out, size_t n, Values kind, Random &random) {
                                      0x0d800000, 0x7e967699, 0xff7fffff, 0x7f800000, 0xff800000,
                                      0x7fc00000, 0xffc12345, 0x7f812345};
     float scale = 1.0f;
-    uint32_t special = 13; // none
+    uint32_t special = 13; // no special value
     for (size_t i = 0; i < n; i++) {
         if (i % 32 == 0) {
             scale = f32_from_bits((107 + random.below(40)) << 23); // 2^-20 .. 2^19
@@ -143,7 +143,7 @@ void fill_values(float *out, size_t n, Values kind, Random &random) {
     }
 }
 
-// Pages, the last of which nobody may touch; null when there are none.
+// Pages followed by one page without access; null on failure.
 #if defined(_WIN32)
 static size_t page_bytes() {
     SYSTEM_INFO info;

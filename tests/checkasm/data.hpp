@@ -1,5 +1,5 @@
-// Test data from a fixed integer generator: blocks of every type, activations, guarded memory.
-// The same bytes and bits on every host: tests/golden/canonical.txt rests on them.
+// Test data from a fixed integer generator: blocks of every type, activations, guarded memory. The
+// bytes are the same on every host, because tests/golden/canonical.txt depends on them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace testdata {
 
-// splitmix64.
+// Random numbers: splitmix64.
 class Random {
 public:
     explicit Random(uint64_t seed) : state_(seed) {}
     uint64_t next();
     uint32_t below(uint32_t n) { return static_cast<uint32_t>((next() >> 32) * n >> 32); }
-    // A multiple of 2^-20 in [-1, 1): exact, no library function.
+    // A multiple of 2^-20 in [-1, 1): exact, without library functions.
     float unit();
 
 private:
@@ -27,13 +27,13 @@ private:
 
 enum class Blocks {
     tame,    // random bytes, scales of moderate size
-    bounds,  // codes and sub-scales at their bounds, patterns per field, scales of moderate size
+    bounds,  // codes and sub-scales at their limits, a pattern per field, scales of moderate size
     special, // random bytes; scales zero, -0, subnormal, largest, infinite, NaN
     raw,     // random bytes all over
 };
 constexpr Blocks kAllBlocks[] = {Blocks::tame, Blocks::bounds, Blocks::special, Blocks::raw};
 
-// n_blocks blocks of a type; out of any alignment.
+// Fills n_blocks blocks of a type; out has any alignment.
 void fill_blocks(uint8_t *out, uint32_t type, size_t n_blocks, Blocks kind, Random &random);
 
 enum class Values {
@@ -45,8 +45,8 @@ constexpr Values kAllValues[] = {Values::plain, Values::bounds, Values::special}
 
 void fill_values(float *out, size_t n, Values kind, Random &random);
 
-// Memory that ends exactly at a page without access; data() has any alignment that asks for it.
-// Reading or writing past the end crashes.
+// Memory that ends exactly at a page without access, so data() has any alignment. Reads and writes
+// past the end crash.
 class Guarded {
 public:
     explicit Guarded(size_t n_bytes);

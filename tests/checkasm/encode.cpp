@@ -1,5 +1,6 @@
-// Encoders of every type, instruction set and number of blocks against scalar, the text: equal
-// bytes, with and without an imatrix; nothing is read or written outside.
+// Compares the quantizers of every type and instruction set with the scalar reference, for several
+// numbers of blocks. Bytes are identical, with and without an importance matrix; no access outside
+// the operands.
 //   checkasm_encode [--isa NAME] [--type NAME] [--seed N]
 // SPDX-License-Identifier: MIT
 #include "kernels/encode.hpp"
@@ -19,23 +20,23 @@ using namespace testdata;
 
 long n_checked, n_failed;
 
-// What a group of values can look like; it changes every 8, 16, 32 or 256 values.
+// Distribution of a group of values; it changes every 8, 16, 32 or 256 values.
 enum class Shape : uint32_t {
     bell,
-    scales,   // of groups far apart
-    outlier,  // one value above all
+    scales,   // very different scales of groups
+    outlier,  // one value far above the others
     ties,     // multiples of a power of two: halfway cases of every rounding
     equal,    // one magnitude
     zero,     // zeros of either sign
-    nearly,   // zeros but one
-    faint,    // below what counts as zero
-    tiny,     // scales that f16 cannot hold
-    least,    // around the least normal number: exponents that end at 0
-    large,    // scales beyond f16
+    nearly,   // one nonzero value
+    faint,    // below the threshold that counts as zero
+    tiny,     // scales too small for f16
+    least,    // around the smallest normal number: exponents that end at 0
+    large,    // scales too large for f16
     huge,     // sums overflow
     one_sign, // far from zero
     negative,
-    far_apart, // each value of another size
+    far_apart, // a different magnitude for each value
 };
 constexpr uint32_t kShapes = 15;
 
@@ -96,7 +97,7 @@ void fill(float *x, size_t n, Random &random) {
     }
 }
 
-// Importance of columns: even, of all sizes, zero here and there, or so small that squares of sums
+// Importance of columns: even, of all magnitudes, partly zero, or so small that squares of sums
 // lose bits.
 void fill_imatrix(float *w, size_t n, Random &random) {
     const uint32_t kind = random.below(4);
@@ -111,7 +112,7 @@ void fill_imatrix(float *w, size_t n, Random &random) {
 
 struct Case {
     const fmt::TypeInfo &type;
-    size_t n_rows, n_blocks; // of a row
+    size_t n_rows, n_blocks; // n_blocks: per row
     bool weighted;
 };
 
@@ -139,7 +140,7 @@ void check(const kernels::Kernels &set, const kernels::Kernels &scalar, const Ho
                at / c.type.block_bytes, at % c.type.block_bytes, failure.message);
 }
 
-// Rows and blocks around what kernels step by: 8 and 16 lanes, whole rows and parts.
+// Rows and blocks around the steps of kernels: 8 and 16 lanes, whole rows and parts.
 constexpr size_t kRowsAndBlocks[][2] = {{1, 1},  {1, 2},  {2, 3}, {1, 7},  {1, 8},  {3, 5},
                                         {1, 16}, {1, 17}, {7, 3}, {2, 16}, {1, 31}, {5, 9}};
 
@@ -150,7 +151,7 @@ void check_type(const kernels::Kernels &set, const kernels::Kernels &scalar, con
     for (const auto &shape : kRowsAndBlocks)
         for (int weighted = 0; weighted < 2; weighted++) {
             if (encoder->needs.imatrix && !weighted) continue;
-            const size_t more = type->block_values < 32 ? 37 : 1; // floats: rows of some length
+            const size_t more = type->block_values < 32 ? 37 : 1; // float types: longer rows
             check(set, scalar, host, {*type, shape[0], shape[1] * more, weighted != 0}, random);
         }
 }
@@ -175,7 +176,7 @@ int main(int argc, char **argv) {
         for (uint32_t id = 0; id < fmt::kTypeIds; id++) {
             const kernels::Layer *layer = nullptr;
             if (!kernels::find(*all[i], &kernels::Layer::encode, id, &layer)) continue;
-            if (layer != all[i]->layers[0]) continue; // checked where it is at home
+            if (layer != all[i]->layers[0]) continue; // inherited kernel
             if (only_type && strcmp(fmt::type_info(id)->name, only_type) != 0) continue;
             check_type(*all[i], *all[0], *host, id, random);
         }

@@ -1,5 +1,5 @@
-// The scalar reference calls fmaf: one rounding, also where the product alone would be rounded,
-// overflow or vanish. A libm whose fmaf rounds twice cannot be used; this test says so.
+// Tests that the libm's fmaf rounds once, also where the product alone would be rounded, overflow
+// or underflow. The scalar reference calls fmaf; a libm whose fmaf rounds twice cannot be used.
 // SPDX-License-Identifier: MIT
 #include "fmaf.hpp"
 
@@ -23,7 +23,7 @@ constexpr Case kCases[] = {
     {0x3f7fffff, 0x3f7fffff, 0xbf7ffffe, 0x27800000}, // (1-e)^2 - (1-2e) = 2^-48
     {0x7f7fffff, 0x40000000, 0xff7fffff, 0x7f7fffff}, // max * 2 - max = max
     {0x3f800001, 0x3f7fffff, 0xbf800000, 0x337ffffe}, // 1 + 2^-24 - 2^-47 - 1
-    {0x1a000001, 0x1a000001, 0x00000000, 0x00000001}, // 2^-150 and a bit: up
+    {0x1a000001, 0x1a000001, 0x00000000, 0x00000001}, // a bit above 2^-150: up
     {0x1a000000, 0x1a000000, 0x00000000, 0x00000000}, // 2^-150: a tie, to even
     {0x00800000, 0x3f000000, 0x00000001, 0x00400001}, // subnormal result is kept
     {0x4b800000, 0x3f800000, 0x3f7fffff, 0x4b800000}, // 2^24 + (1 - e): down
@@ -32,8 +32,8 @@ constexpr Case kCases[] = {
     {0x3f800001, 0x3f7ffffe, 0x4b800001, 0x4b800001}, // 2^24 + 2 + (1 - 2^-46): below the tie
 };
 
-// a * b + c by arithmetic of its own: the product of two f32 is exact in f64; the sum is made odd
-// where it is inexact, so that rounding it to f32 is the only rounding that shows.
+// a * b + c without fmaf: the product of two f32 is exact in f64. An inexact sum is rounded to odd,
+// so that only the rounding to f32 has an effect.
 float fma_by_round_to_odd(float a, float b, float c) {
     const double p = static_cast<double>(a) * static_cast<double>(b), d = static_cast<double>(c);
     const volatile double sum = p + d;
@@ -47,7 +47,7 @@ float fma_by_round_to_odd(float a, float b, float c) {
     return static_cast<float>(f64_from_bits(bits));
 }
 
-// Products next to half a unit of c, closer to the tie than f64 can show: where an fmaf made of f64
+// Products close to half a unit of c, closer to the tie than f64 can represent: an fmaf in f64
 // arithmetic rounds twice.
 Case near_tie(Random &r) {
     const uint32_t a = (1u << 23) | r.below(1u << 23);
@@ -62,7 +62,7 @@ Case near_tie(Random &r) {
     return c;
 }
 
-// Near-cancelling sums, ties and results down to the subnormals.
+// Near cancellation, ties and results down to the subnormals.
 Case random_case(Random &r) {
     const auto number = [&](uint32_t exponent) {
         const uint32_t mantissa = r.below(3) ? r.below(1u << 23) : (r.below(2) ? 0x7fffff : 1);

@@ -1,4 +1,4 @@
-// Is this libm's fmaf exact?
+// Test of the libm's fmaf: the result is rounded once.
 // SPDX-License-Identifier: MIT
 #pragma once
 

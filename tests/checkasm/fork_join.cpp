@@ -1,4 +1,5 @@
-// How much longer a job takes than its tasks: one task for each thread, 5 us each, after pauses.
+// Benchmark of fork-join: time of a job beyond its tasks. One task of 5 us per thread, after
+// pauses.
 // usage: fork_join THREADS...     (tests/bench/products.md, Threads)
 // SPDX-License-Identifier: MIT
 #include "base/host.hpp"

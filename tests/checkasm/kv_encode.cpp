@@ -1,5 +1,6 @@
-// Encoding of KV pages: every type, stream, length of heads, group of a page and instruction set
-// against scalar: equal pages, equal measures; nothing is read or written outside.
+// Compares the quantization of KV pages with the scalar reference: every type, stream, head length,
+// group of a page and instruction set. Pages and error measures are identical; no access outside
+// the operands.
 // SPDX-License-Identifier: MIT
 #include "kernels/kv_encode.hpp"
 #include "kernels/kv.hpp"
@@ -37,21 +38,21 @@ KvKind kind_of(uint32_t encoding) {
     return encoding == kKvFitted ? KvKind::tq3_0 : static_cast<KvKind>(encoding);
 }
 
-// What vectors can look like; each lane of a group gets one of these.
+// Distribution of a vector; each lane of a group gets one of these.
 enum class Shape : uint32_t {
     normal,   // bell-shaped, as after a transform
-    spread,   // scales far apart
-    outlier,  // one value above all
+    spread,   // very different scales
+    outlier,  // one value far above the others
     ties,     // multiples of a power of two: halfway cases of every rounding
     equal,    // one magnitude
     zero,     // zeros of either sign
-    borders,  // where codes of TQ3_0 change, and its levels
-    tiny,     // subnormal and nearly
-    faint,    // scales that f16 cannot hold, squares that f32 can
-    large,    // scales beyond f16
+    borders,  // thresholds of TQ3_0 codes, and its levels
+    tiny,     // subnormal or nearly subnormal
+    faint,    // scales too small for f16, squares within f32
+    large,    // scales too large for f16
     huge,     // sums overflow
     one_sign, // far from zero
-    nearly,   // the floats next below halves, where the scale is 1
+    nearly,   // floats just below halves, at scale 1
 };
 constexpr uint32_t kShapes = 13;
 
@@ -102,13 +103,13 @@ void fill_lanes(float *x, uint32_t n, Random &random) {
     }
 }
 
-bool same_floats(const float *a, const float *b, size_t n) { // a NaN is any NaN
+bool same_floats(const float *a, const float *b, size_t n) { // all NaN are equal
     for (size_t i = 0; i < n; i++)
         if (f32_bits(a[i]) != f32_bits(b[i]) && (a[i] == a[i] || b[i] == b[i])) return false;
     return true;
 }
 
-// Memory of one call, each part at the end of accessible pages.
+// Buffers of one call, each at the end of accessible pages.
 struct Memory {
     Guarded x, code, path, page;
     explicit Memory(uint32_t padded, uint32_t page_bytes)
@@ -129,7 +130,7 @@ void check_encode(const Kernels &isa, const Kernels &scalar, uint32_t encoding, 
     for (uint32_t i = 0; i < l.bytes; i++)
         got.page.data()[i] = want.page.data()[i] = static_cast<uint8_t>(random.next());
     const uint32_t group = random.below(4);
-    if (n % kKvStrip != 0) // bits of coordinates behind the head may be any
+    if (n % kKvStrip != 0) // bits of coordinates after the head are unspecified
         memset(got.page.data(), 0, l.scales), memset(want.page.data(), 0, l.scales);
     KvLost lost[2];
     const CanonicalFp canonical;
@@ -152,12 +153,12 @@ KvLanes random_lanes(Random &random) {
     return {first, first + 1 + random.below(kKvGroup - first)};
 }
 
-uint16_t random_half(Random &random) { // finite, of any sign, also subnormal
+uint16_t random_half(Random &random) { // finite, either sign, also subnormal
     return static_cast<uint16_t>(random.below(8) ? random.below(0x7c00) : random.below(0x400)) |
            static_cast<uint16_t>(random.below(2) << 15);
 }
 
-// Floats of a caller: f32 between and at halves, f16 and bf16 of any finite size that f16 can hold.
+// Input floats: f32 at and between f16 values, f16 and bf16 of any finite size that f16 can hold.
 void fill_rows(uint8_t *row, KvKind kind, uint32_t n, Random &random) {
     for (uint32_t i = 0; i < n; i++) {
         const float half = f16_to_f32(random_half(random));
@@ -203,7 +204,7 @@ void check_halves(const Kernels &isa, const Kernels &scalar, uint32_t n, Random 
     report(memcmp(got.data(), want.data(), n * 2) == 0, isa, "halves", "", n, 0);
 }
 
-// Keys of a group to rows; those of other groups stay.
+// Dequantizes the keys of one group into rows; rows of other groups stay unchanged.
 void check_decode(const Kernels &isa, const Kernels &scalar, uint32_t kind, uint32_t n,
                   Random &random) {
     const KvFormat &f = kKvFormats[kind];

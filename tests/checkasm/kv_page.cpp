@@ -1,5 +1,5 @@
-// The layout of encoded KV pages: every token comes back, tokens do not touch each other, every
-// bit of a page has one owner, and the places are those docs/contributing/kv-cache.md names.
+// Layout of quantized KV pages. Every token reads back, tokens do not overlap, every bit of a page
+// belongs to one token, and offsets follow docs/contributing/kv-cache.md.
 // SPDX-License-Identifier: MIT
 #include "kernels/kv_page.hpp"
 
@@ -67,7 +67,7 @@ Token random_token(const KvFormat &f, const KvLayout &l, Random &random) {
     return t;
 }
 
-// Tokens placed in any order, some of them twice, all come back.
+// Tokens written in any order, some of them twice, all read back.
 void check_round_trip(uint32_t kind, KvStream stream, uint32_t d, Random &random) {
     const KvFormat &f = kKvFormats[kind];
     const KvLayout l = stream == KvStream::k ? k_layout(f, d) : v_layout(f, d);
@@ -84,8 +84,8 @@ void check_round_trip(uint32_t kind, KvStream stream, uint32_t d, Random &random
     check(ok, "a token does not come back", kind, d);
 }
 
-// With whole strips every bit of the page belongs to one token: ones everywhere fill it, and the
-// bits of one token alone are as many as it has.
+// With whole strips every bit of the page belongs to one token: writing ones to all tokens fills
+// the page. One token sets exactly its share of the bits.
 void check_every_bit(uint32_t kind, KvStream stream, uint32_t d) {
     const KvFormat &f = kKvFormats[kind];
     const KvLayout l = kv_layout_codes(f, d);
@@ -118,7 +118,8 @@ void check_floats(uint32_t kind, uint32_t d) {
     check(once, "two floats share a place", kind, d);
 }
 
-// Every step follows the one before it, and all coordinates are on the chain.
+// Each coordinate's predecessor is the one before it in the chain, and the chain has all
+// coordinates.
 void check_chain(uint32_t d) {
     std::vector<int> seen_k(d), seen_v(d);
     bool ok = true;
@@ -135,7 +136,7 @@ bool at(KvField field, uint32_t byte, uint32_t shift) {
     return field.byte == byte && field.shift == shift;
 }
 
-// Places and sizes worked out by hand from docs/contributing/kv-cache.md.
+// Offsets and sizes calculated by hand from docs/contributing/kv-cache.md.
 void check_places() {
     const KvFormat &q8 = kv_format(KvKind::q8_0), &q4 = kv_format(KvKind::q4_0);
     const KvFormat &gx3 = kv_format(KvKind::gx3), &q51 = kv_format(KvKind::q5_1);
@@ -143,10 +144,10 @@ void check_places() {
     ok &= kv_layout_codes(gx3, 128).bytes == 50 * 64 && kv_layout_codes(gx3, 80).bytes == 38 * 64;
     ok &= kv_layout_codes(q51, 64).bytes == 48 * 64 && kv_layout_codes(q51, 64).mins == 44 * 64;
     ok &= kv_layout_codes(gx3, 128).high == 2048 && kv_layout_codes(gx3, 128).scales == 3072;
-    // token 18, coordinate 37 of 128: group 1, register of codes 32 + 9, lane 2, byte 1
+    // token 18, coordinate 37 of 128: group 1, code register 32 + 9, lane 2, byte 1
     ok &= at(k_field(4, 8, 18, 37), 41 * 64 + 9, 0) && at(k_field(4, 4, 18, 37), 20 * 64 + 9, 4);
     ok &= at(k_field(4, 2, 18, 37), 10 * 64 + 9, 2) && at(k_field(4, 1, 18, 37), 5 * 64 + 9, 1);
-    // strip 1, quad 4, first half: register of codes 32 + 8, lane 5, byte 2
+    // strip 1, quad 4, first half: code register 32 + 8, lane 5, byte 2
     ok &= at(v_field(8, 18, 37), 40 * 64 + 22, 0) && at(v_field(4, 18, 37), 20 * 64 + 22, 0);
     ok &= at(v_field(2, 26, 53), 11 * 64 + 22, 2) && at(v_field(1, 26, 53), 5 * 64 + 22, 5);
     ok &= k_scale_at(q4, 4, 18, 3) == (7 * 16 + 2) * 2 && k_scale_at(gx3, 4, 18, 0) == 36;
@@ -156,7 +157,7 @@ void check_places() {
     check(ok, "a place differs from the documentation", 0, 128);
 }
 
-// The tables: what a code means.
+// Code tables: the value of a code.
 void check_values() {
     const auto value = [](KvKind kind, uint32_t code, uint32_t before) {
         return kv_code_value(kv_format(kind), code, before);
@@ -180,7 +181,7 @@ void check_values() {
     int32_t k[16], v[16];
     kv_values(k, codes, KvStream::k, kv_format(KvKind::gx2), 16);
     kv_values(v, codes, KvStream::v, kv_format(KvKind::gx2), 16);
-    // K: 0, 4, 8, 12, 1, 5, ...: coordinate 1 follows 12; V of 16: the order of coordinates
+    // K: 0, 4, 8, 12, 1, 5, ...: coordinate 1 follows 12; V of 16: in coordinate order
     ok = k[0] == 90 - 18 && k[4] == 26 + 17 && k[1] == -88 + 37 && k[5] == -25 - 18;
     ok &= v[0] == 90 - 18 && v[1] == -88 + 17 && v[5] == -25 - 37;
     check(ok, "the values of a chain", 0, 16);

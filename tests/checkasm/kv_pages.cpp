@@ -1,5 +1,5 @@
-// Attention on pages: every kind of page, instruction set and number of rows against scalar, equal
-// bits; nothing is read or written outside.
+// Compares attention on KV pages with the scalar reference: every kind of page, instruction set and
+// number of rows. Bit-identical results; no access outside the operands.
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 #include "base/fpenv.hpp"
@@ -40,7 +40,7 @@ uint16_t random_scale(Values values, bool is_signed, Random &random) {
     return static_cast<uint16_t>(bits);
 }
 
-// A page of random codes, or of one code at a bound.
+// Fills a page with random codes, or with one code at a limit.
 void fill_page(uint8_t *page, const KvFormat &f, const KvLayout &l, Values values, Random &random) {
     for (uint32_t i = 0; i < l.bytes; i++)
         page[i] = static_cast<uint8_t>(values == Values::bounds ? 0 - (random.next() & 1)
@@ -50,7 +50,7 @@ void fill_page(uint8_t *page, const KvFormat &f, const KvLayout &l, Values value
             const float x = random.unit() * (values == Values::bounds ? 60000.0f : 3.0f);
             if (f.float_bytes == 4)
                 store_f32le(page + i, x);
-            else // an f16 or a bf16 of moderate size, of any sign, sometimes subnormal
+            else // f16 or bf16 of moderate size, either sign, sometimes subnormal
                 store_u16le(page + i, static_cast<uint16_t>((random.next() & 0x83ffu) |
                                                             (random.below(8) ? 0x3c00u : 0u)));
         }
@@ -62,7 +62,7 @@ void fill_page(uint8_t *page, const KvFormat &f, const KvLayout &l, Values value
         store_u16le(page + i, random_scale(values, true, random));
 }
 
-// Rows of a query for one kind, with memory of their own.
+// Query rows for one kind of page, with their own memory.
 struct Query {
     std::vector<float> x, d_q, s_q, bias;
     std::vector<int8_t> q, pairs;
@@ -99,7 +99,7 @@ struct Query {
         pairs = q;
         if (f.wide_query) planes_to_pairs(pairs.data(), strips * 8, rows);
     }
-    // As a set wants it.
+    // The query in the layout of an instruction set.
     KvQuery of(const KvPages &set, const KvFormat &f) const {
         KvQuery query = view;
         if (f.wide_query && set.wide_pairs) query.q = pairs.data();
@@ -147,7 +147,7 @@ void check_score(const Case &c, Random &random) {
     report(ok, *c.isa, "score", c.kind, c.d, c.rows, c.tokens);
 }
 
-// Weights of a softmax: some rows see fewer tokens, one may see none.
+// Softmax weights; some rows see fewer tokens, and a row may see none.
 void fill_weights(float *p, const Case &c, Random &random) {
     for (uint32_t row = 0; row < c.rows; row++) {
         const bool none = c.rows > 1 && random.below(8) == 0;
@@ -185,7 +185,7 @@ void check_accumulate(const Case &c, Random &random) {
     report(ok, *c.isa, "accumulate", c.kind, c.d, c.rows, c.tokens);
 }
 
-// Pages made ready, whose memory nothing but that fills: what is read beside it is not a number.
+// Prepared pages. Memory outside the prepared part is NaN, so that a read outside of it shows.
 void check_ready_score(const Case &c, Random &random) {
     const KvReady &ready = kernels_of(c, *c.isa).ready;
     const KvFormat &f = kKvFormats[c.kind];

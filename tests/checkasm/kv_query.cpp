@@ -1,5 +1,6 @@
-// Queries for pages of integers, transforms of one vector and dot products with means: every
-// instruction set against scalar, equal bits; nothing is read or written outside.
+// Compares queries for integer pages, transforms of one vector and dot products with means with the
+// scalar reference, for every instruction set. Bit-identical results; no access outside the
+// operands.
 // SPDX-License-Identifier: MIT
 #include "kernels/kv.hpp"
 
@@ -31,7 +32,7 @@ bool same_bytes(const Guarded &a, const Guarded &b, size_t n) {
     return memcmp(a.data(), b.data(), n) == 0;
 }
 
-// Memory of the rows of a query, full of what no row may leave or touch by chance.
+// Memory of a query's rows, filled with canary bytes.
 struct Packed {
     size_t n_codes, n_scales;
     Guarded codes, d_q, s_q, q_sum;

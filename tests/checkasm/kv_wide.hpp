@@ -1,5 +1,5 @@
-// Wide queries of the KV cache as instruction sets have them: planes hi and lo of Q = 128 * hi +
-// lo, or pairs of int16.
+// Wide queries of the KV cache in the layouts of instruction sets: planes hi and lo of Q = 128 * hi
+// + lo, or pairs of int16.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace testdata {
 
-// codes: [fours of coordinates][hi, lo][rows][4], in place.
+// codes: [fours of coordinates][hi, lo][rows][4], converted in place.
 inline void planes_to_pairs(int8_t *codes, size_t n_fours, size_t rows) {
     std::vector<int8_t> planes(codes, codes + n_fours * 2 * rows * 4);
     for (size_t i = 0; i < n_fours; i++)

@@ -1,4 +1,4 @@
-// Where a product goes: writes beside the results are seen.
+// Output matrix of a product that detects writes outside the results.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@ namespace testdata {
 
 constexpr uint32_t kCanary = 0xdeadbeefu;
 
-// A matrix of floats with room between the columns, all of it canaries at first.
+// A matrix of floats with gaps between the columns, all of it canaries at first.
 class Output {
 public:
     Output(size_t n_rows, size_t n_columns)
@@ -17,7 +17,7 @@ public:
           memory_((ld * (n_columns - 1) + n_rows + 1) * sizeof(float)) {
         for (size_t i = 0; i < size(); i++) memory_.floats()[i] = ggufx::f32_from_bits(kCanary);
     }
-    // Not aligned to 8 or more.
+    // Aligned to 4 bytes only.
     ggufx::kernels::Out out() const { return {memory_.floats() + 1, ld}; }
     uint32_t bits(size_t r, size_t c) const {
         return ggufx::f32_bits(memory_.floats()[1 + c * ld + r]);

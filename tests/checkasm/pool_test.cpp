@@ -1,5 +1,5 @@
-// Own threads: each task once, jobs that find threads at work, spinning and asleep, calls within
-// calls and beside them, forks, and polls from within a loop.
+// The thread pool: each task runs once, jobs meet threads that run, spin or sleep. Also nested and
+// concurrent calls, forks, and polls within a loop.
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 #include "base/fpenv.hpp"
@@ -26,7 +26,7 @@ using namespace ggufx;
 
 namespace {
 
-// Counts how often each task ran and which worker ids were inside at once.
+// Counts the runs of each task and detects two tasks with the same worker id at once.
 struct Probe {
     static constexpr uint32_t kMax = 512;
     std::atomic<uint32_t> ran[kMax] = {};
@@ -64,13 +64,13 @@ void every_task_runs_once_under_a_worker_id_of_its_own(uint32_t threads) {
     });
     if (threads < 2) return;
     Pool *pool =
-        make<Pool>(*host, *host, threads); // all of them, also where the host's makes fewer
+        make<Pool>(*host, *host, threads); // all of them, even if the host's pool has fewer
     every_task_runs_once(
         [&](uint32_t n, Probe *probe) { return pool->run(n, Probe::task, probe); });
     Pool::destroy(pool);
 }
 
-// Threads that would only take turns make every fork and join wait for a time slice.
+// More threads than processors would make every fork and join wait for a time slice.
 void no_more_threads_than_processors() {
     const auto host = Host::create({nullptr, nullptr, nullptr, 64});
     CHECK(host->max_workers() == 64);
@@ -79,7 +79,7 @@ void no_more_threads_than_processors() {
         std::set<std::thread::id> threads;
     } seen;
     const auto task = [](void *self, uint32_t, uint32_t) {
-        std::this_thread::sleep_for(std::chrono::microseconds(200)); // for others to join in
+        std::this_thread::sleep_for(std::chrono::microseconds(200)); // lets other threads join
         auto *s = static_cast<Seen *>(self);
         const std::lock_guard lock(s->mutex);
         s->threads.insert(std::this_thread::get_id());
@@ -138,7 +138,7 @@ void work_for(int64_t ns) {
     while (monotonic_ns() < end) {}
 }
 
-// Long enough, now and then, for some or all of the threads to go to sleep.
+// Pauses, sometimes long enough for some or all of the threads to fall asleep.
 void pause(uint32_t random) {
     constexpr int64_t kPausesNs[] = {0, 0, 2000, 45000, 55000, 120000};
     work_for(kPausesNs[random % 6]);
@@ -156,7 +156,7 @@ struct OwnPool {
     ~OwnPool() { Pool::destroy(pool); }
 };
 
-// On the heap and freed behind each job: whoever came late would be seen by sanitizers.
+// Allocated on the heap and freed after each job, so that sanitizers detect late accesses.
 struct Job {
     std::vector<std::atomic<uint32_t>> ran;
     std::vector<std::atomic<bool>> inside;
@@ -197,7 +197,7 @@ void a_pool_ends_whatever_its_threads_do() {
     }
 }
 
-// Tasks that end when all threads have one: those that slept were woken, all of them.
+// Tasks that end when every thread has one: all sleeping threads must wake up.
 void all_threads_come(uint32_t threads) {
     struct Meeting {
         uint32_t n;
@@ -261,7 +261,7 @@ struct Items {
     }
 };
 
-// A host's mode: subnormals are flushed.
+// A caller's floating-point mode: flushes subnormals.
 class FlushingFp {
 public:
 #if defined(__SSE__)
@@ -314,7 +314,7 @@ void a_cancelled_loop_ends_early(const Host &host) {
     }
 }
 
-// Its threads are taken: the loop runs in the caller's, which polls all the same.
+// All threads are busy: the loop runs in the calling thread, and still polls.
 void a_loop_within_a_task_polls_too(const Host &host) {
     struct Nested {
         const Host *host;
@@ -335,17 +335,18 @@ void a_loop_within_a_task_polls_too(const Host &host) {
     CHECK(nested.n_ok == 4);
 }
 
-// What the caller does besides, until others have run some of the items where it may wait for them.
+// Work of the caller beside a loop. With `waits` set it lasts until other threads have run some
+// items.
 struct Beside {
     const Items &items;
     bool result = true, waits = false;
     int n = 0;
-    size_t n_before = 0, n_after = 0; // items that had run
+    size_t n_before = 0, n_after = 0; // finished items
     Polls caller = {};
     const Aside aside{this, work};
     static bool work(void *self) {
         auto *beside = static_cast<Beside *>(self);
-        Polls::report(&beside->caller, 0, 0); // for its thread and mode
+        Polls::report(&beside->caller, 0, 0); // checks the thread and the mode
         beside->n++;
         beside->n_before = beside->items.n_ran();
         const int64_t until = monotonic_ns() + 10'000'000'000;
@@ -381,7 +382,7 @@ void what_fails_beside_a_loop_ends_it(const Host &host) {
     CHECK(beside.n == 1 && items.n_ran() < items.ran.size());
     check(beside.caller, items);
     check(polls, items);
-    polls.cancel_at = polls.n + 1; // at once
+    polls.cancel_at = polls.n + 1; // at the next poll
     CHECK(run(host, loop, Items::chunk, &items) == Status::cancelled);
     CHECK(beside.n <= 2 && items.n_ran() < items.ran.size());
 }

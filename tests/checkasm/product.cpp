@@ -14,7 +14,7 @@ using namespace ggufx::kernels;
 
 namespace {
 
-// n_bytes at a 64-byte boundary, filled with a byte that is no harmless zero.
+// n_bytes at a 64-byte boundary, filled with a nonzero byte.
 class Aligned {
 public:
     explicit Aligned(size_t n_bytes) : memory_(n_bytes + 64, 0x5a) {}
@@ -58,7 +58,7 @@ void matvec_f32(Out y, const MatvecF32 &kernel, const Product &p) {
 void gemm(Out y, const Gemm &kernel, const Product &p) {
     Aligned packed(kernel.bytes(p.w.k, p.n)), scratch(p.scratch_bytes);
     GemmAct act = {packed.data(), p.x, p.ldx, p.n, p.w.k};
-    // Any ranges in any order, columns from anywhere: packing is done by tasks, for experts too.
+    // Packs ranges in any order, from separate columns, as tasks do, also for experts.
     const size_t middle = p.n / 2;
     kernel.pack(packed.data(), act, middle, p.n - middle);
     for (size_t c = 0; c < middle; c++) {
@@ -73,7 +73,7 @@ const Gemm *find_gemm(const Kernels &kernels, uint32_t type, Mode mode) {
     return find(kernels, mode == Mode::int8 ? &Layer::gemm : &Layer::gemm_f32, type);
 }
 
-// Of a step whose sums are int32: the first half in the place of s, the others in that of s16.
+// Sums of a step that are int32: the first half is stored in s, the second half in s16.
 int32_t wide_sum(const Act &act, size_t step, size_t at) {
     constexpr size_t half = kActPad / 32;
     const void *from = act.s + half * step + at;
@@ -100,7 +100,7 @@ PackedOrder::PackedOrder(const Matvec &kernel) : PackedOrder() {
     const CanonicalFp canonical;
     for (size_t g = 0; g < kGroups; g++) {
         float x[kActPad] = {};
-        x[16 * g] = 1.0f; // the one code that is not 0: 127
+        x[16 * g] = 1.0f; // the only nonzero code: 127
         kernel.pack(act, x);
         for (size_t b = 0; b < kBlocks; b++)
             if (act.d[b] != 0.0f) block_[g / 2] = b;

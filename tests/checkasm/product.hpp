@@ -1,4 +1,4 @@
-// One product straight through the kernels, without engine or threads.
+// One product called directly on the kernels, without engine or threads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,34 +19,34 @@ struct Product {
     ggufx::kernels::Rows w;
     const float *x;
     size_t ldx;
-    size_t n; // 1..3: matvec families, from 4 on: tiles
+    size_t n; // 1..3: matvec families, from 4: blocked GEMM
     Mode mode;
     size_t scratch_bytes = ggufx::kernels::kScratchBest;
-    bool by_rows = false; // matvec families for all n, at most kRowColumns
+    bool by_rows = false; // row-wise: matvec families for all n, at most kRowColumns
 
-    // Columns that have the definition of this product.
+    // Number of columns that defines this product's bits.
     size_t defined_as() const { return by_rows ? 1 : n; }
 };
 
-// False when the type has no such product.
+// Returns false when the type has no such product.
 bool multiply(ggufx::kernels::Out y, const ggufx::kernels::Kernels &kernels, const Product &p);
 
-// The kernels of n = 1..3 in integers (not Mode::f32); null when the type has none.
+// Returns the integer kernels for n = 1..3 (not Mode::f32), or null when the type has none.
 const ggufx::kernels::Matvec *find_matvec(const ggufx::kernels::Kernels &kernels, uint32_t type,
                                           Mode mode);
 
-// Where a kernel has the numbers of blocks within a step of packed activations.
+// Order of the numbers of blocks within a step of a kernel's packed activations.
 class PackedOrder {
 public:
-    PackedOrder(); // as they come
-    // That of a kernel of 8 bits, seen by packing one value at a time.
+    PackedOrder(); // in order
+    // The order of an 8-bit kernel, determined by packing one value at a time.
     explicit PackedOrder(const ggufx::kernels::Matvec &kernel);
 
     float d(const ggufx::kernels::Act &act, size_t block) const;
-    // factor() times the sum of a group of 16 codes.
+    // Returns factor() times the sum of a group of 16 codes.
     int32_t sum(const ggufx::kernels::Act &act, size_t group) const;
     int32_t factor() const { return factor_; }
-    // Where sums have a factor they are int32, and half of them stand where s is otherwise.
+    // Sums with a factor are int32, and half of them are stored in place of s.
     bool has_s() const { return factor_ == 1; }
     float s(const ggufx::kernels::Act &act, size_t block) const;
 
@@ -56,11 +56,11 @@ private:
     int32_t factor_ = 1;
 };
 
-// Do both choices use one kernel? Then comparing them shows nothing.
+// Returns whether both choices use the same kernel, so that a comparison shows nothing.
 bool same_kernel(const ggufx::kernels::Kernels &a, const ggufx::kernels::Kernels &b, uint32_t type,
                  size_t n, Mode mode);
 
-// Has the type the product of this mode and n?
+// Returns whether the type has the product of this mode and n.
 bool has_product(const ggufx::kernels::Kernels &kernels, uint32_t type, size_t n, Mode mode);
 
 } // namespace testdata

@@ -1,5 +1,6 @@
-// Row steps: every function of every instruction set against scalar, equal bits, for any length,
-// alignment and value; nothing is read or written outside, and inputs stay as they were.
+// Compares every row function of every instruction set with the scalar reference: bit-identical
+// results for any length, alignment and value. No access outside the operands, and inputs stay
+// unchanged.
 //
 //     checkasm_rows            the check
 //     checkasm_rows --bench    times instead, a table for tests/bench
@@ -28,16 +29,16 @@ long n_checked, n_failed;
 enum class Fill {
     plain,
     bounds,
-    special,  // as data.hpp
-    steep,    // -100 .. 100, where activations bend, overflow and vanish
-    below,    // -100 .. 0, and a 0: what a softmax subtracts changes nothing
-    one_sign, // sums that do not cancel; small ones, whose products vanish with their sign
+    special,  // as in data.hpp
+    steep,    // -100 .. 100, where activations saturate, overflow and underflow
+    below,    // -100 .. 0 with a 0: subtracting the maximum in a softmax changes nothing
+    one_sign, // sums that do not cancel; small values underflow but keep the sign
     bits,     // any float
 };
 constexpr Fill kFills[] = {Fill::plain, Fill::bounds,   Fill::special, Fill::steep,
                            Fill::below, Fill::one_sign, Fill::bits};
 
-// Where steps change what they do, and their neighbours.
+// Thresholds of the row functions, and neighbouring values.
 float edge(Random &random) {
     constexpr uint32_t kEdges[] = {0x42b17217, 0x42ae0000, 0x40e00000, 0x7f800000,
                                    0x7fc00000, 0x7f7fffff, 0x00000000, 0x00000001};
@@ -61,7 +62,7 @@ void fill(float *to, size_t n, Fill kind, Random &random) {
         return testdata::fill_values(to, n, testdata::kAllValues[int(kind)], random);
     if (kind == Fill::below) return fill_below(to, n, random);
     if (kind == Fill::one_sign) return fill_one_sign(to, n, random);
-    const bool edges = random.below(2) != 0; // one of 16, or none
+    const bool edges = random.below(2) != 0; // one value of 16, or none
     for (size_t i = 0; i < n; i++) {
         to[i] = kind == Fill::bits ? f32_from_bits(static_cast<uint32_t>(random.next()))
                                    : random.unit() * 100.0f;
@@ -89,7 +90,7 @@ void report(bool ok, const Kernels &isa, const Case &c, Shape shape, int kind, c
                shape.rows, kind, what);
 }
 
-// One length: memory for what is given, what is wanted and what comes.
+// Memory of one length: inputs, expected and computed results.
 class Checker {
 public:
     explicit Checker(Shape shape) : given_(shape), want_(shape), got_(shape) {}
@@ -136,7 +137,7 @@ void check_all(const Kernels *const *sets, size_t n_sets) {
         for (const Fill kind : kFills)
             for (int i = 0; i < 3; i++) checker.check(sets, n_sets, kind, random);
     }
-    for (size_t rows = 0; rows < 8; rows++) { // of heads that stay in registers
+    for (size_t rows = 0; rows < 8; rows++) { // heads that stay in registers
         Checker checker({128, rows});
         for (const Fill kind : kFills) checker.check(sets, n_sets, kind, random);
     }
@@ -148,7 +149,7 @@ void check_all(const Kernels *const *sets, size_t n_sets) {
 
 // ---- bits -------------------------------------------------------------------------------------
 
-// FNV-1a over the bits of what a case writes, for lengths with and without parts of registers.
+// Returns FNV-1a over the output bits of a case, for lengths with and without partial registers.
 uint64_t hash_of(const RowKernels &scalar, const Case &c) {
     uint64_t h = 0xcbf29ce484222325u;
     Random random(41);
@@ -200,7 +201,8 @@ template <class F> double best_ns(const F &f) {
     return best;
 }
 
-// ns per 4,096 values; what is written in place is renewed, without the time of that.
+// Returns ns per 4,096 values. In-place operands are restored before each run; that time is
+// subtracted.
 double time_of(const Kernels &isa, const Case &c, const Memory &given, Memory &m) {
     const bool in_place = c.writes >> kY & 1;
     const Numbers numbers = {0.5f, 1e-6f, {0.5f, 0.5f, 0.5f}, 4};

@@ -1,4 +1,4 @@
-// Hashes of what the scalar text gives for each case, on every host (rows.cpp). They
+// Hashes of the scalar reference's results for each case, the same on every host (rows.cpp). They
 // change only together with a CHANGELOG line `bits:`.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -28,7 +28,7 @@ void run_delta(const RowKernels &k, const Memory &m, const Numbers &c, float *to
     k.delta(run, m.at(kState), m.at(kState), m.shape().rows, N);
 }
 
-// From another state; each token writes over the values of the one before.
+// The state comes from another buffer; each token overwrites the values of the previous one.
 void run_delta_tokens(const RowKernels &k, const Memory &m, const Numbers &c) {
     const float numbers[] = {c.delta.decay, c.s, c.delta.beta, 0.5f, c.eps};
     const DeltaRun run = {3,

@@ -1,5 +1,5 @@
-// Every row step as a case: a call on vectors of one Memory, once per place where an argument may
-// be absent or lie where another one does.
+// A case for each row function: a call on vectors of one Memory. Arguments that may be absent or
+// alias another one have cases of their own.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace rowsteps {
 
-// Vectors of a Memory. The first four have n values, taps and their weights kConvTaps times n, the
-// state and its rates rows times n, the last three a value per row.
+// Vectors of a Memory. The first four have n values, taps and their weights n * kConvTaps, the
+// state and its rates n * rows. The last three have one value per row.
 enum Vector { kY, kX, kW, kB, kTaps, kWeights, kState, kRates, kOut, kV, kDt, kVectors };
 
 struct Shape {
@@ -32,8 +32,7 @@ struct Numbers {
     size_t n_taps;
 };
 
-// Each vector ends where a page without access begins and has bytes before it that nobody may
-// write.
+// Each vector ends at a page without access and follows bytes that must not be written.
 class Memory {
 public:
     explicit Memory(Shape shape) : shape_(shape) {
@@ -66,7 +65,7 @@ struct Case {
     const char *name;
     unsigned writes; // bits: 1 << vector
     void (*run)(const ggufx::kernels::RowKernels &k, const Memory &m, const Numbers &c);
-    bool timed = false; // has a line in the table of times
+    bool timed = false; // has a line in the benchmark table
 };
 
 constexpr size_t kCaseCount = 51;

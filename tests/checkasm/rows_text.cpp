@@ -1,4 +1,4 @@
-// The formulas of kernels/rows.hpp in binary64, with the functions of the C library.
+// The formulas of kernels/rows.hpp in binary64, with the C library's functions.
 // SPDX-License-Identifier: MIT
 #include "rows_text.hpp"
 
@@ -41,7 +41,8 @@ private:
         for (float &f : v) f = random_.unit() * largest;
         return v;
     }
-    // magnitude: of what meets in the value; the last is for results below normal numbers.
+    // magnitude: sum of the terms without their signs. The constant covers results below normal
+    // numbers.
     void near(const char *what, float got, double want, double magnitude) {
         check(what, fabs(got - want) <= TOLERANCE_ROWS * magnitude + 1e-37, got, want);
     }
@@ -59,7 +60,7 @@ private:
     Random random_{37};
 };
 
-// A sum, and what its terms are without their signs.
+// A sum, and the sum of its terms' magnitudes.
 struct Terms {
     double sum = 0.0, magnitude = 0.0;
     void add(double term, double of_term) {
@@ -194,7 +195,7 @@ void Text::softmax(size_t n) {
 }
 
 void Text::conv(size_t k, size_t n) {
-    const size_t w_step = n + 3; // of rows of w, which may be parts of longer ones
+    const size_t w_step = n + 3; // w may have longer rows
     const Values x = fill(k * n, 3.0f), w = fill(k * w_step, 2.0f), b = fill(n, 1.0f);
     const float *columns[kConvTaps];
     for (size_t j = 0; j < k; j++) columns[j] = x.data() + j * n;
@@ -255,7 +256,7 @@ void Text::recurrent(size_t rows, size_t n) {
     }
 }
 
-// What the header says of infinities and zeros.
+// Infinities and zeros, as documented in the header.
 void Text::limits() {
     const float inf = __builtin_inff();
     float masked[3] = {-inf, 2.0f, 2.0f}, none[2] = {-inf, -inf}, top[2] = {inf, 1.0f};
@@ -298,7 +299,7 @@ void Text::limits() {
     same("sigmoid of -Inf", factor[1], 0.0f);
 }
 
-// Nothing but NaN of any bits gives nothing but the one.
+// Inputs of NaN with any bits give only the canonical NaN.
 void Text::nan(const Case &c) {
     Memory m({6, 3});
     for (unsigned i = 0; i < kVectors; i++)

@@ -1,4 +1,4 @@
-// Does the scalar text of row steps mean what kernels/rows.hpp says?
+// Tests of the scalar row functions against the definitions in kernels/rows.hpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace rowsteps {
 
-// Against the formulas in binary64, and what becomes of NaN and infinities. Prints what is wrong
-// and returns the number of that; adds the number of checks to *n_checked.
+// Compares with the formulas in binary64, and checks NaN and infinities. Prints wrong results and
+// returns their number; adds the number of checks to *n_checked.
 long check_text(const ggufx::kernels::RowKernels &scalar, long *n_checked);
 
 } // namespace rowsteps

@@ -1,4 +1,4 @@
-// A folder that goes away with the test, and whole files in it.
+// A temporary folder that is deleted with the object, and functions for whole files in it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -52,7 +52,7 @@ inline void put(const std::string &path, const std::string &bytes) {
     std::ofstream(native(path), std::ios::binary) << bytes;
 }
 
-// n bytes without a period of a power of two.
+// Returns n bytes without a power-of-two period.
 inline std::string bytes_of(size_t n, unsigned seed) {
     std::string out(n, 0);
     for (size_t i = 0; i < n; i++)
@@ -60,7 +60,7 @@ inline std::string bytes_of(size_t n, unsigned seed) {
     return out;
 }
 
-// What `run` throws; status ok where it throws nothing.
+// Returns the failure that `run` throws; status ok if it throws nothing.
 template <class Run> ggufx::Failure failure_of(const Run &run) {
     try {
         run();

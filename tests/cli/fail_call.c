@@ -1,17 +1,16 @@
 /*
- * Loaded before the C library: the n-th of the calls that change files fails, or the process ends
- * there as if it were killed.
- *   FAIL_CALLS   which ones, of: write sync rename unlink link truncate mkdir close; asked for by name
- *                alone, and of libggufx alone: read map stat open lock release (which is close)
- *   FAIL_AT      number of the call, from 1
- *   FAIL_ERROR   errno of a failure; 0: the process is killed before the call; -1: reads and writes move a
- *                part of their bytes, others are done
- *   FAIL_FREE    free bytes of every disk, as statvfs tells them
- *   FAIL_COMES   a file that another process makes when this one takes its first lock
- *   FAIL_COUNT   a file that gets the number of calls at the end
+ * Preload library that fails the n-th file-modifying call, or kills the process there. Settings:
+ *   FAIL_CALLS   kinds of calls: write sync rename unlink link truncate mkdir close.
+ *                Only when named, and only for libggufx: read map stat open lock release (a close).
+ *   FAIL_AT      number of the call, from 1.
+ *   FAIL_ERROR   errno of the failure; 0: kills the process before the call;
+ *                -1: reads and writes move a part of their bytes, other calls succeed.
+ *   FAIL_FREE    free bytes of every disk, as reported by statvfs.
+ *   FAIL_COMES   file that appears, as if from another process, at the first lock.
+ *   FAIL_COUNT   file that receives the number of calls at exit.
  * SPDX-License-Identifier: MIT
  */
-#undef _FILE_OFFSET_BITS /* both names of each function are defined */
+#undef _FILE_OFFSET_BITS /* to define both names of each function */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,7 +52,7 @@ static int fails_if_asked(const char *kind) {
     return getenv("FAIL_CALLS") && fails(kind);
 }
 
-/* Of n bytes those that are moved: some at the turn of a short call, -1 at that of a failure. */
+/* Returns how many of n bytes to move: some for a short call, -1 for a failure. */
 static ssize_t part_of(const char *kind, size_t n) {
     const char *kinds = getenv("FAIL_CALLS");
     if (error_asked() >= 0) return fails(kind) ? -1 : (ssize_t)n;
@@ -72,7 +71,8 @@ __attribute__((destructor)) static void tell(void) {
     syscall(SYS_close, fd);
 }
 
-/* Whether the library has called: an interrupted close of the program's own would be its own fault. */
+/* Returns whether the caller is the library. An interrupted close of the program itself would be
+ * the program's own fault. */
 static int is_of_library(const void *caller) {
     Dl_info info;
     return dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "libggufx.so");
@@ -108,7 +108,7 @@ ssize_t pread64(int fd, void *data, size_t n, off64_t at) {
     const ssize_t part = getenv("FAIL_CALLS") ? part_of("read", n) : (ssize_t)n;
     return part < 0 ? -1 : next(fd, data, (size_t)part, at);
 }
-/* Of files; other memory is the allocator's. */
+/* File mappings only; anonymous memory belongs to the allocator. */
 void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset) {
     NEXT(mmap);
     return fd >= 0 && fails_if_asked("map") ? MAP_FAILED
@@ -175,7 +175,7 @@ int unlink(const char *path) {
     return fails("unlink") ? -1 : next(path);
 }
 
-/* Flags as they come: with O_CREAT there is a mode. */
+/* Passes the flags through: with O_CREAT there is a mode argument. */
 #define OPEN(name)                                                                                 \
     int name(const char *path, int flags, ...) {                                                   \
         NEXT(name);                                                                                \
@@ -188,7 +188,7 @@ int unlink(const char *path) {
 OPEN(open)
 OPEN(open64)
 
-/* A lock that another process has is one of the errors: EWOULDBLOCK. */
+/* A lock held by another process is one of the injected errors: EWOULDBLOCK. */
 int flock(int fd, int operation) {
     NEXT(flock);
     const char *path = getenv("FAIL_COMES");
@@ -197,7 +197,7 @@ int flock(int fd, int operation) {
     return FROM_LIBRARY && fails_if_asked("lock") ? -1 : next(fd, operation);
 }
 
-/* The descriptor is gone whatever close says, on Linux. */
+/* On Linux the descriptor is closed even if close fails. */
 int close(int fd) {
     NEXT(close);
     const int failed = FROM_LIBRARY && fails_if_asked("release"), error = errno;
@@ -206,7 +206,7 @@ int close(int fd) {
     return failed ? -1 : result;
 }
 
-/* A disk with as many free bytes as FAIL_FREE says. */
+/* Reports a disk with FAIL_FREE free bytes. */
 #define STATVFS(name)                                                                              \
     int name(const char *path, struct name *out) {                                                 \
         NEXT(name);                                                                                \

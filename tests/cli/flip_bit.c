@@ -1,6 +1,6 @@
 /*
- * Loaded before the library: products and decoded values of every set but the scalar one get one
- * wrong bit, so that tests see what the tool says of a kernel that is wrong.
+ * Preload library that flips one bit of products and dequantized values on every instruction set
+ * except scalar. Tests use it to see how the tool reports a wrong kernel.
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE

@@ -1,4 +1,5 @@
-/* Preloaded: the clock on the wall jumps by hours, back and forth, each time it is looked at; others go on.
+/* Preload library that shifts the wall clock by hours, back and forth, on each call; other clocks
+ * are unchanged.
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /*
- * A conversation of two tokens into a snapshot: save_kv PATH NUMBER; the bytes follow from the
- * number. save_kv PATH alone loads it.
+ * Saves a snapshot of two tokens: save_kv PATH NUMBER; the number determines the bytes. save_kv
+ * PATH alone loads the snapshot.
  * SPDX-License-Identifier: MIT
  */
 #include <ggufx/ggufx.h>

@@ -1,7 +1,7 @@
 /*
- * A story on the shared library whose every printed bit must be the same on any system: open a
- * model, multiply, decode, quantize it into a file, save and load a cache. usage: smoke MODEL
- * FOLDER
+ * A run of the shared library whose printed bits are the same on every system. Opens a model,
+ * multiplies, dequantizes, quantizes it into a file, saves and loads a KV cache.
+ * usage: smoke MODEL FOLDER
  * SPDX-License-Identifier: MIT
  */
 #include <ggufx/ggufx.h>
@@ -69,7 +69,7 @@ static void shrink(const ggufx_runtime *rt, const ggufx_file *file, const char *
     options.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
     check(ggufx_file_type_from_name(&type, "Q4_K_M", &error), "type");
     check(ggufx_job_quantize(&job, rt, file, type, &options, &error), "job");
-    for (int again = 0; again < 2; again++) /* the second one replaces the file of the first */
+    for (int again = 0; again < 2; again++) /* the second run replaces the first one's file */
         check(ggufx_job_run(job, path, NULL, &error), "run");
     ggufx_job_destroy(job);
     check(ggufx_open(&small, rt, path, NULL, &error), "open what was written");
