@@ -22,14 +22,14 @@ bool in_part(const cross *c, size_t type) {
     return type % c->n_parts == c->part - 1;
 }
 
-/* Blocks of `made` anywhere: numbers where it has numbers, whatever the size. */
+/* Blocks picked at random from `made`, which yield finite numbers if its own do, for any shape. */
 static matrix scattered_matrix(const matrix *made, uint64_t rows, uint64_t cols) {
     matrix m = random_matrix(made->type, rows, cols, 0);
     ggufx_type_facts facts = {.struct_size = sizeof facts};
     assert_int_equal(ggufx_type_info(&facts, made->type, NULL), GGUFX_OK);
     const size_t block = facts.block_bytes;
     uint64_t random = rows * cols;
-    for (uint64_t at = 0; at < m.n_bytes; at += block) /* rows are dense */
+    for (uint64_t at = 0; at < m.n_bytes; at += block) /* rows without padding */
         memcpy(m.data + at, made->data + next_random(&random) % (made->n_bytes / block) * block,
                block);
     return m;

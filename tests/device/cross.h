@@ -1,6 +1,6 @@
 /*
- * The whole cross of sizes on a device: every type with rows and columns as in models, each result beside
- * the processor's; a line of the numbers that were compared, and were different, for each type.
+ * The full matrix of sizes on a device: every type with rows and columns as in models, compared
+ * with the processor. Prints the number of compared and different results for each type.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_TESTS_CROSS_H
@@ -10,18 +10,19 @@
 
 #include <stdbool.h>
 
-/* Part `part` of `n_parts` of all types; asked for by the environment. */
+/* Part `part` of `n_parts` of all types, selected by an environment variable. */
 typedef struct cross {
     bool all;
     unsigned part, n_parts;
 } cross;
 
-/* Of variable `name`: "all" or "all:I/N", or nothing. It ends the program where it is neither. */
+/* Parses environment variable `name`: "all", "all:I/N" or empty. Ends the program for other
+ * values. */
 cross asked_cross(const char *name);
 bool in_part(const cross *c, size_t type);
 
-/* The sizes of the cross by 1, 2, 3 and 5 columns (by 1 where rows are many and long), of the types of the
- * part; `variant` is what the lines call the device's way. Fails at the end where one is different. */
+/* Runs the sizes by 1, 2, 3 and 5 columns (1 column for many long rows) for the types of the part.
+ * `variant` names the device's variant in the output. Fails at the end if a result differs. */
 void run_cross(const cross *c, const ggufx_runtime *rt, const ggufx_device *device,
                const char *variant);
 

@@ -120,11 +120,11 @@ void assert_experts_have_the_bits_of_here(const ggufx_runtime *rt, const ggufx_d
         size_t n_experts, rows, cols, n, n_used;
         uint32_t ids[12];
     } shapes[] = {
-        {8, 37, 256, 1, 8, {7, 2, 5, 0, 3, 6, 1, 4}},                   /* all, in no order */
-        {8, 3, 512, 3, 2, {5, 5, 5, 1, 5, 5}},                          /* twice of a column */
-        {32, 1, 256, 6, 2, {31, 0, 0, 31, 16, 31, 31, 2, 9, 8, 31, 1}}, /* most have none */
+        {8, 37, 256, 1, 8, {7, 2, 5, 0, 3, 6, 1, 4}},                   /* all, unordered */
+        {8, 3, 512, 3, 2, {5, 5, 5, 1, 5, 5}},                          /* repeated in a column */
+        {32, 1, 256, 6, 2, {31, 0, 0, 31, 16, 31, 31, 2, 9, 8, 31, 1}}, /* most unused */
         {1, 37, 256, 5, 1, {0}},
-        {4, 3, 768, 4, 3, {3, 0, 3, 1, 0, 1, 3, 3, 3, 0, 1, 0}}, /* groups of dots and of tiles */
+        {4, 3, 768, 4, 3, {3, 0, 3, 1, 0, 1, 3, 3, 3, 0, 1, 0}}, /* row-wise and tiled */
     };
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         mixture m = {shapes[s].n_experts, shapes[s].rows,   shapes[s].cols,
@@ -164,7 +164,7 @@ void assert_empty_lists_are_results(const ggufx_runtime *rt, const ggufx_device 
         GGUFX_OK);
     for (size_t i = 0; i <= kRows; i++) assert_true(y[i] == -7.0f);
     assert_int_equal(launches_of(device), before);
-    /* One that has none beside others that have some. */
+    /* A list with empty matrices and one that has rows. */
     const ggufx_tensor *const list[3] = {empty_there, there, empty_there};
     float *const to[3] = {y + kRows, y, y + kRows}, want[kRows];
     const size_t n_y[3] = {0, kRows, 0};

@@ -1,7 +1,7 @@
-// What a plug-in does with nothing, straight by its table: launches of no jobs and of no columns for every
-// operation and type, and a submission of those, are results; what was there stays as it was.
+// Empty work on a plugin, called through its table: launches without jobs or columns for every
+// operation and type, and submissions of them. All succeed and leave memory unchanged.
 //
-// usage: empty_launches PLUG-IN [DRIVER]        (exit 77: it has no device)
+// usage: empty_launches PLUGIN [DRIVER]        (exit 77: it has no device)
 // SPDX-License-Identifier: MIT
 #include "device/plugin.hpp"
 
@@ -113,7 +113,7 @@ int run(const Table &table) {
     for (uint64_t i = 0; i < kBytes; i++) bytes[i] = static_cast<uint8_t>(i * 7);
     uint32_t n_launches = 0;
     if (copy(o, o.there, o.here)) {
-        wait_for(o); // nothing at all
+        wait_for(o); // an empty submission
         n_launches = launch_all(o);
         wait_for(o);
         memset(bytes, 0, kBytes);

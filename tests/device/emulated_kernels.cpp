@@ -60,7 +60,7 @@ Kernel find_kernel(const std::string &type, const std::string &name) {
 
 void run_kernel(Control &control, Kernel kernel, const Arguments &arguments, uint32_t grid_x,
                 uint32_t grid_y, size_t shared_bytes) {
-    static Card card(control); // keeps its stacks
+    static Card card(control); // reuses its stacks
     card.control = control;
     card.run(grid_x, grid_y, card::kThreads, shared_bytes, [&] { kernel(arguments); });
     control = card.control;

@@ -1,7 +1,7 @@
-// A card on the processor: a fiber for each thread of a block, one block after the other. What
-// plugins/cuda/kernels.hpp does with a card is here; barriers are waited at, copies land at once or as
-// late as a wait allows, fibers go on in order or in another order every round. What a kernel must not
-// do (memory of a block that it did not ask for) is counted.
+// GPU emulation on the processor: one fiber per thread of a block, one block after another.
+// Implements the device functions of plugins/cuda/kernels.hpp: barriers block, and copies complete
+// at once or as late as a wait allows. Fibers run in order, or in a different order every round.
+// Forbidden accesses, outside the memory that a block requested, are counted.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,7 +25,7 @@ public:
     struct Fiber {
         jmp_buf place;
         bool begun, done;
-        uint32_t n_half; // barriers of its half so far, for faults
+        uint32_t n_half; // barriers of its half so far, for fault injection
     };
     struct Barrier {
         uint32_t n = 0, generation = 0;
@@ -57,7 +57,7 @@ public:
         grid[1] = grid_y;
         n_threads = n;
         if (fibers.size() < n) {
-            fibers.assign(n, Fiber()); // new stacks, so they begin anew
+            fibers.assign(n, Fiber()); // new stacks: fibers restart
             stacks_.resize(n * kStack);
         }
         for (block[1] = 0; block[1] < grid_y; block[1]++)
@@ -83,7 +83,7 @@ public:
 private:
     static constexpr size_t kStack = 64 << 10;
 
-    // Of one block after the other.
+    // Fiber function: runs the kernel for one block after another.
     static void enter() {
         Card *const self = current();
         for (;;) {
@@ -92,7 +92,8 @@ private:
             self->yield();
         }
     }
-    // Fiber `at` until it yields. A context is needed for its stack alone: to exchange contexts is a system call.
+    // Runs fiber `at` until it yields. The context only sets up the stack, because swapcontext
+    // costs a system call.
     void resume() {
         if (_setjmp(main_) != 0) return;
         if (fibers[at].begun) _longjmp(fibers[at].place, 1);
@@ -121,7 +122,7 @@ private:
             live = false;
             turn_ = control.order ? turn_ * 1664525 + 1013904223 + control.order : 0;
             for (uint32_t i = 0; i < n; i++) {
-                at = control.order ? (i * 77 + (turn_ >> 8)) % n : i; // 77 and 256 have no divisor
+                at = control.order ? (i * 77 + (turn_ >> 8)) % n : i; // 77 and 256 are coprime
                 if (fibers[at].done) continue;
                 resume();
                 live = live || !fibers[at].done;
@@ -166,7 +167,7 @@ CARD void sync_half_always() {
     Card *card = Card::current();
     card->wait(card->halves[card->at / 16], 16);
 }
-// Kernels meet at two places in turn: before a segment is used and behind it.
+// Kernels alternate between two barriers: before a segment is used and after it.
 CARD void sync_half() {
     Card *card = Card::current();
     const uint32_t place = 1 + card->fibers[card->at].n_half++ % 2;

@@ -123,7 +123,7 @@ static void unlock(void *user) {
     pthread_mutex_unlock(&e->mutex);
 }
 
-/* A fence of an empty submission, as the end of a frame. */
+/* Waits for the fence of an empty submission, as at the end of a frame. */
 void engine_frame(engine *e) {
     const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     VkFence fence = VK_NULL_HANDLE;

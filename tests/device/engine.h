@@ -1,5 +1,5 @@
 /*
- * A program that owns a VkDevice, as engines do: what it made, and a lock of its queue.
+ * A program that owns a VkDevice, as engines do: its handles, and a lock for its queue.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_TESTS_ENGINE_H
@@ -18,16 +18,17 @@ typedef struct engine {
     VkDevice device;
     VkQueue queue;
     uint32_t family;
-    uint32_t flags; /* GGUFX_VULKAN_* that were turned on */
+    uint32_t flags; /* enabled features, GGUFX_VULKAN_* */
     pthread_mutex_t mutex;
     uint64_t n_locks, n_frames;
-    int held;   /* the lock is taken */
-    int misuse; /* it was taken twice, or given back without */
+    int held;   /* the lock is held */
+    int misuse; /* locked twice, or unlocked without a lock */
 } engine;
 
-/* False: there is no Vulkan here. `wanted`: of GGUFX_VULKAN_*, as far as there is such a thing. */
+/* Returns false without Vulkan. `wanted`: GGUFX_VULKAN_* features to enable where they are
+ * available. */
 int engine_begin(engine *e, uint32_t wanted);
-/* One submission of its own. */
+/* Submits one frame of the engine's own. */
 void engine_frame(engine *e);
 void engine_end_device(engine *e);
 void engine_end_instance(engine *e);

@@ -1,4 +1,4 @@
-// The plug-in libggufx-fake: fake.h.
+// The plugin libggufx-fake: fake.h.
 // SPDX-License-Identifier: MIT
 #include "device/fake.h"
 
@@ -31,13 +31,13 @@ fake_control control = [] {
     c.range_bytes = 1 << 28;
     c.launch_values = 1 << 26;
     c.n_devices = 1;
-    // For programs that no test can reach into.
+    // Settings by environment, for programs whose control a test cannot access.
     const char *version = getenv("GGUFX_FAKE_VERSION"), *unusable = getenv("GGUFX_FAKE_UNUSABLE");
     c.version = version ? static_cast<uint32_t>(atoi(version)) : 0;
     c.unusable = unusable ? atoi(unusable) : 0;
     return c;
 }();
-std::mutex mutex; // of everything here
+std::mutex mutex; // protects all state
 
 int32_t failed(Error *error, int32_t status, const char *text) {
     error->system = 77;
@@ -48,8 +48,8 @@ int32_t failed(Error *error, int32_t status, const char *text) {
 class Memories {
 public:
     uint8_t *create(uint64_t id, uint64_t bytes) {
-        // Zeros take no time: of large ones only what is used is touched. Kernels may read some bytes
-        // behind the end.
+        // calloc gives zeros without touching large memory. Kernels may read some bytes past the
+        // end.
         Memory &made = buffers_[id];
         made.data.reset(static_cast<uint8_t *>(calloc(static_cast<size_t>(bytes + 4), 1)));
         made.bytes = made.data ? bytes : 0;
@@ -62,7 +62,8 @@ public:
         buffers_.erase(found);
         return bytes;
     }
-    // Bytes at .. at + n of a buffer, null and a fault when there are not so many.
+    // Returns bytes at .. at + n of a buffer. If the buffer is shorter, counts a fault and returns
+    // null.
     uint8_t *range(Span span, uint64_t n) {
         const auto found = buffers_.find(span.buffer);
         if (found == buffers_.end() || span.at > found->second.bytes ||
@@ -95,7 +96,7 @@ struct Device {
     bool lost = false;
 };
 
-// Counts a call; the status it fails with, which a device may not survive.
+// Counts a call and returns the status to fail with; the failure may lose the device.
 int32_t enter(int32_t entry, Error *error, Device *device = nullptr) {
     const uint64_t n = ++control.n_calls[entry];
     if (control.fail_at == 0 || control.fail_entry != entry || n != control.fail_at) return kOk;
@@ -103,12 +104,12 @@ int32_t enter(int32_t entry, Error *error, Device *device = nullptr) {
     return failed(error, control.fail_status, "a fault on command");
 }
 
-// What was recorded and did not run yet; it runs as late as it can.
+// Recorded work that has not run yet; it runs as late as possible.
 struct Queue {
     Device *device;
     struct Step {
         std::function<void()> run;
-        uint64_t stage; // between two barriers; steps of one may run in any order
+        uint64_t stage; // number of the barrier before it; steps of a stage run in any order
     };
     std::vector<Step> recorded, submitted;
     uint64_t stage = 0, ticket = 0, unsubmitted = 0;
@@ -116,9 +117,9 @@ struct Queue {
     uint32_t turn = 1;
 
     void run() {
-        // The thread that waits may have another mode, a device has its own.
+        // The waiting thread may have another floating-point mode; a device has its own.
         const ggufx::CanonicalFp canonical;
-        // In another order every time, within each stage.
+        // A different order every time, within each stage.
         for (size_t first = 0, end; first < submitted.size(); first = end) {
             for (end = first;
                  end < submitted.size() && submitted[end].stage == submitted[first].stage;)
@@ -164,7 +165,7 @@ int32_t open(void **device, uint32_t, const OpenOptions *, Facts *facts, Error *
     return kOk;
 }
 
-// What the host's device is does not matter: it is made of memory, too.
+// The host's device handle is ignored, because this device is host memory.
 int32_t adopt(void **device, const void *handles, const OpenOptions *, Facts *facts, Error *error) {
     const std::lock_guard guard(mutex);
     if (!handles) control.n_faults++;
@@ -272,7 +273,7 @@ int32_t copy(void *queue, Span to, Span from, uint64_t bytes, Error *error) {
     return kOk;
 }
 
-// The self-test, with a result that is wrong on command.
+// The self-test, with a wrong result on request.
 void probe(const Launch &launch, Memories &memories) {
     using namespace ggufx::device;
     auto *from = reinterpret_cast<uint32_t *>(memories.range(launch.x, kProbeOperandBytes));
@@ -280,9 +281,9 @@ void probe(const Launch &launch, Memories &memories) {
     if (!from || !to) return;
     ggufx::fake::probe(to, from, launch.n);
     if (launch.fma != Fma::f32)
-        memset(to + 2 * launch.n, 0, launch.n * sizeof *to); // not asked for
+        memset(to + 2 * launch.n, 0, launch.n * sizeof *to); // not requested
     const int32_t wrong = control.wrong_result;
-    for (uint32_t i = 0; wrong > 0 && i < 16; i++) // not all of them are NaN
+    for (uint32_t i = 0; wrong > 0 && i < 16; i++) // 16 values, because some are NaN
         to[static_cast<uint32_t>(wrong - 1) * launch.n + i] ^= 1;
 }
 

@@ -5,7 +5,7 @@
 #include "formats/format.hpp"
 
 namespace ggufx::fake {
-static uint32_t fma_variant; // of the launch that runs; they run one at a time
+static uint32_t fma_variant; // fma of the current launch; launches run one at a time
 }
 #define FMA_VARIANT ggufx::fake::fma_variant
 #include "plugins/lanes/host.hpp"
@@ -21,7 +21,7 @@ using plugin::Op;
 
 constexpr uint32_t kLanes = 16;
 
-// What a launch reads, as addresses.
+// Operands of a launch, as addresses.
 struct Operands {
     const Launch &launch;
     const float *x;
@@ -78,7 +78,8 @@ template <uint32_t Planes> void pack(const Operands &o, uint32_t *to, size_t c) 
     }
 }
 
-// Section 6: the sums of 32 values are lanes of two each, of 16 of one.
+// docs/reproducibility/products.md, section 6: lanes of two values for sums of 32, of one value for
+// sums of 16.
 void sum_column(const Operands &o, float *to, size_t c) {
     const uint32_t group = o.launch.group;
     const float *x = o.column(c);

@@ -1,4 +1,4 @@
-// The driver libcuda.so.1 of tests: fake_cuda.h.
+// The fake driver libcuda.so.1: fake_cuda.h.
 // SPDX-License-Identifier: MIT
 #include "device/fake_cuda.h"
 
@@ -29,9 +29,9 @@ fake_cuda fresh() {
     return c;
 }
 fake_cuda control = fresh();
-int depth = 0; // of contexts that are current
+int depth = 0; // number of current contexts
 
-// Counts a call; what it fails with.
+// Counts a call and returns the result to fail with.
 int enter(const char *name, bool needs_context = true) {
     if (needs_context && depth <= 0) control.n_faults++;
     if (control.fail_name && strcmp(control.fail_name, name) == 0 &&
@@ -78,7 +78,7 @@ struct Module {
 struct Function {
     std::string type, name;
 };
-std::map<std::string, Function> functions; // addresses stay
+std::map<std::string, Function> functions; // stable addresses
 
 int new_buffer(void **out, size_t bytes, bool host) {
     if (bytes == 0) return kInvalidValue;
@@ -150,7 +150,7 @@ API int cuDevicePrimaryCtxRetain(void **out, int) {
 }
 API int cuDevicePrimaryCtxRelease_v2(int) {
     if (--control.live_contexts > 0) return kOk;
-    // With the last reference goes all that is in the context.
+    // The last reference frees everything in the context.
     while (!buffers.empty()) end_buffer(buffers.begin()->first);
     control.live_streams = control.live_events = control.live_modules = 0;
     control.lost = 0;
@@ -236,7 +236,7 @@ API int cuEventRecord(void *event, void *stream) {
     self->asked = false;
     return kOk;
 }
-// Never at the first time: what is not waited for is found.
+// Not ready at the first query, so that a missing wait shows.
 API int cuEventQuery(void *event) {
     ENTER("cuEventQuery");
     auto *self = static_cast<Event *>(event);

@@ -23,7 +23,7 @@ void use_fake(const char *path) {
     list_multiplied_types();
 }
 
-/* What is alive stays counted. */
+/* Counters of live objects are kept. */
 void reset_fake(void) {
     const fake_control now = *fake;
     *fake = fresh;

@@ -1,10 +1,10 @@
 /*
- * The plug-in for CUDA over a driver that is made of memory (fake_cuda.h): its kernels are those of a
- * card, emulated. Bits are the processor's, with copies that land early and late and threads in any
- * order; faults that are put into kernels are found; each call of the driver that fails is a status.
+ * The CUDA plugin on a fake driver in host memory (fake_cuda.h), with the plugin's GPU kernels
+ * emulated. Results have the processor's bits, for early and late copies and any order of threads.
+ * Faults injected into kernels are detected, and each failing driver call becomes a status.
  *
- * usage: test_cuda PLUG-IN DRIVER
- * GGUFX_TEST_CUDA=all:I/N: every size too, of the I-th of N parts of all types (tests/full.sh)
+ * usage: test_cuda PLUGIN DRIVER
+ * GGUFX_TEST_CUDA=all:I/N: all sizes for the I-th of N parts of all types (tests/full.sh)
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/test_step.h"
@@ -87,8 +87,8 @@ static void test_a_card_is_described(void **state) {
     end(&h);
 }
 
-/* Copies early and late, threads in order and in others; few rows and many, of one segment and of more
- * than there are stages. */
+/* Early and late copies, threads in order and shuffled; few and many rows, one segment and more
+ * segments than stages. */
 static void test_products_of_a_token_have_the_processors_bits(void **state) {
     (void)state;
     static const size_t columns[] = {1, 2, 3};
@@ -109,8 +109,8 @@ static void test_products_of_a_token_have_the_processors_bits(void **state) {
     }
 }
 
-/* Each type with each way to multiply, by 1 to 3 columns and by more; random bytes have scales that are
- * NaN and infinite, too. */
+/* Each type in each product mode, with 1 to 3 columns and more. Random bytes include NaN and
+ * infinite scales. */
 static void test_every_type_and_way_has_the_processors_bits(void **state) {
     (void)state;
     static const size_t columns[] = {1, 2, 3, 5, 6, 17};
@@ -128,7 +128,7 @@ static void test_every_type_and_way_has_the_processors_bits(void **state) {
     end(&h);
 }
 
-/* Where the packed columns do not fit a block's memory they are read where they are. */
+/* Packed columns that do not fit a block's shared memory are read from device memory. */
 static void test_columns_of_any_length_have_the_processors_bits(void **state) {
     (void)state;
     static const size_t columns[] = {1, 3};
@@ -139,14 +139,14 @@ static void test_columns_of_any_length_have_the_processors_bits(void **state) {
         matrix m = random_matrix(GGUFX_TYPE_Q4_K, 5, lengths[i], 0);
         compare(&h, &m, columns, 2, 0);
     }
-    matrix m = random_matrix(GGUFX_TYPE_F16, 5, 1001, 0); /* no whole block */
+    matrix m = random_matrix(GGUFX_TYPE_F16, 5, 1001, 0); /* not a whole number of blocks */
     compare(&h, &m, columns, 2, 0);
     m = random_matrix(GGUFX_TYPE_F32, 3, 7, 0);
     compare(&h, &m, columns, 2, 0);
     end(&h);
 }
 
-/* The sizes of the design, where all are asked for: copies that land late, threads in an odd order. */
+/* The sizes of models, if all are requested: late copies, shuffled threads. */
 static void test_sizes_of_models_have_the_processors_bits(void **state) {
     (void)state;
     cuda->copies_late = 1;
@@ -175,7 +175,7 @@ static void test_experts_have_the_processors_bits(void **state) {
     }
 }
 
-/* What a token takes of a mixture: one packing of its column, and one launch of all the experts. */
+/* Launches of an MoE product for one token: one packs the column, one multiplies all experts. */
 static void test_experts_of_a_token_go_in_one_launch(void **state) {
     (void)state;
     host h = begin();
@@ -218,7 +218,7 @@ static void test_bytes_and_their_sums_come_back(void **state) {
     end(&h);
 }
 
-/* Several matrices of one launch: `first` is not at the begin of a block's sixteen rows. */
+/* Several matrices in one launch: `first` is not at the first of a block's sixteen rows. */
 static void test_many_matrices_go_in_one_launch(void **state) {
     (void)state;
     host h = begin();
@@ -254,7 +254,8 @@ static void test_many_matrices_go_in_one_launch(void **state) {
     end(&h);
 }
 
-/* How often the driver is asked by `name` for products of three lengths of rows, three times each. */
+/* Returns the number of driver calls `name` during products of three row lengths, three times
+ * each. */
 static uint64_t n_asked(const host *h, const char *name) {
     static const uint64_t lengths[3] = {256, 768, 2048};
     static const size_t columns[2] = {1, 3};
@@ -269,15 +270,15 @@ static uint64_t n_asked(const host *h, const char *name) {
     return cuda->n_calls;
 }
 
-/* Functions are looked up and blocks counted when they are first needed: a token's launches cost a driver
- * nothing but themselves. */
+/* Functions are looked up and occupancy is queried on first use: later launches need no other
+ * driver call. */
 static void test_the_driver_is_asked_about_a_kernel_once(void **state) {
     (void)state;
     static const struct {
         const char *name;
         uint64_t first; /* packing and two kernels; each of those with three lengths */
     } asked_for[] = {{"cuModuleGetFunction", 3},
-                     {"cuFuncSetAttribute", 0}, /* asked for above */
+                     {"cuFuncSetAttribute", 0}, /* called before */
                      {"cuOccupancyMaxActiveBlocksPerMultiprocessor", 0},
                      {"cuModuleLoadData", 0}};
     host h = begin();
@@ -287,7 +288,7 @@ static void test_the_driver_is_asked_about_a_kernel_once(void **state) {
     h = begin();
     assert_int_equal(n_asked(&h, "cuOccupancyMaxActiveBlocksPerMultiprocessor"), 6);
     assert_true(cuda->n_launches >= 36);
-    /* More lengths than are kept are asked for again, and results stay right. */
+    /* Evicted row lengths are queried again, and results stay right. */
     for (uint64_t k = 256; k <= 20 * 256; k += 256) {
         matrix m = random_matrix(GGUFX_TYPE_Q4_K, 5, k, 0);
         static const size_t one[] = {1};
@@ -296,7 +297,7 @@ static void test_the_driver_is_asked_about_a_kernel_once(void **state) {
     end(&h);
 }
 
-/* Whether results under a fault are other ones, in any of four ways to run. */
+/* Returns whether a fault changes results in any of four ways to run. */
 static int is_found(const ggufx_runtime *rt, const ggufx_tensor *there, const float *x,
                     const float *want, float *y) {
     int found = 0;
@@ -326,11 +327,11 @@ static void test_faults_in_kernels_are_found(void **state) {
         assert_int_equal(ggufx_matvec(want, 100, h.rt, here, x, 4096, NULL, NULL), GGUFX_OK);
         const int is_float = t >= 6;
         for (int fault = 0; fault < 6; fault++) {
-            if (is_float && fault == 4) continue; /* no columns are brought */
+            if (is_float && fault == 4) continue; /* float types have no packed columns */
             cuda->wait_less = fault == 1;
             cuda->no_half = fault == 2 ? 1 : fault == 3 ? 2 : 0;
             cuda->no_block = fault == 4;
-            /* 48 bytes are more than what borders of 16 may ask for. */
+            /* 48 bytes are more than the slack of 16-byte alignment. */
             cuda->slot_less = fault == 5 ? 48 : 0;
             if (is_found(h.rt, there, x, want, y) != (fault > 0))
                 fail_msg("type %u: %s", first_types[t], names[fault]);
@@ -345,7 +346,7 @@ static void test_faults_in_kernels_are_found(void **state) {
     end(&h);
 }
 
-/* All that a host does; the first failure. */
+/* Makes all calls of a host; returns the first failure. */
 static ggufx_status use_card(const ggufx_runtime *rt, const ggufx_tensor *w, const float *x,
                              float *y, ggufx_error *error) {
     const ggufx_device_options options = cuda_options(0);
@@ -405,13 +406,13 @@ static void test_every_call_of_the_driver_that_fails_is_a_status(void **state) {
                 assert_nothing_is_left();
                 if (status == GGUFX_OK) {
                     assert_equal_bits(y, want, 20);
-                    /* Calls that clean up may fail in silence. */
+                    /* Failures of cleanup calls are ignored. */
                     if (cuda->n_calls < at) break;
                     status = GGUFX_E_INTERNAL;
                     continue;
                 }
                 n_failed++;
-                const int listed = name < 6; /* a list says it as the reason */
+                const int listed = name < 6; /* a device list reports it as a reason */
                 if (!listed) assert_int_equal(status, statuses[r]);
                 if (!listed) assert_int_equal(error.system_error, results[r]);
                 assert_true(strlen(error.message) > 10);
@@ -477,7 +478,7 @@ static void test_memory_that_ends_is_told_and_nothing_is_lost(void **state) {
 int main(int argc, char **argv) {
     plugin_path = argc > 1 ? argv[1] : "";
     asked = asked_cross("GGUFX_TEST_CUDA");
-    /* The plug-in asks for libcuda.so.1 by its name: that of this file, which is loaded already. */
+    /* The plugin opens libcuda.so.1 by name and finds this library, which is already loaded. */
     void *library = dlopen(argc > 2 ? argv[2] : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         fprintf(stderr, "%s\n", dlerror());

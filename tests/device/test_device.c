@@ -1,6 +1,6 @@
 /*
- * Devices through the interface, with the fake one: what is listed and described, tensors there,
- * and that every product has the processor's bits. Long, as it is one list of calls.
+ * Devices through the C API, with the fake device: listing and description, tensors on the device,
+ * and products with the processor's bits. Long, as it is one list of calls.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/test_step.h"
@@ -27,7 +27,7 @@ static void test_devices_of_a_plug_in_are_listed(void **state) {
     assert_int_equal(facts[0].fma, GGUFX_FMA_UNKNOWN);
     assert_int_equal(facts[0].memory_bytes, 1 << 30);
     assert_int_equal(facts[0].max_allocation, 1 << 28);
-    assert_int_equal(fake->live_devices, 0); /* nothing was opened */
+    assert_int_equal(fake->live_devices, 0); /* no device was opened */
     ggufx_runtime_destroy(rt);
     reset_fake();
 }
@@ -70,8 +70,9 @@ static void test_an_opened_device_is_described(void **state) {
     assert_int_equal(facts.fma, GGUFX_FMA_DEVICE);
     assert_string_equal(facts.id, "fake:0");
     assert_int_equal(facts.free_bytes, (1u << 30) - fake->live_bytes);
-    assert_true(facts.used_bytes > 0 && facts.used_bytes < fake->live_bytes); /* and staging */
-    assert_int_equal(facts.n_launches, 1);                                    /* the self-test */
+    assert_true(facts.used_bytes > 0 &&
+                facts.used_bytes < fake->live_bytes); /* live_bytes includes staging */
+    assert_int_equal(facts.n_launches, 1);            /* the self-test */
     end_fake(&host);
 }
 
@@ -126,7 +127,7 @@ static void test_wrong_arguments_are_refused(void **state) {
     end_fake(&host);
 }
 
-/* Of each type products with 1 to most_n columns in every mode. */
+/* Compares products of each type with 1 to most_n columns in every mode. */
 static void compare_all_types(const fake_host *host, size_t most_n) {
     assert_true(n_multiplied_types >= 28);
     for (size_t t = 0; t < n_multiplied_types; t++) {
@@ -207,13 +208,13 @@ static void test_rows_of_any_length_and_stride_are_taken(void **state) {
     end_fake(&host);
 }
 
-/* Of each type, of rows that end anywhere, over buffers and launches of any size. */
+/* Each type, rows that end at any byte, across buffers and launches of any size. */
 static void test_words_of_rows_are_added_up_there(void **state) {
     (void)state;
     for (int small = 0; small < 3; small++) {
         fake->unmapped = small == 2;
         if (small) {
-            fake->buffer_bytes = 9 << 20; /* scratch takes 8 MiB at once */
+            fake->buffer_bytes = 9 << 20; /* scratch is an allocation of 8 MiB */
             fake->range_bytes = 4096;
             fake->launch_values = 1000;
         }
@@ -240,7 +241,7 @@ static void test_empty_lists_are_results(void **state) {
     end_fake(&host);
 }
 
-/* Launches that a device of this budget is given for a product of n columns. */
+/* Counts the launches for a product of n columns on a device with this budget. */
 static void count_launches(const fake_host *host, const ggufx_tensor *there, uint64_t budget,
                            uint32_t flags, size_t n) {
     ggufx_tensor_facts shape = {.struct_size = sizeof shape};
@@ -256,11 +257,11 @@ static void count_launches(const fake_host *host, const ggufx_tensor *there, uin
     free(y);
     uint64_t n_launches = 0;
     for (size_t op = 4; op < 10; op++) n_launches += fake->n_launches[op];
-    /* Whole rows by up to three columns, where that is more. */
+    /* At most the budget, or a whole row by up to three columns where that is more. */
     const uint64_t row = cols * (n < 3 ? n : 3), most = budget > row ? budget : row;
     assert_true(fake->most_values > 0 && fake->most_values <= most);
     assert_true(fake->most_unsubmitted <= 2 * most);
-    /* And not cut finer than that, and than scratch has room for: 2^20 values, as many results. */
+    /* At most twice the fewest launches possible. Scratch holds 2^20 values and as many results. */
     const uint64_t fit = (1 << 20) / cols < n ? (1 << 20) / cols : n, turns = (n + fit - 1) / fit;
     const int is_dots = n <= 3 || (flags & GGUFX_MATMUL_BATCH_INVARIANT) != 0;
     const uint64_t by_columns = is_dots ? (n + 2) / 3 : turns;
@@ -272,15 +273,15 @@ static void count_launches(const fake_host *host, const ggufx_tensor *there, uin
                  (unsigned long long)budget);
 }
 
-/* A dispatch stays below 100 ms by what it may compute: a budget of products of numbers that plug-ins
- * name for their devices (2^20 of a processor that plays one, 2^28 and 2^30 of others). */
+/* A dispatch stays below 100 ms, because its work is bounded. Plugins give a budget of
+ * multiplications: 2^20 on a software device, 2^28 and 2^30 on others. */
 static void test_work_of_a_launch_is_bounded_at_the_largest_sizes(void **state) {
     (void)state;
     static const struct {
         uint32_t type;
         uint64_t rows, cols;
-    } sizes[] = {{GGUFX_TYPE_Q1_0, 152064, 5120}, /* a vocabulary */
-                 {GGUFX_TYPE_Q2_K, 8192, 28672},  /* the way down of 70 billion */
+    } sizes[] = {{GGUFX_TYPE_Q1_0, 152064, 5120}, /* output matrix of a vocabulary */
+                 {GGUFX_TYPE_Q2_K, 8192, 28672},  /* ffn_down of a 70B model */
                  {GGUFX_TYPE_F16, 3, 1 << 20},    /* rows longer than a third of a budget */
                  {GGUFX_TYPE_Q8_0, 28672, 32}};
     static const uint64_t budgets[] = {1 << 20, 1 << 28, 1 << 30};
@@ -322,7 +323,7 @@ static void test_words_of_a_part_of_rows_are_refused(void **state) {
     fake_host host = begin_fake(0);
     matrix m = random_matrix(GGUFX_TYPE_F16, 5, 24, 0);
     ggufx_tensor *here = wrap_matrix(host.rt, &m), *there = upload(host.device, here);
-    /* 20 and 24 values take as many bytes when they are filled up; the second has another begin. */
+    /* 20 and 24 values take the same padded bytes; the second slice starts at another offset. */
     static const uint64_t parts[][2] = {{0, 20}, {8, 16}, {0, 8}};
     ggufx_error error;
     uint32_t sum = 7;
@@ -367,7 +368,7 @@ static void test_slices_there_are_those_here(void **state) {
     } slices[] = {{0, 64, 96}, {0, 32, 32}, {1, 3, 4}, {2, 1, 2}, {1, 2, 1}, {2, 0, 0}};
     fake_host host = begin_fake(0);
     const uint32_t types[] = {GGUFX_TYPE_MXFP4, GGUFX_TYPE_Q4_0, GGUFX_TYPE_F16};
-    fake->buffer_bytes = 8 << 20; /* several buffers do not come into it */
+    fake->buffer_bytes = 8 << 20; /* large enough for one buffer */
     for (size_t t = 0; t < 3; t++) {
         matrix m = random_matrix(types[t], 8 * 3, 192, 0);
         const uint64_t ne[3] = {192, 8, 3};
@@ -399,7 +400,7 @@ static void test_slices_there_are_those_here(void **state) {
                                     (const uint8_t *)ggufx_tensor_data(a) + r * from.row_stride,
                                     facts.row_bytes);
             free(bytes);
-            /* A slice of a slice, and it keeps the memory. */
+            /* A slice of a slice; it keeps the memory. */
             if (facts.ne[1] > 1 &&
                 ggufx_tensor_slice(&c, b, 1, 1, facts.ne[1] - 1, NULL) == GGUFX_OK) {
                 ggufx_tensor *d = NULL;
@@ -420,7 +421,7 @@ static void test_slices_there_are_those_here(void **state) {
     end_fake(&host);
 }
 
-/* Buffers, ranges and launches so small that everything goes in pieces. */
+/* Limits of buffers, ranges and launches so small that all work is split. */
 static void test_limits_of_a_device_change_no_bit(void **state) {
     (void)state;
     for (int unmapped = 0; unmapped < 2; unmapped++) {
@@ -429,10 +430,10 @@ static void test_limits_of_a_device_change_no_bit(void **state) {
         fake->launch_values = 5000;
         fake_host host = begin_fake(0);
         ggufx_device_destroy(host.device);
-        fake->buffer_bytes = 4 << 20; /* what scratch needs at least */
+        fake->buffer_bytes = 4 << 20; /* minimum for scratch */
         host.device = open_fake(host.rt, 0);
         matrix m = random_matrix(GGUFX_TYPE_Q5_K, 2003, 1024, 0);
-        /* Rows of 704 bytes: two buffers of weights would do; with this limit there are more. */
+        /* Rows of 704 bytes: two buffers would hold the weights; this limit forces more. */
         matrix long_rows = random_matrix(GGUFX_TYPE_F32, 3, 1 << 21, 0);
         ggufx_tensor *here = wrap_matrix(host.rt, &m), *there = upload(host.device, here);
         for (size_t n = 1; n <= 7; n += 2) {
@@ -456,7 +457,7 @@ static void test_limits_of_a_device_change_no_bit(void **state) {
         ggufx_tensor_destroy(there);
         ggufx_tensor_destroy(here);
         free_matrix(&m);
-        /* Columns longer than scratch was. */
+        /* Columns longer than the previous scratch. */
         fake->buffer_bytes = 64 << 20;
         ggufx_device_destroy(host.device);
         host.device = open_fake(host.rt, 0);
@@ -574,7 +575,7 @@ static void test_progress_is_told_and_can_cancel(void **state) {
     end_fake(&host);
 }
 
-/* The order in which a host lets go of things never matters. */
+/* A host may free handles in any order. */
 static void test_handles_go_in_any_order(void **state) {
     (void)state;
     for (unsigned order = 0; order < 24; order++) {

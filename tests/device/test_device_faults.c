@@ -1,7 +1,7 @@
 /*
- * Devices that fail: every entry of the plug-in in turn, memory that ends, a device that is lost, one
- * that cannot count; plug-ins that are none. Each is a status and a sentence, nothing is left behind,
- * and the processor's results stay right.
+ * Failing devices: each entry of the plugin in turn, out of memory, a lost device, wrong
+ * arithmetic, and invalid plugins. Each gives a status and a message, leaks nothing, and leaves the
+ * processor's results right.
  * SPDX-License-Identifier: MIT
  */
 #include "fake_fixture.h"
@@ -11,8 +11,8 @@
 
 enum { kRows = 300, kCols = 512 };
 
-/* What a host does with a device, its own or one of the plug-in, each step as far as it comes; the
- * first failure. */
+/* Makes all calls on a device, created or adopted, as far as they succeed; returns the first
+ * failure. */
 static ggufx_status use_device(const ggufx_runtime *rt, const ggufx_tensor *w, const float *x,
                                float *y, int own, ggufx_error *error) {
     const ggufx_vulkan_options handles = fake_handles();
@@ -107,7 +107,7 @@ static void test_every_entry_that_fails_is_a_status_and_a_sentence(void **state)
                     assert_nothing_is_left();
                     if (status == GGUFX_OK) {
                         assert_equal_bits(f.y, f.want, kRows);
-                        /* It was not called so often, or to clean up. */
+                        /* Fewer calls were made, or the failed call was cleanup. */
                         assert_true(fake->n_calls[entry] <= at);
                         break;
                     }
@@ -181,7 +181,8 @@ static void test_memory_that_ends_is_told_with_its_numbers(void **state) {
     free_fixture(&f);
 }
 
-/* After a detach there is nothing of it in the plug-in, and every call on what is left says so. */
+/* A detached device leaves nothing in the plugin; later calls on its handles fail with the
+ * reason. */
 static void test_a_detached_device_leaves_nothing_there(void **state) {
     (void)state;
     fixture f = make_fixture();
@@ -215,7 +216,7 @@ static void test_a_detached_device_leaves_nothing_there(void **state) {
                              GGUFX_E_DEVICE);
             assert_int_equal(ggufx_tensor_word_sum(&sum, there, NULL), GGUFX_E_DEVICE);
             assert_int_equal(sum, 1);
-            ggufx_device_detach(device); /* once is enough */
+            ggufx_device_detach(device); /* a second detach has no effect */
         }
         ggufx_device_facts facts = {.struct_size = sizeof facts};
         assert_int_equal(ggufx_device_info(&facts, device, NULL), GGUFX_OK);
@@ -232,7 +233,7 @@ static void test_a_detached_device_leaves_nothing_there(void **state) {
     free_fixture(&f);
 }
 
-/* Also where an entry fails while it is taken off, or the device was lost before. */
+/* Also when an entry fails during the detach, or the device was lost before. */
 static void test_a_device_that_fails_is_detached_all_the_same(void **state) {
     (void)state;
     fixture f = make_fixture();
@@ -339,7 +340,7 @@ static void test_a_lost_device_stays_lost_and_goes_in_peace(void **state) {
         ggufx_device_destroy(device);
         assert_nothing_is_left();
         reset_fake();
-        device = open_fake(f.rt, 0); /* another one is fine */
+        device = open_fake(f.rt, 0); /* a new device works */
         there = upload(device, f.w);
         assert_same_product(f.rt, device, there, f.w, 2, 0);
         ggufx_tensor_destroy(there);
@@ -372,7 +373,7 @@ static void test_what_is_no_plug_in_or_no_device_is_said(void **state) {
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     assert_unusable(rt, "/nowhere/libggufx-fake.so", "fake:0", 0, "/nowhere/libggufx-fake.so");
     assert_unusable(rt, path_of_this_library(), "plug-in", 0, "is no plug-in of libggufx");
-    assert_unusable(rt, "libggufx-fake.so", "fake:0", 0, "./libggufx-fake.so"); /* no search */
+    assert_unusable(rt, "libggufx-fake.so", "fake:0", 0, "./libggufx-fake.so"); /* no path search */
     assert_unusable(rt, "", "plug-in", 0, "./");
     assert_unusable(rt, "/", "cuda:0", 0, "libggufx-cuda");
     assert_unusable(rt, "/", "auto", 0, "cuda: ");
@@ -389,7 +390,7 @@ static void test_what_is_no_plug_in_or_no_device_is_said(void **state) {
     reset_fake();
     fake->n_devices = 0;
     assert_unusable(rt, fake_path, "auto", 0, "knows no device");
-    fake->n_devices = 1000; /* more than anyone has room for */
+    fake->n_devices = 1000; /* more than the caller has room for */
     assert_unusable(rt, fake_path, "fake:999", 0, "there is no device");
     reset_fake();
     fake->processor = 1;
@@ -403,7 +404,7 @@ static void test_what_is_no_plug_in_or_no_device_is_said(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* The folder of the library has no plug-in in most builds, and that is no failure of a list. */
+/* In most builds the library's folder has no plugin; the list succeeds with the reason. */
 static void test_the_plug_ins_of_this_build_are_listed_with_reasons(void **state) {
     (void)state;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
@@ -458,10 +459,10 @@ static void test_the_first_fma_that_rounds_once_is_taken(void **state) {
     (void)state;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     assert_int_equal(fma_of(rt, 0), GGUFX_FMA_DEVICE);
-    fake->wrong_result = 1; /* the device's */
+    fake->wrong_result = 1; /* the device's fma */
     assert_int_equal(fma_of(rt, 0), GGUFX_FMA_F64);
     assert_int_equal(fake->n_launches[0], 2);
-    fake->no_f64 = 1; /* the last one is only tried where it is needed: a driver compiles it */
+    fake->no_f64 = 1; /* the f64 variant is only tried if needed, because the driver compiles it */
     assert_int_equal(fma_of(rt, 0), GGUFX_FMA_F32);
     assert_int_equal(fake->n_launches[0], 4);
     assert_unusable(rt, fake_path, "fake:0", GGUFX_DEVICE_FMA_F64, "no fma");
@@ -476,7 +477,7 @@ static void test_the_first_fma_that_rounds_once_is_taken(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* What the host keeps of compiled programs. */
+/* Compiled programs that the host caches. */
 typedef struct store {
     char key[320];
     unsigned char data[64];
@@ -514,7 +515,7 @@ static void test_compiled_programs_are_the_hosts_to_keep(void **state) {
         ggufx_device_destroy(device);
         assert_string_equal((const char *)s.data, "compiled programs");
         assert_int_equal(s.n_stores, (unsigned)round + 1);
-        if (round == 1) s.n = UINT64_MAX; /* not to be believed */
+        if (round == 1) s.n = UINT64_MAX; /* invalid size */
     }
     ggufx_runtime_destroy(rt);
     reset_fake();

@@ -1,6 +1,6 @@
 /*
- * Models whose last layers lie on the fake device: the logits of the processor to the bit, what is
- * there is what an estimate says, and every failure is a status.
+ * Models with their last layers on the fake device. Logits are bit-identical to the processor's,
+ * memory use matches the estimate, and every failure is a status.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/model_fixture.h"
@@ -20,7 +20,7 @@ static ggufx_model_options on_device(const ggufx_device *device, uint32_t n_laye
     return options;
 }
 
-/* All tokens at once, then one by one: products of many columns and of one. */
+/* Decodes all tokens in one call, then one by one: products of many columns and of one. */
 static ggufx_status decode(float *logits, const ggufx_model *model, ggufx_error *error) {
     ggufx_session_options options;
     ggufx_session_options_init(&options);
@@ -105,7 +105,7 @@ static void test_layers_there_have_the_bits_of_those_here(void **state) {
     reset_fake();
 }
 
-/* More layers than there are is all of them. */
+/* A request for more layers than the model has means all layers. */
 static void test_an_estimate_is_what_a_device_then_holds(void **state) {
     (void)state;
     const tiny_options *const models[] = {&untied, &tied};
@@ -133,14 +133,14 @@ static void test_an_estimate_is_what_a_device_then_holds(void **state) {
             ggufx_model_destroy(f.model);
             f.model = NULL;
             ggufx_device_destroy(device);
-            options.device_memory_bytes = bytes; /* exactly as much is enough */
+            options.device_memory_bytes = bytes; /* exactly enough */
             MUST(&f, ggufx_estimate(&facts, f.rt, f.file, &options, &f.error));
             assert_int_equal(facts.n_device_layers, n);
             options.device_memory_bytes = bytes - 1;
             MUST(&f, ggufx_estimate(&facts, f.rt, f.file, &options, &f.error));
             assert_int_equal(facts.n_device_layers, n - 1);
         }
-        assert_int_equal(facts.device_bytes, 0); /* not even one */
+        assert_int_equal(facts.device_bytes, 0); /* not even one layer */
         end(&f);
     }
     reset_fake();

@@ -1,9 +1,9 @@
 /*
- * What hosts do with sessions, with a model's layers on a device: guesses, grammars, sequences side
- * by side, snapshots that go from here to there. Every bit is that of a model that lies here. On the
- * fake device a loss in the middle, too.
+ * Sessions with a model's layers on a device: speculative decoding, grammars, batches of sequences,
+ * snapshots moved between device and host. Every bit is that of a model in host memory. On the fake
+ * device, the device is also lost during a call.
  *
- * usage: test_device_sessions PLUG-IN [fake|few]      few: what takes an emulated card seconds
+ * usage: test_device_sessions PLUGIN [fake|few]      few: runs that an emulated GPU does in seconds
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/session_fixture.h"
@@ -14,7 +14,7 @@
 static const char *plugin_path;
 static const tiny_options untied = {.weight_type = GGUFX_TYPE_Q8_0, .untied = 1};
 
-/* The first that can be used, also a processor that plays one. */
+/* Opens the first usable device, which may be a software device. */
 static ggufx_device *open_any(const ggufx_runtime *rt) {
     ggufx_device_options options;
     ggufx_device_options_init(&options);
@@ -42,7 +42,7 @@ static ggufx_model *model_on(fixture *f, const ggufx_file *file, const ggufx_dev
     return model;
 }
 
-/* What a story gave: its logits, ids, snapshots one after the other. */
+/* Output of a scenario: logits, ids and snapshots in sequence. */
 typedef struct record {
     uint8_t *data;
     size_t n, at;
@@ -81,7 +81,8 @@ static void note_logits(fixture *f, const ggufx_session *session, record *out) {
     (void)write_record(out, logits, sizeof logits);
 }
 
-/* A text of which the second half repeats the first, so that guesses are right and wrong. */
+/* Decodes a prompt whose second half repeats the first, so that drafts are accepted and
+ * rejected. */
 static void begin_text(fixture *f, ggufx_session *session, size_t n) {
     int32_t tokens[N];
     make_tokens(tokens, N);
@@ -174,7 +175,8 @@ static void within_a_grammar(fixture *f, const ggufx_model *model, const ggufx_m
     ggufx_tokenizer_destroy(tokenizer);
 }
 
-/* Three sequences of different lengths in a call, then one copied and cut, by both flags. */
+/* Three sequences of different lengths in a call, then a copy and truncations, in each product
+ * mode. */
 static void side_by_side(fixture *f, const ggufx_model *model, const ggufx_model *here,
                          record *out) {
     (void)here;
@@ -214,7 +216,7 @@ static void side_by_side(fixture *f, const ggufx_model *model, const ggufx_model
     }
 }
 
-/* What is written by `from` goes on in `to`. */
+/* Saves a sequence with `from` and continues it with `to`. */
 static void moved(fixture *f, const ggufx_model *from, const ggufx_model *to, record *out) {
     record snapshot = {NULL, 0, 0};
     ggufx_session *first = new_session(f, from, 0), *second = new_session(f, to, 0);
@@ -294,7 +296,7 @@ static void test_snapshots_go_from_here_to_there(void **state) {
     assert_same_story(moved_there);
 }
 
-/* ---- models with experts --------------------------------------------------------------------- */
+/* ---- MoE models ------------------------------------------------------------------------------ */
 
 static float *logits_of_file(fixture *f, const ggufx_model *model, size_t *n) {
     ggufx_model_facts facts = {.struct_size = sizeof facts};
@@ -361,7 +363,7 @@ static void test_models_with_experts(void **state) {
     }
 }
 
-/* ---- a loss in the middle -------------------------------------------------------------------- */
+/* ---- device lost during a call --------------------------------------------------------------- */
 
 /* The device is lost at its at-th wait from now on. */
 static void lose_at(uint64_t at) {
@@ -371,7 +373,8 @@ static void lose_at(uint64_t at) {
     fake->fail_at = fake->n_calls[FAKE_WAIT] + at;
 }
 
-/* What is left of a session whose device was lost is that before the call, and goes on here. */
+/* Asserts that a session whose device was lost has the state before the call, and continues on the
+ * host. */
 static void assert_goes_on_here(fixture *f, const ggufx_session *lost, const ggufx_model *here,
                                 size_t n_tokens) {
     record snapshot = {NULL, 0, 0}, never_failed = {NULL, 0, 0};
@@ -380,7 +383,7 @@ static void assert_goes_on_here(fixture *f, const ggufx_session *lost, const ggu
     begin_text(f, fresh, n_tokens);
     assert_int_equal(ggufx_session_length(lost), n_tokens);
     MUST(f, ggufx_session_save(lost, 0, write_record, &snapshot, &f->error));
-    /* Nothing of what failed is in it. */
+    /* The snapshot has nothing of the failed call. */
     MUST(f, ggufx_session_save(fresh, 0, write_record, &never_failed, &f->error));
     assert_int_equal(snapshot.n, never_failed.n);
     assert_memory_equal(snapshot.data, never_failed.data, snapshot.n);
@@ -443,7 +446,7 @@ static void test_a_loss_within_guesses_leaves_the_session_as_before(void **state
         ggufx_model *here = model_on(&f, f.file, NULL, 0);
         f.model = model_on(&f, f.file, device, 0);
         guessing g = begin_guesses(&f, f.model, at % 2 ? NULL : f.model);
-        MUST(&f, guess(&g, NULL, NULL, &f.error)); /* a token that is not decoded yet */
+        MUST(&f, guess(&g, NULL, NULL, &f.error)); /* leaves a token that is not decoded yet */
         lose_at(at);
         const ggufx_status status = guess(&g, NULL, NULL, &f.error);
         if (status != GGUFX_OK) {

@@ -1,6 +1,6 @@
 /*
- * One device, many threads: uploads, products, slices and descriptions at once, and the last handle
- * goes while others work.
+ * One device, many threads: concurrent uploads, products, slices and queries. The last handle is
+ * freed while other threads work.
  * SPDX-License-Identifier: MIT
  */
 #include "fake_fixture.h"
@@ -20,7 +20,7 @@ typedef struct worker {
     int failed;
 } worker;
 
-/* cmocka's checks belong to its own thread. */
+/* cmocka's asserts only work on its own thread. */
 #define MUST(condition)                                                                            \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

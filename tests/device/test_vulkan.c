@@ -1,10 +1,12 @@
 /*
- * Products on a Vulkan device, the first that can be used; where there is no card, Mesa's lavapipe is
- * one. Their bits are those of the processor.
+ * Products on the first usable Vulkan device, with the processor's bits. Without a GPU, Mesa's
+ * lavapipe is the device.
  *
- * usage: test_vulkan PLUG-IN [layers|times]
- *   layers: calls of every kind, once; times: no tests, but how long launches take (tests/bench/devices.md)
- * GGUFX_TEST_VULKAN=all:I/N: every size, way and fma of the I-th of N parts of all types (tests/full.sh)
+ * usage: test_vulkan PLUGIN [layers|times]
+ *   layers: calls of every kind, once
+ *   times: no tests; prints times of launches (tests/bench/devices.md)
+ * GGUFX_TEST_VULKAN=all:I/N: all sizes, modes and fma of the I-th of N parts of all types
+ * (tests/full.sh)
  * SPDX-License-Identifier: MIT
  */
 #include "cross.h"
@@ -84,7 +86,7 @@ static void test_the_device_is_exact(void **state) {
     end(&h);
 }
 
-/* Formats of most models with 1 to 3 columns: they are what a token takes. */
+/* Formats of most models with 1 to 3 columns, as in decode. */
 static void test_products_of_a_token_have_the_processors_bits(void **state) {
     (void)state;
     static const uint32_t types[] = {GGUFX_TYPE_Q2_K, GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q8_0,
@@ -98,8 +100,9 @@ static void test_products_of_a_token_have_the_processors_bits(void **state) {
     end(&h);
 }
 
-/* Each type with each way to multiply, by 1 to 3 columns and by more, under each fma. In short: two
- * ways of each, so that every type has dots and chains, of all widths of activations. */
+/* Each type in each product mode, with 1 to 3 columns and more, with each fma. The short run takes
+ * two modes of each type, so that every type has row-wise and tiled kernels, and all activation
+ * formats occur. */
 static void test_every_type_has_the_processors_bits(void **state) {
     (void)state;
     assert_true(n_multiplied_types >= 28);
@@ -108,7 +111,7 @@ static void test_every_type_has_the_processors_bits(void **state) {
         for (size_t t = 0; t < n_multiplied_types; t++) {
             if (!in_part(&asked, t)) continue;
             const uint32_t type = multiplied_types[t];
-            /* Random bytes have scales that are NaN and infinite, too. */
+            /* Random bytes include NaN and infinite scales. */
             for (int made = 0; made < 2; made++) {
                 matrix m = made ? quantized_matrix(h.rt, type, 11, 768, 0)
                                 : random_matrix(type, 11, 768, 0);
@@ -141,7 +144,7 @@ static void test_each_exact_fma_has_the_processors_bits(void **state) {
     }
 }
 
-/* The sizes of the design: rows and columns as in large models. */
+/* Rows and columns as in large models. */
 static void test_sizes_of_models_have_the_processors_bits(void **state) {
     (void)state;
     static const struct { uint64_t rows, cols; } few[] = {{37, 28672}, {4096, 1024}};
@@ -157,8 +160,8 @@ static void test_sizes_of_models_have_the_processors_bits(void **state) {
     }
 }
 
-/* Chains of more steps than the 65,535 after which lavapipe ends every loop of an invocation, those
- * within an exact fma counted. */
+/* Accumulation chains longer than 65,535 steps, where lavapipe ends every loop of an invocation. An
+ * exact fma has loops of its own, which count. */
 static void test_long_chains_are_not_cut(void **state) {
     (void)state;
     static const struct {
@@ -195,7 +198,7 @@ static void test_a_processor_says_which_rows_are_too_long(void **state) {
     end(&h);
 }
 
-/* Larger than what a program may be bound to at once: 128 MiB by lavapipe. */
+/* Larger than the largest binding: 128 MiB on lavapipe. */
 static void test_a_matrix_beyond_the_range_of_a_binding(void **state) {
     (void)state;
     host h = begin(0);
@@ -212,7 +215,7 @@ static void test_slices_have_the_processors_bits(void **state) {
     end(&h);
 }
 
-/* Types of mixtures; all of them where all sizes are asked for. In chains and in dots. */
+/* Types of MoE models, or all types if all sizes are requested. Tiled and row-wise. */
 static void test_experts_have_the_processors_bits(void **state) {
     (void)state;
     static const uint32_t types[] = {GGUFX_TYPE_MXFP4, GGUFX_TYPE_Q4_K,    GGUFX_TYPE_Q6_K,
@@ -265,7 +268,7 @@ static void test_memory_that_ends_is_told_and_nothing_is_lost(void **state) {
     (void)state;
     host h = begin(0);
     const uint64_t used = facts_of(h.device).used_bytes;
-    /* More rows than any device has room for, of a mapping that nothing reads. */
+    /* More rows than any device has room for, in a mapping that is never read. */
     const uint64_t ne[2] = {1 << 20, 1 << 20};
     ggufx_tensor *here = NULL, *there = NULL;
     ggufx_error error;
@@ -283,7 +286,7 @@ static void test_memory_that_ends_is_told_and_nothing_is_lost(void **state) {
     end(&h);
 }
 
-/* What the driver compiled is used by the next open, unless it is not what was stored. */
+/* Compiled programs are reused by the next open, unless the stored data is invalid. */
 typedef struct store {
     uint8_t *data;
     uint64_t n, n_stores;
@@ -358,8 +361,8 @@ static double now_ms(void) {
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
-/* Of a call that has several launches as large as a device may have, milliseconds each; the median of
- * five calls. */
+/* Returns the milliseconds per launch of a call with several launches of the largest size; median
+ * of five calls. */
 static double launch_ms(const host *h, const ggufx_tensor *w, size_t n, uint32_t flags) {
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
     assert_int_equal(ggufx_tensor_info(&facts, w, NULL), GGUFX_OK);
@@ -384,7 +387,7 @@ static double launch_ms(const host *h, const ggufx_tensor *w, size_t n, uint32_t
     return each[3];
 }
 
-/* The slowest types, in each way and with each fma: 2^24 products of numbers and more a call. */
+/* The slowest types, in each mode and with each fma: at least 2^24 multiplications a call. */
 static int print_times(void) {
     static const uint32_t types[] = {GGUFX_TYPE_Q4_K,  GGUFX_TYPE_Q6_K, GGUFX_TYPE_IQ3_S,
                                      GGUFX_TYPE_NVFP4, GGUFX_TYPE_F16,  GGUFX_TYPE_F32};

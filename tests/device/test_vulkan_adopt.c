@@ -1,8 +1,8 @@
 /*
- * The VkDevice of an engine as a device: the bits of the processor, the engine's own work beside it,
- * and every order in which both are taken down.
+ * An engine's VkDevice as a device: the processor's bits, the engine's own concurrent work, and
+ * every order of destruction.
  *
- * usage: test_vulkan_adopt PLUG-IN [layers]      layers: some of the orders
+ * usage: test_vulkan_adopt PLUGIN [layers]      layers: some of the orders
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/test_step.h"
@@ -40,7 +40,7 @@ static ggufx_device_facts facts_of(const ggufx_device *device) {
     return facts;
 }
 
-/* With all that the engine could turn on, and with none of it. */
+/* With all features that the engine can enable, and with none of them. */
 static void test_an_engines_device_has_the_processors_bits(void **state) {
     (void)state;
     static const uint32_t wanted[] = {GGUFX_VULKAN_FLOAT64 | GGUFX_VULKAN_INT_DOT |
@@ -69,7 +69,7 @@ static void test_an_engines_device_has_the_processors_bits(void **state) {
             ggufx_tensor_destroy(here);
             free_matrix(&m);
         }
-        if (i % 2) assert_true(e.n_locks > e.n_frames); /* products took it, too */
+        if (i % 2) assert_true(e.n_locks > e.n_frames); /* products took the lock, too */
         assert_false(e.misuse);
         ggufx_device_destroy(device);
         ggufx_runtime_destroy(rt);
@@ -115,7 +115,8 @@ static void test_an_engine_goes_on_with_its_frames(void **state) {
     engine_end_instance(&e);
 }
 
-/* What is taken down; the engine's device goes with a detach before it, where others are left. */
+/* Objects to destroy. If the engine's device goes before other objects, the device is detached
+ * first. */
 enum { DEVICE, TENSOR, SLICE, RUNTIME, ENGINE, N_THINGS };
 
 static void test_both_are_taken_down_in_any_order(void **state) {
@@ -138,8 +139,8 @@ static void test_both_are_taken_down_in_any_order(void **state) {
             code /= n;
             switch (left[at]) {
             case DEVICE:
-                /* Tensors may live on without it: then it must be detached while there is a handle,
-                 * if the engine is to go before them. */
+                /* Tensors may outlive the device handle. If the engine may go before them, the
+                 * device must be detached while its handle exists. */
                 if (!detached) {
                     ggufx_device_detach(device);
                     detached = 1;
@@ -184,7 +185,7 @@ static void test_both_are_taken_down_in_any_order(void **state) {
     free_matrix(&m);
 }
 
-/* Without a detach, everything but the engine first. */
+/* Without a detach, the engine must go last. */
 static void test_an_engine_that_goes_last_needs_no_detach(void **state) {
     (void)state;
     matrix m = random_matrix(GGUFX_TYPE_Q4_0, 9, 256, 0);
@@ -231,12 +232,12 @@ static void test_handles_that_are_none_are_said(void **state) {
     assert_int_equal(ggufx_device_adopt_vulkan(&device, rt, &handles, &options, &error),
                      GGUFX_E_UNSUPPORTED);
     assert_non_null(strstr(error.message, "/nowhere"));
-    /* fma by binary64 was not turned on */
+    /* fma with binary64, a feature that the engine did not enable */
     options = vulkan_options(GGUFX_DEVICE_FMA_F64);
     assert_int_equal(ggufx_device_adopt_vulkan(&device, rt, &handles, &options, &error),
                      GGUFX_E_UNSUPPORTED);
     assert_non_null(strstr(error.message, "fma"));
-    engine_frame(&e); /* what failed left the engine's device alone */
+    engine_frame(&e); /* the failed call left the engine's device usable */
     ggufx_runtime_destroy(rt);
     engine_end_device(&e);
     engine_end_instance(&e);
@@ -244,7 +245,7 @@ static void test_handles_that_are_none_are_said(void **state) {
 
 int main(int argc, char **argv) {
     plugin_path = argc > 1 ? argv[1] : "";
-    /* Each thing is the first and the last one of some order. */
+    /* Every object is first and last in some order. */
     if (test_step() > 1) order_step = 7;
     if (argc > 2 && strcmp(argv[2], "layers") == 0) order_step = 17;
     list_multiplied_types();
