@@ -1,7 +1,7 @@
 /*
- * Runs a fuzz target over the inputs of archives (ar), then over its seeds, changed and mixed with a
+ * Runs a fuzz target over the inputs in archives (ar), then over its seeds, mutated and mixed by a
  * fixed sequence.
- * usage: PROGRAM [ARCHIVE.a ...] [-NUMBER | SECONDS [FIRST_NUMBER]]: NUMBER of inputs, else 4000
+ * usage: PROGRAM [ARCHIVE.a ...] [-NUMBER | SECONDS [FIRST_NUMBER]]: NUMBER of inputs, default 4000
  * SPDX-License-Identifier: MIT
  */
 #include "chat_main.h"
@@ -28,7 +28,7 @@ static size_t n_seeds(void) {
     return n;
 }
 
-/* Replace `gone` bytes at `at` by `n` others. */
+/* Replaces `gone` bytes at `at` by `n` others. */
 static size_t splice(uint8_t *data, size_t size, size_t at, size_t gone, const void *text,
                      size_t n) {
     if (at + gone > size || size - gone + n > MOST) return size;

@@ -1,5 +1,5 @@
 /*
- * Seeds of a fuzz target of texts, for chat_main.c, which changes and mixes them.
+ * Seeds of a fuzz target for text, mutated and mixed by chat_main.c.
  * SPDX-License-Identifier: MIT
  */
 #ifndef CHAT_MAIN_H
@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 extern const char *const chat_seeds[]; /* ends with NULL */
-extern const char chat_seed_end[];     /* behind each of them */
+extern const char chat_seed_end[];     /* appended to each seed */
 extern const size_t chat_seed_end_length;
 
 #ifdef __cplusplus

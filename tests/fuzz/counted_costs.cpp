@@ -1,7 +1,7 @@
-// What each reader of foreign bytes does at once and at four times the size of the shapes that are
-// worst for it: at most 4.6 times the work, counted in comparisons (and the factor log n where names
-// are sorted). Every case is taken or refused the same at both sizes. Long, as it is one table of cases
-// and what makes them. usage: counted-costs [CASE]
+// Linear cost of every reader of untrusted bytes. The worst shapes at four times the size take at
+// most 4.6 times the work, counted in comparisons. Sorted names add the factor log n. Both sizes
+// have the same result. Long, as it is one table of cases and their generators.
+// usage: counted-costs [CASE]
 // SPDX-License-Identifier: MIT
 #include "../unit/made_vocab.hpp"
 #include "convert/safetensors.hpp"
@@ -52,7 +52,7 @@ std::string repeated(const std::string &text, size_t n) {
     return out;
 }
 
-// `piece` of every i, with `between` between.
+// Returns `piece` of every i, separated by `between`.
 std::string list(size_t n, const std::string &between,
                  const std::function<std::string(size_t)> &piece) {
     std::string out;
@@ -79,7 +79,7 @@ std::string keys(size_t n) {
     });
 }
 
-std::string alike(size_t n) { // texts that differ at their end
+std::string alike(size_t n) { // strings that differ only at the end
     return gguf([&](gb *b) {
         for (size_t i = 0; i < n; i++)
             gb_key_u32(b, (std::string(180, 'a') + number(i)).c_str(), 7);
@@ -172,7 +172,7 @@ int run_copy(const std::string &bytes) {
     return status;
 }
 
-// ---- files beside each other ---------------------------------------------------------------------
+// ---- several files -------------------------------------------------------------------------------
 
 const char *folder() {
     static const bool made = temporary_make() == 0;
@@ -196,7 +196,7 @@ std::string part_path(size_t part, size_t n) {
     return std::string(folder()) + "/" + name;
 }
 
-std::string set(size_t n) { // of parts with a tensor each; the path of the first one
+std::string set(size_t n) { // split files with a tensor each; returns the first path
     for (size_t part = 0; part < n; part++) {
         write_file(part_path(part, n), gguf([&](gb *b) {
                        const auto number_of = [&](const char *key, uint64_t value) {
@@ -232,7 +232,7 @@ uint64_t crc(std::string_view bytes) { // CRC-64 (ECMA-182, reflected)
     return ~sum;
 }
 
-std::string journal(size_t n) { // of an edit of every second byte (src/base/patch_journal.hpp)
+std::string journal(size_t n) { // edits every second byte (src/base/patch_journal.hpp)
     std::string out = "GGUFXP02";
     const auto put = [&](uint64_t v) { out.append(reinterpret_cast<const char *>(&v), 8); };
     put(4 * n);
@@ -308,7 +308,7 @@ template <size_t kKind> std::string vocab(size_t n) {
     return made.bytes();
 }
 
-std::string merges(size_t n) { // a, aa, aaa, ... of the two before
+std::string merges(size_t n) { // a, aa, aaa, ... each merged from the two before
     MadeVocab made = full_vocab("gpt2");
     for (size_t i = 0; i < n; i++) {
         const std::string word = "q" + number(i);
@@ -381,7 +381,7 @@ ggufx_kv *cache() {
     return made;
 }
 
-// Pages that two sequences share in part; of one token each where they are cut.
+// Pages shared in part by two sequences; `kCut` removes two of three tokens.
 template <bool kCut> std::string snapshot(size_t n) {
     ggufx_kv *const kv = cache();
     const std::vector<float> rows(n * 32, 0.5f);
@@ -430,7 +430,7 @@ ggufx_session *session() {
     return made;
 }
 
-std::string saved_session(size_t n) { // so many tokens in every sequence
+std::string saved_session(size_t n) { // n tokens in every sequence
     ggufx_session *const one = session();
     std::string out;
     std::vector<int32_t> tokens(n);
@@ -498,7 +498,7 @@ template <uint32_t kKind> int run_grammar(const std::string &text) {
 constexpr auto run_gbnf = run_grammar<GGUFX_GRAMMAR_GBNF>;
 constexpr auto run_schema = run_grammar<GGUFX_GRAMMAR_JSON_SCHEMA>;
 
-// ---- the tool's ----------------------------------------------------------------------------------
+// ---- readers of the tool -------------------------------------------------------------------------
 
 template <class Read> int told(Read &&read) {
     try {
@@ -532,12 +532,11 @@ int run_embeddings(const std::string &text) {
 }
 int run_llama2c(const std::string &text) {
     uint32_t n = 0;
-    memcpy(&n, text.data(), 4); // the test's: a file has its longest piece there
+    memcpy(&n, text.data(), 4); // made by this test; a real file has its longest piece here
     return told([&] { parse_llama2c_tokens(text, n, "tokens"); });
 }
 int run_safetensors(const std::string &text) {
-    const uint64_t n_data =
-        std::stoull(text.substr(text.rfind(',') + 1)); // where the last one ends
+    const uint64_t n_data = std::stoull(text.substr(text.rfind(',') + 1)); // end of the last tensor
     return told([&] { parse_st_header(text, n_data, "header"); });
 }
 int run_tokenizer_json(const std::string &text) {
@@ -554,7 +553,7 @@ std::string messages(size_t n) {
            "]}";
 }
 
-std::string tools(size_t n) { // any of which must be called
+std::string tools(size_t n) { // tool_choice: required
     return R"({"messages":[{"role":"user","content":"x"}],"tool_choice":"required","tools":[)" +
            list(n, ",",
                 [](size_t i) {
@@ -654,7 +653,7 @@ struct Case {
     size_t size;
     std::string (*make)(size_t size);
     int (*run)(const std::string &bytes);
-    bool sorts = false; // names, as numbers of four of their bytes: n log n (src/gguf/sort.hpp)
+    bool sorts = false; // sorts names, by four bytes at a time: n log n (src/gguf/sort.hpp)
 };
 
 const Case kCases[] = {
@@ -806,13 +805,13 @@ bool holds(const Case &c) {
     int codes[2];
     for (const size_t k : {size_t{0}, size_t{1}}) {
         const std::string bytes = c.make(k == 0 ? c.size : 4 * c.size);
-        c.run(c.make(16)); // what is made once
+        c.run(c.make(16)); // excludes one-time work
         const uint64_t before = counted_work();
         codes[k] = c.run(bytes);
         work[k] = counted_work() - before;
     }
     const double ratio = static_cast<double>(work[1]) / static_cast<double>(work[0]);
-    // Less than four times: what is refused at a limit costs what comes before it.
+    // Can be less than four times: refusing at a limit costs the work before it.
     const double n = static_cast<double>(c.size);
     const double most = c.sorts ? 4.6 * std::log(4 * n) / std::log(n) : 4.6;
     const bool good = ratio <= most && codes[0] == codes[1] && work[0] > 500;

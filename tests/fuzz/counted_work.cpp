@@ -1,19 +1,21 @@
-// Work that is counted: comparisons, which everything but the kernels reports where it is built for a
-// search (-Dfuzz=true). Every turn of a loop has one; time and the machine's load do not matter.
+// Counter of comparisons, which all code but the kernels reports in a build for fuzzing
+// (-Dfuzz=true). Every iteration of a loop has one, and the count is independent of time and
+// machine load.
 // SPDX-License-Identifier: MIT
 #include "counted_work.hpp"
 
 #include <cstdint>
 
 namespace {
-uint64_t g_comparisons; // the cases run on one thread
+uint64_t g_comparisons; // cases are single-threaded
 }
 
 uint64_t counted_work() {
     return g_comparisons;
 }
 
-// What the compiler puts before comparisons and switches calls these. None may be counted itself.
+// Called by compiler instrumentation before comparisons and switches. These functions must not be
+// instrumented themselves.
 #define COUNTED __attribute__((no_sanitize("coverage")))
 extern "C" {
 COUNTED void __sanitizer_cov_trace_cmp1(uint8_t, uint8_t) {

@@ -3,4 +3,4 @@
 
 #include <cstdint>
 
-uint64_t counted_work(); // comparisons since the program began
+uint64_t counted_work(); // comparisons since the program started

@@ -1,6 +1,6 @@
 /*
- * A runtime of one thread for each instruction set that this build and processor have, scalar first:
- * for targets that compare their bits.
+ * A runtime of one thread for each instruction set of this build and processor, scalar first. Used
+ * by targets that compare their bits.
  * SPDX-License-Identifier: MIT
  */
 #ifndef EVERY_ISA_H
@@ -29,7 +29,7 @@ static const isas *every_isa(void) {
     options.threads = 1;
     for (int32_t i = 0; i < ISA_NUMBERS && all.n < MOST_ISAS; i++) {
         ggufx_runtime_facts facts = {.struct_size = sizeof facts};
-        options.isa = (GGUFX_ISA_SCALAR + i) % ISA_NUMBERS; /* the best one last */
+        options.isa = (GGUFX_ISA_SCALAR + i) % ISA_NUMBERS; /* GGUFX_ISA_BEST last */
         if (ggufx_runtime_create(&all.rt[all.n], &options, NULL) != GGUFX_OK) continue;
         if (ggufx_runtime_info(&facts, all.rt[all.n], NULL) != GGUFX_OK) abort();
         all.name[all.n++] = facts.isa_name;
@@ -38,7 +38,7 @@ static const isas *every_isa(void) {
     return &all;
 }
 
-/* Bytes as an input gives them, zeros behind its end. */
+/* Bytes of an input, zeros after its end. */
 typedef struct bytes {
     const uint8_t *data;
     size_t n;

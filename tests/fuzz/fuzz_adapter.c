@@ -1,7 +1,7 @@
 /*
- * Fuzz target: adapter files for the tiny model with changed bytes. What is refused says why and
- * leaves no memory behind; what binds computes, and what it adds stays within its tensors. Input: a
- * kind of file, then places and bytes; a place may be that of a dimension, an offset or a name.
+ * Fuzz target: adapter files for the tiny model with changed bytes. Refusals have a message and
+ * leak nothing; an adapter that binds also decodes. Input: kind of file, then positions and bytes.
+ * A position may be that of a dimension, an offset or a name.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/tiny_adapter.h"
@@ -47,7 +47,7 @@ static void make_model(void) {
     model_file = file;
 }
 
-/* A prompt and a token; numbers may run away, which is VALUE. */
+/* Decodes a prompt and a token; numbers may overflow, which is status VALUE. */
 static void decode(const ggufx_adapter *adapter) {
     static const int32_t tokens[] = {1, 5, 301, 9, 0};
     const ggufx_adapter_use uses[2] = {{adapter, 1, 0}, {adapter, -0.5f, 0}};
@@ -83,7 +83,7 @@ static void use(const ggufx_adapter *adapter) {
     ggufx_adapter_facts facts = {.struct_size = sizeof facts};
     must_be(ggufx_adapter_info(&facts, adapter, NULL) == GGUFX_OK && facts.n_targets > 0, "facts");
     n_taken++;
-    if (facts.rank > 64) return; /* larger than anything that is written here */
+    if (facts.rank > 64) return; /* larger than any generated rank */
     decode(adapter);
     if (facts.kind == GGUFX_ADAPTER_LORA) merge(adapter);
 }
@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (; size >= 4; data += 4, size -= 4) {
         const size_t at = (size_t)(data[0] | data[1] << 8) % b.n;
         b.data[at] = data[2];
-        if (data[3] & 1) b.n = at; /* cut short */
+        if (data[3] & 1) b.n = at; /* truncated */
         if (b.n == 0) break;
     }
     if (ggufx_open_memory(&file, rt, b.data, b.n, NULL, NULL, NULL, NULL) == GGUFX_OK) {

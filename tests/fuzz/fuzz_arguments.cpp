@@ -1,6 +1,5 @@
-// Fuzz target: command lines of the tool, words with zeros between them: each is understood, or
-// refused with the code of wrong use; the same of what a shell asks to complete, and of patterns
-// and sizes. No verb is run.
+// Fuzz target: command lines of the tool, words separated by zeros. Each is parsed, or refused with
+// the exit code of a usage error. Also shell completion, patterns and sizes. No command is run.
 // SPDX-License-Identifier: MIT
 #include "chat_main.h"
 #include "completion.hpp"
@@ -14,7 +13,8 @@
 
 using namespace ggufx::cli;
 
-// Words end with a line here and with zeros in an input; seeds cannot have zeros.
+// Words are separated by newlines here and by zeros in an input, because seeds cannot contain
+// zeros.
 const char *const chat_seeds[] = {
     "info\nmodel.gguf\n--json\n-t\n4",
     "run\nm.gguf\n-p\nOnce upon a time\n--temp\n0\n-n\n16\n--seed\n7",

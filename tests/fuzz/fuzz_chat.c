@@ -1,6 +1,6 @@
 /*
- * Fuzz target: a template and variables as JSON, with a 0 between them, compiled and rendered. What
- * comes out is whole UTF-8 with runs that cover it; every error has a text.
+ * Fuzz target: a chat template and JSON variables, separated by a 0, compiled and rendered. The
+ * output is valid UTF-8 that the runs cover completely; every error has a message.
  * SPDX-License-Identifier: MIT
  */
 #include "chat_main.h"
@@ -52,7 +52,7 @@ static void check_text(const char *text, size_t n, const ggufx_chat_run *runs, s
         at = runs[i].end;
     }
     if (at != n) abort();
-    for (size_t i = 0; i < n; i++) { /* as many bytes follow as the first one says */
+    for (size_t i = 0; i < n; i++) { /* length byte, then as many bytes */
         const unsigned char c = (unsigned char)text[i];
         const size_t more = c < 0x80   ? 0
                             : c < 0xc2 ? 9
@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ggufx_chat_request request;
     ggufx_chat *chat = NULL;
     ggufx_error error;
-    char *const exact = malloc(size ? size : 1); /* so that a sanitizer sees reads beyond */
+    char *const exact = malloc(size ? size : 1); /* so that sanitizers detect reads past the end */
     const uint8_t *const zero = size ? memchr(data, 0, size) : NULL;
     const size_t n_template = zero ? (size_t)(zero - data) : size;
     static char text[1 << 20];

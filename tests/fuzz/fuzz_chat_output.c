@@ -1,6 +1,6 @@
 /*
- * Fuzz target: an output of a model, parsed in two ways of cutting, which must agree. The first
- * byte picks the format, the second says how the text is cut.
+ * Fuzz target: model output, parsed with two different splits into chunks, which must agree. The
+ * first byte selects the format, the second one the chunks.
  * SPDX-License-Identifier: MIT
  */
 #include "chat_main.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Templates that name the markers of each format. */
+/* Templates with the markers of each format. */
 static const char *const formats[] = {
     "<think>",
     "<|start|><|channel|><|message|>",
@@ -74,7 +74,7 @@ const size_t chat_seed_end_length = 0;
 static ggufx_runtime *rt;
 static ggufx_chat *chats[N_FORMATS];
 
-/* Pieces of one kind and call, joined. */
+/* Deltas of one kind and call, joined. */
 typedef struct told {
     char *text;
     size_t n, capacity;

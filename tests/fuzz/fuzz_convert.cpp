@@ -1,6 +1,6 @@
-// Fuzz target: what the tool reads of other formats, from memory: a safetensors header,
-// SentencePiece's protobuf, tokenizer.json, llama2.c's tokens. With libFuzzer, drop main
-// (-DGGUFX_FUZZER); with it, the seeds below are cut and changed with a fixed sequence.
+// Fuzz target: readers of other formats, from memory: safetensors headers, SentencePiece protobuf,
+// tokenizer.json, llama2.c tokens. With libFuzzer, omit main (-DGGUFX_FUZZER). Otherwise the seeds
+// below are truncated and mutated by a fixed sequence.
 // SPDX-License-Identifier: MIT
 #include "convert/safetensors.hpp"
 #include "convert/vocabulary.hpp"
@@ -12,7 +12,7 @@
 
 using namespace ggufx::cli;
 
-// Each fails with a text of its own, or gives something whole.
+// Parses; every failure has a message.
 template <class Parse> static void attempt(Parse &&parse) {
     try {
         parse();
@@ -29,7 +29,7 @@ static void check(const Vocabulary &vocabulary) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    const std::string copy(reinterpret_cast<const char *>(data), size); // of the exact size
+    const std::string copy(reinterpret_cast<const char *>(data), size); // exactly sized
     attempt([&] {
         const uint64_t n_data = 64;
         for (const auto &[name, tensor] : parse_st_header(copy, n_data, "header").tensors) {
@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
     const auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
     long n_run = replay_archives(&argc, &argv);
     const long count =
-        argc > 1 ? std::strtol(argv[1], nullptr, 10) : replay_count(4000); // of each seed
+        argc > 1 ? std::strtol(argv[1], nullptr, 10) : replay_count(4000); // for each seed
     for (size_t which = 0; which < 4; ++which) {
         const std::string good = seed(which);
         for (long i = 0; i < count; ++i, ++n_run) {

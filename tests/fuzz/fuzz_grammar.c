@@ -1,6 +1,6 @@
 /*
- * Fuzz target: a grammar, or a JSON schema where it begins with '{', over a small vocabulary. Each
- * mask is that of one token after another, and a text goes back to what it was.
+ * Fuzz target: a grammar, or a JSON schema if it begins with '{', over a small vocabulary. Each
+ * mask equals accepting one token at a time, and rollback restores the matcher.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/gguf_builder.h"
@@ -51,7 +51,8 @@ const char *const chat_seeds[] = {
 const char chat_seed_end[] = "";
 const size_t chat_seed_end_length = 0;
 
-/* All tokens are compared in the first steps, then each eighth: a text may take long for each call. */
+/* The first steps compare all tokens, later ones every eighth, because long texts make each call
+ * slow. */
 enum { N = 3 + 128, WORDS = (N + 31) / 32, STEPS = 12, FULL_STEPS = 3 };
 
 static ggufx_runtime *rt;
@@ -84,7 +85,7 @@ static void make_tokenizer(void) {
     ggufx_file_destroy(file);
 }
 
-/* A token that fits, or -1; one in `every` bits is looked at. */
+/* Returns an accepted token, or -1; checks one in `every` tokens. */
 static int32_t check_mask(ggufx_matcher *m, uint64_t draw, int32_t every) {
     uint32_t bits[WORDS];
     int32_t chosen = -1;
@@ -111,14 +112,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ggufx_matcher *m = NULL;
     ggufx_error error;
     uint64_t draw = size;
-    char *const exact = malloc(size ? size : 1); /* so that a sanitizer sees reads beyond */
+    char *const exact = malloc(size ? size : 1); /* so that sanitizers detect reads past the end */
     if (!rt) make_tokenizer();
     if (!exact) abort();
     memset(&error, 0, sizeof error);
     if (size) memcpy(exact, data, size);
     ggufx_grammar_options_init(&options);
     options.kind = size && data[0] == '{' ? GGUFX_GRAMMAR_JSON_SCHEMA : GGUFX_GRAMMAR_GBNF;
-    options.flags = size % 16; /* each of them, in all ways */
+    options.flags = size % 16; /* every combination of flags */
     options.text = exact;
     options.text_length = size;
     if (ggufx_grammar_create(&grammar, rt, tokenizer, &options, &error) != GGUFX_OK) {

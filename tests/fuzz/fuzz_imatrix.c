@@ -1,5 +1,5 @@
 /*
- * Fuzz target: an importance matrix in memory, of either format, looked at and merged with itself.
+ * Fuzz target: an importance matrix in memory, in either format, read and merged with itself.
  * SPDX-License-Identifier: MIT
  */
 #include "replay.h"
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ggufx_runtime_options options;
     ggufx_imatrix *imatrix = NULL;
     ggufx_error error;
-    uint8_t *exact = malloc(size ? size : 1); /* so that a sanitizer sees reads beyond */
+    uint8_t *exact = malloc(size ? size : 1); /* so that sanitizers detect reads past the end */
     ggufx_runtime_options_init(&options);
     options.threads = 1;
     if (!rt && ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) abort();
@@ -40,11 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(exact, data, size);
     if (ggufx_imatrix_open_memory(&imatrix, rt, exact, size, &error) == GGUFX_OK) {
         look(imatrix);
-        (void)ggufx_imatrix_merge(imatrix, imatrix, NULL); /* may leave f32 */
+        (void)ggufx_imatrix_merge(imatrix, imatrix, NULL); /* may exceed f32 */
         look(imatrix);
         ggufx_imatrix_destroy(imatrix);
     } else if (!memchr(error.message, 0, sizeof error.message) || !error.message[0]) {
-        abort(); /* every error has a text */
+        abort(); /* every error has a message */
     }
     free(exact);
     return 0;

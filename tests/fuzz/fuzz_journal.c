@@ -1,9 +1,9 @@
 /*
- * Fuzz target: a file and the journal of an edit of it that a crash left, numbers of which are
- * changed and its checksum made right again. Recovering either ends with every piece new and all
- * else as it was, or refuses, says why and changes nothing. Input: two bytes of size, how many
- * pieces, their places and lengths, how far the edit had come, then changes of three bytes: place,
- * value. The file system is that of $TMPDIR, else memory.
+ * Fuzz target: a file and the journal that a crash left of its edit. Numbers of the journal are
+ * changed and its checksum recomputed. Recovery either gives every piece its new bytes and keeps
+ * the others, or fails with a message and changes nothing.
+ * Input: two bytes of size, number of pieces, their offsets and lengths, progress of the edit, then
+ * changes of three bytes: offset, value. The file system is that of $TMPDIR, or in memory.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/temporary.h"
@@ -58,7 +58,7 @@ static void put(uint8_t *to, uint64_t value) {
     for (size_t i = 0; i < 8; i++) to[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* CRC-64 (ECMA-182, reflected), continued. */
+/* Continues CRC-64 (ECMA-182, reflected). */
 static uint64_t crc(uint64_t sum, const uint8_t *data, size_t n) {
     sum = ~sum;
     for (size_t i = 0; i < n; i++) {
@@ -78,7 +78,7 @@ static void add_piece(edit *e, size_t at, size_t n) {
     e->n_journal += 16 + 2 * n;
 }
 
-/* A journal as the library writes it (src/base/patch_journal.hpp). */
+/* Builds a journal as the library writes it (src/base/patch_journal.hpp). */
 static void make(edit *e, bytes *in) {
     uint64_t n_pieces = 0, rest = 0;
     size_t at = 0;
@@ -102,7 +102,7 @@ static void make(edit *e, bytes *in) {
     put(e->journal + 24, rest);
     put(e->journal + 32, n_pieces);
     e->n_journal += 8;
-    memcpy(e->now, e->after, e->n_head * (take(in) % 9) / 8); /* how far it had come */
+    memcpy(e->now, e->after, e->n_head * (take(in) % 9) / 8); /* progress of the edit */
 }
 
 static void change(edit *e, bytes *in) {
@@ -139,7 +139,7 @@ static ggufx_runtime *runtime(void) {
     static ggufx_runtime *rt;
     if (rt) return rt;
     must(ggufx_runtime_create(&rt, NULL, NULL) == GGUFX_OK, "a runtime");
-    if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* syncs cost nothing */
+    if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* no cost of fsync */
     must(temporary_make() == 0, "a folder");
     temporary_path(path, "f.gguf");
     temporary_path(journal_path, "f.gguf.patch");
@@ -147,12 +147,12 @@ static ggufx_runtime *runtime(void) {
     return rt;
 }
 
-/* What the journal says, taken as it is; 0 where it says nothing that could be done. */
+/* Applies the journal; returns 0 if it is malformed. */
 static int apply(const edit *e, uint8_t *out) {
     size_t at = HEADER;
     memcpy(out, e->now, e->n_file);
     if (memcmp(e->journal, "GGUFXP01", 8) == 0)
-        return 1; /* taken only where nothing is to be done */
+        return 1; /* accepted only if nothing is left to apply */
     while (at + 16 < e->n_journal - 8) {
         uint64_t to = 0, n = 0;
         for (int i = 7; i >= 0; i--) to = to << 8 | e->journal[at + (size_t)i];

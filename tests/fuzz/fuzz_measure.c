@@ -1,7 +1,7 @@
 /*
- * Fuzz target: saved logits that are compared with the tiny model's: numbers of the head and of
- * rows are changed and checksums made right again. What is refused says why; what is taken gives
- * figures that are numbers. Input: places and bytes.
+ * Fuzz target: saved logits that are compared with the tiny model's. Numbers of the header and of
+ * rows are changed and checksums recomputed. Refusals have a message; accepted files give finite
+ * figures. Input: positions and bytes.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/tiny_model.h"
@@ -73,7 +73,7 @@ static ggufx_session *tiny(void) {
                 ggufx_model_create(&model, rt, file, NULL, NULL) == GGUFX_OK &&
                 ggufx_session_create(&session, model, NULL, NULL) == GGUFX_OK,
             "the tiny model");
-    ggufx_model_destroy(model); /* the session keeps them */
+    ggufx_model_destroy(model); /* the session keeps the model */
     ggufx_file_destroy(file);
     ggufx_runtime_destroy(rt);
     return session;
@@ -88,7 +88,7 @@ static ggufx_status measure(ggufx_measure_facts *facts, ggufx_session *session,
     return ggufx_measure(facts, session, tokens, N, CHUNK, TINY_BOS, options, error);
 }
 
-/* CRC-64 (ECMA-182, reflected): of all bytes up to it. */
+/* CRC-64 (ECMA-182, reflected) of all bytes before it. */
 static void seal(saved_file *file, size_t end) {
     uint64_t crc = UINT64_MAX;
     for (size_t i = 0; i < end; i++) {
@@ -126,7 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (; size >= 4; data += 4, size -= 4) {
         const size_t at = (size_t)(data[0] | data[1] << 8) % FILE_BYTES;
         file->data[at] = data[2];
-        if (data[3] & 1) file->n = at; /* cut short */
+        if (data[3] & 1) file->n = at; /* truncated */
     }
     seal(file, HEAD);
     for (int i = 1; i <= CHUNKS; i++) seal(file, HEAD + (size_t)i * CHUNK_BYTES);

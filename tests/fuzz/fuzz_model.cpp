@@ -1,8 +1,9 @@
-// Fuzz target: a model file in memory, or that of a rank, whose other ranks say what it says. It is shown,
-// weighed, bound, and decodes three tokens; what it does is bounded by what it holds, and decoding twice gives
-// the same bits.
+// Fuzz target: a model file in memory, or one rank's file in a group whose other ranks send the
+// same messages. The file is described, estimated, bound, and decodes three tokens. Memory is
+// bounded by the file's size, and decoding twice gives the same bits.
 // usage: fuzz-model [number of changed files per model [first]] [FILE or FOLDER...]
-// With libFuzzer: clang++ -DGGUFX_FUZZER -fsanitize=fuzzer,address,undefined over a folder of models.
+// With libFuzzer: clang++ -DGGUFX_FUZZER -fsanitize=fuzzer,address,undefined over a folder of
+// models.
 // SPDX-License-Identifier: MIT
 #include "model_mutator.hpp"
 #include "replay.h"
@@ -15,7 +16,7 @@
 
 namespace {
 
-// What a file of n bytes may take in all: 4 MiB were seen, workspaces of products among them.
+// Memory limit for a file of n bytes: up to 4 MiB were measured, including product workspaces.
 size_t g_used, g_peak, g_limit;
 constexpr size_t kFixed = size_t{8} << 20, kPerByte = 16;
 long g_opened, g_bound, g_decoded, g_refused, g_ranks;
@@ -52,7 +53,7 @@ ggufx_runtime *make_runtime() {
     return out;
 }
 
-// A failure says why.
+// Failures have a message.
 bool ok(ggufx_status status, const ggufx_error &error) {
     if (status == GGUFX_OK) return true;
     must(error.status == status && error.message[0] && memchr(error.message, 0, 448), "no text");
@@ -102,7 +103,7 @@ void use_model(const ggufx_model *model) {
     ggufx_session_destroy(session);
 }
 
-// A group in which all others say what this rank says, and that they are well.
+// A group whose other ranks repeat this rank's messages and report success.
 class Echo {
 public:
     Echo(uint32_t rank, uint32_t size, uint32_t flags) : size_(size) {
@@ -144,7 +145,8 @@ public:
     const ggufx_group_options *options() const { return &options_; }
 
 private:
-    // The first message and where it has the rank and how it is; what each later one begins with.
+    // Sizes and offsets: the first message with its rank and status; the header of later messages
+    // with the status.
     static constexpr size_t kStart = 96, kRank = 40, kStartStatus = 48, kHeader = 16, kStatus = 8;
     void is_well(uint8_t *status, uint32_t rank) const {
         if (rank != hooks_.rank) memset(status, 0, 4);
@@ -208,7 +210,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     g_limit = kFixed + kPerByte * size;
     if (!rt) rt = make_runtime();
     const size_t before = g_used;
-    std::vector<uint8_t> exact(data, data + size); // so that ASan sees a read past the end
+    std::vector<uint8_t> exact(data, data + size); // so that ASan detects reads past the end
     exact.shrink_to_fit();
     ggufx_error error;
     ggufx_file *file = nullptr;
@@ -250,7 +252,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Each change by its number alone, so that one can be run again.
+// Each change depends on its number only, so that it can be repeated alone.
 void run_changes(const uint8_t *data, size_t n, const char *name, long first, long count) {
     const ModelMutator mutator(data, n);
     must(mutator.is_gguf(), name);
@@ -263,7 +265,7 @@ void run_changes(const uint8_t *data, size_t n, const char *name, long first, lo
     }
 }
 
-// What a rank reads of a model; nothing where it has no ranks.
+// Returns the file of one rank, or nothing if the model cannot be partitioned.
 std::vector<uint8_t> of_rank(const uint8_t *data, size_t n, uint32_t rank, uint32_t size,
                              uint32_t flags) {
     ggufx_runtime *rt = nullptr;
@@ -291,7 +293,7 @@ std::vector<uint8_t> of_rank(const uint8_t *data, size_t n, uint32_t rank, uint3
 
 void run_model(const uint8_t *data, size_t n, const char *name, long first, long count) {
     run_changes(data, n, name, first, count);
-    for (uint32_t size = 2; size <= 4; size++) { // the last ones have layers
+    for (uint32_t size = 2; size <= 4; size++) { // size 4: pipeline parallelism
         const uint32_t flags = size == 4 ? GGUFX_GROUP_LAYERS : 0;
         const std::vector<uint8_t> part = of_rank(data, n, size - 1, size, flags);
         if (!part.empty()) run_changes(part.data(), part.size(), name, first, (count + 3) / 4);
@@ -307,7 +309,7 @@ void run_file(const fs::path &path, long first, long count) {
     if (whole) run_model(data.data(), data.size(), path.filename().c_str(), first, count);
 }
 
-// Models of a folder and of its folders, in the order of their names.
+// Runs the models of a folder and its subfolders, ordered by path.
 void run_folder(const fs::path &folder, long first, long count) {
     std::vector<fs::path> models;
     for (const auto &entry : fs::recursive_directory_iterator(folder))
@@ -317,7 +319,7 @@ void run_folder(const fs::path &folder, long first, long count) {
     for (const fs::path &model : models) run_file(model, first, count);
 }
 
-// Those that need nothing but this program.
+// Runs the built-in models, which need no files.
 void run_built_in(long first, long count) {
     for (int variant = 0; variant < 4; variant++) {
         tiny_options options = {};

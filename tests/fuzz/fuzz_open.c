@@ -1,7 +1,7 @@
 /*
- * Fuzz target: a file, opened in memory, through callbacks, by a descriptor and by its path, and all
- * of it looked at. Bytes in which a second file begins are a set of as many parts besides. All ways
- * say the same of the same bytes. replay_main.c runs it over stored files.
+ * Fuzz target: a file, opened in memory, through callbacks, by a descriptor and by its path, and
+ * read completely. Bytes that contain further file headers are also opened as split files. All ways
+ * give the same results. replay_main.c runs it over stored files.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/file_look.h"
@@ -21,7 +21,7 @@ enum { MOST_PARTS = 5 };
 typedef struct bytes {
     const uint8_t *data;
     size_t n;
-    long n_open; /* callbacks: how often it is to be closed */
+    long n_open; /* callbacks: outstanding closes */
 } bytes;
 
 static void must(int holds, const char *what) {
@@ -149,7 +149,7 @@ static ggufx_status by_path(const ggufx_runtime *rt, const char *path, uint32_t 
     return look(file, rt, status, &error);
 }
 
-/* Where a file begins within another one. */
+/* Returns the offset of the next file header. */
 static size_t next_file(const bytes *b, size_t from) {
     for (size_t at = from; at + 4 <= b->n; at++)
         if (memcmp(b->data + at, "GGUF", 4) == 0) return at;
@@ -181,7 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         options.threads = 1;
         if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) abort();
     }
-    exact = malloc(size ? size : 1); /* of the exact size, so that ASan sees a read past the end */
+    exact = malloc(size ? size : 1); /* exact, so that ASan detects reads past the end */
     if (!exact) return 0;
     if (size) memcpy(exact, data, size);
     bytes all = {exact, size, 0};

@@ -1,7 +1,7 @@
 /*
- * Fuzz target: values of any bits, encoded to any type: the same bytes, or the same refusal, on
- * every instruction set; what is finite is taken, what is not is refused. Input:
- * type, mode, blocks in a row, whether there are weights, a scale, bits of values.
+ * Fuzz target: values of any bits, quantized to any type. Every instruction set gives the same
+ * bytes, or the same refusal; finite values are accepted, others refused. Input: type, mode, blocks
+ * in a row, whether there is an importance matrix, a scale, bits of values.
  * SPDX-License-Identifier: MIT
  */
 #include "chat_main.h"
@@ -32,7 +32,7 @@ typedef struct rows {
     float *values, *weights; /* ROWS * k; k, or NULL */
 } rows;
 
-/* Small codes times a scale; one of sixteen has its bits from the input. */
+/* Small codes times a scale; one value of sixteen takes its bits from the input. */
 static void fill_values(float *out, size_t n, bytes *in) {
     const uint32_t scale_bits = (60 + take(in) % 130) << 23;
     float scale;
@@ -59,7 +59,7 @@ static ggufx_status encode(uint8_t *out, const rows *r, const ggufx_runtime *rt,
                                  error);
 }
 
-/* The same on all sets; gives the status of them. */
+/* Quantizes with all instruction sets; returns their common status. */
 static ggufx_status encode_everywhere(uint8_t *want, const rows *r, int32_t mode) {
     const isas *all = every_isa();
     uint8_t *got = malloc(r->n_bytes);
@@ -84,7 +84,7 @@ static int all_finite(const rows *r) {
     return 1;
 }
 
-/* Their encoders begin with tables that take tens of milliseconds. */
+/* Their quantizers build tables on first use, which takes tens of milliseconds. */
 static int begins_with_tables(uint32_t type) {
     return type == GGUFX_TYPE_IQ2_XXS || type == GGUFX_TYPE_IQ2_XS || type == GGUFX_TYPE_IQ2_S ||
            type == GGUFX_TYPE_IQ3_XXS || type == GGUFX_TYPE_IQ3_S || type == GGUFX_TYPE_IQ1_S ||

@@ -1,7 +1,7 @@
 /*
- * Fuzz target: rows of any bytes, as blocks of any type, decoded and multiplied by values of any
- * bits: every instruction set has the bits of scalar. Input: type, mode, columns, blocks in a row,
- * where values come from, values, bytes of blocks.
+ * Fuzz target: rows of any bytes, as blocks of any type, dequantized and multiplied by values of
+ * any bits. Every instruction set has the bits of scalar. Input: type, mode, columns, blocks in a
+ * row, source of values, values, bytes of blocks.
  * SPDX-License-Identifier: MIT
  */
 #include "chat_main.h"
@@ -33,13 +33,13 @@ typedef struct product {
     float *x;
 } product;
 
-/* Bytes that repeat, so that a short input fills many blocks, each a little other. */
+/* Repeats the input bytes with variations, so that a short input fills many different blocks. */
 static void fill(uint8_t *out, size_t n, bytes *in) {
     for (size_t i = 0; i < n; i++)
         out[i] = in->n ? (uint8_t)(in->data[i % in->n] + i / in->n * 29) : (uint8_t)(i * 7);
 }
 
-/* Values that make sense, times a power of two; those of a byte of the input have any bits. */
+/* Moderate values times a power of two; some take their bits from the input. */
 static void fill_values(float *x, size_t n, uint32_t how, bytes *in) {
     for (size_t i = 0; i < n; i++) {
         const uint32_t v = (uint32_t)(i * 2654435761u) >> 20;
@@ -102,8 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!p.x) abort();
     fill_values(p.x, p.n * p.k, take(&in), &in);
     const size_t n_bytes = ROWS * p.k / facts.block_values * facts.block_bytes;
-    uint8_t *blocks =
-        malloc(n_bytes); /* of the exact size, so that ASan sees a read past the end */
+    uint8_t *blocks = malloc(n_bytes); /* exact, so that ASan detects reads past the end */
     if (!blocks) abort();
     fill(blocks, n_bytes, &in);
     const uint64_t ne[2] = {p.k, ROWS};

@@ -1,6 +1,6 @@
 /*
- * Fuzz target: links of any numbers, logits of any bits, tokens accepted, a clone beside. What is
- * sampled is a token whose logit is finite, and the clone samples the same.
+ * Fuzz target: sampler chains with any parameters, logits of any bits, accepted tokens, and a
+ * clone. The sampled token has a finite logit, and the clone samples the same token.
  * SPDX-License-Identifier: MIT
  */
 #include "chat_main.h"
@@ -35,7 +35,7 @@ static uint32_t byte(input *in) {
     return *in->data++;
 }
 
-/* Mostly a number that makes sense, now and then any bits. */
+/* Mostly a valid parameter, sometimes any bits. */
 static float number(input *in) {
     static const float known[8] = {0.0f, 0.05f, 0.5f, 0.9f, 1.0f, 1.75f, 3.0f, 1e6f};
     const uint32_t which = byte(in);

@@ -1,6 +1,7 @@
-// Fuzz target: bodies of requests to `ggufx serve`, any of which becomes a request within its bounds
-// or a refusal that names a status and a reason; what names and keys a guard lets in. With libFuzzer,
-// drop main (-DGGUFX_FUZZER); with it, the seeds below are cut and changed with a fixed sequence.
+// Fuzz target: request bodies for `ggufx serve`. Each becomes a request within its limits, or a
+// refusal with a status and a reason. Also host names and API keys of access checks. With
+// libFuzzer, omit main (-DGGUFX_FUZZER). Otherwise the seeds below are truncated and mutated by a
+// fixed sequence.
 // SPDX-License-Identifier: MIT
 #include "replay.h"
 #include "serve/guard.hpp"
@@ -11,7 +12,7 @@
 
 using namespace ggufx::cli;
 
-static long g_read = 0; // bodies that were requests
+static long g_read = 0; // valid requests
 
 template <class Read> static void attempt(Read &&read) {
     try {
@@ -39,7 +40,7 @@ static void check(const ChatWanted &wanted) {
     const Json messages = Json::parse(wanted.messages, "messages");
     if (!messages.is_array() || messages.size() == 0) abort();
     for (const Json &message : messages.elements()) {
-        const Json *const content = message.find("content"); // text, a list of parts, or null
+        const Json *const content = message.find("content"); // string, list of parts, or null
         if (!message.find("role")->text() || !content) abort();
         if (!content->text() && !content->is_array() && !content->is_null()) abort();
     }
@@ -55,7 +56,7 @@ static void check(const ChatWanted &wanted) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    const std::string copy(reinterpret_cast<const char *>(data), size); // of the exact size
+    const std::string copy(reinterpret_cast<const char *>(data), size); // exactly sized
     const bool lenient = size % 2 == 1;
     const SamplingDefaults defaults;
     Json body;
@@ -123,7 +124,7 @@ static const char *const kSeeds[] = {
 static void check_guard() {
     const struct {
         Asker asker;
-        int status; // 0: let in
+        int status; // 0: allowed
     } cases[] = {{{"localhost:1", "", ""}, 0},
                  {{"127.0.0.1", "http://127.0.0.1", ""}, 0},
                  {{"[::1]:5", "", ""}, 0},
@@ -157,7 +158,7 @@ int main(int argc, char **argv) {
     static const char letters[] = "{}[]\",:0-1.e\\utn \xff\xc3";
     long n_run = replay_archives(&argc, &argv);
     const long count =
-        argc > 1 ? std::strtol(argv[1], nullptr, 10) : replay_count(3000); // of each seed
+        argc > 1 ? std::strtol(argv[1], nullptr, 10) : replay_count(3000); // for each seed
     for (const std::string good : kSeeds) {
         g_read = 0;
         replay_input(reinterpret_cast<const uint8_t *>(good.data()), good.size());

@@ -1,7 +1,7 @@
 /*
- * Fuzz target: calls on a session of many sequences (batches with any items, cuts, copies), among
- * them loads of snapshots whose head is changed and sealed anew. What is refused changes nothing;
- * what loads is decoded. Input: a type of cache, then calls.
+ * Fuzz target: calls on a session of many sequences (batches with any items, truncations, copies).
+ * Also loads of snapshots with changed headers and recomputed checksums. Refused calls change
+ * nothing; loaded sequences are decoded. Input: type of cache, then calls.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/tiny_model.h"
@@ -63,7 +63,7 @@ static const ggufx_model *tiny(void) {
                 ggufx_open_memory(&file, rt, data, size, free, data, NULL, NULL) == GGUFX_OK &&
                 ggufx_model_create(&made, rt, file, NULL, NULL) == GGUFX_OK,
             "the tiny model");
-    ggufx_file_destroy(file); /* the model keeps them */
+    ggufx_file_destroy(file); /* the model keeps the file */
     ggufx_runtime_destroy(rt);
     return made;
 }
@@ -99,7 +99,7 @@ static ggufx_status read_piece(void *user, void *data, size_t n) {
     return GGUFX_OK;
 }
 
-/* CRC-64 (ECMA-182, reflected), as heads end with. */
+/* CRC-64 (ECMA-182, reflected), at the end of headers. */
 static uint64_t checksum(const uint8_t *data, size_t n) {
     uint64_t crc = UINT64_MAX;
     for (size_t i = 0; i < n; i++) {
@@ -113,12 +113,13 @@ static void put(uint8_t *to, uint64_t value, size_t n) {
     for (size_t i = 0; i < n; i++) to[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* A number of the head, a mode, any byte behind it; the head's checksum is right again. */
+/* Changes a number of the header, a mode, or any byte after it, then recomputes the header's
+ * checksum. */
 static void change(snapshot_file *file, uint64_t n_tokens, bytes *in) {
     static const uint64_t odd[] = {
         0,  1,   2,   63,         64,         65,         95,         96,
         97, 301, 302, 0x7fffffff, 0x80000000, UINT32_MAX, UINT64_MAX, (uint64_t)1 << 40};
-    const size_t end = 32 + 9 * (size_t)n_tokens; /* without rows: else the checksum is wrong */
+    const size_t end = 32 + 9 * (size_t)n_tokens; /* rows have a checksum of their own */
     const uint32_t what = take(in, 4);
     const uint64_t value = odd[take(in, 16)];
     if (what == 0)

@@ -1,7 +1,7 @@
 /*
- * Fuzz target: a snapshot of a KV cache whose numbers are changed and whose checksums are made
- * anew, then every call on what loads. Input: which cache, how many changes, those, then calls.
- * Pieces that the library writes say where numbers lie: those of four bytes are one each.
+ * Fuzz target: a snapshot of a KV cache with changed numbers and recomputed checksums, then every
+ * call on a loaded cache. Input: which cache, number of changes, the changes, then calls. The
+ * pieces that the library writes locate the numbers: a piece of four bytes is a number.
  * SPDX-License-Identifier: MIT
  */
 #include "replay.h"
@@ -25,7 +25,7 @@ static uint32_t take(bytes *in, uint32_t below) {
     return below ? value % below : value;
 }
 
-/* Numbers at which something may break. */
+/* Boundary values. */
 static uint64_t odd_number(bytes *in) {
     static const uint64_t numbers[] = {0,
                                        1,
@@ -80,14 +80,14 @@ static void add(uint8_t *to, uint64_t value, size_t n) {
 
 /* ---- changes ------------------------------------------------------------------------------- */
 
-/* Tokens more or less in a page, counted in its sequence too, so that they agree. */
+/* Adds or removes tokens of a page, and adjusts the sequence's count. */
 static void change_page(snapshot *s, const snapshot_page *page, bytes *in) {
     uint8_t *head = s->data + page->at, *tokens = s->data + page->track;
     const uint32_t what = take(in, 6), n = (uint32_t)get(head + 8, 4);
     const uint32_t by = take(in, n < 2 ? 1 : n);
     switch (what) {
-    case 0: /* fewer from the end */
-    case 1: /* or from the beginning */
+    case 0: /* fewer, from the end */
+    case 1: /* or from the front */
         put(head + 8, n - by, 4);
         if (what == 1) add(head + 4, by, 4);
         add(tokens, 0 - (uint64_t)by, 8);
@@ -103,7 +103,7 @@ static void change_page(snapshot *s, const snapshot_page *page, bytes *in) {
         for (size_t i = 0; what == 3 && i < 64; i++) add(head + 16 + 4 * i, 0 - delta, 4);
         return;
     }
-    default: { /* the same position again and again */
+    default: { /* the same position repeated */
         const uint64_t same = get(head + 16 + 4 * (size_t)get(head + 4, 1) % 256, 4);
         for (size_t i = 0; i < 64; i++) put(head + 16 + 4 * i, same, 4);
     }
@@ -130,7 +130,7 @@ static void change(snapshot *s, bytes *in) {
         change_track(s, s->tracks[take(in, (uint32_t)s->n_tracks)], in);
     } else if (what < 6 && s->n_pages) {
         change_page(s, &s->pages[take(in, (uint32_t)s->n_pages)], in);
-    } else if (s->n_pages) { /* what is stored: codes, scales, floats */
+    } else if (s->n_pages) { /* stored data: codes, scales, floats */
         const snapshot_page *page = &s->pages[take(in, (uint32_t)s->n_pages)];
         size_t at = take(in, (uint32_t)page->data_bytes - 3);
         if (what == 7) at &= ~(size_t)3;
@@ -141,7 +141,7 @@ static void change(snapshot *s, bytes *in) {
 /* ---- calls --------------------------------------------------------------------------------- */
 
 static float *values(size_t n, uint32_t seed) {
-    float *x = malloc(n ? n * sizeof *x : 1); /* exact, so that a sanitizer sees reads beyond */
+    float *x = malloc(n ? n * sizeof *x : 1); /* exact, for sanitizers */
     if (!x) abort();
     for (size_t i = 0; i < n; i++) {
         seed = seed * 1664525u + 1013904223u;
@@ -195,7 +195,7 @@ static void call_attend(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t sequen
 static void call_scores(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t sequence, bytes *in) {
     const uint32_t layer = take(in, o->n_layers);
     const uint64_t length = length_of(kv, sequence);
-    if (length > 1u << 16) return; /* nobody has the memory */
+    if (length > 1u << 16) return; /* too much memory */
     const size_t n_out = (size_t)length * o->n_q_heads, nq = (size_t)o->n_q_heads * o->head_dim_k;
     float *q = values(nq, 1), *out = values(n_out, 2);
     (void)ggufx_kv_scores(out, n_out, kv, layer, sequence, q, nq, 1, 0, NULL);
@@ -259,7 +259,7 @@ static void call_rebuild(ggufx_kv *kv, bytes *in) {
     if (ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL) != GGUFX_OK) abort();
 }
 
-/* What is saved can be loaded, by the cache that saved it. */
+/* A saved snapshot can be loaded by the same cache. */
 static void call_save(ggufx_kv *kv) {
     snapshot saved = {0};
     ggufx_error error;
@@ -301,7 +301,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 call_save(kv);
         }
     } else if (!memchr(error.message, 0, sizeof error.message) || !error.message[0]) {
-        abort(); /* every error has a text */
+        abort(); /* every error has a message */
     }
     ggufx_kv_destroy(kv);
     snapshot_free(&s);

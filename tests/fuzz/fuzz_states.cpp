@@ -1,5 +1,6 @@
-// Fuzz target: a snapshot of states whose bytes are changed and whose checksums are made anew, then
-// calls on what loads. Input: how long the snapshot is, then changes of three bytes: place, value.
+// Fuzz target: a snapshot of recurrent states with changed bytes and recomputed checksums, then
+// calls on a loaded session. Input: length of the snapshot, then changes of three bytes: offset,
+// value.
 // usage: fuzz-states [number of inputs [first]] or fuzz-states FILE...
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
@@ -137,7 +138,8 @@ uint32_t next(uint64_t *state) {
     return static_cast<uint32_t>(z >> 32);
 }
 
-// Each by its number alone, so that one can be run again. Most changes hit values, which load.
+// Runs one input, which depends on its number only and can be repeated alone. Most changes hit
+// values, which load.
 void run_number(long number) {
     auto state = static_cast<uint64_t>(number);
     uint8_t data[1 + 3 * 4];
@@ -162,7 +164,7 @@ int main(int argc, char **argv) {
     }
     for (long i = first; i < first + count; i++) run_number(i);
     printf("%ld inputs, %ld loaded, %ld refused\n", n_stored + count, n_loaded, n_refused);
-    // changes that nothing takes, or everything, would test half of it
+    // changes that are always refused, or always accepted, would test half of it
     return count < 1000 || (n_loaded * 4 > count && n_refused * 8 > count) ? 0 : 1;
 }
 #endif

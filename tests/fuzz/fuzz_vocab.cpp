@@ -1,6 +1,7 @@
-// Fuzz target: a text and a file with a vocabulary; what loads turns the text into ids, and these
-// back. Input: length of the text, the text, the file. usage: fuzz-vocab [number of inputs] or
-// fuzz-vocab FILE... SPDX-License-Identifier: MIT
+// Fuzz target: a text and a file with a vocabulary; a vocabulary that loads tokenizes and
+// detokenizes the text. Input: length of the text, the text, the file.
+// usage: fuzz-vocab [number of inputs] or fuzz-vocab FILE...
+// SPDX-License-Identifier: MIT
 #include "../unit/made_vocab.hpp"
 #include "replay.h"
 
@@ -27,7 +28,7 @@ ggufx_runtime *runtime() {
     return one;
 }
 
-// Ids within the vocabulary; the parts of their text are the text.
+// Ids are within the vocabulary, and the tokens' pieces join to the text.
 void use(const ggufx_tokenizer *tokenizer, const char *text, size_t length, uint32_t flags) {
     ggufx_tokenizer_facts facts = {};
     facts.struct_size = sizeof facts;
@@ -62,7 +63,8 @@ void use(const ggufx_tokenizer *tokenizer, const char *text, size_t length, uint
     must(parts == whole);
 }
 
-// As a user's text, with a template's around it: no control token but the template's own.
+// The text as a user's message in a chat template: only the template's own text gives control
+// tokens.
 void use_in_a_chat(const ggufx_tokenizer *tokenizer, const char *text, size_t length) {
     static ggufx_chat *const chat = [] {
         ggufx_chat *made = nullptr;
@@ -96,7 +98,7 @@ void use_in_a_chat(const ggufx_tokenizer *tokenizer, const char *text, size_t le
         must(ggufx_token_info(&token, tokenizer, ids[i], nullptr) == GGUFX_OK);
         n_controls += (token.flags & GGUFX_TOKEN_CONTROL) != 0 && ids[i] != facts.unknown;
     }
-    must(n_controls <= 7); // the template's text may be several
+    must(n_controls <= 7); // the template's text may give several
 }
 
 } // namespace
@@ -143,7 +145,7 @@ uint32_t next(uint32_t *state) {
     return (*state = *state * 1664525u + 1013904223u) >> 8;
 }
 
-// A vocabulary of each kind, some of its bytes changed.
+// Runs a vocabulary of each kind with some changed bytes.
 void run_number(uint32_t number) {
     uint32_t state = 2 * number + 1;
     MadeVocab vocab = full_vocab(kMadeKinds[number % std::size(kMadeKinds)]);

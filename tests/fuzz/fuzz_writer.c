@@ -1,8 +1,9 @@
 /*
- * Fuzz target: calls on a writer with any keys, values and tensors; what it writes opens and has
- * them, a copy of that has the same bytes, and an edit of the file in its place gives the keys that
- * a new file would have. Input: version, byte order, room, then calls. The file system is that of
- * $TMPDIR, else memory.
+ * Fuzz target: calls on a writer with any keys, values and tensors. The written file opens and has
+ * them, and a copy of it has the same bytes. Editing it in place gives the same keys as writing a
+ * new file.
+ * Input: version, byte order, reserved space, then calls. The file system is that of $TMPDIR, or in
+ * memory.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/temporary.h"
@@ -82,7 +83,7 @@ static uint64_t number(bytes *in) {
     return which < 128 ? which : which < 200 ? odd[which % 16] : (uint64_t)which << which % 56;
 }
 
-/* The input itself gives texts: where they begin and how long they are. */
+/* Takes a string from the input: its position and length. */
 static const char *text(bytes *in, size_t *n) {
     const char *const out = (const char *)in->data;
     *n = take(in) % MOST_TEXT;
@@ -108,7 +109,7 @@ static void call_value(ggufx_writer *w, const char *key, size_t n_key, bytes *in
     const int32_t type = (int32_t)take(in) % 14;
     const size_t n = in->n < 64 ? in->n : 64;
     (void)ggufx_writer_set_value(w, key, n_key, type, in->data, n, NULL);
-    for (size_t i = n; i > 0; i--) /* and as much of it as is a value */
+    for (size_t i = n; i > 0; i--) /* length of the value, as far as it is valid */
         if (ggufx_writer_set_value(w, key, n_key, type, in->data, i - 1, NULL) == GGUFX_OK) break;
 }
 
@@ -171,7 +172,7 @@ static void call(ggufx_writer *w, bytes *in) {
     }
 }
 
-/* ---- what comes of them ---------------------------------------------------------------------- */
+/* ---- checks of the written file -------------------------------------------------------------- */
 
 static file_bytes written(ggufx_writer *w) {
     file_bytes out = {NULL, 0};
@@ -224,14 +225,15 @@ static ggufx_file *opened_path(void) {
     return file;
 }
 
-/* Keys that are no part of what is compared: the room of an edit, and a set's id, which copies of
- * files that are no parts leave out. */
+/* Unsets keys that are not compared: the reserved space, and the id of split files, which copies of
+ * single files omit. */
 static void unset_own(ggufx_writer *w, int room) {
     if (room) (void)ggufx_writer_unset(w, "ggufx.reserve", 13, NULL);
     (void)ggufx_writer_unset(w, "ggufx.split.id", 14, NULL);
 }
 
-/* Some calls more, in the file itself and as another one; without the room the files are the same. */
+/* Makes more calls, in place and as a new file; without the reserved space the files are the
+ * same. */
 static void edit(const file_bytes *b, bytes *in) {
     FILE *const f = fopen(path, "wb");
     must(f && fwrite(b->data, 1, b->n, f) == b->n && fclose(f) == 0, "a file");
@@ -265,7 +267,7 @@ static void clean(void) {
 
 static void begin(void) {
     must(ggufx_runtime_create(&rt, NULL, NULL) == GGUFX_OK, "a runtime");
-    if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* syncs cost nothing */
+    if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* no cost of fsync */
     must(temporary_make() == 0, "a folder");
     temporary_path(path, "f.gguf");
     atexit(clean);

@@ -1,6 +1,7 @@
 /*
  * Runs fuzz_measure.c, or fuzz_adapter.c, over a fixed sequence of changes.
- * usage: PROGRAM [ARCHIVE.a ...] [SECONDS [FIRST_NUMBER]]: without seconds, a short fixed number of inputs
+ * usage: PROGRAM [ARCHIVE.a ...] [SECONDS [FIRST_NUMBER]]: without seconds, a short fixed number of
+ * inputs
  * SPDX-License-Identifier: MIT
  */
 #include "replay.h"
@@ -25,8 +26,8 @@ int main(int argc, char **argv) {
             data[i] = (uint8_t)(state >> 16);
         }
         for (size_t i = 0; i < sizeof data; i += 4) {
-            if (n % 3 == 0) data[i] %= 52, data[i + 1] = 0; /* the head */
-            if (data[i + 3] > 8) data[i + 3] = 0;           /* most are not cut */
+            if (n % 3 == 0) data[i] %= 52, data[i + 1] = 0; /* the header */
+            if (data[i + 3] > 8) data[i + 3] = 0;           /* truncates only a few */
         }
         replay_input(data, n == 0 ? 0 : 4 * (1 + (size_t)n % 3));
     }

@@ -13,7 +13,7 @@ constexpr uint64_t kNumbers[] = {
     1024, 4096, 65535, 65536, 1u << 20, 0x7fffffff, 0x80000000, 0xffffffff, 1u << 30};
 constexpr double kReals[] = {0,    1,    -1,    0.5,   1e-30,           1e30,
                              1e38, 1e-9, 100.0, 10000, __builtin_inf(), __builtin_nan("")};
-constexpr size_t kArrayElements = 64; // of an array that are changed
+constexpr size_t kArrayElements = 64; // elements changed in one array
 
 uint64_t load(const uint8_t *p, size_t n) {
     uint64_t v = 0;
@@ -33,7 +33,7 @@ uint32_t Dice::next() {
     return static_cast<uint32_t>(z >> 32);
 }
 
-// Reads on as long as the bytes last; behind them all is 0 and ok() false.
+// Reads fields; past the end it returns 0, and ok() is false.
 class ModelMutator::Reader {
 public:
     explicit Reader(ModelMutator &owner) : owner_(owner) {}
@@ -123,7 +123,7 @@ void ModelMutator::read() {
     directory_end_ = in.at();
 }
 
-// Hyper-parameters and tensors more often than the vocabulary, which has most fields.
+// Prefers hyper-parameters and tensors over the vocabulary, which has most fields.
 const ModelMutator::Field &ModelMutator::choose(Dice &dice) const {
     for (int i = 0; i < 20; i++) {
         const Field &field = fields_[dice.below(fields_.size())];
@@ -132,7 +132,7 @@ const ModelMutator::Field &ModelMutator::choose(Dice &dice) const {
     return fields_[dice.below(fields_.size())];
 }
 
-// Mostly so that the tensor keeps its size.
+// Mostly keeps the size of the tensor.
 void ModelMutator::change_dimensions(std::vector<uint8_t> &bytes, const Field &field,
                                      Dice &dice) const {
     uint8_t *here = &bytes[field.at];

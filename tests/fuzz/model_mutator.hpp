@@ -1,5 +1,5 @@
-// Changes numbers and names of a GGUF's keys and tensor directory, and values of its data, so that
-// most of what comes out is still a file whose keys are read.
+// Changes numbers and names of a GGUF's keys and tensor directory, and values of its data. Most
+// results are still files whose keys are read.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include <vector>
 
-// A sequence that follows from its seed.
+// Random numbers from a seed.
 struct Dice {
     uint64_t state;
     uint32_t next();
@@ -17,11 +17,11 @@ struct Dice {
 
 class ModelMutator {
 public:
-    // A little-endian GGUF of version 3; of other bytes nothing is known.
+    // data: a little-endian GGUF of version 3; other bytes have no known fields.
     ModelMutator(const uint8_t *data, size_t n);
 
     bool is_gguf() const { return !fields_.empty(); }
-    // One to five changes.
+    // Returns a copy with one to five changes.
     std::vector<uint8_t> mutated(Dice &dice) const;
 
 private:

@@ -1,5 +1,5 @@
 /*
- * Members of archives as inputs of a fuzz target, and inputs as files.
+ * Archive members as inputs of a fuzz target, and inputs saved as files.
  * SPDX-License-Identifier: MIT
  */
 #include "replay.h"
@@ -13,7 +13,8 @@
 enum { LARGEST_SEED = 1 << 18, LARGEST_MEMBER = 1 << 20 };
 static const size_t kMostSeeds = (size_t)64 << 20;
 
-/* ar(5): a mark, then members: a head of 60 bytes with the size in decimals, data, to even bytes. */
+/* ar(5): a magic string, then members: a header of 60 bytes with the size in decimal, and data
+ * padded to even length. */
 static long run_archive(const char *path) {
     static const char mark[] = "!<arch>\n";
     char head[61] = "";

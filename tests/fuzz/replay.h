@@ -1,5 +1,5 @@
 /*
- * What the programs that replay a fuzz target have in common: stored inputs, and seeds for a search.
+ * Shared by the programs that replay a fuzz target: stored inputs, and seeds for fuzzing.
  * SPDX-License-Identifier: MIT
  */
 #ifndef REPLAY_H
@@ -14,15 +14,16 @@ extern "C" {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Runs the members of the archives (ar) that begin the arguments, takes these away; how many. */
+/* Runs the members of the leading archive arguments (ar) and removes these arguments. Returns the
+ * number of inputs. */
 long replay_archives(int *argc, char ***argv);
 
-/* Runs the target. An input is written into the folder that GGUFX_FUZZ_SEEDS names besides, for a
- * search to begin with (search.sh): the first 64 MiB of those that are small. */
+/* Runs the target. Also writes the input into the folder GGUFX_FUZZ_SEEDS, as a seed for search.sh:
+ * the first 64 MiB of small inputs. */
 void replay_input(const uint8_t *data, size_t size);
 
-/* Of so many random changes, which are the same each time, how many run: GGUFX_TEST_STEP (test_step.h)
- * leaves out the rest, of archives and seeds nothing. */
+/* Returns how many of `whole` random changes to run; the changes are the same each time.
+ * GGUFX_TEST_STEP (test_step.h) skips some of them, but no archives or seeds. */
 long replay_count(long whole);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /*
- * Runs a fuzz target over the archives it is given, built-in seeds, and files and folders.
- * Folders that are absent are named and passed over.
+ * Runs a fuzz target over the given archives, built-in seeds, and files and folders. Missing
+ * folders are reported and skipped.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/gguf_builder.h"
@@ -51,7 +51,7 @@ static void run_folder(const char *path) {
     closedir(d);
 }
 
-/* Small files of each version and byte order, cut and changed with a fixed sequence. */
+/* Small files of each version and byte order, truncated and mutated by a fixed sequence. */
 static void run_seeds(void) {
     uint32_t version, seed = 7;
     int big_endian, i;
@@ -76,7 +76,7 @@ static void run_seeds(void) {
         }
 }
 
-/* The parts of a set behind each other, whole and with a byte changed. */
+/* Concatenated split files, whole and with a changed byte. */
 static void run_set(void) {
     gb set = {0};
     const int n_changes = (int)replay_count(200);

@@ -26,7 +26,8 @@ static uint32_t next(uint64_t *state) {
     return (uint32_t)(z >> 32);
 }
 
-/* Every seed in turn, unchanged too; each input by its number alone, so that one can be run again. */
+/* Runs every seed in turn, some unchanged. Each input depends on its number only and can be
+ * repeated alone. */
 static void run_number(long number) {
     const int trace = getenv("FUZZ_TRACE") != NULL;
     uint64_t state = (uint64_t)number;
@@ -49,6 +50,6 @@ int main(int argc, char **argv) {
     }
     for (long i = first; i < first + count; i++) run_number(i);
     printf("%ld inputs, %ld of them loaded\n", n_stored + count, snapshot_n_loaded());
-    /* changes that nothing takes would test nothing behind the load */
+    /* if no change loaded, the calls after the load would be untested */
     return count < 500 || snapshot_n_loaded() * 4 > count ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 /*
- * Seeds of the fuzz target for snapshots: caches filled, cut and shifted, then saved.
+ * Seeds of the fuzz target for snapshots: caches that are filled, edited and shifted, then saved.
  * SPDX-License-Identifier: MIT
  */
 #include "snapshot_seeds.h"
@@ -87,9 +87,10 @@ static uint64_t crc64(const uint8_t *data, size_t n) {
     return ~crc;
 }
 
-/* Up to its checksum; a flag per sequence and layer says how pages are centred. */
+/* Size of the header without its checksum; it has a flag per sequence and layer for the centering
+ * of pages. */
 static size_t header_bytes(const snapshot *s) {
-    const size_t n_sequences = s->data[12]; /* a few */
+    const size_t n_sequences = s->data[12]; /* at most a few */
     return 16 + 4 * (kIdentity + (kPerLayer + n_sequences) * (size_t)s->n_layers);
 }
 
@@ -103,7 +104,7 @@ void snapshot_seal(snapshot *s) {
     put64(s->data + s->n - 8, crc64(s->data, s->n - 8));
 }
 
-/* ---- where numbers lie --------------------------------------------------------------------- */
+/* ---- locations of numbers ------------------------------------------------------------------ */
 
 static void add_number(snapshot *s, size_t at) {
     s->numbers[s->n_numbers++] = at;
@@ -114,7 +115,7 @@ static uint32_t number_at(const snapshot *s, size_t at) {
            (uint32_t)s->data[at + 3] << 24;
 }
 
-/* Pieces from `piece` on are a track; the first one behind it. */
+/* Records the track at `piece` with its pages; returns the first piece after it. */
 static size_t find_pages(snapshot *s, size_t piece) {
     const size_t track = s->pieces[piece], n = number_at(s, track + 24);
     s->tracks[s->n_tracks++] = track;
@@ -126,7 +127,7 @@ static size_t find_pages(snapshot *s, size_t piece) {
         for (size_t i = 0; i < 4 + kPageSlots; i++, piece++)
             if (i < 4 || i % 13 == 4) add_number(s, s->pieces[piece]);
         to->data = s->pieces[piece];
-        do piece++; /* numbers have 8 bytes at most */
+        do piece++; /* the metadata before the page's data has at most 8 bytes */
         while (s->pieces[piece + 1] - s->pieces[piece] > 8);
         to->data_bytes = s->pieces[piece] - to->data;
     }
@@ -141,13 +142,13 @@ static void find_numbers(snapshot *s, uint32_t n_tracks) {
     s->pages = need(malloc(s->n_pieces * sizeof *s->pages));
     for (; s->pieces[piece] < header; piece++)
         if (s->pieces[piece] >= 8) add_number(s, s->pieces[piece]);
-    piece += 2; /* the checksum */
-    /* Means and equalisers lie before the tracks; the first larger piece is of the first page. */
+    piece += 2; /* skip the checksum */
+    /* Means and equalizers precede the tracks; the first larger piece belongs to the first page. */
     for (first = piece; s->pieces[first + 1] - s->pieces[first] == 4; first++) {}
     first -= 8 + 4 + kPageSlots;
     for (; piece < first; piece++) add_number(s, s->pieces[piece]);
     for (uint32_t i = 0; i < n_tracks; i++) piece = find_pages(s, piece);
-    if (piece + 2 != s->n_pieces || s->n_pages == 0) abort(); /* the checksum is left */
+    if (piece + 2 != s->n_pieces || s->n_pages == 0) abort(); /* only the checksum is left */
 }
 
 /* ---- caches -------------------------------------------------------------------------------- */
@@ -184,7 +185,7 @@ static void set_shape(snapshot_seed *seed, size_t index) {
         o->type_v = 0;
         o->head_dim_v = o->head_dim_k / 2;
     }
-    if (index % 4 == 2) { /* half of each head turns by frequencies of no base */
+    if (index % 4 == 2) { /* RoPE with custom frequencies on half of each head */
         o->rope_dims = o->head_dim_k / 4;
         o->rope_frequencies = frequencies;
         o->n_rope_frequencies = o->rope_dims / 2;
@@ -203,7 +204,7 @@ ggufx_kv *snapshot_cache(const snapshot_seed *seed) {
     return kv;
 }
 
-/* Refusals, as of what a window has dropped, leave a seed of another kind. */
+/* Refused calls, e.g. on tokens dropped by a window, still leave a useful seed. */
 static void fill(ggufx_kv *kv, const ggufx_kv_options *o, size_t index) {
     static const uint32_t steps[] = {70, 1, 17, 64, 5, 33};
     const size_t row = (size_t)o->n_kv_heads * o->head_dim_k;
