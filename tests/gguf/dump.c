@@ -1,7 +1,7 @@
 /*
- * dump FLAGS FILE: all the library says of a file, as JSON for golden.py: strings and tensor data
- * in hexadecimal, numbers as integers or float bits. FLAGS: letters m(etadata) r(ead) 1 (legacy v1)
- * s(ingle). Ends with 1 and a line STATUS OFFSET MESSAGE when the file is refused.
+ * dump FLAGS FILE: prints all contents of a file as JSON for golden.py: strings and tensor data in
+ * hexadecimal, numbers as integers or float bits. FLAGS: letters m(etadata) r(ead) 1 (legacy v1)
+ * s(ingle). A refused file gives exit code 1 and a line STATUS OFFSET MESSAGE.
  * SPDX-License-Identifier: MIT
  */
 #include <ggufx/ggufx.h>

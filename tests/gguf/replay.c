@@ -1,6 +1,6 @@
 /*
- * replay FILE...: open each file in every way and look at all of it. One line per file and way:
- * NAME WAY STATUS OFFSET PEAK_HEAP_BYTES. For malformed.py; also fine under sanitizers.
+ * replay FILE...: opens each file in every way and reads all of it. Prints one line per file and
+ * way: NAME WAY STATUS OFFSET PEAK_HEAP_BYTES. For malformed.py; also works under sanitizers.
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/fault.h"
@@ -21,7 +21,7 @@ static unsigned char *load(const char *path, size_t *n) {
     fseek(f, 0, SEEK_END);
     size = ftell(f);
     rewind(f);
-    data = malloc(size ? (size_t)size : 1); /* exact, so that ASan sees a read past the end */
+    data = malloc(size ? (size_t)size : 1); /* exact, so that ASan detects reads past the end */
     *n = fread(data, 1, (size_t)size, f);
     fclose(f);
     return data;

@@ -1,5 +1,5 @@
 /*
- * rewrite FLAGS IN OUT: write a copy of a file, of the same version (1 becomes 3) and byte order.
+ * rewrite FLAGS IN OUT: writes a copy of a file, of the same version (1 becomes 3) and byte order.
  * FLAGS: letters 1 (accept version 1) s(ingle), as for dump.
  * SPDX-License-Identifier: MIT
  */

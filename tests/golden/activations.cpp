@@ -1,5 +1,5 @@
-// Packed activations at the borders of their definition, for every kernel set: rounding ties, the
-// smallest block that is not zero, the largest float, infinities and NaN.
+// Packed activations at the limits of their definition, for every kernel set: rounding ties, the
+// smallest nonzero block, the largest float, infinities and NaN.
 // SPDX-License-Identifier: MIT
 #include "golden.hpp"
 
@@ -17,8 +17,8 @@ using namespace ggufx::kernels;
 
 namespace {
 
-// One block: x[0] = amax makes the scale, x[16] = value is alone in the second group of 16, so
-// that its code is the sum of that group, whatever the order of the codes.
+// One block: x[0] = amax determines the scale. x[16] = value is the only nonzero of the second
+// group of 16, so its code is that group's sum for any order of codes.
 struct Limit {
     uint32_t amax, value, d;
     int code_of_amax, code;
@@ -31,7 +31,7 @@ constexpr Limit kLimits[] = {
     {0x42fe0000, 0xc0200000, 0x3f800000, 127, -2},   // -2.5
     {0x42fe0000, 0x3f000001, 0x3f800000, 127, 1},    // just over 0.5
     {0xc2fe0000, 0x42fd0000, 0x3f800000, -127, 126}, // -127; 126.5: to even
-    {0x0d800000, 0x8d800000, 0x0a010204, 127, -127}, // 2^-100: the smallest that counts
+    {0x0d800000, 0x8d800000, 0x0a010204, 127, -127}, // 2^-100: the smallest nonzero scale
     {0x0d7fffff, 0x0d7fffff, 0x00000000, 0, 0},      // just below
     {0x00000001, 0x80000000, 0x00000000, 0, 0},      // subnormal
     {0x7f7fffff, 0xff7fffff, 0x7c010204, 127, -127}, // the largest float

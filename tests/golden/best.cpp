@@ -1,6 +1,6 @@
-// GGUFX_QUANTIZE_BEST on made rows (bell-shaped, heavy-tailed, ties, at the edges of what rounding
-// does), and on those of GGUFX_TEST_DATA where it exists: no block is worse than the reference's, and
-// where a type has a choice all are better.
+// GGUFX_QUANTIZE_BEST on generated rows (bell-shaped, heavy-tailed, ties, rounding edge cases), and
+// on those of GGUFX_TEST_DATA if it exists. No block has a larger error than the reference's, and
+// for types with a choice the total error is smaller.
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 #include "base/host.hpp"
@@ -48,7 +48,7 @@ std::vector<float> coded(Report &r, const Host &host, const fmt::TypeInfo &type,
     return y;
 }
 
-// Of one block; infinite where a scale is.
+// Returns the squared error of one block; infinite if a scale is.
 double error_of(const std::vector<float> &y, const Rows &rows, const float *imatrix, size_t first,
                 size_t n) {
     double error = 0;
@@ -64,18 +64,18 @@ void check_type(Report &r, const Host &host, const fmt::TypeInfo &type, const Ro
     const std::vector<float> was = coded(r, host, type, rows, imatrix, false);
     const std::vector<float> is = coded(r, host, type, rows, imatrix, true);
     const std::vector<float> zeros(is.size());
-    double before = 0, after = 0; // shares of what a block is
+    double before = 0, after = 0; // sums of errors relative to the blocks' magnitudes
     for (size_t i = 0; i < is.size(); i += type.block_values) {
         const double old_error = error_of(was, rows, imatrix, i, type.block_values);
         const double new_error = error_of(is, rows, imatrix, i, type.block_values);
         if (!isfinite(old_error)) continue;
-        // One ulp of sums that are made in other orders here and there.
+        // Tolerance of one ulp: some sums have another order.
         r.check(new_error <= old_error * (1 + 1e-12), "%s, %s: block %zu: %g for %g", type.name,
                 rows.name, i / type.block_values, new_error, old_error);
         const double square = error_of(zeros, rows, imatrix, i, type.block_values);
         if (square > 0) before += old_error / square, after += new_error / square;
     }
-    // Q1_0: the mean magnitude is the best scale. Rows at the edges may leave nothing to choose.
+    // Q1_0: the mean magnitude is the best scale. Edge-case rows may leave no choice.
     const bool no_choice = (type.id == 41 && !imatrix) || strcmp(rows.name, "edge") == 0;
     r.check(no_choice || after < 0.9999 * before, "%s, %s: %g in all, not below %g", type.name,
             rows.name, after, before);

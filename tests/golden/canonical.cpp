@@ -1,6 +1,6 @@
-// The canonical bits: a hash per type and kind of product of made-up blocks and activations, equal
-// for every kernel set on every host. canonical.txt changes only with a CHANGELOG line `bits:`;
-// `golden print_canonical FOLDER` prints it from the scalar kernels.
+// The canonical bits: a hash per type and kind of product of generated blocks and activations, the
+// same for every kernel set on every host. canonical.txt changes only with a CHANGELOG line
+// `bits:`; `golden print_canonical FOLDER` prints it from the scalar kernels.
 // SPDX-License-Identifier: MIT
 #include "golden.hpp"
 
@@ -45,8 +45,8 @@ uint64_t hash_of(const std::vector<float> &y) {
     return h;
 }
 
-// Five data sets under one hash: tame, bounds and special blocks and values. 41 blocks of 32 (or
-// 10.25 of 128): two and a half turns of the 16 lanes, and a tail for float types.
+// Five data sets in one hash: tame, bounds and special blocks and values. 41 blocks of 32 (or 10.25
+// of 128): two and a half rounds of the 16 lanes, and a tail for float types.
 uint64_t hash_product(const kernels::Kernels &kernels, const fmt::TypeInfo &type,
                       const Kind &kind) {
     constexpr struct {

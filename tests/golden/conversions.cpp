@@ -1,5 +1,5 @@
-// f16, bf16, E8M0 and UE4M3 against their definition in exact arithmetic, against conversions in
-// integer arithmetic, and where GGUFX_TEST_DATA exists, against vectors of the real ggml.
+// f16, bf16, E8M0 and UE4M3 against their definition in exact arithmetic and against conversions in
+// integer arithmetic. Also against vectors of the real ggml if GGUFX_TEST_DATA exists.
 // SPDX-License-Identifier: MIT
 #include "golden.hpp"
 
@@ -21,7 +21,8 @@ double f16_value(uint32_t h) {
     return h & 0x8000 ? -v : v;
 }
 
-// Nearest f16 found by search over all of them: |x| lies between two neighbours low, low + 1.
+// Returns the nearest f16, found by search over all of them: |x| is between two neighbours low, low
+// + 1.
 uint16_t nearest_f16(float x) {
     const double a = fabs(static_cast<double>(x));
     const uint16_t sign = signbit(x) ? 0x8000 : 0;
@@ -32,7 +33,7 @@ uint16_t nearest_f16(float x) {
         const uint32_t middle = (low + high) / 2;
         (f16_value(middle) <= a ? low : high) = middle;
     }
-    const double up = high == 0x7c00 ? 65536.0 : f16_value(high); // Inf stands where 65536 would
+    const double up = high == 0x7c00 ? 65536.0 : f16_value(high); // Inf takes the place of 65536
     const double below = a - f16_value(low), above = up - a;
     const bool take_high = above < below || (above == below && (low & 1));
     return static_cast<uint16_t>(sign | (take_high ? high : low));
@@ -67,14 +68,14 @@ void check_f16_encode(Report &r) {
     }
 }
 
-// The bits of a float rounded to nearest, ties to even, with integers alone: `n_mantissa` bits of
-// mantissa, and exponents from `least` (of normal numbers) to `most`.
+// Returns the bits of a float rounded to nearest, ties to even, in integer arithmetic: `n_mantissa`
+// bits of mantissa, exponents of normal numbers from `least` to `most`.
 uint32_t rounded_bits(uint32_t bits, int n_mantissa, int least, int most) {
     const uint32_t sign = bits >> 31, infinity = (1u << (15 - n_mantissa)) - 1;
     const int exponent = static_cast<int>(bits >> 23 & 255);
     if (exponent == 255) return sign << 15 | infinity << n_mantissa;
     const uint64_t mantissa = (bits & 0x7fffff) | (exponent > 0 ? 0x800000 : 0);
-    const int power = exponent > 0 ? exponent - 127 : -126; // of the mantissa's first bit
+    const int power = exponent > 0 ? exponent - 127 : -126; // power of the first mantissa bit
     int n_dropped = 23 - n_mantissa + (power < least ? least - power : 0);
     if (n_dropped > 40) n_dropped = 40;
     const uint64_t half = uint64_t{1} << (n_dropped - 1), rest = mantissa & (2 * half - 1);
@@ -87,7 +88,7 @@ uint32_t rounded_bits(uint32_t bits, int n_mantissa, int least, int most) {
     return sign << 15 | (out >= largest ? infinity << n_mantissa : static_cast<uint32_t>(out));
 }
 
-// All exponents and all bits that stay, with every kind of bits that are dropped; NaN elsewhere.
+// All exponents and kept bits, with every kind of dropped bits; also NaN.
 template <class Convert>
 void check_by_integers(Report &r, const char *name, int n_mantissa, int least, int most,
                        Convert convert) {
@@ -149,7 +150,7 @@ void check_bytes(Report &r) {
     r.check(f32_to_ue4m3(-1.0f) == 0, "UE4M3 of a negative number");
 }
 
-// Compares one file of results with what `get` makes of element i.
+// Compares one file of results with get(i) for each element i.
 template <class Get>
 void compare_file(Report &r, const std::string &folder, const char *file, size_t n_items,
                   size_t item_bytes, Get get) {
@@ -171,7 +172,7 @@ float float_at(const Bytes &bytes, size_t i) {
     return load_f32le(&bytes[4 * i]);
 }
 
-// Vectors of the real ggml.
+// Compares with vectors of the real ggml.
 void check_stored(Report &r) {
     const std::string folder = shared_folder("golden");
     if (folder.empty()) return r.note("stored vectors: skipped, no GGUFX_TEST_DATA/formats/golden");

@@ -1,4 +1,5 @@
-// Decoders against golden rows: the few carried here, and all of GGUFX_TEST_DATA where it exists.
+// Dequantization against golden rows: those in this folder, and all of GGUFX_TEST_DATA if it
+// exists.
 // SPDX-License-Identifier: MIT
 #include "golden.hpp"
 
@@ -39,7 +40,7 @@ size_t count(const std::string &text, const char *what) {
     return n;
 }
 
-// Returns whether both files were there with the right sizes.
+// Returns whether both files exist with the right sizes.
 bool check_item(Report &r, const std::string &folder, const Item &item) {
     const std::string tail =
         std::string(item.type) + "_" + item.set + "_" + item.weighting + ".bin";

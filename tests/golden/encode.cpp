@@ -1,4 +1,5 @@
-// Encoders against golden bytes: the rows carried here, and all of GGUFX_TEST_DATA where it exists.
+// Quantization against golden bytes: the rows in this folder, and all of GGUFX_TEST_DATA if it
+// exists.
 // SPDX-License-Identifier: MIT
 #include "kernels/encode.hpp"
 #include "base/cpu.hpp"
@@ -33,7 +34,7 @@ size_t count_encoders_of_blocks() {
     return n;
 }
 
-// Encodes rows with one instruction set and compares every byte.
+// Quantizes rows with one instruction set and compares every byte.
 void compare_set(Report &r, const char *item, const Host &host, const kernels::Kernels &set,
                  const fmt::TypeInfo &type, const uint8_t *expected, const quant::Rows &rows) {
     const size_t row_bytes = rows.n_cols / type.block_values * type.block_bytes;
@@ -62,7 +63,7 @@ void compare_encoded(Report &r, const char *item, const Host &host, const fmt::T
     const kernels::Encode *last = nullptr;
     for (size_t i = 0; i < n; i++) {
         const kernels::Encode *kernel = kernels::find(*sets[i], &kernels::Layer::encode, type.id);
-        if (i > 0 && kernel == last) continue; // the same code again
+        if (i > 0 && kernel == last) continue; // the same function
         last = kernel;
         compare_set(r, item, host, *sets[i], type, expected, {x, n_rows, n_values, imatrix});
     }
@@ -81,7 +82,7 @@ bool parse_item(Item *item, const char *text) {
                   item->type, item->set, item->weighting, &item->n_rows, &item->n_bytes) == 5;
 }
 
-// Returns whether the item's type has an encoder and all files were there.
+// Returns whether the item's type has a quantizer and all files exist.
 bool check_item(Report &r, const std::string &folder, const Host &host, const Item &item) {
     const std::string name = std::string(item.type) + "_" + item.set + "_" + item.weighting;
     const fmt::TypeInfo *type = fmt::type_by_name(item.type, strlen(item.type));
@@ -131,15 +132,15 @@ void check_stored_rows(Report &r) {
     r.note("%zu items of %zu types", n_items, n_types);
 }
 
-// One carried row: its imatrix, then its values.
+// One row of this folder: its importance matrix, then its values.
 struct CarriedRow {
     std::vector<float> imatrix, x;
 };
 
 constexpr size_t kRows = 4, kValues = 512;
 
-// `name offset plain` in QUANT_MANIFEST: at the offset stand the bytes of the rows in that type,
-// without the imatrix (if `plain`), then with it.
+// `name offset plain` in QUANT_MANIFEST: the offset has the bytes of the rows in that type, without
+// the importance matrix (if `plain`), then with it.
 size_t check_carried_type(Report &r, const Host &host, const char *line, const Bytes &data,
                           const std::vector<CarriedRow> &rows) {
     char name[16];

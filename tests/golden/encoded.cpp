@@ -1,6 +1,6 @@
-// Bytes of every encoder for made-up rows, and values of every decoder for made-up blocks: a hash per
-// type, set and weighting. The hashes are of the scalar code, which agreed with all stored bytes of
-// ggml when they were taken.
+// Bytes of every quantizer for generated rows, and values of every dequantizer for generated
+// blocks: a hash per type, set and weighting. The hashes are of the scalar code, which agreed with
+// all stored bytes of ggml when they were taken.
 // `golden print_encoded FOLDER` prints the table encoded.txt.
 // SPDX-License-Identifier: MIT
 #include "../checkasm/data.hpp"
@@ -64,7 +64,7 @@ uint64_t hash_decoded(const fmt::TypeInfo &type) {
     return hash.value;
 }
 
-// Lines "type set weighting hash", in a fixed order; of decoders "type decode - hash".
+// Lines "type set weighting hash", in a fixed order; dequantizers have "type decode - hash".
 std::string table_of(Report &r, const kernels::Kernels &set) {
     const Ref<Host> host = Host::create({nullptr, nullptr, nullptr, 2});
     const std::vector<Rows> sets = made_rows();

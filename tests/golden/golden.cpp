@@ -1,4 +1,4 @@
-// Runs the cases of the golden suite and holds what they share.
+// Main program and shared functions of the golden suite.
 // SPDX-License-Identifier: MIT
 #include "golden.hpp"
 

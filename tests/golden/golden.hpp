@@ -1,5 +1,5 @@
-// The golden suite: decoders, conversions, grids and the formats table against published bits.
-// One program, one case per argument: golden CASE FOLDER; without CASE it runs all of them.
+// The golden suite: dequantization, conversions, codebooks and the formats table against published
+// bits. Usage: golden CASE FOLDER; without CASE all cases run.
 // Plain C++ without a test library, so that it also runs on emulated hosts that have none.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -22,7 +22,7 @@ constexpr int kSkip = 77; // the exit code that Meson shows as a skip
 class Report {
 public:
     explicit Report(const char *name) : name_(name) {}
-    // printf-like; returns ok.
+    // Counts a failure and prints the printf-style message unless ok; returns ok.
     [[gnu::format(printf, 3, 4)]] bool check(bool ok, const char *format, ...);
     [[gnu::format(printf, 2, 3)]] void note(const char *format, ...);
     int exit_code() const { return n_failed_ == 0 ? 0 : 1; }
@@ -33,13 +33,14 @@ private:
     long n_failed_ = 0;
 };
 
-// Whole file; false when it cannot be read.
+// Reads a whole file; returns false when it cannot be read.
 bool read_file(Bytes *out, const std::string &path);
 
-// GGUFX_TEST_DATA/formats/SUB; empty when the variable or the folder is absent.
+// Returns GGUFX_TEST_DATA/formats/SUB, or an empty string when the variable or the folder is
+// absent.
 std::string shared_folder(const char *sub);
 
-// Decodes rows of q and compares every bit with the little-endian floats in deq.
+// Dequantizes rows of q and compares every bit with the little-endian floats in deq.
 void compare_decoded(Report &r, const char *item, const ggufx::fmt::TypeInfo &type,
                      const uint8_t *q, const uint8_t *deq, size_t n_rows, size_t n_values);
 

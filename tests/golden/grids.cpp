@@ -1,4 +1,4 @@
-// The codebooks against their checksums and, where GGUFX_TEST_DATA exists, entry by entry.
+// The codebooks against their checksums and, if GGUFX_TEST_DATA exists, entry by entry.
 // SPDX-License-Identifier: MIT
 #include "formats/grids/grids.hpp"
 #include "golden.hpp"
@@ -31,7 +31,7 @@ const Table kTables[] = {
     {"kvalues_fp4", fmt::kCodesFp4, 16, false, 0x100a6cd5u},
 };
 
-// The numbers of a CSV file in order, separated by anything else.
+// Returns the numbers of a CSV file in order, with any separators.
 std::vector<long> parse_csv(const Bytes &bytes) {
     const std::string text(bytes.begin(), bytes.end());
     std::vector<long> numbers;

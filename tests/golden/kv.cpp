@@ -1,5 +1,5 @@
-// TQ3_0 of the KV cache: codes and values against its formula in binary64, and where GGUFX_TEST_DATA
-// exists, published blocks: bytes, decoded values, dots.
+// TQ3_0 of the KV cache: codes and values against its formula in binary64. If GGUFX_TEST_DATA
+// exists, also published blocks: bytes, dequantized values, dot products.
 // SPDX-License-Identifier: MIT
 #include "kernels/kv.hpp"
 #include "base/cpu.hpp"
@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kValues = 32, kBlockBytes = 14;
 
 // A published block: qs[8] 2-bit codes (value j: bits 2 * (j % 4) of byte j / 4), qr[4] signs of
-// the residuals, f16 scale. Codes as pages keep them have that sign as bit 2.
+// the residuals, f16 scale. In the codes of pages that sign is bit 2.
 struct Block {
     uint8_t codes[kValues];
     uint16_t scale;
@@ -40,7 +40,7 @@ Block unpack(const uint8_t *bytes) {
     return block;
 }
 
-// Up to sixteen blocks of values through the encoder of an instruction set.
+// Quantizes up to sixteen blocks of values with an instruction set.
 std::vector<Block> encode(const kernels::Kernels &isa, const float *values, size_t n_blocks) {
     using namespace kernels;
     constexpr KvFormat format = kv_format(KvKind::tq3_0);
@@ -82,7 +82,7 @@ double double_of(const uint8_t *p) {
     return x;
 }
 
-// The codes of a block that rounding decides are masked; the rest is exact.
+// Compares codes, except the masked ones that rounding decides; the rest is exact.
 void compare_block(Report &r, size_t block, const Block &got, const Block &want,
                    const uint8_t *qs_mask, const uint8_t *qr_mask) {
     const uint8_t *const codes = got.codes, *const expected = want.codes;
@@ -99,7 +99,7 @@ void compare_block(Report &r, size_t block, const Block &got, const Block &want,
     }
 }
 
-// Decoding the published bytes: |error| <= 2e-6 of the largest value of the row.
+// Dequantizes the published bytes: |error| <= 2e-6 of the largest value of the row.
 std::vector<float> compare_values(Report &r, size_t row, const uint8_t *bytes, const float *want,
                                   uint32_t n) {
     std::vector<uint8_t> codes(n);
@@ -143,7 +143,7 @@ bool read_blocks(Blocks *b, const std::string &folder, const std::string &input,
     return true;
 }
 
-// Rows of n values: encoded, decoded, multiplied.
+// Rows of n values: quantized, dequantized, multiplied.
 void check_blocks(Report &r, const Blocks &b, uint32_t n) {
     const size_t n_rows = b.input.size() / n, n_queries = b.query.size() / n;
     const size_t row_bytes = n / kValues * kBlockBytes;
@@ -211,7 +211,7 @@ void check_by_formula(Report &r, const char *set, size_t at, const Block &got, c
     for (size_t i = 0; i < kValues; i++) {
         const double u = d > 0 ? y[i] / d : 0;
         const int code = u < -kBorder ? 0 : u < 0 ? 1 : u < kBorder ? 2 : 3;
-        // Where rounding of f32 decides, either code is right.
+        // Either code is right near a threshold, because f32 rounding decides.
         const bool near = fabs(fabs(u) - kBorder) < 1e-5 || fabs(u) < 1e-5;
         r.check(near || (got.codes[i] & 3) == code, "%s, block %zu value %zu: code %d, not %d", set,
                 at, i, got.codes[i] & 3, code);
@@ -219,7 +219,7 @@ void check_by_formula(Report &r, const char *set, size_t at, const Block &got, c
         r.check(fabs(rest) < 1e-5 * d || (got.codes[i] >> 2 == 1) == (rest >= 0),
                 "%s, block %zu value %zu: the sign of the rest", set, at, i);
     }
-    // Decoded: the levels times the scale, rotated back.
+    // Dequantized: the levels times the scale, rotated back.
     float out[kValues];
     kv::decode_vector(*kv::type_ops(64), out, {got.codes, &got.scale, nullptr}, kValues,
                       kv::Side::k);
@@ -266,7 +266,7 @@ int test_kv_tq3_matches_its_formula(Report &r, const std::string &) {
     return r.exit_code();
 }
 
-// Carried here: one block by hand. A single 1 at value 3 becomes +-1/sqrt(32) everywhere.
+// One block calculated by hand. A single 1 at value 3 becomes +-1/sqrt(32) everywhere.
 int test_kv_tq3_of_simple_blocks(Report &r, const std::string &) {
     const kernels::Kernels &scalar = *kernels::select(1, 0);
     float x[kValues] = {}, out[kValues];

@@ -1,6 +1,6 @@
-// IQ4_NL of the KV cache: codes by the largest value and one least-squares step for the scale, in
-// binary64; and where GGUFX_TEST_DATA exists, the bytes of the reference's encoder for rows at run
-// time (qref/iq4_nl).
+// IQ4_NL of the KV cache: codes from the largest value and one least-squares step for the scale, in
+// binary64. If GGUFX_TEST_DATA exists, also the bytes of the reference's runtime quantizer
+// (qref/iq4_nl).
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 #include "base/fpenv.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kValues = 32, kBlockBytes = 18, kAtOnce = kernels::kKvGroup;
 
-// Up to sixteen blocks of values, as blocks of a file.
+// Quantizes up to sixteen blocks of values into the layout of files.
 void encode(uint8_t *out, const kernels::Kernels &isa, const uint8_t *values, size_t n_blocks) {
     using namespace kernels;
     constexpr KvFormat format = kv_format(KvKind::iq4_nl);
@@ -48,9 +48,9 @@ struct Count {
     size_t equal, beyond, no_scale;
 };
 
-// All bytes are the same but for two cases: a scale beyond f16 is its largest number here, infinite
-// there; codes behind a scale of zero mean nothing (the reference leaves those of the block
-// before).
+// All bytes are the same, with two exceptions. A scale beyond f16 is the largest f16 here and
+// infinite in the reference. Codes with a zero scale are unspecified (the reference keeps those of
+// the previous block).
 void compare_block(Report &r, Count *count, const char *item, const char *set, size_t at,
                    const uint8_t *got, const uint8_t *want) {
     const int scale = load_u16le(want), ours = load_u16le(got);
@@ -93,8 +93,8 @@ size_t check_item(Report &r, const std::string &folder, const char *item) {
     return n_blocks;
 }
 
-// The sixteen values of a code, and the one nearest to a number; *near: another one is as near but for
-// rounding.
+// Values of the sixteen codes. The function returns the code nearest to a number; *near: another
+// one is equally near, up to rounding.
 constexpr int kCodes[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                             1,    13,   25,  38,  53,  69,  89,  113};
 
@@ -108,7 +108,7 @@ size_t nearest(double x, bool *near) {
     return best;
 }
 
-// The value of largest magnitude gets the code -127. Weights of the fit are the squares.
+// The value of largest magnitude gets the code -127. Least-squares weights are the squares.
 void check_by_formula(Report &r, const char *item, const char *set, size_t at, const uint8_t *got,
                       const float *x) {
     double first = 0;

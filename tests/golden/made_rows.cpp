@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kColumns = 768, kRows = 6;
 
-// The sum of twelve uniform numbers; multiples of 2^-20, so every sum is exact.
+// Returns the sum of twelve uniform numbers; multiples of 2^-20, so every sum is exact.
 float bell(testdata::Random &random) {
     float sum = 0;
     for (int i = 0; i < 12; i++) sum += random.unit();
@@ -23,7 +23,7 @@ float heavy(testdata::Random &random) {
     return u / v * 0.01f;
 }
 
-// Multiples of a half of the largest value's share: many lie halfway between two codes.
+// Returns multiples of half a code step: many are halfway between two codes.
 float tie(testdata::Random &random, size_t i) {
     static constexpr float kLargest[] = {127, 15, 7, 31, 63, 8};
     if (i % 32 == 0) return kLargest[i / kColumns % 6];

@@ -1,4 +1,4 @@
-// Rows to encode, from a fixed integer generator: the same bits on every host.
+// Rows to quantize, from a fixed integer generator: the same bits on every host.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,8 +14,8 @@ struct Rows {
     std::vector<float> x, imatrix; // [rows][n_columns], [n_columns]
 };
 
-// Bell-shaped values, values with heavy tails, ties of rounding, and edge cases: zeros, outliers,
-// tiny and constant values.
+// Returns bell-shaped values, values with heavy tails, rounding ties, and edge cases: zeros,
+// outliers, tiny and constant values.
 std::vector<Rows> made_rows();
 
 } // namespace golden

@@ -1,5 +1,5 @@
-// Own exp, log, pow, sin and cos: error against the system's long double functions, and a hash of
-// all bits over a fixed grid, which every processor and compiler must reproduce.
+// The library's exp, log, pow, sin and cos: error against the system's long double functions, and a
+// hash of all bits over a fixed grid, which every processor and compiler must reproduce.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
 #include "base/fpenv.hpp"
@@ -163,7 +163,7 @@ void test_sin_cos() {
         snprintf(name, sizeof name, "sin, cos to %.0f", limit);
         worst.below(1e-16, name);
     }
-    Worst near; // doubles close to multiples of pi/2: the reduction must not lose them
+    Worst near; // doubles close to multiples of pi/2, a hard case of range reduction
     for (int n = 1; n < 4000; n++) {
         const double x = n * 1.5707963267948966;
         near.absolute(sin_cos_f64(x).sin, sinl(static_cast<long double>(x)));

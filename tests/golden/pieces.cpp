@@ -1,5 +1,5 @@
-// The pieces that kernels build on: integer codes, scales and minimums reach exactly the bounds of
-// the canonical text, and put together in double they give what the decoder gives.
+// Building blocks of kernels. Integer codes, scales and minimums reach exactly the bounds of the
+// scalar reference; combined in double they give the dequantized value.
 // SPDX-License-Identifier: MIT
 #include "formats/all.hpp"
 #include "golden.hpp"
@@ -20,7 +20,7 @@ struct Extremes {
     int code_low = 0;
 };
 
-// What a value is before its one rounding; products and sums of these sizes are exact in double.
+// Returns a value before its only rounding; products and sums of these sizes are exact in double.
 template <class F> double exact_value(const typename F::Block &b, unsigned i) {
     const unsigned g = i / F::kGroup;
     double y = static_cast<double>(F::d(b, g)) * F::scale(b, g) * F::code(b, i);
@@ -46,7 +46,7 @@ template <class F> void see_block(Report &r, const char *name, const uint8_t *by
     }
 }
 
-// Random blocks, and those of one byte repeated, which reach the corners that chance misses.
+// Checks random blocks, and blocks of one repeated byte, which reach the extremes.
 template <class F>
 void check_bounds(Report &r, const char *name, int values, long max_t, int code_low, int max_min) {
     Extremes e;
@@ -68,7 +68,7 @@ void check_bounds(Report &r, const char *name, int values, long max_t, int code_
 } // namespace
 
 int test_pieces_reach_canonical_bounds(Report &r, const std::string &) {
-    // type, values per T, largest |T| of the canonical text's C2, lowest code, largest integer minimum
+    // type, values per T, largest |T| of the reference's C2, lowest code, largest integer minimum
     check_bounds<fmt::Q4_0>(r, "q4_0", 32, 32512, -8, 0);
     check_bounds<fmt::Q5_0>(r, "q5_0", 32, 65024, -16, 0);
     check_bounds<fmt::Q4_1>(r, "q4_1", 32, 60960, 0, 0);

@@ -1,5 +1,5 @@
-// Types without golden rows (floats, integers, activation blocks), by hand; and every type on
-// hostile bytes: nothing outside the block is read, nothing outside the output is written.
+// Types without golden rows (floats, integers, activation blocks), against values by hand. Also
+// every type on hostile bytes: no access outside the block and the output.
 // SPDX-License-Identifier: MIT
 #include "golden.hpp"
 
@@ -24,7 +24,7 @@ void check_values(Report &r, const char *name, const Bytes &bytes, std::vector<f
     }
 }
 
-// A block of int8 codes -128, -113, ... behind `head` and before `tail` zero bytes.
+// A block of int8 codes -128, -113, ... after `head`, followed by zero bytes.
 Bytes int8_block(Bytes head, size_t n_codes, size_t n_tail) {
     for (size_t i = 0; i < n_codes; i++) head.push_back(static_cast<uint8_t>(i * 15 + 128));
     head.insert(head.end(), n_tail, 0xee);
@@ -47,7 +47,7 @@ uint32_t next_random(uint32_t *state) { // xorshift32
     return *state;
 }
 
-// Decodes n_blocks blocks at an odd address from a heap block of exactly their size.
+// Dequantizes n_blocks blocks at an odd address from a heap block of exactly their size.
 void decode_hostile(Report &r, const fmt::TypeInfo &type, uint32_t seed) {
     constexpr size_t kBlocks = 3;
     const size_t n_bytes = kBlocks * type.block_bytes, n_values = kBlocks * type.block_values;
@@ -84,7 +84,7 @@ int test_decode_of_plain_types(Report &r, const std::string &) {
                  {1.0f, 3.14159274f, HUGE_VALF});
     check_values(r, "i8", {0, 0x7f, 0x80, 0xff}, {0.0f, 127.0f, -128.0f, -1.0f});
     check_values(r, "i16", {0x34, 0x12, 0, 0x80}, {4660.0f, -32768.0f});
-    // 2^24 + 1 and 2^24 + 3 are ties and go to the even neighbour.
+    // 2^24 + 1 and 2^24 + 3 are ties and round to the even neighbour.
     check_values(r, "i32", {1, 0, 0, 1, 3, 0, 0, 1, 0, 0, 0, 0x80},
                  {16777216.0f, 16777220.0f, -2147483648.0f});
     check_values(r, "i64",

@@ -1,5 +1,5 @@
-// Products of every kernel set against sums in f64: the shared vectors, or the carried rows times
-// made-up activations. Tolerances with their reasons in tolerances.h beside this folder.
+// Products of every kernel set against sums in f64: the shared vectors, or the rows of this folder
+// times generated activations. tests/tolerances.h has the tolerances with their reasons.
 // SPDX-License-Identifier: MIT
 #include "golden.hpp"
 
@@ -21,8 +21,8 @@ using testdata::Product;
 
 namespace {
 
-// What integer activations stand for, written from the definition of a block of 32 alone; largest
-// is 127 or 16256.
+// Returns the values that packed integer activations represent, from the definition of a block of
+// 32 alone; largest is 127 or 16256.
 std::vector<double> packed_activations(const float *x, size_t k, float largest) {
     std::vector<double> a(k);
     for (size_t b = 0; b < k; b += 32) {
@@ -38,7 +38,7 @@ std::vector<double> packed_activations(const float *x, size_t k, float largest) 
     return a;
 }
 
-// One matrix: rows of blocks, their decoded values, a few columns of activations.
+// One matrix: rows of blocks, their dequantized values, a few columns of activations.
 struct Matrix {
     const char *name;
     const fmt::TypeInfo *type;
@@ -68,7 +68,7 @@ struct Errors {
     size_t n = 0;
 };
 
-// All columns at once in calls of n columns; column j of each call is x's column j % n_columns.
+// Checks all columns in calls of n columns; column j of each call is x's column j % n_columns.
 void check_calls(Report &r, const kernels::Kernels &kernels, const Matrix &m, size_t n, Mode mode,
                  Errors *errors) {
     std::vector<float> x(n * m.k), y(n * m.n_rows);
@@ -181,7 +181,7 @@ bool check_item(Report &r, const std::string &folder, const Item &item, Errors *
     return true;
 }
 
-// Errors of all items of one type: single items have too few results for an average.
+// Checks the errors of all items of one type: single items have too few results for an average.
 void check_errors(Report &r, const Errors *errors, unsigned bits, double tolerance) {
     double worst = 0.0;
     for (uint32_t id = 0; id < fmt::kTypeIds; id++) {
@@ -194,7 +194,8 @@ void check_errors(Report &r, const Errors *errors, unsigned bits, double toleran
     r.note("relative rms of %u-bit activations: %.3g at most", bits, worst);
 }
 
-// Each row alone, so that one with infinite scales leaves the others; true when one was checked.
+// Checks each row alone, so that rows with infinite scales are skipped; returns whether one was
+// checked.
 bool check_finite_rows(Report &r, const char *name, const fmt::TypeInfo &type, const uint8_t *q,
                        size_t n_rows, size_t k, const float *x) {
     const size_t row_bytes = k / type.block_values * type.block_bytes;

@@ -1,7 +1,6 @@
-// The published errors of the reference's quantizers (errors.md), from the same draws: 64 x 4096
-// values of a normal distribution and of Student's t with 3 degrees of freedom, importances of a
-// lognormal one. The draws are those of numpy's default_rng(4096): PCG64, seeded by hashing, and
-// ziggurats.
+// The published errors of the reference's quantizers (errors.md), from the same random numbers: 64
+// x 4096 values of a normal distribution and of Student's t with 3 degrees of freedom, lognormal
+// importance. The generator is numpy's default_rng(4096): PCG64, seeded by hashing, and ziggurats.
 // SPDX-License-Identifier: MIT
 #include "base/cpu.hpp"
 #include "base/host.hpp"
@@ -22,7 +21,7 @@ namespace {
 
 constexpr size_t kRows = 64, kColumns = 4096, kValues = kRows * kColumns;
 
-// ---- the draws ----------------------------------------------------------------------------------
+// ---- random numbers -----------------------------------------------------------------------------
 
 struct U128 {
     uint64_t high, low;
@@ -39,7 +38,7 @@ U128 multiply(U128 a, U128 b) {
     return {carried + a.high * b.low + a.low * b.high, a.low * b.low};
 }
 
-// A seed of 32 bits to four words of 64.
+// Expands a seed of 32 bits to four words of 64.
 void spread_seed(uint64_t words[4], uint32_t seed) {
     uint32_t pool[4] = {seed, 0, 0, 0}, factor = 0x43b0d7e5u;
     const auto hash = [&factor](uint32_t v, uint32_t by) {
@@ -92,7 +91,7 @@ public:
     }
 
 private:
-    static constexpr double kEnd = 3.6541528853610087963519472518; // where the tail begins
+    static constexpr double kEnd = 3.6541528853610087963519472518; // start of the tail
     void advance() {
         state_ = add(multiply(state_, {0x2360ed051fc65da4u, 0x4385df649fccf645u}), step_);
     }
@@ -109,7 +108,7 @@ private:
             if (y + y > x * x) return negative ? -(kEnd + x) : kEnd + x;
         }
     }
-    double gamma(double shape) { // > 1
+    double gamma(double shape) { // shape > 1
         const double b = shape - 1.0 / 3.0, c = 1.0 / sqrt(9 * b);
         for (;;) {
             double x, v;
@@ -123,7 +122,7 @@ private:
             if (log(u) < 0.5 * x * x + b * (1.0 - v + log(v))) return b * v;
         }
     }
-    // 256 layers of one area under exp(-x^2 / 2); the lowest has the tail.
+    // 256 layers of equal area under exp(-x^2 / 2); the lowest has the tail.
     void make_layers() {
         const double area =
             kEnd * exp(-0.5 * kEnd * kEnd) + sqrt(atan(1.0) * 2) * erfc(kEnd / sqrt(2.0));
@@ -147,7 +146,7 @@ private:
     double width_[256], height_[256];
 };
 
-// ---- the figures --------------------------------------------------------------------------------
+// ---- errors -------------------------------------------------------------------------------------
 
 struct Sample {
     std::vector<float> values[2], importance; // normal, Student's t
@@ -181,7 +180,7 @@ Figures figures_of(const std::vector<float> &y, const std::vector<float> &x,
     return {{sqrt(error / kValues) / rms, most / rms, sqrt(weighted / weights) / rms}};
 }
 
-// What encoding and decoding makes of the values; false: the type needs an imatrix.
+// Quantizes and dequantizes the values; returns false when the type needs an importance matrix.
 bool round_trip(Report &r, std::vector<float> *y, const Host &host, const fmt::TypeInfo &type,
                 const std::vector<float> &x, const float *imatrix, bool best = false) {
     const kernels::Encode *encoder = quant::encoder(type.id);
@@ -203,7 +202,7 @@ bool round_trip(Report &r, std::vector<float> *y, const Host &host, const fmt::T
     return true;
 }
 
-// `| type | bits | twelve figures |`: of both samples, without and with the importances.
+// `| type | bits | twelve figures |`: both samples, without and with the importance.
 struct Line {
     char name[16] = "";
     std::string cells[12];
@@ -237,7 +236,7 @@ size_t check_line(Report &r, const Host &host, const Sample &sample, const Line 
         for (size_t k = 0; k < 3; k++) {
             char *end;
             const double want = strtod(cells[k].c_str(), &end);
-            // As far as the five decimals that are published tell.
+            // Equal to the five published decimals.
             r.check(end != cells[k].c_str() && fabs(got.of[k] - want) < 5.01e-6,
                     "%s, set %zu, figure %zu: %.7f, published %s", type->name, set, k, got.of[k],
                     cells[k].c_str());
@@ -265,7 +264,7 @@ int test_published_errors_of_the_reference(Report &r, const std::string &folder)
     return r.exit_code();
 }
 
-// The table of tests/bench/quantize.md: RMSE, with the importances weighted by them.
+// The table of tests/bench/quantize.md: RMSE; with an importance matrix, weighted by it.
 int test_print_best(Report &r, const std::string &) {
     const Ref<Host> host = Host::create({nullptr, nullptr, nullptr, 2});
     const Sample sample = draw();

@@ -1,4 +1,4 @@
-// What the formats table answers: lookups, removed ids, row sizes, byte swaps.
+// Queries of the formats table: lookups, removed ids, row sizes, byte swaps.
 // SPDX-License-Identifier: MIT
 #include "golden.hpp"
 
@@ -10,7 +10,7 @@ using namespace ggufx;
 
 namespace {
 
-// From the published list of types, written here a second time: id, name, values, bytes.
+// The published list of types, repeated here independently: id, name, values, bytes.
 struct Fact {
     uint32_t id;
     const char *name;
@@ -80,7 +80,7 @@ int test_table_answers_lookups(Report &r, const std::string &) {
 }
 
 int test_table_swaps_block_fields(Report &r, const std::string &) {
-    // Type, then for one block the new place of each byte: only these differ from "stays".
+    // Type, then the fields of a block with swapped bytes: offset, width, number.
     struct Swap {
         const char *name;
         size_t first, width, n;

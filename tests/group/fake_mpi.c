@@ -1,6 +1,6 @@
 /*
- * libggufx-mpi as a stranger would have it: rank 0 of two, whose other rank sends what this one does,
- * but for messages of GGUFX_FAKE_BYTES bytes, where it sends the number GGUFX_FAKE_VALUE.
+ * Fake libggufx-mpi: rank 0 of two, whose other rank echoes this one's messages. Messages of
+ * GGUFX_FAKE_BYTES bytes are answered with the number GGUFX_FAKE_VALUE instead.
  * SPDX-License-Identifier: MIT
  */
 #include <ggufx/mpi.h>

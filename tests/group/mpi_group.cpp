@@ -1,6 +1,6 @@
-// The group of libggufx-mpi, each process a rank of mpirun: what goes out comes in, whatever its
-// length; a rank that does not come is named by the others, one that gives up says why.
-// Each says how many of its checks failed (../cli/ranks.py).
+// The group of libggufx-mpi, each process a rank of mpirun. Messages of any length arrive intact.
+// The other ranks report a rank that is missing, and the reason of a rank that aborts.
+// Each rank prints its number of failed checks (../cli/ranks.py).
 // usage: mpi_group [late | abort | memory]
 // SPDX-License-Identifier: MIT
 #include <ggufx/mpi.h>
@@ -16,7 +16,7 @@
 
 namespace {
 
-int64_t g_allocations = INT64_MAX; // of C++ that succeed
+int64_t g_allocations = INT64_MAX; // C++ allocations that succeed
 
 } // namespace
 
@@ -51,7 +51,7 @@ ggufx_group g_group;
 constexpr uint32_t kTimeout = 20000;
 using Bytes = std::vector<uint8_t>;
 
-// Of rank r in call number k.
+// Byte i of rank r's message in call number k.
 uint8_t byte_of(uint32_t r, size_t k, size_t i) {
     return static_cast<uint8_t>(r * 31 + k * 7 + i * 13 + (i >> 8));
 }
@@ -61,7 +61,7 @@ Bytes bytes_of(uint32_t r, size_t k, size_t n) {
     return out;
 }
 
-// Lengths of all kinds, those that a rank has and those of others.
+// Message lengths of all kinds, different for each rank.
 size_t length_of(uint32_t r, size_t k) {
     constexpr size_t kLengths[] = {0, 1, 16, 4095, 70000, 3, 3 << 20, 8};
     return kLengths[(r * 3 + k) % 8];
@@ -75,13 +75,13 @@ void messages_arrive_as_they_were() {
         size_t all = 0;
         for (uint32_t r = 0; r < size; r++) {
             n[r] = length_of(r, k);
-            at[r] = all + r; // with a byte between
+            at[r] = all + r; // one byte between messages
             all = at[r] + n[r];
         }
         Bytes in = bytes_of(g_group.rank, k, n[g_group.rank]), out(all + 1, 99);
         ggufx_status status = g_group.allgatherv(g_group.user, out.data(), in.data(), n.data(),
                                                  at.data(), kTimeout, &error);
-        memset(in.data(), 0, in.size()); // nothing of it is looked at any more
+        memset(in.data(), 0, in.size()); // the send buffer is no longer read
         CHECK(status == GGUFX_OK, "%s", error.message);
         for (uint32_t r = 0; r < size; r++) {
             const Bytes want = bytes_of(r, k, n[r]);
@@ -106,7 +106,7 @@ void messages_arrive_as_they_were() {
     }
 }
 
-// The last rank does not come, or says why it does not.
+// The last rank does not answer, or aborts with a reason.
 void a_rank_that_is_missing_is_named(bool says) {
     const uint32_t last = g_group.size - 1;
     ggufx_error error = {};
@@ -131,13 +131,13 @@ void a_rank_that_is_missing_is_named(bool says) {
     CHECK(g_group.barrier(g_group.user, 300, &error) == GGUFX_E_STATE, "%s", error.message);
 }
 
-// Every allocation of a call fails in turn, on one rank: nothing is under way then, and the same call
-// succeeds once there is memory, while the others wait.
+// Each allocation of a call fails in turn, on one rank. No message is pending after the failure;
+// the repeated call succeeds, while the other ranks wait.
 void a_message_without_memory_is_no_end() {
     const uint32_t last = g_group.size - 1;
     int n_failed = 0;
     for (size_t k = 0; k < 4; k++) {
-        const size_t n = size_t{1000} << (2 * k); // longer than before: memory is taken anew
+        const size_t n = size_t{1000} << (2 * k); // longer than before: reallocates
         const std::vector<size_t> counts(g_group.size, n);
         std::vector<size_t> at(g_group.size);
         for (uint32_t r = 0; r < g_group.size; r++) at[r] = r * n;
@@ -201,10 +201,10 @@ int main(int argc, char **argv) {
         a_rank_that_is_missing_is_named(strcmp(what, "abort") == 0);
     else
         messages_arrive_as_they_were();
-    // Of each rank: mpirun that recovers passes no exit code on.
+    // Printed by each rank, because mpirun with recovery returns no exit code.
     printf("rank %u: %d checks, %d failed\n", g_group.rank, g_checks, g_failed);
     fflush(stdout);
-    if (*what && !lacks_memory) _exit(g_failed != 0); // messages are on their way
+    if (*what && !lacks_memory) _exit(g_failed != 0); // messages are pending
     g_group.destroy(g_group.user);
     return g_failed != 0;
 }

@@ -1,11 +1,11 @@
 /*
- * A cable between two network namespaces with a delay and a rate: a TUN device "data" in each, packets go
- * from one to the other when their last byte has passed at that rate and the delay is over. Kernels have
- * netem for that where it is built; tbf alone has no delay. Runs until it is killed; says "ready" when the
- * devices are there. As root.
- * usage: relay NAMESPACE NAMESPACE DELAY_US BYTES_PER_SECOND (0: any number) [LATE_US]
- * LATE_US: packets may be so late, and go together, instead of each at its moment, which takes a processor
- * while there are any.
+ * A network link between two network namespaces with a delay and a rate. Each namespace has a TUN
+ * device "data". A packet is forwarded when its last byte has passed at that rate and the delay is
+ * over. Kernels may lack netem, which does this; tbf alone has no delay. Runs until it is killed;
+ * prints "ready" when the devices exist. As root.
+ * usage: relay NAMESPACE NAMESPACE DELAY_US BYTES_PER_SECOND (0: unlimited) [LATE_US]
+ * LATE_US: packets may be late by this time and are forwarded together. Without it each has its
+ * exact time, which keeps a processor busy while packets are pending.
  * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE
@@ -23,11 +23,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a packet takes on Ethernet beside itself: preamble, header, checksum, gap. */
+/* Ethernet overhead of a packet: preamble, header, checksum, gap. */
 #define FRAME_BYTES 38
 #define MOST_BYTES 65536
 #define N_SLOTS 1024
-/* Before a packet is due: timers wake that late. */
+/* Busy-waits for this time before a packet is due, because timers wake late. */
 #define SPIN_NS 40000
 
 struct packet {
@@ -39,7 +39,7 @@ struct packet {
 struct way {
     int from, to;
     int64_t busy_until;
-    unsigned first, n; /* of slots */
+    unsigned first, n; /* ring of slots */
     struct packet slots[N_SLOTS];
 };
 
@@ -71,7 +71,7 @@ static int open_device(const char *name) {
     return device;
 }
 
-/* What has come waits; where all slots are taken it stays in the device's own queue. */
+/* Reads packets into free slots; without a free slot they stay in the device's own queue. */
 static void take(struct way *way, int64_t delay_ns, double ns_per_byte) {
     while (way->n < N_SLOTS) {
         struct packet *const p = &way->slots[(way->first + way->n) % N_SLOTS];
@@ -89,7 +89,7 @@ static void give(struct way *way) {
     while (way->n && way->slots[way->first].due <= now_ns()) {
         const struct packet *const p = &way->slots[way->first];
         if (write(way->to, p->bytes, (size_t)p->n_bytes) < 0 && errno != EIO && errno != EAGAIN)
-            fail("write"); /* EIO: the other end is not up yet; TCP sends again */
+            fail("write"); /* EIO: the other end is not up yet; TCP retransmits */
         way->first = (way->first + 1) % N_SLOTS;
         way->n--;
     }
@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
         struct packet *const p = &ways[i / N_SLOTS].slots[i % N_SLOTS];
         if (!(p->bytes = malloc(MOST_BYTES))) fail("memory");
     }
-    (void)sched_setscheduler(0, SCHED_FIFO, &first); /* else it waits for who computes */
+    (void)sched_setscheduler(0, SCHED_FIFO, &first); /* otherwise it waits for compute threads */
     puts("ready");
     fflush(stdout);
     for (;;) {
