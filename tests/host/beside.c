@@ -1,7 +1,7 @@
 /*
- * An older copy of the library in the same process, loaded first and open to all (RTLD_GLOBAL), as
- * a plug-in of somebody else brings it: each has its own runtime and its own symbols, both give the
- * same results, and either can go first.
+ * An older copy of the library in the same process, loaded first with RTLD_GLOBAL, as a plugin of
+ * another vendor would. Each copy has its own runtime and symbols, both give the same results, and
+ * either can be unloaded first.
  * usage: beside LIBRARY MODEL OLDER_LIBRARY
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +21,7 @@ static int has_name(const char *path, const char *name) {
     return strstr(path, name) != NULL;
 }
 
-/* No symbol of one copy is bound to the other. */
+/* Checks that no symbol of one copy is bound to the other. */
 static void check_slot(void *user, const char *object, const char *symbol, const char *bound_to) {
     (void)user;
     const int ours = has_name(object, "/libggufx.so"), older = has_name(object, "ggufx_older");
@@ -62,7 +62,7 @@ static void *play(void *user) {
     return NULL;
 }
 
-/* Both at the same time, on one job system. */
+/* Runs both copies at the same time, on one job system. */
 static uint64_t play_both(const struct api *first, const struct api *second, jobs *j) {
     player p[2] = {{.api = first, .j = j}, {.api = second, .j = j}};
     for (int i = 0; i < 2; i++) MUST(pthread_create(&p[i].thread, NULL, play, &p[i]) == 0);

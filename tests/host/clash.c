@@ -1,6 +1,6 @@
 /*
- * An application that exports C++ symbols which clash with those of the library (clash_app.cpp):
- * what the library uses must be its own and libstdc++'s.
+ * An application that exports C++ symbols which clash with those of the library (clash_app.cpp).
+ * The library must use its own symbols and libstdc++'s.
  * usage: clash LIBRARY MODEL
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Calls of what the application exports. */
+/* Calls of the application's exported functions. */
 extern long app_news, app_strangers;
 int app_own_new(int value);
 
@@ -21,13 +21,14 @@ static void check_slot(void *user, const char *object, const char *symbol, const
     if (!strstr(object, "/libggufx.so")) return;
     n_seen++;
     if (strcmp(bound_to, user) != 0) return;
-    /* Without DEEPBIND the program's own replacements of the language's functions count. */
+    /* Without DEEPBIND the program's replacements of language functions, such as operator new, take
+     * effect. */
     if (SANITIZED && !strstr(symbol, "ggufx")) return;
     fprintf(stderr, "%s of the library is bound to the application\n", symbol);
     n_bound++;
 }
 
-/* Errors throw and catch inside the library: a file that is none, a length beyond all memory. */
+/* Makes the library throw and catch errors: an invalid file, a length beyond all memory. */
 static void fail_inside(const struct api *api) {
     static const unsigned char bytes[] = "GGUF\3\0\0\0\377\377\377\377\377\377\377\177";
     ggufx_runtime *rt = NULL;

@@ -1,12 +1,12 @@
-// What the application of clash.c exports (-rdynamic): its own operator new and delete, a function
-// of libstdc++'s, names of the library's C interface and of its insides.
+// Exports of the application of clash.c (-rdynamic): its own operator new and delete, a libstdc++
+// function, names of the library's C API and of its internals.
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <cstdlib>
 #include <new>
 
 extern "C" {
-long app_news, app_strangers; // calls, for clash.c
+long app_news, app_strangers; // call counters for clash.c
 int app_own_new(int value);
 }
 

@@ -1,8 +1,8 @@
 /*
  * The library inside a game engine. Cases:
- *   play      the host's jobs, memory, log and archive, games' floating-point mode: the same bits;
- *             a decode cancelled at polls from the first to the last
- *   pressure  a hard cap on memory at many sizes, and one that falls while objects live
+ *   play      the host's jobs, memory, log and archive, a foreign floating-point mode: the same
+ *             bits. A decode is cancelled at each poll.
+ *   pressure  a hard memory cap of many sizes, and a cap that falls while objects live
  * usage: engine CASE LIBRARY MODEL
  * SPDX-License-Identifier: MIT
  */
@@ -23,7 +23,7 @@ static void must_be_ok(const story *s, ggufx_status status) {
     exit(1);
 }
 
-/* The story's hash as a program tells it that has nothing of its own. */
+/* Returns the scenario's hash in a program without hooks of its own. */
 static uint64_t plain_hash(const struct api *api) {
     story s;
     story_init(&s, api, &archive);
@@ -53,7 +53,7 @@ static void test_a_host_of_its_own_gets_the_same_bits(void) {
         MUST(s.hash == expected);
         MUST(m.live == 0 && m.used == 0 && m.n_destroyed == n_played);
         n_cancelled += s.n_cancelled;
-        if (s.n_cancelled == 0) break; /* there were fewer polls */
+        if (s.n_cancelled == 0) break; /* no polls left to cancel */
     }
     printf("%ld decodes cancelled, %lu tasks, %lu slices, peak %zu KiB\n", n_cancelled, j.n_run,
            j.n_slices, m.peak / 1024);
@@ -90,7 +90,8 @@ static void test_a_hard_cap_is_an_error_and_leaves_nothing(const struct api *api
     MUST(n_failed >= kCaps / 2);
 }
 
-/* The cap falls to what is in use: what lives goes on, what is new waits until it rises again. */
+/* The cap falls to the memory in use: existing objects keep working, new ones fail until it rises
+ * again. */
 static void test_a_cap_that_falls_while_objects_live(const struct api *a, jobs *j) {
     memory m;
     ggufx_runtime *rt = NULL;
@@ -121,7 +122,7 @@ static void test_a_cap_that_falls_while_objects_live(const struct api *a, jobs *
     atomic_store(&m.cap, used);
     MUST(a->session_create(&second, model, &small, NULL) == GGUFX_E_MEMORY && !second);
     MUST(m.used == used && m.live == live);
-    MUST(a->session_decode(session, ids, 4, NULL, NULL) == GGUFX_OK); /* takes no memory */
+    MUST(a->session_decode(session, ids, 4, NULL, NULL) == GGUFX_OK); /* allocates nothing */
     atomic_store(&m.cap, SIZE_MAX);
     MUST(a->session_create(&second, model, &small, NULL) == GGUFX_OK);
     MUST(a->session_decode(second, ids, 4, NULL, NULL) == GGUFX_OK);

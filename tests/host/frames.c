@@ -1,6 +1,6 @@
 /*
- * The frame budget of a game: no task of the library holds a worker of the host for longer than
- * 2 ms, whatever the call. Each call is one that is cut into tasks of the greatest length.
+ * The frame budget of a game: no task of the library holds a worker of the host for longer than 2
+ * ms, for any call. The calls are those with the longest tasks.
  * usage: frames MODEL
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { kTries = 80, kAtOnce = 16 }; /* the others wait: what makes a machine busy ends */
+enum { kTries = 80, kAtOnce = 16 }; /* later tries pause until other load has ended */
 
 static int64_t thread_ns(void) {
     struct timespec now;
@@ -41,7 +41,7 @@ void frames_fill(float *x, size_t n) {
     }
 }
 
-/* The longest of the work's tasks, in ns. */
+/* Returns the longest task of the work, in ns. */
 static int64_t measure(frames *f, const char *name, frames_work work, void *user) {
     int64_t longest = INT64_MAX;
     for (size_t i = 0; i < sizeof f->ns / sizeof *f->ns; i++) f->ns[i] = INT64_MAX;
@@ -61,7 +61,7 @@ static int64_t measure(frames *f, const char *name, frames_work work, void *user
 }
 
 void frames_check(frames *f, const char *name, frames_work work, void *user) {
-    static int64_t longest; /* of all that was checked */
+    static int64_t longest; /* over all checks */
     const int64_t took = measure(f, name, work, user);
     if (took > longest || getenv("GGUFX_TEST_VERBOSE")) {
         printf("%-28s %5zu tasks, the longest %.3f ms\n", name, f->n_tasks, (double)took * 1e-6);
@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
         static frames f;
         f.workers = workers;
         ggufx_runtime *rt = runtime_with(&f, argc > 2 ? atoi(argv[2]) : GGUFX_ISA_BEST);
-        if (workers == 2) frames_of_products(&f, rt); /* cut by work: the longest tasks */
+        if (workers == 2) frames_of_products(&f, rt); /* split by work: the longest tasks */
         if (workers == 2) frames_of_blocks(&f, rt);
         frames_of_caches(&f, rt);
         frames_of_model(&f, rt, argv[1]);

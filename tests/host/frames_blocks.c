@@ -1,5 +1,5 @@
 /*
- * Encoding of every type, with the reference's bytes and with less error; importance matrices.
+ * Quantization to every type, as the reference and with lower error; importance matrices.
  * SPDX-License-Identifier: MIT
  */
 #include "frames.h"

@@ -1,6 +1,6 @@
 /*
- * KV caches: long appends, attention of one query over a long cache and of many over themselves,
- * other types for what is held.
+ * KV caches: long appends, attention of one query over a long cache and of many queries over their
+ * own tokens, conversion to other types.
  * SPDX-License-Identifier: MIT
  */
 #include "frames.h"

@@ -1,6 +1,6 @@
 /*
- * A model: all of its prompt at once, tokens one by one; texts embedded; its file checked; the file
- * quantized.
+ * A model: its whole prompt in one call, token by token; embeddings; validation and quantization of
+ * its file.
  * SPDX-License-Identifier: MIT
  */
 #include "frames.h"

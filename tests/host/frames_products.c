@@ -1,5 +1,5 @@
 /*
- * Products and decoding of every type, in every mode, with one column and with many.
+ * Products and dequantization of every type, in every mode, with one column and with many.
  * SPDX-License-Identifier: MIT
  */
 #include "frames.h"
@@ -33,7 +33,7 @@ static ggufx_status decode(void *user) {
     return ggufx_dequantize(p->y, p->k * p->n_rows, p->rt, p->w, 0, p->n_rows, NULL);
 }
 
-/* The blocks' bytes are small numbers: scales of any type that are finite and no subnormals. */
+/* The blocks' bytes are small numbers, so that the scales of any type are finite and normal. */
 static void wrap(product *p, const uint8_t *bytes, uint32_t type, size_t k, size_t n_rows) {
     const uint64_t shape[2] = {k, n_rows};
     uint64_t row_bytes = 0;
@@ -46,7 +46,7 @@ static void wrap(product *p, const uint8_t *bytes, uint32_t type, size_t k, size
         exit(1);
 }
 
-/* Rows that fit the bytes and whose products with n columns take some ms. */
+/* Returns a number of rows that fits the bytes and whose products with n columns take some ms. */
 static size_t rows_of(uint32_t type, size_t k, size_t n) {
     uint64_t row_bytes = 1;
     if (ggufx_row_bytes(&row_bytes, type, k, NULL) != GGUFX_OK) exit(1);
@@ -66,7 +66,7 @@ static void check_product(frames *f, product *p, const uint8_t *bytes,
     for (size_t i = 0; i < 12; i++) {
         p->n = shapes[i % 4].n;
         p->flags = modes[i / 4];
-        if ((type->flags & GGUFX_TYPE_IS_FLOAT) && p->flags) continue; /* the same */
+        if ((type->flags & GGUFX_TYPE_IS_FLOAT) && p->flags) continue; /* flags change nothing */
         wrap(p, bytes, type->id, shapes[i % 4].k, rows_of(type->id, shapes[i % 4].k, p->n));
         snprintf(name, sizeof name, "%s k %zu n %zu mode %u", type->name, p->k, p->n,
                  (unsigned)p->flags);

@@ -1,6 +1,6 @@
 /*
- * The job system. Its threads have the floating-point mode of games; every task must leave it as it
- * was. After 2 ms of tasks a worker turns to the frame, as engines do, before it takes another.
+ * The job system. Its threads have a foreign floating-point mode, which every task must keep. After
+ * 2 ms of tasks a worker does frame work, as in engines, before it takes another task.
  * SPDX-License-Identifier: MIT
  */
 #include "host.h"
@@ -24,7 +24,7 @@ static void fault(jobs *j, const char *what) {
     atomic_fetch_add(&j->n_faults, 1);
 }
 
-/* A piece of the frame: with DAZ and FTZ a subnormal number is zero. */
+/* A piece of frame work: with DAZ and FTZ a subnormal number is zero. */
 static void work_on_frame(jobs *j, uint64_t mode) {
     volatile float tiny = 0x1p-140f, one = 1.0f;
     if (FP_MODE_KNOWN && mode == kForeignMode && tiny * one != 0.0f)
@@ -41,7 +41,7 @@ static void run_task(jobs *j, uint32_t index, uint32_t worker) {
     atomic_fetch_add(&j->n_run, 1);
 }
 
-/* Tasks in slices until there is none. Called and left with the lock held. */
+/* Runs tasks in time slices until none is left. Called and left with the lock held. */
 static void work(jobs *j, uint32_t worker) {
     int64_t slice_end = thread_ns() + kSliceNs;
     while (j->next < j->n_tasks) {
@@ -104,7 +104,7 @@ void jobs_stop(jobs *j) {
 ggufx_status jobs_run(void *user, uint32_t n_tasks, void (*task)(void *, uint32_t, uint32_t),
                       void *ctx) {
     jobs *j = user;
-    if (getpid() != j->process) { /* a fork has no threads: one by one */
+    if (getpid() != j->process) { /* a forked child has no threads: runs serially */
         for (uint32_t i = 0; i < n_tasks; i++) task(ctx, i, 0);
         return GGUFX_OK;
     }

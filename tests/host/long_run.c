@@ -1,10 +1,10 @@
 /*
- * Work of every kind inside of a `ggufx serve`, which loads this before its libraries: with the
- * requests that it answers meanwhile, everything happens in one process (../cli/long_run.py).
- *   LONG_RUN_STATE   a file of 4 KiB that both map (struct state); without it nothing is done
+ * Preload library that does work of every kind inside a running `ggufx serve`. Together with the
+ * requests that it answers, everything happens in one process (../cli/long_run.py).
+ *   LONG_RUN_STATE   a shared mapping of 4 KiB (struct state); without it nothing runs
  *   LONG_RUN_MODEL   the demo model
  *   LONG_RUN_FOLDER  for files
- *   LONG_RUN_LEAK    memory, descriptors: what a round loses, to see that it is noticed
+ *   LONG_RUN_LEAK    memory, descriptors: leaks on purpose, to test the detection
  * SPDX-License-Identifier: MIT
  */
 #include "../abi/exercise.h"
@@ -22,11 +22,11 @@
 
 enum { kThreads = 4, kPrompt = 48, kContext = 64 };
 
-/* Numbers that the driver reads, and one that it writes. */
+/* Counters shared with the driver, which sets `pause`. */
 static struct state {
-    atomic_ullong pause;   /* 1: nobody begins another round */
+    atomic_ullong pause;   /* 1: no new round starts */
     atomic_ullong running; /* threads within a round */
-    atomic_ullong heap;    /* bytes that the C library has given out, each quarter of a second */
+    atomic_ullong heap;    /* bytes allocated from the C library, updated four times a second */
     atomic_ullong rounds[kThreads];
 } * state;
 
@@ -40,11 +40,12 @@ static void lose(void) {
         char *lost = malloc(256 * 1024);
         MUST(lost);
         memset(lost, 1, 256 * 1024);
-        __asm__ volatile("" : : "r"(lost) : "memory"); /* the compiler would leave both out */
+        __asm__ volatile("" : : "r"(lost) : "memory"); /* keeps the compiler from removing both */
     }
 }
 
-/* Every public function, on one thread and on two: files, caches, sessions, batches, grammars, jobs, edits. */
+/* Calls every public function, on one thread and on two: files, caches, sessions, batches,
+ * grammars, jobs, edits. */
 static uint64_t everything(uint32_t threads) {
     exercise e;
     exercise_init(&e, &kApi, model);
@@ -78,7 +79,7 @@ static uint64_t hash_of_tensors(const ggufx_file *file) {
     return hash;
 }
 
-/* A key more, in place or as a new file. */
+/* Adds a key, in place or as a new file. */
 static void edit(const ggufx_runtime *rt, const char *path, int as_new) {
     ggufx_error error;
     ggufx_file *file = NULL;
@@ -104,7 +105,7 @@ static int32_t no_finding(void *user, const ggufx_finding *finding) {
     return 0;
 }
 
-/* The demo model quantized anew, edited and read. */
+/* Quantizes the demo model, edits and reads the file. */
 static uint64_t files(const ggufx_runtime *rt) {
     static const char *const kRecipes[] = {"Q4_K_M", "Q4_0", "IQ4_XS"};
     ggufx_error error;
@@ -136,10 +137,11 @@ static uint64_t files(const ggufx_runtime *rt) {
     return hash;
 }
 
-/* A model is made and lets two conversations grow, keep and give back their caches. */
+/* Creates a model and a session for each KV type; extends, saves, truncates and loads the
+ * session. */
 static uint64_t talk(const ggufx_runtime *rt) {
     static const uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_F32};
-    static float logits[1024]; /* of one thread */
+    static float logits[1024]; /* per thread */
     ggufx_error error;
     ggufx_file *file = NULL;
     ggufx_model *loaded = NULL;
@@ -177,7 +179,7 @@ static uint64_t talk(const ggufx_runtime *rt) {
     return hash;
 }
 
-/* Files and conversations have a runtime of their own in each round. */
+/* Runs `work` with a new runtime, for files and sessions. */
 static uint64_t with_runtime(uint64_t (*work)(const ggufx_runtime *rt)) {
     ggufx_error error;
     ggufx_runtime *rt = NULL;
@@ -204,7 +206,7 @@ static void *work(void *user) {
         if (!state->pause) {
             const uint64_t hash = round_of(me);
             if (!first) first = hash;
-            MUST(hash == first); /* as if nothing were beside it */
+            MUST(hash == first); /* not affected by the other work */
             lose();
             atomic_fetch_add(&state->rounds[me], 1);
         }
@@ -216,7 +218,7 @@ static void *work(void *user) {
 
 static void *look(void *user) {
     for (;;) {
-        if (state->pause) malloc_trim(0); /* memory that malloc keeps is no leak */
+        if (state->pause) malloc_trim(0); /* free memory in malloc is no leak */
         state->heap = mallinfo2().uordblks;
         rest(250);
     }

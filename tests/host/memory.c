@@ -1,5 +1,5 @@
 /*
- * The engine's memory: what the library has is counted, and nothing is given beyond a cap.
+ * The engine's allocator: counts the library's memory, and refuses allocations beyond a cap.
  * SPDX-License-Identifier: MIT
  */
 #include "host.h"
@@ -20,7 +20,7 @@ static void *take(void *user, size_t size, size_t align) {
     size_t peak = atomic_load(&m->peak);
     while (used > peak && !atomic_compare_exchange_weak(&m->peak, &peak, used)) {}
     atomic_fetch_add(&m->live, 1);
-    memset(p, 0xcd, size); /* memory of an engine is not zero */
+    memset(p, 0xcd, size); /* an engine's memory is not zeroed */
     return p;
 }
 

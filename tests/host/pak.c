@@ -1,5 +1,5 @@
 /*
- * The archive: "PACK", the offset of its directory, entries that other things stand between.
+ * The archive: "PACK", the offset of its directory, entries with other data between them.
  * SPDX-License-Identifier: MIT
  */
 #include "host.h"
@@ -23,7 +23,7 @@ static char *read_all(const char *path, size_t *n) {
     return data;
 }
 
-/* Textures up to `offset`: bytes that are no GGUF. */
+/* Writes textures up to `offset`: bytes without a GGUF header. */
 static void put_textures(FILE *out, uint64_t offset) {
     for (uint64_t i = (uint64_t)ftell(out); i < offset; i++)
         MUST(fputc((int)(i * 37 % 251), out) >= 0);
@@ -36,7 +36,7 @@ static void put_entry(FILE *out, pak *p, int entry, uint64_t offset, const void 
     MUST(fwrite(data, 1, n, out) == n);
 }
 
-/* A file that says that it is the first part of three. */
+/* Builds a split file that is the first part of three. */
 static void build_part(gb *b) {
     static const float data[32] = {1.0f};
     static const uint64_t ne[1] = {32};

@@ -1,5 +1,5 @@
 /*
- * The library as a plug-in.
+ * The library as a plugin.
  * SPDX-License-Identifier: MIT
  */
 #include "host.h"
@@ -15,7 +15,8 @@ const int kPluginFlags = RTLD_LOCAL | RTLD_DEEPBIND;
 
 void *plugin_load(struct api *api, const char *path, int flags) {
     void **slots = (void **)api;
-    /* libcpuinfo never frees its tables, which are a leak once it is unloaded: here it stays. */
+    /* libcpuinfo never frees its tables, which would be a leak after unloading, so it stays
+     * loaded. */
     if (SANITIZED) (void)dlopen("libcpuinfo.so.0", RTLD_NOW | RTLD_NODELETE);
     void *library = dlopen(path, RTLD_NOW | flags);
     if (!library) fprintf(stderr, "%s\n", dlerror());

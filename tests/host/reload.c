@@ -1,5 +1,5 @@
 /*
- * An editor that loads the plug-in anew after each build, 200 times, with its threads alive; and
+ * An editor that reloads the plugin after each build, 200 times, while its threads stay alive; and
  * processes that fork. Cases: reload, fork.
  * usage: reload CASE LIBRARY MODEL
  * SPDX-License-Identifier: MIT
@@ -20,7 +20,7 @@ enum { kCycles = SANITIZED ? 40 : 200, kRows = 512, kColumns = 256, kVectors = S
 static pak archive;
 static const char *library_path;
 
-/* ---- what the plug-in does in a cycle -------------------------------------------------------- */
+/* ---- use of the plugin in a cycle ------------------------------------------------------------ */
 
 typedef struct objects {
     ggufx_runtime *rt;
@@ -29,7 +29,7 @@ typedef struct objects {
     float x[kColumns * kVectors], y[kRows * kVectors];
 } objects;
 
-/* A product that is cut into tasks. executor may be NULL: the library's own threads. */
+/* A product that is split into tasks. executor may be NULL: the library's own threads. */
 static void begin_use(objects *o, const struct api *a, const ggufx_executor *executor,
                       const ggufx_allocator *allocator) {
     ggufx_runtime_options options;
@@ -61,7 +61,7 @@ static void end_use(objects *o, const struct api *a) {
 
 typedef struct footprint {
     long threads, descriptors, mappings, heap_kib;
-    pthread_key_t key; /* the lowest that is free: a key that stays is a destructor that stays */
+    pthread_key_t key; /* the lowest free key; a leaked key means a leaked destructor */
 } footprint;
 
 static long entries(const char *folder) {
@@ -73,8 +73,8 @@ static long entries(const char *folder) {
     return n;
 }
 
-/* How many there are once those that are done have gone: a thread that was joined stays listed for
- * the moment in which the kernel takes it down. */
+/* Returns the number of threads once finished ones are gone: a joined thread stays listed until the
+ * kernel removes it. */
 static long threads_settled(long expected) {
     const struct timespec moment = {.tv_nsec = 1000000};
     long n = entries("/proc/self/task");
@@ -106,9 +106,9 @@ static void must_be_level(footprint early, footprint late) {
     MUST(late.threads == early.threads);
     MUST(late.descriptors == early.descriptors);
     MUST(late.key == early.key);
-#if !SANITIZED                                            /* theirs grow */
+#if !SANITIZED                                            /* sanitizers' mappings grow */
     MUST(late.mappings <= early.mappings + 2 * kWorkers); /* arenas of threads */
-    /* A build with libcpuinfo (unloaded too) leaves its tables behind, which nothing frees. */
+    /* A build with libcpuinfo (unloaded too) leaks libcpuinfo's tables. */
     MUST(late.heap_kib <= early.heap_kib + 64 + (kCycles - 20) * sysconf(_SC_NPROCESSORS_CONF));
 #endif
 }
@@ -141,7 +141,7 @@ static void test_reloads_leave_nothing(void) {
     float first[kRows * kVectors] = {0};
     long n_threads;
     jobs_start(&j);
-    n_threads = entries("/proc/self/task"); /* the host's own, before there are others */
+    n_threads = entries("/proc/self/task"); /* the host's own, counted before others start */
     memory_init(&m, SIZE_MAX);
     for (int i = 1; i <= kCycles; i++) {
         cycle(&j, &m, first);
@@ -160,7 +160,7 @@ static void test_reloads_leave_nothing(void) {
 static const struct api *forked_api;
 static atomic_int stop_decoding;
 
-/* Another thread that is somewhere inside the library whenever a fork happens. */
+/* A thread that is inside the library whenever a fork happens. */
 static void *decode_all_the_time(void *user) {
     long n = 0;
     while (!atomic_load(&stop_decoding)) {
@@ -174,18 +174,18 @@ static void *decode_all_the_time(void *user) {
     return NULL;
 }
 
-/* Runs in a child; 0 when all is as it should be. */
+/* Runs in a child; returns 0 on success. */
 static int child(int how, objects *o, const float *expected) {
     objects own;
-    alarm(60);              /* a child that waits for threads it does not have */
-    if (how == 0) return 0; /* knows nothing of the library */
-    if (how == 1) {         /* what it inherited, and takes leave of it */
+    alarm(60);              /* ends a child that waits for threads lost in the fork */
+    if (how == 0) return 0; /* does not use the library */
+    if (how == 1) {         /* uses and destroys the inherited objects */
         memset(o->y, 0, sizeof o->y);
         use(o, forked_api);
         end_use(o, forked_api);
         return memcmp(o->y, expected, sizeof o->y) != 0;
     }
-    begin_use(&own, forked_api, NULL, NULL); /* objects of its own, with threads */
+    begin_use(&own, forked_api, NULL, NULL); /* new objects, with threads */
     use(&own, forked_api);
     end_use(&own, forked_api);
     return memcmp(own.y, expected, sizeof own.y) != 0;
@@ -197,7 +197,7 @@ static void fork_children(objects *o, const float *expected, int n) {
         const pid_t pid = fork();
         if (pid == 0) _exit(child(i % 3, o, expected));
         MUST(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
-        use(o, forked_api); /* the parent goes on */
+        use(o, forked_api); /* the parent continues */
         MUST(memcmp(o->y, expected, sizeof o->y) == 0);
     }
 }

@@ -1,6 +1,6 @@
 /*
- * A game with a talking fox: its model comes out of the archive, answers, is interrupted, answers
- * again. Every result goes into one hash.
+ * A game with a talking fox: its model is read from the archive, answers, is interrupted, answers
+ * again. All results go into one hash.
  * SPDX-License-Identifier: MIT
  */
 #include "host.h"
@@ -12,7 +12,7 @@
 
 enum { kPast = SANITIZED ? 2 : 8, kPrompt = SANITIZED ? 24 : 48, kAnswer = SANITIZED ? 1 : 6 };
 
-/* The exercise's macro, for a story: the status of a call that failed is the story's. */
+/* Like the exercise's macro, for a scenario: records the status of the failed call. */
 #define DO(call)                                                                                   \
     do {                                                                                           \
         status = (call);                                                                           \
@@ -37,7 +37,8 @@ static int32_t interrupt(void *user, uint64_t done, uint64_t total) {
     return ++s->n_polls == s->cancel_at;
 }
 
-/* The prompt, interrupted at a poll: the session is as before, and the same call goes through. */
+/* Decodes the prompt, cancelled at a poll: the session stays unchanged, and the repeated call
+ * succeeds. */
 static ggufx_status hear(story *s, ggufx_session *session, const int32_t *ids) {
     const struct api *a = s->api;
     ggufx_progress progress = {.struct_size = sizeof progress, .user = s, .report = interrupt};
@@ -45,7 +46,7 @@ static ggufx_status hear(story *s, ggufx_session *session, const int32_t *ids) {
     ggufx_status status = GGUFX_OK;
     a->decode_options_init(&options);
     options.progress = &progress;
-    DO(a->session_decode(session, ids, kPast, NULL, &s->error)); /* there is a past */
+    DO(a->session_decode(session, ids, kPast, NULL, &s->error)); /* a nonempty session */
     status = a->session_decode(session, ids + kPast, kPrompt - kPast, &options, &s->error);
     if (status != GGUFX_E_CANCELLED) goto end;
     MUST(s->error.status == status && s->error.message[0] && s->n_polls == s->cancel_at);
@@ -112,11 +113,11 @@ ggufx_status story_run(story *s) {
     s->n_polls = s->n_cancelled = s->n_logged = 0;
     DO(a->runtime_create(&rt, &s->options, &s->error));
     DO(pak_open(&part, a, rt, s->archive, kPakPart, &s->error));
-    MUST(!s->options.log || s->n_logged == 1); /* it is one of three, and opened alone */
+    MUST(!s->options.log || s->n_logged == 1); /* one of three parts, opened alone */
     DO(pak_open(&file, a, rt, s->archive, s->entry, &s->error));
     DO(talk(s, rt, file));
 end:
-    a->runtime_destroy(rt); /* the files keep what they need */
+    a->runtime_destroy(rt); /* the files keep their references */
     a->file_destroy(part);
     a->file_destroy(file);
     MUST(get_mode() == mode);
