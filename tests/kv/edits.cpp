@@ -1,7 +1,7 @@
-// Tokens removed from the middle of a sequence and moved to other places, among them those that a
-// window has dropped: attention over what is left is that of binary64 over a list of all tokens,
-// whatever came before, or the edit is refused and nothing has changed. From the inside: the public
-// calls take what a window dropped whole or not at all.
+// Tokens removed from the middle of a sequence and shifted, including tokens that a window has
+// dropped. Attention over the remaining tokens equals that of binary64 over a list of all tokens.
+// Otherwise the edit is refused and changes nothing. Uses internals, because the public calls take
+// the dropped tokens only as a whole.
 // SPDX-License-Identifier: MIT
 #include "../checkasm/check.hpp"
 #include "base/cpu.hpp"
@@ -22,7 +22,7 @@ constexpr kv::LayerConfig kLayers[] = {{0, 0, 0, kv::WindowKind::sliding},
                                        {0, 0, 20, kv::WindowKind::sliding},
                                        {0, 0, 150, kv::WindowKind::sliding},
                                        {0, 0, 48, kv::WindowKind::chunked}};
-constexpr double kTolerance = 2e-6; // of sums of values below 1 in binary32
+constexpr double kTolerance = 2e-6; // for sums of values below 1 in binary32
 
 struct Random {
     uint64_t state;
@@ -34,7 +34,7 @@ struct Random {
 };
 
 struct Token {
-    int32_t position, given; // now; when it came
+    int32_t position, given; // current position; position at the append
     float k[kDim], v[kDim];
 };
 
@@ -46,7 +46,7 @@ bool sees(const kv::LayerConfig &layer, int32_t query, int32_t key) {
                                                         : key > query - w;
 }
 
-// Pairs turn by the same angles as in a cache whose base is 10000.
+// Rotates pairs by the angles of RoPE with base 10000.
 double score(const float *q, const Token &token) {
     double sum = 0;
     for (uint32_t i = 0; i < kDim; i += 2) {
@@ -149,7 +149,7 @@ void World::append() {
     check_length();
 }
 
-// Tokens that others follow.
+// Removes tokens, except the last one.
 void World::remove() {
     if (tokens_.size() < 2) return;
     const size_t first = random_.below(tokens_.size() - 1);
@@ -170,7 +170,7 @@ void World::remove() {
     check_length();
 }
 
-// The rest of the sequence, from a gap on or anywhere.
+// Shifts the rest of the sequence, from a gap on or from any token.
 void World::shift() {
     if (tokens_.empty()) return;
     size_t first = random_.below(tokens_.size());

@@ -1,5 +1,5 @@
-// A limit of the pages of a layer, which all sequences share: what fits, who gives way, what is
-// refused with nothing changed. From the inside: the public options have no such limit.
+// The limit of pages of a layer, which all sequences share: allocation up to the limit, release of
+// spare pages, refusals that change nothing. Uses internals: the public options have no such limit.
 // SPDX-License-Identifier: MIT
 #include "../checkasm/check.hpp"
 #include "base/cpu.hpp"
@@ -50,7 +50,7 @@ struct World {
         CHECK(cache->stats(&stats, layer, nullptr) == Status::ok);
         return stats.n_pages;
     }
-    // Those that the limit is about.
+    // Pages that count against the limit.
     uint64_t counted(uint32_t layer) const {
         kv::Stats stats;
         CHECK(cache->stats(&stats, layer, nullptr) == Status::ok);
@@ -103,7 +103,7 @@ void the_limit_is_exact_and_shared() {
     CHECK(w.append(2, 64) == Status::capacity && w.append(1, SIZE_MAX / 256) != Status::ok);
     CHECK(w.saved(kv::kAllSequences) == before);
     CHECK(w.append(2, 63) == Status::ok);           // fills its page
-    CHECK(w.cache->keep(0, nullptr) == Status::ok); // gives pages back
+    CHECK(w.cache->keep(0, nullptr) == Status::ok); // releases pages
     CHECK(w.append(1, 128) == Status::ok && w.append(1, 1) == Status::capacity);
 }
 
@@ -111,13 +111,13 @@ void spare_pages_give_way_unless_they_are_reserved() {
     for (const uint32_t type : {kF16, kQ8_0}) {
         World w(type, 12);
         for (int i = 0; i < 8; i++) CHECK(w.append(0, 64) == Status::ok);
-        CHECK(w.cache->truncate(0, 10, nullptr) == Status::ok); // keeps spare ones
+        CHECK(w.cache->truncate(0, 10, nullptr) == Status::ok); // keeps spare pages
         const uint64_t held = w.pages(0);
         CHECK(held >= 8);
         CHECK(w.cache->commit(0, nullptr) == Status::ok);
         for (int i = 0; i < 8; i++) CHECK(w.append(1, 64) == Status::ok);
         CHECK(w.pages(0) <= 12);
-        CHECK(w.append(0, 40) == Status::ok); // goes on
+        CHECK(w.append(0, 40) == Status::ok); // continues
     }
     World w(kF16, 6);
     CHECK(w.cache->reserve(0, 64 * 4, nullptr) == Status::ok && w.pages(0) == 4);
@@ -144,7 +144,7 @@ void batches_take_pages_for_all_or_for_none() {
     Failure failure{};
     CHECK(w.cache->append_batch(0, 4, twice, later, source, &failure) == Status::capacity);
     CHECK(says(failure, "those of 4 tokens") && w.saved(kv::kAllSequences) == before);
-    CHECK(w.pages(0) == 3); // what was taken for the first of them was given back
+    CHECK(w.pages(0) == 3); // pages taken for the first tokens were released
     CHECK(w.cache->keep(1, nullptr) == Status::ok);
     CHECK(w.cache->append_batch(0, 2, sequences + 1, later, source, nullptr) == Status::ok);
 }
@@ -155,11 +155,11 @@ void shared_pages_count_once_until_somebody_writes() {
     CHECK(w.cache->copy(0, 1, 0, INT32_MAX, nullptr) == Status::ok);
     CHECK(w.cache->copy(0, 2, 0, INT32_MAX, nullptr) == Status::ok && w.pages(0) == 2);
     CHECK(w.append(0, 1) == Status::ok && w.append(1, 1) == Status::ok && w.pages(0) == 4);
-    CHECK(w.append(2, 1) == Status::ok); // nobody else holds its page any more
+    CHECK(w.append(2, 1) == Status::ok); // no other sequence shares its page any more
     CHECK(w.pages(0) == 4 && w.append(2, 30) == Status::capacity);
 }
 
-// A load is judged by what is held when it is done.
+// A load counts the pages held after it.
 void loads_replace_pages() {
     for (const uint32_t type : {kF16, kQ8_0}) {
         World w(type, 14);
@@ -169,7 +169,7 @@ void loads_replace_pages() {
         const auto one = w.saved(0), all = w.saved(kv::kAllSequences);
         CHECK(w.load(0, one) == Status::ok && w.load(kv::kAllSequences, all) == Status::ok);
         CHECK(w.saved(kv::kAllSequences) == all && w.pages(0) <= 14);
-        CHECK(w.load(2, one) == Status::ok); // fits beside
+        CHECK(w.load(2, one) == Status::ok); // fits in addition
         World full(type, w.counted(0) - 1);
         CHECK(full.append(0, 5) == Status::ok);
         const auto before = full.saved(kv::kAllSequences);
@@ -177,14 +177,14 @@ void loads_replace_pages() {
         Failure failure{};
         CHECK(full.load(kv::kAllSequences, three, &failure) == Status::capacity);
         CHECK(says(failure, "layer") && full.saved(kv::kAllSequences) == before);
-        World small(type, type == kF16 ? 4 : 2); // of encoded ones it has three
+        World small(type, type == kF16 ? 4 : 2); // the quantized types have three pages
         CHECK(small.append(1, 64) == Status::ok);
         CHECK(small.load(0, one, &failure) == Status::capacity && small.length(0) == 0);
-        CHECK(small.append(0, 64) == Status::ok); // what was built is gone
+        CHECK(small.append(0, 64) == Status::ok); // partly loaded pages were released
     }
 }
 
-// Parts of a page are one page again when they are loaded, beside others or in their own place.
+// Fragments of a page become one page again when they are loaded, also over existing pages.
 void parts_of_pages_count_once() {
     for (const uint32_t type : {kF16, kQ8_0}) {
         World w(type, 8);
@@ -202,7 +202,7 @@ void parts_of_pages_count_once() {
     }
 }
 
-// What a call was given is not another one's, and is there for others when it ends.
+// Pages provided for a call are not available to other calls until it ends.
 void calls_are_provided_for() {
     for (const uint32_t type : {kF16, kQ8_0}) {
         World w(type, 6);
@@ -211,13 +211,13 @@ void calls_are_provided_for() {
         CHECK(w.cache->begin(0, nullptr) == Status::ok && w.cache->begin(1, nullptr) == Status::ok);
         CHECK(w.cache->provide(0, 256, nullptr) == Status::ok);
         const uint64_t pages = w.pages(0), left = w.cache->room();
-        CHECK(left >= 2 * 64 && left <= 3 * 64); // the last page may be plain
+        CHECK(left >= 2 * 64 && left <= 3 * 64); // the last page may be a float page
         CHECK(w.cache->provide(1, 64 * 5, &failure) == Status::capacity);
         CHECK(says(failure, "those of 320 tokens") && w.pages(0) == pages);
         CHECK(w.append(2, 64 * 5) == Status::capacity && w.length(2) == 0);
         CHECK(w.append(0, 256) == Status::ok && w.pages(0) >= pages);
         CHECK(w.cache->rollback(0, nullptr) == Status::ok && w.length(0) == 0);
-        CHECK(w.append(1, 64 * 5) == Status::ok); // of what that gave back
+        CHECK(w.append(1, 64 * 5) == Status::ok); // from the pages that the rollback released
         CHECK(w.cache->commit(1, nullptr) == Status::ok);
         CHECK(w.cache->provide(3, 1, nullptr) == Status::argument);
     }

@@ -1,4 +1,5 @@
-// CHECK for programs without cmocka: the first condition that does not hold ends them; they are counted.
+// CHECK for programs without cmocka: ends the program at the first condition that does not hold,
+// and counts the checks.
 // SPDX-License-Identifier: MIT
 #pragma once
 

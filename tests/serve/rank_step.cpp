@@ -1,5 +1,5 @@
-// What ranks of a server are told: every step comes out as it went in, and bytes of strangers are a step
-// of this session's sequences or none.
+// Messages between the ranks of a server. Every step survives serialization, and untrusted bytes
+// give either a valid step of this session's sequences or an error.
 // SPDX-License-Identifier: MIT
 #include "serve/rank_step.hpp"
 #include "check.hpp"
@@ -27,7 +27,8 @@ Bytes written(const RankStep &step) {
     return all;
 }
 
-// As another rank takes it, into memory that is just as long: a read beyond it is a sanitizer's.
+// Parses a step as another rank does, in memory of exactly its length, so that sanitizers detect
+// reads past the end.
 RankStep read(StepBytes &in, const Bytes &bytes) {
     std::memcpy(in.first().data(), bytes.data(), StepBytes::kFirst);
     in.make_room_for_rest();
@@ -67,7 +68,7 @@ RankStep decode_of(std::span<const int32_t> ids, size_t n_items) {
 }
 
 void steps_come_out_as_they_went_in() {
-    StepBytes in; // one after another, long ones among them, into the same memory
+    StepBytes in; // reused for all messages, also long ones
     const std::vector<int32_t> ids = ids_of(6000);
     const Bytes snapshot(100000, 7);
     for (const size_t n : {1u, 2u, 17u, 250u}) {
@@ -92,7 +93,7 @@ void one_of_many_texts_goes_in_one_message() {
     CHECK(written(decode_of(ids_of(24), 24)).size() > StepBytes::kFirst);
 }
 
-// Whatever is changed: a step of the sequences there are, of bytes that are there, or none.
+// Changed bytes give a step with valid sequences and ids, or an error.
 void strangers_are_not_believed() {
     std::mt19937 random(1);
     StepBytes in;
@@ -111,7 +112,7 @@ void strangers_are_not_believed() {
                 for (const int32_t id : item.ids) sum += static_cast<uint32_t>(id);
             }
             for (const uint8_t byte : step.snapshot) sum += byte;
-            CHECK(sum != 1); // it was read
+            CHECK(sum != 1); // uses the sum, so that all bytes are read
         } catch (const std::logic_error &) { n_refused++; }
     }
     CHECK(n_refused > 400);

@@ -1,5 +1,5 @@
-// Which tokens the server computes next: a model that answers by arithmetic, a clock that moves when
-// tokens are computed, readers that leave at will.
+// The server's scheduler: a model that computes logits by arithmetic, a clock that advances per
+// computed token, clients that disconnect at any time.
 // SPDX-License-Identifier: MIT
 #include "serve/scheduler.hpp"
 #include "check.hpp"
@@ -13,8 +13,8 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-// A token's logits follow from all tokens before it and the path of each: whatever a scheduler mixes
-// up shows in what is written.
+// A token's logits depend on all tokens before it and their modes, so that any mix-up by the
+// scheduler changes the output.
 class FakeMachine : public Machine {
 public:
     FakeMachine(uint32_t n_sequences, uint32_t n_batch)
@@ -67,7 +67,7 @@ public:
         n_copies++;
         return true;
     }
-    // Memory for `room` tokens in all, if that is set.
+    // Memory for `room` tokens in total, if that is set.
     bool reserve(uint32_t sequence, uint64_t n) override {
         uint64_t others = 0;
         for (size_t i = 0; i < reserved_.size(); i++)
@@ -210,7 +210,7 @@ void a_conversation_that_goes_on_takes_its_beginning() {
     more.push_back(9);
     const auto two = bench.add(more, 5);
     bench.run();
-    CHECK(two->n_cached == 40); // its answer was made by rows, and is read again as a prompt
+    CHECK(two->n_cached == 40); // the answer was decoded row-wise, and the prompt is tiled
     CHECK(two->out == alone(more, 5));
     SchedulerOptions tiles;
     tiles.answers = Path::tiles;
@@ -221,7 +221,7 @@ void a_conversation_that_goes_on_takes_its_beginning() {
     more.insert(more.end(), three->out.begin(), three->out.end());
     const auto four = both.add(more, 5);
     both.run();
-    CHECK(four->n_cached == 59); // the last one was never computed
+    CHECK(four->n_cached == 59); // the last token was never computed
     CHECK(four->out == alone(more, 5, Path::tiles));
 }
 
@@ -251,7 +251,8 @@ void a_prompt_is_read_once_for_many() {
         writers.push_back(bench.add(prompt, 3));
     }
     bench.run();
-    CHECK(bench.scheduler.counts().n_prompt_tokens <= 1001 + 7 * 65); // less is not waited for
+    CHECK(bench.scheduler.counts().n_prompt_tokens <=
+          1001 + 7 * 65); // no wait for a shorter prefix
     for (size_t i = 1; i < 8; i++) CHECK(writers[i]->n_cached > 1000 - 64);
     Bench texts(4);
     const auto first = texts.add(made(1, 30), 3);
@@ -279,7 +280,7 @@ void a_long_prompt_does_not_stop_others() {
     const auto long_one = bench.add(made(70, 2000), 2);
     const auto short_one = bench.add(made(200, 12), 2);
     bench.run();
-    CHECK(writer->longest < 0.01 + 0.005 + 0.032); // the rate is not known at first
+    CHECK(writer->longest < 0.01 + 0.005 + 0.032); // the rate is unknown at first
     CHECK(short_one->ended < long_one->ended);
     CHECK(writer->out == alone(made(1, 8), 300));
     CHECK(bench.machine.most <= 512);
@@ -309,7 +310,7 @@ void who_leaves_frees_the_place_at_the_next_step() {
     const size_t n = gone->out.size();
     bench.run();
     CHECK(gone->out.size() == n && queued->out.empty() && waits->out == alone(made(3, 8), 5));
-    const auto reads = bench.add(made(5, 5000), 5); // leaves while its prompt is read
+    const auto reads = bench.add(made(5, 5000), 5); // disconnects during prefill
     bench.scheduler.step();
     reads->gone = true;
     bench.run();
@@ -333,7 +334,7 @@ void without_memory_free_places_give_theirs() {
     Bench bench(3);
     bench.add(made(1, 40), 3);
     bench.run();
-    CHECK(bench.scheduler.counts().n_held == 40); // what others may begin with
+    CHECK(bench.scheduler.counts().n_held == 40); // tokens in the prefix cache
     bench.machine.full_at = 777;
     bench.machine.n_full = 1;
     const Ids prompt = {777, 1, 2};
@@ -358,7 +359,7 @@ void stop_ends_all() {
     CHECK(later->out == alone(made(1, 8), 4));
 }
 
-// Collisions of all hashes change no answer, only what is found.
+// Hash collisions change which prefixes are found, but no output.
 void hashes_decide_nothing() {
     const auto zero = [](uint64_t, uint64_t) { return uint64_t{7}; };
     PrefixIndex index(3, 1, zero);
@@ -382,13 +383,14 @@ void hashes_decide_nothing() {
     CHECK(index.find(3, a).n == 0);
     index.cut(0, 100);
     CHECK(index.find(1, a).n == 100);
-    index.cut(0, 15); // less than is worth a copy
+    index.cut(0, 15); // shorter than the minimum for a copy
     CHECK(index.find(1, a).n == 0);
     index.begin(0, 2);
     CHECK(index.codes(0).empty() && index.find(2, c).n == 0);
 }
 
-// Kept beginnings are found among many, by whole pages and within one; more places than texts.
+// Prefixes of finished requests are found among many, by whole pages and within one; more slots
+// than parallel requests.
 void beginnings_of_ended_texts_are_kept() {
     SchedulerOptions options;
     options.n_parallel = 2;
@@ -405,7 +407,8 @@ void beginnings_of_ended_texts_are_kept() {
     }
 }
 
-// With memory for a third of what is asked all are served; who gave a place back goes on as if not.
+// With memory for a third of the tokens all requests finish; a preempted request gives the same
+// output.
 void a_text_that_gave_its_place_back_goes_on() {
     for (const Path answers : {Path::rows, Path::tiles}) {
         SchedulerOptions options;
@@ -444,14 +447,15 @@ void who_waits_long_gets_a_place_of_one_with_many() {
     CHECK(other->out == alone(made(7, 30), 10));
 }
 
-// Deficits: an owner of long texts does not get more tokens than one of short ones.
+// Deficit round robin: an owner of long requests does not get more tokens than one of short
+// requests.
 void owners_get_as_many_tokens() {
     Bench bench(1);
     std::vector<std::shared_ptr<FakeWriter>> large, small;
     for (int i = 0; i < 6; i++) large.push_back(bench.add(made(i, 1000), 200, 1));
     for (int i = 0; i < 60; i++) small.push_back(bench.add(made(i + 7, 40), 60, 2));
     while (large[2]->ended == 0) bench.scheduler.step();
-    size_t n = 0; // of the short texts: as many tokens as of the long ones
+    size_t n = 0; // finished short requests, which have as many tokens as the long ones
     for (const auto &writer : small) n += writer->ended > 0;
     CHECK(n >= 20 && n <= 50);
     bench.run();
@@ -486,7 +490,7 @@ void who_is_late_ends() {
     CHECK(bench.scheduler.counts().n_left == 0);
 }
 
-// Texts of 100 tokens each: their number times four is four times the work, up to a third.
+// Four times as many equal requests take four times the work, plus at most a third.
 void work_grows_with_what_is_asked() {
     const auto calls = [](int n) {
         Bench bench(4);

@@ -1,4 +1,4 @@
-// Calls on sequences of a state cache: what steps see, what commits and rollbacks leave.
+// Calls on sequences of a state cache: inputs of steps, and the state after commits and rollbacks.
 // SPDX-License-Identifier: MIT
 #include "fixture.hpp"
 
@@ -57,13 +57,13 @@ void a_call_that_is_taken_back_leaves_everything() {
 
 void a_layer_without_a_step_keeps_what_it_had() {
     Cache cache(config_of(1)), reference(config_of(1));
-    for (const uint32_t skipped : {0u, 1u, 2u}) { // the first time, of an empty sequence
+    for (const uint32_t skipped : {0u, 1u, 2u}) { // the first time on an empty sequence
         for (StateCache *c : {cache.cache, reference.cache}) {
             CHECK(c->begin(0, nullptr) == Status::ok);
             for (uint32_t l = 0; l < kLayers; l++) {
                 if (l != skipped)
                     run_step(c->step(l, 0), l, skipped);
-                else if (c == reference.cache) { // passes on what it finds
+                else if (c == reference.cache) { // copies its input
                     const Step s = c->step(l, 0);
                     if (s.tail_in) memmove(s.tail_out, s.tail_in, tail_of(l) * 4);
                     if (s.state_in) memmove(s.state_out, s.state_in, kShapes[l].state_values * 4);
@@ -85,7 +85,7 @@ void clear_and_truncate_to_nothing_forget() {
     CHECK(cache->truncate(0, 0, nullptr) == Status::ok && cache->length(0) == 0);
     CHECK(same(contents(*cache.cache, 0), zeros));
     run_call(*cache.cache, 0, 1, 5);
-    CHECK(cache->begin(0, nullptr) == Status::ok); // ends with the rest
+    CHECK(cache->begin(0, nullptr) == Status::ok); // the clear ends the open call
     CHECK(cache->clear(0, nullptr) == Status::ok && cache->length(0) == 0);
     CHECK(same(contents(*cache.cache, 0), zeros));
     CHECK(cache->length(1) == 9 && same(contents(*cache.cache, 1), other));

@@ -1,10 +1,11 @@
-// Checkpoints of a state cache: which are kept, what going back and copies give.
+// Checkpoints of a state cache: which are kept, and the states after truncations and copies.
 // SPDX-License-Identifier: MIT
 #include "fixture.hpp"
 
 namespace {
 
-// Places below the end to which a sequence goes back: its checkpoints, and where its last call began.
+// Returns the lengths below the end that a sequence can be truncated to: its checkpoints, and the
+// start of its last call.
 std::vector<uint64_t> places(const StateCache &cache, uint32_t sequence) {
     std::vector<uint64_t> all;
     for (uint64_t n = cache.length(sequence); n > 0;) {
@@ -25,18 +26,18 @@ void marked_places_give_back_every_bit() {
         run_call(*cache.cache, 0, i, 10);
         then.push_back(contents(*cache.cache, 0));
         CHECK(cache->mark(0, nullptr) == Status::ok);
-        CHECK(cache->mark(0, nullptr) == Status::ok); // once more is the same one
+        CHECK(cache->mark(0, nullptr) == Status::ok); // a repeated mark has no effect
         run_call(*cache.cache, 0, 90 + i, 3);
     }
     for (uint64_t i = 3; i >= 1; i--) {
         const uint64_t n = (i - 1) * 13 + 10;
         CHECK(keeps(*cache.cache, 0, n) && cache->truncate(0, n, nullptr) == Status::ok);
         CHECK(cache->length(0) == n && same(contents(*cache.cache, 0), then[i - 1]));
-        run_call(*cache.cache, 0, 50, 1); // what goes on there leaves the checkpoint alone
+        run_call(*cache.cache, 0, 50, 1); // leaves the checkpoint unchanged
         CHECK(cache->truncate(0, n, nullptr) == Status::ok);
         CHECK(same(contents(*cache.cache, 0), then[i - 1]));
     }
-    CHECK(places(*cache.cache, 0).empty()); // later ones were forgotten with what they held
+    CHECK(places(*cache.cache, 0).empty()); // later checkpoints were truncated, too
 }
 
 void refusals_name_the_nearest_place() {
@@ -95,13 +96,13 @@ void borders_of_pages_are_remembered() {
             CHECK(keeps(*cache.cache, 0, (n / 64 - i) * 64));
     }
     CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{64, 128, 192, 256, 299}));
-    run_call(*cache.cache, 0, 301, 100); // passes 320 and 384: its end stands for them
+    run_call(*cache.cache, 0, 301, 100); // passes 320 and 384: only the end gets a checkpoint
     CHECK(keeps(*cache.cache, 0, 400) && cache->nearest(0, 399) == 300);
     run_call(*cache.cache, 0, 302, 1);
     CHECK(cache->nearest(0, 400) == 400);
 }
 
-// Marks stay before borders, the first one for ever.
+// Explicit checkpoints outlive those at page ends; the first one is kept forever.
 void marks_outlive_borders() {
     Cache cache(config_of(1, 4));
     const auto run_to = [&](uint64_t end, bool mark) {
@@ -112,12 +113,12 @@ void marks_outlive_borders() {
     run_to(1000, true);
     run_to(5000, false);
     CHECK(keeps(*cache.cache, 0, 30) && keeps(*cache.cache, 0, 1000));
-    CHECK(keeps(*cache.cache, 0, 4992) && keeps(*cache.cache, 0, 4928)); // the last two borders
+    CHECK(keeps(*cache.cache, 0, 4992) && keeps(*cache.cache, 0, 4928)); // the last two page ends
     run_to(5010, true);
     CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 4992, 5009}));
     run_to(5050, true);
     CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 5010, 5049}));
-    run_to(5200, false); // no border takes the place of a mark
+    run_to(5200, false); // a page end does not replace an explicit checkpoint
     CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 5010, 5050, 5199}));
     run_to(5300, true); // 5010 and 5050 are close to each other
     CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{30, 1000, 5050, 5299}) ||
@@ -126,9 +127,9 @@ void marks_outlive_borders() {
     CHECK(keeps(*cache.cache, 0, 30));
 }
 
-// With eight slots and up to 65,536 tokens, going back takes away at most five times the tokens that
-// were to go and two pages: 4.65 times at worst. Eight places chosen for one length alone would
-// manage 2.6 times.
+// With eight checkpoints and up to 65,536 tokens, a truncation removes at most five times the
+// requested tokens plus two pages. The worst case is 4.65 times. Eight checkpoints chosen for a
+// single length would reach 2.6 times.
 void distances_from_the_end_grow_geometrically() {
     Cache cache(config_of(1, 8));
     uint64_t worst_n = 0;
@@ -136,9 +137,9 @@ void distances_from_the_end_grow_geometrically() {
     for (uint64_t n = 0; n < 65536; n += 64) {
         run_call(*cache.cache, 0, n, 64);
         const uint64_t end = cache->length(0);
-        uint64_t before = 0; // the place before
+        uint64_t before = 0; // the previous checkpoint
         for (const uint64_t place : places(*cache.cache, 0)) {
-            // the worst cut lies just below a place
+            // the worst truncation is just below a checkpoint
             const double needed = static_cast<double>(end - place + 1);
             const double ratio = static_cast<double>(end - before) / (needed + 128);
             if (ratio > worst) worst = ratio, worst_n = end;
@@ -161,12 +162,12 @@ void without_checkpoints_nothing_is_remembered() {
     CHECK(one->mark(0, nullptr) == Status::ok);
     for (uint64_t n = 0; n < 200; n++) run_call(*one.cache, 0, n, 1);
     CHECK((places(*one.cache, 0) == std::vector<uint64_t>{200, 399}));
-    CHECK(one->mark(0, nullptr) == Status::ok); // the newest of two marks
+    CHECK(one->mark(0, nullptr) == Status::ok); // keeps only the newest of two marks
     run_call(*one.cache, 0, 1, 1);
     CHECK((places(*one.cache, 0) == std::vector<uint64_t>{400}));
 }
 
-// A call of n_tokens that tells of places on its way, `step` apart.
+// Runs a call of n_tokens that keeps checkpoints within the call, `step` tokens apart.
 void run_long_call(StateCache &cache, uint64_t n_tokens, uint64_t step, bool commits) {
     CHECK(cache.begin(0, nullptr) == Status::ok);
     for (uint64_t n = step; n <= n_tokens; n += step) {
@@ -177,7 +178,7 @@ void run_long_call(StateCache &cache, uint64_t n_tokens, uint64_t step, bool com
           Status::ok);
 }
 
-// As if the call had been several; in the same slots.
+// Equal to several calls, and without further allocations.
 void places_within_a_call_count_once_it_commits() {
     Cache cache(config_of(1, 9)), other(config_of(1, 9));
     const long calls = cache.memory.calls;
@@ -195,13 +196,13 @@ void places_within_a_call_count_once_it_commits() {
         CHECK(other->truncate(0, n, nullptr) == Status::ok);
         CHECK(same(contents(*cache.cache, 0), contents(*other.cache, 0)));
     }
-    run_long_call(*cache.cache, 300, 10, true); // one a page
+    run_long_call(*cache.cache, 300, 10, true); // one per page
     CHECK((places(*cache.cache, 0) == std::vector<uint64_t>{70, 170, 200, 260, 320, 390, 450}));
     CHECK(cache->keep(0, 5, nullptr) == Status::state && cache->keep(1, 5, nullptr) != Status::ok);
     CHECK(cache.memory.calls == calls);
 }
 
-// A rollback finds every place that was there, whatever the call needed.
+// A rollback restores all earlier checkpoints, even if the call had replaced some.
 void a_call_makes_room_among_its_own_places() {
     Cache cache(config_of(1, 4));
     for (int i = 0; i < 2; i++) run_call(*cache.cache, 0, 1, 70);
@@ -213,10 +214,11 @@ void a_call_makes_room_among_its_own_places() {
     Cache full(config_of(1, 1));
     run_call(*full.cache, 0, 1, 70);
     run_long_call(*full.cache, 640, 64, true);
-    CHECK(full->nearest(0, 709) == 70 && keeps(*full.cache, 0, 710)); // its end took the slot
+    CHECK(full->nearest(0, 709) == 70 &&
+          keeps(*full.cache, 0, 710)); // the call's end took its slot
 }
 
-// One step of each layer over tokens that are computed again and new ones.
+// One step of each layer over recomputed and new tokens.
 void run_both(StateCache &cache, uint64_t again, uint64_t n) {
     for (uint32_t l = 0; l < kLayers; l++) {
         const Step step = cache.step(l, 0, state::Take::both);
@@ -225,8 +227,9 @@ void run_both(StateCache &cache, uint64_t again, uint64_t n) {
     }
 }
 
-// Without checkpoints: back to where the last call began, and what it kept is computed again with
-// the next new tokens, at whose begin the next cut finds a place.
+// Without checkpoints, the last call can be truncated to its start. The next call recomputes the
+// accepted tokens together with new ones, and the following truncation can return to the start of
+// the new ones.
 void the_last_call_is_taken_back_again_and_again() {
     Cache cache(config_of(1)), other(config_of(1));
     run_call(*cache.cache, 0, 1, 100);
@@ -234,11 +237,11 @@ void the_last_call_is_taken_back_again_and_again() {
     uint64_t length = 100;
     for (uint64_t i = 2; i < 40; i++) {
         const uint64_t drafted = 1 + i % 9, kept = 1 + i % drafted;
-        run_call(*cache.cache, 0, 1000 + i, drafted); // of which `kept` stand
+        run_call(*cache.cache, 0, 1000 + i, drafted); // `kept` of them are accepted
         CHECK(places(*cache.cache, 0) == std::vector<uint64_t>{length});
         CHECK(cache->truncate(0, length, nullptr) == Status::ok);
         CHECK(places(*cache.cache, 0).empty());
-        const bool lost = i % 3 == 0; // the first call of the two that go on fails
+        const bool lost = i % 3 == 0; // the first of the two following calls is rolled back
         for (int calls = lost ? 2 : 1; calls > 0; calls--) {
             CHECK(cache->begin(0, kept, nullptr) == Status::ok);
             CHECK(cache->fresh_from(0) == length + kept);

@@ -1,5 +1,5 @@
-// What the tests of state caches share: an allocator that counts and fails, steps that mix what
-// they find with numbers of their own.
+// Shared by the tests of state caches: an allocator that counts and fails, and steps that mix their
+// inputs with numbers of their own.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,11 +16,11 @@ using state::LayerShape;
 using state::StateCache;
 using state::Step;
 
-// Memory that is full of rubbish, counted; allocation number fail_at (from 1) fails.
+// Counted memory filled with garbage; allocation number fail_at (from 1) fails.
 struct Memory {
     uint64_t live = 0;
     long n_live = 0, calls = 0, fail_at = 0;
-    bool fills = true; // touches all of it
+    bool fills = true; // writes to all of it
 
     static void *alloc(void *user, size_t size, size_t) {
         auto *m = static_cast<Memory *>(user);
@@ -45,7 +45,7 @@ struct Memory {
     }
 };
 
-// A cache with its memory, destroyed with the object.
+// A cache with its memory, both destroyed with the object.
 struct Cache {
     Memory memory;
     Ref<Host> host;
@@ -57,7 +57,7 @@ struct Cache {
     StateCache *operator->() const { return cache; }
 };
 
-// A layer of each kind: both, a tail alone, a state alone, nothing.
+// A layer of each kind: both, only a tail, only a state, neither.
 constexpr LayerShape kShapes[] = {{3, 40, 200}, {2, 7, 0}, {0, 0, 65}, {0, 0, 0}, {1, 1, 1}};
 constexpr uint32_t kLayers = sizeof kShapes / sizeof *kShapes;
 
@@ -74,7 +74,7 @@ inline size_t tail_of(uint32_t layer) {
     return kShapes[layer].tail_rows * size_t(kShapes[layer].tail_values);
 }
 
-// Floats of a layer as a step of number `n` makes them from those before.
+// Result of step number `n` for one float of a layer.
 inline float mixed(float before, uint64_t n, size_t i) {
     return before * 0.75f + static_cast<float>((n * 2654435761u + i * 40503u) % 1009);
 }
@@ -84,7 +84,7 @@ inline void run_step(const Step &step, uint32_t layer, uint64_t n) {
         step.state_out[i] = mixed(step.state_in[i], n + 1, i);
 }
 
-// What all layers of a sequence hold: a call that is taken back reads them.
+// Returns the floats of all layers of a sequence, read by a call that is rolled back.
 inline std::vector<float> contents(StateCache &cache, uint32_t sequence) {
     std::vector<float> all;
     CHECK(cache.begin(sequence, nullptr) == Status::ok);

@@ -1,4 +1,5 @@
-// Memory and cost of state caches: estimates, failing allocators, limits, what is never copied.
+// Memory and cost of state caches: estimates, failing allocators, limits, states that are never
+// copied.
 // SPDX-License-Identifier: MIT
 #include "fixture.hpp"
 
@@ -19,7 +20,7 @@ void an_estimate_is_what_the_allocator_gives() {
             StateCache::destroy(cache);
             CHECK(memory.live == before);
         }
-    Memory memory; // layers without anything
+    Memory memory; // layers without memory
     const Ref<Host> host = memory.host();
     const LayerShape nothing[2] = {};
     state::Config config;
@@ -105,8 +106,8 @@ double now() {
     return static_cast<double>(clock()) / CLOCKS_PER_SEC;
 }
 
-// A state of 16 MiB is never copied or looked at: thousands of calls, marks, copies and cuts take
-// less time than going over it twice.
+// A state of 16 MiB is never copied or read: thousands of calls, checkpoints, copies and
+// truncations take less time than reading it twice.
 void calls_cost_the_same_for_every_size_of_states() {
     constexpr size_t kValues = size_t(1) << 22;
     const LayerShape shape = {0, 0, kValues};
@@ -115,7 +116,7 @@ void calls_cost_the_same_for_every_size_of_states() {
     memory.fills = false;
     const Ref<Host> host = memory.host();
     StateCache *cache = StateCache::create(host, config);
-    CHECK(cache->begin(0, nullptr) == Status::ok); // the one step that is zeroed
+    CHECK(cache->begin(0, nullptr) == Status::ok); // the only step with a zeroed state
     double start = now();
     float *floats = cache->step(0, 0).state_out;
     for (size_t i = 0; i < kValues; i++) floats[i] = static_cast<float>(i);

@@ -9,10 +9,10 @@
 
 struct MemoryFile {
     std::vector<uint8_t> bytes;
-    size_t at = 0;                         // read so far
-    long calls = 0, fail_at = 0;           // that call of the writer or reader fails
-    ggufx::Status end = ggufx::Status::ok; // what ended() says
-    long ends = 0;                         // calls of it
+    size_t at = 0;                         // read position
+    long calls = 0, fail_at = 0;           // number of the writer or reader call that fails
+    ggufx::Status end = ggufx::Status::ok; // result of ended()
+    long ends = 0;                         // number of calls of ended()
 
     static int32_t write(void *self, const void *data, size_t n) {
         auto &f = *static_cast<MemoryFile *>(self);

@@ -1,5 +1,6 @@
-// Random operations beside a plain model: the contents of a sequence at every length it had.
-// usage: state_random [OPERATIONS]; 40000 without one
+// Random operations compared with a simple model: the contents of a sequence at every length it
+// had.
+// usage: state_random [OPERATIONS]; default 40000
 // SPDX-License-Identifier: MIT
 #include "fixture.hpp"
 #include "memory_file.hpp"
@@ -13,7 +14,7 @@ constexpr uint32_t kSequences = 4;
 
 struct Model {
     uint64_t n = 0;
-    std::map<uint64_t, std::vector<float>> history; // by length, that of now included
+    std::map<uint64_t, std::vector<float>> history; // by length, including the current one
 };
 
 struct World {
@@ -34,7 +35,7 @@ void check(World &w, uint32_t s) {
     CHECK(same(contents(w.cache, s), m.history.at(m.n)));
 }
 
-// Where the floats of a layer stand among those of all, as contents() has them, and how many.
+// Returns the offset and the number of a layer's floats within contents().
 std::pair<size_t, size_t> floats_of(uint32_t layer) {
     size_t at = 0;
     for (uint32_t l = 0; l < layer; l++) at += tail_of(l) + kShapes[l].state_values;
@@ -56,7 +57,7 @@ struct Draft {
     }
 };
 
-// A step over tokens of before and new ones: `draft` as it is between them goes to `between`.
+// A step over recomputed and new tokens; stores the state between them in `between`.
 void step_over_both(World &w, uint32_t s, uint32_t l, Draft &draft, Draft &between) {
     const Step step = w.cache.step(l, s, state::Take::both);
     const Step first = {step.tail_in, step.state_in, step.tail_kept, step.state_kept};
@@ -68,7 +69,8 @@ void step_over_both(World &w, uint32_t s, uint32_t l, Draft &draft, Draft &betwe
     run_step(second, l, w.next++);
 }
 
-// Tokens that a cut left out: what they leave is a place to come back to. False: there are none.
+// Recomputes truncated tokens; the state after them becomes a checkpoint. Returns false when there
+// are none.
 bool compute_again(World &w, uint32_t s, uint64_t n_again, Draft &draft, Draft &between,
                    uint8_t *has_both) {
     for (uint32_t l = 0; l < kLayers; l++) {
@@ -102,7 +104,7 @@ void call(World &w, uint32_t s) {
     uint64_t passed = n_again;
     for (uint32_t n_steps = w.draw(4); n_steps > 0; n_steps--) {
         for (uint32_t l = 0; l < kLayers; l++) {
-            if (w.draw(8) == 0) continue; // keeps what it had
+            if (w.draw(8) == 0) continue; // keeps its state
             const Step step = w.cache.step(l, s);
             CHECK(draft.check_and_mix(step, l, w.next));
             run_step(step, l, w.next++);
@@ -117,11 +119,11 @@ void call(World &w, uint32_t s) {
         return;
     }
     uint64_t n = n_again + 1 + w.draw(w.draw(2) ? 3 : 100);
-    if (w.draw(2)) n += passed; // else some may be beyond the end
+    if (w.draw(2)) n += passed; // otherwise some checkpoints may be after the end
     for (const auto &place : on_the_way)
         if (place.first > m.n && place.first < m.n + n) m.history[place.first] = place.second;
     CHECK(w.cache.commit(s, n, nullptr) == Status::ok);
-    const uint64_t place = m.n + n_again; // the last call can be taken back
+    const uint64_t place = m.n + n_again; // the last call can be truncated
     CHECK(w.cache.nearest(s, place) == place && w.cache.fresh_from(s) == m.n + n);
     m.n += n;
     m.history[m.n] = draft.all;
@@ -157,7 +159,7 @@ void copy(World &w, uint32_t from, uint32_t to) {
 void save_and_load(World &w, uint32_t from, uint32_t to) {
     MemoryFile file;
     CHECK(w.cache.save(from, MemoryFile::write, &file, nullptr) == Status::ok);
-    if (w.draw(4) == 0) { // cut anywhere: nothing changes
+    if (w.draw(4) == 0) { // any length: refusals change nothing
         file.bytes.resize(w.draw(static_cast<uint32_t>(file.bytes.size())));
         CHECK(w.cache.load(to, {MemoryFile::read, &file}, nullptr) == Status::truncated);
         return;
@@ -201,7 +203,7 @@ void run(uint32_t n_checkpoints, long n_operations) {
         }
     }
     for (uint32_t s = 0; s < kSequences; s++) check(w, s);
-    CHECK(cache.memory.calls == calls); // nothing was allocated
+    CHECK(cache.memory.calls == calls); // no allocation
 }
 
 } // namespace

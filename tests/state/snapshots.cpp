@@ -1,4 +1,4 @@
-// Snapshots of state caches: what comes back, what is refused; a failed load changes nothing.
+// Snapshots of state caches: round trips, refusals; a failed load changes nothing.
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
 #include "base/crc64.hpp"
@@ -11,14 +11,14 @@
 namespace {
 
 constexpr size_t kShapesAt = 8 + 4 + 4 + 8 + 8, kHeader = kShapesAt + kLayers * 24;
-constexpr size_t kSequence = kHeader + 8; // of one sequence, behind the header's checksum
+constexpr size_t kSequence = kHeader + 8; // the sequence, after the header's checksum
 
 void put_u64(uint8_t *to, uint64_t v) {
     store_u32le(to, static_cast<uint32_t>(v));
     store_u32le(to + 4, static_cast<uint32_t>(v >> 32));
 }
 
-// Both checksums made right.
+// Recomputes both checksums.
 void seal(std::vector<uint8_t> &bytes) {
     put_u64(bytes.data() + kHeader, crc64(0, bytes.data(), kHeader));
     put_u64(bytes.data() + bytes.size() - 8, crc64(0, bytes.data(), bytes.size() - 8));
@@ -40,7 +40,7 @@ void sequences_come_back_one_by_one_and_all_at_once() {
     CHECK(b->load(0, {MemoryFile::read, &one}, nullptr) == Status::ok && b->length(0) == 700);
     CHECK(same(contents(*b.cache, 0), contents(*a.cache, 2)) && b->length(1) == 64);
     run_call(*b.cache, 0, 3, 1);
-    CHECK(b->truncate(0, 700, nullptr) == Status::ok); // the end of what was loaded is marked
+    CHECK(b->truncate(0, 700, nullptr) == Status::ok); // the loaded end has a checkpoint
     CHECK(same(contents(*b.cache, 0), contents(*a.cache, 2)));
     CHECK(b->load(0, {MemoryFile::read, &none}, nullptr) == Status::ok && b->length(0) == 0);
     CHECK(same(contents(*b.cache, 0), contents(*a.cache, 1)));
@@ -48,11 +48,11 @@ void sequences_come_back_one_by_one_and_all_at_once() {
     CHECK(b->load(state::kAllSequences, {MemoryFile::read, &all}, nullptr) == Status::ok);
     for (uint32_t s = 0; s < 3; s++)
         CHECK(b->length(s) == a->length(s) && same(contents(*b.cache, s), contents(*a.cache, s)));
-    CHECK(b->nearest(1, 64) == 0); // what it had before is gone
+    CHECK(b->nearest(1, 64) == 0); // its former state is gone
     CHECK(saved(*b.cache, state::kAllSequences).bytes == all.bytes);
 }
 
-// A load that fails leaves both sequences, and the cache takes calls, as before.
+// A failed load leaves both sequences unchanged, and the cache still accepts calls.
 struct Victim {
     Cache cache{config_of(2, 2)};
     std::vector<float> before[2];
@@ -113,7 +113,7 @@ void what_is_no_snapshot_of_this_cache_is_refused() {
         const auto flipped = static_cast<uint8_t>(good.bytes[at] ^ 64);
         CHECK(v.refuses(with(at, {flipped}, false), 0, want, ""));
     }
-    for (size_t at = kSequence; at < good.bytes.size(); at += 37) { // of what comes after it
+    for (size_t at = kSequence; at < good.bytes.size(); at += 37) { // a bit after the header
         MemoryFile file = good;
         file.bytes[at] ^= 1;
         CHECK(v.refuses(file, 0, Status::checksum, "damaged") ||
@@ -124,7 +124,7 @@ void what_is_no_snapshot_of_this_cache_is_refused() {
         file.bytes.resize(n);
         CHECK(v.refuses(file, 0, Status::truncated, "reader"));
     }
-    // The largest number of tokens that is taken.
+    // The largest number of tokens that is accepted.
     put_u64(many.data(), uint64_t(1) << 40);
     MemoryFile most = with(kSequence, many);
     CHECK(v.cache->load(0, {MemoryFile::read, &most}, nullptr) == Status::ok);
@@ -142,7 +142,7 @@ void readers_writers_and_ends_that_fail_are_heard() {
         out.fail_at = call;
         Failure failure{};
         CHECK(v.cache->save(1, MemoryFile::write, &out, &failure) == Status::io);
-        CHECK(failure.status == int32_t(Status::io) && out.calls == call); // not asked again
+        CHECK(failure.status == int32_t(Status::io) && out.calls == call); // no further calls
     }
     MemoryFile counted = good;
     counted.calls = 0;
@@ -196,7 +196,7 @@ void states_that_cannot_be_loaded_are_not_saved_and_calls_are_not_interrupted() 
     Cache cache(config_of(2));
     run_call(*cache.cache, 0, 1, 5);
     CHECK(cache->begin(0, nullptr) == Status::ok);
-    const std::vector<uint8_t> committed = saved(*cache.cache, 0).bytes; // what is committed
+    const std::vector<uint8_t> committed = saved(*cache.cache, 0).bytes; // the committed state
     MemoryFile file;
     file.bytes = committed;
     Refusal r;
