@@ -16,7 +16,7 @@ ggufx_status append(void *user, uint32_t, const void *data, size_t n) {
     return GGUFX_OK;
 }
 
-// A file of tensors of random values.
+// Builder of a file with tensors of random values.
 class Maker {
 public:
     explicit Maker(uint64_t seed) : random_{seed * 77 + 1} {

@@ -1,4 +1,4 @@
-// Adapters for any model, made up: what tests of adapters share.
+// Shared by the tests of adapters: generated adapters for any model.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,19 +7,19 @@
 struct LoraShape {
     uint64_t seed = 1;
     uint64_t rank = 4;
-    double alpha = 8;    // 0: none
-    bool by_rows = true; // of the embedding A holds the rows, as in the field's files
-    bool one_a = false;  // of several matrices one A
+    double alpha = 8;    // 0: no lora.alpha
+    bool by_rows = true; // row order of A for embeddings as in the usual files
+    bool one_a = false;  // one A shared by several matrices
     uint32_t type = GGUFX_TYPE_F32;
-    std::string only{}; // part of the names of the tensors it is for; "" all matrices
+    std::string only{}; // part of the target tensors' names; "" all matrices
 };
 
-// A file of an adapter for the matrices of a model.
+// Returns the file of a LoRA adapter for the matrices of a model.
 std::string lora_bytes(const ggufx_file *model, const LoraShape &shape);
-// A control vector of directions for all layers but the first.
+// Returns the file of a control vector with directions for all layers except the first.
 std::string control_bytes(const ggufx_model *model, uint64_t seed);
 
-// Is it multiplied by activations, or looked up, in any architecture?
+// Returns whether a tensor is multiplied by activations, or looked up, in any architecture.
 bool is_matrix(const std::string &name, const std::vector<uint64_t> &ne);
 
 class Adapter {
@@ -41,5 +41,5 @@ private:
 using Uses = std::vector<ggufx_adapter_use>;
 
 void give(ggufx_session *session, uint32_t sequence, const Uses &uses);
-// The file of a model with LoRA adapters in its weights, those that change as F32.
+// Returns the file of a model with LoRA adapters merged into its weights; changed tensors are F32.
 std::string merged_bytes(const ggufx_file *file, const Uses &uses);

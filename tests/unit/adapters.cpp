@@ -1,6 +1,6 @@
-// LoRA adapters and control vectors on every architecture: as the model in which they are merged,
-// on every instruction set and number of threads, many sequences with adapters of their own at
-// once, cut, copied, saved and speculated with.
+// LoRA adapters and control vectors on every architecture. The results are those of the merged
+// model, on every instruction set and number of threads. Also batches of sequences with different
+// adapters, truncations, copies, snapshots and speculative decoding.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "adapter_files.hpp"
@@ -20,9 +20,9 @@ extern "C" {
 
 namespace {
 
-// Rounding of merged weights to binary32 and other sums; the files' logits are up to 25.
+// Covers rounding of merged weights to binary32 and other orders of sums; the files' logits are up
+// to 25.
 constexpr double kTolerance = 1e-3;
-// Where scores of two experts are as good as equal, rounding chooses: rows that may be others.
 constexpr size_t kTokens = 70, kPrompt = 66;
 constexpr Mode kF32 = {};
 
@@ -47,7 +47,7 @@ std::vector<float> logits(const ggufx_model *model, const Uses &uses, const Mode
                           [&] { return calls++ ? 1 : kPrompt; });
 }
 
-// A model made of bytes.
+// A model opened from bytes.
 struct Made {
     std::string bytes;
     ggufx_file *file;
@@ -64,7 +64,8 @@ struct Made {
     }
 };
 
-// Two adapters at once, with scales, one of them of blocks where its rows are whole ones.
+// Two adapters at once, with scales; the second has quantized blocks if its rows are a multiple of
+// them.
 void test_merged(const TinyFile &file, const Opened &opened) {
     const bool separate = file.architecture == "llama"; // Mixtral has experts
     const Adapter first(opened.model, lora_bytes(opened.file, {.seed = 3, .one_a = separate}));
@@ -85,7 +86,7 @@ void test_merged(const TinyFile &file, const Opened &opened) {
            file.name.c_str(), first.facts().n_targets, far, distance(got, plain));
 }
 
-// On each machine the model and its adapters are made anew.
+// The model and its adapters are created separately on each machine.
 void test_bits(const TinyFile &file, const Opened &opened, const Machines &all) {
     const std::string lora = lora_bytes(opened.file, {.seed = 5, .rank = 3});
     const std::string control = control_bytes(opened.model, 6);
@@ -121,7 +122,7 @@ struct Stream {
     const char *name;
     Uses uses;
     Ids ids;
-    std::vector<float> want, want_hidden; // after each token, of a session for itself
+    std::vector<float> want, want_hidden; // after each token, from a session of its own
     size_t done = 0;
 };
 
@@ -191,7 +192,7 @@ private:
         size_t n;
         uint32_t flags = GGUFX_BATCH_ALL_LOGITS;
     };
-    // Logits; hidden states to *hidden, which may be null where no item wants any.
+    // Returns logits; stores hidden states in *hidden, which may be null if no item requests them.
     std::vector<float> decode(ggufx_session *session, const std::vector<Item> &list,
                               std::vector<float> *hidden = nullptr) const {
         std::vector<ggufx_batch_item> items;
@@ -224,8 +225,7 @@ private:
         CHECK(memcmp(got, &stream.want_hidden[from * n_embd_], n * n_embd_ * sizeof(float)) == 0,
               "%s: sequence of %s: other hidden states in a batch", name_.c_str(), stream.name);
     }
-    // Parts of a random choice of the streams, in any order, of which logits, hidden states or both
-    // are wanted.
+    // Decodes parts of randomly chosen streams, in any order, with logits, hidden states or both.
     void decode_some(Random &random) {
         std::vector<Item> items;
         std::vector<uint32_t> order;
@@ -268,7 +268,7 @@ private:
         CHECK(got == want, "%s: %s: %s %s", name_.c_str(), what, ggufx_status_name(got),
               got == GGUFX_OK ? "" : error.message);
     }
-    // Only the streams with equal adapters share a beginning.
+    // Only streams with equal adapters can share a prefix.
     void copies() {
         ggufx_error error;
         const std::string &text = "adapters";
@@ -306,7 +306,7 @@ private:
             }
         }
     }
-    // Only a session whose sequences have the same adapters, each its own, takes it.
+    // Loads into a session only if each sequence has the same adapters as in the snapshot.
     void snapshot_of_all() {
         const uint32_t n = static_cast<uint32_t>(streams_.size());
         for (uint32_t i = 0; i < n; i++) refill(i, 10 + i);
@@ -377,9 +377,9 @@ void test_sequences(const TinyFile &file, const Opened &opened) {
             .run(flags);
 }
 
-// ---- rows of the caller's ---------------------------------------------------------------------
+// ---- embeddings as input ----------------------------------------------------------------------
 
-// Hidden states of three given rows and, in a sequence beside them, of three tokens.
+// Returns hidden states of three given embeddings and of three tokens in another sequence.
 std::vector<float> given_rows(const ggufx_model *model, const Uses &uses) {
     const size_t width = width_of(model), n = 3;
     ggufx_session_options of_session;
@@ -408,7 +408,7 @@ std::vector<float> given_rows(const ggufx_model *model, const Uses &uses) {
     return out;
 }
 
-// What an adapter adds to the table of embeddings is not for rows that stand in place of its own.
+// An adapter of the embedding matrix does not change embeddings given as input.
 void test_given_rows(const TinyFile &file, const Opened &opened) {
     const Adapter table(opened.model, lora_bytes(opened.file, {.seed = 14, .only = "token_embd"}));
     const std::vector<float> plain = given_rows(opened.model, {}),
@@ -422,7 +422,7 @@ void test_given_rows(const TinyFile &file, const Opened &opened) {
 
 // ---- control vectors ------------------------------------------------------------------------
 
-// Directions only in a range of layers are those of a vector that has no others.
+// Directions limited to a range of layers equal those of a vector that only has this range.
 void test_layers(const TinyFile &file, const Opened &opened) {
     ggufx_model_facts facts = {};
     facts.struct_size = sizeof facts;
@@ -484,7 +484,7 @@ bool is_crowd(const TinyFile &file) {
     return std::find(std::begin(kCrowds), std::end(kCrowds), file.name) != std::end(kCrowds);
 }
 
-// Whatever the step: products of chosen matrices, of sequences with adapters of their own.
+// Runs for every test step: products of selected experts, for sequences with different adapters.
 constexpr const char *kAlways = "qwen35moe";
 
 } // namespace
@@ -506,7 +506,7 @@ int main() {
         }
         if (!is_crowd(files[i])) continue;
         test_sequences(files[i], opened);
-        // Gemma 4 looks ids up in every layer, given rows or not.
+        // Gemma 4 looks ids up in every layer, even for given embeddings.
         if (files[i].architecture != "gemma4") test_given_rows(files[i], opened);
         n_crowds++;
     }

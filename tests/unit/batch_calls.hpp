@@ -1,5 +1,5 @@
-// What tests of sessions with many sequences share: sessions, a call with its results, a snapshot in
-// memory, a progress that ends calls.
+// Shared by the tests of sessions with many sequences: sessions, a call with its results, a
+// snapshot in memory, and a progress callback that cancels calls.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// Of many sequences; zeros: its defaults.
+// Options of a session with many sequences; zeros are its defaults.
 struct CrowdMode {
     uint32_t n_sequences = 0, n_context = 0, n_batch = 0, type = 0;
     uint32_t matmul_flags = GGUFX_MATMUL_F32;
@@ -38,10 +38,10 @@ inline ggufx_batch_item make_item(uint32_t sequence, uint32_t flags, const int32
     return item;
 }
 
-// What a call asks for, and the rows it gives.
+// Inputs and results of a decode_batch call.
 struct Call {
     std::vector<ggufx_batch_item> items;
-    uint32_t flags = 0; // of its products
+    uint32_t flags = 0; // product flags
     std::vector<float> logits, hidden;
 
     size_t rows(uint32_t last, uint32_t all) const {
@@ -78,7 +78,7 @@ inline ggufx_model_facts facts_of(const ggufx_model *model) {
     return facts;
 }
 
-// What ggufx_session_save gives.
+// Data written by ggufx_session_save.
 struct SnapshotFile {
     std::vector<uint8_t> bytes;
     size_t at = 0;
@@ -97,7 +97,7 @@ struct SnapshotFile {
     }
 };
 
-// A progress that ends a call at its n-th poll.
+// A progress callback that cancels a call at its n-th poll.
 struct Countdown {
     int polls;
     ggufx_progress progress = {};

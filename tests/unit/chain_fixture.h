@@ -1,5 +1,5 @@
 /*
- * Chains of samplers, and what is left behind a link, seen by a link of the host.
+ * Sampler chains, and the candidates left after a step of the chain, recorded by a custom sampler.
  * SPDX-License-Identifier: MIT
  */
 #ifndef CHAIN_FIXTURE_H
@@ -9,27 +9,28 @@
 
 enum { MOST = 3000 };
 
-/* What a link of the host sees. */
+/* Candidates that a custom sampler receives. */
 typedef struct seen {
     size_t n;
     ggufx_candidate at[MOST];
-    int32_t result; /* what the link gives */
+    int32_t result; /* status returned by the custom sampler */
 } seen;
 int32_t look(void *user, ggufx_candidate *candidates, size_t n);
 
 ggufx_sampler_link link_of(uint32_t kind);
-/* Put a link, or one that looks, behind the others. */
+/* Appends a sampler, or one that records, to the chain. */
 void add(fixture *f, ggufx_sampler *chain, const ggufx_sampler_link *link);
 void add_look(fixture *f, ggufx_sampler *chain, seen *to);
 ggufx_sampler *new_chain(fixture *f, uint32_t n_vocab, uint64_t seed);
 int32_t sample(fixture *f, ggufx_sampler *chain, const float *logits, size_t n);
 
-/* Logits of about the spread that models have: -12 .. 12, most around 0. */
+/* Fills logits with a spread as in models: -12 .. 12, most around 0. */
 void fill_logits(float *out, size_t n, uint64_t seed);
-/* A number that looks random, another one for every i. */
+/* Returns a pseudorandom number for i, a different one for each. */
 uint64_t mixed(uint64_t i);
 
-/* One of each kind, DRY, penalties and biases among them: `which` of CHAIN_KINDS. */
+/* Returns a sampler of each kind, including DRY, penalties and logit biases: `which` of
+ * CHAIN_KINDS. */
 enum { CHAIN_KINDS = 14 };
 ggufx_sampler_link example(uint32_t which);
 

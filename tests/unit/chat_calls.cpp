@@ -1,7 +1,7 @@
-// Tool calls of every format: a template renders a conversation with calls, the parser splits the rendered answer
-// again, whole, byte by byte and in pieces cut at random, and the history made from its events renders to the
-// same text. Templates are those of tests/data/chat/calls.json, one for each form of calls; with the argument
-// "stored" those of published models in ${GGUFX_TEST_DATA}.
+// Tool calls of every format. A template renders a conversation with calls, and the parser parses
+// the rendered answer, whole, byte by byte and in random chunks. The history built from its events
+// renders to the same text. The templates are those of tests/data/chat/calls.json, one for each
+// call format; with the argument "stored", those of published models in ${GGUFX_TEST_DATA}.
 // usage: chat_calls CALLS.json | stored
 // SPDX-License-Identifier: MIT
 #include "oracle.hpp"
@@ -131,7 +131,7 @@ int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text, siz
     return 0;
 }
 
-// Pieces of `step` bytes; 0: cut at random.
+// Parses chunks of `step` bytes; 0: random lengths.
 Parsed parse(const Chat &chat, const std::string &prompt, const std::string &text, size_t step) {
     Parsed out;
     ggufx_chat_parser_options options;
@@ -182,7 +182,7 @@ Json message_of(const Scenario &of, const std::vector<Call> &calls, bool text) {
 
 const Json kUser = {{"role", "user"}, {"content", "zzuserzz"}};
 
-// What a model would have written: the rendered answer without its header and the end of the turn.
+// Returns the output of a model: the rendered answer without its header and the end of the turn.
 bool answer_text(const Chat &chat, const Json &message, std::string &out, std::string &prompt) {
     std::string plain, whole;
     const Json answer = {{"role", "assistant"}, {"content", "zzplainzz"}};
@@ -190,15 +190,15 @@ bool answer_text(const Chat &chat, const Json &message, std::string &out, std::s
         !chat.render(whole, Json::array({kUser, message}), false) ||
         !chat.render(prompt, Json::array({kUser}), true))
         return false;
-    // A second try of a template may change what comes before the user's message.
+    // The template's fallback may change the text before the user's message.
     for (std::string *const text : {&plain, &whole, &prompt})
         text->erase(0, text->rfind("zzuserzz") + 8);
     const size_t at = plain.find("zzplainzz");
     if (at == plain.npos) return false;
     std::string tail = plain.substr(at + 9);
     size_t end = 0;
-    // The answer begins where the prompt for it or the header of a plain answer ends, or where they
-    // first differ, at a marker.
+    // The answer begins after the generation prompt or after the header of a plain answer. If
+    // neither is a prefix, it begins at a marker at their first difference.
     const auto common = [&](const std::string &head) {
         size_t n = 0;
         while (n < head.size() && n < whole.size() && head[n] == whole[n]) n++;
@@ -215,7 +215,7 @@ bool answer_text(const Chat &chat, const Json &message, std::string &out, std::s
         end++;
     while (end > 0 && !strchr("<[\n", rest[rest.size() - end])) end--;
     prompt = whole.substr(0, begin);
-    // Apriel's template opens reasoning in the prompt alone.
+    // Apriel's template opens reasoning only in the prompt.
     const std::string open = chat.facts.reasoning_open, close = chat.facts.reasoning_close;
     if (!close.empty() && rest.find(close) != rest.npos && whole.find(open) == whole.npos)
         prompt += open;
@@ -223,7 +223,8 @@ bool answer_text(const Chat &chat, const Json &message, std::string &out, std::s
     return true;
 }
 
-// Calls that the template puts into messages of their own: no model writes these at once.
+// Returns whether the template puts the calls into messages of their own, which no model writes at
+// once.
 bool has_header(const std::string &text, const std::string &prompt) {
     const std::string header = trimmed(prompt);
     return header.size() > 3 && text.find(header) != text.npos;
@@ -255,7 +256,7 @@ void check_same(const std::string &what, const Parsed &got, const Scenario &want
           "%s: reasoning \"%s\" in\n%s", what.c_str(), got.reasoning.c_str(), text.c_str());
 }
 
-// Gives whether the template renders the calls.
+// Returns whether the template renders the calls.
 bool check_scenario(const std::string &name, const Chat &chat, Scenario scenario) {
     const std::string what = name + ": " + scenario.name;
     for (const bool as_text : {false, true}) {
@@ -265,13 +266,13 @@ bool check_scenario(const std::string &name, const Chat &chat, Scenario scenario
         if (has_header(text, prompt)) continue;
         if (!is_rendered(text, scenario)) {
             if (scenario.content.empty()) continue;
-            scenario.content.clear(); // templates that drop the text beside calls
+            scenario.content.clear(); // some templates drop the text beside calls
             if (!is_rendered(text, scenario)) continue;
         }
-        // Escaped twice: the template writes text that is JSON as JSON.
+        // Escaped twice: the template encodes a string with JSON as JSON.
         if (as_text && text.find("\\\"city") != text.npos) continue;
         if ((chat.facts.flags & GGUFX_CHAT_CHANNELS) &&
-            !scenario.content.empty()) // a channel of its own
+            !scenario.content.empty()) // a separate channel
             std::swap(scenario.content, scenario.reasoning);
         const Parsed whole = parse(chat, prompt, text, text.size() + 1);
         // Nemotron Nano's template opens reasoning before any answer.
@@ -311,7 +312,7 @@ int check_template(const std::string &name, const std::string &text, bool shows_
     return n;
 }
 
-// Answers that templates do not render: as models of these templates write them.
+// Checks answers that templates do not render, in the form that models of these templates write.
 void check_written(const std::string &name, const Chat &chat, const Json &row) {
     const std::string text = row["output"];
     const Scenario want = {"written", row.value("content", ""), row.value("reasoning", ""), {}};

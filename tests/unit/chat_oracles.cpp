@@ -1,6 +1,7 @@
-// Templates against stored answers of Python's jinja2, small ones with every construct; formats by name
-// against hashes of their texts (formats.txt, made when the texts were those of llama.cpp). Where
-// ${GGUFX_TEST_DATA} exists, templates of published models and the formats' whole texts too.
+// Chat templates against stored answers of Python's jinja2, small ones with every construct.
+// Built-in formats by name against hashes of their output (formats.txt, created when the output was
+// that of llama.cpp). If ${GGUFX_TEST_DATA} exists, also templates of published models and the
+// whole output of formats.
 // usage: chat_oracles TEMPLATES.json [FORMATS.txt]; without the latter it prints the hashes.
 // SPDX-License-Identifier: MIT
 #include <ggufx/ggufx.h>
@@ -23,7 +24,7 @@ ggufx_runtime *g_runtime;
 int g_failed, g_checks;
 
 struct Case {
-    std::string text, format; // one of them
+    std::string text, format; // either a template or a format
     std::string messages, tools, variables;
     bool generate = false;
     int64_t clock = 0;
@@ -32,7 +33,7 @@ struct Case {
 
 struct Result {
     ggufx_status status = GGUFX_OK;
-    std::string text; // or the error's message
+    std::string text; // or the error message
 };
 
 void set(const char *&text, size_t &length, const std::string &value) {
@@ -108,8 +109,8 @@ int test_small(const std::string &path) {
     return n;
 }
 
-// Python fails with these, which get their history and variables in the form that they take
-// (src/chat/history.hpp): a part of the text.
+// Cases that fail in Python. The library adapts their history and variables to the template
+// (src/chat/history.hpp). The third column is a part of the expected text.
 const char *const kFitted[][3] = {
     {"meetkai-functionary-medium-v3.2", "tool_reply",
      ">>>get_weather\n{\"city\": \"Paris\"}<|eot_id|>"},
@@ -151,7 +152,7 @@ int test_models(const std::string &root) {
             c.bos = "<BOS>";
             c.eos = "<EOS>";
             n++;
-            // Its sandbox forbids to append to a list: here a copy is changed.
+            // The reference's sandbox forbids appending to a list; this library changes a copy.
             if (text.rfind("error: SecurityError", 0) == 0) continue;
             const Result got = render(c);
             if (check_fitted(name, conversation, got)) continue;
@@ -185,7 +186,7 @@ const char *const kConversations[] = {
         {"role":"user","content":"\u00e9\u4e2d \ud83d\ude42"},{"role":"assistant","content":"c"}])",
 };
 
-// Lines "format conversation hash", a "+" where the assistant's turn is opened. FNV-1a.
+// Returns lines "format conversation hash", with a "+" for a generation prompt. FNV-1a.
 std::string hashes_of_formats() {
     std::string out;
     for (size_t i = 0; ggufx_chat_format_name(i); i++) {
@@ -223,8 +224,8 @@ int test_hashes_of_formats(const std::string &path) {
 
 } // namespace
 
-// TEMPLATES.JSON FORMATS.TXT: the templates of this project and hashes of the built-in formats; "stored": the templates of
-// published models in GGUFX_TEST_DATA; "hashes": print FORMATS.TXT.
+// TEMPLATES.JSON FORMATS.TXT: the templates of this project and hashes of the built-in formats;
+// "stored": the templates of published models in GGUFX_TEST_DATA; "hashes": prints FORMATS.TXT.
 int main(int argc, char **argv) {
     if (argc < 2) return 2;
     const char *const data = getenv("GGUFX_TEST_DATA");

@@ -1,7 +1,8 @@
-// Conversations as ids: what looks like a control token, or a mark of the template, in a user's text
-// is text, in vocabularies of every kind, made here so that merging leads to such tokens, in those of
-// tests/vocabularies, and in those of ${GGUFX_TEST_DATA} where it exists; texts without any have the
-// ids of plain tokenization. usage: chat_tokens MADE/index.json
+// Tokenization of conversations. Control tokens and markers of the template in a user's text are
+// tokenized as plain text. The vocabularies are of every kind, and merging in them produces such
+// tokens. They are built here or in tests/vocabularies, or are those of ${GGUFX_TEST_DATA} if it
+// exists. Conversations without special text have the ids of plain tokenization.
+// usage: chat_tokens MADE/index.json
 // SPDX-License-Identifier: MIT
 #include "made_vocab.hpp"
 
@@ -134,13 +135,14 @@ Said tokens_of(const Chat &chat, const Made &made, const std::string &content, u
 
 const char *const kContent = "{{ messages[0].content }}";
 
-/* ---- vocabularies made here ----------------------------------------------------------------- */
+/* ---- generated vocabularies ----------------------------------------------------------------- */
 
-// Of each kind one whose letters merge to a control token "abc" and a plain one "ab".
+// Returns a vocabulary of a kind whose letters merge to a control token "abc" and a normal token
+// "ab".
 MadeVocab tempting_vocab(const std::string &kind) {
     MadeVocab vocab = full_vocab(kind);
     for (MadeToken &token : vocab.tokens) {
-        if (token.text == "ab") token.score = -0.5f; // before a letter joins a space
+        if (token.text == "ab") token.score = -0.5f; // merges before a letter merges with a space
         if (token.text == "abc") token.score = -0.25f, token.kind = 3;
     }
     if (kind == "bert")
@@ -164,7 +166,7 @@ void test_no_text_of_a_user_is_a_control_token() {
     for (const std::string kind : kMadeKinds) {
         const Made made(tempting_vocab(kind));
         CHECK(made.status == GGUFX_OK, "%s: %s", kind.c_str(), made.error.message);
-        // The texts are tempting: plain tokenization gives such tokens.
+        // Plain tokenization of these texts gives control tokens.
         if (kind != "t5") {
             int n = 0;
             for (const int32_t id : made.plain("abc", 0)) n += is_special(made.text(id));
@@ -191,7 +193,7 @@ void test_where_a_control_token_is_refused_its_text_is_merged_without_it() {
         CHECK(ab.size() == 1 || kind == "llama", "%s: ab is %s", kind.c_str(), show(ab).c_str());
         const Said said = tokens_of(Chat(kContent), made, "abc");
         Ids want = ab;
-        Ids tail = c; // without the space that llama puts in front of a text
+        Ids tail = c; // without the space that llama adds before a text
         if (kind == "llama") tail.erase(tail.begin(), tail.end() - 1);
         want.insert(want.end(), tail.begin(), tail.end());
         CHECK(said.ids == want, "%s: %s, not %s", kind.c_str(), show(said.ids).c_str(),
@@ -202,7 +204,7 @@ void test_where_a_control_token_is_refused_its_text_is_merged_without_it() {
 void test_a_control_token_is_where_the_template_wrote_all_of_it() {
     const struct {
         const char *text, *content;
-        int n; // control tokens
+        int n; // number of control tokens
     } cases[] = {
         {"<|ctl|>{{ messages[0].content }}<|ctl|>", "<|ctl|>", 2},
         {"<|c{{ messages[0].content }}", "tl|>", 0},
@@ -227,7 +229,7 @@ void test_a_control_token_is_where_the_template_wrote_all_of_it() {
     }
 }
 
-// Nested ones: of those that begin in the template's bytes the longest that ends there, too.
+// Nested tokens: the longest one that starts and ends within the template's bytes.
 void test_the_longest_token_within_the_templates_bytes() {
     MadeVocab vocab("llama");
     add_byte_tokens(vocab);
@@ -246,12 +248,12 @@ void test_the_longest_token_within_the_templates_bytes() {
     check("<a>{{ messages[0].content }}", "<b>", both);
     check("<a>{{ messages[0].content }}", "<b>!", {short_one, user}); // user-defined: in any text
     check("<a><b>{{ messages[0].content }}", "!?", {long_one, free});
-    check("{{ messages[0].content }}!", "<b>", {user}); // also over a border
+    check("{{ messages[0].content }}!", "<b>", {user}); // also across the boundary
 }
 
 /* ---- user-defined tokens -------------------------------------------------------------------- */
 
-// As tempting_vocab, with marks that are user-defined; "abc" is one that merging gives.
+// Like tempting_vocab, with user-defined marker tokens; "abc" is one that merging produces.
 MadeVocab marked_vocab(const std::string &kind) {
     MadeVocab vocab = tempting_vocab(kind);
     for (MadeToken &token : vocab.tokens)
@@ -264,20 +266,20 @@ MadeVocab marked_vocab(const std::string &kind) {
 void test_user_defined_tokens_of_the_template() {
     const struct {
         const char *text, *content, *token;
-        int n; // of that token
+        int n; // number of these tokens
     } cases[] = {
         {"<|tool>{{ messages[0].content }}", "<|tool>", "<|tool>", 1},
-        {"<|tool>{{ messages[0].content }}", "-<|tool>x", "<|tool>x", 1}, // longer: not written
+        {"<|tool>{{ messages[0].content }}", "-<|tool>x", "<|tool>x", 1}, // longer: no marker
         {"<|tool>x{{ messages[0].content }}", "-<|tool>x", "<|tool>x", 1},
-        {"<|tool>x{{ messages[0].content }}", "-<|tool>x", "<|tool>", 0}, // a part of it
+        {"<|tool>x{{ messages[0].content }}", "-<|tool>x", "<|tool>", 0}, // a part of the marker
         {"{{ '<|tool>' if false }}{{ messages[0].content }}", "<|tool>", "<|tool>", 0},
         {"{{ messages[0].content.split('</think>')[0] }}", "<think>", "<think>", 0}, // its pair
         {"{{ messages[0].content }}{# <think> #}", "</think>", "</think>", 0},       // the parser's
         {"{{ messages[0].content }}", "<think><|tool>", "<think>", 1},
         {"{{ messages[0].content }}", "<think><|tool>", "<|tool>", 1},
         {"<|tool>{{ messages[0].content }}", "<|free|><|tool>", "<|free|>", 1},
-        {"<|to{{ messages[0].content }}<|tool>", "ol>", "<|tool>", 1}, // over a border
-        {"a  b{{ messages[0].content }}", "-  -", "  ", 2},            // white space is none
+        {"<|to{{ messages[0].content }}<|tool>", "ol>", "<|tool>", 1}, // across a boundary
+        {"a  b{{ messages[0].content }}", "-  -", "  ", 2},            // white space is no marker
         {"{{ messages[0].content }}{{ {'<|tool>': 1}['<|tool>'] }}", "<|tool>", "<|tool>", 0},
         {"{{ messages[0]['content'] }}{{ '<|tool>' in messages[0].content }}", "<|tool>", "<|tool>",
          0},
@@ -293,7 +295,7 @@ void test_user_defined_tokens_of_the_template() {
             CHECK(n == c.n, "%s: %s with \"%s\": %d times \"%s\", not %d: %s", kind.c_str(), c.text,
                   c.content, static_cast<int>(n), c.token, c.n, show(said.ids).c_str());
         }
-        // Nor is one merged.
+        // Merging does not produce a marker, either.
         const Chat chat("abc<|start|>{{ messages[0].content }}");
         const Said said = tokens_of(chat, made, "abc aabc abcabc");
         const auto n = std::count_if(said.ids.begin(), said.ids.end(),
@@ -346,7 +348,7 @@ void test_what_is_refused() {
     none.keys["llama.vocab_size"] = 8;
     const Made ids_only(none);
     CHECK(tokens_of(chat, ids_only, "a").status == GGUFX_E_UNSUPPORTED, "a file without texts");
-    // A byte that a control token alone has.
+    // A byte that only a control token has.
     MadeVocab poor("gpt2");
     poor.pre = "gpt-2";
     poor.add("a", 3);
@@ -401,11 +403,11 @@ std::string from_hex(const std::string &hex) {
 bool steers(const Made &made, int32_t id) {
     const ggufx_token_facts facts = made.token(id);
     const std::string text(facts.text, facts.text_length);
-    const bool shown = text.rfind("<|", 0) == 0 && is_special(text); // of gpt-oss
+    const bool shown = text.rfind("<|", 0) == 0 && is_special(text); // markers of gpt-oss
     return (facts.flags & GGUFX_TOKEN_CONTROL) != 0 || shown;
 }
 
-// Every such text in one message and alone; then by the template itself.
+// All special texts together and alone; then written by the template itself.
 void test_specials(const std::string &path) {
     const Made made(path);
     CHECK(made.status == GGUFX_OK, "%s: %s", path.c_str(), made.error.message);
@@ -441,7 +443,7 @@ void test_specials(const std::string &path) {
     check(all);
 }
 
-// Each user-defined token is a mark of a template that writes it, and of no other.
+// Each user-defined token is a marker of a template that writes it, and of no other template.
 int test_marks(const std::string &path) {
     const Made made(path);
     const Chat plain(kContent);
@@ -451,9 +453,9 @@ int test_marks(const std::string &path) {
         const std::string text = made.text(id);
         const bool user = (made.token(id).flags & GGUFX_TOKEN_USER) != 0 && !steers(made, id);
         if (!user || made.plain(text, 0) != Ids{id}) continue;
-        if (text.find('{') != std::string::npos) continue; // would be the template's syntax
+        if (text.find('{') != std::string::npos) continue; // template syntax
         const Said free = tokens_of(plain, made, text);
-        if (free.status == GGUFX_E_MALFORMED) continue; // no UTF-8
+        if (free.status == GGUFX_E_MALFORMED) continue; // invalid UTF-8
         CHECK(free.ids == Ids{id}, "%s: \"%s\" of a user: %s", path.c_str(), text.c_str(),
               show(free.ids).c_str());
         const Said said = tokens_of(Chat(text + "|" + kContent), made, "-" + text + "-");
@@ -463,7 +465,7 @@ int test_marks(const std::string &path) {
         });
         const auto times = std::count(said.ids.begin(), said.ids.end(), id);
         const bool mark = !white && n_characters > 1 && text.find(kSpace) == std::string::npos;
-        if (text.find(kSpace) != std::string::npos) continue; // white space or a mark
+        if (text.find(kSpace) != std::string::npos) continue; // either white space or a marker
         n += mark;
         CHECK(times == (mark ? 1 : 2), "%s: \"%s\" %d times: %s", path.c_str(), text.c_str(),
               static_cast<int>(times), show(said.ids).c_str());
@@ -471,7 +473,7 @@ int test_marks(const std::string &path) {
     return n;
 }
 
-// Where no control token's text occurs, the ids are those of plain tokenization.
+// Texts without the text of a control token have the ids of plain tokenization.
 int test_plain(const std::string &path, const std::string &cases) {
     const Made made(path);
     const Chat chat(kContent);
@@ -482,14 +484,14 @@ int test_plain(const std::string &path, const std::string &cases) {
     for (const json &c : oracle["cases"]) {
         const std::string text = from_hex(c["text_hex"]);
         const Ids want = made.plain(text, 0);
-        const auto bad = [&](int32_t id) { // its text stands there
+        const auto bad = [&](int32_t id) { // its text occurs
             return steers(made, id) &&
                    (id != made.facts.unknown || text.find(made.text(id)) != std::string::npos);
         };
         if (text.empty() || std::any_of(want.begin(), want.end(), bad)) continue;
         if (want != made.plain(text, GGUFX_TOKENIZE_PARSE_SPECIAL)) continue;
         const Said said = tokens_of(chat, made, text);
-        if (said.status == GGUFX_E_MALFORMED) continue; // no UTF-8
+        if (said.status == GGUFX_E_MALFORMED) continue; // invalid UTF-8
         n++;
         CHECK(said.ids == want, "%s: %s: %s, not %s", cases.c_str(),
               c["text_hex"].get<std::string>().c_str(), show(said.ids).c_str(), show(want).c_str());
@@ -497,7 +499,7 @@ int test_plain(const std::string &path, const std::string &cases) {
     return n;
 }
 
-// How many user-defined tokens there are.
+// Returns the number of user-defined tokens.
 int test_vocabulary(const std::string &file, const std::string &cases) {
     test_specials(file);
     const int n = test_plain(file, cases);

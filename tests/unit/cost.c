@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Seconds of `n` runs, one after the other, on as many pieces of work made before. */
+/* Returns the seconds of `n` runs, each on its own prepared work. */
 static double seconds_of(const cost_case *c, size_t size, int n) {
     void *work[4];
     for (int i = 0; i < n; i++) work[i] = c->prepare(size);
@@ -15,12 +15,12 @@ static double seconds_of(const cost_case *c, size_t size, int n) {
     return (double)(end - start) / CLOCKS_PER_SEC;
 }
 
-/* Work that is linear beyond doubt, but leaves the caches as ours may: lines of memory in no order,
- * as many as `size` things of a case touch, each known only when the one before has come, as the slot
- * of a table leads to an entry and the entry to its name. */
+/* A linear control with a similar cache footprint: cache lines in random order, as many as `size`
+ * items of a case touch. Each address depends on the previous load, like a hash slot that leads to
+ * an entry and the entry to its name. */
 typedef struct lines {
     size_t n;
-    uint64_t *data; /* of 8 each */
+    uint64_t *data; /* 8 numbers a line */
 } lines;
 
 static void *control_prepare(size_t bytes) {
@@ -32,7 +32,7 @@ static void *control_prepare(size_t bytes) {
 
 static void control_run(void *work) {
     lines *w = work;
-    uint64_t zero = 0; /* what all lines hold, but only the memory tells */
+    uint64_t zero = 0; /* value of all lines, unknown to the compiler */
     for (size_t i = 0; i < w->n; i++) {
         uint64_t *line = w->data + 8 * (scrambled(i + zero) % w->n);
         zero = line[0];
@@ -46,8 +46,8 @@ static void control_finish(void *work) {
     free(w);
 }
 
-/* The smaller size runs four times over memory of its own each time: both then touch as much memory
- * for the first time, which is no work of ours. */
+/* The smaller size runs four times, each on its own memory. Both sizes then touch the same amount
+ * of memory for the first time. */
 static double ratio_of(const cost_case *c) {
     const double s = seconds_of(c, c->size, 4) / 4, l = seconds_of(c, 4 * c->size, 1);
     print_message("%s: %.2f ms at %zu, %.2f ms at 4 times that: %.2f\n", c->name, 1e3 * s, c->size,
@@ -55,9 +55,9 @@ static double ratio_of(const cost_case *c) {
     return l / s;
 }
 
-/* How much memory one of `size` things touches is not known to the byte (a slot of a table, a line of
- * its name, a descriptor), and a cache shows at the footprint that fits it once and not four times:
- * the control runs at several, and the largest ratio counts. */
+/* The memory that one of `size` items touches is only an estimate (a hash slot, a line of its name,
+ * a descriptor). Caches have an effect at the footprint that fits once and not four times. The
+ * control therefore runs at several footprints, and the largest ratio counts. */
 static double control_ratio(const cost_case *c) {
     static const size_t shares[] = {16, 8, 4, 1};
     const size_t bytes_each = c->bytes_each ? c->bytes_each : 256;
@@ -74,10 +74,10 @@ static double control_ratio(const cost_case *c) {
     return largest;
 }
 
-/* Rounds are repeated until one is linear: what caches and other programs add differs from round to
- * round, what squares the cost is in each of them. Where the larger size leaves caches that hold the
- * smaller one, linear work takes more than four times as long: as much more as the control does, up
- * to ten times. At these sizes squares leave nothing else to see: they show sixteen. */
+/* Rounds are repeated until one is linear: the effect of caches and other programs differs from
+ * round to round, but quadratic cost shows in each. If only the smaller size fits the caches,
+ * linear work takes more than four times as long. The limit is the control's ratio, at most ten;
+ * quadratic cost gives sixteen at these sizes. */
 void assert_cost_is_linear(const cost_case *c) {
     for (int round = 0; round < 8; round++) {
         const double ratio = ratio_of(c);
@@ -93,7 +93,7 @@ static void test_is_linear(void **state) {
 }
 
 int run_cost_cases(const cost_case *cases, size_t n) {
-    struct CMUnitTest tests[16] = {0}; /* those without a name are none */
+    struct CMUnitTest tests[16] = {0}; /* unnamed ones are unused */
     for (size_t i = 0; i < n && i < 16; i++)
         tests[i] = (struct CMUnitTest){
             .name = cases[i].name, .test_func = test_is_linear, .initial_state = (void *)&cases[i]};

@@ -1,5 +1,5 @@
 /*
- * A small model in a file and edits of it, for the tests of editing.
+ * Shared by the tests of editing: a small model in a file, and edits of it.
  * SPDX-License-Identifier: MIT
  */
 #ifndef EDIT_FIXTURE_H
@@ -9,21 +9,22 @@
 
 enum { N = 3000 }; /* values of each of the two tensors */
 
-/* general.name, a key that is longer than a sector, two tensors; room for `reserve` bytes. */
+/* Writes a model: general.name, a key longer than a sector, two tensors; `reserve` bytes of
+ * reserved space. */
 void make_model(uint64_t reserve);
-/* The model at path. */
+/* Opens the model at path. */
 ggufx_file *open_model(void);
-/* A writer with all that the file has. */
+/* Returns a writer with all keys and tensors of the file. */
 ggufx_writer *copy_of(const ggufx_file *f);
-/* The whole file; to be freed. */
+/* Reads the whole file; the caller frees it. */
 unsigned char *bytes_of(const char *name, size_t *n);
-/* A whole file. */
+/* Writes a whole file. */
 void put_bytes(const char *name, const void *bytes, size_t n);
-/* The value of a string key. */
+/* Asserts the value of a string key. */
 void assert_text(const ggufx_file *f, const char *key, const char *want);
-/* Bytes of "ggufx.reserve", UINT64_MAX without it. */
+/* Returns the size of "ggufx.reserve", or UINT64_MAX without it. */
 uint64_t reserve_of(const ggufx_file *f);
-/* Edit general.name and give what was done. */
+/* Edits general.name and returns the facts of the edit. */
 ggufx_edit_facts rename_model(const char *name, uint32_t flags);
 
 #endif

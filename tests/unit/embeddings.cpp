@@ -1,5 +1,6 @@
-// Embeddings against the reference implementation (tests/models), or those that another engine stored; rerankers against their formula in
-// binary64, and bits that no neighbour, order, size of batches or machine changes.
+// Embeddings against the reference implementation (tests/models), or those that another engine
+// stored. Rerankers against their formula in binary64. Bits depend on no neighbour, order, batch
+// size or machine.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "machines.hpp"
@@ -19,7 +20,7 @@ extern "C" {
 
 namespace {
 
-constexpr double kTolerance = 1e-3; // at most 2e-6 seen
+constexpr double kTolerance = 1e-3; // largest measured: 2e-6
 constexpr const char *kWanted[] = {"bert", "gemma-embedding", "modern-bert", "nomic-bert",
                                    "qwen3-embedding"};
 
@@ -38,7 +39,8 @@ double distance(const Floats &got, const Floats &want) {
     return worst;
 }
 
-// Some below the four columns from which products have other bits, some around a page of 64.
+// Lengths below and above the four columns at which products change their bits, and around a page
+// of 64.
 std::vector<Ids> texts_for(const ggufx_model *model) {
     std::vector<Ids> out;
     for (const size_t n : std::initializer_list<size_t>{1, 2, 17, 3, 64, 4, 65, 1, 100, 5})
@@ -110,7 +112,7 @@ void test_neighbours(const TinyFile &file, uint32_t flags, uint32_t pooling) {
     CHECK(equal(single, all), "%s: other bits alone", file.name.c_str());
 }
 
-// Weights of 8 bits, where products of few columns differ from those of many.
+// 8-bit weights, whose products of few columns differ from those of many.
 std::string with_q8(const TinyFile &file) {
     const Opened from(file.path);
     Rewrite copy(from.file);
@@ -145,7 +147,7 @@ void test_machines(const TinyFile &file, const std::string &bytes, const Machine
     }
 }
 
-// ---- what is done with hidden states ----------------------------------------------------------
+// ---- pooling of hidden states -----------------------------------------------------------------
 
 Floats row_of(const Floats &rows, size_t row, size_t width) {
     return {&rows[row * width], &rows[row * width] + width};
@@ -241,8 +243,8 @@ struct Matrix {
 
 struct Reranker {
     const char *path;
-    const Matrix *first, *last; // null: none
-    uint32_t pooling;           // of the hidden states
+    const Matrix *first, *last; // null: no layer
+    uint32_t pooling;           // over the hidden states
     bool softmax;
 };
 
@@ -321,7 +323,7 @@ int main() {
         test_oracles(file);
         test_dimensions(file);
         test_cut(file);
-        if (file.name != "gemma-embedding") test_pooling(file); // has dense layers behind it
+        if (file.name != "gemma-embedding") test_pooling(file); // pooled outputs pass dense layers
         if (i % test_step() == 0) test_machines(file, with_q8(file), all);
     }
     for (const TinyFile &file : all_tiny_files())

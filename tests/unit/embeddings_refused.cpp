@@ -1,5 +1,5 @@
-// What calls of embedders refuse, by its name, and that nothing changes then; files with heads that
-// do not fit; memory: the estimate is what the allocator gives, embedding takes none, each
+// Refused calls of embedders: the error names the cause and nothing changes. Files with heads that
+// do not fit. Memory: the estimate equals the allocations, embedding allocates nothing, each
 // allocation may fail.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
@@ -91,7 +91,7 @@ void test_handles() {
     ggufx_embedder_destroy(nullptr);
 }
 
-// `out` has the floats of n_texts rows unless n_out says otherwise.
+// `out` has the floats of n_texts rows unless n_out is set.
 struct Call {
     std::vector<int32_t> ids;
     std::vector<size_t> lengths;
@@ -139,7 +139,7 @@ void test_an_encoder_has_no_session() {
     CHECK(!session, "a session");
 }
 
-// `attention.causal` = false: whose tokens see those behind them.
+// `attention.causal` = false: tokens attend to later tokens.
 void test_a_key_makes_an_embedder_of_a_model() {
     const Opened opened("/data/tiny/qwen3-embedding/tiny-qwen3-embedding-f16.gguf");
     for (const uint64_t causal : std::initializer_list<uint64_t>{1, 0}) {
@@ -161,7 +161,7 @@ void test_a_key_makes_an_embedder_of_a_model() {
         const uint32_t pooling = causal ? GGUFX_POOLING_LAST : GGUFX_POOLING_MEAN;
         CHECK(Embedder(model, {}).facts().pooling == pooling, "causal %d: pooling",
               static_cast<int>(causal));
-        // The first token sees the others, or none.
+        // The first token attends to the others, or to none.
         Embedder firsts(model, {.pooling = GGUFX_POOLING_FIRST});
         const bool same = firsts.embed({{5, 6, 7}}) == firsts.embed({{5, 8, 9}});
         CHECK(same == (causal != 0), "causal %d: the first token sees the others",
@@ -212,7 +212,7 @@ void test_each_poll_can_cancel(const TinyFile &file) {
     }
 }
 
-// Runs all tasks on one thread, and fails at a call of its own.
+// Runs all tasks on one thread, and fails at a chosen call.
 struct Executor {
     ggufx_executor hooks = {};
     long calls = 0, fail_at = 0;
@@ -232,7 +232,8 @@ struct Executor {
     }
 };
 
-// Copying keys and values goes on without it; all else ends the call, and the next one is right.
+// Copying keys and values falls back to the calling thread. Other failures end the call, and the
+// next call succeeds.
 void test_an_executor_that_fails(const char *path) {
     Executor executor;
     ggufx_runtime_options options;
@@ -352,7 +353,7 @@ void test_wrong_files() {
     }
 }
 
-// NaN and infinities that arise on the way, where the cache takes keys and where results leave.
+// NaN and infinities in intermediate results, found where the cache takes keys and at the results.
 void test_numbers_that_are_none_are_told() {
     const Opened opened(kBert);
     for (const char *name : {"blk.1.layer_output_norm.bias", "blk.0.attn_k.bias"}) {
@@ -442,7 +443,7 @@ void test_each_allocation_may_fail(const TinyFile &tiny) {
     printf("%s: %ld allocations\n", tiny.name.c_str(), n_calls);
 }
 
-// A model that predicts nothing is weighed as an embedder.
+// A model without token prediction is estimated as an embedder.
 void test_the_estimate_of_a_file(const TinyFile &tiny) {
     const Opened opened(tiny.path);
     ggufx_estimate_options options;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* Behind each block, for what reads or writes beyond it; a sanitizer has guards of its own. */
+/* Guard bytes after each block, to detect writes beyond it; sanitizers have their own. */
 enum { GUARD = 128 };
 #if defined(__SANITIZE_ADDRESS__)
 #define GUARDED 0
@@ -24,10 +24,10 @@ enum { GUARD = 128 };
 #define GUARDED 1
 #endif
 
-/* Of all counters: files are read by several threads at once. */
+/* Protects all counters: several threads read files at once. */
 static pthread_mutex_t counters = PTHREAD_MUTEX_INITIALIZER;
 
-/* Whether this call is the one that fails. */
+/* Returns whether this call fails. */
 static int count_call(fault *f) {
     pthread_mutex_lock(&counters);
     f->calls++;
@@ -52,7 +52,7 @@ static void *fault_alloc(void *user, size_t size, size_t align) {
     if (size > SIZE_MAX - guard) return NULL;
     if (posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size + guard))
         return NULL;
-    memset(p, 0xa5, size < 65536 ? size : 65536); /* nobody may count on zeros */
+    memset(p, 0xa5, size < 65536 ? size : 65536); /* callers must not rely on zeros */
     memset((unsigned char *)p + size, 0xa5, guard);
     count_block(f, 1, (long long)size);
     return p;

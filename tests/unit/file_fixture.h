@@ -1,5 +1,5 @@
 /*
- * A runtime, and files opened from bytes in memory, for the tests of reading.
+ * Shared by the tests of reading: a runtime, and files opened from bytes in memory.
  * SPDX-License-Identifier: MIT
  */
 #ifndef FILE_FIXTURE_H
@@ -15,18 +15,18 @@
 
 #include <cmocka.h>
 
-extern ggufx_runtime *rt; /* of the group */
+extern ggufx_runtime *rt; /* for the whole group */
 int file_setup(void **state);
 int file_teardown(void **state);
 
-/* Opens bytes that stay; files of version 1 too. */
+/* Opens bytes that outlive the file; version 1 is accepted, too. */
 ggufx_file *open_bytes(const gb *b, uint32_t flags);
-/* The index of a key that must be there. */
+/* Returns the index of a key that must exist. */
 size_t find(const ggufx_file *f, const char *key);
-/* How an open ends; checks that mapped, read and metadata-only opens agree, except that data beyond
- * the end of the file (BOUNDS) may be missing for the latter. */
+/* Returns the status of an open. Checks that mapped, read and metadata-only opens agree, except
+ * that metadata-only opens may ignore data beyond the end of the file (BOUNDS). */
 ggufx_status open_as(const gb *b, size_t n, uint32_t flags, ggufx_error *error);
-/* The bytes open so; an error names this offset. Frees them. */
+/* Opens the bytes and expects this status; an error names this offset. Frees the bytes. */
 void expect(gb *b, uint32_t flags, ggufx_status status, uint64_t offset);
 
 #endif

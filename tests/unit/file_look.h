@@ -1,6 +1,7 @@
 /*
- * Touch everything an opened file offers: every key, element, tensor, value; results are not
- * judged, only survived. Shared by the flips, the replay of hostile files and the fuzz target.
+ * Reads everything in an opened file: every key, element, tensor, value. Results are not checked;
+ * it only must not crash. Shared by the bit-flip tests, the replay of hostile files and the fuzz
+ * target.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_TEST_LOOK_H

@@ -1,5 +1,5 @@
 /*
- * Writes GGUF files into memory for tests: any version, either byte order, any field, also wrong.
+ * Writes GGUF files into memory for tests: any version, either byte order, any field, also invalid.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_TEST_BUILDER_H
@@ -16,10 +16,10 @@ typedef struct gb {
     uint64_t alignment;
     uint64_t n_tensors, n_keys; /* written so far */
     size_t data_start;          /* set by gb_data */
-    uint64_t next_offset;       /* where the next tensor of gb_tensor goes */
+    uint64_t next_offset;       /* offset of the next tensor of gb_tensor */
 } gb;
 
-/* Begin a file; counts are filled in by gb_end. */
+/* Begins a file; gb_end fills in the counts. */
 void gb_begin(gb *b, uint32_t version, int big_endian);
 void gb_free(gb *b);
 
@@ -35,28 +35,28 @@ void gb_count(gb *b, uint64_t v);
 void gb_string(gb *b, const char *text);
 void gb_string_n(gb *b, const char *text, size_t n);
 
-/* A key and its value's type; the value follows by the raw calls. */
+/* Writes a key and its value's type; the value follows by the raw calls. */
 void gb_key(gb *b, const char *key, uint32_t type);
 void gb_key_u32(gb *b, const char *key, uint32_t v);
 void gb_key_string(gb *b, const char *key, const char *v);
-/* Type, element type and count of an array; the elements follow. */
+/* Writes the type, element type and count of an array; the elements follow. */
 void gb_key_array(gb *b, const char *key, uint32_t element, uint64_t count);
-void gb_array(gb *b, uint32_t element, uint64_t count); /* inside of an array */
+void gb_array(gb *b, uint32_t element, uint64_t count); /* within an array */
 
-/* Directory entry with any offset. Returns the offset in the file of the entry. */
+/* Writes a directory entry with any offset. Returns the entry's offset in the file. */
 size_t gb_tensor_at(gb *b, const char *name, uint32_t type, uint32_t n_dims, const uint64_t *ne,
                     uint64_t offset);
-/* Directory entry after the last one; n_bytes is the size of its data. */
+/* Writes a directory entry for data after the last tensor; n_bytes is the size of its data. */
 size_t gb_tensor(gb *b, const char *name, uint32_t type, uint32_t n_dims, const uint64_t *ne,
                  uint64_t n_bytes);
 
-/* End of the directory: pads to the alignment and fills in the counts. */
+/* Ends the directory: pads to the alignment and fills in the counts. */
 void gb_data(gb *b);
-/* n bytes of data at the next free place; pads to the alignment. */
+/* Writes n bytes of data at the next free offset and pads to the alignment. */
 void gb_tensor_data(gb *b, const void *data, size_t n);
 void gb_pad(gb *b);
 
-/* Overwrite a field. */
+/* Overwrites a field. */
 void gb_set_u32(gb *b, size_t at, uint32_t v);
 void gb_set_u64(gb *b, size_t at, uint64_t v);
 
@@ -65,7 +65,7 @@ void gb_minimal(gb *b);
 /* Every value type, arrays of each, nested arrays, three tensors. */
 void gb_everything(gb *b, uint32_t version, int big_endian);
 
-/* Write a file; returns 0, or -1 with errno. */
+/* Writes a file; returns 0, or -1 with errno. */
 int gb_write(const gb *b, const char *path);
 
 #endif

@@ -1,6 +1,5 @@
-// Buffers of graphs from the inside: two that are in use in one group of steps never share memory,
-// and each may have memory of its own that turns to NaN after its last use without a change of
-// bits.
+// Buffers of graphs, through internals. Two buffers in use in the same group of operations never
+// share memory. With separate memory that turns to NaN after the last use, the bits stay the same.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
@@ -26,7 +25,7 @@ Graph program_of(const gguf::File &file) {
     return build_graph(file, options);
 }
 
-// First and last group that uses a buffer, found anew from the operations.
+// First and last group that uses a buffer, recomputed from the operations.
 struct Life {
     uint32_t first = kNoIndex, last = 0;
     bool used() const { return first != kNoIndex; }
@@ -109,7 +108,7 @@ public:
             frequencies_.push_back(graph_.frequencies.data() + rope_table.start(kContext));
     }
 
-    // Logits of all tokens, which stand behind those of the calls before, and their embedding.
+    // Returns the logits of all tokens, which follow those of earlier calls, and their embedding.
     std::vector<float> decode(const int32_t *tokens, size_t n) {
         std::vector<float> logits(n * graph_.shape.n_vocab), embedding;
         const SequenceRows text = {0, n};
@@ -155,7 +154,7 @@ public:
 private:
     static constexpr uint32_t kContext = 64;
 
-    // Of the matrices behind the pooling, or the pooling.
+    // Last group of the dense layers after the pooling, or of the pooling.
     uint32_t last_of_embedding() const { return graph_.end_group(PartKind::embedding) - 1; }
     std::vector<float> embedding_of(const Context &c) const {
         const float *values = c.at(graph_.embedding, 0);
@@ -191,7 +190,7 @@ private:
     uint64_t length_ = 0;
 };
 
-// Every buffer behind the one before.
+// Places each buffer after the previous one.
 Graph spread(Graph &&graph) {
     graph.row_floats = 0;
     for (BufferInfo &buffer : graph.buffers) {
@@ -210,7 +209,7 @@ void test_own_memory_changes_no_bit(const std::string &name, const gguf::File &f
     const Ids tokens = random_ids(Run::kBatch + 3, 300, 17);
     for (size_t done = 0; done < tokens.size();) {
         const size_t n = done ? 1 : Run::kBatch; // a prompt, then single tokens
-        if (done && whole) break;                // of texts that see all at once
+        if (done && whole) break;                // the model sees whole texts
         const std::vector<float> want = shared.decode(&tokens[done], n);
         const std::vector<float> got = own.decode(&tokens[done], n);
         CHECK(memcmp(got.data(), want.data(), want.size() * sizeof(float)) == 0,

@@ -1,5 +1,5 @@
-// What graphs use tensors for, from the inside: the same that the names of the format tell, by
-// which files without a graph are quantized.
+// Roles of tensors in graphs, through internals. They equal the roles from tensor names, which
+// quantization uses for files without a graph.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
@@ -17,13 +17,13 @@ using namespace ggufx;
 using model::Role;
 using model::Roles;
 
-std::map<Role, size_t> g_seen; // roles of graphs
+std::map<Role, size_t> g_seen; // roles in graphs
 
 bool is_matrix(const gguf::Tensor &t) {
     return t.ne[1] > 1 || t.ne[2] > 1;
 }
 
-// Of vectors the names say nothing: they are never quantized.
+// Vectors are skipped: names give them no role, because they are never quantized.
 void test_names_tell_the_same(const TinyFile &tiny, const gguf::File &file, const Roles &roles) {
     CHECK(roles.size() == file.n_tensors(), "%s: %zu roles of %zu tensors", tiny.name.c_str(),
           roles.size(), file.n_tensors());
@@ -39,8 +39,8 @@ void test_names_tell_the_same(const TinyFile &tiny, const gguf::File &file, cons
     }
 }
 
-// An imatrix has entries for what activations are multiplied by: every matrix but the output's, the
-// embeddings and what is never quantized.
+// An imatrix has entries for the matrices that activations are multiplied by. Exempt are the output
+// matrix, the embeddings and tensors that are never quantized.
 void test_matrices_of_products_are_weighed(const TinyFile &tiny, const gguf::File &file,
                                            const Roles &roles) {
     model::BuildOptions options;
@@ -61,7 +61,7 @@ void test_matrices_of_products_are_weighed(const TinyFile &tiny, const gguf::Fil
     }
 }
 
-// An override is as good as another file: this one has no graph then, and no roles.
+// An override changes the file's keys: with this one the file has no graph, and so no roles.
 void test_a_file_without_a_program_has_none(const TinyFile &tiny, const gguf::File &file) {
     const std::string key = tiny.architecture + ".block_count";
     model::Override zero = {key.c_str(), "0"};

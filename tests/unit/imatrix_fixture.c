@@ -18,7 +18,7 @@ void header(gb *b) {
 
 static void put_floats(gb *b, const float *x, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) gb_f32(b, x[i]);
-    gb_tensor_data(b, NULL, 0); /* what alignment wants */
+    gb_tensor_data(b, NULL, 0); /* pads to the alignment */
 }
 
 void build(gb *b, const char *counts, uint64_t n) {

@@ -10,14 +10,14 @@
 enum { kColumns = 3, kExperts = 2 };
 extern const float kSums[kColumns * kExperts], kCounts[kExperts];
 
-/* The keys of a GGUF imatrix. */
+/* Writes the keys of a GGUF imatrix. */
 void header(gb *b);
-/* One entry of two experts; `counts` is the name of its second tensor, n its matrices. */
+/* Builds one entry of two experts; `counts` is the name of its second tensor, n its matrices. */
 void build(gb *b, const char *counts, uint64_t n);
 void put32(gb *b, int32_t v);
-/* A .dat file of one entry of two values, with the newer end when `whole`. */
+/* Builds a .dat file with one entry of two values, and with the newer trailer when `whole`. */
 void build_dat(gb *b, int32_t calls, int whole);
-/* Bytes that must open. */
+/* Opens bytes that must be valid. */
 ggufx_imatrix *open_it(const gb *b);
 ggufx_imatrix_facts facts_of(const ggufx_imatrix *imatrix);
 

@@ -1,5 +1,5 @@
 /*
- * Progress of a job that never goes back, and cancels at a poll.
+ * Progress callback of a job: checks that progress never decreases, and cancels at a poll.
  * SPDX-License-Identifier: MIT
  */
 #ifndef JOB_POLLS_H

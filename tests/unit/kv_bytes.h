@@ -9,7 +9,7 @@
 
 typedef struct kv_bytes {
     uint8_t *data;
-    size_t n, capacity, at; /* at: how far reading has come */
+    size_t n, capacity, at; /* at: read position */
     long calls, fail_at;    /* the fail_at-th call from now on fails; 0 = none */
 } kv_bytes;
 
@@ -37,7 +37,7 @@ static inline ggufx_status kv_bytes_read(void *user, void *data, size_t n) {
     return GGUFX_OK;
 }
 
-/* The snapshot of a sequence; free data. */
+/* Returns the snapshot of a sequence; the caller frees data. */
 static inline kv_bytes kv_saved(const ggufx_kv *kv, uint32_t sequence) {
     kv_bytes b = {0};
     ggufx_error error;

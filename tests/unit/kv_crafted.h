@@ -1,6 +1,6 @@
 /*
- * Snapshots of a KV cache whose numbers were changed and whose checksums are right all the same, as
- * somebody would make them who wants to harm. docs/file-formats.md, "Snapshots", has the layout.
+ * Snapshots of a KV cache with changed numbers and valid checksums, as an attacker would create
+ * them. docs/file-formats.md, "Snapshots", has the layout.
  * SPDX-License-Identifier: MIT
  */
 #ifndef KV_CRAFTED_H
@@ -9,7 +9,7 @@
 #include "kv_bytes.h"
 
 enum {
-    kCraftedTokens = 0, /* u64, from the beginning of a track */
+    kCraftedTokens = 0, /* u64; offsets from the start of a track */
     kCraftedDropped = 8,
     kCraftedDroppedFirst = 16, /* i32 */
     kCraftedDroppedLast = 20,
@@ -39,12 +39,12 @@ static inline uint64_t crafted_get(const uint8_t *from, size_t bytes) {
     return value;
 }
 
-/* Bytes in front of the checksum of the header. */
+/* Returns the bytes before the checksum of the header. */
 static inline size_t crafted_header(uint32_t n_layers) {
     return 16 + 4 * (11 + 4 * (size_t)n_layers) + 4 * (size_t)n_layers;
 }
 
-/* Both checksums of a whole snapshot of a cache of n_layers made right. */
+/* Recomputes both checksums of a whole snapshot of a cache of n_layers. */
 static inline void crafted_seal(uint8_t *data, size_t n, uint32_t n_layers) {
     const size_t header = crafted_header(n_layers);
     crafted_put(data + header, crafted_crc(data, header), 8);

@@ -1,5 +1,5 @@
 /*
- * Keys, values and queries of a test, and room for what comes out.
+ * Keys, values and queries of a test, and buffers for the results.
  * SPDX-License-Identifier: MIT
  */
 #ifndef KV_DATA_H

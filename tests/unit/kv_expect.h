@@ -1,5 +1,5 @@
 /*
- * A call that must fail: with which status, saying what.
+ * Expects a failing call, with its status and message.
  * SPDX-License-Identifier: MIT
  */
 #ifndef KV_EXPECT_H
@@ -7,9 +7,9 @@
 
 #include "kv_fixture.h"
 
-static uint64_t last_index; /* of the error */
+static uint64_t last_index; /* index in the error */
 
-/* Run a call with and without an error record: the same status, the record filled. */
+/* Runs a call with and without an error record: the same status, the record filled. */
 #define EXPECT(status_wanted, text, call)                                                          \
     do {                                                                                           \
         ggufx_error error_record, *error = NULL;                                                   \

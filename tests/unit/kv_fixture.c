@@ -12,9 +12,9 @@ static void *memory_alloc(void *user, size_t size, size_t align) {
     kv_memory *m = user;
     m->requests++;
     if (m->fail_at && --m->fail_at == 0) return NULL;
-    if (size > (size_t)1 << 30) return NULL; /* no test means it; sanitizers refuse it loudly */
+    if (size > (size_t)1 << 30) return NULL; /* no test needs it; sanitizers report it */
     void *p = NULL;
-    const size_t front = align < kLeast ? kLeast : align; /* the size stands before the block */
+    const size_t front = align < kLeast ? kLeast : align; /* the size is stored before the block */
     if (posix_memalign(&p, front, front + size)) return NULL;
     m->live++;
     memcpy((char *)p + front - sizeof size, &size, sizeof size);
@@ -65,7 +65,7 @@ ggufx_kv_options kv_shape(uint32_t n_kv_heads, uint32_t n_q_heads, uint32_t head
     o.head_dim_v = head_dim_v;
     o.type_k = type_k;
     o.type_v = type_v;
-    o.n_sinks = 4; /* the default leaves a short sequence no page that is encoded */
+    o.n_sinks = 4; /* the default would leave a short sequence no quantized page */
     return o;
 }
 
@@ -116,7 +116,7 @@ void kv_attend(float *out, float *lse, const ggufx_kv *kv, const ggufx_kv_option
         fail_msg("%s", error.message);
 }
 
-/* One query head against the decoded rows of its KV head (row_k, row_v floats apart). */
+/* Checks one query head against the dequantized rows of its KV head (row_k, row_v floats apart). */
 static void check_head(const float *out, const float *lse, const float *q, const float *k,
                        size_t row_k, const float *v, size_t row_v, size_t n, uint32_t dk,
                        uint32_t dv, double scale) {

@@ -1,6 +1,6 @@
 /*
- * Helpers of the KV cache tests: caches, fixed random data, plain attention in double precision
- * and a runtime whose allocator counts and fails on request.
+ * Helpers of the KV cache tests: caches, fixed random data, attention in double precision and a
+ * runtime whose allocator counts and fails on request.
  * SPDX-License-Identifier: MIT
  */
 #ifndef KV_FIXTURE_H
@@ -21,44 +21,46 @@ typedef struct kv_memory {
     long live, requests, fail_at;
 } kv_memory;
 
-/* NULL memory = the default allocator; threads 0 = default. */
+/* Creates a runtime. NULL memory = the default allocator; threads 0 = default. */
 ggufx_runtime *kv_runtime(kv_memory *memory, uint32_t threads, const ggufx_executor *executor);
 ggufx_runtime *kv_scalar_runtime(void); /* GGUFX_ISA_SCALAR */
 
-/* One layer, one sequence, four sinks unless changed by the caller. */
+/* Returns options of one layer and one sequence, with four sinks. */
 ggufx_kv_options kv_shape(uint32_t n_kv_heads, uint32_t n_q_heads, uint32_t head_dim_k,
                           uint32_t head_dim_v, uint32_t type_k, uint32_t type_v);
 ggufx_kv *kv_make(const ggufx_runtime *rt, const ggufx_kv_options *options);
 
-/* n floats in [-1, 1), the same for the same seed; free() them. */
+/* Returns n floats in [-1, 1), the same for the same seed; free() them. */
 float *kv_random(size_t n, uint32_t seed);
 
-/* Append n tokens of k and v (whole arrays) to layer 0 of a sequence, `step` at a time, and commit:
- * all pages but the last are encoded alone, and queries see what ggufx_kv_read gives. */
+/* Appends n tokens of k and v (whole arrays) to layer 0 of a sequence, `step` at a time, and
+ * commits. Full pages are then quantized, and queries see the values of ggufx_kv_read. */
 void kv_fill(ggufx_kv *kv, const ggufx_kv_options *shape, uint32_t sequence, size_t n, size_t step,
              const int32_t *positions, const float *k, const float *v);
 
-/* Attend with all lengths computed; asserts success. */
+/* Computes attention with buffer lengths from the shape; asserts success. */
 void kv_attend(float *out, float *lse, const ggufx_kv *kv, const ggufx_kv_options *shape,
                uint32_t sequence, const float *q, size_t n_queries, const int32_t *positions,
                uint32_t flags, float scale);
 
 /*
- * The same in doubles over what ggufx_kv_read gives, compared with `out` and `lse`. key_positions
- * holds one position per token, positions one per query (NULL: all tokens are visible).
+ * Computes the same in doubles over the values of ggufx_kv_read and compares it with `out` and
+ * `lse`. key_positions holds one position per token, positions one per query (NULL: all tokens are
+ * visible).
  *
- * Tolerance, from the order of operations in docs/reproducibility/attention.md with u = 2^-24: a score is a chain
- * of head_dim/2 fma, one sum and one product, so it errs by at most e = (head_dim/2 + 3) u S with
- * S = scale * sum |q k|; a weight errs by e + |s - m| u + 1.2e-7 relatively, numerator and
- * denominator each add n roundings, every merge a few more.
+ * Tolerance, from the order of operations in docs/reproducibility/attention.md with u = 2^-24: a
+ * score is a chain of head_dim/2 fma, one sum and one product, so it errs by at most e =
+ * (head_dim/2 + 3) u S with S = scale * sum |q k|. A weight errs by e + |s - m| u + 1.2e-7
+ * relatively. Numerator and denominator each add n roundings, every merge a few more.
  */
 void kv_check(const float *out, const float *lse, const ggufx_kv *kv, const ggufx_kv_options *shape,
               uint32_t sequence, const float *q, size_t n_queries, const int32_t *positions,
               const int32_t *key_positions, double scale);
 
 /*
- * One query head by the text of docs/reproducibility/attention.md, bit for bit: decoded rows of its KV head, row_k
- * and row_v floats apart, n >= 1 visible tokens. lse is m + log(l), left to the caller.
+ * Computes one query head by the definition in docs/reproducibility/attention.md, bit for bit.
+ * Inputs are the dequantized rows of its KV head, row_k and row_v floats apart, n >= 1 visible
+ * tokens. lse is m + log(l), computed by the caller.
  */
 void kv_reference(float *out, float *m, float *l, const float *q, const float *k, size_t row_k,
                   const float *v, size_t row_v, size_t n, uint32_t dk, uint32_t dv, float scale);

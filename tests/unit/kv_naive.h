@@ -1,5 +1,5 @@
 /*
- * Plain attention in double precision over what ggufx_kv_read gives, for every type of stream and
+ * Attention in double precision over the values of ggufx_kv_read, for every type of stream and
  * every option.
  * SPDX-License-Identifier: MIT
  */
@@ -31,7 +31,7 @@ typedef struct mask {
     uint32_t flags, window;
     double softcap;
     const float *slopes, *sinks; /* per query head, or NULL */
-    uint32_t kind;               /* of the window */
+    uint32_t kind;               /* kind of window */
 } mask;
 
 typedef struct naive {
@@ -62,7 +62,7 @@ static inline int sees(const mask *m, int32_t at, size_t token) {
     return w == 0 || i - j < w;
 }
 
-/* One row in doubles; position of token t is t. */
+/* Computes one row in doubles; the position of token t is t. */
 static inline void attend_naive(const naive *a, const float *q, size_t head, int32_t at,
                                 double *out, double *lse) {
     const ggufx_kv_options *s = a->shape;
@@ -95,7 +95,7 @@ static inline double tolerance_of(const ggufx_kv_options *shape) {
     return v.flags & GGUFX_TYPE_IS_QUANTIZED ? TOL_KV_WEIGHT_15 : TOL_KV_FLOAT;
 }
 
-/* The error of a row relative to the length of a typical value, and that of its lse. */
+/* Checks the error of a row relative to the length of a typical value, and the error of its lse. */
 static inline void check_row(const naive *a, const float *q, size_t head, int32_t at,
                              const float *out, float lse) {
     const size_t d = a->shape->head_dim_v;
@@ -103,7 +103,7 @@ static inline void check_row(const naive *a, const float *q, size_t head, int32_
     attend_naive(a, q, head, at, want, &want_lse);
     for (size_t j = 0; j < d; j++) {
         error += ((double)out[j] - want[j]) * ((double)out[j] - want[j]);
-        size += (double)a->v[j] * (double)a->v[j]; /* of the first value */
+        size += (double)a->v[j] * (double)a->v[j]; /* length of the first value */
     }
     const double tolerance = tolerance_of(a->shape);
     const int ok =
@@ -143,7 +143,7 @@ static inline void check_attend(const filled *f, const ggufx_kv_options *shape, 
     float *lse = calloc(rows, sizeof *lse);
     int32_t *at = calloc(n_queries, sizeof *at);
     assert_true(q && out && lse && at);
-    for (size_t i = 0; i < n_queries; i++) /* the last token, then all over the sequence */
+    for (size_t i = 0; i < n_queries; i++) /* the last token, then tokens over the whole sequence */
         at[i] = i == 0 ? kTokens - 1 : (int32_t)(i * 131 % kTokens);
     ggufx_attend_options options;
     ggufx_attend_options_init(&options);

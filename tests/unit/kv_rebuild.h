@@ -1,5 +1,5 @@
 /*
- * Calls that make pages anew: they must fail whole or not at all.
+ * Calls that rebuild pages: they must succeed completely or change nothing.
  * SPDX-License-Identifier: MIT
  */
 #ifndef KV_REBUILD_H
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* A call on a cache that is either finished or changed nothing. */
+/* A call on a cache that either succeeds or changes nothing. */
 typedef ggufx_status kv_call(ggufx_kv *kv, const ggufx_progress *progress, ggufx_error *error);
 
 static inline void kv_assert_same(const kv_bytes *a, const kv_bytes *b) {
@@ -23,7 +23,8 @@ static inline int32_t kv_countdown(void *user, uint64_t done, uint64_t total) {
     return --*(long *)user == 0;
 }
 
-/* The k-th allocation (or poll) of the call fails, for every k until it succeeds. How many did. */
+/* Fails the k-th allocation (or poll) of the call, for every k until it succeeds. Returns the
+ * number of failures. */
 static inline long kv_fail_each(ggufx_kv *kv, kv_memory *memory, kv_call *call, int polls) {
     kv_bytes held = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
     const long live = memory->live;

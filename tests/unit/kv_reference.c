@@ -1,6 +1,6 @@
 /*
- * Attention as the text of docs/reproducibility/attention.md says it, one operation per line, for comparison bit by
- * bit. Written from the text alone; shares nothing with the library.
+ * Attention as docs/reproducibility/attention.md defines it, one operation per line, for bit-exact
+ * comparison. Written from the definition alone; shares no code with the library.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"

@@ -1,5 +1,5 @@
 /*
- * Caches that hold tokens, and the call that gives a layer other types.
+ * Caches with tokens, and the call that converts a layer to other types.
  * SPDX-License-Identifier: MIT
  */
 #ifndef KV_REQUANTIZED_H
@@ -34,7 +34,7 @@ static inline void kv_requantize_to(ggufx_kv *kv, uint32_t layer, uint32_t type_
         fail_msg("to %u, %u: %s", type_k, type_v, error.message);
 }
 
-/* Two sequences that share most pages, parts of pages, a shift. */
+/* Returns two sequences that share most pages, with partial pages and a shift. */
 static inline ggufx_kv *kv_shared(const ggufx_runtime *rt, uint32_t type) {
     ggufx_kv_options shape = shape_of(type, type, 3);
     shape.n_layers = 2;

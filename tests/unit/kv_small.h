@@ -1,5 +1,5 @@
 /*
- * A small cache and what it says of itself, for tests of its calls.
+ * A small cache and its facts, for tests of its calls.
  * SPDX-License-Identifier: MIT
  */
 #ifndef KV_SMALL_H

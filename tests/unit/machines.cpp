@@ -4,7 +4,7 @@
 
 namespace {
 
-// Runs tasks from the last one, as so many workers in turn.
+// Runs tasks from the last to the first, as the workers of a pool in turn.
 ggufx_status run_backwards(void *user, uint32_t n, void (*task)(void *, uint32_t, uint32_t),
                            void *context) {
     const uint32_t workers = static_cast<const ggufx_executor *>(user)->max_workers;

@@ -1,4 +1,4 @@
-// Ways to compute, whose bits must be equal: instruction sets, threads, executors.
+// Configurations whose results must be bit-identical: instruction sets, threads, executors.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,13 +6,13 @@
 
 #include <memory>
 
-// Runtimes of sets that the machine lacks are null.
+// Runtimes of unsupported instruction sets are null.
 struct Machine {
     std::string name;
     std::unique_ptr<ggufx_executor> executor;
     ggufx_runtime *runtime = nullptr;
 
-    // workers 0: threads of the runtime's own.
+    // workers 0: the runtime's own threads.
     Machine(std::string called, int32_t isa, uint32_t threads, uint32_t workers);
     Machine(const Machine &) = delete;
     ~Machine() { ggufx_runtime_destroy(runtime); }
@@ -20,6 +20,6 @@ struct Machine {
 
 using Machines = std::vector<std::unique_ptr<Machine>>;
 
-// The first one is what others are compared with. Own threads are not more than processors, so more
-// workers are an executor's.
+// Returns all machines; the first one is the reference. The runtime has at most one thread per
+// processor, so more workers come from an executor.
 Machines machines();

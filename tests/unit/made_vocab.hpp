@@ -1,4 +1,4 @@
-// Vocabularies made in a test, as the bytes of a GGUF file.
+// Vocabularies built in a test, as the bytes of a GGUF file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -63,7 +63,7 @@ struct MadeVocab {
     }
 
 private:
-    // Little-endian hosts only, as the tests of models.
+    // Little-endian hosts only, like the tests of models.
     struct Writer {
         std::string out;
         uint64_t n_keys = 0;
@@ -96,7 +96,7 @@ inline void add_byte_tokens(MadeVocab &vocab) {
     }
 }
 
-// The character of a byte in byte-level vocabularies.
+// Returns the character of a byte in byte-level vocabularies.
 inline std::string byte_character(unsigned byte) {
     const bool itself = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
     unsigned code = byte, before = 0;
@@ -107,7 +107,7 @@ inline std::string byte_character(unsigned byte) {
     return {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
 }
 
-// A vocabulary of a kind that has a token for every byte.
+// Returns a vocabulary of a kind with a token for every byte.
 inline MadeVocab full_vocab(const std::string &kind) {
     MadeVocab vocab(kind);
     if (kind == "gpt2") {

@@ -27,7 +27,7 @@ static void put_scale(uint8_t *p, uint64_t *state) {
     p[1] = (uint8_t)(h >> 8);
 }
 
-/* Where the f16 scales of a block stand. */
+/* Stores the offsets of a block's f16 scales; returns their number. */
 static size_t scale_offsets(uint32_t type, size_t *out) {
     out[0] = 0;
     out[1] = 2;

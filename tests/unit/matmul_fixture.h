@@ -1,5 +1,5 @@
 /*
- * What the tests of products and decoding share: made-up weights, runtimes, executors,
+ * Shared by the tests of products and dequantization: generated weights, runtimes, executors,
  * polls.
  * SPDX-License-Identifier: MIT
  */
@@ -31,11 +31,11 @@ matrix random_matrix(uint32_t type, uint64_t n_rows, uint64_t n_cols, uint64_t s
 void free_matrix(matrix *m);
 ggufx_tensor *wrap_matrix(const ggufx_runtime *rt, const matrix *m);
 
-/* A runtime that must come into being; isa GGUFX_ISA_*, threads as in the options. */
+/* Creates a runtime that must succeed; isa GGUFX_ISA_*, threads as in the options. */
 ggufx_runtime *make_runtime(int32_t isa, uint32_t threads);
 ggufx_runtime *make_runtime_with(const ggufx_runtime_options *options);
 
-/* Executors of a host: in order, in reverse order, and on threads made for each call. */
+/* Executors of a host: in order, in reverse order, and on new threads for each call. */
 ggufx_executor serial_executor(void);
 ggufx_executor reverse_executor(void);
 ggufx_executor thread_executor(uint32_t max_workers);
@@ -44,23 +44,23 @@ ggufx_executor thread_executor(uint32_t max_workers);
 #define N_PRODUCT_TYPES 8
 extern const uint32_t product_types[N_PRODUCT_TYPES];
 
-/* Flags of every way to multiply. */
+/* Flags of every product mode. */
 #define N_PRODUCT_MODES 9
 extern const uint32_t product_modes[N_PRODUCT_MODES];
 
-/* y[n][n_rows] of m times n columns of x, columns dense; to be freed. */
+/* Returns y[n][n_rows] of m times n columns of x, columns dense; the caller frees it. */
 float *product(const ggufx_runtime *rt, const matrix *m, const float *x, size_t n, uint32_t flags);
 
-/* Progress that checks its numbers and cancels at poll number cancel_at, from 0. */
+/* Progress callback that checks its numbers and cancels at poll number cancel_at, from 0. */
 typedef struct polls {
     uint64_t n_polls, cancel_at, last, total;
 } polls;
 ggufx_progress poll_progress(polls *p);
-/* Of a call that was to be cancelled at a poll: it was. Several threads poll by the clock, so that
- * it may have ended before that poll. */
+/* Asserts that a call was cancelled at a poll. With several threads polls depend on the clock, so
+ * the call may have finished before that poll. */
 void assert_cancelled(ggufx_status status, const polls *p, uint32_t threads);
 
-/* Options with these flags and, unless p is NULL, with *progress made of it. */
+/* Returns options with these flags and, unless p is NULL, with *progress set up for it. */
 ggufx_matmul_options options_with(uint32_t flags, ggufx_progress *progress, polls *p);
 
 uint32_t bits_of(float f);

@@ -1,5 +1,5 @@
 /*
- * The tiny model measured over a made text in chunks, logits saved into memory.
+ * The tiny model evaluated over a generated text in chunks, with logits saved into memory.
  * SPDX-License-Identifier: MIT
  */
 #ifndef MEASURE_FIXTURE_H
@@ -10,7 +10,7 @@
 enum { CHUNK = 24, N = 3 * CHUNK + 5, FILE_BYTES = 1 << 18 };
 
 void make_tokens(int32_t *tokens); /* [N] */
-/* A model that differs a little: the other one of each comparison. */
+/* Returns options of a slightly different model, the other one of each comparison. */
 tiny_options other_model(void);
 
 typedef struct saved_file {
@@ -20,12 +20,12 @@ typedef struct saved_file {
 ggufx_status write_piece(void *user, const void *data, size_t n);
 ggufx_status read_piece(void *user, void *data, size_t n);
 
-/* A session of f's model whose bits depend on no batch. */
+/* Creates a batch-invariant session of f's model. */
 void begin_rows(fixture *f, const tiny_options *model, uint32_t n_batch);
-/* Of the first n tokens. */
+/* Measures the first n tokens. */
 ggufx_status measure(fixture *f, ggufx_measure_facts *facts, size_t n, int32_t bos,
                      const ggufx_measure_options *options);
-/* Logits of the plain model over N tokens in chunks. */
+/* Saves the logits of the plain model over N tokens in chunks. */
 saved_file *save(uint32_t stride);
 
 #endif

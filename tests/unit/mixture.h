@@ -38,7 +38,7 @@ static inline void make_mixture(mixture *t, const ggufx_runtime *rt, uint32_t ty
     t->x = random_values(x_length(t), 7);
     t->y = malloc(y_length(t) * sizeof(float));
     t->ids = malloc(t->n * t->n_used * sizeof *t->ids);
-    /* Uneven: low numbers are frequent, so groups of all sizes come up. */
+    /* Uneven: low numbers are frequent, so that groups of all sizes occur. */
     for (size_t i = 0; i < t->n * t->n_used; i++) {
         const uint32_t r = next_random(&random) % 256;
         t->ids[i] = (uint32_t)(r * r * t->n_experts >> 16);

@@ -1,5 +1,5 @@
-// Memory of models and sessions of every architecture: what the estimate says is what the allocator
-// gives, decoding takes none, and each allocation may fail.
+// Memory of models and sessions of every architecture: the estimate equals the allocations,
+// decoding allocates nothing, and each allocation may fail.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "rewrite.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0};
 
-// The bytes of a file; what is made of them in turn.
+// A model file's bytes, from which models are created.
 struct Subject {
     std::string name, bytes;
     uint32_t type;
@@ -51,8 +51,8 @@ ggufx_estimate_facts estimate(const ggufx_runtime *rt, const ggufx_file *file,
     return facts;
 }
 
-// Calls of one token to several batches, one that is cancelled, cuts anywhere and what a cut makes
-// the next call compute again.
+// Makes calls of one token to several batches, a cancelled call, and truncations that make the next
+// call recompute tokens.
 void use_session(ggufx_session *session, const Subject &subject, const Ids &ids) {
     static constexpr int kPercent[] = {40, 41, 23, 97, 60, 100, 7, 70, 69, 100, 98, 99, 0, 30};
     size_t length = 0;
@@ -69,7 +69,7 @@ void use_session(ggufx_session *session, const Subject &subject, const Ids &ids)
     }
 }
 
-// A session takes kv_bytes + session_bytes, and nothing more for decoding.
+// A session allocates kv_bytes + session_bytes, and decoding allocates nothing more.
 void test_session(const Subject &subject, const fault &memory, const ggufx_runtime *rt,
                   const ggufx_file *file, const ggufx_model *model,
                   const ggufx_estimate_options &options) {
@@ -121,7 +121,7 @@ void test_estimates(const Subject &subject) {
                                                        : 0;
             test_session(subject, memory, rt, file, model, options);
         }
-        // Windows and batches whose pages come and go.
+        // Windows and batches that allocate and free pages.
         options.n_checkpoints = 0;
         for (const uint32_t n_batch : {0u, 700u}) {
             if (!has_windows(model)) break;

@@ -1,5 +1,6 @@
-// Logits of every architecture against the reference implementation (tests/models), or against those that another
-// engine stored: a prompt in one call, in calls of random sizes and token by token.
+// Logits of every architecture against the reference implementation (tests/models), or against
+// those that another engine stored: a prompt in one call, in calls of random sizes and token by
+// token.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
@@ -13,9 +14,9 @@ namespace {
 
 // A correct F32 run differs from the stored logits by less than 5e-5 (data/README.md).
 constexpr double kTolerance = 1e-3;
-constexpr float kSafe = 1e-2f; // margins above cannot be turned over by rounding
+constexpr float kSafe = 1e-2f; // rounding cannot change the order beyond this margin
 
-// What is to be found, so that a folder or a program that got lost is seen.
+// Models that must be found, so that a missing folder or model shows.
 constexpr const char *kWanted[] = {"cohere2",        "deepseek2-legacy",
                                    "deepseek2-lite", "deepseek2-v3",
                                    "exaone4",        "gemma",
@@ -38,7 +39,7 @@ constexpr const char *kWanted[] = {"cohere2",        "deepseek2-legacy",
                                    "qwen3moe",       "qwen3next",
                                    "qwen3vl",        "smollm3",
                                    "starcoder2"};
-// Those without a tiny file; most have one of the generator's (cli/architectures.py).
+// Architectures without a tiny file; most have one of the generator's (cli/architectures.py).
 constexpr const char *kOthers[] = {"arcee",  "command-r", "dots1",       "ernie4_5", "ernie4_5-moe",
                                    "falcon", "gpt2",      "hunyuan-moe", "mamba",    "nemotron",
                                    "olmoe",  "phi2",      "qwen2vl",     "seed_oss", "stablelm"};

@@ -1,6 +1,6 @@
-// Many sequences in one session: whatever was computed beside them, cut, copied, saved, loaded or
-// cancelled, each has the logits, to the bit, of a session that it has for itself. Random
-// operations on models of every kind of memory, where calls are made by rows, by tiles, or by both.
+// Many sequences in one session. Each has the logits, bit for bit, of a session of its own,
+// whatever else is in the batch, truncated, copied, saved, loaded or cancelled. Random operations
+// on models of every kind of memory, with row-wise calls, tiled calls, or both.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "batch_calls.hpp"
@@ -17,8 +17,8 @@ extern "C" {
 namespace {
 
 constexpr uint32_t kSequences = 8, kContext = 230;
-constexpr size_t kStreams = 6, kFamily = 3, kShared = 100; // streams of a family begin alike
-constexpr size_t kPrompt = 90; // where prompts and tokens are computed each in their way
+constexpr size_t kStreams = 6, kFamily = 3, kShared = 100; // streams of a family share a prefix
+constexpr size_t kPrompt = 90; // tokens of the prompt, which may use another mode than later tokens
 
 constexpr const char *kFiles[] = {"deepseek2-lite", "gemma3",  "gemma4", "gpt-oss",
                                   "llama3",         "mixtral", "qwen35", "qwen35moe",
@@ -31,7 +31,7 @@ struct CacheType {
 constexpr CacheType kTypes[] = {
     {"F16", GGUFX_KV_F16}, {"Q8_0", GGUFX_KV_Q8_0}, {"GX4", GGUFX_KV_GX4}};
 
-// Flags of a token by its place.
+// Product flags of a token by its position.
 struct Way {
     const char *name;
     uint32_t prompt, token;
@@ -44,7 +44,8 @@ constexpr Way kWays[] = {
     {"both", GGUFX_MATMUL_TILES | GGUFX_MATMUL_PRECISE, GGUFX_MATMUL_BATCH_INVARIANT},
 };
 
-// Of each type and way. Unless asked for, a model has each type once, and each way.
+// Number of operations for each type and mode. By default a model runs each type once, and each
+// mode once.
 const char *asked() {
     return getenv("GGUFX_TEST_BATCH_OPERATIONS");
 }
@@ -52,7 +53,7 @@ size_t operations() {
     return asked() ? strtoul(asked(), nullptr, 10) : 60;
 }
 
-// One model with one type of cache, in one way.
+// One model with one cache type, in one mode.
 class Crowd {
 public:
     Crowd(const ggufx_model *model, const std::string &name, const CacheType &type, const Way &way,
@@ -84,7 +85,7 @@ private:
     };
     Rows alone(const Ids &ids);
     CrowdMode mode(uint32_t n_sequences, uint32_t n_batch) const {
-        // with flags that no call uses
+        // the session's own flags, which no call uses
         return {
             .n_sequences = n_sequences, .n_context = kContext, .n_batch = n_batch, .type = type_};
     }
@@ -105,13 +106,13 @@ private:
     const size_t n_vocab_;
     Random random_;
     std::vector<Ids> streams_;
-    std::vector<std::vector<float>> want_, want_hidden_; // [kContext][..] of each stream
+    std::vector<std::vector<float>> want_, want_hidden_; // [kContext][..] for each stream
     ggufx_session *session_ = nullptr;
     Sequence sequences_[kSequences];
     size_t n_cancelled_ = 0;
 };
 
-// All rows of a stream in a session of its own: two calls, whole batches.
+// Returns all rows of a stream in a session of its own: two calls, whole batches.
 Crowd::Rows Crowd::alone(const Ids &ids) {
     ggufx_error error = {};
     ggufx_session *session = make_session(model_, mode(0, 0), &error);
@@ -130,7 +131,7 @@ Crowd::Rows Crowd::alone(const Ids &ids) {
     return out;
 }
 
-// Tokens that may come next in some sequences, in a random order.
+// Returns the next tokens of some sequences, in a random order.
 Call Crowd::random_call(bool many) {
     Call call;
     uint32_t order[kSequences];
@@ -202,7 +203,7 @@ void Crowd::decode(bool cancel) {
     check(call, before);
 }
 
-// Often to nothing, and then as another stream.
+// Often to nothing, and then continues as another stream.
 void Crowd::truncate() {
     const auto i = static_cast<uint32_t>(random_.below(kSequences));
     Sequence &s = sequences_[i];
@@ -220,7 +221,7 @@ void Crowd::copy() {
     const size_t n =
         random_.below(2) ? sequences_[from].length : random_.below(sequences_[from].length + 1);
     ggufx_error error = {};
-    if (from != to && random_.below(4)) { // few are empty by themselves
+    if (from != to && random_.below(4)) { // few sequences are empty
         must(ggufx_session_sequence_truncate(session_, to, 0, &error), error, name_.c_str());
         sequences_[to].length = 0;
     }
@@ -244,7 +245,7 @@ void Crowd::save_and_load() {
          error, name_.c_str());
     const bool cut = random_.below(4) == 0;
     if (cut) file.bytes.resize(random_.below(file.bytes.size()));
-    if (all) decode(false); // which a load takes back
+    if (all) decode(false); // the load reverts it
     const ggufx_status status = ggufx_session_load(session_, all ? GGUFX_SESSION_ALL : to,
                                                    SnapshotFile::read, &file, &error);
     CHECK(status == (cut ? GGUFX_E_TRUNCATED : GGUFX_OK), "%s: load: %s", name_.c_str(),

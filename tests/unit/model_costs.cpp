@@ -1,5 +1,5 @@
-// Making a model of four times the layers, or what a rank reads of it, binding an adapter to it, and
-// embedding four times the texts, costs four times as much.
+// Linear costs at four times the layers: creating a model, reading one rank's part of it, binding
+// an adapter to it. Also embedding four times the texts.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "adapter_files.hpp"
@@ -22,7 +22,7 @@ struct Work {
 const ggufx_file *g_from;
 std::string g_architecture;
 
-// A file of so many layers, all like the first one.
+// Builds a file of n_layers copies of the first layer.
 void *prepare(size_t n_layers) {
     Work *work = new Work;
     Rewrite copy(g_from);
@@ -61,7 +61,7 @@ void test_layers(const char *path, const char *architecture) {
     assert_cost_is_linear(&layers);
 }
 
-// The file of a rank, made (and not kept, which would take longer) and then read.
+// Writes the file of a rank to memory (a disk would be slower), then reads it.
 struct RankWork {
     std::string bytes, part;
     ggufx_file *file = nullptr;
@@ -170,7 +170,7 @@ void test_adapters(const char *path, const char *architecture) {
     assert_cost_is_linear(&adapters);
 }
 
-// So many texts of the same length.
+// Texts of the same length.
 struct TextsWork {
     ggufx_embedder *embedder = nullptr;
     Ids ids;
@@ -216,7 +216,7 @@ void test_texts(const char *path) {
 
 int main() {
     if (!begin_models()) return 77;
-    // With small layers: four hundred of a large one are memory's cost.
+    // Small layers only: four hundred large layers measure memory access.
     test_layers("/data/tiny/llama-linear/tiny-llama-linear-f16.gguf", "llama");
     test_layers("/data/tiny/qwen3moe/tiny-qwen3moe-f16.gguf", "qwen3moe");
     test_layers("/data/tiny/gpt-oss/tiny-gpt-oss-f16.gguf", "gpt-oss");

@@ -1,6 +1,6 @@
-// A long text's bits do not depend on how it is cut into calls and batches, nor on calls that were
-// cancelled, failed or taken back in between, nor on where the session was cut back to: models with
-// windows, with layers that share keys, with sinks, states, latent attention.
+// A long text's bits do not depend on its split into calls and batches, nor on earlier truncations.
+// Cancelled, failed or rolled back calls leave no trace. Models with windows, shared KV layers,
+// sinks, recurrent states, latent attention.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
@@ -17,8 +17,9 @@ extern "C" {
 namespace {
 
 constexpr size_t kTokens = 320;
-constexpr uint32_t kContext = 448; // room for calls that are lost
-// Sessions keep some hundred tokens behind a window for cuts: of so many it has dropped pages.
+constexpr uint32_t kContext = 448; // includes tokens of lost calls
+// Sessions keep some hundred tokens before a window for truncations; with this many tokens pages
+// have been dropped.
 constexpr size_t kManyTokens = 500;
 
 constexpr const char *kFiles[] = {"deepseek2-legacy", "deepseek2-lite", "deepseek2-v3", "gemma3",
@@ -32,8 +33,8 @@ struct CacheType {
 constexpr CacheType kTypes[] = {
     {"F16", GGUFX_KV_F16}, {"Q8_0", GGUFX_KV_Q8_0}, {"GX4", GGUFX_KV_GX4}};
 
-// An executor that runs all tasks on one thread, as several workers in turn, and fails at a call of
-// the test's choice.
+// An executor that runs all tasks on one thread, as several workers in turn, and fails at a chosen
+// call.
 struct Executor {
     static constexpr uint32_t kWorkers = 3;
     long calls = 0, fail_at = 0;
@@ -64,7 +65,7 @@ struct Executor {
     }
 };
 
-// One model with one type of cache.
+// One model with one cache type.
 class Cuts {
 public:
     Cuts(const Opened &opened, Executor &executor, const std::string &name, const CacheType &type)
@@ -75,7 +76,7 @@ public:
           others_(random_ids(kContext - kTokens, vocabulary_of(model_), 12)),
           want_(Session(model_, mode_).decode(tokens_)), n_vocab_(vocabulary_of(model_)) {}
 
-    // scalar: the same model without instruction sets, which gives the same bits.
+    // scalar: the same model on the scalar kernels, which gives the same bits.
     void run(const Opened &scalar) {
         for (const uint32_t n : {100u, 64u, 37u, 5u, 1u}) batches(n);
         for (uint64_t seed = 1; seed <= 3; seed++) pieces(seed);
@@ -99,7 +100,7 @@ private:
         mode.n_batch = n_batch;
         return mode;
     }
-    // Tokens first .. end - 1 must give the rows of the fresh run.
+    // Decodes tokens first .. end - 1, which must give the rows of the fresh run.
     void go_on(Session &session, size_t first, size_t end, const char *how);
     void back_to(Session &session, size_t n, const char *how);
     void check_unchanged(Session &session, size_t n, const char *how);
@@ -165,7 +166,7 @@ void Cuts::batches(uint32_t n) {
     go_on(session, 0, kTokens, ("batches of " + std::to_string(n)).c_str());
 }
 
-// Other tokens, cancelled or taken back.
+// Decodes other tokens in a call that is cancelled or truncated.
 void Cuts::lose_a_call(Session &session, size_t done, Random &random) {
     int polls = static_cast<int>(1 + random.below(40));
     ggufx_progress progress = {};
@@ -185,7 +186,7 @@ void Cuts::lose_a_call(Session &session, size_t done, Random &random) {
     back_to(session, done, "a lost call");
 }
 
-// Calls of random sizes; before many of them another one that is lost.
+// Calls of random sizes; before many of them another call that is lost.
 void Cuts::pieces(uint64_t seed) {
     static constexpr uint32_t sizes[] = {0, 64, 37, 5};
     Random random = {seed};
@@ -210,7 +211,7 @@ int32_t stop_after(void *user, uint64_t done, uint64_t) {
     return done >= stop.tokens;
 }
 
-// In the third batch of five.
+// Cancels in the third batch of five.
 void Cuts::cancelled() {
     constexpr size_t first = 20, batch = 60;
     Session session(model_, with(batch));
@@ -241,8 +242,8 @@ long Cuts::count_calls(size_t first) {
     return executor_.calls;
 }
 
-// The executor fails at its first call, its last one and some between. Appending to a cache does
-// without it, then the result is whole.
+// The executor fails at its first call, its last one and some between. Appending to a cache falls
+// back to the calling thread, so the call may succeed.
 void Cuts::failed() {
     constexpr size_t first = 70;
     const long calls = count_calls(first);
@@ -273,7 +274,7 @@ void Cuts::truncated(size_t n) {
     go_on(session, n, kTokens, "after a cut");
 }
 
-// Cuts anywhere, some twice in a row, calls of any size between them.
+// Truncations to any length, some twice in a row, with calls of any size between them.
 void Cuts::back_and_forth(uint64_t seed) {
     Random random = {seed + 100};
     Session session(model_, with(seed % 2 ? 50 : 0));
@@ -289,8 +290,9 @@ void Cuts::back_and_forth(uint64_t seed) {
     }
 }
 
-// Inside of the page of 192, which is encoded, after states of 128: each poll of the call that does
-// the rest again and goes on is the last one, then another cut, and all is well.
+// Truncates within the page that ends at 192, which is quantized, after the state at 128. The next
+// call, which recomputes tokens, is cancelled at each poll; after another truncation the bits are
+// right.
 void Cuts::replay_is_cancelled() {
     constexpr size_t length = 300, n = 250;
     Session session(model_, with(32));
@@ -339,7 +341,8 @@ void Cuts::replay_fails() {
     CHECK(n_failed > 0, "%s: no call failed", name_.c_str());
 }
 
-// What hooks of a decode that computes tokens again are told: of its own three.
+// Progress and attention hooks of a decode that recomputes tokens: they see its own three tokens
+// only.
 struct Shown {
     uint64_t first, done = 0;
     long layers = 0, polls = 0;
@@ -392,7 +395,7 @@ void Cuts::replay_is_not_shown() {
     const bool attends = name_.find("mamba2") != 0;
     CHECK(layers[0] == layers[1] && (layers[0] > 0) == attends, "%s: %ld layers shown, %ld",
           name_.c_str(), layers[0], layers[1]);
-    const bool more = mode_.type_k != GGUFX_KV_F16; // its caches had nothing to compute again
+    const bool more = mode_.type_k != GGUFX_KV_F16; // F16 caches have nothing to recompute
     CHECK(more ? polls[1] > polls[0] : polls[1] >= polls[0], "%s: %ld polls, %ld", name_.c_str(),
           polls[0], polls[1]);
 }
@@ -405,7 +408,7 @@ bool Cuts::has_windows() const {
     return false;
 }
 
-// Beyond the window, into the first tokens, behind borders of pages, as far as the window still
+// Truncations beyond the window, into the first tokens, after page ends, and as far as the window
 // reaches.
 void Cuts::far_back() {
     const Ids ids = random_ids(kManyTokens, n_vocab_, 13);
@@ -433,7 +436,7 @@ void Cuts::far_back() {
     decode(20, 50, "far back in two cuts to");
 }
 
-// Into the page of 64, which is encoded.
+// Truncates into the page that ends at 64, which is quantized.
 void Cuts::scalar_goes_back() {
     Session session(model_, with(50));
     go_on(session, 0, 130, "scalar");

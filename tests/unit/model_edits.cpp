@@ -1,7 +1,7 @@
-// Sequences whose texts are edited, in sessions where many share memory: each has the rows, to the
-// bit, of a session of its own that does the same with one, whatever is beside it, however often it
-// is saved, loaded, or a call is cancelled. Embeddings in place of tokens, gaps between positions,
-// tokens taken out and moved up, on models of every kind of memory.
+// Edits of sequences in a session with shared memory. Each sequence has the rows, bit for bit, of a
+// session of its own with the same edits. Other sequences, snapshots and cancelled calls have no
+// influence. Embeddings in place of tokens, gaps between positions, removed tokens and shifts, on
+// models of every kind of memory.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "batch_calls.hpp"
@@ -26,10 +26,10 @@ constexpr const char *kFiles[] = {"deepseek2-lite", "gemma3", "gemma4",        "
 constexpr uint32_t kTypes[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_GX4};
 constexpr uint32_t kWays[] = {GGUFX_MATMUL_BATCH_INVARIANT, GGUFX_MATMUL_TILES};
 
-// The factor of a model's embeddings.
+// Returns the factor of a model's embeddings.
 float factor_of(const TinyFile &file, uint32_t width) {
     if (file.architecture.starts_with("gemma")) return sqrtf(static_cast<float>(width));
-    return file.architecture == "granitehybrid" ? 12 : 1; // its key's value
+    return file.architecture == "granitehybrid" ? 12 : 1; // value of its key
 }
 
 std::vector<float> embeddings_of(const Opened &opened, const TinyFile &file, const Ids &ids) {
@@ -49,10 +49,10 @@ std::vector<float> embeddings_of(const Opened &opened, const TinyFile &file, con
     return out;
 }
 
-// ---- what stands for what -----------------------------------------------------------------------
+// ---- equivalent inputs --------------------------------------------------------------------------
 
-// Rows of token_embd are what tokens are, hidden states what an embedder gives, positions without
-// gaps those that nobody names.
+// Rows of token_embd equal the tokens, hidden states equal an embedder's, and positions without
+// gaps equal the default positions.
 void test_equal_ways(const TinyFile &file, const Opened &opened, uint32_t type) {
     const ggufx_model_facts facts = facts_of(opened.model);
     const CrowdMode mode = {.n_sequences = 3, .n_context = 120, .n_batch = 50, .type = type};
@@ -87,7 +87,8 @@ void test_equal_ways(const TinyFile &file, const Opened &opened, uint32_t type) 
     Embedder embedder(
         opened.model,
         {.matmul_flags = GGUFX_MATMUL_TILES, .pooling = GGUFX_POOLING_NONE, .n_context = 120});
-    // Experts see as many columns as chose them, and an embedder has those one by one.
+    // The number of an expert's columns depends on the tokens that select it; an embedder computes
+    // them one by one.
     const std::vector<float> want = embedder.embed({ids});
     const std::vector<float> got = part(call.hidden, 0);
     double worst = 0;
@@ -99,7 +100,7 @@ void test_equal_ways(const TinyFile &file, const Opened &opened, uint32_t type) 
 
 // ---- edits --------------------------------------------------------------------------------------
 
-// Some sequences of a session and, each in a session of its own, the same ones.
+// Sequences of one session, and the same ones in sessions of their own.
 class Pairs {
 public:
     Pairs(const ggufx_model *model, const std::string &name, uint32_t type, uint32_t flags,
@@ -155,8 +156,8 @@ private:
     const uint32_t flags_;
     Random random_;
     ggufx_session *crowd_ = nullptr, *alone_[kSequences] = {};
-    bool edited_[kSequences] = {}; // what is computed again has other bits
-    bool cut_[kSequences] = {};    // it will be, by the next call
+    bool edited_[kSequences] = {}; // recomputed tokens have other bits
+    bool cut_[kSequences] = {};    // the next call recomputes tokens
 };
 
 Ids Pairs::positions(const ggufx_session *session, uint32_t sequence) const {
@@ -174,7 +175,7 @@ void Pairs::check_same(const char *how) {
               name_.c_str(), how, i);
 }
 
-// One of three is rows of the caller's, and one of three has gaps.
+// One of three consists of embeddings, and one of three has gaps.
 Pairs::Text Pairs::text(size_t sequence, size_t n) {
     Text out;
     const Ids before = positions(crowd_, static_cast<uint32_t>(sequence));
@@ -244,8 +245,9 @@ void Pairs::decode() {
     }
 }
 
-// Where one is refused so is the other. How much of a cut text is computed again depends on what
-// was loaded and cancelled, which an edited one shows.
+// Both sessions accept or refuse the same edits. The number of recomputed tokens after a truncation
+// depends on earlier loads and cancelled calls; edited sequences show it, so they are not truncated
+// here.
 void Pairs::remove() {
     const auto i = static_cast<uint32_t>(random_.below(kSequences));
     const uint64_t first = random_.below(length(i) + 1),

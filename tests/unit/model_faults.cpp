@@ -1,5 +1,5 @@
-// Files of every architecture with something wrong: a tensor missing, of another shape or type, one
-// too many, keys out of range. A model is refused by a text that names what is wrong, or it works.
+// Files of every architecture with one fault: a tensor missing, of another shape or type, an extra
+// one, keys out of range. The model is refused with a message that names the fault, or it works.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "rewrite.hpp"
@@ -20,25 +20,25 @@ namespace {
 
 constexpr long long kMostBytes = 16 << 20; // such models, sessions and files take 1 MB
 
-fault g_memory; // of all that is made from changed files
+fault g_memory; // memory of everything created from changed files
 ggufx_runtime *g_counted;
 
-// Without its layer's number.
+// Returns the name without the layer's number.
 std::string kind_of(const std::string &tensor) {
     if (tensor.rfind("blk.", 0) != 0) return tensor;
     return tensor.substr(tensor.find('.', 4) + 1);
 }
 
-// Tensors whose presence is a trait: files of the architecture come with and without them.
+// Optional tensors: files of the architecture come with and without them.
 struct Trait {
     const char *architecture, *kind;
 };
 constexpr Trait kTraits[] = {
-    {"llama", "rope_freqs.weight"},          // 3.1 and later stretch the rotation by them
-    {"gemma4", "attn_v.weight"},             // full layers of the large ones use keys as values
-    {"gemma4", "layer_output_scale.weight"}, // 1 without
-    {"deepseek2", "exp_probs_b.bias"},       // from V3 on
-    {"bert", "token_types.weight"},          // of type 0; not every model has types
+    {"llama", "rope_freqs.weight"}, // 3.1 and later scale RoPE frequencies by them
+    {"gemma4", "attn_v.weight"},    // large models: full-attention layers use keys as values
+    {"gemma4", "layer_output_scale.weight"}, // 1 if absent
+    {"deepseek2", "exp_probs_b.bias"},       // since V3
+    {"bert", "token_types.weight"},          // for type 0; not every model has types
     {"nomic-bert", "token_types.weight"},
     {"glm4", "attn_q.bias"}, // GLM-4-32B has none
     {"glm4", "attn_k.bias"},
@@ -46,11 +46,11 @@ constexpr Trait kTraits[] = {
     {"glm4moe", "attn_q.bias"},
     {"glm4moe", "attn_k.bias"},
     {"glm4moe", "attn_v.bias"},
-    {"glm4moe", "attn_q_norm.weight"}, // 4.5 has them, Air has not
+    {"glm4moe", "attn_q_norm.weight"}, // 4.5 has them, Air does not
     {"glm4moe", "attn_k_norm.weight"},
 };
 
-// A matrix of several may come in parts: without it the first part is asked for.
+// A fused matrix may come in parts: without it, the error names the first part.
 struct Fused {
     const char *kind, *part;
 };
@@ -59,7 +59,7 @@ constexpr Fused kFused[] = {{"attn_qkv.weight", "attn_q.weight"},
                             {"ffn_gate_up_exps.weight", "ffn_gate_exps.weight"},
                             {"ssm_ba.weight", "ssm_beta.weight"}};
 
-// Heads that predict several tokens stand in layers of their own, which are not run.
+// Layers for multi-token prediction, which are not run.
 struct NotRun {
     const char *architecture, *layer;
 };
@@ -76,13 +76,13 @@ bool is_not_run(const std::string &architecture, const std::string &tensor) {
 }
 
 bool is_trait(const std::string &architecture, const std::string &tensor) {
-    if (tensor == "output.weight") return true; // the embedding serves
+    if (tensor == "output.weight") return true; // the embedding is used instead
     return std::any_of(std::begin(kTraits), std::end(kTraits), [&](const Trait &t) {
         return architecture == t.architecture && kind_of(tensor) == t.kind;
     });
 }
 
-// Or "": no part of it may be there instead.
+// Returns the part that the file may have instead, or "".
 std::string part_instead_of(const std::string &tensor) {
     for (const Fused &f : kFused)
         if (kind_of(tensor) == f.kind)
@@ -90,13 +90,13 @@ std::string part_instead_of(const std::string &tensor) {
     return "";
 }
 
-// What came of a file. The text is empty where a model came of it.
+// Result of a file; the text is empty if a model was created.
 struct Outcome {
     ggufx_status status;
     std::string text;
 };
 
-// Two texts at once, pooled as the file asks and not at all.
+// Embeds two texts at once, with the file's pooling and without pooling.
 ggufx_status embed_some(const ggufx_model *model, ggufx_error *error) {
     const Ids ids = random_ids(20, vocabulary_of(model), 7);
     const size_t lengths[] = {17, 3};
@@ -120,7 +120,7 @@ ggufx_status embed_some(const ggufx_model *model, ggufx_error *error) {
     return status;
 }
 
-// 20 tokens, as a prompt and one by one; VALUE where the numbers ran away.
+// Decodes 20 tokens, as a prompt and one by one; status VALUE for NaN or infinite results.
 ggufx_status decode_some(const ggufx_model *model, ggufx_error *error) {
     ggufx_session_options options;
     ggufx_session_options_init(&options);
@@ -207,7 +207,7 @@ private:
     const TinyFile &file_;
     const Opened opened_;
     const std::vector<TensorShape> tensors_;
-    static inline size_t n_keys_ = 0; // of all files, so that each has others
+    static inline size_t n_keys_ = 0; // over all files, so that each file tests other keys
 };
 
 void Faults::unchanged() const {
@@ -226,7 +226,7 @@ void Faults::missing(const TensorShape &tensor) const {
         expect(got, GGUFX_E_MISSING, quoted(tensor.name), how);
 }
 
-// A row more, and a dimension more.
+// An extra row, and an extra dimension.
 void Faults::misshapen(const TensorShape &tensor) const {
     TensorShape longer = tensor, deeper = tensor;
     longer.ne.back()++;
@@ -252,8 +252,8 @@ void Faults::extra() const {
     }
 }
 
-// Another number is refused by a text that names a key of the model or a tensor, or it works where
-// it is not one of those that never can.
+// For another value, the model is refused with a message that names a key of the model or a tensor.
+// If the value can be valid (`never` is false), it may also work.
 void Faults::judge_key(const MetaKey &key, const std::string &how, bool never,
                        const Outcome &got) const {
     if (got.text.empty() && !never) return;

@@ -1,6 +1,5 @@
-// Modes of the products, for every architecture with weights of 8 bits: how near they are to each
-// other, and that bits depend on neither instruction set, threads, executor nor which rows are
-// wanted.
+// Product modes of every architecture with 8-bit weights: their distances from each other. Bits do
+// not depend on the instruction set, threads, executor or requested rows.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "batch_calls.hpp"
@@ -21,14 +20,14 @@ extern "C" {
 
 namespace {
 
-// Of weights in blocks of 32: 15-bit activations lose 4e-5 of a product, 8-bit ones 1e-2
-// (tests/tolerances.h). Experts that change places change more, and so do products with weights of
-// rows far longer than others: gemma4's embeddings for each layer.
+// For weights in blocks of 32: 15-bit activations lose 4e-5 of a product, 8-bit ones 1e-2
+// (tests/tolerances.h). Experts that swap ranks change more, and so do weights with rows of very
+// different lengths: gemma4's embeddings for each layer.
 constexpr double kPrecise = 1e-5, kInt8 = 5e-3;
 constexpr float kSafe = 1e-2f;
 constexpr uint32_t kQ8 = 7; // general.file_type
 
-constexpr size_t kPrompt = 70, kTokens = 76; // a page of 64, then some one by one
+constexpr size_t kPrompt = 70, kTokens = 76; // a page of 64, then some token by token
 
 struct NamedMode {
     const char *name;
@@ -42,12 +41,12 @@ const NamedMode kModes[] = {
     {"Q8_0 cache", {0, GGUFX_KV_Q8_0, GGUFX_KV_Q8_0}},
 };
 
-// Rows of 16, 24 and 80 values, which are not whole blocks of the recipe.
+// Rows of 16, 24 and 80 values, which are no multiple of the recipe's block size.
 bool has_short_rows(const TinyFile &file) {
     return file.architecture == "deepseek2" || file.name == "gemma4";
 }
 
-// The path of the file as the recipe makes it.
+// Returns the path of the file quantized by the recipe.
 std::string quantized(const TinyFile &from) {
     const Opened opened(from.path);
     char path[TEMPORARY_PATH];
@@ -85,8 +84,8 @@ public:
         size_t calls = 0;
         return session.decode(tokens, [&] { return calls++ ? 1 : kPrompt; });
     }
-    // Whether the last row of a call has the bits that it has where hidden states of all rows are
-    // wanted: calls of a few tokens are dot products, longer ones tiles.
+    // Returns whether the last row of a call has the same bits when hidden states of all rows are
+    // requested. Calls of a few tokens use dot products, longer ones tiles.
     bool last_rows_agree(const Mode &mode) const {
         const size_t lengths[] = {1, 2, 3, 5, kTokens - 11};
         const Ids tokens = random_ids(kTokens, n_vocab(), 22);
@@ -111,7 +110,7 @@ private:
     ggufx_model *model_ = nullptr;
 };
 
-// Of all rows but the `spared` worst ones.
+// Returns the NMSE over all rows except the `spared` worst ones.
 double nmse(const std::vector<float> &got, const std::vector<float> &want, size_t spared = 0) {
     const size_t n = want.size() / kTokens;
     double power = 0;
@@ -138,7 +137,7 @@ void test_accuracy(const TinyFile &file, const Quantized &model) {
     const std::vector<float> f32 = model.decode(kModes[0].mode);
     const std::vector<float> precise = model.decode(kModes[1].mode);
     const std::vector<float> int8 = model.decode(kModes[2].mode);
-    // Where scores of two experts are as good as equal, rounding chooses: this file has such a row.
+    // If two experts have almost equal scores, rounding decides; this file has such a row.
     const size_t spared = file.name.find("lfm2moe") != std::string::npos ? 1 : 0;
     const double far = nmse(precise, f32, spared), farther = nmse(int8, f32);
     CHECK(far < kPrecise, "%s: PRECISE errs by %.3g", file.name.c_str(), far);

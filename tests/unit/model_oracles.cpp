@@ -1,5 +1,5 @@
 // Logits, greedy ids and perplexities against stored answers of other implementations, through the
-// public headers. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// public headers. Reads ${GGUFX_TEST_DATA}/data; exits with 77 if it is absent.
 // SPDX-License-Identifier: MIT
 #include "oracle.hpp"
 
@@ -12,7 +12,8 @@
 
 namespace {
 
-// A correct F32 run differs from the stored logits by rounding alone (data/README.md of the shared vectors).
+// A correct F32 run differs from the stored logits by rounding alone (data/README.md of the shared
+// vectors).
 constexpr double kAbsolute = 1e-3, kRelative = 1e-4;
 
 int32_t argmax(const float *logits, size_t n) {
@@ -22,7 +23,8 @@ int32_t argmax(const float *logits, size_t n) {
     return static_cast<int32_t>(best);
 }
 
-// Prompt with all logits, then greedy token by token; compares with the stored rows and ids.
+// Decodes the prompt with all logits, then greedily token by token; compares with the stored rows
+// and ids.
 void test_model_case(const Opened &opened, const std::string &folder, const std::string &name) {
     const json c = read_json(folder + name + ".json");
     const Ids prompt = c["prompt_tokens"], want = c["generated_tokens"];
@@ -78,7 +80,7 @@ void test_stories(const char *file) {
                              "one_day_dog", "tell_once", "unicode_fallback"}) {
         test_model_case(opened, "/data/stories260K/oracle-public/", name);
         const json c = read_json(std::string("/data/stories260K/oracle-public/") + name + ".json");
-        if (strcmp(name, "bos_only") == 0) continue; // its prompt is a token
+        if (strcmp(name, "bos_only") == 0) continue; // its prompt is a single token
         CHECK(tokenize(opened.tokenizer, from_hex(c["prompt_hex"]), GGUFX_TOKENIZE_ADD_SPECIAL) ==
                   c["prompt_tokens"].get<Ids>(),
               "%s: prompt tokens", name);
@@ -121,7 +123,7 @@ void test_tiny_stories_greedy_ids() {
     }
 }
 
-// One set of weights in three containers: bits must be equal.
+// The same weights in three containers: bits must be equal.
 void test_split_and_big_endian_files_equal_their_original() {
     const Ids prompt = {1, 403, 407, 261, 378};
     std::vector<float> want, got;

@@ -1,5 +1,5 @@
-// Logits with KV caches of each type against those of llama.cpp with the same types: ours must be
-// as close to an F32 cache's. Reads ${GGUFX_TEST_DATA}/data; exits with 77 where that is absent.
+// Logits with KV caches of each type against those of llama.cpp with the same types: the library's
+// must be as close to an F32 cache's. Reads ${GGUFX_TEST_DATA}/data; exits with 77 if it is absent.
 // SPDX-License-Identifier: MIT
 #include <ggufx/ggufx.h>
 
@@ -18,17 +18,18 @@ using Logits = std::vector<float>; // [rows of the prompt][vocabulary]
 
 namespace {
 
-// The most of our distances to those of llama.cpp, which keeps no token more exactly than others.
+// Largest allowed ratios of the library's distances to llama.cpp's, which stores all tokens in the
+// same type.
 struct Pair {
     const char *type;
     double nmse, divergence;
 };
-constexpr Pair kPairs[] = {{"f16", 1.0, 1.05}, // KL 4.5e-9, what order of sums leaves
+constexpr Pair kPairs[] = {{"f16", 1.0, 1.05}, // KL 4.5e-9, from the order of sums
                            {"bf16", 1.0, 1.0},  {"q8_0", 1.0, 1.0}, {"q5_1", 1.0, 1.0},
                            {"q5_0", 1.0, 1.0},  {"q4_1", 1.0, 1.0}, {"q4_0", 1.0, 1.0},
                            {"iq4_nl", 1.0, 1.0}};
-// Less would mean that the type was not used at all; only the second page of these 151 tokens is
-// seen encoded, by those of the third.
+// A smaller ratio would mean that the type was not used. Only the second page of the 151 tokens is
+// read quantized, by the tokens of the third.
 constexpr double kLeast = 0.02;
 
 int g_failed;
@@ -48,7 +49,7 @@ void must(ggufx_status status, const ggufx_error &error, const char *what) {
 struct Oracle {
     Ids prompt;
     size_t n_vocab;
-    Logits logits; // of the prompt only: what follows are each cache's own tokens
+    Logits logits; // prompt only, because later tokens depend on the cache
 };
 
 Oracle read_oracle(const std::string &folder) {

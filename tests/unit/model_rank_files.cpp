@@ -1,6 +1,6 @@
-// Ranks that have only the files of their own rows: the logits of one process that has the model, to the
-// bit, for every architecture with a tiny model; also of groups in which some have the whole. Ranks are
-// threads here.
+// Ranks that only have the files of their own rows. The logits are bit-identical to those of one
+// process with the whole model, for every architecture with a tiny model; also in groups with some
+// whole files. Ranks are threads here.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "rank.hpp"
@@ -19,7 +19,7 @@ extern "C" {
 
 namespace {
 
-constexpr uint32_t kMostRanks = 5, kContext = 96; // more than most have KV heads
+constexpr uint32_t kMostRanks = 5, kContext = 96; // more than most models have KV heads
 constexpr size_t kTokens = 33 + 5 + 2;
 constexpr uint32_t kSpeeds[kMostRanks] = {3, 7, 2, 5, 1};
 constexpr uint32_t kFlags[] = {0, GGUFX_MATMUL_PRECISE, GGUFX_MATMUL_F32,
@@ -31,7 +31,7 @@ bool same(const Floats &a, const Floats &b) {
     return a.size() == b.size() && memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// In every mode all logits of 33 tokens, of 5, of 1 and 1.
+// In every mode, returns all logits of 33 tokens, of 5, of 1 and 1.
 Floats decode(const ggufx_model *model, const Ids &ids) {
     Floats out;
     for (const uint32_t flags : kFlags) {
@@ -49,8 +49,8 @@ Floats decode(const ggufx_model *model, const Ids &ids) {
 struct Model {
     std::string name, path;
     Ids ids;
-    Floats logits;                 // of one process
-    uint64_t identity, read_bytes; // of what is read
+    Floats logits;                 // from one process
+    uint64_t identity, read_bytes; // read_bytes: weights that are read
 };
 
 ggufx_model_facts facts_of(const ggufx_model *model) {
@@ -61,13 +61,13 @@ ggufx_model_facts facts_of(const ggufx_model *model) {
     return facts;
 }
 
-// takes(rank): its file, else the model's.
+// takes(rank): whether a rank opens its own file instead of the model's.
 void check_group(const Model &m, const RankFiles &files, uint32_t n, const uint32_t *speeds,
                  uint32_t flags, bool (*takes)(uint32_t rank)) {
     ThreadGroup group(n, 70 + n);
     std::atomic<uint32_t> n_same{0};
     group.run([&](uint32_t rank) {
-        // Speeds are those of the file where it has them.
+        // A rank's file stores the speeds.
         RankOptions options = {&group, rank, takes(rank) ? nullptr : speeds};
         options.flags = flags;
         const Rank part(takes(rank) ? files[rank] : m.path, options);
@@ -105,7 +105,7 @@ ggufx_estimate_facts estimate(const std::string &path, uint32_t n, uint32_t rank
     return facts;
 }
 
-// The file of a rank says by itself what the whole one says of the rank.
+// Estimates from a rank's file equal the estimates of that rank from the whole file.
 void check_sizes(const Model &m, const RankFiles &files, uint32_t n, const uint32_t *speeds,
                  uint32_t flags) {
     const ggufx_estimate_facts whole = estimate(m.path, 0, 0, nullptr);
@@ -146,7 +146,7 @@ void check_model(const std::string &name, const std::string &path, size_t number
 
 } // namespace
 
-// argv[1]: a model, whatever other data are there.
+// argv[1]: a model, independent of other data.
 int main(int argc, char **argv) {
     if (!begin_models()) return 77;
     size_t number = 0;

@@ -1,7 +1,7 @@
-// Prompts whose rows go through the ranks of a group in slices, so that one is computed while another's
-// columns are exchanged: the results of one process, to the bit, wherever slices begin, of several
-// sequences, of tokens that are computed again, of hidden states; of ranks with layers too,
-// in more slices. Ranks are threads.
+// Prompts that a group processes in slices of rows, so that one slice is computed while the columns
+// of another are exchanged. Results are bit-identical to those of one process, for any slice
+// boundaries, several sequences, recomputed tokens and hidden states. Pipeline-parallel ranks use
+// more slices. Ranks are threads here.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "rank.hpp"
@@ -41,7 +41,7 @@ bool same(const Floats &a, const Floats &b) {
     return a.size() == b.size() && memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// Calls on a session of four sequences, and all that comes of them.
+// Calls on a session of four sequences, and all their results.
 class Calls {
 public:
     Calls(const ggufx_model *model, const Way &way, const Ids &ids) : ids_(ids) {
@@ -119,8 +119,8 @@ private:
     Floats embeddings_, out_;
 };
 
-// Prompts of 128 tokens and more, and shorter ones: of one sequence, of some with borders of slices in them, of others whose
-// wanted rows are in one slice or in all.
+// Prompts of 128 tokens and more, and shorter ones: one sequence, sequences that cross slice
+// boundaries, requested rows in one slice or in all.
 Floats run_calls(const ggufx_model *model, const Way &way, const Ids &ids) {
     constexpr uint32_t kLast = GGUFX_BATCH_LOGITS, kAll = GGUFX_BATCH_ALL_LOGITS,
                        kHidden = GGUFX_BATCH_EMBED, kAllHidden = GGUFX_BATCH_ALL_EMBED;
@@ -131,7 +131,7 @@ Floats run_calls(const ggufx_model *model, const Way &way, const Ids &ids) {
     calls.decode({{1, 67, kHidden}, {2, 3, kLast}, {3, 141, kLast | kHidden}, {0, 1, kLast}});
     calls.decode({{2, 195, 0}});
     calls.decode({{0, 1, kLast}, {1, 1, kLast}, {2, 1, kLast}, {3, 173, kAllHidden}});
-    calls.truncate(0, 211); // what this leaves out of the caches comes first in the next call
+    calls.truncate(0, 211); // the next call first recomputes tokens dropped from the caches
     calls.decode({{0, 77, kLast}, {3, 66, kAll}});
     calls.truncate(1, 3);
     calls.truncate(3, 0);
@@ -155,7 +155,7 @@ Floats perplexity_of(const ggufx_model *model, const Way &way, const Ids &ids) {
 
 struct Case {
     const Way &way;
-    Floats calls, perplexity; // of one process
+    Floats calls, perplexity; // from one process
 };
 
 void check_ranks(const std::string &name, const std::string &path, uint32_t n_ranks, uint32_t flags,
@@ -183,7 +183,7 @@ void check_ranks(const std::string &name, const std::string &path, uint32_t n_ra
           flags ? "layers" : "rows", n_wrong.load(), n_compared.load(), first.c_str());
 }
 
-// ways: all of them, or from this one on every third.
+// ways: all modes, or every third one.
 void check_file(const std::string &name, const std::string &path, size_t number, bool all_ways) {
     const Rank alone(path);
     const Ids ids = random_ids(kContext, vocabulary_of(alone.model()), 9);
@@ -196,7 +196,8 @@ void check_file(const std::string &name, const std::string &path, size_t number,
     check_ranks(name, path, all_ways ? 3 : 2, GGUFX_GROUP_LAYERS, cases, ids);
 }
 
-// Messages of two ranks for the logits of n tokens, beside the one that a call begins with.
+// Returns the number of messages of two ranks for the logits of n tokens, without the one that
+// starts a call.
 uint64_t messages_of(const std::string &path, uint32_t flags, size_t n, uint32_t group_flags = 0) {
     ThreadGroup group(2);
     std::atomic<uint64_t> n_calls{0};
@@ -213,7 +214,7 @@ uint64_t messages_of(const std::string &path, uint32_t flags, size_t n, uint32_t
     return n_calls;
 }
 
-// A batch that is cut has all messages for each slice, and ends with one more.
+// A sliced batch sends all messages for each slice, and one more at the end.
 void check_number_of_slices(const std::string &path, uint32_t flags, size_t least,
                             uint64_t n_slices) {
     const uint64_t one = messages_of(path, flags, 1);

@@ -1,6 +1,6 @@
-// One model on several ranks: the logits of one process, to the bit, whatever the number of ranks,
-// the mode, the types of cache, the number of tokens; several sequences; failures of one rank, which
-// are those of all. Ranks are threads here.
+// One model on several ranks. Logits are bit-identical to those of one process, for any number of
+// ranks, mode, cache types and number of tokens. Several sequences; a failure of one rank fails all
+// ranks. Ranks are threads here.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "rank.hpp"
@@ -52,7 +52,7 @@ bool same(const Floats &a, const Floats &b) {
     return a.size() == b.size() && memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// Some types want heads of certain sizes.
+// Returns whether the cache types support the model's head sizes.
 bool takes(const ggufx_model *model, const Types &types) {
     ggufx_session_options options;
     ggufx_session_options_init(&options);
@@ -65,7 +65,7 @@ bool takes(const ggufx_model *model, const Types &types) {
     return session != nullptr;
 }
 
-// All logits of 64 tokens, of 7, of 1 and 1.
+// Returns all logits of 64 tokens, of 7, of 1 and 1.
 Floats decode(const ggufx_model *model, const Way &way, const Types &types, const Ids &ids) {
     Session session(model, {way.flags, types.k, types.v, kContext, 0});
     Floats out;
@@ -78,7 +78,7 @@ Floats decode(const ggufx_model *model, const Way &way, const Types &types, cons
     return out;
 }
 
-// Three sequences side by side, appended to, cut, copied.
+// Three sequences in a batch, appended to, truncated, copied.
 Floats decode_batches(const ggufx_model *model, uint32_t type, const Ids &ids) {
     ggufx_error error;
     ggufx_session *session = nullptr;
@@ -121,7 +121,7 @@ Floats decode_batches(const ggufx_model *model, uint32_t type, const Ids &ids) {
     return out;
 }
 
-// Hidden states of tokens and of embeddings; tokens that go, positions that move; a pool of pages.
+// Hidden states of tokens and of embeddings; removed tokens, shifted positions; a pool of pages.
 Floats decode_edits(const ggufx_model *model, const Ids &ids) {
     ggufx_error error;
     ggufx_session *session = nullptr;
@@ -159,7 +159,7 @@ Floats decode_edits(const ggufx_model *model, const Ids &ids) {
     };
     call(30, nullptr);
     call(5, rows.data());
-    // Not of all models: recurrent layers, windows, learned positions.
+    // Some models refuse: recurrent layers, windows, learned positions.
     if (ggufx_session_sequence_remove(session, 0, 3, 7, &error) == GGUFX_OK) call(2, nullptr);
     if (ggufx_session_sequence_shift(session, 0, 3, 27, -7, &error) == GGUFX_OK) call(1, nullptr);
     ggufx_session_destroy(session);
@@ -168,7 +168,7 @@ Floats decode_edits(const ggufx_model *model, const Ids &ids) {
 
 constexpr size_t kSaved = 41; // tokens of a snapshot
 
-// A mode in which no neighbour changes a bit: tokens are computed again in other batches.
+// A batch-invariant mode, because recomputed tokens are in other batches.
 uint32_t flags_of(const Types &types) {
     return types.k == types.v ? GGUFX_MATMUL_BATCH_INVARIANT
                               : GGUFX_MATMUL_TILES | GGUFX_MATMUL_PRECISE;
@@ -188,7 +188,7 @@ std::string saved(const ggufx_model *model, const Types &types, const Ids &ids) 
     return out;
 }
 
-// What comes behind a snapshot; nothing: behind its tokens.
+// Returns the logits after a snapshot, or after its tokens if it is empty.
 Floats go_on(const ggufx_model *model, const Types &types, const Ids &ids,
              const std::string &snapshot) {
     Session session(model, {flags_of(types), types.k, types.v, kContext, 0});
@@ -208,7 +208,7 @@ Floats go_on(const ggufx_model *model, const Types &types, const Ids &ids,
         (void)session.decode(ids.data(), kSaved - 3);
         (void)session.decode(ids.data() + kSaved - 3, 3);
     } else {
-        (void)session.decode(ids.data() + 9, 5); // which go
+        (void)session.decode(ids.data() + 9, 5); // replaced by the load
         must(ggufx_session_load(session.handle(), 0, read, &rest, &error), error, "load");
     }
     Floats out = session.decode(ids.data() + kSaved, 1);
@@ -231,16 +231,16 @@ double perplexity_of(const ggufx_model *model, const Ids &ids) {
 struct Case {
     const Way &way;
     const Types &types;
-    Floats logits; // of one process
+    Floats logits; // from one process
 };
 
-// Types and ways each once, or all with all.
+// Selects each type and mode once, or all combinations.
 bool is_looked_at(size_t way, size_t types, size_t file) {
     if (test_step() == 1 && getenv("GGUFX_TEST_RANKS")) return true;
     return (types + file) % std::size(kWays) == way;
 }
 
-// What one process comes to, and a snapshot of as many ranks as the last time.
+// Results of one process, and the snapshot of the previous group.
 struct Wanted {
     const std::string &name, &path;
     const Ids ids;
@@ -311,14 +311,14 @@ void check_file(const std::string &name, const std::string &path, size_t number,
     want.rest = go_on(alone.model(), want.saved, ids, {});
     for (uint32_t n = everywhere ? 1 : 2; n <= kMostRanks; n++)
         check_group(alone, want, n, (number + n) % 3 == 0 ? kSpeeds : nullptr, 0);
-    // More than most have layers.
+    // More ranks than most models have layers.
     for (uint32_t n = everywhere ? 1 : 2; n <= kMostRanks + 1; n++)
         check_group(alone, want, n, (number + n) % 3 == 1 ? kSpeeds : nullptr, GGUFX_GROUP_LAYERS);
 }
 
 } // namespace
 
-// argv[1]: a model of 38 tensors with heads of 64 values, whatever other data are there.
+// argv[1]: a model of 38 tensors with heads of 64 values, independent of other data.
 int main(int argc, char **argv) {
     if (!begin_models()) return 77;
     size_t number = 0;

@@ -1,5 +1,5 @@
-// Files that open but are no usable models or vocabularies are refused by name and class: those made
-// by tests/gguf/make_files.py, and those of ${GGUFX_TEST_DATA}/data where it exists.
+// Files that open but are no usable models or vocabularies are refused with the right status and a
+// message: those of tests/gguf/make_files.py, and those of ${GGUFX_TEST_DATA}/data if it exists.
 // usage: model_refusals MADE/files.txt
 // SPDX-License-Identifier: MIT
 #include "oracle.hpp"
@@ -12,7 +12,7 @@
 namespace {
 
 // Files that open but are no usable models: model_create or tokenizer_create refuses each with the
-// class that is written down for the case.
+// status recorded for the case.
 void test_hostile_models() {
     const json cases = read_json("/data/malformed/expected.json")["cases"];
     size_t n = 0;
@@ -26,7 +26,7 @@ void test_hostile_models() {
         ggufx_file *file = nullptr;
         ggufx_model *model = nullptr;
         ggufx_tokenizer *tokenizer = nullptr;
-        std::string codes = "|"; // gcc 12 warns of "|" + codes
+        std::string codes = "|"; // gcc 12 warns about "|" + codes
         codes += c["code"].get<std::string>() + "|";
         const auto listed = [&](ggufx_status status) {
             return codes.find(std::string("|") + ggufx_status_name(status) + "|") !=
@@ -42,7 +42,7 @@ void test_hostile_models() {
         ggufx_error vocab_error;
         const ggufx_status vocab = ggufx_tokenizer_create(&tokenizer, file, &vocab_error);
         const ggufx_status bound = ggufx_model_create(&model, g_runtime, file, nullptr, &error);
-        // The fault of the case is the tokenizer's if it is one of the vocabulary, else the model's.
+        // Faults of the vocabulary are the tokenizer's to refuse, all others the model's.
         const bool of_vocab = codes.find("|VOCAB|") != std::string::npos || c.contains("of");
         const ggufx_status got = of_vocab ? vocab : bound;
         CHECK(listed(got) || (either && got == GGUFX_OK), "%s: %s: %s", name.c_str(),
@@ -57,7 +57,7 @@ void test_hostile_models() {
     CHECK(n >= 15, "only %zu hostile models", n);
 }
 
-// Well-formed models of other kinds are refused by name; their vocabularies are not.
+// Well-formed models of other kinds are refused by name; their vocabularies are accepted.
 void test_unsupported_files() {
     const struct {
         const char *file, *model;
@@ -76,14 +76,14 @@ void test_unsupported_files() {
     }
 }
 
-// The made models have one fault each: without it they are sound.
+// Each generated model has one fault; the model without it is valid.
 void test_the_model_without_a_fault() {
     Opened("/data/malformed/public/model_sound.gguf").with_tokenizer().with_model();
 }
 
 } // namespace
 
-// The made files below the folder of INDEX.JSON, or "stored": those of GGUFX_TEST_DATA.
+// The generated files in the folder of INDEX.JSON, or "stored": those of GGUFX_TEST_DATA.
 int main(int n_arguments, char **arguments) {
     if (n_arguments != 2) return 2;
     const std::string what = arguments[1];

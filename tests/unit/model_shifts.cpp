@@ -1,7 +1,7 @@
-// Tokens removed from the middle of a sequence, the later ones shifted, in caches of several types. A
-// model of one layer has the logits of a fresh run: its keys and values depend on no other token.
-// Models of more layers have finite logits near those of an F32 cache. Recurrent models refuse by name
-// and change nothing.
+// Tokens removed from the middle of a sequence, the later ones shifted, in caches of several types.
+// A model of one layer has the logits of a fresh run, because its keys and values depend on no
+// other token. Models of more layers have finite logits near those of an F32 cache. Recurrent
+// models refuse with a message and change nothing.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "rewrite.hpp"
@@ -26,9 +26,10 @@ enum class Edit { none, remove, shift };
 struct CacheType {
     uint32_t type;
     const char *name;
-    // Relative distances allowed: from a fresh run's logits, of one layer, and from an F32 cache's, of
-    // all layers. Two to three times the largest measured: 6.5e-7, 5.5e-4, 0.017, 0.155; 0, 0.0037,
-    // 0.06, 0.61. Keys that are not rotated for their new positions are 0.007 to 0.27 away.
+    // Largest relative distances of logits: from a fresh run, with one layer, and from an F32
+    // cache, with all layers. Two to three times the largest measured: 6.5e-7, 5.5e-4, 0.017,
+    // 0.155; 0, 0.0037, 0.06, 0.61. Keys without RoPE for their new positions are 0.007 to 0.27
+    // away.
     double of_fresh, of_f32;
 };
 constexpr CacheType kTypes[] = {{GGUFX_KV_F32, "F32", 2e-6, 0},
@@ -36,7 +37,7 @@ constexpr CacheType kTypes[] = {{GGUFX_KV_F32, "F32", 2e-6, 0},
                                 {GGUFX_KV_Q8_0, "Q8_0", 0.05, 0.12},
                                 {GGUFX_KV_Q4_0, "Q4_0", 0.3, 1.2}};
 
-// Whose first layer makes a whole model.
+// Models whose first layer alone is a valid model.
 constexpr const char *kOneLayer[] = {"gemma",      "glm4",   "granite", "llama-linear",
                                      "llama-yarn", "llama3", "mixtral", "olmo2",
                                      "phi3",       "qwen2",  "qwen3",   "starcoder2"};
@@ -54,7 +55,8 @@ Mode mode_of(uint32_t type) {
     return {.type_k = type, .type_v = type, .n_context = kContext};
 }
 
-// Logits of the last three tokens, after an edit of the 140 before them. Empty: refused, with the error.
+// Returns the logits of the last three tokens, after an edit of the 140 before them. Empty if the
+// edit is refused, with the error.
 std::vector<float> edited(const ggufx_model *model, uint32_t type, Edit edit, const Ids &ids,
                           ggufx_error *error) {
     Session session(model, mode_of(type));

@@ -1,6 +1,6 @@
-// Caches and states of every kind of model as a whole, from the inside: what is saved of a session
-// goes on in another one with the bits of a run without a break, cut or not; what is damaged or of
-// another session is refused and changes nothing; sequences are copied.
+// Caches and states of every kind of model, through internals. A saved session continues in another
+// one with the bits of an uninterrupted run, also after truncations. Damaged snapshots and those of
+// another session are refused and change nothing. Sequences are copied.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
@@ -48,7 +48,7 @@ Status load(const Session &session, MemoryFile &file, Failure *failure) {
     return inner(session).load(0, {MemoryFile::read, &file, MemoryFile::ended}, failure);
 }
 
-// Places in the snapshot of a sequence of 70 tokens: its head ends with a checksum at kEnd.
+// Offsets in the snapshot of a sequence of 70 tokens: its header ends with a checksum at kEnd.
 constexpr size_t kCountsAt = 8 + 4 + 4, kIdsAt = kCountsAt + 16, kPositionsAt = kIdsAt + 4 * 70,
                  kModesAt = kPositionsAt + 4 * 70, kEnd = kModesAt + 70;
 
@@ -77,7 +77,7 @@ public:
 
 private:
     void decode(Session &session, size_t first, size_t end, const char *how);
-    // A load that fails leaves a session of 70 tokens as it was.
+    // Checks that a failed load leaves a session of 70 tokens unchanged.
     void refuses(MemoryFile &file, const char *how);
     void goes_on();
     void goes_on_where_it_was_cut();
@@ -105,7 +105,7 @@ void Subject::refuses(MemoryFile &file, const char *how) {
     const MemoryFile before = saved(session);
     Failure failure{};
     const Status status = load(session, file, &failure);
-    const bool tells = failure.message[0] || file.end != Status::ok; // the end's own failure
+    const bool tells = failure.message[0] || file.end != Status::ok; // ended() failed itself
     CHECK(status != Status::ok && tells, "%s: %s was loaded", name_.c_str(), how);
     CHECK(saved(session).bytes == before.bytes, "%s: %s: changed", name_.c_str(), how);
     const std::vector<float> logits = session.logits();
@@ -114,7 +114,7 @@ void Subject::refuses(MemoryFile &file, const char *how) {
     decode(session, 70, 90, "after a load that failed");
 }
 
-// In place of what a session had; into one that is new; and once more from there.
+// Loads into a session with tokens, into a new one, and once more from there.
 void Subject::goes_on() {
     for (const size_t n : {1u, 64u, 65u, 300u, 470u}) {
         Session from(model_, mode_), to(model_, mode_), third(model_, mode_);
@@ -143,7 +143,7 @@ void Subject::goes_on() {
     }
 }
 
-// Tokens that the next decode computes again are saved as such.
+// Tokens that the next decode recomputes are saved as such.
 void Subject::goes_on_where_it_was_cut() {
     Session from(model_, mode_), to(model_, mode_);
     decode(from, 0, 300, "before a cut");
@@ -161,7 +161,7 @@ void Subject::damage_is_refused() {
     decode(from, 0, 150, "before a save");
     const MemoryFile whole = saved(from);
     Random random = {3};
-    for (int i = 0; i < 24; i++) { // the most in the heads of the parts, which are short
+    for (int i = 0; i < 24; i++) { // mostly in the headers of the parts, which are short
         MemoryFile file = whole;
         file.calls = 0;
         const size_t at = i < 8 ? static_cast<size_t>(i) * 13 : random.below(file.bytes.size());
@@ -182,7 +182,7 @@ void Subject::damage_is_refused() {
     refuses(file, "a reader that fails");
 }
 
-// Parts that are whole and do not belong together.
+// Valid parts that do not belong together.
 void Subject::other_parts_are_refused() {
     Session from(model_, mode_), shorter(model_, mode_);
     decode(from, 0, 150, "before a save");
@@ -210,7 +210,7 @@ void Subject::other_parts_are_refused() {
     refuses(file, "a head in place of caches");
 }
 
-// In a head whose checksum is right.
+// Invalid numbers in a header with a valid checksum.
 void Subject::odd_numbers_are_refused() {
     Session from(model_, mode_);
     decode(from, 0, 70, "before a save");
@@ -232,7 +232,7 @@ void Subject::odd_numbers_are_refused() {
     } cases[] = {{0, 7, Status::magic},
                  {8, 1, Status::version},
                  {8, 5, Status::version},
-                 {8, 4, Status::mismatch}, // tokens of ranks, which say their model here
+                 {8, 4, Status::mismatch}, // tokens of ranks, which store their model here
                  {12, 2, Status::mismatch},
                  {12, 0, Status::mismatch},
                  {kCountsAt, kContext + 1, Status::capacity},
@@ -254,16 +254,16 @@ void Subject::odd_numbers_are_refused() {
         CHECK(status == odd.status && failure.message[0], "%s: %u at %zu: status %d: %s",
               name_.c_str(), odd.value, odd.at, static_cast<int>(status), failure.message);
     }
-    MemoryFile file = changed(kModesAt + 40, 0x02120202); // rows that are not there
+    MemoryFile file = changed(kModesAt + 40, 0x02120202); // rows that do not exist
     CHECK(load(to, file, nullptr) != Status::ok, "%s: loaded without its rows", name_.c_str());
     if (!model_->model.graph().caches.empty()) {
-        file = changed(kPositionsAt + 4 * 69, 75); // where the caches have another token
+        file = changed(kPositionsAt + 4 * 69, 75); // the caches have another token there
         CHECK(load(to, file, nullptr) == Status::malformed, "%s: loaded", name_.c_str());
     }
     decode(to, 70, 90, "after loads that failed");
 }
 
-// Without positions and a number of sequences.
+// Format without positions and number of sequences.
 void Subject::the_version_before_is_read() {
     Session from(model_, mode_), to(model_, mode_);
     decode(from, 0, 70, "before a save");
@@ -286,7 +286,7 @@ struct Loading {
     Mode mode;
 };
 
-// Every allocation of a load fails once; after one that was good, decoding takes none.
+// Every allocation of a load fails once; after a successful load, decoding allocates nothing.
 void test_memory(const TinyFile &tiny, uint32_t type) {
     fault memory;
     fault_init(&memory);
@@ -321,7 +321,7 @@ void test_memory(const TinyFile &tiny, uint32_t type) {
             }
             CHECK(memory.live_bytes <= live, "%s, type %u: %lld bytes more after a load",
                   tiny.name.c_str(), type, memory.live_bytes - live);
-            const long least = tiny.architecture == "mamba2" ? 2 : 10; // it has no keys and values
+            const long least = tiny.architecture == "mamba2" ? 2 : 10; // no keys and values
             CHECK(n > least && n < 1000, "%s: %ld allocations", tiny.name.c_str(), n);
             fault_reset(&memory);
             for (const size_t cut : {450u, 490u, 200u, 499u, 10u, 480u}) {
@@ -345,7 +345,7 @@ void test_memory(const TinyFile &tiny, uint32_t type) {
 
 // ---- copies -------------------------------------------------------------------------------------
 
-// The position behind n tokens.
+// Returns the position after n tokens.
 int32_t end_of(uint64_t n) {
     return static_cast<int32_t>(n);
 }
@@ -398,7 +398,8 @@ private:
     ggufx::model::BatchRows rows_;
 };
 
-// Two go on from one, each with the bits of a sequence of its own; the one they came from too.
+// Two copies continue from one sequence, each with the bits of a sequence of its own; the original
+// continues, too.
 void test_copies(const TinyFile &tiny, const ggufx_model *model, uint32_t type) {
     const Ids shared = random_ids(200, vocabulary_of(model), 31),
               a = random_ids(90, vocabulary_of(model), 32),
@@ -427,7 +428,7 @@ void test_copies(const TinyFile &tiny, const ggufx_model *model, uint32_t type) 
     if (!rest.empty()) (void)run(two, 1, rest);
     CHECK(two.caches().copy(1, 2, 200, end_of(200), &failure) == Status::ok, "%s: %s",
           tiny.name.c_str(),
-          failure.message); // the end, whose page all of them share
+          failure.message); // the last page, which all of them share
     (void)run(fresh, 0, shared);
     (void)run(fresh, 1, shared);
     const std::vector<float> want_a = run(fresh, 0, a), want_b = run(fresh, 1, b);
@@ -439,7 +440,8 @@ void test_copies(const TinyFile &tiny, const ggufx_model *model, uint32_t type) 
           tiny.name.c_str(), type);
 }
 
-// A copy whose memory is refused changes nothing; one that is made leaves decoding without any.
+// A copy that fails to allocate changes nothing; after a successful copy, decoding allocates
+// nothing.
 void test_memory_of_copies(const TinyFile &tiny, uint32_t type) {
     fault memory;
     fault_init(&memory);

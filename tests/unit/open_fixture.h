@@ -1,6 +1,6 @@
 /*
- * A folder with the file of gb_everything under two names, its bytes and a runtime, for the tests
- * of opening.
+ * Shared by the tests of opening: a folder with the file of gb_everything under two names, its
+ * bytes and a runtime.
  * SPDX-License-Identifier: MIT
  */
 #ifndef OPEN_FIXTURE_H
@@ -20,13 +20,13 @@ extern char folder[], path[256], odd_path[256]; /* the second with characters ou
 extern gb file_bytes;
 extern ggufx_runtime *rt;
 
-/* Of the whole group. */
+/* For the whole group. */
 int open_setup(void **state);
 int open_teardown(void **state);
 
 ggufx_open_options options_of(uint32_t flags, int32_t io);
 
-/* The file of gb_everything is open and its data are what was written. */
+/* Checks that the file is that of gb_everything, with its data. */
 void check_contents(const ggufx_file *f, int with_data);
 
 /* A destroy callback that adds one to the int at user. */

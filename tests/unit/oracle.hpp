@@ -1,5 +1,4 @@
-// What the tests against stored answers share: the data, opened files, ids of texts, counted
-// checks.
+// Shared by the tests against stored results: the data, opened files, token ids, counted checks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +13,7 @@
 using nlohmann::json;
 using Ids = std::vector<int32_t>;
 
-extern std::string g_root; // the folder whose data/ is read
+extern std::string g_root; // parent of the data/ that is read
 extern ggufx_runtime *g_runtime;
 extern int g_failed, g_checks;
 
@@ -29,13 +28,13 @@ extern int g_failed, g_checks;
         }                                                                                          \
     } while (0)
 
-// Find data/tiny of GGUFX_TEST_MODELS, or stored results of other engines in GGUFX_TEST_DATA, and make the runtime.
-// False: the folder is absent and the exit code is 77.
+// Finds data/tiny of GGUFX_TEST_MODELS, or stored results of other engines in GGUFX_TEST_DATA, and
+// creates the runtime. Returns false if the folder is absent; the exit code is then 77.
 bool begin_models();
 bool begin_stored();
-// The same with a folder that the build made.
+// The same with a folder that the build generated.
 void begin_in(const std::string &root);
-int end(); // the exit code
+int end(); // returns the exit code
 
 void must(ggufx_status status, const ggufx_error &error, const char *what);
 json read_json(const std::string &path);
@@ -43,7 +42,7 @@ std::string read_bytes(const std::string &path);
 std::string from_hex(const std::string &hex);
 std::string show(const Ids &ids);
 
-// An opened file with what can be made from it.
+// An opened file and objects created from it.
 struct Opened {
     ggufx_file *file = nullptr;
     ggufx_tokenizer *tokenizer = nullptr;
@@ -73,4 +72,4 @@ struct Opened {
 
 Ids tokenize(const ggufx_tokenizer *tokenizer, const std::string &text, uint32_t flags);
 std::string detokenize(const ggufx_tokenizer *tokenizer, const Ids &ids);
-ggufx_session *new_session(const ggufx_model *model); // with the oracles' cache
+ggufx_session *new_session(const ggufx_model *model); // with the cache type of the stored results

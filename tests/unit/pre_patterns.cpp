@@ -1,5 +1,5 @@
-// Pre-tokenizers against the published patterns themselves, run by PCRE2: on every text of up to
-// four characters of a small alphabet, on runs and pairs that go on for long, on random ones.
+// Pre-tokenizers against the published patterns, run by PCRE2: on every text of up to four
+// characters of a small alphabet, on long runs and pairs, on random texts.
 // SPDX-License-Identifier: MIT
 #include "base/utf8.hpp"
 #include "model/tokenizer/pre_tokenizer.hpp"
@@ -32,12 +32,13 @@ void replace_all(std::string &text, const std::string &what, const std::string &
         text.replace(at, what.size(), with);
 }
 
-// The same in PCRE2's words: its \s has U+180E, too, and its \b does not know marks.
+// Translates a pattern to PCRE2: its \s includes U+180E, and its \b ignores marks.
 std::string translated(std::string pattern) {
     replace_all(pattern, "\\s", "\\p{White_Space}");
     replace_all(pattern, "\\S", "\\P{White_Space}");
     replace_all(pattern, "\\b", "(?![\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}])");
-    // Models of deepseek-coder meet the cuts of the field's tool, whose ranges have no white space.
+    // Models of deepseek-coder were made with llama.cpp's splits, where these ranges exclude white
+    // space.
     if (pattern[0] == '[' && pattern.find("\u0800-\u4e00") != std::string::npos)
         pattern = "(?:(?!\\p{White_Space})" + pattern.substr(0, pattern.size() - 1) + ")+";
     return pattern;
@@ -51,7 +52,7 @@ public:
         code_ = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
                               PCRE2_UTF | PCRE2_UCP, &code, &place, nullptr);
         if (!code_) stop(pattern.c_str(), code);
-        pcre2_jit_compile(code_, PCRE2_JIT_COMPLETE); // where there is none the same comes slower
+        pcre2_jit_compile(code_, PCRE2_JIT_COMPLETE); // optional, only for speed
         match_ = pcre2_match_data_create(1, nullptr);
     }
     Regex(Regex &&o) noexcept : code_(o.code_), match_(o.match_) {
@@ -63,7 +64,7 @@ public:
         pcre2_match_data_free(match_);
         pcre2_code_free(code_);
     }
-    // The first match from `at` on; false when there is none.
+    // Finds the first match from `at`; returns false when there is none.
     bool find(std::string_view text, size_t at, size_t *begin, size_t *end) const {
         const int found = pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
                                       at, PCRE2_NO_UTF_CHECK, match_, nullptr);
@@ -79,7 +80,7 @@ private:
     pcre2_match_data *match_;
 };
 
-// The steps of tokenizer.json one after another: matches, and what is between them, are pieces.
+// The steps of tokenizer.json in sequence: matches, and the texts between them, are pieces.
 class Published {
 public:
     explicit Published(std::string_view steps) {
@@ -143,7 +144,7 @@ std::string utf8(uint32_t code) {
     return {bytes, put_utf8(bytes, code)};
 }
 
-// What rules tell apart: each class of characters, contractions, ends of lines, borders of ranges.
+// Characters that rules distinguish: each class, contractions, line ends, bounds of ranges.
 constexpr uint32_t kTold[] = {
     'a',     'Z',     's',     'S',     't',     'r',    'e',    'L',    'l',    'd',    'm',
     'v',     '\'',    '0',     '7',     ' ',     ' ',    '\n',   '\r',   '\t',   '\v',   '/',
@@ -154,11 +155,11 @@ constexpr uint32_t kTold[] = {
     0x2160,  0x24b6,  0x2603,  0x3000,  0x3001,  0x3007, 0x3042, 0x30a2, 0x30ff, 0x3105, 0x4e00,
     0x9fa5,  0x9fa6,  0xac00,  0xd7a3,  0xe000,  0xfe0f, 0xff01, 0xff11, 0xff21, 0xfffd, 0x10400,
     0x1d7d8, 0x1f130, 0x1f600, 0x20000, 0x10ffff};
-// Of every kind that most patterns have branches for one.
+// A character of each kind that most patterns have branches for.
 constexpr uint32_t kAlphabet[] = {'a',  'S', '\'',  '1', ' ',    '\n', '\r',
                                   '\t', '.', 0x301, '/', 0x4e00, 0xa0, 0x17f};
 
-// Of texts with a code point that PCRE2's version of Unicode does not have alike nothing is said.
+// Code points with the same category in PCRE2's version of Unicode; texts with others are skipped.
 class Comparable {
 public:
     Comparable() : known_(0x110000) {
@@ -235,7 +236,7 @@ int main() {
     const Ref<Host> host = Host::create(HostOptions{});
     const Comparable comparable;
     const std::vector<std::string> texts = make_texts(comparable);
-    const size_t step = test_step_sanitized(); // each set of rules others
+    const size_t step = test_step_sanitized(); // each set of rules gets other texts
     size_t n_rules = 0, n_patterns = 0, n_compared = 0, n_faults = 0;
     for (size_t i = 0; i < pre::names().n; i++) {
         const pre::Name &name = pre::names().names[i];

@@ -1,6 +1,6 @@
-// Pre-tokenizers from the inside: pieces of texts against those of the published patterns, and the
-// cost of hostile texts. The pieces are made by tests/vocabularies; where
-// ${GGUFX_TEST_DATA}/data/tokenizer/pre-splits-public.json exists, stored ones are compared too.
+// Pre-tokenizers through internals: pieces of texts against those of the published patterns, and
+// the cost of hostile texts. The pieces come from tests/vocabularies. If
+// ${GGUFX_TEST_DATA}/data/tokenizer/pre-splits-public.json exists, stored ones are compared, too.
 // usage: pre_tokenizers MADE/index.json
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/pre_tokenizer.hpp"
@@ -60,8 +60,8 @@ std::string show(const Lengths &lengths) {
     return out;
 }
 
-// Every name of the file is known, and cuts every text where the published patterns do. Pieces that
-// were stored may be older than some names.
+// Every name in the file is known, and splits each text like the published patterns. Stored pieces
+// may be older than some names.
 void test_splits(const Host *host, const json &stored, bool has_all) {
     size_t n_names = 0;
     for (const auto &[group, of] : stored["types"].items()) {
@@ -108,8 +108,7 @@ std::string repeated(const char *what, size_t n_bytes) {
 bool cost_is_linear(const Host *host, const pre::PreTokenizer &tokenizer, const char *what) {
     const size_t size = 1 << 15;
     double least = 1e9, slow = 0;
-    // A part of a millisecond is no measurement: a cost that grows with the square is seconds at
-    // this size.
+    // Less than a millisecond is too short to measure; quadratic cost takes seconds at this size.
     for (int round = 0; round < 12 && least > 8; round++) {
         const double s = seconds_of(host, tokenizer, repeated(what, size));
         slow = seconds_of(host, tokenizer, repeated(what, 8 * size));
@@ -120,9 +119,8 @@ bool cost_is_linear(const Host *host, const pre::PreTokenizer &tokenizer, const 
     return least <= 8;
 }
 
-// Texts of one thing over and over: 8 times as much takes no more than 16 times as long, whatever
-// the rules. A sanitizer has time of its own in every figure: there shorter ones are cut, and no
-// time is measured.
+// Repetitive texts: 8 times the size takes at most 16 times as long, for all rules. Sanitizers
+// distort times, so with them shorter texts are split and not timed.
 void test_cost_is_linear(const Host *host) {
     static const char *const kTexts[] = {"'",       " ",       "\n",      "a",           "A",
                                          "7",       "\u0301",  "\xff",    "\r\n",        "'s",
@@ -145,7 +143,7 @@ void test_cost_is_linear(const Host *host) {
     }
 }
 
-// No list of more combinations than a class byte can number, no pattern of more rows than bits.
+// Class lists fit the combinations of a class byte, and patterns fit the bits of their rows.
 void test_rules_fit_their_tables() {
     for (size_t i = 0; i < pre::names().n; i++) {
         const pre::Name &name = pre::names().names[i];

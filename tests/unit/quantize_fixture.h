@@ -1,5 +1,5 @@
 /*
- * What the tests of ggufx_quantize_blocks share.
+ * Shared by the tests of ggufx_quantize_blocks.
  * SPDX-License-Identifier: MIT
  */
 #ifndef GGUFX_TESTS_QUANTIZE_FIXTURE_H

@@ -9,7 +9,7 @@ Rank::Rank(const std::string &path, const RankOptions &options) {
     runtime.executor = options.executor;
     status_ = ggufx_runtime_create(&rt_, &runtime, &error_);
     if (status_ == GGUFX_OK) status_ = ggufx_open(&file_, rt_, path.c_str(), nullptr, &error_);
-    if (status_ != GGUFX_OK && options.group) { // the others wait
+    if (status_ != GGUFX_OK && options.group) { // the other ranks wait
         const ggufx_group hooks = options.group->hooks(options.rank);
         hooks.abort(hooks.user, &error_);
         hooks.destroy(hooks.user);

@@ -1,4 +1,4 @@
-// A runtime of one thread with a file and a model: alone, or a rank's part of one.
+// A runtime of one thread with a file and a model: the whole model, or a rank's part.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,12 +6,12 @@
 
 #include <ggufx/ggufx.h>
 
-// Of a rank; no group: alone.
+// Options of a rank; no group: the whole model.
 struct RankOptions {
     ThreadGroup *group = nullptr;
     uint32_t rank = 0;
     const uint32_t *speeds = nullptr;
-    uint32_t timeout_ms = 20000; // sanitizers take their time
+    uint32_t timeout_ms = 20000; // enough for sanitizers
     const ggufx_allocator *allocator = nullptr;
     uint32_t flags = 0; // GGUFX_GROUP_LAYERS
     const ggufx_executor *executor = nullptr;
@@ -24,7 +24,7 @@ public:
     Rank(const Rank &) = delete;
     ~Rank();
 
-    // Null where it failed.
+    // Null if creating it failed.
     const ggufx_model *model() const { return model_; }
     const ggufx_file *file() const { return file_; }
     ggufx_status status() const { return status_; }

@@ -1,4 +1,4 @@
-// Checks that ranks make, which are threads: counted over all of them, none ends a run.
+// Checks on ranks, which are threads: counted over all of them, and none ends the run.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// The files of the ranks of a group, each with what its rank reads of a model.
+// Files of the ranks of a group, each with a rank's part of a model.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
-// Of n ranks, in the folder of the test; removed with it. Ends the program where one cannot be written.
+// Files of n ranks, in the test's folder; the destructor removes them. Ends the program if one
+// cannot be written.
 class RankFiles {
 public:
-    // path: of the model; name: of the files' beginning.
+    // path: the model; name: prefix of the files' names.
     RankFiles(const std::string &path, const std::string &name, uint32_t n,
               const uint32_t *speeds = nullptr, uint32_t flags = 0);
     RankFiles(const RankFiles &) = delete;

@@ -1,5 +1,5 @@
-// ggufx_estimate of one rank against that rank: bytes that its allocator gives, messages of a token
-// and what comes with them. Ranks are threads. argv[1]: a model.
+// ggufx_estimate of one rank against that rank: allocated bytes, and the number and size of
+// messages per token. Ranks are threads. argv[1]: a model.
 // SPDX-License-Identifier: MIT
 #include "rank_checks.hpp"
 
@@ -24,7 +24,7 @@ std::string g_model;
 
 constexpr int32_t kIds[] = {1, 403, 407, 261, 378, 12, 99, 500, 17};
 
-constexpr uint32_t kBatch = 8, kLongBatch = 150; // the second goes in slices
+constexpr uint32_t kBatch = 8, kLongBatch = 150; // the second is processed in slices
 
 ggufx_estimate_options asked(uint32_t n_ranks, uint32_t rank, const uint32_t *speeds,
                              uint32_t n_batch = kBatch, bool by_layers = false) {
@@ -48,7 +48,7 @@ ggufx_estimate_facts estimate(const ggufx_runtime *rt, const ggufx_file *file,
     return facts;
 }
 
-// A rank with an allocator of its own that counts.
+// A rank with a counting allocator of its own.
 void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds, uint32_t n_batch,
                 bool by_layers) {
     fault memory;
@@ -95,7 +95,7 @@ void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds, uint3
     const uint64_t n_messages = group.size() > 1 ? group.n_calls(rank) - n_calls : 0;
     CHECK(n_messages == want.n_messages, "rank %u of %u: %llu messages, not %u", rank, group.size(),
           static_cast<unsigned long long>(n_messages), want.n_messages);
-    if (rank == 0) // whose bytes are counted
+    if (rank == 0) // its bytes are counted
         CHECK(group.n_bytes() - n_bytes == want.received_bytes, "of %u: %llu bytes came, not %llu",
               group.size(), static_cast<unsigned long long>(group.n_bytes() - n_bytes),
               static_cast<unsigned long long>(want.received_bytes));
@@ -118,7 +118,7 @@ void check_groups() {
                 }
 }
 
-// What all ranks read is what there is, and the vectors, which each has whole, apart.
+// The ranks together read all weights once, except for vectors, which each rank reads.
 void check_weights() {
     ggufx_error error = {};
     ggufx_runtime *rt = nullptr;
@@ -146,7 +146,7 @@ void check_weights() {
               "%u ranks read %llu of %llu bytes", n, static_cast<unsigned long long>(all),
               static_cast<unsigned long long>(whole.weight_bytes));
     }
-    // Of layers each weight is one rank's, and so are each layer's keys.
+    // With pipeline parallelism each weight and each layer's keys belong to one rank.
     for (uint32_t n = 2; n <= 5; n++) {
         uint64_t weights = 0, keys = 0;
         for (uint32_t rank = 0; rank < n; rank++) {
@@ -158,7 +158,7 @@ void check_weights() {
                   part.n_messages, n);
             CHECK(part.kv_bytes < whole.kv_bytes, "rank %u of %u is the whole", rank, n);
         }
-        CHECK(weights <= whole.token_weight_bytes && // but for vectors
+        CHECK(weights <= whole.token_weight_bytes && // except vectors
                   weights > whole.token_weight_bytes * 99 / 100,
               "%u ranks read %llu bytes for a token, not %llu", n,
               static_cast<unsigned long long>(weights),

@@ -1,6 +1,7 @@
-// What goes wrong on one rank goes wrong on all, by name, and leaves sessions as they were: other
-// files, versions, options, tokens; a rank that is lost, cancelled or without memory. Ranks are
-// threads. Long, as it is one list of what may fail and all of it is tried for rows and for layers.
+// A failure on one rank is a failure on all ranks, with a message, and sessions stay unchanged.
+// Failures: other files, versions, options, tokens; a rank that is lost, cancelled or out of
+// memory. Ranks are threads. Long, as it is one list of failures, all tried for tensor and pipeline
+// parallelism.
 // argv[1]: a model.
 // SPDX-License-Identifier: MIT
 #include "rank_checks.hpp"
@@ -21,14 +22,14 @@ extern "C" {
 namespace {
 
 std::string g_model;
-uint32_t g_flags; // of the groups, rows or layers
-size_t g_width;   // of hidden states
+uint32_t g_flags; // group flags: 0 or GGUFX_GROUP_LAYERS
+size_t g_width;   // width of hidden states
 
 constexpr uint32_t kRanks = 3;
 constexpr size_t kTokens = 12;
 constexpr int32_t kIds[kTokens] = {1, 403, 407, 261, 378, 12, 99, 500, 17, 3, 64, 311};
 
-// Of the k of long loops every so many are tried, the further the fewer: sanitizers take a second for each.
+// Step between tried k of long loops, growing with k: a run takes a second under sanitizers.
 int stride(int k, int n) {
     return (1 + k / n) * static_cast<int>(test_step());
 }
@@ -56,7 +57,7 @@ std::string write(const std::string &name, const std::string &bytes) {
     return path;
 }
 
-// The model with one byte of a tensor changed.
+// Writes the model with one byte of a tensor changed.
 std::string other_model(const std::string &tensor, uint64_t at) {
     ggufx_runtime *rt = nullptr;
     ggufx_file *file = nullptr;
@@ -78,7 +79,7 @@ std::string other_model(const std::string &tensor, uint64_t at) {
     return write("other.gguf", bytes);
 }
 
-// The model with a tensor that is passed over.
+// Writes the model with an additional tensor that is ignored.
 std::string with_one_more_tensor() {
     ggufx_runtime *rt = nullptr;
     ggufx_file *file = nullptr;
@@ -106,7 +107,8 @@ std::string with_one_more_tensor() {
     return path;
 }
 
-// All ranks make the model, rank 1 of another file or by other options, and all fail alike.
+// All ranks create the model, rank 1 from another file or with other options; all fail with the
+// same status.
 void all_refuse(ggufx_status status, const char *text,
                 const std::function<void(uint32_t rank, std::string &path, RankOptions &)> &change,
                 const ThreadGroup::Fault &fault = {}) {
@@ -135,7 +137,7 @@ void what_differs_is_named() {
     };
     all_refuse(GGUFX_E_MISMATCH, "rank 2: the file differs in keys, norms", takes_norm);
     remove(norm.c_str());
-    // Tensors that differ are looked for by messages as long as the number of tensors.
+    // Differing tensors are found with messages as long as the number of tensors.
     const std::string more = with_one_more_tensor(),
                       changed = other_model("blk.1.ffn_up.weight", 5);
     all_refuse(GGUFX_E_MISMATCH, "rank 2: the file has 39 tensors, that of rank 0 38",
@@ -191,7 +193,7 @@ struct Failing {
         hooks.user = this;
         hooks.alloc = [](void *user, size_t size, size_t align) -> void * {
             if (static_cast<Failing *>(user)->left-- == 0) return nullptr;
-            const size_t unit = align < 16 ? 16 : align; // what a size must be a multiple of
+            const size_t unit = align < 16 ? 16 : align; // sizes must be a multiple of it
             return aligned_alloc(unit, (size / unit + 1) * unit);
         };
         hooks.free = [](void *, void *p, size_t, size_t) { free(p); };
@@ -236,7 +238,8 @@ ggufx_session *make_session(const ggufx_model *model, uint32_t n_context, ggufx_
     return session;
 }
 
-// What only one of them is asked for wrongly is refused on all, and so is memory for a longer call.
+// An invalid argument on one rank is refused on all ranks, and so is a longer call that one rank
+// has no memory for.
 void calls_that_one_rank_cannot_begin() {
     ThreadGroup group(kRanks);
     group.run([&](uint32_t rank) {
@@ -263,7 +266,7 @@ void calls_that_one_rank_cannot_begin() {
     });
 }
 
-// Progress that stops at the k-th poll.
+// Progress callback that cancels at the k-th poll.
 struct Poll {
     std::atomic<int> left;
     ggufx_progress hooks;
@@ -286,7 +289,7 @@ std::vector<float> logits_of(ggufx_session *session, const ggufx_model *model) {
     return out;
 }
 
-// A call of the last six tokens, in two batches.
+// A call on the last six tokens, in two batches.
 using Call = ggufx_status (*)(ggufx_session *session, const ggufx_progress *progress,
                               ggufx_error *error);
 
@@ -315,7 +318,7 @@ ggufx_status without_logits(ggufx_session *session, const ggufx_progress *progre
     return batch(session, item, progress, error);
 }
 
-// What of layers the last rank alone has, and gives away.
+// Hidden states, which in pipeline parallelism only the last rank has and broadcasts.
 ggufx_status with_hidden(ggufx_session *session, const ggufx_progress *progress,
                          ggufx_error *error) {
     std::vector<float> hidden(6 * g_width);
@@ -332,7 +335,7 @@ ggufx_status with_hidden(ggufx_session *session, const ggufx_progress *progress,
     return ggufx_session_decode_batch(session, &item, 1, &options, error);
 }
 
-// The logits behind six tokens, a call, and one more token, of one process.
+// Returns the logits of one process after six tokens, a call, and one more token.
 std::vector<float> expected(Call call) {
     const Rank alone(g_model);
     ggufx_session *session = make_session(alone.model(), 64, GGUFX_OK, "");
@@ -357,7 +360,8 @@ void sessions_of_other_options_are_refused() {
     });
 }
 
-// A rank, at any poll: all stop, and go on as if nothing had been. How many stop.
+// A rank cancels at any poll: all ranks stop, and continue unchanged. Returns the number of
+// cancelled calls.
 int what_a_rank_cancels_all_cancel(Call call, uint32_t who, const std::vector<float> &want) {
     std::atomic<int> n_cancelled{0};
     for (int k = 0; k < 400; k += stride(k, 6) * static_cast<int>(test_step())) {
@@ -397,7 +401,7 @@ void what_one_rank_cancels_all_cancel(Call call) {
           n_cancelled);
 }
 
-// Embeddings of the caller's are kept by the session, whose memory ends on rank 1.
+// The session keeps embeddings given as input; rank 1 has no memory for them.
 void memory_that_one_rank_lacks_for_a_call() {
     ThreadGroup group(kRanks);
     group.run([&](uint32_t rank) {
@@ -418,7 +422,7 @@ void memory_that_one_rank_lacks_for_a_call() {
         failing.left = 1 << 30;
         CHECK(ggufx_session_length(session) == 0, "the session has tokens");
         expect(batch(session, item, nullptr, &error), GGUFX_OK, error, "");
-        // Of an edit the ranks do not talk: the next call tells.
+        // An edit sends no messages: the next call reports the failure.
         if (rank == 1) failing.left = 0;
         const ggufx_status status = ggufx_session_sequence_copy(session, 0, 1, 6, &error);
         failing.left = 1 << 30;
@@ -430,7 +434,7 @@ void memory_that_one_rank_lacks_for_a_call() {
     });
 }
 
-// What needs all heads in one place.
+// Calls that need all heads in one process are refused.
 void what_a_rank_cannot_do_is_refused() {
     ThreadGroup group(1);
     const Rank part(g_model, of(group, 0));
@@ -464,7 +468,7 @@ std::string temporary(const char *name) {
     return path;
 }
 
-// Six tokens of another session, in a file.
+// Writes a snapshot of six tokens of another session.
 void save_six(const std::string &path, bool is_rank) {
     ThreadGroup group(1);
     const Rank alone(g_model, {is_rank ? &group : nullptr, 0});
@@ -475,7 +479,7 @@ void save_six(const std::string &path, bool is_rank) {
     ggufx_session_destroy(session);
 }
 
-// What one rank finds wrong with a snapshot is wrong for all, who keep what they have.
+// A snapshot that one rank refuses is refused by all, and they keep their tokens.
 void snapshots_that_one_rank_cannot_load() {
     const std::string path = temporary("six.snapshot"), whole = temporary("whole.snapshot");
     save_six(path, true);
@@ -510,7 +514,7 @@ void snapshots_that_one_rank_cannot_load() {
                    c.text);
             CHECK(ggufx_session_length(session) == 3, "%s: the session has other tokens", c.text);
         }
-        // Of another sequence the others have read other tokens.
+        // A sequence whose tokens differ from those of the other ranks.
         ggufx_session *wrong = make_session(part.model(), 64, GGUFX_OK, "");
         expect(ggufx_session_decode(wrong, kIds, 2, nullptr, &error), GGUFX_OK, error, "");
         const std::string own = temporary(("own-" + std::to_string(rank)).c_str());
@@ -531,7 +535,7 @@ void snapshots_that_one_rank_cannot_load() {
     remove(path.c_str());
 }
 
-// What caches remember of tokens that went is not in their tokens.
+// After edits, the caches depend on removed tokens, which a snapshot of tokens does not have.
 void edited_sequences_are_not_saved() {
     ThreadGroup group(1);
     const Rank part(g_model, of(group, 0));
@@ -544,7 +548,7 @@ void edited_sequences_are_not_saved() {
     };
     expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
     expect(ggufx_session_sequence_remove(session, 0, 4, 2, &error), GGUFX_OK, error, "");
-    save(0, GGUFX_OK, ""); // nothing was behind them
+    save(0, GGUFX_OK, ""); // no tokens followed the removed ones
     expect(ggufx_session_sequence_remove(session, 0, 1, 1, &error), GGUFX_OK, error, "");
     save(0, GGUFX_E_UNSUPPORTED, "sequence 0 has lost or moved");
     save(1, GGUFX_OK, "");
@@ -580,7 +584,8 @@ void other_tokens_are_found_at_once() {
     });
 }
 
-// A batch of many tokens takes a rank with layers as many times as long until it is heard of.
+// With pipeline parallelism the timeout grows with the batch, because a rank answers only after its
+// layers.
 void who_has_layers_is_waited_for_by_tokens() {
     for (const size_t n : {1u, 16u, 40u}) {
         ThreadGroup group(2);
@@ -604,13 +609,13 @@ void who_has_layers_is_waited_for_by_tokens() {
     }
 }
 
-// Rank 1 is never heard of again from message k on.
+// Rank 1 stops responding from message k.
 void a_lost_rank_ends_all_and_leaves_sessions_as_they_were() {
     int n_lost = 0;
     const std::string six = temporary("six.snapshot");
     save_six(six, true);
     const std::string want = read(six);
-    // What a rank computes must be done by then, also where sanitizers take their time.
+    // Long enough for the rank's computation, also under sanitizers.
     const auto timeout_ms = static_cast<uint32_t>(300 * test_step() * test_step());
     for (int k = 0; k < 400; k += stride(k, 4)) {
         std::atomic<uint64_t> start{UINT64_MAX};
@@ -707,7 +712,8 @@ void check_all() {
     edited_sequences_are_not_saved();
     other_tokens_are_found_at_once();
     for (const Call call : {with_logits, without_logits, with_hidden}) {
-        // CI's sanitizers: one of rows, another of layers.
+        // Under CI's sanitizers: one call for tensor parallelism, another one for pipeline
+        // parallelism.
         if (test_step() > 4 && call != (g_flags ? with_hidden : with_logits)) continue;
         what_one_rank_cancels_all_cancel(call);
     }

@@ -1,5 +1,5 @@
-// Files of ranks where they do not belong, with numbers that are not theirs, and without memory: refused
-// in words, on all ranks. Ranks are threads. argv[1]: a model.
+// Files of ranks in wrong places, with wrong numbers, and with failing allocations: refused with a
+// message, on all ranks. Ranks are threads. argv[1]: a model.
 // SPDX-License-Identifier: MIT
 #include "rank_checks.hpp"
 #include "rank_files.hpp"
@@ -20,7 +20,7 @@ extern "C" {
 namespace {
 
 std::string g_model;
-uint32_t g_flags; // of the files, of rows or layers
+uint32_t g_flags; // flags of the files: 0 or GGUFX_GROUP_LAYERS
 constexpr int32_t kIds[] = {1, 403, 407, 261, 378, 12, 99, 500, 17};
 
 void expect(ggufx_status got, ggufx_status want, const ggufx_error &error, const char *text) {
@@ -28,7 +28,7 @@ void expect(ggufx_status got, ggufx_status want, const ggufx_error &error, const
           ggufx_status_name(got), error.message, ggufx_status_name(want), text);
 }
 
-// Ranks with these files; all refuse.
+// Ranks open these files; all refuse.
 void all_refuse(const std::vector<std::string> &paths, ggufx_status status, const char *text,
                 const uint32_t *speeds = nullptr, uint32_t flags = 0) {
     ThreadGroup group(static_cast<uint32_t>(paths.size()));
@@ -40,7 +40,7 @@ void all_refuse(const std::vector<std::string> &paths, ggufx_status status, cons
     });
 }
 
-// A file of rank 1 of 2 with a key that is gone, or is another kind of value.
+// Writes a file of rank 1 of 2 with a key removed, or with another type of value.
 std::string changed_key(const std::string &from, const char *key, int32_t type) {
     ggufx_runtime *rt = nullptr;
     ggufx_file *file = nullptr;
@@ -107,7 +107,7 @@ void where_they_do_not_belong() {
     remove(rows.c_str());
 }
 
-// The model with one byte of a tensor's first row changed.
+// Writes the model with one byte of a tensor's first row changed.
 std::string changed_model(const char *tensor) {
     ggufx_runtime *rt = nullptr;
     ggufx_file *file = nullptr;
@@ -133,7 +133,7 @@ std::string changed_model(const char *tensor) {
     return path;
 }
 
-// Of a matrix: rank 1 does not even have the row.
+// The changed row of the matrix is not in rank 1's file.
 void parts_of_two_models_are_told_apart() {
     const std::string other = changed_model("blk.1.ffn_up.weight");
     const RankFiles of_this(g_model, "this", 2), of_other(other, "other", 2);
@@ -194,7 +194,7 @@ void what_cannot_be_cut() {
            "writer must be set");
     (void)ggufx_writer_info(&after, writer, nullptr, &error);
     CHECK(memcmp(&before, &after, sizeof after) == 0 && after.n_tensors == 0, "the writer changed");
-    // A tensor that is there already: nothing of the rest is added.
+    // A tensor that already exists: no other tensor is added.
     expect(ggufx_writer_add_tensor(writer, ggufx_file_tensor(file, 20), nullptr, 0, &error),
            GGUFX_OK, error, "");
     expect(ggufx_writer_copy_rank(writer, file, 0, 2, nullptr, 0, &error), GGUFX_E_DUPLICATE, error,
@@ -228,7 +228,7 @@ std::vector<float> decoded(const ggufx_model *model) {
     return out;
 }
 
-// Numbers of a key as they stand in a file.
+// Location of a key's numbers in a file.
 struct Numbers {
     std::string key;
     uint64_t at, n, n_bytes;
@@ -271,7 +271,7 @@ std::string bytes_of(uint64_t value, uint64_t n_bytes) {
     return out;
 }
 
-class Patched { // bytes of a file, until it goes
+class Patched { // changes bytes of a file, and restores them at the end
 public:
     Patched(const std::string &path, uint64_t at, const std::string &bytes)
         : file_(path, std::ios::in | std::ios::out | std::ios::binary), at_(at),
@@ -293,7 +293,7 @@ private:
     std::string old_;
 };
 
-// Who only looks at such a file says so, too, or shows what it says.
+// Reading such a file alone either works or reports the fault.
 void look(const std::string &path) {
     ggufx_runtime *rt = nullptr;
     ggufx_file *file = nullptr;
@@ -312,7 +312,7 @@ void look(const std::string &path) {
     ggufx_runtime_destroy(rt);
 }
 
-// Each number of the keys is changed in turn: refused by both ranks, or the same logits.
+// Changes each number of the keys in turn: both ranks refuse it, or the logits are the same.
 void numbers_are_not_believed() {
     const std::vector<float> want = decoded(Rank(g_model).model());
     const RankFiles files(g_model, "numbers", 2, nullptr, g_flags);
@@ -320,7 +320,7 @@ void numbers_are_not_believed() {
     size_t number = 0;
     const size_t step = test_step() > 4
                             ? 3 * test_step()
-                            : test_step(); // CI's sanitizers: they are read by one thread
+                            : test_step(); // for CI's sanitizers: a single thread reads them
     for (const Numbers &numbers : numbers_of(files[1])) {
         CHECK(numbers.n > 0, "%s is empty", numbers.key.c_str());
         for (uint64_t i = 0; i < numbers.n; i++) {
@@ -352,8 +352,8 @@ void numbers_are_not_believed() {
             }
         }
     }
-    // Alike is what a number says that nobody reads: speeds that are all the same, of layers which row
-    // stands for those of a matrix that is another rank's.
+    // Some numbers have no effect: equal speeds, and in pipeline parallelism the rows of a matrix
+    // of another rank.
     const int most_same = g_flags ? n_refused / 5 + 1 : n_refused / 20 + 1;
     CHECK(n_refused * static_cast<int>(step) > 100 && n_same <= most_same,
           "%d were refused, %d not", n_refused, n_same);
@@ -366,7 +366,7 @@ void keys_of_another_kind() {
     const RankFiles layers(g_model, "layers", 2, nullptr, GGUFX_GROUP_LAYERS);
     constexpr char kLayers[] = "ggufx.rank.layers";
     for (const int32_t type : kKinds) {
-        if (type < 0) continue; // where_they_do_not_belong
+        if (type < 0) continue; // tested by where_they_do_not_belong
         const std::string path = changed_key(layers[1], kLayers, type);
         all_refuse({layers[0], path}, GGUFX_E_SPLIT, kLayers, nullptr, GGUFX_GROUP_LAYERS);
         look(path);
@@ -389,14 +389,14 @@ ggufx_status copy_and_write(void *path, ggufx_runtime *rt, ggufx_error *error) {
     if (status == GGUFX_OK) status = ggufx_writer_create(&writer, rt, nullptr, error);
     if (status == GGUFX_OK)
         status = ggufx_writer_copy_rank(writer, file, 1, 3, nullptr, g_flags, error);
-    ggufx_file_destroy(file); // the writer keeps what it needs
+    ggufx_file_destroy(file); // the writer keeps its references
     if (status == GGUFX_OK)
         status = ggufx_writer_write(writer, static_cast<const char *>(path), nullptr, error);
     ggufx_writer_destroy(writer);
     return status;
 }
 
-// A rank whose memory ends while it reads its own file.
+// A rank runs out of memory while it reads its own file.
 ggufx_status open_alone(void *path, ggufx_runtime *rt, ggufx_error *error) {
     ggufx_file *file = nullptr;
     size_t needed = 0;

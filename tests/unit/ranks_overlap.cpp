@@ -1,6 +1,6 @@
-// Prompts whose rows go in slices: products are computed while a message is under way, by the thread of
-// the call alone, and whatever fails at whatever place on one rank fails on all and leaves sessions as they
-// were. Ranks are threads. argv[1]: a model.
+// Prompts processed in slices of rows. Products are computed while a message is pending, only on
+// the thread of the call. A failure at any point on one rank fails on all ranks, and sessions stay
+// unchanged. Ranks are threads. argv[1]: a model.
 // SPDX-License-Identifier: MIT
 #include "rank_checks.hpp"
 
@@ -26,7 +26,7 @@ extern "C" {
 
 namespace {
 
-// From here on this thread makes no other.
+// Forbids this thread to create threads.
 bool refuse_threads() {
     sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -42,18 +42,18 @@ bool refuse_threads() {
 
 std::string g_model;
 
-// Of the k of long loops every so many are tried: sanitizers take a second for each.
+// Step between tried k of long loops: a run takes a second under sanitizers.
 uint64_t stride() {
     return test_step() == 1 ? 1 : 4 * test_step();
 }
 
-// CI's sanitizers, of which TSan takes ten seconds for a case.
+// For CI's sanitizers: TSan takes ten seconds for a case.
 bool is_short() {
     return test_step() > 4;
 }
 
 constexpr uint32_t kRanks = 3, kContext = 200;
-constexpr size_t kBefore = 21, kPrompt = 131; // of which slices begin at odd places of sequences
+constexpr size_t kBefore = 21, kPrompt = 131; // slices begin at odd positions of sequences
 constexpr uint64_t kNever = UINT64_MAX;
 
 void expect(ggufx_status got, ggufx_status want, const ggufx_error &error, const char *text) {
@@ -61,7 +61,7 @@ void expect(ggufx_status got, ggufx_status want, const ggufx_error &error, const
           ggufx_status_name(got), error.message, ggufx_status_name(want), text);
 }
 
-// Runs all tasks in the calling thread, whose number must be that of the rank; fails at a call.
+// Runs all tasks in the calling thread, which must be the rank's thread; fails at a chosen call.
 struct Executor {
     std::atomic<uint64_t> n_calls{0}, fail_at{kNever};
     std::atomic<int> n_foreign{0};
@@ -100,7 +100,7 @@ public:
     Subject(const Subject &) = delete;
     ~Subject() { ggufx_session_destroy(session_); }
 
-    // One more token of sequence 0 and a prompt of sequence 1; with logits of both or none.
+    // Decodes one more token of sequence 0 and a prompt of sequence 1, with logits of both or none.
     ggufx_status prompt(bool has_logits, const ggufx_progress *progress = nullptr) {
         ggufx_batch_item items[2] = {};
         items[0].n_tokens = 1;
@@ -121,7 +121,7 @@ public:
         if (status == GGUFX_OK) logits_ = logits;
         return status;
     }
-    // The logits of the prompt and of what comes behind.
+    // Returns the logits of the prompt and of the next tokens.
     std::vector<float> results() {
         expect(ggufx_session_decode(session_, ids_, 1, nullptr, &error_), GGUFX_OK, error_, "");
         std::vector<float> out(n_vocab());
@@ -156,7 +156,7 @@ std::vector<float> expected(bool has_logits) {
     return alone.results();
 }
 
-// Before each message of rank 0 in a prompt; products(): how many have run.
+// Called before each message of rank 0 in a prompt; products(): number of products so far.
 using Products = std::function<uint64_t()>;
 using Seen = std::function<void(uint64_t message, const Products &products)>;
 
@@ -191,9 +191,9 @@ void watch_prompt(const std::vector<float> &want, bool has_thread, const Seen &s
     CHECK((n_aside > 0) == has_thread, "%d messages by another thread", n_aside.load());
 }
 
-// Where the system has no thread left a message goes where it is posted. With one each waits there until
-// a product behind that place has run: so it does where one comes before the next message, but at the end,
-// where slice after slice has to wait.
+// Without a thread for messages, each message is sent where it is posted. With one, each message
+// waits in this test until a product after that point has run. That happens wherever products
+// follow before the next message, except at the end, where slices wait for each other.
 void products_run_while_a_message_is_under_way() {
     constexpr auto kLong = std::chrono::seconds(2);
     constexpr int kLast = 1;
@@ -215,7 +215,7 @@ void products_run_while_a_message_is_under_way() {
           "products ran beside %d of %d messages", n_beside, n_followed);
 }
 
-// Progress that stops at the k-th poll.
+// Progress callback that cancels at the k-th poll.
 struct Poll {
     std::atomic<uint64_t> left;
     ggufx_progress hooks = {};
@@ -228,8 +228,8 @@ struct Poll {
     }
 };
 
-// One rank fails at its k-th chance, for all k until there is none left: all fail, and go on as if nothing
-// had been. arm(k): the rank's prompt with that failure.
+// One rank fails at its k-th opportunity, for all k: all ranks fail, and continue unchanged.
+// arm(k): the rank's prompt with that failure.
 using Arm = std::function<ggufx_status(Subject &, Executor &, uint64_t k)>;
 
 void all_fail_and_go_on(const char *what, bool has_logits, ggufx_status want, const char *text,
@@ -279,7 +279,7 @@ void what_one_rank_cannot_compute_all_cannot(bool has_logits) {
                        });
 }
 
-// How often a rank's prompt calls the executor.
+// Returns the number of executor calls in a rank's prompt.
 uint64_t calls_of_a_prompt() {
     ThreadGroup group(kRanks);
     std::atomic<uint64_t> least{kNever};
@@ -293,7 +293,7 @@ uint64_t calls_of_a_prompt() {
     return least;
 }
 
-// Two ranks fail, each at a place of its own: all have the text of one of them.
+// Two ranks fail, each at a point of its own: all ranks get the message of one of them.
 void two_failures_are_one() {
     const uint64_t n_calls = calls_of_a_prompt();
     CHECK(n_calls > 20, "%llu products", static_cast<unsigned long long>(n_calls));
@@ -311,7 +311,7 @@ void two_failures_are_one() {
     }
 }
 
-// Rank 1 is never heard of again from message k on, whether somebody computes meanwhile or waits.
+// Rank 1 stops responding from message k, while other ranks compute or wait.
 void a_lost_rank_ends_all() {
     int n_lost = 0;
     for (uint64_t k = 0; k < 400; k += (1 + k / 4) * stride()) {
@@ -350,7 +350,7 @@ struct Failing {
             auto &self = *static_cast<Failing *>(user);
             self.n_calls++;
             if (self.left-- == 0) return nullptr;
-            const size_t unit = align < 16 ? 16 : align; // what a size must be a multiple of
+            const size_t unit = align < 16 ? 16 : align; // sizes must be a multiple of it
             return aligned_alloc(unit, (size / unit + 1) * unit);
         };
         hooks.free = [](void *, void *p, size_t, size_t) { free(p); };
@@ -407,7 +407,7 @@ int main(int argc, char **argv) {
     for (const bool has_logits : {true, false}) {
         if (!has_logits && is_short()) continue;
         what_one_rank_cancels_all_cancel(has_logits);
-        // Of which two_failures_are_one() has as many, of two ranks.
+        // two_failures_are_one() covers as many, on two ranks.
         if (!is_short()) what_one_rank_cannot_compute_all_cannot(has_logits);
     }
     two_failures_are_one();

@@ -12,7 +12,7 @@ template <class T> std::vector<unsigned char> repeated(uint64_t n, T value) {
     return out;
 }
 
-// `value` in the width of an integer type, its upper bits cut off.
+// Returns `value` in the width of an integer type, truncated.
 std::vector<unsigned char> integers(int32_t type, uint64_t n, uint64_t value) {
     switch (type) {
     case GGUFX_VALUE_BOOL:
@@ -35,7 +35,7 @@ std::vector<unsigned char> floats(int32_t type, uint64_t n, double value) {
     return type == GGUFX_VALUE_F64 ? repeated(n, value) : repeated(n, static_cast<float>(value));
 }
 
-// As it stands in a little-endian file.
+// Sets a value from little-endian bytes, as in a file.
 void set_value(ggufx_writer *writer, const MetaKey &key, const std::vector<unsigned char> &values) {
     std::vector<unsigned char> value = values;
     if (key.is_array()) {
@@ -153,7 +153,7 @@ void Rewrite::set_texts(const std::string &key, const std::vector<const char *> 
 void Rewrite::add_zeros(const TensorShape &tensor) {
     uint64_t n_values = 1;
     for (const uint64_t n : tensor.ne) n_values *= n;
-    add(tensor, std::vector<unsigned char>(n_values * 8)); // of the widest type
+    add(tensor, std::vector<unsigned char>(n_values * 8)); // in the widest type
 }
 
 void Rewrite::add_floats(const std::string &name, const std::vector<uint64_t> &ne,

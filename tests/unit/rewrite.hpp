@@ -1,4 +1,4 @@
-// Copies of a file in memory with something changed.
+// Copies of a file in memory with changes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,8 +15,8 @@ struct TensorShape {
 struct MetaKey {
     std::string name;
     int32_t type;         // GGUFX_VALUE_*
-    int32_t element_type; // that of an array, else its own type
-    uint64_t count;       // 1 of a scalar
+    int32_t element_type; // element type of an array; otherwise `type`
+    uint64_t count;       // 1 for a scalar
     bool is_array() const { return type == GGUFX_VALUE_ARRAY; }
     bool is_float() const {
         return element_type == GGUFX_VALUE_F32 || element_type == GGUFX_VALUE_F64;
@@ -28,11 +28,11 @@ std::vector<MetaKey> keys_of(const ggufx_file *file);
 
 class Rewrite {
 public:
-    explicit Rewrite(const ggufx_file *from); // with all of its keys
+    explicit Rewrite(const ggufx_file *from); // with all its keys
     Rewrite(const Rewrite &) = delete;
     ~Rewrite() { ggufx_writer_destroy(writer_); }
 
-    void set(const MetaKey &key, uint64_t value); // each element of an array
+    void set(const MetaKey &key, uint64_t value); // sets each element of an array
     void set(const MetaKey &key, double value);
     void set_texts(const std::string &key, const std::vector<const char *> &texts);
     void unset(const std::string &key);
@@ -48,8 +48,8 @@ private:
     void add(const TensorShape &tensor, std::vector<unsigned char> data);
     const ggufx_file *from_;
     ggufx_writer *writer_ = nullptr;
-    std::deque<std::vector<unsigned char>> data_; // of added tensors
+    std::deque<std::vector<unsigned char>> data_; // data of added tensors
 };
 
-// The bytes must live as long as the file.
+// The bytes must outlive the file.
 ggufx_file *open_bytes(const std::string &bytes, const ggufx_runtime *runtime = g_runtime);

@@ -1,5 +1,5 @@
 /*
- * What the tests of samplers share.
+ * Shared by the tests of samplers.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SAMPLER_FIXTURE_H

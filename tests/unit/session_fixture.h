@@ -1,5 +1,5 @@
 /*
- * What the tests of sessions share: a text of N tokens, decoding and logits that must succeed.
+ * Shared by the tests of sessions: N token ids, decoding and logits that must succeed.
  * SPDX-License-Identifier: MIT
  */
 #ifndef SESSION_FIXTURE_H
@@ -9,10 +9,10 @@
 
 enum { N = 40 };
 
-/* BOS, then ids all over the vocabulary. */
+/* Fills BOS, then ids from the whole vocabulary. */
 void make_tokens(int32_t *tokens, size_t n);
 
 void decode(fixture *f, const int32_t *tokens, size_t n);
-void get_logits(fixture *f, float *logits); /* TINY_VOCAB of them */
+void get_logits(fixture *f, float *logits); /* TINY_VOCAB floats */
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Where everything takes 5 to 100 times as long: under sanitizers, and as the build says of
- * emulators and code that is not optimised (GGUFX_TEST_SLOW).
+ * SANITIZED and SLOW, set where everything takes 5 to 100 times as long. SLOW includes builds for
+ * emulators and unoptimized code (GGUFX_TEST_SLOW).
  * SPDX-License-Identifier: MIT
  */
 #ifndef SLOW_H

@@ -1,6 +1,7 @@
-// Speculation changes nothing: ids, logarithms of probabilities and, behind them, logits are those
-// of one token after another, to the bit, whoever guesses and however often that is wrong: models
-// with windows, sinks, states, caches of floats and of codes, greedy and chains that draw.
+// Speculative decoding changes nothing. Ids, log-probabilities and the following logits are
+// bit-identical to those of decoding token by token, for every draft source and acceptance rate.
+// Models with windows, sinks, recurrent states, float and quantized caches; greedy and sampling
+// chains.
 // Runs the tiny models of GGUFX_TEST_MODELS.
 // SPDX-License-Identifier: MIT
 #include "tiny_files.hpp"
@@ -31,7 +32,8 @@ struct Totals {
     long n_cancelled = 0, n_texts = 0;
 } g_totals;
 
-// Greedy, a fixed order of filters, or a chain that looks back at what was accepted.
+// Returns a greedy sampler, the simple sampler with filters, or a chain that depends on accepted
+// tokens.
 ggufx_sampler *make_sampler(size_t which, size_t n_vocab) {
     ggufx_sampler *sampler = nullptr;
     ggufx_error error;
@@ -61,13 +63,13 @@ ggufx_sampler *make_sampler(size_t which, size_t n_vocab) {
     return sampler;
 }
 
-// Prompts of each model, type and sampler.
+// Number of prompts for each model, cache type and sampler.
 size_t n_prompts() {
     const char *asked = getenv("GGUFX_TEST_SPECULATION_PROMPTS");
     return asked ? strtoul(asked, nullptr, 10) : 1;
 }
 
-// A text that repeats itself here and there.
+// Returns a prompt with some repetitions.
 Ids make_prompt(size_t n_vocab, uint64_t seed) {
     Random random = {seed};
     Ids ids = random_ids(kLeastPrompt + random.below(28), n_vocab, seed);
@@ -78,7 +80,7 @@ Ids make_prompt(size_t n_vocab, uint64_t seed) {
 
 struct Answer {
     Ids ids;
-    std::vector<float> logprobs, logits; // logits behind the last id
+    std::vector<float> logprobs, logits; // logits after the last id
 
     bool operator==(const Answer &o) const {
         return ids == o.ids && logprobs.size() == o.logprobs.size() &&
@@ -127,7 +129,7 @@ Answer Text::plain() const {
     return answer;
 }
 
-// Guesses what is right, most of the time.
+// A custom draft source that is mostly right.
 struct Oracle {
     const Ids &prompt, &truth;
     Random random;
@@ -137,7 +139,7 @@ struct Oracle {
     static size_t guess(void *user, int32_t *out, size_t most, const int32_t *text, size_t n_text,
                         int32_t last) {
         Oracle &self = *static_cast<Oracle *>(user);
-        const size_t at = n_text + 1 - self.prompt.size(); // of the truth, behind `last`
+        const size_t at = n_text + 1 - self.prompt.size(); // index in truth, after `last`
         self.odd |= most == 0 || memcmp(text, self.prompt.data(), self.prompt.size() * 4) != 0 ||
                     memcmp(text + self.prompt.size(), self.truth.data(), (at - 1) * 4) != 0 ||
                     last != self.truth[at - 1];
@@ -159,7 +161,7 @@ Answer Text::speculated(Kind kind, const Ids &truth, uint64_t seed) const {
     Answer answer;
     Session session(model, mode);
     const size_t n_vocab = session.n_vocab();
-    Mode other = mode; // guesses are rough, and not all the same
+    Mode other = mode; // drafts differ in part
     other.matmul_flags = GGUFX_MATMUL_F32;
     other.type_k = other.type_v = GGUFX_KV_F32;
     Session draft(model, other);

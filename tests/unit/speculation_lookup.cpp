@@ -1,5 +1,5 @@
-// Guesses from a text, from the inside: what is guessed followed the longest of the
-// newest matches; a text of four times the length takes four times as long.
+// Prompt lookup, through internals: drafts continue the longest of the newest matches. A text of
+// four times the length takes four times as long.
 // SPDX-License-Identifier: MIT
 #include "model/speculation/lookup.hpp"
 
@@ -28,15 +28,15 @@ struct Random {
     }
 };
 
-// Tokens that the places before `end` have in common with the end of the text.
+// Returns the number of tokens before `end` that equal the end of the text.
 size_t matched(const std::vector<int32_t> &text, size_t end) {
     size_t n = 0;
     while (n < end && text[end - 1 - n] == text[text.size() - 1 - n]) n++;
     return n;
 }
 
-// Some place of the text, with n_match tokens in common, is followed by the draft.
-bool is_from_text(const std::vector<int32_t> &text, const int32_t *draft, size_t n,
+// Returns whether the draft continues a match of at least n_match tokens in the text.
+bool is_from_text(const std::vector<int32_t> &text, const int32_t *guess, size_t n,
                   uint32_t n_match) {
     for (size_t end = n_match; end < text.size(); end++) {
         if (matched(text, end) < n_match) continue;
@@ -79,7 +79,7 @@ void guesses_follow_a_match(uint32_t n_match, uint32_t n_vocab) {
     CHECK(n_guessed > 100 && n_none > 10);
 }
 
-// The end of the text repeats what stood twice: the place with more in common is the better one.
+// The end of the text occurs twice before; the longer match is used.
 void the_longest_match_guesses() {
     const Ref<Host> host = make_host();
     Lookup lookup(host.get(), 64, 2);
@@ -89,7 +89,8 @@ void the_longest_match_guesses() {
     CHECK(draft[0] == 50 && draft[1] == 7 && draft[2] == 1);
 }
 
-// A third of what matches, up to 64 tokens, and three at least; a loop draft tokens itself.
+// Drafts a third of the match length, for at most 64 tokens, and at least three; a loop continues
+// itself.
 void the_longer_the_match_the_more_is_guessed() {
     const Ref<Host> host = make_host();
     Lookup lookup(host.get(), 256, 2);
@@ -107,7 +108,7 @@ void the_longer_the_match_the_more_is_guessed() {
     CHECK(longest == 21);
 }
 
-// Each token of a text is guessed at once; one token over and over is the most there is to compare.
+// Drafts at each token of a text; a single repeated token is the worst case for comparisons.
 double seconds(size_t n) {
     const Ref<Host> host = make_host();
     const std::vector<int32_t> text(n, 3);

@@ -36,7 +36,7 @@ void temporary_path(char out[TEMPORARY_PATH], const char *name) {
     snprintf(out, TEMPORARY_PATH, "%s/%s", folder, name);
 }
 
-/* Counts the files, and removes them where `gone` is set. */
+/* Counts the files, and removes them if `gone` is set. */
 static int visit(int gone) {
     int n = 0;
     DIR *d = opendir(folder);

@@ -1,7 +1,6 @@
 /*
- * Adapters: which files, shapes and calls are refused, and by what text; that a refused call changes
- * nothing; memory as the estimate says; every allocation failing; lifetimes; many threads.
- * (Results: adapters.cpp.)
+ * Adapters: refused files, shapes and calls, with their messages; refused calls change nothing.
+ * Memory as estimated, every allocation failing, lifetimes, threads. (Results: adapters.cpp.)
  * SPDX-License-Identifier: MIT
  */
 #include "fault.h"
@@ -187,7 +186,7 @@ static void test_calls_are_refused(void **state) {
     MUST(&f, bind(&adapter, &f, NULL, 1, &options, &f.error));
     ggufx_adapter_destroy(adapter);
 
-    /* Metadata alone. */
+    /* A file opened with its metadata only. */
     gb b;
     ggufx_open_options open;
     tiny_lora(&b, NULL);
@@ -226,7 +225,7 @@ static void test_calls_are_refused(void **state) {
     end(&f);
 }
 
-/* rows += s B A, from the file's own numbers in binary64. */
+/* rows += s B A, from the file's numbers in binary64. */
 static void test_rows_are_those_of_the_merged_matrix(void **state) {
     const uint64_t n = TINY_EMBD, m = TINY_HEADS * TINY_HEAD_DIM;
     float rows[TINY_EMBD * TINY_HEADS * TINY_HEAD_DIM], some[3 * TINY_EMBD] = {0};
@@ -293,7 +292,7 @@ static void test_facts_tell_what_it_is(void **state) {
     assert_int_not_equal(of_control.fingerprint, facts.fingerprint);
     MUST(&f, ggufx_adapter_info(&again, other, &f.error));
     assert_int_not_equal(facts.fingerprint, again.fingerprint);
-    /* Beside the file it keeps, which has blocks of its own. */
+    /* In addition to the file that it keeps, whose memory is counted separately. */
     ggufx_file *file = NULL;
     gb b;
     tiny_lora(&b, NULL);
@@ -311,7 +310,7 @@ static void test_facts_tell_what_it_is(void **state) {
     end(&f);
 }
 
-/* Logits of a prompt in the fixture's session, which is empty before and after. */
+/* Returns the logits of a prompt in the fixture's session, which is empty before and after. */
 static void logits_of(fixture *f, float *out) {
     int32_t tokens[N];
     make_tokens(tokens, N);
@@ -366,7 +365,7 @@ static void test_a_session_keeps_what_it_was_given(void **state) {
     logits_of(&f, got);
     assert_memory_equal(got, with, sizeof got);
 
-    ggufx_adapter_destroy(lora); /* the session has it */
+    ggufx_adapter_destroy(lora); /* the session keeps it */
     logits_of(&f, got);
     assert_memory_equal(got, with, sizeof got);
     MUST(&f, ggufx_session_set_adapters(f.session, GGUFX_ADAPTER_ALL_SEQUENCES, NULL, 0, &f.error));
@@ -377,7 +376,7 @@ static void test_a_session_keeps_what_it_was_given(void **state) {
     end(&f);
 }
 
-/* Decoding with adapters takes no memory; setting them what the estimate says. */
+/* Decoding with adapters allocates nothing; setting them allocates the estimated bytes. */
 static void test_the_estimate_is_what_the_allocator_gives(void **state) {
     fixture f;
     int32_t tokens[N];

@@ -1,6 +1,6 @@
 /*
- * ggufx_attention_hook: what it shows is what a cache of the caller's own gives; it can stop a
- * decode, which then leaves no trace.
+ * ggufx_attention_hook: its arrays equal the results of a cache owned by the caller. The hook can
+ * stop a decode, which then changes nothing.
  * SPDX-License-Identifier: MIT
  */
 #include "model_fixture.h"
@@ -21,7 +21,7 @@ typedef struct viewer {
     unsigned calls, stop_at;    /* 0 = never */
 } viewer;
 
-/* The same keys, values and queries through a cache of our own: the same bits. */
+/* Passes the keys, values and queries through a cache of its own and expects the same bits. */
 static int32_t look(void *user, uint32_t layer, uint64_t first, size_t n, const float *q,
                     const float *k, const float *v, const float *out) {
     viewer *self = user;
@@ -73,7 +73,7 @@ static void test_the_hook_shows_what_attention_read_and_gave(void **state) {
     shape.type_k = shape.type_v = GGUFX_KV_F32;
     MUST(&f, ggufx_kv_create(&self.kv, f.rt, &shape, &f.error));
     MUST(&f, decode(&f, N, &hook));
-    MUST(&f, decode(&f, 3, &hook)); /* goes on where the first one ended */
+    MUST(&f, decode(&f, 3, &hook)); /* continues after the first one */
     assert_int_equal(self.calls, TINY_LAYERS * ((N + BATCH - 1) / BATCH + 1));
     assert_int_equal(self.seen[0], N + 3);
     assert_int_equal(self.seen[1], N + 3);

@@ -1,5 +1,5 @@
 /*
- * Sequences of a session: what is refused, and that nothing changes then; items of other sizes;
+ * Sequences of a session: refused calls, which change nothing; items of other struct sizes;
  * sessions of one model on many threads.
  * SPDX-License-Identifier: MIT
  */
@@ -136,7 +136,7 @@ static void test_options_are_refused_by_name(void **state) {
     end(&f);
 }
 
-/* As a host that was built with a later header passes them. */
+/* Items of a host that was built with a later header. */
 static void test_larger_items_are_taken_where_the_rest_is_0(void **state) {
     struct {
         ggufx_batch_item item;
@@ -292,7 +292,7 @@ static void check_churn(churn *c, ggufx_status status) {
         assert_int_equal(ggufx_session_sequence_length(c->session, i), c->lengths[i]);
 }
 
-/* All sequences say the same text, so that any may begin as another one did. */
+/* All sequences decode the same tokens, so that any can continue a copy of another. */
 static void churn_decode(churn *c, float *logits) {
     ggufx_batch_item items[CROWD];
     size_t n = 0;
@@ -358,7 +358,7 @@ static void test_sequences_take_memory_only_where_they_shared_some(void **state)
     assert_true(c.failed > 5);
     assert_true(c.memory.live_bytes <= bytes + bytes / 8);
     ggufx_session *alone = make_churn_session(&c, 1);
-    for (uint32_t i = 0; i < CROWD; i++) { /* they are what they were */
+    for (uint32_t i = 0; i < CROWD; i++) { /* unchanged */
         assert_int_equal(ggufx_session_sequence_truncate(c.session, i, 0, NULL), GGUFX_OK);
         item.sequence = i;
         item.tokens = c.tokens;
@@ -378,10 +378,11 @@ static void test_sequences_take_memory_only_where_they_shared_some(void **state)
 typedef struct worker {
     const ggufx_model *model;
     ggufx_status status;
-    float logits[CROWD * TINY_VOCAB]; /* of the last call */
+    float logits[CROWD * TINY_VOCAB]; /* logits of the last call */
 } worker;
 
-/* Eight sequences, of which each call has others in another order, cut and copied between. */
+/* Eight sequences: each call has some of them in another order, with truncations and copies between
+ * calls. */
 static ggufx_status run_crowd(worker *w, ggufx_session *session) {
     int32_t tokens[CROWD + 2 * CALLS];
     ggufx_batch_options options = batch_options(w->logits, CROWD);
@@ -417,7 +418,7 @@ static void *crowd_thread(void *arg) {
 static void test_sessions_of_one_model_run_on_many_threads(void **state) {
     static worker workers[THREADS];
     pthread_t threads[THREADS];
-    ggufx_runtime *rt = NULL; /* of its own: counting allocators are for one thread */
+    ggufx_runtime *rt = NULL; /* one per thread: counting allocators are single-threaded */
     ggufx_file *file = NULL;
     ggufx_model *model = NULL;
     (void)state;

@@ -1,6 +1,5 @@
 /*
- * A call on four times the sequences, and on items of one sequence behind many others, costs four
- * times as much.
+ * Linear costs: a call on four times the sequences, and on items of one sequence after many others.
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
@@ -53,7 +52,7 @@ static void decode(const work *w) {
                      GGUFX_OK);
 }
 
-/* Each sequence gets a token, begins anew as a copy of its neighbour, gets another one. */
+/* Each sequence decodes a token, restarts as a copy of its neighbour, and decodes another one. */
 static void run(void *user) {
     const work *w = user;
     decode(w);

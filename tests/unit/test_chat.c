@@ -1,6 +1,6 @@
 /*
- * Chat templates through the public header: messages, options, whose each byte is, and every
- * refusal with its place.
+ * Chat templates through the public header: messages, options, the origin of each byte, and every
+ * refusal with its position.
  * SPDX-License-Identifier: MIT
  */
 #include "chat_fixture.h"
@@ -99,7 +99,7 @@ static void test_numbers_in_braces_are_written_as_python_writes_them(void **stat
                    "1.5|    2.25|0.5   |  1.5  |+3.0");
     assert_renders("{{ '{:.2f}|{:.1e}|{:b}|{:x}'.format(1.005, 1234.5, 5, 255) }}", NULL,
                    "1.00|1.2e+03|101|ff");
-    /* Python writes 3.1 here: refused, and not written otherwise. */
+    /* Python prints 3.1 here; the library refuses it instead of printing something else. */
     rendered r = render("{{ '{:.2}'.format(3.14159) }}", NULL);
     assert_int_equal(r.status, GGUFX_E_VALUE);
     rendered_free(&r);
@@ -205,7 +205,7 @@ static void test_json_is_strict(void **state) {
     assert_fails("{{ a }}", deep, GGUFX_E_LIMIT, "nested deeper than 96");
 }
 
-/* Lists within lists, n of them, and a number. */
+/* n nested lists around a number. */
 static void test_values_are_compared_as_deep_as_they_may_be(void **state) {
     static const char *const signs[] = {"==", "<", ">="};
     static const char *const wants[] = {"True", "False", "True"};
@@ -385,7 +385,7 @@ static void test_formats_have_names(void **state) {
     assert_null(ggufx_chat_format_name(SIZE_MAX));
 }
 
-/* ---- hosts without memory ---- */
+/* ---- failing allocations ----- */
 
 static ggufx_status create_and_render(void *context, ggufx_runtime *rt, ggufx_error *error) {
     ggufx_chat_options options;

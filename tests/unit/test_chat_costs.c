@@ -1,5 +1,5 @@
 /*
- * What rendering and compiling cost at 1 x and 4 x the size: turns, keys, tokens of a template.
+ * Cost of rendering and compiling at 1 x and 4 x the size: turns, keys, tokens of a template.
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
@@ -74,7 +74,7 @@ static void finish(void *work) {
     free(j);
 }
 
-/* An object with n keys, looked up and walked. */
+/* An object with n keys, looked up and iterated. */
 static void *keys(size_t n) {
     job *j = calloc(1, sizeof *j);
     size_t at = 0;
@@ -108,7 +108,7 @@ static void compile(void *work) {
     j->chat = chat_of(j->text);
 }
 
-/* An output of n pieces of `text`, parsed in pieces of 7 bytes. */
+/* An output of n times `text`, parsed in chunks of 7 bytes. */
 typedef struct told_job {
     ggufx_chat_parser *parser;
     const char *text;

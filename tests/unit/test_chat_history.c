@@ -1,6 +1,6 @@
 /*
- * Histories in the forms that templates take: arguments of calls, empty contents, text parts, ids,
- * tools that lack members. One small template of each kind.
+ * Histories in the forms that templates expect: arguments of calls, empty contents, text parts,
+ * ids, tools with missing members. One small template of each kind.
  * SPDX-License-Identifier: MIT
  */
 #include "chat_fixture.h"
@@ -24,7 +24,7 @@ static const char by_either[] =
           "{{ t.function.arguments | tojson }}{% endif %}");
 static const char unseen[] = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}";
 
-/* A conversation with a call; `arguments` is what stands behind the name in JSON. */
+/* Renders a conversation with a call; `arguments` is the JSON after the name. */
 static rendered render_call(const char *text, const char *content, const char *arguments) {
     static char json[1024];
     ggufx_chat_request request;
@@ -74,7 +74,7 @@ static void test_arguments_are_what_the_template_takes(void **state) {
     }
 }
 
-/* Text that is JSON already stays as it is, byte by byte. */
+/* Arguments that are already JSON text stay unchanged, byte by byte. */
 static void test_arguments_are_json_text_where_the_template_joins_them(void **state) {
     (void)state;
     for (size_t k = 0; k < sizeof empty / sizeof *empty; k++) {
@@ -85,7 +85,7 @@ static void test_arguments_are_json_text_where_the_template_joins_them(void **st
     assert_call(by_sum, AS_TEXT, "({\"a\":\"b\",\"n\":1})");
     assert_call(by_print, AS_OBJECT, "{\"a\": \"b\", \"n\": 1}");
     assert_call(by_print, AS_TEXT, "{\"a\":\"b\",\"n\":1}");
-    assert_call(by_print, ",\"arguments\":\"{\\\"a\\\":\"", "{\"a\":"); /* as the client has it */
+    assert_call(by_print, ",\"arguments\":\"{\\\"a\\\":\"", "{\"a\":"); /* as the client sent it */
 }
 
 static void test_arguments_that_are_no_object_are_named(void **state) {
@@ -117,8 +117,7 @@ static void assert_content(const char *text, const char *content, const char *wa
     rendered_free(&r);
 }
 
-/* Some templates write calls where the content is null alone, others print "None" for it or fail.
- */
+/* Some templates write calls only if the content is null; others print "None" for null or fail. */
 static void test_the_absent_content_of_a_call_is_what_the_template_takes(void **state) {
     static const char if_none[] =
         "{% for m in messages %}{% if m.content is none %}<{{ m.tool_calls[0].function.arguments | "
@@ -175,7 +174,7 @@ static void test_text_parts_are_parts_where_the_template_takes_parts(void **stat
                                       "%}{{ p.text }}/{% endfor %}{% endfor %}";
     static const char takes_text[] = "{% for m in messages %}[{{ m.role }}]{{ m.content + '/' }}"
                                      "{% endfor %}";
-    static const char users_alone[] = /* of the user alone it takes both */
+    static const char users_alone[] = /* accepts both only for the user */
         "{% for m in messages %}[{{ m.role }}]{% if m.role == 'user' and m.content is not string %}"
         "{% for p in m.content %}{{ p.text }}/{% endfor %}{% else %}{{ m.content }}{% endif %}"
         "{% endfor %}";
@@ -195,12 +194,12 @@ static void test_text_parts_are_parts_where_the_template_takes_parts(void **stat
     assert_messages(unseen, parts, NULL, "[system]a[user]bc");
     assert_messages(users_alone, parts, NULL, "[system]a[user]b/c/");
     assert_messages(unseen, "[{\"role\":\"user\",\"content\":[]}]", NULL, "[user]");
-    rendered r = render_messages(takes_text, image, NULL); /* not text alone: as it is */
+    rendered r = render_messages(takes_text, image, NULL); /* not only text: unchanged */
     assert_int_equal(r.status, GGUFX_E_VALUE);
     rendered_free(&r);
 }
 
-/* Joined parts are the user's text as before. */
+/* Joined parts keep the user's origin. */
 static void test_joined_parts_are_the_users(void **state) {
     char who[64];
     (void)state;
@@ -235,7 +234,7 @@ static void test_reasoning_has_the_name_that_the_template_reads(void **state) {
                  names[i]);
         assert_messages(text, messages, NULL, "(why)so");
     }
-    /* One that refuses both has the content alone. */
+    /* A template that refuses both gets only the content. */
     assert_messages("{% for m in messages %}{% if m.thinking and m.content %}"
                     "{{ raise_exception('both') }}{% endif %}{{ m.thinking }}{{ m.content }}"
                     "{% endfor %}",
@@ -260,15 +259,15 @@ static void test_tools_may_lack_members(void **state) {
                     "[{\"function\":{\"name\":\"f\",\"description\":\"d\",\"parameters\":{"
                     "\"properties\":{\"a\":{\"type\":\"string\"},\"b\":true}}}}]",
                     "f:d:object a  b ;");
-    /* Where nothing is missing to the template, nothing is added. */
+    /* If the template misses nothing, nothing is added. */
     assert_messages(easy, hi, bare, "[{\"type\": \"function\", \"function\": {\"name\": \"f\"}}]");
-    rendered r = render_messages("{{ other + 'x' }}", hi, bare); /* its own fault stays */
+    rendered r = render_messages("{{ other + 'x' }}", hi, bare); /* its own fault */
     assert_int_equal(r.status, GGUFX_E_VALUE);
     assert_non_null(strstr(r.error.message, "'other' is undefined"));
     rendered_free(&r);
 }
 
-/* As templates of Mistral's want them. */
+/* Templates of Mistral models require such ids. */
 static void test_ids_are_made_where_the_template_refuses_those_there_are(void **state) {
     static const char strict[] =
         "{% for m in messages %}{% for t in m.tool_calls or [] %}{% if t.id is not defined or "
@@ -293,7 +292,7 @@ static void test_ids_are_made_where_the_template_refuses_those_there_are(void **
     assert_messages(any, longer, NULL, "call_abcdef");
 }
 
-/* Templates from before `tools` was a variable, and of an engine whose filters give lists. */
+/* Templates older than the variable `tools`, and those of an engine whose filters return lists. */
 static void test_templates_of_other_engines_find_their_variables(void **state) {
     static const char hi[] = "[{\"role\":\"user\",\"content\":\"hi\"}]";
     static const char tools[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]";

@@ -1,5 +1,6 @@
 /*
- * Templates made to hang or to exhaust: each ends with an error, soon, on a stack of 64 KiB.
+ * Templates that try to hang or to exhaust memory: each ends with an error, soon, on a stack of 64
+ * KiB.
  * SPDX-License-Identifier: MIT
  */
 #include "chat_fixture.h"
@@ -22,8 +23,8 @@ static void *run_job(void *p) {
     return NULL;
 }
 
-/* Processor time of this thread's work, in a thread with a small stack: 64 KiB for the call and
- * 64 KiB for the thread itself and what a sanitizer or an emulator puts there. */
+/* Returns the CPU time of the work in a thread with a small stack: 64 KiB for the call and 64 KiB
+ * for the thread's own data and that of sanitizers or emulators. */
 static double run_small(job *j) {
     pthread_attr_t attributes;
     pthread_t thread;
@@ -109,7 +110,7 @@ static void test_loops_and_recursion_end(void **state) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) assert_ends(texts[i], GGUFX_OK);
 }
 
-/* n times `open`, then `middle`, then n times `close`. */
+/* Returns n times `open`, then `middle`, then n times `close`. */
 static char *nested(size_t n, const char *open, const char *middle, const char *close) {
     const size_t a = strlen(open), b = strlen(close), m = strlen(middle);
     char *out = malloc(n * (a + b) + m + 32), *at = out;
@@ -162,7 +163,7 @@ static void test_nesting_ends(void **state) {
         char *text = nested(1, "{{ ", inner, " }}");
         assert_ends(text, GGUFX_E_LIMIT);
         free(text);
-        text = nested(1, "{{ ", inner, ""); /* and one that does not end */
+        text = nested(1, "{{ ", inner, ""); /* and an unterminated one */
         assert_ends(text, GGUFX_OK);
         free(text);
         free(inner);
@@ -174,7 +175,7 @@ static void test_nesting_ends(void **state) {
     }
 }
 
-/* Everything up to the limits works, on the same stack. */
+/* Nesting up to the limits works, on the same stack. */
 static void test_allowed_depth_is_there(void **state) {
     char *inner, *text;
     job j = {0};

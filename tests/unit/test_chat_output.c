@@ -1,5 +1,6 @@
 /*
- * Parsing of models' output: each format of reasoning and calls, each cut of the text, text that is no marker.
+ * Parsing of model output: every format of reasoning and calls, every split into chunks, text
+ * without markers.
  * SPDX-License-Identifier: MIT
  */
 #include "chat_fixture.h"
@@ -22,7 +23,7 @@ static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *te
     told *t = user;
     if (t->stop_at && ++t->count == t->stop_at) return 1;
     assert_true(length > 0);
-    assert_true(((uint8_t)text[0] & 0xc0) != 0x80); /* no part of a character */
+    assert_true(((uint8_t)text[0] & 0xc0) != 0x80); /* not within a character */
     assert_true(kind >= 1 && kind <= 5);
     assert_true(t->n + length + 32 < sizeof t->text);
     if (kind != t->kind || call != t->call) {
@@ -59,7 +60,7 @@ static ggufx_status create_parser(ggufx_chat_parser **parser, told *t, const ggu
     options.user = t;
     options.event = on_event;
     status = ggufx_chat_parser_create(parser, rt, &options, error);
-    ggufx_chat_destroy(chat); /* the parser keeps what it needs */
+    ggufx_chat_destroy(chat); /* the parser keeps its references */
     return status;
 }
 
@@ -76,7 +77,7 @@ static void feed(ggufx_chat_parser *parser, const char *text, size_t n) {
     assert_int_equal(ggufx_chat_parser_feed(parser, text, n, NULL), GGUFX_OK);
 }
 
-/* Reasoning as it is written, however the output is cut. */
+/* Reasoning stays unchanged, for every split into chunks. */
 static void test_reasoning_may_stay_in_the_answer(void **state) {
     static const char think[] = "<think>", harmony[] = "<|channel|><|message|>";
     static const struct {
@@ -138,7 +139,7 @@ typedef struct output {
     "\"i\":{\"type\":\"integer\"},\"a\":{\"type\":\"array\"},\"o\":{\"type\":\"object\"},"         \
     "\"iopt\":{"                                                                                   \
     "\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"null\"}]},\"up\":{\"type\":\"STRING\"}}}}}]"
-/* Templates that name the markers of a format. */
+/* Templates with the markers of a format. */
 #define THINK "{{ '<think>' }}"
 #define BRACKET "{{ '[THINK]' }}"
 #define GEMMA "<|channel>thought"
@@ -227,7 +228,7 @@ static const output outputs[] = {
      "<tool_call><function=w><parameter=content>a <function= b</parameter></function></tool_call>"
      "<tool_call><function=f><parameter=s>2</parameter></function></tool_call>",
      "N0:w\nJ0:{\"content\": \"a <function= b\"}\nN1:f\nJ1:{\"s\": \"2\"}"},
-    {XML, NULL, /* no parameter of the tool, or one that came before */
+    {XML, NULL, /* no parameter of the tool, or a repeated one */
      "<tool_call><function=f><parameter=s>a</parameter> <parameter=zz>b</parameter> "
      "<parameter=s>c</parameter></function></tool_call>",
      "N0:f\nJ0:{\"s\": \"a</parameter> <parameter=zz>b</parameter> <parameter=s>c\"}"},
@@ -266,7 +267,7 @@ static const output outputs[] = {
      "Now <tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>\n<tool_call>{\"name\":\"g\"}"
      "</tool_call></think>ok",
      "R:Now \nN0:f\nJ0:{}\nN1:g\nJ1:{}\nA:ok"},
-    /* Arguments that are nothing, or text. */
+    /* Empty arguments, or arguments as text. */
     {HERMES, NULL, "<tool_call>{\"name\":\"f\",\"arguments\":\"\"}</tool_call>", "N0:f\nJ0:{}"},
     {HERMES, NULL, "<tool_call>{\"name\":\"f\",\"arguments\":null}</tool_call>", "N0:f\nJ0:{}"},
     {HERMES, NULL, "<tool_call>{\"name\":\"f\"}</tool_call>", "N0:f\nJ0:{}"},
@@ -346,7 +347,7 @@ static void test_an_answer_is_passed_on_at_once(void **state) {
     ggufx_chat_parser_destroy(parser);
 }
 
-/* Of one feed, not only with the next one or at the end. */
+/* Passed on by the same feed, not by the next one or at the end. */
 static void test_text_after_a_call_is_passed_on_at_once(void **state) {
     static const output cases[] = {
         {HERMES, NULL, "<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>b ",
@@ -375,7 +376,7 @@ static ggufx_chat_facts facts_of(const char *text) {
     assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, NULL), GGUFX_OK);
     assert_int_equal(ggufx_chat_info(&facts, chat, NULL), GGUFX_OK);
     ggufx_chat_destroy(chat);
-    return facts; /* its texts are gone with the template */
+    return facts; /* its strings are freed with the template */
 }
 
 static void test_formats_are_known_by_the_markers_of_a_template(void **state) {
@@ -393,7 +394,7 @@ static void test_formats_are_known_by_the_markers_of_a_template(void **state) {
         {LLAMA, GGUFX_CHAT_CALLS, GGUFX_CHAT_CALL_OBJECT},
         {"x", 0, GGUFX_CHAT_CALL_NONE},
         {"{{ tools }}", GGUFX_CHAT_TAKES_TOOLS, GGUFX_CHAT_CALL_NONE},
-        {"{{ messages | tojson }}", 0, GGUFX_CHAT_CALL_NONE}, /* words of messages are no markers */
+        {"{{ messages | tojson }}", 0, GGUFX_CHAT_CALL_NONE}, /* no markers in text of messages */
         {"{% for m in messages %}{{ m | tojson }}{% endfor %}<tool_call>", GGUFX_CHAT_CALLS,
          GGUFX_CHAT_CALL_OBJECT},
     };
@@ -469,7 +470,8 @@ static void test_calls_of_the_parser_are_checked(void **state) {
 
 static ggufx_status parse_all(void *context, ggufx_runtime *rt, ggufx_error *error) {
     (void)context;
-    /* Each call of fault_run makes the templates anew: some outputs of each format will do. */
+    /* Each run of fault_run compiles the templates again, so only some outputs of each format are
+     * tested. */
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i += 9) {
         ggufx_chat_parser *parser = NULL;
         told t = {0};

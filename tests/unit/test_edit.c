@@ -1,5 +1,5 @@
 /*
- * Edits of a file that is there: in place where they fit, else as a new file.
+ * Edits of an existing file: in place if they fit, otherwise as a new file.
  * SPDX-License-Identifier: MIT
  */
 #include "edit_fixture.h"
@@ -21,14 +21,14 @@ static void test_what_fits_is_written_in_place(void **state) {
     assert_int_equal(done.n_bytes, n);
     assert_int_equal(n, m);
     assert_true(done.n_written > 1500 &&
-                done.n_written < 2 * 2500); /* what follows the name moved */
+                done.n_written < 2 * 2500); /* the bytes after the name moved */
     ggufx_file *f = open_model();
     ggufx_file_facts facts = {.struct_size = sizeof facts};
     OK(ggufx_file_info(&facts, f, NULL));
     assert_memory_equal(before + facts.data_offset, after + facts.data_offset,
                         n - facts.data_offset);
     assert_int_equal(reserve_of(f), done.reserve_bytes);
-    assert_in_range(done.reserve_bytes, 200 - 7, 200 - 7 + 31); /* and what was padding */
+    assert_in_range(done.reserve_bytes, 200 - 7, 200 - 7 + 31); /* plus the former padding */
     ggufx_file_destroy(f);
     assert_int_equal(n_files(), 1);
     rename_model("before", 0);
@@ -100,7 +100,7 @@ static void test_the_room_fills_to_the_last_byte(void **state) {
         in_place++;
         last = (int)done.reserve_bytes;
     }
-    /* 100 bytes and the padding, then the key of the reserve itself in whole steps of 32. */
+    /* 100 bytes and the padding, then the key of the reserved space itself in whole steps of 32. */
     assert_in_range(in_place, 100, 100 + 31 + 37 + 32);
     assert_int_equal(last, 0);
     clean();

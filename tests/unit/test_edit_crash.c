@@ -1,5 +1,5 @@
 /*
- * Edits in place that were cut short: journals make them whole, or are refused.
+ * Interrupted edits in place: journals complete them, or are refused.
  * SPDX-License-Identifier: MIT
  */
 #include "edit_fixture.h"
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* CRC-64 of ECMA-182, reflected, a bit at a time. */
+/* CRC-64 of ECMA-182, reflected, bit by bit. */
 static uint64_t crc64(uint64_t crc, const unsigned char *data, size_t n) {
     crc = ~crc;
     for (size_t i = 0; i < 8 * n; i++) {
@@ -24,7 +24,7 @@ static void put_u64(unsigned char *out, uint64_t v) {
     for (int i = 0; i < 8; i++) out[i] = (unsigned char)(v >> 8 * i);
 }
 
-static char journal[TEMPORARY_PATH]; /* beside the model */
+static char journal[TEMPORARY_PATH]; /* in the model's folder */
 
 /* A model, and all its bytes before and after an edit in place. */
 typedef struct edited {
@@ -49,7 +49,7 @@ static void drop(edited *e) {
     clean();
 }
 
-/* The journal of an edit, as a crash leaves it; the head ends with the bytes that change. */
+/* Writes the journal of an edit as a crash leaves it; the header ends with the changed bytes. */
 static void put_journal(const char *name, const unsigned char *before, const unsigned char *after,
                         uint64_t file_size, uint64_t first, uint64_t n) {
     static unsigned char bytes[1 << 16];
@@ -85,7 +85,7 @@ static void test_a_crash_at_any_write_is_recovered(void **state) {
     drop(&model);
 }
 
-/* The new bytes are safe elsewhere before the first one goes to the file. */
+/* The new bytes are stored in the journal before the first one is written to the file. */
 static void test_no_byte_is_written_without_a_journal(void **state) {
     (void)state;
     size_t n = 0;
@@ -115,7 +115,7 @@ static void test_a_journal_of_something_else_is_refused(void **state) {
     ggufx_error e;
     make_model(200);
     unsigned char *before = bytes_of(path, &n);
-    ggufx_file *f = NULL; /* read, not mapped: it is replaced under us */
+    ggufx_file *f = NULL; /* read, not mapped: the file is replaced while open */
     ggufx_open_options options;
     ggufx_open_options_init(&options);
     options.io = GGUFX_IO_READ;
@@ -147,7 +147,7 @@ static void test_a_journal_of_something_else_is_refused(void **state) {
     clean();
 }
 
-/* One that a killed edit left, beside another file that came under its name: same size. */
+/* The journal of an interrupted edit, next to another file of the same name and size. */
 static void test_a_journal_is_not_replayed_into_another_file(void **state) {
     (void)state;
     ggufx_error e;
@@ -157,21 +157,21 @@ static void test_a_journal_is_not_replayed_into_another_file(void **state) {
     const size_t n = model.n;
     for (int layout = 1; layout <= 2; layout++) {
         put_journal(journal, before, after, n, 20, 2028);
-        if (layout == 1) { /* of earlier versions: the file's size, place, length, new bytes */
+        if (layout == 1) { /* earlier versions: the file's size, offset, length, new bytes */
             static unsigned char old[32 + 2028] = "GGUFXP01";
             const uint64_t numbers[3] = {n, 20, 2028};
             for (int i = 0; i < 3; i++) put_u64(old + 8 + 8 * i, numbers[i]);
             memcpy(old + 32, after + 20, 2028);
             put_bytes(journal, old, sizeof old);
         }
-        for (size_t at = 0; at < 2048; at += 100) { /* another byte anywhere in the head */
+        for (size_t at = 0; at < 2048; at += 100) { /* another byte anywhere in the header */
             before[at] ^= 1;
             put_bytes(path, before, n);
             expect(ggufx_edit_recover(&found, rt, path, &e), GGUFX_E_STATE, &e, ".patch");
             assert_file(path, before, n);
             before[at] ^= 1;
         }
-        put_bytes(path, after, n); /* the edit was finished: nothing is left to do */
+        put_bytes(path, after, n); /* the edit was complete: nothing is left to do */
         OK(ggufx_edit_recover(&found, rt, path, NULL));
         assert_int_equal(found, 1);
         assert_file(path, after, n);

@@ -1,5 +1,5 @@
 /*
- * ggufx_estimate: bytes against what the allocator gives and jobs write. The best candidate:
+ * ggufx_estimate: bytes against the allocations and the files of jobs. The best candidate:
  * test_recommend.c; shapes of known models: tests/cli/fit.py.
  * SPDX-License-Identifier: MIT
  */
@@ -51,7 +51,7 @@ static void check_session(fixture *f, const ggufx_estimate_options *asked, uint3
     for (size_t i = 0; i < COUNT(tokens); i++) tokens[i] = (int32_t)i;
     const size_t n = facts.n_context < COUNT(tokens) ? facts.n_context : COUNT(tokens);
     MUST(f, ggufx_session_decode(sessions[0], tokens, n, NULL, &f->error));
-    if (facts.n_sessions == 1) /* threads of the pool apart, decoding takes nothing */
+    if (facts.n_sessions == 1) /* decoding allocates nothing but the pool's threads */
         assert_true((uint64_t)(f->memory.live_bytes - before) - taken < 4096);
     for (uint32_t i = 0; i < facts.n_sessions; i++) ggufx_session_destroy(sessions[i]);
 }
@@ -139,7 +139,7 @@ static void test_a_recipe_takes_what_its_job_would_write(void **state) {
         options.file_type = recipe.file_type;
         const ggufx_status status =
             ggufx_job_quantize(&job, f.rt, f.file, recipe.file_type, &job_options, &f.error);
-        if (status != GGUFX_OK) { /* rows of 32 are no blocks of some type */
+        if (status != GGUFX_OK) { /* rows of 32 are no whole blocks of some types */
             ggufx_estimate_facts facts = {.struct_size = sizeof facts};
             FAILS(&f, status, "whole blocks",
                   ggufx_estimate(&facts, f.rt, f.file, &options, &f.error));
@@ -179,7 +179,8 @@ static void test_a_file_takes_its_own_bytes(void **state) {
     end(&f);
 }
 
-/* A header alone, of an architecture without a graph here: two layers of four experts, two used. */
+/* A header without data, of an architecture without a graph: two layers of four experts, two
+ * used. */
 static void build_experts(gb *b) {
     const uint64_t embedding[] = {32, 10}, experts[] = {32, 48, 4}, norm[] = {32};
     gb_begin(b, 3, 0);

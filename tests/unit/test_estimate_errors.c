@@ -1,5 +1,5 @@
 /*
- * ggufx_estimate and ggufx_recommend: what they refuse.
+ * ggufx_estimate and ggufx_recommend: refused calls.
  * SPDX-License-Identifier: MIT
  */
 #include "model_fixture.h"

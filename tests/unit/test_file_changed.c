@@ -1,6 +1,6 @@
 /*
- * A file that is changed in place while a host has it mapped: what was copied at open stays, what
- * is not may be other values, and nothing is read outside of the file.
+ * A file that changes in place while a host has it mapped. Data copied at open stay; other data may
+ * change, and no access leaves the file.
  * SPDX-License-Identifier: MIT
  */
 #include "file_fixture.h"
@@ -16,7 +16,7 @@
 
 enum { LONG = 5000, TOKENS = 300 };
 
-/* Everything a file can hold, among it strings that are copied and one that is not. */
+/* All kinds of file contents, including copied strings and one that is not copied. */
 static void rich_file(gb *b, int big_endian) {
     const uint64_t ne[1] = {8};
     char text[LONG + 1];
@@ -56,7 +56,7 @@ static unsigned dice(void) {
     return seed >> 24;
 }
 
-/* Fill bytes: 0 and 1 with one value, else random ones, single or all. */
+/* Fills with one value 0 or 1, or with random ones, single bytes or all. */
 static void damage(unsigned char *data, size_t n, int how) {
     size_t i;
     if (how == 0) memset(data, 0xff, n);
@@ -87,7 +87,7 @@ static void check_kept(const ggufx_file *f) {
     assert_memory_equal(t.name, "second", 6);
 }
 
-/* Views into the file lie inside of it. */
+/* Views into the file are within it. */
 static void check_views(const ggufx_file *f, const unsigned char *data, size_t n) {
     const size_t texts = find(f, "texts");
     unsigned i;
@@ -131,7 +131,7 @@ static void test_bytes_may_change_before_and_after_each_access(void **state) {
         for (touched = 0; touched < 2; touched++)
             for (big_endian = 0; big_endian < 2; big_endian++) {
                 gb b;
-                unsigned char *data; /* exact, so that ASan sees a read past the end */
+                unsigned char *data; /* exact, so that ASan detects reads past the end */
                 ggufx_file *f = NULL;
                 int round;
                 rich_file(&b, big_endian);
@@ -188,7 +188,7 @@ static void test_a_mapped_file_may_be_overwritten(void **state) {
     remove(name);
 }
 
-/* What opens without mapping holds what the file was. */
+/* A file opened without mapping keeps its former contents. */
 static void test_a_file_that_is_read_does_not_change(void **state) {
     char name[TEMPORARY_PATH];
     const int fd = new_file(name);
@@ -245,7 +245,7 @@ static void test_what_is_copied_ends_at_4_kib(void **state) {
     }
 }
 
-/* A tokenizer holds the texts it looked at. */
+/* A tokenizer copies its texts. */
 static void test_a_tokenizer_keeps_its_texts(void **state) {
     static const char *const texts[] = {"<unk>", "<s>", "</s>", "<0x41>", "word"};
     static const int32_t kinds[] = {2, 3, 3, 6, 1}, ids[] = {3, 4};

@@ -1,6 +1,6 @@
 /*
- * What hostile files cost: four times the size takes four times the processor time, and a file at
- * the limits three times its metadata of heap.
+ * Cost of hostile files: four times the size takes four times the CPU time. A file at the limits
+ * takes three times its metadata in heap memory.
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
@@ -39,7 +39,7 @@ static void *opened(job *j) {
     return j;
 }
 
-/* One array of arrays is none of numbers, so that no two elements are of the same depth. */
+/* One array of arrays is excluded from the numbers, so that no two elements have the same depth. */
 static void *nested(size_t n) {
     job *j = new_job(n);
     gb_key_array(&j->bytes, "k", GGUFX_VALUE_ARRAY, n);
@@ -78,7 +78,7 @@ static void test_elements_one_by_one_take_linear_time(void **state) {
 
 /* ---- opens */
 
-/* Four bytes that tell a million apart, in no order. */
+/* Writes four bytes, distinct for a million values, in no order. */
 static void short_name(char out[5], size_t i) {
     const unsigned k = (unsigned)(i * 2654435761u) & 0xfffff;
     snprintf(out, 5, "%c%c%c%c", 33 + (k & 31), 33 + (k >> 5 & 31), 33 + (k >> 10 & 31),
@@ -145,7 +145,7 @@ static void test_opens_take_linear_time(void **state) {
 
 #define MILLION ((size_t)1 << 20)
 
-/* The largest heap of an open of the head of a file is three times its bytes. */
+/* Opening a file's header takes at most three times its bytes in heap memory. */
 static void check_heap(const char *what, job *j) {
     fault memory;
     ggufx_error error;
@@ -174,7 +174,7 @@ static void test_a_million_keys_take_three_times_their_bytes(void **state) {
     check_heap("arrays", many_keys(MILLION, "", GGUFX_VALUE_ARRAY));
 }
 
-/* Their data in no order. */
+/* Their data are in no order. */
 static job *million_tensors(uint32_t n_dims, uint64_t ne0) {
     const uint64_t ne[4] = {ne0, 1, 1, 1};
     job *j = new_job(MILLION);

@@ -1,6 +1,6 @@
 /*
- * Every fault of a file gives its own code and the byte offset of the field at fault: heads, keys,
- * ends.
+ * Every fault of a file has its own status and the byte offset of the field at fault: headers,
+ * keys, truncation.
  * SPDX-License-Identifier: MIT
  */
 #include "file_fixture.h"
@@ -178,7 +178,7 @@ static void test_every_prefix_of_a_file_is_refused(void **state) {
     gb_everything(&b, 3, 0);
     for (n = 0; n < b.n; n++) {
         ggufx_error error;
-        unsigned char *exact = malloc(n ? n : 1); /* a read past the end shows under ASan */
+        unsigned char *exact = malloc(n ? n : 1); /* ASan detects reads past the end */
         gb cut = {.data = exact};
         ggufx_status status;
         memcpy(exact, b.data, n);
@@ -202,7 +202,8 @@ static void test_cut_files_are_truncated_at_their_end(void **state) {
     }
 }
 
-/* A file with two keys, the second one a string, and n_tensors tensors; where their parts stand. */
+/* A file with two keys, the second one a string, and n_tensors tensors; returns the offsets of its
+ * parts. */
 typedef struct places {
     size_t key, text, tensors;
 } places;
@@ -229,8 +230,8 @@ static void one_more(gb *b, size_t at, ggufx_status status) {
     expect(b, 0, status, at);
 }
 
-/* What is misread because of a number that is one too large, or the end of the file, is not at
- * fault: the number is. */
+/* If a number is too large by one, the fault is that number, not the following bytes or the end of
+ * the file. */
 static void test_numbers_one_too_large_are_found(void **state) {
     int n;
     (void)state;
@@ -252,7 +253,7 @@ static void test_numbers_one_too_large_are_found(void **state) {
     }
 }
 
-/* A file without tensors has padding behind its directory, or has none. */
+/* A file without tensors may have padding after its directory. */
 static void test_a_key_too_many_is_found_before_padding(void **state) {
     gb b;
     (void)state;

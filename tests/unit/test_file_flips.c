@@ -1,6 +1,6 @@
 /*
- * Damaged files: every bit of a small file flipped, random bytes of a large one changed. Whatever
- * opens must survive a look at all of it, and no metadata-only open takes more than 16 MiB.
+ * Damaged files: every bit of a small file flipped, random bytes of a large one changed. A file
+ * that still opens can be read completely, and a metadata-only open takes at most 16 MiB.
  * SPDX-License-Identifier: MIT
  */
 #include "fault.h"
@@ -31,7 +31,7 @@ static int teardown(void **state) {
     return memory.live != 0;
 }
 
-/* Open mapped and read, whole and metadata-only; returns how many were accepted. */
+/* Opens mapped and read, whole and metadata-only; returns how many opens succeeded. */
 static int survive(const unsigned char *data, size_t n, int look) {
     int way, accepted = 0;
     for (way = 0; way < 4; way++) {
@@ -69,8 +69,8 @@ static void test_every_flipped_bit_of_a_small_file_is_survived(void **state) {
         accepted += survive(b.data, b.n, 1);
         b.data[bit / 8] ^= (unsigned char)(1u << (bit % 8));
     }
-    assert_true(accepted > 4 * 128 * 8);        /* all flips of the data ... */
-    assert_true(accepted < (int)(4 * b.n * 8)); /* ... and not all of the directory */
+    assert_true(accepted > 4 * 128 * 8);        /* all flips in the data ... */
+    assert_true(accepted < (int)(4 * b.n * 8)); /* ... and not all in the directory */
     gb_free(&b);
 }
 

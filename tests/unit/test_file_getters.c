@@ -1,5 +1,5 @@
 /*
- * What the getters of keys say and refuse, and their widening rules.
+ * Getters of keys: results, refusals, and widening rules.
  * SPDX-License-Identifier: MIT
  */
 #include "file_fixture.h"

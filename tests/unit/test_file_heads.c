@@ -1,6 +1,6 @@
 /*
- * The first bytes of a file, as a download has them: metadata alone can be opened from the end of
- * the directory on, and what is missing is said.
+ * The first bytes of a file, as during a download. Metadata-only opens work from the end of the
+ * directory, and missing bytes are reported.
  * SPDX-License-Identifier: MIT
  */
 #include "file_fixture.h"
@@ -28,10 +28,11 @@ static int32_t keep(void *user, const ggufx_finding *finding) {
     return 0;
 }
 
-/* The head of n bytes: its directory is whole, data_end - n bytes of the data are missing. */
+/* Checks the first n bytes: the directory is complete, data_end - n bytes of the data are
+ * missing. */
 static void check_head(const gb *b, size_t n, uint64_t data_end, int32_t io) {
     const uint64_t missing = n < data_end ? data_end - n : 0;
-    unsigned char *exact = malloc(n); /* a read past the end shows under ASan */
+    unsigned char *exact = malloc(n); /* ASan detects reads past the end */
     ggufx_file *f = NULL;
     ggufx_finding finding = {0};
     ggufx_error error;
@@ -95,7 +96,7 @@ static void test_a_head_without_its_whole_directory_is_refused(void **state) {
     gb_free(&b);
 }
 
-/* What a head promises is believed as far as sizes can be. */
+/* The sizes in a header are accepted unless they overflow. */
 static void test_sizes_that_overflow_stay_refused(void **state) {
     const uint64_t ne[1] = {UINT64_C(1) << 60}, small[1] = {32};
     gb b;
@@ -120,7 +121,7 @@ static void test_sizes_that_overflow_stay_refused(void **state) {
     gb_free(&b);
 }
 
-/* Callers that know the facts without their last field still get the rest. */
+/* Callers whose facts struct lacks the last field still get the others. */
 static void test_shorter_facts_are_filled(void **state) {
     gb b;
     ggufx_file *f;

@@ -1,5 +1,5 @@
 /*
- * Opening that ends early: the limit of metadata, a cancel at each poll, memory that fails.
+ * Opens that end early: the metadata limit, a cancel at each poll, failing allocations.
  * SPDX-License-Identifier: MIT
  */
 #include "open_fixture.h"
@@ -21,12 +21,12 @@ static void test_open_refuses_more_metadata_than_allowed(void **state) {
         ggufx_file_destroy(f);
         o.max_metadata_bytes = facts.meta_end - 1;
         assert_int_equal(ggufx_open(&f, rt, path, &o, &error), GGUFX_E_LIMIT);
-        o.max_metadata_bytes = 1000; /* inside of the array of strings */
+        o.max_metadata_bytes = 1000; /* within the array of strings */
         assert_int_equal(ggufx_open(&f, rt, path, &o, &error), GGUFX_E_LIMIT);
     }
 }
 
-/* The largest limit that refuses, and whether one more opens. */
+/* Checks the largest limit that refuses, and that one more opens. */
 static void check_limit(uint64_t *field, ggufx_open_options *o, uint64_t need, uint64_t offset) {
     ggufx_error error;
     ggufx_file *f = NULL;
@@ -52,7 +52,7 @@ static void test_open_refuses_more_keys_tensors_and_text_than_allowed(void **sta
     check_limit(&o.max_string_bytes, &o, 20, 24); /* the key general.architecture */
 }
 
-/* Texts of keys, of values and of arrays. */
+/* Strings of keys, values and arrays. */
 static void test_the_limit_of_texts_holds_for_each_kind(void **state) {
     int kind, long_one;
     (void)state;
@@ -82,7 +82,8 @@ static void test_the_limit_of_texts_holds_for_each_kind(void **state) {
         }
 }
 
-/* The default: 2^20 keys, and a caller may ask for more; callers of before the limits still do. */
+/* The default: 2^20 keys. A caller may raise it; callers of versions before the limits could,
+ * too. */
 static void test_a_million_keys_are_the_default_limit(void **state) {
     const size_t n = ((size_t)1 << 20) + 1;
     ggufx_open_options o = options_of(0, 0);
@@ -101,7 +102,7 @@ static void test_a_million_keys_are_the_default_limit(void **state) {
     assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, &error), GGUFX_E_LIMIT);
     assert_int_equal(error.offset, 16);
     o.struct_size = offsetof(ggufx_open_options, max_keys);
-    o.max_keys = n; /* not seen */
+    o.max_keys = n; /* not read */
     assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, &error), GGUFX_E_LIMIT);
     o.struct_size = sizeof o;
     assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, &error), GGUFX_OK);

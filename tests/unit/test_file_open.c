@@ -1,5 +1,5 @@
 /*
- * ggufx_open and ggufx_open_fd: every policy of reading, paths and what is wrong with them.
+ * ggufx_open and ggufx_open_fd: every read mode, paths and their errors.
  * SPDX-License-Identifier: MIT
  */
 #include "open_fixture.h"
@@ -67,12 +67,12 @@ static void test_open_names_what_is_wrong_with_a_path(void **state) {
     assert_non_null(strstr(error.message, "no/such/file.gguf"));
     snprintf(fifo, sizeof fifo, "%0200d/missing.gguf", 0);
     assert_int_equal(ggufx_open(&f, rt, fifo, NULL, &error), GGUFX_E_NOT_FOUND);
-    assert_non_null(strstr(error.message, "/missing.gguf")); /* the end of a long path is shown */
+    assert_non_null(strstr(error.message, "/missing.gguf")); /* shows the end of a long path */
     assert_int_equal(ggufx_open(&f, rt, folder, NULL, &error), GGUFX_E_IO);
     assert_int_equal(error.system_error, EISDIR);
     snprintf(fifo, sizeof fifo, "%s/pipe", folder);
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    assert_int_equal(ggufx_open(&f, rt, fifo, NULL, &error), GGUFX_E_IO); /* and does not hang */
+    assert_int_equal(ggufx_open(&f, rt, fifo, NULL, &error), GGUFX_E_IO); /* and does not block */
     remove(fifo);
     assert_int_equal(ggufx_open(&f, rt, "/dev/null", NULL, &error), GGUFX_E_IO);
 }

@@ -1,5 +1,5 @@
 /*
- * Files from the host's memory and from its callbacks: who owns what, and for how long.
+ * Files in the host's memory and from its callbacks: ownership and lifetimes.
  * SPDX-License-Identifier: MIT
  */
 #include "open_fixture.h"
@@ -194,7 +194,7 @@ static void *read_last(void *context) {
     return NULL;
 }
 
-/* The first call for an array learns where its strings are: all threads at once, of which one wins. */
+/* The first call for an array locates its strings: all threads at once, and one wins. */
 static void test_threads_may_read_strings_at_once(void **state) {
     fault memory;
     ggufx_file *f = NULL;

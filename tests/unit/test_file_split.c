@@ -1,5 +1,5 @@
 /*
- * Split sets opened from each of their names, and the ways they can disagree.
+ * Split files opened from each of their names, and their possible contradictions.
  * SPDX-License-Identifier: MIT
  */
 #include "fault.h"
@@ -47,15 +47,15 @@ static int teardown(void **state) {
     return rmdir(folder);
 }
 
-/* How a set is wrong; all zero = right. */
+/* Faults of split files; all zero = none. */
 typedef struct fault_of {
     int no, count, total; /* added to the stated numbers of the second part (total: the first) */
-    const char *name;     /* of the second part's tensor, instead of its own */
+    const char *name;     /* name of the second part's tensor, instead of its own */
     int skip_keys;        /* the second part has no split keys */
     int wide;             /* keys as u64 instead of u16 and i32 */
     int count_is_string;  /* in the second part */
     int with_id,
-        other_id; /* bits of the parts that have the set's id, of those that have another */
+        other_id; /* bits of the parts with the common id, and of the parts with another id */
 } fault_of;
 
 static void write_part(int part, const fault_of *w) {
@@ -152,7 +152,7 @@ static void expect(const fault_of *w, ggufx_status status, const char *word) {
         ggufx_error error;
         ggufx_file *f = NULL;
         const ggufx_status got = ggufx_open(&f, rt, name_of(name, part, 3), NULL, &error);
-        if (part == 2 && w->skip_keys) { /* a file that is only named like a part */
+        if (part == 2 && w->skip_keys) { /* a file that only has a part's name */
             assert_int_equal(got, GGUFX_OK);
             assert_int_equal(ggufx_file_tensor_count(f), 1);
             ggufx_file_destroy(f);
@@ -174,7 +174,7 @@ static void test_sets_that_disagree_are_refused(void **state) {
     expect(&(fault_of){.count_is_string = 1}, GGUFX_E_SPLIT, "split.count");
 }
 
-/* Programs that know nothing of the id leave it with the other keys, which is in the first part. */
+/* Programs that ignore the id copy it with the other keys, which are in the first part. */
 static void test_parts_of_sets_with_other_ids_are_refused(void **state) {
     char name[300];
     ggufx_file *f = NULL;
@@ -235,7 +235,7 @@ static void test_a_renamed_part_opens_with_a_warning(void **state) {
     remove(other);
 }
 
-/* Parts are numbered from 1 to their count: another number is a name like any other. */
+/* Parts are numbered from 1 to their count: a name with another number is an ordinary name. */
 static void test_a_number_that_no_part_has_is_no_part(void **state) {
     static const int numbers[] = {0, 4};
     char name[300], other[300];

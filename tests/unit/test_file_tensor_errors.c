@@ -1,5 +1,5 @@
 /*
- * Faults of the directory of tensors: each its own code and the offset of the field at fault.
+ * Faults of the tensor directory: each with its own status and the offset of the field at fault.
  * SPDX-License-Identifier: MIT
  */
 #include "file_fixture.h"
@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file with one tensor whose directory entry can be bent; the entry's offset comes back. */
+/* Builds a file with one tensor whose directory entry can be changed; returns the entry's
+ * offset. */
 static size_t one_tensor(gb *b, const char *name, uint32_t type, uint32_t n_dims,
                          const uint64_t *ne, uint64_t offset, size_t data) {
     size_t at;
@@ -58,7 +59,7 @@ static void test_products_that_wrap_are_refused(void **state) {
         {UINT64_C(1) << 61, 1, 1, 1},
         {(UINT64_C(1) << 62) - 1, 1, 1, 1},
     };
-    const uint64_t halves[2] = {UINT64_C(1) << 32, UINT64_C(1) << 31}; /* bytes would fit */
+    const uint64_t halves[2] = {UINT64_C(1) << 32, UINT64_C(1) << 31}; /* the bytes would fit */
     size_t i, at;
     gb b;
     (void)state;
@@ -97,7 +98,7 @@ static void test_offsets_stay_aligned_inside_and_apart(void **state) {
     expect(&b, 0, GGUFX_E_BOUNDS, at + 25);
     at = one_tensor(&b, "w", 0, 1, huge, 0, 256);
     expect(&b, 0, GGUFX_E_BOUNDS, at + 13);
-    one_tensor(&b, "w", 0, 1, ne, 0, 100); /* cut off */
+    one_tensor(&b, "w", 0, 1, ne, 0, 100); /* truncated */
     expect(&b, 0, GGUFX_E_BOUNDS, b.n);
     gb_begin(&b, 3, 0);
     gb_tensor_at(&b, "a", 0, 1, ne, 0);
@@ -134,7 +135,7 @@ static void test_tensor_names_are_unique_by_bytes(void **state) {
     gb_begin(&b, 3, 0);
     gb_tensor(&b, "a", 0, 1, ne, 32);
     at = gb_tensor(&b, "ax", 0, 1, ne, 32);
-    b.data[at + 9] = 0; /* for ggml the same name */
+    b.data[at + 9] = 0; /* the same name to ggml */
     gb_data(&b);
     gb_bytes(&b, (unsigned char[64]){0}, 64);
     {

@@ -40,7 +40,7 @@ static void test_file_tensors_are_described_and_found(void **state) {
     assert_int_equal(ggufx_file_tensor_find(&index, f, "matri", 5, &error), GGUFX_E_NOT_FOUND);
     assert_non_null(strstr(error.message, "matri"));
     assert_int_equal(ggufx_file_tensor_find(NULL, f, "matrix", 6, NULL), GGUFX_E_ARGUMENT);
-    ggufx_tensor_destroy((ggufx_tensor *)(uintptr_t)ggufx_file_tensor(f, 1)); /* left alone */
+    ggufx_tensor_destroy((ggufx_tensor *)(uintptr_t)ggufx_file_tensor(f, 1)); /* not destroyed */
     assert_non_null(ggufx_tensor_data(ggufx_file_tensor(f, 1)));
     ggufx_file_destroy(f);
     gb_free(&b);

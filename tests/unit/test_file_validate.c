@@ -1,5 +1,5 @@
 /*
- * ggufx_validate: findings for what an open accepts, and the deep look at the data.
+ * ggufx_validate: findings in files that an open accepts, and the deep check of the data.
  * SPDX-License-Identifier: MIT
  */
 #include "fault.h"
@@ -176,7 +176,7 @@ static void test_deep_finds_nan_and_infinity_among_doubles(void **state) {
     }
 }
 
-/* One block per type whose scale is broken: f16 NaN, or the reserved E8M0 byte. */
+/* One block per type with an invalid scale: f16 NaN, or the reserved E8M0 byte. */
 static void test_deep_finds_broken_scales(void **state) {
     static const struct {
         uint32_t type, values, bytes, scale_at;

@@ -1,5 +1,5 @@
 /*
- * Grammars in GBNF: what fits, masks against one token after another, going back, sampling.
+ * Grammars in GBNF: accepted texts, masks against single tokens, rollback, sampling.
  * SPDX-License-Identifier: MIT
  */
 #include "grammar_fixture.h"
@@ -24,7 +24,7 @@ static int teardown(void **state) {
 
 static void test_parts_of_rules_fit_what_they_say(void **state) {
     static const char *const rows[][3] = {
-        /* grammar, a text that fits, one that does not */
+        /* grammar, a matching text, a text that does not match */
         {"root ::= \"ab\" [c-e] | \"x\"", "abd", "abf"},
         {"root ::= [^a-c\\n]+", "xyz", "xaz"},
         {"root ::= \"a\"* \"b\"? \"c\"+", "aacc", "ab"},
@@ -54,7 +54,7 @@ static void test_parts_of_rules_fit_what_they_say(void **state) {
     }
 }
 
-/* Of every character, the byte that ends it decides: no surrogates, no long forms. */
+/* Characters are checked by their last byte: no surrogates, no overlong forms. */
 static void test_any_character_is_valid_utf8(void **state) {
     static const char *const bad[] = {
         "\xc0\x80",         "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
@@ -109,7 +109,7 @@ static void test_a_mask_has_the_tokens_that_are_accepted(void **state) {
     }
 }
 
-/* Rules that take any run of some characters, some that nearly do, and some with few of them left. */
+/* Rules that match any run of some characters, nearly any run, or a limited run. */
 static void test_masks_of_runs_have_the_tokens_that_are_accepted(void **state) {
     static const char *const rows[][2] = {
         {"root ::= [^\"\\\\\\x00-\\x1f]{3,20} \"x\"?", "ab cd\xc3\xa9"
@@ -147,7 +147,7 @@ static void test_masks_of_runs_have_the_tokens_that_are_accepted(void **state) {
     }
 }
 
-/* Everything a matcher shows: bits and facts. */
+/* Reads all output of a matcher: bits and facts. */
 static void look(uint32_t out[N_WORDS + 4], ggufx_matcher *m) {
     ggufx_matcher_facts facts = {.struct_size = sizeof facts};
     memset(out, 0, (N_WORDS + 4) * sizeof *out);
@@ -355,7 +355,7 @@ static void test_every_allocation_may_fail(void **state) {
     assert_true(fault_run(use_grammar, NULL) > 50);
 }
 
-/* Memory that ends within a call leaves nothing of it behind: the masks are those of before. */
+/* A call that runs out of memory changes nothing: the masks stay the same. */
 static void test_a_matcher_is_as_before_a_call_without_memory(void **state) {
     static const char text[] = "{\"ab\":[1,{\"c\":[[\"x\",2],null]}],\"d\":-1.5}";
     enum { STEPS = sizeof text - 1 };
@@ -405,8 +405,8 @@ static void test_a_matcher_is_as_before_a_call_without_memory(void **state) {
     assert_int_equal(memory.live, 0);
 }
 
-/* What a step without memory was about to look at is no part of the text behind a token: "ab" does
- * not fit, though "b" is one of what "p" would have led to. */
+/* An accept that ran out of memory must not affect later masks: "ab" does not match, though "b" is
+ * one of the continuations of "p". */
 static void test_a_step_without_memory_leaves_nothing_to_the_next_mask(void **state) {
     static const char text[] =
         "root ::= \"(\" inner \")\"\ninner ::= \"a\" | \"p\" many\nmany ::= b | c | d | e | f | g\n"
@@ -425,7 +425,7 @@ static void test_a_step_without_memory_leaves_nothing_to_the_next_mask(void **st
     for (long k = 0; status == GGUFX_E_MEMORY; k++) {
         OK(ggufx_matcher_create(&m, grammar, NULL));
         OK(ggufx_matcher_accept(m, &(int32_t){FIRST_BYTE + '('}, 1, NULL));
-        if (k == 0) { /* all that has this grammar has the mask from now on */
+        if (k == 0) { /* the mask is cached in the grammar from now on */
             OK(ggufx_matcher_mask(want, N_WORDS, m, NULL));
         } else {
             fault_reset(&memory);

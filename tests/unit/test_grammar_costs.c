@@ -1,5 +1,5 @@
 /*
- * What grammars cost at 1 x and 4 x the size: rules, classes, texts, repetitions.
+ * Cost of grammars at 1 x and 4 x the size: rules, classes, texts, repetitions.
  * SPDX-License-Identifier: MIT
  */
 #include "grammar_fixture.h"
@@ -16,7 +16,7 @@ typedef struct job {
     uint32_t kind;
 } job;
 
-/* n rules, each of which calls the next one behind a word. */
+/* n rules, each of which calls the next one after a word. */
 static void *rules(size_t n) {
     job *j = calloc(1, sizeof *j);
     size_t at = 0;
@@ -54,7 +54,7 @@ static void create(void *work) {
     ggufx_grammar_destroy(grammar);
 }
 
-/* n tokens of a text that is nested 40 deep again and again. */
+/* n tokens of a text that repeatedly nests 40 deep. */
 static void *text_of(size_t n) {
     job *j = calloc(1, sizeof *j);
     j->v = grammar_vocab();

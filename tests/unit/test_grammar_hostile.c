@@ -1,6 +1,6 @@
 /*
- * Grammars made to hang or to exhaust: each is refused or followed soon, on a small stack, and
- * memory stays within what a text needs.
+ * Grammars that try to hang or to exhaust memory: each is refused or matched soon, on a small
+ * stack. Memory is bounded by the text.
  * SPDX-License-Identifier: MIT
  */
 #include "grammar_fixture.h"
@@ -18,12 +18,12 @@ static vocab v;
 typedef struct job {
     const char *text;
     uint32_t kind;
-    size_t n_tokens; /* letters a that were accepted */
+    size_t n_tokens; /* accepted letters "a" */
     ggufx_status status;
     ggufx_error error;
 } job;
 
-/* Compile, then up to 2,000 masks and letters a. */
+/* Compiles, then computes up to 2,000 masks and accepts letters "a". */
 static void *run_job(void *p) {
     job *j = p;
     ggufx_grammar *grammar = NULL;
@@ -42,7 +42,7 @@ static void *run_job(void *p) {
     return NULL;
 }
 
-/* want: GGUFX_E_INTERNAL where any end will do. */
+/* want: GGUFX_E_INTERNAL accepts any status. */
 static void assert_kind_ends(uint32_t kind, const char *text, ggufx_status want) {
     job j = {.text = text, .kind = kind};
     pthread_attr_t attributes;
@@ -89,7 +89,7 @@ static void test_ambiguous_grammars_end(void **state) {
         assert_ends(rows[i].text, rows[i].status);
 }
 
-/* Calls that are all within the limit of one take no more in all than a text may. */
+/* Calls within the limit of one call also stay within the limit of a whole text. */
 static void test_a_text_of_costly_calls_ends(void **state) {
     char text[1024], *at = text + sprintf(text, "root ::= r0\n");
     ggufx_error error;
@@ -104,13 +104,13 @@ static void test_a_text_of_costly_calls_ends(void **state) {
     assert_true(n > 20);
     assert_int_equal(error.status, GGUFX_E_LIMIT);
     assert_non_null(strstr(error.message, "for each call of a text"));
-    OK(ggufx_matcher_clone(&other, m, NULL)); /* gives no more */
+    OK(ggufx_matcher_clone(&other, m, NULL)); /* the clone has no new budget */
     assert_int_equal(ggufx_matcher_accept(other, &a, 1, &error), GGUFX_E_LIMIT);
     ggufx_matcher_destroy(other);
     ggufx_matcher_destroy(m);
 }
 
-/* n times `open`, then `middle`, then n times `close`. */
+/* Returns n times `open`, then `middle`, then n times `close`. */
 static char *nested(size_t n, const char *open, const char *middle, const char *close) {
     const size_t size = strlen(open) * n + strlen(middle) + strlen(close) * n + 16;
     char *out = malloc(size), *at = out + sprintf(out, "root ::= ");
@@ -132,11 +132,11 @@ static void test_nesting_ends(void **state) {
     assert_ends(text, GGUFX_E_LIMIT);
     free(text);
     text = nested(100000, "\"a\" | ", "\"a\"", "");
-    assert_ends(text, GGUFX_E_VALUE); /* behind one letter nothing comes */
+    assert_ends(text, GGUFX_E_VALUE); /* nothing follows one letter */
     free(text);
 }
 
-/* A text of a million tokens takes memory for each, not for what was looked at on the way. */
+/* A text of a million tokens takes memory for each token, not for the search on the way. */
 static void test_memory_stays_within_what_the_text_needs(void **state) {
     fault f;
     ggufx_grammar *grammar = NULL;
@@ -175,7 +175,7 @@ static int teardown(void **state) {
     return writer_teardown(state);
 }
 
-/* `head`, then n times `item` with its number in place of %d, then `tail`. */
+/* Returns `head`, then n times `item` with its number in place of %d, then `tail`. */
 static char *repeated(const char *head, size_t n, const char *item, const char *tail) {
     char *out = malloc(strlen(head) + strlen(tail) + n * (strlen(item) + 24) + 1);
     char *at = out + sprintf(out, "%s", head);
@@ -237,7 +237,7 @@ static void test_schemas_made_to_explode_end(void **state) {
     }
 }
 
-/* What grows with one list for each entry of another. */
+/* Cost of a list for each entry of another list. */
 static void test_schemas_of_two_long_lists_end(void **state) {
     static const struct {
         const char *head, *item, *middle, *other, *tail;
@@ -259,7 +259,7 @@ static void test_schemas_of_two_long_lists_end(void **state) {
     }
 }
 
-/* Branches are not compared, nor ways copied, of which there are too many. */
+/* Too many branches are not compared, and too many paths are not copied. */
 static void test_memory_of_schemas_stays_within_bounds(void **state) {
     static const struct {
         const char *head, *item, *tail;

@@ -1,5 +1,5 @@
 /*
- * JSON schemas as grammars: what fits, what does not, what is refused and where.
+ * JSON Schema as grammars: accepted and rejected texts, refused schemas with the position.
  * SPDX-License-Identifier: MIT
  */
 #include "grammar_fixture.h"
@@ -306,7 +306,7 @@ static void test_what_is_not_supported_is_refused_by_name_and_place(void **state
         assert_refused(&v, SCHEMA, rows[i].schema, rows[i].status, rows[i].message);
 }
 
-/* Exponents of any length, which no number of the machine holds. */
+/* Exponents of any length, beyond all machine numbers. */
 static void test_exponents_without_end_are_refused(void **state) {
     (void)state;
     for (int sign = 0; sign < 2; sign++)
@@ -361,7 +361,7 @@ static void test_compact_schemas_have_no_white_space(void **state) {
 }
 
 #define BLANKS20 "                    "
-/* A gap: `at` stands for it in `form`. */
+/* Tests a gap, which `at` marks in `form`. */
 static int fits_gap(const char *schema, uint32_t flags, const char *form, const char *gap) {
     char text[512];
     ggufx_grammar_options options;
@@ -478,7 +478,7 @@ static void test_masks_of_schemas_have_the_tokens_that_are_accepted(void **state
     ggufx_matcher_destroy(m);
 }
 
-/* A grammar with flags, and a matcher of it. */
+/* Returns a matcher of a grammar with flags. */
 static ggufx_matcher *new_flagged(const char *schema, uint32_t flags) {
     ggufx_grammar_options options;
     ggufx_grammar *grammar = NULL;
@@ -542,8 +542,9 @@ static void test_members_may_come_in_any_order(void **state) {
 enum { N_LETTERS = 18, N_LONG = N_LETTERS * N_LETTERS * N_LETTERS, FIRST_LONG = FIRST_WORD + 8 };
 enum { N_LARGE = FIRST_LONG + N_LONG };
 
-/* Tokens of bytes, those that go on behind the end of a name or a value, and a letter that thousands
- * begin with: parts of a mask by less than the rest of the name would leave too many of them open. */
+/* Vocabulary of bytes, of tokens that continue after the end of a name or a value, and of thousands
+ * with the same first letter. Masks must use the whole rest of a name, or too many of the latter
+ * stay undecided. */
 static vocab large_vocab(void) {
     static const char *const words[] = {"a\":",     "\":\"q", "a\": 1,\"", "\",\"q",
                                         "q\":{\"q", "\"}",    "1,\"ab",    "}}"};
@@ -580,7 +581,7 @@ static void test_masks_of_parts_have_the_tokens_that_are_accepted(void **state) 
         const char one[2] = {*c, 0};
         OK(ggufx_matcher_mask(bits, sizeof bits / sizeof *bits, m, NULL));
         for (int32_t id = 0; id < N_LARGE; id++) {
-            if (id >= FIRST_LONG && id % 7 != 0) continue; /* the rest are like them */
+            if (id >= FIRST_LONG && id % 7 != 0) continue; /* the others are similar */
             const int fit = ggufx_matcher_accept(m, &id, 1, NULL) == GGUFX_OK;
             if (fit) OK(ggufx_matcher_rollback(m, 1, NULL));
             if (fit != has_bit(bits, id)) fail_msg("token %d before %s: %d", (int)id, c, fit);

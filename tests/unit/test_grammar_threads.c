@@ -1,6 +1,6 @@
 /*
- * Grammars on several threads: one shared by the matchers of all, and many made from a tokenizer at
- * once, the first of which make what all of them share.
+ * Grammars on several threads: one shared by the matchers of all threads, and many created from a
+ * tokenizer at once, where the first ones build the shared tables.
  * SPDX-License-Identifier: MIT
  */
 #include "grammar_fixture.h"
@@ -23,7 +23,7 @@ enum { N = sizeof text - 1 };
 typedef struct job {
     pthread_t thread;
     const vocab *v;
-    ggufx_grammar *grammar; /* shared; NULL: each round makes one */
+    ggufx_grammar *grammar; /* shared; NULL: each round creates one */
     pthread_barrier_t *begin;
     uint32_t masks[N][N_WORDS];
     ggufx_status status;
@@ -59,7 +59,7 @@ static void *work(void *p) {
     return NULL;
 }
 
-/* All at once; every mask of every thread is that of the first. */
+/* Runs all threads at once; every mask of every thread equals that of the first. */
 static void run_jobs(const vocab *v, ggufx_grammar *grammar) {
     static job jobs[N_THREADS];
     pthread_barrier_t begin;
@@ -83,7 +83,7 @@ static void run_jobs(const vocab *v, ggufx_grammar *grammar) {
 
 static void test_matchers_of_several_threads_share_a_grammar(void **state) {
     (void)state;
-    for (int round = 0; round < 4; round++) { /* each with masks that nobody has found yet */
+    for (int round = 0; round < 4; round++) { /* each with masks that are not cached yet */
         vocab v = grammar_vocab();
         ggufx_grammar *grammar = NULL;
         OK(create_grammar(&grammar, rt, &v, GGUFX_GRAMMAR_JSON_SCHEMA, schema, sizeof schema - 1,
@@ -97,7 +97,7 @@ static void test_matchers_of_several_threads_share_a_grammar(void **state) {
 static void test_grammars_of_a_tokenizer_are_made_on_several_threads(void **state) {
     (void)state;
     for (int round = 0; round < 4; round++) {
-        vocab v = grammar_vocab(); /* what its grammars share is made by them */
+        vocab v = grammar_vocab(); /* its grammars build the shared tables */
         run_jobs(&v, NULL);
         close_vocab(&v);
     }

@@ -1,6 +1,6 @@
 /*
- * One text that breaks terminals and UTF-8, in every place of a file that messages quote: what the
- * library says about it is valid UTF-8 in one line, without characters that move a cursor.
+ * A text that breaks terminals and UTF-8, at every position of a file that messages quote. Messages
+ * are valid UTF-8 in one line, without cursor-moving characters.
  * SPDX-License-Identifier: MIT
  */
 #include "temporary.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that are no UTF-8, an escape sequence, a newline, NUL, C1's CSI, a turn of direction. */
+/* Invalid UTF-8, an escape sequence, a newline, NUL, C1's CSI, a change of text direction. */
 #define HOSTILE "\xff\xc3\x1b[31m\nx\0y\x7f\xc2\x9b\xe2\x80\xae\xed\xa0\x80\xf0\x9f"
 static const size_t kSizes[] = {sizeof HOSTILE - 1, 300};
 static char hostile[300];
@@ -35,7 +35,7 @@ static void assert_clean(const char *text, size_t n) {
             fail_msg("byte %zu of \"%s\" is 0x%02x", i, text, (unsigned char)text[i]);
 }
 
-/* The call fails; its message quotes the hostile text, and is clean. */
+/* Expects a failing call whose message quotes the hostile text and is clean. */
 #define QUOTES(call)                                                                               \
     do {                                                                                           \
         ggufx_error e = {0};                                                                       \
@@ -66,7 +66,7 @@ static ggufx_status open_built(ggufx_file **file, gb *b, ggufx_error *e) {
     return status;
 }
 
-/* A line of a log, which is clean too. */
+/* A log line, which is clean, too. */
 static int n_quoting;
 static void hear(void *user, int32_t level, const char *text, size_t n) {
     (void)user, (void)level;
@@ -177,10 +177,10 @@ static void put_whole(const char *name, const void *data, size_t n) {
     assert_int_equal(fclose(f), 0);
 }
 
-/* What a killed edit left beside a model of such a name is told. */
+/* Reports the leftover of an interrupted edit of a model with such a name. */
 static void test_lines_of_the_log(void) {
     static const unsigned char model[600] = {'G', 'G', 'U', 'F', 3}; /* no keys, no tensors */
-    unsigned char journal[32 + 24] = "GGUFXP01"; /* size of the file, place, length, bytes */
+    unsigned char journal[32 + 24] = "GGUFXP01"; /* size of the file, offset, length, bytes */
     char name[TEMPORARY_PATH] = "", path[2 * TEMPORARY_PATH];
     ggufx_log log = {.struct_size = sizeof log, .write = hear};
     ggufx_runtime_options options;

@@ -1,6 +1,6 @@
 /*
- * Importance matrices of a model: sums whatever the batch and the threads, cancelled at each poll,
- * each allocation failing, misuse. What the sums are cli/imatrix.py compares with binary64.
+ * Importance matrices of a model: the same sums for any batch and threads, cancelled at each poll,
+ * each allocation failing, misuse. cli/imatrix.py compares the sums with binary64.
  * SPDX-License-Identifier: MIT
  */
 #include "model_fixture.h"
@@ -102,7 +102,7 @@ static void test_parts_in_any_order_make_the_whole(void **state) {
     MUST(&f, ggufx_imatrix_merge(last, first, &f.error));
     assert_merged(&f, last, collect_chunks(&f, 1, 1), whole);
     ggufx_imatrix_destroy(first);
-    /* Through a file with exact sums, which reads as one without for those who want no more. */
+    /* Through a file with exact sums, which older readers read as one without. */
     temporary_path(path, "exact");
     ggufx_imatrix *part = collect_chunks(&f, 1, 2);
     MUST(&f,

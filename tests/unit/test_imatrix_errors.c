@@ -50,7 +50,7 @@ static void test_gguf_files_that_are_no_imatrix_are_refused(void **state) {
     }
 }
 
-/* One entry of two experts with exact sums and counts of a shape. */
+/* Builds one entry of two experts with exact sums and counts of a shape. */
 static void build_exact(gb *b, uint32_t type, const uint64_t (*sums)[2],
                         const uint64_t (*counts)[2]) {
     const uint64_t shape[2] = {kColumns, kExperts}, one[2] = {1, kExperts};
@@ -124,7 +124,7 @@ static void test_dat_files_that_are_cut_or_wrong_say_where(void **state) {
     build_dat(&b, 3, 1);
     const size_t n = b.n;
     for (b.n = 0; b.n < n; b.n++) {
-        if (b.n == 32) continue; /* a file of before there was an end */
+        if (b.n == 32) continue; /* a file of the format without a trailer */
         const ggufx_status s = ggufx_imatrix_open_memory(&imatrix, rt, b.data, b.n, &e);
         assert_true(s == GGUFX_E_TRUNCATED || s == GGUFX_E_MALFORMED);
         assert_true(e.offset <= n);
@@ -145,7 +145,7 @@ static void test_an_entry_twice_is_refused(void **state) {
     gb_free(&once);
 }
 
-/* Any single byte changed: an error with a text, or an imatrix of finite values. */
+/* Changes any single byte: an error with a message, or an imatrix of finite values. */
 static void test_flipped_bytes_never_crash(void **state) {
     (void)state;
     for (int dat = 0; dat < 2; dat++) {

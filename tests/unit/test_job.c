@@ -1,6 +1,7 @@
 /*
  * ggufx_job_*: plans, refusals, runs from memory and big-endian files, cancelling, memory.
- * The reference's bytes: tests/cli/quantize.py; kills and shards: quantize_interrupted.py there.
+ * The reference's bytes: tests/cli/quantize.py; killed runs and shards: quantize_interrupted.py
+ * there.
  * SPDX-License-Identifier: MIT
  */
 #include "job_polls.h"
@@ -56,7 +57,7 @@ static ggufx_job_tensor tensor_at(const ggufx_job *job, size_t i) {
     return t;
 }
 
-/* The blocks of the second tensor of the written file. */
+/* Checks the blocks of the second tensor of the written file. */
 static void assert_blocks(const ggufx_imatrix_entry *weights) {
     uint8_t want[kRows * 144];
     ggufx_file *file = NULL;
@@ -70,7 +71,7 @@ static void assert_blocks(const ggufx_imatrix_entry *weights) {
     OK(ggufx_file_tensor_find(&at, file, S("blk.0.attn_v.weight"), NULL));
     assert_memory_equal(ggufx_tensor_data(ggufx_file_tensor(file, at)), want, sizeof want);
     OK(ggufx_file_meta_find(&at, file, S("general.file_type"), NULL));
-    assert_int_equal(at, ggufx_file_meta_count(file) - 1); /* behind the keys of the input */
+    assert_int_equal(at, ggufx_file_meta_count(file) - 1); /* after the input's keys */
     ggufx_file_destroy(file);
 }
 
@@ -115,7 +116,7 @@ static void test_norms_stay_and_types_can_be_chosen(void **state) {
     gb_free(&b);
 }
 
-/* Q4_K_M counts attn_v: of four layers the third and the fourth get more bits. */
+/* Q4_K_M counts attn_v: the third and the fourth of four layers get more bits. */
 static void test_an_override_changes_no_other_tensor(void **state) {
     (void)state;
     enum { kLayers = 4 };
@@ -216,7 +217,7 @@ static void test_wrong_arguments_are_refused(void **state) {
     assert_int_equal(n_files(), 0);
 }
 
-/* Rows of a broken model are found wherever they are. */
+/* Invalid values of a model are found in any row. */
 static void test_bad_values_name_tensor_row_and_column(void **state) {
     (void)state;
     gb b;
@@ -233,7 +234,8 @@ static void test_bad_values_name_tensor_row_and_column(void **state) {
     gb_free(&b);
 }
 
-/* Cancelled at each poll: nothing is left; with KEEP what is left goes on to the same bytes. */
+/* Cancelled at each poll: no file is left; with KEEP the leftover can be resumed to the same
+ * bytes. */
 static void test_every_poll_cancels_and_resume_goes_on(void **state) {
     (void)state;
     gb b, want = {0};
@@ -276,7 +278,7 @@ static void test_every_poll_cancels_and_resume_goes_on(void **state) {
     clean();
 }
 
-/* Blocks of memory as large as a codebook's lists of neighbours. */
+/* Counts blocks of memory as large as a codebook's neighbour lists. */
 typedef struct large {
     ggufx_allocator allocator;
     int n;
@@ -293,7 +295,7 @@ static void free_large(void *user, void *p, size_t size, size_t align) {
     free(p);
 }
 
-/* Large blocks that a job takes for so many matrices. */
+/* Returns the number of large blocks that a job allocates for n_matrices. */
 static int n_large(uint32_t file_type, int n_matrices) {
     const uint64_t shape[2] = {kColumns, kRows};
     large counted = {{.struct_size = sizeof counted.allocator, .user = &counted}, 0};
@@ -333,7 +335,7 @@ static int n_large(uint32_t file_type, int n_matrices) {
     return n;
 }
 
-/* They take longer than the matrices of a small model. */
+/* Building them takes longer than quantizing a small model. */
 static void test_lists_of_a_codebook_are_made_once(void **state) {
     enum { IQ3_S = 26, Q8_0 = 7 };
     gb b;

@@ -1,6 +1,6 @@
 /*
- * Jobs of files that are read through callbacks: whichever call fails, nothing stands under the
- * final name, what an earlier run left stays as it is, and a resume comes to the same bytes.
+ * Jobs on files read through callbacks. After any failing call there is no file under the final
+ * name, leftovers of an earlier run stay, and a resume gives the same bytes.
  * SPDX-License-Identifier: MIT
  */
 #include "job_polls.h"
@@ -36,7 +36,7 @@ static void build(gb *b, int big_endian) {
 }
 
 typedef struct hooks {
-    long calls, fail_at; /* the call that fails, from 1; 0: none */
+    long calls, fail_at; /* number of the call that fails, from 1; 0: none */
     int closed, maps;
 } hooks;
 
@@ -47,7 +47,7 @@ static ggufx_status hook_size(void *user, uint64_t *out) {
     *out = source.n;
     return fails(user) ? GGUFX_E_IO : GGUFX_OK;
 }
-/* A read that fails has filled half of what was asked for, with nonsense. */
+/* A failing read has filled half of the buffer with garbage. */
 static ggufx_status hook_read(void *user, uint64_t offset, void *dst, size_t n) {
     assert_true(offset <= source.n && n <= source.n - offset);
     memcpy(dst, source.data + offset, n);
@@ -75,7 +75,8 @@ static ggufx_status open_through(ggufx_file **file, hooks *h, ggufx_error *e) {
     return ggufx_open_io(file, rt, &io, NULL, e);
 }
 
-/* Q4_K of the whole model; stop_at: the poll that cancels it, leaving what a resume needs. */
+/* Quantizes the whole model to Q4_K; stop_at: the poll that cancels it and keeps the data for a
+ * resume. */
 static ggufx_status run(ggufx_file *file, uint32_t flags, long stop_at) {
     polls p = {.stop_at = stop_at};
     const ggufx_progress progress = {
@@ -107,7 +108,7 @@ static void read_all(bytes *to, const char *name) {
     fclose(f);
 }
 
-/* A run that was cut off lies there; the file is opened anew, and call k fails. */
+/* Restores the leftover of an interrupted run, opens the file again, and fails call k. */
 static ggufx_status fail_and_resume(const bytes *want, hooks *h, long k) {
     static bytes before;
     ggufx_file *file = NULL;
@@ -172,7 +173,7 @@ static void test_whichever_mapping_fails_a_resume_comes_to_the_same_bytes(void *
     check_every_call(1, 1);
 }
 
-/* The same importances, w, for all layers. */
+/* Returns the same importance values, w, for all layers. */
 static ggufx_imatrix *make_imatrix(const float *w) {
     ggufx_imatrix *imatrix = NULL;
     gb dat = {0};
@@ -191,7 +192,7 @@ static ggufx_imatrix *make_imatrix(const float *w) {
     return imatrix;
 }
 
-/* Tensors of one run that take turns with the tables of codebooks. */
+/* Tensors of one run alternate between codebook types. */
 static void test_a_run_keeps_tables_of_codebooks_apart(void **state) {
     (void)state;
     const uint32_t types[1 + kLayers] = {GGUFX_TYPE_F32, GGUFX_TYPE_IQ2_S, GGUFX_TYPE_IQ3_S,

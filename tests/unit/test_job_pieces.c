@@ -1,7 +1,6 @@
 /*
- * Tensors that are quantized in several pieces, each written while the next is made: the same bytes
- * with any threads; a write that fails, a call that is cancelled and values that are refused in any
- * piece, and a resume.
+ * Tensors quantized in several pieces, each written while the next one is quantized: the same bytes
+ * with any threads. Failing writes, cancelled calls and refused values in any piece, and a resume.
  * SPDX-License-Identifier: MIT
  */
 #include "job_polls.h"
@@ -15,14 +14,14 @@
 
 /* A piece is 16 MiB of f32: 2048 rows here. */
 enum { kColumns = 2048, kRows = 4500, kPieceRows = 2048, kType = 7 /* Q8_0 */ };
-enum { kPieceBytes = 2 * kPieceRows * kColumns /* of the input, which is f16 */ };
+enum { kPieceBytes = 2 * kPieceRows * kColumns /* bytes of the f16 input */ };
 
 static gb source;
-static size_t data_at; /* of the matrix's first value in source */
+static size_t data_at; /* offset of the matrix's first value in source */
 static unsigned char *want;
 static size_t n_want;
 
-/* Returns what was there. */
+/* Replaces a value; returns the old bits. */
 static unsigned put_f16(size_t row, size_t column, unsigned bits) {
     unsigned char *at = (unsigned char *)source.data + data_at + 2 * (row * kColumns + column);
     const unsigned old = at[0] | (unsigned)at[1] << 8;
@@ -107,7 +106,7 @@ static void test_a_call_cancelled_in_any_piece_goes_on(void **state) {
             const ggufx_status status = run(job, GGUFX_JOB_KEEP, &p, NULL);
             if (status == GGUFX_OK) break;
             assert_int_equal(status, GGUFX_E_CANCELLED);
-            /* Cancelled in the first piece there is nothing to go on with, and nothing is kept. */
+            /* A run cancelled in the first piece has nothing to resume and keeps nothing. */
             assert_true(n_files() == 2 || (n_files() == 0 && p.done <= kPieceBytes));
             OK(run(job, GGUFX_JOB_RESUME, &none, NULL));
             assert_as_wanted();
@@ -120,7 +119,7 @@ static void test_a_call_cancelled_in_any_piece_goes_on(void **state) {
     }
 }
 
-/* Runs with room for so many bytes of the file, which must fail for want of more. */
+/* Runs with `room` bytes for the file, which must not suffice. */
 static void run_in(size_t room, ggufx_job *job) {
     struct rlimit old, small;
     ggufx_error e;
@@ -151,8 +150,8 @@ static void test_a_write_that_fails_in_any_piece_is_told_and_a_resume_goes_on(vo
     }
 }
 
-/* In the first pieces and in the last: row and column of the tensor, and nothing is left; but what
- * could not be written before comes first. */
+/* Invalid values in the first and last pieces: the error has row and column of the tensor, and no
+ * file is left. An earlier write error takes precedence. */
 static void test_values_that_are_refused_have_their_place(void **state) {
     static const size_t rows[] = {2 * kPieceRows + 77, kPieceRows, 0, kRows - 1};
     (void)state;

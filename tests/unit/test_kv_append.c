@@ -1,5 +1,5 @@
 /*
- * What a KV cache holds after appends: positions, lengths, truncate and rollback, sequences.
+ * Contents of a KV cache after appends: positions, lengths, truncate and rollback, sequences.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
@@ -49,7 +49,7 @@ static void test_truncating_and_appending_again_gives_the_bits_of_a_fresh_cache(
         assert_int_equal(ggufx_kv_truncate(b, 0, n, NULL), GGUFX_OK);
         assert_int_equal(ggufx_kv_length(&length, b, 0, NULL), GGUFX_OK);
         assert_int_equal(length, n);
-        kv_fill(b, &shape, 0, 20, 20, NULL, other, other); /* dirt that is cut off again */
+        kv_fill(b, &shape, 0, 20, 20, NULL, other, other); /* tokens that are truncated again */
         assert_int_equal(ggufx_kv_truncate(b, 0, n, NULL), GGUFX_OK);
         kv_fill(b, &shape, 0, 150 - n, 11, NULL, k + n * 40, v + n * 24);
         kv_attend(again, lse_again, b, &shape, 0, q, 1, NULL, 0, 0);
@@ -151,11 +151,12 @@ static void test_stats_count_tokens_pages_and_padded_bytes(void **state) {
     assert_int_equal(facts.type_k, GGUFX_KV_Q8_0);
     assert_int_equal(facts.type_v, GGUFX_KV_F16);
     assert_int_equal(facts.n_tokens, 15);
-    assert_int_equal(facts.n_pages, 8); /* for sinks and for the last tokens: 3 layers, and one */
+    assert_int_equal(facts.n_pages, 8); /* sinks and last tokens of 3 layers, and of one */
     assert_int_equal(facts.n_plain_pages, 8);
     assert_int_equal(facts.bytes_per_token, 3 * 2 * (3 * 34 + 24 * 2)); /* 80 padded to 96 */
     assert_true(facts.bits_per_value == (3 * 34 + 24 * 2) * 8 / 104.0);
-    /* F16 pages: rows of V padded to 32; positions and owners, errors per head, whole lines */
+    /* F16 pages: rows of V padded to 32; positions and owners, errors per head, whole cache
+     * lines */
     assert_int_equal(facts.page_bytes, 8 * (64 * 2 * (80 + 32) * 2 + 320 + 64));
     kv_fill(kv, &shape, 0, 10, 10, NULL, k, v);
     assert_int_equal(ggufx_kv_stats(&facts, kv, 1, NULL), GGUFX_OK);

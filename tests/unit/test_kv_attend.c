@@ -1,5 +1,5 @@
 /*
- * Attention over a KV cache against plain attention in double precision.
+ * Attention over a KV cache against attention in double precision.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_data.h"
@@ -8,7 +8,8 @@
 
 static const uint32_t kTypes[] = {GGUFX_KV_F32, GGUFX_KV_F16, GGUFX_KV_BF16, GGUFX_KV_Q8_0};
 
-/* Fill, attend in both masks, compare. Queries stand at the first, a middle and the last token. */
+/* Fills a cache, attends with both masks, compares. Queries are at the first, a middle and the last
+ * token. */
 static void check_shape(const ggufx_runtime *rt, ggufx_kv_options shape, size_t n, float scale) {
     data d = make_data(shape, n, 3, shape.head_dim_k + shape.n_q_heads);
     ggufx_kv *kv = kv_make(rt, &shape);
@@ -51,7 +52,7 @@ static void test_long_context_with_rising_and_steep_scores_matches_doubles(void 
     const ggufx_kv_options shape = kv_shape(1, 2, 16, 24, GGUFX_KV_F32, GGUFX_KV_F32);
     for (int steep = 0; steep < 2; steep++) {
         data d = make_data(shape, 2000, 3, 7);
-        for (size_t t = 0; t < d.n; t++) /* scores climb past the slack of 8 many times */
+        for (size_t t = 0; t < d.n; t++) /* scores exceed the slack of 8 many times */
             for (size_t i = 0; i < 16; i++) d.k[t * 16 + i] += steep ? (float)t * 0.05f : 0.0f;
         for (size_t i = 0; i < 3 * 2 * 16; i++) d.q[i] = fabsf(d.q[i]);
         ggufx_kv *kv = kv_make(rt, &shape);

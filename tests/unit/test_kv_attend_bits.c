@@ -1,5 +1,5 @@
 /*
- * Attention over a KV cache: the bits of its text, whatever the split of the work.
+ * Attention over a KV cache: the bits of its definition, for any split of the work.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_data.h"
@@ -149,7 +149,8 @@ static void test_many_value_columns_are_summed_in_parts_with_the_same_bits(void 
     free_data(&e);
 }
 
-/* Both queries of d against kv_reference; steep scores pass the slack of 8 within a chunk. */
+/* Checks both queries of d against kv_reference; steep scores exceed the slack of 8 within a
+ * chunk. */
 static void check_text(const ggufx_kv *kv, const data *d) {
     const uint32_t dk = d->shape.head_dim_k, dv = d->shape.head_dim_v;
     const size_t row_k = 2 * dk, row_v = 2 * dv, n = d->n;
@@ -161,14 +162,15 @@ static void check_text(const ggufx_kv *kv, const data *d) {
         kv_reference(out, &m, &l, d->q + i * dk, k + head * dk, row_k, v + head * dv, row_v,
                      visible, dk, dv, (float)(1 / sqrt((double)dk)));
         assert_memory_equal(out, d->out + i * dv, sizeof out);
-        const double lse = (double)m + log((double)l); /* libm: a unit in the last place is free */
+        const double lse = (double)m + log((double)l); /* libm: to a unit in the last place */
         assert_true(fabs(lse - (double)d->lse[i]) <= fabs(lse) * 0x1p-23);
     }
     free(k);
     free(v);
 }
 
-/* The bits of docs/reproducibility/attention.md on every processor: a change is a `bits:` line in CHANGELOG.md. */
+/* The bits of docs/reproducibility/attention.md on every processor: a change needs a `bits:` line
+ * in CHANGELOG.md. */
 static void test_attention_follows_its_text_and_keeps_its_bits(void **state) {
     (void)state;
     static const uint64_t want[4] = {0x0aa07e01a9892d04u, 0xd548785f96dcc732u, 0xcc310bc484fbd171u,
@@ -179,16 +181,16 @@ static void test_attention_follows_its_text_and_keeps_its_bits(void **state) {
         ggufx_kv_options shape = kv_shape(2, 4, 48, 40, kTypes[type], kTypes[type]);
         shape.n_sinks = GGUFX_KV_NO_SINKS; /* whole pages of 64 */
         data d = make_data(shape, 1100, 2, 77);
-        for (size_t i = 0; i < 2 * 4 * 48; i++) d.q[i] *= 4.0f; /* spread the weights */
+        for (size_t i = 0; i < 2 * 4 * 48; i++) d.q[i] *= 4.0f; /* spreads the weights */
         for (size_t i = 300 * 96; i < 1000 * 96; i++) {
             const float factor =
-                (float)(i / 96) * 0x1p-7f; /* exact, also where C keeps excess precision */
+                (float)(i / 96) * 0x1p-7f; /* exact, also with excess precision in C */
             d.k[i] *= factor;
         }
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, d.n, d.n, NULL, d.k, d.v);
         kv_attend(d.out, d.lse, kv, &shape, 0, d.q, 2, NULL, 0, 0);
-        if (type < 3) check_text(kv, &d); /* encoded pages: checkasm and test_kv_fused */
+        if (type < 3) check_text(kv, &d); /* quantized pages: checkasm and test_kv_fused */
         const uint64_t got = kv_hash(kv_hash(FNV_START, d.out, d.n_out), d.lse, 8);
         if (got != want[type])
             print_error("type %u: 0x%016llx\n", kTypes[type], (unsigned long long)got);

@@ -1,11 +1,11 @@
 /*
- * Attention calls: no split changes a bit; batches, cancelling, options that are refused.
+ * Attention calls: the split of the work changes no bit; batches, cancelling, refused options.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_bytes.h"
 #include "kv_naive.h"
 
-/* The same bits from every instruction set and any number of threads, whatever the split. */
+/* Returns a hash that must be the same on every instruction set and number of threads. */
 static uint64_t hash_of(const ggufx_runtime *rt, uint32_t type_k, uint32_t type_v, size_t n,
                         size_t at_once) {
     const ggufx_kv_options shape = kv_shape(2, 10, 96, 64, type_k, type_v);
@@ -79,12 +79,11 @@ static void check_batch(const ggufx_runtime *rt, uint32_t kv_heads) {
 
 static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
     check_batch(*state, 2);
-    check_batch(*state, 1); /* the heads of one sequence follow those of another in order */
+    check_batch(*state, 1); /* the heads of one sequence follow those of another */
 }
 
-/* A window of the layer drops pages, one of the call hides them: what is seen is the same. */
-/* Queries turned for shifted pages are kept from page to page, not from one set of queries to the
- * next: here the first of each 32 alone meets such pages. */
+/* Queries rotated for shifted pages are cached from page to page, not between sets of queries. Here
+ * only the first of each 32 queries meets such pages. */
 static void test_a_large_batch_over_shifted_pages_gives_the_bits_of_single_calls(void **state) {
     (void)state;
     enum { kN = 96, kDim = 64, kLong = 200 };
@@ -114,6 +113,7 @@ static void test_a_large_batch_over_shifted_pages_gives_the_bits_of_single_calls
     free(out);
 }
 
+/* A layer's window drops pages, a call's window hides them: the visible tokens are the same. */
 static void test_dropped_pages_change_no_bit(void **state) {
     ggufx_runtime *rt = *state;
     enum { kDim = 64, kWindow = 700, kLong = 2100 };
@@ -144,7 +144,7 @@ static void test_dropped_pages_change_no_bit(void **state) {
             assert_memory_equal(want, got, sizeof want);
             assert_memory_equal(lse[0], lse[1], sizeof lse[0]);
         }
-        float k[kDim]; /* the first token is gone there */
+        float k[kDim]; /* the first token was dropped there */
         assert_int_equal(ggufx_kv_read(k, kDim, NULL, 0, b, 0, 0, 0, 1, NULL), GGUFX_E_ARGUMENT);
         ggufx_kv_destroy(a);
         ggufx_kv_destroy(b);
@@ -153,7 +153,7 @@ static void test_dropped_pages_change_no_bit(void **state) {
     }
 }
 
-/* Chunks are where they were in a copy, after a load and after a shift there and back. */
+/* Chunks keep their boundaries in a copy, after a load, and after a shift forth and back. */
 static void test_the_way_pages_came_changes_no_bit(void **state) {
     ggufx_runtime *rt = *state;
     enum { kDim = 64, kLong = 1200, kOut = 3 * kDim };
@@ -212,7 +212,7 @@ static void test_an_attention_is_cancelled_at_any_poll(void **state) {
         if (status != GGUFX_OK) assert_int_equal(status, GGUFX_E_CANCELLED);
         if (status != GGUFX_OK) assert_non_null(strstr(error.message, "progress"));
     }
-    assert_true(polls > 2); /* more than one poll, and the call that ran to its end */
+    assert_true(polls > 2); /* several polls, and the call that completed */
     assert_memory_equal(out, want, sizeof out);
     ggufx_kv_destroy(kv);
     free(x);

@@ -1,5 +1,5 @@
 /*
- * ggufx_kv_commit: results that depend on the sizes of the appends before it, results that do not.
+ * ggufx_kv_commit: results before it may depend on the sizes of appends; results after it do not.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_bytes.h"
@@ -20,12 +20,12 @@ typedef struct inputs {
     float *k, *v, *q;
 } inputs;
 
-/* Attention of all tokens: `asked` of each append's right after it, `last` of all after the last
- * append, `settled` of all after the commit. */
+/* Attention of all tokens. `asked`: after the token's own append. `last`: after the last append.
+ * `settled`: after the commit. */
 typedef struct results {
     float asked[kTokens * kOut], last[kTokens * kOut], settled[kTokens * kOut];
-    float stored[2][2 * kTokens * kRow]; /* ggufx_kv_read before the commit, and after it */
-    float scores[2][kQHeads * kTokens];  /* of the last query, the same */
+    float stored[2][2 * kTokens * kRow]; /* ggufx_kv_read before and after the commit */
+    float scores[2][kQHeads * kTokens];  /* scores of the last query, the same */
     kv_bytes saved[2];
 } results;
 
@@ -83,7 +83,7 @@ static void assert_same_saved(const kv_bytes *a, const kv_bytes *b) {
     assert_memory_equal(a->data, b->data, a->n);
 }
 
-/* Whether results of any token differ: only tokens of pages that a commit leaves encoded may. */
+/* Returns whether results of any token differ: only tokens of pages that a commit quantizes may. */
 static int differs(const float *a, const float *b) {
     size_t n = 0;
     for (size_t i = 0; i < kTokens; i++) {
@@ -98,18 +98,19 @@ static void check_type(const inputs *in, int quantized) {
     results *r[kSizes];
     for (size_t s = 0; s < kSizes; s++) r[s] = run(in, kSteps[s]);
     for (size_t s = 0; s < kSizes; s++) {
-        /* Queries of an append, asked before the next one, and all queries after the commit. */
+        /* Queries of an append, attended before the next one, and all queries after the commit. */
         assert_memory_equal(r[s]->asked, r[0]->asked, sizeof r[0]->asked);
         assert_memory_equal(r[s]->settled, r[0]->settled, sizeof r[0]->settled);
-        for (size_t i = 0; i < 2; i++) { /* what is stored, before and after */
+        for (size_t i = 0; i < 2; i++) { /* stored data, before and after */
             assert_memory_equal(r[s]->stored[i], r[0]->stored[0], sizeof r[0]->stored[0]);
             assert_memory_equal(r[s]->scores[i], r[0]->scores[0], sizeof r[0]->scores[0]);
             assert_same_saved(&r[s]->saved[i], &r[0]->saved[0]);
         }
-        /* Queries of older tokens before the commit see those forms of their pages that are left. */
+        /* Before the commit, queries of older tokens read the remaining forms of their pages. */
         differs(r[s]->last, r[0]->last);
     }
-    /* One by one only the last page is plain; in one append all are, until the commit. */
+    /* Token by token, only the last page is unquantized; in one append, all pages are until the
+     * commit. */
     assert_memory_equal(r[0]->last, r[0]->settled, sizeof r[0]->last);
     assert_memory_equal(r[4]->last, r[4]->asked, sizeof r[4]->last);
     assert_int_equal(differs(r[4]->last, r[4]->settled), quantized);
@@ -119,7 +120,7 @@ static void check_type(const inputs *in, int quantized) {
 
 enum { kTruncate, kRemove, kCopy, kCuts, kLeft = 100 };
 
-/* The next token after a cut within the page that begins at 68. */
+/* Attends the next token after a truncation within the page that begins at 68. */
 static void cut(float *out, const inputs *in, size_t step, int how, int commit) {
     ggufx_kv *kv = append_in_steps(in, step, NULL);
     if (commit) assert_int_equal(ggufx_kv_commit(kv, 0, NULL), GGUFX_OK);

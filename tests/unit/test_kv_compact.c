@@ -1,5 +1,5 @@
 /*
- * ggufx_kv_compact: part-pages become few, full ones and those of others stay.
+ * ggufx_kv_compact: partial pages are merged; full and shared pages stay.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_rebuild.h"
@@ -8,9 +8,8 @@
 
 enum { kTokens = 64 * 8 };
 
-/* Every third token of pages 1 to 4 is gone, and one more; the rest is full. No sinks: pages begin
- * at 0, 64, ...
- */
+/* Every third token of pages 1 to 4 is removed, and one more; the other pages are full. No sinks:
+ * pages begin at 0, 64, ... */
 static ggufx_kv *holed(const ggufx_runtime *rt, uint32_t type, uint32_t n_sequences) {
     ggufx_kv_options shape = shape_of(type, type, n_sequences);
     shape.n_layers = 2;
@@ -24,7 +23,7 @@ static ggufx_kv *holed(const ggufx_runtime *rt, uint32_t type, uint32_t n_sequen
     assert_int_equal(ggufx_kv_commit(kv, 0, NULL), GGUFX_OK);
     for (int32_t p = 66; p < 64 * 5; p += 3)
         assert_int_equal(ggufx_kv_remove(kv, 0, p, p + 1, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_remove(kv, 0, 67, 68, NULL), GGUFX_OK); /* no pairs at borders */
+    assert_int_equal(ggufx_kv_remove(kv, 0, 67, 68, NULL), GGUFX_OK); /* no pairs across pages */
     free(x);
     return kv;
 }
@@ -55,11 +54,11 @@ static void test_parts_become_as_few_pages_as_they_fill(void **state) {
         assert_int_equal(ggufx_kv_positions(positions[1], kv, 0, 0, n, NULL), GGUFX_OK);
         assert_memory_equal(positions[0], positions[1], n * sizeof **positions);
         /* 256 - 86 tokens of four pages fill three, in both layers */
-        /* quantized: what appends had left beside the page that tokens go to */
+        /* quantized: appends had left a spare page next to the page for new tokens */
         const uint64_t spare = before.n_plain_pages - after.n_plain_pages;
         assert_int_equal(after.n_pages + 2 + spare, before.n_pages);
         assert_int_equal(after.n_shared_pages, 0);
-        const size_t first = 64, end = (size_t)n - 3 * 64; /* what was touched */
+        const size_t first = 64, end = (size_t)n - 3 * 64; /* range of compacted tokens */
         for (size_t i = 0; i < n * kRow; i++) {
             const int touched = i >= first * kRow && i < end * kRow && t >= 3;
             const double most = touched ? 0.5 : 0;
@@ -73,13 +72,13 @@ static void test_parts_become_as_few_pages_as_they_fill(void **state) {
             square += (double)k[0][i] * (double)k[0][i];
         }
         assert_true(error <= 0.01 * square);
-        kv_bytes once = kv_saved(kv, 0); /* again: there is nothing to do */
+        kv_bytes once = kv_saved(kv, 0); /* a second time: nothing to do */
         assert_int_equal(compact(kv, NULL, NULL), GGUFX_OK);
         kv_bytes twice = kv_saved(kv, 0);
         kv_assert_same(&once, &twice);
         free(once.data);
         free(twice.data);
-        /* and it goes on */
+        /* more tokens can be appended */
         float *x = kv_random(3 * kRow, 4);
         for (uint32_t layer = 0; layer < 2; layer++)
             assert_int_equal(ggufx_kv_append(kv, layer, 0, 3, NULL, x, 3 * kRow, x, 3 * kRow, NULL),
@@ -107,7 +106,7 @@ static void test_pages_of_other_sequences_and_other_shifts_stay(void **state) {
         free(now.data);
         ggufx_kv_destroy(kv);
 
-        /* three pages with ten tokens each, the second one shifted: none fits with another */
+        /* three pages with ten tokens each, the second one shifted: none can be merged */
         kv = holed(rt, kTypes[t], 2);
         assert_int_equal(ggufx_kv_truncate(kv, 0, 64, NULL), GGUFX_OK);
         float *x = kv_random(192 * kRow, 2);
@@ -125,8 +124,8 @@ static void test_pages_of_other_sequences_and_other_shifts_stay(void **state) {
         kv_assert_same(&held, &now);
         assert_int_equal(ggufx_kv_shift(kv, 0, 128, 192, -1, NULL), GGUFX_OK);
         const uint64_t pages = facts_of(kv).n_pages;
-        assert_int_equal(ggufx_kv_compact(kv, 0, NULL, NULL), GGUFX_OK); /* now they do */
-        /* the last one of a quantized type is what tokens are appended to: two become one */
+        assert_int_equal(ggufx_kv_compact(kv, 0, NULL, NULL), GGUFX_OK); /* now they can */
+        /* the last page of a quantized type receives new tokens: two pages become one */
         const uint64_t fewer = kTypes[t] < GGUFX_KV_Q8_0 ? 4 : 2;
         assert_int_equal(facts_of(kv).n_pages, pages - fewer);
         free(held.data);

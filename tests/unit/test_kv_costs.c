@@ -1,5 +1,5 @@
 /*
- * What a cache costs with many sequences in one call.
+ * Cost of a cache with many sequences in one call.
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
@@ -17,7 +17,7 @@ typedef struct batch {
     float *values;
 } batch;
 
-/* A token of each of n sequences, in no order; each of them holds one already. */
+/* A token of each of n sequences, in no order; each of them already has one. */
 static void *with_sequences(size_t n) {
     batch *b = calloc(1, sizeof *b);
     ggufx_kv_options options;
@@ -54,7 +54,7 @@ static void finish(void *work) {
 }
 
 int main(void) {
-    /* a power of two: the multiplier is odd, so every sequence comes once */
+    /* a power of two: the multiplier is odd, so every sequence occurs once */
     static const cost_case cases[] = {
         {"append_batch of many sequences", 2048, with_sequences, append, finish, 4096},
     };

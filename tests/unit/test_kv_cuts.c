@@ -1,8 +1,8 @@
 /*
- * However tokens came, attention has the bits of a fresh run of the same tokens: beside a cache
- * whose calls are cut at random, fail, are taken back and stand behind other sequences, another one
- * gets the tokens that stayed one by one.
- * usage: test_kv_cuts [CALLS]; without one the environment's GGUFX_TEST_CALLS, or 24 per case
+ * Attention has the bits of a fresh run of the same tokens, for any history. The cache under test
+ * has calls of random sizes, failed calls, rollbacks and other sequences. A second cache gets the
+ * remaining tokens one by one.
+ * usage: test_kv_cuts [CALLS]; default: the environment's GGUFX_TEST_CALLS, or 24 per case
  * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
@@ -34,12 +34,12 @@ enum { kTypeCount = sizeof kTypes / sizeof *kTypes };
 
 typedef struct world {
     ggufx_kv *kv, *fresh;
-    const float *x; /* rows of a token are taken from here, by its name */
+    const float *x; /* source of a token's rows, by its name */
     uint32_t names[kLongest];
     size_t n;
     uint32_t next_name;
     uint64_t random;
-    float out[kLayers][kMost * kOut]; /* of a call */
+    float out[kLayers][kMost * kOut]; /* results of a call */
 } world;
 
 static uint32_t draw(world *w, uint32_t n) {
@@ -82,7 +82,8 @@ static int32_t stop(void *user, uint64_t done, uint64_t total) {
     return 1;
 }
 
-/* The tokens that stay, one by one; what they answered in the call must be what they answer now. */
+/* Appends the kept tokens one by one to the fresh cache; their results must equal those of the
+ * call. */
 static void keep(world *w, const uint32_t *names, size_t n) {
     float out[kOut];
     for (size_t i = 0; i < n; i++) {
@@ -112,10 +113,10 @@ static void run(world *w, const uint32_t *names, size_t n, int half) {
     }
 }
 
-/* Calls that are over: nothing of them may be left. */
+/* Failed calls, which must leave no trace. */
 static void call_that_fails(world *w, const uint32_t *names, size_t n) {
     static const ggufx_progress progress = {.struct_size = sizeof progress, .report = stop};
-    if (draw(w, 2)) { /* without a beginning: one append to the first layer */
+    if (draw(w, 2)) { /* without ggufx_kv_begin: one append to the first layer */
         assert_int_equal(put(w, w->kv, 0, 0, names, n), GGUFX_OK);
         assert_int_equal(ask(w, w->kv, 0, names, n, w->out[0], &progress), GGUFX_E_CANCELLED);
     } else {
@@ -125,7 +126,7 @@ static void call_that_fails(world *w, const uint32_t *names, size_t n) {
     assert_int_equal(ggufx_kv_rollback(w->kv, 0, NULL), GGUFX_OK);
 }
 
-/* Some of the tokens of a call were drafts and go. */
+/* Some tokens of a call are rejected drafts. */
 static void call_with_drafts(world *w, const uint32_t *names, size_t n) {
     if (n > 12) n = 12;
     const size_t stay = draw(w, (uint32_t)n + 1);

@@ -1,5 +1,5 @@
 /*
- * Tokens that a window has dropped: calls that would need them say so and change nothing.
+ * Tokens that a window has dropped: calls that would need them are refused and change nothing.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_bytes.h"
@@ -43,7 +43,7 @@ static void test_rollback_behind_a_window_is_refused(void **state) {
     assert_unchanged(kv, &before);
     assert_int_equal(ggufx_kv_truncate(kv, 0, 0, NULL), GGUFX_OK);
     ggufx_kv_destroy(kv);
-    kv = filled(rt, kTokens, kTokens - 1); /* one append that the other layer has not had */
+    kv = filled(rt, kTokens, kTokens - 1); /* one append that the other layer lacks */
     assert_int_equal(ggufx_kv_rollback(kv, 0, NULL), GGUFX_OK);
     uint64_t length = 0;
     assert_int_equal(ggufx_kv_length(&length, kv, 0, NULL), GGUFX_OK);
@@ -58,9 +58,9 @@ static void test_shifts_keep_what_is_held_behind_what_was_dropped(void **state) 
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv *kv = filled(rt, kTokens, kTokens);
     kv_bytes before = kv_saved(kv, 0);
-    /* 260 were dropped: these are held, and would come before them */
+    /* 260 were dropped: the held tokens would move before them */
     assert_int_equal(ggufx_kv_shift(kv, 0, 260, INT32_MAX, -100, NULL), GGUFX_E_ARGUMENT);
-    /* those dropped alone would come behind those that are held */
+    /* the dropped tokens alone would move after the held ones */
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, 260, 100, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, 300, INT32_MAX - 298, NULL), GGUFX_E_ARGUMENT);
     assert_unchanged(kv, &before);
@@ -72,7 +72,7 @@ static void test_shifts_keep_what_is_held_behind_what_was_dropped(void **state) 
     ggufx_runtime_destroy(rt);
 }
 
-/* A span that ends where the dropped ones begin, or begins behind them, holds none of them. */
+/* Ranges that end at the first dropped token, or start after the last, contain none of them. */
 static void test_spans_beside_what_was_dropped_are_as_any_other(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
@@ -142,7 +142,7 @@ static void test_queries_that_would_see_dropped_tokens_are_refused(void **state)
     ggufx_attend_options_init(&options);
     options.window = 15; /* a smaller one sees one position less */
     assert_int_equal(attend_at(kv, 0, 2, hidden, &options, &error), GGUFX_OK);
-    options.window = 17; /* a larger one is that of the layer */
+    options.window = 17; /* a larger one is limited to the layer's */
     assert_int_equal(attend_at(kv, 0, 2, seen, &options, &error), GGUFX_OK);
     options.flags = GGUFX_ATTEND_ALL;
     assert_int_equal(attend_at(kv, 0, 1, seen, &options, &error), GGUFX_E_STATE);
@@ -169,8 +169,8 @@ static void test_queries_that_would_see_dropped_tokens_are_refused(void **state)
     ggufx_runtime_destroy(rt);
 }
 
-/* Every query of a prompt is answered, whatever the size of its appends, with the bits that a layer
- * without a window gives for a window of the call. */
+/* Every query of a prompt works, for any size of appends. The bits equal those of a layer without a
+ * window, with the window as an option of the call. */
 static void test_queries_of_the_tokens_of_an_append_are_answered(void **state) {
     (void)state;
     static const size_t steps[] = {1, 7, 64, 100, 300};
@@ -232,14 +232,15 @@ static void test_negative_positions_are_refused_everywhere(void **state) {
     assert_int_equal(attend_at(kv, 0, 2, negative, NULL, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(error.index, 0);
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, 1, -1, &error), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_kv_shift(kv, 0, 5, 6, -5, &error), GGUFX_OK); /* to where another is */
+    assert_int_equal(ggufx_kv_shift(kv, 0, 5, 6, -5, &error), GGUFX_OK); /* to another's position */
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, 1, INT32_MAX, &error), GGUFX_OK);
-    assert_int_equal(ggufx_kv_shift(kv, 0, 0, INT32_MAX, 1, &error), GGUFX_OK); /* end not in it */
+    assert_int_equal(ggufx_kv_shift(kv, 0, 0, INT32_MAX, 1, &error), GGUFX_OK); /* no token there */
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);
 }
 
-/* "Keeps the memory": as many tokens as before find theirs, while the window has dropped nothing. */
+/* "Keeps the memory": the same number of tokens needs no allocation, while the window has dropped
+ * nothing. */
 static void test_a_truncated_window_keeps_its_memory(void **state) {
     (void)state;
     static const uint32_t types[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0};

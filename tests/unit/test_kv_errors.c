@@ -1,5 +1,5 @@
 /*
- * Misuse of a KV cache: the right status, a text that names the fault, and nothing changed.
+ * Misuse of a KV cache: the right status, a message that names the fault, and no change.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_expect.h"

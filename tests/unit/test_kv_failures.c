@@ -1,5 +1,5 @@
 /*
- * A KV cache whose host fails: no memory, no executor, no runtime any more.
+ * A KV cache when the host fails: no memory, no executor, the runtime destroyed.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_expect.h"
@@ -36,7 +36,7 @@ static void test_create_survives_any_allocation_that_fails(void **state) {
     assert_int_equal(memory.live, 0);
 }
 
-/* State that must not move when a call fails. */
+/* State that a failing call must not change. */
 static void snapshot(uint64_t out[3], const ggufx_kv *kv) {
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
     assert_int_equal(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL), GGUFX_OK);
@@ -101,7 +101,7 @@ static void test_nothing_is_allocated_after_reserve_nor_by_questions(void **stat
     kv_attend(out, NULL, kv, &shape, 0, x, 64, NULL, GGUFX_ATTEND_ALL, 0);
     assert_int_equal(ggufx_kv_reserve(kv, 0, 600, NULL), GGUFX_OK);
     const long before = memory.requests;
-    memory.fail_at = 1; /* any request would fail, and be counted */
+    memory.fail_at = 1; /* any request would fail and be counted */
     ggufx_error error;
     for (uint32_t layer = 0; layer < 2; layer++)
         for (size_t i = 0; i < 600; i += 60) /* 64 at most: ggufx_kv_reserve */
@@ -112,7 +112,7 @@ static void test_nothing_is_allocated_after_reserve_nor_by_questions(void **stat
     assert_int_equal(ggufx_kv_read(out, 600 * 128, NULL, 0, kv, 1, 0, 0, 600, &error), GGUFX_OK);
     assert_int_equal(ggufx_kv_truncate(kv, 0, 10, &error), GGUFX_OK);
     assert_int_equal(ggufx_kv_rollback(kv, 0, &error), GGUFX_OK);
-    x[5] = NAN; /* failures take no memory either */
+    x[5] = NAN; /* failures allocate nothing, either */
     assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, x, 128, x, 128, &error), GGUFX_E_VALUE);
     assert_int_equal(memory.requests, before);
     memory.fail_at = 0;

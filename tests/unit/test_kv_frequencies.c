@@ -1,6 +1,6 @@
 /*
- * Frequencies of RoPE that the caller gives: keys shifted to other positions are those that were
- * rotated for them, by doubles; what is no table is refused.
+ * RoPE frequencies given by the caller: shifted keys equal keys rotated for their positions, in
+ * doubles; invalid tables are refused.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_bytes.h"
@@ -10,7 +10,7 @@
 
 enum { kDim = 24, kTurned = 20, kPairs = kTurned / 2, kTokens = 90, kDelta = 37 };
 
-/* Of scaled, stretched and slowed pairs, as models have them: no base gives these. */
+/* Scaled and stretched pairs, as in models; no base gives these. */
 static void make_frequencies(double *f) {
     for (int i = 0; i < kPairs; i++)
         f[i] = pow(50000.0, -2.0 * i / kTurned) / (i < 3 ? 1.0 : 1.0 + 2.7 * i);
@@ -25,7 +25,7 @@ static ggufx_kv_options shape_of(uint32_t style, uint32_t type, const double *f)
     return shape;
 }
 
-/* x as of position p, by doubles. */
+/* x rotated to position p, in doubles. */
 static void rotate(double *out, const float *x, uint32_t style, const double *f, double p) {
     for (int i = 0; i < kDim; i++) out[i] = (double)x[i];
     for (int i = 0; i < kPairs; i++) {
@@ -144,7 +144,7 @@ static void test_tables_that_do_not_fit_are_refused(void **state) {
     o.n_rope_frequencies = kPairs;
     EXPECT(GGUFX_E_ARGUMENT, "go together", ggufx_kv_create(&kv, rt, &o, error));
     for (uint32_t style = GGUFX_KV_ROPE_UNKNOWN; style <= GGUFX_KV_ROPE_NONE; style++) {
-        o = shape_of(style, GGUFX_KV_F16, f); /* nothing turns */
+        o = shape_of(style, GGUFX_KV_F16, f); /* no rotation */
         EXPECT(GGUFX_E_ARGUMENT, "say 0", ggufx_kv_create(&kv, rt, &o, error));
     }
     static const double odd[] = {NAN, INFINITY, -INFINITY};
@@ -158,7 +158,7 @@ static void test_tables_that_do_not_fit_are_refused(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* A sine of more than 2^31 radians is none. */
+/* The sine of more than 2^31 radians is not computed. */
 static void test_shifts_that_turn_too_far_are_refused(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);

@@ -1,6 +1,6 @@
 /*
- * Attention on encoded pages against plain attention in double precision over what ggufx_kv_read
- * gives: every type of stream, shapes, numbers of queries, and every option.
+ * Attention on quantized pages against attention in double precision over the values of
+ * ggufx_kv_read: every type of stream, shapes, numbers of queries, and every option.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_naive.h"
@@ -9,7 +9,7 @@
 static void test_every_pair_of_types_matches_doubles(void **state) {
     ggufx_runtime *rt = *state;
     for (size_t pair = 0; pair < kTypeCount * 3; pair += test_step()) {
-        const size_t round = pair / kTypeCount; /* every type of keys, whatever the step */
+        const size_t round = pair / kTypeCount; /* every type of keys, for any step */
         const size_t k = (pair + round) % kTypeCount, v = (k + round * 5) % kTypeCount;
         const ggufx_kv_options shape = kv_shape(2, 6, 64, 64, kTypes[k], kTypes[v]);
         filled f = fill(rt, &shape);
@@ -35,7 +35,7 @@ static void test_every_type_matches_doubles_in_every_shape(void **state) {
         }
 }
 
-/* Heads that no register divides, with means that are given back at the end. */
+/* Head lengths that are no multiple of a register, with means that are added back at the end. */
 static void test_centred_heads_of_odd_lengths_match_doubles(void **state) {
     ggufx_runtime *rt = *state;
     static const uint32_t types[] = {GGUFX_KV_Q8_0, GGUFX_KV_Q4_1, GGUFX_KV_ROT_Q5_0};
@@ -78,7 +78,7 @@ static void test_every_option_matches_doubles(void **state) {
     }
 }
 
-/* Whole numbers with 127 in every block are their own codes: nothing is lost but by rounding. */
+/* Integers with 127 in every block are their own codes: only rounding remains. */
 static void test_queries_of_whole_numbers_lose_nothing(void **state) {
     ggufx_runtime *rt = *state;
     static const uint32_t types[] = {GGUFX_KV_Q8_0, GGUFX_KV_Q5_1, GGUFX_KV_Q5_0,

@@ -1,5 +1,5 @@
 /*
- * How tokens come in: the sizes of appends, batches, values of 16 bits.
+ * Input of tokens: sizes of appends, batches, 16-bit values.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_small.h"
@@ -54,7 +54,7 @@ static void test_a_batch_is_the_same_as_single_appends_and_all_or_nothing(void *
     }
     ggufx_kv *batch = kv_make(rt, &shape);
     const long live = memory.live;
-    for (long at = 1;; at++) { /* nothing is left behind by any allocation that fails */
+    for (long at = 1;; at++) { /* no failing allocation leaks */
         memory.fail_at = at;
         const ggufx_status status = ggufx_kv_append_batch(
             batch, 0, kTokens, sequences, positions, x, kTokens * kRow, x, kTokens * kRow, NULL);
@@ -69,7 +69,7 @@ static void test_a_batch_is_the_same_as_single_appends_and_all_or_nothing(void *
         size_t at = 0;
         assert_int_equal(length_of(batch, s), n);
         read_all(batch, s, 0, n, a, b);
-        for (size_t i = 0; i < kTokens; i++) { /* sinks and last tokens: exact but for F16 */
+        for (size_t i = 0; i < kTokens; i++) { /* sinks and last tokens: exact except for F16 */
             if (sequences[i] != s) continue;
             if (at < 4) assert_true(fabsf(a[at * kRow] - x[i * kRow]) <= 0x1p-11f);
             if (at >= 4 + 128) assert_true(fabsf(b[at * kRow + 1] - x[i * kRow + 1]) <= 0x1p-11f);
@@ -87,7 +87,7 @@ static void test_a_batch_is_the_same_as_single_appends_and_all_or_nothing(void *
     sequences[9] = 0;
     assert_int_equal(ggufx_kv_append_batch(batch, 0, 10, sequences, positions, x, 10 * kRow, x,
                                            10 * kRow, &error),
-                     GGUFX_E_ARGUMENT); /* positions descend */
+                     GGUFX_E_ARGUMENT); /* positions decrease */
     assert_int_equal(ggufx_kv_append_batch(batch, 0, 1, NULL, positions, x, kRow, x, kRow, &error),
                      GGUFX_E_ARGUMENT);
     x[kRow + 1] = NAN;
@@ -148,7 +148,7 @@ static void test_halves_are_stored_as_the_floats_they_are(void **state) {
     free(b);
 }
 
-/* However many values there are beside whole registers of them. */
+/* For any number of values beyond whole registers. */
 static void test_every_value_of_a_token_is_checked(void **state) {
     (void)state;
     enum { kDim = 29 };

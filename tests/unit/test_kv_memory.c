@@ -1,10 +1,10 @@
 /*
- * What a cache allocates: as much as the estimate says.
+ * Allocations of a cache: equal to the estimate.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_small.h"
 
-static size_t allocated; /* bytes that counting_alloc has given and not got back */
+static size_t allocated; /* bytes that counting_alloc has allocated and not freed */
 
 static void *counting_alloc(void *user, size_t size, size_t align) {
     (void)user;

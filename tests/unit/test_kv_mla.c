@@ -1,5 +1,5 @@
 /*
- * Values that are the first coordinates of keys (MLA): no memory for values, the same answers.
+ * Values that are the first coordinates of keys (MLA): no memory for values, the same results.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_bytes.h"
@@ -28,7 +28,7 @@ static filled fill_keys(const ggufx_runtime *rt, const ggufx_kv_options *shape) 
     const size_t nv = (size_t)kTokens * shape->n_kv_heads * shape->head_dim_v;
     filled f = {kv_make(rt, shape), kv_random(nk, 5), calloc(nv, sizeof(float))};
     assert_non_null(f.v);
-    for (size_t i = 0; i < nk; i++) { /* channels of their own means and spreads */
+    for (size_t i = 0; i < nk; i++) { /* each channel has its own mean and spread */
         const size_t c = i % shape->head_dim_k;
         f.k[i] = f.k[i] * (c % 5 == 0 ? 4.0f : 0.7f) + (c % 7 == 0 ? 0.5f : 0.0f);
     }
@@ -149,12 +149,12 @@ static void test_values_take_no_memory(void **state) {
         assert_int_equal(ggufx_kv_stats(&facts, kv, 0, NULL), GGUFX_OK);
         assert_int_equal(ggufx_kv_stats(&whole, other, 0, NULL), GGUFX_OK);
         assert_int_equal(facts.type_v, kTypes[t]);
-        /* bits per value are those of the same type: half of the bytes, about half of the values */
+        /* the bits per value stay the same: half of the bytes, about half of the values */
         assert_true(fabs(facts.bits_per_value - whole.bits_per_value) < 0.01);
         assert_in_range(facts.bytes_per_token * 1000, whole.bytes_per_token * 528,
                         whole.bytes_per_token * 531);
         assert_in_range(a * 1000, b * 520, b * 540);
-        /* and the estimate is what is taken */
+        /* the estimate equals the allocations */
         assert_int_equal(ggufx_kv_reserve(kv, 0, 64 * 3 + 4, NULL), GGUFX_OK);
         assert_int_equal(ggufx_kv_stats(&facts, kv, 0, NULL), GGUFX_OK);
         const uint64_t table = 16 * 24, want = estimate(rt, &keys, 64 * 3 + 4);
@@ -176,7 +176,7 @@ static void test_the_rest_of_the_calls(void **state) {
     assert_true(now && v);
     ggufx_kv *kv = kv_make(rt, &shape), *other = NULL;
     append(kv, &shape, k, kN);
-    /* a shift turns what lies behind the values */
+    /* a shift rotates the coordinates after the values */
     assert_int_equal(ggufx_kv_read(k, kN * kDk, v, kN * kDv, kv, 0, 0, 0, kN, NULL), GGUFX_OK);
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, INT32_MAX, 9, NULL), GGUFX_OK);
     assert_int_equal(ggufx_kv_read(now, kN * kDk, v + kN * kDv, kN * kDv, kv, 0, 0, 0, kN, NULL),
@@ -187,7 +187,7 @@ static void test_the_rest_of_the_calls(void **state) {
         assert_memory_not_equal(k + t * kDk + kDv, now + t * kDk + kDv, 32 * sizeof *k);
     }
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, INT32_MAX, -9, NULL), GGUFX_OK);
-    /* other types, as appends would have made them; snapshots */
+    /* other types, with the result of appends; snapshots */
     shape.type_k = GGUFX_KV_GX4;
     other = kv_make(rt, &shape);
     append(other, &shape, k, kN);
@@ -204,13 +204,13 @@ static void test_the_rest_of_the_calls(void **state) {
     ggufx_kv_options both = shape;
     both.flags = 0;
     both.type_v = GGUFX_KV_GX4;
-    other = kv_make(rt, &both); /* values of their own */
+    other = kv_make(rt, &both); /* separate values */
     ggufx_error error;
     a.at = 0;
     assert_int_equal(ggufx_kv_load(other, 0, kv_bytes_read, &a, &error), GGUFX_E_MISMATCH);
     assert_non_null(strstr(error.message, "head_dim_v"));
     ggufx_kv_destroy(other);
-    /* batches; values that are given */
+    /* batches; values given by the caller */
     const uint32_t sequence = 0;
     const int32_t at = kN;
     assert_int_equal(ggufx_kv_append_batch(kv, 0, 1, &sequence, &at, k, kDk, NULL, 0, NULL),
@@ -220,7 +220,7 @@ static void test_the_rest_of_the_calls(void **state) {
                      GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_kv_calibrate(kv, 0, NULL, NULL, 0, k, kDv, &error), GGUFX_E_UNSUPPORTED);
     ggufx_kv_destroy(kv);
-    /* what cannot be */
+    /* refusals */
     kv = NULL;
     shape.type_v = GGUFX_KV_Q8_0;
     assert_int_equal(ggufx_kv_create(&kv, rt, &shape, &error), GGUFX_E_ARGUMENT);

@@ -1,6 +1,6 @@
 /*
- * Where the pages of a sequence begin and end: however tokens come, shared or not, and after
- * appends that failed.
+ * Boundaries of a sequence's pages: for any sizes of appends, shared or not, and after failed
+ * appends.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_small.h"
@@ -15,7 +15,7 @@ static ggufx_kv_options encoded_shape(void) {
     return shape;
 }
 
-/* Both caches hold the same n tokens in this sequence of each, bit for bit. */
+/* Asserts that both sequences hold the same n tokens, bit for bit. */
 static void assert_same_tokens(const ggufx_kv *a, uint32_t sequence_a, const ggufx_kv *b,
                                uint32_t sequence_b, size_t n) {
     float *x = malloc(4 * n * kRow * sizeof *x);
@@ -46,7 +46,7 @@ static void test_appends_that_end_anywhere_store_the_same(void **state) {
     free(x);
 }
 
-/* Copies that part within the sinks, within a page and at its end, then go on by themselves. */
+/* Copies that diverge within the sinks, within a page and at its end, then continue separately. */
 static void test_copies_go_on_as_if_they_were_alone(void **state) {
     (void)state;
     const ggufx_kv_options shape = encoded_shape();
@@ -83,9 +83,10 @@ static ggufx_status run_or_refuse(void *user, uint32_t n, void (*task)(void *, u
     return GGUFX_OK;
 }
 
-enum { kMany = 4000 }; /* work enough for the executor */
+enum { kMany = 4000 }; /* enough work for the executor */
 
-/* A call to `held` tokens is taken back; the next one, of other values, must not see a trace of it. */
+/* A call after `held` tokens is rolled back; the next one, with other values, must not be
+ * affected. */
 static void check_failed_append(size_t held, int shared, const float *x, const float *other) {
     const ggufx_kv_options shape = encoded_shape();
     int refuse = 0;
@@ -102,7 +103,7 @@ static void check_failed_append(size_t held, int shared, const float *x, const f
         if (shared) assert_int_equal(ggufx_kv_copy(to, 0, 1, 0, INT32_MAX, NULL), GGUFX_OK);
     }
     const long live = memory.live;
-    refuse = 1; /* costs parallelism */
+    refuse = 1; /* serial, but no failure */
     ggufx_error error;
     assert_int_equal(ggufx_kv_begin(kv, 0, &error), GGUFX_OK);
     assert_int_equal(
@@ -139,8 +140,8 @@ static void test_failed_appends_leave_no_trace(void **state) {
     free(other);
 }
 
-/* The largest values a stream takes are taken and the next larger ones refused by index, alone
- * or behind others. */
+/* The largest values of a stream are accepted, and the next larger ones are refused with their
+ * index, alone or after others. */
 static void test_limits_of_values_are_exact(void **state) {
     (void)state;
     static const struct {
@@ -176,7 +177,7 @@ static void test_limits_of_values_are_exact(void **state) {
     free(x);
 }
 
-/* Runs of a batch that were appended stay, so the others must come to their end too. */
+/* Runs of a batch that were appended stay, so the others must be completed, too. */
 static void test_batches_need_no_executor_and_take_equal_positions(void **state) {
     (void)state;
     const ggufx_kv_options shape = encoded_shape();

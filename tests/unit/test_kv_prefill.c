@@ -1,6 +1,7 @@
 /*
- * Many queries of a call, whose pages are decoded once for all of them: the bits of single calls,
- * of every type, option and remainder of rows, over shifted pages and with numbers that are none.
+ * Many queries in a call, whose pages are dequantized once for all of them. They have the bits of
+ * single calls, for every type, option and remainder of rows, over shifted pages and with NaN and
+ * infinities.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_naive.h"
@@ -60,13 +61,13 @@ static void check_types(const ggufx_runtime *rt, uint32_t type_k, uint32_t type_
     if (change == kShifted) assert_int_equal(ggufx_kv_shift(kv, 0, 200, kHeld, 5, NULL), GGUFX_OK);
     if (change == kCut) /* the next page keeps its last slots */
         assert_int_equal(ggufx_kv_remove(kv, 0, 240, 310, NULL), GGUFX_OK);
-    for (size_t i = 0; i < kOut; i++) q[i + 9 * kOut] *= 40.0f; /* passes the slack of 8 */
+    for (size_t i = 0; i < kOut; i++) q[i + 9 * kOut] *= 40.0f; /* exceeds the slack of 8 */
     q[5 * kOut + kDim + 3] = NAN;
     q[7 * kOut + 5] = 3e38f; /* scores become infinite */
     q[7 * kOut + 6] = 3e38f;
     int32_t at[kMost];
     for (int i = 0; i < kMost; i++) at[i] = i < 4 ? kHeld + 4 - i : i * 131 % (kHeld + 5);
-    at[11] = kHeld + 200; /* sees nothing with a window */
+    at[11] = kHeld + 200; /* sees no token with a window */
     for (size_t m = 0; m < sizeof kMasks / sizeof *kMasks; m++) {
         check_many(kv, kMasks + m, q, kMost - m, at); /* 138 rows per KV head, 135, ... 123 */
         check_many(kv, kMasks + m, q + 3 * kOut, 4 + m, at + 3);

@@ -1,8 +1,8 @@
 /*
- * Random operations on a KV cache beside a plain model of it: lists of tokens per sequence. Every
- * token's key carries its name, so that what is read says which token it is.
- * usage: test_kv_random [OPERATIONS]; without one the environment's GGUFX_TEST_OPERATIONS, or
- * 100000 SPDX-License-Identifier: MIT
+ * Random operations on a KV cache compared with a simple model of it: lists of tokens per sequence.
+ * The key of each token contains its name, so that a read identifies the token.
+ * usage: test_kv_random [OPERATIONS]; default: the environment's GGUFX_TEST_OPERATIONS, or 100000
+ * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
 
@@ -33,7 +33,7 @@ static uint32_t draw(world *w, uint32_t n) {
     return (uint32_t)(w->random >> 33) % n;
 }
 
-/* Half-integers below 128: exact in F16 and BF16, told apart after Q8_0. */
+/* Half-integers below 128: exact in F16 and BF16, distinct after Q8_0. */
 static float new_value(world *w) {
     return (float)(1 + draw(w, 255)) * 0.5f;
 }
@@ -172,7 +172,7 @@ static void check(world *w, uint32_t s) {
     }
 }
 
-/* Attention gives a mean of the values it sees. */
+/* Attention returns a mean of the visible values. */
 static void attend(world *w, uint32_t s) {
     const list *l = &w->lists[s];
     if (l->n == 0) return;
@@ -195,7 +195,7 @@ static int32_t perhaps(void *user, uint64_t done, uint64_t total) {
     return draw(user, 20) == 0;
 }
 
-/* A step between types that tell the values apart, of one layer or all, of one stream or both. */
+/* Converts one layer or all, one stream or both, between types that keep the values distinct. */
 static void requantize(world *w) {
     static const uint32_t types[] = {GGUFX_KV_F32,  GGUFX_KV_F16,       GGUFX_KV_BF16,
                                      GGUFX_KV_Q8_0, GGUFX_KV_KEEP_TYPE, GGUFX_KV_Q8_0};

@@ -1,6 +1,6 @@
 /*
- * ggufx_kv_requantize: what a cache holds in other types. Where pages stand as appends would have
- * put them, the result is that of appends, bit for bit.
+ * ggufx_kv_requantize: converts the contents of a cache to other types. If the pages are where
+ * appends would place them, the result is bit-identical to that of appends.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_requantized.h"
@@ -37,7 +37,7 @@ static void test_floats_become_what_appends_would_have_made(void **state) {
         kv_requantize_to(kv, GGUFX_KV_ALL_LAYERS, type_k, type_v);
         kv_bytes a = kv_saved(want, 0), b = kv_saved(kv, 0);
         kv_assert_same(&a, &b);
-        assert_int_equal(ggufx_kv_compact(want, 0, NULL, NULL), GGUFX_OK); /* gives spares back */
+        assert_int_equal(ggufx_kv_compact(want, 0, NULL, NULL), GGUFX_OK); /* drops spare pages */
         const ggufx_kv_facts f = facts_of(want), g = facts_of(kv);
         assert_memory_equal(&f, &g, sizeof f);
         ggufx_kv_destroy(want);
@@ -49,7 +49,7 @@ static void test_floats_become_what_appends_would_have_made(void **state) {
     ggufx_runtime_destroy(four);
 }
 
-/* Largest relative mean squared error a step to this type may add to these values. */
+/* Largest relative mean squared error that a conversion to this type may add to these values. */
 static double loss_of(uint32_t type) {
     switch (type) {
     case GGUFX_KV_F32:
@@ -67,7 +67,7 @@ static double loss_of(uint32_t type) {
     case GGUFX_KV_TQ3_0:
         return 0.25;
     case GGUFX_KV_TQ3_0_RESIDUAL:
-        return 0.12; /* of values on the levels of TQ3_0 */
+        return 0.12; /* values at the levels of TQ3_0 */
     case GGUFX_KV_GX2:
         return 0.15;
     case GGUFX_KV_GX3:
@@ -122,7 +122,7 @@ static void test_every_step_loses_what_its_type_loses(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* The first tokens and the last ones are F16 still: they read as they were. */
+/* The first and the last tokens stay F16 and read back unchanged. */
 static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
     (void)state;
     kv_memory memory = {0, 0, 0};
@@ -136,7 +136,7 @@ static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
         read_all(kv, 0, 0, n, k[0], v[0]);
         assert_int_equal(ggufx_kv_reserve(kv, 0, 600, NULL), GGUFX_OK);
         kv_requantize_to(kv, 0, GGUFX_KV_GX2, GGUFX_KV_GX2);
-        /* the pages of the tokens: no spare one, of old types, is left */
+        /* the tokens' pages: no spare page of the old types is left */
         const uint64_t pages = n <= 7 ? 1 : 1 + (n + 63) / 64;
         assert_int_equal(facts_of(kv).n_pages, pages);
         read_all(kv, 0, 0, n, k[1], v[1]);
@@ -146,7 +146,7 @@ static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
             assert_memory_equal(v[0] + full * kRow, v[1] + full * kRow,
                                 (n - full) * kRow * sizeof(float));
         if (full > 7) assert_true(memcmp(k[0], k[1], full * kRow * sizeof(float)) != 0);
-        /* and the sequence goes on, its page is encoded when it is full */
+        /* the sequence continues, and its page is quantized when it is full */
         float *x = kv_random(100 * kRow, 4);
         assert_int_equal(ggufx_kv_append(kv, 0, 0, 100, NULL, x, 100 * kRow, x, 100 * kRow, NULL),
                          GGUFX_OK);
@@ -174,7 +174,7 @@ static void test_shared_pages_stay_shared_and_apart(void **state) {
         assert_int_equal(ggufx_kv_positions(positions[0], kv, 1, 0, n, NULL), GGUFX_OK);
         kv_requantize_to(kv, GGUFX_KV_ALL_LAYERS, next[t], next[t]);
         const ggufx_kv_facts after = facts_of(kv);
-        /* per layer a page of sinks at most, held by all three sequences */
+        /* at most a page of sinks per layer, held by all three sequences */
         assert_in_range(after.n_pages, 1, before.n_pages + 2);
         assert_in_range(after.n_shared_pages, before.n_shared_pages, before.n_shared_pages + 6);
         if (after.bits_per_value < before.bits_per_value)
@@ -182,7 +182,7 @@ static void test_shared_pages_stay_shared_and_apart(void **state) {
         assert_int_equal(ggufx_kv_positions(positions[1], kv, 1, 0, n, NULL), GGUFX_OK);
         assert_memory_equal(positions[0], positions[1], n * sizeof **positions);
         assert_int_equal(length_of(kv, 0), kTokens);
-        /* what one appends and drops does not reach the other */
+        /* appends and truncations of one do not affect the other */
         read_all(kv, 1, 0, n, k[0], v[0]);
         float *x = kv_random(70 * kRow, 4);
         for (uint32_t layer = 0; layer < 2; layer++)
@@ -194,7 +194,7 @@ static void test_shared_pages_stay_shared_and_apart(void **state) {
         read_all(kv, 1, 0, n, k[1], v[1]);
         assert_memory_equal(k[0], k[1], n * kRow * sizeof(float));
         assert_memory_equal(v[0], v[1], n * kRow * sizeof(float));
-        /* a cache of the new types takes its snapshot */
+        /* a cache of the new types loads its snapshot */
         ggufx_kv_options shape = shape_of(next[t], next[t], 3);
         shape.n_layers = 2;
         loaded = kv_make(rt, &shape);

@@ -1,5 +1,5 @@
 /*
- * ggufx_kv_requantize: whole or not at all, whatever fails; what is refused.
+ * ggufx_kv_requantize: complete or without effect, for any failure; refusals.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_requantized.h"
@@ -66,7 +66,7 @@ static void test_what_cannot_be_is_refused(void **state) {
     free(rest);
     assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_KV_GX4, 0, NULL, &error), GGUFX_E_VALUE);
     assert_int_equal(ggufx_kv_remove(kv, 0, kTokens, kTokens + 1, NULL), GGUFX_OK);
-    /* a token that is gone hinders nobody */
+    /* a removed token has no effect */
     kv_requantize_to(kv, 0, GGUFX_KV_GX4, GGUFX_KV_DEFAULT);
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
     assert_int_equal(ggufx_kv_stats(&facts, kv, 0, NULL), GGUFX_OK);
@@ -74,7 +74,7 @@ static void test_what_cannot_be_is_refused(void **state) {
     ggufx_kv_destroy(kv);
     free(held.data);
     const ggufx_kv_options odd = kv_shape(1, 1, 24, 24, GGUFX_KV_F16, GGUFX_KV_F16);
-    kv = kv_make(rt, &odd); /* GX wants a multiple of 16 */
+    kv = kv_make(rt, &odd); /* GX requires a multiple of 16 */
     assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_KV_GX4, 0, NULL, &error), GGUFX_E_ARGUMENT);
     ggufx_kv_destroy(kv);
     const ggufx_kv_options wide = kv_shape(1, 1, 1040, 16, GGUFX_KV_F16, GGUFX_KV_F16);

@@ -21,18 +21,18 @@ static void test_copies_share_pages_until_one_of_them_writes(void **state) {
     assert_int_equal(before.n_shared_pages, 0);
     assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, INT32_MAX, NULL), GGUFX_OK);
     assert_int_equal(facts_of(kv).page_bytes, before.page_bytes);
-    assert_int_equal(facts_of(kv).n_shared_pages, 2 * 4); /* sinks, two encoded, the last */
+    assert_int_equal(facts_of(kv).n_shared_pages, 2 * 4); /* sinks, two quantized, the last */
     assert_int_equal(length_of(kv, 1), kTokens);
     ggufx_error error;
     assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, 5, &error), GGUFX_E_STATE);
     assert_int_equal(ggufx_kv_copy(kv, 0, 0, 0, 5, &error), GGUFX_E_STATE);
     assert_int_equal(ggufx_kv_copy(kv, 0, 3, 0, 5, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_kv_copy(kv, 0, 2, 5, 4, &error), GGUFX_E_ARGUMENT);
-    /* both go on differently, also past the end of the shared page */
+    /* both continue differently, also past the end of the shared page */
     kv_fill(kv, &shape, 1, 60, 9, NULL, k + kTokens * kRow, v + kTokens * kRow);
     kv_fill(kv, &shape, 0, 60, 60, NULL, k, v);
     read_all(kv, 1, 0, kTokens, back, back + kTokens * kRow);
-    assert_memory_equal(want, back, 132 * kRow * 4); /* what was encoded then */
+    assert_memory_equal(want, back, 132 * kRow * 4); /* pages quantized before the copy */
     ggufx_kv *alone = kv_make(rt, &shape);
     kv_fill(alone, &shape, 0, kTokens, kTokens, NULL, k, v);
     kv_fill(alone, &shape, 0, 60, 60, NULL, k + kTokens * kRow, v + kTokens * kRow);
@@ -57,7 +57,7 @@ static void test_copies_share_pages_until_one_of_them_writes(void **state) {
     free(back);
 }
 
-/* Scores are products with what is read; shifting there and back gives the same ones. */
+/* Scores are products with the values read back; shifting forth and back restores them. */
 static void test_scores_are_products_with_the_keys_at_their_positions(void **state) {
     (void)state;
     enum { kTokens = 90, kHeadsQ = 2 * kHeads };
@@ -137,7 +137,7 @@ static void test_shifting_there_and_back_restores_every_bit(void **state) {
     assert_true(positions[0] == 99 && positions[1] == 137);
     attend_all(kv, &shape, q, out[1], lse[1]);
     assert_true(memcmp(out[0], out[1], sizeof out[0]) != 0);
-    /* what is read is where it is now */
+    /* reads return the shifted keys */
     float *keys = malloc(kTokens * kRow * 4);
     read_all(kv, 0, 0, kTokens, keys, b);
     assert_memory_equal(keys, a, 100 * kRow * 4);
@@ -189,7 +189,7 @@ static void test_a_window_gives_pages_back_and_hides_what_is_behind_it(void **st
                                              x + i * kRow, 10 * kRow, NULL),
                              GGUFX_OK);
     assert_int_equal(ggufx_kv_stats(&facts, kv, 0, NULL), GGUFX_OK);
-    assert_in_range(facts.n_pages, 3, 4); /* 110 tokens in view */
+    assert_in_range(facts.n_pages, 3, 4); /* 110 tokens in the window */
     assert_int_equal(facts.type_k, GGUFX_KV_Q8_0);
     assert_int_equal(ggufx_kv_stats(&facts, kv, 1, NULL), GGUFX_OK);
     assert_int_equal(facts.n_pages, 16);
@@ -197,7 +197,7 @@ static void test_a_window_gives_pages_back_and_hides_what_is_behind_it(void **st
     assert_int_equal(length_of(kv, 0), kTokens);
     assert_int_equal(ggufx_kv_read(out, kRow, NULL, 0, kv, 0, 0, 10, 1, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_kv_read(out, kRow, NULL, 0, kv, 0, 0, 901, 1, NULL), GGUFX_OK);
-    /* the last 100 tokens by themselves */
+    /* a cache of the last 100 tokens alone */
     kv_attend(out, lse, kv, &shape, 0, q, 1, NULL, 0, 0);
     float *k = malloc(kWindow * kRow * 4), *v = malloc(kWindow * kRow * 4);
     assert_int_equal(ggufx_kv_read(k, kWindow * kRow, v, kWindow * kRow, kv, 0, 0,
@@ -208,8 +208,8 @@ static void test_a_window_gives_pages_back_and_hides_what_is_behind_it(void **st
     kv_fill(other, &plain, 0, kWindow, kWindow, NULL, k, v);
     kv_attend(want, want_lse, other, &plain, 0, q, 1, NULL, 0, 0);
     for (size_t i = 0; i < 2 * kRow; i++)
-        assert_true(fabsf(out[i] - want[i]) <= 2e-3f); /* keys may meet rounded queries */
-    /* what the next token would need is gone */
+        assert_true(fabsf(out[i] - want[i]) <= 2e-3f); /* keys may meet quantized queries */
+    /* tokens that the next query would need were dropped */
     assert_int_equal(ggufx_kv_truncate(kv, 0, 700, NULL), GGUFX_E_STATE);
     assert_int_equal(ggufx_kv_remove(kv, 0, 5, 500, NULL), GGUFX_E_STATE);
     assert_int_equal(ggufx_kv_truncate(kv, 0, 990, NULL), GGUFX_OK);
@@ -227,8 +227,8 @@ static void test_a_window_gives_pages_back_and_hides_what_is_behind_it(void **st
     free(v);
 }
 
-/* Two heads that hold what one holds give its bits, with scores that rise from page to page, and
- * when some pages are shifted. */
+/* Two heads with equal contents give the bits of a single one, with scores that increase from page
+ * to page, and with shifted pages. */
 static void test_equal_heads_give_the_bits_of_one(void **state) {
     enum { kDim = 64, kN = 400 };
     (void)state;

@@ -1,5 +1,5 @@
 /*
- * The first tokens of a sequence: F16 where a stream is quantized, F32 where it is BF16.
+ * The first tokens of a sequence (sinks): F16 in quantized streams, F32 in BF16 streams.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_requantized.h"
@@ -21,7 +21,7 @@ static ggufx_kv_options default_shape(uint32_t type_k, uint32_t type_v) {
     return shape;
 }
 
-/* Tokens first .. end - 1 are those of x as a stream of BF16 holds them: as given, or rounded. */
+/* Asserts that tokens first .. end - 1 are those of x in a BF16 stream: as given, or rounded. */
 static void assert_bf16(const float *got, const float *x, size_t first, size_t end, bool rounded) {
     for (size_t i = first * kRow; i < end * kRow; i++)
         if (kv_bits(got[i]) != kv_bits(rounded ? bf16(x[i]) : x[i]))
@@ -52,7 +52,7 @@ static void test_the_first_page_is_not_encoded_by_default(void **state) {
         assert_int_equal(differing_tokens(got[side], want[side], kFirst, 192), 128);
         assert_int_equal(differing_tokens(got[side], want[side], 192, kLong), 0);
     }
-    assert_int_equal(facts_of(kv).n_pages, 5); /* a spare one for when the last is encoded */
+    assert_int_equal(facts_of(kv).n_pages, 5); /* a spare one for when the last is quantized */
     assert_int_equal(facts_of(kv).n_plain_pages, 3);
     ggufx_kv_destroy(kv);
     ggufx_kv_destroy(f16);
@@ -61,14 +61,14 @@ static void test_the_first_page_is_not_encoded_by_default(void **state) {
     free(v);
 }
 
-/* Beside what type V ever is; what begins a sequence again is first again. */
+/* With any type of V; tokens that start a sequence again are sinks again. */
 static void test_first_tokens_of_bf16_are_f32(void **state) {
     static const uint32_t others[] = {GGUFX_KV_BF16, GGUFX_KV_F16, GGUFX_KV_Q4_0};
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     float *k = kv_random(kAll, 3), *v = kv_random(kAll, 4);
     static float got[2][kAll];
-    k[5] = 3.3895312e38f, k[kRow * 150] = -1e38f; /* F16 has not their range */
+    k[5] = 3.3895312e38f, k[kRow * 150] = -1e38f; /* beyond the range of F16 */
     for (size_t i = 0; i < 3; i++) {
         const ggufx_kv_options shape = default_shape(GGUFX_KV_BF16, others[i]);
         ggufx_kv *kv = kv_make(rt, &shape);
@@ -106,7 +106,7 @@ static void test_snapshots_keep_first_tokens(void **state) {
     free(again.data);
 }
 
-/* The words of a page: form, first slot, tokens. */
+/* Finds a page by its form, first slot and number of tokens. */
 static size_t place_of_page(const kv_bytes *saved, uint8_t form, uint8_t n_tokens) {
     const uint8_t words[12] = {form, 0, 0, 0, 0, 0, 0, 0, n_tokens, 0, 0, 0};
     for (size_t i = 0; i + sizeof words <= saved->n; i++)
@@ -120,9 +120,9 @@ static void test_odd_pages_of_a_snapshot_are_refused(void **state) {
         uint32_t type, word;
         uint8_t form, n_tokens, wrong;
     } rows[] = {
-        {GGUFX_KV_Q8_0, 8, 2, 4, 5}, /* more sinks than there are */
+        {GGUFX_KV_Q8_0, 8, 2, 4, 5}, /* more sinks than configured */
         {GGUFX_KV_Q8_0, 0, 2, 4, 3}, /* no such form */
-        {GGUFX_KV_F16, 0, 0, 64, 1}, /* encoded, in a layer that does not encode */
+        {GGUFX_KV_F16, 0, 0, 64, 1}, /* quantized, in an unquantized layer */
         {GGUFX_KV_BF16, 0, 0, 64, 1},
     };
     (void)state;
@@ -164,7 +164,7 @@ static void test_compact_leaves_first_tokens_alone(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* What F32 holds and BF16 does not is refused wherever it lies, and nothing changes. */
+/* Values within F32 and beyond BF16 are refused at any position, and nothing changes. */
 static void test_values_beyond_bf16_are_refused(void **state) {
     static const size_t places[] = {3, 100, kLong - 1};
     (void)state;

@@ -1,7 +1,8 @@
 /*
- * Attention by one instruction set against plain attention in double precision over what
- * ggufx_kv_read gives: every pair of types of keys and values, heads of 1 to 200; first tokens kept
- * apart at every third size.    test_kv_sizes scalar|best [STEP [SIZE]]: those STEP apart from SIZE
+ * Attention on one instruction set against attention in double precision over the values of
+ * ggufx_kv_read: every pair of types of keys and values, heads of 1 to 200; sinks at every third
+ * size.
+ * usage: test_kv_sizes scalar|best [STEP [SIZE]]: sizes from SIZE, STEP apart
  * SPDX-License-Identifier: MIT
  */
 #include "kv_naive.h"
@@ -10,14 +11,14 @@
 enum {
     kMostSize = 200,
     kSinks = 4,
-    kSizesTokens = kSinks + 64 + 5, /* a full page behind the first tokens, and a part of one */
+    kSizesTokens = kSinks + 64 + 5, /* a full page after the sinks, and a partial one */
     kMostRows = 6,
 };
 
 static const char *isa_name;
 static uint32_t size_step = 1, size_among = 1;
 
-/* Room for the largest case. */
+/* Buffers for the largest case. */
 typedef struct room {
     ggufx_runtime *rt;
     float k[kSizesTokens * kMostSize], v[kSizesTokens * kMostSize]; /* as appended */
@@ -25,8 +26,8 @@ typedef struct room {
     float q[kMostRows * kMostSize], out[kMostRows * kMostSize], lse[kMostRows];
 } room;
 
-/* Keys and values with means, so that a result is as long as a value: an error of its own length is
- * not lost among values that cancel. */
+/* Keys and values with means, so that a result is as long as a value. Otherwise values cancel, and
+ * an error of a value's length is large relative to the result. */
 static void fill_inputs(room *r, uint32_t d) {
     float *parts[] = {kv_random((size_t)kSizesTokens * d, d),
                       kv_random((size_t)kSizesTokens * d, d + 1),
@@ -40,12 +41,12 @@ static void fill_inputs(room *r, uint32_t d) {
 }
 
 static double size_tolerance(const ggufx_kv_options *shape) {
-    const double loose = tolerance_of(shape); /* says what is quantized */
+    const double loose = tolerance_of(shape); /* depends on the quantized streams */
     if (loose == TOL_KV_QUERY_7) return TOL_KV_LONG_QUERY_7;
     return loose == TOL_KV_FLOAT ? TOL_KV_FLOAT : TOL_KV_LONG_15;
 }
 
-/* One row of a query at position `at` against doubles. */
+/* Checks one row of a query at position `at` against doubles. */
 static void check_size(const room *r, const ggufx_kv_options *shape, size_t row, int32_t at) {
     const uint32_t d = shape->head_dim_k;
     double score[kSizesTokens], want[kMostSize] = {0}, most = -INFINITY, l = 0, error = 0, size = 0;

@@ -1,6 +1,6 @@
 /*
- * Snapshots of a KV cache: what was saved comes back bit for bit, what is damaged or belongs to
- * another cache is refused and changes nothing.
+ * Snapshots of a KV cache: bit-exact round trips. Damaged snapshots and those of another cache are
+ * refused and change nothing.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_bytes.h"
@@ -15,8 +15,8 @@ static ggufx_kv_options shape_of(uint32_t type_k, uint32_t type_v) {
     return shape;
 }
 
-/* Sinks, encoded pages, parts of pages, a shift, a hot page; the second sequence shares some. Layers
- * hold other values, so that no calibration is that of another. */
+/* Sinks, quantized pages, partial pages, a shift, an unquantized last page; the second sequence
+ * shares some. Layers hold different values, so that each has its own calibration. */
 static ggufx_kv *filled(const ggufx_runtime *rt, const ggufx_kv_options *shape, uint32_t seed) {
     ggufx_kv *kv = kv_make(rt, shape);
     float *x = kv_random(2 * 200 * kRow, seed);
@@ -70,11 +70,11 @@ static void test_what_was_saved_comes_back_and_goes_on(void **state) {
         assert_memory_equal(want, got, sizeof want);
         kv_bytes again = kv_saved(b, GGUFX_KV_ALL_SEQUENCES);
         assert_same(&all, &again);
-        kv_bytes one = kv_saved(a, 1); /* into a place of its own */
+        kv_bytes one = kv_saved(a, 1); /* into an empty sequence */
         assert_int_equal(ggufx_kv_load(c, 0, kv_bytes_read, &one, NULL), GGUFX_OK);
         kv_bytes back = kv_saved(c, 0);
         assert_same(&one, &back);
-        /* both go on alike */
+        /* both continue equally */
         float *x = kv_random(100 * kRow, 9);
         for (size_t i = 0; i < 2; i++) {
             ggufx_kv *kv = i ? b : a;
@@ -99,7 +99,8 @@ static void test_what_was_saved_comes_back_and_goes_on(void **state) {
     assert_int_equal(memory.live, 0);
 }
 
-/* Tokens of x from `from` to `to`, of `other` behind that up to `end`, in both layers of sequence 0. */
+/* Appends tokens of x from `from` to `to`, then those of `other` up to `end`, in both layers of
+ * sequence 0. */
 static void append_of(ggufx_kv *kv, const float *x, size_t from, size_t to, const float *other,
                       size_t end) {
     for (uint32_t layer = 0; layer < 2; layer++) {
@@ -113,7 +114,7 @@ static void append_of(ggufx_kv *kv, const float *x, size_t from, size_t to, cons
     }
 }
 
-/* What a call of a session does, and takes back. */
+/* Appends as a session's call does, and rolls back. */
 static void append_and_go_back(ggufx_kv *kv, const float *x, size_t held, size_t n) {
     assert_int_equal(ggufx_kv_begin(kv, 0, NULL), GGUFX_OK);
     append_of(kv, x, held, held, x, held + n);
@@ -130,8 +131,8 @@ static const uint32_t own_types[][2] = {
     {GGUFX_KV_IQ4_NL, GGUFX_KV_TQ3_0}, {GGUFX_KV_ROT_IQ4_NL, GGUFX_KV_IQ4_NL}};
 enum { kOwnTypes = sizeof own_types / sizeof own_types[0] };
 
-/* A snapshot is what its sequence holds: not what stood behind it before it was cut, nor what another
- * sequence has in a page of both. */
+/* A snapshot has only the tokens of its sequence: neither tokens that were truncated, nor those of
+ * another sequence in a shared page. */
 static void test_slots_without_a_token_are_not_saved(void **state) {
     (void)state;
     kv_memory memory = {0, 0, 0};
@@ -162,7 +163,7 @@ static void test_slots_without_a_token_are_not_saved(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* The same of encoded pages, whose codes share bytes; what is held comes back, to the bit. */
+/* The same for quantized pages, whose codes share bytes; held tokens are restored, bit for bit. */
 static void test_codes_of_other_tokens_are_not_saved(void **state) {
     (void)state;
     kv_memory memory = {0, 0, 0};
@@ -170,7 +171,7 @@ static void test_codes_of_other_tokens_are_not_saved(void **state) {
     float *x = kv_random(3 * kAll * kRow, 3), *other = kv_random(3 * kAll * kRow, 4);
     for (size_t t = 3; t < kOwnTypes; t++) {
         ggufx_kv_options shape = shape_of(own_types[t][0], own_types[t][1]);
-        shape.flags |= GGUFX_KV_CENTRE_NONE; /* the whole page would teach it */
+        shape.flags |= GGUFX_KV_CENTRE_NONE; /* calibration would depend on the whole page */
         shape.n_sinks = GGUFX_KV_NO_SINKS;
         ggufx_kv *a = kv_make(rt, &shape), *b = kv_make(rt, &shape), *c = kv_make(rt, &shape);
         append_of(a, x, 0, kKept, x, 3 * kAll);
@@ -179,7 +180,7 @@ static void test_codes_of_other_tokens_are_not_saved(void **state) {
         for (size_t i = 0; i < 2; i++) {
             assert_int_equal(ggufx_kv_commit(both[i], 0, NULL), GGUFX_OK);
             assert_int_equal(ggufx_kv_truncate(both[i], 0, kKept, NULL), GGUFX_OK);
-            /* Parts of one page: the slots between are nobody's, and the page stays one. */
+            /* Parts of one page: the slots between have no owner, and the page stays one. */
             assert_int_equal(ggufx_kv_remove(both[i], 0, 7, 19, NULL), GGUFX_OK);
         }
         kv_bytes want = kv_saved(a, 0), got = kv_saved(b, 0);
@@ -205,7 +206,7 @@ static void test_codes_of_other_tokens_are_not_saved(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* A load that must fail; everything the cache holds and takes stays. */
+/* A load that must fail, without a change to the cache's contents and memory. */
 static ggufx_status refused(ggufx_kv *kv, uint32_t sequence, kv_bytes *from, const kv_bytes *held,
                             kv_memory *memory) {
     const long live = memory->live;
@@ -264,7 +265,7 @@ static void test_damaged_snapshots_are_refused_and_nothing_is_changed(void **sta
     kv_bytes broken = {.fail_at = 5};
     assert_int_equal(ggufx_kv_save(b, 0, kv_bytes_write, &broken, &error), GGUFX_E_IO);
     assert_int_equal(broken.calls, 5);
-    good.at = 0; /* and undamaged it is taken */
+    good.at = 0; /* the undamaged one loads */
     assert_int_equal(ggufx_kv_load(b, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &good, &error),
                      GGUFX_OK);
     ggufx_kv_destroy(a);

@@ -1,6 +1,6 @@
 /*
- * Snapshots with right checksums and numbers that no cache can have come to: refused, and the cache
- * as it was. The largest numbers that are taken do no harm.
+ * Snapshots with valid checksums and numbers that no cache can reach are refused, without a change.
+ * The largest accepted numbers do no harm.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_crafted.h"
@@ -8,7 +8,7 @@
 enum { kDim = 16, kWindow = 10, kTokens = 300, kTrack = 16 + 4 * (11 + 4) + 4 + 8 };
 static const uint64_t kMost = (uint64_t)1 << 40; /* tokens of a sequence */
 
-/* One layer with a window that has dropped most of what was appended. */
+/* One layer with a window that has dropped most tokens. */
 static ggufx_kv *windowed(const ggufx_runtime *rt, uint64_t max_tokens) {
     const ggufx_kv_layer layer = {0, 0, kWindow, 0};
     ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_F16, GGUFX_KV_F16);
@@ -28,7 +28,7 @@ static void go_on(ggufx_kv *kv, size_t n) {
     free(x);
 }
 
-/* Numbers changed from the beginning of the track on: up to three of them. */
+/* Up to three changed numbers, by offset in the track. */
 struct change {
     size_t at, bytes;
     uint64_t value;
@@ -62,7 +62,7 @@ static void test_numbers_that_no_cache_comes_to_are_refused(void **state) {
     kv_bytes good = kv_saved(kv, 0);
     const uint64_t dropped = crafted_get(good.data + kTrack + kAtDropped, 8);
     const uint64_t held = kTokens - dropped, top = UINT64_MAX - 9;
-    const uint64_t first = crafted_get(good.data + kTrack + kCraftedPositions, 4); /* of the page */
+    const uint64_t first = crafted_get(good.data + kTrack + kCraftedPositions, 4); /* page one */
     assert_true(dropped > 0 && held > 0 && first > 0);
     const struct crafted cases[] = {
         {"both near 2^64", {{kAtTokens, 8, top}, {kAtDropped, 8, top - held}, {0, 0, 0}}},
@@ -119,7 +119,7 @@ static void test_the_largest_sequence_works_up_to_its_last_token(void **state) {
     go_on(plain, kTokens);
     kv_bytes good = kv_saved(plain, 0);
     const uint64_t dropped = crafted_get(good.data + kTrack + kCraftedDropped, 8);
-    /* whole chunks of attention more, so that its sums are cut alike */
+    /* a multiple of attention's chunks, so that its sums are split equally */
     const uint64_t more = kMost - 4096;
     const struct change changes[] = {{kCraftedTokens, 8, kTokens + more},
                                      {kCraftedDropped, 8, dropped + more}};
@@ -158,13 +158,14 @@ static void test_the_largest_sequence_works_up_to_its_last_token(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* A snapshot of two sequences in version 1: what their pages are centred by is there once. */
+/* Converts a snapshot of two sequences to version 1, which stores the calibration of their pages
+ * once. */
 static kv_bytes in_version_1(const kv_bytes *good) {
     enum { kHead = 16 + 4 * (11 + 4), kMeans = 4 * 3 * kDim };
     const size_t means = kHead + 2 * 4 + 8, tracks = means + 2 * kMeans;
     uint8_t flag[4], sum[8] = {0};
     kv_bytes b = {0};
-    assert_int_equal(crafted_get(good->data + kHead, 4), 1); /* by what it learned */
+    assert_int_equal(crafted_get(good->data + kHead, 4), 1); /* learned calibration */
     assert_int_equal(crafted_get(good->data + kHead + 4, 4), 1);
     assert_memory_equal(good->data + means, good->data + means + kMeans, kMeans);
     memcpy(flag, good->data + kHead, 4);

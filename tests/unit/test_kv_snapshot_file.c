@@ -1,5 +1,5 @@
 /*
- * Snapshots of a KV cache in files: the bytes of ggufx_kv_save, whole or not at all.
+ * Snapshots of a KV cache in files: the bytes of ggufx_kv_save, complete or not at all.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_bytes.h"
@@ -54,7 +54,7 @@ static void assert_file(const kv_bytes *want) {
     free(now.data);
 }
 
-/* What was said is for its owner, whatever the process's mask; a file that is replaced decides. */
+/* A new file is readable by its owner only, for any umask; a replaced file keeps its mode. */
 static void test_snapshots_are_for_their_owner(void **state) {
     (void)state;
     struct stat info;
@@ -80,13 +80,13 @@ static void test_files_hold_the_bytes_of_save_and_replace_each_other(void **stat
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     ggufx_kv *a = filled(rt, 1), *b = filled(rt, 2);
     assert_int_equal(ggufx_kv_compact(b, GGUFX_KV_ALL_SEQUENCES, NULL, NULL),
-                     GGUFX_OK); /* spares */
+                     GGUFX_OK); /* spare pages */
     const long live = memory.live;
     ggufx_error error;
-    static const uint32_t which[] = {0, GGUFX_KV_ALL_SEQUENCES, 1}; /* long after short and back */
+    static const uint32_t which[] = {0, GGUFX_KV_ALL_SEQUENCES, 1}; /* long after short, and back */
     for (size_t i = 0; i < 3; i++) {
         kv_bytes want = kv_saved(a, which[i]);
-        uint8_t *left = calloc(want.n + 1000, 1); /* by a process that was killed */
+        uint8_t *left = calloc(want.n + 1000, 1); /* left by a killed process */
         assert_non_null(left);
         put_file(part, left, want.n + 1000);
         free(left);
@@ -107,7 +107,7 @@ static void test_files_hold_the_bytes_of_save_and_replace_each_other(void **stat
     assert_int_equal(memory.live, 0);
 }
 
-/* A save that must fail: the file stays, nothing is left beside it. */
+/* A save that must fail: the file stays, and no temporary file is left. */
 static void refused_save(const ggufx_kv *kv, ggufx_status want, int system_error,
                          const kv_bytes *held) {
     ggufx_error error;

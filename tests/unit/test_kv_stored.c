@@ -1,13 +1,13 @@
 /*
- * What a KV cache stores of a vector, bit by bit, and how its types are described.
+ * Stored bits of a vector in a KV cache, and descriptions of its types.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
 
 #include <math.h>
 
-/* Store n floats as one head of the first token (keys; values likewise) of a page that gets encoded
- * when the type is, and read them back. */
+/* Stores n floats as one head of the first token (keys; values likewise) of a page that is
+ * quantized if the type is, and reads them back. */
 static void store(float *out_k, float *out_v, uint32_t type, const float *x, uint32_t n) {
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv_options shape = kv_shape(1, 1, n, n, type, type);

@@ -1,13 +1,12 @@
 /*
- * What each KV type loses, measured through a cache, and that reading does not depend on how tokens
- * came in.
+ * Loss of each KV type, measured through a cache. Reads do not depend on the sizes of appends.
  * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
 
 #include <math.h>
 
-/* n values of N(0, 1): sums of twelve uniform ones would have short tails, so Box and Muller. */
+/* Returns n values of N(0, 1) by Box and Muller: sums of twelve uniform values have short tails. */
 static float *gaussian(size_t n, uint32_t seed) {
     float *x = kv_random(2 * n, seed);
     for (size_t i = 0; i < n; i++) {
@@ -22,8 +21,8 @@ typedef struct row {
     double k_limit; /* relative mean squared error on Gaussian vectors of 128 */
 } row;
 
-/* Limits the types were made for: GX2 0.100, GX3 0.028, GX4 0.0075, TQ3_0 0.19 (0.05, 0.11); of the blocks
- * what their step is worth, a few per cent above the measured value. */
+/* Limits from the design of the types: GX2 0.100, GX3 0.028, GX4 0.0075, TQ3_0 0.19 (0.05, 0.11).
+ * For block formats, the error of their step, a few per cent above the measured value. */
 static const row kRows[] = {
     {GGUFX_KV_F16, 0, 1e-6},
     {GGUFX_KV_Q8_0, 0, 4e-5},
@@ -56,7 +55,7 @@ static double error_of(const float *x, const float *y, size_t n) {
 static void test_errors_of_gaussian_vectors_stay_below_their_limits(void **state) {
     (void)state;
     enum { kTokens = 256, kHeads = 2, kDim = 128, kN = kTokens * kHeads * kDim };
-    enum { kAll = kN + kHeads * kDim }; /* one more token, behind which all those are encoded */
+    enum { kAll = kN + kHeads * kDim }; /* one more token, so that all others are quantized */
     ggufx_runtime *rt = kv_runtime(NULL, 2, NULL);
     float *k = gaussian(kAll, 1), *v = gaussian(kAll, 2), *back = malloc(2 * kN * sizeof *back);
     assert_non_null(back);
@@ -76,7 +75,7 @@ static void test_errors_of_gaussian_vectors_stay_below_their_limits(void **state
             fail_msg("type %u: error %.5f is too small to be true", kRows[i].type, ek);
         ggufx_kv_facts facts = {.struct_size = sizeof facts};
         assert_int_equal(ggufx_kv_stats(&facts, kv, 0, NULL), GGUFX_OK);
-        if (kRows[i].type >= GGUFX_KV_Q8_0) { /* measured while encoding, after rounding to F16 */
+        if (kRows[i].type >= GGUFX_KV_Q8_0) { /* measured while quantizing, after rounding to F16 */
             assert_true(fabs(facts.k_error - ek) <= 0.01 * ek + 1e-6);
             assert_true(fabs(facts.v_error - ev) <= 0.01 * ev + 1e-6);
         }
@@ -88,7 +87,7 @@ static void test_errors_of_gaussian_vectors_stay_below_their_limits(void **state
     free(back);
 }
 
-/* Heads that are no power of two, padded ones, K and V of different lengths and types. */
+/* Head lengths that are no power of two, padded ones, K and V of different lengths and types. */
 static void test_every_length_of_head_comes_back(void **state) {
     (void)state;
     static const uint32_t dims[] = {16, 48, 64, 80, 96, 128, 192, 256, 576};
@@ -109,7 +108,7 @@ static void test_every_length_of_head_comes_back(void **state) {
             assert_int_equal(ggufx_kv_read(k_back, kTokens * dk, v_back, kTokens * dv, kv, 0, 0, 0,
                                            kTokens, NULL),
                              GGUFX_OK);
-            /* few vectors and short heads: half as much again */
+            /* few vectors and short heads: 1.5 times the limit */
             const double ek = error_of(k, k_back, kTokens * dk);
             const double ev = error_of(v, v_back, kTokens * dv);
             if (!(ek <= 1.5 * kRows[i].k_limit && ev <= 1.5 * other->k_limit))
@@ -128,7 +127,7 @@ static void test_every_length_of_head_comes_back(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* Channels with a large mean and spread: what centring and equalising is for. */
+/* Channels with a large mean and spread, the case for centering and equalizing. */
 static void test_centring_lowers_the_error_of_biased_channels(void **state) {
     (void)state;
     enum { kTokens = 68 + 128, kDim = 64, kN = kTokens * kDim };
@@ -150,7 +149,7 @@ static void test_centring_lowers_the_error_of_biased_channels(void **state) {
                          GGUFX_OK);
         double *e = error[centre];
         e[0] = e[1] = 0;
-        for (size_t i = 0; i < kN; i++) { /* every channel counts by its own spread */
+        for (size_t i = 0; i < kN; i++) { /* weighted by each channel's own spread */
             const double spread = i % kDim % 16 ? 1 : 8;
             e[0] += pow(((double)k[i] - (double)back[i]) / spread, 2) / kN;
             e[1] += pow((double)v[i] - (double)back[kN + i], 2) / kN;
@@ -168,7 +167,7 @@ static void test_centring_lowers_the_error_of_biased_channels(void **state) {
 
 static void test_given_means_and_equalisers_are_used_and_frozen(void **state) {
     (void)state;
-    enum { kTokens = 65, kDim = 32, kN = kTokens * kDim }; /* the first 64 are encoded */
+    enum { kTokens = 65, kDim = 32, kN = kTokens * kDim }; /* the first 64 are quantized */
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv_options shape = kv_shape(1, 1, kDim, kDim, GGUFX_KV_GX2, GGUFX_KV_Q4_0);
     shape.n_sinks = GGUFX_KV_NO_SINKS;
@@ -177,11 +176,11 @@ static void test_given_means_and_equalisers_are_used_and_frozen(void **state) {
         mu[i] = 100.0f * (float)(i + 1);
         eq[i] = i % 2 ? 1.0f : 16.0f;
     }
-    for (size_t i = 0; i < kN; i++) x[i] = mu[i % kDim]; /* the mean alone: nothing is left */
+    for (size_t i = 0; i < kN; i++) x[i] = mu[i % kDim]; /* only the mean: nothing remains */
     ggufx_kv *kv = kv_make(rt, &shape);
     assert_int_equal(ggufx_kv_calibrate(kv, 0, mu, eq, kDim, NULL, 0, NULL), GGUFX_OK);
     assert_int_equal(ggufx_kv_calibrate(kv, 0, mu, NULL, kDim, mu, kDim, NULL),
-                     GGUFX_E_UNSUPPORTED); /* Q4_0 does not centre */
+                     GGUFX_E_UNSUPPORTED); /* Q4_0 does not center */
     assert_int_equal(ggufx_kv_calibrate(kv, 1, mu, eq, kDim, NULL, 0, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_kv_calibrate(kv, 0, mu, eq, kDim - 1, NULL, 0, NULL), GGUFX_E_ARGUMENT);
     eq[3] = 0;
@@ -201,8 +200,8 @@ static void test_given_means_and_equalisers_are_used_and_frozen(void **state) {
     free(x);
 }
 
-/* The stored bits of docs/reproducibility/attention.md, of all types at once: a change is a `bits:` line in
- * CHANGELOG.md. */
+/* The stored bits of docs/reproducibility/attention.md, of all types at once: a change needs a
+ * `bits:` line in CHANGELOG.md. */
 static void test_stored_bits_are_the_same_everywhere(void **state) {
     (void)state;
     enum { kTokens = 140, kDim = 80, kN = kTokens * kDim };

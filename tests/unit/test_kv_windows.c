@@ -1,8 +1,8 @@
 /*
- * Chunked and symmetric windows of layers: the bits of the same windows asked for by a call over a
- * layer that keeps everything, which test_kv_fused compares with doubles; what they hold, what they
- * refuse.
- * usage: test_kv_windows [OPERATIONS]; 3000 without one
+ * Chunked and symmetric windows of layers. They have the bits of calls with the same window on a
+ * layer that keeps all tokens. test_kv_fused compares those calls with doubles. Also their memory
+ * and refusals.
+ * usage: test_kv_windows [OPERATIONS]; default 3000
  * SPDX-License-Identifier: MIT
  */
 #include "kv_bytes.h"
@@ -24,7 +24,7 @@ static const uint32_t kTypes[] = {
 };
 enum { kTypeCount = sizeof kTypes / sizeof *kTypes };
 enum { kDim = 32, kHeads = 2, kRow = kDim, kQuery = kHeads * kDim };
-enum { kAll, kChunked, kSymmetric, kLayers }; /* layers by what they see */
+enum { kAll, kChunked, kSymmetric, kLayers }; /* layers by their window */
 enum { kMost = 700 };
 
 static ggufx_kv *make_cache(const ggufx_runtime *rt, uint32_t type, uint32_t window,
@@ -54,7 +54,7 @@ typedef struct answer {
     ggufx_status status;
 } answer;
 
-/* kind: of a window of the call; 0 positions: those of the last n tokens. */
+/* kind: that of the call's window; 0 positions: those of the last n tokens. */
 static void ask(answer *a, const ggufx_kv *kv, uint32_t layer, uint32_t sequence, size_t n,
                 const int32_t *positions, const float *q, uint32_t window, uint32_t kind) {
     ggufx_attend_options options;
@@ -75,8 +75,8 @@ static uint32_t draw(uint64_t *random, uint32_t n) {
     return (uint32_t)(*random >> 33) % n;
 }
 
-/* The tokens of an append ask for what they see, before the next one: both kinds of layer give the
- * bits that windows of the call give. */
+/* The tokens of an append attend before the next append: both kinds of layer give the bits of
+ * windows in the call. */
 static void check_appended(const ggufx_kv *kv, uint32_t sequence, size_t n, uint32_t window,
                            const float *q) {
     static answer want, got;
@@ -102,7 +102,7 @@ static void test_layers_give_the_bits_of_windows_of_calls(void **state) {
             if (test_step() > 1 && w != t % 3) continue;
             ggufx_kv *kv = make_cache(rt, kTypes[t], windows[w], 1, 0);
             uint64_t random = t * 3 + w;
-            for (size_t at = 0, n; at < kMost; at += n) { /* odd cuts */
+            for (size_t at = 0, n; at < kMost; at += n) { /* random sizes */
                 n = 1 + draw(&random, draw(&random, 2) ? 9 : 130);
                 if (n > kMost - at) n = kMost - at;
                 assert_int_equal(append(kv, 0, n, NULL, x + at * kRow), GGUFX_OK);
@@ -155,7 +155,7 @@ static void test_every_instruction_set_gives_the_same_bits(void **state) {
     free(q);
 }
 
-/* ---- any operations ------------------------------------------------------------------------- */
+/* ---- random operations ---------------------------------------------------------------------- */
 
 enum { kSequences = 3 };
 
@@ -172,7 +172,7 @@ static size_t length_of(const world *w, uint32_t s) {
     return (size_t)n;
 }
 
-/* Tokens that the chunked layer has dropped: those that it cannot read. */
+/* Returns the number of tokens that the chunked layer has dropped, i.e. cannot read. */
 static size_t dropped_of(const world *w, uint32_t s) {
     size_t low = 0, high = length_of(w, s);
     while (low < high) {
@@ -196,7 +196,8 @@ static int32_t last_position(const world *w, uint32_t s) {
     return n ? position_at(w, s, n - 1) : 0;
 }
 
-/* A query anywhere: refused when, and only when, its chunk begins before what is held. */
+/* A query at any position is refused if and only if its chunk begins before the first held
+ * token. */
 static void check_anywhere(world *w, uint32_t s) {
     static answer want, got;
     const int32_t last = last_position(w, s);
@@ -233,8 +234,8 @@ static void append_some(world *w, uint32_t s) {
     check_appended(w->kv, s, n, w->window, w->q + from * kQuery);
 }
 
-/* What all layers hold, and what of the chunked one can be seen. Slots behind the last token of a
- * page are nobody's. */
+/* Hash of the tokens of all layers, and of the visible ones of the chunked layer. Slots after the
+ * last token of a page are unspecified. */
 static uint64_t digest(const world *w, uint32_t s) {
     static float k[kMost * kRow], v[kMost * kRow];
     static int32_t positions[kMost];
@@ -269,8 +270,8 @@ static void save_and_load(world *w, uint32_t from, uint32_t to) {
     free(again.data);
 }
 
-/* Pages of layers that hold different tokens are packed differently, so that sums over them have
- * another order: the sequence ends here. */
+/* Layers with different tokens pack their pages differently, which changes the order of sums: the
+ * sequence ends here. */
 static void pack(world *w, uint32_t s, int lossless) {
     const uint64_t before = digest(w, s);
     assert_int_equal(ggufx_kv_compact(w->kv, s, NULL, NULL), GGUFX_OK);
@@ -278,7 +279,7 @@ static void pack(world *w, uint32_t s, int lossless) {
     assert_int_equal(ggufx_kv_truncate(w->kv, s, 0, NULL), GGUFX_OK);
 }
 
-/* May be refused for what the window has dropped, or because it cannot be: then nothing changes. */
+/* May be refused for dropped tokens or invalid arguments; then nothing changes. */
 static void edit(world *w, uint32_t s) {
     const int32_t end = last_position(w, s) + 2;
     const int32_t a = (int32_t)draw(&w->random, (uint32_t)end);
@@ -323,7 +324,7 @@ static void test_random_operations_keep_layers_equal(void **state) {
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     float *x = kv_random(kMost * kRow, 3), *q = kv_random(kMost * kQuery, 4);
     for (size_t t = 0; t < 4; t++) {
-        /* means are learned from what a layer holds, and one of these holds less */
+        /* means are learned from a layer's tokens, and one of these layers has fewer */
         world w = {make_cache(rt, types[t], windows[t], kSequences, GGUFX_KV_CENTRE_NONE),
                    windows[t], t, x, q};
         for (long i = 0; i < n_operations / 4; i++) {
@@ -369,7 +370,7 @@ test_chunks_that_nobody_sees_are_given_back_and_symmetric_windows_keep_all(void 
             ggufx_kv *kv = make_cache(rt, types[t], windows[w], 1, 0);
             for (size_t i = 0; i < 60; i++) {
                 assert_int_equal(append(kv, 0, 50, NULL, x), GGUFX_OK);
-                /* a chunk, the append, a page that both ends cut; spare ones and sinks */
+                /* a chunk, the append, a page split at both ends; spare pages and sinks */
                 assert_true(pages_of(kv, kChunked) <= (windows[w] + 50) / 64 + 2 + 4);
             }
             assert_true(pages_of(kv, kSymmetric) >= 3000 / 64);
@@ -392,7 +393,7 @@ static void test_reserved_layers_take_no_more_memory(void **state) {
             ggufx_kv *kv = make_cache(rt, types[t], windows[w], 1, 0);
             assert_int_equal(ggufx_kv_reserve(kv, 0, 4000, NULL), GGUFX_OK);
             const long before = memory.requests;
-            /* calls of four appends; of quantized types they would take a page of F16 more */
+            /* calls of four appends; quantized types would need an additional F16 page */
             for (size_t i = 0; i < 80; i++) {
                 if (t == 0 && i % 4 == 0) assert_int_equal(ggufx_kv_begin(kv, 0, NULL), GGUFX_OK);
                 assert_int_equal(append(kv, 0, 50, NULL, x), GGUFX_OK);
@@ -451,7 +452,7 @@ static void test_snapshots_tell_kinds_of_windows_apart(void **state) {
             const ggufx_status status = ggufx_kv_load(b, 0, kv_bytes_read, &saved, &error);
             assert_int_equal(status, from == to ? GGUFX_OK : GGUFX_E_MISMATCH);
             if (from != to) assert_non_null(strstr(error.message, "kind of window"));
-            /* a sliding one is as it was before there were others */
+            /* the format of sliding windows is unchanged */
             if (from == 0) assert_int_equal(saved.data[16 + 4 * (11 + 3)], 0);
             free(saved.data);
             ggufx_kv_destroy(a);

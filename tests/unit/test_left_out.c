@@ -1,5 +1,6 @@
 /*
- * A library built without chats and with SentencePiece's vocabularies alone: what is left out says so.
+ * A library built without chat templates and with SentencePiece vocabularies only: calls of omitted
+ * parts report it.
  * SPDX-License-Identifier: MIT
  */
 #include "vocab_fixture.h"

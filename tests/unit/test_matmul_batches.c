@@ -1,12 +1,12 @@
 /*
- * How products share out many columns: in batches, and in pieces between workers.
+ * Partition of products with many columns: batches, and pieces for workers.
  * SPDX-License-Identifier: MIT
  */
 #include "matmul_fixture.h"
 
 #include <stdlib.h>
 
-/* Columns that were done when somebody asked, each number once. */
+/* Distinct numbers of finished columns, as seen by polls. */
 typedef struct batches {
     uint64_t done[16];
     size_t n;
@@ -51,16 +51,16 @@ static void check_parts(int32_t isa) {
     ggufx_runtime_destroy(rt);
 }
 
-/* Columns that do not fit the workspace together go through the weights in parts of about the same
- * size: a last part of a few columns would cost as much unpacking as the others. */
+/* Columns beyond the workspace are processed in parts of about the same size: a last part of a few
+ * columns would cost as much unpacking as the others. */
 static void test_columns_are_taken_in_parts_of_one_size(void **state) {
     (void)state;
     check_parts(GGUFX_ISA_SCALAR);
     check_parts(GGUFX_ISA_BEST);
 }
 
-/* With many columns the last tiles are cut into pieces of them: an odd number of columns, of rows
- * and of workers. */
+/* With many columns the last tiles are split into pieces of columns: odd numbers of columns, rows
+ * and workers. */
 static void test_pieces_of_the_last_tiles_change_no_bit(void **state) {
     (void)state;
     enum { rows = 307, cols = 256, n = 131 };

@@ -1,6 +1,6 @@
 /*
- * What the bits of a product do not depend on: columns beside it, threads, executors, instruction
- * sets, workspace, the caller's floating-point mode.
+ * The bits of a product do not depend on neighbouring columns, threads, executors, instruction
+ * sets, workspace or the caller's floating-point mode.
  * SPDX-License-Identifier: MIT
  */
 #include "matmul_fixture.h"
@@ -94,7 +94,7 @@ static void test_tiles_have_the_bits_of_many_columns_whatever_their_number(void 
     check_tiles(GGUFX_ISA_SCALAR, 1);
 }
 
-/* Large enough that rows are walked in parts, once per three columns while they are cached. */
+/* Large enough that rows are processed in parts, once per three columns while they are cached. */
 static void test_invariant_bits_of_long_rows(void **state) {
     (void)state;
     enum { rows = 150, cols = 16384, n = 7 };
@@ -189,7 +189,7 @@ static void test_bits_do_not_depend_on_threads_or_executor(void **state) {
     free(x);
 }
 
-/* A prompt row by row: so many columns that they are packed by several threads, too. */
+/* A row-wise prompt with enough columns that several threads pack them. */
 static void test_many_columns_row_by_row_do_not_depend_on_the_executor(void **state) {
     (void)state;
     enum { rows = 40, cols = 1024, n = 150 };
@@ -236,7 +236,7 @@ static void test_bits_do_not_depend_on_the_instruction_set(void **state) {
         ggufx_runtime *rt = NULL;
         ggufx_runtime_options_init(&options);
         options.isa = sets[s];
-        if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) continue; /* not this machine */
+        if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) continue; /* unsupported */
         for (size_t t = 0; t < N_PRODUCT_TYPES; t += test_step_sanitized()) {
             matrix m = random_matrix(product_types[t], rows, cols, 0);
             for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
@@ -295,7 +295,7 @@ static void test_columns_that_do_not_fit_together_have_the_same_bits(void **stat
         matrix m = random_matrix(types[t], rows, cols, 0);
         for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
             const uint32_t flags = product_modes[mode];
-            if (flags & GGUFX_MATMUL_TILES) continue; /* which take four times as much */
+            if (flags & GGUFX_MATMUL_TILES) continue; /* tiles take four times as much */
             float *want = product(large, &m, x, n, flags), *y = product(small, &m, x, n, flags);
             assert_equal_bits(y, want, n * rows);
             free(want);

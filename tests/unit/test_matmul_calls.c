@@ -1,5 +1,5 @@
 /*
- * What products ask of their surroundings: workspace, memory, the executor, polls, other callers.
+ * Products and their host: workspace, memory, the executor, polls, concurrent callers.
  * SPDX-License-Identifier: MIT
  */
 #include "matmul_fixture.h"
@@ -36,7 +36,7 @@ static void test_column_that_does_not_fit_the_workspace_is_a_limit(void **state)
 }
 
 #if defined(__linux__)
-/* Threads of this process. */
+/* Returns the number of threads of this process. */
 static int n_threads(void) {
     int n = 0;
     DIR *const folder = opendir("/proc/self/task");
@@ -46,7 +46,7 @@ static int n_threads(void) {
     return n - 2; /* . and .. */
 }
 
-/* One that has been waited for stands in the folder a moment longer. */
+/* A joined thread stays listed for a moment. */
 static void assert_threads(int want) {
     for (int i = 0; i < 2000 && n_threads() != want; i++) usleep(1000);
     assert_int_equal(n_threads(), want);
@@ -56,19 +56,19 @@ static void *end_at_once(void *unused) {
     return unused;
 }
 
-/* They come with the first call that has work for them, one fewer than were asked for: the caller
- * is the first. More than the processors would only take turns. */
+/* Threads start with the first call that has work for them, one fewer than requested: the caller is
+ * the first. There are at most as many as processors. */
 static void test_own_threads_are_as_many_as_asked_for(void **state) {
     (void)state;
     enum { rows = 512, cols = 4096 };
-    pthread_t first; /* of the process: a sanitizer begins one of its own beside it */
+    pthread_t first; /* in the process: some sanitizers start one of their own */
     assert_int_equal(pthread_create(&first, NULL, end_at_once, NULL), 0);
     assert_int_equal(pthread_join(first, NULL), 0);
     ggufx_runtime *const all = make_runtime(0, 0);
     ggufx_runtime_facts facts = {.struct_size = sizeof facts};
     assert_int_equal(ggufx_runtime_info(&facts, all, NULL), GGUFX_OK);
     ggufx_runtime_destroy(all);
-    usleep(50000); /* until what has ended is gone */
+    usleep(50000); /* until ended threads are gone */
     const int before = n_threads();
     matrix m = random_matrix(GGUFX_TYPE_Q4_0, rows, cols, 0);
     float *x = random_values(cols, 8), y[rows];
@@ -208,7 +208,7 @@ static void test_failure_of_the_executor_is_returned(void **state) {
 typedef struct caller {
     const ggufx_runtime *rt;
     const matrix *m;
-    float *x, *want; /* its own: shared memory would show */
+    float *x, *want; /* one each: shared memory would be detected */
     int n_wrong;
 } caller;
 
@@ -230,7 +230,7 @@ static void *call_often(void *arg) {
     return NULL;
 }
 
-/* More callers than the small workspace serves at once: they wait for each other. */
+/* More callers than the small workspace can serve at once: they wait for each other. */
 static void test_concurrent_calls_share_one_runtime(void **state) {
     (void)state;
     enum { n_callers = 12, rows = 64, cols = 4096 };

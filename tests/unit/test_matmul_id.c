@@ -1,12 +1,13 @@
 /*
- * ggufx_matmul_id: each expert's results are one product of their own, whatever their order,
- * workspace and threads.
+ * ggufx_matmul_id: each expert's results equal a product of its own, for any order, workspace and
+ * threads.
  * SPDX-License-Identifier: MIT
  */
 #include "mixture.h"
 #include "test_step.h"
 
-/* Gathers the columns of each expert and compares with ggufx_matmul; counts groups per way. */
+/* Gathers the columns of each expert and compares with ggufx_matmul; counts groups per kernel
+ * family. */
 static void assert_groups(const mixture *t, const ggufx_runtime *rt, uint32_t flags,
                           size_t n_groups[2]) {
     const size_t n_results = t->n * t->n_used;
@@ -88,7 +89,7 @@ static void test_workspace_and_workers_change_no_bit(void **state) {
                 ggufx_error e;
                 if (run_mixture(&t, runtimes[i], flags, NULL, &e) != GGUFX_OK)
                     fail_msg("%s", e.message);
-                assert_groups(&t, large, flags, n_groups); /* of one product each */
+                assert_groups(&t, large, flags, n_groups); /* one product each */
             }
         }
         free_mixture(&t);
@@ -117,7 +118,7 @@ static void test_three_results_at_uneven_distances_of_many_rows(void **state) {
     mixture t = {2, 600, 256, 4, 1, .w = NULL};
     size_t n_groups[2] = {0, 0};
     make_mixture(&t, rt, GGUFX_TYPE_Q4_0);
-    for (size_t i = 0; i < t.n; i++) t.ids[i] = i == 2; /* 0, 1, 3 go through one expert */
+    for (size_t i = 0; i < t.n; i++) t.ids[i] = i == 2; /* columns 0, 1, 3 use one expert */
     assert_int_equal(run_mixture(&t, rt, 0, NULL, NULL), GGUFX_OK);
     assert_groups(&t, rt, 0, n_groups);
     free_mixture(&t);

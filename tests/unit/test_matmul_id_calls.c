@@ -1,5 +1,5 @@
 /*
- * ggufx_matmul_id: ids and shapes are checked; limits, polls, memory.
+ * ggufx_matmul_id: checks of ids and shapes, limits, polls, memory.
  * SPDX-License-Identifier: MIT
  */
 #include "mixture.h"
@@ -111,7 +111,8 @@ static ggufx_status count_forks(void *user, uint32_t n_tasks,
     return GGUFX_OK;
 }
 
-/* Columns of all experts are packed at once, and then multiplied at once: sixteen together. */
+/* Columns of all experts are packed in one task group and multiplied in another: sixteen
+ * together. */
 static void test_experts_share_forks_and_joins(void **state) {
     (void)state;
     int n_calls[2] = {0, 0};

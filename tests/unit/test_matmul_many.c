@@ -10,7 +10,8 @@
 
 enum { kMost = 40 };
 
-/* Matrices of different types and heights with equally long rows, and room for their results. */
+/* Matrices of different types and numbers of rows with equally long rows, and buffers for their
+ * results. */
 typedef struct bundle {
     size_t n, cols;
     matrix m[kMost];
@@ -83,7 +84,7 @@ static void test_packed_columns_that_do_not_fit_together_have_the_same_bits(void
     make_bundle(&b, small, 9, cols);
     for (size_t mode = 0; mode < N_PRODUCT_MODES; mode += test_step_sanitized()) {
         const uint32_t flags = product_modes[mode];
-        if (flags & GGUFX_MATMUL_TILES) continue; /* which take four times as much */
+        if (flags & GGUFX_MATMUL_TILES) continue; /* tiles take four times as much */
         assert_int_equal(many(&b, small, x, flags, NULL, NULL), GGUFX_OK);
         for (size_t k = 0; k < b.n; k++) {
             float *want = product(large, &b.m[k], x, 1, flags);

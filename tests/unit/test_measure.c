@@ -1,6 +1,7 @@
 /*
- * Perplexity by strides, saved logits and the divergence from them, endings: against the tiny
- * model's reference in binary64; every batch, damage, cancellation and failing allocation.
+ * Perplexity with strides, saved logits and the KL divergence from them, continuations. Compared
+ * with the tiny model's reference in binary64; any batch, damage, cancellation and failing
+ * allocation.
  * SPDX-License-Identifier: MIT
  */
 #include "measure_fixture.h"
@@ -78,8 +79,8 @@ static double quantile(const expected *e, double rank) {
     return e->kl[low] + (e->kl[high] - e->kl[low]) * (place - low);
 }
 
-/* Of one row, relative: codes of 16 bits are off by half a step, 4e-4 here, and what a divergence of
- * 1 and more says of models this far apart is as far off as the logits are. */
+/* For one row, relative. 16-bit codes are off by half a step, 4e-4 here. Divergences of 1 and more,
+ * for models this far apart, err as much as the logits. */
 static const double kRow = 1e-4;
 
 static void near(double got, double want, double within) {
@@ -172,7 +173,7 @@ static void test_neither_batches_nor_fewer_chunks_change_a_bit(void **state) {
         file->at = 0;
         MUST(&f, measure(&f, &facts[i], N, TINY_BOS, &options));
         assert_memory_equal(&facts[i], &facts[0], sizeof facts[0]);
-        file->at = 0; /* two of the three chunks that were saved */
+        file->at = 0; /* two of the three saved chunks */
         MUST(&f, measure(&f, &running, 2 * CHUNK, TINY_BOS, &options));
         assert_int_equal(running.n_chunks, 2);
         end(&f);
@@ -190,7 +191,7 @@ static void test_neither_batches_nor_fewer_chunks_change_a_bit(void **state) {
     free(file);
 }
 
-/* ---- what is refused ------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------- */
 
 static void test_damage_is_found_wherever_it_is(void **state) {
     saved_file *file = save(0);
@@ -329,7 +330,7 @@ static int exists(const char *path) {
     return file != NULL;
 }
 
-/* All weights of a matrix times so much: they are in the memory of the file. */
+/* Multiplies all weights of a matrix by a factor, in the file's memory. */
 static void scale_weights(const fixture *f, const char *name, float by) {
     size_t index = 0;
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
@@ -340,7 +341,7 @@ static void scale_weights(const fixture *f, const char *name, float by) {
     for (uint64_t i = 0; i < facts.n_bytes / sizeof *values; i++) values[i] *= by;
 }
 
-/* Nor such as are so far apart that the steps between them are none. */
+/* Nor are logits so far apart that the step between them becomes infinite. */
 static void test_logits_that_are_no_numbers_are_not_saved(void **state) {
     static const char *const names[] = {"output_norm.weight", "output.weight"};
     (void)state;
@@ -386,7 +387,7 @@ static void test_a_file_appears_whole_or_not_at_all(void **state) {
     options.base_path = path;
     MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
     assert_true(facts.flags & GGUFX_MEASURE_SAME_MODEL);
-    FILE *file = fopen(path, "ab"); /* something behind the last chunk */
+    FILE *file = fopen(path, "ab"); /* bytes after the last chunk */
     fputc('x', file);
     fclose(file);
     assert_int_not_equal(measure(&f, &facts, N, TINY_BOS, &options), GGUFX_OK);
@@ -462,10 +463,10 @@ static void test_it_survives_each_failing_allocation(void **state) {
     free(file);
 }
 
-/* ---- endings --------------------------------------------------------------------------------- */
+/* ---- continuations --------------------------------------------------------------------------- */
 
 enum { CONTEXT = 9, ENDINGS = 3 };
-static const size_t kLengths[ENDINGS] = {1, 5, 40}; /* of one id; of more than 32 rows */
+static const size_t kLengths[ENDINGS] = {1, 5, 40}; /* one id; more than 32 rows */
 
 static void make_endings(int32_t *context, int32_t *endings) {
     int32_t tokens[N];

@@ -1,6 +1,6 @@
 /*
- * Four times as many chunks, saved and compared with, rows added up and endings take four times as
- * long: quantiles are found without going through all predictions for each.
+ * Linear costs: four times as many saved and compared chunks, added rows and continuations take
+ * four times as long. Quantiles do not scan all predictions for each one.
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"

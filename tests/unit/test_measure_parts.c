@@ -1,5 +1,5 @@
 /*
- * A text that is measured in parts: rows, saved logits from any chunk on, the figures of the whole.
+ * A text measured in parts: rows, saved logits from any chunk on, the figures of the whole text.
  * SPDX-License-Identifier: MIT
  */
 #include "measure_fixture.h"
@@ -23,7 +23,7 @@ static int32_t on_rows(void *user, const ggufx_measure_row *rows, size_t n) {
     return list->stop_at && list->n >= list->stop_at;
 }
 
-/* n chunks from `first` on of the text of N tokens, rows added to the list. */
+/* Measures n chunks from chunk `first` of the N tokens; adds rows to the list. */
 static ggufx_status measure_chunks(fixture *f, row_list *list, saved_file *base, size_t first,
                                    size_t n, ggufx_measure_facts *facts) {
     int32_t tokens[N];
@@ -148,7 +148,8 @@ static void test_each_damaged_bit_of_the_head_of_saved_logits_is_seen(void **sta
         file->bytes[at] ^= 1;
         list.n = 0;
         const ggufx_status status = measure_chunks(&f, &list, file, 0, 1, &facts);
-        /* Before its numbers are believed, and not with the first chunk; what it is comes first. */
+        /* The checksum is verified before the header's numbers are used. Bytes before 12 identify
+         * the format and are checked first. */
         if (at >= 12 ? status != GGUFX_E_CHECKSUM || !strstr(f.error.message, "head")
                      : status == GGUFX_OK)
             fail_msg("byte %zu: %s: %s", at, ggufx_status_name(status), f.error.message);
@@ -195,7 +196,7 @@ static void test_rows_that_no_run_gives_are_refused(void **state) {
         FAILS(&f, GGUFX_E_VALUE, "row 1", TOTAL(rows, 2, GGUFX_MEASURE_COMPARED));
     }
     rows[1] = good;
-    rows[1].loss = INFINITY; /* a run without saved logits may say so */
+    rows[1].loss = INFINITY; /* a run without saved logits may have this */
     MUST(&f, TOTAL(rows, 2, 0));
     assert_true(isinf(facts.perplexity));
     end(&f);

@@ -1,5 +1,5 @@
 /*
- * Binding a file to the graph: what is accepted, what is refused with which error.
+ * Creation of models from files: accepted files, and refused ones with their errors.
  * SPDX-License-Identifier: MIT
  */
 #include "model_fixture.h"

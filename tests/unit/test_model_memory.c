@@ -1,6 +1,6 @@
 /*
- * What a process holds while a model runs: the file's pages, cache and workspaces as ggufx_estimate
- * counts them, and no copy of any weight beside them. Loading reads metadata alone.
+ * Memory of a process that runs a model: the file's pages, cache and workspaces equal
+ * ggufx_estimate, and no weight is copied. Loading reads metadata only.
  * SPDX-License-Identifier: MIT
  */
 #include "temporary.h"
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum { kEmbd = 512, kHeads = 8, kKvHeads = 2, kHeadDim = 64, kFf = 2048, kVocab = 1024 };
-/* 70 MB of Q4_0; the same code runs on one layer first, so that what it takes once is there. */
+/* 70 MB of Q4_0. The same code runs on one layer first, which excludes one-time memory. */
 enum { kLayers = 32, kContext = 32, kBatch = 8, kTokens = 32 };
 
 static char large_path[TEMPORARY_PATH], small_path[TEMPORARY_PATH];
@@ -33,7 +33,7 @@ static void must(ggufx_status status, const ggufx_error *error, const char *call
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* Any codes, small scales: no block of two is the same, so nothing can be left out. */
+/* Any codes, small scales: no two blocks are equal, so all pages must be read. */
 static ggufx_status q4_0_bytes(void *user, uint64_t offset, void *dst, size_t n) {
     (void)user;
     for (size_t i = 0; i < n; i++) {
@@ -47,7 +47,7 @@ static ggufx_status q4_0_bytes(void *user, uint64_t offset, void *dst, size_t n)
 }
 
 static ggufx_status f32_ones(void *user, uint64_t offset, void *dst, size_t n) {
-    static const uint8_t one[4] = {0, 0, 0x80, 0x3f}; /* little-endian, as in a file */
+    static const uint8_t one[4] = {0, 0, 0x80, 0x3f}; /* little-endian, as in files */
     (void)user;
     for (size_t i = 0; i < n; i++) ((uint8_t *)dst)[i] = one[(offset + i) % 4];
     return GGUFX_OK;
@@ -117,7 +117,7 @@ static void write_model(const char *path, uint32_t n_layers) {
     ggufx_runtime_destroy(rt);
 }
 
-/* By another process: what writing takes, this one never has. */
+/* Done by another process, so that this process never holds the memory of writing. */
 static int setup(void **state) {
     int status = 1;
     (void)state;
@@ -140,10 +140,10 @@ static int teardown(void **state) {
     return temporary_remove();
 }
 
-/* ---- what the process has -------------------------------------------------------------------- */
+/* ---- process memory -------------------------------------------------------------------------- */
 
 typedef struct footprint {
-    long file_kib, own_kib; /* of the pages in memory: files' and the process's own */
+    long file_kib, own_kib; /* resident pages: files' and the process's own */
 } footprint;
 
 /* smaps_rollup walks the page tables; VmRSS of /proc/self/status may be off by MiBs. */
@@ -165,7 +165,7 @@ static footprint measure(void) {
 }
 
 typedef struct growth {
-    footprint loaded, run; /* since the beginning, both */
+    footprint loaded, run; /* both since the start */
     ggufx_estimate_facts facts;
 } growth;
 
@@ -220,11 +220,10 @@ static void test_memory_of_a_running_model_is_file_cache_and_workspace(void **st
         "files, %ld own\n",
         file_kib, total_kib, g.loaded.file_kib, g.loaded.own_kib, g.run.file_kib, g.run.own_kib);
     assert_true(file_kib > 65 * 1024);
-    /* Loading read the directory and the norms; the kernel maps 64 KiB around each byte that is
-     * touched, 4 MiB in all. */
+    /* Loading read the directory and the norms; the kernel maps 64 KiB around each touched byte, 4
+     * MiB in all. */
     assert_true(g.loaded.file_kib < file_kib / 8 && g.loaded.own_kib < 1024);
-    /* Every weight was read where it lies in the file (the kernel may map a little less at once).
-     */
+    /* Every weight was read from the mapping (the kernel may map a little less at once). */
     assert_true(g.run.file_kib > file_kib * 97 / 100);
     assert_true(g.run.file_kib <= file_kib + slack_kib);
     assert_true(g.run.own_kib <= total_kib - file_kib + slack_kib);
@@ -235,7 +234,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_of_a_running_model_is_file_cache_and_workspace),
     };
-    setenv("MIMALLOC_RESET_DELAY", "0", 1); /* 2.0: freed pages are given back at once */
-    setenv("MIMALLOC_PURGE_DELAY", "0", 1); /* 2.1 */
+    setenv("MIMALLOC_RESET_DELAY", "0", 1); /* mimalloc 2.0: releases freed pages at once */
+    setenv("MIMALLOC_PURGE_DELAY", "0", 1); /* mimalloc 2.1 */
     return cmocka_run_group_tests(tests, setup, teardown);
 }

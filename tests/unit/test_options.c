@@ -1,6 +1,7 @@
 /*
- * Numbers in option structs that cannot be meant: refused by name, with the value or the limit.
- * (Sizes, unknown flags, extensions and reserved fields: tests/abi/struct_sizes.c, of all structs.)
+ * Invalid numbers in option structs: refused with the field's name and the value or the limit.
+ * (Sizes, unknown flags, extensions and reserved fields: tests/abi/struct_sizes.c, for all
+ * structs.)
  * SPDX-License-Identifier: MIT
  */
 #include "model_fixture.h"
@@ -8,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* One field of one struct, and what the message says. */
+/* One field of one struct, and the expected message. */
 #define CASE(type, field, value, status, text, call)                                               \
     do {                                                                                           \
         type options;                                                                              \

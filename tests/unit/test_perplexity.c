@@ -1,5 +1,5 @@
 /*
- * Perplexity: the counting rule against doubles, stops, misuse.
+ * Perplexity: the counting rule against doubles, cancellation, misuse.
  * SPDX-License-Identifier: MIT
  */
 #include "model_fixture.h"
@@ -14,7 +14,8 @@ static void make_tokens(int32_t *tokens) {
     for (size_t i = 0; i < N; i++) tokens[i] = (int32_t)((i * i * 17 + 3 * i + 9) % TINY_VOCAB);
 }
 
-/* Mean and mean square of the losses at positions CHUNK/2 .. CHUNK-2 of n_chunks chunks. */
+/* Computes mean and mean square of the losses at positions CHUNK/2 .. CHUNK-2 of n_chunks
+ * chunks. */
 static void expect(const int32_t *tokens, int32_t bos, int n_chunks, double *mean, double *square) {
     double *logits = malloc(CHUNK * TINY_VOCAB * sizeof *logits);
     int n = 0;

@@ -1,6 +1,6 @@
 /*
- * ggufx_dequantize and ggufx_dequantize_blocks through the public headers. The values of every
- * type are the golden suite's matter; here: contracts, ranges, strides, conversions.
+ * ggufx_dequantize and ggufx_dequantize_blocks through the public headers: contracts, ranges,
+ * strides, conversions. The golden suite tests the values of every type.
  * SPDX-License-Identifier: MIT
  */
 #include "matmul_fixture.h"

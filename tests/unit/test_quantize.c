@@ -1,5 +1,5 @@
 /*
- * ggufx_quantize_blocks: what blocks lose, what an imatrix changes, known bytes. All bytes:
+ * ggufx_quantize_blocks: loss of blocks, effect of an imatrix, known bytes. All bytes:
  * tests/golden.
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 
 enum { kRows = 6 };
 
-/* Error of a round trip over the norm of x. */
+/* Error of a round trip relative to the norm of x. */
 static double relative_error(const ggufx_runtime *rt, uint32_t type, const float *x,
                              const ggufx_quantize_options *options) {
     const size_t n = kRows * kColumns, n_bytes = (size_t)row_bytes_of(type, kColumns) * kRows;
@@ -32,9 +32,9 @@ static double relative_error(const ggufx_runtime *rt, uint32_t type, const float
     return sqrt(error / norm);
 }
 
-/* Relative error for uniform values: half a step of the mantissa for floats; for codes of b bits
- * (scales included) 2^-b times what uneven steps and coarse scales cost, 2.8 at most (MXFP4); two
- * levels reach 0.5. */
+/* Relative error limit for uniform values. Floats: half a step of the mantissa. Codes of b bits
+ * (scales included): 2^-b times the cost of uneven steps and coarse scales, 2.8 at most (MXFP4);
+ * two levels reach 0.5. */
 static double error_limit(uint32_t type) {
     switch (type) {
     case GGUFX_TYPE_F32:
@@ -124,7 +124,8 @@ static double level_of(int code) {
     return code < 8 ? kLevels[code] : -kLevels[code - 8];
 }
 
-/* Code whose level times d is nearest to x, the first of equals; levels beyond f32 are none. */
+/* Returns the code whose level times d is nearest to x, the first of equals; levels beyond f32 are
+ * excluded. */
 static int nearest_level(float x, double d) {
     int best = 0;
     double least = INFINITY;
@@ -137,8 +138,8 @@ static int nearest_level(float x, double d) {
     return best;
 }
 
-/* Largest magnitudes of blocks and the exponent they have: the low byte of floor(log2) - 2 + 127, and 0
- * in place of the NaN 255. */
+/* Largest magnitudes of blocks and the resulting exponent: the low byte of floor(log2) - 2 + 127,
+ * and 0 in place of the NaN 255. */
 static const struct {
     float most;
     uint8_t e;
@@ -172,8 +173,7 @@ static void test_mxfp4_exponents_are_never_nan(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* Unsigned E4M3 scales of 16 values: 0 where a sixth of the largest rounds below 2^-9, else 448 at
- * most. */
+/* Unsigned E4M3 scales of 16 values: 0 if a sixth of the largest rounds below 2^-9, at most 448. */
 static void test_nvfp4_scales_stay_within_a_byte(void **state) {
     (void)state;
     static const struct {

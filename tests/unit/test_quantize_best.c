@@ -1,6 +1,6 @@
 /*
- * GGUFX_QUANTIZE_BEST: no block is worse than the reference's, the whole is better, the same bytes
- * everywhere, and blocks that the reference spoils decode right.
+ * GGUFX_QUANTIZE_BEST: no block has a larger error than the reference's, the total is smaller, the
+ * same bytes everywhere. Blocks that the reference corrupts dequantize right.
  * SPDX-License-Identifier: MIT
  */
 #include "matmul_fixture.h"
@@ -17,7 +17,8 @@ static ggufx_type_facts facts_of(uint32_t type) {
     return facts;
 }
 
-/* Bell-shaped values; the last row has groups of zeros, single values and groups of other sizes. */
+/* Bell-shaped values; the last row has groups of zeros, single values and groups of other
+ * magnitudes. */
 static float *weights_of_a_model(void) {
     float *x = random_values((size_t)kValues * 4, 11);
     for (size_t i = 0; i < kValues; i++)
@@ -61,7 +62,7 @@ static double error_of(const float *y, const float *x, const float *w, size_t fi
     return error;
 }
 
-/* Types whose scale is already the best there is without an imatrix, or that have no choice. */
+/* Types whose scale is already optimal without an imatrix, or that have no choice. */
 static int has_no_choice(uint32_t type, int weighted) {
     return facts_of(type).block_values == 1 || (type == GGUFX_TYPE_Q1_0 && !weighted);
 }
@@ -72,7 +73,7 @@ static void check_type(const ggufx_runtime *rt, uint32_t type, const float *x, c
     encode(&best, rt, type, GGUFX_QUANTIZE_BEST, x, w);
     const size_t n = facts_of(type).block_values;
     for (size_t i = 0; i < kValues; i += n) {
-        /* One ulp of sums that are made in other orders here and there. */
+        /* Tolerance of one ulp: some sums have another order. */
         const double was = error_of(reference.values, x, w, i, n);
         assert_true(error_of(best.values, x, w, i, n) <= was * (1 + 1e-12));
     }
@@ -94,7 +95,7 @@ static void test_no_block_is_worse_and_the_whole_is_better(void **state) {
         check_type(rt, type, x, w);
         n_types++;
         if (type == GGUFX_TYPE_IQ2_XXS || type == GGUFX_TYPE_IQ2_XS || type == GGUFX_TYPE_IQ1_S)
-            continue; /* they need the imatrix */
+            continue; /* they require an imatrix */
         check_type(rt, type, x, NULL);
     }
     assert_true(n_types == 28);
@@ -102,7 +103,8 @@ static void test_no_block_is_worse_and_the_whole_is_better(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* The weights of the search: of large values more, w * sqrt(1 + x^2 / mean of x^2 in the block). */
+/* The weights of the search emphasize large values: w * sqrt(1 + x^2 / mean of x^2 in the
+ * block). */
 static float *stressed_weights(const float *x, const float *w, size_t block_values) {
     float *v = malloc(kValues * sizeof *v);
     assert_non_null(v);
@@ -125,8 +127,9 @@ static double stressed_error(const float *y, const float *x, const float *v) {
     return error;
 }
 
-/* Shares of the reference's squared error that are left, with room: weighted as promised, and as
- * searched for (a search for the promise alone leaves more of the second: IQ3_S with weights). */
+/* Remaining shares of the reference's squared error, with a margin: with the promised weights, and
+ * with the search's weights. (A search with the promised weights alone leaves more of the second:
+ * IQ3_S with weights.) */
 struct goal {
     uint32_t type;
     double promised, searched;
@@ -135,7 +138,7 @@ struct goal {
 static void check_goals(const struct goal *goals, size_t n_goals, const float *x, const float *w) {
     static struct Coded reference, best;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
-    const size_t n = (size_t)kColumns * (kRows - 1); /* all but the odd row */
+    const size_t n = (size_t)kColumns * (kRows - 1); /* all but the last row */
     for (size_t i = 0; i < n_goals; i++) {
         const struct goal *goal = &goals[i];
         float *v = stressed_weights(x, w, facts_of(goal->type).block_values);
@@ -176,7 +179,7 @@ static void test_bell_shaped_values_gain_what_the_search_can_give(void **state) 
     free(x);
 }
 
-/* The same values in other places. */
+/* The same values in another order. */
 static void test_tq1_0_has_the_values_of_tq2_0(void **state) {
     (void)state;
     static struct Coded one, two;
@@ -208,7 +211,7 @@ static void test_sets_and_threads_give_the_same_bytes(void **state) {
     ggufx_runtime_destroy(scalar);
 }
 
-/* The reference puts the codes of IQ3_S behind a group of zeros where others belong. */
+/* After a group of zeros, the reference writes wrong codes for IQ3_S. */
 static void test_zero_groups_of_iq3_s_do_not_spoil_the_others(void **state) {
     (void)state;
     static struct Coded reference, best;

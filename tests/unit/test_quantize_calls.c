@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Positive weights, some of them zero. */
+/* Returns positive weights, some of them zero. */
 static float *weights(size_t n) {
     float *w = malloc(n * sizeof *w);
     for (size_t i = 0; i < n; i++) w[i] = (float)(i % 11) * 0.25f;
@@ -48,7 +48,7 @@ static void test_threads_and_executors_change_no_byte(void **state) {
 
 static void test_progress_counts_blocks_and_every_poll_can_cancel(void **state) {
     (void)state;
-    enum { rows = 640 }; /* 10 ms and more on any set */
+    enum { rows = 640 }; /* 10 ms and more on any instruction set */
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     float *x = random_values(rows * kColumns, 2);
     const size_t n_bytes = (size_t)row_bytes_of(GGUFX_TYPE_Q4_K, kColumns) * rows;

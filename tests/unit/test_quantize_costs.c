@@ -1,6 +1,6 @@
 /*
- * What encoding costs at 1 x and 4 x the size: one long row with an imatrix, whose sum every block
- * of it needs, and many rows.
+ * Cost of quantization at 1 x and 4 x the size: one long row with an imatrix, whose sum every block
+ * needs, and many rows.
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
@@ -10,7 +10,7 @@
 enum { kCols = 256 };
 
 typedef struct job {
-    ggufx_runtime *rt; /* on threads, so that the work is cut into tasks */
+    ggufx_runtime *rt; /* with threads, so that the work is split into tasks */
     float *x, *imatrix;
     uint8_t *out;
     size_t n_rows, n_cols;

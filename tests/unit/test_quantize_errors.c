@@ -1,5 +1,5 @@
 /*
- * ggufx_quantize_blocks: arguments, types and values that are refused, and by what words.
+ * ggufx_quantize_blocks: refused arguments, types and values, with their messages.
  * SPDX-License-Identifier: MIT
  */
 #include "quantize_fixture.h"
@@ -96,7 +96,7 @@ static void test_types_without_an_encoder_are_named(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* The first of several, whether values are looked at beforehand (searches) or on the way. */
+/* The first of several, whether values are checked beforehand (searches) or during quantization. */
 static void test_the_first_bad_value_is_named(void **state) {
     (void)state;
     const uint32_t bad[] = {0x7f800000u, 0xff800000u, 0x7fc00000u, 0xff800001u};
@@ -129,7 +129,7 @@ static void test_the_first_bad_value_is_named(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* Vectors of every set, and what is left behind the last whole one. */
+/* Vectors of every instruction set, and the rest after the last whole one. */
 static void test_one_bad_value_is_found_in_every_place(void **state) {
     (void)state;
     const int32_t sets[] = {GGUFX_ISA_SCALAR, GGUFX_ISA_AVX2, GGUFX_ISA_AVX512, GGUFX_ISA_NEON};
@@ -144,7 +144,7 @@ static void test_one_bad_value_is_found_in_every_place(void **state) {
         options.isa = sets[set];
         options.threads = 1;
         ggufx_runtime *rt = NULL;
-        if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) continue; /* not here */
+        if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) continue; /* unsupported */
         for (size_t n = 1; n <= kLongest; n++)
             for (size_t place = 0; place < n; place++) {
                 const float kept = x[place];

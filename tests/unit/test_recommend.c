@@ -1,5 +1,5 @@
 /*
- * ggufx_recommend: the best candidate against all of them.
+ * ggufx_recommend: the best candidate compared with all others.
  * SPDX-License-Identifier: MIT
  */
 #include "gguf_builder.h"
@@ -27,7 +27,7 @@ static ggufx_estimate_facts recommend(fixture *f, const ggufx_estimate_options *
     return facts;
 }
 
-/* With keys and values given there is nothing to choose but recipes: ask for each of them. */
+/* With given cache types only the quantization mix remains to be chosen: estimates each of them. */
 static void test_the_recommendation_loses_least_of_all_that_fit(void **state) {
     (void)state;
     fixture f;
@@ -63,7 +63,7 @@ static void test_the_recommendation_loses_least_of_all_that_fit(void **state) {
     end(&f);
 }
 
-/* A header of two layers whose heads take every type of cache. */
+/* Opens a header of two layers whose heads support every cache type. */
 static void open_heads(fixture *f, gb *b) {
     const uint64_t embedding[] = {256, 10};
     ggufx_open_options open;
@@ -83,7 +83,7 @@ static void open_heads(fixture *f, gb *b) {
     MUST(f, ggufx_open_memory(&f->file, f->rt, b->data, b->n, NULL, NULL, &open, &f->error));
 }
 
-/* Less memory, more loss, step by step, until nothing fits. */
+/* Less memory gives more loss, step by step, until nothing fits. */
 static void test_less_memory_goes_down_the_ladder_of_caches(void **state) {
     static const uint32_t ladder[][2] = {
         {GGUFX_KV_F16, GGUFX_KV_F16},       {GGUFX_KV_Q8_0, GGUFX_KV_Q8_0},
@@ -99,7 +99,7 @@ static void test_less_memory_goes_down_the_ladder_of_caches(void **state) {
     ggufx_estimate_facts last = {.total_bytes = UINT64_MAX, .loss = -1},
                          none = {.struct_size = sizeof none};
     ggufx_estimate_options options = default_options();
-    options.n_context = 20000; /* by itself it would be 8192 */
+    options.n_context = 20000; /* the default would be 8192 */
     open_heads(&f, &b);
     for (size_t i = 0; i < N_STEPS; i++) {
         const ggufx_estimate_facts now = recommend(&f, &options);
@@ -120,7 +120,7 @@ static void test_less_memory_goes_down_the_ladder_of_caches(void **state) {
     gb_free(&b);
 }
 
-/* Q8_0 is left alone unless the job may quantize it again. */
+/* Q8_0 stays unless the job may requantize it. */
 static void test_a_quantized_file_stays_as_it_is_unless_that_is_allowed(void **state) {
     (void)state;
     fixture f;

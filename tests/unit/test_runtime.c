@@ -1,5 +1,5 @@
 /*
- * Runtimes: what they say of themselves, instruction sets, versions, structs of other sizes.
+ * Runtimes: facts, instruction sets, versions, structs of other sizes.
  * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>
@@ -92,7 +92,7 @@ static void test_option_structs_may_be_shorter_or_longer_with_zeros(void **state
     ggufx_runtime_destroy(rt);
     big.more[3] = 1;
     assert_int_equal(ggufx_runtime_create(&rt, &big.options, &error), GGUFX_E_VERSION);
-    big.options.struct_size = 8; /* struct_size and flags alone: all default */
+    big.options.struct_size = 8; /* struct_size and flags alone: all defaults */
     assert_int_equal(ggufx_runtime_create(&rt, &big.options, &error), GGUFX_OK);
     ggufx_runtime_destroy(rt);
     big.options.struct_size = 0;

@@ -1,5 +1,5 @@
 /*
- * Runtimes with the host's allocator, executor and log: each is given back exactly once.
+ * Runtimes with the host's allocator, executor and log: each is destroyed exactly once.
  * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>

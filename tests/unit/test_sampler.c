@@ -1,5 +1,5 @@
 /*
- * Sampler through the public headers: what each filter keeps, ties, seeds.
+ * Sampler through the public headers: kept tokens of each filter, ties, seeds.
  * SPDX-License-Identifier: MIT
  */
 #include "sampler_fixture.h"
@@ -9,7 +9,7 @@
 
 enum { DRAWS = 4000 };
 
-/* Of the five likeliest. */
+/* Ids of the five likeliest tokens. */
 static const int order[5] = {2, 5, 0, 3, 6};
 
 /* counts[i] = draws of the i-th likeliest token; others fail the test. */
@@ -121,22 +121,22 @@ static void test_sampler_top_p_keeps_enough_mass(void **state) {
     draw(&f, new_sampler(&f, 1.0f, 0, 0.72f, 0, 4), counts);
     assert_int_equal(counts[0] + counts[1] + counts[2], DRAWS);
     assert_true(counts[2] > 0);
-    draw(&f, new_sampler(&f, 1.0f, 0, 1e-9f, 0, 4), counts); /* one always stays */
+    draw(&f, new_sampler(&f, 1.0f, 0, 1e-9f, 0, 4), counts); /* one is always kept */
     assert_int_equal(counts[0], DRAWS);
-    /* After top-k the mass is that of the three left: 0.4 / 0.85 < 0.5 <= 0.7 / 0.85. */
+    /* After top-k the mass is that of the three kept: 0.4 / 0.85 < 0.5 <= 0.7 / 0.85. */
     draw(&f, new_sampler(&f, 1.0f, 3, 0.5f, 0, 4), counts);
     assert_int_equal(counts[0] + counts[1], DRAWS);
     assert_true(counts[1] > 0);
     end(&f);
 }
 
-/* Weights of equals are 1: half of the mass is there with the second of four, to the bit. */
+/* Equal tokens have weights of 1: the second of four reaches half of the mass exactly. */
 static void test_sampler_top_p_ends_where_the_mass_is_reached(void **state) {
     const float equal[N] = {2, 2, 2, 2, -90, -90, -90, -90};
     fixture f;
     (void)state;
     begin(&f, NULL);
-    for (uint32_t top_k = 0; top_k <= 4; top_k += 4) { /* 0: of all, 4: of those that top-k keeps */
+    for (uint32_t top_k = 0; top_k <= 4; top_k += 4) { /* 0: all tokens, 4: those kept by top-k */
         ggufx_sampler *const sampler = new_sampler(&f, 1.0f, top_k, 0.5f, 0, 11);
         int seen[N] = {0};
         for (int i = 0; i < 200; i++) {
@@ -161,7 +161,7 @@ static void test_sampler_min_p_drops_the_unlikely(void **state) {
     assert_true(counts[2] > 0);
     draw(&f, new_sampler(&f, 1.0f, 0, 0, 1.0f, 5), counts);
     assert_int_equal(counts[0], DRAWS);
-    /* Filters come before the temperature: heat does not bring back what was dropped. */
+    /* Filters come before the temperature: a high temperature does not restore dropped tokens. */
     draw(&f, new_sampler(&f, 100.0f, 0, 0, 0.3f, 5), counts);
     assert_int_equal(counts[0] + counts[1] + counts[2], DRAWS);
     assert_share(counts[2], 1.0 / 3);
@@ -184,7 +184,7 @@ static void test_sampler_repeats_itself_with_the_same_seed(void **state) {
         MUST(&f, ggufx_sampler_sample(&y, NULL, b, logits, N, &f.error));
         MUST(&f, ggufx_sampler_sample(&z, NULL, c, logits, N, &f.error));
         assert_int_equal(x, y);
-        assert_int_equal(x, expected[i]); /* of every machine */
+        assert_int_equal(x, expected[i]); /* on every machine */
         differ += x != z;
     }
     assert_true(differ > 0);

@@ -1,6 +1,6 @@
 /*
- * Calls of chains: what is refused, by name and value; failing allocations; nothing allocated while
- * sampling.
+ * Calls of sampler chains: refusals, with name and value; failing allocations; sampling allocates
+ * nothing.
  * SPDX-License-Identifier: MIT
  */
 #include "chain_fixture.h"
@@ -13,7 +13,7 @@ enum { V = 300 };
 static void test_links_refuse_numbers_out_of_range_by_name_and_value(void **state) {
     static const struct {
         uint32_t kind;
-        size_t offset; /* of the member */
+        size_t offset; /* offset of the member */
         float bad[3];
         const char *name;
     } cases[] = {
@@ -172,7 +172,7 @@ static void test_chains_refuse_bad_calls_and_logits(void **state) {
           ggufx_sampler_sample(&id, NULL, chain, logits, V, &f.error));
     for (int i = 0; i < V; i++) logits[i] = -INFINITY;
     FAILS(&f, GGUFX_E_VALUE, "finite", ggufx_sampler_sample(&id, NULL, chain, logits, V, &f.error));
-    logits[33] = -3e38f; /* alone */
+    logits[33] = -3e38f; /* the only finite logit */
     MUST(&f, ggufx_sampler_sample(&id, NULL, chain, logits, V, &f.error));
     assert_int_equal(id, 33);
     for (int32_t i = 0; i < V; i++) ban[i] = (ggufx_logit_bias){i, -INFINITY};
@@ -186,7 +186,7 @@ static void test_chains_refuse_bad_calls_and_logits(void **state) {
     end(&f);
 }
 
-/* The largest floats there are, in every link: one id comes out. */
+/* The largest floats, in every sampler: one id is sampled. */
 static void test_logits_at_the_ends_of_floats_are_sampled(void **state) {
     static float logits[V];
     fixture f;

@@ -1,6 +1,6 @@
 /*
- * Links of a chain against their definitions in binary64: what each filter leaves, of the vocabulary
- * and of a list; what each change makes of logits.
+ * Samplers of a chain against their definitions in binary64: candidates kept by each filter, from
+ * the vocabulary and from a list, and changed logits.
  * SPDX-License-Identifier: MIT
  */
 #include "chain_fixture.h"
@@ -45,7 +45,7 @@ static double entropy_of(const naive *c) {
     return h;
 }
 
-/* ---- the filters, written down anew; *margin: how near a decision was ---- */
+/* ---- independent filters; *margin: relative distance of the closest decision  */
 
 static void near(double *margin, double got, double limit) {
     const double distance = fabs(got - limit) / fabs(limit);
@@ -75,7 +75,7 @@ static void keep_typical(naive *c, double p, double *margin) {
         out.at[out.n++] = c->at[best];
         mass += c->p[best];
         near(margin, mass, p);
-        for (size_t i = 0; i < c->n; i++) /* the next one must be told apart in binary32 */
+        for (size_t i = 0; i < c->n; i++) /* binary32 must distinguish the next one */
             if (i != best && distance[i] < 1e9 && fabs(distance[i] - distance[best]) < 1e-5 &&
                 mass >= p)
                 *margin = 0;
@@ -132,7 +132,7 @@ static void keep(naive *c, const ggufx_sampler_link *link, double *margin) {
     weigh(c);
 }
 
-/* The same candidates, in any order. */
+/* Asserts the same candidates, in any order. */
 static void assert_same(const naive *want, seen *got, double tolerance) {
     static ggufx_candidate sorted[MOST];
     assert_int_equal(got->n, want->n);
@@ -145,7 +145,7 @@ static void assert_same(const naive *want, seen *got, double tolerance) {
     }
 }
 
-/* A filter behind nothing, and behind a top-k that leaves a list. */
+/* A filter alone, and after a top-k that leaves a list. */
 static void check_filter(fixture *f, const ggufx_sampler_link *link) {
     static float logits[V];
     static seen got;
@@ -171,7 +171,7 @@ static void check_filter(fixture *f, const ggufx_sampler_link *link) {
             ggufx_sampler_destroy(chain);
         }
     }
-    assert_true(checked >= SEEDS); /* of 2 SEEDS: few are as near to a decision as that */
+    assert_true(checked >= SEEDS); /* in 2 SEEDS: few decisions are that close */
 }
 
 static void test_filters_keep_what_their_definitions_keep(void **state) {
@@ -198,7 +198,7 @@ static void test_filters_keep_what_their_definitions_keep(void **state) {
         link.probability = 1;
         link.threshold = (float[]){1e-4f, 1e-3f, 3e-3f, 0.01f, 0.1f, 0.6f}[i];
         check_filter(&f, &link);
-        link.threshold = 1e-20f; /* all of them */
+        link.threshold = 1e-20f; /* keeps all of them */
         check_filter(&f, &link);
     }
     end(&f);
@@ -210,7 +210,7 @@ static void test_filters_of_equals_keep_the_lowest_ids(void **state) {
     fixture f;
     (void)state;
     begin(&f, NULL);
-    for (size_t i = 0; i < V; i++) equal[i] = i % 5 == 3 ? 1.0f : -60.0f; /* 500 equals */
+    for (size_t i = 0; i < V; i++) equal[i] = i % 5 == 3 ? 1.0f : -60.0f; /* 500 equal ones */
     for (uint32_t kind = GGUFX_LINK_TOP_K; kind <= GGUFX_LINK_TYPICAL; kind++) {
         ggufx_sampler *chain = new_chain(&f, V, 1);
         ggufx_sampler_link link = link_of(kind);
@@ -226,7 +226,7 @@ static void test_filters_of_equals_keep_the_lowest_ids(void **state) {
     end(&f);
 }
 
-/* ---- changes ---- */
+/* ---- changed logits  */
 
 static void test_temperature_divides_and_below_the_least_only_the_likeliest_stays(void **state) {
     static float logits[V];
@@ -330,7 +330,8 @@ static void test_penalties_count_the_last_tokens(void **state) {
     end(&f);
 }
 
-/* For every place in the window: how far back do it and the end agree, up to a breaker? */
+/* For every position in the window: length of the match with the end of the text, up to a
+ * breaker. */
 static double repeat_penalty(const int32_t *text, size_t n, int32_t id, size_t window) {
     const size_t first = n > window ? n - window : 0;
     size_t longest = 0;
@@ -362,7 +363,7 @@ static void test_dry_penalizes_what_would_repeat_a_text(void **state) {
         add(&f, chain, &few);
         add(&f, chain, &link);
         add_look(&f, chain, &got);
-        for (size_t i = 0; i < 700; i++) /* copies of itself with faults, runs, breakers */
+        for (size_t i = 0; i < 700; i++) /* copies of itself with errors, runs, breakers */
             text[i] = i > 60 && mixed(i) % 9 ? text[i - 17 - i / 200] : (int32_t)(mixed(i) % 14);
         for (size_t step = 0; step < 700; step++) {
             if (step % 7 == 3) {
@@ -439,7 +440,7 @@ static size_t mirostat_1(const naive *c, double mu) {
     return k < 1 ? 1 : k > (double)c->n ? c->n : (size_t)k;
 }
 
-/* Steps of a text, each with the mu that the ones before left. */
+/* Steps of a sequence, each with the mu after the previous ones. */
 static void test_mirostat_follows_its_definition(void **state) {
     static float logits[V];
     fixture f;
@@ -462,13 +463,13 @@ static void test_mirostat_follows_its_definition(void **state) {
                 c->n = n ? n : 1;
             }
             const int32_t id = sample(&f, chain, logits, V);
-            const double surprise = surprise_of(c, id); /* fails where it was not kept */
+            const double surprise = surprise_of(c, id); /* fails if it was not kept */
             MUST(&f, ggufx_sampler_accept(chain, &id, 1, &f.error));
             mu -= eta * (surprise - tau);
             sum += surprise;
             free(c);
         }
-        assert_true(fabs(sum / 60 - tau) < 0.7); /* what it is for */
+        assert_true(fabs(sum / 60 - tau) < 0.7); /* converges to tau */
         ggufx_sampler_destroy(chain);
     }
     end(&f);
@@ -487,7 +488,7 @@ static void test_mirostat_learns_of_the_token_it_drew_alone(void **state) {
     b = new_chain(&f, V, 5);
     add(&f, a, &link);
     add(&f, b, &link);
-    for (int i = 0; i < 200; i++) { /* the same draws, but b is never told */
+    for (int i = 0; i < 200; i++) { /* the same draws, but b accepts other tokens */
         const int32_t x = sample(&f, a, logits, V), other = (x + 1) % V;
         differ += x != sample(&f, b, logits, V);
         MUST(&f, ggufx_sampler_accept(a, &x, 1, &f.error));

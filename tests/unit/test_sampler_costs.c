@@ -1,5 +1,5 @@
 /*
- * What samplers cost at 1 x and 4 x the size: vocabulary, window, texts that end a generation.
+ * Cost of samplers at 1 x and 4 x the size: vocabulary, window, stop strings.
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
@@ -19,7 +19,7 @@ static void add(job *j, ggufx_sampler_link link) {
     OK(ggufx_sampler_add(j->chain, &link, NULL));
 }
 
-/* Equal logits in descending or ascending steps: what sorting and selecting find hardest. */
+/* Equal logits, or descending or ascending steps: hard cases of sorting and selection. */
 static job *vocabulary(size_t n, int steps) {
     job *j = calloc(1, sizeof *j);
     j->n = n;
@@ -38,7 +38,7 @@ static ggufx_sampler_link of(uint32_t kind, float p) {
     return link;
 }
 
-static void *flat(size_t n) { /* top-p and typical of nearly equals keep most */
+static void *flat(size_t n) { /* top-p and typical keep most of nearly equal tokens */
     job *j = vocabulary(n, 0);
     add(j, of(GGUFX_LINK_TOP_P, 0.9f));
     add(j, of(GGUFX_LINK_TYPICAL, 0.9f));
@@ -67,7 +67,7 @@ static void draw(void *work) {
         OK(ggufx_sampler_sample(&id, NULL, j->chain, j->logits, j->n, NULL));
 }
 
-/* A window of one token again and again, the longest repeats there are. */
+/* A window of one repeated token, which has the longest matches. */
 static void *repeats(size_t n) {
     job *j = calloc(1, sizeof *j);
     ggufx_sampler_link link = of(GGUFX_LINK_DRY, 0);
@@ -82,7 +82,7 @@ static void *repeats(size_t n) {
     return j;
 }
 
-/* Texts that are begins of each other but for their ends. */
+/* Stop strings that share long prefixes. */
 static void *stops(size_t n) {
     job *j = calloc(1, sizeof *j);
     ggufx_stop_text texts[2];

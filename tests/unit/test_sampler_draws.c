@@ -1,6 +1,6 @@
 /*
- * What chains draw: shares, the ids of the simple sampler, the same on every instruction set, clones
- * and resets; links of the host.
+ * Draws of sampler chains: shares, the ids of the simple sampler, equality on every instruction
+ * set, clones and resets; custom samplers.
  * SPDX-License-Identifier: MIT
  */
 #include "chain_fixture.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* They change with a line `bits:` of CHANGELOG alone. */
+/* They change only together with a CHANGELOG line `bits:`. */
 #define EXPECTED 0x622b89413a3ab867u
 #define EXPECTED_SIMPLE 0x4c0fe396fd94cedbu
 
@@ -19,7 +19,8 @@ static void assert_share(int count, double p) {
     assert_true(fabs(count - DRAWS * p) <= 5.0 * sqrt(DRAWS * p * (1.0 - p)));
 }
 
-/* 200 tokens, of which two to a lane, draw with their probabilities, from the vocabulary and a list. */
+/* 200 tokens, some with two in a lane, are drawn with their probabilities, from the vocabulary and
+ * from a list. */
 static void test_draws_have_the_probabilities(void **state) {
     float logits[200];
     fixture f;
@@ -82,7 +83,7 @@ static void test_the_filters_of_the_simple_sampler_draw_its_ids(void **state) {
     options.top_k = 300;
     options.top_p = 0.97f;
     options.min_p = 0.01f;
-    options.temperature = 0.5f; /* a quotient without rounding */
+    options.temperature = 0.5f; /* a division without rounding */
     options.seed = 99;
     MUST(&f, ggufx_sampler_create(&simple, f.rt, V, &options, &f.error));
     chain = new_chain(&f, V, 99);
@@ -119,7 +120,7 @@ static uint64_t mix(uint64_t hash, const void *data, size_t n) {
     return hash;
 }
 
-/* Each kind alone, then chains of three; ids, logits that are left, logarithms. */
+/* Each kind alone, then chains of three; ids, remaining logits, log-probabilities. */
 static uint64_t bits_of(fixture *f) {
     static float logits[V];
     static seen got;
@@ -161,7 +162,7 @@ static uint64_t bits_of(fixture *f) {
     return hash;
 }
 
-/* The sampler of options: with each filter and none, beside greedy; zeros of both signs. */
+/* The simple sampler: with and without each filter, and greedy; zeros of both signs. */
 static uint64_t simple_bits_of(fixture *f) {
     static const float temperatures[] = {0.0f, 0.7f, 1.0f, 1e-30f, 40.0f};
     static float logits[V];
@@ -192,7 +193,7 @@ static uint64_t simple_bits_of(fixture *f) {
     return hash;
 }
 
-/* Of each instruction set that this machine has. */
+/* Asserts the hash on each instruction set of this machine. */
 static void assert_bits(uint64_t (*bits_of_all)(fixture *), uint64_t expected) {
     static const int32_t sets[] = {GGUFX_ISA_SCALAR,   GGUFX_ISA_AVX2, GGUFX_ISA_AVXVNNI,
                                    GGUFX_ISA_AVX512,   GGUFX_ISA_NEON, GGUFX_ISA_NEON_DOT,
@@ -212,7 +213,7 @@ static void assert_bits(uint64_t (*bits_of_all)(fixture *), uint64_t expected) {
         const uint64_t hash = bits_of_all(&f);
         f.rt = before;
         print_message("instruction set %d: %016llx\n", sets[i], (unsigned long long)hash);
-        if (*(const uint8_t *)&one) assert_true(hash == expected); /* bytes of hosts like this */
+        if (*(const uint8_t *)&one) assert_true(hash == expected); /* little-endian bytes */
         ggufx_runtime_destroy(own);
         end(&f);
         n++;
@@ -250,7 +251,7 @@ static void test_clones_go_on_alike_and_resets_begin_anew(void **state) {
             fill_logits(logits, V, i / 8);
             if (i == 25) MUST(&f, ggufx_sampler_clone(&clone, chain, &f.error));
             first[i] = sample(&f, chain, logits, V);
-            if (clone) { /* takes its turns beside */
+            if (clone) { /* samples in between */
                 assert_int_equal(sample(&f, clone, logits, V), first[i]);
                 MUST(&f, ggufx_sampler_accept(clone, first + i, 1, &f.error));
             }
@@ -295,7 +296,7 @@ static void test_simple_samplers_are_cloned_and_reset_too(void **state) {
     end(&f);
 }
 
-/* ---- links of the host ---- */
+/* ---- custom samplers ------ */
 
 typedef struct change {
     int how;
@@ -350,7 +351,7 @@ static void test_links_of_the_host_change_order_and_take_away(void **state) {
                 FAILS(&f, status[how], text[how],
                       ggufx_sampler_sample(&id, NULL, chain, logits, V, &f.error));
                 assert_int_equal(id, 5);
-                what.how = 8; /* nothing was drawn: it goes on as one that never failed */
+                what.how = 8; /* no draw was made: continues as if nothing had failed */
                 ggufx_sampler *const other = new_chain(&f, V, 1);
                 add(&f, other, &few);
                 assert_int_equal(sample(&f, chain, logits, V), sample(&f, other, logits, V));

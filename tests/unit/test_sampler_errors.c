@@ -1,5 +1,5 @@
 /*
- * Sampler: logits without an order, misuse, failing allocations.
+ * Sampler: unordered logits (NaN), misuse, failing allocations.
  * SPDX-License-Identifier: MIT
  */
 #include "sampler_fixture.h"

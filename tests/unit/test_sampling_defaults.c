@@ -93,7 +93,7 @@ static void test_a_file_without_keys_has_no_defaults(void **state) {
     gb_free(&b);
 }
 
-/* Each is ignored; the others still count. */
+/* Each is ignored; the others still apply. */
 static void test_unusable_values_are_ignored_and_named(void **state) {
     gb b;
     (void)state;

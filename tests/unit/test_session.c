@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the logits (about 10 at most): f32 against doubles through two layers; the same as for whole
- * models in data/README (abs 1e-3, rel 1e-4), ten times tighter because the model is small. */
+/* Error of logits (about 10 at most): f32 against doubles through two layers. Ten times tighter
+ * than for whole models in data/README (abs 1e-3, rel 1e-4), because the model is small. */
 #define TOLERANCE 1e-4
 
 static void decode_all(fixture *f, const int32_t *tokens, size_t n, float *logits) {
@@ -68,7 +68,7 @@ static void test_decode_agrees_with_doubles_for_each_variant_of_the_graph(void *
     options.weight_type = GGUFX_TYPE_Q8_0;
     check_against_doubles(&options, 0);
     memset(&options, 0, sizeof options);
-    options.skip = "llama.attention.head_count_kv"; /* then q and k differ: refused, not guessed */
+    options.skip = "llama.attention.head_count_kv"; /* then q and k differ: refused */
     {
         fixture f;
         begin(&f, &options);
@@ -106,7 +106,8 @@ static void test_greedy_ids_are_those_of_every_machine(void **state) {
 
 static void test_session_kv_types_stay_near_f32(void **state) {
     static const uint32_t types[] = {GGUFX_KV_DEFAULT, GGUFX_KV_F16, GGUFX_KV_BF16, GGUFX_KV_Q8_0};
-    /* Of logits with a spread of about 3: relative error of a cached value times the few layers. */
+    /* Error of logits with a spread of about 3: relative error of a cached value times the few
+     * layers. */
     static const double limits[] = {0.02, 0.02, 0.15, 0.15};
     enum { LONG = 90 }; /* more than the first 64, which BF16 keeps as F32 */
     float want[TINY_VOCAB], got[TINY_VOCAB];

@@ -1,5 +1,5 @@
 /*
- * Sessions: the same bits for any instruction set, thread count, batch and after a cut-back.
+ * Sessions: the same bits for any instruction set, thread count, batch and after a truncation.
  * SPDX-License-Identifier: MIT
  */
 #include "session_fixture.h"
@@ -102,7 +102,7 @@ static void test_truncate_forgets_and_repeats_exactly(void **state) {
     MUST(&f, ggufx_session_truncate(f.session, 20, &f.error));
     assert_int_equal(ggufx_session_length(f.session), 20);
     FAILS(&f, GGUFX_E_STATE, "", ggufx_session_logits(b, TINY_VOCAB, f.session, &f.error));
-    decode(&f, tokens + 30, 5); /* another way, then back */
+    decode(&f, tokens + 30, 5); /* other tokens, then a truncation */
     MUST(&f, ggufx_session_truncate(f.session, 20, &f.error));
     decode(&f, tokens + 20, 1);
     get_logits(&f, b);

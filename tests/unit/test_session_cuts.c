@@ -1,6 +1,6 @@
 /*
- * Sessions: however a conversation is cut into calls and batches, and whatever calls were cancelled
- * or cut back in between, the logits have the same bits, with every type of cache.
+ * Sessions: logits have the same bits for any split into calls and batches, and after cancelled
+ * calls and truncations, with every cache type.
  * SPDX-License-Identifier: MIT
  */
 #include "session_fixture.h"
@@ -42,7 +42,8 @@ static int32_t countdown(void *user, uint64_t done, uint64_t total) {
     return --*(int *)user == 0;
 }
 
-/* In calls of random sizes; between them calls of other tokens that are cancelled or cut back. */
+/* Decodes in calls of random sizes, with calls of other tokens between them that are cancelled or
+ * truncated. */
 static void decode_in_pieces(fixture *f, ggufx_session *session, const int32_t *tokens,
                              uint32_t seed) {
     int32_t other[90];
@@ -64,7 +65,7 @@ static void decode_in_pieces(fixture *f, ggufx_session *session, const int32_t *
             const ggufx_status status =
                 ggufx_session_decode(session, other, 90, &options, &f->error);
             assert_true(status == GGUFX_E_CANCELLED || status == GGUFX_OK);
-            if (status == GGUFX_OK) /* back to where the call began */
+            if (status == GGUFX_OK) /* truncates to the start of the call */
                 MUST(f, ggufx_session_truncate(session, done, &f->error));
         }
         if (draw % 5 == 0 && done && done + drafts <= kContext) {

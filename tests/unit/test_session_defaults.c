@@ -1,5 +1,5 @@
 /*
- * What a session takes where nothing was asked for, and how it says so.
+ * Defaults of a session's options, and the facts that report them.
  * SPDX-License-Identifier: MIT
  */
 #include "session_fixture.h"
@@ -16,7 +16,8 @@ static ggufx_session_facts info(fixture *f) {
     return facts;
 }
 
-/* A session with these options on the tiny model, trained on so many tokens. */
+/* Returns the facts of a session with these options on the tiny model, with this trained context
+ * length. */
 static ggufx_session_facts made(uint32_t trained, const ggufx_session_options *options) {
     fixture f;
     tiny_options file;
@@ -69,7 +70,7 @@ static void test_a_session_takes_what_is_asked_for(void **state) {
     assert_int_equal(facts.n_batch, 512);
 }
 
-/* Its facts are true: so many tokens fit and no more. */
+/* The facts are right: exactly this many tokens fit. */
 static void test_a_session_is_full_where_it_says(void **state) {
     fixture f;
     ggufx_session_options options;
@@ -107,7 +108,7 @@ static void test_session_info_checks_its_arguments(void **state) {
     FAILS(&f, GGUFX_E_ARGUMENT, "ggufx_session_facts",
           ggufx_session_info(&facts, f.session, &f.error));
     assert_memory_equal(&facts, &before, sizeof facts);
-    facts.struct_size = 12; /* of an older host: as far as it goes */
+    facts.struct_size = 12; /* from an older host: filled up to its size */
     MUST(&f, ggufx_session_info(&facts, f.session, &f.error));
     assert_int_equal(facts.n_context, TINY_CONTEXT);
     assert_int_equal(facts.n_batch, before.n_batch);

@@ -1,7 +1,7 @@
 /*
- * What is done to the middle of a text: tokens taken out, positions with gaps, embeddings in place of
- * tokens, hidden states. Against the tiny model in double precision, operation after operation; what
- * is refused, and that nothing changes then; memory that fails.
+ * Edits of a sequence: removed tokens, positions with gaps, embeddings in place of tokens, hidden
+ * states. Compared with the tiny model in double precision, operation by operation. Refused calls
+ * change nothing; failing allocations.
  * SPDX-License-Identifier: MIT
  */
 #include "fault.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of logits and hidden states in F32, as for other oracles. */
+/* For logits and hidden states in F32, as for other references. */
 #define TOLERANCE 1e-3
 
 enum { STEPS = 220, MOST = 12 };
@@ -20,7 +20,7 @@ static uint32_t below(uint32_t *random, uint32_t limit) {
     return (*random >> 16) % limit;
 }
 
-/* A session and the same text in double precision. */
+/* A session and the same sequence in double precision. */
 typedef struct pair {
     fixture f;
     tiny_text *text;
@@ -56,7 +56,7 @@ static void assert_text(pair *p) {
     for (size_t i = 0; i < p->n; i++) assert_int_equal(positions[i], p->positions[i]);
 }
 
-/* Some tokens, at the next places or with gaps, themselves or as rows. */
+/* Adds tokens at the next positions or with gaps, as ids or as embeddings. */
 static void add(pair *p) {
     static float rows[MOST * TINY_EMBD], logits[MOST * TINY_VOCAB], hidden[MOST * TINY_EMBD];
     int32_t ids[MOST], positions[MOST];
@@ -151,7 +151,7 @@ static void test_texts_are_edited_as_in_double_precision(void **state) {
     }
 }
 
-/* The use that there is for it: the oldest tokens go, the others move up, the text goes on. */
+/* Context shift: the oldest tokens are removed, the others shifted, and decoding continues. */
 static void test_a_full_context_goes_on(void **state) {
     pair p;
     (void)state;
@@ -222,7 +222,7 @@ static void test_odd_items_are_refused(void **state) {
     item.flags = 32;
     REFUSED(GGUFX_E_ARGUMENT, "flags 0x20");
 #undef REFUSED
-    item = good; /* behind the last place there is none */
+    item = good; /* no position after the last one */
     item.positions = high;
     MUST(&f, ggufx_session_decode_batch(f.session, &item, 1, &options, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "position 2147483647",
@@ -270,13 +270,13 @@ static void test_odd_edits_are_refused(void **state) {
     MUST(&f, ggufx_session_sequence_remove(s, 0, 3, 4, &f.error)); /* the last logits stay */
     get_logits(&f, again);
     assert_memory_equal(logits, again, sizeof logits);
-    MUST(&f, ggufx_session_sequence_remove(s, 0, 5, 1, &f.error)); /* but not those of a cut */
+    MUST(&f, ggufx_session_sequence_remove(s, 0, 5, 1, &f.error)); /* except at the end */
     FAILS(&f, GGUFX_E_STATE, "no token", ggufx_session_logits(logits, TINY_VOCAB, s, &f.error));
     assert_int_equal(ggufx_session_length(s), 5);
     end(&f);
 }
 
-/* As a host that was built with an earlier header passes them. */
+/* Items of a host that was built with an earlier header. */
 static void test_items_of_before_are_taken(void **state) {
     struct {
         uint32_t sequence, flags;
@@ -305,7 +305,7 @@ static void test_items_of_before_are_taken(void **state) {
     end(&f);
 }
 
-/* Rows are kept while their tokens are there, and no longer. */
+/* Rows are kept as long as their tokens. */
 static void test_memory_of_embeddings_fails_and_comes_back(void **state) {
     static float rows[40 * TINY_EMBD];
     ggufx_batch_item item = {.n_tokens = 40, .embeddings = rows, .n_embeddings = 40 * TINY_EMBD};

@@ -1,5 +1,5 @@
 /*
- * Sessions: what is refused, and that nothing changes then.
+ * Sessions: refused calls, which change nothing.
  * SPDX-License-Identifier: MIT
  */
 #include "session_fixture.h"

@@ -1,5 +1,5 @@
 /*
- * Sessions: cancelled at each poll, each allocation failing, none while decoding.
+ * Sessions: cancelled at each poll, each allocation failing, no allocation while decoding.
  * SPDX-License-Identifier: MIT
  */
 #include "session_fixture.h"

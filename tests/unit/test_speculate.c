@@ -1,6 +1,6 @@
 /*
- * Speculators: what is refused, what a failing call leaves, every allocation failing, speculators of
- * one model on many threads.
+ * Speculators: refusals, state after failing calls, every allocation failing, speculators of one
+ * model on many threads.
  * SPDX-License-Identifier: MIT
  */
 #include "fault.h"
@@ -135,7 +135,7 @@ static void test_a_draft_of_another_vocabulary_is_refused(void **state) {
     end(&f);
 }
 
-/* A speculator on the session of `f`, which holds N tokens, and its first token. */
+/* Returns a speculator on the session of `f`, which holds N tokens, after its first token. */
 static ggufx_speculator *begun(fixture *f, ggufx_sampler *sampler,
                                const ggufx_speculator_options *options) {
     int32_t tokens[N], id = 0;
@@ -170,7 +170,7 @@ static void test_wrong_guesses_of_a_host_change_nothing(void **state) {
               ggufx_speculator_next(ids, NULL, 4, &n, speculator, sampler, NULL, NULL, &f.error));
         assert_int_equal(n, 0);
         assert_int_equal(ggufx_session_length(f.session), N);
-        /* no room, no guess */
+        /* no room, no draft tokens */
         MUST(&f,
              ggufx_speculator_next(ids, NULL, 1, &n, speculator, sampler, NULL, NULL, &f.error));
         assert_int_equal(n, 1);
@@ -184,7 +184,7 @@ static void test_wrong_guesses_of_a_host_change_nothing(void **state) {
     end(&f);
 }
 
-/* Up to the last place of the context, and no further; then anew behind a cut. */
+/* Up to the last position of the context, and again after a truncation. */
 static void test_a_full_context_ends_the_text(void **state) {
     fixture f;
     (void)state;
@@ -210,7 +210,7 @@ static void test_a_full_context_ends_the_text(void **state) {
     end(&f);
 }
 
-/* Ids of a text of `model`, guessed or one after another. */
+/* Generates ids with `model`, by speculative decoding or token by token. */
 static void generate(const ggufx_runtime *rt, const ggufx_model *model, int guessed, int32_t *out) {
     int32_t tokens[N];
     float logits[TINY_VOCAB];
@@ -275,7 +275,7 @@ static void test_speculators_of_one_model_run_on_many_threads(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-/* What is made once, then steps: an allocation that fails takes nothing. */
+/* Creates all objects, then steps; a failing allocation changes nothing. */
 static ggufx_status all_of_it(void *context, ggufx_runtime *rt, ggufx_error *error) {
     const ggufx_session_options session_made = session_options();
     ggufx_file *file = NULL;

@@ -1,7 +1,7 @@
 /*
- * Of the longest loops only every n-th case runs where the environment's GGUFX_TEST_STEP is n:
- * in .ci/run, under emulators and sanitizers fewer than elsewhere, as all of them take minutes
- * there. tests/full.sh leaves none out.
+ * test_step(): the longest loops run only every n-th case, where n is the environment's
+ * GGUFX_TEST_STEP. .ci/run, emulators and sanitizers use larger n, because all cases take minutes
+ * there. tests/full.sh runs all of them.
  * SPDX-License-Identifier: MIT
  */
 #ifndef TEST_STEP_H
@@ -17,7 +17,7 @@ static inline size_t test_step(void) {
     return n ? n : 1;
 }
 
-/* For loops that are long under sanitizers only: whole elsewhere. */
+/* For loops that are long under sanitizers only: all cases elsewhere. */
 static inline size_t test_step_sanitized(void) {
     return SANITIZED ? test_step() : 1;
 }

@@ -1,5 +1,5 @@
 /*
- * Texts that end a generation, and logarithms of probabilities.
+ * Stop strings and log-probabilities.
  * SPDX-License-Identifier: MIT
  */
 #include "chain_fixture.h"
@@ -18,7 +18,7 @@ static ggufx_stop *new_stop(fixture *f, const char *const *texts, size_t n) {
     return stop;
 }
 
-/* What was found in so many bytes, looked for at every place. */
+/* Stop strings found in n bytes by testing every position. */
 typedef struct naive {
     int32_t found;
     size_t n_shown, n_taken;
@@ -106,7 +106,7 @@ static void test_stop_calls_refuse_bad_arguments(void **state) {
     assert_int_equal(ggufx_stop_create(&stop, f.rt, empty, 2, &f.error), GGUFX_E_ARGUMENT);
     assert_int_equal(f.error.index, 1);
     FAILS(&f, GGUFX_E_LIMIT, "1048576", ggufx_stop_create(&stop, f.rt, &large, 1, &f.error));
-    MUST(&f, ggufx_stop_create(&stop, f.rt, NULL, 0, &f.error)); /* nothing is ever found */
+    MUST(&f, ggufx_stop_create(&stop, f.rt, NULL, 0, &f.error)); /* never finds anything */
     FAILS(&f, GGUFX_E_ARGUMENT, "struct_size", ggufx_stop_feed(&facts, stop, "a", 1, &f.error));
     facts.struct_size = sizeof facts;
     FAILS(&f, GGUFX_E_ARGUMENT, "text", ggufx_stop_feed(&facts, stop, NULL, 1, &f.error));
@@ -132,7 +132,7 @@ static void test_stops_survive_each_failing_allocation(void **state) {
     assert_true(fault_run(create_stop, NULL) > 4);
 }
 
-/* ---- logarithms of probabilities ---- */
+/* ---- log-probabilities -------------- */
 
 typedef struct ranked {
     int32_t id;
@@ -157,7 +157,7 @@ static void test_logprobs_are_those_of_the_likeliest(void **state) {
         float chosen = 0;
         const size_t k = (size_t[]){0, 1, 2, 20, 21, 700, V - 1, V}[seed];
         fill_logits(logits, V, seed);
-        for (size_t i = 0; i < V; i += 3) logits[i] = (float)(int)logits[i]; /* equals */
+        for (size_t i = 0; i < V; i += 3) logits[i] = (float)(int)logits[i]; /* equal ones */
         logits[9] = -INFINITY;
         for (int32_t i = 0; i < V; i++) all[i] = (ranked){i, logits[i]};
         qsort(all, V, sizeof *all, by_rank);

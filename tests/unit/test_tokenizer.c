@@ -1,5 +1,5 @@
 /*
- * Tokenizing through the public headers, on the small vocabulary of tiny_model.c.
+ * Tokenization through the public headers, with the small vocabulary of tiny_model.c.
  * SPDX-License-Identifier: MIT
  */
 #include "tokenizer_fixture.h"
@@ -38,7 +38,7 @@ static void test_tokenize_falls_back_to_bytes(void **state) {
     assert_pieces(&f,
                   "\xff"
                   "e\x80",
-                  0, SP "|<0xFF>|<0x65>|<0x80>"); /* a lead byte takes four */
+                  0, SP "|<0xFF>|<0x65>|<0x80>"); /* a lead byte of four bytes */
     assert_pieces(&f,
                   "\x80"
                   "e",

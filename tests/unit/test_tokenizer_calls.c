@@ -1,5 +1,5 @@
 /*
- * Detokenizing, what tokenizers say of themselves, vocabularies and arguments that are refused.
+ * Detokenization, facts of tokenizers, refused vocabularies and arguments.
  * SPDX-License-Identifier: MIT
  */
 #include "gguf_builder.h"
@@ -153,7 +153,7 @@ static void test_tokenizer_create_rejects_unusable_vocabularies(void **state) {
     assert_create_fails(&options, GGUFX_E_MISSING, "tokenizer.ggml.model");
 }
 
-/* A vocabulary of three tokens, one of whose keys is of another type or too long. */
+/* Builds a vocabulary of three tokens, one of whose keys has another type or is too long. */
 enum {
     PLAIN,
     TEXT_TOKENS,

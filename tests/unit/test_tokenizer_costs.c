@@ -1,6 +1,6 @@
 /*
- * What hostile vocabularies and texts cost: texts that collide in a hash, tokens that stand inside
- * of one another at every place of a text, merges over one letter.
+ * Cost of hostile vocabularies and texts: texts with hash collisions, tokens nested at every
+ * position of a text, merges over one letter.
  * SPDX-License-Identifier: MIT
  */
 #include "vocab_fixture.h"
@@ -16,14 +16,14 @@ typedef struct job {
     size_t n;
 } job;
 
-/* The library's hash of a text (src/base/text_index.hpp) as far as it chooses the place. */
+/* The part of the library's text hash (src/base/text_index.hpp) that selects the slot. */
 static uint64_t hash_of(const char *text) {
     uint64_t h = 0xcbf29ce484222325u;
     for (; *text; text++) h = (h ^ (uint8_t)*text) * 0x100000001b3u;
     return (h ^ (h >> 29)) * 0x9e3779b97f4a7c15u >> 16;
 }
 
-/* n tokens whose places are all in one of 256 parts of the table. */
+/* n tokens whose slots are all in one of 256 parts of the table. */
 static void *colliding(size_t n) {
     job *j = calloc(1, sizeof *j);
     vocab_token *tokens = calloc(n, sizeof *tokens);
@@ -50,7 +50,7 @@ static void create(void *work) {
 enum { NESTED = 400 };
 static char many_a[NESTED];
 
-/* Tokens a, aa, ... of one kind; a longer one has a higher score. A text of n letters a. */
+/* Tokens a, aa, ... with the same kind; a longer one has a higher score. A text of n letters a. */
 static void *nested(size_t n, int32_t kind) {
     job *j = calloc(1, sizeof *j);
     vocab_token tokens[NESTED];
@@ -74,21 +74,22 @@ static void *nested_normal(size_t n) {
     return nested(n, 1);
 }
 
-/* As nested_whole, in runs that fit no token, so that every claim leaves places to try again. */
+/* As nested_whole, in runs longer than any token, so that every claimed token leaves positions to
+ * retry. */
 static void *nested_in_runs(size_t n) {
     job *j = nested(n, 4);
     for (size_t i = 0; i < n; i += 3 * NESTED / 2 + 1) j->text[i] = 'b';
     return j;
 }
 
-/* Control tokens inside of one another; the text's runs are a user's and the template's in turns. */
+/* Nested control tokens; the text's runs alternate between the user's and the template's. */
 static void *nested_control(size_t n) {
     job *j = nested(n, 3);
     for (size_t i = 0; i < n; i += 3 * NESTED / 2 + 1) j->text[i] = 'b';
     return j;
 }
 
-/* A letter and a half of the longest token by the template, as much by a user, and so on. */
+/* A letter and half of the longest token by the template, as much by a user, and so on. */
 static void encode_chat(void *work) {
     static const char text[] = "{% for m in messages %}"
                                "{{ 'a' * 600 }}{{ m.content }}{% endfor %}";
@@ -113,7 +114,7 @@ static void encode_chat(void *work) {
     OK(ggufx_runtime_create(&rt, NULL, NULL));
     OK(ggufx_chat_create(&chat, rt, NULL, &options, NULL));
     OK(ggufx_chat_tokenize(j->ids, j->n, &n_ids, chat, j->v.tokenizer, &request, 0, NULL));
-    assert_true(n_ids > n_turns * each && n_ids < j->n); /* a user's letters are one token each */
+    assert_true(n_ids > n_turns * each && n_ids < j->n); /* each of a user's letters is one token */
     ggufx_chat_destroy(chat);
     ggufx_runtime_destroy(rt);
     free(turns);

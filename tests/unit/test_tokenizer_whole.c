@@ -1,7 +1,6 @@
 /*
- * Tokens that are matched whole, against the rule itself: of all places where one stands, the
- * longest token claims first, then the lower id, then from the left, and where both ends are free
- * it is one.
+ * Tokens that are matched whole, against the rule. The longest token claims its occurrences first,
+ * then the lower id, then the leftmost. An occurrence is a token if both ends are free.
  * SPDX-License-Identifier: MIT
  */
 #include "vocab_fixture.h"
@@ -36,8 +35,8 @@ static void claim_all(rule_state *s, size_t id) {
     }
 }
 
-/* The ids of a text: claimed tokens, and for each other byte the token of that one byte, of which
- * there is one for each letter, normal and without merges. */
+/* Returns the ids of a text: claimed tokens, and single-byte tokens for the other bytes. Each
+ * letter has a normal single-byte token without merges. */
 static size_t by_the_rule(int32_t *ids, const vocab_token *tokens, size_t n_tokens,
                           const char *text, size_t n, int special) {
     static rule_state s;
@@ -56,7 +55,7 @@ static size_t by_the_rule(int32_t *ids, const vocab_token *tokens, size_t n_toke
     return n_ids;
 }
 
-/* Normal tokens a, b, c, then random whole ones; equal texts among them. */
+/* Creates normal tokens a, b, c, then random whole ones, with duplicate texts among them. */
 static size_t random_tokens(vocab_token *tokens, char *texts, uint32_t letters, uint32_t longest) {
     const size_t n = 4 + below(MAX_TOKENS - 4);
     const int controls = below(2) == 1;
@@ -76,8 +75,7 @@ static size_t random_tokens(vocab_token *tokens, char *texts, uint32_t letters, 
 
 static void compare(const vocab_token *tokens, size_t n_tokens, const char *text, size_t n) {
     vocab v = open_vocab(tokens, n_tokens);
-    int mergeable =
-        0; /* merges make control tokens out of their letters where these are no others */
+    int mergeable = 0; /* merges form control tokens from their letters if there are no others */
     for (size_t id = 0; id < n_tokens; id++) mergeable |= tokens[id].kind == 3;
     for (int special = mergeable; special < 2; special++) {
         static int32_t want[MAX_TEXT], got[MAX_TEXT];
@@ -99,13 +97,13 @@ static void test_random_tokens_are_claimed_by_the_rule(void **state) {
         vocab_token tokens[MAX_TOKENS];
         const uint32_t letters = 1 + below(3), longest = 1 + below(below(2) ? 6 : LONGEST);
         const size_t n_tokens = random_tokens(tokens, texts, letters, longest);
-        const size_t n = below(round % 100 ? SHORT_TEXT : MAX_TEXT); /* few places, or many */
+        const size_t n = below(round % 100 ? SHORT_TEXT : MAX_TEXT); /* short or long text */
         for (size_t i = 0; i < n; i++) text[i] = (char)('a' + below(letters));
         compare(tokens, n_tokens, text, n);
     }
 }
 
-/* Of a, aa, aaa ... and texts of one letter every place has every token. */
+/* Tokens a, aa, aaa ... and texts of one letter: every position has every token. */
 static void test_nested_tokens_are_claimed_by_the_rule(void **state) {
     (void)state;
     char text[LONGEST];
@@ -125,7 +123,7 @@ static void test_nested_tokens_are_claimed_by_the_rule(void **state) {
     }
 }
 
-/* A control token hides no user-defined one where it does not count itself. */
+/* A control token that is not parsed does not hide a user-defined token of the same text. */
 static void test_a_control_token_of_the_same_text_counts_only_when_parsed(void **state) {
     (void)state;
     const vocab_token tokens[] = {

@@ -1,5 +1,5 @@
 /*
- * Tensor types: ids, names, bytes of rows.
+ * Tensor types: ids, names, row bytes.
  * SPDX-License-Identifier: MIT
  */
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * Files that are written: the bytes an independent builder of the tests makes, in both byte orders
- * and versions, from calls and from files; keys that change, alignment, reserve.
+ * Written files equal the bytes of an independent builder, in both byte orders and versions, from
+ * calls and from files; changed keys, alignment, reserved space.
  * SPDX-License-Identifier: MIT
  */
 #include "writer_fixture.h"
@@ -31,7 +31,7 @@ static void test_every_value_type_is_written_as_the_format_says(void **state) {
         }
 }
 
-/* version 1 has counts of 32 bits; bytes of files are never changed but for order and width. */
+/* Version 1 has 32-bit counts; bytes of copied files change only in order and width. */
 static void test_files_are_copied_between_versions_and_byte_orders(void **state) {
     (void)state;
     for (int from = 0; from < 6; from++)
@@ -44,7 +44,7 @@ static void test_files_are_copied_between_versions_and_byte_orders(void **state)
             ggufx_writer *w = new_writer(rt, 2 + (uint32_t)to / 2, to % 2);
             OK(ggufx_writer_copy_meta(w, f, NULL));
             OK(ggufx_writer_copy_tensors(w, f, NULL));
-            ggufx_file_destroy(f); /* the writer keeps what it needs */
+            ggufx_file_destroy(f); /* the writer keeps its references */
             write_kept(w, &k, NULL);
             assert_bytes(&k.part[0], want.data, want.n);
             ggufx_writer_destroy(w);
@@ -65,7 +65,7 @@ static void test_keys_keep_their_place_when_set_again_renamed_or_removed(void **
     OK(ggufx_writer_set_u64(w, S("c"), GGUFX_VALUE_U32, 4, NULL));
     OK(ggufx_writer_unset(w, S("z"), NULL));
     OK(ggufx_writer_rename(w, S("a"), S("y"), NULL));
-    OK(ggufx_writer_rename(w, S("c"), S("c"), NULL)); /* nothing to do */
+    OK(ggufx_writer_rename(w, S("c"), S("c"), NULL)); /* no effect */
     OK(ggufx_writer_set_string(w, S("b"), S("text"), NULL));
     OK(ggufx_writer_set_u64(w, S("a"), GGUFX_VALUE_U32, 5, NULL));
     OK(ggufx_writer_rename(w, S("y"), S("x"), NULL));
@@ -124,7 +124,7 @@ static void test_reserve_is_an_array_of_zeros_behind_the_keys(void **state) {
         ggufx_writer_options_init(&options);
         options.reserve_bytes = 2000;
         OK(ggufx_writer_create(&w, rt, &options, NULL));
-        /* One that stands there already is replaced. */
+        /* An existing one is replaced. */
         if (round) OK(ggufx_writer_set_u64(w, S("ggufx.reserve"), GGUFX_VALUE_U8, 1, NULL));
         OK(ggufx_writer_set_u64(w, S("a"), GGUFX_VALUE_U32, 1, NULL));
         OK(ggufx_writer_info(&facts, w, NULL, NULL));

@@ -1,5 +1,5 @@
 /*
- * What a writer costs with many keys and tensors, in names that come in no order.
+ * Cost of a writer with many keys and tensors, with names in no order.
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"

@@ -1,5 +1,5 @@
 /*
- * Data of files that are written: from callbacks, memory and slices; parts and their sizes.
+ * Data of written files: from callbacks, memory and slices; split files and their sizes.
  * SPDX-License-Identifier: MIT
  */
 #include "writer_fixture.h"
@@ -18,12 +18,12 @@ typedef struct source {
 
 static ggufx_status make_bytes(void *user, uint64_t offset, void *dst, size_t n) {
     source *s = user;
-    if (offset == 0) s->next = 0; /* each write asks anew */
+    if (offset == 0) s->next = 0; /* each write starts again */
     if (s->fail_at && ++s->n_calls == s->fail_at) return -5;
     if (offset != s->next || n == 0 || n > 512 * 1024) return GGUFX_E_STATE;
     if (s->row_bytes <= 512 * 1024 && n % s->row_bytes) return GGUFX_E_SHAPE;
     if (n % s->block_bytes || offset / s->row_bytes != (offset + n - 1) / s->row_bytes)
-        if (s->row_bytes > 512 * 1024) return GGUFX_E_SHAPE; /* never over a row's end */
+        if (s->row_bytes > 512 * 1024) return GGUFX_E_SHAPE; /* never beyond a row's end */
     for (size_t i = 0; i < n; i++) ((uint8_t *)dst)[i] = byte_at(offset + i);
     s->next += n;
     return GGUFX_OK;
@@ -58,7 +58,7 @@ static void check_stream(uint32_t type, uint64_t ne0, uint64_t ne1, uint64_t blo
     const uint8_t *in_memory = ggufx_tensor_data(ggufx_file_tensor(f, 0));
     for (uint64_t i = 0; i < row * ne1; i++)
         if (in_memory[i] != byte_at(i)) fail_msg("byte %llu", (unsigned long long)i);
-    if (big_endian) /* the first field stands reversed in the file */
+    if (big_endian) /* the first field is byte-swapped in the file */
         for (int i = 0; i < field; i++)
             assert_int_equal(k.part[0].data[facts.file_offset + (uint64_t)i],
                              byte_at((uint64_t)(field - 1 - i)));
@@ -75,14 +75,14 @@ static void test_streams_are_asked_in_order_for_rows_or_blocks(void **state) {
         check_stream(GGUFX_TYPE_I8, 1, 1, 1, big, 1);
         check_stream(GGUFX_TYPE_F32, 3, 5, 4, big, 4);
         check_stream(GGUFX_TYPE_F32, 30000, 40, 4, big, 4);       /* several rows at once */
-        check_stream(GGUFX_TYPE_Q8_0, 32 * 20000, 3, 34, big, 2); /* rows beyond a piece */
+        check_stream(GGUFX_TYPE_Q8_0, 32 * 20000, 3, 34, big, 2); /* rows larger than a piece */
         check_stream(GGUFX_TYPE_Q4_K, 256 * 5, 700, 144, big, 2);
-        check_stream(GGUFX_TYPE_I64, 65536, 2, 8, big, 8); /* just a piece */
+        check_stream(GGUFX_TYPE_I64, 65536, 2, 8, big, 8); /* exactly one piece */
         check_stream(GGUFX_TYPE_I64, 65537, 2, 8, big, 8);
     }
 }
 
-/* Rows apart from each other are written dense, in both byte orders. */
+/* Rows with gaps are written densely, in both byte orders. */
 static void test_memory_is_written_dense(void **state) {
     (void)state;
     enum { kColumns = 3000, kRows = 100, kKept = 1000 };
@@ -102,7 +102,7 @@ static void test_memory_is_written_dense(void **state) {
         for (uint32_t r = 0; r < kRows; r++)
             if (memcmp(data + 2 * r * kKept, x + 2 * (r * kColumns + 500), 2 * kKept) != 0)
                 fail_msg("row %u", r);
-        data = ggufx_tensor_data(ggufx_file_tensor(f, 1)); /* more than a piece, behind a little */
+        data = ggufx_tensor_data(ggufx_file_tensor(f, 1)); /* after a small tensor */
         assert_memory_equal(data, x, 2 * kColumns * kRows);
         ggufx_file_destroy(f);
         ggufx_writer_destroy(w);
@@ -113,7 +113,7 @@ static void test_memory_is_written_dense(void **state) {
     free(x);
 }
 
-/* ---- parts ----------------------------------------------------------------------------------- */
+/* ---- split files ----------------------------------------------------------------------------- */
 
 static uint64_t part_key(const ggufx_file *f, const char *key) {
     size_t at = 0;
@@ -142,7 +142,8 @@ static void check_part(const kept *k, uint32_t i, size_t n_tensors, size_t n_key
     ggufx_file_destroy(f);
 }
 
-/* Five tensors of 1000 bytes and a key; split keys that were set are replaced. */
+/* Creates a writer with five tensors of 1000 bytes and a key; split keys that were set are
+ * replaced. */
 static ggufx_writer *five_tensors(const void *data) {
     ggufx_writer *w = new_writer(rt, 0, 0);
     ggufx_tensor *t = wrap(GGUFX_TYPE_I8, 1, 1000, 1, data, 1000);
@@ -170,7 +171,8 @@ static void test_parts_hold_as_many_tensors_and_bytes_as_allowed(void **state) {
         {2500, 0, 3, {2, 2, 1}},
         {2500, 1, 5, {1, 1, 1, 1, 1}},
         {1 << 20, 0, 1, {5}},
-        /* 1024 bytes per tensor; in front 384 of the first part, 320 of others (of two or three) */
+        /* 1024 bytes per tensor, preceded by 384 bytes of the first file, 320 of others (of two or
+         * three) */
         {384 + 3 * 1024, 0, 2, {3, 2}},
         {384 + 3 * 1024 - 1, 0, 2, {2, 3}},
         {320 + 3 * 1024, 0, 2, {2, 3}},
@@ -198,7 +200,7 @@ static void test_parts_hold_as_many_tensors_and_bytes_as_allowed(void **state) {
     ggufx_writer_destroy(w);
 }
 
-/* The keys alone are more than a part may have; each tensor is too large as well. */
+/* The keys alone exceed the size of a part; each tensor does, too. */
 static void test_what_is_too_large_for_a_part_stands_alone(void **state) {
     (void)state;
     static const uint8_t data[1000] = {9};

@@ -1,6 +1,6 @@
 /*
- * Keys and options a writer refuses: every fault a reader would find, by code and text, with
- * nothing changed.
+ * Keys and options that a writer refuses: every fault a reader would find, with its status and
+ * message, without a change.
  * SPDX-License-Identifier: MIT
  */
 #include "writer_fixture.h"
@@ -87,14 +87,14 @@ static void test_only_powers_of_two_align(void **state) {
     expect(ggufx_writer_set_value(w, S("general.alignment"), GGUFX_VALUE_U32, "\3\0\0\0", 4, &e),
            GGUFX_E_ALIGNMENT, &e, "3");
     ggufx_writer_destroy(w);
-    w = new_writer(rt, 0, 1); /* also where it stands in the other byte order */
+    w = new_writer(rt, 0, 1); /* also in the other byte order */
     OK(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 256, NULL));
     expect(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 24, &e),
            GGUFX_E_ALIGNMENT, &e, "24");
     ggufx_writer_destroy(w);
 }
 
-/* A value of `depth` arrays in arrays; the innermost is one of u8. */
+/* A value of `depth` nested arrays; the innermost is an array of u8. */
 static gb nested_to(int depth) {
     gb b;
     gb_begin(&b, 3, 0);

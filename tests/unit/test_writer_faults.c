@@ -1,6 +1,5 @@
 /*
- * Sources and sinks that fail, memory that runs out, cancelled calls: nothing is left under the
- * name.
+ * Failing sources and sinks, failing allocations, cancelled calls: no file is left under the name.
  * SPDX-License-Identifier: MIT
  */
 #include "writer_folder.h"
@@ -8,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- sources and sinks that fail ------------------------------------------------------------- */
+/* ---- failing sources and sinks --------------------------------------------------------------- */
 
 typedef struct failing {
     uint64_t n_calls, fail_at;
@@ -102,7 +101,7 @@ static void test_writing_survives_each_failing_allocation(void **state) {
     gb source;
     gb_everything(&source, 3, 0);
     assert_true(fault_run(write_all, &source) > 60);
-    assert_int_equal(n_files(), 5); /* of the last run: a file and a set of four */
+    assert_int_equal(n_files(), 5); /* left by the last run: a file and four split files */
     assert_file(path, source.data, source.n);
     gb_free(&source);
     clean();
@@ -130,7 +129,7 @@ static void test_setting_survives_each_failing_allocation(void **state) {
     gb_free(&want);
 }
 
-/* 64 MiB go through less than 1 MiB. */
+/* Writes 64 MiB with less than 1 MiB of memory. */
 static void test_memory_does_not_grow_with_the_model(void **state) {
     (void)state;
     fault f;

@@ -1,5 +1,5 @@
 /*
- * Files appear whole or not at all: atomic replacement, full disks, places that take no file, sets.
+ * Files appear complete or not at all: atomic replacement, full disks, invalid paths, split files.
  * SPDX-License-Identifier: MIT
  */
 #include "writer_folder.h"
@@ -19,7 +19,7 @@ static void test_a_file_replaces_what_had_its_name(void **state) {
     ggufx_writer *w = everything();
     gb_everything(&want, 3, 0);
     for (int i = 0; i < 2; i++) {
-        char left[5000]; /* by a process that was killed */
+        char left[5000]; /* left by a killed process */
         memset(left, 'x', sizeof left - 1);
         left[sizeof left - 1] = 0;
         assert_true(want.n < sizeof left);
@@ -33,7 +33,7 @@ static void test_a_file_replaces_what_had_its_name(void **state) {
     clean();
 }
 
-/* Also not the folder's, which is synced when a name has changed. */
+/* Neither that of the folder, which is synced after a rename. */
 static void test_writing_leaves_no_descriptor_open(void **state) {
     (void)state;
     ggufx_writer *w = everything();
@@ -43,7 +43,7 @@ static void test_writing_leaves_no_descriptor_open(void **state) {
         OK(ggufx_writer_write(w, path, NULL, NULL));
         const ggufx_write_options parts = one_by_one(NULL);
         OK(ggufx_writer_write(w, path, &parts, NULL));
-        const int next = dup(0); /* the lowest that is free */
+        const int next = dup(0); /* the lowest free descriptor */
         close(next);
         assert_int_equal(next, before);
     }
@@ -51,7 +51,7 @@ static void test_writing_leaves_no_descriptor_open(void **state) {
     clean();
 }
 
-/* The tensors come from the very file that is replaced. */
+/* The tensors come from the file that is replaced. */
 static void test_a_file_can_be_rewritten_in_its_place(void **state) {
     (void)state;
     gb want;
@@ -108,20 +108,20 @@ static void test_places_that_take_no_file_are_refused(void **state) {
     expect(ggufx_writer_write(w, "/dev/full", NULL, &e), GGUFX_E_IO, &e, "not a regular file");
     expect(ggufx_writer_write(w, "/nowhere/at/all", NULL, &e), GGUFX_E_IO, &e, "/nowhere/at/all");
     assert_int_equal(e.system_error, ENOENT);
-    assert_int_equal(symlink("elsewhere", part), 0); /* nothing is written through a link */
+    assert_int_equal(symlink("elsewhere", part), 0); /* no write through a link */
     expect(ggufx_writer_write(w, path, NULL, &e), GGUFX_E_IO, &e, "beside");
     assert_int_equal(unlink(part), 0);
     const int other = open(part, O_WRONLY | O_CREAT, 0666);
     assert_true(other >= 0 && flock(other, LOCK_EX) == 0);
     expect(ggufx_writer_write(w, path, NULL, &e), GGUFX_E_STATE, &e, "is being written");
-    assert_int_equal(access(part, F_OK), 0); /* it is the other's */
+    assert_int_equal(access(part, F_OK), 0); /* it belongs to the other writer */
     close(other);
     assert_int_equal(n_files(), 1);
     ggufx_writer_destroy(w);
     clean();
 }
 
-/* ---- sets ------------------------------------------------------------------------------------ */
+/* ---- split files ----------------------------------------------------------------------------- */
 
 static const char *part_name(unsigned i) {
     static char name[80];
@@ -142,7 +142,7 @@ static void test_sets_open_as_one_and_merge_to_the_same_file(void **state) {
     for (unsigned i = 0; i < 3; i++) assert_file(part_name(i + 1), k.part[i].data, k.part[i].n);
     ggufx_writer_destroy(w);
     kept_free(&k);
-    for (unsigned i = 1; i <= 3; i++) { /* by any of its names */
+    for (unsigned i = 1; i <= 3; i++) { /* by any of their names */
         ggufx_file *f = NULL;
         OK(ggufx_open(&f, rt, part_name(i), NULL, NULL));
         assert_int_equal(ggufx_file_tensor_count(f), 3);
@@ -172,13 +172,13 @@ static ggufx_writer *copy_of_file(const ggufx_file *f) {
     return w;
 }
 
-/* The name of a part becomes a folder once all are written. */
+/* Once all parts are written, a folder takes the name of one of them. */
 static int32_t block_name(void *user, uint64_t done, uint64_t total) {
     if (done == total) (void)mkdir(part_name(*(const unsigned *)user), 0777);
     return 0;
 }
 
-/* The first part has its name last: those that were given before are taken back. */
+/* The first part is renamed last: earlier renames are reverted. */
 static void test_a_set_whose_names_fail_is_taken_back(void **state) {
     (void)state;
     unsigned blocked = 1;
@@ -191,7 +191,7 @@ static void test_a_set_whose_names_fail_is_taken_back(void **state) {
     assert_int_equal(e.system_error, EISDIR);
     assert_int_equal(n_files(), 1);
     assert_int_equal(rmdir(part_name(1)), 0);
-    blocked = 3; /* then the first one is not even touched */
+    blocked = 3; /* then not even the first one is touched */
     put_file(part_name(1), "old");
     expect(ggufx_writer_write(w, path, &options, &e), GGUFX_E_IO, &e, "rename");
     assert_file(part_name(1), "old", 3);
@@ -200,7 +200,7 @@ static void test_a_set_whose_names_fail_is_taken_back(void **state) {
     ggufx_writer_destroy(w);
 }
 
-/* ---- rights, links, names that are taken ------------------------------------------------------ */
+/* ---- permissions, links, taken names ---------------------------------------------------------- */
 
 static unsigned mode_of(const char *name) {
     struct stat info;
@@ -214,7 +214,7 @@ static void test_a_file_keeps_the_mode_of_the_one_it_replaces(void **state) {
     const mode_t mask = umask(022);
     ggufx_writer *w = everything();
     OK(ggufx_writer_write(w, path, NULL, NULL));
-    assert_int_equal(mode_of(path), 0644); /* a new one: the process's */
+    assert_int_equal(mode_of(path), 0644); /* a new one has the process's mode */
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         assert_int_equal(chmod(path, (mode_t)modes[i]), 0);
         put_file(part, "left by a killed run");
@@ -233,7 +233,7 @@ static void test_what_a_link_leads_to_is_replaced(void **state) {
     snprintf(target, sizeof target, "%s/target", folder);
     snprintf(again, sizeof again, "%s/again", folder);
     ggufx_writer *w = everything();
-    for (int exists = 0; exists < 2; exists++) { /* it need not be there yet */
+    for (int exists = 0; exists < 2; exists++) { /* it need not exist yet */
         assert_int_equal(symlink("target", again), 0);
         assert_int_equal(symlink(again, path), 0);
         if (exists) put_file(target, "old");
@@ -248,7 +248,7 @@ static void test_what_a_link_leads_to_is_replaced(void **state) {
     ggufx_writer_destroy(w);
 }
 
-/* Another one is written while this one is. */
+/* Another file is written during the write. */
 static int32_t write_other(void *user, uint64_t done, uint64_t total) {
     if (done == total) put_file(user, "other");
     return 0;
@@ -266,7 +266,7 @@ static void test_a_name_that_is_taken_is_kept_where_asked(void **state) {
     expect(ggufx_writer_write(w, path, &options, &e), GGUFX_E_IO, &e, "has this name");
     assert_int_equal(e.system_error, EEXIST);
     clean();
-    options.progress = &progress; /* taken after the first look */
+    options.progress = &progress; /* set after the first check */
     expect(ggufx_writer_write(w, path, &options, &e), GGUFX_E_IO, &e, "has this name");
     assert_int_equal(e.system_error, EEXIST);
     assert_file(path, "other", 5);
@@ -298,7 +298,7 @@ static void test_free_space_is_looked_at_before(void **state) {
     clean();
 }
 
-/* A name fails half-way: all old parts are back, or none where none was. */
+/* A rename fails half-way: all old parts are restored, or none if there were none. */
 static void test_a_set_that_cannot_be_replaced_stays(void **state) {
     (void)state;
     unsigned blocked = 2;
@@ -310,7 +310,7 @@ static void test_a_set_that_cannot_be_replaced_stays(void **state) {
     ggufx_writer *w = everything();
     OK(ggufx_writer_write(w, path, &plain, NULL));
     write_kept(w, &k, &plain);
-    assert_int_equal(unlink(part_name(2)), 0); /* where a folder will be */
+    assert_int_equal(unlink(part_name(2)), 0); /* a folder will take this name */
     OK(ggufx_writer_set_string(w, S("general.name"), S("new"), NULL));
     expect(ggufx_writer_write(w, path, &options, &e), GGUFX_E_IO, &e, "rename");
     for (unsigned i = 1; i <= 3; i += 2)
@@ -322,7 +322,7 @@ static void test_a_set_that_cannot_be_replaced_stays(void **state) {
     clean();
 }
 
-/* Every name and key fits, the parts do not. */
+/* Names and keys match, the parts do not. */
 static void test_parts_of_two_sets_are_not_one(void **state) {
     (void)state;
     const ggufx_write_options plain = one_by_one(NULL);
@@ -345,7 +345,7 @@ static void test_parts_of_two_sets_are_not_one(void **state) {
             OK(ggufx_file_meta_u64(&id, f, index, NULL));
             w = copy_of_file(f);
             ggufx_file_destroy(f);
-            write_kept(w, &merged, NULL); /* the id is of nothing any more */
+            write_kept(w, &merged, NULL); /* the id belongs to no file any more */
             OK(ggufx_open_memory(&f, rt, merged.part[0].data, merged.part[0].n, NULL, NULL, NULL,
                                  NULL));
             expect(ggufx_file_meta_find(&index, f, S("ggufx.split.id"), &e), GGUFX_E_NOT_FOUND, &e,

@@ -1,5 +1,5 @@
 /*
- * Tensors, sizes and copies a writer refuses, by code and text, with nothing changed.
+ * Tensors, sizes and copies that a writer refuses, with status and message, without a change.
  * SPDX-License-Identifier: MIT
  */
 #include "writer_fixture.h"
@@ -104,7 +104,7 @@ static void test_more_parts_than_a_set_can_number_are_refused(void **state) {
     ggufx_writer_destroy(w);
 }
 
-/* Room for a gigabyte of keys: more than a reader takes. */
+/* A gigabyte of reserved space for keys: more than a reader accepts. */
 static void test_metadata_over_the_limit_are_refused(void **state) {
     (void)state;
     ggufx_writer *w = NULL;
@@ -138,7 +138,7 @@ static void test_tensors_that_cannot_be_written_are_refused(void **state) {
     expect(ggufx_writer_copy_meta(w, NULL, &e), GGUFX_E_ARGUMENT, &e, "file");
     ggufx_type_facts type = {.struct_size = sizeof type};
     int n_refused = 0;
-    for (uint32_t id = 0; id < 43; id++) { /* types whose fields are not known to be swapped */
+    for (uint32_t id = 0; id < 43; id++) { /* types whose fields have no byte swap */
         if (ggufx_type_info(&type, id, NULL) != GGUFX_OK) continue;
         ggufx_tensor *t = wrap(id, 1, 0, 1, NULL, 0);
         const ggufx_status status =
@@ -154,8 +154,8 @@ static void test_tensors_that_cannot_be_written_are_refused(void **state) {
     gb_free(&source);
 }
 
-/* Never gives memory out twice nor changes what was given back: names that should be gone would still
- * be found. */
+/* An allocator that never reuses or overwrites freed memory: names that should be removed could
+ * still be found. */
 static _Alignas(64) unsigned char arena[1 << 20];
 static size_t arena_used;
 static void *arena_alloc(void *user, size_t size, size_t align) {
@@ -197,7 +197,7 @@ static void test_names_of_a_failed_copy_are_free_again(void **state) {
     gb_free(&source);
 }
 
-/* The third tensor has a name that is taken: none of the file's is added. */
+/* The third tensor has an existing name: none of the file's tensors is added. */
 static void test_copies_are_made_whole_or_not_at_all(void **state) {
     (void)state;
     static const uint8_t byte[1] = {1};

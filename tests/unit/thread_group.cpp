@@ -33,7 +33,7 @@ bool ThreadGroup::wait(std::unique_lock<std::mutex> &lock, uint32_t timeout_ms, 
                        uint64_t wanted) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
     (void)changed_.wait_until(lock, end, [&] { return is_dead_ || counter >= wanted; });
-    return counter >= wanted; // what was complete is, whatever came then
+    return counter >= wanted; // a complete call stays complete
 }
 
 ggufx_status ThreadGroup::lost(ggufx_error *error) {
@@ -55,7 +55,7 @@ ggufx_status ThreadGroup::lost(ggufx_error *error) {
 
 ggufx_status ThreadGroup::meet(Member &member, const void *data, size_t n, uint32_t timeout_ms,
                                ggufx_error *error, const std::function<void()> &take) {
-    if (member.random) { // as machines of other speeds
+    if (member.random) { // like machines of different speeds
         member.random = member.random * 6364136223846793005u + 1442695040888963407u;
         for (uint64_t i = member.random >> 60; i > 0; i--) std::this_thread::yield();
     }

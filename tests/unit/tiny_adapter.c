@@ -96,7 +96,7 @@ void tiny_lora(gb *b, const tiny_adapter *options) {
         snprintf(name, sizeof name, "blk.%d.ffn_down.weight", layer);
         add_pair(&l, o, name, TINY_FF, TINY_EMBD);
     }
-    /* As the field's files have an embedding: A has its rows. */
+    /* A has the rows of the embedding, as in usual files. */
     add(&l, o, "token_embd.weight.lora_a", TINY_RANK, TINY_VOCAB);
     add(&l, o, "token_embd.weight.lora_b", TINY_RANK, TINY_EMBD);
     write_tensors(b, &l, o);

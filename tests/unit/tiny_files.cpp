@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Older models lie beside their folder of answers, newer ones in it.
+// Older models are next to the folder of their results, newer ones within it.
 constexpr const char *kTiny = "/data/tiny/", *kOlder = "/data/tiny/oracle-public/";
 
 std::vector<std::string> names_in(const std::string &folder) {

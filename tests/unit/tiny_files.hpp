@@ -1,5 +1,5 @@
-// The tiny models whose architectures the library runs, with the results that they must have, and sessions on them in
-// any mode. begin_models() decides where they are.
+// The tiny models whose architectures the library runs, with their expected results, and sessions
+// on them in any mode. begin_models() locates them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,39 +11,39 @@
 struct TinyCase {
     std::string name;
     Ids prompt, generated;
-    uint32_t n_context; // 0: the trained one
+    uint32_t n_context; // 0: the trained length
     size_t n_vocab;
     std::vector<float> logits; // [rows][n_vocab]
-    bool exact;                // of binary64 arithmetic, else of another implementation's
+    bool exact;                // from binary64 arithmetic, otherwise from another implementation
 
     size_t n_rows() const { return logits.size() / n_vocab; }
-    Ids tokens() const; // n_rows of them: the prompt, then what was generated
+    Ids tokens() const; // n_rows of them: the prompt, then the generated tokens
 };
 
 struct TinyFile {
     std::string name; // "gpt-oss"
-    std::string path; // below the data's root
+    std::string path; // relative to the data's root
     std::string architecture;
     bool embeds_only;                    // no sessions
-    std::vector<std::string> cases;      // paths without ".json", of those with stored logits
-    std::vector<std::string> embeddings; // the same, of those with stored embeddings
+    std::vector<std::string> cases;      // paths without ".json", with stored logits
+    std::vector<std::string> embeddings; // the same, with stored embeddings
 
     TinyCase read(size_t i) const;
 };
 
-// In the order of their names. Files of other architectures are left out.
+// Returns all files, ordered by name. Files of unsupported architectures are left out.
 std::vector<TinyFile> all_tiny_files();
-// Those that predict tokens, and those with stored embeddings.
+// Return the models that predict tokens, and those with stored embeddings.
 std::vector<TinyFile> tiny_files();
 std::vector<TinyFile> tiny_embedders();
 
-// The path of a copy of the file with weights in blocks of Q8_0, where their rows are whole ones.
+// Returns the path of a copy of the file with Q8_0 weights, if their rows are whole blocks.
 std::string quantized(const std::string &path, const std::string &name);
 
-// Values of a little-endian file.
+// Reads the values of a little-endian file.
 std::vector<float> read_floats(const std::string &path);
 
-// How a session computes; n_context 0 and n_batch 0: their defaults.
+// Options of a session; n_context 0 and n_batch 0: their defaults.
 struct Mode {
     uint32_t matmul_flags = GGUFX_MATMUL_F32;
     uint32_t type_k = GGUFX_KV_F32, type_v = GGUFX_KV_F32;
@@ -58,7 +58,7 @@ public:
 
     ggufx_session *handle() const { return handle_; }
     size_t n_vocab() const { return n_vocab_; }
-    // The logits after each token: [n][n_vocab].
+    // Returns the logits after each token: [n][n_vocab].
     std::vector<float> decode(const int32_t *tokens, size_t n);
     // The same for all tokens, in calls of next() tokens.
     std::vector<float> decode(const Ids &tokens, const std::function<size_t()> &next);
@@ -70,7 +70,7 @@ private:
     size_t n_vocab_;
 };
 
-// How an embedder computes; zeros: its defaults.
+// Options of an embedder; zeros: its defaults.
 struct EmbedMode {
     uint32_t matmul_flags = GGUFX_MATMUL_F32;
     uint32_t pooling = GGUFX_POOLING_DEFAULT;
@@ -86,7 +86,7 @@ public:
 
     ggufx_embedder *handle() const { return handle_; }
     const ggufx_embedder_facts &facts() const { return facts_; }
-    // A row of each text, or without pooling of each token.
+    // Returns a row for each text, or without pooling for each token.
     std::vector<float> embed(const std::vector<Ids> &texts);
     ggufx_status embed(std::vector<float> &out, const std::vector<Ids> &texts,
                        const ggufx_progress *progress, ggufx_error *error);
@@ -98,9 +98,9 @@ private:
 
 size_t vocabulary_of(const ggufx_model *model);
 int32_t argmax(const float *logits, size_t n);
-float margin(const float *logits, size_t n); // of the largest one over the second
+float margin(const float *logits, size_t n); // largest logit minus the second largest
 
-// A number below `limit` that follows from the ones before.
+// Pseudorandom numbers below `limit`.
 struct Random {
     uint64_t state;
     size_t below(size_t limit) {
@@ -109,5 +109,5 @@ struct Random {
     }
 };
 
-// n ids all over the vocabulary, the same for every run.
+// Returns n ids from the whole vocabulary, the same for every run.
 Ids random_ids(size_t n, size_t n_vocab, uint64_t seed);

@@ -1,5 +1,5 @@
 /*
- * Tensor data gather in a buffer of their own while the entries are written.
+ * Tensor data are collected in a separate buffer while the entries are written.
  * SPDX-License-Identifier: MIT
  */
 #include "tiny_model.h"
@@ -13,7 +13,7 @@
 
 typedef struct writer {
     gb file; /* header, keys, tensor entries */
-    gb data; /* what follows them */
+    gb data; /* data after the entries */
     const tiny_options *options;
 } writer;
 

@@ -23,16 +23,16 @@ enum {
     TINY_VOCAB = 302
 };
 
-/* What differs from the plain model; all zero = F32, tied output, nothing wrong. */
+/* Differences from the plain model; all zero = F32, tied output, no fault. */
 typedef struct tiny_options {
     uint32_t weight_type; /* 0 = F32 or GGUFX_TYPE_Q8_0 for all matrices */
-    int untied;           /* own output matrix */
+    int untied;           /* separate output matrix */
     int rope_freqs;       /* rope_freqs.weight with values 1 .. 4 */
     float rope_factor;    /* linear rope scaling; 0 = none */
-    const char *skip;     /* key or tensor left out */
+    const char *skip;     /* omitted key or tensor */
     const char *change;   /* u32 key that gets `value` instead */
     uint32_t value;
-    const char *misshape;     /* tensor with one column more */
+    const char *misshape;     /* tensor with an additional column */
     const char *retype;       /* tensor written as I32 */
     const char *architecture; /* instead of "llama" */
     const char *scaling;      /* llama.rope.scaling.type */
@@ -58,12 +58,13 @@ enum {
     TINY_VOCAB_NO_UNKNOWN /* the same, and token 0 is a normal one */
 };
 
-/* A malloc'ed GGUF; options may be NULL. */
+/* Returns a malloc'ed GGUF; options may be NULL. */
 unsigned char *tiny_model(size_t *size, const tiny_options *options);
 
-/* A text of the plain model (F32) with these options. Tokens come one by one, each an embedding at a
- * position behind those before; logits [TINY_VOCAB] and the hidden state [TINY_EMBD] behind the last
- * norm may be NULL. What was computed of a token stays when others are removed or shifted. */
+/* A sequence on the plain model (F32) with these options. Tokens are added one by one, each an
+ * embedding at a position after the previous ones. The logits [TINY_VOCAB] and the hidden state
+ * [TINY_EMBD] after the last norm may be NULL. Results of a token stay when others are removed or
+ * shifted. */
 typedef struct tiny_text tiny_text;
 tiny_text *tiny_text_new(const tiny_options *options);
 void tiny_text_free(tiny_text *text);
@@ -73,7 +74,8 @@ void tiny_text_add(tiny_text *text, const double *embedding, int64_t position, d
 void tiny_text_remove(tiny_text *text, size_t first, size_t n);
 void tiny_text_shift(tiny_text *text, size_t first, size_t n, int64_t delta);
 
-/* Logits [n][TINY_VOCAB] of the plain (F32) model with these options, after each token. */
+/* Computes the logits [n][TINY_VOCAB] of the plain (F32) model with these options, after each
+ * token. */
 void tiny_reference(double *logits, const int32_t *tokens, size_t n, const tiny_options *options);
 
 #endif

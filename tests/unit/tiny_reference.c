@@ -1,6 +1,6 @@
 /*
- * The tiny model in double precision, written from its definition. Keys are kept as they were before
- * they were turned, and turned for each query anew.
+ * The tiny model in double precision, written from its definition. Keys are stored without RoPE,
+ * which is applied again for each query.
  * SPDX-License-Identifier: MIT
  */
 #include "tiny_model.h"
@@ -50,7 +50,7 @@ static void ref_rotate(double *x, int heads, int64_t position, const tiny_option
     }
 }
 
-/* What stays of a token. */
+/* Stored results of a token. */
 typedef struct ref_token {
     int64_t position;
     vector k[TINY_LAYERS], v[TINY_LAYERS];
@@ -94,7 +94,7 @@ static void ref_attend(double *out, const double *q, const tiny_text *text, uint
     free(keys);
 }
 
-/* Of the last token. */
+/* Computes a layer for the last token. */
 static void ref_layer(double *x, uint32_t layer, tiny_text *text) {
     const tiny_options *o = &text->options;
     ref_token *token = &text->tokens[text->n - 1];

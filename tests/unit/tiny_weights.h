@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Value i of tensor `seed`: a multiple of 2^-15 in (-1, 1), times a power of two. */
+/* Returns value i of tensor `seed`: a multiple of 2^-15 in (-1, 1), times a power of two. */
 static inline float weight(uint32_t seed, uint32_t i, float scale) {
     uint32_t x = seed * 0x9e3779b9u + i * 0x85ebca6bu + 12345u;
     x ^= x >> 16;
@@ -29,7 +29,7 @@ static inline float norm_weight(uint32_t seed, uint32_t i) {
     return 1.0f + weight(seed, i, 0.25f);
 }
 
-/* Code of a Q8_0 weight; all its blocks have the scale 2^-7. */
+/* Returns the code of a Q8_0 weight; all its blocks have the scale 2^-7. */
 static inline int32_t weight_q8_0(uint32_t seed, uint32_t i, float scale) {
     return (int32_t)weight(seed, i, scale * 127.0f);
 }

@@ -1,5 +1,5 @@
 /*
- * The tokenizer of the tiny model, for the tests of tokenizing.
+ * Shared by the tests of tokenization: the tokenizer of the tiny model.
  * SPDX-License-Identifier: MIT
  */
 #ifndef TOKENIZER_FIXTURE_H
@@ -8,16 +8,16 @@
 #include "model_fixture.h"
 
 enum { MAX_IDS = 256 };
-/* U+2581, which SentencePiece has for a space. */
+/* U+2581, SentencePiece's character for a space. */
 #define SP "\xe2\x96\x81"
 
-/* The fixture with a tokenizer; vocab_fault as in tiny_model.h. */
+/* Starts the fixture with a tokenizer; vocab_fault as in tiny_model.h. */
 void begin_tokenizer(fixture *f, int vocab_fault);
-/* The ids of a text; how many. */
+/* Tokenizes a text; returns the number of ids. */
 size_t encode(fixture *f, int32_t *ids, const char *text, size_t length, uint32_t flags);
-/* The id of a piece that must be there. */
+/* Returns the id of a piece that must exist. */
 int32_t id_of(fixture *f, const char *piece);
-/* The pieces of a text, separated by '|'. */
+/* Asserts the pieces of a text, separated by '|'. */
 void assert_pieces(fixture *f, const char *text, uint32_t flags, const char *expected);
 
 #endif

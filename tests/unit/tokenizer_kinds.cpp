@@ -1,6 +1,6 @@
-// Every kind of vocabulary, made here: random small ones against naive algorithms, hostile ones,
-// ids of special tokens, texts that come back part by part, failing allocations. With "costs", what
-// hostile texts cost, and nothing else. Long, as it is one list of kinds with what each is compared with.
+// Every kind of vocabulary, generated here: random small ones against naive algorithms, hostile
+// ones, ids of special tokens, incremental detokenization, failing allocations. With "costs", only
+// the cost of hostile texts. Long, as it is one list of kinds with their references.
 // SPDX-License-Identifier: MIT
 #include "made_vocab.hpp"
 
@@ -107,7 +107,7 @@ std::vector<std::string> characters(const std::string &text) {
     return out;
 }
 
-// Merges the best pair, the leftmost of equals, until there is none; `better` of two is smaller.
+// Merges the best pair, the leftmost of equals, until there is none; smaller ranks are better.
 template <class RankOf>
 std::vector<std::string> merge_naively(std::vector<std::string> parts, const RankOf &rank_of) {
     for (;;) {
@@ -180,7 +180,7 @@ Ids naive_spm(const MadeVocab &vocab, const std::string &text) {
     return out;
 }
 
-// The best sum of scores; of equal ones the one found first.
+// The best sum of scores; among equal ones the first one found.
 Ids naive_unigram(const MadeVocab &vocab, const std::string &text, int32_t unknown) {
     const Texts texts = texts_of(vocab);
     double lowest = DBL_MAX;
@@ -214,7 +214,7 @@ Ids naive_unigram(const MadeVocab &vocab, const std::string &text, int32_t unkno
     return out;
 }
 
-// The longest tokens from the left; -1 stands for a place without one.
+// The longest tokens from the left; -1 for a position without one.
 Ids naive_longest(const Texts &texts, const std::string &text) {
     Ids out;
     for (size_t i = 0; i < text.size();) {
@@ -236,7 +236,7 @@ std::string random_text(const std::vector<std::string> &alphabet, uint32_t n) {
     return out;
 }
 
-// Random merges of what merges gave before; some of what they give is no token.
+// Adds random merges of earlier results; some results are no tokens.
 void add_merges(MadeVocab &vocab, std::vector<std::string> parts, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const std::string a = parts[random_below(static_cast<uint32_t>(parts.size()))];
@@ -244,7 +244,7 @@ void add_merges(MadeVocab &vocab, std::vector<std::string> parts, uint32_t n) {
         if (a.size() + b.size() > 24) continue;
         vocab.merges.push_back(a + " " + b);
         parts.push_back(a + b);
-        if (random_below(8)) vocab.add(a + b, 1); // duplicates among them
+        if (random_below(8)) vocab.add(a + b, 1); // with duplicates
     }
 }
 
@@ -282,7 +282,7 @@ void test_raw_merges_as_a_naive_one() {
         MadeVocab vocab("gemma4");
         add_byte_tokens(vocab);
         for (size_t i = 0; i < 3; i++) vocab.add(letters[i + static_cast<size_t>(round % 3)], 1);
-        // Words of their own in every other round, else merges over spaces.
+        // Merges within words in every other round, otherwise also across spaces.
         std::vector<std::string> parts = letters;
         if (round % 2) parts = {"a", "b", "\xc3\xa9"};
         add_merges(vocab, parts, 4 + random_below(30));
@@ -408,7 +408,7 @@ void test_random_bytes_come_back() {
     }
 }
 
-// Bytes at the end of a text that begin a character, may go on so, and do not end it.
+// Returns whether the text ends with an incomplete character.
 bool ends_within_a_character(const std::string &text) {
     for (size_t back = 1; back <= 3 && back <= text.size(); back++) {
         const auto byte = [&](size_t i) {
@@ -456,7 +456,7 @@ void test_parts_are_the_text() {
                         with, nullptr);
                     CHECK(status == GGUFX_OK, "%s: %d", kind, status);
                     all.append(part, needed);
-                    // (bytes that are no characters wait until that is known)
+                    // incomplete characters are held back
                     CHECK(i % 2 == 0 || last || !ends_within_a_character(all),
                           "%s: a part of a character", kind);
                     at += last ? 1 : n;
@@ -482,7 +482,7 @@ bool ends(const Tokenizer &tokenizer, int32_t id) {
     return (facts.flags & GGUFX_TOKEN_END) != 0;
 }
 
-// Spaces in front of marks and of what is drawn together, and no others.
+// Removes spaces before punctuation and contractions, and no others.
 void test_spaces_are_cleaned_by_the_rule() {
     static const char *const kCases[][2] = {
         {"ab c", "ab c"},     {"a  b", "a  b"},
@@ -513,7 +513,7 @@ void test_special_ids_and_ends() {
     const int32_t separator = vocab.add("<|file_sep|>", 3), pad = vocab.add("pad", 3);
     vocab.keys["tokenizer.ggml.padding_token_id"] = static_cast<uint32_t>(pad);
     vocab.keys["tokenizer.ggml.unknown_token_id"] =
-        static_cast<uint32_t>(vocab.add("<unk>", 2)); // of "<" and its like
+        static_cast<uint32_t>(vocab.add("<unk>", 2)); // for "<" and other characters
     const auto special = [](const Tokenizer &t, uint32_t which) {
         return ggufx_tokenizer_special(t.tokenizer, which);
     };
@@ -578,7 +578,7 @@ void expect_refused(const MadeVocab &vocab, ggufx_status status, const char *wor
     CHECK(strstr(tokenizer.error.message, words), "%s: %s", words, tokenizer.error.message);
 }
 
-// A character map of the units given, with the texts behind.
+// Builds a character map of the given units, followed by the texts.
 std::string charsmap(const std::vector<uint32_t> &units, const std::string &texts) {
     std::string out;
     const auto put = [&](uint32_t v) {
@@ -624,7 +624,7 @@ void test_hostile_vocabularies_are_refused() {
     expect_refused(map, GGUFX_E_VOCAB, "more than 64 bytes");
     map.map = charsmap({0}, std::string(64, 'x') + '\0');
     CHECK(Tokenizer(map).status == GGUFX_OK, "a text of 64 bytes is refused");
-    // 'a' is a leaf whose text lies beyond the others, or whose unit does.
+    // 'a' is a leaf whose text, or whose unit, is out of range.
     std::vector<uint32_t> units(256, 0);
     units['a'] = 'a' | 1 << 8 | ('a' ^ 1u) << 10;
     units[1] = 0x80000000 | 77;
@@ -638,14 +638,14 @@ void test_hostile_vocabularies_are_refused() {
     Tokenizer far_unit(map);
     (void)far_unit.encode("ba");
     CHECK(far_unit.status == GGUFX_E_VOCAB, "a unit beyond: %d", far_unit.status);
-    units['a'] = 'a'; // stays where it is: every 'a' is its own child
+    units['a'] = 'a'; // a loop: every 'a' is its own child
     map.map = charsmap(units, std::string("x\0", 2));
     Tokenizer loop(map);
     (void)loop.encode(std::string(1000, 'a'));
     CHECK(loop.status == GGUFX_E_VOCAB || loop.status == GGUFX_OK, "%d", loop.status);
 }
 
-// Keys that would change ids, with the value that their kind of vocabulary does not have. The value
+// Keys that would change ids, with a value that this kind of vocabulary does not support. The value
 // that changes nothing is accepted.
 void test_flags_without_support_are_refused_by_name() {
     struct Case {
@@ -686,7 +686,8 @@ void test_flags_without_support_are_refused_by_name() {
     expect_refused(words, GGUFX_E_UNSUPPORTED, "tokenizer.ggml.pre qwen2 is not supported");
 }
 
-// Where bytes have no token, white space between words has none, and words have the unknown one.
+// In vocabularies without byte tokens, white space between words has no token, and unknown words
+// have the unknown token.
 void test_white_space_between_words_may_have_no_token() {
     for (const char *model : {"whitespace", "gpt2"}) {
         MadeVocab vocab(model);
@@ -713,7 +714,7 @@ void test_white_space_between_words_may_have_no_token() {
     }
 }
 
-// What no token has, where there is no unknown one.
+// Bytes without a token, in a vocabulary without an unknown token.
 void test_bytes_without_a_token_are_refused() {
     for (const char *kind : {"gpt2", "gemma4", "llama", "t5", "bert", "rwkv"}) {
         MadeVocab vocab(kind);
@@ -723,7 +724,7 @@ void test_bytes_without_a_token_are_refused() {
         const int32_t first = vocab.add((marked ? kSpace : std::string()) + "a", 1);
         Tokenizer tokenizer(vocab);
         CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
-        expect(tokenizer, kind, "a", {first}); // id 0 is one like any other
+        expect(tokenizer, kind, "a", {first}); // id 0 has no special meaning
         CHECK(tokenizer.encode("b").empty() && tokenizer.status == GGUFX_E_VOCAB, "%s: %d", kind,
               tokenizer.status);
     }
@@ -750,7 +751,7 @@ void test_each_failing_allocation() {
     }
 }
 
-// Memory that ends within a text leaves nothing of it behind.
+// Running out of memory within a text leaves no state.
 void test_a_tokenizer_is_as_before_a_call_that_failed() {
     const std::string shown = "bca  abcab 12 .";
     const std::string failing = std::string(90, 'a') + "bc abc \xc3\xa9 <|ctl|>\n\n cab " + shown;
@@ -829,8 +830,8 @@ std::string repeated(const char *what, size_t n_bytes) {
 
 constexpr size_t kSmall = 1 << 14, kLarge = 1 << 18;
 
-// How many times as much per byte a large text costs as a small one, the least of some rounds. A
-// sanitizer has time of its own in every figure: there a small one is encoded, and none is compared.
+// Returns the cost per byte of a large text relative to a small one, the least of some rounds.
+// Sanitizers distort times, so with them a small text is encoded and not timed.
 double times_per_byte(Tokenizer &tokenizer, const std::string &what, Ids &ids) {
     double least = 1e9;
     for (int round = 0; round < 8 && least > 4; round++) {
@@ -838,7 +839,7 @@ double times_per_byte(Tokenizer &tokenizer, const std::string &what, Ids &ids) {
         if (SANITIZED) return 0;
         const double l = seconds_of(tokenizer, repeated(what.c_str(), kLarge), ids);
         least = std::min(least, l / static_cast<double>(kLarge / kSmall) / s);
-        if (l < 2e-3) least = 0; // a square would be seconds
+        if (l < 2e-3) least = 0; // quadratic cost would take seconds
     }
     return least;
 }
@@ -848,7 +849,7 @@ void test_hostile_texts_cost_as_much_per_byte() {
     Ids ids(2 * kLarge);
     for (const char *kind : kMadeKinds) {
         MadeVocab vocab = full_vocab(kind);
-        for (size_t n = 4; n < 300 && vocab.merges.empty(); n += n / 4) // one within the other
+        for (size_t n = 4; n < 300 && vocab.merges.empty(); n += n / 4) // nested in each other
             vocab.add(std::string(n, 'a'), 1, -static_cast<float>(n % 7));
         Tokenizer tokenizer(vocab);
         CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
@@ -860,8 +861,8 @@ void test_hostile_texts_cost_as_much_per_byte() {
     }
 }
 
-// Merges that lead round in the order of their ranks, that join to no token, that stand there twice;
-// tokens that share 40 bytes, and each text twice. They open, and cost what others cost.
+// Merges that form cycles of ranks, give no token, or are repeated; tokens that share 40 bytes, and
+// each text twice. They load, and cost as much as other vocabularies.
 MadeVocab odd_vocab(const char *kind) {
     MadeVocab vocab = full_vocab(kind);
     for (size_t n = 2048; n > 0; n /= 2) { // the longest first: none finds its parts
@@ -888,7 +889,7 @@ void test_odd_vocabularies_cost_as_much_per_byte() {
         Tokenizer tokenizer(vocab);
         CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
         if (tokenizer.status != GGUFX_OK) continue;
-        // Where the longest piece is taken, the first of equal texts.
+        // If the longest piece is taken, the first of equal texts wins.
         const Ids whole = tokenizer.encode(prefix + "2047");
         const auto first = static_cast<int32_t>(vocab.tokens.size()) - 4096 + 2047;
         if (vocab.model == "rwkv") CHECK(whole == Ids{first}, "%s: %s", kind, show(whole).c_str());

@@ -1,6 +1,7 @@
-// What the library knows of every code point, for unicode_tables.py: category, white space, script,
-// simple lower case; upper, lower and title case; properties of case and numbers; parts of the
-// decomposition. SPDX-License-Identifier: MIT
+// Prints the library's properties of every code point, for unicode_tables.py: category, white
+// space, script, simple lower case; upper, lower and title case; properties of case and numbers;
+// parts of the decomposition.
+// SPDX-License-Identifier: MIT
 #include "base/unicode.hpp"
 
 #include <initializer_list>

@@ -1,5 +1,6 @@
-// What the library knows of every code point against ICU. Exits with 77 where ICU has another
-// version of Unicode. SPDX-License-Identifier: MIT
+// Compares the library's properties of every code point with ICU. Exits with 77 if ICU has another
+// version of Unicode.
+// SPDX-License-Identifier: MIT
 #include "base/unicode.hpp"
 
 #include <unicode/ucasemap.h>
@@ -116,12 +117,12 @@ void compare_cases(uint32_t code, UCaseMap *titles) {
     same(code, "no error of ICU", U_SUCCESS(error));
 }
 
-// The complete decomposition without the marks that stripping accents drops.
+// Compares the complete decomposition without the marks that stripping accents drops.
 void compare_decomposition(uint32_t code, const UNormalizer2 *nfd) {
     UChar out[kMost];
     UErrorCode error = U_ZERO_ERROR;
     int32_t n = unorm2_getDecomposition(nfd, static_cast<UChar32>(code), out, kMost, &error);
-    if (n < 0) { // it has none
+    if (n < 0) { // no decomposition
         n = 0;
         U16_APPEND_UNSAFE(out, n, code);
     }
@@ -151,7 +152,7 @@ int main() {
     if (U_FAILURE(error)) return fprintf(stderr, "ICU: %s\n", u_errorName(error)), 1;
     for (uint32_t code = 0; code < 0x110000; code++) {
         compare_properties(code);
-        if (code >= 0xd800 && code < 0xe000) continue; // in no text
+        if (code >= 0xd800 && code < 0xe000) continue; // surrogates: not in texts
         compare_cases(code, titles);
         compare_decomposition(code, nfd);
     }

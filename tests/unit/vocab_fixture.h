@@ -1,5 +1,5 @@
 /*
- * Vocabularies made of any texts, for the tests of tokenizing.
+ * Shared by the tests of tokenization: vocabularies of any texts.
  * SPDX-License-Identifier: MIT
  */
 #ifndef VOCAB_FIXTURE_H
@@ -19,7 +19,7 @@ typedef struct vocab {
     ggufx_tokenizer *tokenizer;
 } vocab;
 
-/* A file with these tokens and nothing else; no space is put in front of texts. */
+/* Opens a file with these tokens and no other keys; no space is added before texts. */
 ggufx_file *vocab_file(const vocab_token *tokens, size_t n);
 vocab open_vocab(const vocab_token *tokens, size_t n);
 void close_vocab(vocab *v);

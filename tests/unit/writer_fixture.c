@@ -157,7 +157,7 @@ ggufx_status kept_write(void *user, uint32_t part, const void *data, size_t n) {
     if (part >= MAX_PARTS || n == 0) return GGUFX_E_CAPACITY;
     if (k->fail_at && k->n + n >= k->fail_at) return -77;
     if (part + 1 > k->n_parts) k->n_parts = part + 1;
-    if (part + 1 != k->n_parts) return GGUFX_E_STATE; /* parts come in order */
+    if (part + 1 != k->n_parts) return GGUFX_E_STATE; /* parts arrive in order */
     gb_bytes(&k->part[part], data, n);
     k->n += n;
     if (n > k->largest) k->largest = n;

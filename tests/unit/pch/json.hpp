@@ -1,4 +1,5 @@
-// What the tests with models and stored answers include, compiled once. Files include what they use all the same.
+// Precompiled header of the tests with models and stored results. Sources still include the headers
+// that they use.
 // SPDX-License-Identifier: MIT
 
 #include <algorithm>
