@@ -1,4 +1,4 @@
-# A LoRA adapter and a control vector for the demo's model, made up.
+# Generates a LoRA adapter and a control vector for the demo model.
 # SPDX-License-Identifier: MIT
 import struct
 
@@ -7,7 +7,7 @@ from tool import string
 
 
 def built(keys, tensors):
-    """A file of text keys and F32 tensors {name: (dimensions, values)}."""
+    """Returns a file of string keys and F32 tensors {name: (dimensions, values)}."""
     entries, data = [], b""
     for name, (dimensions, values) in tensors.items():
         entries.append((name, dimensions, 0, len(data)))

@@ -1,5 +1,5 @@
-# LoRA adapters of every shape that trainers write: what fits has the logits of a model with the sum in its weights, the
-# rest is refused by name.
+# LoRA adapters of every shape that trainers write. Valid ones give the logits of a model with merged weights; others
+# are refused with a message.
 # SPDX-License-Identifier: MIT
 import struct
 
@@ -7,7 +7,7 @@ import tool
 from reference_case import floats
 from tool import MODEL, gguf, string
 
-WIDTH, N_VOCAB = 256, 1024  # of the demo's model, whose output is token_embd
+WIDTH, N_VOCAB = 256, 1024  # the demo model, whose output is token_embd
 Q, EMBD = "blk.0.attn_q.weight", "token_embd.weight"
 KEYS = {"general.architecture": "llama", "general.type": "adapter", "adapter.type": "lora"}
 
@@ -17,8 +17,8 @@ def values(n, seed):
 
 
 def adapter(pairs, keys=None, alpha=None, f16=False, more=(), entries=()):
-    """pairs: {name: (dimensions of lora_a, of lora_b)}, either None where it is missing; more: (name, dimensions);
-    keys: texts in place of KEYS; entries: (key, type, bytes) after them."""
+    """Returns an adapter file. pairs: {name: (dimensions of lora_a, of lora_b)}, either None if it is missing; more:
+    (name, dimensions); keys: strings in place of KEYS; entries: (key, type, bytes) after them."""
     entries, tensors = [*((k, 8, string(v)) for k, v in {**KEYS, **(keys or {})}.items()), *entries], []
     if alpha is not None:
         entries.append(("adapter.lora.alpha", 6, struct.pack("<f", alpha)))
@@ -34,7 +34,7 @@ def adapter(pairs, keys=None, alpha=None, f16=False, more=(), entries=()):
 
 
 def added(rank, n_rows, scale, a_of, b_of):
-    """scale * sum over k of a_of(row, column, k) * b_of(...), row after row."""
+    """Returns scale * sum over k of a_of(row, column, k) * b_of(...), row after row."""
     return [scale * sum(a_of(row, column, k) * b_of(row, column, k) for k in range(rank))
             for row in range(n_rows) for column in range(WIDTH)]
 
@@ -52,7 +52,7 @@ class Shapes(tool.Case):
             return floats(file.read())
 
     def changed(self, name, difference):
-        """The base with a sum in the weights of a tensor."""
+        """Writes the base model with a sum added to the weights of a tensor."""
         at = next(t["abs_offset"] for t in self.json("info", self.base, "--tensors")["tensors"] if t["name"] == name)
         with open(self.base, "rb") as file:
             data = bytearray(file.read())
@@ -62,7 +62,7 @@ class Shapes(tool.Case):
         return self.path("changed.gguf", bytes(data))
 
     def check_fits(self, content, name, difference, scale=""):
-        """The adapter has the logits of the changed base, far from those of the base."""
+        """Asserts that the adapter gives the logits of the changed base, far from those of the base."""
         lora = self.path("lora.gguf", content)
         got, plain = self.logits(self.base, "--lora", lora + scale), self.logits(self.base)
         want = self.logits(self.changed(name, difference))

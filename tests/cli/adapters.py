@@ -1,5 +1,5 @@
-# LoRA adapters and control vectors by the tool: logits against the generator's forward pass with the
-# adapters in its weights, merged models, scales, what is refused.
+# LoRA adapters and control vectors in the tool: logits against the generator's forward pass with the adapters in its
+# weights, merged models, scales, refusals.
 # SPDX-License-Identifier: MIT
 import os
 import shutil
@@ -92,7 +92,7 @@ class Options(tool.Case):
         self.ok("merge", MODEL, base, "--lora", self.lora + ":1e-30", "--type", "f32", "-q")
         got, merged = self.logits("--lora", self.lora + ":3", model=base), self.logits(model=out)
         far = [max(abs(a - b) for a, b in zip(x, merged, strict=True)) for x in (got, self.logits(model=base))]
-        self.assertLess(10 * far[0], far[1])  # activations of 8 bits in later products
+        self.assertLess(10 * far[0], far[1])  # 8-bit activations in later products
         self.assertIn("--force", self.fails(1, "merge", MODEL, out, "--lora", self.lora))
         self.ok("merge", MODEL, self.path("same"), "--lora", self.lora, "-q")
         self.ok("merge", MODEL, "-o", self.path("by o"), "--lora", self.lora, "-q")

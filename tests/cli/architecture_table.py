@@ -1,4 +1,4 @@
-# The table of src/model/arch/README.md against what the programs of models do, by `info --graph`.
+# Compares the table of src/model/arch/README.md with the graphs of models, by `info --graph`.
 # SPDX-License-Identifier: MIT
 import os
 import re
@@ -13,7 +13,7 @@ def names():
 
 
 def rows():
-    """Of each architecture: order, norm, turns, norms of q and k, network, experts, what else."""
+    """Returns for each architecture: order, norm, RoPE, norms of q and k, network, experts, other properties."""
     with open(os.path.join(ARCH, "README.md"), encoding="utf-8") as file:
         text = file.read().split("| architecture | order |")[1]
     out = {}
@@ -26,7 +26,7 @@ def rows():
 
 
 def lines_of(graph, *steps):
-    """Words of the lines of some steps."""
+    """Returns the words in the lines of some operations."""
     words = [line.replace("layer norm", "layer_norm").split() for line in graph.splitlines() if line.startswith(" ")]
     return [line for line in words if line[0] in steps]
 
@@ -38,8 +38,9 @@ VALUE = re.compile(r"(?<= )(x|logits|per layer|[a-z]\d?)(?:\[(\d+)\.\.(\d+)\])?(
 
 
 def flow_faults(graph):
-    """Lines of a graph that no reader could follow: two steps in one, or a value that nothing has given."""
-    out, given = [], {"per layer": 0}  # a letter where it is made, in front of all layers
+    """Returns lines of a graph that cannot be followed: two operations in one, or a value that no operation
+    produces."""
+    out, given = [], {"per layer": 0}  # computed before all layers, under a letter
     for line in graph.splitlines():
         if not line.startswith(" "):
             given = {name: 0 for name in given if name in ("x", "per layer")}
@@ -60,7 +61,7 @@ def flow_faults(graph):
 
 
 def faults(row, graph):
-    """What the row of an architecture says otherwise than the graph of a model of it."""
+    """Returns differences between an architecture's row and the graph of its model."""
     _, norm, turns, qk_norm, network, experts, _ = row
     said = ", ".join(row)
     out = []

@@ -1,6 +1,6 @@
 # Architectures and variants of tests/models/reference.py against the reference implementation in binary64 (a Python
-# with NumPy). Windows and chunks are shorter than the prompts, and temperatures set in within them. What README says that each
-# architecture uses, against the programs of all of them.
+# with NumPy). Windows and chunks are shorter than the prompts, and attention temperatures start within them. README's
+# table of architectures is compared with all their graphs.
 # SPDX-License-Identifier: MIT
 import glob
 import json
@@ -27,7 +27,7 @@ def end_of_value(data, at, kind):
 
 
 def with_other_tensors(path, tensors, change):
-    """The file with its keys and change([(name, ne, type id, bytes)]) of its tensors (tensor_bytes())."""
+    """Writes the file with its keys and change([(name, ne, type id, bytes)]) of its tensors (tensor_bytes())."""
     with open(path, "rb") as file:
         data = file.read()
     version, _, n_kv = struct.unpack_from("<IQQ", data, 4)
@@ -46,7 +46,7 @@ def with_other_tensors(path, tensors, change):
 class Generated(reference_case.Case):
     def test_a_delta_net_reads_the_rows_of_old_files_by_key_head(self):
         model = tool.tiny("qwen3next")
-        size, key_heads, each = 16, 2, 2  # of a head, and value heads of a key head
+        size, key_heads, each = 16, 2, 2  # head size, key heads, value heads of each
         changed = []
 
         def by_key_head(tensors):

@@ -18,7 +18,7 @@ from tool import MODEL
 TEMPLATE = ("{# <tool_call> #}{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}"
             "{% if add_generation_prompt %}[assistant]{% endif %}")
 SHORT = ("--temp", "0", "-n", "8")
-# A conversation that ends in a call, as a model would leave it.
+# A conversation that ends with a call, as a model would write it.
 CALL = json.dumps({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "", "tool_calls": [
     {"id": "call00001", "type": "function", "function": {"name": "f", "arguments": {"a": "$(x); `y` 'z'", "n": [1]}}}]}]}).encode()
 
@@ -29,7 +29,7 @@ class Chat(tool.Case):
         self.template = self.path("template.jinja", TEMPLATE.encode())
 
     def talk(self, text, *args, code=0, **options):
-        """Standard output and error of a chat through a pipe."""
+        """Returns standard output and error of a chat through a pipe."""
         path = self.path("lines.txt", text.encode())
         with open(path, "rb") as lines:
             result = tool.run("chat", *args, stdin=lines, **options)
@@ -167,7 +167,7 @@ class Pipe(Chat):
             text = file.read()
         self.assertTrue(text.startswith("# Conversation\n\n## system\n\nS\n\n## user\n\nThe dog\n"))
         self.assertIn(kept["messages"][2]["content"], text)
-        self.talk("x\n", MODEL, *SHORT, "--save", as_json, code=1)  # it is there
+        self.talk("x\n", MODEL, *SHORT, "--save", as_json, code=1)  # the file exists
         self.assertEqual(tool.read_json(as_json), kept)
         self.assertEqual(sorted(os.listdir(self.folder)),
                          ["a.json", "a.md", "lines.txt", "template.jinja"])
@@ -185,7 +185,7 @@ class Pipe(Chat):
         self.fails(2, "chat", MODEL, "--tools", self.path("no.json", b"{}"))
 
     def test_a_call_is_printed_and_the_next_line_is_its_result(self):
-        # A conversation that ends in a call, as a model would leave it.
+        # A conversation that ends with a call, as a model would write it.
         kept = self.path("call.json", json.dumps({"messages": [
             {"role": "user", "content": "Hi"},
             {"role": "assistant", "content": "", "tool_calls": [
@@ -210,7 +210,7 @@ class Pipe(Chat):
         self.assertEqual(len(out.splitlines()), 2)
 
     def test_a_history_has_the_form_that_the_template_takes(self):
-        # One that walks arguments and writes calls where there is no content; results are named by their ids.
+        # A template that iterates arguments and writes calls if there is no content; results are named by their ids.
         template = self.path("walks.jinja", b"{% for m in messages %}{% if m.content is none %}{% for t in m.tool_calls %}"
                              b"{% for k, v in t.function.arguments.items() %}{{ k }}{{ v }}{% endfor %}{% endfor %}{% else %}{{ m.content }}{% endif %}"
                              b"{{ m.name }}{% endfor %}")
@@ -335,7 +335,7 @@ class Terminal(Chat):
         os.close(master)
 
     def until(self, pattern, seconds=60):
-        """What was shown up to a pattern, which is not shown to the next call."""
+        """Returns the output up to a pattern, which later calls do not see again."""
         limit = time.monotonic() + seconds
         while True:
             match = re.search(pattern, self.seen)
@@ -346,11 +346,11 @@ class Terminal(Chat):
             if select.select([self.master], [], [], 0.2)[0]:
                 try:
                     self.seen += os.read(self.master, 65536).decode("utf-8", "replace")
-                except OSError:  # the terminal is gone
+                except OSError:  # the terminal is closed
                     self.assertRegex(self.seen, pattern)
 
     def until_prompt(self):
-        """The prompt, and the line editor: the terminal's own one deletes bytes, not characters."""
+        """Waits for the prompt and the line editor: the terminal's own line editing deletes bytes, not characters."""
         self.until("> ")
         limit = time.monotonic() + 60
         while termios.tcgetattr(self.master)[3] & termios.ICANON:
@@ -420,12 +420,11 @@ class Terminal(Chat):
         self.assertEqual(tool.read_json(target)["messages"][1]["content"], json.loads(pipe)["content"])
 
     def start_long_answer(self):
-        # It goes on for seconds: of an answer that had ended the terminal would drop, at the interrupt,
-        # what nobody has read.
+        # The answer takes seconds. If it had ended, the terminal would drop unread output at the interrupt.
         self.start(MODEL, "--ctx", "32768", "--temp", "1", "--grammar", "root ::= [a-z ]{20000}")
         self.until("> ")
         self.type("Once\r")
-        # A character of the answer: controls of the line come before it.
+        # A character of the answer, after control sequences of the line.
         self.until(r"Once\r\n(\x1b\[[\d;?]*[A-Za-z]|\s)*[a-z]")
 
     def test_ctrl_c_ends_the_answer_and_then_the_chat(self):
@@ -441,7 +440,7 @@ class Terminal(Chat):
         self.assertEqual(self.process.wait(timeout=30), 0)
 
     def wait_while_busy(self):
-        """Until the chat takes no more time of a processor: it waits for the terminal."""
+        """Waits until the chat takes no more CPU time: it waits for the terminal."""
         spent, since = None, time.monotonic()
         while time.monotonic() - since < 0.5:
             now = tool.ticks(self.process.pid)
@@ -502,9 +501,9 @@ class Terminal(Chat):
         self.type("y\r")
         self.until("\ufffdx{65535}\r\n\\.\\.\\. and 134465 bytes more\r\n\\[exit code 3\\]")
         self.until("the message has .* tokens with its template, but the context holds 512")
-        self.until("result> ")  # which is asked for again
+        self.until("result> ")  # asked again
         self.leave()
-        left = "setsid sh -c 'while :; do echo x; done' & sleep 0.3"  # in no group that is ended
+        left = "setsid sh -c 'while :; do echo x; done' & sleep 0.3"  # in no process group that is killed
         self.start_with_tool(command=["sh", "-c", left])
         self.until(r"run it\? \[y/N\] ")
         self.type("y\r")
@@ -563,7 +562,7 @@ class Terminal(Chat):
     def test_bytes_that_are_not_utf8_are_shown_as_such(self):
         self.start(MODEL, *SHORT)
         self.until_prompt()
-        os.write(self.master, b"a\xf6b\xc3 c\xe6\x97\r")  # the last byte would need one more
+        os.write(self.master, b"a\xf6b\xc3 c\xe6\x97\r")  # incomplete: the last byte needs another one
         self.until(r"\[8 tokens")
         target = os.path.join(self.folder, "kept.json")
         self.type(f"/save {target}\r")
@@ -607,7 +606,7 @@ class Terminal(Chat):
         os.killpg(self.process.pid, signal.SIGWINCH)
         time.sleep(0.2)
         self.type("un" + " is warm" * 6 + "\x01")
-        self.until(r"\x1b\[1?A") # to the first of two rows
+        self.until(r"\x1b\[1?A")  # moves to the first of two rows
         self.type("\r")
         self.until(r"\[8 tokens")
         self.leave()

@@ -1,4 +1,4 @@
-# diff and extract: what is told of two models, and tensors as NumPy files.
+# diff and extract: reported differences of two models, and tensors as NumPy files.
 # SPDX-License-Identifier: MIT
 import ast
 import json
@@ -14,7 +14,7 @@ F32, F16, I8, I16, I32, I64, F64, BF16, Q8_0 = 0, 1, 24, 25, 26, 27, 28, 30, 8
 
 
 def tensors(*parts):
-    """Entries and data of tensors (name, ne, type, bytes), each padded to 32."""
+    """Returns entries and data of tensors (name, ne, type, bytes), each padded to 32."""
     entries, data = [], b""
     for name, ne, type_id, content in parts:
         entries.append((name, ne, type_id, len(data)))
@@ -27,7 +27,7 @@ def floats(*values):
 
 
 def read_npy(data):
-    """Type, shape and values' bytes of a NumPy file of version 1.0."""
+    """Returns type, shape and the values' bytes of a NumPy file of version 1.0."""
     assert data[:8] == b"\x93NUMPY\x01\x00", data[:16]
     n = struct.unpack("<H", data[8:10])[0]
     assert (10 + n) % 64 == 0 and data[9 + n:10 + n] == b"\n"
@@ -62,7 +62,7 @@ class Diff(Compare):
     def test_keys(self):
         u32 = lambda n: struct.pack("<I", n)
         many = [struct.pack("<IQ", 4, 40) + b"".join(map(u32, range(k, 40 + k))) for k in (0, 1)]
-        last = many[0][:-4] + u32(7)  # differs beyond what is shown
+        last = many[0][:-4] + u32(7)  # differs beyond the printed values
         a = self.model("a", [("x", 4, u32(1)), ("only.a", 4, u32(1)), ("same", 8, string("t")),
                              ("type", 4, u32(5)), ("long", 9, many[0])])
         b = self.model("b", [("same", 8, string("t")), ("x", 4, u32(2)), ("type", 5, u32(5)),
@@ -91,7 +91,7 @@ class Diff(Compare):
         self.assertEqual(value["tensors"][1]["a"], {"type": "f32", "shape": "[4]"})
         self.assertEqual(value["tensors"][1]["b"], {"type": "f32", "shape": "[2 x 2]"})
         self.assertEqual(value["tensors"][2]["b"]["type"], "f16")
-        self.assertEqual((value["values"], value["n_equal"]), ([], 2))  # w, and t of another type
+        self.assertEqual((value["values"], value["n_equal"]), ([], 2))  # w, and t with another type
         self.assertTrue(self.json("diff", a, b, "--values")["equal"])
         self.assertEqual(self.differs(a, b, "--tensors")["n_equal"], 0)
 
@@ -153,7 +153,7 @@ class Diff(Compare):
             result = run("diff", path, path)
             self.assertIn(result.returncode, (0, 3, 4, 5, 6), (name, result.stderr))
             case = cases.get(path, {"expect": "", "code": ""})
-            if case["expect"] == "reject" and "VERSION" not in case["code"]:  # the tool reads 1
+            if case["expect"] == "reject" and "VERSION" not in case["code"]:  # the tool accepts version 1
                 self.assertNotEqual(result.returncode, 0, name)
                 self.assertTrue(result.stderr.startswith(b"ggufx: "), name)
                 n_refused += 1

@@ -1,4 +1,4 @@
-# What the shells complete: the tool's answers, then keys typed in bash, zsh and fish.
+# Shell completion: the tool's answers, then typed keys in bash, zsh and fish.
 # SPDX-License-Identifier: MIT
 import os
 import pty
@@ -14,7 +14,7 @@ from tool import SOURCE, TOOL, WRAPPER
 
 
 def words_of(answer):
-    """Kind and words of an answer to --complete."""
+    """Returns kind and words of an answer to --complete."""
     lines = answer.decode().splitlines()
     return lines[0], [line.split("\t")[0] for line in lines[1:]]
 
@@ -100,7 +100,7 @@ class Answers(tool.Case):
         self.assertEqual(self.words("completion", ""), ["bash", "zsh", "fish"])
 
 
-# Typed keys -> the arguments the tool is then run with. Words are separated by spaces.
+# Typed keys -> arguments of the resulting run of the tool. Words are separated by spaces.
 TYPED = {
     "ggufx manu\t": "manual",
     "ggufx --jso\ttypes\t": "--json types",
@@ -128,7 +128,7 @@ class Shells(tool.Case):
         os.chmod(program, 0o755)
 
     def start(self, command):
-        """A shell on a terminal of its own, in the test's folder."""
+        """Starts a shell on a terminal of its own, in the test's folder."""
         pid, terminal = tool.on_pseudo_terminal(pty.fork)
         if pid == 0:
             os.chdir(self.folder)
@@ -145,7 +145,7 @@ class Shells(tool.Case):
         os.waitpid(pid, 0)
 
     def run_line(self, terminal, keys):
-        """Type keys and return; the arguments of the program, once it has run."""
+        """Types keys and return; returns the arguments of the program after its run."""
         if os.path.exists(self.record):
             os.remove(self.record)
         os.write(terminal, keys.encode() + b"\r")
@@ -181,7 +181,7 @@ class Shells(tool.Case):
                    "fpath=($PWD/functions $fpath); autoload -Uz compinit; compinit -u -D")
 
     def test_fish(self):
-        # Without this folder fish makes it from all manual pages, in the background, even after its end.
+        # Without this folder fish generates it from all manual pages, in the background, even after its end.
         os.makedirs(self.path("fish/generated_completions"))
         self.check(["fish", "-i"], "ggufx completion fish | source")
 

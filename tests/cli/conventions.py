@@ -1,4 +1,4 @@
-# Exit codes, streams, pipes, signals and files: what every verb has in common.
+# Exit codes, streams, pipes, signals and files: properties that all commands share.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -51,7 +51,7 @@ class Usage(tool.Case):
             self.assertIn(f'no command "{word}"', message)
             self.assertIn(advice, message, word)
             self.assertEqual(self.fails(2, "help", word), message)
-        # Every advised command exists.
+        # Every suggested command exists.
         commands = {words[0] for words in all_helps(self) if words}
         source = tool.os.path.join(tool.SOURCE, "src", "cli", "verbs.cpp")
         with open(source, encoding="utf-8") as file:
@@ -103,7 +103,7 @@ class Usage(tool.Case):
         self.assertIn('GGUFX_COLOR: --color: "pink" is not one of', run("cpu", env=environment(GGUFX_COLOR="pink")).stderr.decode())
 
     def test_no_message_of_the_parser_is_shown(self):
-        """Each option of each command, without its value and with one that it cannot have."""
+        """Tests each option of each command, without its value and with an invalid one."""
         n, raw = 0, re.compile(r"not in|[Rr]equired [A-Z]|At [Mm]ost|excludes|[Cc]ould not|UINT|FLOAT")
         for verb, usage in tool.stepped(all_helps(self).items()):
             for option, value in re.findall(r"^  (?:-\w,)?(--[a-z][\w-]*)(?: ([\w|,.]+))?(?:  |$)", usage, re.M):
@@ -150,7 +150,7 @@ class Usage(tool.Case):
         with_variables = lambda *args, **extra: run(*args, env=environment(**extra))
         self.assertIn(b"\x1b[1m", with_variables("info", MODEL, GGUFX_COLOR="always").stdout)
         out = with_variables("info", MODEL, "--color", "never", GGUFX_COLOR="always").stdout
-        self.assertNotIn(b"\x1b", out)  # the command line wins
+        self.assertNotIn(b"\x1b", out)  # the command line takes precedence
         text = self.path("text.txt", b"Once there was a fox. " * 80)
         result = with_variables("perplexity", MODEL, "-f", text, "--ctx", "64", GGUFX_PROGRESS="json")
         self.assertIn(b'"progress"', result.stderr)
@@ -165,7 +165,7 @@ class Usage(tool.Case):
             self.assertEqual(with_variables("cpu", **{"GGUFX_" + name: ""}).returncode, 0)
 
     def test_caches_are_measured_whatever_their_type(self):
-        """In room for the caches alone."""
+        """The limit only has room for the caches."""
         pairs = ["f16", "bf16", "q8_0", "iq4_nl", "gx4", "gx3/tq3_0"]
         out = self.ok("bench", "kv", "--types", ",".join(pairs), "--kv", "2100", "-r", "1", "-t", "1", "--cache", "cpu", "--json")
         rows = [json.loads(line) for line in out.splitlines()]
@@ -216,7 +216,7 @@ class Usage(tool.Case):
 
 
 def all_helps(case, *before):
-    """The help of every command that has one, by its words; that of the tool by none."""
+    """Returns the help of every command that has one, by its words; the tool's own help has no words."""
     usage = case.ok(*before, "--help").decode()
     found = {before: usage}
     if "\nCommands:\n" in usage:
@@ -227,7 +227,7 @@ def all_helps(case, *before):
 
 
 class Help(tool.Case):
-    texts = {}  # asked for once
+    texts = {}  # cached
 
     def helps(self):
         found = Help.texts = Help.texts or all_helps(self)
@@ -339,7 +339,7 @@ class Streams(tool.Case):
             piped = subprocess.run([*WRAPPER, TOOL, *args], input=model, stdout=subprocess.PIPE, env=environment())
             self.assertEqual(piped.stdout, expected, args)
         start = subprocess.run([*WRAPPER, TOOL, "info", "-", "--json"], input=model[:40000], stdout=subprocess.PIPE,
-                               env=environment())  # of a download that goes on
+                               env=environment())  # a running download
         self.assertEqual(len(json.loads(start.stdout)["tensors"]), 38)
         self.assertIn("standard input: ", self.fails(3, "info", "-"))
         for args in (["set", "-", "a=1"], ["unset", "-", "a"], ["rename", "-", "a=b"], ["info", "-", "--sha256", "--json"]):
@@ -367,7 +367,7 @@ class Streams(tool.Case):
                 self.assertEqual([line for line in text.splitlines() if line != line.rstrip()][:1], [], args)
         text = self.on_terminal("info", wide, NO_COLOR="1").decode()
         self.assertIn("…", text)
-        # A pipe gets everything, whatever the width.
+        # A pipe gets everything, for any width.
         piped = run("info", wide, env=environment(COLUMNS="80")).stdout.decode()
         self.assertIn(f"{long}1\tf32\t32 x 1", piped)
         text = self.on_terminal("fit", "--shape", "qwen3-4b", "--ram", "6G", NO_COLOR="1").decode()
@@ -406,14 +406,14 @@ class Streams(tool.Case):
                 want = columns.split(",")
                 self.assertTrue(any(set(want) <= set(found) for found in titles), (args, env, lines))
         self.assertIn("data missing", self.on_terminal("info", broken, "--tensors", NO_COLOR="1").decode())
-        # Findings are printed whole, however narrow the terminal is.
+        # Findings are printed completely, even on narrow terminals.
         said = [finding["message"] for finding in json.loads(run("validate", broken, "--json").stdout)["findings"]]
         shown = self.on_terminal("validate", broken, NO_COLOR="1", COLUMNS="40", code=None).decode()
         for message in said:
             self.assertIn(message, shown)
 
     def on_terminal(self, *args, code=0, **env):
-        """What a terminal gets as standard output; any exit code where `code` is None."""
+        """Returns the output on a terminal; any exit code is accepted if `code` is None."""
         master, slave = tool.on_pseudo_terminal(pty.openpty)
         process = subprocess.Popen([*WRAPPER, TOOL, *args], stdout=slave, stdin=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env=environment(TERM="xterm", **env))
@@ -454,7 +454,7 @@ class Streams(tool.Case):
 
 class Interrupted(tool.Case):
     def on_terminal(self, *args):
-        """Ctrl-C after the first output; what came, and the exit code."""
+        """Sends Ctrl-C after the first output; returns the output and the exit code."""
         pid, terminal = tool.on_pseudo_terminal(pty.fork)
         if pid == 0:
             os.execvpe(WRAPPER[0] if WRAPPER else TOOL, [*WRAPPER, TOOL, *args], environment(NO_COLOR="1"))
@@ -482,7 +482,7 @@ class Interrupted(tool.Case):
         for args, options in ((["run", MODEL, "-f", "-"], {"stdin": read, "stdout": subprocess.DEVNULL}),
                               (["demo", "--export", "-"], {"stdout": write, "stdin": subprocess.DEVNULL})):
             process = subprocess.Popen([*WRAPPER, TOOL, *args], stderr=subprocess.PIPE, env=environment(), **options)
-            time.sleep(1)  # it waits then, or it has not come so far: both end
+            time.sleep(1)  # it waits by then, or is not that far yet: both end
             process.send_signal(signal.SIGINT)
             try:
                 _, message = process.communicate(timeout=60)

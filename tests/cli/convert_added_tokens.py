@@ -8,7 +8,7 @@ from convert_case import Convert, LLAMA, field, llama_tensors, piece, varint
 from tool import MODEL, tiny
 
 TOKENS, TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
-ONCE_UPON = [884, 468, 328]  # of MODEL's vocabulary of 1024 tokens, with the space in front
+ONCE_UPON = [884, 468, 328]  # ids in MODEL's vocabulary of 1024 tokens, with the added space
 START, END = "<|im_start|>", "<|im_end|>"
 
 
@@ -115,10 +115,10 @@ class AddedTokens(Convert):
 
 
 class Bases(Convert):
-    """Vocabularies of other files than tokenizer.json and SentencePiece's."""
+    """Vocabularies in other files than tokenizer.json and SentencePiece's."""
 
     def older(self, model="qwen2"):
-        """The folder of a byte-level model with vocab.json and merges.txt in place of tokenizer.json."""
+        """Returns the folder of a byte-level model with vocab.json and merges.txt in place of tokenizer.json."""
         source = self.exported(tiny(model))
         whole = tool.read_json(os.path.join(source, "tokenizer.json"))
         os.remove(os.path.join(source, "tokenizer.json"))

@@ -1,4 +1,4 @@
-# What the tests of convert share: files of other formats, made and read.
+# Shared by the tests of convert: writing and reading files of other formats.
 # SPDX-License-Identifier: MIT
 import json
 import math
@@ -16,7 +16,7 @@ LLAMA = {"model_type": "llama", "num_hidden_layers": 1, "num_attention_heads": 2
 
 
 def safetensors(tensors, metadata=None):
-    """A file of (name, dtype, shape, bytes)."""
+    """Returns a file of (name, dtype, shape, bytes)."""
     header, data = {}, b""
     if metadata:
         header["__metadata__"] = metadata
@@ -39,14 +39,14 @@ def read_safetensors(path):
 
 
 def floats(n, seed, code="f"):
-    """Values that every float type of 16 bits and more holds, away from 0."""
+    """Returns values that every float type of 16 bits or more represents, away from 0."""
     source = random.Random(seed)
     return struct.pack("<%d%s" % (n, code), *[source.choice([-1, 1]) * source.randrange(64, 128) / 128
                                                for _ in range(n)])
 
 
 def bf16(values):
-    """f32 bytes to bf16 of values that it holds."""
+    """Converts f32 bytes to bf16, for values that bf16 represents."""
     return b"".join(values[i + 2:i + 4] for i in range(0, len(values), 4))
 
 
@@ -101,7 +101,7 @@ class Convert(tool.Case):
         return folder
 
     def exported(self, model, name="source"):
-        """A folder made of a GGUF."""
+        """Returns a folder converted from a GGUF."""
         folder = self.path(name)
         self.ok("convert", model, "--to", "safetensors", "-o", folder)
         return folder
@@ -113,7 +113,7 @@ class Convert(tool.Case):
             file.write(text if isinstance(text, bytes) else text.encode())
 
     def add_rows(self, folder, n):
-        """n more rows of zeros in the embedding, for tokens beyond the vocabulary."""
+        """Adds n rows of zeros to the embedding, for tokens beyond the vocabulary."""
         path = os.path.join(folder, "model.safetensors")
         tensors, metadata = read_safetensors(path)
         out = []
@@ -127,11 +127,11 @@ class Convert(tool.Case):
         self.change_json(folder, "config.json", lambda c: c.update(vocab_size=c["vocab_size"] + n))
 
     def token_ids(self, model, text):
-        """Ids of a text with its special tokens."""
+        """Returns the ids of a text with its special tokens."""
         return [int(i) for i in self.ok("tokenize", model, "--only-ids", "--parse-special", "-p", text).split(b",")]
 
     def change_json(self, folder, name, change=None, **members):
-        """A JSON file with members set, and changed by a function."""
+        """Rewrites a JSON file with members set, and changed by a function."""
         path = os.path.join(folder, name)
         value = tool.read_json(path) if os.path.exists(path) else {}
         value.update(members)
@@ -140,7 +140,7 @@ class Convert(tool.Case):
         self.write_text(folder, name, json.dumps(value))
 
     def converted(self, folder, *options):
-        """The path, the keys and the warnings of a conversion to GGUF."""
+        """Returns the path, the keys and the warnings of a conversion to GGUF."""
         out = self.path("converted%d.gguf" % len(os.listdir(self.folder)))
         result = tool.run("convert", folder, "-o", out, "--json", *options)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -156,5 +156,5 @@ class Convert(tool.Case):
                 for e in self.json("info", path, "--array-full")["kv"]}
 
     def raw(self, path):
-        """Name, type, shape and bytes of each tensor."""
+        """Returns name, type, shape and bytes of each tensor."""
         return [(t["name"], t["type"], t["ne"], content) for t, content in self.tensor_bytes(path)]

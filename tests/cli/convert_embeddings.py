@@ -1,4 +1,4 @@
-# convert: models of embeddings: BERT, and pooling of any architecture, to safetensors and back.
+# convert: embedding models: BERT, and pooling of any architecture, to safetensors and back.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -17,7 +17,7 @@ class Embeddings(Convert):
         return lines
 
     def known(self, model):
-        """Keys without the texts of unused tokens, which no folder has."""
+        """Returns the keys without the texts of unused tokens, which no folder has."""
         keys = {k: v[1] for k, v in self.keys(model).items()}
         kinds = keys["tokenizer.ggml.token_type"]["values"]
         tokens = keys["tokenizer.ggml.tokens"]["values"]
@@ -53,7 +53,7 @@ class Embeddings(Convert):
         self.assertEqual([k for k, v in pooling.items() if v is True], ["pooling_mode_lasttoken"])
 
     def test_a_published_folder_of_bert(self):
-        """Names of a model with a head, a vocabulary of words alone, all that its config has."""
+        """Tests tensor names of a model with a head, a vocabulary of words alone, and a complete config."""
         model = tiny("bert")
         folder = self.exported(model)
         tensors, metadata = read_safetensors(os.path.join(folder, "model.safetensors"))
@@ -65,7 +65,7 @@ class Embeddings(Convert):
         words = tool.read_json(os.path.join(folder, "tokenizer.json"))
         ids = {**words["model"]["vocab"], **{t["content"]: t["id"] for t in words["added_tokens"]}}
         tokens = sorted(ids, key=ids.get)
-        self.assertEqual(sorted(ids.values()), list(range(len(ids))))  # unused ones stand at the end
+        self.assertEqual(sorted(ids.values()), list(range(len(ids))))  # unused ones are at the end
         os.remove(os.path.join(folder, "tokenizer.json"))
         self.write_text(folder, "vocab.txt", "".join(t + "\n" for t in tokens))
         self.change_json(folder, "tokenizer_config.json", model_max_length=512, never_split=None, tokenize_chinese_chars=True)

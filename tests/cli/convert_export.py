@@ -16,7 +16,7 @@ class RoundTrip(Convert):
         folder, back = self.path(name), self.path(name + "-back.gguf")
         self.ok("convert", model, "--to", "safetensors", "-o", folder)
         self.ok("convert", folder, "-o", back)
-        if name.startswith("gemma"):  # 1 is taken from norms and added again: an ulp below 0.5
+        if name.startswith("gemma"):  # norms are stored minus 1; adding 1 again loses an ulp below 0.5
             self.json("diff", model, back, "--values", "--threshold", "1e-7")
             exact = lambda path: [t for t in sorted(self.raw(path)) if not t[0].endswith("norm.weight")]
             self.assertEqual(exact(back), exact(model), name)
@@ -78,7 +78,7 @@ class RoundTrip(Convert):
         ids = lambda path: [t["id"] for t in self.lines("run", path, *args) if "id" in t]
         self.assertEqual(len(ids(back)), 20)
         self.ok("convert", folder, "-o", self.path("q.gguf"), "--outtype", "q8_0")
-        self.assertEqual(ids(self.path("q.gguf")), ids(MODEL))  # the values of Q8_0 are its own
+        self.assertEqual(ids(self.path("q.gguf")), ids(MODEL))  # Q8_0 values quantize to themselves
 
     def test_shards(self):
         whole, parts, back = self.path("w"), self.path("p"), self.path("b.gguf")

@@ -1,4 +1,4 @@
-# convert: factors beside matrices (NVFP4's .scale and .input_scale) go along as f32 tensors.
+# convert: scales of matrices (NVFP4's .scale and .input_scale) are converted as f32 tensors.
 # SPDX-License-Identifier: MIT
 import os
 import struct
@@ -32,7 +32,7 @@ class Factors(Convert):
         return out
 
     def back(self, model, *warnings):
-        """The folder of a model, which converts to the same tensors."""
+        """Returns the folder of a model, which converts back to the same tensors."""
         folder, again = self.path("back"), self.path("again.gguf")
         result = tool.run("convert", model, "--to", "safetensors", "-o", folder)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -12,7 +12,7 @@ from tool import MODEL, gguf, run, shared
 
 class Llama2c(Convert):
     def checkpoint_of(self, model):
-        """The files of llama2.c that hold the weights and the vocabulary of a tied llama model."""
+        """Returns llama2.c files with the weights and the vocabulary of a tied llama model."""
         keys = {k: v[1] for k, v in self.keys(model).items()}
         weights = {t["name"]: self.ok("dequant", model, t["name"], "--raw") for t in self.json("info", model)["tensors"]}
         n_layers, context = keys["llama.block_count"], keys["llama.context_length"]
@@ -23,7 +23,7 @@ class Llama2c(Convert):
         data += weights["token_embd.weight"]
         for name in ("attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm", "ffn_gate", "ffn_down", "ffn_up"):
             data += b"".join(weights[f"blk.{i}.{name}.weight"] for i in range(n_layers))
-        data += weights["output_norm.weight"] + bytes(4 * context * head)  # cosines and sines, which nothing reads
+        data += weights["output_norm.weight"] + bytes(4 * context * head)  # cosines and sines, which are not used
         pieces = [t.replace("\u2581", " ").encode() for t in keys["tokenizer.ggml.tokens"]["values"]]
         pieces[1], pieces[2] = b"\n<s>\n", b"\n</s>\n"
         table = struct.pack("<i", max(map(len, pieces)))
@@ -105,7 +105,7 @@ class Llama2c(Convert):
 
 
 class Heads(Convert):
-    """What another program's order means: computed here, value by value."""
+    """Reordering between other programs' layouts, computed here value by value."""
 
     def test_llama_heads_norms_and_config(self):
         tensors = llama_tensors(dim=32, heads=2, kv=1)
@@ -144,7 +144,7 @@ class Heads(Convert):
         raw = {t[0]: t[3] for t in self.raw(out)}
         norm = struct.unpack("<32f", {t[0]: t[3] for t in tensors}["model.norm.weight"])
         self.assertEqual(raw["output_norm.weight"], struct.pack("<32f", *[v + 1 for v in norm]))
-        self.assertEqual(raw["blk.0.attn_q.weight"], tensors[3][3])  # gemma rotates halves itself
+        self.assertEqual(raw["blk.0.attn_q.weight"], tensors[3][3])  # gemma itself rotates halves
         experts = [t for t in llama_tensors() if ".mlp." not in t[0]]
         p = "model.layers.0.block_sparse_moe."
         experts.append((p + "gate.weight", "F32", [3, 32], floats(96, 90)))

@@ -1,4 +1,5 @@
-# convert: settings of config.json: published ones convert without a word, those that change output are carried over or named.
+# convert: settings of config.json. Published ones convert without a warning; those that change the output are converted
+# or named.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -7,7 +8,7 @@ import tool
 from convert_case import Convert, LLAMA, floats, llama_tensors, read_safetensors, safetensors
 from tool import MODEL, tiny
 
-# Settings of published configs beside the shape, by the name of a tiny model.
+# Settings of published configs in addition to the shape, by the name of a tiny model.
 COMMON = {"attention_dropout": 0.0, "initializer_range": 0.02, "use_cache": True, "transformers_version": "4.51.0",
           "torch_dtype": "bfloat16", "pad_token_id": None, "rope_scaling": None, "_name_or_path": "org/name",
           "auto_map": {"AutoConfig": "configuration_x.X"}}
@@ -34,7 +35,7 @@ PUBLISHED = {
               "full_attn_mod": 1, "interpolate_factor": 1, "lm_head_bias": False, "mlp_bias": False, "hidden_act": "silu"}],
     "mixtral": [{"output_router_logits": False, "router_aux_loss_coef": 0.02, "router_jitter_noise": 0.0, "sliding_window": None, "hidden_act": "silu"}],
 }
-# Further settings that some exporters write, at the values of their class.
+# Further settings that some exporters write, with the defaults of their class.
 DEFAULTS = {"return_dict": True, "output_hidden_states": False, "output_attentions": False, "torchscript": False, "use_bfloat16": False, "tf_legacy_loss": False,
             "pruned_heads": {}, "chunk_size_feed_forward": 0, "is_encoder_decoder": False, "is_decoder": False, "cross_attention_hidden_size": None,
             "add_cross_attention": False, "tie_encoder_decoder": False, "max_length": 20, "min_length": 0, "do_sample": False, "early_stopping": False,
@@ -62,7 +63,7 @@ class Published(Convert):
                 self.assertEqual(self.converted(source)[2], [], (name, variant))
 
     def test_gemma3_within_a_larger_model(self):
-        """Its text_config leaves out what is its class's own."""
+        """Its text_config omits the defaults of its class."""
         config = {"architectures": ["Gemma3ForConditionalGeneration"], "boi_token_index": 255999, "eoi_token_index": 256000, "image_token_index": 262144,
                   "initializer_range": 0.02, "mm_tokens_per_image": 256, "model_type": "gemma3", "eos_token_id": [1, 2], "torch_dtype": "bfloat16",
                   "vision_config": {"hidden_size": 16, "model_type": "siglip_vision_model"},
@@ -92,7 +93,7 @@ class Published(Convert):
 
 class Settings(Convert):
     def warnings(self, name, *words, **config):
-        """Words of the only warning, none: there is none; and the keys."""
+        """Asserts the words of the only warning (no words: no warning) and returns the keys."""
         source = self.path(name)
         if not os.path.isdir(source):
             self.exported(tiny(name), name)
@@ -120,7 +121,7 @@ class Settings(Convert):
 
     def test_activations_of_gemma(self):
         self.warnings("gemma2", "silu", "GELU", hidden_act="silu")
-        self.warnings("gemma2", hidden_act="silu", hidden_activation="gelu_pytorch_tanh")  # the newer one counts
+        self.warnings("gemma2", hidden_act="silu", hidden_activation="gelu_pytorch_tanh")  # the newer one wins
         self.warnings("gemma2", hidden_act="gelu")
 
     def test_caps(self):
@@ -205,7 +206,7 @@ class Settings(Convert):
         self.assertEqual(float(keys["phi3.rope.scaling.attn_factor"]["v"]), 1.25)
         self.assertNotEqual(usual, keys["phi3.rope.scaling.attn_factor"])
         self.warnings("phi3-longrope", "rope_scaling.long_mscale", "1.2", rope_scaling={**scaling, "long_mscale": 1.2})
-        # A part of each head is rotated: 12 of 16 dimensions.
+        # RoPE on a part of each head: 12 of 16 dimensions.
         model = tiny("phi3-longrope")
         back, keys, _ = self.converted(self.exported(model, "again"))
         self.assertEqual(keys["phi3.rope.dimension_count"], 12)

@@ -1,4 +1,4 @@
-# Converted models compute what their source computes, and what another program stored for it.
+# Converted models have the results of their source and the stored results of another program.
 # SPDX-License-Identifier: MIT
 import tempfile
 

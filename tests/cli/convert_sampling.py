@@ -1,4 +1,4 @@
-# convert: generation_config.json: sampling defaults, tokens never chosen, tokens that end a generation.
+# convert: generation_config.json: sampling defaults, tokens that are never sampled, end-of-generation tokens.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -44,7 +44,7 @@ class Generation(Convert):
         self.assertEqual(self.keys(self.out)[SAMPLING + "temp"][0], "f32")
         facts = self.json("info", self.out)
         self.assertNotIn("ignored", json.dumps(facts.get("sampling", {})))
-        # One token at a time, as the defaults have it: the same text as with the options.
+        # Decoding with the defaults gives the same text as with the options.
         args = ["run", self.out, "-p", "Once", "-n", "12", "--seed", "3"]
         options = ["--temp", "0.7", "--top-k", "20", "--top-p", "0.8", "--min-p", "0.05", "--repeat-penalty", "1.05", "--repeat-last-n", "512"]
         self.assertEqual(self.ok(*args), self.ok(*args, *options))
@@ -96,7 +96,7 @@ class Generation(Convert):
         self.assertEqual(self.ends([2, 884], None), [2, 884, None])
         self.assertEqual(self.ends([884, 2, 468], None), [2, 884, 468])  # EOS is the tokenizer's
         self.assertEqual(self.ends(2, [2, 468]), [2, 468, None])
-        self.assertEqual(self.ends([2, 884], 2), [2, None, None])  # generation_config.json counts
+        self.assertEqual(self.ends([2, 884], 2), [2, None, None])  # generation_config.json takes precedence
         self.assertEqual(self.ends(2, [2, 884, 468, 328], ("eos_token_id", "\"on\"")), [2, 884, 468])
         self.assertEqual(self.ends(2, [2, 5000], ("eos_token_id has 5000",)), [2, None, None])
 

@@ -40,7 +40,7 @@ class Spaces(Convert):
                           "model": {"type": "BPE", "unk_token": "<unk>", "byte_fallback": True, "vocab": ids, "merges": merges}}
 
     def prefix(self, *warnings, text=TEXT, **tokenizer):
-        """The key, and the ids of the text."""
+        """Returns the key, and the ids of the text."""
         if os.path.exists(os.path.join(self.source, "tokenizer.model")) and tokenizer:
             os.remove(os.path.join(self.source, "tokenizer.model"))
         if tokenizer:
@@ -74,7 +74,7 @@ class Spaces(Convert):
                     self.assertEqual(self.prefix(normalizer=normalizer), (flag, expected), (name, flag))
             self.change_json(self.source, "tokenizer_config.json", **{name: None})
         self.assertEqual(self.prefix(normalizer=REPLACE), (False, WITHOUT))
-        for legacy in (True, False):  # about text after special tokens alone
+        for legacy in (True, False):  # concerns only text after special tokens
             self.change_json(self.source, "tokenizer_config.json", legacy=legacy)
             self.assertEqual(self.prefix(pre_tokenizer=metaspace(prepend_scheme="first")), (True, WITH))
 

@@ -1,4 +1,4 @@
-# convert: chat templates in all the places where folders have them, and back.
+# convert: chat templates at all locations in folders, and back.
 # SPDX-License-Identifier: MIT
 import os
 
@@ -16,7 +16,7 @@ class Templates(Convert):
         self.change_json(self.source, "tokenizer_config.json", lambda c: c.pop("chat_template"))
 
     def templates(self, *warnings):
-        """{name: text} of the GGUF, "" for the default one."""
+        """Returns {name: text} of the GGUF, "" for the default one."""
         path, keys, told = self.converted(self.source)
         self.assertEqual(len(told), len(warnings), told)
         for text, words in zip(told, warnings):

@@ -35,7 +35,7 @@ class TextEnds(Convert):
                          **members)
 
     def ends(self, post, *warnings):
-        """Ids of "hello", and the keys add_*_token."""
+        """Returns the ids of "hello", and the keys add_*_token."""
         self.change_json(self.source, "tokenizer.json", post_processor=post)
         out, keys, told = self.converted(self.source)
         self.assertEqual(len(told), len(warnings), told)
@@ -95,7 +95,7 @@ class TextEnds(Convert):
                             ([A, end, B, end], {})):
             self.assertEqual(self.ends(template(single, pair)), (HELLO + [END], {"bos": False, "eos": True, **flags}))
         self.ends(template(single, [A, end, special("<|second|>"), B, end]), ("<|second|>", "between"))
-        # Two prompts, one after the other: no separator.
+        # Two prompts in sequence: no separator.
         self.assertEqual(self.ends(template([end, A], [end, A, end, B])), ([END] + HELLO, {"bos": True, "sep": True}))
         self.settings(bos_token="<|second|>")
         start = special("<|second|>")

@@ -1,4 +1,4 @@
-# What hostile files cost the tool: four times the size takes four times the processor time.
+# Cost of hostile files in the tool: four times the size takes four times the CPU time.
 # SPDX-License-Identifier: MIT
 import json
 import resource
@@ -14,14 +14,14 @@ MASK = (1 << 64) - 1
 
 
 def mixed(word):
-    """What libstdc++'s hash of bytes (MurmurHash64A) does with 8 of them before they count."""
+    """Returns 8 bytes as mixed by libstdc++'s hash (MurmurHash64A) before they enter the state."""
     word = word * 0xc6a4a7935bd1e995 & MASK
     return (word ^ word >> 47) * 0xc6a4a7935bd1e995 & MASK
 
 
 def colliding(n):
-    """n texts of one hash, whatever its seed: after two words whose highest bits alone differ once they
-    are mixed, the state differs in its highest bit alone, and two of them leave it as it was."""
+    """Returns n texts with the same hash, for any seed. Each text has pairs of words whose mixed values differ only in
+    their highest bits; two pairs cancel out in the state."""
     words = [bytes.fromhex(word) for word in ("423f3a4375737034", "423f7d29da8dc8a5")]  # UTF-8
     assert mixed(int.from_bytes(words[0], "little")) ^ mixed(int.from_bytes(words[1], "little")) == 1 << 63
     pair, bits = [2 * word.decode() for word in words], (n - 1).bit_length()
@@ -29,7 +29,8 @@ def colliding(n):
 
 
 def control(size):
-    """How many times longer a sorted table of four times as many texts takes: the largest of three footprints."""
+    """Returns how many times longer a sorted table of four times as many texts takes: the largest of three
+    footprints."""
     def seconds(n):
         texts = ["k%07d" % (i * 7919 % n) for i in range(n)]
         start = time.process_time()
@@ -49,10 +50,10 @@ class Costs(Convert):
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     def linear(self, size, command):
-        """command(n) gives the arguments of a run over something of size n. Its least time of two;
-        rounds are repeated until one is linear. Where the larger size leaves caches that hold the smaller
-        one, linear work takes more than four times as long: as much more as a table
-        of texts in this process, up to ten times, as in the library's own tests (tests/unit/cost.c)."""
+        """Asserts linear cost. command(n) gives the arguments of a run on an input of size n; the least time of two
+        runs counts. Rounds are repeated until one is linear. If only the smaller size fits the caches, linear work
+        takes more than four times as long. The limit is then the ratio of sorting a table in this process, at most
+        ten, as in the library's own tests (tests/unit/cost.c)."""
         small, large, ratios = command(size), command(4 * size), []
         while len(ratios) < 6:
             s, l = (min(self.seconds(*args) for _ in range(2)) for args in (small, large))

@@ -1,5 +1,5 @@
-# Devices by the tool: what is listed, products beside the scalar ones, and what is said where there
-# is none. The device is one of memory (tests/device/fake.h).
+# Devices in the tool: the list, products compared with scalar ones, and messages without a device. The device is the
+# fake one in host memory (tests/device/fake.h).
 # SPDX-License-Identifier: MIT
 import os
 import unittest
@@ -48,7 +48,7 @@ class Fake(tool.Case):
         self.assertEqual(self.run_model("--device", "none"), here)
 
     def test_guesses_are_of_the_same_text_there(self):
-        """A draft model lies here; products are row by row, as without guesses under that flag."""
+        """The draft model is in host memory; products are row-wise, as without drafts under that flag."""
         for guess in (("--lookup",), ("--draft", tool.MODEL)):
             here = self.run_model(*guess)
             self.assertEqual(self.run_model(*guess, "--device", "fake:0", "--plugins", FAKE), here)
@@ -120,7 +120,7 @@ class Nothing(tool.Case):
 
     @unittest.skipUnless(FAKE, "this build loads no plug-ins")
     def test_plug_ins_and_devices_that_cannot_be_used_are_said(self):
-        """By name that is the end, with exit code 4; auto goes on without one and says so."""
+        """A device requested by name fails with exit code 4; auto continues without one and reports it."""
         here = self.ok("run", tool.MODEL, "-p", "Once upon", "-n", "4", "--temp", "0")
         for variable, sentence in (("GGUFX_FAKE_VERSION", "version 99"), ("GGUFX_FAKE_UNUSABLE", "told to be so")):
             env = tool.environment(**{variable: "99"})

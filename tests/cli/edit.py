@@ -1,4 +1,4 @@
-# set, unset, rename, split, merge: what changes and what stays.
+# set, unset, rename, split, merge: changed and unchanged contents.
 # SPDX-License-Identifier: MIT
 import os
 import struct
@@ -31,7 +31,7 @@ class Set(Edit):
         for key, value in expected.items():
             self.assertEqual(keys[key], value, key)
         self.assertEqual([v["bits"] for v in keys["b.reals"][1]["values"]], ["3f000000", "c0000000"])
-        self.assertEqual(list(keys)[:3], ["general.architecture", "kept", "list"])  # in their places
+        self.assertEqual(list(keys)[:3], ["general.architecture", "kept", "list"])  # in their former order
         self.assertEqual(self.tensors(path), tensors)
         self.assertEqual(os.listdir(self.folder), ["s.gguf"])
 
@@ -44,7 +44,7 @@ class Set(Edit):
             self.assertIn("u8, i8, u16, i16, u32, i32, f32, bool, str, u64, i64, f64", message)
         self.assertEqual(digest(path), before)
         self.ok("set", path, "odd:key:str=1")
-        self.ok("set", path, "odd:key=2")  # which is there
+        self.ok("set", path, "odd:key=2")  # an existing key
         self.assertEqual(self.keys(path)["odd:key"], ("str", "2"))
 
     def test_text_comes_from_a_file(self):
@@ -153,7 +153,7 @@ class Split(Edit):
             out = prefix + "-merged.gguf"
             self.ok("merge", made["outputs"][1], out)
             self.assertEqual(digest(out), digest(MODEL))
-            self.fails(1, "split", MODEL, prefix, *limits)  # the names are taken
+            self.fails(1, "split", MODEL, prefix, *limits)  # the names exist already
             self.ok("split", MODEL, prefix, *limits, "--force")
 
     def test_sets_are_edited_into_one_file_only(self):
@@ -173,7 +173,7 @@ class Split(Edit):
             self.assertFalse(os.path.exists(self.path(name)))
             outputs[name] = self.ok("merge", part, *args).decode().replace(self.path(name), "OUT")
             self.assertEqual(digest(self.path(name)), digest(MODEL))
-        self.assertEqual(set(outputs.values()), {outputs["a"]})  # said on standard output
+        self.assertEqual(set(outputs.values()), {outputs["a"]})  # printed on standard output
         self.assertIn("exists; use --force", self.fails(1, "merge", part, "-o", self.path("b")))
         self.ok("merge", part, "-o", self.path("b"), "--force")
         before = sorted(os.listdir(self.folder))

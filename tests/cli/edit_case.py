@@ -1,4 +1,4 @@
-# What the tests of edits share.
+# Shared by the tests of edits.
 # SPDX-License-Identifier: MIT
 import hashlib
 import shutil
@@ -23,7 +23,7 @@ class Edit(tool.Case):
         return {e["key"]: (e["type"], e["value"]) for e in self.json("info", path)["kv"]}
 
     def tensors(self, path):
-        """Name, type, shape and digest of the bytes of each tensor."""
+        """Returns name, type, shape and digest of the bytes of each tensor."""
         return [(t["name"], t["type"], t["ne"], hashlib.sha256(content).hexdigest())
                 for t, content in self.tensor_bytes(path)]
 

@@ -1,4 +1,4 @@
-# Keys and tensors of every type through everything that writes a file: each keeps its type, its bytes and its place.
+# Keys and tensors of every type through everything that writes a file: each keeps its type, its bytes and its order.
 # SPDX-License-Identifier: MIT
 import struct
 
@@ -12,7 +12,7 @@ def array(element, n, content=b""):
 
 
 LONG = b"a" * 70000
-# Also keys before general.architecture, empty arrays, bytes that are no UTF-8, the ends of 64 bits, a NaN.
+# Also keys before general.architecture, empty arrays, invalid UTF-8, the limits of 64 bits, a NaN.
 KEYS = [
     ("llama.context_length", 10, struct.pack("<Q", 512)),
     ("llama.vision.deepstack", 9, array(5, 0)),
@@ -44,7 +44,7 @@ VALUES = {
     "x.f64": {"v": "0.1", "bits": "3fb999999999999a"}, "x.bytes": {"hex": "fffe007a"},
     "x.empty_bool": {"elem": "bool", "n": 0, "values": []}, "x.i16s": {"elem": "i16", "n": 2, "values": [-1, 2]},
 }
-# Also a scalar, tensors without values, types that no model has weights in.
+# Also a scalar, tensors without values, types that no model's weights have.
 TENSORS = [
     ("a.weight", (32, 3), 0, struct.pack("<96f", *range(96))),
     ("scalar", (), 0, struct.pack("<f", 1.5)),
@@ -77,7 +77,7 @@ class Keeps(Edit):
         self.assertEqual(self.tensors(out), self.tensors(source))
         self.ok("unset", out, "general.name", "-o", self.path("back.gguf"))
         self.assertEqual(content(self.path("back.gguf")), content(source))
-        self.ok("unset", out, "general.name")  # in its place: the room that is left becomes a key
+        self.ok("unset", out, "general.name")  # in place: the remaining space becomes a key
         keys = self.keys(out)
         self.assertEqual(keys.pop("ggufx.reserve")[1]["elem"], "u8")
         self.assertEqual(keys, self.keys(source))

@@ -1,4 +1,4 @@
-# set: what a killed run leaves, and edits in place.
+# set: leftovers of killed runs, and edits in place.
 # SPDX-License-Identifier: MIT
 import os
 import random
@@ -39,17 +39,17 @@ class Killed(Edit):
             time.sleep(chance.uniform(0, 0.06))
             process.send_signal(signal.SIGKILL)
             n_killed += process.wait() != 0
-            self.assertEqual(run("validate", path).returncode, 0)  # and finishes what was begun
+            self.assertEqual(run("validate", path).returncode, 0)  # and completes the interrupted edit
             self.assertIn(digest(path), allowed)
         self.assertGreater(n_killed, 0)
-        self.ok("set", path, "general.name=new", "-q")  # over what was left beside
+        self.ok("set", path, "general.name=new", "-q")  # overwrites the leftovers
         self.assertEqual(digest(path), digest(self.path("new.gguf")))
         self.assertFalse(os.path.exists(path + ".part"))
 
     def test_ctrl_c_leaves_the_model_and_nothing_beside(self):
         n = 1 << 26
         path = self.path("large.gguf", gguf([ARCHITECTURE], [("w", (n,), 0, 0)]))
-        os.truncate(path, os.path.getsize(path) + 4 * n)  # zeros that take no room
+        os.truncate(path, os.path.getsize(path) + 4 * n)  # zeros that take no disk space
         before = os.stat(path)
         process = subprocess.Popen([*WRAPPER, TOOL, "set", path, "a=" + 99 * "x", "--progress", "json"],
                                    env=environment(), stdin=subprocess.DEVNULL,
@@ -66,7 +66,7 @@ class Killed(Edit):
 
 class InPlace(Edit):
     def huge(self):
-        """40 GiB of tensor data, all of it a hole in the file."""
+        """Returns a file with 40 GiB of tensor data, all of it a hole."""
         if WRAPPER:
             self.skipTest("an emulator's address space may be too small")
         reserve = struct.pack("<IQ", 0, 4096) + bytes(4096)
@@ -123,7 +123,7 @@ class InPlace(Edit):
         with open(path, "rb") as file:
             after = file.read()
         self.assertEqual(len(before), len(after))
-        head = 31000  # the edit; the first half of it had reached the file
+        head = 31000  # the edit, whose first half had reached the file
         self.path("m.gguf", after[:head // 2] + before[head // 2:])
         place = 8
         numbers = len(after), head, crc64(before[:place]), 1, place, head - place
@@ -137,7 +137,7 @@ class InPlace(Edit):
         self.assertEqual(self.keys(path)["general.author"], ("str", "me"))
         self.assertEqual(self.keys(path)["general.name"], ("str", "third"))
         self.assertEqual(os.listdir(self.folder), ["m.gguf"])
-        self.path("m.gguf.patch", journal)  # beside a file that went on
+        self.path("m.gguf.patch", journal)  # next to a file that has changed since
         self.assertIn("nothing was changed", self.fails(1, "set", path, "general.name=fourth"))
         self.path("m.gguf.patch", b"something else")
         self.assertIn(".patch", self.fails(1, "set", path, "general.name=fourth"))

@@ -1,4 +1,4 @@
-# embed: forms of its output, texts and ids, refused input; embedding models and rerankers of tests/models against the
+# embed: output formats, texts and ids, refused input. Embedding models and rerankers of tests/models against the
 # reference implementation in binary64 (a Python with NumPy).
 # SPDX-License-Identifier: MIT
 import json
@@ -16,7 +16,7 @@ TEXTS = ["Once upon a time", "there was a little dog", "a cat"]
 
 
 def npy(data):
-    """Shape and values of a NumPy file of f32."""
+    """Returns shape and values of a NumPy file of f32."""
     assert data[:8] == b"\x93NUMPY\x01\x00"
     n_head = struct.unpack("<H", data[8:10])[0]
     head = data[10:10 + n_head].decode()
@@ -76,7 +76,7 @@ class Forms(tool.Case):
             self.assertAlmostEqual(x, y / norm, 5)
         rows = self.lines("embed", MODEL, TEXTS[0], "--unscaled", "--pooling", "none")[0]
         self.assertEqual(len(rows["embeddings"]), rows["tokens"])
-        self.assertEqual(rows["embeddings"][-1], plain)  # a model that predicts: the last token
+        self.assertEqual(rows["embeddings"][-1], plain)  # a model that predicts tokens: pools the last token
         self.assertEqual(self.vectors(TEXTS[0], "--unscaled", "--pooling", "first")[0], rows["embeddings"][0])
         mean = self.vectors(TEXTS[0], "--unscaled", "--pooling", "mean")[0]
         for i, x in enumerate(mean):
@@ -227,7 +227,7 @@ class Generated(tool.Case):
                 self.ranks(path, ids, want)
 
         self.words_around_a_query()
-        # [CLS] query [SEP] text [SEP], and the four of XLM-R, by hand.
+        # [CLS] query [SEP] text [SEP], and XLM-R's form with four special tokens, by hand.
         self.words_of_a_pair("bert-rank.gguf", lambda query, text: [2, *query, 3, *text, 3])
         self.words_of_a_pair("xlmr-rank.gguf", lambda query, text: [0, *query, 2, 2, *text, 2])
 
@@ -254,7 +254,7 @@ class Generated(tool.Case):
         got = score(plain, "--rerank", "a dog", *texts)
         self.assertEqual(got, score(plain, *["a dog " + text for text in texts]))
         self.assertNotEqual(got[0], got[1])
-        # The text of a template as it is: no special token is added, and all placeholders are replaced at once.
+        # A template's text is used unchanged: no special token is added, and all placeholders are replaced at once.
         tokens = lambda path, text, *more: [int(i) for i in self.ok("tokenize", path, "-p", text, "--bare", "--only-ids", *more).decode().split(",")]
         added = {"none": (), "both": ("tokenizer.ggml.add_bos_token:bool=true", "tokenizer.ggml.add_eos_token:bool=true")}
         n = 0
@@ -271,7 +271,7 @@ class Generated(tool.Case):
                             pairs.append(tokens(path, "".join(parts), "--parse-special"))
                         ids = [",".join(map(str, pair)) for pair in pairs]
                         self.assertEqual(score(path, "--rerank", query, *texts), score(path, "--ids", *ids))
-        # A special token in the text of a query or document is text.
+        # The text of a special token in a query or document is plain text.
         path = self.path("template6.gguf")  # with "<s>" and "</s>" in its own text
         head, tail = tokens(path, "<s>", "--parse-special"), tokens(path, "</s>", "--parse-special")
         self.assertEqual((len(head), len(tail)), (1, 1))
@@ -279,21 +279,21 @@ class Generated(tool.Case):
         self.assertNotIn(tail[0], inner)
         ids = ",".join(map(str, head + inner + tail))
         self.assertEqual(score(path, "--rerank", "a</s>b", "<s>"), score(path, "--ids", ids))
-        # --cut leaves the end of the template, whose last token is scored.
+        # --cut keeps the end of the template, whose last token is scored.
         whole = tokens(path, "<s>Q: a dog\nD: " + "the cat " * 9 + "\nA:</s>", "--parse-special")
         end = tokens(path, "\nA:</s>", "--parse-special")
         cut = whole[:24 - len(end)] + end
         self.assertEqual(score(path, "--rerank", "a dog", "the cat " * 9, "--cut", "--ctx", "24"), score(path, "--ids", ",".join(map(str, cut))))
 
     def between(self, parts, text):
-        """The parts with the text between them."""
+        """Returns the parts with the text between them."""
         return [piece for part in parts for piece in (text, part)][1:]
 
     def ranks(self, path, ids, want):
         order = sorted(range(len(ids)), key=lambda i: -want[i][0])
         rows = [line.split("\t") for line in self.ok("embed", path, "--ids", *ids, "--f32").decode().splitlines()]
         self.assertEqual([row[1:] for row in rows], [["#", "text"]] + [[str(i + 1), ids[i]] for i in order])
-        # A query's ids stand in front of each text's.
+        # A query's ids precede each text's.
         pair = self.lines("embed", path, "--ids", "--rerank", "5,6", "7,8", "9")
         whole = self.lines("embed", path, "--ids", "5,6,7,8", "5,6,9", "--pooling", "rank")
         self.assertEqual(pair, whole)

@@ -1,5 +1,5 @@
-# Every call that changes files fails in turn, and the process is killed before each of them: the old
-# files or the new ones stand there, whole, and the next run finds nothing in its way.
+# Each file-modifying call fails in turn, and the process is killed before each of them. The old files or the new ones
+# exist, complete, and no leftover blocks the next run.
 # SPDX-License-Identifier: MIT
 import errno
 import json
@@ -20,7 +20,7 @@ from tool import ARCHITECTURE, MODEL, STEP, TOOL, WRAPPER, environment, gguf, ru
 
 LIBRARY = os.environ.get("GGUFX_FAIL_CALL", "")
 SAVE_KV = os.environ.get("GGUFX_SAVE_KV", "")
-KILLS = int(os.environ.get("GGUFX_TEST_KILLS", "6"))  # at moments that no call marks
+KILLS = int(os.environ.get("GGUFX_TEST_KILLS", "6"))  # at random moments
 
 
 IMATRIX = dat([(b"blk.0.x.weight", 2, [1.0, 3.0, 0.0, 4.0])])
@@ -32,7 +32,7 @@ def content(path):
 
 
 def tiny(name="before", seed=1, reserve=4096):
-    """Six tensors of 256 x 8, and room for other keys."""
+    """Returns six tensors of 256 x 8, and reserved space for other keys."""
     rng, tensors, data = random.Random(seed), [], b""
     for i in range(6):
         tensors.append((f"blk.{i}.ffn_up.weight", (256, 8), 0, len(data)))
@@ -76,19 +76,19 @@ class Faults(tool.Case):
             self.assertNotIn(result.returncode, (-signal.SIGSEGV, -signal.SIGABRT), place)
         else:
             self.assertEqual(result.returncode, -signal.SIGKILL, place)
-        state = check()  # opens them, which may end what was begun
+        state = check()  # opens them, which may complete an interrupted edit
         self.assertIn(state, (old, new), place)
         self.runs_again(command, outputs, old, new, check, state, before, place)
 
     def runs_again(self, command, outputs, old, new, check, state, before, place):
-        """Nothing that was left is in its way, or is left behind."""
+        """Asserts that no leftover blocks the command, and that none remains after it."""
         for path in outputs:
-            if os.path.isdir(path):  # which is never replaced
+            if os.path.isdir(path):  # is never replaced
                 shutil.rmtree(path)
         again = subprocess.run(command, env=environment(), stdin=subprocess.DEVNULL, timeout=60,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual(again.returncode, 0, (place, again.stderr))
-        # A model that has the new keys may get them once more another way, in place.
+        # If the model already has the new keys, the repeated edit may write them in place.
         self.assertIn(check(), [new] if state == old else [new, self.state(outputs)], place)
         self.assertEqual(set(os.listdir(self.folder)) - before - {os.path.basename(p) for p in outputs}, set(), place)
 
@@ -110,7 +110,7 @@ class Faults(tool.Case):
             self.runs_again(command, outputs, old, new, check, state, before, (command, "after %g s" % moment))
 
     def replaces(self, command, outputs, prepare, check=None):
-        """`command` makes `outputs` of what prepare() puts there."""
+        """Tests that `command` replaces `outputs`, starting from the files of prepare()."""
         def validated():
             for path in outputs:
                 if os.path.exists(path):
@@ -120,7 +120,7 @@ class Faults(tool.Case):
             return self.state(outputs)
         check = check or validated
         prepare()
-        # The bytes are on the disk, and then the name in the folder, when a command has ended.
+        # After a command the bytes and then the name in the folder are on the disk.
         self.assertGreaterEqual(self.n_calls(command, FAIL_CALLS="sync"), 2, command)
         prepare()
         old = self.state(outputs)
@@ -202,7 +202,7 @@ class Faults(tool.Case):
         self.replaces(command, self.parts("m"), prepare)
 
     def test_files_of_ranks(self):
-        """Each is the old one or the new one; what came to its end stays."""
+        """Each file is the old one or the new one; completed ones stay."""
         outputs = [self.path(f"m-rank-{i + 1:05}-of-00002.gguf") for i in range(2)]
 
         def prepare():
@@ -256,7 +256,7 @@ class Faults(tool.Case):
         self.replaces([SAVE_KV, path, "2"], [path], lambda: shutil.copyfile(old, path), loads)
 
     def other(self, name, *command):
-        """The tool makes a file that is no model, where another one of its name is."""
+        """Tests commands that write a file that is no model, over another file of this name."""
         path = self.path(name)
         self.replaces(self.tool(*command, "-o", path, "--force"), [path], lambda: self.path(name, b"before"),
                       lambda: self.state([path]))
@@ -283,7 +283,7 @@ class Faults(tool.Case):
                       [path], lambda: self.path("m.gguf", tiny("old")))
 
     def test_a_collection_that_saves_between(self):
-        """Killed at any moment, it has the sums of whole chunks, and goes on from there to all of them."""
+        """Killed at any moment, the collection has the sums of whole chunks, and resumes from there."""
         ids = self.path("ids.txt", " ".join(str(1 + i * 37 % 250) for i in range(96)).encode())
         path, rng, seen = self.path("m.gguf"), random.Random(6), set()
         command = self.tool("imatrix", "collect", MODEL, "-f", ids, "--ids", "--ctx", "8", "--save-every", "1", "--to", path, "-q", "--resume")
@@ -307,7 +307,7 @@ class Faults(tool.Case):
         self.assertGreater(len(seen), 1)
 
     def test_imports(self):
-        """Other programs' models become GGUF: a safetensors folder, a checkpoint of llama2.c."""
+        """Models of other programs become GGUF: a safetensors folder, a llama2.c checkpoint."""
         from convert_case import LLAMA, floats, llama_tensors, safetensors
         folder = self.path("hf")
         os.mkdir(folder)
@@ -333,7 +333,7 @@ class Faults(tool.Case):
 
 
 class Beside(tool.Case):
-    """Rights, links, two runs at once, full disks: of whatever the tool writes."""
+    """Permissions, links, two runs at once, full disks: for everything the tool writes."""
 
     def commands(self):
         source = self.path("in.gguf", tiny())
@@ -392,7 +392,7 @@ class Beside(tool.Case):
             ("raw", ["dequant", source, "blk.0.ffn_up.weight", "--raw"])))]
         for path, command in outputs:
             if path.endswith((".json", ".html")):
-                continue  # what is made in memory, a few KiB
+                continue  # built in memory, a few KiB
             self.ok(*command, "-q", "--force")
             content = [os.path.join(path, f) for f in os.listdir(path)] if os.path.isdir(path) else [path]
             size = sum(os.path.getsize(f) for f in content if not f.endswith((".json", ".model")))
@@ -414,7 +414,7 @@ class Beside(tool.Case):
             self.assertEqual(result.returncode, 1, (command, result.stderr))
             self.assertIn(b"large", result.stderr.lower(), command)
             self.assertFalse(os.path.exists(path), command)
-            if os.path.exists(path + ".part"):  # of a quantization, for --resume
+            if os.path.exists(path + ".part"):  # left by quantize, for --resume
                 self.assertLessEqual(os.path.getsize(path + ".part"), 9000)
 
     @unittest.skipUnless(LIBRARY and not WRAPPER, "no library to make a file come")

@@ -1,4 +1,4 @@
-# Sets of files as a download cache keeps them: links with the names of the parts to blobs that are named by their hashes.
+# Split files in a download cache: links with the names of the parts to blobs named by their hashes.
 # SPDX-License-Identifier: MIT
 import hashlib
 import os
@@ -14,7 +14,7 @@ def content(path):
 
 class DownloadCache(tool.Case):
     def links(self, max_tensors):
-        """Paths of the links to the parts of the demo's model."""
+        """Returns paths of the links to the parts of the demo model."""
         parts = self.json("split", MODEL, self.path("part"), "--max-tensors", max_tensors)["outputs"]
         blobs, snapshot = self.path("blobs"), self.path("snapshot")
         os.mkdir(blobs)

@@ -1,4 +1,4 @@
-# info, validate, dequant, types, cpu, version: on the embedded model and on files made here.
+# info, validate, dequant, types, cpu, version: on the embedded model and on generated files.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -51,7 +51,7 @@ class Info(tool.Case):
         self.assertEqual([*self.json("info", MODEL)][:2], ["schema", "file"])
         self.assertEqual(self.json("info", MODEL)["file"], MODEL)
         result = run("info", MODEL, bad, absent, MODEL, "--json")
-        self.assertEqual(result.returncode, 3)  # of the first one
+        self.assertEqual(result.returncode, 3)  # exit code of the first failure
         self.assertEqual([json.loads(line)["file"] for line in result.stdout.splitlines()], [MODEL, MODEL])
         told = [json.loads(line)["error"] for line in result.stderr.splitlines()]
         self.assertEqual([(e["file"], e["exit"]) for e in told], [(bad, 3), (absent, 1)])
@@ -173,7 +173,7 @@ class Validate(tool.Case):
         result = run("validate", path, "--strict", "--json")
         value = json.loads(result.stdout)
         self.assertEqual((result.returncode, value["status"], value["findings"]),
-                         (3, "KVTYPE", []))  # refused when it is opened, as ggml does
+                         (3, "KVTYPE", []))  # refused at open, like ggml
 
     def test_version_1_needs_legacy(self):
         v1 = b"GGUF" + struct.pack("<III", 1, 0, 0)

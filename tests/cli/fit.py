@@ -1,4 +1,4 @@
-# fit: bytes of what quantize would write, shapes of known models, the choice, errors.
+# fit: bytes of quantize's output, shapes of known models, the choice, errors.
 # SPDX-License-Identifier: MIT
 import itertools
 import json
@@ -9,7 +9,7 @@ import tool
 from quantize_case import made_model
 from tool import MODEL, SOURCE, STEP, run, shared, stepped, stepped_sanitized
 
-# Published numbers of parameters (of Gemma 3, of the text model).
+# Published numbers of parameters (for Gemma 3, of the text model).
 PARAMETERS = {
     "llama3.2-1b": 1_235_814_400,
     "llama3.2-3b": 3_212_749_824,
@@ -46,7 +46,7 @@ PARAMETERS = {
     "gemma3-27b": 27_009_002_240,
     "phi3-mini": 3_821_079_552,
     "phi4": 14_659_507_200,
-    "qwen3.5-0.8b": 752_393_024,  # text alone
+    "qwen3.5-0.8b": 752_393_024,  # text only
     "gpt-oss-20b": 20_914_757_184,
     "gpt-oss-120b": 116_829_156_672,
     "gpt-oss-4l": 4_451_017_664,
@@ -57,7 +57,7 @@ PARAMETERS = {
 
 
 def errors_of_types():
-    """Type -> relative RMSE on Gaussian values, and weighed by an imatrix, of the bench table."""
+    """Returns type -> relative RMSE on Gaussian values, plain and weighted by an imatrix, from the benchmark table."""
     found = {"f16": (0.00021, 0.00021), "bf16": (0.00166, 0.00166)}
     with open(os.path.join(SOURCE, "tests", "bench", "quantize.md"), encoding="utf-8") as file:
         text = file.read()
@@ -120,7 +120,7 @@ class Bytes(Fit):
         self.assertAlmostEqual(c["tps"], 50e9 / c["token_weight_bytes"], places=3)
         reads = c["token_weight_bytes"] + 8192 * c["token_kv_bytes"]
         self.assertAlmostEqual(c["tps_full"], 50e9 / reads, places=3)
-        # Pages of 64 tokens, and what attention works in.
+        # Pages of 64 tokens, and attention's workspace.
         self.assertGreaterEqual(c["kv_bytes"], 8192 * c["token_kv_bytes"])
         self.assertLess(c["kv_bytes"], 1.05 * 8192 * c["token_kv_bytes"])
 
@@ -150,7 +150,7 @@ class Shapes(Fit):
             self.assertTrue(got["graph"] or name.startswith("bert"), name)
 
     def test_known_files_have_their_published_sizes(self):
-        """GiB of all tensors, as the field's benchmark prints them."""
+        """Compares the GiB of all tensors with those that llama-bench prints."""
         for shape, recipe, want in (("llama2-7b", "Q4_0", 3.56), ("llama2-7b", "F16", 12.55),
                                     ("llama2-70b", "Q4_0", 36.20), ("llama3.1-8b", "Q8_0", 7.95),
                                     ("llama3.1-8b", "Q4_K_M", 4.58), ("llama3.1-8b", "F16", 14.96)):
@@ -160,7 +160,7 @@ class Shapes(Fit):
 
 class Choice(Fit):
     def test_the_choice_fits_and_loses_least(self):
-        # In the second case recipes that need an imatrix would lose less than those without.
+        # In the second case recipes that require an imatrix would lose less than those without.
         for ram, n_bytes in (("6G", 6 << 30), ("3500M", 3500 << 20)):
             got = self.json("fit", "--shape", "llama3.1-8b", "--ram", ram, "--ctx", "8192")
             best = got["recommended"]
@@ -249,7 +249,7 @@ class Choice(Fit):
         self.assertIn("recommended: ", text)
         self.assertIn("needs an imatrix", text)
         with open(tool.tiny("cohere2"), "rb") as known:
-            other = self.path("other.gguf", known.read().replace(b"cohere2", b"cohere9"))  # nobody's
+            other = self.path("other.gguf", known.read().replace(b"cohere2", b"cohere9"))  # an unknown architecture
         self.assertIn("does not run here yet", self.ok("fit", other).decode())
         text = self.ok("fit", MODEL).decode()
         self.assertNotIn("fits", text)
@@ -275,13 +275,13 @@ class Choice(Fit):
                 fitting = [c["loss"] for c in got["candidates"] if c["fits"] and not c["needs_imatrix"]]
                 self.assertEqual(got["recommended"]["loss"], min(fitting))
             seen |= {every["recommended"]["k"]} if every["recommended"] else set()
-        self.assertTrue(seen & {"q8_0", "q5_1", "iq4_nl"} and seen - common, seen)  # some of both
+        self.assertTrue(seen & {"q8_0", "q5_1", "iq4_nl"} and seen - common, seen)  # some of both kinds
         got = self.json("fit", "--shape", "llama3.1-8b", "--ram", "8G", "--kv", "gx4/gx3")["recommended"]
         self.assertEqual((got["k"], got["v"]), ("gx4", "gx3"))
 
 
 class Nodes(Fit):
-    """Several machines: bytes and messages of the library's ranks, times by the paper model."""
+    """Several machines: bytes and messages of the library's ranks, times from the analytical model."""
     SHAPE = ("--shape", "llama3.1-8b", "--ctx", 4096, "--kv", "f16")
     LINKS = {"1g": (60e-6, 0.117e9), "10g": (25e-6, 1.15e9), "25g": (20e-6, 2.8e9), "100g": (18e-6, 9e9),
              "rdma": (2.5e-6, 11.5e9), "ndr": (2e-6, 45e9)}
@@ -303,7 +303,7 @@ class Nodes(Fit):
         for n in (2, 4, 8):
             got = self.one("--nodes", n, "--link", "ndr", "--bandwidth", 40)
             self.assertAlmostEqual(got["kv_bytes"] * n / whole["kv_bytes"], 1, delta=0.05)
-            # The embedding apart, of which each reads the rows of its context.
+            # Without the embedding, of which each rank reads the rows of its context.
             dealt = whole["token_weight_bytes"] / n
             self.assertLess(got["node_weight_bytes"], 1.01 * dealt + 4096 * 4096)
             self.assertGreater(got["node_weight_bytes"], dealt)
@@ -325,13 +325,13 @@ class Nodes(Fit):
         whole = self.one("--bandwidth", 200)
         for (name, (delay, rate)), n in stepped_sanitized(itertools.product(self.LINKS.items(), (2, 3, 8))):
             got = self.one("--nodes", n, "--link", name, "--bandwidth", 200, "--pipeline")
-            self.assertEqual(got["messages"], 1 + n - 1 + 1)  # a hop behind each but the last
+            self.assertEqual(got["messages"], 1 + n - 1 + 1)  # a hop after each rank except the last
             self.assertEqual(got["received_bytes"], 4 * ((n - 1) * embd + vocabulary) + got["messages"] * n * header)
             seconds = got["messages"] * math.ceil(math.log2(n)) * delay + got["received_bytes"] / rate
             self.assertAlmostEqual(got["link_seconds"] / seconds, 1, places=9)
             self.assertAlmostEqual(got["tps"] * (1 / whole["tps"] + seconds), 1, places=6)
             self.assertAlmostEqual(got["tps_full"] * (1 / whole["tps_full"] + seconds), 1, places=6)
-            # The longest of n runs of 32 layers and an output matrix; norms are no weights that ranks multiply by.
+            # The longest of n runs of 32 layers and an output matrix; norms are no weights of products.
             self.assertGreaterEqual(got["token_weight_bytes"] * n, 0.998 * whole["token_weight_bytes"])
             self.assertLess(got["token_weight_bytes"], whole["token_weight_bytes"] / n * 1.12)
             self.assertLessEqual(got["kv_bytes"], whole["kv_bytes"] / n * 1.3)

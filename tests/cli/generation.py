@@ -124,7 +124,7 @@ class Run(OracleCase):
             value = json.loads(text)
             self.assertIn(value["a"], ("x", 1))
             self.assertLessEqual(len(value["b"]), 9)
-        # A fault of the command line is one of usage, a fault of a file one of the file.
+        # A fault in the command line is a usage error, a fault in a file is an error of the file.
         self.assertIn("--grammar: line 1, column 10: rule 'x'", self.fails(2, *args, "--grammar", "root ::= x"))
         bad, bad_schema = self.path("bad.gbnf", b"root ::= x"), self.path("bad.json", b'{"not":{}}')
         self.assertIn(f"{bad}: line 1, column 10: rule 'x'", self.fails(3, *args, "--grammar", bad))
@@ -307,7 +307,7 @@ class Run(OracleCase):
         self.assertIn("rwkv7", self.fails(4, "info", other, "--graph"))
 
     def logits(self, *args):
-        """Rows of logits of a run, by position, and the ids that it generated."""
+        """Returns rows of logits of a run, by position, and the generated ids."""
         target = self.path("rows.f32")
         ids = [line["id"] for line in self.lines("run", MODEL, *args, "--logits", target, "--force")]
         with open(target, "rb") as file:
@@ -349,8 +349,8 @@ class Run(OracleCase):
             self.assertEqual(self.greedy(model, ["-p", prompt["prompt"]], len(expected)), expected)
 
 
-# Distances of llama.cpp's logits (May 2026) with each cache type to those with an F32 cache, for the demo's weights in F32 and
-# the prompt below: NMSE, mean KL divergence.
+# Distances of llama.cpp's logits (May 2026) with each cache type to those with an F32 cache, for the demo's weights in
+# F32 and the prompt below: NMSE, mean KL divergence.
 CACHES = {"f16": (3.62e-8, 4.4e-9), "bf16": (2.55e-6, 4.6e-7), "q8_0": (2.48e-5, 5.14e-6), "q5_1": (8.79e-4, 2.82e-4),
           "q5_0": (1.54e-3, 4.14e-4), "q4_1": (3.22e-3, 1.19e-3), "q4_0": (5.37e-3, 1.89e-3), "iq4_nl": (4.96e-3, 9.42e-4)}
 CACHE_PROMPT = """\
@@ -375,7 +375,7 @@ class Caches(tool.Case):
         for kind, (nmse, divergence) in CACHES.items():
             errors = sum((a - b) ** 2 for x, y in zip(rows["f32"], rows[kind]) for a, b in zip(x, y))
             kl = sum(math.exp(p) * (p - q) for x, y in zip(logs, rows[kind]) for p, q in zip(x, log_softmax(y))) / 151
-            room = 1.2 if kind == "f16" else 1  # the weights are rounded to Q8_0 here, so the sums differ
+            room = 1.2 if kind == "f16" else 1  # here the weights are rounded to Q8_0, so the sums differ
             self.assertLess(errors / squares, room * nmse, kind)
             self.assertLess(kl, room * divergence, kind)
             self.assertGreater(errors / squares, 0.02 * nmse, kind)  # the type is used at all
@@ -459,7 +459,7 @@ class Perplexity(tool.Case):
         text = self.path("questions.jsonl", b"\n".join(lines))
         result = self.json("perplexity", MODEL, "-f", text, "--choices")
         self.assertEqual(result["questions"], 2)
-        for name in ("plain", "by_token", "by_byte"):  # the second answer is meant to be wrong
+        for name in ("plain", "by_token", "by_byte"):  # the second answer is wrong on purpose
             self.assertEqual(result[name], {"accuracy": 0.5, "stderr": 0.5, "right": 1})
         self.assertEqual(self.json("perplexity", MODEL, "-f", text, "--choices", "--chunks", "1")
                          ["plain"]["accuracy"], 1)
@@ -499,7 +499,7 @@ class Perplexity(tool.Case):
         self.assertAlmostEqual(divergence["kl"]["top1"]["value"], sum(best) / len(best), delta=1e-6)
 
     def test_stories260k_of_fewer_bits_stays_near(self):
-        # Bounds of the data's README for q8_0 products: mean below 2e-3, top-1 above 95 %.
+        # Limits of the data's README for q8_0 products: mean below 2e-3, top-1 above 95 %.
         folder = ("data", "stories260K")
         logits = self.path("logits")
         args = ("-f", shared("data", "corpus", "tinystories-valid-public.txt"), "--chunks", "3")

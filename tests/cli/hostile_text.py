@@ -1,5 +1,5 @@
-# One text that breaks terminals and UTF-8 in every place that a file has for texts: what the tool
-# prints about it is valid UTF-8 without characters that move a cursor or turn a line's direction.
+# A text that breaks terminals and UTF-8, at every position of a file with text. The tool prints valid UTF-8 without
+# characters that move the cursor or change the direction of text.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -9,14 +9,15 @@ import tool
 from convert_case import Convert, LLAMA, llama_tensors
 from tool import gguf, run, string
 
-# No UTF-8, an escape sequence, a newline, NUL, DEL, C1's CSI, a turn of direction, a surrogate, a cut character.
+# Invalid UTF-8, an escape sequence, a newline, NUL, DEL, C1's CSI, a change of direction, a surrogate, a truncated
+# character.
 RAW = b"\xff\xc3\x1b[31m\ny\x7f\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xef\xbb\xbf\xed\xa0\x80\xf0\x9f"
 HOSTILE = (RAW, RAW + b"\0" + 60 * RAW)
-UTF8 = "\x1b[31m\n\x7f\x9b\u202e\u2066\ufeff"  # what JSON can hold of it
+UTF8 = "\x1b[31m\n\x7f\x9b\u202e\u2066\ufeff"  # the part that JSON can represent
 
 
 def faults(text, lines=True):
-    """The characters of a text that a terminal must not get."""
+    """Returns the characters of a text that a terminal must not get."""
     kept = "\n\t" if lines else ""
     return [c for c in text if (c < " " and c not in kept) or "\x7f" <= c < "\xa0" or c in "\u200e\u200f\ufeff" or
             "\u2028" <= c <= "\u202e" or "\u2066" <= c <= "\u2069"]
@@ -24,19 +25,19 @@ def faults(text, lines=True):
 
 class HostileText(Convert):
     def clean(self, *args, expect=None):
-        """The two outputs of a run, which are clean; `expect` stands in one of them."""
+        """Asserts that both outputs of a run are clean; one of them has `expect`."""
         result = run(*args, timeout=60)
         self.assertIn(result.returncode, range(7), (args, result.stderr))
         told = []
         for output in (result.stdout, result.stderr):
-            told.append(output.decode())  # UTF-8, or it fails here
+            told.append(output.decode())  # fails unless it is UTF-8
             self.assertEqual(faults(told[-1]), [], (args, output))
         if expect:
             self.assertIn(expect, "".join(told), args)
         return told
 
     def model(self, text, name="m.gguf"):
-        """Readable: the text is a key, a name, an architecture, values, elements, tokens."""
+        """Returns a readable file with the text as a key, a name, an architecture, values, elements, tokens."""
         kv = [("general.architecture", 8, string(text)), ("general.name", 8, string(text)), (text, 4, bytes(4)),
               (b"a" + text, 8, string(text)), ("list", 9, struct.pack("<IQ", 8, 3) + 3 * string(text)),
               ("tokenizer.ggml.model", 8, string(text)), ("tokenizer.ggml.pre", 8, string(text)),
@@ -58,7 +59,7 @@ class HostileText(Convert):
                      ["dequant", path, "absent"], ["set", path, "general.name=x", "--dry-run"],
                      ["unset", path, "absent"], ["kv-eval", path, path])
             for json_too in ((), ("--json",)):
-                for verb in tool.stepped(verbs, 2 * i + len(json_too)):  # others in each turn
+                for verb in tool.stepped(verbs, 2 * i + len(json_too)):  # others in each iteration
                     self.clean(*verb, *json_too)
             for verb in (["info", path], ["info", path, "--tensors"], ["run", path, "-p", "x"]):
                 self.clean(*verb, expect="\\xff" if text in HOSTILE else "\\x1b")

@@ -98,7 +98,7 @@ class Imatrix(tool.Case):
         self.assertNotIn("m.dat", os.listdir(self.folder))
 
 
-# argv: folder of the generator, paths of models, ids, chunk. Prints of each model {name: [counts, sums of squares]}.
+# argv: folder of the generator, paths of models, ids, chunk. Prints for each model {name: [counts, sums of squares]}.
 SUMS = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -148,7 +148,7 @@ print(json.dumps(out))
 
 
 def entries(path):
-    """{name: (counts, sums by matrix)} of an imatrix file, read from its bytes."""
+    """Returns {name: (counts, sums by matrix)} of an imatrix file, read from its bytes."""
     data = read(path)
     at, tensors = 24, []
     n_tensors, n_keys = struct.unpack("<QQ", data[8:24])
@@ -247,7 +247,7 @@ class Collect(tool.Case):
             self.assertEqual(a[name][0], b[name][0])
             for x, y in zip(a[name][1][0], b[name][1][0]):
                 self.assertLessEqual(abs(x - y), 3e-7 * x, name)
-        self.assertEqual(read(parts), (self.ok(*args, "--resume", "--to", parts), read(parts))[1])  # nothing left
+        self.assertEqual(read(parts), (self.ok(*args, "--resume", "--to", parts), read(parts))[1])  # nothing left to do
         for other in (("--ctx", "16"), ("--ctx", "8", "--dataset", "another"), ("--ctx", "8", "--chunks", "3")):
             self.assertIn("--resume", self.fails(6, *text, *other, "--resume", "--to", parts))
         self.assertIn(".dat", self.fails(2, *args, "--resume", "--to", self.path("x.dat")))
@@ -265,7 +265,7 @@ class Collect(tool.Case):
         self.assertEqual(keys["imatrix.datasets"], ["a text"])
         self.ok(*args, "--output-matrix", "--force")
         more = entries(out)[1]
-        self.assertEqual(set(more) - set(plain), {"token_embd.weight"})  # this model's is tied
+        self.assertEqual(set(more) - set(plain), {"token_embd.weight"})  # tied embedding
         self.assertEqual({name: more[name] for name in plain}, plain)
         self.ok("quantize", tool.MODEL, self.path("q.gguf"), "--type", "IQ2_S", "--imatrix", out, "--allow-requantize", "-q")
         self.fails(2, "imatrix", "collect", tool.MODEL, "-f", self.ids(20), "--ids", "--ctx", "32", "--to", self.path("n"))

@@ -59,7 +59,7 @@ class KvEval(tool.Case):
             values = [pair[name] for pair in pairs.values()]
             self.assertEqual(values, sorted(values), name)
             self.assertLess(values[-1], 1.5, name)
-        self.assertGreater(pairs["q8_0"]["error"], 1e-4)  # of about 2**-8
+        self.assertGreater(pairs["q8_0"]["error"], 1e-4)  # about 2**-8
         self.assertLess(pairs["q8_0"]["error"], 3e-2)
         self.assertLess(pairs["gx2"]["top1"], 1)
         self.assertGreater(pairs["gx2"]["top1"], 0.5)
@@ -70,9 +70,9 @@ class KvEval(tool.Case):
         heads = (32, 16, 8.5, 4.5, 4 + 16 / 64, 2 + 16 / 64)  # heads of 64 values
         for got, keys in zip(bits, heads):
             self.assertAlmostEqual(got, (keys + 16) / 2)
-        values = 4 * 2 * 64 * 256  # of one stream: layers x heads x head_dim x tokens
+        values = 4 * 2 * 64 * 256  # values of one stream: layers x heads x head_dim x tokens
         sizes = [pair["bytes"] for pair in result["pairs"]]
-        f32, f16, q8_0, q4_0, gx4, gx2 = sizes  # those of blocks hold some tokens as F16 too
+        f32, f16, q8_0, q4_0, gx4, gx2 = sizes  # block types hold some tokens as F16, too
         self.assertGreaterEqual(f16, values * (2 + 2))
         self.assertEqual(f32 - f16, values * 2)
         pages = values * 128 // 256  # 2 of 4 pages of 64 tokens: not the first, not the last
@@ -101,7 +101,7 @@ class KvEval(tool.Case):
         results = [self.json(*args, "-t", threads) for threads in (1, 3)]
         for result in results:
             for pair in result["pairs"]:
-                del pair["tps"], pair["attend_us"], pair["bytes"]  # threads have memory too
+                del pair["tps"], pair["attend_us"], pair["bytes"]  # threads have memory, too
         self.assertEqual(*results)
 
     def test_the_table_has_a_line_per_pair(self):
@@ -130,12 +130,12 @@ class KvEval(tool.Case):
         self.assertEqual([text for text in texts if text.startswith("layer")],
                          ["layer %d" % i for i in range(4)])
         fills = [rect.get("fill") for rect in svg.findall(SVG + "rect")]
-        greens = [int(fill[3:5], 16) for fill in fills[5::5]]  # of "all": darker with the error
+        greens = [int(fill[3:5], 16) for fill in fills[5::5]]  # row "all": darker with the error
         self.assertEqual(greens, sorted(greens, reverse=True))
         self.assertEqual(len(set(greens)), 3)
         with open(target, encoding="utf-8") as file:
             source = file.read()
-        self.assertEqual(source.count("http"), 1)  # the name space: nothing is fetched
+        self.assertEqual(source.count("http"), 1)  # the namespace: nothing is fetched
         self.assertNotIn("<script", source)
         self.assertIn("--force", self.fails(1, *args))
         self.ok(*args, "--force")

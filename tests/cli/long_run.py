@@ -1,10 +1,10 @@
-"""Everything at once in one process, for 20 minutes: a server that answers chats, completions, streams that are left,
-requests that are refused, snapshots of its places; and inside of it (../host/long_run.c) every public function,
-quantization, edits and conversations in rounds, each round with the results of the first. Each minute all of it
-pauses, and the memory, heap, descriptors, threads and mappings of the process are noted. They must stay level.
+"""All kinds of work in one process, for 20 minutes. A server answers chats, completions, streams whose clients
+disconnect, invalid requests, and snapshots of its slots. Inside of it (../host/long_run.c) every public function,
+quantization, edits and sessions run in rounds, each with the results of the first round. Each minute all work
+pauses, and memory, heap, descriptors, threads and mappings of the process are recorded. They must stay level.
 
-usage: long_run.py BUILD [--minutes N] [--leak memory|descriptors]     (no suite; of a build without sanitizers)
---leak loses a little in each round, so the run has to fail.
+usage: long_run.py BUILD [--minutes N] [--leak memory|descriptors]     (no suite; for a build without sanitizers)
+--leak leaks in each round, so the run has to fail.
 SPDX-License-Identifier: MIT
 """
 import argparse
@@ -38,7 +38,7 @@ SCHEMA = {"type": "object", "properties": {"name": {"type": "string", "maxLength
 
 
 class Shared:
-    """The numbers of ../host/long_run.c."""
+    """The counters of ../host/long_run.c."""
 
     def __init__(self, path):
         with open(path, "wb") as file:
@@ -55,7 +55,7 @@ class Shared:
 
 
 class Clients:
-    """Threads that ask the server, each in its own order, until they are told to rest."""
+    """Threads that send requests, each in its own order, until they are paused."""
 
     def __init__(self, server, n):
         self.server, self.n_asked, self.faults, self.answers = server, 0, [], {}
@@ -67,7 +67,7 @@ class Clients:
             threading.Thread(target=self.work, args=(random.Random(i),), daemon=True).start()
 
     def watch(self):
-        """Where the machine stands still for longer than the deadlines of a server, connections are cut."""
+        """Detects stalls of the machine longer than the server's deadlines, which close connections."""
         before = time.monotonic()
         while True:
             time.sleep(0.5)
@@ -83,7 +83,7 @@ class Clients:
             status, _ = server.ask(CHAT, {**body, "n": rng.randrange(1, 4), "logprobs": True, "top_logprobs": 3})
         elif kind == 1:
             status = 200 if server.stream(CHAT, body)[-1] == "[DONE]" else 0
-        elif kind == 2:  # who leaves
+        elif kind == 2:  # disconnects
             with server.open(CHAT, {**body, "max_tokens": 300, "stream": True}) as response:
                 status = response.status
                 response.read(rng.randrange(1, 2000))
@@ -102,7 +102,7 @@ class Clients:
             status = 200 if status == 400 else status
         elif kind == 7:
             status, _ = server.ask("/tokenize", {"content": "Once upon a time " * rng.randrange(100)})
-        else:  # a place that is in use, or was never used, is refused
+        else:  # a slot that is in use, or was never used, is refused
             number, verb = rng.randrange(4), rng.choice(("save", "restore"))
             status, _ = server.ask("/slots/%d/%s" % (number, verb), {"filename": "s%d" % rng.randrange(3)})
             status = 200 if status in (400, 404, 503) else status
@@ -117,7 +117,7 @@ class Clients:
             try:
                 if self.go.is_set():
                     self.ask(rng)
-            except Exception as error:  # whatever it is, the run failed
+            except Exception as error:  # any exception fails the run
                 time.sleep(1)
                 if time.monotonic() - self.thawed < 5:
                     self.n_cut += 1
@@ -129,7 +129,7 @@ class Clients:
 
 
 def look(pid):
-    """KiB of memory and of its peak, descriptors, threads, mappings."""
+    """Returns KiB of memory and of its peak, descriptors, threads, mappings."""
     with open("/proc/%d/status" % pid, encoding="ascii") as file:
         status = dict(line.split(":", 1) for line in file)
     with open("/proc/%d/maps" % pid, encoding="ascii") as file:
@@ -147,11 +147,11 @@ def wait(check, what, seconds=120):
 
 
 def rest(shared, clients, server):
-    """What the process has when nothing is done in it."""
+    """Returns the resources of the idle process."""
     clients.go.clear()
     shared.pause(1)
     wait(lambda: clients.busy == 0 and shared.numbers()[1] == 0, "for all to rest")
-    time.sleep(2.5)  # connections go, memory is given back
+    time.sleep(2.5)  # connections close, memory is released
     seen = {**look(server.process.pid), "heap": shared.numbers()[2] // 1024}
     shared.pause(0)
     clients.go.set()
@@ -159,7 +159,7 @@ def rest(shared, clients, server):
 
 
 def level(rests, name, slack):
-    """Whether the last third of what was seen after warm-up, a fifth of the run, is like the first third."""
+    """Returns whether the last third of the values after the warm-up, a fifth of the run, is like the first third."""
     values = [seen[name] for seen in rests[len(rests) // 5:]]
     third = max(1, len(values) // 3)
     early, late = statistics.median(values[:third]), statistics.median(values[-third:])
@@ -208,7 +208,7 @@ def main():
             "LD_PRELOAD": os.path.join(build, "tests/cli/long_run.so"), "LONG_RUN_STATE": os.path.join(folder, "state"),
             "LONG_RUN_MODEL": MODEL, "LONG_RUN_FOLDER": folder, "LONG_RUN_LEAK": options.leak,
             "MIMALLOC_PURGE_DELAY": "0", "MIMALLOC_RESET_DELAY": "0"})
-        server.checks = False  # the suites compare answers with their description
+        server.checks = False  # the suites compare answers with the OpenAPI description
         try:
             faults = run(folder, server, shared)
         finally:

@@ -1,4 +1,4 @@
-# bench make-model: the same bytes everywhere, weights that compute, refusals, nothing left behind.
+# bench make-model: the same bytes everywhere, finite results, refusals, no leftover files.
 # SPDX-License-Identifier: MIT
 import hashlib
 import os
@@ -132,7 +132,7 @@ class Refusals(MakeModel):
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
         self.assertEqual(os.listdir(self.folder), [])
-        self.assertLess(peak[0], 400 << 10)  # the file would have 2 GiB; sanitizers take some
+        self.assertLess(peak[0], 400 << 10)  # the file would have 2 GiB; sanitizers need memory, too
 
 
 if __name__ == "__main__":

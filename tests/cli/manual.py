@@ -1,4 +1,4 @@
-# The manual page the tool prints: whole, and without a complaint of man or mandoc.
+# The manual page that the tool prints: complete, and without warnings of man or mandoc.
 # SPDX-License-Identifier: MIT
 import os
 import re
@@ -11,14 +11,14 @@ from tool import SOURCE
 
 
 def overview():
-    """ggufx(3), as the build writes it."""
+    """Returns ggufx(3), as the build writes it."""
     script = os.path.join(SOURCE, "pkgconfig", "man3.py")
     return subprocess.run([sys.executable, script, SOURCE, "0"], check=True,
                           stdout=subprocess.PIPE).stdout
 
 
 class Manual(tool.Case):
-    texts = {}  # of commands, asked for once
+    texts = {}  # help of commands, cached
 
     def commands(self):
         answer = self.ok("--complete", "").decode().splitlines()
@@ -42,7 +42,7 @@ class Manual(tool.Case):
         for page in self.pages().values():
             result = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page],
                                     stdout=subprocess.PIPE)
-            # A page of no date is the same whenever it is built.
+            # A page without a date is the same in every build.
             said = [line for line in result.stdout.decode().splitlines()
                     if "missing date" not in line]
             self.assertEqual(said, [])
@@ -76,7 +76,7 @@ class Manual(tool.Case):
     def test_each_command_has_a_page_that_is_installed(self):
         with open(os.path.join(SOURCE, "pkgconfig/meson.build"), encoding="utf-8") as file:
             listed = re.search(r"foreach command : \[([^]]*)\]", file.read()).group(1)
-        commands = self.commands()  # serve is one where libmicrohttpd was found
+        commands = self.commands()  # serve exists if libmicrohttpd was found
         listed = [name for name in re.findall(r"'([\w-]+)'", listed) if name != "serve" or name in commands]
         self.assertEqual(listed, sorted(commands))
         whole = self.page().decode()

@@ -1,4 +1,4 @@
-# bench and selftest: the promised names, equal bits, bounded time.
+# bench and selftest: the documented names, equal bits, bounded time.
 # SPDX-License-Identifier: MIT
 import csv
 import io
@@ -52,7 +52,7 @@ class Bench(tool.Case):
             self.assertNotIn(word, text.lower())
         svg = xml.etree.ElementTree.fromstring(text[text.index("<svg"):text.index("</svg>") + 6])
         circles = [c for c in svg if c.tag == "circle"]
-        self.assertEqual(len(circles), len(lines) + 1)  # the peer's with a place beside ours
+        self.assertEqual(len(circles), len(lines) + 1)  # the other program's, with coordinates near ours
         for circle in circles:
             self.assertTrue(60 <= float(circle.get("cx")) <= 880 and 20 <= float(circle.get("cy")) <= 420,
                             circle.attrib)
@@ -84,8 +84,8 @@ class Bench(tool.Case):
         self.assertGreater(len({(line["type"], line["isa"]) for line in lines}), len(types) - 1)
         for line in lines:
             self.assertEqual(line["bench"], "quantize")
-            self.assertIn(line["threads"], (1, 2))  # no more than there are processors
-            self.assertIs(line["imatrix"], line["type"] == "iq2_xs")  # the type that needs one
+            self.assertIn(line["threads"], (1, 2))  # at most as many as processors
+            self.assertIs(line["imatrix"], line["type"] == "iq2_xs")  # the type that requires one
             self.assertIs(line["bytes_equal"], True)
             self.assertGreater(line["mbps"], 0)
         self.fails(4, "bench", "quantize", "--type", "i32")
@@ -95,7 +95,7 @@ class Bench(tool.Case):
         lines = self.lines("bench", "kv", "--types", "f16,q8_0,gx4/gx3", "--kv", "100,300",
                            "--cache", "cpu", "-r", "1", "-t", "1")
         self.assertEqual([(line["k"], line["v"], line["kv"]) for line in lines],
-                         [(k, v, n) for n in (100, 300)  # types take turns
+                         [(k, v, n) for n in (100, 300)  # types alternate
                           for k, v in (("f16", "f16"), ("q8_0", "q8_0"), ("gx4", "gx3"))])
         for line in lines:
             self.assertEqual((line["bench"], line["threads"], line["layers"]), ("kv", 1, 1))
@@ -255,7 +255,7 @@ class Bench(tool.Case):
         lines = self.lines("bench", "read", "-t", "1", "-r", "1")
         self.assertEqual([(line["streams"], line["prefetch"]) for line in lines],
                          [(1, False), (1, True), (4, False), (4, True)])
-        for line in lines:  # far from what any machine's thread does
+        for line in lines:  # far from the speed of any machine's thread
             self.assertGreater(line["gbps"], 1e-3)
             self.assertLess(line["gbps"], 3e3)
 
@@ -299,7 +299,7 @@ class Bench(tool.Case):
         opened = self.json("bench", "tokenize", tool.MODEL, "-r", "2")
         self.assertEqual((opened["vocabulary"], opened["pre"], opened["tokens"], opened["merges"]),
                          ("llama", None, 1024, 0))
-        self.assertGreater(opened["heap_bytes"], 1024 * 24)  # of its tokens alone
+        self.assertGreater(opened["heap_bytes"], 1024 * 24)  # its tokens alone
         self.assertGreaterEqual(opened["heap_peak_bytes"], opened["heap_bytes"])
         self.assertNotIn("mb_per_s", opened)
         cut = self.json("bench", "tokenize", tool.MODEL, "-f", path, "-r", "2")
@@ -313,7 +313,7 @@ class Bench(tool.Case):
 
 
 class WrongKernels(tool.Case):
-    """Every set but the scalar one gives one wrong bit (flip_bit.c)."""
+    """Every instruction set except scalar gives one wrong bit (flip_bit.c)."""
 
     def setUp(self):
         super().setUp()

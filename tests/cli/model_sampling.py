@@ -1,5 +1,5 @@
 # Sampling defaults in a model's file (general.sampling.*) and suppressed tokens: info, run, chat, demo and serve use
-# them where the user gives nothing. The C call has a test of its own (unit/test_sampling_defaults.c).
+# them unless the user sets options. unit/test_sampling_defaults.c tests the C call.
 # SPDX-License-Identifier: MIT
 import json
 import subprocess
@@ -7,7 +7,7 @@ import subprocess
 import tool
 from tool import MODEL
 
-# Every key, and the options of run that mean the same.
+# Every key, and the equivalent options of run.
 FILTERS = {"temp": 0.6, "top_k": 12, "top_p": 0.9, "min_p": 0.02, "xtc_probability": 0.25, "xtc_threshold": 0.15,
            "penalty_last_n": 24, "penalty_repeat": 1.3, "mirostat": 0, "mirostat_tau": 4, "mirostat_eta": 0.2}
 OPTIONS = {"temp": "--temp", "top_k": "--top-k", "top_p": "--top-p", "min_p": "--min-p", "xtc_probability": "--xtc-probability",
@@ -56,11 +56,11 @@ class ModelSampling(tool.Case):
         path = self.with_keys(FILTERS)
         for own in ({"temp": 1.1}, {"top_k": 3, "penalty_repeat": 1}, {"mirostat": 2, "mirostat_tau": 3}, {"sequence": "top_k;temperature"}):
             self.assertEqual(self.ids(path, *TEXT, *options(own)), self.ids(MODEL, *TEXT, *options(FILTERS | own)))
-        # An order that would turn the option off is not used.
+        # An order that would disable the option is ignored.
         path = self.with_keys({"top_k": 20, "sequence": "top_k;temperature"})
         self.assertEqual(self.ids(path, *TEXT), self.ids(MODEL, *TEXT, "--top-k", "20", "--samplers", "top_k;temperature"))
         self.assertEqual(self.ids(path, *TEXT, "--min-p", "0.3"), self.ids(MODEL, *TEXT, "--top-k", "20", "--min-p", "0.3"))
-        # An order of the user's has filters, and no Mirostat of the model's.
+        # An order given by the user has filters, and disables the model's Mirostat.
         path = self.with_keys({"mirostat": 2})
         own = ("--samplers", "top_k;temperature")
         self.assertEqual(self.ids(path, *TEXT, *own), self.ids(MODEL, *TEXT, *own))

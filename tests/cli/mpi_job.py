@@ -1,4 +1,4 @@
-# Jobs of mpirun, as the tests of ranks start them.
+# Jobs of mpirun, for the tests of ranks.
 # SPDX-License-Identifier: MIT
 import os
 
@@ -25,7 +25,7 @@ def read(path):
 
 
 def ranks_of(process, verb):
-    """Processes of a job of the tool, by their ranks."""
+    """Returns the processes of a job of the tool, by their ranks."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

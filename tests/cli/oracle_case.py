@@ -1,4 +1,4 @@
-# Models whose greedy ids and logits another program stored.
+# Models with greedy ids and logits that another program stored.
 # SPDX-License-Identifier: MIT
 import glob
 import os
@@ -10,14 +10,14 @@ from tool import read_json, shared
 
 class OracleCase(tool.Case):
     def check_stories(self, model):
-        """Texts, so the tokenizer too."""
+        """Checks generated texts, and so the tokenizer, too."""
         cases = sorted(glob.glob(os.path.join(shared("data", "stories260K", "oracle-public"), "*.json")))
         self.assertEqual(len(cases), 8)
         for path in cases:
             self.check_oracle(model, path, lambda oracle: ["-p", oracle["prompt"]])
 
     def check_tiny(self, model, name):
-        """A form of the tiny model against its reference results."""
+        """Checks a form of the tiny model against its reference results."""
         for case in ("seq_a", "long"):
             path = os.path.join(os.path.dirname(tool.tiny(name)), case + ".json")
             self.check_oracle(model, path, lambda oracle: [
@@ -33,7 +33,7 @@ class OracleCase(tool.Case):
         ids = self.greedy(model, [*prompt(oracle), "--logits", target, "--force"],
                           len(oracle["generated_tokens"]))
         self.assertEqual(ids, oracle["generated_tokens"], path)
-        exact = path.replace(".json", ".ref64.f32")  # the other program looks GELU up in a table
+        exact = path.replace(".json", ".ref64.f32")  # the other program uses a table for GELU
         stored = exact if os.path.exists(exact) else path.replace(".json", ".logits.f32")
         with open(target, "rb") as a, open(stored, "rb") as b:
             ours, theirs = a.read(), b.read()

@@ -1,10 +1,10 @@
-# quantize --rule: which override decides, the tensors that it leaves alone, overrides that do not apply.
+# quantize --rule: which override decides, unchanged tensors, overrides that do not apply.
 # SPDX-License-Identifier: MIT
 import tool
 from quantize_case import LAYER, N_LAYERS, Quantize, kv, made_imatrix, model_tensors
 from tool import ARCHITECTURE, gguf, run, stepped
 
-# Mixes that count layers, and the tensors that they count.
+# Mixes that count layers, and the counted tensors.
 COUNTED = {"Q3_K_M": ("attn_v", "ffn_down"), "Q4_K_S": ("attn_v", "ffn_down"), "Q4_K_M": ("attn_v", "ffn_down"),
            "Q5_K_M": ("attn_v", "ffn_down"), "IQ3_XS": ("ffn_gate", "ffn_up"), "IQ2_M": ("ffn_down",)}
 NORMS = [name for name, ne in model_tensors() if len(ne) == 1]
@@ -16,7 +16,7 @@ def rules(*overrides):
 
 class Overrides(Quantize):
     def plan(self, *more, recipe="Q4_K_M"):
-        """{tensor: (type, reason)} of a plan that says nothing on stderr."""
+        """Returns {tensor: (type, reason)} of a plan without messages on stderr."""
         value = self.json("quantize", self.source(), "--dry-run", "--type", recipe, *more)
         return {t["tensor"]: (t["to"], t["reason"]) for t in value["plan"]}
 
@@ -77,7 +77,7 @@ class Overrides(Quantize):
 
 class Warnings(Quantize):
     def said(self, *overrides, source=None, more=()):
-        """Lines on stderr of a plan that works; those of a run and of --json are the same, -q has none."""
+        """Returns the lines on stderr of a successful plan; those of a run and of --json are the same, -q has none."""
         args = ("quantize", source or self.source(), "--dry-run", "--type", "Q4_K_M", *rules(*overrides), *more)
         result, with_json = run(*args), run(*args, "--json")
         self.assertEqual((result.returncode, with_json.stderr), (0, result.stderr))
@@ -91,7 +91,7 @@ class Warnings(Quantize):
         self.assertEqual(len(NORMS), 11)
         self.assertEqual(self.said("output_norm=q8_0"), [
             'ggufx: --rule "output_norm=q8_0" has no effect: 1 matching tensor is never quantized ("output_norm.weight")'])
-        # An override that applies to some of its tensors has an effect; norms among them are no news.
+        # An override that applies to some of its tensors has an effect; norms among them are not reported.
         self.assertEqual(self.said(r"blk\.1\.=q8_0"), [])
 
     def test_overrides_that_earlier_ones_hide(self):
@@ -115,7 +115,7 @@ class Warnings(Quantize):
             tensors.append((name + ".weight", (n, 2), 0, at))
             at += 8 * n
         source = self.path("odd.gguf", gguf([ARCHITECTURE, kv("llama.block_count", 1)], tensors, bytes(at)))
-        more = ["--rule", "glob:?.weight=q8_0"]  # of tensors that the other override leaves
+        more = ["--rule", "glob:?.weight=q8_0"]  # for tensors that the other override does not match
         self.assertEqual(self.said("[abc]=q6_K", source=source), [
             'ggufx: --rule "[abc]=q6_K" does not fit 2 of 3 tensors: their rows are not whole blocks of 256 values '
             '("a.weight" has rows of 96 and gets q8_0, ...)'])

@@ -1,4 +1,4 @@
-# Patterns of names (--filter, --rule): globs in every build, regular expressions where RE2 is there.
+# Patterns of names (--filter, --rule): globs in every build, regular expressions with RE2.
 # SPDX-License-Identifier: MIT
 import struct
 import unittest

@@ -1,4 +1,4 @@
-# Files as published converters write them: tensors without effect, factors of quantized weights, tensors by other names.
+# Files from published converters: tensors without effect, scales of quantized weights, tensors with other names.
 # SPDX-License-Identifier: MIT
 import glob
 import sys
@@ -33,7 +33,7 @@ class Published(tool.Case):
             return file.read()
 
     def same(self, kv, tensors, changed):
-        """The logits of a file are those of the changed one."""
+        """Asserts that the logits of a file equal those of the changed one."""
         plain, other = self.write("plain", kv, tensors), self.write("other", kv, changed)
         self.assertEqual(self.logits(plain), self.logits(other))
         return plain, other
@@ -70,10 +70,10 @@ class Published(tool.Case):
             path = self.write("refused", kv, tensors | {name: numpy.ones(1)})
             self.assertIn(name, self.fails(4, "run", path, "-p", "a", "-n", "1"))
 
-    # ---- factors of products
+    # ---- scales of products
 
     def halved(self, tensors, names):
-        """Weights half as large beside factors of two: the same products, bit by bit."""
+        """Returns halved weights with scales of two: the same products, bit by bit."""
         out = dict(tensors)
         for name in names:
             out[name + ".weight"] = tensors[name + ".weight"] / 2

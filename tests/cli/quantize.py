@@ -1,4 +1,4 @@
-# quantize: bytes by the definition, and the reference's where they are stored; plans, errors, sets of files.
+# quantize: bytes by the definition, and the reference's if they are stored; plans, errors, split files.
 # SPDX-License-Identifier: MIT
 import math
 import os
@@ -16,7 +16,7 @@ def f32(x):
 
 
 def q8_0(x):
-    """A scale of the largest magnitude / 127, then codes to the nearest, ties away from 0."""
+    """Quantizes with a scale of the largest magnitude / 127, codes to the nearest, ties away from 0."""
     d = f32(max(map(abs, x)) / 127)
     inverse = f32(1 / d)
     codes = [f32(v * inverse) for v in x]
@@ -24,7 +24,8 @@ def q8_0(x):
 
 
 def q4_0(x):
-    """The value of largest magnitude gets the code 0, which stands for -8; values i and i + 16 share a byte."""
+    """Quantizes to Q4_0: the value of largest magnitude gets the code 0, which means -8; values i and i + 16 share a
+    byte."""
     d = f32(max(x, key=abs) / -8)
     inverse = f32(1 / d)
     codes = [min(15, int(f32(f32(v * inverse) + 8.5))) for v in x]
@@ -136,12 +137,12 @@ class Bytes(Quantize):
 
 
 def more_bits(i, n):
-    """Layers that a mix gives more bits: the first and last eighth, and every third between."""
+    """Returns whether a mix gives layer i more bits: the first and last eighth, and every third between."""
     return i < n // 8 or i >= 7 * n // 8 or (i - n // 8) % 3 == 2
 
 
-# Recipes of a llama model without an imatrix, with fewer than four heads per KV head: the recipe's own type, and the types
-# of attn_v, ffn_down and attn_output by layer, where they differ.
+# Recipes of a llama model without an imatrix, with fewer than four heads per KV head: the recipe's own type, and the
+# types of attn_v, ffn_down and attn_output by layer, where they differ.
 MIXES = {
     "Q2_K": ("q2_K", lambda i, n: {"attn_v": "q3_K", "ffn_down": "q3_K", "attn_output": "q3_K"}),
     "Q3_K_S": ("q3_K", lambda i, n: {}),
@@ -274,7 +275,7 @@ class Plans(Quantize):
         self.assertIn("not a pipe", self.fails(2, "quantize", source, "-", "Q8_0"))
         self.assertIn("twice", self.fails(2, "quantize", source, out, "Q8_0", "--type", "Q4_0"))
         nowhere = self.path("absent") + "/o.gguf"
-        self.assertNotIn("--resume", self.fails(1, "quantize", source, nowhere, "Q8_0"))  # nothing is done
+        self.assertNotIn("--resume", self.fails(1, "quantize", source, nowhere, "Q8_0"))  # nothing was written
         self.assertIn("needs an imatrix", self.fails(2, "quantize", source, out, "--type", "IQ2_XS"))
         self.assertIn("quantized already", self.fails(2, "quantize", MODEL, out, "--type", "Q4_0"))
         self.assertIn("PATTERN=TYPE", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--rule", "x"))
@@ -283,7 +284,7 @@ class Plans(Quantize):
             self.assertIn(option, self.fails(2, "quantize", source, out, "Q8_0", option, "q4_0"))
         self.assertIn("i/n", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--shard", "3/2"))
         self.fails(1, "quantize", self.path("absent"), out, "--type", "Q8_0")
-        self.fails(2, "quantize", source, out, "--type", "39")  # NVFP4: files come from converters
+        self.fails(2, "quantize", source, out, "--type", "39")  # NVFP4: only converters write such files
         self.assertEqual(self.files(), [])
         self.path("o.gguf", b"old")
         self.assertIn("exists", self.fails(1, "quantize", source, out, "--type", "Q8_0"))
@@ -319,12 +320,12 @@ class Plans(Quantize):
         self.assertGreater(n * tool.STEP, 100)
 
 
-# A projector of images: a convolution of four dimensions, rows of 14, 3 and 48, embeddings of positions.
+# An image projector: a four-dimensional convolution, rows of 14, 3 and 48, position embeddings.
 PROJECTOR = [("a.conv1d.1.weight", (3, 80, 64)), ("mm.0.bias", (256,)), ("mm.0.weight", (256, 256)),
              ("v.blk.0.attn_q.weight", (256, 256)), ("v.blk.0.ffn_down.weight", (48, 256)), ("v.blk.0.ffn_up.weight", (256, 48)),
              ("v.blk.0.ln1.weight", (256,)), ("v.class_embd", (256,)), ("v.conv1d.weight", (3, 80, 64)),
              ("v.patch_embd.weight", (14, 14, 3, 32)), ("v.position_embd.weight", (256, 16))]
-# Types of those that are quantized, by recipe; the others stay F32.
+# Types of the quantized tensors, by recipe; the others stay F32.
 PROJECTOR_TYPES = {
     "Q8_0": {"mm.0": "q8_0", "attn_q": "q8_0", "ffn_up": "q8_0", "ffn_down": "f16", "conv1d": "f16"},
     "Q4_K_M": {"mm.0": "q4_K", "attn_q": "q4_K", "ffn_up": "q4_K", "ffn_down": "f16", "conv1d": "f16"},
@@ -355,11 +356,11 @@ class Projector(Quantize):
                 self.assertEqual(got[name][0], wanted, (recipe, name))
                 if wanted == "f32":
                     self.assertEqual(got[name], source[name])
-                else:  # no rows are mixed up: the error is that of rounding
+                else:  # no rows are swapped: the error is that of rounding
                     self.assertLess(self.distance(model, out, name), {"f16": 3e-4, "bf16": 3e-3, "q8_0": 0.01, "q4_K": 0.1}[wanted])
 
     def distance(self, a, b, name):
-        """Relative error of a tensor."""
+        """Returns the relative error of a tensor."""
         x, y = (struct.iter_unpack("<f", self.ok("dequant", path, name, "--raw")) for path in (a, b))
         pairs = [(p[0], q[0]) for p, q in zip(x, y, strict=True)]
         return (sum((p - q) ** 2 for p, q in pairs) / sum(p * p for p, _ in pairs)) ** 0.5

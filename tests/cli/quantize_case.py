@@ -39,7 +39,7 @@ def kv(key, n):
 
 
 def model_tensors():
-    """(name, shape) of the made model: 48 tensors, every row of 256 values."""
+    """Yields (name, shape) of the generated model: 48 tensors, every row of 256 values."""
     yield "token_embd.weight", (N_EMBEDDING, N_VOCAB)
     for i in range(N_LAYERS):
         for name in ("attn_norm", "ffn_norm"):
@@ -59,7 +59,7 @@ def folder():
 
 @functools.lru_cache(None)
 def made_model():
-    """A llama model whose matrices are normal values in F16, whose norms are F32."""
+    """Returns a llama model with normally distributed matrices in F16 and norms in F32."""
     source = random.Random(9)
     values = struct.pack("<65536e", *(source.gauss(0, 0.05) for _ in range(65536)))
     tensors, data = [], b""
@@ -82,7 +82,7 @@ def made_model():
 
 @functools.lru_cache(None)
 def made_imatrix():
-    """Sums of the made model's layers, of 57 chunks, as ggml's tools write them."""
+    """Returns sums of the generated model's layers, of 57 chunks, as ggml's tools write them."""
     source = random.Random(10)
     tensors, data = [], b""
     for i in range(N_LAYERS):
@@ -106,11 +106,11 @@ class Quantize(tool.Case):
         return made_model()
 
     def stories(self):
-        """The model whose quantized bytes another program stored."""
+        """Returns the model whose quantized bytes another program stored."""
         return shared(*STORIES, "stories260K-w256-f16.gguf")
 
     def tensors(self, path):
-        """name -> (type, sha256 of its bytes)"""
+        """Returns name -> (type, sha256 of its bytes)."""
         return {t["name"]: (t["type"], t["nbytes"], hashlib.sha256(content).hexdigest())
                 for t, content in self.tensor_bytes(path)}
 

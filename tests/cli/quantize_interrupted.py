@@ -15,14 +15,14 @@ from quantize_case import Quantize, digest, kv, read
 from tool import ARCHITECTURE as ARCH
 from tool import TOOL, WRAPPER, environment, gguf, run
 
-KILLS = int(os.environ.get("GGUFX_TEST_KILLS", "6"))  # moments at which a run is killed
+KILLS = int(os.environ.get("GGUFX_TEST_KILLS", "6"))  # number of killed runs
 
 
 class Interrupted(Quantize):
     TYPE = ("--type", "IQ4_XS", "-t", "1", "--isa", "scalar")
 
     def large(self):
-        """A source that takes some tenths of a second by scalar code."""
+        """Returns a source that takes some tenths of a second with scalar code."""
         rng, tensors, data = random.Random(3), [], b""
         row = struct.pack("<4096f", *(rng.uniform(-1, 1) for _ in range(4096)))
         for i in range(8):
@@ -41,7 +41,7 @@ class Interrupted(Quantize):
             child = subprocess.Popen([*command, *(["--resume"] if i % 3 else [])], env=environment(),
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             while i % 3 and child.poll() is None and not os.path.exists(out + ".part"):
-                time.sleep(0.001)  # the others are killed before they begin to write, too
+                time.sleep(0.001)  # some are killed before they begin to write
             time.sleep(rng.uniform(0, seconds / 2 if i % 3 else seconds))
             child.send_signal(signal.SIGKILL if i % 2 else signal.SIGINT)
             _, error = child.communicate()
@@ -56,7 +56,7 @@ class Interrupted(Quantize):
         self.assertGreater(resumed, 0)
 
     def partial(self, source, out, megabytes=0.3):
-        """A run that stops with a full disk (a limit on the size of files)."""
+        """Makes a run that stops at a full disk (a limit on the size of files)."""
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (int(megabytes * 2**20),) * 2)
         return subprocess.run([*WRAPPER, TOOL, "quantize", source, out, "-q", *self.TYPE], env=environment(),
@@ -83,7 +83,7 @@ class Interrupted(Quantize):
         self.assertIn("--resume", error)
         self.assertFalse(os.path.exists(out))
         self.assertGreater(os.path.getsize(out + ".part.log"), 24)
-        self.assertLess(os.path.getsize(out + ".part"), os.path.getsize(want))  # what was written
+        self.assertLess(os.path.getsize(out + ".part"), os.path.getsize(want))  # the written part
         self.ok("quantize", source, out, "-q", "--resume", *self.TYPE)
         self.assertEqual(read(out), read(want))
         self.assertEqual(self.files(), ["in.gguf", "out.gguf", "want.gguf"])
@@ -143,7 +143,7 @@ class Interrupted(Quantize):
         before = digest(out + ".part")
         self.assertIn("bytes", self.fails(1, "quantize", source, out, "--type", "Q8_0", "--resume"))
         self.assertEqual(digest(out + ".part"), before)
-        self.ok("quantize", source, out, "-q", "--type", "Q8_0")  # begins anew
+        self.ok("quantize", source, out, "-q", "--type", "Q8_0")  # starts again
         self.assertEqual(self.files(), ["in.gguf", "other.gguf", "out.gguf"])
 
     def test_progress_is_json_when_asked(self):

@@ -1,4 +1,4 @@
-# quantize of rows that are hard to scale: zeros, numbers near the least, one value among zeros, large ones.
+# quantize of rows that are hard to scale: zeros, numbers near the smallest, one value among zeros, large ones.
 # SPDX-License-Identifier: MIT
 import math
 import random
@@ -13,7 +13,7 @@ LEVELS = [0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6]  # e2m1
 NEED_IMATRIX = ("iq2_xxs", "iq2_xs", "iq2_s", "iq3_xxs", "iq1_s", "iq1_m")
 TYPES = ("f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "q1_0", "q2_0",
          "tq1_0", "tq2_0", "mxfp4", "nvfp4", "iq3_s", "iq4_nl", "iq4_xs", *NEED_IMATRIX)
-ZEROS = (0, 1)  # rows of them
+ZEROS = (0, 1)  # indices of rows of zeros
 
 
 def f32(x):
@@ -43,8 +43,8 @@ IMATRICES = {"even": ([1.0] * WIDTH, 10.0), "zeros": ([0.0] * WIDTH, 10.0), "hal
 
 
 def mxfp4(x):
-    """Scale and levels of a block as its definition has them: the exponent of the largest value less 2, and 0 for -1; below
-    that it wraps, and all levels are too large but 0."""
+    """Returns scale and levels of a block by definition: the exponent of the largest value less 2, and 0 for -1. Below
+    that it wraps, and all levels except 0 are too large."""
     most = max(map(abs, x))
     if 0 < most < 2.0 ** -126:
         return [0.0] * len(x)
@@ -66,7 +66,7 @@ class Values(Quantize):
         return self.path("imatrix " + name, gguf(keys, tensors, data))
 
     def decoded(self, model, kind, *more):
-        """Rows of the model after a round trip through a type."""
+        """Returns rows of the model after a round trip through a type."""
         out = self.path("o.gguf")
         self.ok("quantize", model, out, "-q", "--force", "--type", "Q8_0", "--rule", "weight=" + kind, *more)
         self.assertEqual(self.json("info", out, "--tensors")["tensors"][0]["type"], kind)

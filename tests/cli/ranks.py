@@ -1,6 +1,6 @@
-# --group mpi: ids, logits and perplexities of one process for 1 to 4 ranks, to the bit; what one rank
-# cannot do ends all, told once; a rank that is killed or stopped is named; the same of ranks that have
-# files of their own. Before that libggufx-mpi by itself (../group).
+# --group mpi: ids, logits and perplexities of one process for 1 to 4 ranks, bit for bit. A failure of one rank ends all
+# ranks, with one message; a killed or stopped rank is named. The same for ranks with files of their own. Before that
+# libggufx-mpi by itself (../group).
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -24,14 +24,14 @@ class Ranks(reference_case.Case):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=MPI, timeout=300)
 
     def told(self, result):
-        """What the tool said on stderr, without what mpirun adds."""
+        """Returns the tool's messages on stderr, without those of mpirun."""
         return [line for line in result.stderr.decode().splitlines() if line.startswith("ggufx: ")]
 
     def same(self, model, n, *args, weights=None, of=None, pipeline=False, ids=IDS, under=()):
-        """of: the model whose file of a rank `model` is; pipeline: ranks have whole layers. under: what ranks start the
-        tool by."""
+        """Asserts the results of one process. of: the model whose rank's file `model` is; pipeline: pipeline
+        parallelism; under: command that starts the tool on ranks."""
         alone, together = self.path("alone"), self.path("together")
-        for path in (alone, together):  # of ranks before these
+        for path in (alone, together):  # left by earlier ranks
             if os.path.exists(path):
                 os.remove(path)
         args = ("--tokens", ids, "-n", 5, "-t", 1, "--temp", 0, "--json", *args)
@@ -75,7 +75,7 @@ class Ranks(reference_case.Case):
             parts = self.split(MODEL, n, "--pipeline")
             self.same(parts[n - 1], n, of=MODEL, pipeline=True)
             embedding = 1024 * 256 // 32 * 34  # one rank reads it, which may be the first or the last
-            layers = 4 + 4 % n  # of four, to some of the ranks one more than to others
+            layers = 4 + 4 % n  # four layers, some ranks have one more than others
             for path in parts:
                 self.assertLess(os.path.getsize(path), embedding + os.path.getsize(MODEL) * layers / 4 / n * 1.15, (path, n))
         paths = self.split(MODEL, 3, "--pipeline", "--weights", "1,2,1")
@@ -92,7 +92,7 @@ class Ranks(reference_case.Case):
         self.fails(2, "split", MODEL, self.path("none"), "--pipeline")
 
     def test_long_prompts_of_several_hosts(self):
-        """Machines by their names: batches go in slices beside messages."""
+        """Hosts with different names: batches are processed in slices, concurrently with messages."""
         ids = ",".join(str(3 + 37 * i % 250) for i in range(301))
         space = "unshare -u" if os.geteuid() == 0 else "unshare -Uru"
         if subprocess.run([*space.split(), "true"], stderr=subprocess.DEVNULL).returncode != 0:
@@ -107,7 +107,7 @@ class Ranks(reference_case.Case):
             self.same(tool.tiny(path), n)
 
     def test_generated_architectures(self):
-        """Those whose gates, states and norms no stored model has."""
+        """Architectures with gates, states and norms that no stored model has."""
         names = ("afmoe", "deepseek2_temperature", "falcon_h1", "jamba", "laguna", "mimo2", "minimax_m2", "qwen3next_old", "step35")
         self.assertLessEqual(set(names), set(self.reference()))
         for i, name in enumerate(tool.stepped(names)):
@@ -127,14 +127,14 @@ class Ranks(reference_case.Case):
         paths = self.split(MODEL, 3, "--weights", "3,1,100")
         self.same(paths[0], 3, of=MODEL)
         self.same(paths[0], 3, weights="3,1,100", of=MODEL)
-        # The file of another rank is not asked for: nobody but rank 2 has its own.
+        # Other ranks' files are not needed: only rank 2 has its own.
         os.rename(paths[2], self.path("elsewhere"))
         one = f"if [ ${RANK} = 2 ]; then m={self.path('elsewhere')}; else m={paths[1]}; fi"
         args = "-p Once -n 9 -t 1 --temp 0 -q"
         result = self.started(3, "sh", "-c", f"{one}; exec {TOOL} run $m {args} --group mpi")
         self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
         said = self.ok("run", MODEL, *args.split())
-        self.assertTrue(said and result.stdout.endswith(said), result.stdout)  # behind the prompt, as in a terminal
+        self.assertTrue(said and result.stdout.endswith(said), result.stdout)  # after the prompt, as in a terminal
 
     def test_files_of_ranks_of_other_architectures(self):
         models = ["mixtral", "gemma3", "gpt-oss",
@@ -161,18 +161,18 @@ class Ranks(reference_case.Case):
             with self.subTest(args):
                 self.fails(2, "split", MODEL, self.path("none"), *args)
         self.assertIn("not a whole model", self.fails(4, "split", first, self.path("none"), "--ranks", 2))
-        self.fails(1, "split", MODEL, self.path("own"), "--ranks", 3)  # the names are taken
+        self.fails(1, "split", MODEL, self.path("own"), "--ranks", 3)  # the names exist already
         made = self.json("split", MODEL, self.path("dry"), "--ranks", 2, "--dry-run")
         self.assertFalse(made["written"] or any(map(os.path.exists, made["outputs"])))
         self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("none")])
 
     def test_what_a_rank_reads_is_in_its_file(self):
-        """fit says of the model what a rank takes; its file says the same of itself, and is not larger."""
+        """fit's estimate of a rank from the model equals the estimate from its file, which is not larger."""
         for n in (2, 3, 4):
             of_model = self.json("fit", MODEL, "--nodes", n, "--link", "10g", "--ctx", 64)["candidates"][0]
             parts = [self.json("fit", path, "--ctx", 64)["candidates"][0] for path in self.split(MODEL, n)]
             self.assertEqual(max(part["total_bytes"] for part in parts), of_model["total_bytes"])
-            embedding = 1024 * 256 // 32 * 34  # whole in each file, of which a rank reads rows
+            embedding = 1024 * 256 // 32 * 34  # whole in each file; a rank reads some rows
             for path in self.split(MODEL, n):
                 share = (os.path.getsize(MODEL) - embedding) / n  # in pieces of 32 rows, keys and values by heads
                 self.assertLess(os.path.getsize(path), embedding + share * 1.15, (path, n))
@@ -195,13 +195,13 @@ class Ranks(reference_case.Case):
         self.assertEqual(said, [f"ggufx: info: seed {seed}"])
 
     def together(self, n, *args):
-        """What the first of n ranks prints; the others print nothing, and nobody complains."""
+        """Returns the output of the first of n ranks; the others print nothing, and no rank prints an error."""
         result = self.started(n, TOOL, *args, "--group", "mpi")
         self.assertEqual((result.returncode, self.told(result)), (0, []), result.stderr)
         return result.stdout
 
     def same_json(self, n, together, alone=None):
-        """mpirun gives the first rank a terminal, where JSON has lines."""
+        """mpirun gives the first rank a terminal, on which JSON has lines."""
         self.assertEqual(json.loads(self.together(n, *together)), json.loads(self.ok(*(alone or together))))
 
     def test_whole_layers_elsewhere(self):
@@ -226,7 +226,7 @@ class Ranks(reference_case.Case):
         self.assertIn("--shard", self.fails(2, *args, "--shard", "1/2", "--parts", "p", "--group", "mpi"))
 
     def go_on(self, n, *args):
-        """Ids of a run by n ranks; 0: by a process without a group."""
+        """Returns the ids of a run by n ranks; 0: by a process without a group."""
         args = ("run", MODEL, "--temp", 0, "--repeat-penalty", 1.1, "-t", 1, "--json", *args)
         out = self.together(n, *args).decode() if n else self.ok(*args).decode()
         return [json.loads(line)["id"] for line in out.splitlines()]
@@ -244,7 +244,7 @@ class Ranks(reference_case.Case):
         self.assertEqual(second + self.go_on(2, "--resume", three, "-n", 7, *types), whole[9:])
         behind = self.go_on(2, "--resume", two, "--tokens", "5,6,7", "-n", 6, *types)
         self.assertEqual(behind, self.go_on(0, "--resume", two, "--tokens", "5,6,7", "-n", 6, *types))
-        # Caches of one process go on in one.
+        # Caches of one process can be resumed by one process.
         self.assertEqual(self.go_on(0, "--resume", one, "-n", 3, *types), self.go_on(0, "-p", "Once upon", "-n", 24, "--save", two, *types)[21:])
         result = self.started(2, TOOL, "run", MODEL, "--resume", one, "-t", 1, *types, "--group", "mpi", recovers=True)
         self.assertEqual(len(self.told(result)), 1, result.stderr)
@@ -261,7 +261,7 @@ class Ranks(reference_case.Case):
                          [("pp16", 2, 1), ("tg4", 2, 1), ("pp16", 2, 2), ("tg4", 2, 2)])
 
     def refused(self, n, text, script):
-        """Each rank runs a script of the shell; one line is said. mpirun that recovers returns 0."""
+        """Asserts a refusal: each rank runs a shell script, and one line is printed. mpirun with recovery returns 0."""
         start = time.monotonic()
         result = self.started(n, "sh", "-c", script, recovers=True)
         told = self.told(result)
@@ -288,7 +288,7 @@ class Ranks(reference_case.Case):
                      f"{one} p=Twice; else p=Once; fi; exec {TOOL} run {MODEL} -p $p -n 4 -t 1 --group mpi")
 
     def test_speeds_of_other_ranks_are_not_believed(self):
-        """The other rank is a stranger that says what it likes."""
+        """The other rank is untrusted and sends arbitrary numbers."""
         folder = self.path("strange")
         os.mkdir(folder)
         os.symlink(os.environ["GGUFX_FAKE_MPI"], os.path.join(folder, "libggufx-mpi.so.0"))
@@ -303,7 +303,7 @@ class Ranks(reference_case.Case):
                                                      "not 1 to 1048576"])
         env = environment(LD_LIBRARY_PATH=libraries, GGUFX_FAKE_BYTES="4", GGUFX_FAKE_VALUE=str(2**20))
         result = tool.run("run", MODEL, "-p", "a", "--group", "mpi", "--weights", "auto", "-t", 2, env=env)
-        self.assertNotIn("MB/s", result.stderr.decode())  # it fails behind that: the other is no rank 1
+        self.assertNotIn("MB/s", result.stderr.decode())  # it fails after that: the other is not rank 1
         self.assertEqual(len(self.told(result)), 1, result.stderr)
 
     def test_wrong_uses(self):
@@ -328,14 +328,14 @@ class Ranks(reference_case.Case):
         self.assertIn("cannot write", self.told(result)[0])
 
     def lost(self, rank, signal_number, named, *how):
-        """A rank of three gets a signal while text comes: within 10 s all end, and one line says who it was."""
+        """Sends a signal to one of three ranks while it generates: within 10 s all end, and one line names the rank."""
         saved = self.path("saved-%d" % rank)
         command = mpirun(3, TOOL, "run", MODEL, "-p", "Once", "-n", 100000, "--save", saved, "--ctx", 32768, "-t", 1, "--group", "mpi",
                          "--grammar", "root ::= [a-z ]{30000,32000}", *how, recovers=True)
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=MPI)
         ranks = {}
         try:
-            self.assertTrue(process.stdout.read(20))  # tokens come
+            self.assertTrue(process.stdout.read(20))  # tokens arrive
             ranks = ranks_of(process, "run")
             self.assertEqual(sorted(ranks), [0, 1, 2])
             os.kill(ranks[rank], signal_number)
@@ -347,7 +347,7 @@ class Ranks(reference_case.Case):
         self.assertEqual(len(told), 1, said)
         self.assertRegex(told[0], named)
         self.assertLess(time.monotonic() - start, 10)
-        went_on = self.go_on(2, "--resume", saved, "-n", 4, "--ctx", 32768)  # with one rank less
+        went_on = self.go_on(2, "--resume", saved, "-n", 4, "--ctx", 32768)  # with one rank fewer
         self.assertEqual(went_on, self.go_on(0, "--resume", saved, "-n", 4, "--ctx", 32768))
         self.assertEqual(len(went_on), 4)
 

@@ -19,7 +19,7 @@ def floats(data):
 
 class Case(tool.Case):
     def reference(self, *args):
-        """Writes what reference.py does into the test's folder; the names."""
+        """Writes reference.py's files into the test's folder; returns the names."""
         script = os.path.join(tool.REFERENCE, "reference.py")
         result = subprocess.run([python_with_numpy(), script, self.folder, json.dumps(TEXTS), *args],
                                 stdout=subprocess.PIPE, check=True,
@@ -27,7 +27,7 @@ class Case(tool.Case):
         return json.loads(result.stdout)
 
     def logits(self, model, ids, *args):
-        """Of all positions, in F32 as far as the model is; as bytes."""
+        """Returns the logits of all positions as bytes, computed in F32 as far as the model is."""
         out = self.path("logits.f32")
         self.ok("run", self.path(model), "--tokens", ",".join(map(str, ids)), "-n", 0, "--logits", out,
                 "--ctk", "f32", "--ctv", "f32", "--force", *args)
@@ -35,7 +35,7 @@ class Case(tool.Case):
             return file.read()
 
     def distance(self, got, name, i):
-        """From the forward pass's logits of text i."""
+        """Returns the distance from the forward pass's logits of text i."""
         with open(self.path(f"{name}.{i}.f32"), "rb") as file:
             want = floats(file.read())
         self.assertEqual(len(want), 320 * len(TEXTS[i]), name)

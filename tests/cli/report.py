@@ -1,4 +1,4 @@
-# report: figures of each tensor, and a page that a browser shows without a complaint.
+# report: figures of each tensor, and a page that a browser shows without an error.
 # SPDX-License-Identifier: MIT
 import collections
 import html.parser
@@ -19,7 +19,7 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "
 
 
 class Page(html.parser.HTMLParser):
-    """Elements must be closed in order; collects tags, attributes and text."""
+    """Checks that elements are closed in order; collects tags, attributes and text."""
 
     def __init__(self, text):
         super().__init__()
@@ -145,7 +145,7 @@ class Report(tool.Case):
         self.assertNotIn("<td class=\"n\"></td>", text)
         text, _ = self.page(MODEL, MODEL)
         self.assertEqual(self.heads(text)[5:], ["relative rmse", "largest error"])
-        # Of a reference that has one kind only, one column of the map and one row are there.
+        # For a reference that has one kind only, one column of the map and one row exist.
         some = self.model("some", ("blk.3.ffn_up.weight", (256, 768), 0, floats(*[0.5] * (256 * 768))))
         text, _ = self.page(MODEL, some)
         self.assertEqual(len(re.findall(r"<g><rect", text)), 1)
@@ -159,7 +159,7 @@ class Report(tool.Case):
             text, page = self.page(*args)
             self.assertNotIn(self.folder, text)
             self.assertIn("model.gguf", "".join(page.texts))
-        self.assertEqual(self.json("report", model)["file"], model)  # which is for programs
+        self.assertEqual(self.json("report", model)["file"], model)  # for programs
 
     def test_colours_fit_the_values(self):
         a = self.model("a", *((f"blk.{i}.w.weight", (4,), 0, floats(*[v] * 4))
@@ -171,7 +171,7 @@ class Report(tool.Case):
         light = [sum(int(part, 16) for part in fill) for fill in fills]
         self.assertEqual(light[:3] + light[4:5], sorted(light[:3] + light[4:5], reverse=True))
         self.assertEqual((fills[0], fills[4]), (("ff", "f7", "dc"), ("7a", "08", "18")))
-        # Text that can be read: dark on light cells, light on dark ones.
+        # Readable text: dark on light cells, light on dark ones.
         inks = re.findall(r'style="fill:(#\w+)"', text)
         self.assertEqual((inks[0], inks[4]), ("#222", "#fff"))
 

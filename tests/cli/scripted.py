@@ -1,5 +1,5 @@
-# A model of one layer that says a given text greedily, whatever it is asked: each piece of the text is a token of its
-# own, whose embedding points at the next one. For what is made of a model's output.
+# A model of one layer that generates a given text greedily, for any prompt. Each piece of the text is a token of its
+# own, whose embedding selects the next one. For tests of the processing of model output.
 # SPDX-License-Identifier: MIT
 import array
 import struct
@@ -27,13 +27,14 @@ def numbers(kind, code, values):
 
 
 def pieces(text, size=4):
-    """A text cut into pieces for a model."""
+    """Splits a text into pieces for a model."""
     return [text[i:i + size] for i in range(0, len(text), size)]
 
 
 def scripted_model(script, template=None, control=(), user=(), ends=True, context=8192, other=(), keys=()):
-    """Bytes of a model that says the pieces of `script`, then EOS if it ends. A piece that is named in `control` or `user` is
-    such a token; `other` are control tokens that the model does not say. A piece may occur twice: it gets a second token."""
+    """Returns the bytes of a model that generates the pieces of `script`, then EOS if it ends. Pieces named in
+    `control` or `user` are such tokens; `other` are control tokens that the model never generates. A repeated piece
+    gets a second token."""
     n, width = len(script), 32 * (len(script) // 32 + 1)
     tokens = [b"<unk>", b"<s>", b"</s>"] + [b"<0x%02X>" % i for i in range(256)]
     kinds = [UNKNOWN, CONTROL, CONTROL] + [BYTE] * 256
@@ -52,7 +53,7 @@ def scripted_model(script, template=None, control=(), user=(), ends=True, contex
     vocab = len(tokens)
     embeddings, output = array.array("f", bytes(4 * vocab * width)), array.array("f", bytes(4 * vocab * width))
     for token in range(vocab):
-        embeddings[token * width] = 1  # after any other token the script begins
+        embeddings[token * width] = 1  # after any other token the script starts
     for step, token in enumerate(ids):
         embeddings[token * width] = 0
         embeddings[token * width + step + 1] = 1

@@ -1,4 +1,4 @@
-# serve: objects of its endpoints, what is refused, and that an answer does not depend on neighbours.
+# serve: objects of its endpoints, refusals, and answers that do not depend on concurrent requests.
 # SPDX-License-Identifier: MIT
 import base64
 import json
@@ -71,7 +71,7 @@ class Objects(Served):
 
     def test_stop_texts_end_it_and_are_not_sent(self):
         whole = self.chat(max_tokens=60, temperature=0)["choices"][0]["message"]["content"]
-        stop = whole[20:24]  # over borders of tokens
+        stop = whole[20:24]  # across boundaries of tokens
         for top in (None, 0):
             fields = {} if top is None else {"logprobs": True}
             choice = self.chat(max_tokens=60, temperature=0, stop=[stop, "never"], **fields)["choices"][0]
@@ -155,13 +155,13 @@ class Objects(Served):
 
 
 class Neighbours(Served):
-    """The claim of this server: who else asks changes no byte of an answer."""
+    """Batch invariance: concurrent requests change no byte of an answer."""
 
     def test_answers_among_64_are_those_alone(self):
         bodies = self.requests(64)
         single = self.answers(self.serve("--parallel", "1"), bodies, 1, 0)
         server = self.serve("--parallel", "64", "--prompt-share", "1")
-        for seed in (1, 2):  # the second time beginnings are there
+        for seed in (1, 2):  # the second time prefixes are cached
             self.assertEqual(self.answers(server, bodies, 64, seed), single)
         self.assertGreater(server.metric("cached_tokens_total"), 0)
         self.assertEqual(self.answers(self.serve("--parallel", "3", "--batch", "7"), bodies, 16, 3), single)

@@ -1,5 +1,5 @@
-# serve: what /v1/responses, rerank, slots and the rarer fields of completions answer, each against the description of
-# the interface, which knows no other fields than the server does.
+# serve: answers of /v1/responses, rerank, slots and the rarer fields of completions. Each is checked against the
+# OpenAPI description, which has the same fields as the server.
 # SPDX-License-Identifier: MIT
 import json
 import math
@@ -15,7 +15,7 @@ from embed import python_with_numpy
 from serve_case import STORY, Served
 
 CHAT, TEXT, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/responses"
-# argv: folder of the generator, path of the model that is made.
+# argv: folder of the generator, path of the generated model.
 RERANKER = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -30,7 +30,7 @@ TOOLS = [{"type": "function", "name": "weather", "description": "of a city",
 
 
 def typed(response):
-    """The events of /v1/responses: what `event:` says is the type in `data:`."""
+    """Returns the events of /v1/responses, after checking that `event:` equals the type in `data:`."""
     out = []
     for block in response.read().decode().split("\n\n"):
         if block.startswith("event: "):
@@ -141,13 +141,13 @@ class Completions(Served):
     def test_an_echo_with_logprobs_scores_the_prompt(self):
         prompt = "Once upon a time there was a girl who liked the sun. " * 3
         ids = self.server.ask("/tokenize", {"content": prompt, "add_special": True})[1]["tokens"]
-        for _ in range(2):  # the second time a cache has it, and is not asked
+        for _ in range(2):  # the second request uses the cache, without prefill
             scored = self.complete(prompt=prompt, echo=True, logprobs=2, max_tokens=0)["choices"][0]
             self.assertEqual((scored["text"], scored["finish_reason"]), (prompt, "length"))
             self.assertEqual(len(scored["logprobs"]["tokens"]), len(ids))
             self.assertIsNone(scored["logprobs"]["token_logprobs"][0])
             self.assertIsNone(scored["logprobs"]["top_logprobs"][0])
-        # each of them is what the token would be answered with
+        # each has the logprobs that decoding the token would give
         for n in (2, len(ids) - 1):
             bias = {str(ids[n]): 100}
             one = self.complete(prompt=ids[:n], max_tokens=1, logprobs=1, logit_bias=bias, temperature=0)["choices"][0]
@@ -186,7 +186,7 @@ class Completions(Served):
 
 
 class WhiteSpace(Served):
-    """Of JSON by a schema: a model that likes nothing better than white space."""
+    """JSON by a schema: a model that prefers white space to everything else."""
 
     SCHEMA = {"type": "object", "properties": {"a": {"enum": [1]}, "b": {"type": "array", "items": {"enum": [1]}, "maxItems": 2}}, "required": ["a", "b"],
               "additionalProperties": False}
@@ -199,7 +199,7 @@ class WhiteSpace(Served):
         self.args = ("--template", template)
 
     def gaps(self, server, fields, **more):
-        """The white space between values and signs of an answer, and before colons."""
+        """Returns the white space between values and punctuation of an answer, and before colons."""
         ids = server.ask("/tokenize", {"content": " \n\t"})[1]["tokens"]
         bias = {str(id): 100 for id in ids + [3 + byte for byte in b" \n\t"]}
         status, answer = server.ask(CHAT, {"messages": STORY, "temperature": 0, "max_tokens": 400, "logit_bias": bias, **fields, **more})
@@ -349,7 +349,7 @@ class Description(Served):
                                  (RESPONSES, "ResponsesRequest", {"input": "x", "max_output_tokens": 1})):
             for field in serve_schema.document()["components"]["schemas"][name]["properties"]:
                 if field not in base:
-                    status, answer = server.ask(path, {**base, field: None})  # null is as absent, what is unknown is not
+                    status, answer = server.ask(path, {**base, field: None})  # null equals an absent field
                     self.assertEqual(status, 200, (field, answer))
 
 

@@ -1,4 +1,4 @@
-# serve: calls that a request asks for, texts around a gap, and the clients that everybody has: curl, Python's own.
+# serve: tool calls that a request asks for, fill-in-the-middle, and common clients: curl, Python's own.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -13,7 +13,7 @@ from serve_api import typed
 from serve_case import STORY, Served, text_of
 
 CHAT, TEXT, RESPONSES = "/v1/chat/completions", "/v1/completions", "/v1/responses"
-# A template that names the markers of a format, and the tools that there are.
+# A template with the markers of a format, and the tools.
 TEMPLATE = """{%% if tools %%}Tools: {%% for t in tools %%}{{ t.function.name }} {%% endfor %%}{%% endif %%}%s
 {%% for m in messages %%}{{ m.role }}: {{ m.content }}
 {%% endfor %%}{%% if add_generation_prompt %%}assistant: %s{%% endif %%}"""
@@ -30,7 +30,7 @@ FLAT = [{"type": "function", **t["function"]} for t in TOOLS]
 
 
 def calls_of(chunks):
-    """The calls of a chat that was streamed, put together as clients do."""
+    """Returns the calls of a streamed chat, joined as clients do."""
     out = []
     for chunk in chunks:
         for choice in [] if chunk == "[DONE]" else chunk["choices"]:
@@ -67,7 +67,7 @@ class Calls(Served):
                 self.assertLessEqual(seen, set(NAMES))
                 one = self.call_of(server, tool_choice="required", tools=TOOLS[2:])[0]  # its name is no choice
                 self.assertEqual(one["function"]["name"], "x-1")
-                # JSON that looks like a call is what was asked for, and reasoning that the prompt opened has no place in it.
+                # JSON that looks like a call is the requested JSON, and reasoning that the prompt opened is excluded.
                 schema = {"type": "object", "properties": {"name": {"const": "get"}, "arguments": {"const": {}}}, "required": ["name", "arguments"],
                           "additionalProperties": False}
                 form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
@@ -81,7 +81,7 @@ class Calls(Served):
                 server = self.serve("--template", self.path("form.jinja", FORMS[name]["template"].replace("tools | tojson", "tools | length").encode()))
                 seen = {self.call_of(server, tool_choice="required", seed=seed, temperature=1.5)[0]["function"]["name"] for seed in range(2)}
                 self.assertLessEqual(seen, set(NAMES))
-                # No argument, and one that the schema does not ask for.
+                # Without arguments, and with one that the schema does not require.
                 tools = [{"type": "function", "function": {"name": "now"}}]
                 answer = server.ask(CHAT, {"messages": STORY, "tools": tools, "tool_choice": "required", "seed": 1, "max_tokens": 100})[1]["choices"][0]
                 call = answer["message"]["tool_calls"][0]["function"]
@@ -106,7 +106,7 @@ class Calls(Served):
             streamed, = calls_of(chunks)
             self.assertEqual(streamed["function"], call["function"])
             self.assertEqual(text_of(chunks), ("", "tool_calls", answer["choices"][0]["logprobs"]["content"]))
-            self.assertGreater(sum("tool_calls" in json.dumps(chunk) for chunk in chunks), 4)  # as they come
+            self.assertGreater(sum("tool_calls" in json.dumps(chunk) for chunk in chunks), 4)  # streamed
             several = server.ask(CHAT, {"messages": STORY, "tools": TOOLS, "max_tokens": 300, "seed": 1, "n": 3, **fields})[1]["choices"]
             self.assertEqual(several[0]["message"]["tool_calls"][0]["function"], call["function"])
         cut = server.ask(CHAT, {"messages": STORY, "tools": TOOLS, "tool_choice": choice, "max_tokens": 5, "seed": 1})[1]["choices"][0]
@@ -176,7 +176,7 @@ class Calls(Served):
                         self.assertEqual((response.status, response.headers.get("X-Ggufx-Ignored", "")), (200, remark))
                         call = json.loads(response.read())["choices"][0]["message"]["tool_calls"][0]["function"]
                     self.assertEqual((call["name"], fits(json.loads(call["arguments"]))), (name, True), call)
-        # A schema that no grammar knows stops its own call alone.
+        # A schema without a grammar fails only its own call.
         bad = {"type": "function", "function": {"name": "bad", "parameters": {"properties": {"a": {"$ref": "https://example.com/x.json"}}}}}
         body = {"messages": STORY, "tools": [bad, TOOLS[0]], "seed": 1, "max_tokens": 200}
         self.assertEqual(server.ask(CHAT, {**body, "tool_choice": "required"})[0], 200)
@@ -206,7 +206,7 @@ class Gaps(Served):
 
 
 class Plain(Served):
-    """Clients that nobody has to install."""
+    """Clients that need no installation."""
 
     def test_curl_shows_a_stream_as_it_comes(self):
         curl = shutil.which("curl")
@@ -225,7 +225,7 @@ class Plain(Served):
             server.wait_for("running", 0)
             return running
 
-        # The text is not at its end then; on a busy machine the look may come late.
+        # The text is not complete then; on a busy machine the check may come late.
         self.assertTrue(any(running_after_its_first_line() == 1 for _ in range(20)))
         lines = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True, env=tool.environment()).stdout.decode().split("\n\n")
         self.assertEqual((lines[-2:], len(lines) > 50), (["data: [DONE]", ""], True))

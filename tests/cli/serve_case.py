@@ -1,4 +1,4 @@
-# What the tests of `ggufx serve` share: a server of their own, requests over sockets.
+# Shared by the tests of `ggufx serve`: a server of their own, requests over sockets.
 # SPDX-License-Identifier: MIT
 import concurrent.futures
 import http.client
@@ -24,7 +24,7 @@ class Server:
             [*before, *tool.WRAPPER, tool.TOOL, "serve", model, "--port", "0", *map(str, args)], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=tool.environment(**(env or {})), **options)
         self.said = self.process.stderr.readline().decode()
-        self.checks = True  # answers against the description of the interface
+        self.checks = True  # compares answers with the OpenAPI description
         found = re.search(r" on (?:http://([^:]+|\[.*\]):(\d+)|unix:(\S+))", self.said)
         if not found:
             raise AssertionError(self.said + self.process.communicate()[1].decode())
@@ -39,7 +39,7 @@ class Server:
         return at
 
     def open(self, path, body=None, method=None, headers=None):
-        """A response whose body was not read."""
+        """Returns a response whose body is not read yet."""
         connection = http.client.HTTPConnection(self.host or "localhost", self.port, timeout=60)
         connection.sock = self.connect()
         if body is not None and not isinstance(body, bytes):
@@ -49,7 +49,7 @@ class Server:
         return connection.getresponse()
 
     def ask(self, path, body=None, **options):
-        """Status and object of an answer."""
+        """Returns status and object of an answer."""
         with self.open(path, body, **options) as response:
             content = response.read()
             answer = json.loads(content) if content else None
@@ -58,7 +58,7 @@ class Server:
         return response.status, answer
 
     def stream(self, path, body):
-        """The events of an answer, the last of which is [DONE]."""
+        """Returns the events of an answer, the last of which is [DONE]."""
         with self.open(path, {**body, "stream": True}) as response:
             if response.status != 200:
                 raise AssertionError(response.read())
@@ -81,7 +81,7 @@ class Server:
             time.sleep(0.01)
 
     def end(self, number=signal.SIGTERM, seconds=60):
-        """Exit code after a signal."""
+        """Returns the exit code after a signal."""
         self.process.send_signal(number)
         try:
             return self.process.wait(seconds)
@@ -97,7 +97,7 @@ def events(response):
 
 
 def text_of(chunks):
-    """Text, finish_reason and logprobs of a chat that was streamed."""
+    """Returns text, finish_reason and logprobs of a streamed chat."""
     text, reason, logprobs = "", None, []
     for chunk in chunks:
         for choice in [] if chunk == "[DONE]" else chunk["choices"]:
@@ -108,7 +108,7 @@ def text_of(chunks):
 
 
 def end(server):
-    """At a signal every server ends as it should, whatever was asked of it: sanitizers speak up here."""
+    """Every server exits cleanly after a signal, for any earlier requests: sanitizers report here."""
     code = server.end() if server.process.poll() is None else 0
     rest = server.process.stderr.read().decode(errors="replace")
     server.process.stderr.close()
@@ -117,7 +117,7 @@ def end(server):
 
 
 class Served(tool.Case):
-    shared_servers = {}  # of a file, by their arguments
+    shared_servers = {}  # by their arguments
 
     def serve(self, *args, **options):
         server = Server(*args, **options)
@@ -125,7 +125,7 @@ class Served(tool.Case):
         return server
 
     def share(self, *args):
-        """A server that all tests of the file ask."""
+        """Returns a server that all tests of the file share."""
         server = self.shared_servers.get(args)
         if server is None or server.process.poll() is not None:
             server = self.shared_servers[args] = Server(*args)
@@ -133,7 +133,7 @@ class Served(tool.Case):
         return server
 
     def refused(self, status, code, answer):
-        """The message of an error object."""
+        """Returns the message of an error object."""
         self.assertEqual(answer[0], status, answer)
         self.assertEqual(set(answer[1]), {"error"})
         self.assertEqual(set(answer[1]["error"]), {"message", "type", "param", "code"})
@@ -141,7 +141,7 @@ class Served(tool.Case):
         return answer[1]["error"]["message"]
 
     def requests(self, n, repeats=5):
-        """Bodies of chats, none like another: prompts of up to `repeats` times a sentence."""
+        """Returns bodies of different chats: prompts of up to `repeats` times a sentence."""
         out = []
         for i in range(n):
             words = ["Once upon a time", "The sun", "A girl named Lily", "One day, the dog"][i % 4] * (1 + i % repeats)
@@ -155,7 +155,7 @@ class Served(tool.Case):
         return out
 
     def answers(self, server, bodies, at_once, seed):
-        """The choices of each, asked for in an order that the seed shuffles."""
+        """Returns the choices of each body; the seed shuffles the order of requests."""
         order = list(range(len(bodies)))
         random.Random(seed).shuffle(order)
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:

@@ -1,4 +1,4 @@
-# serve: what is refused, clients that leave, are slow or broken, and the end of the server.
+# serve: refusals, clients that disconnect, are slow or broken, and the end of the server.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -16,7 +16,7 @@ LONG = {"messages": STORY, "max_tokens": 400, "temperature": 0, "logit_bias": {"
 
 
 def raw(server, data, shut=False):
-    """All that comes back for these bytes."""
+    """Returns the whole response to these bytes."""
     with server.connect() as at:
         at.sendall(data)
         if shut:
@@ -92,7 +92,7 @@ class Requests(Served):
         raw(self.server, b"\x16\x03\x01\x02\x00" + bytes(range(256)) + b"\r\n\r\n", shut=True)
         self.assertRegex(raw(self.server, post(b"{}", "X-Long: " + 60000 * "x"))[:20], rb"^(HTTP/1.1 4\d\d|$)")
         both = post(b"{}").replace(b"Connection: close\r\n", b"") + post(b"[]")
-        self.assertEqual(raw(self.server, both).count(b"HTTP/1.1 400"), 2)  # one behind the other
+        self.assertEqual(raw(self.server, both).count(b"HTTP/1.1 400"), 2)  # two in sequence
         body = json.dumps({"messages": STORY, "max_tokens": 3}).encode()
         with self.server.connect() as at:  # byte by byte
             for i in range(len(post(body))):
@@ -146,7 +146,7 @@ class Start(Served):
 
     def test_a_path_in_the_file_system(self):
         path = self.path("socket")
-        for _ in range(2):  # the second server finds what the first one left
+        for _ in range(2):  # the second server finds the leftovers of the first one
             server = self.serve("--listen", "unix:" + path)
             self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 2})[0], 200)
             server.end(signal.SIGKILL)
@@ -173,7 +173,7 @@ class Clients(Served):
             with server.connect() as first, server.connect() as second:
                 first.sendall(body)
                 server.wait_for("running", 1)
-                second.sendall(body)  # in the queue
+                second.sendall(body)  # queued
                 server.wait_for("waiting", 1)
                 if read_some:
                     self.assertIn(b"data: ", first.recv(4096) + first.recv(4096))
@@ -183,7 +183,7 @@ class Clients(Served):
             gone += 2
             server.wait_for("cancelled_total", gone)
             server.wait_for("running", 0)
-        with server.connect() as half:  # half closed counts as gone
+        with server.connect() as half:  # a half-closed connection counts as closed
             half.sendall(body)
             half.shutdown(socket.SHUT_WR)
             while half.recv(65536):
@@ -274,7 +274,7 @@ class End(Served):
         status, _ = server.ask("/health")
         with server.open(CHAT, LONG) as response:
             self.assertEqual((status, response.status, response.headers["Retry-After"]), (503, 503, "1"))
-        server.process.send_signal(signal.SIGTERM)  # at once
+        server.process.send_signal(signal.SIGTERM)  # immediately
         self.assertEqual(server.process.wait(20), -signal.SIGTERM)
 
     def test_an_idle_server_ends_at_once(self):

@@ -1,5 +1,5 @@
-# serve: histories of tools as clients write them, for templates of each kind; what the server answered comes back; bodies
-# of agents for /v1/responses.
+# serve: histories with tool calls as clients write them, for templates of each kind. The server's answers work as
+# history; bodies of agents for /v1/responses.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -11,7 +11,7 @@ from serve_api import typed
 from serve_case import STORY, Served
 
 CHAT, RESPONSES, APPLY = "/v1/chat/completions", "/v1/responses", "/apply-template"
-# What a template makes of the arguments of a call.
+# A template's rendering of a call's arguments.
 WALKS = "{% for k, v in a.items() %}{{ k }}={{ v }};{% endfor %}"
 FILTERS = "{% for k, v in a | items %}{{ k }}={{ v }};{% endfor %}"
 JSON = "{{ a | tojson }}"
@@ -72,16 +72,16 @@ class Histories(Served):
         server = self.serve("--template", self.template(JSON))
         tail = lambda messages: self.prompt(server, messages).split("</tool_call>")[-1]
         two = lambda **more: said(call("{}", name="f", **({"id": "a"} if more else {})), call("{}", name="g", **more))
-        # without ids: in their order, and ids are made
+        # without ids: in order, and ids are generated
         self.assertEqual(tail([two(), result("x"), result("y")]), "[tool]x:f:call00001[tool]y:g:call00002")
         # with ids: in the order of the calls
         self.assertEqual(tail([two(id="b"), result("y", "b"), result("x", "a")]), "[tool]x:f:a[tool]y:g:b")
-        # one of both: the other call is left
+        # a mix: the other call gets the result without an id
         self.assertEqual(tail([two(id="b"), result("y"), result("x", "a")]), "[tool]x:f:a[tool]y:g:b")
         self.assertEqual(tail([two(id="b"), result("x"), result("y", "b")]), "[tool]x:f:a[tool]y:g:b")
-        # a call that nobody made comes last, as it is
+        # a result without its call comes last, unchanged
         self.assertEqual(tail([two(id="b"), result("z", "other"), result("x", "a")]), "[tool]x:f:a[tool]z::other")
-        # each message has its own calls, and no id is made twice
+        # each message has its own calls, and generated ids are unique
         self.assertEqual(tail([said(call("{}", name="f", id="call00001")), result("x"), said(call("{}", name="g")), result("y")]), "[tool]y:g:call00002")
         named = {**result("x"), "name": "mine"}
         self.assertEqual(tail([said(call("{}", name="f")), named]), "[tool]x:mine:call00001")
@@ -96,7 +96,7 @@ class Histories(Served):
             self.assertEqual(self.prompt(server, [{"role": "assistant", "content": "x", **calls}]), "[assistant]x")
         self.assertEqual(self.prompt(server, [{"role": "assistant", "tool_calls": []}]), "[assistant]")
         parts = [{"role": "user", "content": [part("a"), part("b")]}, {"role": "assistant", "content": [part("c")]}]
-        self.assertEqual(self.prompt(server, parts), "[user]a/b/[assistant]c/")  # it takes them
+        self.assertEqual(self.prompt(server, parts), "[user]a/b/[assistant]c/")  # it accepts them
         plain = self.serve("--template", self.path("plain.jinja", b"{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]"))
         self.assertEqual(self.prompt(plain, parts), "[user]ab[assistant]c")  # it does not
         self.assertEqual(self.prompt(server, [{"role": "assistant", "content": "x", "reasoning": "why"}]), "[assistant]<think>why</think>x")
@@ -133,7 +133,7 @@ class Histories(Served):
                         parts["tool_calls"][one["index"]]["function"]["arguments"] += one["function"]["arguments"]
         prompt = server.ask(APPLY, {"messages": STORY + [parts], "continue_final_message": False})[1]["prompt"]
         self.assertEqual(prompt, "[user]Once upon a time[assistant]" + text.split("</think>")[1] + "[assistant]")
-        # and items of /v1/responses
+        # and as items of /v1/responses
         whole = {"input": STORY[0]["content"], "tools": [FLAT], "temperature": 0}
         status, answer = server.ask(RESPONSES, whole)
         self.assertEqual([item["type"] for item in answer["output"]], ["reasoning", "message", "function_call", "function_call"])
@@ -221,7 +221,7 @@ class Agents(Served):
 
 
 class Published(Served):
-    """Every stored template takes a history of tools: one that does not know their role says so."""
+    """Every stored template accepts a history with tools, or reports that it does not support their role."""
 
     ROLES_REFUSED = ("google-gemma-2-2b-it",)
 

@@ -1,5 +1,5 @@
-# serve is killed while it writes the snapshot of a place, or a call fails it: the old file or the new one
-# stands there, whole, and the next server reads it and writes another.
+# serve is killed while it writes the snapshot of a slot, or a call fails. The old file or the new one exists, complete,
+# and the next server reads it and writes another.
 # SPDX-License-Identifier: MIT
 import errno
 import http.client
@@ -14,7 +14,7 @@ from serve_case import Served, Server
 
 TEXT = "/v1/completions"
 LIBRARY = os.environ.get("GGUFX_FAIL_CALL", "")
-KILLS = int(os.environ.get("GGUFX_TEST_KILLS", "6"))  # at moments that no call marks
+KILLS = int(os.environ.get("GGUFX_TEST_KILLS", "6"))  # at random moments
 STORY = {"prompt": "Once upon a time there was a girl who liked the sun and the dog.", "max_tokens": 2, "seed": 1}
 LONGER = {**STORY, "prompt": STORY["prompt"] * 6}
 FILE = "one.slot"
@@ -40,7 +40,7 @@ class Interrupted(Served):
         return code
 
     def save(self, server, body):
-        """Status of a snapshot of the place that has this text."""
+        """Returns the status of a snapshot of the slot that has this text."""
         self.assertEqual(server.ask(TEXT, body)[0], 200)
         slot = max(server.ask("/slots")[1], key=lambda s: s["n_tokens"])["id"]
         return server.ask("/slots/%d/save" % slot, {"filename": "one"})[0]
@@ -60,7 +60,7 @@ class Interrupted(Served):
             file.write(self.old)
 
     def goes_on(self, place):
-        """A server that comes after: what is there is one of both and is taken, and the new one is written."""
+        """Starts a server afterwards: the file is the old or the new one and loads, and a new one is written."""
         self.assertIn(self.content(), (self.old, self.new), place)
         server = self.start()
         self.assertEqual(server.ask("/slots/1/restore", {"filename": "one"})[0], 200, place)
@@ -70,17 +70,17 @@ class Interrupted(Served):
         self.assertEqual(os.listdir(self.slots), [FILE], place)
 
     def attempt(self, **variables):
-        """Status of a save in a server whose calls fail, None where it was killed; its exit code."""
+        """Returns the status of a save in a server whose calls fail, None if it was killed; also its exit code."""
         server = status = None
         try:
             server = self.start(LD_PRELOAD=LIBRARY, **variables)
             status = self.save(server, LONGER)
         except (OSError, http.client.HTTPException, ValueError, AssertionError):
-            pass  # it was killed, before it listened or within an answer
+            pass  # killed before it listened, or during an answer
         return (status, self.end(server)) if server else (None, -signal.SIGKILL)
 
     def each_call(self, error):
-        """The k-th call that makes, syncs or names a file; the last k is one that no call has."""
+        """Fails the k-th call that creates, syncs or renames a file, until k is larger than the number of calls."""
         calls = {"FAIL_CALLS": "sync rename unlink link truncate", "FAIL_ERROR": str(error)}
         seen, at = [], 1
         while at < 40:
@@ -106,7 +106,7 @@ class Interrupted(Served):
             self.assertEqual(self.content(), self.new if status == 200 else self.old, at)
             self.assertEqual(os.listdir(self.slots), [FILE], at)
             failed += status == 500
-        self.assertGreaterEqual(failed, 2)  # the sync and the name
+        self.assertGreaterEqual(failed, 2)  # the sync and the rename
         self.goes_on("after all")
 
     def test_killed_before_each_call(self):

@@ -1,5 +1,5 @@
-# serve in service: start and end in every phase, a manager's socket, limits, disks that are full, files that change, clocks
-# that jump, keys that take turns.
+# Operation of serve: start and end in every phase, socket activation, limits, full disks, changing files, clock jumps,
+# fairness between keys.
 # SPDX-License-Identifier: MIT
 import concurrent.futures
 import ctypes
@@ -27,7 +27,7 @@ def of_key(name):
 
 
 def ask_path(path, request="/health"):
-    """Status and body of a request to a socket in the file system."""
+    """Returns status and body of a request to a Unix socket."""
     with socket.socket(socket.AF_UNIX) as at:
         at.settimeout(20)
         at.connect(path)
@@ -48,7 +48,7 @@ def until(check, seconds=20):
 
 class Start(Served):
     def loading(self):
-        """A server whose model comes through a pipe that nothing is written to yet."""
+        """Starts a server whose model comes through a pipe without data yet."""
         path = self.path("socket")
         process = subprocess.Popen([*tool.WRAPPER, tool.TOOL, "serve", "-", "--listen", "unix:" + path], stdin=subprocess.PIPE,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=tool.environment())
@@ -137,7 +137,7 @@ class Start(Served):
                 with open("/proc/%d/task/%s/status" % (server.process.pid, task), encoding="ascii") as file:
                     total += sum(int(line.split()[1]) for line in file if line.startswith("voluntary"))
             return total
-        time.sleep(2.5)  # the connection goes, those who watched it sleep
+        time.sleep(2.5)  # the connection is closed while its watchers sleep
         before = switches()
         time.sleep(2)
         self.assertLessEqual(switches() - before, 1)
@@ -169,7 +169,7 @@ class End(Served):
                         time.sleep(0.02)
                     server.process.send_signal(signal.SIGTERM)
                     for one in asked:
-                        self.assertEqual(one.result()[0], 200)  # what is in work ends as if nothing were
+                        self.assertEqual(one.result()[0], 200)  # running requests finish normally
                     self.assertEqual(server.process.wait(30), 0)
 
     @unittest.skipIf(tool.WRAPPER, "an emulator has threads of its own")
@@ -200,7 +200,7 @@ class End(Served):
         self.assertEqual(chunks[-1], "[DONE]")
         errors = [chunk["error"]["message"] for chunk in chunks if chunk != "[DONE]" and "error" in chunk]
         reasons = [chunk["choices"][0]["finish_reason"] for chunk in chunks if chunk != "[DONE]" and chunk.get("choices")]
-        if errors:  # a machine that writes 3,200 tokens in a second needs no time limit
+        if errors:  # a machine that generates 3,200 tokens in a second needs no time limit
             self.assertEqual(set(errors), {"the time of a request is over"})
         self.assertIn("length", reasons)
 
@@ -226,7 +226,7 @@ class Clients(Served):
             at.close()
 
     def test_an_address_has_its_limit_and_a_proxy_none(self):
-        # Addresses of this machine have no limit; another one cannot be had here.
+        # Local addresses have no limit; the test has no other ones.
         server = self.serve("--per-address", "1", "--trusted-proxy", "127.0.0.1", "--access-log", self.path("log"))
         held = [server.connect() for _ in range(5)]
         status, _ = server.ask("/health", headers={"X-Forwarded-For": "10.0.0.1, 10.9.8.7", "X-Request-Id": "a-b-c"})
@@ -253,7 +253,7 @@ class Clients(Served):
         self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 2}, headers=of_key("first"))[0], 200)
 
     def test_a_key_with_many_texts_gives_a_place_back(self):
-        """Nobody waits long for a place, and a text that gave its own back is as if it had not."""
+        """Requests wait for a slot only briefly, and a preempted request gives the same answer."""
         bodies = [{**LONG, "max_tokens": 200, "seed": i, "temperature": 1, "logprobs": True} for i in range(5)]
         for args in tool.stepped(((), ("--decode", "tiles"), ("--ctk", "q8_0", "--ctv", "gx4")), 2):
             with self.subTest(args):
@@ -350,7 +350,7 @@ class Files(Served):
 
 class Shapes(Served):
     def test_mixtures_among_neighbours(self):
-        """Experts see other columns with every neighbour; windows and sinks have pages of their own."""
+        """Experts see other columns with every concurrent request; windows and sinks have pages of their own."""
         for name in ("mixtral", "gpt-oss"):
             model = tool.tiny(name)
             bodies = [{"prompt": [(7 * i + k) % 300 for k in range(20 + 9 * i)], "max_tokens": 5 + i % 4, "seed": i, "logprobs": 1, "temperature": i % 2} for i in range(16)]

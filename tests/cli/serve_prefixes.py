@@ -1,4 +1,4 @@
-# ggufx serve: the prefix cache of models with recurrent layers and windows gives the answers that a fresh sequence gives.
+# ggufx serve: with the prefix cache, models with recurrent layers and windows give the answers of a fresh sequence.
 # SPDX-License-Identifier: MIT
 import random
 
@@ -13,7 +13,7 @@ CACHES = ((), ("--ctk", "q8_0", "--ctv", "q8_0"))
 
 class Prefixes(Served):
     def answer(self, server, prompt, **more):
-        """Text, log-probabilities and cached tokens of eight tokens after a prompt."""
+        """Returns text, log-probabilities and cached tokens of eight tokens after a prompt."""
         status, answer = server.ask(TEXT, {"prompt": prompt, "max_tokens": 8, "temperature": 0, "logprobs": 1, **more})
         self.assertEqual(status, 200, answer)
         choice = answer["choices"][0]
@@ -22,7 +22,7 @@ class Prefixes(Served):
     def test_a_prompt_that_goes_on_branches_and_comes_back(self):
         source = random.Random(5)
         ids = [source.randrange(260, 319) for _ in range(150)]
-        # A prompt, one that goes on after it, one that branches off before its end, the first again, a longer one.
+        # A prompt, one that continues it, one that branches off before its end, the first again, a longer one.
         prompts = [ids[:100], ids[:100] + [261] + ids[100:130], ids[:90] + [270] + ids[100:120], ids[:100], ids[:100] + [261] + ids[100:150]]
         for model, cache in tool.stepped([(model, cache) for model in MODELS for cache in CACHES]):
             with self.subTest(model=model, cache=cache):

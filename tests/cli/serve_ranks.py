@@ -1,4 +1,5 @@
-# serve --group mpi: the bytes of a server of one process, whatever comes between; a rank that is lost ends all, and is named.
+# serve --group mpi: the bytes of a server of one process, for any sequence of requests; a lost rank ends all ranks, and
+# is named.
 # SPDX-License-Identifier: MIT
 import os
 import re
@@ -17,7 +18,7 @@ LOST = r"rank %d \(.*\) (did not answer within [57]\.0 s|is lost)"
 
 
 class RankServer(Server):
-    """A server of ranks: signals go to the first one, as those of a manager do where there is no mpirun."""
+    """A server of several ranks: signals go to the first one, as from a service manager without mpirun."""
 
     def __init__(self, n, *args, **options):
         before = mpirun(n, recovers=options.pop("recovers", False))
@@ -32,7 +33,7 @@ class RankServer(Server):
             self.process.kill()
 
     def said_at_the_end(self):
-        """What the tool says until all ranks are gone."""
+        """Returns the tool's messages until all ranks have ended."""
         rest = self.process.stderr.read().decode()
         self.process.wait(20)
         return [line for line in rest.splitlines() if line.startswith("ggufx: ")]
@@ -54,7 +55,7 @@ class Ranks(Served):
         return server
 
     def leave(self, server):
-        """A reader of a stream goes in the midst of it; so short a text may end before it is missed."""
+        """Disconnects a client in the middle of a stream; a short text may end before the server notices."""
         for _ in range(20):
             response = server.open(CHAT, {**LONG, "stream": True})
             next(events(response))
@@ -72,7 +73,7 @@ class Ranks(Served):
             server = self.serve_ranks(n, *args)
             self.assertEqual(self.answers(server, bodies, 8, n), want)
             self.leave(server)
-            self.assertEqual(self.answers(server, bodies, 8, n + 1), want)  # with beginnings that are there
+            self.assertEqual(self.answers(server, bodies, 8, n + 1), want)  # with cached prefixes
             self.assertGreater(server.metric("cached_tokens_total"), 0)
             self.assertEqual(server.ask("/props")[1]["system_fingerprint"], alone.ask("/props")[1]["system_fingerprint"])
 
@@ -102,7 +103,7 @@ class Ranks(Served):
         self.assertEqual(self.serve_ranks(2).ask(TEXT, body)[1]["choices"], want)
 
     def test_places_are_saved_and_restored(self):
-        """Ranks save tokens, whose caches are computed again; what is said then is the same."""
+        """Ranks save tokens, whose caches are recomputed; the answers stay the same."""
         folder = self.path("slots")
         os.mkdir(folder)
         first = {"prompt": "Once upon a time there was a girl who liked the sun and the dog." * 2, "max_tokens": 2, "seed": 1}
@@ -131,7 +132,7 @@ class Ranks(Served):
         response = server.open(CHAT, {**LONG, "stream": True})
         stream = events(response)
         chunks = [next(stream)]
-        os.kill(server.ranks[1], signal.SIGTERM)  # whoever starts ranks may send it to all: the first one decides
+        os.kill(server.ranks[1], signal.SIGTERM)  # the process manager may send it to all ranks: the first one decides
         os.kill(server.ranks[0], signal.SIGTERM)
         chunks += stream
         self.assertEqual(text_of(chunks)[:2], (want, "length"))
@@ -146,7 +147,7 @@ class Ranks(Served):
             stream = events(response)
             next(stream)
         else:
-            time.sleep(1.5)  # they have met with nothing to do
+            time.sleep(1.5)  # idle ranks have exchanged messages
         start = time.monotonic()
         os.kill(server.ranks[rank], number)
         if busy and rank != 0:
@@ -173,7 +174,7 @@ class Ranks(Served):
         time.sleep(1)
         before = [tool.ticks(server.ranks[rank]) for rank in (0, 1)]
         time.sleep(3)
-        share = min(0.06 * tool.STEP, 0.5)  # who polls takes all; sanitizers look more slowly
+        share = min(0.06 * tool.STEP, 0.5)  # polling takes all of it; sanitizers poll more slowly
         for rank in (0, 1):
             self.assertLess(tool.ticks(server.ranks[rank]) - before[rank], share * 3 * os.sysconf("SC_CLK_TCK"), rank)
 

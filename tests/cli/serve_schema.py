@@ -1,4 +1,4 @@
-# The description of the server's interface (src/cli/serve/openapi.json): what is asked and answered has to fit it.
+# The OpenAPI description of the server (src/cli/serve/openapi.json): requests and answers must conform.
 # SPDX-License-Identifier: MIT
 import functools
 import os
@@ -31,7 +31,7 @@ def validator(*path):
 
 
 def described(path):
-    """The path as the description has it."""
+    """Returns the path as in the description."""
     paths = document()["paths"]
     if path in paths:
         return path
@@ -49,7 +49,7 @@ def fails(check, value, what):
 
 
 def check(path, method, body, status, answer, kind="application/json"):
-    """An answer against the description, and of one that was given its request too."""
+    """Checks an answer against the description, and the request of an accepted one, too."""
     name = described(path)
     if not jsonschema or name is None or isinstance(body, bytes) or answer is None:
         return

@@ -1,4 +1,4 @@
-# serve: reasoning by request (budgets, formats, efforts, variables of the template) and messages that go on.
+# serve: reasoning options of a request (budgets, formats, efforts, template variables) and messages to continue.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -8,7 +8,7 @@ from scripted import pieces, scripted_model
 from serve_case import STORY, Served, text_of
 
 CHAT, TEXT, RESPONSES, APPLY = "/v1/chat/completions", "/v1/completions", "/v1/responses", "/apply-template"
-# What a template may know, and reasoning that it, or the model, opens.
+# Properties of a template, and reasoning that it, or the model, opens.
 TEMPLATE = """{%% for t in tools or [] %%}({{ t.function.name }}){%% endfor %%}{%% for m in messages %%}[{{ m.role }}]\
 {%% if m.reasoning_content %%}<think>{{ m.reasoning_content }}</think>{%% endif %%}{{ m.content or '' }}\
 {%% for c in m.tool_calls or [] %%}<tool_call>{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}</tool_call>{%% endfor %%}\
@@ -40,7 +40,7 @@ class Scripted(Served):
         return self.serve(model=file.name)
 
     def answer(self, server, **fields):
-        """Content and reasoning of an answer, which a stream has too, and its tokens."""
+        """Returns content and reasoning of an answer, equal to those of a stream, and its tokens."""
         body = {"messages": STORY, "temperature": 0, "max_tokens": 60, **fields}
         status, answer = server.ask(CHAT, body)
         self.assertEqual(status, 200, answer)
@@ -181,13 +181,13 @@ class Continued(Scripted):
                                        (said, {"continue_final_message": True, "response_format": FORM}, "continue_final_message")):
             status, answer = server.ask(CHAT, {"messages": STORY + messages, **fields})
             self.assertEqual((status, answer["error"]["param"]), (400, name))
-        # the answer is what the model writes after this prompt
+        # the answer is the model's continuation of this prompt
         for fields in ({}, {"seed": 3, "temperature": 1}):
             text = server.ask(TEXT, {"prompt": prompt(said), "max_tokens": 9, "temperature": 0, **fields})[1]
             chat = server.ask(CHAT, {"messages": STORY + said, "max_tokens": 9, "temperature": 0, **fields})[1]
             self.assertEqual((chat["choices"][0]["message"]["content"], chat["usage"]["prompt_tokens"]), (text["choices"][0]["text"], text["usage"]["prompt_tokens"]))
         form = server.ask(CHAT, {"messages": STORY + said, "response_format": FORM, "max_tokens": 9})[1]
-        self.assertEqual(form["choices"][0]["message"]["content"], "7")  # a form begins anew
+        self.assertEqual(form["choices"][0]["message"]["content"], "7")  # structured output starts a new answer
         hides = self.serve("--template", self.path("hides.jinja", b"{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}"))
         status, answer = hides.ask(CHAT, {"messages": STORY + said})
         self.assertEqual(status, 400)

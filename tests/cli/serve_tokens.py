@@ -1,5 +1,5 @@
-# serve and chat: special tokens. In prompts of completions they are read, in texts they are written where that is asked
-# for, as stop strings they stop, and in the content of answers by a chat template there are none.
+# serve and chat: special tokens. Completions parse them in prompts, and write them into texts on request. As stop
+# strings they stop. Answers with a chat template never contain them.
 # SPDX-License-Identifier: MIT
 import json
 
@@ -10,7 +10,7 @@ from serve_case import STORY, Served, text_of
 CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
 PLAIN = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}<|assistant|>"
 TURNS = ("<|system|>", "<|user|>", "<|assistant|>", "<|end|>", "<|odd|>", "<|end_of_text|>")
-# The output of models of channels, and of one that calls.
+# The output of models with channels, and of one that calls tools.
 CHANNELS = "{% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>{% endfor %}<|start|>assistant"
 CALLS = """{% for t in tools %}{{ t.function.name }}{% endfor %}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls or [] %}\
 <|invoke|>{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}<|done|>{% endfor %}{% endfor %}<|assistant|>"""
@@ -117,8 +117,8 @@ class Answers(Scripted):
         return out["content"], out["finish_reason"], out["tokens"]
 
     def test_no_special_token_is_in_the_content(self):
-        for script, content, n in ((["Hello ", "<|odd|>", "there"], "Hello there", 4),  # of no use here: dropped
-                                   (["Hello ", "there", "<|user|>", "More"], "Hello there", 3),  # opens another one's turn: the end
+        for script, content, n in ((["Hello ", "<|odd|>", "there"], "Hello there", 4),  # no meaning here: dropped
+                                   (["Hello ", "there", "<|user|>", "More"], "Hello there", 3),  # another role's turn: the end
                                    (["Hello ", "there", "<|system|>", "More"], "Hello there", 3),
                                    (["Hello ", "there", "<|end_of_text|>", "More"], "Hello there", 3),  # another model's end
                                    (["Hello ", "<s>", "there"], "Hello there", 4), (["<|odd|>", "<|odd|>", "Hi"], "Hi", 4), (["<|user|>"], "", 1)):
@@ -158,8 +158,8 @@ class Answers(Scripted):
         server = self.serve(model=model)
         message = server.ask(CHAT, {"messages": STORY, "temperature": 0, "tools": TOOLS})[1]["choices"][0]["message"]
         self.assertEqual((message["content"].strip(), message["tool_calls"][0]["function"]), ("So", {"name": "f", "arguments": "{}"}))
-        self.assertEqual(self.answer(server)[0].replace(" ", ""), 'So{"name":"f","arguments":{}}')  # no tools: text, but for its markers
-        # One that is cut, or no call, is text: without its markers, too.
+        self.assertEqual(self.answer(server)[0].replace(" ", ""), 'So{"name":"f","arguments":{}}')  # no tools: text without its markers
+        # A truncated call, or none, is text without its markers.
         for script, content in ((["So ", "<|invoke|>", "nothing", "<|done|>", " more"], "So nothing more"), (["So ", "<|invoke|>"], "So "), (["<|done|>", "So"], "So")):
             with self.subTest(script):
                 server = self.serve(model=self.model(script, CALLS, marks))

@@ -1,5 +1,5 @@
-# serve and chat: tool calls, reasoning and structured output of models that say a given text. The server, whole and
-# streamed, /v1/responses and `ggufx chat` find the same.
+# serve and chat: tool calls, reasoning and structured output of models that generate a given text. Whole and streamed
+# answers of the server, /v1/responses and `ggufx chat` give the same results.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -18,7 +18,7 @@ FORM = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
 
 
 def found(message):
-    """What a message says, in one form."""
+    """Returns a message's contents in a common form."""
     value = lambda given: json.loads(given) if isinstance(given, str) else given  # chat writes objects
     calls = [(one["function"]["name"], value(one["function"]["arguments"])) for one in message.get("tool_calls") or []]
     return (message.get("content") or "").strip(), (message.get("reasoning_content") or "").strip(), calls
@@ -84,10 +84,10 @@ class Scripted(Served):
             self.assertEqual((message["reasoning_content"], json.loads(message["content"])["a"] in (1, 2)), (why, True))
             choice = self.answer(server, tools=TOOLS[1:], tool_choice="required", max_tokens=500)
             self.assertEqual((found(choice["message"]), choice["finish_reason"]), (("", why, [("now", {})]), "tool_calls"))
-            # An effort of none answers at once.
+            # Effort "none" answers at once.
             message = self.answer(server, response_format=FORM, reasoning_effort="none", max_tokens=500)["message"]
             self.assertEqual(("reasoning_content" in message, json.loads(message["content"])["a"] in (1, 2)), (False, True))
-        # Reasoning that the model does not end is ended where the model stops.
+        # Reasoning that the model does not close ends when the model stops.
         server = self.says(why, opened)
         message = self.answer(server, response_format=FORM, max_tokens=500)["message"]
         self.assertEqual((message["reasoning_content"], json.loads(message["content"])["a"] in (1, 2)), (why, True))

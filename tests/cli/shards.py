@@ -1,4 +1,4 @@
-# Jobs in shards: the figures of one run to the last bit, whatever the cut; what is missing is listed.
+# Jobs in shards: the figures of a single run, bit for bit, for any partition; missing shards are listed.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -42,7 +42,7 @@ class Shards(tool.Case):
                 os.remove(self.path(name))
 
     def same(self, n, *args):
-        """The result of n shards, which must be that of one run."""
+        """Returns the result of n shards, which must equal that of a single run."""
         one = self.json(*args)
         self.all(n, *args)
         self.assertEqual(self.merged(*args), one)
@@ -68,7 +68,7 @@ class Perplexity(Shards):
         one = self.same(3, *args)
         self.assertGreater(one["kl"]["mean"]["value"], 1e-6)
         self.assertTrue(one["kl"]["same_model"])
-        # Logits that shards saved serve the same shards, and are preferred.
+        # Logits saved by shards serve the same shards, and are preferred.
         for i in (1, 2, 3):
             self.shard(i, 3, *self.args("--save-logits", saved, "--chunks", 5, ctx=160))
         self.assertEqual(sum(os.path.getsize(f"{saved}.{i}-of-3") - 60 for i in (1, 2, 3)),
@@ -205,7 +205,7 @@ class Imatrix(Shards):
         files = [f"{self.parts}.{i}-of-3.gguf" for i in (2, 3, 1)]
         self.ok("imatrix", "merge", *files, "--to", other, "--force", "-q")
         self.assertEqual(read(other), read(one))
-        self.assertGreater(os.path.getsize(files[0]), 5 * os.path.getsize(one))  # sums as they were
+        self.assertGreater(os.path.getsize(files[0]), 5 * os.path.getsize(one))  # unreduced sums
 
     def test_a_share_goes_on_where_it_was_ended(self):
         one = self.path("one.gguf")
@@ -214,7 +214,7 @@ class Imatrix(Shards):
         half = self.path("half")
         self.ok("imatrix", "collect", MODEL, "-f", self.text, "--ctx", 64, "--chunks", 2, "--parts",
                 half, "--shard", "1/1", "-q")
-        # Of four chunks of the second share two were saved.
+        # Two of the four chunks of the second shard were saved.
         shutil.move(half + ".1-of-1.gguf", self.parts + ".1-of-2.gguf")
         os.remove(self.parts + ".1-of-2")
         self.shard(1, 2, *self.args("--resume"))
@@ -250,7 +250,7 @@ class Report(Shards):
 
 
 class Examples(Shards):
-    """What examples/jobs starts, three processes at a time."""
+    """Jobs of examples/jobs, three processes at a time."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-# quantize --target-size and --target-bpw: the size is kept, the error is less than a recipe's.
+# quantize --target-size and --target-bpw: the size is kept, and the error is less than a recipe's.
 # SPDX-License-Identifier: MIT
 import os
 import random
@@ -9,11 +9,11 @@ from quantize_case import LAYER, made_imatrix, made_model
 from tool import ARCHITECTURE, MODEL, gguf
 
 TYPES = "q2_K,q3_K,iq4_xs,q4_K,q5_K,q6_K,q8_0"
-FAST = ("--candidates", TYPES)  # those with tables take long to begin with
+FAST = ("--candidates", TYPES)  # those with tables start slowly
 
 
 class Targets(tool.Case):
-    """On the demo's model, whose weights are Q8_0: every row is whole blocks of 256."""
+    """On the demo model, whose weights are Q8_0: every row is whole blocks of 256."""
 
     def plan(self, *options):
         return self.json("quantize", MODEL, "--dry-run", "--allow-requantize", *options)
@@ -24,7 +24,7 @@ class Targets(tool.Case):
 
     @staticmethod
     def error(result):
-        """Sum of squared errors of all weights; what was not changed has none."""
+        """Returns the sum of squared errors of all weights; unchanged ones have none."""
         total = 0
         for t in result["plan"]:
             n = 1
@@ -91,7 +91,8 @@ class Targets(tool.Case):
                     self.assertGreater(error_up + error_down, -0.02 * total, (up, down))
 
     def uneven(self):
-        """One large tensor, many small ones, whose blocks do not end at multiples of 32 bytes."""
+        """Returns a model with one large tensor and many small ones, whose blocks do not end at multiples of 32
+        bytes."""
         numbers, tensors, data = random.Random(5), [], b""
         for i, rows in enumerate([300] + 40 * [3]):
             tensors.append((f"blk.{i}.x.weight", [256, rows], 0, len(data)))

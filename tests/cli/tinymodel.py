@@ -1,4 +1,5 @@
-# tests/data/tinymodel: text, vocabulary and conversion are what made the demo model's (training apart, which wants OpenBLAS).
+# tests/data/tinymodel: text, vocabulary and conversion reproduce the demo model (except training, which needs
+# OpenBLAS).
 # SPDX-License-Identifier: MIT
 import array
 import os
@@ -12,7 +13,7 @@ import tool
 from tool import MODEL, SOURCE
 
 PROGRAMS = os.path.join(SOURCE, "tests", "data", "tinymodel")
-SHAPE = (1024, 256, 4, 4, 2, 64, 768, 512)  # vocabulary, dim, layers, heads, KV heads, of a head, ffn, context
+SHAPE = (1024, 256, 4, 4, 2, 64, 768, 512)  # vocabulary, dim, layers, heads, KV heads, head size, ffn, context
 
 
 class TinyModel(tool.Case):
@@ -43,7 +44,7 @@ class TinyModel(tool.Case):
         of_layer = 2 * dim + 2 * dim * heads * of_head + 2 * dim * kv_heads * of_head + 3 * dim * ffn
         n = vocab * dim + layers * of_layer + dim
         state = random.Random(1)
-        with open(self.path("model.bin"), "wb") as file:  # as train.cpp writes one, of random weights
+        with open(self.path("model.bin"), "wb") as file:  # the format of train.cpp, with random weights
             file.write(b"GTM1" + struct.pack("<8i", *SHAPE))
             values = array.array("f", (state.uniform(-0.1, 0.1) for _ in range(n)))
             if sys.byteorder == "big":

@@ -1,4 +1,4 @@
-# What the tests of the tool share: running it, the test data, GGUF files made by hand.
+# Shared by the tests of the tool: running it, the test data, generated GGUF files.
 # SPDX-License-Identifier: MIT
 import atexit
 import functools
@@ -18,7 +18,7 @@ MODELS = os.environ.get("GGUFX_TEST_MODELS", "")
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODEL = os.path.join(SOURCE, "tests", "data", "tiny-stories-Q8_0.gguf")
 STEP = int(os.environ.get("GGUFX_TEST_CLI_STEP", "1"))
-SANITIZED = STEP >= 6  # as .ci/run has it
+SANITIZED = STEP >= 6  # as set by .ci/run
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # an emulator in cross builds
 
 
@@ -26,8 +26,9 @@ STARTS = itertools.count()
 
 
 def environment(**extra):
-    """The caller's environment without the options the tool reads from it; faults/mutations.py has others. Where only
-    every n-th case runs, only every n-th start of the tool looks for leaks: half of what such a start takes."""
+    """Returns the caller's environment without the options that the tool reads from it; faults/mutations.py has others.
+    If only every n-th case runs, only every n-th start of the tool checks for leaks, which take half of a start's
+    time."""
     kept = {k: v for k, v in os.environ.items()
             if k.startswith("GGUFX_FAULT") or not k.startswith("GGUFX_") and k != "NO_COLOR"}
     if "ASAN_OPTIONS" in kept and next(STARTS) % STEP != 0:
@@ -43,7 +44,7 @@ def run(*args, env=None, **options):
 
 
 def shared(*parts):
-    """A file of the shared test data; skips the test where it is absent."""
+    """Returns a file of the shared test data; skips the test if it is missing."""
     path = os.path.join(DATA, *parts)
     if not DATA or not os.path.exists(path):
         raise unittest.SkipTest("no " + os.path.join(*parts) + " (GGUFX_TEST_DATA)")
@@ -51,7 +52,7 @@ def shared(*parts):
 
 
 def on_pseudo_terminal(open_it):
-    """What open_it, pty.openpty or pty.fork, returns; skips the test where there are no pseudo-terminals (a chroot)."""
+    """Returns the result of open_it, pty.openpty or pty.fork; skips the test without pseudo-terminals (in a chroot)."""
     try:
         return open_it()
     except OSError as error:
@@ -59,7 +60,7 @@ def on_pseudo_terminal(open_it):
 
 
 def tiny(name=None):
-    """The path of a tiny model that the build made, or the folder that has one folder a model."""
+    """Returns the path of a tiny model that the build generated, or the folder with a folder for each model."""
     folder = os.path.join(MODELS, "data", "tiny")
     if not MODELS or not os.path.isdir(folder):
         raise unittest.SkipTest("no tiny models (GGUFX_TEST_MODELS): the build needs python3-numpy to make them")
@@ -72,7 +73,7 @@ REFERENCE = os.path.join(SOURCE, "tests", "models")
 
 @functools.lru_cache(None)
 def made_files():
-    """The folder of tests/gguf/make_files.py: made by the build, else here."""
+    """Returns the folder of tests/gguf/make_files.py's output: from the build, or generated here."""
     if "GGUFX_MADE_FILES" in os.environ:
         return os.environ["GGUFX_MADE_FILES"]
     folder = tempfile.TemporaryDirectory(prefix="ggufx-made-")
@@ -82,7 +83,7 @@ def made_files():
 
 
 def folders(*parts):
-    """A folder of the made files, and the one of the shared test data where it exists."""
+    """Returns a folder of the generated files, and the one of the shared test data if it exists."""
     stored = os.path.join(DATA, *parts)
     if not os.path.isdir(stored):
         print("stored files: skipped, no", stored, "(GGUFX_TEST_DATA)")  # tests/remaining.py reads it
@@ -91,28 +92,29 @@ def folders(*parts):
 
 
 def hostile_files():
-    """Paths of hostile files, by folder and name."""
+    """Returns paths of hostile files, by folder and name."""
     return [os.path.join(folder, name) for folder in folders("data", "malformed", "public") for name in sorted(os.listdir(folder))]
 
 
 def hostile_cases():
-    """{path: what is expected of it} of the hostile files."""
+    """Returns {path: expected result} of the hostile files."""
     return {os.path.join(folder, case["file"]): case for folder in folders("data", "malformed")
             for case in read_json(os.path.join(folder, "expected.json"))["cases"]}
 
 
 def stepped(cases, first=0):
-    """Every n-th case where GGUFX_TEST_CLI_STEP is n: under sanitizers (.ci/run)."""
+    """Returns every n-th case if GGUFX_TEST_CLI_STEP is n: under sanitizers (.ci/run)."""
     return list(cases)[first % STEP::STEP]
 
 
 def stepped_sanitized(cases):
-    """Whole but under sanitizers, where each start is ten times as long: cases that differ in numbers alone."""
+    """Returns all cases, except under sanitizers, where each start takes ten times as long. For cases that differ only
+    in numbers."""
     return list(cases)[::STEP if SANITIZED else 1]
 
 
 def ticks(pid):
-    """Of a processor, that a process has taken."""
+    """Returns the CPU ticks that a process has used."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         fields = file.read().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
@@ -139,7 +141,7 @@ class Case(unittest.TestCase):
         return path
 
     def ok(self, *args, **options):
-        """Standard output of a run that must succeed and say nothing on stderr."""
+        """Returns standard output of a run that must succeed without messages on stderr."""
         result = run(*args, **options)
         self.assertEqual((result.returncode, result.stderr.decode()), (0, ""), args)
         return result.stdout
@@ -156,14 +158,14 @@ class Case(unittest.TestCase):
         return values
 
     def tensor_bytes(self, path):
-        """What `info --tensors` says of each tensor, and its bytes."""
+        """Returns the facts of `info --tensors` for each tensor, and its bytes."""
         with open(path, "rb") as file:
             data = file.read()
         return [(t, data[t["abs_offset"]:t["abs_offset"] + t["nbytes"]])
                 for t in self.json("info", path, "--tensors")["tensors"]]
 
     def fails(self, code, *args, **options):
-        """Message of a run that must fail with an exit code and print no data."""
+        """Returns the message of a run that must fail with an exit code and print no data."""
         result = run(*args, **options)
         self.assertEqual(result.returncode, code, result.stderr)
         self.assertEqual(result.stdout, b"")
@@ -177,7 +179,7 @@ def string(text):
 
 
 def gguf(kv=(), tensors=(), data=b"", version=3):
-    """A little-endian file; kv = (key, type id, value bytes), tensors = (name, ne, type, offset)."""
+    """Returns a little-endian file; kv = (key, type id, value bytes), tensors = (name, ne, type, offset)."""
     out = bytearray(b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(kv)))
     for key, type_id, value in kv:
         out += string(key) + struct.pack("<I", type_id) + value
@@ -193,8 +195,8 @@ ARCHITECTURE = ("general.architecture", 8, string("llama"))
 
 
 class Loader(unittest.TestLoader):
-    """Under sanitizers in CI every second test of a class: they all run without
-    them there, and with them in tests/full.sh."""
+    """Under CI's sanitizers loads every second test of a class. All tests run without sanitizers there, and with them
+    in tests/full.sh."""
 
     def getTestCaseNames(self, testCaseClass):
         names = super().getTestCaseNames(testCaseClass)
@@ -202,7 +204,7 @@ class Loader(unittest.TestLoader):
 
 
 def main():
-    """Runs the tests of the calling file; 77 when all of them were skipped."""
+    """Runs the tests of the calling file; exits with 77 if all of them were skipped."""
     program = unittest.main(module="__main__", exit=False, verbosity=2, testLoader=Loader())
     result = program.result
     if not result.wasSuccessful():

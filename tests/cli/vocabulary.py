@@ -1,4 +1,4 @@
-# tokenize: ids, pieces, counts and text back; run -p with other vocabularies than sentencepiece's.
+# tokenize: ids, pieces, counts and text back; run -p with other vocabularies than SentencePiece's.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -56,7 +56,7 @@ class Tokenize(tool.Case):
         self.assertEqual(process.wait(), 0)
         os.close(master)
         self.assertIn(b"\x1b[36m Once\x1b[0m", out)
-        self.assertIn(b"\\n", out.splitlines()[0])  # a newline of the text is no line
+        self.assertIn(b"\\n", out.splitlines()[0])  # a newline in the text does not end the line
 
     def test_what_cannot_be_is_refused(self):
         self.assertIn("no text", self.fails(2, "tokenize", MODEL))
