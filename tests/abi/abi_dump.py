@@ -1,12 +1,12 @@
-"""The binary interface against the stored dumps in dumps/: what the headers declare, compiled for
-each architecture with debug information, and what the library exports. New functions are welcome;
-a function that is gone or a type that changed is a fault. The dumps are renewed with a version:
+"""Compares the binary interface with the stored dumps in dumps/. The dumps have the headers' declarations, compiled
+for each architecture with debug information, and the library's exports. New functions are allowed; a removed
+function or a changed type is a fault. Each version renews the dumps.
+
+The library's own debug information would show the internals of its objects, which are not the interface.
+symbols.py checks that headers, symbols.txt and library have the same functions.
 
 usage: abi_dump.py --renew                     write dumps/ARCH.abi for all architectures
        abi_dump.py WORKDIR LIBRARY LIBRARY_ARCH    compare (exit 77: no abidiff)
-
-The library's own debug information would show the insides of its objects, which are not the
-interface; that headers, symbols.txt and library name the same functions is symbols.py's to see.
 SPDX-License-Identifier: MIT
 """
 import pathlib
@@ -23,7 +23,7 @@ COMPILERS = {"x86_64": "x86_64-linux-gnu-gcc", "aarch64": "aarch64-linux-gnu-gcc
 
 
 def compiler_of(arch):
-    """A compiler for the architecture, or None."""
+    """Returns a compiler for the architecture, or None."""
     if shutil.which(COMPILERS[arch]):
         return COMPILERS[arch]
     native = subprocess.run(["cc", "-dumpmachine"], capture_output=True, text=True).stdout
@@ -31,7 +31,7 @@ def compiler_of(arch):
 
 
 def build(compiler, include, work):
-    """A library of empty functions with the headers' prototypes."""
+    """Builds a library of empty functions with the headers' prototypes."""
     work.mkdir(parents=True, exist_ok=True)
     source, library = work / "interface.c", work / "interface.so"
     lines = ["#include <ggufx/ggufx.h>\n"]
@@ -46,7 +46,7 @@ def build(compiler, include, work):
 
 
 def dump(library, path):
-    """Without paths of this machine."""
+    """Dumps the interface without paths of this machine."""
     subprocess.run(["abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs",
                     "--type-id-style", "hash", "--no-parameter-names", "--out-file", str(path),
                     str(library)], check=True)
@@ -56,7 +56,7 @@ def dump(library, path):
 
 
 def changes(dump_path, library):
-    """What abidiff says of functions and types that were there, '' for nothing."""
+    """Returns the changes of functions and types that abidiff reports, '' for none."""
     result = subprocess.run(["abidiff", "--no-added-syms", str(dump_path), str(library)],
                             capture_output=True, text=True)
     if result.returncode & 3:  # error, usage
@@ -65,7 +65,7 @@ def changes(dump_path, library):
 
 
 def without_debug(library, work):
-    """A build with debug information shows the insides of its objects."""
+    """Returns a copy without debug information, which would show the internals of objects."""
     work.mkdir(parents=True, exist_ok=True)
     copy = work / "library.so"
     subprocess.run(["objcopy", "--strip-debug", library, str(copy)], check=True)
@@ -82,7 +82,7 @@ def renew():
 
 
 def changed_headers(work, header, old, new):
-    """A copy of the headers with one change."""
+    """Copies the headers with one change."""
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(ROOT / "include", work)
     path = work / "ggufx" / header
@@ -93,7 +93,7 @@ def changed_headers(work, header, old, new):
     return work
 
 
-# Header, what is replaced, by what, whether that must be found.
+# Header, old text, new text, whether the change must be found.
 CHANGES = [
     ("base.h", r"GGUFX_API const char \*ggufx_version\(void\);", "", True),
     ("file.h", r"(\} ggufx_file_facts;)", r"    uint64_t more;\n\1", True),
@@ -106,7 +106,7 @@ CHANGES = [
 
 
 def check_the_check(arch, compiler, dump_path, work):
-    """Each of a few changes to the headers must be found, or must not."""
+    """Tests this check: each of a few changes to the headers must be found, or must not."""
     faults = []
     for header, old, new, found in CHANGES:
         include = changed_headers(work / "include", header, old, new)

@@ -1,5 +1,5 @@
-"""clang-tidy (.clang-tidy) and cppcheck over src/ without kernels: no findings. Findings of cppcheck that
-are none stand in cppcheck.txt, each with its reason.
+"""clang-tidy (.clang-tidy) and cppcheck over src/ without kernels: no findings. cppcheck.txt lists cppcheck's false
+positives, each with its reason.
 
 usage: analysis.py SOURCE_ROOT BUILD_FOLDER [PART_OF_A_PATH...]     (a folder built with -Db_pch=false; tests/full.sh)
 SPDX-License-Identifier: MIT
@@ -15,8 +15,7 @@ import sys
 
 import public
 
-# Kernels are templates over intrinsics, whose findings are those of the vendors' headers; their
-# check is checkasm.
+# Kernels are templates over intrinsics, so findings would be those of the vendors' headers; checkasm checks them.
 NOT_HERE = ("/src/kernels/", "/src/cli/bench/peak_")
 CPPCHECK = ("--enable=warning,performance,portability", "--std=c++20", "--language=c++", "--quiet",
             "--inline-suppr", "--error-exitcode=0", "--template={file}:{line}: {message} [{id}]")
@@ -27,7 +26,7 @@ def has_one(text, parts):
 
 
 def sources(root, build, parts):
-    """Translation units of src/ that the build has, as absolute paths."""
+    """Returns the build's translation units of src/, as absolute paths."""
     entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
     paths = {(pathlib.Path(e["directory"]) / e["file"]).resolve() for e in entries}
     own = (path for path in paths if path.is_relative_to(root / "src") and path.suffix == ".cpp")

@@ -1,9 +1,8 @@
-"""The small library that an application carries (-Dapp_local=true).
+"""The small library that an application bundles (-Dapp_local=true).
 
-library: the file a build has made. One file with a plain name, under MOST_BYTES stripped, that needs
-the C library alone, exports symbols.txt and takes no C++ symbol from its process. Prints the version
-of the C library it needs. (The tests "loading" of such a build open it a hundred times and run every
-public function.)
+library: the file of a build. One file with a plain name, under MOST_BYTES stripped, that needs the C library
+alone, exports symbols.txt and takes no C++ symbol from its process. Prints the required version of the C library.
+(The tests "loading" of such a build open it a hundred times and run every public function.)
 setup: Meson's plan for such a build, without building it: runs in every build.
 
 usage: app_local.py library NM READELF STRIP LIBRARY SYMBOLS.TXT WORK_FOLDER MOST_BYTES
@@ -19,7 +18,7 @@ import sys
 
 import public
 
-# The dynamic loader is the C library's; thread-local data of the C++ runtime ask for it.
+# The dynamic loader is part of the C library; the C++ runtime's thread-local data need it.
 NEEDED = re.compile(r"lib[cm]\.so\.\d+|ld-linux[\w.-]*\.so\.\d+")
 
 
@@ -58,7 +57,7 @@ def check_symbols(nm, readelf, library, listed):
 
 
 def check_versions(readelf, library):
-    """The newest of each family of symbol versions it asks for: what a system must have."""
+    """Prints the newest version of each family of symbols that the library needs: the requirement on a system."""
     newest = {}
     for family, version in re.findall(r"\b(GLIBC|GLIBCXX|CXXABI|GCC)_([\d.]+)\b",
                                       run(readelf, "-VW", library)):
@@ -90,7 +89,7 @@ def library_faults(nm, readelf, strip, library, listed_path, work, most):
 
 
 def setup_faults(meson, source, work):
-    """What Meson would build: one shared library to install, without what it need not."""
+    """Checks Meson's plan: one shared library to install, without optional parts."""
     shutil.rmtree(work, ignore_errors=True)
     run(meson, "setup", work, source, "-Dapp_local=true",
         *[f"-D{option}=disabled" for option in ("tests", "cli", "bindings")])

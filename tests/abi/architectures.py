@@ -1,6 +1,6 @@
-"""An architecture is known by its file in src/model/arch and by architectures.def: no other source of
-src/model names one. Vocabularies have names of their own, some of which are the same. Such a file is short: what
-it needs beyond a description is a block of build/.
+"""Only an architecture's file in src/model/arch and architectures.def name it: no other source of src/model does.
+Vocabularies have names of their own, some of which are the same. Such a file is short: operations beyond a
+description are blocks of build/.
 
 usage: architectures.py SOURCE_ROOT
 SPDX-License-Identifier: MIT
@@ -11,7 +11,7 @@ import sys
 
 import public
 
-MOST_LINES = {"gemma4.cpp": 120}  # of others 60
+MOST_LINES = {"gemma4.cpp": 120}  # 60 for other files
 
 model = pathlib.Path(sys.argv[1]) / "src" / "model"
 names = re.findall(r'^GGUFX_ARCHITECTURE\("([^"]+)"', (model / "arch" / "architectures.def").read_text(encoding="utf-8"), re.M)

@@ -1,9 +1,10 @@
 """Every system call that reads, maps or changes a file fails in turn, within a run through every public function.
 
+Callers do not notice an interrupted call (EINTR), a call that moves a part of its bytes, or a failed close,
+because written data were synced before. Any other error is a status with its number, and later calls work:
+surroundings.c checks that. A lock held by another process is STATE.
+
 usage: calls.py SURROUNDINGS MODEL    (GGUFX_FAIL_CALL: ../cli/fail_call.c, built)
-An interrupted call (EINTR) and one that moves a part of its bytes are nothing to the caller, nor is a close that
-fails, as what was written is synced before; any other error is a status with its number, after which all works as
-before: surroundings.c looks at that. A lock that another process has is STATE.
 SPDX-License-Identifier: MIT
 """
 import errno
@@ -17,13 +18,13 @@ import public
 PROGRAM, MODEL = sys.argv[1:3]
 STEP = max(1, int(os.environ.get("GGUFX_TEST_STEP", "1")))
 FEWER = 16 if os.environ.get("GGUFX_TEST_CALLS") == "all" else 5
-# What of them the library makes; those of the run's own temporary files are left alone.
+# Calls by the library; those on the run's own temporary files are not counted.
 KINDS = ("read", "map", "stat", "write", "sync", "truncate", "rename", "link", "open", "lock", "release")
-# One of them at each call.
+# Errors, one for each call in turn.
 TURNS = {"write": (errno.EDQUOT, errno.EFBIG), "open": (errno.EIO, errno.EMFILE), "lock": (errno.EIO, errno.EWOULDBLOCK),
          "release": (errno.EIO, errno.ENOSPC)}
 SHORT = -1
-# A disk would be waited for at each of some hundred runs: it is the calls that fail here, not the disk.
+# A disk would delay each of some hundred runs, and only the calls matter here.
 FOLDER = {} if "TMPDIR" in os.environ or not os.access("/dev/shm", os.W_OK) else {"TMPDIR": "/dev/shm"}
 
 
@@ -34,7 +35,7 @@ def run(**variables):
 
 
 def count(kind):
-    """Calls in the first of the three runs of the program."""
+    """Returns the number of calls in the first of the program's three runs."""
     with tempfile.NamedTemporaryFile() as told:
         result = run(FAIL_CALLS=kind, FAIL_COUNT=told.name)
         if result.returncode:
@@ -49,14 +50,14 @@ def check(kind, at, error):
     told = result.stdout.decode(errors="replace").split()
     if result.returncode:
         return "%s: exit %d: %s" % (place, result.returncode, (result.stderr or result.stdout).decode(errors="replace"))
-    # A record of a job's log goes out in one piece, as other shards may write too: a part of one is a full disk.
+    # A record of a job's log is a single write, because other shards may write, too: a short write means a full disk.
     if error == SHORT and told[0] == "IO" and "write a log" in " ".join(told) and int(told[-1]) == errno.ENOSPC:
         return None
     if (error in (SHORT, errno.EINTR) or kind == "release") and told[0] != "OK":
         return "%s: %s" % (place, result.stdout.decode(errors="replace"))
     if kind == "lock" and error == errno.EWOULDBLOCK and told[0] == "STATE":
         return None
-    # Where another way is left (a file that cannot be mapped is read) there is no failure.
+    # No failure if there is a fallback (a file that cannot be mapped is read).
     if told[0] != "OK" and int(told[-1]) != error:
         return "%s: another error is told: %s" % (place, result.stdout.decode(errors="replace"))
     return None
@@ -81,5 +82,5 @@ for kind in KINDS:
             fault = check(kind, at, error)
             if fault:
                 faults.append(fault)
-        at += STEP * (1 + at // FEWER)  # of a long loop fewer and fewer
+        at += STEP * (1 + at // FEWER)  # sparser steps in long loops
 public.finish("failing system calls", faults, checked)

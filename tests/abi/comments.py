@@ -1,10 +1,10 @@
-"""Comments of C, C++, shaders and the public headers as prose, for the lint of words (wording.py).
+"""Extracts comments of C, C++, shaders and the public headers as prose, for the lint of words (wording.py).
 
 SPDX-License-Identifier: MIT
 """
 import re
 
-# A string, a character (not the separator of digits), or a comment: what is matched first wins.
+# A string, a character (not a digit separator), or a comment: the first match wins.
 TOKEN = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z])\'(?:\\.|[^\'\\\n])+\''
                    r"|//[^\n]*|/\*(?:.|\n)*?\*/")
 SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".def", ".inc", ".cu", ".cuh", ".comp", ".glsl"}
@@ -13,7 +13,7 @@ NOT_DONE = ("bindings/", "src/cli/run/", "src/cli/chat/", "src/cli/serve/", "src
 
 
 def source_files(root):
-    """Sources whose comments are checked, by path below root."""
+    """Yields the sources whose comments are checked, by path below root."""
     for folder in ("include", "src", "examples", "bindings", "tests"):
         for path in sorted((root / folder).rglob("*")):
             name = path.relative_to(root).as_posix()
@@ -22,7 +22,7 @@ def source_files(root):
 
 
 def comments(text):
-    """(line, prose) of each comment: lines of // without code between are one, as a /* */ is."""
+    """Yields (line, prose) of each comment: consecutive lines of // are one, like a /* */."""
     block, first, last = [], 0, -1
     for match in TOKEN.finditer(text):
         token = match.group()
@@ -37,7 +37,7 @@ def comments(text):
         lines = [re.sub(r"^\s*\*(?!\w)", "", each).strip() for each in prose.split("\n")]
         if not block:
             first = line
-        # An empty line, or a list's next item, ends a sentence.
+        # An empty line, or the next item of a list, ends a sentence.
         block.append("\n".join(lines).replace("\n\n", ".\n").replace("\n- ", ".\n"))
         last = line if token.startswith("//") else -1
         if not alone or token.startswith("/*"):
@@ -48,7 +48,7 @@ def comments(text):
 
 
 def prose_of(comment):
-    """A comment's sentences, without the licence line; quoted words and code become QUOTED."""
+    """Returns a comment's sentences, without the licence line; quoted words and code become QUOTED."""
     text = re.sub(r"SPDX-License-Identifier: \S+", "", comment)
     text = re.sub(r'"[^"\n]*"|`[^`]*`', "QUOTED", text)
     text = " ".join(text.split())
@@ -56,7 +56,7 @@ def prose_of(comment):
 
 
 def faults_of(name, text, openers, banned, most_words):
-    """Sentences of a file's comments that begin with a banned opener, have a banned word, or are too long."""
+    """Yields sentences in a file's comments that begin with a banned opener, have a banned word, or are too long."""
     for line, comment in comments(text):
         for sentence in prose_of(comment):
             place, shown = f"{name}:{line}", sentence[:90]

@@ -1,5 +1,4 @@
-"""Subjects of commits are at most 72 columns and say `area: what`, since this rule is in the tree
-(earlier ones cannot be changed any more).
+"""Subjects of commits have at most 72 columns and the form `area: change`. Commits from before this rule are exempt.
 
 usage: commits.py SOURCE_ROOT
 SPDX-License-Identifier: MIT

@@ -1,8 +1,8 @@
-"""What Meson plans in configurations that the suites do not build.
+"""Meson's plan for configurations that the suites do not build.
 
-outputs: libdir and includedir outside of the prefix, as systems with several outputs for a package set them: ggufx.pc and
-the CMake files name them.
-subproject: a parent project gets the library and the headers: no tool, no plugin, no test, until it asks for them by name.
+outputs: libdir and includedir outside the prefix, as systems with several outputs for a package set them:
+ggufx.pc and the CMake files name them.
+subproject: a parent project gets the library and the headers, and tool, plugins and tests only on request.
 
 usage: configurations.py MESON SOURCE_ROOT WORKDIR
 SPDX-License-Identifier: MIT

@@ -1,7 +1,7 @@
-"""An installed tree as others use it: README's C example linked by plain cc with what pkg-config
-says, against the shared library, against libggufx.a with shared dependencies and, where the
-library was built without mimalloc and cpuinfo, with cc -static; the same two by CMake's
-find_package, where there is CMake. The tree is moved first.
+"""An installed tree as its users need it. plain cc links README's C example with pkg-config's flags: against the
+shared library, against libggufx.a with shared dependencies and, if the library was built without mimalloc and
+cpuinfo, with cc -static. CMake's find_package does the same for two programs, if CMake is installed. The tree is
+moved first.
 
 usage: consumers.py SOURCE_ROOT BUILD_ROOT WORKDIR MODEL READELF [static]
 SPDX-License-Identifier: MIT
@@ -18,7 +18,7 @@ import readme
 
 
 def install(build, work):
-    """Install under WORKDIR, move the tree, and return its prefix and the .pc file."""
+    """Installs under WORKDIR, moves the tree, and returns its prefix and the .pc file."""
     shutil.rmtree(work, ignore_errors=True)
     subprocess.run(["meson", "install", "--no-rebuild", "-C", str(build), "--destdir",
                     str(work / "first")], check=True, capture_output=True)
@@ -37,7 +37,7 @@ def pkg_config(pc, *arguments):
 
 
 def compile_and_run(name, work, flags, *run):
-    """Compile the example by plain cc and run it."""
+    """Compiles the example with plain cc and runs it."""
     program = work / name
     command = ["cc", "-std=c11", "-Wall", "-Werror", str(work / "example.c"), "-o", str(program),
                *flags]
@@ -59,7 +59,7 @@ target_link_libraries(archive PRIVATE ggufx::ggufx_static)
 
 
 def build_by_cmake(cmake, work, prefix):
-    """Build both programs of CMAKE_LISTS; the next minor version must be refused."""
+    """Builds both programs of CMAKE_LISTS; the next minor version must be refused."""
     (work / "CMakeLists.txt").write_text(CMAKE_LISTS)
     build = work / "cmake"
     configure = [cmake, "-S", str(work), "-B", str(build), f"-DCMAKE_PREFIX_PATH={prefix}"]
@@ -77,7 +77,7 @@ def build_by_cmake(cmake, work, prefix):
 
 
 def check_and_run(name, program, model, library, expect_needed, readelf):
-    """What a program needs and prints, which must be the same for each kind of link."""
+    """Checks a program's needed libraries and its output, which must be the same for each kind of linking."""
     needed = re.findall(r"NEEDED.*\[(.*)\]", subprocess.run(
         [readelf, "-d", str(program)], capture_output=True, text=True).stdout)
     faults = []

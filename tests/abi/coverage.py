@@ -1,6 +1,5 @@
-"""Every public function is called by exercise.c, which runs under a failing allocator at each allocation, a
-cancelling callback at each poll, an executor and callbacks of the host that fail at each turn (surroundings.c), and
-under failing system calls (calls.py).
+"""exercise.c calls every public function. It runs with failing allocations, cancels at each poll, failing executors
+and callbacks of the host (surroundings.c), and failing system calls (calls.py).
 
 usage: coverage.py SYMBOLS.TXT EXERCISE.C...
 SPDX-License-Identifier: MIT

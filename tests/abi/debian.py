@@ -1,6 +1,6 @@
-"""The Debian packaging agrees with the tree: its symbols file with symbols.txt, its version with
-meson.build, its names with LICENSE, and its lists of files with what this build installs: each file
-in one package, no list of nothing.
+"""The Debian packaging agrees with the tree: its symbols file with symbols.txt, its version with meson.build, its
+names with LICENSE. Its lists of files agree with the files that this build installs: each file is in one package,
+and no list is empty.
 
 usage: debian.py SOURCE_ROOT BUILD_ROOT VERSION
        debian.py --write SOURCE_ROOT        (the symbols file, after a change of symbols.txt)
@@ -15,7 +15,7 @@ import sys
 
 import public
 
-NODE_RELEASE = {"GGUFX_0.1": "0.1.0"}  # version node -> the release it came with
+NODE_RELEASE = {"GGUFX_0.1": "0.1.0"}  # version node -> its first release
 PLACES = {"{libdir_shared}": "usr/lib/triplet", "{libdir_static}": "usr/lib/triplet",
           "{libdir}": "usr/lib/triplet", "{moduledir_shared}": "usr/lib/triplet",
           "{bindir}": "usr/bin", "{mandir}": "usr/share/man",
@@ -23,7 +23,7 @@ PLACES = {"{libdir_shared}": "usr/lib/triplet", "{libdir_static}": "usr/lib/trip
 
 
 def symbols(root):
-    """The text of libggufx0.symbols."""
+    """Returns the text of libggufx0.symbols."""
     (node, release), = NODE_RELEASE.items()
     names = (root / "tests/abi/symbols.txt").read_text().split()
     lines = [f" {name}@{node} {release}" for name in [node, *names]]
@@ -54,7 +54,7 @@ def check_words(root, version):
 
 
 def installed(build):
-    """Paths of all files and links of this build, below the root of a Debian system."""
+    """Returns paths of all files and links of this build, below the root of a Debian system."""
     plan = json.loads(subprocess.run(["meson", "introspect", "--install-plan", str(build)],
                                      check=True, capture_output=True, text=True).stdout)
     paths = []
@@ -71,14 +71,14 @@ def check_files(root, build):
                 for line in path.read_text().splitlines()]
     used, faults = set(), []
     for path in installed(build):
-        if path.endswith("/mpi.h") or "/libggufx-mpi.so" in path:  # left out by debian/rules
+        if path.endswith("/mpi.h") or "/libggufx-mpi.so" in path:  # excluded by debian/rules
             continue
         found = [pattern for pattern in patterns if fnmatch.fnmatch(path, pattern[1]) or
                  fnmatch.fnmatch(path, pattern[1] + "/*")]
         used.update(found)
         if len(found) != 1:
             faults.append(f"{path}: {len(found)} packages have it")
-    # A build need not have plugins or documentation: their packages are empty then.
+    # A build may lack plugins or documentation: their packages are empty then.
     optional = {"libggufx-vulkan0", "libggufx-cuda0", "libggufx-doc"}
     return faults + [f"{p[0]}.install: nothing is {p[1]}" for p in patterns if p not in used and p[0] not in optional]
 

@@ -1,6 +1,6 @@
-"""The border: every public function that returns a status is defined in src/abi, once, and runs
-its body inside guard(); nothing else has C linkage. A file without_PART.cpp defines those of a part
-once more, for libraries that leave it out.
+"""The C API: every public function that returns a status is defined in src/abi, once, and runs its body inside
+guard(); no other function has C linkage. A file without_PART.cpp defines a part's functions again, for libraries
+that omit the part.
 
 usage: guards.py SOURCE_ROOT
 SPDX-License-Identifier: MIT
@@ -19,7 +19,7 @@ def main():
     declared = {p.name: p for p in public.prototypes(root / "include")}
     defined, left_out, faults = {}, {}, []
     for path in sorted((root / "src").rglob("*.cpp")):
-        if {"cli", "plugins"} & set(path.relative_to(root).parts):  # hosts like any other
+        if {"cli", "plugins"} & set(path.relative_to(root).parts):  # hosts of the library
             continue
         text = path.read_text(encoding="utf-8")
         found = DEFINITION.findall(text)

@@ -1,7 +1,7 @@
-"""What -Dhardening=true promises of the library and the tool, read from their ELF files: relocations
-are done at the start and read-only then, the stack holds no code, functions guard theirs, calls of
-the C library know the sizes of buffers. Kernels guard nothing: they are the inner loops. Without the
-option nothing is guarded.
+"""Properties of -Dhardening=true, read from the ELF files of the library and the tool: relocations are resolved at
+the start and then read-only, and the stack is not executable. Functions have stack protectors, and calls of the C
+library check buffer sizes. Kernels have no protectors: they are the inner loops. Without the option there are no
+protectors.
 
 usage: hardening.py on|fortified|off NM READELF BUILD_FOLDER CORE_ARCHIVE ELF_FILE...
        fortified: on, and built with _FORTIFY_SOURCE; CORE_ARCHIVE: a thin one, its members have paths
@@ -26,7 +26,7 @@ def run(*command):
 
 
 def taken(nm, path):
-    """Names that a file takes from others when it is loaded."""
+    """Returns the names that a file imports when it is loaded."""
     return {line.split()[-1].split("@")[0]
             for line in run(nm, "-D", "--undefined-only", path).splitlines()}
 
@@ -60,7 +60,8 @@ def check_kernels(nm, archive):
 
 
 def check_commands(build):
-    """A kernel's last word on each flag is no: the guard of great frames leaves no name behind."""
+    """For kernels the last flag of each kind disables it. Protectors of large frames leave no symbol, so the commands
+    are checked."""
     faults = []
     for entry in json.loads(pathlib.Path(build, "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])

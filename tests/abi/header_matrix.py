@@ -1,5 +1,5 @@
-"""Header matrix: each header alone and twice, in every C and C++ standard, with one family of
-compilers; and two translation units that use all of them link together.
+"""Header matrix: each header alone and twice, in every C and C++ standard, with one family of compilers. Two
+translation units that use all headers link together.
 
 usage: header_matrix.py INCLUDE WORKDIR gcc|clang
 SPDX-License-Identifier: MIT
@@ -25,7 +25,7 @@ def command(compiler, standard, include):
 
 
 def compile_all(include, work, pair):
-    """All single-header units in one call, then the link of two units. Returns the faults."""
+    """Compiles all single-header units in one call, then links two units. Returns the faults."""
     compiler, standard = pair
     suffix = ".cpp" if "++" in standard else ".c"
     base = command(compiler, standard, include)

@@ -1,4 +1,4 @@
-"""Include rules: the table of src/README.md, which folder may include which; no cycles.
+"""Include rules: the table of src/README.md lists the folders that each folder may include; no cycles.
 
 usage: includes.py SOURCE_ROOT
 SPDX-License-Identifier: MIT
@@ -11,7 +11,7 @@ import public
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^">]+)[">]', re.M)
 SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".def"}
-ROW = re.compile(r"^\| (`[^|]*`) \|[^|]*\| ([^|]*) \|$", re.M)  # of the table
+ROW = re.compile(r"^\| (`[^|]*`) \|[^|]*\| ([^|]*) \|$", re.M)  # a row of the table
 
 KERNEL_SYSTEM = {"immintrin.h", "arm_neon.h", "stdint.h", "stddef.h", "float.h"}
 SCALAR_SYSTEM = KERNEL_SYSTEM | {"math.h", "string.h"}  # fmaf of the reference
@@ -20,7 +20,7 @@ PUBLIC_SYSTEM = {"stdint.h", "stddef.h"}
 
 
 def read_rules(readme):
-    """Path prefix of the including file -> prefixes of what it may include beside itself."""
+    """Returns path prefix of the including file -> prefixes that it may include besides itself."""
     rules = {}
     for names, cell in ROW.findall(readme.read_text(encoding="utf-8")):
         others = re.search(r"\bas `([^`]+)`", cell)
@@ -35,7 +35,7 @@ def rule_of(rules, path):
 
 
 def resolve(root, path, name):
-    """A project include as 'folder/file' or 'ggufx/file', None for a system header."""
+    """Returns a project include as 'folder/file' or 'ggufx/file', None for a system header."""
     beside = (root / path).parent / name
     for folder, prefix in (("src", ""), ("include", ""), ("src/cli", "cli/")):
         if (root / folder / name).is_file():

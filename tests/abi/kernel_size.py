@@ -1,5 +1,5 @@
-"""The kernels stay small, and a format stands once: lines of code of src/kernels, by family. A line
-counts unless it is blank or nothing but a comment.
+"""The kernels stay small, and each format is implemented once: lines of code of src/kernels, by family. Blank lines
+and comment-only lines do not count.
 
 usage: kernel_size.py SOURCE_ROOT
 SPDX-License-Identifier: MIT
@@ -10,14 +10,14 @@ import sys
 
 import public
 
-# Family: beginnings of its files' names, most lines. src/kernels/README.md says what is in them.
+# Family: prefixes of its files' names, largest number of lines. src/kernels/README.md describes them.
 FAMILIES = {
     "pages": (("kv", "vbmi_kv"), 3900),
     "encoders": (("encode", "quant_vec"), 4300),
     "row steps": (("row",), 960),
     "products": (("",), 6100),
 }
-MOST_PER_FORMAT = 20  # of loops/unpack, on the average of the formats with codes
+MOST_PER_FORMAT = 20  # in loops/unpack, average over the formats with codes
 MOST_PER_FILE = 280
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 

@@ -1,5 +1,5 @@
-"""Every C and C++ file is laid out as .clang-format says. Versions of clang-format differ in details:
-14 decides, others skip.
+"""Every C and C++ file is formatted by .clang-format. Versions of clang-format differ in details: 14 decides, others
+skip.
 
 usage: layout.py SOURCE_ROOT [CLANG-FORMAT]
 SPDX-License-Identifier: MIT
@@ -14,8 +14,8 @@ import public
 VERSION = "14"
 FOLDERS = ("include", "src", "tests", "bindings", "pkgconfig")
 SUFFIXES = {".c", ".cpp", ".h", ".hpp"}
-NOT_OURS = {"target", "build", "__pycache__"}  # what tools of the bindings leave behind
-AT_ONCE = 50  # files of a call
+NOT_OURS = {"target", "build", "__pycache__"}  # files that tools of the bindings generate
+AT_ONCE = 50  # files in a call
 
 
 def sources(root):
@@ -26,7 +26,7 @@ def sources(root):
 
 
 def faults_of(program, paths):
-    """The first place of each file that would be changed."""
+    """Returns the first place in each file that would be changed."""
     result = subprocess.run([program, "--dry-run", "--style=file", *map(str, paths)],
                             stderr=subprocess.PIPE, text=True, check=True)
     first = {}

@@ -1,6 +1,6 @@
-"""Types that a .cpp file defines for itself stand in an unnamed namespace: two files that define
-different structs of one name link without a word, and one of them runs with the other's functions.
-So do two headers.
+"""Types that a .cpp file defines for itself are in an unnamed namespace. Otherwise two files that define different
+structs with the same name link without an error, and one of them uses the other's functions. The same holds for
+two headers.
 
 usage: local_types.py SOURCE_ROOT
 SPDX-License-Identifier: MIT
@@ -11,8 +11,8 @@ import sys
 
 import public
 
-# Definitions and namespaces begin in column 0 (clang-format). Outer::Inner belongs to a header's
-# class; so does a name that a header has declared.
+# Definitions and namespaces begin in column 0 (clang-format). Outer::Inner belongs to a header's class; so does a name
+# that a header has declared.
 DEFINITION = re.compile(r"^(?:template <[^;{]*>\s*)?(?:struct|class|union|enum(?: class)?)\s+"
                         r"(?:alignas\([^)]*\)\s+|\[\[\w+\]\]\s+)?(\w+)(?!\w|::|\s*<)"
                         r"(?:[^;(]*|[^;({]*\{.*\};)$")
@@ -20,7 +20,7 @@ DECLARED = re.compile(r"\b(?:struct|class)\s+(\w+)\s*(?:;|\*|&|\w+\s*[=;])")
 
 
 def definitions(text):
-    """(line, namespace, name) of types at namespace scope outside of unnamed namespaces."""
+    """Yields (line, namespace, name) of types at namespace scope outside unnamed namespaces."""
     inside, unnamed = [], False
     for number, line in enumerate(text.splitlines(), 1):
         opened = re.match(r"namespace (?:([\w:]+) )?\{", line)
@@ -46,7 +46,7 @@ def check_files(root, files, declared, owners):
 
 
 def check_headers(root, headers, owners):
-    """Fills owners: which header has a name of a namespace."""
+    """Fills owners: the header of each name of a namespace."""
     for path in headers:
         for line, space, name in definitions(path.read_text(encoding="utf-8")):
             owner = owners.setdefault((space, name), path.relative_to(root))
@@ -65,7 +65,7 @@ def main():
              for p in sorted((root / top).rglob("*.cpp"))]
     faults = list(check_headers(root, headers, owners))
     faults += check_files(root, files, declared, owners)
-    # The check itself.
+    # Tests the check itself.
     sample = "namespace a {\nstruct A {\n};\nnamespace {\nclass B : C {\n};\n} // namespace\n" \
              "class D final : public E {\nstruct F;\nstruct a::G {\n} // namespace a\n" \
              "enum class H : int {\nenum I { one, two };\nenum class J : int;\n"

@@ -1,8 +1,8 @@
 """Objects of the kernel archives and of the baseline.
 
-Kernel objects export exactly one strong symbol, the table of a family (or those of families that share
-code), and no weak or unique one: a template instance compiled with AVX-512 could be picked by the linker
-for the baseline path. Baseline objects hold no instruction beyond the baseline.
+Kernel objects export exactly one strong symbol, the table of a family (or those of families that share code), and
+no weak or unique one: the linker could pick a template instance compiled with AVX-512 for the baseline path.
+Baseline objects have no instruction beyond the baseline.
 
 usage: objects.py NM OBJDUMP CORE_ARCHIVE (a thin archive: its members have their paths)
 SPDX-License-Identifier: MIT
@@ -14,9 +14,9 @@ import sys
 
 import public
 
-# Families in one object: what formats have of their own is the same for all of them.
+# Families in one object: their code for a format is the same.
 TOGETHER = {"loops_gemm": 2, "avx512_vbmi_gemm": 2, "loops_f32": 3}
-# Registers and instructions a baseline object must not hold, by objdump's name of the machine.
+# Registers and instructions that baseline objects must not have, by objdump's name of the machine.
 BEYOND_BASELINE = {
     "x86-64": re.compile(r"%[yz]mm\d|\bv(p|mov|add|mul|fma)\w*\s"),
     "i386": re.compile(r"%[yz]mm\d"),
@@ -29,7 +29,7 @@ def run(*command):
 
 
 def members(text):
-    """Split a tool's output over an archive into (path of the object, lines)."""
+    """Splits a tool's output over an archive into (path of the object, lines)."""
     name, lines = None, []
     for line in text.splitlines():
         match = re.match(r"(?:\S+\[)?(\S+\.o)\]?:(\s+file format.*)?$", line)

@@ -1,10 +1,11 @@
-"""Every command and program of a documentation page, run as it is printed.
+"""Runs every command and program of a documentation page as printed.
 
-A fenced block `LANGUAGE NAME` is the file NAME of the page's work folder; a C program must compile without warnings.
-Lines of a `console` block that begin with "$ " run in a shell there, where model.gguf is the demo model, unless the
-page itself exports it. The lines after a command must appear in its output, in this order, spaces aside. "..." alone
-stands for any lines, at the end of a line for its rest. `ggufx serve` runs in the background until the next one, at a free port instead of 8080.
-Other tests run the lines of `sh` blocks; ELSEWHERE names them.
+A fenced block `LANGUAGE NAME` is the file NAME of the page's work folder; a C program must compile without
+warnings. Lines of a `console` block that begin with "$ " run in a shell there. model.gguf is the demo model,
+unless the page itself exports it. The lines after a command must appear in its output, in this order, except for
+spaces. A line "..." stands for any lines, and "..." at the end of a line for its rest. `ggufx serve` runs in the
+background until the next one, at a free port instead of 8080. Other tests run the lines of `sh` blocks; ELSEWHERE
+names them.
 
 usage: pages.py SOURCE_ROOT BUILD_ROOT WORKDIR MODEL PAGE...     (exit 77: a command needs a tool that is absent)
 SPDX-License-Identifier: MIT
@@ -22,7 +23,7 @@ import time
 
 import public
 
-# Beginnings of lines of `sh` blocks, and the test that runs them.
+# Prefixes of lines of `sh` blocks, and the test that runs them.
 ELSEWHERE = {
     "apt-get update && apt-get install -y --no-install-recommends g++ meson": "tests/fresh.sh",
     "meson setup build": "tests/fresh.sh", "meson compile -C build": "tests/fresh.sh",
@@ -31,7 +32,7 @@ ELSEWHERE = {
 }
 # Commands that a test with more tools runs: tests/serve_clients.sh has npm's packages.
 WITH_PACKAGES = {"node": ("node_modules/openai", "tests/serve_clients.sh")}
-TOOLS = ("curl", "mpirun", "cmake")  # of commands; a page without one of them is run again where it is installed
+TOOLS = ("curl", "mpirun", "cmake")  # needed by commands; pages that lack one are run again where it is installed
 LIMIT_SECONDS = 120
 BLOCK = re.compile(r"^```(\w+)[ \t]*(\S*)\n(.*?)^```$", re.M | re.S)
 
@@ -44,12 +45,12 @@ Libs: -L{library} -lggufx
 
 
 def blocks(text):
-    """(language, name, body) of each fenced block."""
+    """Returns (language, name, body) of each fenced block."""
     return BLOCK.findall(text)
 
 
 def commands(body):
-    """(command, lines that its output must have) of a console block."""
+    """Returns (command, expected lines of its output) of a console block."""
     found = []
     for line in body.splitlines():
         if line.startswith("$ "):
@@ -60,7 +61,7 @@ def commands(body):
 
 
 def missing_lines(expected, output):
-    """The first expected line that the output does not have in its place, or None."""
+    """Returns the first expected line that is missing in the output at its position, or None."""
     squeeze = lambda line: " ".join(line.split())
     lines, at = [squeeze(line) for line in output.splitlines()], 0
     for line in map(squeeze, expected):
@@ -110,7 +111,7 @@ class Page:
                 self.fault(f"{name}: {result.stderr}")
 
     def needs(self, command):
-        """The tool or Python module that a command needs and that is absent, or None."""
+        """Returns the missing tool or Python module that a command needs, or None."""
         for tool in TOOLS:
             if re.search(rf"(^|[|;&(] *){tool}\b", command) and not shutil.which(tool):
                 return tool
@@ -150,7 +151,7 @@ class Page:
             self.server = None
 
     def is_elsewhere(self, command):
-        """Whether another test runs a command, because its packages are not here."""
+        """Returns whether another test runs a command, because its packages are missing here."""
         folder, test = WITH_PACKAGES.get(command.split()[0], (None, None))
         if folder is None or any((parent / folder).is_dir() for parent in self.work.parents):
             return False

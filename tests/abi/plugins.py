@@ -1,7 +1,7 @@
-"""A plug-in for devices exports its one function, and needs no library but those of C and C++: the
-driver is found when it runs.
+"""A device plugin exports its only function, and needs no library except those of C and C++: it finds the driver at
+run time.
 
-usage: plugins.py NM READELF PLUG-IN...
+usage: plugins.py NM READELF PLUGIN...
 SPDX-License-Identifier: MIT
 """
 import re

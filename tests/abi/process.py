@@ -1,9 +1,9 @@
-"""What the library may do to its process: no function of the denylist is called, no writable data
-of its own beyond the list, no constructor but the compiler's, no thread-local data.
+"""The library's effects on its process: it calls no function of the denylist, has no writable data except the listed
+ones, no constructors except the compiler's, and no thread-local data.
 
-The one exception is a process whose memory is wrong already: with -Dhardening the compiler's guards
-(__stack_chk_fail) and the C library's (memcpy as __memcpy_chk) end it, when the stack or a buffer was
-overrun; hardening.py sees to them.
+The only exception is a process with corrupted memory: with -Dhardening the guards of the compiler
+(__stack_chk_fail) and of the C library (memcpy as __memcpy_chk) end it after a stack or buffer overrun;
+hardening.py checks them.
 
 usage: process.py NM READELF LIBRARY
 SPDX-License-Identifier: MIT
@@ -30,8 +30,8 @@ DENIED = re.compile(r"""^(
 )$ | ^_ZNSt8ios_base | ^_ZSt(4cout|4cerr|4clog|3cin) | ^_ZNSt6locale | ^_ZNSt6thread | ^_ZNSt13random_device
 """, re.X)
 
-# Writable data of ours, demangled: the one atomic word of processor features, also as clang calls
-# it once it has taken the class apart.
+# The library's writable data, demangled: the atomic word of processor features, also by clang's name after scalar
+# replacement of the class.
 WRITABLE = {"ggufx::cpu::features()::word", "_ZZN5ggufx3cpu8featuresEvE4word.0"}
 COMPILERS = {"completed.0", "__dso_handle", "__TMC_END__", "_edata", "_end", "__bss_start", "data_start",
              "__data_start", "_DYNAMIC", "_GLOBAL_OFFSET_TABLE_", "object.0",
@@ -75,7 +75,7 @@ SECTIONS = {}
 
 
 def in_relro(address):
-    """Tables of pointers stand in .data.rel.ro, which is read-only after loading."""
+    """Tables of pointers are in .data.rel.ro, which is read-only after loading."""
     value = int(address, 16)
     start, size = SECTIONS.get(".data.rel.ro", (0, 0))
     return start <= value < start + size

@@ -31,7 +31,7 @@ def header_paths(include):
 
 
 def read_prototypes(path):
-    """Every GGUFX_API prototype with the comment that stands directly above it."""
+    """Returns every GGUFX_API prototype with the comment directly above it."""
     text = path.read_text(encoding="utf-8")
     found = []
     for match in re.finditer(r"^GGUFX_API\b[^;]*;", text, re.M):
@@ -49,7 +49,7 @@ def prototypes(include):
 
 
 def structs(include):
-    """Name -> text of the fields, without comments, of every public struct."""
+    """Returns name -> text of the fields, without comments, of every public struct."""
     found = {}
     for path in header_paths(include):
         text = COMMENT.sub("", path.read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ def structs(include):
 
 
 def field_names(body):
-    """Names of a struct's fields in their order."""
+    """Returns names of a struct's fields in order."""
     names = []
     for field in body.split(";"):
         field = field.strip()
@@ -70,7 +70,7 @@ def field_names(body):
 
 
 def finish(what, faults, n_checked):
-    """Report and leave: no input at all is a fault too."""
+    """Prints the faults and exits; no input at all is a fault, too."""
     if not n_checked:
         faults = [*faults, "nothing was checked"]
     for fault in faults:

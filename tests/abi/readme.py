@@ -1,5 +1,5 @@
-"""README.md and facts of the documentation kept true: two set-up commands, the C example, the table of status
-codes, the names of golden vectors.
+"""Facts in README.md and the documentation: two set-up commands, the C example, the table of status codes, the names
+of golden vectors.
 
 usage: readme.py SOURCE_ROOT LIBRARY_FOLDER WORKDIR MODEL
 SPDX-License-Identifier: MIT
@@ -15,7 +15,7 @@ import public
 
 
 def blocks(readme, language):
-    """Fenced code blocks of one language."""
+    """Returns fenced code blocks of one language."""
     return re.findall(rf"^```{language}(?: \S+)?\n(.*?)^```$", readme, re.M | re.S)
 
 
@@ -38,7 +38,7 @@ def check_commands(readme):
 
 
 def check_example(root, readme, library, work, model):
-    """The C program: its usage, its output, and its message about an absent file."""
+    """Checks the C program: its usage, its output, and its message about a missing file."""
     programs = blocks(readme, "c")
     if len(programs) != 1:
         return [f"{len(programs)} C examples, not one"]
@@ -70,7 +70,7 @@ def check_codes(root, page):
 
 
 def check_vectors(page):
-    """Names of golden items, where the shared vectors are present."""
+    """Checks names of golden items, if the shared vectors exist."""
     formats = pathlib.Path(os.environ.get("GGUFX_TEST_DATA", ""), "formats")
     if not (formats / "golden/manifest.json").is_file():
         print("names of golden vectors: not checked, GGUFX_TEST_DATA has none")

@@ -1,5 +1,5 @@
-"""The reference: doxygen has no complaint of the headers, each function and struct is in its pages,
-a header with a symbol that has no comment is refused; the documentation names only functions that exist.
+"""The reference: doxygen reports no warning for the headers, each function and struct is in its pages, and a header
+with an undocumented symbol is refused. The documentation names only functions that exist.
 
 usage: reference.py SOURCE_ROOT WORKDIR [DOXYGEN DOXYFILE]     (exit 77: no doxygen)
 SPDX-License-Identifier: MIT
@@ -19,7 +19,7 @@ UNDOCUMENTED = ["GGUFX_API int32_t ggufx_nothing_said(void);",
 
 
 def names_of_docs(root):
-    """Names of the API in README.md and docs that no header has."""
+    """Returns API names in README.md and docs that no header has."""
     headers = "".join(path.read_text(encoding="utf-8") for path in
                       public.header_paths(root / "include"))
     known = set(re.findall(r"\b(?:ggufx|GGUFX)_\w+\b", headers))
@@ -35,7 +35,7 @@ def names_of_docs(root):
 
 
 def doxygen(program, doxyfile, work, source=None):
-    """Make the reference of the sources named, or of Doxyfile's; status and what was said."""
+    """Generates the reference of the given sources, or of Doxyfile's; returns the status and the messages."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     settings = pathlib.Path(doxyfile).read_text(encoding="utf-8")

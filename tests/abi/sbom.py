@@ -1,5 +1,5 @@
-"""The bill of materials that the build writes: a document of SPDX 2.3 whose parts are all there, that names
-every library which the dynamic linker would look for, and has the same bytes when it is written again.
+"""The bill of materials of the build: an SPDX 2.3 document with all its parts. It names every library that the
+dynamic linker would load, and a second run writes the same bytes.
 
 usage: sbom.py READELF SCRIPT FILE LIBRARY [TOOL] -- ARGUMENTS OF THE SCRIPT
 SPDX-License-Identifier: MIT
@@ -11,7 +11,7 @@ import sys
 
 import public
 
-# What a name of an ELF file is called in the document; those of the C and C++ runtimes are the system's.
+# Names of ELF files -> names in the document; the C and C++ runtimes belong to the system.
 NAMES = {"libcpuinfo": "cpuinfo", "libfmt": "fmt", "libre2": "re2", "libedit": "libedit", "libnettle": "nettle",
          "libmicrohttpd": "libmicrohttpd", "libggufx": "libggufx"}
 SYSTEM = {"libc", "libm", "libstdc++", "libgcc_s", "libpthread", "libdl", "ld-linux-x86-64", "ld-linux-aarch64",

@@ -1,5 +1,5 @@
-"""The documentation as a site: sphinx has no complaint, every page is there and in the search index, names of the API
-link to the reference, and nothing is loaded from elsewhere.
+"""The documentation as a site: sphinx reports no warning, and every page exists and is in the search index. API
+names link to the reference, and nothing is loaded from other sites.
 
 usage: site.py SOURCE_ROOT WORKDIR     (exit 77: no sphinx, myst-parser or furo)
 SPDX-License-Identifier: MIT
@@ -19,7 +19,7 @@ TAGS = """<tagfile><compound kind="file"><name>file.h</name><filename>file_8h.ht
 
 
 def has_modules(program):
-    """Whether the Python that runs sphinx-build has the parser and the theme."""
+    """Returns whether the Python of sphinx-build has the parser and the theme."""
     first = pathlib.Path(program).read_text(encoding="utf-8", errors="replace").splitlines()[0]
     interpreter = first.removeprefix("#!").split() or [sys.executable]
     return subprocess.run([*interpreter, "-c", "import myst_parser, furo"], capture_output=True).returncode == 0

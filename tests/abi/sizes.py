@@ -1,4 +1,4 @@
-"""The library stays small: what is loaded of it, and what its objects for devices have in code and data.
+"""The library stays small: its loaded size, and code and data of its objects for devices.
 
 usage: sizes.py SIZE LIBGGUFX_CORE.a LIBGGUFX.so MOST_BYTES      (binutils' size; 0: any number)
 SPDX-License-Identifier: MIT
@@ -10,12 +10,12 @@ import sys
 import public
 
 MOST_OF_DEVICES = 80_000
-# What src/meson.build compiles for devices, a few files as one.
+# Sources for devices in src/meson.build, several files combined into one.
 OBJECT = re.compile(r"(ggufx_devices-unity\d+)\.cpp\.o")
 
 
 def sizes(size, path):
-    """Bytes and name of every object in an archive, or of the one file."""
+    """Returns bytes and name of every object in an archive, or of the single file."""
     rows = subprocess.run([size, path], capture_output=True, text=True, check=True).stdout.splitlines()[1:]
     return [(int(row.split()[3]), row) for row in rows]
 

@@ -1,6 +1,6 @@
-"""Writes struct_sizes.h from the public headers: for every function that takes a struct with a
-struct_size a wrapper that calls it with sizes, flags, extensions and reserved fields that must be
-refused, then as it was called. A new struct or function is among them without a further line.
+"""Writes struct_sizes.h from the public headers. Every function that takes a struct with a struct_size gets a
+wrapper. It calls the function with sizes, flags, extensions and reserved fields that must be refused, then with
+the original arguments. New structs and functions are included automatically.
 
 usage: struct_sizes.py INCLUDE OUTPUT
 SPDX-License-Identifier: MIT
@@ -15,11 +15,11 @@ structs = {name: [f.strip() for f in body.split(";") if f.strip()]
            for name, body in public.structs(include).items()}
 sized = [n for n, fields in structs.items() if fields[0] == "uint32_t struct_size"]
 POINTER = re.compile(r"(const )?(ggufx_\w+) \*(\w+)$")
-ENDS = ("destroy", "close")  # would run once for each call that is refused
+ENDS = ("destroy", "close")  # refused calls would destroy the object several times
 
 
 def split(parameters):
-    """Parameters at the outermost commas."""
+    """Splits parameters at the outermost commas."""
     parts, depth = [""], 0
     for c in parameters:
         depth += (c == "(") - (c == ")")
@@ -36,7 +36,7 @@ def name_of(parameter):
 
 
 def nested(struct):
-    """Fields that point to further structs with a size."""
+    """Returns fields that point to further structs with a size."""
     found = (POINTER.match(f) for f in structs[struct])
     return [(m.group(2), m.group(3)) for m in found if m and m.group(2) in sized]
 
@@ -51,7 +51,7 @@ def quiet(struct, variable, lines):
 
 
 def reserved(struct):
-    """Expressions of all reserved numbers."""
+    """Yields expressions of all reserved numbers."""
     for f in structs[struct]:
         match = re.match(r"uint\d+_t (reserved\d*)(?:\[(\d+)\])?$", f)
         if match:
@@ -60,7 +60,7 @@ def reserved(struct):
 
 
 def refusals(function, struct, call, get):
-    """Lines that try all of one struct; `get` is what it holds else; `call` passes `odd`."""
+    """Returns lines that test all refusals of one struct; `get` is its original value; `call` passes `odd`."""
     lines = ["    for (size_t i = 0; i < n_odd_sizes; i++) {",
              f"        {struct} *odd = prepare_odd({get}, sizeof *odd);",
              "        odd->struct_size = odd_sizes[i];",
@@ -97,7 +97,7 @@ def wrapper(prototype):
         match = POINTER.match(p)
         if match and match.group(2) in sized and not match.group(1):
             out = (match.group(2), n)
-    if out:  # what the library writes to while others are tried
+    if out:  # output of the library while other structs are tested
         ends += [f"    {out[0]} own = {{0}};", f"    own.struct_size = sizeof own;"]
         arguments[names.index(out[1])] = "&own"
     for i, p in enumerate(parameters):
@@ -138,7 +138,7 @@ def wrapper(prototype):
             lines += [f"    if (own_{name}.{f}) own_{name}.{f} = &own_{f};"] if any(
                 e in str(structs[inner]) for e in ENDS) or nested(inner) else []
     real = ", ".join(names)
-    if out:  # as a newer caller would have it
+    if out:  # as a newer caller passes it
         real = ", ".join("odd" if n == out[1] else n for n in names)
         lines += [f"    if (!{out[1]}) return {function}({', '.join(names)});",
                   f"    {out[0]} *odd = prepare_odd(NULL, sizeof *odd);",

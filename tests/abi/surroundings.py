@@ -1,5 +1,5 @@
-"""Hosts of other kinds, as surroundings.c cannot make them of itself: locales of Germany and Turkey, a clock that
-jumps, standard streams that are closed, few descriptors, a profile of seccomp that is the list of docs/embedding.md.
+"""Host environments that surroundings.c cannot set up itself: locales of Germany and Turkey, a clock that jumps,
+closed standard streams, few descriptors, and a seccomp profile from the list in docs/embedding.md.
 
 usage: surroundings.py PAGE SURROUNDINGS MODEL WORK_FOLDER [TOOL]     (GGUFX_JUMP_CLOCK: ../cli/jump_clock.c, built)
 SPDX-License-Identifier: MIT
@@ -15,7 +15,7 @@ import public
 
 PAGE, PROGRAM, MODEL, WORK, *TOOL = sys.argv[1:]
 LOCALES = ("de_DE", "tr_TR")
-SOURCES = "/usr/share/i18n/locales"  # of Debian's package locales
+SOURCES = "/usr/share/i18n/locales"  # in Debian's package locales
 faults, checked = [], 0
 
 
@@ -57,7 +57,7 @@ def system_calls():
         sys.exit("docs/embedding.md has no list of system calls")
     names = re.findall(r"`(\w+)`", found[1])
     run("seccomp", [PROGRAM, "seccomp", MODEL, *names])
-    without = [name for name in names if name != "pread64"]  # to see that the filter is there
+    without = [name for name in names if name != "pread64"]  # to test that the filter is active
     if subprocess.run([PROGRAM, "seccomp", MODEL, *without], stderr=subprocess.PIPE).returncode == 0:
         faults.append("a list without pread64 suffices, too")
 

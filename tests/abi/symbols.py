@@ -11,7 +11,7 @@ import public
 
 
 def exported(nm, library):
-    """Lines 'name@@NODE' of the dynamic symbol table; the node itself is an absolute symbol."""
+    """Returns lines 'name@@NODE' of the dynamic symbol table; the node itself is an absolute symbol."""
     out = subprocess.run([nm, "-D", "--defined-only", "--with-symbol-versions", library],
                          check=True, capture_output=True, text=True).stdout
     rows = [line.split() for line in out.splitlines()]

@@ -1,7 +1,8 @@
-"""The words of the documentation and of comments: README.md, CHANGELOG.md, docs, README files of folders, sources.
+"""Lint of words in the documentation and in comments: README.md, CHANGELOG.md, docs, README files of folders,
+sources.
 
-README.md and CHANGELOG.md stay short, README files of folders are at most a page, links and anchors exist, sentences are
-short, the field's terms are there, private wording is not, and options that pages name exist in the tool.
+README.md and CHANGELOG.md stay short, README files of folders have at most a page, and links and anchors exist.
+Sentences are short, use the field's terms and no private wording. Options on pages exist in the tool.
 
 usage: wording.py SOURCE_ROOT [TOOL]
        wording.py --comments SOURCE_ROOT FOLDER...   only the comments below these folders, done or not
@@ -18,8 +19,8 @@ import public
 
 README_LINES, README_WORDS, README_PARAGRAPH = 150, 1500, 80
 CHANGELOG_LINES = 60
-PAGE_LINES, PAGE_WORDS = 80, 1000  # of a README file of a folder
-PACKAGE_LINES = 100  # of one that is published with a package of a binding
+PAGE_LINES, PAGE_WORDS = 80, 1000  # for a README file of a folder
+PACKAGE_LINES = 100  # for one that is published with a package of a binding
 SENTENCE_WORDS = 35
 COMMENT_WORDS = 25
 
@@ -29,7 +30,7 @@ sampler chain, temperature, top-k, top-p, min-p, logits, log-probabilities, spec
 prompt lookup, continuous batching, slot, mixture of experts, RoPE, sliding-window attention, attention sinks,
 LoRA adapter, embeddings, reranker, tensor parallelism, pipeline parallelism, memory-mapped"""
 
-# Openers of sentences: a noun says more.
+# Banned openers of sentences: a noun is clearer.
 OPENERS = ("What", "Of", "Who", "Whose", "Whoever", "Where", "Nobody", "Somebody")
 # Private wording -> the field's words.
 WORDS = {
@@ -44,7 +45,7 @@ WORDS = {
     r"what is lost": "KL divergence, perplexity", r"words added up": "checksum", r"patience": "timeout",
     r"of paper": "estimated", r"hears? of": "notices",
 }
-# Uses that are right: file, words around it, reason.
+# Exceptions: file, words around it, reason.
 ALLOWED = [
     ("docs/reproducibility/attention.md", "Sums and sums of squares per channel", "a sum of squares in binary64"),
     ("docs/contributing/renames.md", "", "old names"),
@@ -57,7 +58,7 @@ OTHERS_OPTIONS = {"--enable-recovery", "--prefix", "--mca", "--json", "--no-inst
 
 
 def strip_code(text):
-    """Prose alone: without fenced blocks, indented code, comments; code words become CODE, links their text."""
+    """Returns prose: without fenced blocks, indented code, comments; code words become CODE, links their text."""
     text = re.sub(r"^(```|~~~).*?^\1[^\n]*$", "", text, flags=re.M | re.S)
     text = re.sub(r"(?:(?<=\n\n)|\A)(?:    .*\n?)+", "", text)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
@@ -67,7 +68,7 @@ def strip_code(text):
 
 
 def paragraphs(text):
-    """Blocks of prose: paragraphs, list items, headings; rows of tables by themselves."""
+    """Yields blocks of prose: paragraphs, list items, headings; each row of a table separately."""
     block = []
     for line in [*strip_code(text).splitlines(), ""]:
         starts = re.match(r"\s*(?:[-*]|\d+\.|#+|>|: )\s", line) or line.lstrip().startswith("|")
@@ -108,7 +109,7 @@ def check_sizes(root):
 
 
 def folder_readmes(root):
-    """README files of folders in the tree; those with a table that another test reads are as long as the table."""
+    """Returns README files of folders in the tree, except those with a table that another test reads."""
     tables = {"src/README.md", "src/model/arch/README.md"}
     folders = ("bindings", "include", "pkgconfig", "src", "tests", "examples")
     found = [path for folder in folders for path in sorted((root / folder).rglob("README.md"))]
@@ -116,18 +117,18 @@ def folder_readmes(root):
 
 
 def written_pages(root):
-    """Pages that are written for users."""
+    """Returns pages written for users."""
     return [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").rglob("*.md"))]
 
 
 def plain_pages(root):
-    """Pages whose sentences are checked: the written ones, and README files of folders."""
+    """Returns pages whose sentences are checked: the pages for users, and README files of folders."""
     more = ("CONTRIBUTING.md", "SECURITY.md", "STYLE.md", "src/README.md", "src/model/arch/README.md")
     return [*written_pages(root), *folder_readmes(root), *(root / name for name in more)]
 
 
 def anchors(text):
-    """Anchors of headings, as GitHub and MyST make them, and explicit ones."""
+    """Returns anchors of headings, as GitHub and MyST generate them, and explicit ones."""
     text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     headings = re.findall(r"^#+ (.+)$", text, re.M)
     slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
@@ -178,7 +179,7 @@ def check_words(root):
 
 
 def check_comments(root):
-    """Faults of comments in the folders that are done."""
+    """Returns faults of comments in the folders that are rewritten."""
     faults, n_files = [], 0
     for name, text in comments.source_files(root):
         n_files += 1
@@ -195,7 +196,7 @@ def check_terms(root):
 
 
 def check_lists(root):
-    """Meson's lists of pages: those that are built, and those whose commands are run."""
+    """Checks Meson's lists of pages: built pages, and pages whose commands are run."""
     build = (root / "docs/meson.build").read_text(encoding="utf-8")
     tests = (root / "tests/abi/meson.build").read_text(encoding="utf-8")
     faults = []
@@ -214,7 +215,7 @@ def help_of(tool, *command):
 
 
 def check_options(root, tool):
-    """Options on pages exist in the tool."""
+    """Checks that options on pages exist in the tool."""
     helps = [help_of(tool)]
     commands = re.findall(r"^  ([a-z][\w-]*)  ", helps[0].split("Commands:", 1)[-1], re.M)
     for command in commands:
@@ -232,7 +233,7 @@ def check_options(root, tool):
 
 
 def list_comments(root, folders):
-    """Faults of comments below some folders, whether the folders are done or not."""
+    """Prints faults of comments below some folders, including folders that are not rewritten yet."""
     comments.NOT_DONE = ()
     files = [(name, text) for name, text in comments.source_files(root) if name.startswith(tuple(folders))]
     faults = [fault for name, text in files
