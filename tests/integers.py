@@ -1,7 +1,7 @@
-"""What UBSan said in a run that goes on after a report (UBSAN_OPTIONS=log_path=FOLDER/x): every report is a fault,
-but unsigned arithmetic that is meant to wrap. `i-- > 0` at the end of a loop that counts down is, hashes and random
-numbers are, and what headers of kernels and the text of lanes do; of other lines those below, by a part of their text,
-each with its reason. A line that was reworded is a fault again.
+"""Reports of UBSan in a run that continues after a report (UBSAN_OPTIONS=log_path=FOLDER/x): every report is a
+fault, except intended unsigned wrapping. Allowed are `i-- > 0` at the end of a loop that counts down, hashes and
+random numbers, and headers of kernels and lanes. The list below allows other lines by a part of their text, each
+with its reason. A changed line is a fault again.
 
 usage: integers.py SOURCE_ROOT LOG_FOLDER
 SPDX-License-Identifier: MIT
@@ -11,7 +11,7 @@ import re
 import sys
 
 COUNTS_DOWN = re.compile(r"\b\w+-- (== 0|> \w+)")
-# Numbers of FNV, of splitmix and xorshift, the golden ratio.
+# Constants of FNV, of splitmix and xorshift, the golden ratio.
 HASH = re.compile(r"(\*|\+=?) (0x100000001b3|1099511628211|0xbf58476d1ce4e5b9|0x94d049bb133111eb|0x2545f4914f6cdd1d|"
                   r"0x9e3779b97f4a7c15|kGolden|6364136223846793005u)")
 OPPOSITE = "the size of a negative number, or what is missing to a multiple"

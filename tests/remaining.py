@@ -1,4 +1,5 @@
-"""Names of the tests of a build that another run has not proved: absent from its log, failed, skipped, or with skipped cases.
+"""Prints the tests of a build that another run has not passed: missing in its log, failed, skipped, or with skipped
+cases.
 
 usage: remaining.py BUILD_FOLDER TESTLOG.JSON     (one name a line)
 SPDX-License-Identifier: MIT
@@ -8,7 +9,7 @@ import re
 import subprocess
 import sys
 
-# Cases that a passed suite left out: Python's unittest, cmocka, tests/golden.
+# Skipped cases of a passed suite: Python's unittest, cmocka, tests/golden.
 SKIPPED_CASE = re.compile(r"skipped=[1-9]|\[  SKIPPED \]|: skipped")
 
 

@@ -1,4 +1,4 @@
-"""Sum of Meson test logs: 'N passed, N failed', then the skipped suites by the reason that each printed.
+"""Prints the sum of Meson test logs: 'N passed, N failed', then the skipped suites by the reason that each printed.
 
 usage: summary.py [--strict] LABEL=TESTLOG.JSON...
 --strict: a suite that every log skips is a failure, and the line of counts is the last one.
@@ -11,7 +11,7 @@ PASSED = {"OK", "EXPECTEDFAIL"}
 
 
 def reason(test):
-    """The last line that says "skipped: REASON"."""
+    """Returns the last line with "skipped: REASON"."""
     lines = [line for line in (test.get("stdout") or "").splitlines() if "skipped: " in line]
     return lines[-1].partition("skipped: ")[2].strip() if lines else "no reason given"
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Tokens per second of a server of OpenAI's interface with several streams at once.
+"""Tokens per second of a server with the OpenAI API and several concurrent streams.
 
     tests/bench/streams.py http://127.0.0.1:8080 [--streams 1,8,64] [--tokens 128] [--prompt-words 8] [--extra JSON]
 
-Each stream asks for a text of its own from /v1/completions, greedy; a line per number of streams: tokens of
-all from the first event of any to the last one, and the median and the 99th percentile of the gaps between
-the events of a stream. --extra adds fields to the body ('{"ignore_eos": true}' for llama-server).
+Each stream requests a completion of its own from /v1/completions, greedy. Prints a line per number of streams. It
+has the tokens per second of all streams, from the first event of any to the last. It also has the median and 99th
+percentile of the gaps between a stream's events. --extra adds fields to the body ('{"ignore_eos": true}' for
+llama-server).
+
 SPDX-License-Identifier: MIT
 """
 import argparse
@@ -19,7 +21,7 @@ import urllib.parse
 
 
 def events(host, body, times, failures):
-    """Appends the time of each event of one answer that carries text."""
+    """Appends the time of each event of one response that has text."""
     try:
         connection = http.client.HTTPConnection(host, timeout=600)
         connection.request("POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"})

@@ -1,8 +1,7 @@
-# Templates made by seeds against python3-jinja2: the same text, or an error of both. Every construct,
-# filter, test and method that templates can use here comes up; words and numbers are those of
-# tests/data/chat/make_templates.py.
+# Templates generated from seeds, against python3-jinja2: the same text, or an error in both. Every construct, filter,
+# test and method that templates can use occurs; words and numbers are those of tests/data/chat/make_templates.py.
 #
-#   differential.py LIBRARY [N_TEMPLATES [FIRST_SEED]]
+# differential.py LIBRARY [N_TEMPLATES [FIRST_SEED]]
 # SPDX-License-Identifier: MIT
 import importlib.util
 import json
@@ -14,7 +13,7 @@ import unittest
 import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DEBIANS = "/usr/bin/python3"  # the interpreter that has Debian's packages
+DEBIANS = "/usr/bin/python3"  # the interpreter with Debian's packages
 
 
 def skip(why):
@@ -69,7 +68,7 @@ METHODS = ["strip()", "split()", "split(',')", "split(' ', 1)", "upper()", "lowe
 BINARY = ["+", "-", "*", "/", "//", "%", "**", "~", "==", "!=", "<", "<=", ">", ">=", "and", "or", "in", "not in"]
 
 
-# Of values of one kind.
+# For values of one kind.
 STRING_FILTERS = ["upper", "lower", "capitalize", "title", "trim", "escape", "safe", "tojson", "urlencode", "reverse", "indent",
                   "indent(2, true)", "indent(1, blank=true)", "truncate(5)", "truncate(7, true, '')", "center(9)", "string",
                   "replace('a', 'b')", "replace('', '-')", "default('d', true)", "trim('ab ')", "forceescape", "e",
@@ -89,11 +88,11 @@ ANY_LISTS = ["reverse", "map('string')", "select", "reject", "select('string')",
              "reject('none')", "slice(2)", "map('default', 1)"]
 TESTS_OF_ALL = ["defined", "undefined", "none", "boolean", "true", "false", "integer", "float", "number", "string", "mapping",
                 "sequence", "iterable", "callable", "sameas(none)", "eq(1)", "ne('a')", "in([1, 'a'])"]
-WILD = 0.06  # share of expressions of any types
+WILD = 0.06  # share of expressions of any type
 
 
 class Maker:
-    """A template by one random state."""
+    """Generates a template from one random state."""
 
     def __init__(self, seed):
         self.r = random.Random(seed)
@@ -103,7 +102,7 @@ class Maker:
         return r.choice([r.choice(NAMES), r.choice(NAMES), r.choice(TEXTS), r.choice(NUMBERS), "true", "none", "false"])
 
     def expression(self, depth=0):
-        """Mostly of right types, now and then of any."""
+        """Returns an expression, mostly of the right type, sometimes of any."""
         if self.r.random() < WILD:
             return self.wild(depth)
         return self.r.choice([self.string, self.string, self.number, self.list, self.mapping, self.truth])(depth)
@@ -270,7 +269,7 @@ def of_jinja(env, text):
             out = env.from_string(text).render(**json.loads(json.dumps(VARIABLES)))
             out.encode()
             return out
-        except Exception:  # any of them: what is compared is that there is one
+        except Exception:  # any exception counts as an error
             return None
 
 
@@ -283,9 +282,9 @@ def of_ours(rt, text):
         return None
 
 
-# What is told in src/chat/README.md: nothing of it is compared.
+# Differences documented in src/chat/README.md, which are not compared.
 def is_told(text, theirs, ours):
-    if theirs is not None:  # addresses; generators, which are looked at once or not at all; bounds
+    if theirs is not None:  # addresses; generators, which are iterated once or never; limits
         return any(part in theirs for part in (" at 0x", "<function", "ITERATOR", "iterator", "LoopContext")) or \
             re.search(r"\| items|\bloop \||\bin loop\b", text) is not None or len(theirs) > 1_000_000
     return re.search(r"\bis (not )?\w+ (not|if|in|recursive)\b", text) is not None or re.search(r"is (test|filter)\b", text)

@@ -1,5 +1,4 @@
-"""The DLL of a cross build: it exports what symbols.txt lists and nothing else, and needs only what
-every Windows has.
+"""The DLL of a cross build: it exports exactly symbols.txt, and needs only DLLs that every Windows has.
 
 usage: windows.py OBJDUMP LIBRARY SYMBOLS.TXT
 SPDX-License-Identifier: MIT
@@ -9,7 +8,7 @@ import re
 import subprocess
 import sys
 
-# Of the system, or of its C library under either name.
+# The system's DLLs, or its C library by either name.
 SYSTEM = re.compile(r"(kernel32|msvcrt|advapi32|api-ms-win-\S+)\.dll", re.I)
 
 

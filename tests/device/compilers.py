@@ -1,6 +1,6 @@
-"""What kernels.py asks of a compiler, and which text of PTX it takes: a stand-in called nvcc writes down its
-command lines and answers with PTX; one that contracts, flushes subnormal numbers or rounds in another way is found.
-Compilers that are there, nvcc and clang, compile some types. A build takes nvcc where it is found.
+"""Requests of kernels.py to a compiler, and the PTX that it accepts. A stand-in for nvcc records its command lines
+and answers with PTX. PTX that contracts, flushes subnormal numbers or rounds differently is detected. Installed
+compilers, nvcc and clang, compile some types. A build uses nvcc if it is found.
 
 usage: compilers.py SRC KERNELS.ptx CLANG MESON
 SPDX-License-Identifier: MIT
@@ -23,7 +23,7 @@ KERNELS = SRC / "plugins/cuda/kernels.py"
 sys.path.insert(0, str(KERNELS.parent))
 import kernels  # noqa: E402
 
-# FAULTS: what is replaced in its answer. It refuses everything where FAILS is set.
+# FAULTS: replacements in its answer. It fails always if FAILS is set.
 STAND_IN = """#!{python}
 import os, pathlib, sys
 with open({log!r}, "a") as log:
@@ -39,7 +39,7 @@ pathlib.Path(sys.argv[sys.argv.index("-o") + 1]).write_text(text)
 """
 NEEDED = ["-ptx", "-arch=compute_80", "-std=c++20", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"]
 FORBIDDEN = ["fast_math", "fast-math", "--fmad=true", "--ftz=true", "-lineinfo", "-G"]
-# What a compiler that rounds in another way would write.
+# Output of a compiler that rounds differently.
 FAULTS = ["fma.rn.f32=fma.rz.f32", "add.rn.f32=add.rn.ftz.f32", "mul.rn.f32=mul.f32", "sub.rn.f32=sub.f32",
           "mul.rn.f32=mul.ftz.f32", "fma.rn.f32=mad.f32", "cp.async.cg=cp.async.ca", "cvt.rn.f32.s32=cvt.rz.f32.s32"]
 
@@ -52,7 +52,7 @@ def expect(holds, text):
 
 
 def compile_all(compiler, folder, **environment):
-    """The text of all modules; None where the compiler failed."""
+    """Returns the text of all modules; None if the compiler failed."""
     outputs = [str(folder / name) for name in ("kernels.ptx", "table.inc", "data.S", "kernels.d")]
     result = subprocess.run([sys.executable, str(KERNELS), str(compiler), str(SRC), *outputs], capture_output=True,
                             text=True, env={**os.environ, **environment})
@@ -96,7 +96,7 @@ def check_stand_in(folder):
 
 
 def check_build(folder, compiler):
-    """Which compiler a build takes, with an nvcc that is found first and with one that fails."""
+    """Checks which compiler a build uses, with an nvcc that is found first and with one that fails."""
     clang = r"/clang\+\+[-\d]*"
     for wanted, fails, named in [("auto", "", re.escape(str(compiler))), ("clang", "", clang), ("auto", "1", clang)]:
         build = folder / f"build-{wanted}{fails}"

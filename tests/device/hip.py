@@ -1,8 +1,7 @@
-"""The kernels of CUDA compile for cards of AMD from the same text, where clang can do that, and keep
-subnormal numbers there.
+"""The CUDA kernels compile for AMD GPUs from the same source, if clang supports that, and keep subnormal numbers.
 
 usage: hip.py CLANG SRC        (exit 77: CLANG does not compile for them)
-GGUFX_TEST_STEP above one: each type for one card, in turn.
+GGUFX_TEST_STEP above one: each type for one GPU, in turn.
 SPDX-License-Identifier: MIT
 """
 import os

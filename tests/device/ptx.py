@@ -1,5 +1,5 @@
-"""The kernels' PTX rounds as the text says: every float operation names its rounding, nothing is flushed
-to zero, and rows come 16 bytes at a time. Where there is a ptxas no kernel of some types spills registers.
+"""Rounding in the kernels' PTX: every float operation names its rounding mode, nothing is flushed to zero, and rows
+are loaded 16 bytes at a time. With ptxas, kernels of some types are checked for register spills.
 
 usage: ptx.py KERNELS.ptx
 SPDX-License-Identifier: MIT
@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 
-# Operations that round say ".rn"; neg, abs, mov, setp, selp and f16 to f32 are exact.
+# Operations that round have ".rn"; neg, abs, mov, setp, selp and f16 to f32 are exact.
 ROUNDED = re.compile(r"^(?:@\S+\s+)?((?:add|sub|mul|mad|fma|div|sqrt|rcp|cvt)\.\S*f32\S*)")
 KERNELS = re.compile(r"\.visible \.entry (\w+)\(")
 DOTS = re.compile(r"dots")
@@ -21,7 +21,7 @@ def faults_of(module):
     faults = [f"{name}: {line}" for line in module.splitlines()
               if ".ftz" in line or ".approx" in line or re.search(r"\.f64\b", line) and not line.startswith("mov")]
     rounded = [m.group(1) for line in module.splitlines() for m in [ROUNDED.match(line.strip())] if m]
-    # From f32 to an integer nothing is rounded that a kernel may see; it rounds by adding.
+    # Conversions from f32 to integers round nothing that a kernel depends on; kernels round by adding.
     faults += [f"{name}: {op}" for op in rounded if ".rn." not in op + "." and op != "cvt.f32.f16"]
     if name != "columns":
         if not any(op.startswith("fma.rn.f32") for op in rounded):

@@ -1,5 +1,5 @@
-"""Every module of the plug-in for Vulkan is valid SPIR-V, and no float operation of it may be contracted
-or put in another order: each sum, difference and product is decorated NoContraction.
+"""Every module of the Vulkan plugin is valid SPIR-V, and its float operations must not be contracted or reordered:
+each sum, difference and product is decorated NoContraction.
 
 usage: spirv.py SPIRV-VAL SPIRV-DIS SHADERS.spv SHADERS_TABLE.inc      (exit 77: no SPIRV-VAL)
 SPDX-License-Identifier: MIT

@@ -1,6 +1,6 @@
-"""A part of test_vulkan under Khronos' validation layers, which find nothing to say.
+"""A part of test_vulkan under Khronos' validation layers, which report nothing.
 
-usage: vulkan_layers.py TEST_VULKAN PLUG-IN
+usage: vulkan_layers.py TEST_VULKAN PLUGIN
 SPDX-License-Identifier: MIT
 """
 import os
@@ -13,7 +13,7 @@ SYNCHRONIZATION = "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT" 
 
 
 def main():
-    # The loader tells which layers it puts in: one that is not there is passed over in silence.
+    # The loader lists the layers that it loads: a missing one is skipped without an error.
     env = {**os.environ, "VK_INSTANCE_LAYERS": LAYER, "VK_LOADER_DEBUG": "layer",
            "VK_LAYER_ENABLES": SYNCHRONIZATION}
     result = subprocess.run([*sys.argv[1:], "layers"], env=env, stdout=subprocess.PIPE,

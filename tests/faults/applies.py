@@ -1,5 +1,5 @@
-"""Every deliberate fault of series.txt still has the place it is put into: its text stands once in its
-file, and what takes its place is another.
+"""Every deliberate fault of series.txt still applies: its text occurs once in its file, and the replacement is
+different.
 
 usage: applies.py SOURCE_ROOT
 SPDX-License-Identifier: MIT

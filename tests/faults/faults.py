@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Deliberate faults, one by one: each must be caught by the test that is named with it.
+"""Deliberate faults, one by one: the test named with each must detect it.
+
+A fault is an entry of series.txt: the file, text that occurs once there, its replacement, a test that then fails.
+The copy has the committed files.
 
 usage: tests/faults/faults.py FOLDER [NAME...]    (FOLDER: for a copy of the tree and its build)
-
-A fault is a line of series.txt: the file, the text that stands there once, what takes its place, a
-test that fails then. The copy is of what is committed.
 SPDX-License-Identifier: MIT
 """
 import pathlib
@@ -16,8 +16,8 @@ ROOT = HERE.parent.parent
 
 
 def series():
-    """(name, file, before, after, tests) of each entry: its lines are `name: value`, those of a
-    text begin with `-` or `+`, and an empty line ends it."""
+    """Yields (name, file, before, after, tests) of each entry: its lines are `name: value`, those of a text begin with
+    `-` or `+`, and an empty line ends it."""
     for entry in (HERE / "series.txt").read_text().split("\n\n"):
         lines = [line for line in entry.splitlines() if not line.startswith("#")]
         if not lines:
@@ -28,7 +28,7 @@ def series():
 
 
 def is_caught(build, tests):
-    """A test that cannot be built or does not end catches nothing."""
+    """Returns whether a test fails; a test that cannot be built or does not end detects nothing."""
     built = subprocess.run(["meson", "test", "-C", build, "--list"], capture_output=True)
     assert built.returncode == 0, built.stderr
     result = subprocess.run(["meson", "test", "-C", build, "--timeout-multiplier", "4", *tests],
@@ -54,7 +54,7 @@ def main():
     wanted = sys.argv[2:]
     faults = [fault for fault in series() if not wanted or fault[0] in wanted]
     tree, build = prepare(pathlib.Path(sys.argv[1]).resolve())
-    for name, file, before, after, tests in faults:  # healthy, they pass
+    for name, file, before, after, tests in faults:  # without a fault they pass
         assert before != after and (tree / file).read_text().count(before) == 1, (name, file)
     clean, told = is_caught(build, sorted({test for fault in faults for test in fault[4]}))
     if clean:

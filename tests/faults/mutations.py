@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Hundreds of faults in one build: how many of them does a test notice?
+"""Mutation tests: hundreds of faults in one build, and the number that the tests detect.
+
+`make` copies the committed files to FOLDER/tree and writes COUNT faults of ten kinds (230) into the library, at
+places that SEED selects. Each fault is enabled by a number. Then it builds once; faults that do not compile are
+left out. A place is selected by its text, not by its line number, so changes of other lines do not affect it.
+Called again, it takes over later commits, for example tests for survivors.
+`run` sets GGUFX_FAULT to one number after another, JOBS (2) at a time. A first run without faults records which
+test reaches which fault. Only those tests are tried then, short ones first, until one fails, crashes or does not
+end. It continues after the last entry of FOLDER/results.txt; NUMBERs are tried again.
+`table` counts by kind and lists the survivors, those with a reason in `equivalent.txt` separately.
 
 usage: tests/faults/mutations.py make FOLDER [COUNT [SEED]]
        tests/faults/mutations.py run FOLDER [JOBS [NUMBER...]]
        tests/faults/mutations.py table FOLDER
-
-`make` copies what is committed to FOLDER/tree, writes COUNT faults of ten kinds (230) into places of the
-library that SEED chooses, each behind a number, and builds it once; what does not compile is left out. A place
-is chosen by what stands there, not by where it stands: a change of another line leaves it. Called again, it
-takes over what has been committed since, tests for survivors for one. `run` sets GGUFX_FAULT to one number after
-another, JOBS (2) at a time. A first run with none notes which test comes by which fault; only those are tried
-then, short ones first, up to the first that fails, crashes or does not end. It goes on where FOLDER/results.txt
-ends; NUMBERs are tried anew. `table` counts by kind and lists the survivors, those with a reason in
-`equivalent.txt` apart.
 SPDX-License-Identifier: MIT
 """
 import concurrent.futures
@@ -32,7 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PARTS = ("abi", "base", "chat", "gguf", "grammar", "job", "kv", "matmul", "model", "quant", "state",
          "kernels/scalar")
 LEFT_OUT = ("win32", "unload", "without_")
-WIDE = "src/base/"  # whose headers are in every file, which would all be built anew
+WIDE = "src/base/"  # its headers are in every file, so all files would be rebuilt
 SUITES = {"unit", "oracles", "checkasm", "golden", "fuzz", "grammar", "cli"}
 SLOWEST = 300  # seconds of a test without a fault; longer ones are not tried
 OPTIONS = ["-D%s=disabled" % name for name in ("bindings", "benchmarks", "vulkan", "cuda")]
@@ -133,7 +133,7 @@ NUMBER = {"int", "long", "size_t", "float", "double", "int8_t", "int16_t", "int3
 
 
 def type_of(lines, i, name):
-    """As it stands in the declaration before line i; numbers are of one type."""
+    """Returns the type in the declaration before line i; all numbers count as one type."""
     declared = re.compile(r"(?:^|[(,;<]|\bconst)\s*(?P<type>[A-Za-z_][\w:<>]*) (?P<how>[*&]*)(?:const )?"
                           r"%s(?=[,;)\[{]| = | : |$)" % name)
     for k in range(i, max(i - 80, -1), -1):
@@ -147,7 +147,7 @@ def type_of(lines, i, name):
 
 
 def swapped(kind):
-    """Two neighbours among the arguments of a call that have one type."""
+    """Returns swaps of two neighbouring arguments of a call that have the same type."""
     call = re.compile(r"(?<=[ (!])(?P<f>[a-z]\w*(?:(?:\.|->|::)\w+)*)\((?P<all>\w+(?:, \w+)+)\)(?=[;) ])")
     either_way = re.compile(r"(^|\W)(min|max|swap|same|equal)$")
 
@@ -191,7 +191,7 @@ def scale_or_answer(line, start, end):
 
 
 def all_candidates(tree):
-    """(kind, file, line, start, end, text) of everything that could be wrong; a fault to a line."""
+    """Returns (kind, file, line, start, end, text) of every possible fault, one fault a line."""
     out = []
     for part in PARTS:
         for path in sorted((tree / "src" / part).rglob("*.[ch]pp")):
@@ -216,7 +216,7 @@ def all_candidates(tree):
 
 
 def in_order_of(seed, tree, candidates):
-    """By a hash of what stands there, so that the choice stays where other lines change."""
+    """Orders by a hash of the text at the place, so that the selection is independent of other lines."""
     texts, times, keyed = {}, {}, []
     for c in candidates:
         lines = texts.setdefault(c[1], (tree / c[1]).read_text().split("\n"))
@@ -227,7 +227,8 @@ def in_order_of(seed, tree, candidates):
 
 
 def choose(candidates, count, refused):
-    """The same number of each kind, one to a line, spread over files; None stands for what does not compile."""
+    """Selects the same number of each kind, one a line, spread over files; None stands for faults that do not
+    compile."""
     by_kind = {}
     for c in candidates:
         by_kind.setdefault(c[0], []).append(c)
@@ -241,7 +242,7 @@ def choose(candidates, count, refused):
                 if (c[1], c[2]) in lines or per_file.get(c[1], 0) >= 4:
                     continue
                 lines.add((c[1], c[2]))
-                # What does not compile leaves a gap: the others keep their numbers, and their objects.
+                # A fault that does not compile leaves a gap: the others keep their numbers, and their objects.
                 chosen.append(None if (c[1], c[2], c[0]) in refused else c)
                 per_file[c[1]] = per_file.get(c[1], 0) + 1
                 break
@@ -266,7 +267,7 @@ def write(tree, chosen):
             lines[i] = lines[i][:start] + text.replace("@", str(number)) + lines[i][end:]
         lines[0] = '#include "ggufx_fault.hpp"\n#line 1\n' + lines[0]
         text = "\n".join(lines)
-        if (tree / file).read_text() != text: # else it keeps its time
+        if (tree / file).read_text() != text:  # otherwise it keeps its modification time
             (tree / file).write_text(text)
 
 
@@ -275,7 +276,7 @@ def build_library(build):
 
 
 def make(folder, count=230, seed=27):
-    tree, build = folder / "tree", folder / "tree" / "build" # within, as elsewhere: ccache knows it then
+    tree, build = folder / "tree", folder / "tree" / "build"  # inside the tree, so that ccache finds it
     folder.mkdir(parents=True, exist_ok=True)
     if not tree.exists():
         subprocess.run(["git", "clone", "-q", ROOT, tree], check=True)
@@ -317,7 +318,7 @@ def make(folder, count=230, seed=27):
 
 
 def finish(folder, build):
-    # A program whose oracle is not installed, or that does not build, is a test that fails without a fault.
+    # A program without its oracle, or that does not build, is a test that fails without a fault.
     built = subprocess.run(["ninja", "-k", "0", "-C", build, "all", "meson-test-prereq"], capture_output=True, text=True)
     if built.returncode:
         print(built.stdout[-2000:])
@@ -332,7 +333,7 @@ def tests_of(build):
 
 
 def run_test(build, test, number, timeout, trace=None):
-    """(seconds, whether it noticed something)"""
+    """Returns (seconds, whether it detected a fault)."""
     with tempfile.TemporaryDirectory(prefix="fault") as own:
         env = {**os.environ, **test["env"], "GGUFX_FAULT": str(number), "GGUFX_TEST_STEP": "4",
                "GGUFX_TEST_CLI_STEP": "4", "GGUFX_TEST_KILLS": "1", "TMPDIR": own}
@@ -349,7 +350,7 @@ def run_test(build, test, number, timeout, trace=None):
             code = 124
         seconds = time.monotonic() - started
         try:
-            os.killpg(process.pid, 9) # and what it began
+            os.killpg(process.pid, 9)  # and its children
         except ProcessLookupError:
             pass
         process.wait()
@@ -357,7 +358,7 @@ def run_test(build, test, number, timeout, trace=None):
 
 
 def trace(folder, build, tests, jobs):
-    """Which test comes by which faults, and how long it takes."""
+    """Records which test reaches which faults, and its time."""
     path, lock = folder / "trace.json", threading.Lock()
     known = json.loads(path.read_text()) if path.exists() else {}
 
@@ -381,7 +382,7 @@ def trace(folder, build, tests, jobs):
 
 
 def read_results(folder):
-    """The last word of each number: which test noticed it, `survived` or `unreached`."""
+    """Returns the last result of each number: the test that detected it, `survived` or `unreached`."""
     path = folder / "results.txt"
     return {int(n): test for n, test, *_ in map(str.split, path.read_text().splitlines())} if path.exists() else {}
 
@@ -400,7 +401,7 @@ def run(folder, jobs=2, *again):
         caught, begun = "survived" if by else "unreached", time.monotonic()
         for test in by:
             timeout = 20 + 10 * known[test["name"]]["seconds"]
-            # A test that fails without the fault as well has noticed the machine.
+            # A test that also fails without the fault has detected a problem of the machine.
             if run_test(build, test, number, timeout)[1] and not run_test(build, test, 0, timeout)[1]:
                 caught = test["name"].replace(" ", "_")
                 break
@@ -416,7 +417,7 @@ def run(folder, jobs=2, *again):
 
 
 def reasons():
-    """Faults that change nothing that a caller could see: file, kind, line of the source, and why."""
+    """Returns faults without an observable effect: file, kind, line of the source, and the reason."""
     path, out = pathlib.Path(__file__).with_name("equivalent.txt"), {}
     if not path.exists():
         return out

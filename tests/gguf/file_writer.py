@@ -21,7 +21,7 @@ ALIGNMENT = 32
 
 
 class Numbers:
-    """Bytes and numbers of a seed, the same in every Python."""
+    """Bytes and numbers from a seed, the same in every Python."""
 
     def __init__(self, seed):
         self.state = seed
@@ -47,7 +47,7 @@ def padded(n, alignment):
 
 
 def shown(text):
-    """A string of a dump; bytes that are no UTF-8 in hexadecimal."""
+    """Returns a string of a dump; invalid UTF-8 in hexadecimal."""
     if isinstance(text, str):
         return text
     try:
@@ -59,13 +59,12 @@ def shown(text):
 class File:
     """A file in memory. keys: (key, type, value), an array as ("arr", (element type, values)).
 
-    tensors: (name, ne, type id[, data]); without data, random bytes of the seed. `marks` has the offset of
-    each field: "n_tensors", "n_kv", ("key", i, field), ("tensor", i, field).
-    """
+    tensors: (name, ne, type id[, data]); without data, random bytes from the seed. `marks` has the offset of each
+    field: "n_tensors", "n_kv", ("key", i, field), ("tensor", i, field)."""
 
     def __init__(self, keys=(), tensors=(), version=3, big_endian=False, alignment=ALIGNMENT, seed=1):
         self.order, self.version = ">" if big_endian else "<", version
-        self.narrow = version == 1  # counts, lengths and dims of 32 bits
+        self.narrow = version == 1  # 32-bit counts, lengths and dims
         self.alignment, self.big_endian = alignment, big_endian
         self.data, self.marks = bytearray(b"GGUF"), {}
         self.keys, self.tensors = list(keys), [t if len(t) > 3 else (*t, None) for t in tensors]
@@ -145,7 +144,7 @@ class File:
     # ---- faults
 
     def changed(self, at, form, *values):
-        """The bytes with the field at a mark written over."""
+        """Returns the bytes with the field at a mark overwritten."""
         start = at if isinstance(at, int) else self.marks[at]
         new = struct.pack(self.order + form, *values)
         return bytes(self.data[:start]) + new + bytes(self.data[start + len(new):])

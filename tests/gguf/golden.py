@@ -1,8 +1,8 @@
-"""Dump every sample file through the public interface and compare with its expected dump.
+"""Dumps every sample file through the public interface and compares with its expected dump.
+
+Reads MADE/formats/gguf-golden of make_files.py, and $GGUFX_TEST_DATA/formats/gguf-golden if it exists.
 
 usage: golden.py DUMP_PROGRAM MADE/files.txt [some]   (some: each n-th, GGUFX_TEST_STEP)
-
-Reads MADE/formats/gguf-golden of make_files.py, and $GGUFX_TEST_DATA/formats/gguf-golden where it exists.
 SPDX-License-Identifier: MIT
 """
 import hashlib
@@ -16,13 +16,13 @@ from data_folders import data_folders
 
 TYPES = ["u8", "i8", "u16", "i16", "u32", "i32", "f32", "bool", "str", "arr", "u64", "i64", "f64"]
 ELEMENT_BYTES = {"f32": 4, "f16": 2, "f64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "bf16": 2}
-# Whole directories without their data, of which metadata alone can be opened.
+# Complete directories without their data, which allow metadata-only opens.
 HEADS = ("bad_no_data.gguf", "bad_data_truncated.gguf")
-EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # of a cross build
+EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # in a cross build
 
 
 def flat(value):
-    """An expected value in the program's terms: integers, float bits, hexadecimal strings."""
+    """Converts an expected value to the program's form: integers, float bits, hexadecimal strings."""
     if isinstance(value, list):
         return [flat(v) for v in value]
     if isinstance(value, dict) and "bits" in value:
@@ -43,7 +43,7 @@ def flat_elements(kind, values):
 
 
 def differences(got, want, data):
-    """Lines that say where a dump differs from the expected one."""
+    """Yields the differences between a dump and the expected one."""
     for field in ("version", "alignment", "meta_end", "data_offset", "file_size"):
         if got[field] != want[field]:
             yield "%s: %s, expected %s" % (field, got[field], want[field])
@@ -106,7 +106,7 @@ def check_accepted(program, path, expected):
 
 
 def check_folder(program, folder, step):
-    """How many files there are, and how many of them are wrong."""
+    """Returns the number of files, and the number of wrong ones."""
     failures = n = 0
     for entry in json.load(open(os.path.join(folder, "index.json"), encoding="utf-8"))["files"][::step]:
         name = entry["file"]

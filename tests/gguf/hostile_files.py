@@ -1,6 +1,7 @@
 """Files with one fault each: the class of the error and the byte offset that a reader must report.
 
-The offset is that of the faulty field, or the end of the file where bytes are missing.
+The offset is that of the faulty field, or the end of the file if bytes are missing.
+
 SPDX-License-Identifier: MIT
 """
 import struct
@@ -10,7 +11,7 @@ from sample_files import NAME
 
 HUGE = {"minus1": 2**64 - 1, "minus2": 2**64 - 2, "2p63": 2**63, "2p32": 2**32, "2p61": 2**61, "1gi": 1 << 30}
 REMOVED_TYPES, UNKNOWN_TYPES = (4, 5, 31, 32, 33, 36, 37, 38), (43, 99, 137, 1 << 31, 2**32 - 1)
-HEADER, LEAST_TENSOR = 24, 24  # bytes: of the header, and of a tensor without name and dims
+HEADER, LEAST_TENSOR = 24, 24  # bytes of the header, and of a tensor without name and dims
 LENGTH, COUNT = "LENGTH|TRUNCATED", "COUNT|TRUNCATED"
 
 
@@ -108,7 +109,7 @@ def shape_cases(cases):
         one = File([NAME], [("t", (32, 1), kind if kind != 19 else 0)])
         data = bytearray(one.changed(("tensor", 0, "dims"), "QQ", *ne))
         struct.pack_into("<I", data, one.marks["tensor", 0, "type"], kind)
-        small_enough = name in ("2p40", "i8_64k_64k")  # a size that a file could have
+        small_enough = name in ("2p40", "i8_64k_64k")  # a possible size of a file
         cases.reject("overflow", "shape_" + name, data, "SHAPE|OVERFLOW|BOUNDS", one.marks["tensor", 0, "dims"],
                      meta_only="accept" if small_enough else "reject")
     zero = File([NAME], [("t", (4, 0, 2), 0), ("u", (0,), 2), ("v", (8,), 0)])
@@ -176,11 +177,11 @@ def offset_cases(cases):
 
 def cut_cases(cases):
     base = small()
-    end = base.data_offset + 64 + n_bytes(2, (32, 3))  # of the last value
-    # Some bytes within each field of the directory, and of the data.
+    end = base.data_offset + 64 + n_bytes(2, (32, 3))  # end of the last value
+    # Some bytes within each field of the directory, and within the data.
     places = sorted({at + 1 for name, at in base.marks.items() if isinstance(name, tuple)})
     for n in places:
-        fits = len(base.tensors) * LEAST_TENSOR <= n - HEADER  # else the reader refuses the count first
+        fits = len(base.tensors) * LEAST_TENSOR <= n - HEADER  # otherwise the reader refuses the count first
         cases.reject("truncation", f"cut_{n}", base.data[:n], *(("TRUNCATED", n) if fits else (COUNT, base.marks["n_tensors"])))
     cases.reject("truncation", "cut_before_data", base.data[:base.data_offset], "TRUNCATED|BOUNDS", base.data_offset, meta_only="accept")
     for n in (base.data_offset + 1, base.data_offset + 64, end - 1):
@@ -189,7 +190,7 @@ def cut_cases(cases):
     cases.accept("valid", "more_bytes", base.data + b"more")
 
 
-# ---- models: the container is sound ------------------------------------------------------------
+# ---- models: the container is valid ------------------------------------------------------------
 
 N_TOKENS, N_EMBEDDING, N_HIDDEN, N_HEADS = 40, 32, 64, 4
 
@@ -221,7 +222,7 @@ def model_tensors():
 
 
 def model(keys=None, without=(), tensors=None, leave_out=(), kinds=None):
-    """A model with some keys changed or left out, and tensors too."""
+    """Returns a model with some keys and tensors changed or left out."""
     have = {k: v for k, v in (model_keys() | (keys or {})).items() if k not in without}
     shapes = {k: v for k, v in (model_tensors() | (tensors or {})).items() if k not in leave_out}
     return File([(k, *v) for k, v in have.items()],

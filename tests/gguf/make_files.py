@@ -1,6 +1,7 @@
-"""Sample files with their expected dumps, hostile files with their expected errors.
+"""Writes sample files with their expected dumps, and hostile files with their expected errors.
 
 The folders have the layout of GGUFX_TEST_DATA, so that the same tests read them.
+
 usage: make_files.py OUT   (writes OUT/formats/gguf-golden, OUT/data/malformed, OUT/data/tokenizer, then OUT/files.txt)
 SPDX-License-Identifier: MIT
 """
@@ -44,7 +45,7 @@ def make_hostile(folder):
 
 
 def make_vocabularies(folder):
-    """Vocabularies of architectures that have no program."""
+    """Writes vocabularies of architectures without a graph."""
     folder.mkdir(parents=True, exist_ok=True)
     key = "tokenizer.ggml."
     for name, architecture, kind, tokens in (("rwkv", "rwkv7", "rwkv", ["<s>", "a", "b"]), ("ugm-t5", "t5", "t5", ["<pad>", "</s>", "<unk>"])):

@@ -1,8 +1,8 @@
-"""Open every hostile file in six ways; verdict, error class, offset and heap must be as expected.
+"""Opens every hostile file in six ways; verdict, error class, offset and heap must be as expected.
+
+Reads MADE/data/malformed of make_files.py, and $GGUFX_TEST_DATA/data/malformed if it exists.
 
 usage: malformed.py REPLAY_PROGRAM MADE/files.txt
-
-Reads MADE/data/malformed of make_files.py, and $GGUFX_TEST_DATA/data/malformed where it exists.
 SPDX-License-Identifier: MIT
 """
 import json
@@ -13,16 +13,16 @@ import sys
 
 from data_folders import data_folders
 
-HEAP_LIMIT = 16 << 20  # bytes, of a metadata-only open
-EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # of a cross build
+HEAP_LIMIT = 16 << 20  # bytes, for a metadata-only open
+EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # in a cross build
 
 
 def fault(case, way, status, offset):
-    """What is wrong with this end of a case, or None."""
+    """Returns the fault of a case's result, or None."""
     accepted = status == "OK"
     codes = case["code"].split("|")
     expect = case["expect"]
-    # Without its data a file may end anywhere behind its directory, as ggml reads it, too.
+    # Without its data a file may end anywhere after its directory, as in ggml.
     if accepted and way.endswith("-meta") and "BOUNDS" in codes and \
             (case.get("meta_only") or case["ggml_aug2026"]["meta_only"]) == "accept":
         return None
@@ -38,7 +38,7 @@ def fault(case, way, status, offset):
 
 
 def cases_of(folder):
-    """{path: case} of a folder."""
+    """Returns {path: case} of a folder."""
     with open(os.path.join(folder, "expected.json"), encoding="utf-8") as file:
         return {os.path.join(folder, case["file"]): case for case in json.load(file)["cases"]}
 

@@ -1,5 +1,5 @@
-"""Read, write and read again every sample file: the same keys, tensors and data; twice the same
-bytes; where the source is laid out as ggml does, byte for byte the source.
+"""Reads, writes and reads again every sample file: the same keys, tensors and data, and the same bytes each time. If
+the source has ggml's layout, the output equals the source byte for byte.
 
 usage: rewrite.py DUMP_PROGRAM REWRITE_PROGRAM MADE/files.txt [some]   (as golden.py)
 SPDX-License-Identifier: MIT
@@ -14,7 +14,7 @@ import tempfile
 
 from data_folders import data_folders
 
-EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # of a cross build
+EMULATOR = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))  # in a cross build
 
 
 def run(*command):
@@ -30,7 +30,7 @@ def dump(program, flags, path):
 
 
 def contents(dumped):
-    """What must not change, wherever it stands in the file."""
+    """Returns the contents that must not change, independent of their position in the file."""
     return {"big_endian": dumped["big_endian"], "alignment": dumped["alignment"],
             "kv": dumped["kv"],
             "tensors": [{k: v for k, v in t.items() if "offset" not in k}
@@ -61,11 +61,11 @@ def check(dump_program, rewrite_program, path, out):
         faults.append("the copy has other contents")
     if after["version"] != max(before["version"], 2) and before["version"] != 1:
         faults.append("version %d" % after["version"])
-    # What strict readers take they take from us; a file they take we write as it is.
+    # Strict readers accept copies of files that they accept, and such files are copied byte for byte.
     if not before["big_endian"] and not nested(before) and not dump(dump_program, "sS", copies[0]):
         faults.append("strict mode refuses the copy")
     if dump(dump_program, "sS", path) and before["tensors"]:
-        if not path.read_bytes().startswith(data[0]):  # more than the file: what follows the data
+        if not path.read_bytes().startswith(data[0]):  # more than the file: bytes follow the data
             faults.append("other bytes than the source")
     return faults
 

@@ -29,7 +29,7 @@ def plain_tensors():
 
 
 def dumped():
-    """(name, file) of every file with a dump."""
+    """Yields (name, file) of every file with a dump."""
     yield "values_le.gguf", File(every_value(), plain_tensors())
     yield "values_be.gguf", File(every_value(), plain_tensors(), big_endian=True)
     yield "values_v2.gguf", File(every_value(), plain_tensors(), version=2)
@@ -72,7 +72,8 @@ def split_keys(part, n_parts, n_tensors):
 
 
 def undumped():
-    """(name, bytes, does strict mode refuse it) of files without a dump; those named bad_ are refused in every mode."""
+    """Yields (name, bytes, whether strict mode refuses it) of files without a dump; those named bad_ are refused in
+    every mode."""
     two = File([NAME, ("a", "u32", 1)], [("a", (8,), 0), ("b", (8,), 0)])
     first, second = two.marks["tensor", 0, "offset"], two.marks["tensor", 1, "offset"]
     yield "gap.gguf", two.changed(second, "Q", 64) + bytes(32), True

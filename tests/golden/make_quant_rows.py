@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes quant_rows.bin and QUANT_MANIFEST from the full golden set: make_quant_rows.py FOLDER.
 
-Four rows of 512 values and what the reference makes of them in every type, without and with one
-imatrix: gaussian weights, scales that jump between groups, and ties of rounding.
+Four rows of 512 values and the reference's quantization in every type, without and with an imatrix: gaussian
+weights, scales that jump between groups, and rounding ties.
 """
 import json
 import os

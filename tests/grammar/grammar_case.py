@@ -1,5 +1,4 @@
-# What the tests of schemas share: the Python binding over the library of the build, a vocabulary,
-# texts that fit.
+# Shared by the tests of schemas: the Python binding with the library of the build, a vocabulary, texts that match.
 # SPDX-License-Identifier: MIT
 import json
 import os
@@ -7,7 +6,7 @@ import sys
 import unittest
 
 
-DEBIANS = "/usr/bin/python3"  # the interpreter that has Debian's packages
+DEBIANS = "/usr/bin/python3"  # the interpreter with Debian's packages
 
 
 def skip(why):
@@ -16,7 +15,7 @@ def skip(why):
 
 
 def load():
-    """The binding, or an exit that says what is missing. argv: library, model."""
+    """Returns the binding, or exits with the name of a missing part. argv: library, model."""
     library, model = sys.argv[1:3]
     del sys.argv[1:3]
     os.environ["GGUFX_LIBRARY"] = library
@@ -36,7 +35,7 @@ ggufx, MODEL = load()
 
 
 def validator():
-    """jsonschema's class for the draft, None where it is not installed."""
+    """Returns jsonschema's class for the draft, None if it is not installed."""
     try:
         import jsonschema
     except ImportError:
@@ -56,7 +55,7 @@ class Case(unittest.TestCase):
         return ggufx.Grammar.json_schema(self.rt, self.tokenizer, schema, **options)
 
     def fits(self, grammar, text):
-        """Does a whole text fit, byte by byte?"""
+        """Returns whether a whole text matches, byte by byte."""
         matcher = ggufx.Matcher(grammar)
         try:
             matcher.accept([self.FIRST_BYTE + byte for byte in text.encode()])

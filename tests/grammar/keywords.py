@@ -1,5 +1,5 @@
-# Each keyword of JSON schemas: documents that it accepts fit the grammar, others do not; with
-# python3-jsonschema the table itself is checked. Members stand in the order of `properties`.
+# Each keyword of JSON Schema: documents that it accepts match the grammar, others do not. python3-jsonschema checks the
+# table itself. Members are in the order of `properties`.
 # SPDX-License-Identifier: MIT
 import unittest
 
@@ -9,7 +9,7 @@ LIST = {"$ref": "#/$defs/list", "$defs": {"list": {
     "type": ["object", "null"], "properties": {"v": True, "next": {"$ref": "#/$defs/list"}},
     "required": ["next"], "additionalProperties": False}}}
 
-# keyword, schema, what it accepts, what it refuses
+# keyword, schema, accepted and refused documents
 TABLE = [
     ("boolean", True, [0, "x", [], {"a": None}], []),
     ("type", {"type": "string"}, ["", "1"], [1, None, ["a"], {}]),
@@ -171,7 +171,7 @@ TABLE = [
                "readOnly": True, "type": "null"}, [None], [1]),
 ]
 
-# What has no grammar is refused: the keyword, or why, and where.
+# Refused schemas without a grammar: the schema, keyword or reason, and position.
 REFUSED = [
     ({"properties": {"a": {"uniqueItems": True}}}, "#/properties/a: 'uniqueItems'"),
     ({"uniqueItems": True, "items": {"type": "integer"}}, "'uniqueItems'"),
@@ -211,7 +211,7 @@ class Keywords(Case):
             self.skipTest("no python3-jsonschema")
         for keyword, schema, valid, invalid in TABLE:
             if keyword == "format":
-                continue  # which formats it knows depends on other packages
+                continue  # its known formats depend on other packages
             checker = kind(schema)
             for of, want in ((valid, True), (invalid, False)):
                 for value in of:

@@ -1,6 +1,6 @@
-# The official tests of JSON schemas (draft 2020-12) as Debian packages them for Perl: each schema is known
-# or refused by name, each document gets the verdict that the tests ask for. GGUFX_JSON_SCHEMA_TESTS is
-# another folder of them.
+# The official tests of JSON Schema (draft 2020-12) as Debian packages them for Perl. Each schema is supported or
+# refused with a reason, and each document gets the expected verdict. GGUFX_JSON_SCHEMA_TESTS names another folder of
+# them.
 # SPDX-License-Identifier: MIT
 import glob
 import json
@@ -11,7 +11,7 @@ from grammar_case import Case, ggufx, skip
 
 FOLDER = os.environ.get("GGUFX_JSON_SCHEMA_TESTS",
                         "/usr/share/perl5/auto/share/dist/Test-JSON-Schema-Acceptance/tests/draft2020-12")
-# Why a schema is refused: see include/ggufx/grammar.h.
+# Reasons of refusals: see include/ggufx/grammar.h.
 REASONS = ["leads out of the schema", "'$schema' is of a dialect", "'uniqueItems' is supported", "'minProperties' is supported",
            "'not' of 'unevaluated", "'multipleOf' is supported"]
 
@@ -29,7 +29,7 @@ class Official(Case):
                 try:
                     grammar = self.grammar(json.dumps(group["schema"], ensure_ascii=False), flags=flags)
                 except ggufx.Error as error:
-                    if error.code != ggufx.Status.VALUE:  # no text fits
+                    if error.code != ggufx.Status.VALUE:  # no text matches
                         self.assertTrue(any(why in str(error) for why in REASONS), (path, group["description"], str(error)))
                         n["refused"] += 1
                         continue

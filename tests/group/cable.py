@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# Two machines, as network namespaces with two cables between them, one of mpirun and one of the ranks:
-# the same text over TCP as by one process; where the cable of the ranks is cut all end within 10 s, and
-# each says whom it misses. As root; waits for half a minute.
+# Two machines, as network namespaces with two links between them, one for mpirun and one for the ranks. The output over
+# TCP equals that of one process. If the ranks' link is cut, all ranks end within 10 s, and each names the missing one.
+# As root; takes half a minute.
 # usage: tests/group/cable.py BUILD_FOLDER
 # SPDX-License-Identifier: MIT
 import os

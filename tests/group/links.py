@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-# What a link adds to a token, beside what `fit --nodes` says of it: two machines as network namespaces, a
-# rank of one thread and one processor each, and between them a cable with a delay and a rate (relay.c). In
-# turns with none and with each link, ranks with rows and with layers; medians of what differs within a turn. With another
-# build a prompt by both of them, in turns, instead. As root, with a C compiler, on a machine that does nothing else.
+# Added time of a network link per token, compared with the estimate of `fit --nodes`. Two machines as network
+# namespaces, a rank of one thread and one processor each, and between them a link with a delay and a rate (relay.c).
+# Alternates between no link and each link, with tensor and pipeline parallelism; medians of the differences within a
+# turn. With another build, alternates between both for a prompt instead. As root, with a C compiler, on an otherwise
+# idle machine.
 # usage: tests/group/links.py BUILD_FOLDER MODEL [TURNS [OTHER_BUILD_FOLDER [PROMPT_TOKENS]]]
 # SPDX-License-Identifier: MIT
 import json
@@ -26,7 +27,7 @@ WAYS = {"rows": (), "layers": ("--pipeline",)}
 
 
 def rate_of(folder, agent, link, build, test, asked, late_us=0):
-    """Tokens per second of a test of `bench model`, by two ranks over a link."""
+    """Returns the tokens per second of a test of `bench model`, by two ranks over a link."""
     delay, rate, packet = link
     relay = subprocess.Popen([os.path.join(folder, "relay"), *two_machines.HOSTS, str(delay), str(rate), str(late_us)], stdout=subprocess.PIPE)
     try:
@@ -35,7 +36,7 @@ def rate_of(folder, agent, link, build, test, asked, late_us=0):
         two_machines.address("data", two_machines.DATA)
         for host in two_machines.HOSTS:
             two_machines.ip("-n", host, "link", "set", "data", "mtu", str(packet))
-        # Each rank its own processor: both machines are this one, and would begin with the first.
+        # Each rank has its own processor: both machines are this one, and would start at the first.
         bound = "exec taskset -c $OMPI_COMM_WORLD_RANK \"$@\""
         process = two_machines.mpirun(build, agent, "--bind-to", "none", "sh", "-c", bound, "x", os.path.join(build, "ggufx"), "bench",
                                       "model", MODEL, *asked, "-r", "1", "-t", "1", "--group", "mpi", "--json")
@@ -56,7 +57,7 @@ def token_ms(folder, agent, link, way):
 
 
 def prompt_ms(folder, agent, link, build):
-    # The cable leaves the processors to the ranks, which have none to spare while they compute.
+    # The relay leaves the processors to the ranks, which use all of them while they compute.
     asked = ["--prompt-tokens", str(N_PROMPT), "-n", "0"]
     return 1000 * N_PROMPT / rate_of(folder, agent, link, build, f"pp{N_PROMPT}", asked, late_us=link[0] / 10)
 
@@ -67,7 +68,8 @@ def as_is(way):
 
 
 def in_turns(measure, kinds):
-    """measure(folder, agent, link, kind) for each link and kind, TURNS times: lists by (name of the link, kind)."""
+    """Calls measure(folder, agent, link, kind) for each link and kind, TURNS times; returns lists by (name of the link,
+    kind)."""
     took = {(name, kind): [] for name in LINKS for kind in kinds}
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["cc", "-O2", "-o", os.path.join(folder, "relay"), os.path.join(FOLDER, "relay.c")], check=True)

@@ -1,4 +1,4 @@
-# Two machines, as network namespaces: how mpirun reaches them and how ranks reach each other. As root, with
+# Two machines, as network namespaces, with addresses for mpirun and for messages between the ranks. As root, with
 # iproute2 and Open MPI.
 # SPDX-License-Identifier: MIT
 import os
@@ -7,7 +7,7 @@ import subprocess
 HOSTS = [f"gg{os.getpid() % 100000}{side}" for side in "ab"]
 CONTROL, DATA = "10.97.1", "10.97.2"  # networks of mpirun, and of the ranks by devices "data"
 
-# What mpirun starts a daemon by, in place of ssh: HOST COMMAND...
+# mpirun's command to start a daemon, in place of ssh: HOST COMMAND...
 AGENT = """#!/bin/sh
 host=$1; shift
 exec ip netns exec "$host" unshare -u sh -c "hostname $host; $*"
@@ -54,7 +54,7 @@ def write_agent(folder):
 
 
 def mpirun(build, agent, *command):
-    """The tool by a rank on each of them."""
+    """Runs the tool with a rank on each of them."""
     words = ["mpirun", "--enable-recovery", "--mca", "plm_rsh_agent", agent, "--mca", "oob_tcp_if_include", CONTROL + ".0/24",
              "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", DATA + ".0/24",
              "-H", ",".join(f"{host}:1" for host in HOSTS), "-np", "2", "-x", "LD_LIBRARY_PATH", *command]

@@ -1,14 +1,14 @@
-"""Write the tiny models that the tests run, with the results of the reference implementation (ref64.py).
+"""Writes the tiny models that the tests run, with the results of the reference implementation (ref64.py).
+
+The layout is that of GGUFX_TEST_DATA, so that a test can read both. A case has the logits of each position of the
+prompt, then of each token of the greedy continuation.
 
 usage: generate.py models FOLDER RESULTS.JSON      FOLDER/data/tiny/NAME/: the model; CASE.json: token ids;
                                                    CASE.logits.f32 or CASE.embd.f32: results, little-endian.
                                                    RESULTS.JSON: the short form of all results
-       generate.py compare RESULTS.JSON KEPT.JSON  that short form against the one in the tree (expected.json); a
-                                                   new model's results are kept by copying RESULTS.JSON
-       generate.py stored DATA                     the reference against results that another engine stored
-
-The layout is that of GGUFX_TEST_DATA, so that a test can read both. A case has the logits of each position of
-the prompt, then of each token that was generated greedily.
+       generate.py compare RESULTS.JSON KEPT.JSON  compares the short form with the one in the tree (expected.json);
+                                                   a new model's results are kept by copying RESULTS.JSON
+       generate.py stored DATA                     compares the reference with results that another engine stored
 SPDX-License-Identifier: MIT
 """
 import json
@@ -29,15 +29,15 @@ CASES = {
     "long": ([1, 303, 67, 12, 88, 261, 262, 5, 190, 44, 300, 7, 7, 301, 33, 250, 41, 99, 318, 64, 3, 120, 270, 16, 284,
               299, 9, 71, 208, 55, 4, 90, 260, 133, 17, 29, 311, 76, 240, 38, 6, 181, 275, 290, 47, 102, 8, 315, 66, 222], 2),
 }
-# Models that other tests build as they need them (reference_models.py).
+# Models that other tests build on demand (reference_models.py).
 LEFT_OUT = {"command-r", "ernie4-5", "ernie4-5-moe", "falcon", "gpt2", "hunyuan-moe", "jina-bert-v2", "llama-bias",
             "mamba", "nemotron", "nomic-bert-moe", "olmoe", "phi2", "qwen2vl", "seed-oss", "stablelm"}
-N_LARGEST = 8  # logits of the last position that the tree keeps
-TOLERANCE = 2e-4  # of kept logits, which have 4 decimals; the same inputs give the same sums up to their order
+N_LARGEST = 8  # logits of the last position in the tree
+TOLERANCE = 2e-4  # for kept logits, which have 4 decimals; the same inputs give the same sums up to their order
 
 
 def results(model, name, prompt, n_generate):
-    """The generated ids and the rows of results: logits per position, or one embedding."""
+    """Returns the generated ids and the rows of results: logits per position, or one embedding."""
     if name in make_models.EMBEDDINGS:
         return [], ref64.pooled(model, prompt, CONTEXT)[None]
     ids, rows = list(prompt), []
@@ -48,7 +48,7 @@ def results(model, name, prompt, n_generate):
 
 
 def generate(root):
-    """Write every model and its results; return their short form."""
+    """Writes every model and its results; returns their short form."""
     shutil.rmtree(root / "data", ignore_errors=True)
     short = {}
     for name, make in sorted(make_models.MODELS.items()):
@@ -76,7 +76,7 @@ def store(path, short):
 
 
 def compare(kept, short):
-    """Differences between the kept results and those of this run."""
+    """Returns differences between the kept results and those of this run."""
     faults = [f"{name}: only one of the two has it" for name in sorted(set(kept) ^ set(short))]
     for name in sorted(set(kept) & set(short)):
         for case, want in kept[name].items():
@@ -90,8 +90,8 @@ def compare(kept, short):
 
 
 def compare_stored(data):
-    """The reference against the results that another engine stored for its own files. That engine looks GELU up in
-    an F16 table: where the architecture has GELU, it stored a second result, which is exact."""
+    """Compares the reference with the results that another engine stored for its own files. That engine uses an F16
+    table for GELU; for architectures with GELU, it stored a second, exact result."""
     faults, n = [], 0
     for path in sorted(data.glob("tiny/**/*.json")):
         folder = path.parent

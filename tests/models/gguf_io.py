@@ -27,7 +27,7 @@ def _value(v):
 
 
 def write(path, kv, tensors, f32=False):
-    """tensors: name -> numpy array, C order, last axis = ne0. One-dimensional ones stay F32."""
+    """Writes tensors: name -> numpy array, C order, last axis = ne0. One-dimensional ones stay F32."""
     out = bytearray(b'GGUF' + struct.pack('<IQQ', 3, len(tensors), len(kv)))
     for k, v in kv.items():
         t, b = _value(v)
@@ -49,7 +49,7 @@ def write(path, kv, tensors, f32=False):
 
 
 def keep_f32(name):
-    """What real converters keep in F32 although it has two dimensions."""
+    """Returns whether real converters keep the two-dimensional tensor in F32."""
     return any(s in name for s in ('ssm_conv1d', 'ssm_a', 'ssm_d', 'ssm_norm', 'shortconv.conv', 'ffn_gate_inp',
                                    'token_types', 'position_embd', '_exps.bias', 'altup_', 'per_layer_proj_norm'))
 

@@ -24,7 +24,7 @@ def spm_vocab():
 
 
 def bpe_vocab(pre):
-    """256 bytes as GPT-2 writes them, merges of frequent pairs of letters, and three control tokens."""
+    """Returns 256 bytes in GPT-2's characters, merges of frequent pairs of letters, and three control tokens."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [b for b in range(256) if b not in plain]
     text = {b: chr(b) for b in plain} | {b: chr(256 + i) for i, b in enumerate(others)}

@@ -75,14 +75,14 @@ class Model:
 
 
 class Traits:
-    """What an architecture is; everything else comes from keys and from which tensors are there."""
+    """Architecture config; everything else comes from keys and from the presence of tensors."""
     norm = 'rms'          # 'rms' | 'ln'
     order = 'pre'         # 'pre' | 'post' | 'parallel' | 'bert' | 'single'
     rope = NEOX           # NORM | NEOX | None
     post_norm = False     # post_attention_norm / post_ffw_norm after the sublayers
     ffn_norm = 'ffn_norm' # name of the norm before the feed-forward network
-    act = 'silu'          # of the gated (or, without ffn_gate, plain) feed-forward network
-    qk_norm = 'head'      # 'head' | 'full' | 'head_ln' (weights per head); used when the tensors are there
+    act = 'silu'  # activation of the gated (or, without ffn_gate, plain) feed-forward network
+    qk_norm = 'head'  # 'head' | 'full' | 'head_ln' (weights per head); used if the tensors exist
     qk_norm_after_rope = False
     causal = True
     embd_scale = 1.0
@@ -95,14 +95,14 @@ class Traits:
     attn_scale = None     # None: 1 / sqrt(head dim)
     residual_scale = 1.0
     logit_scale = 1.0
-    swa_rope = None       # dict(base=, scale=, yarn=) for window layers; None: as the others
-    moe = None            # dict(gate=, norm=, scale=, act=) when the file has experts
+    swa_rope = None  # dict(base=, scale=, yarn=) for window layers; None: as the others
+    moe = None  # dict(gate=, norm=, scale=, act=) if the file has experts
     shared_gate = False   # sigmoid(ffn_gate_inp_shexp . x) on the shared expert
     temp = None           # (scale, floor, offset): queries times log(floor((pos+offset)/floor)+1)*scale+1
     temp_layers = None
     output_norm = 'output_norm'
     alibi = 0.0
-    l2_qk = False         # llama4: RMS norm without weights after the rotation
+    l2_qk = False  # llama4: RMS norm without weights after RoPE
 
     def __init__(self, **k):
         for a, b in k.items():
@@ -110,14 +110,15 @@ class Traits:
             setattr(self, a, b)
 
 
-# ---- rotation ------------------------------------------------------------------------------------------------------
+# ---- RoPE
+# --------------------------------------------------------------------------------------------------------------
 def yarn_range(n_dims, n_orig, base, fast, slow):
     dim = lambda beta: n_dims * np.log(n_orig / (beta * 2 * np.pi)) / (2 * np.log(base))
     return max(0.0, np.floor(dim(fast))), min(n_dims - 1.0, np.ceil(dim(slow)))
 
 
 def rope_table(m, l, pos, swa, n_ctx):
-    """cos, sin [n][pairs], with the attention factor in them."""
+    """Returns cos, sin [n][pairs], multiplied by the attention factor."""
     tr = m.tr
     hd = m.per_layer('attention.key_length', l, None) or m.n_embd // max(1, m.per_layer('attention.head_count', l))
     n_rot = m.get('rope.dimension_count', hd)
@@ -160,7 +161,7 @@ def yarn_log_mul(m):
 
 
 def yarn_mscale(m, factor):
-    """What multiplies cos and sin under YaRN (before rope.scaling.attn_factor)."""
+    """Returns the factor of cos and sin under YaRN (before rope.scaling.attn_factor)."""
     ms = lambda mul: 1.0 if factor <= 1 else 0.1 * mul * np.log(factor) + 1.0
     mul = yarn_log_mul(m)
     if mul == 0:
@@ -170,7 +171,7 @@ def yarn_mscale(m, factor):
 
 
 def rotate(x, cos, sin, n_rot, kind):
-    """x [n][heads][dim]"""
+    """Rotates x [n][heads][dim]."""
     y = x.copy()
     c, s = cos[:, None, :], sin[:, None, :]
     if kind == NORM:
@@ -199,7 +200,7 @@ def visible(m, n, swa):
 
 
 def attend(q, k, v, scale, ok, cap=0.0, sinks=None, slopes=None):
-    """q [n][H][d], k [n][K][d], v [n][K][dv] -> [n][H * dv]"""
+    """Attends q [n][H][d], k [n][K][d], v [n][K][dv] -> [n][H * dv]."""
     n, H = q.shape[:2]
     group = H // k.shape[1]
     out = np.empty((n, H, v.shape[2]))
@@ -282,7 +283,7 @@ def attention(m, x, l, n_ctx, cache=None):
     if tr.temp and (tr.temp_layers is None or tr.temp_layers(l)):
         s, floor, offset = tr.temp
         q = q * (np.log(np.floor((pos + offset) / floor) + 1) * s + 1)[:, None, None]
-    if cache is not None:  # gemma4: the last layers look at the keys and values of an earlier one
+    if cache is not None:  # gemma4: the last layers use the keys and values of an earlier one
         own = m.n_layer - m.get('attention.shared_kv_layers', 0)
         if l < own:
             cache[l] = (k, v)
@@ -297,7 +298,7 @@ def attention(m, x, l, n_ctx, cache=None):
 
 
 def mla(m, x, l, n_ctx):
-    """deepseek2: keys and values come from one compressed vector and one rotated vector per token."""
+    """deepseek2 (MLA): keys and values come from one compressed vector and one vector with RoPE per token."""
     n, H, R, rope = x.shape[0], m.get('attention.head_count'), m.get('attention.kv_lora_rank'), m.get('rope.dimension_count')
     absorbed = m.w('attn_k_b', l) is not None
     hk = m.get('attention.key_length_mla') if absorbed else m.get('attention.key_length')
@@ -348,11 +349,11 @@ def delta_net(m, x, l):
     per = Hv // Hk
     if m.w('attn_qkv', l) is not None:
         qkv, z = m.linear(x, 'attn_qkv', l), m.linear(x, 'attn_gate', l)
-    else:  # legacy: per key head: q, k, v of its value heads, z of them
+    else:  # legacy: per key head: q, k, v and z of its value heads
         t = m.linear(x, 'ssm_in', l).reshape(n, Hk, -1)
         q, k, v, z = np.split(t, [S, 2 * S, 2 * S + S * per], 2)
         qkv, z = np.concatenate([a.reshape(n, -1) for a in (q, k, v)], 1), z.reshape(n, -1)
-    if m.w('ssm_ba', l) is not None:  # per key head: beta of its value heads, alpha of them
+    if m.w('ssm_ba', l) is not None:  # per key head: beta and alpha of its value heads
         b, a = np.split(m.linear(x, 'ssm_ba', l).reshape(n, Hk, 2 * per), 2, 2)
         b, a = b.reshape(n, Hv), a.reshape(n, Hv)
     else:
@@ -495,7 +496,7 @@ def any_ffn(m, x, l):
 
 
 def gemma4_ffn(m, x, l):
-    """x: the stream behind attention. A dense network, and beside it experts with norms of their own."""
+    """x: the residual stream after attention. A dense network, and parallel experts with norms of their own."""
     dense = feed_forward(m, rms(x, m.w('ffn_norm', l), m.eps), l)
     if m.w('ffn_gate_inp', l) is None:
         return dense
@@ -561,7 +562,7 @@ def layer(m, x, l, n_ctx, cache, extra):
 
 
 def hidden(m, ids, n_ctx=512):
-    """States after the last norm, [n][n_embd]."""
+    """Returns the states after the last norm, [n][n_embd]."""
     tr, n = m.tr, len(ids)
     x = m.w('token_embd')[ids] * tr.embd_scale
     if m.w('token_types') is not None:
@@ -571,7 +572,7 @@ def hidden(m, ids, n_ctx=512):
     if m.w('token_embd_norm') is not None and not m.arch.startswith('lfm2'):
         x = norm(m, x, 'token_embd_norm')
     extra = None
-    if m.w('per_layer_token_embd') is not None:  # one more embedding per layer
+    if m.w('per_layer_token_embd') is not None:  # an additional embedding per layer
         d = m.get('embedding_length_per_layer_input')
         e = m.w('per_layer_token_embd')[ids].reshape(n, m.n_layer, d) * np.float64(np.float32(np.sqrt(d)))
         p = (x @ m.w('per_layer_model_proj').T / np.sqrt(m.n_embd)).reshape(n, m.n_layer, d)
@@ -593,7 +594,7 @@ def logits(m, ids, n_ctx=512):
 
 # ---- the architectures ---------------------------------------------------------------------------------------------
 def every(n, dense_first=False):
-    """Window layers of a pattern of n: all but the last (or the first) of each group."""
+    """Returns the window layers in a pattern of n: all but the last (or the first) of each group."""
     return (lambda l: l % n != 0) if dense_first else (lambda l: l % n < n - 1)
 
 
@@ -724,7 +725,7 @@ TRAITS = {
 
 
 def pooled(m, ids, n_ctx=512):
-    """Embedding of a text, not normalised: pooling_type 1 mean, 2 first token, 3 last token."""
+    """Returns the embedding of a text, not normalized: pooling_type 1 mean, 2 first token, 3 last token."""
     h = hidden(m, ids, n_ctx)
     kind = m.get('pooling_type', 0)
     e = h.mean(0) if kind == 1 else h[0] if kind == 2 else h[-1]

@@ -1,8 +1,8 @@
 # Models of architectures and variants that generate.py leaves out, and LoRA adapters, with the results of the reference
-# implementation. A program of its own: the Python that runs the tests need not have NumPy.
+# implementation. A separate program, because the Python that runs the tests may lack NumPy.
 #   reference.py FOLDER PROMPTS              NAME.gguf, and NAME.N.f32: the logits of prompt N
-#   reference.py FOLDER PROMPTS --adapters   NAME.gguf (F32), NAME.a.gguf, NAME.b.gguf, and the logits with 0.75 of
-#                                            a and -0.5 of b merged into the weights
+#   reference.py FOLDER PROMPTS --adapters   NAME.gguf (F32), NAME.a.gguf, NAME.b.gguf, and the logits with
+#                                            0.75 of a and -0.5 of b merged into the weights
 # PROMPTS is JSON: lists of token ids. Prints the names as JSON.
 # SPDX-License-Identifier: MIT
 import json
@@ -23,7 +23,7 @@ NOT_ADAPTED = ("_norm", "conv", "ssm_a", "ssm_d", "token_types", "position_embd"
 
 
 def pairs(model, rng, rank, alpha):
-    """Of each matrix of a model: A, B, and what multiplies B A."""
+    """Returns for each matrix of a model: A, B, and the factor of B A."""
     out = {}
     for name, w in model.t.items():
         if w.ndim < 2 or not name.endswith(".weight") or any(part in name for part in NOT_ADAPTED):

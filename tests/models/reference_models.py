@@ -1,5 +1,5 @@
-# Architectures that make_models.py lacks, and variants of those that it has, with a reference implementation that knows
-# them. Keys and tensors are those that converters write.
+# Architectures that make_models.py lacks, and variants of others, with a reference implementation for them. Keys and
+# tensors are those that converters write.
 # SPDX-License-Identifier: MIT
 import make_models
 import numpy as np
@@ -58,7 +58,7 @@ def cohere2_bias():
 def glm4_plain():  # GLM-4-32B: no biases
     return llama_like("glm4-plain", "glm4", fused_up=True, extra_norms=make_models.SANDWICH, rot=8)
 
-def falcon_mamba():  # time steps, b and c normed
+def falcon_mamba():  # norms on time steps, b and c
     b = make_models.MODELS["mamba"]()
     b.key(ssm__dt_b_c_rms=True)
     return b

@@ -1,5 +1,5 @@
-# Architectures of 2025 and 2026 that make_models.py lacks: a model of each, and what the reference implementation does
-# differently for it. Sizes, ratios and windows are not those of the other models.
+# Architectures of 2025 and 2026 that make_models.py lacks: a model of each, and their differences in the reference
+# implementation. Sizes, ratios and windows differ from those of the other models.
 # SPDX-License-Identifier: MIT
 import contextlib
 
@@ -16,7 +16,7 @@ PRE = ("attn_norm", "ffn_norm")
 
 def experts_like(name, arch, L=4, H=4, K=2, hd=16, hv=None, dense=1, shared=True, prob_bias=True, norms=PRE, qk="head", gates=None, eps=RMS,
                  fused=False, tied=False, head_keys=None, sinks=None, fused_qkv=False, **keys):
-    """Some dense layers, then experts by sigmoids; H, K may be a list."""
+    """Some dense layers, then experts with sigmoid gates; H, K may be a list."""
     b = B(name, arch, L, **{eps: 1e-5}, **heads(H, K, hd, hv, rot=hd), feed_forward_length=80, expert_feed_forward_length=24,
           expert_count=8, expert_used_count=3, leading_dense_block_count=dense)
     b.key(**{f"attention__head_count{part}": ("i32", n) for part, n in (("", H), ("_kv", K)) if isinstance(n, list)}, **keys)
@@ -194,7 +194,7 @@ MODELS = (qwen3vlmoe, minimax_m2, mimo2, mimo2_flags, exaone_moe, afmoe, bailing
           cohere2moe_rms, step35, step35_split, mistral4, deepseek2_temperature, falcon_h1, falcon_h1_plain, jamba, internlm2)
 
 
-# ---- what the forward pass does
+# ---- forward pass
 
 def sigmoid_moe(m, norm=False):
     return moe(m, gating(m, "sigmoid"), m.get("expert_weights_norm", norm))
@@ -239,7 +239,7 @@ TRAITS = {
 
 
 class Now:
-    """Where the forward pass is: what the shared one has no place for asks here."""
+    """Current state of the forward pass, for functions that the shared one has no parameters for."""
     model = x = layer = limit = None
 
 
@@ -328,7 +328,7 @@ def mixer(m, x, l, n_ctx, cache, of=ref64.mixer):
 
 
 def forward_pass(path):
-    """A model of ref64 that knows all of these."""
+    """Returns a model of ref64 with all of these architectures."""
     m = ref64.Model(path)
     for name in [n for n in m.t if n.endswith(".ffn_norm")]:
         m.t[name + ".weight"] = m.t[name]

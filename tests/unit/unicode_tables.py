@@ -1,7 +1,7 @@
-"""The tables of Unicode: what the library says of every code point against Python's unicodedata, and
-the committed file against one made anew from Debian's unicode-data (exit 77: it is not installed).
+"""Unicode tables: the library's properties of every code point against Python's unicodedata, and the committed file
+against one generated from Debian's unicode-data (exit 77: it is not installed).
 
-Of a code point that one of the two versions does not have nothing is said.
+Code points that only one of the two versions has are skipped.
 
 usage: unicode_tables.py UNICODE_DUMP BASE_FOLDER
 SPDX-License-Identifier: MIT
@@ -13,11 +13,11 @@ import unicodedata
 
 CATEGORIES = ("Cn Cc Cf Co Cs Lu Lt Ll Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So "
               "Zs Zl Zp").split()
-# From Unicode 14 to 15 the first one's category changed, and the others became small letters.
+# From Unicode 14 to 15 the first one's category changed, and the others became lower-case letters.
 CHANGED = {0x1734: "Mc", 0x10fc: "Lm", 0xa7f2: "Lm", 0xa7f3: "Lm", 0xa7f4: "Lm", 0xab69: "Lm"}
 OF_HAN = ("CJK", "HANGZHOU", "IDEOGRAPHIC", "KANGXI", "VIETNAMESE", "OLD CHINESE")
-LOWER_OF_MANY = {0x130}  # its lower case has two code points in Python
-SIGMA = "\u03a3"  # at the end of a word its lower case is another: behind a cased character
+LOWER_OF_MANY = {0x130}  # Python's lower case has two code points
+SIGMA = "\u03a3"  # has another lower case at the end of a word: after a cased character
 
 
 def parts_of(char):
@@ -25,12 +25,12 @@ def parts_of(char):
 
 
 def passed_over(char):
-    """Case_Ignorable: with it between, a Sigma still stands behind what is before."""
+    """Case_Ignorable: a Sigma after it still follows the character before it."""
     return ("a" + char + SIGMA).lower()[-1] == "\u03c2" and ("1" + char + SIGMA).lower()[-1] == "\u03c3"
 
 
 def cased(char):
-    """str.title goes on in lower case behind it."""
+    """Returns whether str.title continues in lower case after it."""
     return (char + "a").title()[-1] == "a"
 
 
@@ -40,13 +40,13 @@ PROPERTIES = (str.isupper, str.islower, cased, passed_over, str.isalpha, str.isp
 
 
 def wants_of(char):
-    """Cases and properties as unicode_dump writes them."""
+    """Returns cases and properties as unicode_dump prints them."""
     cases = [",".join(f"{ord(c):x}" for c in to) for to in (char.upper(), char.lower(), char.title())]
     return cases + ["".join(str(int(test(char))) for test in PROPERTIES)]
 
 
 def faults_of(line):
-    """What differs, and whether there was anything to compare."""
+    """Returns the differences, and whether there was anything to compare."""
     words = line.split()
     code, char = int(words[0], 16), chr(int(words[0], 16))
     ours, theirs = CATEGORIES[int(words[1])], unicodedata.category(char)
@@ -59,7 +59,7 @@ def faults_of(line):
         faults.append(f"U+{code:04X}: {ours}, not {theirs}")
     if theirs == "Cn":
         return faults, True
-    # Python's isspace has the separators of ASCII, too, which are no White_Space.
+    # Python's isspace includes the ASCII separators, which are not White_Space.
     if (words[2] == "1") != (char.isspace() and not 0x1c <= code <= 0x1f):
         faults.append(f"U+{code:04X}: white space {words[2]}")
     if words[3] == "1" and not any(w in unicodedata.name(char, "") for w in OF_HAN):

@@ -20,7 +20,7 @@ def value_bytes(kind, value):
 
 
 def entry(key, kind, value):
-    """One key; `kind` is a type id, or (type id,) for an array of it."""
+    """Returns one key; `kind` is a type id, or (type id,) for an array of it."""
     if isinstance(kind, tuple):
         elements = b"".join(value_bytes(kind[0], v) for v in value)
         return string(key) + struct.pack("<IIQ", ARRAY, kind[0], len(value)) + elements
@@ -28,7 +28,7 @@ def entry(key, kind, value):
 
 
 def write(path, keys):
-    """A file without tensors. keys: {key: (kind, value)}."""
+    """Writes a file without tensors. keys: {key: (kind, value)}."""
     data = b"GGUF" + struct.pack("<IQQ", 3, 0, len(keys))
     data += b"".join(entry(key, kind, value) for key, (kind, value) in keys.items())
     data += bytes(-len(data) % ALIGNMENT)
@@ -60,7 +60,7 @@ class Reader:
 
 
 def read(path):
-    """{key: value} of a little-endian file; strings are bytes."""
+    """Returns {key: value} of a little-endian file; strings are bytes."""
     with open(path, "rb") as file:
         reader = Reader(file.read())
     if reader.data[:4] != b"GGUF":

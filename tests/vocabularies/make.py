@@ -1,8 +1,8 @@
 """Small vocabularies of every kind, and the ids that slow tokenizers give for many texts.
 
-usage: make.py OUT            write OUT/NAME.gguf, OUT/NAME.json, OUT/pre-splits.json and OUT/index.json
-       make.py --check        compare the slow tokenizers with ids written by hand, and with stored ids of other
-                              programs where $GGUFX_TEST_DATA/data exists
+usage: make.py OUT            writes OUT/NAME.gguf, OUT/NAME.json, OUT/pre-splits.json and OUT/index.json
+       make.py --check        compares the slow tokenizers with ids written by hand, and with stored ids of other
+                              programs if $GGUFX_TEST_DATA/data exists
 SPDX-License-Identifier: MIT
 """
 import collections
@@ -41,7 +41,7 @@ def stories():
 # ---- training -----------------------------------------------------------------------------------
 
 def train(symbols, n, allowed=lambda a, b: True):
-    """Merges of the most frequent neighbours of a list of symbols; None keeps its neighbours apart."""
+    """Returns merges of the most frequent neighbours in a list of symbols; None separates its neighbours."""
     merges = []
     while len(merges) < n:
         counts = collections.Counter(zip(symbols, symbols[1:]))
@@ -75,7 +75,7 @@ class Corpus:
         self.letters = [c for c, n in letters.most_common(150) if c != "\n"]
         words = collections.Counter(self.text.split())
         self.words = [w for w, n in sorted(words.items(), key=lambda item: (-item[1], item[0]))][:400]
-        # Bytes merge across spaces, marks and digits, so that a wrong cut of a text changes its ids.
+        # Bytes merge across spaces, marks and digits, so that a wrong split of a text changes its ids.
         self.byte_merges = train([slow.BYTES[b] for b in self.text.encode()], N_MERGES)
         characters = list(self.text.replace(" ", SPACE))
         self.line_merges = train([None if c == "\n" else c for c in characters], N_WORD_MERGES)
@@ -87,7 +87,7 @@ class Corpus:
 # ---- files --------------------------------------------------------------------------------------
 
 def keys_of(model, rows, more, scores=False, merges=None):
-    """Keys of a vocabulary of rows (text, score, type)."""
+    """Returns the keys of a vocabulary of rows (text, score, type)."""
     keys = {"general.architecture": (STRING, "llama"), "general.name": (STRING, "made vocabulary"),
             PREFIX + "model": (STRING, model), PREFIX + "tokens": ((STRING,), [r[0] for r in rows]),
             PREFIX + "token_type": ((I32,), [r[2] for r in rows])}
@@ -110,13 +110,13 @@ def byte_rows():
 
 
 def byte_level(corpus, pre, with_merges=True, without=""):
-    """Byte-level BPE; `without` are characters of bytes that have no token."""
+    """Returns a byte-level BPE; `without` are characters of bytes that have no token."""
     joined = unique(a + b for a, b in corpus.byte_merges)
-    # Two merges lead to no token: their bytes are written one by one.
+    # Two merges give no token: their bytes are written one by one.
     joined = [t for i, t in enumerate(joined) if i % 90 != 89] if with_merges else joined
     rows = [(c, 0.0, NORMAL) for c in slow.BYTES.values() if c not in without]
     rows += [(t, 0.0, NORMAL) for t in joined]
-    if pre in patterns.IGNORE_MERGES:  # tokens that merging does not give
+    if pre in patterns.IGNORE_MERGES:  # tokens that no merge gives
         rows += [(t, 0.0, NORMAL) for t in ("hello", "\u0120three", "xyz") if t not in joined]
     rows = unique(rows) + special_rows(("<unk>", UNKNOWN), ("<s>", CONTROL), ("</s>", CONTROL), ("<|user|>", CONTROL),
                                        ("<|user|>hi", CONTROL), ("<tool>", USER), ("<tool><tool>", USER))
@@ -144,7 +144,7 @@ def raw_bpe(corpus, merges, model="gemma4", more=None):
 
 
 def words_apart(corpus, model, more, space_too=False):
-    """BPE over the characters of words; white space has no token, or some of it has."""
+    """Returns a BPE over the characters of words; white space has no tokens, or some of it has."""
     rows = special_rows(("<s>", CONTROL), ("<pad>", CONTROL), ("</s>", CONTROL), ("<unk>", UNKNOWN))
     rows += byte_rows() if space_too else []
     joined = unique(a + b for a, b in corpus.bare_merges)
@@ -167,13 +167,13 @@ def wordpiece(corpus, more=None, change=str.lower):
     return keys_of("bert", rows, ids | (more or {}))
 
 
-# A character map: full width, ligatures, spaces, marks that join, and characters that are dropped.
+# A character map: full width, ligatures, spaces, combining marks, and dropped characters.
 CHANGES = {"\t": " ", "\n": " ", "\u00a0": " ", "\u3000": " ", "\uff21": "A", "\uff22": "B", "\ufb01": "fi", "\u2026": "...",
            "\u00bd": "1/2", "e\u0301": "\u00e9", "a\u030a": "\u00e5", "\u200b": "", "\u017f": "s", "''": '"', "'": "\u2019"}
 
 
 def double_array(changes):
-    """A character map of {text: text}: units of label, leaf bit and offset, then the texts."""
+    """Returns a character map of {text: text}: units of label, leaf bit and offset, then the texts."""
     root, blob = {}, b""
     for key, value in changes.items():
         node = root
@@ -231,7 +231,7 @@ XLMR = [("<s>", CONTROL), ("<pad>", CONTROL), ("</s>", CONTROL), ("<unk>", UNKNO
 
 
 def vocabularies(corpus):
-    """(name, keys) of every vocabulary."""
+    """Yields (name, keys) of every vocabulary."""
     for group in patterns.PATTERNS:
         if group not in patterns.RAW:
             yield "bpe-" + group, byte_level(corpus, group)
@@ -313,7 +313,7 @@ def make(out):
     print(f"{len(names)} vocabularies, {len(all_texts)} texts")
 
 
-# ---- evidence -----------------------------------------------------------------------------------
+# ---- checks of the slow tokenizers --------------------------------------------------------------
 
 STORED = [(f"vocab/ggml-vocab-{name}.gguf", f"tokenizer-oracle/public/{name}.json")
           for name in ("llama-spm", "phi-3", "gpt-2", "deepseek-llm", "bert-bge")]
@@ -322,7 +322,7 @@ STORED += [("stories260K/stories260K-f32.gguf", "tokenizer-oracle/public/tok512-
            ("tiny/tiny-llama3-f16.gguf", "tokenizer-oracle/public/bpe1k-llama3.json")]
 STORED += [(f"tokenizer/vocab-{name}.gguf", f"tokenizer/{name}-public.json")
            for name in ("gemma4-bpe", "rwkv", "ugm-t5", "ugm-xlmr")]
-# Number of texts with combining marks or Hangul, where the other program differs from BERT's own tokenizer.
+# Number of texts with combining marks or Hangul for which the other program differs from BERT's own tokenizer.
 APART = {"bert-bge": 10}
 
 
@@ -363,7 +363,7 @@ def by_hand(model, rows, more, scores=False, merges=None):
 
 
 def check_by_hand():
-    """Cases small enough to work out on paper."""
+    """Checks cases small enough for manual calculation."""
     cases = []
     bpe = by_hand("gpt2", [(t, 0, NORMAL) for t in ("a", "b", "ab", "\u0120", "\u0120ab", "aba")], {"pre": "gpt-2"},
                   merges=[("a", "b"), ("\u0120", "ab"), ("ab", "a")])

@@ -1,8 +1,8 @@
 """Pre-tokenizers as published regular expressions, matched by Python's own engine.
 
-Python's `re` has no \\p{L}: classes become ranges of code points by `unicodedata`. A text is a
-string of the "surrogateescape" form, so that bytes that are no UTF-8 stay one character each; they
-match as U+FFFD does.
+Python's `re` has no \\p{L}: classes become ranges of code points by `unicodedata`. A text is a string in the
+"surrogateescape" form, so that each invalid UTF-8 byte stays one character; it matches like U+FFFD.
+
 SPDX-License-Identifier: MIT
 """
 import functools
@@ -13,7 +13,7 @@ import unicodedata
 LAST = sys.maxunicode
 WHITE_SPACE = [(9, 13), (32, 32), (0x85, 0x85), (0xa0, 0xa0), (0x1680, 0x1680), (0x2000, 0x200a), (0x2028, 0x2029),
                (0x202f, 0x202f), (0x205f, 0x205f), (0x3000, 0x3000)]
-# Letters of Han that their names do not tell: iteration marks, zero, Hangzhou numerals.
+# Letters of Han that HAN_NAMES does not match: iteration marks, zero, Hangzhou numerals.
 HAN_MARKS = [(0x3005, 0x3005), (0x3007, 0x3007), (0x3021, 0x3029), (0x3038, 0x303b)]
 HAN_NAMES = ("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "CJK RADICAL", "KANGXI RADICAL")
 # Word characters of \b that are neither letters, marks, decimal digits nor connectors.
@@ -45,7 +45,7 @@ def both(a, b):
 
 @functools.lru_cache(None)
 def categories():
-    """{category: ranges} of all code points."""
+    """Returns {category: ranges} of all code points."""
     out, start, category = {}, 0, unicodedata.category("\0")
     for code in range(1, LAST + 2):
         now = unicodedata.category(chr(code)) if code <= LAST else None
@@ -63,7 +63,7 @@ def han():
 
 @functools.lru_cache(None)
 def class_of(name):
-    """Ranges of \\p{name}, or of the letter of an escape."""
+    """Returns ranges of \\p{name}, or of the letter of an escape."""
     if name == "Han":
         return han()
     if name == "s":
@@ -79,7 +79,7 @@ ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class Translator:
-    """A pattern in the syntax of `re`, with every class spelled out."""
+    """Translates a pattern to the syntax of `re`, with every class spelled out."""
 
     def __init__(self, pattern):
         self.pattern, self.at = pattern, 0
@@ -89,7 +89,7 @@ class Translator:
         return self.pattern[self.at - n:self.at]
 
     def escape(self):
-        """What follows a backslash: ranges of a class, or one character."""
+        """Parses after a backslash: ranges of a class, or one character."""
         letter = self.take()
         if letter == "p":
             name = self.pattern[self.at + 1:self.pattern.index("}", self.at)]
@@ -155,7 +155,7 @@ def compiled(pattern):
 
 
 def pieces(patterns, text):
-    """The patterns one after another: their matches and the gaps between them are the pieces."""
+    """Applies the patterns one after another: their matches and the gaps between them are the pieces."""
     parts = [text] if text else []
     for pattern in patterns:
         parts = [piece for part in parts for piece in split(compiled(pattern), part)]
@@ -189,20 +189,20 @@ ASCII_WORD = r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|"""
 
 
 def cased(after, less=""):
-    """Words of upper and of lower case, as gpt-4o has them."""
+    """Returns words of upper and of lower case, as in gpt-4o."""
     upper, lower = f"[{UPPER}{less}]", f"[{LOWER}{less}]"
     lead = r"[^\r\n\p{L}\p{N}]?"
     return f"{lead}{upper}*{lower}+{after}|{lead}{upper}+{lower}*{after}|"
 
 
 def marked_words(less=""):
-    """Letters and marks after at most one other character; punctuation and symbols."""
+    """Returns letters and marks after at most one other character; punctuation and symbols."""
     symbols = r"\p{P}\p{S}" + less
     return ASCII_WORD + rf"[^\r\n\p{{L}}{symbols}]?[\p{{L}}\p{{M}}]+| ?[{symbols}]+[\r\n]*|" + SPACES
 
 
 FOUR_O = cased(CONTRACTIONS + "?") + r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|" + SPACES
-# Letters that deepseek-llm lists, as its files have them.
+# Letters that deepseek-llm lists, as in its files.
 LISTED = ("A-Za-z\u00b5\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u01bc-\u01bf\u01c4-\u0293\u0295-\u02af\u0370-\u0373"
           "\u0376\u0377\u037b-\u037d\u037f\u0386\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03f5\u03f7-\u0481\u048a-\u052f"
           "\u0531-\u0556\u10a0-\u10c5\u13a0-\u13f5\u13f8-\u13fd\u1c90-\u1cba\u1cbd-\u1cbf\u1d00-\u1d2b\u1d6b-\u1d77"
@@ -250,7 +250,7 @@ PATTERNS = {
                      r"\s+$", RUNS, r"\p{N}+"],
     "tiny_aya": [r"\d{1,3}(?=(?:\d{3})*\b)", FOUR_O],
     "youtu": [YOUTU_RUNS, cased(CONTRACTIONS + "?") + r"\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|" + SPACES],
-    # Digits from the right in threes; "~" is no symbol there.
+    # Digits from the right in threes; "~" does not count as a symbol.
     "afmoe": [r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))", AFMOE_RUNS, marked_words("&&[^~]")],
     "superbpe": [r"\p{N}+", "(?=([0-9]{3})+(?![0-9]))"],
     "bloom": [STOPS],
@@ -278,10 +278,10 @@ NAMES = {
     "bloom": "bloom gpt3-finnish poro-chat",
 }
 
-# Groups of BPE over characters; the others are of BPE over bytes.
+# Groups of character-level BPE; the others are byte-level BPE.
 RAW = "gemma4 sarvam-moe whitespace".split()
 
-# Flags by name. Spaces of detokenized text are cleaned by those that KEEP_SPACES does not list.
+# Flags by name. Detokenization cleans spaces, except for those in KEEP_SPACES.
 IGNORE_MERGES = ("falcon-h1 falcon3 granite-embed-multi-97m jina-v5-nano lfm2 llama-bpe llama-v3 llama3 midm-2.0 minicpm5 pixtral "
                  "tekken youtu").split()
 ADD_BOS = "chameleon falcon-h1 falcon3 jina-v5-nano lfm2 llama-bpe llama-v3 llama3 midm-2.0 pixtral tekken".split()

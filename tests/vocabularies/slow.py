@@ -1,7 +1,8 @@
-"""Slow tokenizers that are easy to check: the reference for every vocabulary of the tests.
+"""Slow tokenizers that are easy to verify: the reference for every vocabulary of the tests.
 
-They follow the published algorithms and share no code with the library: naive merges, longest
-matches by slicing, dynamic programming over characters. Texts are bytes.
+They follow the published algorithms and share no code with the library: naive merges, longest matches by slicing,
+dynamic programming over characters. Texts are bytes.
+
 SPDX-License-Identifier: MIT
 """
 import re
@@ -14,15 +15,15 @@ NORMAL, UNKNOWN, CONTROL, USER, UNUSED, BYTE = range(1, 7)
 SPACE = "\u2581"
 MARK = SPACE.encode()
 PREFIX = "tokenizer.ggml."
-UNKNOWN_PENALTY = 10  # of Unigram, below the lowest score
+UNKNOWN_PENALTY = 10  # for Unigram, below the lowest score
 
-# Tokens with these texts end a generation: they are control tokens, whatever the file calls them.
+# Tokens with these texts end a generation: they are control tokens, whatever their type in the file.
 ENDS = [text.encode() for text in (
     "<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>", "<EOT>", "_<EOT>", "[EOT]",
     "<\uff5cend\u2581of\u2581sentence\uff5c>", "<end_of_utterance>", "<|return|>", "<|call|>", "<|flush|>", "<|calls|>",
     "</s>", "<|eom_id|>", "[EOS]", "<eos>", "<turn|>", "<|tool_response>")]
 
-# Ids that a kind has where no key says one.
+# Default ids of a kind, for missing keys.
 DEFAULTS = {
     "llama": {"bos": 1, "eos": 2},
     "bert": {"bos": 101, "unknown": 100, "seperator": 102},
@@ -39,7 +40,7 @@ def bytes_of(text):
 
 
 def byte_characters():
-    """{byte: character} of byte-level BPE: printable bytes stand for themselves."""
+    """Returns {byte: character} of byte-level BPE: printable bytes stay unchanged."""
     out, others = {}, 0x100
     for byte in range(256):
         if 33 <= byte <= 126 or 161 <= byte <= 172 or 174 <= byte:
@@ -66,7 +67,7 @@ def merged(parts, rank_of):
 
 
 def by_lead_byte(data):
-    """Characters as their lead bytes tell their lengths; a U+2581 within such a one begins its own."""
+    """Splits characters by the lengths in their lead bytes; a U+2581 within one starts its own."""
     out, at = [], 0
     while at < len(data):
         lead = data[at]
@@ -81,7 +82,7 @@ def by_lead_byte(data):
 
 
 class Vocabulary:
-    """A vocabulary by the keys of its file."""
+    """A vocabulary from the keys of its file."""
 
     def __init__(self, keys):
         self.keys = {key[len(PREFIX):]: value for key, value in keys.items() if key.startswith(PREFIX)}
@@ -99,7 +100,7 @@ class Vocabulary:
                 self.byte_ids.setdefault(int(token[3:5], 16), i)
         self.pre = self.keys.get("pre", b"whitespace" if self.kind == "whitespace" else b"default").decode()
         group = "gemma4" if self.kind == "gemma4" else patterns.group_of(self.pre) if self.kind in ("gpt2", "whitespace") else None
-        self.raw = group if group in patterns.RAW else None  # BPE over characters
+        self.raw = group if group in patterns.RAW else None  # character-level BPE
         self.lower = self.flag("normalizer.lowercase", self.kind == "bert")
         self.strip = self.flag("normalizer.strip_accents", self.lower)
         self.cache = {}
@@ -115,7 +116,7 @@ class Vocabulary:
     def flag(self, name, fallback=False):
         return bool(self.keys.get(name, fallback))
 
-    # ---- texts to ids
+    # ---- tokenization
 
     def tokenize(self, data, add_special=False, parse_special=False):
         ids = []
@@ -136,7 +137,7 @@ class Vocabulary:
         return [i for i in before + ids + after if i is not None]
 
     def whole(self, data, parse_special):
-        """Tokens that are matched whole, as ids, and the bytes between them."""
+        """Splits into tokens that are matched whole, as ids, and the bytes between them."""
         kinds = (USER, CONTROL, UNKNOWN) if parse_special else (USER,)
         wanted = [i for i, kind in enumerate(self.types) if kind in kinds and self.tokens[i]]
         parts = [data]
@@ -219,7 +220,7 @@ class Vocabulary:
         for piece in patterns.pieces(patterns.PATTERNS["whitespace"], text_of(data)):
             if not is_space(piece[0]):
                 ids += self.raw_word(bytes_of("".join(map(lower_case, piece)) if self.lower else piece), False)
-            elif self.kind == "gpt2":  # tokens and bytes of them; what has none is left out
+            elif self.kind == "gpt2":  # tokens, then their bytes; bytes without a token are left out
                 for part in merged(by_lead_byte(bytes_of(piece)), self.rank_by_merges()):
                     known = [self.ids[part]] if part in self.ids else [self.byte_ids.get(byte) for byte in part]
                     ids += [i for i in known if i is not None]
@@ -254,7 +255,7 @@ class Vocabulary:
                   if kind in (NORMAL, USER, UNUSED) and token}
         longest = max(map(len, scores), default=1)
         unknown = self.special("unknown")
-        best = [(0.0, None, None)]  # score, where it comes from, id
+        best = [(0.0, None, None)]  # score, predecessor, id
         for end in range(1, len(text) + 1):
             ways = []
             for start in range(max(0, end - longest), end):
@@ -289,7 +290,7 @@ class Vocabulary:
         if self.flag("remove_extra_whitespaces"):
             text = "".join(SPACE + word for word in text.split(" ") if word)
         else:
-            # The added space stands before the first character that is no space.
+            # The added space precedes the first character that is no space.
             n_spaces = len(text) - len(text.lstrip(" "))
             text = " " * n_spaces + (SPACE if add and not behind and text[n_spaces:] else "") + text[n_spaces:]
             text = text.replace(" ", SPACE)
@@ -310,10 +311,10 @@ class Vocabulary:
             data = data[n or 1:]
         return ids
 
-    # ---- ids to bytes
+    # ---- detokenization
 
     def detokenize(self, ids):
-        """The text without control tokens, spaces cleaned where the vocabulary asks for it."""
+        """Returns the text without control tokens, with spaces cleaned if the vocabulary requires it."""
         out, started = b"", False
         drops = self.kind in ("llama", "t5") and self.flag("add_space_prefix", self.kind == "llama")
         for i in ids:
@@ -360,7 +361,7 @@ def is_space(c):
 
 
 def lower_case(c):
-    """The simple mapping: one character to one."""
+    """Returns the simple mapping: one character to one."""
     return "i" if c == "\u0130" else c.lower()
 
 
@@ -382,10 +383,9 @@ def bert_words(text, lower, strip):
 
 
 def longest_change(blob, data):
-    """The longest key of a character map that the data begin with, and what it becomes.
+    """Returns the longest key of a character map that is a prefix of the data, and its replacement.
 
-    The map is a double array: u32 units, a child of a node by byte c lies at base ^ c and holds c.
-    """
+    The map is a double array of u32 units: the child of a node by byte c is at base ^ c and has label c."""
     size = struct.unpack_from("<I", blob)[0]
     units = struct.unpack_from(f"<{size // 4}I", blob, 4)
     texts = blob[4 + size:]
@@ -405,7 +405,7 @@ def longest_change(blob, data):
 
 
 def unescaped(token):
-    """A token of RWKV: a byte literal of Python without its quotes."""
+    """Returns the bytes of an RWKV token: a Python byte literal without quotes."""
     out, at = bytearray(), 0
     while at < len(token):
         c = token[at:at + 1]

@@ -1,7 +1,8 @@
-"""Texts that tokenizers are compared on, and sentences in many scripts to train on. CC0-1.0.
+"""Texts for comparisons of tokenizers, and sentences in many scripts for training. CC0-1.0.
 
-Random code points are those that Unicode 3.2 has with today's properties (and emoji), so that the tables
-of the library and those of Python may be of different versions.
+Random code points are those with today's properties in Unicode 3.2 (and emoji). The tables of the library and of
+Python may then have different versions.
+
 SPDX-License-Identifier: MIT
 """
 import unicodedata
@@ -56,7 +57,7 @@ INVALID = [
 
 
 class Numbers:
-    """A generator of our own, so that the texts are the same in every Python."""
+    """A generator whose results are the same in every Python."""
 
     def __init__(self, seed):
         self.state = seed
@@ -70,7 +71,7 @@ class Numbers:
 
 
 def settled(code):
-    """Has the code point the same properties in Unicode 3.2 as in Python's version?"""
+    """Returns whether the code point has the same properties in Unicode 3.2 as in Python's version."""
     c, old = chr(code), unicodedata.ucd_3_2_0
     category = unicodedata.category(c)
     return (category[0] != "C" and old.category(c) == category and old.normalize("NFD", c) == unicodedata.normalize("NFD", c))
@@ -103,6 +104,6 @@ def random_bytes(seed, n):
 
 
 def all_texts(stories):
-    """Bytes of every text, each once."""
+    """Returns the bytes of every text, each once."""
     texts = [t.encode() for t in SINGLE + SENTENCES + stories + random_texts(7, 40)] + INVALID + random_bytes(11, 20)
     return list(dict.fromkeys(texts))

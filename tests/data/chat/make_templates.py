@@ -1,9 +1,9 @@
-"""Small templates with every construct, and what Python's jinja2 makes of them.
+"""Small templates with every construct, and their rendering by Python's jinja2.
 
 usage: make_templates.py > templates.json
-Needs jinja2 3.1 and Python 3.11; the tests read the JSON and need neither. A template that raises
-has "error": true. Environment: that of transformers (trim_blocks, lstrip_blocks, loopcontrols, its
-tojson), but lists and dicts may be changed.
+Needs jinja2 3.1 and Python 3.11; the tests read the JSON and need neither. A template that raises has "error":
+true. The environment is that of transformers (trim_blocks, lstrip_blocks, loopcontrols, its tojson), but lists
+and dicts may be changed.
 SPDX-License-Identifier: MIT
 """
 import datetime
@@ -401,7 +401,7 @@ def environment():
 
 
 def templates():
-    """One per line; what has a line break of its own is in MORE."""
+    """Returns the templates, one per line; those with line breaks are in MORE."""
     return TEXT.split("\n") + MORE
 
 
@@ -448,7 +448,7 @@ def main():
         try:
             row["text"] = env.from_string(text).render(**json.loads(json.dumps(VARIABLES)))
             row["text"].encode()
-        except Exception as error:  # any of them: what is tested is that there is one
+        except Exception as error:  # any exception counts as an error
             row.pop("text", None)
             row["error"] = True
             row["why"] = f"{type(error).__name__}: {error}"

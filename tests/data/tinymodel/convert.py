@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Turn a train.cpp checkpoint and a tokenizer.py vocabulary into a GGUF file (stdlib only).
+"""Converts a train.cpp checkpoint and a tokenizer.py vocabulary into a GGUF file (stdlib only).
 
 usage: convert.py --model model.bin --vocab tokenizer.json --out tiny-stories-f32.gguf [--type f32|f16]
 """
@@ -21,7 +21,7 @@ EPSILON, ROPE_BASE = 1e-5, 10000.0      # fixed in train.cpp
 
 
 def read_checkpoint(path):
-    """-> (shape dict, list of (GGUF name, [inner .. outer] sizes, float array)), in file order."""
+    """Returns (shape dict, list of (GGUF name, [inner .. outer] sizes, float array)), in file order."""
     with open(path, 'rb') as file:
         keys = ('magic', 'vocab', 'dim', 'layers', 'heads', 'kv_heads', 'head_dim', 'ffn', 'ctx')
         shape = dict(zip(keys, struct.unpack('<9i', file.read(36))))

@@ -353,7 +353,7 @@ TOKEN = re.compile(r'[\[\]|]|\{\w+\}|[^\[\]|{}]+')
 
 
 def parse(text):
-    """Template text -> list of nodes: str, ('slot', name) or ('choice', [lists of nodes])."""
+    """Parses template text into a list of nodes: str, ('slot', name) or ('choice', [lists of nodes])."""
     tokens = TOKEN.findall(re.sub(r'\s+', ' ', text))
     pos = 0
 
@@ -510,7 +510,7 @@ class Story:
         s['question2'] = later.split('|')[0]
 
     def unused(self, rule):
-        """One alternative of a rule, none twice in a story while any is left (see --repeats)."""
+        """Returns an alternative of a rule, without repetition in a story while any is left (see --repeats)."""
         [(_, alternatives)] = [node for node in PARSED_RULES[rule] if node[0] == 'choice']
         if Story.repeats:
             return self.rng.choice(alternatives)
@@ -540,7 +540,7 @@ class Story:
         return ''.join(out)
 
     def gaps(self, text):
-        """Positions of the blanks between two sentences, outside quotation marks."""
+        """Returns positions of the blanks between two sentences, outside quotation marks."""
         return [m.start() for m in re.finditer(r'(?<=[.!?"]) (?=["A-Z])', text)
                 if text.count('"', 0, m.start()) % 2 == 0 and not text.endswith(TITLES, 0, m.start())]
 
@@ -551,7 +551,7 @@ class Story:
         return text
 
     def start_late(self, text):
-        """Some stories begin in the middle of things, as a prompt may."""
+        """Some stories start in the middle, as a prompt may."""
         gaps = [g for g in self.gaps(text) if g < 0.4 * len(text)]
         if not gaps or self.rng.random() > 0.25:
             return text
@@ -565,7 +565,7 @@ class Story:
         for paragraph in paragraphs[1:]:
             if not paragraph:
                 continue
-            # Some stories come in one block, some in many short paragraphs.
+            # Some stories have one paragraph, some many short ones.
             if self.rng.random() < 0.35:
                 merged[-1] += ' ' + paragraph
             else:
@@ -576,7 +576,7 @@ class Story:
 
 
 def stories(seed, plots, limit):
-    """Yield distinct stories of 60 to 200 words until `limit` bytes."""
+    """Yields distinct stories of 60 to 200 words until `limit` bytes."""
     rng = random.Random(seed)
     size = 0
     while size < limit:
@@ -611,7 +611,7 @@ def main():
     os.makedirs(args.out, exist_ok=True)
     n_train = write(os.path.join(args.out, 'train.txt'), args.seed, plots, args.mb * 1e6)
     n_valid = write(os.path.join(args.out, 'valid-marked.txt'), args.valid_seed, plots, args.valid_kb * 1e3)
-    # The plain validation text, as an evaluation tool reads it: stories one after the other.
+    # The plain validation text for evaluation tools: stories in sequence.
     with open(os.path.join(args.out, 'valid-marked.txt'), encoding='utf-8') as file:
         plain = file.read().replace('<|end|>\n', '\n')
     with open(os.path.join(args.out, 'valid.txt'), 'w', encoding='utf-8', newline='\n') as file:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Byte-pair vocabulary in the 'llama' (SentencePiece) form, trained on our own corpus.
+"""Byte-pair vocabulary in the 'llama' (SentencePiece) form, trained on the generated corpus.
 
-Ids: 0 <unk>, 1 <s>, 2 </s>, 3..258 the bytes <0x00>..<0xFF>, then merged pieces by rank, then
-single characters. U+2581 stands for a space and only ever begins a piece. A piece's score is
-minus its rank, so the greedy best-score merging of SentencePiece repeats the training merges.
+Ids: 0 <unk>, 1 <s>, 2 </s>, 3..258 the bytes <0x00>..<0xFF>, then merged pieces by rank, then single characters.
+U+2581 represents a space and only occurs at the start of a piece. A piece's score is minus its rank, so the
+greedy best-score merging of SentencePiece repeats the training merges.
 
 usage: tokenizer.py train  --corpus train.txt --vocab tokenizer.json [--size 1024]
        tokenizer.py encode --vocab tokenizer.json --in stories.txt --out stories.bin [--join 4]
@@ -23,7 +23,7 @@ UNIT = re.compile('\n|%s?[^%s\n]*' % (SPACE, SPACE))
 
 
 def units(text):
-    """Split into the newline and words that start at a space: no piece reaches across."""
+    """Splits into newlines and words that start at a space: no piece crosses their boundaries."""
     return [u for u in UNIT.findall(SPACE + text.replace(' ', SPACE)) if u]
 
 
@@ -35,7 +35,7 @@ def documents(path):
 
 
 def joined(stories, every):
-    """Glue every n-th story to the next with a blank line, as plain text files hold them."""
+    """Joins every n-th story to the next with a blank line, as in plain text files."""
     held = ''
     for i, story in enumerate(stories, 1):
         if every and i % every == 0:
@@ -63,7 +63,7 @@ def train(corpus, size):
     counts = collections.Counter()
     for document in documents(corpus):
         counts.update(units(document))
-    counts.pop('\n', None)          # a newline stays the byte token <0x0A>
+    counts.pop('\n', None)  # a newline stays the byte token <0x0A>
     chars = sorted({c for unit in counts for c in unit})
     words = {tuple(unit): n for unit, n in counts.items()}
     pieces, seen = [], set()
@@ -95,13 +95,13 @@ class Tokenizer:
             return cls(json.load(file)['pieces'])
 
     def table(self):
-        """All (text, score, type) rows; types as GGUF numbers them: 1 normal, 2 unknown, 3 control, 6 byte."""
+        """Returns all (text, score, type) rows; types as in GGUF: 1 normal, 2 unknown, 3 control, 6 byte."""
         rows = [('<unk>', 0.0, 2), ('<s>', 0.0, 3), ('</s>', 0.0, 3)]
         rows += [('<0x%02X>' % b, 0.0, 6) for b in range(256)]
         return rows + [(piece, -float(rank), 1) for rank, piece in enumerate(self.pieces)]
 
     def encode_unit(self, unit):
-        """Join the neighbours whose union has the best score until none is a piece."""
+        """Merges the neighbours with the best score until no union is a piece."""
         word = list(unit)
         while len(word) > 1:
             best, where = None, -1

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-# The examples of balancers with three servers, of which one is killed and one ends: balancers.py TOOL MODEL haproxy|nginx
-# Conversations stay where their beginning is, nothing fails but streams that were open on the one, no answer changes.
+# The example configurations of load balancers with three servers, one of which is killed and another one ended.
+# Conversations stay at the server that has their prefix. Only open streams at the killed server fail, and no answer
+# changes.
+# usage: balancers.py TOOL MODEL haproxy|nginx
 # SPDX-License-Identifier: MIT
 import concurrent.futures
 import http.client
@@ -27,7 +29,7 @@ def serve(tool, model):
 
 
 def ask(port, body, session=None, path="/v1/chat/completions"):
-    """Status, headers and object of an answer; a status of 0 where there is none."""
+    """Returns status, headers and object of an answer; the status is 0 if there is none."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         headers = {"Content-Type": "application/json", **({"X-Session-Id": session} if session else {})}
@@ -74,12 +76,12 @@ class Balancer:
 
 
 def conversation(port, number, n_turns, failed):
-    """The answers of a conversation, which has a name of its own, or that of its beginning from the second turn on."""
+    """Returns the answers of a conversation, identified by a name, or from the second turn by its prefix."""
     rng = random.Random(number)
     words = ["sun", "dog", "girl", "tree", "boat", "rain", "king", "bird"]
     messages, session, out = [], "conversation %d" % number if number % 4 else None, []
     for turn in range(n_turns):
-        # A length that gives a cache something to keep: a story of about a hundred tokens.
+        # Long enough for the prefix cache: a story of about a hundred tokens.
         length = 40 if turn == 0 else 4
         messages.append({"role": "user", "content": " ".join(rng.choice(words) for _ in range(length))})
         status, headers, answer = ask(port, {"messages": messages, "max_tokens": 6, "seed": number}, session)
@@ -98,20 +100,20 @@ def all_conversations(port, failed):
 
 
 def share(ports):
-    """Of the prompts' tokens those that a cache had."""
+    """Returns the share of prompt tokens that were cached."""
     cached, computed = (sum(metric(port, name) for port in ports) for name in ("cached_tokens_total", "prompt_tokens_total"))
     return cached / (cached + computed)
 
 
 def under_load(port, want, action):
-    """All conversations, while something happens to a server."""
+    """Runs all conversations while `action` happens to a server."""
     failed = []
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         asked = pool.submit(all_conversations, port, failed)
         time.sleep(0.3)
         action()
         got = asked.result()
-    # Not one that was sent whole and answered in one piece: the balancer asks another server.
+    # No request that was sent completely without streaming fails: the balancer retries at another server.
     assert not failed, failed[:3]
     assert got == want
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-# Hundreds of streams and thousands of requests: load.py TOOL MODEL
-# All of 512 clients are served, those who leave free their places, 64 answers at once are those asked for one by one,
-# memory stays where it was over 10,000 requests, no descriptor and no thread is left.
+# Hundreds of streams and thousands of requests. All of 512 clients are served, and those that disconnect free their
+# slots. 64 concurrent answers equal those of single requests. Over 10,000 requests memory stays level, and no
+# descriptor and no thread leaks.
+# usage: load.py TOOL MODEL
 # SPDX-License-Identifier: MIT
 import asyncio
 import json
@@ -53,7 +54,7 @@ def body_of(i, n_tokens):
 
 
 async def stream(port, body, leave_after=None):
-    """Ids of a streamed answer as logprobs tell them; None where the client left."""
+    """Returns ids of a streamed answer from its logprobs; None if the client disconnected."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
     writer.write(request({**body, "stream": True}))
     tokens, n = [], 0
@@ -93,7 +94,7 @@ async def many_streams(tool, model):
 
 
 async def worker(port, numbers):
-    """Requests over one connection, one after the other."""
+    """Sends requests over one connection, one after the other."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for i in numbers:
         writer.write(request({"messages": [{"role": "user", "content": "%s %d" % (WORDS[i % 4], i % 997)}], "max_tokens": 1 + i % 3, "seed": i}, keep=True))
