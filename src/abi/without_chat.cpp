@@ -11,7 +11,7 @@ using namespace ggufx::abi;
 
 namespace {
 
-[[noreturn]] void refuse() {
+[[noreturn]] void refuse_chats() {
     fail(Status::unsupported, At(), "this library was built without chats");
 }
 
@@ -25,7 +25,7 @@ extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime 
                                           const ggufx_file *, const ggufx_chat_options *,
                                           ggufx_error *error) {
     if (out) *out = nullptr;
-    return guard(error, refuse);
+    return guard(error, refuse_chats);
 }
 
 extern "C" void ggufx_chat_destroy(ggufx_chat *) {
@@ -43,23 +43,23 @@ extern "C" void ggufx_chat_request_init(ggufx_chat_request *request) {
 extern "C" ggufx_status ggufx_chat_render(char *, size_t, size_t *, ggufx_chat_run *, size_t,
                                           size_t *, const ggufx_chat *, const ggufx_chat_request *,
                                           ggufx_error *error) {
-    return guard(error, refuse);
+    return guard(error, refuse_chats);
 }
 
 extern "C" ggufx_status ggufx_chat_tokenize(int32_t *, size_t, size_t *, const ggufx_chat *,
                                             const ggufx_tokenizer *, const ggufx_chat_request *,
                                             uint32_t, ggufx_error *error) {
-    return guard(error, refuse);
+    return guard(error, refuse_chats);
 }
 
 extern "C" ggufx_status ggufx_chat_info(ggufx_chat_facts *, const ggufx_chat *,
                                         ggufx_error *error) {
-    return guard(error, refuse);
+    return guard(error, refuse_chats);
 }
 
 extern "C" ggufx_status ggufx_chat_parser_info(ggufx_chat_parser_facts *, const ggufx_chat_parser *,
                                                ggufx_error *error) {
-    return guard(error, refuse);
+    return guard(error, refuse_chats);
 }
 
 extern "C" void ggufx_chat_parser_options_init(ggufx_chat_parser_options *options) {
@@ -70,7 +70,7 @@ extern "C" ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const 
                                                  const ggufx_chat_parser_options *,
                                                  ggufx_error *error) {
     if (out) *out = nullptr;
-    return guard(error, refuse);
+    return guard(error, refuse_chats);
 }
 
 extern "C" void ggufx_chat_parser_destroy(ggufx_chat_parser *) {
@@ -79,9 +79,9 @@ extern "C" void ggufx_chat_parser_destroy(ggufx_chat_parser *) {
 
 extern "C" ggufx_status ggufx_chat_parser_feed(ggufx_chat_parser *, const char *, size_t,
                                                ggufx_error *error) {
-    return guard(error, refuse);
+    return guard(error, refuse_chats);
 }
 
 extern "C" ggufx_status ggufx_chat_parser_finish(ggufx_chat_parser *, ggufx_error *error) {
-    return guard(error, refuse);
+    return guard(error, refuse_chats);
 }

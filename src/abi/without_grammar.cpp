@@ -11,7 +11,7 @@ using namespace ggufx::abi;
 
 namespace {
 
-[[noreturn]] void refuse() {
+[[noreturn]] void refuse_grammars() {
     fail(Status::unsupported, At(), "this library was built without grammars");
 }
 
@@ -25,7 +25,7 @@ extern "C" ggufx_status ggufx_grammar_create(ggufx_grammar **out, const ggufx_ru
                                              const ggufx_tokenizer *, const ggufx_grammar_options *,
                                              ggufx_error *error) {
     if (out) *out = nullptr;
-    return guard(error, refuse);
+    return guard(error, refuse_grammars);
 }
 
 extern "C" void ggufx_grammar_destroy(ggufx_grammar *) {
@@ -35,13 +35,13 @@ extern "C" void ggufx_grammar_destroy(ggufx_grammar *) {
 extern "C" ggufx_status ggufx_matcher_create(ggufx_matcher **out, const ggufx_grammar *,
                                              ggufx_error *error) {
     if (out) *out = nullptr;
-    return guard(error, refuse);
+    return guard(error, refuse_grammars);
 }
 
 extern "C" ggufx_status ggufx_matcher_clone(ggufx_matcher **out, const ggufx_matcher *,
                                             ggufx_error *error) {
     if (out) *out = nullptr;
-    return guard(error, refuse);
+    return guard(error, refuse_grammars);
 }
 
 extern "C" void ggufx_matcher_destroy(ggufx_matcher *) {
@@ -50,25 +50,25 @@ extern "C" void ggufx_matcher_destroy(ggufx_matcher *) {
 
 extern "C" ggufx_status ggufx_matcher_accept(ggufx_matcher *, const int32_t *, size_t,
                                              ggufx_error *error) {
-    return guard(error, refuse);
+    return guard(error, refuse_grammars);
 }
 
 extern "C" ggufx_status ggufx_matcher_rollback(ggufx_matcher *, uint64_t, ggufx_error *error) {
-    return guard(error, refuse);
+    return guard(error, refuse_grammars);
 }
 
 extern "C" ggufx_status ggufx_matcher_mask(uint32_t *, size_t, ggufx_matcher *,
                                            ggufx_error *error) {
-    return guard(error, refuse);
+    return guard(error, refuse_grammars);
 }
 
 extern "C" ggufx_status ggufx_matcher_info(ggufx_matcher_facts *, const ggufx_matcher *,
                                            ggufx_error *error) {
-    return guard(error, refuse);
+    return guard(error, refuse_grammars);
 }
 
 extern "C" ggufx_status ggufx_sampler_sample_matching(int32_t *, float *, ggufx_sampler *,
                                                       ggufx_matcher *, const float *, size_t,
                                                       ggufx_error *error) {
-    return guard(error, refuse);
+    return guard(error, refuse_grammars);
 }

@@ -2,6 +2,7 @@
 
 outputs: libdir and includedir outside the prefix, as systems with several outputs for a package set them:
 ggufx.pc and the CMake files name them.
+without chats: the sources that replace chats and grammars compile, each alone and both in one unit.
 subproject: a parent project gets the library and the headers, and tool, plugins and tests only on request.
 
 usage: configurations.py MESON SOURCE_ROOT WORKDIR
@@ -11,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -68,11 +70,36 @@ def check_subproject(meson, root, work):
     return faults
 
 
+def check_without_chats(meson, root, work):
+    build = work / "without_chats"
+    run(meson, "setup", build, root, "-Dchat=false", "-Dvocabularies=false", "-Dapp_local=true", "-Dtests=disabled", "-Dcli=disabled",
+        "-Dbindings=disabled", "-Db_pch=false")
+    sources = [source for target in introspect(meson, build, "targets") for of in target["target_sources"]
+               for source in of["sources"] if pathlib.Path(source).name.startswith("without_")]
+    names = sorted({pathlib.Path(source).name for source in sources})
+    if names != ["without_chat.cpp", "without_grammar.cpp"]:
+        return [f"builds {names} in place of chats and grammars"]
+    commands = {c["file"]: c for c in json.loads((build / "compile_commands.json").read_text())}
+    both = work / "both.cpp"
+    both.write_text("".join(f'#include "{pathlib.Path(source).resolve()}"\n' for source in sorted(set(sources))))
+    faults = []
+    for file, command in commands.items():
+        if pathlib.Path(file).name not in names:
+            continue
+        for source in (file, str(both)):
+            arguments = [source if a == file else a for a in shlex.split(command["command"])]
+            result = subprocess.run([*arguments, "-fsyntax-only"], cwd=command["directory"], stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True)
+            if result.returncode:
+                faults.append(f"{source} does not compile:\n{result.stdout}")
+    return faults
+
+
 def main():
     meson, root, work = sys.argv[1], *map(pathlib.Path, sys.argv[2:4])
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    checks = [check_outputs(meson, root, work), check_subproject(meson, root, work)]
+    checks = [check(meson, root, work) for check in (check_outputs, check_without_chats, check_subproject)]
     public.finish("configurations", [fault for check in checks for fault in check], len(checks))
 
 
