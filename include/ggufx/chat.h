@@ -156,6 +156,8 @@ typedef struct ggufx_chat_run {
  *   is the message.
  * - An absent content of a message with calls is "" or null.
  * - Lists of text parts stay lists, or are joined.
+ * - Calls that a template leaves out become a part of the content, in the form that its models
+ *   write (ggufx_chat_info). Results that a template leaves out stay left out.
  *
  * If a template fails, it is run a second time. That run fills in missing descriptions, parameters,
  * call ids (nine letters and digits) and names of results. It merges system messages into one at

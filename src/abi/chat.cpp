@@ -175,7 +175,9 @@ void render(chat::Output &output, const ggufx_chat &chat, const ggufx_chat_reque
     const auto r = import_options(request, kKnownFlags, "ggufx_chat_request");
     Vector<chat::Message> messages{HostAllocator<chat::Message>(chat.program.host().get())};
     import_messages(messages, r);
-    chat.program.render(output, import_request(r, messages));
+    chat::Request in = import_request(r, messages);
+    in.calls = &chat.format->call;
+    chat.program.render(output, in);
 }
 
 } // namespace

@@ -272,7 +272,7 @@ bool Template::render_once(Output &out, const Request &request, Try attempt) con
     if (request.continues) mark_end(meter, messages.list);
     bool has_changed = false;
     if (messages.list->size > 0) {
-        fit_messages(meter, messages.list, forms(), attempt);
+        fit_messages(meter, messages.list, forms(), request.calls, attempt);
         if (completes) has_changed = complete_messages(meter, messages.list, attempt);
     }
     machine.set("messages", messages);

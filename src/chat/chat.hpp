@@ -26,7 +26,8 @@ struct Request {
     int enable_thinking = -1; // -1: not set
     bool has_clock = false;
     int64_t clock = 0;
-    Limits limits; // 0: depends on the size of the input
+    const CallFormat *calls = nullptr; // form of calls that the template leaves out
+    Limits limits;                     // 0: depends on the size of the input
 };
 
 class Template {

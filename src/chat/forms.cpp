@@ -37,6 +37,7 @@ public:
             !shows_content(render_content(Role::assistant, kTextWithoutCalls)))
             bits_ |= Forms::no_empty_calls;
         find_reasoning();
+        find_lost_calls();
         return {bits_ | Forms::known};
     }
 
@@ -130,6 +131,41 @@ private:
                    name.data());
         return render_call(content, arguments_form()).find("probethought") !=
                std::string_view::npos;
+    }
+
+    // Calls that the template leaves out of a history, though it prints the content of the message.
+    void find_lost_calls() {
+        if (!shows_content(render_written_call())) return;
+        const char *const arguments = arguments_form();
+        const bool beside_text = shows_call(kText, arguments);
+        if (is_over_) return;
+        if (has_arguments()) {
+            if (!beside_text) bits_ |= Forms::calls_or_text;
+            if (!shows_call("\"\"", arguments) && shows_call("null", arguments))
+                bits_ |= Forms::null_for_calls;
+            return;
+        }
+        for (const char *const content : {kText, "\"\"", "null"})
+            for (const char *const form : {kObject, kObjectText})
+                if (shows_call(content, form)) return;
+        bits_ |= Forms::no_calls;
+    }
+
+    bool has_arguments() const {
+        return (bits_ & (Forms::object_arguments | Forms::text_arguments)) != 0;
+    }
+
+    // In any notation.
+    bool shows_call(const char *content, const char *arguments) {
+        return render_call(content, arguments).find("probevalue") != std::string_view::npos;
+    }
+
+    // A call that the content has already.
+    std::string_view render_written_call() {
+        return render(R"([{"role":"user","content":"hi"},{"role":"assistant","content":)"
+                      R"("probeone probetwo"},{"role":"tool","tool_call_id":"call00001","name":)"
+                      R"("probe_tool","content":"done"}])",
+                      kTools);
     }
 
     const char *arguments_form() const {

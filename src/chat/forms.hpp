@@ -23,8 +23,11 @@ struct Forms {
     static constexpr uint32_t empty_content = 16;   // "" in its place
     static constexpr uint32_t parts = 32; // << role: a list of text parts is printed correctly
     static constexpr uint32_t text = 512; // << role: a string is printed correctly
-    static constexpr uint32_t no_empty_calls = 8192; // an empty list of calls hides the content
-    static constexpr uint32_t reasoning = 16384;     // << index in kReasoningNames
+    static constexpr uint32_t no_empty_calls = 8192;    // an empty list of calls hides the content
+    static constexpr uint32_t reasoning = 16384;        // << index in kReasoningNames
+    static constexpr uint32_t no_calls = 1 << 17;       // the content is printed, calls are not
+    static constexpr uint32_t calls_or_text = 1 << 18;  // calls are not printed beside content
+    static constexpr uint32_t null_for_calls = 1 << 19; // nor beside "", but beside null
 
     uint32_t bits = 0;
     bool has(uint32_t bit) const { return (bits & bit) != 0; }

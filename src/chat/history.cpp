@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "chat/history.hpp"
 
+#include "chat/call_writer.hpp"
 #include "chat/json.hpp"
 
 namespace ggufx::chat {
@@ -53,37 +54,109 @@ const List *calls_of(Meter &meter, const Value &message) {
 
 class Fitter {
 public:
-    Fitter(Meter &meter, const Forms &forms, bool names)
-        : meter_(meter), forms_(forms), names_(names) {}
+    Fitter(Meter &meter, const Forms &forms, const CallFormat *format, bool names)
+        : meter_(meter), forms_(forms), format_(format), names_(names) {}
 
     void fit(const Value &message, size_t index) {
         if (!message.is(Kind::dict)) return;
-        const List *const calls = calls_of(meter_, message);
-        if (calls) {
+        const List *calls = calls_of(meter_, message);
+        const size_t n_calls = calls ? calls->size : 0;
+        if (calls && loses_calls(message)) {
+            write_calls(message, *calls, index);
+            calls = nullptr;
+        } else if (calls) {
             for (size_t i = 0; i < calls->size; i++) fit_call(calls->items[i], index, i);
         } else if (forms_.has(Forms::no_empty_calls)) {
             remove(meter_, message.dict, user_text(meter_, "tool_calls"));
         }
+        n_calls_ += n_calls;
         fit_content(message, calls != nullptr);
         if (names_) name_reasoning(message);
     }
 
 private:
+    bool has_text(const Value &message) {
+        const Value *const content = member(meter_, message, "content");
+        if (!content) return false;
+        return content->is(Kind::list) ? content->list->size > 0
+                                       : content->is(Kind::string) && content->text->size > 0;
+    }
+
+    // A message whose calls are written into its content.
+    bool loses_calls(const Value &message) {
+        const Text *const role = text_member(meter_, message, "role");
+        if (!role || role->view() != "assistant") return false;
+        if (!format_ || format_->shape == CallShape::none) return false;
+        return forms_.has(Forms::no_calls) ||
+               (forms_.has(Forms::calls_or_text) && has_text(message));
+    }
+
+    void write_calls(const Value &message, const List &calls, size_t index) {
+        const Value *const content = member(meter_, message, "content");
+        TextBuilder out(meter_);
+        std::string_view before;
+        if (content && content->is(Kind::string)) {
+            out.add(*content->text);
+            before = content->text->view();
+        }
+        const bool line_begins = content && content->is(Kind::list)
+                                     ? content->list->size == 0
+                                     : before.empty() || before.ends_with('\n');
+        CallWriter writer(meter_, *format_, out, n_calls_, line_begins);
+        for (size_t i = 0; i < calls.size; i++) {
+            WrittenCall call;
+            if (read_call(calls.items[i], index, i, call)) writer.add(call);
+        }
+        writer.finish();
+        if (content && content->is(Kind::list))
+            append(meter_, content->list, part_of(*out.finish()).list->items[0]);
+        else
+            put_member(meter_, message.dict, "content", Value::of(out.finish()));
+        remove(meter_, message.dict, user_text(meter_, "tool_calls"));
+    }
+
+    // False for what is no call of a function.
+    bool read_call(const Value &call, size_t message, size_t index, WrittenCall &out) {
+        Dict *const function = function_of(meter_, call);
+        out.name = function ? text_member(meter_, Value::of(function), "name") : nullptr;
+        if (!out.name) return false;
+        out.id = text_member(meter_, call, "id");
+        const Value *const given = lookup(meter_, *function, std::string_view("arguments"));
+        if (is_empty(given)) {
+            out.object = user_dict(meter_);
+            return true;
+        }
+        if (given->is(Kind::string)) {
+            const std::string_view text = trimmed(given->text->view());
+            out.object = read_arguments(text, JsonNumbers::as_written);
+            if (out.object.is(Kind::dict)) out.arguments = borrow_text(meter_, text, true);
+        } else {
+            out.object = *given;
+        }
+        if (out.object.is(Kind::none)) out.object = user_dict(meter_);
+        if (!out.object.is(Kind::dict)) refuse_arguments(*given, message, index);
+        return true;
+    }
+
+    static bool is_empty(const Value *arguments) {
+        return !arguments || arguments->is(Kind::none) ||
+               (arguments->is(Kind::string) && trimmed(arguments->text->view()).empty());
+    }
+
     void fit_call(const Value &call, size_t message, size_t index) {
         Dict *const function = function_of(meter_, call);
         if (!function) return;
         const Value *const given = lookup(meter_, *function, std::string_view("arguments"));
-        const bool is_empty = !given || given->is(Kind::none) ||
-                              (given->is(Kind::string) && trimmed(given->text->view()).empty());
         if (forms_.has(Forms::text_arguments)) {
-            if (is_empty || trimmed(given->is(Kind::string) ? given->text->view() : "") == "null")
+            if (is_empty(given) ||
+                trimmed(given->is(Kind::string) ? given->text->view() : "") == "null")
                 put_member(meter_, function, "arguments", user_text(meter_, "{}"));
             else if (!given->is(Kind::string))
                 put_member(meter_, function, "arguments",
                            Value::of(write_json(meter_, *given, {})));
             return;
         }
-        if (is_empty)
+        if (is_empty(given))
             put_member(meter_, function, "arguments", user_dict(meter_));
         else if (!given->is(Kind::dict))
             put_member(meter_, function, "arguments", object_of(*given, message, index));
@@ -93,16 +166,24 @@ private:
     // unchanged.
     Value object_of(const Value &given, size_t message, size_t index) {
         Value out = given;
-        if (given.is(Kind::string)) {
-            try {
-                out = read_json(meter_, given.text->view(), "arguments");
-            } catch (const Error &e) {
-                if (e.failure.status != static_cast<int32_t>(Status::malformed)) throw;
-            }
-        }
+        if (given.is(Kind::string)) out = read_arguments(given.text->view(), JsonNumbers::values);
         if (out.is(Kind::none)) return user_dict(meter_);
         if (out.is(Kind::dict) || !forms_.has(Forms::object_arguments))
             return out.is(Kind::dict) ? out : given;
+        refuse_arguments(given, message, index);
+    }
+
+    // A value that is missing where the text is no JSON.
+    Value read_arguments(std::string_view text, JsonNumbers numbers) {
+        try {
+            return read_json(meter_, text, "arguments", numbers);
+        } catch (const Error &e) {
+            if (e.failure.status != static_cast<int32_t>(Status::malformed)) throw;
+        }
+        return Value();
+    }
+
+    [[noreturn]] void refuse_arguments(const Value &given, size_t message, size_t index) {
         const Text &shown = given.is(Kind::string) ? *given.text : *write_json(meter_, given, {});
         fail(Status::malformed, {kNone, message},
              "messages[%" PRIu64 "].tool_calls[%" PRIu64
@@ -128,6 +209,10 @@ private:
                 put_member(meter_, message.dict, "content", user_text(meter_, ""));
             else if (has_calls && forms_.has(Forms::null_content))
                 put_member(meter_, message.dict, "content", Value::none(true));
+            return;
+        }
+        if (has_calls && forms_.has(Forms::null_for_calls) && !has_text(message)) {
+            put_member(meter_, message.dict, "content", Value::none(true));
             return;
         }
         const Text *const role = text_member(meter_, message, "role");
@@ -164,7 +249,9 @@ private:
 
     Meter &meter_;
     const Forms &forms_;
+    const CallFormat *format_; // null: not known
     bool names_;
+    size_t n_calls_ = 0; // of the messages before
 };
 
 // ---- later attempts ----
@@ -294,8 +381,9 @@ private:
 
 } // namespace
 
-void fit_messages(Meter &meter, List *messages, const Forms &forms, Try attempt) {
-    Fitter fitter(meter, forms, attempt == Try::given);
+void fit_messages(Meter &meter, List *messages, const Forms &forms, const CallFormat *calls,
+                  Try attempt) {
+    Fitter fitter(meter, forms, calls, attempt == Try::given);
     for (size_t i = 0; i < messages->size; i++) fitter.fit(messages->items[i], i);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "chat/forms.hpp"
+#include "chat/output_format.hpp"
 
 namespace ggufx::chat {
 
@@ -15,9 +16,11 @@ enum class Try : uint8_t {
 };
 
 // Converts messages to the forms of a template, where the probes showed a need. In the first
-// attempt, reasoning also gets the names that the template reads. Throws malformed for arguments
-// that are not a JSON object if the template needs one.
-void fit_messages(Meter &meter, List *messages, const Forms &forms, Try attempt);
+// attempt, reasoning also gets the names that the template reads. Calls that the template leaves
+// out become a part of the content, in the form `calls`, unless it is null or unknown. Throws
+// malformed for arguments that are not a JSON object if the template needs one.
+void fit_messages(Meter &meter, List *messages, const Forms &forms, const CallFormat *calls,
+                  Try attempt);
 
 // Makes the changes of a later attempt. Returns false if nothing changes.
 bool complete_messages(Meter &meter, List *messages, Try attempt);

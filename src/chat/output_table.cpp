@@ -46,6 +46,9 @@ constexpr CallFormat action_format() {
     out.name_key = "tool_name";
     out.arguments_key = "parameters";
     out.answer_name = "directly-answer";
+    out.prefix = "Action: ```json\n[\n    {\n        \"tool_name\": \"";
+    out.middle = "\",\n        \"parameters\": ";
+    out.end = "\n    }\n]```";
     return out;
 }
 

@@ -303,7 +303,7 @@ bool check_scenario(const std::string &name, const Chat &chat, Scenario scenario
 
 int check_template(const std::string &name, const std::string &text, bool shows_calls) {
     const Chat chat(text);
-    if (!(chat.facts.flags & GGUFX_CHAT_TAKES_TOOLS) && !shows_calls) return 0;
+    if (!(chat.facts.flags & (GGUFX_CHAT_TAKES_TOOLS | GGUFX_CHAT_CALLS)) && !shows_calls) return 0;
     CHECK(chat.facts.flags & GGUFX_CHAT_CALLS, "%s: the format of calls is not known",
           name.c_str());
     int n = 0;
@@ -335,7 +335,7 @@ int run_own(const std::string &path) {
     const Json all = Json::parse(in);
     for (const auto &[name, row] : all.items()) {
         const std::string text = row["template"];
-        n += check_template(name, text, row.value("renders", true));
+        n += check_template(name, text, true);
         if (!row.contains("written")) continue;
         const Chat chat(text);
         for (const Json &one : row["written"]) check_written(name, chat, one);

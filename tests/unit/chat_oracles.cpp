@@ -109,13 +109,16 @@ int test_small(const std::string &path) {
     return n;
 }
 
-// Cases that fail in Python. The library adapts their history and variables to the template
-// (src/chat/history.hpp). The third column is a part of the expected text.
+// Cases that fail in Python, or lose a call beside empty content. The library adapts their history
+// and variables to the template (src/chat/history.hpp). The third column is a part of the expected
+// text.
 const char *const kFitted[][3] = {
     {"meetkai-functionary-medium-v3.2", "tool_reply",
      ">>>get_weather\n{\"city\": \"Paris\"}<|eot_id|>"},
     {"llama-cpp-deepseek-r1", "tools", "\"name\": \"get_weather\""},
     {"llama-cpp-deepseek-r1", "tool_reply", "function<｜tool▁sep｜>get_weather\n```json\n"},
+    {"deepseek-ai-DeepSeek-R1-Distill-Llama-8B", "tool_reply",
+     "function<｜tool▁sep｜>get_weather\n```json\n{\"city\": \"Paris\"}\n"},
     {"fireworks-ai-llama-3-firefunction-v2", "user",
      "JSON spec:\n[]\nToday is 2024-11-22 00:00:00."},
     {"fireworks-ai-llama-3-firefunction-v2", "turns", "<|eot_id|>"},
@@ -123,6 +126,30 @@ const char *const kFitted[][3] = {
     {"fireworks-ai-llama-3-firefunction-v2", "tool_reply",
      "functools[{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}]"},
 };
+
+// Templates that leave out the calls of a history: these texts are written into the content, and the rest is
+// Python's.
+const char *const kWritten[][3] = {
+    {"LFM2-8B-A1B.jinja", "tool_reply",
+     "<|tool_call_start|>[get_weather(city=\"Paris\")]<|tool_call_end|>"},
+    {"LFM2.5-Instruct.jinja", "tool_reply",
+     "<|tool_call_start|>[get_weather(city=\"Paris\")]<|tool_call_end|>"},
+    {"ibm-granite-granite-3.3-2B-Instruct.jinja", "tool_reply",
+     "<|tool_call|>[{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}]"},
+};
+
+// The rendered text without them.
+Result without_written(const std::string &name, const std::string &conversation, Result got) {
+    for (const auto &[of, with, text] : kWritten) {
+        if (name != of || conversation != with || got.status != GGUFX_OK) continue;
+        const size_t at = got.text.find(text);
+        if (at == got.text.npos)
+            got.text = std::string("no call in ") + got.text;
+        else
+            got.text.erase(at, std::string(text).size());
+    }
+    return got;
+}
 
 bool check_fitted(const std::string &name, const std::string &conversation, const Result &got) {
     for (const auto &[of, with, part] : kFitted) {
@@ -156,7 +183,8 @@ int test_models(const std::string &root) {
             if (text.rfind("error: SecurityError", 0) == 0) continue;
             const Result got = render(c);
             if (check_fitted(name, conversation, got)) continue;
-            check(name + " " + conversation, got, text.rfind("error:", 0) == 0, text);
+            check(name + " " + conversation, without_written(name, conversation, got),
+                  text.rfind("error:", 0) == 0, text);
         }
     }
     return n;

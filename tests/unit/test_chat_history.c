@@ -346,6 +346,136 @@ static void test_several_calls_are_several_messages_where_the_template_takes_one
     assert_messages(any, both, NULL, "2000");
 }
 
+/* ---- calls that a template leaves out ---- */
+
+#define MESSAGES(body) "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}" body
+/* Each names the markers of its models' calls, and renders none. */
+static const char lists[] = "{% if tools %}<|tool_call|>{% endif %}" MESSAGES("");
+static const char python[] = "{% if tools %}<|tool_list_start|>{% endif %}" MESSAGES("");
+static const char lines[] = "{% if tools %}<tool_call>{% endif %}" MESSAGES("");
+static const char tags[] = "{% if tools %}<function=><parameter=>{% endif %}" MESSAGES("");
+static const char actions[] = "{% if tools %}Action: ```json{% endif %}" MESSAGES("");
+
+#define TWO                                                                                        \
+    "[{\"role\":\"assistant\",\"content\":%s,\"tool_calls\":[{\"type\":\"function\",\"function\":" \
+    "{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":\\\"b \\\\\\\"c\\\\\\\"\\\",\\\"n\\\":1.50}\"}},"  \
+    "{\"type\":\"function\",\"function\":{\"name\":\"g\",\"arguments\":{\"l\":[true,null],\"o\":"  \
+    "{\"k\":\"v\"}}}}]},{\"role\":\"tool\",\"content\":\"1\"}]"
+
+static void test_calls_that_a_template_leaves_out_become_content(void **state) {
+    static const struct {
+        const char *text, *content, *want;
+    } rows[] = {
+        {lists, "null",
+         "[assistant]<|tool_call|>[{\"name\": \"f\", \"arguments\": {\"a\":\"b \\\"c\\\"\","
+         "\"n\":1.50}}, {\"name\": \"g\", \"arguments\": {\"l\": [true, null], \"o\": "
+         "{\"k\": \"v\"}}}][tool]1"},
+        {python, "\"\"",
+         "[assistant]<|tool_call_start|>[f(a=\"b \\\"c\\\"\", n=1.50), g(l=[True, None], "
+         "o={\"k\": \"v\"})]<|tool_call_end|>[tool]1"},
+        {python, "\"Yes.\"",
+         "[assistant]Yes.<|tool_call_start|>[f(a=\"b \\\"c\\\"\", n=1.50), g(l=[True, None], "
+         "o={\"k\": \"v\"})]<|tool_call_end|>[tool]1"},
+        {lines, "\"Yes.\"",
+         "[assistant]Yes.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\":\"b \\\"c\\\"\","
+         "\"n\":1.50}}\n</tool_call>\n<tool_call>\n{\"name\": \"g\", \"arguments\": {\"l\": "
+         "[true, null], \"o\": {\"k\": \"v\"}}}\n</tool_call>[tool]1"},
+        {lines, "[" PART("Yes.") "]",
+         "[assistant]Yes.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\":\"b \\\"c\\\"\","
+         "\"n\":1.50}}\n</tool_call>\n<tool_call>\n{\"name\": \"g\", \"arguments\": {\"l\": "
+         "[true, null], \"o\": {\"k\": \"v\"}}}\n</tool_call>[tool]1"},
+        {tags, "\"\"",
+         "[assistant]<tool_call>\n<function=f>\n<parameter=a>\nb \"c\"\n</parameter>\n"
+         "<parameter=n>\n1.50\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n"
+         "<function=g>\n<parameter=l>\n[true, null]\n</parameter>\n<parameter=o>\n{\"k\": \"v\"}"
+         "\n</parameter>\n</function>\n</tool_call>[tool]1"},
+        {actions, "\"Yes.\"",
+         "[assistant]Yes.\nAction: ```json\n[\n    {\n        \"tool_name\": \"f\",\n"
+         "        \"parameters\": {\"a\":\"b \\\"c\\\"\",\"n\":1.50}\n    },\n    {\n"
+         "        \"tool_name\": \"g\",\n        \"parameters\": {\"l\": [true, null], \"o\": "
+         "{\"k\": \"v\"}}\n    }\n]```[tool]1"},
+        /* The form of calls is not known. */
+        {unseen, "\"Yes.\"", "[assistant]Yes.[tool]1"},
+    };
+    char json[1024];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(json, sizeof json, TWO, rows[i].content);
+        assert_messages(rows[i].text, json, NULL, rows[i].want);
+    }
+}
+
+/* Markers become control tokens, text of a client does not. */
+static void test_markers_of_written_calls_are_the_templates(void **state) {
+    char who[128];
+    (void)state;
+    rendered r = render_messages(
+        python,
+        "[{\"role\":\"assistant\",\"content\":\"a\",\"tool_calls\":[{\"function\":{\"name\":"
+        "\"<|f|>\",\"arguments\":{\"k\":\"<|v|>\",\"<|n|>\":1}}}]}]",
+        NULL);
+    if (r.status != GGUFX_OK) fail_msg("%s", r.error.message);
+    assert_string_equal(r.text, "[assistant]a<|tool_call_start|>[<|f|>(k=\"<|v|>\", <|n|>=1)]"
+                                "<|tool_call_end|>");
+    origins(who, &r);
+    assert_string_equal(who, "tttttttttttutttttttttttttttttttt"
+                             "uuuuututuuuuuuuttuuuuututt"
+                             "ttttttttttttttttt");
+    rendered_free(&r);
+}
+
+static void test_arguments_of_written_calls_are_objects(void **state) {
+    static const struct {
+        const char *arguments, *want;
+    } rows[] = {{"", "{}"},
+                {",\"arguments\":null", "{}"},
+                {",\"arguments\":\" \"", "{}"},
+                {",\"arguments\":\"null\"", "{}"},
+                {",\"arguments\":\" {\\\"a\\\": 1}\\n\"", "{\"a\": 1}"},
+                {",\"arguments\":\"[1]\"", NULL},
+                {",\"arguments\":7", NULL}};
+    char want[128];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rendered r = render_call(lists, ",\"content\":null", rows[i].arguments);
+        if (rows[i].want) {
+            snprintf(want, sizeof want,
+                     "[user]hi[assistant]<|tool_call|>[{\"name\": \"f\", \"arguments\": %s}]"
+                     "[tool]ok",
+                     rows[i].want);
+            assert_string_equal(r.text, want);
+        } else {
+            assert_int_equal(r.status, GGUFX_E_MALFORMED);
+            assert_int_equal(r.error.index, 1);
+            assert_non_null(strstr(r.error.message, "arguments is no JSON object"));
+        }
+        rendered_free(&r);
+    }
+}
+
+/* DeepSeek's first templates write calls where the content is null alone. */
+static void test_content_does_not_hide_calls(void **state) {
+    static const char either[] =
+        "{% for m in messages %}[{{ m.role }}]{% if m.content is not none %}{{ m.content }}"
+        "{% else %}{% for t in m.tool_calls %}<tool_call>\n{{ '{\"name\": \"' + t.function.name + "
+        "'\", \"arguments\": ' + t.function.arguments + '}' }}\n</tool_call>{% endfor %}"
+        "{% endif %}{% endfor %}";
+#define WRITTEN "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\":\"b\",\"n\":1}}\n</tool_call>"
+    static const char *const contents[][2] = {{"", ""},
+                                              {",\"content\":null", ""},
+                                              {",\"content\":\"\"", ""},
+                                              {",\"content\":\"Yes.\"", "Yes.\n"}};
+    char want[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
+        rendered r = render_call(either, contents[i][0], AS_TEXT);
+        if (r.status != GGUFX_OK) fail_msg("%s", r.error.message);
+        snprintf(want, sizeof want, "[user]hi[assistant]%s" WRITTEN "[tool]ok", contents[i][1]);
+        assert_string_equal(r.text, want);
+        rendered_free(&r);
+    }
+}
+
 static rendered render_continued(const char *text, const char *messages, uint32_t flags) {
     ggufx_chat_request request;
     ggufx_chat_request_init(&request);
@@ -443,6 +573,10 @@ int main(void) {
         cmocka_unit_test(test_templates_of_other_engines_find_their_variables),
         cmocka_unit_test(test_several_system_messages_are_one_where_the_template_refuses_them),
         cmocka_unit_test(test_several_calls_are_several_messages_where_the_template_takes_one),
+        cmocka_unit_test(test_calls_that_a_template_leaves_out_become_content),
+        cmocka_unit_test(test_markers_of_written_calls_are_the_templates),
+        cmocka_unit_test(test_arguments_of_written_calls_are_objects),
+        cmocka_unit_test(test_content_does_not_hide_calls),
         cmocka_unit_test(test_the_last_message_goes_on),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
