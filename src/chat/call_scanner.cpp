@@ -69,7 +69,7 @@ void CallScanner::restart() {
     has_open_ = entry_ == Entry::open;
     has_before_name_ = entry_ == Entry::name;
     listed_ = was_listed_;
-    fenced_ = has_schema_ = false;
+    fenced_ = has_schema_ = in_cdata_ = false;
     parameters_.clear();
     call_.id.clear();
 }
@@ -250,6 +250,14 @@ CallScanner::Step CallScanner::arguments(std::string_view s, bool last, bool &ag
 
 // ---- end of a value in brackets ----
 
+Match string_ends(std::string_view s, size_t i, bool last) {
+    constexpr size_t kLongestSpace = 256;
+    const size_t limit = i + kLongestSpace;
+    while (i < s.size() && i < limit && is_json_space(s[i])) i++;
+    if (i == s.size()) return last ? Match::yes : Match::partial;
+    return strchr(",)]}:", s[i]) ? Match::yes : Match::no;
+}
+
 CallScanner::Walk CallScanner::walk(std::string_view s, bool last) {
     const Notation notation = name_end_ == 0 ? Notation::json : format_.notation;
     const std::string_view quote = notation == Notation::quoted ? format_.quote : "";
@@ -268,7 +276,15 @@ CallScanner::Walk CallScanner::walk(std::string_view s, bool last) {
             continue;
         }
         if (string_) {
-            if (!escaped_ && c == string_) string_ = 0;
+            if (!escaped_ && c == string_) {
+                if (notation == Notation::python) {
+                    const Match end = string_ends(s, at_ + 1, last);
+                    if (end == Match::partial) return Walk::more;
+                    if (end == Match::yes) string_ = 0;
+                } else {
+                    string_ = 0;
+                }
+            }
             escaped_ = !escaped_ && c == '\\';
             at_++;
             continue;
@@ -427,6 +443,20 @@ CallScanner::Step CallScanner::value(std::string_view s, bool last, bool &again)
         again = true;
         return Step::more;
     };
+    if (format_.has_cdata && at_ == parameters_.back().value) {
+        const Match found = match_at(s, at_, kCdataOpen, last);
+        if (found == Match::partial) return Step::more;
+        if (found == Match::yes) at_ += kCdataOpen.size(), in_cdata_ = true;
+    }
+    if (in_cdata_) {
+        const size_t close = s.find(kCdataClose, at_);
+        if (close == s.npos) {
+            if (s.size() - at_ >= kCdataClose.size()) at_ = s.size() - kCdataClose.size() + 1;
+            return Step::more;
+        }
+        at_ = close + kCdataClose.size();
+        in_cdata_ = false;
+    }
     for (; at_ < s.size(); at_++) {
         const char c = s[at_];
         if (at_ >= kLongestCall) return Step::none;

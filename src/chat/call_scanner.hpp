@@ -20,6 +20,10 @@ enum class Match : uint8_t { no, partial, yes };
 // `last`.
 Match match_at(std::string_view s, size_t i, std::string_view marker, bool last);
 
+// Whether a quote before byte i ends a Python string. Some templates write strings without escapes,
+// so a quote within one ends it only before a character that can follow a value.
+Match string_ends(std::string_view s, size_t i, bool last);
+
 // Tokens of a marker, which white space may separate: each starts at "<", "[" or after white space.
 struct MarkerTokens {
     std::string_view items[8];
@@ -117,6 +121,7 @@ private:
     size_t nested_ = 0; // calls quoted in a value
     char string_ = 0;   // quote character of the current string
     bool escaped_ = false;
+    bool in_cdata_ = false;
     bool has_open_ = false, has_before_name_ = false;
     bool listed_ = false, was_listed_ = false, fenced_ = false;
     bool lenient_ = false; // second scan at the end of the output: the first valid end counts

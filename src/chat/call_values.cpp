@@ -103,6 +103,14 @@ std::string_view without_line_breaks(std::string_view s, const CallFormat &forma
     return s;
 }
 
+std::string_view without_cdata(std::string_view s) {
+    const std::string_view inner = trimmed(s);
+    if (!inner.starts_with(kCdataOpen) || !inner.ends_with(kCdataClose) ||
+        inner.size() < kCdataOpen.size() + kCdataClose.size())
+        return s;
+    return inner.substr(kCdataOpen.size(), inner.size() - kCdataOpen.size() - kCdataClose.size());
+}
+
 } // namespace
 
 bool is_json_object(const Host *host, std::string_view json) {
@@ -228,8 +236,9 @@ bool CallScanner::finish_tagged(std::string_view s) {
     const bool ok = succeeds([&] {
         for (const Parameter &p : parameters_) {
             const std::string_view key = trimmed(s.substr(p.key, p.key_end - p.key));
-            const std::string_view raw =
+            std::string_view raw =
                 without_line_breaks(s.substr(p.value, p.value_end - p.value), format_);
+            if (format_.has_cdata) raw = without_cdata(raw);
             assign(meter, dict, text_value(meter, key, true), typed(meter, schema_, key, raw, p));
         }
         append_bytes(call_.arguments, write_json(meter, Value::of(dict), {})->view());

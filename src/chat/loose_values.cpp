@@ -3,6 +3,7 @@
 #include "chat/loose_values.hpp"
 
 #include "base/utf8.hpp"
+#include "chat/call_scanner.hpp"
 
 #include <string.h>
 
@@ -51,6 +52,7 @@ public:
 
     bool keywords(const ToolSchemas::Parameters &parameters, Value &out) {
         meter_.charge_bytes(s_.size());
+        has_bare_quotes_ = true;
         if (first_invalid(s_) < s_.size() || !take('(')) return false;
         Dict *const dict = make_dict(meter_);
         out = Value::of(dict);
@@ -165,6 +167,8 @@ private:
         for (size_t plain = i_; i_ < s_.size(); i_++) {
             const char c = s_[i_];
             if (c != end && c != '\\') continue;
+            if (c == end && has_bare_quotes_ && string_ends(s_, i_ + 1, true) == Match::no)
+                continue;
             text.add(s_.substr(plain, i_ - plain), true);
             if (c == end) {
                 i_++;
@@ -230,6 +234,7 @@ private:
     Meter &meter_;
     std::string_view s_, quote_;
     size_t i_ = 0;
+    bool has_bare_quotes_ = false; // strings may contain quotes without escapes
 };
 
 } // namespace

@@ -422,15 +422,26 @@ Match OutputParser::skip_closers(std::string_view s, size_t &i, bool last) const
     return Match::yes;
 }
 
+// Whether another object of the same section is at byte i, after the markers before it. Some
+// templates write no marker between the objects of a section.
+bool OutputParser::is_next_object(std::string_view s, size_t i) const {
+    const CallFormat &call = format_->call;
+    const std::string_view end = trimmed(call.section_close);
+    return call.shape == CallShape::object && !listed_ && !end.empty() &&
+           trimmed(call.open).empty() && i < s.size() && s[i] == '{' &&
+           s.substr(0, i).find(end) == s.npos;
+}
+
 // A call within unclosed reasoning ends the reasoning. A call that the reasoning only mentions does
 // not: more text follows it.
 bool OutputParser::step_confirm(bool last) {
     const std::string_view s = rest();
-    size_t i = scanner_.seen();
+    const size_t seen = scanner_.seen();
+    size_t i = seen;
     listed_ = scanner_.is_listed();
     if (skip_closers(s, i, last) == Match::partial) return false;
     const bool next = listed_ && i < s.size() && s[i] == ',';
-    if (i == s.size() || next) return accept_call();
+    if (i == s.size() || next || is_next_object(s.substr(seen), i - seen)) return accept_call();
     bool partial = false;
     for (size_t k = 0; k < n_markers_; k++) {
         if (!is_active(markers_[k])) continue;
@@ -449,7 +460,13 @@ bool OutputParser::step_after(bool last) {
     if (skip_closers(s, i, last) == Match::partial) return false;
     const bool next =
         i < s.size() && ((listed_ && s[i] == ',') || (format_->call.bare && s[i] == ';'));
+    const bool next_object = is_next_object(s, i);
     drop(i);
+    if (next_object) {
+        origin_ = State::answer;
+        begin_call(CallScanner::Entry::open, 0);
+        return true;
+    }
     if (next) {
         origin_ = State::answer;
         begin_call(listed_ ? CallScanner::Entry::next : CallScanner::Entry::open, 1);

@@ -86,6 +86,7 @@ private:
     bool accept_call();
     bool give_up(size_t n);
     Match skip_closers(std::string_view s, size_t &i, bool last) const;
+    bool is_next_object(std::string_view s, size_t i) const;
     void finish_call();
     void open_header();
     void begin_message(std::string_view header);

@@ -37,6 +37,7 @@ struct CallFormat {
     bool id_first = false; // the id precedes the name
     bool bare = false;     // no marker: an object at the start of the answer
     bool has_id = false;   // the template writes the id of calls in the history
+    bool has_cdata = false; // tagged: a value may be a CDATA section
     std::string_view section_open, section_close; // around all calls of an answer
     std::string_view open, close;                 // around one call
     std::string_view other_open;                  // another marker that some of these models write
@@ -55,6 +56,7 @@ struct CallFormat {
 };
 
 constexpr std::string_view kProbeId = "ggufxid01";
+constexpr std::string_view kCdataOpen = "<![CDATA[", kCdataClose = "]]>";
 
 struct ReasoningFormat {
     std::string_view open, close;

@@ -537,14 +537,22 @@ void find_reasoning(OutputFormat &out, const Template &of, const Plain &plain) {
     const std::string_view s = rendering.text();
     const size_t why = s.find(kReasoning), content = s.find(kContent);
     if (why == s.npos || content == s.npos || content < why) return;
-    std::string_view open = s.substr(0, why);
-    open = trimmed(open.substr(common_prefix(open, plain.head).size()));
+    const std::string_view before = s.substr(0, why);
+    std::string_view open = trimmed(before.substr(common_prefix(before, plain.head).size()));
     std::string_view close =
         trimmed(s.substr(why + kReasoning.size(), content - why - kReasoning.size()));
     // The first marker ends the reasoning; further text belongs to the answer's header.
     MarkerTokens opens, closes;
-    opens.add(open);
     closes.add(close);
+    // An answer without reasoning has both markers, too.
+    const std::string_view head = trimmed(plain.head);
+    if (open.empty() && closes.n > 0 && head.ends_with(closes.items[0])) {
+        const size_t end = head.size() - closes.items[0].size();
+        open = trimmed(head.substr(0, end));
+        open = trimmed(before).ends_with(open) ? open.substr(open.find_last_of("<[") + 1) : "";
+        if (!open.empty()) open = {open.data() - 1, open.size() + 1};
+    }
+    opens.add(open);
     if (opens.n != 1 || closes.n == 0 || opens.items[0].size() < 3) return;
     if (out.harmony || closes.items[0].size() < 3) return;
     out.add_reasoning(opens.items[0], closes.items[0]);
@@ -580,9 +588,11 @@ Ref<OutputFormat> find_output_format(const Template &of) {
         const std::string_view text = calls.text();
         if (text.find(kTexts[variant.n_calls - 1]) == text.npos) continue;
         CallFormat format;
+        const bool has_cdata = of.source().find(kCdataOpen) != of.source().npos;
         Deriver deriver(host.get(), text, around, variant.n_calls, *out, format);
         if (!deriver.run()) continue;
         has_rendered = true;
+        format.has_cdata = has_cdata;
         Ref<OutputFormat> candidate = new_format(of);
         for (size_t i = 0; i < out->n_reasoning; i++)
             candidate->add_reasoning(out->reasoning[i].open, out->reasoning[i].close);

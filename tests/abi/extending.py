@@ -1,0 +1,80 @@
+"""The lists of docs/contributing/extending.md against their examples.
+
+Every file of a list mentions the example (rows that begin with "if" may not), and every source file that mentions the
+example is in the list.
+
+usage: extending.py SOURCE_ROOT
+SPDX-License-Identifier: MIT
+"""
+import fnmatch
+import pathlib
+import re
+import sys
+
+import public
+
+PAGE = "docs/contributing/extending.md"
+# Other places may mention an example; these folders are complete.
+COMPLETE = ("include", "src", "bindings", "docs")
+FEWEST_SECTIONS = 7
+
+
+def sections(text):
+    """(title, example, [(patterns, may be absent)]) of each list."""
+    for part in re.split(r"^## ", text, flags=re.M)[1:]:
+        example = re.search(r"^Example: `([^`]+)`", part, re.M)
+        rows = re.findall(r"^\| (`.*?) \| (.*?) \|$", part, re.M)
+        yield part.split("\n", 1)[0], example and example.group(1), [
+            (re.findall(r"`([^`]+)`", files), change.startswith("if ")) for files, change in rows]
+
+
+def word_of(example):
+    """The example in any of its spellings: kv-eval, kv_eval, KvEval, GGUFX_KV_EVAL."""
+    return re.compile(r"(?<![a-z])" + "[-_]?".join(map(re.escape, re.split("[-_]", example))), re.I)
+
+
+def files_with(root, word):
+    """Files of the complete folders that mention the example in their text or name."""
+    for folder in COMPLETE:
+        for path in sorted((root / folder).rglob("*")):
+            name = path.relative_to(root).as_posix()
+            generated = {"node_modules", "target", "__pycache__"} & set(path.parts)
+            if not path.is_file() or generated or name.startswith("docs/contributing"):
+                continue
+            if word.search(path.name) or word.search(path.read_text(encoding="utf-8", errors="replace")):
+                yield name
+
+
+def check(root, title, example, rows):
+    if not example or not rows:
+        return [f"{title}: no example or no list"]
+    word, found = word_of(example), set()
+    faults = []
+    for patterns, optional in rows:
+        for pattern in patterns:
+            matches = [path for path in root.glob(pattern) if path.is_file()] if "*" in pattern else [root / pattern]
+            matches = [path for path in matches if path.is_file()]
+            if not matches and pattern.partition("/")[0] != "bindings":
+                faults.append(f"{title}: no file {pattern}")
+            found |= {path.relative_to(root).as_posix() for path in matches}
+            mentions = [path for path in matches if word.search(path.name) or
+                        word.search(path.read_text(encoding="utf-8", errors="replace"))]
+            if matches and not mentions and not optional:
+                faults.append(f"{title}: {pattern} does not mention {example}")
+    patterns = [pattern for some, _ in rows for pattern in some]
+    for name in files_with(root, word):
+        if name not in found and not any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
+            faults.append(f"{title}: {name} mentions {example}, but the list does not have it")
+    return faults
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    lists = list(sections((root / PAGE).read_text(encoding="utf-8")))
+    faults = [fault for title, example, rows in lists for fault in check(root, title, example, rows)]
+    if len(lists) < FEWEST_SECTIONS:
+        faults.append(f"{PAGE}: {len(lists)} lists, expected {FEWEST_SECTIONS}")
+    public.finish("extending", faults, len(lists))
+
+
+main()
