@@ -82,6 +82,12 @@ bool is_space(char c) {
     return is_json_space(c);
 }
 
+// Whether a template prints whole messages as JSON or as Python. Such a template does not show how
+// models write calls.
+bool has_member_name(std::string_view text) {
+    return text.find("tool_calls\"") != text.npos || text.find("tool_calls'") != text.npos;
+}
+
 // Markers may start and end here; not between two letters.
 bool is_boundary(std::string_view s, size_t i) {
     if (i == 0 || i == s.size()) return true;
@@ -289,8 +295,7 @@ private:
         for (const std::string_view marker :
              {out_.section_open, out_.section_close, out_.open, out_.close, out_.before_name,
               out_.after_name, out_.before_key, out_.after_key, out_.after_value})
-            if (marker.find("ggufx") != marker.npos || marker.find("tool_calls\"") != marker.npos)
-                return false;
+            if (marker.find("ggufx") != marker.npos || has_member_name(marker)) return false;
         return true;
     }
 
@@ -576,7 +581,8 @@ Ref<OutputFormat> find_output_format(const Template &of) {
         {true, 2, R"("")"},           {false, 2, "null"},          {false, 1, R"("ggufxtext")"},
         {true, 1, R"("ggufxtext")"},  {false, 1, R"("")"},         {true, 1, R"("")"},
     };
-    bool has_rendered = false;
+    bool shows_calls = false;
+    const bool has_cdata = of.source().find(kCdataOpen) != of.source().npos;
     for (const Variant &variant : variants) {
         Vector<char> messages{HostAllocator<char>(host.get())};
         append_text(messages, kHead);
@@ -587,34 +593,35 @@ Ref<OutputFormat> find_output_format(const Template &of) {
         const Rendering calls(of, {messages.data(), messages.size()});
         const std::string_view text = calls.text();
         if (text.find(kTexts[variant.n_calls - 1]) == text.npos) continue;
+        shows_calls = shows_calls || !has_member_name(text);
         CallFormat format;
-        const bool has_cdata = of.source().find(kCdataOpen) != of.source().npos;
         Deriver deriver(host.get(), text, around, variant.n_calls, *out, format);
-        if (!deriver.run()) continue;
-        has_rendered = true;
+        const bool has_found = deriver.run();
         format.has_cdata = has_cdata;
         Ref<OutputFormat> candidate = new_format(of);
         for (size_t i = 0; i < out->n_reasoning; i++)
             candidate->add_reasoning(out->reasoning[i].open, out->reasoning[i].close);
         size_t row = 0;
-        for (const CallFormat *known; (known = known_call_format(of.source(), row));) {
+        for (const CallFormat *known; has_found && (known = known_call_format(of.source(), row));) {
             if (format.bare && known->bare) format.other_open = known->other_open;
             // The known format separates the text before a name from the name.
             if (format.numbered && known->numbered) format = *known;
         }
         if (!deriver.tail().empty()) candidate->add_dropped(deriver.tail());
         candidate->keep_call(format);
-        if (finds_calls(host, candidate, deriver.text(), variant.n_calls)) return candidate;
+        if (has_found && finds_calls(host, candidate, deriver.text(), variant.n_calls))
+            return candidate;
         row = 0;
         for (const CallFormat *known; (known = known_call_format(of.source(), row));) {
             candidate->keep_call(*known);
             if (finds_calls(host, candidate, deriver.text(), variant.n_calls)) return candidate;
         }
     }
-    // Templates that print no calls of the history may explain the markers to the model.
+    // Templates that print no calls of the history name their markers to the model. A template that
+    // prints calls in another form than its markers has no format.
     size_t row = 0;
     const CallFormat *const known = known_call_format(of.source(), row);
-    if (known && !has_rendered) out->keep_call(*known);
+    if (known && !shows_calls) out->keep_call(*known);
     return out;
 }
 

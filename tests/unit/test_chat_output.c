@@ -420,6 +420,16 @@ static void test_tools_of_an_unknown_format_are_refused(void **state) {
     assert_int_equal(create_parser(&parser, &t, chat_rt, "{{ tools }}", NULL, " [ ]\n", &error),
                      GGUFX_OK);
     ggufx_chat_parser_destroy(parser);
+    /* It names the marker of a known form, and writes calls in another one. */
+    assert_int_equal(
+        create_parser(&parser, &t, chat_rt,
+                      "{{ tools }}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}"
+                      "<tool_call><{{ c.function.name }}>{% for k, v in "
+                      "c.function.arguments.items() %}<{{ k }}>{{ v }}</{{ k }}>{% endfor %}"
+                      "</{{ c.function.name }}></tool_call>{% endfor %}{% endfor %}",
+                      NULL, TOOLS, &error),
+        GGUFX_E_UNSUPPORTED);
+    assert_null(parser);
 }
 
 static void test_a_parser_says_where_it_is(void **state) {
