@@ -35,6 +35,12 @@ static const char *const formats[] = {
      "endfor %}"),
     ("{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}<f={{ c.function.name }}>{{ "
      "c.function.arguments | tojson }}</f>{% endfor %}{% endfor %}"),
+    ("{% for m in messages %}{{ m.content }}{% if m.tool_calls %}<c>\n{% for c in m.tool_calls %}"
+     "{{ '{\"name\": \"' ~ c.function.name ~ '\", \"arguments\": ' ~ (c.function.arguments | "
+     "tojson) ~ '}\n' }}{% endfor %}</c>{% endif %}{% endfor %}"),
+    ("<![CDATA[{% for m in messages %}{{ m.content }}{% for c in m.tool_calls %}<f n=\"{{ "
+     "c.function.name }}\">{% for k, v in c.function.arguments.items() %}<p n=\"{{ k }}\">{{ v }}"
+     "</p>{% endfor %}</f>{% endfor %}{% endfor %}"),
 };
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 
@@ -45,7 +51,7 @@ static const char tools[] =
     "{\"enum\":[\"1\",true]},\"o\":{\"type\":\"object\"}}}}}]";
 
 const char *const chat_seeds[] = {
-    "\x10\x03<think>\nhm\n</think>\n\nHi <b>there</b>\n",
+    "\x12\x03<think>\nhm\n</think>\n\nHi <b>there</b>\n",
     "\x01\x02<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>commentary "
     "to=functions.f <|constrain|>json<|message|>{\"a\":1}<|call|>",
     "\x02\x05<think>a</think><tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": "
@@ -66,6 +72,9 @@ const char *const chat_seeds[] = {
     "\x0e\x03<d:calls><d:invoke name=\"f\"><d:p name=\"s\" "
     "string=\"True\">1</d:p></d:invoke></d:calls>",
     "\x0f\x03<f=f>{\"s\": 1}</f>",
+    "\x10\x04<c>\n{\"name\": \"f\", \"arguments\": {}}\n{\"name\": \"g\"}\n</c>",
+    "\x11\x05<f n=\"f\"><p n=\"s\"><![CDATA[</p>]]></p><p n=\"n\">1</p></f>",
+    "\x0a\x02<|tool_call_start|>[f(s='it's \"x\"' , n=1)]<|tool_call_end|>",
     NULL,
 };
 const char chat_seed_end[] = "";
