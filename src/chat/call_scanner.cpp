@@ -449,12 +449,12 @@ CallScanner::Step CallScanner::value(std::string_view s, bool last, bool &again)
         if (found == Match::yes) at_ += kCdataOpen.size(), in_cdata_ = true;
     }
     if (in_cdata_) {
-        const size_t close = s.find(kCdataClose, at_);
-        if (close == s.npos) {
+        const size_t cdata_end = s.find(kCdataClose, at_);
+        if (cdata_end == s.npos) {
             if (s.size() - at_ >= kCdataClose.size()) at_ = s.size() - kCdataClose.size() + 1;
             return Step::more;
         }
-        at_ = close + kCdataClose.size();
+        at_ = cdata_end + kCdataClose.size();
         in_cdata_ = false;
     }
     for (; at_ < s.size(); at_++) {

@@ -535,27 +535,32 @@ static ggufx_status render_history(void *context, ggufx_runtime *rt, ggufx_error
     ggufx_chat_options options;
     ggufx_chat_request request;
     ggufx_chat *chat = NULL;
+    const char *const *const texts = context; /* a template and what it renders */
     char text[256];
     size_t n = 0;
-    (void)context;
     ggufx_chat_options_init(&options);
     ggufx_chat_request_init(&request);
-    options.text = "{% for m in messages %}{{ m.content }}{% for t in m.tool_calls %}{{ t.id + "
-                   "t.function.arguments }}{% endfor %}{% endfor %}";
+    options.text = texts[0];
     options.text_length = strlen(options.text);
     request.messages_json = messages;
     request.messages_json_length = sizeof messages - 1;
     ggufx_status status = ggufx_chat_create(&chat, rt, NULL, &options, error);
     if (status != GGUFX_OK) return status;
     status = ggufx_chat_render(text, sizeof text, &n, NULL, 0, NULL, chat, &request, error);
-    if (status == GGUFX_OK) assert_memory_equal(text, "abcall00001{}x", 14);
+    if (status == GGUFX_OK) assert_memory_equal(text, texts[1], strlen(texts[1]));
     ggufx_chat_destroy(chat);
     return status;
 }
 
 static void test_every_allocation_may_fail(void **state) {
+    static const char *const texts[][2] = {
+        {"{% for m in messages %}{{ m.content }}{% for t in m.tool_calls %}{{ t.id + "
+         "t.function.arguments }}{% endfor %}{% endfor %}",
+         "abcall00001{}x"},
+        {python, "[user]ab[assistant]<|tool_call_start|>[f()]<|tool_call_end|>[tool]x"}};
     (void)state;
-    assert_true(fault_run(render_history, NULL) > 20);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_true(fault_run(render_history, (void *)(uintptr_t)texts[i]) > 20);
 }
 
 int main(void) {
