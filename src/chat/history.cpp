@@ -251,7 +251,7 @@ private:
     const Forms &forms_;
     const CallFormat *format_; // null: not known
     bool names_;
-    size_t n_calls_ = 0; // of the messages before
+    size_t n_calls_ = 0; // calls of earlier messages
 };
 
 // ---- later attempts ----
