@@ -463,7 +463,7 @@ class Terminal(Chat):
                    columns=400)
 
     def end_with_saved(self):
-        self.until(r"\[8 tokens")
+        self.until(r"\[\d+ tokens")  # the model may end its answer
         target = os.path.join(self.folder, f"kept{time.monotonic_ns()}.json")
         self.type(f"/save {target}\r")
         self.until("turns")
