@@ -82,7 +82,7 @@ class Answers(tool.Case):
                       ["run", "--file", "x"], ["info", "--", "-x"], ["diff", "a", "b"],
                       ["imatrix", "merge", "a", "b"]):
             self.files(*words)
-        for words in (["diff", "a", "b", ""], ["dequant", "f", "to"], ["run", "--prompt", "a"],
+        for words in (["diff", "a", "b", ""], ["dequant", "f", "to"], ["run", "--prompt", "a"], ["run", "m", ""],
                       ["info", "--nosuch="], ["set", "f", "general.n"]):
             self.assertEqual(self.words(*words), [], words)
 

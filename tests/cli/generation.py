@@ -57,6 +57,23 @@ class Demo(tool.Case):
 
 
 class Run(OracleCase):
+    def test_prompt_may_be_an_argument(self):
+        options = ("-n", "8", "--seed", "1")
+        expected = self.ok("run", MODEL, "-p", "Once upon", *options)
+        self.assertEqual(self.ok("run", MODEL, "Once upon", *options), expected)
+        self.assertEqual(self.ok("run", *options, MODEL, "--", "Once upon"), expected)
+        self.assertEqual(self.ok("run", MODEL, *options, "--", "-n"), self.ok("run", MODEL, "-p", "-n", *options))
+        self.assertNotEqual(self.ok("run", MODEL, *options), expected)
+        text = self.path("text", b"Once upon")
+        for option, value in (("-p", "Once"), ("-f", text), ("--tokens", "1,300")):
+            message = self.fails(2, "run", MODEL, "Once upon", option, value)
+            self.assertIn("cannot be used together: give one of them", message)
+            self.assertIn("PROMPT", message)
+        self.assertIn('unexpected argument "time"', self.fails(2, "run", MODEL, "Once upon", "time"))
+        self.assertIn("--prompt: byte 1 (0xe2)", self.fails(2, "run", MODEL, os.fsdecode(b"a\xe2\x82")))
+        self.assertIn("[OPTIONS] MODEL [PROMPT]\n", self.ok("run", "--help").decode())
+        self.assertIn('unexpected argument "Once upon"', self.fails(2, "chat", MODEL, "Once upon"))
+
     def test_ids_do_not_depend_on_threads_or_instruction_set(self):
         args = ("run", MODEL, "-p", "Once", "-n", "40", "--seed", "1")
         reference = self.lines(*args, "-t", "1", "--isa", "scalar")

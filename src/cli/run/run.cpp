@@ -141,6 +141,7 @@ void add_run(Tool &tool) {
     auto options = std::make_shared<RunOptions>();
     Command sub = tool.app.add_command("run", "generate text from a model");
     sub.option("MODEL", options->model, "GGUF file").required();
+    Option argument = sub.option("PROMPT", options->prompt, "prompt, as --prompt");
     Option prompt = sub.option("-p,--prompt", options->prompt, "text to continue");
     Option file =
         sub.option("-f,--file", options->prompt_file, "read the prompt from FILE (- = stdin)")
@@ -148,6 +149,7 @@ void add_run(Tool &tool) {
     Option tokens =
         sub.option("--tokens", options->tokens, "prompt as ids, 1,2,3; nothing is added")
             .value("IDS");
+    argument.excludes(prompt).excludes(file).excludes(tokens);
     prompt.excludes(file).excludes(tokens);
     file.excludes(tokens);
     add_generate_options(sub, options->generate);
@@ -167,7 +169,7 @@ void add_run(Tool &tool) {
         .value("FILE");
     add_group_options(sub, options->generate.session.making.group);
     sub.flag("--echo", options->echo, "print the prompt too (always on a terminal)");
-    sub.examples("  ggufx run model.gguf -p \"Once upon a time\" --temp 0\n"
+    sub.examples("  ggufx run model.gguf \"Once upon a time\" --temp 0\n"
                  "  ggufx run model.gguf -f report.txt --lookup\n"
                  "  ggufx run model.gguf -p Name: --grammar 'root ::= [A-Z] [a-z]+'\n"
                  "  ggufx run model.gguf --tokens 1,403,407 -n 20 --json\n"
