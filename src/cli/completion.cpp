@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "completion.hpp"
 
+#include "floor/aliases.hpp"
 #include "floor/api.hpp"
 #include "floor/output.hpp"
 #include "floor/text.hpp"
@@ -186,7 +187,12 @@ Completion complete(const CommandFacts &tool, const std::vector<std::string> &wo
 }
 
 int print_completion(const CommandFacts &tool, int argc, char **argv) {
-    const Completion out = complete(tool, {argv + 2, argv + argc});
+    std::vector<std::string> words(argv + 2, argv + argc);
+    const std::string last = words.back();
+    words.pop_back();
+    (void)replace_aliases(tool, words); // a wrong one is no reason to complete nothing
+    words.push_back(last);
+    const Completion out = complete(tool, words);
     std::puts(out.files ? "files" : "words");
     for (const Candidate &c : out.words)
         std::printf("%s\t%s\n", escape(c.word).c_str(), c.help.c_str());

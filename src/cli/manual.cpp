@@ -92,6 +92,25 @@ static std::string options_text(const CommandFacts &command) {
     return out;
 }
 
+// "-c N, --ctx-size N: as --ctx".
+static std::string aliases_text(const CommandFacts &command) {
+    std::string out;
+    for (const AliasFacts &alias : command.aliases) {
+        std::string names;
+        for (const std::string &name : alias.names)
+            names += (names.empty() ? "" : ", ") + bold(name);
+        const bool is_argument = !alias.option.empty() && alias.option[0] != '-';
+        const std::string meaning = alias.option.empty() ? "no effect: attention is always fused"
+                                    : is_argument        ? "the argument " + italic(alias.option)
+                                                         : "as " + bold(alias.option);
+        const std::string value = alias.value.empty() ? "" : " " + italic(alias.value);
+        out += fmt::format(".TP\n{}{}\n{}\n", names, value, meaning);
+    }
+    return out;
+}
+
+static constexpr const char *kAliasesTitle = "Options of llama.cpp that are accepted:\n";
+
 static std::string examples_text(const std::string &examples) {
     if (examples.empty()) return "";
     std::string lines = examples;
@@ -120,7 +139,10 @@ static std::string command_text(const std::string &before, const CommandFacts &c
     if (command.commands.empty()) {
         out = fmt::format(".SS {}\n{}\n.PP\n{}.\n", roff(path.substr(path.find(' ') + 1)),
                           usage(path, command), roff(command.help));
-        out += options_text(command) + examples_text(command.examples);
+        out += options_text(command);
+        if (!command.aliases.empty())
+            out += std::string(".PP\n") + kAliasesTitle + aliases_text(command);
+        out += examples_text(command.examples);
     }
     for (const CommandFacts &sub : command.commands) out += command_text(path, sub);
     return out;
@@ -177,6 +199,8 @@ std::string manual(const CommandFacts &tool, const CommandFacts &command,
         out += usage(path, command) + "\n";
         const std::string options = options_text(command);
         if (!options.empty()) out += ".SH OPTIONS\n" + options;
+        if (!command.aliases.empty())
+            out += std::string(".SH COMPATIBILITY\n") + kAliasesTitle + aliases_text(command);
     } else {
         out += fmt::format("{} {} [{}] [{}...]\n.SH COMMANDS\n", bold(path), italic("command"),
                            italic("options"), italic("argument"));

@@ -18,11 +18,19 @@ struct OptionFacts {
     bool is_repeated = false;
 };
 
+// An option of llama.cpp that the command accepts; no line of its help.
+struct AliasFacts {
+    std::vector<std::string> names; // "-c", "--ctx-size"
+    std::string option;             // "--ctx", or an argument, "MODEL"; empty: no effect
+    std::string value;              // the name of the value, "N"; empty for a flag
+};
+
 struct CommandFacts {
     std::string name;
     std::string help;
     std::string examples; // whole lines, indented
     std::vector<OptionFacts> options;
+    std::vector<AliasFacts> aliases;
     std::vector<CommandFacts> commands;
 };
 

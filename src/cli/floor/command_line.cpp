@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "floor/command_line.hpp"
 
+#include "floor/aliases.hpp"
 #include "floor/help.hpp"
 #include "floor/number_check.hpp"
 #include "floor/text.hpp"
@@ -334,6 +335,7 @@ static CommandFacts describe_command(const CLI::App &app) {
     for (const CLI::Option *option : app.get_options()) {
         out.options.push_back(describe_option(*option));
     }
+    out.aliases = aliases_of(out);
     for (const CLI::App *sub : app.get_subcommands([](const CLI::App *) { return true; })) {
         out.commands.push_back(describe_command(*sub));
     }
@@ -380,8 +382,12 @@ static void read_environment(CLI::App &app) {
 // Help and version print to stdout and succeed; every other parse error is a usage error.
 std::optional<int> CommandLine::parse(int argc, char **argv) {
     finish();
+    std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    const std::string wrong_alias = replace_aliases(describe_command(*app_), words);
     try {
-        app_->parse(argc, argv);
+        if (!wrong_alias.empty()) throw CLI::ValidationError(wrong_alias);
+        std::reverse(words.begin(), words.end()); // the parser takes them from the end
+        app_->parse(std::move(words));
         read_environment(*app_);
         return std::nullopt;
     } catch (const CLI::ParseError &error) {
