@@ -210,7 +210,7 @@ void add_completion(Tool &tool) {
     auto shell = std::make_shared<size_t>();
     Command sub = tool.app.add_command("completion", "print a shell's completion script");
     sub.choice(
-           "SHELL", kShells, [shell](size_t chosen) { *shell = chosen; }, "whose script")
+           "SHELL", kShells, [shell](size_t chosen) { *shell = chosen; }, "shell")
         .required();
     sub.examples("  eval \"$(ggufx completion bash)\"\n"
                  "  ggufx completion zsh > ~/.zfunc/_ggufx\n"

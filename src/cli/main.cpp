@@ -30,7 +30,7 @@ static void use_thread_counts(Globals &globals, const std::string &verb) {
     globals.threads = globals.thread_counts[0];
     if (globals.thread_counts.size() > 1 && !takes_list) {
         throw Failure(kUsage,
-                      "--threads: only benchmarks of kernels and models take more than one number");
+                      "--threads takes one number, except for benchmarks of kernels and models");
     }
 }
 
@@ -77,8 +77,8 @@ static int tool_main(int argc, char **argv) {
     Globals globals;
     CommandLine line("ggufx", "Open, check, run and measure GGUF models.", ggufx_version());
     line.notes(exit_codes() +
-               "Variables: GGUFX_THREADS, GGUFX_ISA, GGUFX_COLOR and GGUFX_PROGRESS stand for\n"
-               "the options of these names that are not given; NO_COLOR is no colours.\n");
+               "Environment: GGUFX_THREADS, GGUFX_ISA, GGUFX_COLOR and GGUFX_PROGRESS set the\n"
+               "defaults of the options of these names; NO_COLOR disables colors.\n");
     Tool tool = {line.root(), globals, {}, line};
     add_verbs(tool, argc > 1 ? argv[1] : "");
     line.other_words(other_words());

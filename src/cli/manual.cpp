@@ -261,15 +261,16 @@ static int print_help(const Tool &tool, const std::vector<std::string> &command)
 void add_help(Tool &tool) {
     auto command = std::make_shared<std::vector<std::string>>();
     Command sub = tool.app.add_command("help", "print the help of the tool or of a command");
-    sub.option("COMMAND", *command, "whose help, such as: run, or bench matvec");
+    sub.option("COMMAND", *command, "command, such as: run, or bench matvec");
     sub.examples("  ggufx help\n  ggufx help bench matvec");
     tool.verbs.emplace_back(sub, [&tool, command] { return print_help(tool, *command); });
 }
 
 void add_manual(Tool &tool) {
     auto command = std::make_shared<std::string>();
-    Command sub = tool.app.add_command("manual", "print the manual page, ggufx(1) or of a command");
-    sub.option("COMMAND", *command, "whose page");
+    Command sub =
+        tool.app.add_command("manual", "print the manual page of the tool or of a command");
+    sub.option("COMMAND", *command, "command (default the tool)");
     sub.examples("  ggufx manual | man -l -\n"
                  "  ggufx manual quantize | man -l -");
     tool.verbs.emplace_back(sub, [&tool, command] { return print_manual(tool, *command); });

@@ -12,19 +12,20 @@ static void add_common_options(Command app, Globals &globals) {
     app.option("-o,--output", globals.output, "write data to FILE instead of stdout (-)")
         .value("FILE");
     app.option("-t,--threads", globals.thread_counts,
-               "threads, 0 = one per processor (bench: also a list); default 0")
+               "number of threads, 0 = one per processor; bench takes a list (default 0)")
         .list()
         .between(0, 4096);
     app.option("--isa", globals.isa,
-               "best, scalar, avx2, avxvnni, avx512, neon, neon_dot or neon_i8mm (bench: also "
-               "all, a list); default best")
+               "instruction set: best, scalar, avx2, avxvnni, avx512, neon, neon_dot or neon_i8mm; "
+               "bench also takes all, or a list (default best)")
         .value("ISA");
     app.flag("--force", globals.force, "replace existing output files");
-    app.flag("-q,--quiet", globals.quiet, "no progress, no remarks");
-    app.flag("-v,--verbose", globals.verbose, "show the library's messages on stderr");
-    app.option("--color", globals.color, "colours; default auto: on a terminal")
+    app.flag("-q,--quiet", globals.quiet, "no progress and no remarks on stderr");
+    app.flag("-v,--verbose", globals.verbose, "print log messages of the library to stderr");
+    app.option("--color", globals.color, "when to use colors (default auto: on a terminal)")
         .one_of({"auto", "always", "never"});
-    app.option("--progress", globals.progress, "progress on stderr; default auto: on a terminal")
+    app.option("--progress", globals.progress,
+               "when to show progress on stderr (default auto: on a terminal)")
         .one_of({"auto", "always", "never", "json"});
 }
 

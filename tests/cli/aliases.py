@@ -20,7 +20,7 @@ VALUES = {
     "--depth": ("8", "x"), "--rounds": ("1", "x"), "--device-layers": ("1", "x"), "--seed": ("3", "x"), "--temp": ("0.5", "x"),
     "--typical-p": ("0.5", "x"), "--top-n-sigma": ("1", "x"), "--logit-bias": ("300+4", "x"), "--ctk": ("q8_0", "q9"),
     "--ctv": ("q8_0", "q9"), "--batch": ("32", "x"), "--parallel": ("2", "x"), "--draft": (MODEL, "no/such.gguf"),
-    "--system": ("Speak.", None), "--json-schema": ('{"type":"boolean"}', "{"), "--lora": ("no/such.gguf:0.5", "no/such.gguf"),
+    "--system": ("Speak.", None), "--grammar": ('root ::= "a" | "b"', "no/such"), "--json-schema": ('{"type":"boolean"}', "{"), "--lora": ("no/such.gguf:0.5", "no/such.gguf"),
     "--control-vector": ("no/such.gguf:0.5", "no/such.gguf"), "--alias": ("name", None), "--slot-dir": ("/", "no/such"),
 }
 REPEATABLE = {"MODEL", "--lora", "--control-vector", "--logit-bias"}
@@ -53,7 +53,7 @@ class Aliases(tool.Case):
         words = [{"TEXT": text, "TO": self.path("to")}.get(word, word) for word in COMMANDS[command]]
         if command == ("run",):
             words += [word for name, value in (("--predict", "4"), ("--seed", "1")) if name != option for word in (name, value)]
-            words += [] if option == "--json-schema" else ["-p", "Once"]
+            words += [] if option in ("--json-schema", "--grammar") else ["-p", "Once"]
         if command == ("chat",):
             words += ["--predict", "4"] * (option != "--predict") + ["--seed", "1"] * (option != "--seed")
         if command == ("perplexity",) and option != "--ctx":

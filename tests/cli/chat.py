@@ -87,7 +87,7 @@ class Pipe(Chat):
                 self.assertEqual([(a["content"], a["tokens"]) for a in lookup],
                                  [(a["content"], a["tokens"]) for a in other])
             self.assertGreater(draft[-1]["accepted_tokens"], draft[0]["accepted_tokens"])
-            self.assertGreaterEqual(draft[-1]["guessed_tokens"], draft[-1]["accepted_tokens"])
+            self.assertGreaterEqual(draft[-1]["draft_tokens"], draft[-1]["accepted_tokens"])
         self.talk("a\n", MODEL, "--lookup", "--draft", MODEL, code=2)
         self.talk("a\n", MODEL, "--draft", self.path("none.gguf"), code=1)
 

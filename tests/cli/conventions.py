@@ -194,7 +194,7 @@ class Usage(tool.Case):
                              ([*quantize, "Q4_K_X"], "--type"),
                              ([*quantize, "Q4_0", "--output-type", "q9"], "--output-type"),
                              ([*quantize, "Q4_0", "--embd-type", "q9"], "--embd-type"),
-                             ([*quantize, "Q4_0", "--rule", "a=q9"], "--rule"),
+                             ([*quantize, "Q4_0", "--tensor-type", "a=q9"], "--tensor-type"),
                              ([*quantize, "Q4_0", "--target-bpw", "4", "--candidates", "q9"], "--candidates"),
                              (["bench", "matvec", "--type", "q9"], "--type"),
                              (["bench", "kv", "--types", "q9"], "--types"),

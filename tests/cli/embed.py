@@ -85,7 +85,7 @@ class Forms(tool.Case):
     def test_what_cannot_be_done_is_refused(self):
         long = "and then " * 60
         for said, *args in (("no text", MODEL),
-                            ("text 2 has 122 tokens, but the context holds 32 (use --cut or --ctx)", MODEL, "a", long, "--ctx", "32"),
+                            ("text 2 has 122 tokens, but the context holds 32 (use --truncate or --ctx)", MODEL, "a", long, "--ctx", "32"),
                             ('"1,x" is not a list of ids', MODEL, "--ids", "1,x"),
                             ("is 99999, the vocabulary has", MODEL, "--ids", "99999"),
                             ("65 texts are too many", MODEL, *["a"] * 65),
@@ -97,7 +97,7 @@ class Forms(tool.Case):
             self.assertIn(said, self.fails(2, "embed", *args), args)
         self.assertIn("it does not rank", self.fails(4, "embed", MODEL, "a", "--rerank", "b"))
         self.assertIn(':2: "" is not a list of ids', self.fails(2, "embed", MODEL, "--ids", "-f", self.path("ids", b"1\n\n2\n")))
-        self.assertEqual(len(self.vectors("a", long, "--ctx", "32", "--cut")), 2)
+        self.assertEqual(len(self.vectors("a", long, "--ctx", "32", "--truncate")), 2)
         self.fails(1, "embed", MODEL, "-f", self.path("absent"))
         self.assertIn("UTF-8", self.fails(3, "embed", MODEL, "-f", self.path("bad", b"a\xff")))
 
@@ -279,11 +279,11 @@ class Generated(tool.Case):
         self.assertNotIn(tail[0], inner)
         ids = ",".join(map(str, head + inner + tail))
         self.assertEqual(score(path, "--rerank", "a</s>b", "<s>"), score(path, "--ids", ids))
-        # --cut keeps the end of the template, whose last token is scored.
+        # --truncate keeps the end of the template, whose last token is scored.
         whole = tokens(path, "<s>Q: a dog\nD: " + "the cat " * 9 + "\nA:</s>", "--parse-special")
         end = tokens(path, "\nA:</s>", "--parse-special")
         cut = whole[:24 - len(end)] + end
-        self.assertEqual(score(path, "--rerank", "a dog", "the cat " * 9, "--cut", "--ctx", "24"), score(path, "--ids", ",".join(map(str, cut))))
+        self.assertEqual(score(path, "--rerank", "a dog", "the cat " * 9, "--truncate", "--ctx", "24"), score(path, "--ids", ",".join(map(str, cut))))
 
     def between(self, parts, text):
         """Returns the parts with the text between them."""

@@ -82,7 +82,7 @@ class HostileText(Convert):
         text = os.fsdecode(RAW)
         path = self.model(RAW)
         for words in (["info", text], ["info", path, "--filter", "re:(" + text], ["set", path, text], ["quantize", path, "--type", text],
-                      ["quantize", path, "--rule", text, "--dry-run"], ["extract", path, text], [text], ["info", path, "--" + text],
+                      ["quantize", path, "--tensor-type", text, "--dry-run"], ["extract", path, text], [text], ["info", path, "--" + text],
                       ["convert", path, "-o", self.path("o"), "--outtype", text], ["fit", "--shape", text],
                       ["info", path, "-o", os.path.join(self.folder, text, "x")]):
             self.clean(*words)

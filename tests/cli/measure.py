@@ -127,13 +127,13 @@ class Bench(tool.Case):
     def test_model_takes_lists(self):
         args = ("bench", "model", tool.MODEL, "--prompt-tokens", "0", "-n", "3", "-r", "2")
         lines = self.lines(*args, "--prompt-predict", "7+2", "-d", "70,0", "--sequences", "1,5",
-                           "--ctk", "q8_0,f16", "-t", "1,2", "--products", "rows,tiles",
+                           "--ctk", "q8_0,f16", "-t", "1,2", "--products", "row-wise,tiled",
                            "--batch", "16")
         self.assertEqual(
             [(line["threads"], line["ctk"], line["sequences"], line["products"], line["depth"],
               line["test"]) for line in lines],
             [(threads, k, sequences, products, depth, test) for threads in (1, 2)
-             for k in ("q8_0", "f16") for sequences in (1, 5) for products in ("rows", "tiles")
+             for k in ("q8_0", "f16") for sequences in (1, 5) for products in ("row-wise", "tiled")
              for depth in (0, 70) for test in ("tg3", "pp7+tg2")])
         for line in lines:
             self.assertEqual((line["n_batch"], line["rounds"], line["n"], line["architecture"]),
@@ -147,29 +147,29 @@ class Bench(tool.Case):
 
     def test_model_guesses_tokens_of_a_text(self):
         text = self.path("text", b"Once upon a time there was a dog. The dog was good. " * 40)
-        args = ("bench", "model", tool.MODEL, "--prompt-tokens", "0", "-r", "1", "--products", "rows")
-        guesses = ("--guess", "none,lookup,draft", "--draft", tool.MODEL)
+        args = ("bench", "model", tool.MODEL, "--prompt-tokens", "0", "-r", "1", "--products", "row-wise")
+        guesses = ("--speculate", "none,lookup,draft", "--draft", tool.MODEL)
         for more, name in ((("--text", "repeat"), "repeat"), (("--text-file", text), "file"),
                            ((), "random")):
             lines = self.lines(*args, *guesses, *more, "-n", "100", "--prompt-predict", "9+90", "-d", "0,70")
-            self.assertEqual([(line["guess"], line["depth"], line["test"]) for line in lines],
+            self.assertEqual([(line["speculate"], line["depth"], line["test"]) for line in lines],
                              [(guess, depth, test) for guess in ("none", "lookup", "draft")
                               for depth in (0, 70) for test in ("tg100", "pp9+tg90")])
             for line in lines:
                 self.assertEqual(line["text"], name)
                 self.assertGreater(line["tps"], 0)
-                if line["guess"] == "none":
+                if line["speculate"] == "none":
                     self.assertIsNone(line["accepted"])
-                elif line["guess"] == "lookup" and name != "random":
+                elif line["speculate"] == "lookup" and name != "random":
                     self.assertTrue(0.1 < line["accepted"] <= 1, line)
-        rows = self.ok(*args, "-n", "60", "--guess", "lookup", "--text-file", text).decode().splitlines()
+        rows = self.ok(*args, "-n", "60", "--speculate", "lookup", "--text-file", text).decode().splitlines()
         self.assertIn(" %\t", rows[1])
-        for bad, word in ((("--sequences", "2"), "--sequences 1"), (("--products", "f32"), "rows or tiles"),
-                          (("--guess", "odd"), "odd"), (("--text", "odd"), "odd"),
+        for bad, word in ((("--sequences", "2"), "--sequences 1"), (("--products", "f32"), "row-wise or tiled"),
+                          (("--speculate", "odd"), "odd"), (("--text", "odd"), "odd"),
                           (("--text", "repeat", "--text-file", text), "--text"),
                           (("--text-file", self.path("short", b"a dog")), "the tests need 65")):
-            self.assertIn(word, self.fails(2, *args, "--guess", "lookup", *bad))
-        self.assertIn("--draft", self.fails(2, *args, "--guess", "draft"))
+            self.assertIn(word, self.fails(2, *args, "--speculate", "lookup", *bad))
+        self.assertIn("--draft", self.fails(2, *args, "--speculate", "draft"))
         self.fails(1, *args, "--text-file", self.path("absent"))
 
     def test_model_rows_are_tables_of_other_programs(self):
@@ -200,7 +200,7 @@ class Bench(tool.Case):
         self.assertTrue(all(line["tps"] > 0 for line in lines), lines)
         self.assertNotIn(b"null", self.ok(*args, "--prompt-tokens", "4"))
         for bad, word in ((("--prompt-tokens", "0"), "predicts no token"), (("-d", "4"), "-d is of no use"),
-                          (("--guess", "lookup", "--products", "rows"), "--guess")):
+                          (("--speculate", "lookup", "--products", "row-wise"), "--speculate")):
             self.assertIn(word, self.fails(2, *args, *bad))
         self.assertIn("512 positions", self.fails(2, *args, "--prompt-tokens", "513"))
 
@@ -216,11 +216,11 @@ class Bench(tool.Case):
             self.assertAlmostEqual(line["peak_ratio"], line["gops"] / line["peak_gops"])
 
     def test_matmul_by_rows(self):
-        for flags, mode in ((), "rows"), (("--precise",), "precise-rows"), (("--f32",), "f32-rows"):
-            lines = self.lines("bench", "matmul", "--type", "q8_0,bf16", "--rows", *flags, "--n", "5",
+        for flags, mode in ((), "row-wise"), (("--precise",), "precise-row-wise"), (("--f32",), "f32-row-wise"):
+            lines = self.lines("bench", "matmul", "--type", "q8_0,bf16", "--row-wise", *flags, "--n", "5",
                                "-t", "1", "-m", "64", "-k", "288", "-r", "1", "--isa", "best")
             self.assertEqual({line["type"]: line["mode"] for line in lines},
-                             {"q8_0": mode, "bf16": "f32-rows"})
+                             {"q8_0": mode, "bf16": "f32-row-wise"})
             for line in lines:
                 self.assertIs(line["bits_equal"], True)
 
@@ -287,7 +287,7 @@ class Bench(tool.Case):
 
     def test_sampler_times_each_link(self):
         lines = self.lines("bench", "sampler", "--n", "2000", "--last", "8", "-r", "3")
-        self.assertEqual(len({line["links"] for line in lines}), 14)
+        self.assertEqual(len({line["samplers"] for line in lines}), 14)
         for line in lines:
             self.assertEqual((line["bench"], line["n_vocab"], line["n_last"]), ("sampler", 2000, 8))
             self.assertGreater(line["us"], 0)

@@ -1,4 +1,4 @@
-# Patterns of names (--filter, --rule): globs in every build, regular expressions with RE2.
+# Patterns of names (--filter, --tensor-type): globs in every build, regular expressions with RE2.
 # SPDX-License-Identifier: MIT
 import struct
 import unittest
@@ -51,7 +51,7 @@ class Patterns(tool.Case):
                                          tensors + [("blk.x.ffn_up.weight", (32, 2), 0, 512)], bytes(768)))
 
     def types(self, *rules):
-        arguments = [word for rule in rules for word in ("--rule", rule)]
+        arguments = [word for rule in rules for word in ("--tensor-type", rule)]
         plan = self.json("quantize", self.source(), "--dry-run", "--type", "Q4_0", *arguments)["plan"]
         return [t["to"] for t in sorted(plan, key=lambda t: t["tensor"])]
 
@@ -65,10 +65,10 @@ class Patterns(tool.Case):
         self.assertEqual(self.types("glob:blk.0.*=q8_0", "glob:*=q5_0"), ["q8_0", "q5_0", "q5_0"])
 
     def test_a_rule_without_a_tensor_is_named(self):
-        result = run("quantize", self.source(), "--dry-run", "--type", "Q4_0", "--rule", "glob:attn*=q8_0",
-                     "--rule", "glob:blk*=q8_0")
+        result = run("quantize", self.source(), "--dry-run", "--type", "Q4_0", "--tensor-type", "glob:attn*=q8_0",
+                     "--tensor-type", "glob:blk*=q8_0")
         self.assertEqual((result.returncode, result.stderr),
-                         (0, b'ggufx: --rule "glob:attn*=q8_0" matches no tensor\n'))
+                         (0, b'ggufx: --tensor-type "glob:attn*=q8_0" matches no tensor\n'))
 
 
 class HostileText(tool.Case):

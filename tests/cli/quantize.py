@@ -235,12 +235,12 @@ class Plans(Quantize):
             self.assertEqual(changed, [tensor])
         self.assertEqual(plan("--leave-output")["output.weight"], ("f16", "kept"))
         self.assertEqual(plan("--output-type", "f16")["output.weight"], ("f16", "same"))
-        ruled = plan("--rule", "BLK\\.[01]\\..*attn_v=q8_0", "--rule", "attn=q5_0")
+        ruled = plan("--tensor-type", "BLK\\.[01]\\..*attn_v=q8_0", "--tensor-type", "attn=q5_0")
         self.assertEqual(ruled["blk.0.attn_v.weight"], ("q8_0", "chosen"))
         self.assertEqual(ruled["blk.2.attn_v.weight"], ("q5_0", "chosen"))
         self.assertEqual(ruled["blk.0.attn_norm.weight"], ("f32", "kept"))
         rules = self.path("rules", b"# comment\n\nattn_v=q8_0\r\n")
-        self.assertEqual(plan("--rules", rules)["blk.2.attn_v.weight"], ("q8_0", "chosen"))
+        self.assertEqual(plan("--tensor-type-file", rules)["blk.2.attn_v.weight"], ("q8_0", "chosen"))
 
     def test_rows_that_do_not_fit_fall_back_or_fail(self):
         kept = [ARCH, kv("llama.block_count", 1)]
@@ -278,8 +278,8 @@ class Plans(Quantize):
         self.assertNotIn("--resume", self.fails(1, "quantize", source, nowhere, "Q8_0"))  # nothing was written
         self.assertIn("needs an imatrix", self.fails(2, "quantize", source, out, "--type", "IQ2_XS"))
         self.assertIn("quantized already", self.fails(2, "quantize", MODEL, out, "--type", "Q4_0"))
-        self.assertIn("PATTERN=TYPE", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--rule", "x"))
-        self.assertIn("regular", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--rule", "(=q8_0"))
+        self.assertIn("PATTERN=TYPE", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--tensor-type", "x"))
+        self.assertIn("regular", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--tensor-type", "(=q8_0"))
         for option in ("--include", "--exclude", "--candidates"):
             self.assertIn(option, self.fails(2, "quantize", source, out, "Q8_0", option, "q4_0"))
         self.assertIn("i/n", self.fails(2, "quantize", source, out, "--type", "Q8_0", "--shard", "3/2"))

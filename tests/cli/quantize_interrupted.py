@@ -135,7 +135,7 @@ class Interrupted(Quantize):
         source, out = self.large(), self.path("out.gguf")
         self.ok("quantize", source, out, "-q", *self.TYPE, "--shard", "1/2")
         self.assertIn("other input or options", self.fails(
-            1, "quantize", source, out, "--type", "IQ4_NL", "--rule", "x=q8_0", "--rule", "w=iq4_xs", "--resume"))
+            1, "quantize", source, out, "--type", "IQ4_NL", "--tensor-type", "x=q8_0", "--tensor-type", "w=iq4_xs", "--resume"))
         data = bytearray(read(source))
         data[-2000] ^= 1
         other = self.path("other.gguf", bytes(data))

@@ -68,7 +68,7 @@ class Values(Quantize):
     def decoded(self, model, kind, *more):
         """Returns rows of the model after a round trip through a type."""
         out = self.path("o.gguf")
-        self.ok("quantize", model, out, "-q", "--force", "--type", "Q8_0", "--rule", "weight=" + kind, *more)
+        self.ok("quantize", model, out, "-q", "--force", "--type", "Q8_0", "--tensor-type", "weight=" + kind, *more)
         self.assertEqual(self.json("info", out, "--tensors")["tensors"][0]["type"], kind)
         self.ok("validate", out, "--deep")
         y = struct.unpack("<%df" % (WIDTH * len(ROWS)), self.ok("dequant", out, "blk.0.w.weight", "--raw"))

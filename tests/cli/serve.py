@@ -139,7 +139,7 @@ class Objects(Served):
         self.assertEqual(self.server.ask("/props")[1]["n_context"], 512)
         self.chat()
         self.server.wait_for("running", 0)
-        self.assertEqual(self.server.metric("answer_tokens_total"), 11)  # the last one is not computed
+        self.assertEqual(self.server.metric("generation_tokens_total"), 11)  # the last one is not computed
 
     def test_vectors_are_those_of_embed(self):
         answer = self.server.ask("/v1/embeddings", {"input": ["Once", "The sun"], "model": "ggufx tiny stories"})[1]
@@ -168,7 +168,7 @@ class Neighbours(Served):
 
     def test_with_tiles_and_small_caches_too(self):
         bodies = self.requests(16)
-        for args in tool.stepped((("--decode", "tiles"), ("--ctk", "gx4", "--ctv", "gx3"))):
+        for args in tool.stepped((("--decode", "tiled"), ("--ctk", "gx4", "--ctv", "gx3"))):
             with self.subTest(args):
                 single = self.answers(self.serve("--parallel", "1", *args), bodies, 1, 0)
                 self.assertEqual(self.answers(self.serve("--parallel", "16", *args), bodies, 16, 1), single)

@@ -121,7 +121,7 @@ class Start(Served):
             at.close()
 
     def test_auto_takes_tiles_for_many_texts(self):
-        for n, name in (("9", "rows"), ("10", "tiles")):
+        for n, name in (("9", "row-wise"), ("10", "tiled")):
             server = self.serve("--parallel", n, "--decode", "auto")
             self.assertEqual(server.ask("/props")[1]["decode"], name)
             self.assertIn(name, server.said)
@@ -160,10 +160,10 @@ class End(Served):
                         asked.append(pool.submit(server.ask, TEXT, long_prompt))
                         server.wait_for("running", 1)
                     if phase == "writing":
-                        until(lambda: server.metric("answer_tokens_total") > 0)
+                        until(lambda: server.metric("generation_tokens_total") > 0)
                     if phase == "queued":
                         asked.append(pool.submit(server.ask, TEXT, {**long_prompt, "seed": 1}))
-                        until(lambda: server.metric("waiting") + server.metric("answer_tokens_total") > 0)
+                        until(lambda: server.metric("waiting") + server.metric("generation_tokens_total") > 0)
                     if phase == "vectors":
                         asked.append(pool.submit(server.ask, "/v1/embeddings", {"input": ["The sun " * 60] * 60}))
                         time.sleep(0.02)
@@ -213,7 +213,7 @@ class Clients(Served):
             at.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
             at.connect((server.host, server.port))
             at.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (CHAT.encode(), len(body)) + body)
-            until(lambda: server.metric("cancelled_total") > 0 or server.metric("running") == 0 and server.metric("answer_tokens_total") > 3000, 60)
+            until(lambda: server.metric("cancelled_total") > 0 or server.metric("running") == 0 and server.metric("generation_tokens_total") > 3000, 60)
             self.assertEqual(server.metric("cancelled_total"), 8)
         self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 3})[0], 200)
 
@@ -255,11 +255,11 @@ class Clients(Served):
     def test_a_key_with_many_texts_gives_a_place_back(self):
         """Requests wait for a slot only briefly, and a preempted request gives the same answer."""
         bodies = [{**LONG, "max_tokens": 200, "seed": i, "temperature": 1, "logprobs": True} for i in range(5)]
-        for args in tool.stepped(((), ("--decode", "tiles"), ("--ctk", "q8_0", "--ctv", "gx4")), 2):
+        for args in tool.stepped(((), ("--decode", "tiled"), ("--ctk", "q8_0", "--ctv", "gx4")), 2):
             with self.subTest(args):
                 single = self.serve("--parallel", "1", *args)
                 want = [single.ask(CHAT, body)[1]["choices"] for body in bodies]
-                server = self.serve("--parallel", "2", "--patience", "0", "--api-key-file", self.path("keys", KEYS), *args)
+                server = self.serve("--parallel", "2", "--preempt-after", "0", "--api-key-file", self.path("keys", KEYS), *args)
                 server.metric = lambda name, server=server: Server.metric(server, name, headers=of_key("second"))
                 with concurrent.futures.ThreadPoolExecutor(6) as pool:
                     asked = [pool.submit(server.ask, CHAT, body, headers=of_key("first")) for body in bodies]
@@ -270,7 +270,7 @@ class Clients(Served):
                 self.assertEqual([one.result()[1]["choices"] for one in asked], want)
 
     def test_beginnings_are_kept_beside_texts_in_work(self):
-        server = self.serve("--parallel", "1", "--kept", "6")
+        server = self.serve("--parallel", "1", "--cache-slots", "6")
         prompts = ["%s upon a time there was a girl who liked the sun and the dog and the rain." % word for word in ("Once", "Twice", "Never", "Often")]
         cached = lambda: [server.ask(TEXT, {"prompt": p, "max_tokens": 2, "seed": 1})[1]["usage"]["prompt_tokens_details"]["cached_tokens"] for p in prompts]
         cached()

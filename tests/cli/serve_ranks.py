@@ -69,7 +69,7 @@ class Ranks(Served):
         bodies = self.requests(24, repeats=9)
         alone = self.serve("--parallel", "1")
         want = self.answers(alone, bodies, 1, 0)
-        for n, *args in ((2, "--parallel", 4, "--prompt-share", 1), (3, "--parallel", 2, "--batch", 7, "--kept", 2)):
+        for n, *args in ((2, "--parallel", 4, "--prompt-share", 1), (3, "--parallel", 2, "--batch", 7, "--cache-slots", 2)):
             server = self.serve_ranks(n, *args)
             self.assertEqual(self.answers(server, bodies, 8, n), want)
             self.leave(server)
@@ -93,7 +93,7 @@ class Ranks(Served):
 
     def test_tiles_and_small_caches_too(self):
         bodies = self.requests(8, repeats=9)
-        args = ("--decode", "tiles", "--ctk", "q8_0", "--ctv", "gx4")
+        args = ("--decode", "tiled", "--ctk", "q8_0", "--ctv", "gx4")
         want = self.answers(self.serve("--parallel", "1", *args), bodies, 1, 0)
         self.assertEqual(self.answers(self.serve_ranks(4, "--parallel", "8", *args), bodies, 8, 1), want)
 

@@ -108,14 +108,14 @@ class Targets(tool.Case):
                 self.assertGreater(plan["file_bytes"], size - 600, plan)
 
     def test_rules_stay_and_candidates_are_the_only_ones(self):
-        plan = self.plan("--target-bpw", "4", "--rule", "attn_v=q6_K", "--candidates", "q3_K,q5_K")
+        plan = self.plan("--target-bpw", "4", "--tensor-type", "attn_v=q6_K", "--candidates", "q3_K,q5_K")
         for t in plan["plan"]:
             if "attn_v" in t["tensor"]:
                 self.assertEqual(t["to"], "q6_K")
             elif t["reason"] == "chosen":
                 self.assertIn(t["to"], ("q3_K", "q5_K"))
         self.assertEqual({t["to"] for t in plan["plan"]}, {"f32", "q3_K", "q5_K", "q6_K"})
-        plan = self.plan("--target-bpw", "4", "--rule", "attn_k=q4_K", "--candidates", "q3_K,q5_K")
+        plan = self.plan("--target-bpw", "4", "--tensor-type", "attn_k=q4_K", "--candidates", "q3_K,q5_K")
         self.assertEqual({t["to"] for t in plan["plan"] if "attn_k" in t["tensor"]}, {"q4_K"})
 
     def test_tensors_without_an_imatrix_entry_get_types_that_need_none(self):

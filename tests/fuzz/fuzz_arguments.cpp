@@ -19,7 +19,7 @@ const char *const chat_seeds[] = {
     "info\nmodel.gguf\n--json\n-t\n4",
     "run\nm.gguf\n-p\nOnce upon a time\n--temp\n0\n-n\n16\n--seed\n7",
     "bench\nmatvec\n-t\n1,2,4\n--isa\navx2,avx512",
-    "quantize\nin.gguf\nout.gguf\nQ4_K\n--rule\nre:attn_.*=Q6_K",
+    "quantize\nin.gguf\nout.gguf\nQ4_K\n--tensor-type\nre:attn_.*=Q6_K",
     "set\nm.gguf\ngeneral.name=x\n--force",
     "serve\nm.gguf\n--port\n8080\n--host\n::1",
     "--help",

@@ -79,21 +79,21 @@ void add_bench_all(Tool &tool, Command &bench) {
     products.n = {1, 8, 512};
     products.m = 1792;
     products.rounds = 3;
-    Command sub = bench.add_command("all", "products of every type on every set, as a page");
+    Command sub = bench.add_command("all", "products of every type and instruction set, as a page");
     sub.option("--html", options->html, "write one self-contained page").value("FILE");
     sub.option("--peers", options->peers,
-               "figures of other programs, a JSON array of {peer, type, n, gbps}")
+               "measurements of other programs, a JSON array of {peer, type, n, gbps}")
         .value("FILE");
-    sub.option("--type", products.types, "tensor types; default all").value("TYPES").list();
-    sub.option("--n", products.n, "numbers of vectors; default 1,8,512")
+    sub.option("--type", products.types, "tensor types (default all)").value("TYPES").list();
+    sub.option("--n", products.n, "numbers of vectors (default 1,8,512)")
         .list()
         .between(1u, static_cast<unsigned>(kMostColumns));
-    sub.option("-m,--m", products.m, "rows of a matrix; default 1792").between(1u, 1u << 20);
-    sub.option("-k,--k", products.k, "values of a row; default 4096").between(1u, 1u << 20);
-    sub.option("-r,--rounds", products.rounds, "rounds of kernels, reads and peaks; default 3")
+    sub.option("-m,--m", products.m, "rows of a matrix (default 1792)").between(1u, 1u << 20);
+    sub.option("-k,--k", products.k, "values of a row (default 4096)").between(1u, 1u << 20);
+    sub.option("-r,--rounds", products.rounds, "rounds of kernels, reads and peaks (default 3)")
         .between(1u, 1000u);
     sub.option("--cache", products.cache,
-               "where the weights are: memory, or l2 (1 MiB per thread); default memory")
+               "location of the weights: memory, or l2 (1 MiB per thread) (default memory)")
         .one_of({"memory", "l2"});
     add_clock(sub, products.clock);
     sub.flag("--markdown", products.markdown, "print the table as Markdown");

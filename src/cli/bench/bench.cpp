@@ -5,8 +5,8 @@
 namespace ggufx::cli {
 
 void add_bench(Tool &tool) {
-    Command bench =
-        tool.app.add_command("bench", "measure products, quantizing, attention, reads and more");
+    Command bench = tool.app.add_command(
+        "bench", "measure products, quantization, attention, memory reads and more");
     bench.require_command();
     add_bench_all(tool, bench);
     add_bench_matvec(tool, bench);

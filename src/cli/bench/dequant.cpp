@@ -147,12 +147,12 @@ static int bench_dequant(const Globals &globals, const ProductOptions &options) 
 void add_bench_dequant(Tool &tool, Command &bench) {
     auto options = std::make_shared<ProductOptions>();
     options->m = 64;
-    Command sub = bench.add_command("dequant", "weights to f32, per instruction set");
-    sub.option("--type", options->types, "tensor types, or all; default q4_K")
+    Command sub = bench.add_command("dequant", "dequantize weights to f32, per instruction set");
+    sub.option("--type", options->types, "tensor types, or all (default q4_K)")
         .value("TYPES")
         .list();
-    sub.option("-k,--k", options->k, "values of a row; default 4096").between(1u, 1u << 20);
-    sub.option("-r,--rounds", options->rounds, "rounds of kernels and reads; default 9")
+    sub.option("-k,--k", options->k, "values of a row (default 4096)").between(1u, 1u << 20);
+    sub.option("-r,--rounds", options->rounds, "rounds of kernels and reads (default 9)")
         .between(1u, 1000u);
     add_clock(sub, options->clock);
     sub.flag("--markdown", options->markdown, "print the table as Markdown");

@@ -140,11 +140,13 @@ static int bench_grammar(const Globals &globals, const BenchGrammarOptions &opti
 
 void add_bench_grammar(Tool &tool, Command &bench) {
     auto options = std::make_shared<BenchGrammarOptions>();
-    Command sub = bench.add_command("grammar", "making a grammar, the masks of a text that fits");
+    Command sub =
+        bench.add_command("grammar", "compile a grammar, compute the token masks of a text");
     sub.option("MODEL", options->model, "GGUF file").required();
     add_grammar_options(sub, options->grammar, "measure", "measure masks of JSON");
-    sub.option("-f,--file", options->text, "the text to follow in FILE (- = stdin)").value("FILE");
-    sub.option("-r,--rounds", options->repeats, "over N of them; default 5").between(1u, 1000u);
+    sub.option("-f,--file", options->text, "text to match, from FILE (- = stdin)").value("FILE");
+    sub.option("-r,--rounds", options->repeats, "number of repetitions (default 5)")
+        .between(1u, 1000u);
     sub.examples("  ggufx bench grammar model.gguf --json-schema person.json -f ada.json");
     tool.verbs.emplace_back(sub,
                             [&tool, options] { return bench_grammar(tool.globals, *options); });

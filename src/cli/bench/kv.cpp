@@ -162,21 +162,24 @@ int bench_kv(const Globals &globals, const KvOptions &options) {
 
 void add_bench_kv(Tool &tool, Command &bench) {
     auto options = std::make_shared<KvOptions>();
-    Command sub = bench.add_command("kv", "attention of a decoding step over a KV cache");
+    Command sub = bench.add_command("kv", "attention of one decoded token over a KV cache");
     sub.option("--types", options->types,
-               "of keys and values, or keys/values; default f16,q8_0,gx4")
+               "types of keys and values, or keys/values (default f16,q8_0,gx4)")
         .value("KVTYPE")
         .list();
-    sub.option("--kv", options->lengths, "tokens in the cache; default 4096,32768")
+    sub.option("--kv", options->lengths, "numbers of tokens in the cache (default 4096,32768)")
         .list()
         .between(uint64_t{1}, uint64_t{1} << 24);
-    sub.option("--head-dim", options->head_dim, "values of a head; default 128").between(1u, 1024u);
-    sub.option("--queries", options->queries, "queries of a call, the last tokens; default 1")
+    sub.option("--head-dim", options->head_dim, "values of a head (default 128)")
+        .between(1u, 1024u);
+    sub.option("--queries", options->queries,
+               "number of queries per call, the last tokens (default 1)")
         .between(1u, 4096u);
-    sub.option("-r,--rounds", options->rounds, "rounds over all layers and reads; default 9")
+    sub.option("-r,--rounds", options->rounds, "rounds over all layers and reads (default 9)")
         .between(1u, 1000u);
-    sub.option("--cache", options->cache,
-               "memory: layers that no processor's cache holds; cpu: one layer; default memory")
+    sub.option(
+           "--cache", options->cache,
+           "memory = more layers than a processor cache holds, cpu = one layer (default memory)")
         .one_of({"memory", "cpu"});
     add_clock(sub, options->clock);
     sub.examples("  ggufx bench kv --types f16,q8_0,gx4 --kv 4096,32768 -t 1 --json");

@@ -191,14 +191,14 @@ void add_bench_make_model(Tool &tool, Command &bench) {
     auto options = std::make_shared<MakeOptions>();
     Command sub =
         bench.add_command("make-model", "write a model of a known shape with random weights");
-    sub.option("OUT", options->out, "the file to write").value("FILE");
-    sub.option("--shape", options->shape, "a known model: tinyllama-1.1b; --list names all")
+    sub.option("OUT", options->out, "file to write").value("FILE");
+    sub.option("--shape", options->shape, "known model: tinyllama-1.1b; --list prints all")
         .value("NAME");
-    sub.option("--type", options->type, "recipe; default Q4_K_M").value("RECIPE");
-    sub.option("--seed", options->seed, "of the weights; default 1");
-    sub.option("--layers", options->layers, "so many layers instead of the model's")
+    sub.option("--type", options->type, "quantization mix (default Q4_K_M)").value("RECIPE");
+    sub.option("--seed", options->seed, "random seed of the weights (default 1)");
+    sub.option("--layers", options->layers, "number of layers (default that of the model)")
         .between(1u, 4096u);
-    sub.flag("--list", options->list, "the shapes there are");
+    sub.flag("--list", options->list, "print the known models");
     sub.examples("  ggufx bench make-model --shape tinyllama-1.1b --type Q4_K_M tiny.gguf\n"
                  "  ggufx bench make-model --shape gpt-oss-4l --type MXFP4_MOE oss.gguf\n"
                  "  ggufx bench make-model --list");

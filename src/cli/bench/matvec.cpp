@@ -25,25 +25,26 @@ static void add_verb(Tool &tool, Command &bench, const char *name, const char *t
     auto options = std::make_shared<ProductOptions>(defaults);
     options->verb = name;
     Command sub = bench.add_command(name, text);
-    sub.option("--type", options->types, "tensor types, or all; default q4_K")
+    sub.option("--type", options->types, "tensor types, or all (default q4_K)")
         .value("TYPES")
         .list();
-    sub.option("--n", options->n, fmt::format("numbers of vectors; default {}", defaults.n[0]))
+    sub.option("--n", options->n, fmt::format("numbers of vectors (default {})", defaults.n[0]))
         .list()
         .between(1u, 4096u);
-    sub.option("-m,--m", options->m, fmt::format("rows of a matrix; default {}", defaults.m))
+    sub.option("-m,--m", options->m, fmt::format("rows of a matrix (default {})", defaults.m))
         .between(1u, 1u << 20);
-    sub.option("-k,--k", options->k, "values of a row; default 4096").between(1u, 1u << 20);
-    sub.option("-r,--rounds", options->rounds, "rounds of kernels, reads and peaks; default 9")
+    sub.option("-k,--k", options->k, "values of a row (default 4096)").between(1u, 1u << 20);
+    sub.option("-r,--rounds", options->rounds, "rounds of kernels, reads and peaks (default 9)")
         .between(1u, 1000u);
     sub.option("--cache", options->cache,
-               "where the weights are: memory, or l2 (1 MiB per thread); default memory")
+               "location of the weights: memory, or l2 (1 MiB per thread) (default memory)")
         .one_of({"memory", "l2"});
     add_clock(sub, options->clock);
     add_device(sub, options->device);
-    sub.flag("--f32", options->f32, "f32 activations with quantized weights too");
-    sub.flag("--precise", options->precise, "activations of 15 bits; --f32 goes before");
-    sub.flag("--rows", options->rows, "each vector by itself: the bits of one, whatever --n is");
+    sub.flag("--f32", options->f32, "f32 activations also with quantized weights");
+    sub.flag("--precise", options->precise, "activations of 15 bits; --f32 takes precedence");
+    sub.flag("--row-wise", options->rows,
+             "row-wise products: the result of a vector is bit-identical for every --n");
     sub.flag("--markdown", options->markdown, "print the table as Markdown");
     sub.examples(example);
     tool.verbs.emplace_back(sub,

@@ -85,11 +85,11 @@ std::vector<Guesser> guessers_of(const std::vector<std::string> &names) {
 void check_guesser(const ModelCase &which, const ModelOptions &options) {
     if (which.guesser == Guesser::none) return;
     constexpr uint32_t kSame = GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_TILES;
-    if (which.sequences != 1) throw Failure(kUsage, "--guess goes with --sequences 1 only");
+    if (which.sequences != 1) throw Failure(kUsage, "--speculate needs --sequences 1");
     if (!(which.products->flags & kSame))
-        throw Failure(kUsage, "--guess goes with --products rows or tiles only");
+        throw Failure(kUsage, "--speculate needs --products row-wise or tiled");
     if (which.guesser == Guesser::draft && options.draft.empty())
-        throw Failure(kUsage, "--guess draft needs --draft FILE");
+        throw Failure(kUsage, "--speculate draft needs --draft FILE");
 }
 
 // Returns sessions for all combinations, each with ascending depths.
@@ -200,7 +200,7 @@ Json ModelBench::record(const ModelCase &which, const ModelTest &test, const Rat
                  {"ctk", kv_type_name(which.type_k)},
                  {"ctv", kv_type_name(which.type_v)},
                  {"products", which.products->name},
-                 {"guess", kGuesserNames[static_cast<size_t>(which.guesser)]},
+                 {"speculate", kGuesserNames[static_cast<size_t>(which.guesser)]},
                  {"text", !options_.text_file.empty() ? "file"
                           : options_.repeats          ? "repeat"
                                                       : "random"},
@@ -247,7 +247,7 @@ template <class Take> void ModelBench::run_embedder(Progress &progress, const Ta
     for (const ModelTest &test : tests) longest = std::max(longest, test.prompt);
     for (const ModelCase &which : cases_of(options_)) {
         if (which.guesser != Guesser::none)
-            throw Failure(kUsage, "--guess goes with models that predict tokens");
+            throw Failure(kUsage, "--speculate needs a model that generates text");
         EmbedRuns runs(model_.get(), which, text(), longest);
         for (const ModelTest &test : tests) {
             Json line = record(which, test, runs.measure(test, options_.rounds, progress));
@@ -263,9 +263,9 @@ public:
     ModelReport(const Globals &globals, Format format)
         : globals_(globals), format_(format), out_(globals),
           table_({"test", ">sequences", ">depth", ">batch", ">threads", "k", "v", "products",
-                  "guess", ">right", ">tokens/s", ">+-"}) {
+                  "draft", ">accepted", ">tokens/s", ">+-"}) {
         table_.essential({"test", "tokens/s"});
-        table_.dispensable({"batch", "threads", "products", "guess", "right"});
+        table_.dispensable({"batch", "threads", "products", "draft", "accepted"});
     }
 
     void take(const Json &line) {
@@ -282,7 +282,7 @@ public:
         };
         const std::optional<double> accepted = line.find("accepted")->number();
         table_.row({cell("test"), cell("sequences"), cell("depth"), cell("n_batch"),
-                    cell("threads"), cell("ctk"), cell("ctv"), cell("products"), cell("guess"),
+                    cell("threads"), cell("ctk"), cell("ctv"), cell("products"), cell("speculate"),
                     accepted ? fmt::format("{:.0f} %", 100 * *accepted) : "", rate("tps"),
                     rate("tps_deviation")});
     }
@@ -326,37 +326,42 @@ int bench_ranks(const Globals &globals, ModelOptions &options) {
 
 void add_tests(Command &sub, ModelOptions &options) {
     constexpr uint64_t kMost = 1u << 20;
-    sub.option("--prompt-tokens", options.prompts, "tokens of a prompt, at once; default 512")
+    sub.option("--prompt-tokens", options.prompts,
+               "numbers of prompt tokens to prefill (default 512)")
         .list()
         .between(0, kMost);
-    sub.option("-n,--predict", options.predictions, "tokens one by one; default 64")
+    sub.option("-n,--predict", options.predictions,
+               "numbers of tokens to decode one by one (default 64)")
         .list()
         .between(0, kMost);
-    sub.option("--prompt-predict", options.both, "a prompt and what follows it, as one test")
+    sub.option("--prompt-predict", options.both,
+               "prefill of P tokens and decode of N tokens as one test")
         .list()
         .value("P+N");
-    sub.option("-d,--depth", options.depths, "tokens that are there before; default 0")
+    sub.option("-d,--depth", options.depths,
+               "numbers of tokens in the KV cache before a test (default 0)")
         .list()
         .between(0, kMost);
-    sub.option("--sequences", options.sequences, "conversations side by side; default 1")
+    sub.option("--sequences", options.sequences, "numbers of parallel sequences (default 1)")
         .list()
         .between(1, 1024);
-    sub.option("--guess", options.guessers,
-               "who guesses the tokens of -n, several at once then; with rows or tiles; default "
-               "none")
+    sub.option("--speculate", options.guessers,
+               "speculative decoding of the tokens of -n; needs --products row-wise or tiled "
+               "(default none)")
         .list()
         .one_of({std::begin(kGuesserNames), std::end(kGuesserNames)});
     sub.option("--draft", options.draft,
-               "a smaller model with the same vocabulary, for --guess draft")
+               "draft model with the same vocabulary, for --speculate draft")
         .value("FILE");
     Option text = sub.choice(
         "--text", {"random", "repeat"}, [&options](size_t index) { options.repeats = index == 1; },
-        "ids that are computed: drawn, or spans of 60 of before with a few new ones after each; "
-        "default random");
-    sub.option("--text-file", options.text_file, "ids of this text in place of drawn ones")
+        "token ids of a test: random, or repeat = spans of 60 earlier ids, each followed by a few "
+        "new ones (default random)");
+    sub.option("--text-file", options.text_file, "take the token ids from this text")
         .value("FILE")
         .excludes(text);
-    sub.option("-r,--rounds", options.rounds, "mean and deviation of N rounds; default 3")
+    sub.option("-r,--rounds", options.rounds,
+               "number of rounds, for mean and standard deviation (default 3)")
         .between(1u, 1000u);
 }
 
@@ -367,32 +372,34 @@ void add_bench_model(Tool &tool, Command &bench) {
     Command sub = bench.add_command("model", "tokens per second of a model");
     sub.option("MODEL", options->model, "GGUF file").required();
     add_tests(sub, *options);
-    sub.option("--batch", options->batches, "tokens computed at once; default 512")
+    sub.option("--batch", options->batches,
+               "maximum numbers of tokens computed at once (default 512)")
         .list()
         .between(1, 1u << 20);
-    sub.option("--ctk", options->types_k, "type of the cached keys; default f16")
+    sub.option("--ctk", options->types_k, "KV cache types of keys (default f16)")
         .list()
         .value("KVTYPE");
-    sub.option("--ctv", options->types_v, "type of the cached values; default f16")
+    sub.option("--ctv", options->types_v, "KV cache types of values (default f16)")
         .list()
         .value("KVTYPE");
     std::vector<std::string> modes;
     for (const ProductMode &mode : kProductModes) modes.emplace_back(mode.name);
     sub.option("--products", options->products,
-               "rows, tiles: a sequence does not depend on its neighbours; default default")
+               "kind of matrix products; with row-wise and tiled, sequences do not affect each "
+               "other (default default)")
         .list()
         .one_of(modes);
     sub.choice(
         "--format", {"table", "md", "csv", "json", "jsonl", "sql"},
         [options](size_t index) { options->format = static_cast<Format>(index); },
-        "how rows are printed (json: one array; jsonl: lines, as --json); default table");
+        "format of the results; json = one array, jsonl = lines as --json (default table)");
     add_model_options(sub, options->making);
     add_group_options(sub, options->making.group);
     sub.examples(
         "  ggufx bench model model.gguf --prompt-tokens 512 --ctk gx4 --ctv gx3\n"
         "  ggufx bench model model.gguf --prompt-tokens 0 --sequences 8 "
-        "--products tiles\n"
-        "  ggufx bench model model.gguf --products rows --guess none,lookup --text repeat\n"
+        "--products tiled\n"
+        "  ggufx bench model model.gguf --products row-wise --speculate none,lookup --text repeat\n"
         "  ggufx bench model model.gguf -d 0,4096 -t 1,2 --format csv\n"
         "  mpirun -np 2 ggufx bench model model.gguf -t 8 --group mpi");
     tool.verbs.emplace_back(sub, [&tool, options] { return bench_ranks(tool.globals, *options); });

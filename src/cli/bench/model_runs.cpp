@@ -13,8 +13,8 @@
 namespace ggufx::cli {
 
 const std::vector<ProductMode> kProductModes = {{"default", 0},
-                                                {"rows", GGUFX_MATMUL_BATCH_INVARIANT},
-                                                {"tiles", GGUFX_MATMUL_TILES},
+                                                {"row-wise", GGUFX_MATMUL_BATCH_INVARIANT},
+                                                {"tiled", GGUFX_MATMUL_TILES},
                                                 {"precise", GGUFX_MATMUL_PRECISE},
                                                 {"f32", GGUFX_MATMUL_F32}};
 

@@ -151,11 +151,12 @@ static int bench_open(const Globals &globals, const OpenOptions &options) {
 
 void add_bench_open(Tool &tool, Command &bench) {
     auto options = std::make_shared<OpenOptions>();
-    Command sub = bench.add_command("open", "metadata-only open of a large vocabulary");
-    sub.option("FILE", options->file, "this file instead of a generated one");
-    sub.option("--tokens", options->tokens, "tokens of the generated file; default 262144")
+    Command sub = bench.add_command("open", "metadata-only open of a file with a large vocabulary");
+    sub.option("FILE", options->file, "file to open (default a generated one)");
+    sub.option("--tokens", options->tokens, "tokens of the generated file (default 262144)")
         .between(1u, 1u << 24);
-    sub.option("-r,--rounds", options->repeats, "median of N opens; default 20").between(1u, 1000u);
+    sub.option("-r,--rounds", options->repeats, "number of opens, for the median (default 20)")
+        .between(1u, 1000u);
     sub.examples("  ggufx bench open --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return bench_open(tool.globals, *options); });
 }

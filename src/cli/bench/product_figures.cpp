@@ -35,7 +35,7 @@ static ProductFigures figures_of(const ProductOptions &options, const Runner &ru
     const double row_seconds = runner.seconds_per_row();
     const double products = static_cast<double>(options.k * runner.n());
     static constexpr const char *kModes[][2] = {
-        {"canonical", "rows"}, {"precise", "precise-rows"}, {"f32", "f32-rows"}};
+        {"canonical", "row-wise"}, {"precise", "precise-row-wise"}, {"f32", "f32-row-wise"}};
     const size_t activations = options.f32 || w.is_float() ? 2 : options.precise ? 1 : 0;
     const char *mode = kModes[activations][options.rows];
     return {w.type.name,

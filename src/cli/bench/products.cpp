@@ -49,7 +49,8 @@ void add_clock(Command &sub, Clock &clock) {
     sub.choice(
         "--clock", {"wall", "cpu"},
         [&clock](size_t index) { clock = index == 0 ? Clock::wall : Clock::cpu; },
-        "wall, or cpu: processor time per thread, for machines that are not idle; default wall");
+        "wall = elapsed time, cpu = processor time per thread, for machines that are not idle "
+        "(default wall)");
 }
 
 std::vector<std::string> product_types(const std::vector<std::string> &names) {

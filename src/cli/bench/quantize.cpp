@@ -162,14 +162,15 @@ static int bench_quantize(const Globals &globals, const QuantizeOptions &options
 
 void add_bench_quantize(Tool &tool, Command &bench) {
     auto options = std::make_shared<QuantizeOptions>();
-    Command sub = bench.add_command("quantize", "f32 to blocks, per instruction set");
-    sub.option("--type", options->types, "tensor types, or all; default q4_K")
+    Command sub = bench.add_command("quantize", "quantize f32 to blocks, per instruction set");
+    sub.option("--type", options->types, "tensor types, or all (default q4_K)")
         .value("TYPES")
         .list();
-    sub.flag("--imatrix", options->imatrix, "weigh columns; types that need it always do");
-    sub.option("-m,--m", options->m, "rows of a call; default 512").between(1u, 1u << 20);
-    sub.option("-k,--k", options->k, "values of a row; default 4096").between(1u, 1u << 20);
-    sub.option("-r,--rounds", options->rounds, "rounds of all sets; default 5").between(1u, 1000u);
+    sub.flag("--imatrix", options->imatrix, "weigh columns; types that need weights always do");
+    sub.option("-m,--m", options->m, "rows of a call (default 512)").between(1u, 1u << 20);
+    sub.option("-k,--k", options->k, "values of a row (default 4096)").between(1u, 1u << 20);
+    sub.option("-r,--rounds", options->rounds, "rounds of all instruction sets (default 5)")
+        .between(1u, 1000u);
     add_clock(sub, options->clock);
     sub.flag("--markdown", options->markdown, "print the table as Markdown");
     sub.examples("  ggufx bench quantize --type q4_K,q8_0 --isa all -t 1,2 --imatrix");

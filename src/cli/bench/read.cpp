@@ -62,8 +62,9 @@ static int bench_read(const Globals &globals, const ReadOptions &options) {
 
 void add_bench_read(Tool &tool, Command &bench) {
     auto options = std::make_shared<ReadOptions>();
-    Command sub = bench.add_command("read", "plain reads of memory");
-    sub.option("-r,--rounds", options->repeats, "medians of N runs; default 5").between(1u, 1000u);
+    Command sub = bench.add_command("read", "memory read bandwidth");
+    sub.option("-r,--rounds", options->repeats, "number of runs, for the median (default 5)")
+        .between(1u, 1000u);
     sub.examples("  ggufx bench read -t 1 --json");
     tool.verbs.emplace_back(sub, [&tool, options] { return bench_read(tool.globals, *options); });
 }

@@ -154,7 +154,7 @@ int bench_sampler(const Globals &globals, const SamplerBench &options) {
         for (const Row &row : rows) {
             Json line = json_object();
             line.update(Json{{"bench", "sampler"},
-                             {"links", row.name},
+                             {"samplers", row.name},
                              {"n_vocab", options.n_vocab},
                              {"n_last", options.n_last},
                              {"clock", "cpu"},
@@ -162,7 +162,7 @@ int bench_sampler(const Globals &globals, const SamplerBench &options) {
             print_json_line(out, line);
         }
     } else {
-        Table table({"links", ">time"});
+        Table table({"samplers", ">time"});
         for (const Row &row : rows) table.row({row.name, time_text(row.us * 1e-6)});
         table.print(out, make_style(globals, out));
     }
@@ -174,12 +174,14 @@ int bench_sampler(const Globals &globals, const SamplerBench &options) {
 
 void add_bench_sampler(Tool &tool, Command &bench) {
     auto options = std::make_shared<SamplerBench>();
-    Command sub = bench.add_command("sampler", "choosing a token, link by link");
-    sub.option("--n", options->n_vocab, "tokens of the vocabulary; default 150000")
+    Command sub = bench.add_command("sampler", "sample a token, per sampler of the chain");
+    sub.option("--n", options->n_vocab, "tokens of the vocabulary (default 150000)")
         .between(1u, 10000000u);
-    sub.option("--last", options->n_last, "tokens that penalties and DRY look back; default 1024")
+    sub.option("--last", options->n_last,
+               "number of last tokens that penalties and DRY search (default 1024)")
         .between(1u, 1048576u);
-    sub.option("-r,--rounds", options->repeats, "median of N; default 200").between(1u, 100000u);
+    sub.option("-r,--rounds", options->repeats, "number of runs, for the median (default 200)")
+        .between(1u, 100000u);
     sub.examples("  ggufx bench sampler --n 150000");
     tool.verbs.emplace_back(sub,
                             [&tool, options] { return bench_sampler(tool.globals, *options); });

@@ -258,8 +258,8 @@ static int selftest(const Globals &globals, const SelftestOptions &options) {
 void add_selftest(Tool &tool) {
     auto options = std::make_shared<SelftestOptions>();
     Command sub = tool.app.add_command("selftest", "compare all kernels with the scalar ones");
-    sub.option("--type", options->types, "only this type; default all").value("TYPE").repeatable();
-    sub.option("--seed", options->seed, "of the random weights; default 1");
+    sub.option("--type", options->types, "only this type (default all)").value("TYPE").repeatable();
+    sub.option("--seed", options->seed, "random seed of the weights (default 1)");
     add_device(sub, options->device);
     sub.examples("  ggufx selftest\n  ggufx selftest --isa avx2 --type q4_k\n"
                  "  ggufx selftest --device auto");

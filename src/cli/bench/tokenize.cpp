@@ -125,10 +125,12 @@ static int bench_tokenize(const Globals &globals, const TokenizeOptions &options
 
 void add_bench_tokenize(Tool &tool, Command &bench) {
     auto options = std::make_shared<TokenizeOptions>();
-    Command sub = bench.add_command("tokenize", "opening a vocabulary, cutting a text");
+    Command sub = bench.add_command("tokenize", "open a vocabulary, tokenize a text");
     sub.option("MODEL", options->model, "GGUF file").required();
-    sub.option("-f,--file", options->text, "cut the text of FILE, too (- = stdin)").value("FILE");
-    sub.option("-r,--rounds", options->repeats, "median of N; default 5").between(1u, 1000u);
+    sub.option("-f,--file", options->text, "also tokenize the text of FILE (- = stdin)")
+        .value("FILE");
+    sub.option("-r,--rounds", options->repeats, "number of runs, for the median (default 5)")
+        .between(1u, 1000u);
     sub.examples("  ggufx bench tokenize model.gguf -f book.txt");
     tool.verbs.emplace_back(sub,
                             [&tool, options] { return bench_tokenize(tool.globals, *options); });

@@ -153,7 +153,7 @@ void ChatRoom::print_answer(const Answered &answered) {
     line["seed"] = engine_.seed();
     line["context_full"] = answered.finish == Finish::context;
     if (answered.guesses.n_calls) {
-        line["guessed_tokens"] = answered.guesses.n_drafted;
+        line["draft_tokens"] = answered.guesses.n_drafted;
         line["accepted_tokens"] = answered.guesses.n_accepted;
     }
     print_json_line(out_, line);
@@ -327,34 +327,35 @@ int ChatRoom::run() {
 
 void add_chat(Tool &tool) {
     auto options = std::make_shared<ChatOptions>();
-    Command sub = tool.app.add_command("chat", "talk to a model");
-    sub.option("MODEL", options->model, "GGUF file; default the embedded one");
+    Command sub = tool.app.add_command("chat", "chat with a model in the terminal");
+    sub.option("MODEL", options->model, "GGUF file (default the built-in model)");
     sub.option("--template", options->template_name,
-               "a built-in format (chatml, llama3, ...) or a FILE with a template; default the "
-               "model's")
+               "chat template: a built-in format (chatml, llama3, ...) or a FILE (default that of "
+               "the model)")
         .value("TEMPLATE");
-    sub.option("--system", options->system, "what the system says first");
-    Option tools =
-        sub.option("--tools", options->tools,
-                   "functions the model may call, a JSON list; a call is shown and the next line "
-                   "is its result; "
-                   "where a function has a \"command\", it is run after a yes in the terminal");
+    sub.option("--system", options->system, "system message");
+    Option tools = sub.option(
+        "--tools", options->tools,
+        "JSON list of functions that the model may call; the result of a call is the next line, or "
+        "the output of the \"command\" of the function after a yes in the terminal");
     tools.value("FILE");
-    sub.flag("--no-think", options->no_think, "no reasoning: the template is told, none is shown");
-    GrammarOptions keep_to = add_grammar_options(
-        sub, options->grammar, "answers without reasoning that fit", "answers in JSON");
+    sub.flag("--no-think", options->no_think, "disable reasoning in the template and hide it");
+    GrammarOptions keep_to =
+        add_grammar_options(sub, options->grammar, "answers (without reasoning)");
     keep_to.grammar.excludes(tools);
     keep_to.schema.excludes(tools);
-    sub.option("--load", options->load, "go on with a conversation: .md Markdown, else JSON")
+    sub.option("--load", options->load,
+               "continue a conversation from FILE: .md = Markdown, else JSON")
         .value("FILE");
-    sub.flag("--continue", options->continues, "go on with the last answer of --load first");
+    sub.flag("--continue", options->continues, "continue the last answer of --load first");
     Option prefill = sub.option("--prefill", options->prefill,
-                                "what each answer begins with; the model goes on");
+                                "start of every answer, which the model continues");
     prefill.value("TEXT").excludes(keep_to.grammar).excludes(keep_to.schema);
-    sub.option("--save", options->save, "write it at the end: .md Markdown, else JSON")
+    sub.option("--save", options->save,
+               "write the conversation at the end: .md = Markdown, else JSON")
         .value("FILE");
     sub.option("-n,--predict", options->n_predict,
-               "tokens of an answer at most, 0 = no limit; default 0");
+               "maximum number of tokens per answer, 0 = no limit (default 0)");
     add_guess_options(sub, options->guesses);
     add_sampling_options(sub, options->sampling);
     add_session_options(sub, options->session);

@@ -114,26 +114,28 @@ static int convert(const Globals &globals, const ConvertOptions &options) {
 
 void add_convert(Tool &tool) {
     auto options = std::make_shared<ConvertOptions>();
-    Command sub = tool.app.add_command("convert", "models of other formats to GGUF, and back");
+    Command sub =
+        tool.app.add_command("convert", "convert models of other formats to GGUF, and back");
     sub.option("INPUT", options->input,
-               "folder of a safetensors model, its file or index, a llama2.c .bin, a GGUF file")
+               "folder of a safetensors model, its file or index, a llama2.c .bin, or a GGUF file")
         .required();
-    sub.option("--from", options->from, "format of INPUT when its name does not say it")
+    sub.option("--from", options->from, "format of INPUT, if its name does not tell")
         .one_of({"safetensors", "llama2c", "gguf"});
-    sub.option("--to", options->to, "format of OUT when its name does not say it")
+    sub.option("--to", options->to, "format of OUT, if its name does not tell")
         .one_of({"gguf", "safetensors", "npz", "npy"});
     sub.option("--outtype", options->outtype,
-               "type of matrices: auto (as they are; quantized ones leave as f16), f32, f16, bf16, "
-               "q8_0; default auto")
+               "type of matrices: auto (unchanged; quantized ones become f16), f32, f16, bf16, "
+               "q8_0 (default auto)")
         .value("OUTTYPE");
-    sub.option("--tokenizer", options->tokenizer, "llama2.c: its tokenizer.bin").value("FILE");
+    sub.option("--tokenizer", options->tokenizer, "tokenizer.bin of a llama2.c model")
+        .value("FILE");
     sub.option("--pre", options->pre,
-               "name of the pre-tokenizer (tokenizer.ggml.pre), when its pattern is not known");
+               "name of the pre-tokenizer (tokenizer.ggml.pre), if its pattern is not known");
     sub.option("--name", options->name, "general.name of the new file");
-    sub.option("--endian", options->endian, "GGUF to GGUF: byte order of the new file")
+    sub.option("--endian", options->endian, "byte order of the new file (GGUF to GGUF)")
         .one_of({"little", "big"});
     sub.option("--max-shard", options->max_shard,
-               "safetensors: shards of at most this size (4G) and their index")
+               "maximum size of safetensors shards (4G), written with an index")
         .value("SIZE");
     sub.examples("  ggufx convert ./Qwen2.5-7B -o qwen.gguf --outtype bf16\n"
                  "  ggufx convert stories260K.bin --tokenizer tok512.bin -o stories.gguf\n"

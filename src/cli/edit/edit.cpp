@@ -225,14 +225,15 @@ static int rename(const Globals &globals, const EditOptions &options) {
 }
 
 static void common(Command sub, EditOptions &options) {
-    sub.option("--reserve", options.reserve, "room for later keys: 64K (key ggufx.reserve)")
+    sub.option("--reserve", options.reserve, "reserve room for later keys: 64K (key ggufx.reserve)")
         .value("SIZE");
-    sub.flag("--dry-run", options.dry_run, "tell what would change");
+    sub.flag("--dry-run", options.dry_run, "print the changes only");
 }
 
 void add_set(Tool &tool) {
     auto options = std::make_shared<EditOptions>();
-    Command sub = tool.app.add_command("set", "set keys of a model, in its place or to -o FILE");
+    Command sub =
+        tool.app.add_command("set", "set metadata keys of a model, in place or to -o FILE");
     sub.option("FILE", options->file, "GGUF file").required();
     sub.option("CHANGE", options->changes,
                "KEY=VALUE, KEY:TYPE=VALUE (u32, f32, str, u32[] ...), "
@@ -247,7 +248,7 @@ void add_set(Tool &tool) {
 
 void add_unset(Tool &tool) {
     auto options = std::make_shared<EditOptions>();
-    Command sub = tool.app.add_command("unset", "remove keys of a model");
+    Command sub = tool.app.add_command("unset", "remove metadata keys of a model");
     sub.option("FILE", options->file, "GGUF file").required();
     sub.option("KEY", options->changes, "keys to remove").required();
     common(sub, *options);
@@ -257,10 +258,10 @@ void add_unset(Tool &tool) {
 
 void add_rename(Tool &tool) {
     auto options = std::make_shared<EditOptions>();
-    Command sub = tool.app.add_command("rename", "give keys or tensors of a model other names");
+    Command sub = tool.app.add_command("rename", "rename metadata keys or tensors of a model");
     sub.option("FILE", options->file, "GGUF file").required();
     sub.option("CHANGE", options->changes, "OLD=NEW").required();
-    sub.flag("--tensors", options->tensors, "names of tensors, not of keys");
+    sub.flag("--tensors", options->tensors, "rename tensors instead of keys");
     common(sub, *options);
     sub.examples("  ggufx rename model.gguf general.nmae=general.name\n"
                  "  ggufx rename model.gguf --tensors output.weight=lm_head.weight -o new.gguf");

@@ -203,23 +203,24 @@ static int merge(const Globals &globals, MergeOptions &options) {
 
 void add_split(Tool &tool) {
     auto options = std::make_shared<SplitOptions>();
-    Command sub = tool.app.add_command("split", "write a model as a set of files");
-    sub.option("FILE", options->file, "GGUF file, or a set to cut anew").required();
-    sub.option("PREFIX", options->out, "PREFIX-00001-of-0000N.gguf are written").required();
-    sub.option("--max-size", options->max_size, "bytes per file: 4G, 500M").value("SIZE");
+    Command sub = tool.app.add_command("split", "split a model into a set of files");
+    sub.option("FILE", options->file, "GGUF file, or a set to split again").required();
+    sub.option("PREFIX", options->out, "prefix of the files: PREFIX-00001-of-0000N.gguf")
+        .required();
+    sub.option("--max-size", options->max_size, "maximum bytes per file: 4G, 500M").value("SIZE");
     sub.option("--max-tensors", options->max_tensors,
-               "tensors per file; default 128 without --max-size")
+               "maximum number of tensors per file (default 128 without --max-size)")
         .between(1, INT32_MAX);
     sub.option("--ranks", options->ranks,
-               "PREFIX-rank-00001-of-0000N.gguf and so on: what each of N ranks of --group reads")
+               "write a file per rank of --group: PREFIX-rank-00001-of-0000N.gguf")
         .value("N")
         .between(2u, 256u);
     sub.option("--weights", options->weights,
-               "how rows or layers are dealt to the ranks: 3,1; default all alike")
+               "share of rows or layers per rank: 3,1 (default equal)")
         .value("LIST");
     sub.flag("--pipeline", options->by_layers,
-             "each rank has whole layers, as --group has them with --pipeline");
-    sub.flag("--dry-run", options->dry_run, "name the files only");
+             "pipeline parallelism: whole layers per rank, as --group --pipeline has them");
+    sub.flag("--dry-run", options->dry_run, "print the names of the files only");
     sub.examples("  ggufx split model.gguf model --max-size 4G\n"
                  "  ggufx split model.gguf parts/model --max-tensors 64 --dry-run\n"
                  "  ggufx split model.gguf model --ranks 4");
@@ -228,16 +229,15 @@ void add_split(Tool &tool) {
 
 void add_merge(Tool &tool) {
     auto options = std::make_shared<MergeOptions>();
-    Command sub = tool.app.add_command(
-        "merge", "write a set of files as one, or a model with LoRA adapters in it");
+    Command sub = tool.app.add_command("merge", "merge a split set, or LoRA adapters into a model");
     sub.option("FILE", options->files.file, "any file of the set; with --lora any model")
         .required();
-    sub.option("OUT", options->files.out, "the file to write, as -o OUT");
+    sub.option("OUT", options->files.out, "file to write, as -o OUT");
     add_lora_option(sub, options->adapters);
     sub.option("--type", options->type,
-               "type of the tensors that --lora changes; default their own")
+               "type of the tensors that --lora changes (default their own)")
         .value("TYPE");
-    sub.flag("--dry-run", options->files.dry_run, "check the set and tell the size only");
+    sub.flag("--dry-run", options->files.dry_run, "check the set and print the size only");
     sub.examples("  ggufx merge model-00001-of-00003.gguf -o model.gguf\n"
                  "  ggufx merge model.gguf -o tuned.gguf --lora adapter.gguf:0.8 --type f16");
     tool.verbs.emplace_back(sub, [&tool, options] { return merge(tool.globals, *options); });

@@ -5,13 +5,13 @@ namespace ggufx::cli {
 
 void add_plugins(Command &verb, DeviceChoice &choice) {
     verb.option("--plugins", choice.plugins,
-                "folder of the plug-ins, or one of them; default beside the library")
+                "folder of the plugins, or one plugin (default beside the library)")
         .value("PATH");
 }
 
 void add_device(Command &verb, DeviceChoice &choice) {
     verb.option("--device", choice.id,
-                "a device that `ggufx devices` lists, auto or none; default none")
+                "device id that `ggufx devices` lists, auto or none (default none)")
         .value("ID");
     add_plugins(verb, choice);
 }

@@ -13,7 +13,9 @@ static std::string wrapped(const std::string &text, size_t at, size_t column) {
     std::string out;
     for (size_t i = 0; i < text.size();) {
         size_t end = std::min(text.find(' ', i), text.size());
-        if (text.compare(i, end - i, "default") == 0) { // keep "default" and its value on one line
+        const size_t word = i + (text[i] == '(' ? 1 : 0);
+        if (text.compare(word, end - word, "default") ==
+            0) { // keep "default" and its value on one line
             end = std::min(text.find(' ', end + 1), text.size());
         }
         const size_t gap = at > column ? 1 : 0;

@@ -1,4 +1,4 @@
-// Patterns of names for --filter and --rule; case is ignored:
+// Patterns of names for --filter and --tensor-type; case is ignored:
 //   glob:PATTERN  *, ? and [a-z], [!a-z] match the whole name; without them, any part of it
 //   re:PATTERN    a regular expression of RE2 that matches anywhere in the name
 //   PATTERN       a regular expression; a glob in a build without RE2

@@ -75,7 +75,7 @@ static int print_cpu(const Globals &globals) {
 }
 
 void add_cpu(Tool &tool) {
-    Command sub = tool.app.add_command("cpu", "processor features and chosen kernels");
+    Command sub = tool.app.add_command("cpu", "show processor features and the kernels in use");
     sub.examples("  ggufx cpu\n  ggufx cpu --isa scalar --json");
     tool.verbs.emplace_back(sub, [&tool] { return print_cpu(tool.globals); });
 }

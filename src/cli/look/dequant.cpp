@@ -32,7 +32,7 @@ static int dequant(const Globals &globals, const RowsWanted &options) {
 
 void add_dequant(Tool &tool) {
     auto options = std::make_shared<RowsWanted>();
-    Command sub = tool.app.add_command("dequant", "rows of a tensor as f32");
+    Command sub = tool.app.add_command("dequant", "dequantize rows of a tensor to f32");
     add_rows_options(sub, *options,
                      {.npy = "NumPy file (default for -o *.npy)",
                       .raw = "raw little-endian f32",

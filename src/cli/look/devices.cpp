@@ -74,7 +74,7 @@ static int print_devices(const Globals &globals, const DeviceChoice &choice) {
 
 void add_devices(Tool &tool) {
     auto choice = std::make_shared<DeviceChoice>();
-    Command sub = tool.app.add_command("devices", "graphics processors that can multiply");
+    Command sub = tool.app.add_command("devices", "list the GPUs that plugins support");
     add_plugins(sub, *choice);
     sub.examples("  ggufx devices\n  ggufx devices --json");
     tool.verbs.emplace_back(sub, [&tool, choice] { return print_devices(tool.globals, *choice); });

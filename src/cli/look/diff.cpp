@@ -279,14 +279,15 @@ static int diff(const Globals &globals, const DiffOptions &options) {
 
 void add_diff(Tool &tool) {
     auto options = std::make_shared<DiffOptions>();
-    Command sub = tool.app.add_command("diff", "compare keys, shapes, types, values of two models");
+    Command sub =
+        tool.app.add_command("diff", "compare keys, shapes, types and values of two models");
     sub.option("A", options->a, "GGUF file; errors are relative to it").required();
     sub.option("B", options->b, "GGUF file").required();
-    sub.flag("--kv", options->kv, "only the metadata (may be combined)");
-    sub.flag("--tensors", options->tensors, "only names, types and shapes of tensors");
-    sub.flag("--values", options->values, "only the values of tensors of equal name and shape");
+    sub.flag("--kv", options->kv, "metadata only (may be combined)");
+    sub.flag("--tensors", options->tensors, "names, types and shapes of tensors only");
+    sub.flag("--values", options->values, "values of tensors of equal name and shape only");
     sub.option("--threshold", options->threshold,
-               "values differ where the rmse, relative to the rms of A, is above this; default 0")
+               "relative rmse (to the rms of A) above which values differ (default 0)")
         .within(0, 1e9);
     sub.option("--filter", options->filter,
                "only names that match: glob:PATTERN over the whole name (*, ?, [a-z]), or "

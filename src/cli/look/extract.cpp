@@ -57,7 +57,8 @@ static int extract(const Globals &globals, const RowsWanted &options) {
 
 void add_extract(Tool &tool) {
     auto options = std::make_shared<RowsWanted>();
-    Command sub = tool.app.add_command("extract", "a tensor in its own type, as NumPy file or raw");
+    Command sub =
+        tool.app.add_command("extract", "extract a tensor in its own type, as NumPy file or raw");
     add_rows_options(sub, *options,
                      {.npy = "NumPy file (default for -o FILE): the tensor's own type, or f32 "
                              "where NumPy has no such type",

@@ -248,24 +248,24 @@ static int print_info(const Globals &globals, const InfoOptions &options) {
 
 void add_info(Tool &tool) {
     auto options = std::make_shared<InfoOptions>();
-    Command sub = tool.app.add_command("info", "what is in a file: card, metadata, tensors");
+    Command sub = tool.app.add_command("info", "show metadata and tensors of a file");
     sub.option("FILE", options->files, "GGUF files (- = stdin)").required();
-    Option kv = sub.flag("--kv", options->kv, "only the metadata");
-    Option tensors = sub.flag("--tensors", options->tensors, "only the tensors");
+    Option kv = sub.flag("--kv", options->kv, "metadata only");
+    Option tensors = sub.flag("--tensors", options->tensors, "tensors only");
     sub.option("--filter", options->filter,
                "only names that match: glob:PATTERN over the whole name (*, ?, [a-z]), or "
                "re:PATTERN, a regular expression of RE2 anywhere in it; a PATTERN alone "
                "is " GGUFX_PLAIN_PATTERN)
         .value("PATTERN");
     sub.flag("--graph", options->graph,
-             "what the model computes, step by step, instead of the rest")
+             "show the graph of the model, operation by operation, instead")
         .excludes(kv)
         .excludes(tensors);
-    sub.option("--limit", options->limit, "at most N rows per table");
+    sub.option("--limit", options->limit, "maximum number of rows per table");
     sub.flag("--array-full", options->array_full, "show all elements of arrays");
-    sub.flag("--md", options->markdown, "tables in Markdown");
-    Option set = sub.flag("--set", options->set, "the whole split set, not this file alone");
-    sub.flag("--sha256", options->sha256, "hash tensor data (with --json); reads all of them")
+    sub.flag("--md", options->markdown, "print tables in Markdown");
+    Option set = sub.flag("--set", options->set, "all files of a split set, not this file alone");
+    sub.flag("--sha256", options->sha256, "hash tensor data (with --json); reads all of it")
         .excludes(set);
     sub.examples("  ggufx info model.gguf\n  ggufx info model.gguf --tensors --filter 'ffn_.*'\n"
                  "  ggufx info model.gguf --json | jq '.kv[].key'");

@@ -269,9 +269,10 @@ static int report(const Globals &globals, ReportOptions &options) {
 
 void add_report(Tool &tool) {
     auto options = std::make_shared<ReportOptions>();
-    Command sub = tool.app.add_command("report", "a page about a model: errors, weights, sizes");
+    Command sub =
+        tool.app.add_command("report", "write a page about a model: errors, weights, sizes");
     sub.option("FILE", options->file, "GGUF file").required();
-    sub.option("REF", options->reference, "the model before quantization, for errors");
+    sub.option("REF", options->reference, "model before quantization, for errors");
     sub.option("--html", options->html, "write one self-contained page").value("FILE");
     add_shard_options(sub, options->shards);
     sub.examples("  ggufx report model-Q4_K_M.gguf model-f16.gguf --html report.html\n"

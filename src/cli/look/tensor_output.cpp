@@ -12,7 +12,8 @@ namespace ggufx::cli {
 void add_rows_options(Command &sub, RowsWanted &options, const FormHelp &help) {
     sub.option("FILE", options.file, "GGUF file").required();
     sub.option("TENSOR", options.tensor, "name of the tensor").required();
-    sub.option("--rows", options.rows, "a:b = rows a..b-1 over all outer dimensions").value("ROWS");
+    sub.option("--rows", options.rows, "a:b = rows a to b-1 over all outer dimensions")
+        .value("ROWS");
     Option npy = sub.flag("--npy", options.npy, help.npy);
     Option raw = sub.flag("--raw", options.raw, help.raw);
     Option text = sub.flag("--text", options.text, help.text);

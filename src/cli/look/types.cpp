@@ -58,7 +58,7 @@ static int print_types(const Globals &globals, const std::vector<std::string> &n
 void add_types(Tool &tool) {
     auto names = std::make_shared<std::vector<std::string>>();
     Command sub = tool.app.add_command("types", "list the tensor types");
-    sub.option("name", *names, "types to show; default all").value("TYPE");
+    sub.option("name", *names, "types to show (default all)").value("TYPE");
     sub.examples("  ggufx types\n  ggufx types q4_k q6_k --json");
     tool.verbs.emplace_back(sub, [&tool, names] { return print_types(tool.globals, *names); });
 }

@@ -162,8 +162,8 @@ void add_validate(Tool &tool) {
     auto options = std::make_shared<ValidateOptions>();
     Command sub = tool.app.add_command("validate", "check that a file is well-formed");
     sub.option("FILE", options->file, "GGUF file").required();
-    sub.flag("--deep", options->deep, "look at all tensor data: NaN, infinities, scales");
-    sub.flag("--strict", options->strict, "refuse what ggml's own reader refuses");
+    sub.flag("--deep", options->deep, "check all tensor data: NaN, infinities, scales");
+    sub.flag("--strict", options->strict, "also refuse files that the reader of ggml refuses");
     sub.flag("--model", options->model, "also require a model that can run");
     sub.flag("--legacy", options->legacy, "accept GGUF version 1");
     sub.examples("  ggufx validate model.gguf\n  ggufx validate model.gguf --deep --json");

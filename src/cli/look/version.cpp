@@ -63,7 +63,7 @@ static int print_version(const Globals &globals) {
 }
 
 void add_version(Tool &tool) {
-    Command sub = tool.app.add_command("version", "version, build features, architectures");
+    Command sub = tool.app.add_command("version", "show version, build features, architectures");
     tool.verbs.emplace_back(sub, [&tool] { return print_version(tool.globals); });
 }
 

@@ -57,18 +57,18 @@ ggufx_adapter_options control_options(const AdapterOptions &options) {
 } // namespace
 
 void add_lora_option(Command &sub, AdapterOptions &options) {
-    sub.option("--lora", options.loras, "a LoRA adapter, FILE or FILE:SCALE")
+    sub.option("--lora", options.loras, "LoRA adapter, FILE or FILE:SCALE")
         .value("FILE")
         .repeatable();
 }
 
 void add_adapter_options(Command &sub, AdapterOptions &options) {
     add_lora_option(sub, options);
-    sub.option("--control-vector", options.controls, "a control vector, FILE or FILE:SCALE")
+    sub.option("--control-vector", options.controls, "control vector, FILE or FILE:SCALE")
         .value("FILE")
         .repeatable();
     sub.option("--control-layers", options.layers,
-               "layers that control vectors act on, counted from 0; default all")
+               "layers that control vectors act on, counted from 0 (default all)")
         .value("FIRST-LAST");
 }
 

@@ -6,15 +6,15 @@
 
 namespace ggufx::cli {
 
-GrammarOptions add_grammar_options(Command &sub, GrammarChoice &choice, const std::string &text,
-                                   const std::string &json) {
+GrammarOptions add_grammar_options(Command &sub, GrammarChoice &choice, const std::string &text) {
     GrammarOptions out = {
-        sub.option("--grammar", choice.grammar, text + " a grammar (GBNF, or its file)"),
-        sub.option("--json-schema", choice.schema, json + " that a schema accepts (or its file)"),
-        sub.option(
-            "--json-whitespace", choice.white_space,
-            "between values and signs of such JSON: limited, a space, or a line break and up "
-            "to 20 spaces; none; any, without an end; default limited")};
+        sub.option("--grammar", choice.grammar,
+                   "constrain " + text + " to a GBNF grammar, given as text or FILE"),
+        sub.option("--json-schema", choice.schema,
+                   "constrain " + text + " to a JSON Schema, given as text or FILE"),
+        sub.option("--json-whitespace", choice.white_space,
+                   "white space in such JSON: limited = one space, or a line break and at most 20 "
+                   "spaces; none; any = no limit (default limited)")};
     out.white_space.one_of(white_space_names());
     out.grammar.value("FILE").excludes(out.schema);
     out.schema.value("FILE");

@@ -21,9 +21,8 @@ struct GrammarOptions {
     Option grammar, schema; // mutually exclusive
     Option white_space;     // white space in JSON of a schema
 };
-// `text` and `json` begin the help texts: "text that fits", "JSON".
-GrammarOptions add_grammar_options(Command &sub, GrammarChoice &choice, const std::string &text,
-                                   const std::string &json);
+// `text` names the constrained output in the help: "the text".
+GrammarOptions add_grammar_options(Command &sub, GrammarChoice &choice, const std::string &text);
 
 // Returns the text of the grammar or schema. An inline grammar is GBNF with a rule, an inline
 // schema begins with a brace; other values are names of files.

@@ -22,11 +22,12 @@ bool went(ggufx_status status, const ggufx_error &error) {
 
 void add_guess_options(Command &sub, GuessOptions &options) {
     Option draft = sub.option("--draft", options.draft,
-                              "a smaller model with the same vocabulary guesses tokens; the text "
-                              "is the same, sooner")
+                              "draft model for speculative decoding, with the same vocabulary; the "
+                              "generated text stays the same")
                        .value("FILE");
-    Option lookup = sub.flag("--lookup", options.lookup,
-                             "what followed in the text before is guessed; the text is the same");
+    Option lookup = sub.flag(
+        "--lookup", options.lookup,
+        "prompt lookup: take draft tokens from earlier text; the generated text stays the same");
     draft.excludes(lookup);
 }
 
@@ -112,7 +113,7 @@ std::string guesses_text(const ggufx_speculator_facts &facts) {
     const double share = facts.n_drafted ? 100.0 * static_cast<double>(facts.n_accepted) /
                                                static_cast<double>(facts.n_drafted)
                                          : 0;
-    return fmt::format("{} of {} guesses were right ({:.1f} %), {} steps", facts.n_accepted,
+    return fmt::format("{} of {} draft tokens accepted ({:.1f} %), {} steps", facts.n_accepted,
                        facts.n_drafted, share, facts.n_calls);
 }
 

@@ -25,12 +25,12 @@ KeyValue parse_override(const std::string &text) {
 
 void add_model_options(Command &sub, ModelMaking &making) {
     sub.option("--override", making.overrides,
-               "run as if the file's key had this value: llama.rope.freq_base=50000")
+               "override a metadata key of the file: llama.rope.freq_base=50000")
         .value("KEY=VALUE")
         .repeatable();
     add_device(sub, making.device);
     sub.option("--device-layers", making.device_layers,
-               "the last N layers and the output matrix on the device; default all")
+               "number of last layers on the device, with the output matrix (default all)")
         .value("N")
         .between(1u, 1u << 20);
 }

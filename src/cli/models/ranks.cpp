@@ -133,15 +133,16 @@ void finish_stdout() {
 } // namespace
 
 void add_group_options(Command &sub, GroupChoice &choice) {
-    sub.option("--group", choice.name,
-               "run the model with other processes that are started alike: mpi (under mpirun)")
+    sub.option(
+           "--group", choice.name,
+           "run the model together with other processes that are started alike: mpi (under mpirun)")
         .value("KIND");
     sub.option("--weights", choice.weights,
-               "how rows or layers are dealt to the ranks of --group: 3,1, or auto: by how fast "
-               "each reads memory; default all alike")
+               "share of rows or layers per rank of --group: 3,1, or auto = by measured memory "
+               "bandwidth (default equal)")
         .value("LIST");
     sub.flag("--pipeline", choice.by_layers,
-             "give each rank of --group whole layers in place of rows: for slow links");
+             "pipeline parallelism: whole layers per rank of --group, for slow links");
 }
 
 bool tells_of(const GroupChoice &choice, const Failure &failure) {

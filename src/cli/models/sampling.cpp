@@ -21,94 +21,102 @@ uint32_t SamplingOptions::given() const {
 
 void add_sampling_options(Command &sub, SamplingOptions &options) {
     auto &keys = options.keys;
-    keys.emplace_back(
-        GGUFX_SAMPLING_TEMPERATURE,
-        sub.option("--temp", options.temperature,
-                   "temperature, 0 = always the likeliest; default that of the model, else 0.8")
-            .within(0.0, 1e6));
+    keys.emplace_back(GGUFX_SAMPLING_TEMPERATURE,
+                      sub.option("--temp", options.temperature,
+                                 "temperature, 0 = greedy (default that of the model, else 0.8)")
+                          .within(0.0, 1e6));
     keys.emplace_back(
         GGUFX_SAMPLING_TOP_K,
         sub.option("--top-k", options.top_k,
-                   "keep the k likeliest, 0 = all; default that of the model, else 40"));
-    keys.emplace_back(
-        GGUFX_SAMPLING_TOP_P,
-        sub.option(
-               "--top-p", options.top_p,
-               "keep the likeliest up to this probability; default that of the model, else 0.95")
-            .within(0.0, 1.0));
-    keys.emplace_back(
-        GGUFX_SAMPLING_MIN_P,
-        sub.option("--min-p", options.min_p,
-                   "drop below this share of the likeliest; default that of the model, else 0.05")
-            .within(0.0, 1.0));
+                   "keep the k most likely tokens, 0 = all (default that of the model, else 40)"));
+    keys.emplace_back(GGUFX_SAMPLING_TOP_P,
+                      sub.option("--top-p", options.top_p,
+                                 "keep the most likely tokens up to this total probability "
+                                 "(default that of the model, else 0.95)")
+                          .within(0.0, 1.0));
+    keys.emplace_back(GGUFX_SAMPLING_MIN_P,
+                      sub.option("--min-p", options.min_p,
+                                 "drop tokens below this share of the highest probability (default "
+                                 "that of the model, else 0.05)")
+                          .within(0.0, 1.0));
     sub.seed("--seed", options.given_seed,
-             "random seed, -1 = draw one; the same seed gives the same ids; default -1");
+             "random seed, -1 = draw one; the same seed gives the same token ids (default -1)");
     sub.option("--typical-p", options.typical_p,
-               "keep the most typical up to this; default 1 = off")
+               "locally typical sampling: keep the most typical tokens up to this total "
+               "probability, 1 = off (default 1)")
         .within(0.0, 1.0);
     sub.option("--top-n-sigma", options.top_n_sigma,
-               "keep logits within N deviations of the largest; default 0 = off")
+               "keep logits within N standard deviations of the largest, 0 = off (default 0)")
         .within(0.0, 1e6);
     keys.emplace_back(GGUFX_SAMPLING_XTC_PROBABILITY,
                       sub.option("--xtc-probability", options.xtc_probability,
-                                 "how often all but the last above the threshold go; default that "
-                                 "of the model, else 0 = off")
+                                 "XTC: probability of removing all but the last token above the "
+                                 "threshold, 0 = off (default that of the model, else 0)")
                           .within(0.0, 1.0));
-    keys.emplace_back(GGUFX_SAMPLING_XTC_THRESHOLD,
-                      sub.option("--xtc-threshold", options.xtc_threshold,
-                                 "of XTC; default that of the model, else 0.1")
-                          .within(0.0, 1.0));
+    keys.emplace_back(
+        GGUFX_SAMPLING_XTC_THRESHOLD,
+        sub.option("--xtc-threshold", options.xtc_threshold,
+                   "XTC: threshold of the probability (default that of the model, else 0.1)")
+            .within(0.0, 1.0));
     sub.option("--dynatemp-range", options.dynatemp_range,
-               "temperature by entropy: this much to both sides; default 0 = off")
+               "dynamic temperature: range above and below --temp, by entropy, 0 = off (default 0)")
         .within(0.0, 1e6);
-    sub.option("--dynatemp-exponent", options.dynatemp_exponent, "of the entropy; default 1")
+    sub.option("--dynatemp-exponent", options.dynatemp_exponent,
+               "dynamic temperature: exponent of the entropy (default 1)")
         .within(0.0, 1e6);
     keys.emplace_back(
         GGUFX_SAMPLING_REPETITION,
-        sub.option("--repeat-penalty", options.repeat_penalty,
-                   "divides logits of tokens seen; default that of the model, else 1 = off")
+        sub.option(
+               "--repeat-penalty", options.repeat_penalty,
+               "divisor of logits of repeated tokens, 1 = off (default that of the model, else 1)")
             .within(0.0, 1e6));
     sub.option("--frequency-penalty", options.frequency_penalty,
-               "subtracted for each time; default 0")
+               "subtracted from a logit for each occurrence of the token (default 0)")
         .within(-1e6, 1e6);
-    sub.option("--presence-penalty", options.presence_penalty, "subtracted once; default 0")
+    sub.option("--presence-penalty", options.presence_penalty,
+               "subtracted once from the logit of a token that occurred (default 0)")
         .within(-1e6, 1e6);
-    keys.emplace_back(GGUFX_SAMPLING_N_LAST,
-                      sub.option("--repeat-last-n", options.repeat_last_n,
-                                 "tokens penalties look at; default that of the model, else 64"));
+    keys.emplace_back(
+        GGUFX_SAMPLING_N_LAST,
+        sub.option(
+            "--repeat-last-n", options.repeat_last_n,
+            "number of last tokens that penalties apply to (default that of the model, else 64)"));
     sub.option("--dry-multiplier", options.dry_multiplier,
-               "penalty of what goes on a repeated text; default 0 = off")
+               "DRY: multiplier of the penalty for repeated sequences, 0 = off (default 0)")
         .within(0.0, 1e6);
-    sub.option("--dry-base", options.dry_base, "of its growth by length; default 1.75")
+    sub.option("--dry-base", options.dry_base,
+               "DRY: base of the exponential growth with length (default 1.75)")
         .within(1.0, 1e6);
     sub.option("--dry-allowed-length", options.dry_allowed_length,
-               "length from which it counts; default 2");
+               "DRY: length of a repeat from which it is penalized (default 2)");
     sub.option("--dry-penalty-last-n", options.dry_penalty_last_n,
-               "tokens DRY looks at; default 4096");
+               "DRY: number of last tokens to search (default 4096)");
     sub.option("--dry-sequence-breaker", options.dry_breakers,
-               "no repeat goes over this text; none: no text; default line feed : \" *")
+               "DRY: text that no repeat spans; none = no such text (default line feed : \" *)")
         .repeatable();
+    keys.emplace_back(GGUFX_SAMPLING_MIROSTAT,
+                      sub.option("--mirostat", options.mirostat,
+                                 "Mirostat version 1 or 2, instead of filters, 0 = off (default "
+                                 "that of the model, else 0)")
+                          .between(0u, 2u));
     keys.emplace_back(
-        GGUFX_SAMPLING_MIROSTAT,
-        sub.option("--mirostat", options.mirostat,
-                   "version 1 or 2, in place of filters; default that of the model, else 0 = off")
-            .between(0u, 2u));
-    keys.emplace_back(GGUFX_SAMPLING_TAU,
-                      sub.option("--mirostat-ent", options.mirostat_tau,
-                                 "surprise it aims at, in bits; default that of the model, else 5")
-                          .within(0.0, 1e6));
+        GGUFX_SAMPLING_TAU,
+        sub.option("--mirostat-ent", options.mirostat_tau,
+                   "Mirostat: target surprise in bits (default that of the model, else 5)")
+            .within(0.0, 1e6));
     keys.emplace_back(GGUFX_SAMPLING_ETA,
                       sub.option("--mirostat-lr", options.mirostat_eta,
-                                 "how fast it learns; default that of the model, else 0.1")
+                                 "Mirostat: learning rate (default that of the model, else 0.1)")
                           .within(0.0, 1e6));
-    sub.option("--logit-bias", options.biases, "added to a token's logit: 15+2.5, 15-1, 15=-inf")
+    sub.option("--logit-bias", options.biases,
+               "add to the logit of a token id: 15+2.5, 15-1, 15=-inf")
         .value("ID+BIAS")
         .repeatable();
-    keys.emplace_back(
-        GGUFX_SAMPLING_LINKS,
-        sub.option("--samplers", options.samplers,
-                   "order of the links, those not named are off: \"top_k;top_p;temperature\"")
-            .value("NAMES"));
+    keys.emplace_back(GGUFX_SAMPLING_LINKS,
+                      sub.option("--samplers", options.samplers,
+                                 "sampler chain in this order; samplers that are not named are "
+                                 "off: \"top_k;top_p;temperature\"")
+                          .value("NAMES"));
 }
 
 ggufx_sampler_link sampler_link(uint32_t kind, float p) {
@@ -336,11 +344,11 @@ Sampler make_sampler(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOp
 
 void add_session_options(Command &sub, SessionOptions &options) {
     sub.option("--ctx", options.n_context,
-               "tokens of context; default those of the model, at most 8192");
+               "context size in tokens (default that of the model, at most 8192)");
     add_model_options(sub, options.making);
     add_adapter_options(sub, options.adapters);
-    sub.option("--ctk", options.type_k, "type of the cached keys; default f16").value("KVTYPE");
-    sub.option("--ctv", options.type_v, "type of the cached values; default f16").value("KVTYPE");
+    sub.option("--ctk", options.type_k, "KV cache type of keys (default f16)").value("KVTYPE");
+    sub.option("--ctv", options.type_v, "KV cache type of values (default f16)").value("KVTYPE");
 }
 
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,

@@ -61,11 +61,11 @@ Share parse_share(const std::string &text, const char *option) {
 }
 
 void add_shard_options(Command &sub, ShardOptions &options) {
-    sub.option("--shard", options.shard, "i/n: only this share, whose part is NAME.i-of-n")
+    sub.option("--shard", options.shard, "i/n: compute share i of n and write it to NAME.i-of-n")
         .value("SHARE");
-    sub.option("--parts", options.parts, "where the parts of all shares are").value("NAME");
+    sub.option("--parts", options.parts, "common NAME of the files of all shares").value("NAME");
     sub.flag("--merge", options.merge,
-             "add up the parts, to the last bit what one run gives, or list those missing");
+             "merge the files of all shares, bit-identical to one run, or list those missing");
 }
 
 void complete_options(ShardOptions &options) {

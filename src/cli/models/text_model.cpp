@@ -64,8 +64,9 @@ std::vector<int32_t> parse_ids(const std::string &text, const char *option) {
 
 void add_text_options(Command &sub, TextOptions &options) {
     sub.option("MODEL", options.model, "GGUF file").required();
-    sub.option("-f,--file", options.text, "text to predict (- = stdin)").value("FILE").required();
-    sub.flag("--ids", options.ids, "the text is a list of ids, 1 2 3; nothing is added");
+    sub.option("-f,--file", options.text, "input text (- = stdin)").value("FILE").required();
+    sub.flag("--ids", options.ids,
+             "the text is a list of token ids, 1 2 3; no special tokens are added");
     add_model_options(sub, options.making);
 }
 

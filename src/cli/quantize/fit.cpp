@@ -229,51 +229,51 @@ static int fit(const Globals &globals, const FitOptions &options) {
 void add_fit(Tool &tool) {
     auto options = std::make_shared<FitOptions>();
     FitOptions &o = *options;
-    Command sub = tool.app.add_command("fit", "which recipe, cache and context fit into memory");
-    sub.option("MODEL", o.model, "GGUF file; nothing but its metadata is read");
-    sub.option("--shape", o.shape, "a known model instead: llama3.1-8b, qwen3-4b, ...")
+    Command sub = tool.app.add_command(
+        "fit", "find the quantization mix, KV cache and context that fit into memory");
+    sub.option("MODEL", o.model, "GGUF file; only its metadata is read");
+    sub.option("--shape", o.shape, "known model instead of a file: llama3.1-8b, qwen3-4b, ...")
         .value("NAME");
     sub.option("--ram", o.ram,
-               "memory of the machine (8G), or auto: of this one; --margin of it stays free; "
+               "memory of the machine: 8G, or auto = of this machine; --margin of it stays free; "
                "without --ram only sizes are shown")
         .value("SIZE");
     sub.option("--margin", o.margin,
-               "memory of --ram that stays free for the system and other programs; 0: --ram is for "
-               "the model alone; default the larger of 5 % and 512M, a quarter at most")
+               "memory of --ram to leave free for the system and other programs; 0 = --ram is for "
+               "the model alone (default the larger of 5 % and 512M, at most a quarter)")
         .value("SIZE");
     sub.option("--vram", o.vram,
-               "memory that a device (GPU) has free, without a margin: how many of the last layers "
-               "it takes, "
-               "for --device-layers")
+               "free memory of a device (GPU), without a margin; shows how many last layers fit "
+               "there, for --device-layers")
         .value("SIZE");
     sub.option("--ctx", o.contexts,
-               "tokens of context, or several; default 8192, or that of the "
-               "training where it is less")
+               "context sizes in tokens (default 8192, or the trained context if that is less)")
         .list()
         .between(1, INT32_MAX);
     sub.option("--kv", o.kv,
-               "types of the cache (q8_0, gx4/gx3), or all: the best that fit, "
-               "also of those that only this library reads; default the best of the others")
+               "KV cache types (q8_0, gx4/gx3), or all = the best that fit, including those that "
+               "only this library reads (default the best of the other types)")
         .value("KVTYPE");
-    sub.option("--type", o.type, "this recipe alone: Q4_K_M").value("RECIPE");
-    sub.option("--slots", o.slots, "conversations side by side; default 1").between(1, 1u << 20);
-    sub.option("--batch", o.batch, "tokens computed at once; default 512").between(1, INT32_MAX);
+    sub.option("--type", o.type, "only this quantization mix: Q4_K_M").value("RECIPE");
+    sub.option("--slots", o.slots, "number of parallel sequences (default 1)").between(1, 1u << 20);
+    sub.option("--batch", o.batch, "maximum number of tokens computed at once (default 512)")
+        .between(1, INT32_MAX);
     sub.option("--bandwidth", o.bandwidth,
-               "GB/s that memory gives, as bench read measures: shows tokens per second")
+               "memory bandwidth in GB/s, as bench read measures it; shows tokens per second")
         .within(0.001, 1e9);
     sub.option("--nodes", o.nodes,
-               "machines that run the model together, as --group mpi does: --ram and what is shown "
-               "are of the one that takes most, tokens per second of all")
+               "number of machines that run the model together, as --group mpi does; memory is "
+               "that of the machine that needs most")
         .between(1, 256);
     sub.option("--link", o.link,
-               "what is between them: Ethernet of so many Gbit/s; rdma: RoCE or InfiniBand of 100, "
-               "ndr of 400")
+               "network between them: Ethernet of so many Gbit/s; rdma = RoCE or InfiniBand at 100 "
+               "Gbit/s, ndr = 400 Gbit/s")
         .one_of(link_names());
     sub.flag("--pipeline", o.pipeline,
-             "each machine has whole layers, as with --group mpi --pipeline: for slow links");
-    sub.flag("--with-imatrix", o.with_imatrix, "there will be an imatrix");
-    sub.flag("--allow-requantize", o.allow_requantize,
-             "recipes for a file that is quantized already");
+             "pipeline parallelism: whole layers per machine, as --group mpi --pipeline does; for "
+             "slow links");
+    sub.flag("--with-imatrix", o.with_imatrix, "assume an importance matrix");
+    sub.flag("--allow-requantize", o.allow_requantize, "allow a file that is quantized already");
     sub.examples("  ggufx fit model.gguf --ram 8G --ctx 8192\n"
                  "  ggufx fit --shape llama3.1-70b --ram 48G --ctx 32768,8192 --with-imatrix\n"
                  "  ggufx fit model.gguf --vram 8G\n"

@@ -210,28 +210,28 @@ static void add_convert(Tool &tool, Command group, const std::string &name, int3
                         const std::string &help) {
     auto paths = std::make_shared<std::vector<std::string>>(2);
     Command sub = group.add_command(name, help);
-    sub.option("FILE", (*paths)[0], "imatrix file of either format").required();
-    sub.option("OUT", (*paths)[1], "the file to write").required();
+    sub.option("FILE", (*paths)[0], "imatrix file, GGUF or .dat").required();
+    sub.option("OUT", (*paths)[1], "file to write").required();
     tool.verbs.emplace_back(
         sub, [&tool, paths, format] { return convert(tool.globals, *paths, format); });
 }
 
 void add_imatrix(Tool &tool) {
     Command group =
-        tool.app.add_command("imatrix", "make, look at, merge and convert imatrix files");
+        tool.app.add_command("imatrix", "collect, show, merge and convert importance matrices");
     group.require_command();
     add_imatrix_collect(tool, group);
     auto file = std::make_shared<std::string>();
-    Command shows = group.add_command("show", "what an imatrix file says of each tensor");
+    Command shows = group.add_command("show", "show the entries of an imatrix file");
     shows.option("FILE", *file, "imatrix file, GGUF or .dat").required();
     shows.examples("  ggufx imatrix show model.imatrix.gguf");
     tool.verbs.emplace_back(shows, [&tool, file] { return show(tool.globals, *file); });
 
     auto files = std::make_shared<std::vector<std::string>>();
     auto to = std::make_shared<std::string>();
-    Command merges = group.add_command("merge", "add up imatrix files");
-    merges.option("FILE", *files, "imatrix files of either format").required();
-    merges.option("--to", *to, "the file to write; NAME.dat gets the older format")
+    Command merges = group.add_command("merge", "merge imatrix files");
+    merges.option("FILE", *files, "imatrix files, GGUF or .dat").required();
+    merges.option("--to", *to, "file to write; NAME.dat gets the older format")
         .value("FILE")
         .required();
     merges.examples("  ggufx imatrix merge part1.gguf part2.dat --to all.gguf");

@@ -244,18 +244,19 @@ void Collection::print() {
 
 void add_imatrix_collect(Tool &tool, Command group) {
     auto options = std::make_shared<CollectOptions>();
-    Command sub = group.add_command("collect", "make an imatrix of a model and a text");
+    Command sub = group.add_command("collect", "compute an importance matrix of a model on a text");
     add_text_options(sub, options->text);
-    sub.option("--to", options->to, "the file to write; NAME.dat gets the older format")
-        .value("FILE");
-    sub.option("--ctx", options->n_context, "tokens per chunk; default 512").between(4u, 1u << 24);
-    sub.option("--chunks", options->chunks, "only the first N chunks; default all");
-    sub.option("--dataset", options->dataset, "name of the text in the file; default its own")
+    sub.option("--to", options->to, "file to write; NAME.dat gets the older format").value("FILE");
+    sub.option("--ctx", options->n_context, "tokens per chunk (default 512)").between(4u, 1u << 24);
+    sub.option("--chunks", options->chunks, "maximum number of chunks (default all)");
+    sub.option("--dataset", options->dataset,
+               "name of the text in the file (default the name of the text file)")
         .value("NAME");
-    sub.option("--save-every", options->save_every, "chunks between two writes; default 64")
+    sub.option("--save-every", options->save_every,
+               "number of chunks between two writes (default 64)")
         .between(uint64_t{1}, uint64_t{1} << 32);
-    sub.flag("--resume", options->resume, "go on behind the chunks that the file has");
-    sub.flag("--output-matrix", options->with_output, "the matrix of the logits too");
+    sub.flag("--resume", options->resume, "continue after the chunks that the file has");
+    sub.flag("--output-matrix", options->with_output, "include the output matrix");
     add_shard_options(sub, options->shards);
     sub.examples("  ggufx imatrix collect model.gguf -f text.txt --to model.imatrix.gguf\n"
                  "  ggufx imatrix collect model.gguf -f text.txt --parts im --shard 2/8\n"

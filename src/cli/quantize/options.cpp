@@ -23,44 +23,51 @@ void complete_options(ModelQuantizeOptions &options) {
 }
 
 void declare_quantize(Command &sub, ModelQuantizeOptions &o) {
-    sub.option("IN", o.in, "GGUF file, or any part of a set").required();
-    sub.option("OUT", o.out, "the file to write (with --keep-split: PREFIX of its parts)");
-    sub.option("RECIPE", o.recipe, "as --type").value("RECIPE");
-    sub.option("--type", o.type, "recipe: Q4_K_M, IQ4_XS, Q8_0, ... or its number").value("RECIPE");
+    sub.option("IN", o.in, "GGUF file, or any file of a split set").required();
+    sub.option("OUT", o.out, "file to write (with --keep-split: PREFIX of its parts)");
+    sub.option("RECIPE", o.recipe, "quantization mix, as --type").value("RECIPE");
+    sub.option("--type", o.type, "quantization mix: Q4_K_M, IQ4_XS, Q8_0, ... or its number")
+        .value("RECIPE");
     sub.option("--imatrix", o.imatrix, "importance matrix, GGUF or .dat").value("FILE");
-    Option include = sub.option("--include", o.include, "only imatrix entries with TEXT in them");
+    Option include =
+        sub.option("--include", o.include, "use only imatrix entries whose name contains TEXT");
     include.repeatable();
-    sub.option("--exclude", o.exclude, "no imatrix entries with TEXT in them")
+    sub.option("--exclude", o.exclude, "ignore imatrix entries whose name contains TEXT")
         .repeatable()
         .excludes(include);
-    sub.option("--rule", o.rules,
-               "PATTERN=TYPE: override of the type of tensors whose name matches; the first that "
-               "matches decides (patterns as in info --filter)")
+    sub.option("--tensor-type", o.rules,
+               "PATTERN=TYPE: override the type of tensors whose name matches; the first match "
+               "decides (patterns as in info --filter)")
         .repeatable();
-    sub.option("--rules", o.rules_file, "file of overrides, one per line, after those of --rule")
+    sub.option("--tensor-type-file", o.rules_file,
+               "file of overrides, one per line, after those of --tensor-type")
         .value("FILE");
-    const char *size_help = "types with the least error in a file of SIZE (4.5G) at most";
+    const char *size_help = "choose types with the least error for a file of SIZE (4.5G) or less";
     Option size = sub.option("--target-size", o.target_size, size_help).value("SIZE");
-    sub.option("--target-bpw", o.target_bpw, "the same for so many bits per weight")
+    sub.option("--target-bpw", o.target_bpw,
+               "choose types with the least error at N bits per weight or less")
         .within(0.5, 32)
         .excludes(size);
-    sub.option("--candidates", o.candidates, "types a target may choose from").value("TYPE").list();
+    sub.option("--candidates", o.candidates, "types that a target may choose from")
+        .value("TYPE")
+        .list();
     sub.option("--output-type", o.output_type, "type of output.weight").value("TYPE");
     sub.option("--embd-type", o.embd_type, "type of token_embd.weight").value("TYPE");
-    sub.flag("--pure", o.pure, "the recipe's main type for every tensor");
-    sub.flag("--leave-output", o.leave_output, "output.weight stays as it is");
-    sub.flag("--only-copy", o.only_copy, "all tensors stay as they are");
-    sub.flag("--keep-split", o.keep_split, "a set stays a set, part by part");
-    sub.flag("--best", o.best, "less error than the reference's blocks, at the same size");
-    sub.flag("--allow-requantize", o.allow_requantize, "take input that is quantized already");
-    sub.flag("--no-fallback", o.no_fallback, "rows that do not fit a type are an error");
-    sub.option("--reserve", o.reserve, "room for later edits of the keys: 64K").value("SIZE");
-    sub.flag("--measure", o.measure, "tell the error of each tensor");
-    sub.flag("--dry-run", o.dry_run, "show the plan and the size only");
-    sub.flag("--resume", o.resume, "go on where the last run was ended");
-    sub.option("--shard", o.shard, "i/n: write this share of the tensors into OUT.part")
+    sub.flag("--pure", o.pure, "use the main type of the mix for every tensor");
+    sub.flag("--leave-output", o.leave_output, "keep the type of output.weight");
+    sub.flag("--only-copy", o.only_copy, "keep the types of all tensors");
+    sub.flag("--keep-split", o.keep_split, "keep a split set split, file by file");
+    sub.flag("--best", o.best,
+             "search for blocks with less error than the reference, at the same size");
+    sub.flag("--allow-requantize", o.allow_requantize, "allow input that is quantized already");
+    sub.flag("--no-fallback", o.no_fallback, "fail if rows of a tensor do not fit the type");
+    sub.option("--reserve", o.reserve, "reserve room for later metadata edits: 64K").value("SIZE");
+    sub.flag("--measure", o.measure, "print the error of each tensor");
+    sub.flag("--dry-run", o.dry_run, "print the plan and the size only");
+    sub.flag("--resume", o.resume, "continue an interrupted run");
+    sub.option("--shard", o.shard, "i/n: write share i of n of the tensors to OUT.part")
         .value("SHARE");
-    sub.flag("--finish", o.finish, "check what all shards wrote and give it its name");
+    sub.flag("--finish", o.finish, "check the file that all shares wrote and rename it to OUT");
 }
 
 } // namespace ggufx::cli

@@ -103,10 +103,10 @@ Overrides::Overrides(const ModelQuantizeOptions &options) : options_(options) {
 void Overrides::add(const std::string &rule) {
     const size_t equals = rule.rfind('=');
     if (equals == std::string::npos || equals == 0) {
-        throw Failure(kUsage, "--rule: " + in_quotes(rule) + " is not PATTERN=TYPE");
+        throw Failure(kUsage, "--tensor-type: " + in_quotes(rule) + " is not PATTERN=TYPE");
     }
-    const uint32_t type = type_from_name(rule.substr(equals + 1), "--rule");
-    NamePattern pattern("--rule", rule.substr(0, equals));
+    const uint32_t type = type_from_name(rule.substr(equals + 1), "--tensor-type");
+    NamePattern pattern("--tensor-type", rule.substr(0, equals));
     overrides_.push_back(
         std::make_shared<Override>(Override{rule, std::move(pattern), type, {}, {}}));
 }
@@ -128,7 +128,7 @@ std::vector<uint32_t> Overrides::choose(const ggufx_job *job) {
 
 void Overrides::warn(const ggufx_job *job) const {
     for (const auto &override : overrides_) {
-        const std::string rule = "ggufx: --rule " + in_quotes(override->rule);
+        const std::string rule = "ggufx: --tensor-type " + in_quotes(override->rule);
         const Outcome found = outcome_of(job, options_, override->tensors, override->earlier);
         const std::string reasons = found.no_effect();
         if (override->tensors.empty() && override->earlier.empty())
@@ -144,7 +144,7 @@ Json Overrides::to_json(const ggufx_job *job) const {
     Json list = Json::array();
     for (const auto &override : overrides_) {
         const Outcome found = outcome_of(job, options_, override->tensors, override->earlier);
-        list.push_back({{"rule", json_bytes(override->rule)},
+        list.push_back({{"override", json_bytes(override->rule)},
                         {"type", type_name(override->type)},
                         {"matches", override->tensors.size() + override->earlier.size()},
                         {"applies", found.applied.n},

@@ -1,4 +1,4 @@
-// Per-tensor overrides of the types of a mix: --rule PATTERN=TYPE.
+// Per-tensor overrides of the types of a mix: --tensor-type PATTERN=TYPE.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ struct ModelQuantizeOptions;
 
 class Overrides {
 public:
-    // Reads --rule, then the lines of --rules. Throws Failure (usage).
+    // Reads --tensor-type, then the lines of --tensor-type-file. Throws Failure (usage).
     explicit Overrides(const ModelQuantizeOptions &options);
 
     bool empty() const { return overrides_.empty(); }

@@ -227,13 +227,14 @@ static int quantize(const Globals &globals, ModelQuantizeOptions &options) {
 
 void add_quantize(Tool &tool) {
     auto options = std::make_shared<ModelQuantizeOptions>();
-    Command sub = tool.app.add_command("quantize", "write a model in smaller types");
+    Command sub = tool.app.add_command("quantize", "write a model with smaller types");
     declare_quantize(sub, *options);
-    sub.examples("  ggufx quantize model-f16.gguf model.gguf --type Q4_K_M\n"
-                 "  ggufx quantize in.gguf out.gguf --type IQ3_XXS --imatrix imatrix.gguf\n"
-                 "  ggufx quantize in.gguf out.gguf --type Q4_K_M --rule 'attn_v=Q8_0' --dry-run\n"
-                 "  ggufx quantize in.gguf out.gguf --target-bpw 4.5\n"
-                 "  ggufx quantize in.gguf out.gguf --type Q4_K_M --resume");
+    sub.examples(
+        "  ggufx quantize model-f16.gguf model.gguf --type Q4_K_M\n"
+        "  ggufx quantize in.gguf out.gguf --type IQ3_XXS --imatrix imatrix.gguf\n"
+        "  ggufx quantize in.gguf out.gguf --type Q4_K_M --tensor-type 'attn_v=Q8_0' --dry-run\n"
+        "  ggufx quantize in.gguf out.gguf --target-bpw 4.5\n"
+        "  ggufx quantize in.gguf out.gguf --type Q4_K_M --resume");
     tool.verbs.emplace_back(sub, [&tool, options] { return quantize(tool.globals, *options); });
 }
 

@@ -110,10 +110,11 @@ static int demo(const Globals &globals, DemoOptions &options) {
 
 void add_demo(Tool &tool) {
     auto options = std::make_shared<DemoOptions>();
-    Command sub = tool.app.add_command("demo", "the embedded model tells a story");
-    sub.option("--seed", options->generate.sampling.seed, "another seed, another story; default 1");
-    sub.option("-n,--predict", options->generate.n_predict, "tokens at most; default 400");
-    sub.option("--export", options->export_path, "only write the embedded model to FILE")
+    Command sub = tool.app.add_command("demo", "let the built-in model tell a story");
+    sub.option("--seed", options->generate.sampling.seed, "random seed (default 1)");
+    sub.option("-n,--predict", options->generate.n_predict,
+               "maximum number of tokens to generate (default 400)");
+    sub.option("--export", options->export_path, "only write the built-in model to FILE")
         .value("FILE");
     sub.examples("  ggufx demo --seed 7\n  ggufx demo --export story.gguf && ggufx run story.gguf");
     tool.verbs.emplace_back(sub, [&tool, options] { return demo(tool.globals, *options); });

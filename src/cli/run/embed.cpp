@@ -240,40 +240,42 @@ void add_input_options(Command &sub, EmbedOptions &options) {
     EmbedTextOptions &text = options.text;
     sub.option("MODEL", options.model, "GGUF file").required();
     sub.option("TEXT", text.texts, "texts to embed");
-    sub.option("-f,--file", text.file, "a text per line (- = stdin)").value("FILE");
-    sub.flag("--ids", text.ids, "texts are lists of ids, 1,2,3; nothing is added");
-    sub.flag("--cut", text.cut, "texts longer than the context are cut, not refused");
+    sub.option("-f,--file", text.file, "file of texts, one per line (- = stdin)").value("FILE");
+    sub.flag("--ids", text.ids, "texts are lists of token ids, 1,2,3; no special tokens are added");
+    sub.flag("--truncate", text.cut, "truncate texts that are longer than the context");
 }
 
 } // namespace
 
 void add_embed(Tool &tool) {
     auto options = std::make_shared<EmbedOptions>();
-    Command sub = tool.app.add_command("embed", "texts to vectors; how near they are; rerankers");
+    Command sub =
+        tool.app.add_command("embed", "embeddings of texts, their similarity, reranker scores");
     add_input_options(sub, *options);
-    Option rerank = sub.option("--rerank", options->text.query,
-                               "order the texts by their scores for QUERY (models with a "
-                               "classifier)")
-                        .value("QUERY");
+    Option rerank =
+        sub.option("--rerank", options->text.query,
+                   "sort the texts by reranker score for QUERY (models with a classifier)")
+            .value("QUERY");
     Option pooling = sub.choice(
         "--pooling", {"default", "mean", "first", "last", "rank", "none"},
         [options](size_t i) { options->pooling = static_cast<uint32_t>(i); },
-        "what becomes of a text's tokens: mean, first, last, rank (scores), none (a vector of "
-        "each); default as the model asks");
+        "pooling of the token embeddings: mean, first, last, rank (scores), none (one embedding "
+        "per token) (default that of the model)");
     rerank.excludes(pooling);
-    sub.option("--dimensions", options->dimensions, "keep the first N values; default all")
+    sub.option("--dimensions", options->dimensions, "keep the first N values (default all)")
         .between(1u, 1u << 24);
-    sub.flag("--unscaled", options->unscaled, "vectors as they are; default of length 1");
+    sub.flag("--unscaled", options->unscaled, "do not normalize embeddings to length 1");
     sub.option("--ctx", options->n_context,
-               "tokens of a text; default the trained context, at most 8192")
+               "maximum number of tokens per text (default the trained context, at most 8192)")
         .between(1u, 1u << 30);
-    sub.option("--batch", options->n_batch, "tokens computed at once; default 512 or --ctx")
+    sub.option("--batch", options->n_batch,
+               "maximum number of tokens computed at once (default 512 or --ctx)")
         .between(1u, 1u << 30);
     sub.flag("--f32", options->f32, "f32 activations: slower, errors of 1e-6");
     add_model_options(sub, options->making);
     add_adapter_options(sub, options->adapters);
     Option npy = sub.flag("--npy", options->npy, "NumPy file of f32 (default for -o *.npy)");
-    Option lines = sub.flag("--lines", options->lines, "one vector per line");
+    Option lines = sub.flag("--lines", options->lines, "one embedding per line");
     npy.excludes(lines);
     sub.examples("  ggufx embed bge.gguf \"a cat\" \"a kitten\" \"a bridge\"\n"
                  "  ggufx embed bge.gguf -f lines.txt -o vectors.npy\n"

@@ -72,9 +72,10 @@ void add(EmbedTexts &out, const TextMaker &maker, const std::string &text, const
     if (ids.empty()) throw Failure(kUsage, from + " has no tokens");
     if (cut) cut_to(ids, n_context, maker.n_ending());
     if (ids.size() > n_context)
-        throw Failure(kUsage,
-                      fmt::format("{} has {} tokens, but the context holds {} (use --cut or --ctx)",
-                                  from, ids.size(), n_context));
+        throw Failure(
+            kUsage,
+            fmt::format("{} has {} tokens, but the context holds {} (use --truncate or --ctx)",
+                        from, ids.size(), n_context));
     out.shown.push_back(text);
     out.ids.insert(out.ids.end(), ids.begin(), ids.end());
     out.lengths.push_back(ids.size());

@@ -241,7 +241,8 @@ void say_context_full(const Globals &globals, const Generator &generator,
 }
 
 void add_generate_options(Command &sub, GenerateOptions &options) {
-    sub.option("-n,--predict", options.n_predict, "tokens to generate at most; default 400");
+    sub.option("-n,--predict", options.n_predict,
+               "maximum number of tokens to generate (default 400)");
     add_sampling_options(sub, options.sampling);
     add_session_options(sub, options.session);
 }

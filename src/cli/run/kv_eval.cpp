@@ -140,21 +140,22 @@ static int kv_eval(const Globals &globals, KvEvalOptions &options) {
 
 void add_kv_eval(Tool &tool) {
     auto options = std::make_shared<KvEvalOptions>();
-    Command sub = tool.app.add_command("kv-eval", "what types of KV cache do to a model on a text");
+    Command sub =
+        tool.app.add_command("kv-eval", "memory, speed and error of KV cache types on a text");
     add_text_options(sub, options->input);
-    sub.option("--k", options->types_k, "types of the keys; default f16,q8_0,q4_0,gx4,gx3")
+    sub.option("--k", options->types_k, "types of keys (default f16,q8_0,q4_0,gx4,gx3)")
         .value("KVTYPE")
         .list();
     sub.option("--v", options->types_v,
-               "types of the values, each with each of --k; default as the keys")
+               "types of values, each combined with each of --k (default those of --k)")
         .value("KVTYPE")
         .list();
-    sub.option("--ctx", options->n_context, "tokens per chunk; default 512").between(4u, 1u << 24);
-    sub.option("--chunks", options->chunks, "only the first N chunks; default all");
+    sub.option("--ctx", options->n_context, "tokens per chunk (default 512)").between(4u, 1u << 24);
+    sub.option("--chunks", options->chunks, "maximum number of chunks (default all)");
     sub.option("--layers", options->layers,
-               "compare the attention of these layers only; default all")
+               "compare the attention of these layers only (default all)")
         .list();
-    sub.option("--heatmap", options->heatmap, "write the errors, layers x pairs, as SVG")
+    sub.option("--heatmap", options->heatmap, "write the errors of layers and types as SVG")
         .value("FILE");
     add_shard_options(sub, options->shards);
     sub.examples(

@@ -326,24 +326,24 @@ static int perplexity_of_ranks(const Globals &globals, PerplexityOptions &option
 
 void add_perplexity(Tool &tool) {
     auto options = std::make_shared<PerplexityOptions>();
-    Command sub = tool.app.add_command("perplexity", "perplexity of a model over a text");
+    Command sub = tool.app.add_command("perplexity", "perplexity of a model on a text");
     add_text_options(sub, options->text);
-    sub.option("--ctx", options->n_context, "tokens per chunk; default 512").between(4u, 1u << 24);
-    sub.option("--chunks", options->chunks, "only the first N chunks, or questions; default all");
+    sub.option("--ctx", options->n_context, "tokens per chunk (default 512)").between(4u, 1u << 24);
+    sub.option("--chunks", options->chunks, "maximum number of chunks or questions (default all)");
     sub.option("--stride", options->stride,
-               "chunks overlap: each scores its last N predictions; default the second half of "
-               "chunks side by side");
-    sub.option("--save-logits", options->save, "write the logits of all predictions scored")
+               "overlapping chunks: each scores its last N predictions (default chunks without "
+               "overlap, which score their second half)");
+    sub.option("--save-logits", options->save, "write the logits of all scored predictions")
         .value("FILE");
-    sub.option("--kl", options->base,
-               "divergence from logits that --save-logits wrote, of the same text and chunks")
+    sub.option(
+           "--kl", options->base,
+           "KL divergence from the logits that --save-logits wrote, of the same text and chunks")
         .value("FILE");
-    sub.flag(
-        "--choices", options->choices,
-        "the text is questions, one JSON object a line: {\"context\", \"endings\", \"answer\"} "
-        "or HellaSwag's {\"ctx\", \"endings\", \"label\"}");
-    sub.option("--ctk", options->type_k, "type of the cached keys; default f16").value("KVTYPE");
-    sub.option("--ctv", options->type_v, "type of the cached values; default f16").value("KVTYPE");
+    sub.flag("--choices", options->choices,
+             "multiple-choice questions, one JSON object per line: {\"context\", \"endings\", "
+             "\"answer\"} or {\"ctx\", \"endings\", \"label\"} of HellaSwag");
+    sub.option("--ctk", options->type_k, "KV cache type of keys (default f16)").value("KVTYPE");
+    sub.option("--ctv", options->type_v, "KV cache type of values (default f16)").value("KVTYPE");
     add_shard_options(sub, options->shards);
     add_adapter_options(sub, options->adapters);
     add_group_options(sub, options->text.making.group);

@@ -141,29 +141,29 @@ void add_run(Tool &tool) {
     auto options = std::make_shared<RunOptions>();
     Command sub = tool.app.add_command("run", "generate text from a model");
     sub.option("MODEL", options->model, "GGUF file").required();
-    Option argument = sub.option("PROMPT", options->prompt, "prompt, as --prompt");
+    Option argument = sub.option("PROMPT", options->prompt, "text to continue, as --prompt");
     Option prompt = sub.option("-p,--prompt", options->prompt, "text to continue");
     Option file =
         sub.option("-f,--file", options->prompt_file, "read the prompt from FILE (- = stdin)")
             .value("FILE");
-    Option tokens =
-        sub.option("--tokens", options->tokens, "prompt as ids, 1,2,3; nothing is added")
-            .value("IDS");
+    Option tokens = sub.option("--tokens", options->tokens,
+                               "prompt as token ids, 1,2,3; no special tokens are added")
+                        .value("IDS");
     argument.excludes(prompt).excludes(file).excludes(tokens);
     prompt.excludes(file).excludes(tokens);
     file.excludes(tokens);
     add_generate_options(sub, options->generate);
     add_guess_options(sub, options->generate.guesses);
     sub.option("--save", options->generate.save,
-               "write the text's tokens and caches to FILE at its end, also where it fails or is "
-               "interrupted; "
-               "ranks of --group write the tokens")
+               "write the token ids and the KV cache to FILE at the end, also after an error or an "
+               "interrupt; with --group the token ids only")
         .value("FILE");
     sub.option("--resume", options->generate.resume,
-               "go on behind a text that --save wrote; with a prompt or without")
+               "continue a generation that --save wrote, with a prompt or without")
         .value("FILE");
-    sub.option("--stop", options->stops, "end before this text").repeatable();
-    add_grammar_options(sub, options->grammar, "text that fits", "JSON");
+    sub.option("--stop", options->stops, "stop string: end the generation before this text")
+        .repeatable();
+    add_grammar_options(sub, options->grammar, "the text");
     sub.option("--logits", options->logits,
                "write the logits of all positions as raw f32 [positions][vocabulary]")
         .value("FILE");

@@ -163,21 +163,20 @@ static int tokenize_verb(const Globals &globals, const TokenizeVerb &options) {
 
 void add_tokenize(Tool &tool) {
     auto options = std::make_shared<TokenizeVerb>();
-    Command sub =
-        tool.app.add_command("tokenize", "a text as ids of a model's vocabulary, or back");
+    Command sub = tool.app.add_command("tokenize", "convert text to token ids, and back");
     sub.option("MODEL", options->model, "GGUF file").required();
-    Option text = sub.option("-p,--prompt", options->text, "text to cut into tokens");
+    Option text = sub.option("-p,--prompt", options->text, "text to tokenize");
     Option file =
         sub.option("-f,--file", options->file, "read the text from FILE (- = stdin)").value("FILE");
     Option ids =
-        sub.option("--ids", options->ids, "ids to turn into text instead, 1,2,3").value("IDS");
+        sub.option("--ids", options->ids, "token ids to detokenize instead, 1,2,3").value("IDS");
     text.excludes(file).excludes(ids);
     file.excludes(ids);
-    sub.flag("--parse-special", options->parse, "\"<s>\" in the text is the control token");
-    sub.flag("--bare", options->bare, "add nothing: no first or last token");
-    sub.flag("--count", options->count, "print how many tokens there are");
+    sub.flag("--parse-special", options->parse, "parse special tokens in the text, such as <s>");
+    sub.flag("--bare", options->bare, "add no special tokens at the start and the end");
+    sub.flag("--count", options->count, "print the number of tokens only");
     sub.flag("--only-ids", options->only_ids,
-             "print the ids alone, 1,2,3, as run --tokens has them");
+             "print the token ids only, 1,2,3, as run --tokens takes them");
     sub.examples("  ggufx tokenize model.gguf -p \"Once upon a time\"\n"
                  "  ggufx tokenize model.gguf -f prompt.txt --count\n"
                  "  ggufx tokenize model.gguf --ids 1,403,407");

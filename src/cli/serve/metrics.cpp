@@ -69,7 +69,7 @@ SchedulerCounts Metrics::counts() const {
 
 std::string Metrics::text() const {
     const std::lock_guard lock(mutex_);
-    std::string out = "# HELP ggufx_requests_total Requests answered, by status.\n"
+    std::string out = "# HELP ggufx_requests_total Finished requests, by HTTP status.\n"
                       "# TYPE ggufx_requests_total counter\n";
     for (const auto &[status, n] : requests_)
         out += fmt::format("ggufx_requests_total{{status=\"{}\"}} {}\n", status, n);
@@ -77,35 +77,40 @@ std::string Metrics::text() const {
         out += fmt::format("# HELP ggufx_{} {}\n# TYPE ggufx_{} {}\nggufx_{} {}\n", name, help,
                            name, kind, name, value);
     };
-    add("prompt_tokens_total", "counter", "Tokens of prompts computed.", counts_.n_prompt_tokens);
-    add("cached_tokens_total", "counter", "Tokens of prompts that a cache had.",
+    add("prompt_tokens_total", "counter", "Prompt tokens computed.", counts_.n_prompt_tokens);
+    add("cached_tokens_total", "counter", "Prompt tokens taken from the prefix cache.",
         counts_.n_cached_tokens);
-    add("answer_tokens_total", "counter", "Tokens of answers computed.", counts_.n_answer_tokens);
+    add("generation_tokens_total", "counter", "Generated tokens computed.",
+        counts_.n_answer_tokens);
     add("steps_total", "counter", "Calls of the model.", counts_.n_steps);
-    add("cancelled_total", "counter", "Texts whose reader left.", counts_.n_left);
-    add("running", "gauge", "Texts in work.", counts_.n_running);
-    add("waiting", "gauge", "Texts in the queue.", counts_.n_waiting);
-    add("held_tokens", "gauge", "Tokens in the caches.", counts_.n_held);
-    add("kept_tokens", "gauge", "Of those, beginnings that no text in work has.", counts_.n_kept);
-    add("preempted_total", "counter", "Texts that gave their place back.", counts_.n_preempted);
-    add("again_tokens_total", "counter", "Tokens computed once more for these.", counts_.n_again);
-    add("dropped_total", "counter", "Kept beginnings that made room.", counts_.n_dropped);
-    add("cache_bytes", "gauge", "Memory of the caches.", memory_.bytes);
-    add("pages", "gauge", "Pages of 64 tokens of a layer in the caches.", memory_.n_pages);
-    add("shared_pages", "gauge", "Places that hold a page others hold too.",
+    add("cancelled_total", "counter", "Requests cancelled because the client disconnected.",
+        counts_.n_left);
+    add("running", "gauge", "Running requests.", counts_.n_running);
+    add("waiting", "gauge", "Queued requests.", counts_.n_waiting);
+    add("kv_cache_tokens", "gauge", "Tokens in the KV caches of all slots.", counts_.n_held);
+    add("prefix_cache_tokens", "gauge", "Tokens in slots without a running request.",
+        counts_.n_kept);
+    add("preempted_total", "counter", "Preempted requests.", counts_.n_preempted);
+    add("recomputed_tokens_total", "counter", "Tokens recomputed after preemption.",
+        counts_.n_again);
+    add("evicted_total", "counter", "Cached prefixes evicted to free a slot.", counts_.n_dropped);
+    add("cache_bytes", "gauge", "Memory of the KV caches in bytes.", memory_.bytes);
+    add("pages", "gauge", "Pages of the KV caches: 64 tokens of a layer each.", memory_.n_pages);
+    add("shared_pages", "gauge", "References to pages that several slots share.",
         memory_.n_shared_pages);
-    out += "# HELP ggufx_step_texts Texts of a call of the model.\n"
-           "# TYPE ggufx_step_texts histogram\n";
+    out += "# HELP ggufx_step_sequences Sequences per call of the model.\n"
+           "# TYPE ggufx_step_sequences histogram\n";
     uint64_t n = 0;
     for (size_t i = 0; i < widths_.size(); i++) {
         n += widths_[i];
         const std::string bound = i + 1 < widths_.size() ? std::to_string(1u << i) : "+Inf";
-        out += fmt::format("ggufx_step_texts_bucket{{le=\"{}\"}} {}\n", bound, n);
+        out += fmt::format("ggufx_step_sequences_bucket{{le=\"{}\"}} {}\n", bound, n);
     }
-    out += fmt::format("ggufx_step_texts_sum {}\nggufx_step_texts_count {}\n", sum_widths_, n);
+    out +=
+        fmt::format("ggufx_step_sequences_sum {}\nggufx_step_sequences_count {}\n", sum_widths_, n);
     out += queue_.text("ggufx_queue_seconds", "Time in the queue.");
     out += first_.text("ggufx_first_token_seconds", "Time to the first token.");
-    out += between_.text("ggufx_token_seconds", "Time between two tokens of a text.");
+    out += between_.text("ggufx_token_seconds", "Time between two tokens of a request.");
     out += step_.text("ggufx_step_seconds", "Time of a call of the model.");
     return out;
 }

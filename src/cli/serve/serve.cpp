@@ -170,8 +170,7 @@ int serve(const Globals &globals, const ServeOptions &options) {
 
 void add_serve(Tool &tool) {
     auto options = std::make_shared<ServeOptions>();
-    Command sub =
-        tool.app.add_command("serve", "answer requests of the OpenAI interface over HTTP");
+    Command sub = tool.app.add_command("serve", "serve the OpenAI API over HTTP");
     add_serve_options(sub, *options);
     sub.examples("  ggufx serve\n"
                  "  ggufx serve model.gguf --parallel 16 --ctx 4096\n"

@@ -14,112 +14,125 @@ namespace {
 constexpr uint32_t kManyTexts = 10; // from so many on tiles are the faster way of tokens
 
 void add_address(Command &sub, ServeOptions &options) {
-    sub.option("MODEL", options.host.model, "GGUF file; default the embedded one");
-    Option host = sub.option("--host", options.address, "address or name; default 127.0.0.1");
+    sub.option("MODEL", options.host.model, "GGUF file (default the built-in model)");
+    Option host = sub.option("--host", options.address,
+                             "address or host name to listen on (default 127.0.0.1)");
     host.value("ADDRESS");
-    sub.option("--port", options.port, "0 = any that is free; default 8080").between(0, 65535);
+    sub.option("--port", options.port, "port, 0 = any free port (default 8080)").between(0, 65535);
     sub.option("--listen", options.listen,
-               "a socket in the file system instead: unix:PATH; systemd: the one it opened")
+               "listen on a Unix socket (unix:PATH) or on the socket that systemd opened (systemd)")
         .value("ADDRESS")
         .excludes(host);
-    sub.option("--alias", options.host.alias, "name of the model; default the file's");
+    sub.option("--alias", options.host.alias,
+               "name of the model in the API (default that of the file)");
     sub.option("--template", options.host.template_name,
-               "a built-in format (chatml, llama3, ...) or a FILE with a template; default the "
-               "model's")
+               "chat template: a built-in format (chatml, llama3, ...) or a FILE (default that of "
+               "the model)")
         .value("TEMPLATE");
 }
 
 void add_access(Command &sub, ServeOptions &options) {
     sub.option("--api-key-file", options.guard.key_file,
-               "keys, one a line, of which a request needs one; read again on SIGHUP")
+               "file of API keys, one per line; every request needs one; read again on SIGHUP")
         .value("FILE");
-    sub.flag("--no-auth", options.no_auth, "no key for an address that others reach");
+    sub.flag("--no-auth", options.no_auth,
+             "require no key on an address that other machines reach");
     sub.option("--allow-host", options.guard.hosts,
-               "a name this machine goes by in requests, beside localhost and numbers")
+               "host name that requests may use, besides localhost and IP addresses")
         .value("NAME")
         .repeatable();
-    sub.option("--cors", options.guard.origins, "pages of this origin may ask: https://example.org")
+    sub.option("--cors", options.guard.origins,
+               "allow requests of browser pages from this origin: https://example.org")
         .value("ORIGIN")
         .repeatable();
     sub.option("--trusted-proxy", options.http.proxies,
-               "an address whose X-Forwarded-For is believed, and whose connections no limit of an "
-               "address counts")
+               "proxy whose X-Forwarded-For is used; its connections are not limited per address")
         .value("ADDRESS")
         .repeatable();
     sub.option("--access-log", options.http.access_log,
-               "a line of JSON for each request, without its text; opened again on SIGHUP")
+               "log one line of JSON per request, without its text; opened again on SIGHUP")
         .value("FILE");
-    sub.flag("--lenient", options.service.lenient, "pass over fields of requests nobody documents");
-    sub.flag("--slots", options.service.shows_slots, "GET /slots shows what places hold");
+    sub.flag("--lenient", options.service.lenient, "ignore unknown fields of requests");
+    sub.flag("--slots", options.service.shows_slots,
+             "enable GET /slots, which shows the contents of slots");
     sub.option("--slot-dir", options.service.slot_folder,
-               "a folder for snapshots of places (/slots/N/save, /slots/N/restore)")
+               "folder for snapshots of slots (/slots/N/save, /slots/N/restore)")
         .value("DIR");
 }
 
 void add_limits(Command &sub, ServeOptions &options) {
-    sub.option("--connections", options.http.n_connections, "at once; default 256")
+    sub.option("--connections", options.http.n_connections,
+               "maximum number of connections (default 256)")
         .between(2, 65536);
-    sub.option("--per-address", options.http.n_per_address,
-               "connections of one address other than this machine's, 0 = as many; default 32");
+    sub.option(
+        "--per-address", options.http.n_per_address,
+        "maximum number of connections per address except local ones, 0 = no limit (default 32)");
     sub.option("--per-key", options.n_per_key,
-               "texts of one key, waiting and in work, 0 = any number; default 0");
-    sub.option("--queue", options.n_queue, "texts that wait at most; default 256")
+               "maximum number of running and queued requests per key, 0 = no limit (default 0)");
+    sub.option("--queue", options.n_queue, "maximum number of queued requests (default 256)")
         .between(1, 1u << 20);
-    sub.option("--max-body", options.most_body_mib, "MiB of a request; default 8").between(1, 1024);
+    sub.option("--max-body", options.most_body_mib,
+               "maximum size of a request body in MiB (default 8)")
+        .between(1, 1024);
     sub.option("--request-timeout", options.request_seconds,
-               "seconds that an answer has in all, 0 = any time; default 0")
+               "maximum seconds per request, 0 = no limit (default 0)")
         .between(0, 86400);
     sub.option("--drain", options.drain_seconds,
-               "seconds that answers in work have after SIGTERM; default 30")
+               "seconds that running requests have after SIGTERM (default 30)")
         .between(0, 86400);
 }
 
 void add_engine(Command &sub, ServeOptions &options) {
-    sub.option("--parallel", options.host.n_parallel,
-               "texts written at once, each with a context of its own; default 4")
+    sub.option(
+           "--parallel", options.host.n_parallel,
+           "number of requests to decode in parallel, each with a context of its own (default 4)")
         .between(1, 4096);
-    sub.option("--kept", options.n_kept,
-               "beginnings of ended texts kept beside them, each with memory for a context; "
-               "default 0")
+    sub.option("--cache-slots", options.n_kept,
+               "number of slots that keep the prefix cache of finished requests, each with memory "
+               "for a context (default 0)")
         .between(0, 4096);
-    sub.option("--batch", options.host.n_batch, "tokens computed at once; default 512");
+    sub.option("--batch", options.host.n_batch,
+               "maximum number of tokens computed at once (default 512)");
     sub.option("--decode", options.decode,
-               "how tokens of answers are computed: rows; tiles, which are faster from about ten "
-               "texts at once on; auto: by --parallel; default rows")
-        .one_of({"rows", "tiles", "auto"});
-    sub.option("--prompt-share", options.prompt_ms,
-               "milliseconds that a text waits for prompts of others; default 100")
+               "matrix products of token generation: row-wise; tiled, faster from about ten "
+               "parallel requests on; auto = by --parallel (default row-wise)")
+        .one_of({"row-wise", "tiled", "auto"});
+    sub.option(
+           "--prompt-share", options.prompt_ms,
+           "milliseconds that token generation waits for prefill of other requests (default 100)")
         .between(1, 60000);
-    sub.option("--patience", options.patience_seconds,
-               "seconds that a key without a text in work waits before another one's youngest text "
-               "gives its place back; default 10")
+    sub.option("--preempt-after", options.patience_seconds,
+               "seconds after which a key without a running request preempts the youngest request "
+               "of another key (default 10)")
         .between(0, 86400);
     sub.flag("--share-prefixes", options.service.share_prefixes,
-             "beginnings of prompts are shared between keys");
-    sub.flag("--embeddings", options.host.embeddings, "vectors of a model that writes texts, too");
+             "share the prefix cache between keys");
+    sub.flag("--embeddings", options.host.embeddings,
+             "also serve embeddings of a model that generates text");
     SamplingDefaults &sampling = options.service.sampling;
     auto &keys = options.sampling;
-    keys.emplace_back(GGUFX_SAMPLING_TEMPERATURE,
-                      sub.option("--temp", sampling.temperature,
-                                 "temperature of requests without one; default that of the model, "
-                                 "else 1")
-                          .within(0.0, 1e6));
-    keys.emplace_back(GGUFX_SAMPLING_TOP_K,
-                      sub.option("--top-k", sampling.top_k,
-                                 "of requests without one, 0 = all; default that of the model, "
-                                 "else 0"));
-    keys.emplace_back(GGUFX_SAMPLING_TOP_P,
-                      sub.option("--top-p", sampling.top_p,
-                                 "of requests without one; default that of the model, else 1")
-                          .within(0.0, 1.0));
-    keys.emplace_back(GGUFX_SAMPLING_MIN_P,
-                      sub.option("--min-p", sampling.min_p,
-                                 "of requests without one; default that of the model, else 0")
-                          .within(0.0, 1.0));
-    sub.option(
-           "--json-whitespace", options.json_whitespace,
-           "of JSON that a request asks for by a schema: limited, a space, or a line break and up "
-           "to 20 spaces at a gap; none; any, without an end; default limited")
+    keys.emplace_back(
+        GGUFX_SAMPLING_TEMPERATURE,
+        sub.option("--temp", sampling.temperature,
+                   "temperature of requests without one (default that of the model, else 1)")
+            .within(0.0, 1e6));
+    keys.emplace_back(
+        GGUFX_SAMPLING_TOP_K,
+        sub.option("--top-k", sampling.top_k,
+                   "top-k of requests without one, 0 = all (default that of the model, else 0)"));
+    keys.emplace_back(
+        GGUFX_SAMPLING_TOP_P,
+        sub.option("--top-p", sampling.top_p,
+                   "top-p of requests without one (default that of the model, else 1)")
+            .within(0.0, 1.0));
+    keys.emplace_back(
+        GGUFX_SAMPLING_MIN_P,
+        sub.option("--min-p", sampling.min_p,
+                   "min-p of requests without one (default that of the model, else 0)")
+            .within(0.0, 1.0));
+    sub.option("--json-whitespace", options.json_whitespace,
+               "white space in structured output: limited = one space, or a line break and at most "
+               "20 spaces; none; any = no limit (default limited)")
         .one_of(white_space_names());
     add_session_options(sub, options.host.session);
     add_group_options(sub, options.host.session.making.group);
@@ -165,8 +178,8 @@ void complete(ServeOptions &options) {
     if (group.is_set() && options.host.embeddings)
         throw Failure(kUsage, "--embeddings: ranks of --group make no vectors");
     if (options.decode == "auto")
-        options.decode = options.host.n_parallel >= kManyTexts ? "tiles" : "rows";
-    options.host.answers = options.decode == "tiles" ? Path::tiles : Path::rows;
+        options.decode = options.host.n_parallel >= kManyTexts ? "tiled" : "row-wise";
+    options.host.answers = options.decode == "tiled" ? Path::tiles : Path::rows;
     options.host.n_kept = options.n_kept;
     SchedulerOptions &scheduling = options.service.scheduling;
     scheduling.answers = options.host.answers;

@@ -242,7 +242,7 @@ void Service::props(Exchange &exchange, const std::string &) {
                       {"embeddings", host_->embeds() && !host_->ranks()},
                       {"rerank", host_->ranks()},
                       {"file_replaced", is_replaced},
-                      {"decode", options_.scheduling.answers == Path::rows ? "rows" : "tiles"},
+                      {"decode", options_.scheduling.answers == Path::rows ? "row-wise" : "tiled"},
                       {"sampling", sampling}});
 }
 
