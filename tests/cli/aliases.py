@@ -58,6 +58,8 @@ class Aliases(tool.Case):
             words += ["--predict", "4"] * (option != "--predict") + ["--seed", "1"] * (option != "--seed")
         if command == ("perplexity",) and option != "--ctx":
             words += ["--ctx", "64"]
+        if command == ("bench", "model") and option == "--draft":
+            words += ["--speculate", "draft", "--products", "row-wise"]
         if command == ("embed",) and option == "--batch":
             words += ["--ctx", "32"]
         return words
@@ -112,14 +114,13 @@ class Aliases(tool.Case):
                     values.append(good)
                 for value in values:
                     expected = self.given(command, option, value)
-                    self.assertEqual(expected[0] == 0, value == good and expected[0] == 0)
+                    self.assertTrue(value == good or expected[0] != 0, (command, option, value))
                     for name in names:
                         self.assertEqual(self.given(command, name, value), expected, (command, name))
                         n_compared += 1
                 if option in REPEATABLE or command[0] in ("bench", "fit"):
                     continue
                 for name in names:  # both are one option
-                    code, _, message = self.given(command, name, f"{good}")
                     twice = run(*command, MODEL, name, good, option, good, *self.words(command, option))
                     self.assertIn(f"{option} is given more than once", twice.stderr.decode(), (command, name))
         self.assertGreater(n_compared, 60)
@@ -164,7 +165,7 @@ class Aliases(tool.Case):
         self.assertEqual(answer[1:], ["gx2", "gx3", "gx4"])
 
     def test_other_meanings_are_not_accepted(self):
-        for name in ("-b", "--batch-size", "--override-kv", "--chat-template", "-r", "--keep", "-ts", "--mlock"):
+        for name in ("-b", "--batch-size", "--override-kv", "--chat-template", "-r", "--keep", "--mlock"):
             self.assertIn("no option", self.fails(2, "chat", MODEL, name, "1"), name)
 
 

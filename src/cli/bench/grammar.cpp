@@ -80,7 +80,7 @@ static std::string spread_text(const TimeSpread &s) {
 }
 
 static int bench_grammar(const Globals &globals, const BenchGrammarOptions &options) {
-    if (!options.grammar.is_set()) throw Failure(kUsage, "--grammar or --json-schema says which");
+    if (!options.grammar.is_set()) throw Failure(kUsage, "--grammar or --json-schema is required");
     const std::string source = grammar_text(options.grammar);
     const Runtime rt = make_runtime(globals);
     const File file = open_file(rt.get(), options.model, GGUFX_OPEN_METADATA_ONLY);
@@ -143,7 +143,7 @@ void add_bench_grammar(Tool &tool, Command &bench) {
     Command sub =
         bench.add_command("grammar", "compile a grammar, compute the token masks of a text");
     sub.option("MODEL", options->model, "GGUF file").required();
-    add_grammar_options(sub, options->grammar, "measure", "measure masks of JSON");
+    add_grammar_options(sub, options->grammar, "the text");
     sub.option("-f,--file", options->text, "text to match, from FILE (- = stdin)").value("FILE");
     sub.option("-r,--rounds", options->repeats, "number of repetitions (default 5)")
         .between(1u, 1000u);

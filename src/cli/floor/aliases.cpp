@@ -43,7 +43,8 @@ constexpr Alias kAliases[] = {
     {"--slot-save-path", "--slot-dir"},
 };
 
-// Attention is always fused: commands with types of a KV cache accept these, with the values of llama.cpp or without.
+// Attention is always fused: commands with types of a KV cache accept these names without effect,
+// with a value of llama.cpp or without.
 constexpr Alias kFlashAttention = {"-fa,--flash-attn", "--ctk"};
 constexpr std::string_view kFlashValues[] = {"on", "off", "auto", "1", "0"};
 
