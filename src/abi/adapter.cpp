@@ -72,7 +72,8 @@ extern "C" ggufx_status ggufx_adapter_create(ggufx_adapter **out, const ggufx_mo
     return guard(error, [&] {
         require(out && alive(model, Tag::model), "out and model must be set");
         require(alive(file, Tag::file), "file must be set");
-        if (model->group) fail(Status::unsupported, {}, "adapters are not for models of a group");
+        if (model->group)
+            fail(Status::unsupported, {}, "models of a group do not support adapters");
         const auto in = import_options(options, 0, "ggufx_adapter_options");
         const auto shared = Ref<ggufx_model>::share(const_cast<ggufx_model *>(model));
         const model::Model &m = shared->model;

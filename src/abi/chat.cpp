@@ -130,7 +130,7 @@ void import_messages(Vector<chat::Message> &out, const ggufx_chat_request &r) {
     }
     constexpr size_t kMostMessages = 1 << 24;
     if (r.n_messages > kMostMessages) {
-        fail(Status::limit, {}, "%" PRIu64 " messages, at most %" PRIu64 " are taken",
+        fail(Status::limit, {}, "%" PRIu64 " messages, the limit is %" PRIu64,
              static_cast<uint64_t>(r.n_messages), static_cast<uint64_t>(kMostMessages));
     }
     out.reserve(r.n_messages);
@@ -155,12 +155,13 @@ chat::Request import_request(const ggufx_chat_request &r, const Vector<chat::Mes
     out.add_generation_prompt = (r.flags & GGUFX_CHAT_GENERATE) != 0;
     if (r.flags & GGUFX_CHAT_THINK) out.enable_thinking = 1;
     if (r.flags & GGUFX_CHAT_NO_THINK) {
-        require(out.enable_thinking < 0, "GGUFX_CHAT_THINK and GGUFX_CHAT_NO_THINK at once");
+        require(out.enable_thinking < 0,
+                "GGUFX_CHAT_THINK and GGUFX_CHAT_NO_THINK exclude each other");
         out.enable_thinking = 0;
     }
     out.continues = (r.flags & GGUFX_CHAT_CONTINUE) != 0;
     require(!(out.continues && out.add_generation_prompt),
-            "GGUFX_CHAT_GENERATE and GGUFX_CHAT_CONTINUE at once");
+            "GGUFX_CHAT_GENERATE and GGUFX_CHAT_CONTINUE exclude each other");
     out.has_clock = (r.flags & GGUFX_CHAT_CLOCK) != 0;
     out.clock = r.clock;
     constexpr int64_t kLatest = 253402300799; // 9999-12-31; the minimum is 0001-01-01

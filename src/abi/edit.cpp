@@ -20,7 +20,7 @@ struct ImportedEdit {
 ImportedEdit import_edit(const ggufx_edit_options *given) {
     const auto in = import_options(given, kEditFlags, "ggufx_edit_options");
     require((in.flags & kEditFlags) != kEditFlags,
-            "ggufx_edit_options.flags: one of the two at most");
+            "ggufx_edit_options.flags: IN_PLACE and REWRITE exclude each other");
     return {(in.flags & GGUFX_EDIT_IN_PLACE) != 0, (in.flags & GGUFX_EDIT_REWRITE) != 0,
             import_progress(in.progress)};
 }

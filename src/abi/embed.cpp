@@ -79,7 +79,7 @@ extern "C" ggufx_status ggufx_embedder_create(ggufx_embedder **out, const ggufx_
         require(out && alive(model, Tag::model), "out and model must be set");
         const model::EmbedOptions imported = import_embed_options(options);
         if (model->group)
-            fail(Status::unsupported, {}, "embeddings are not made by ranks of a group");
+            fail(Status::unsupported, {}, "ranks of a group do not compute embeddings");
         const auto shared = Ref<ggufx_model>::share(const_cast<ggufx_model *>(model));
         *out = make<ggufx_embedder>(*model->model.host(), shared, imported);
     });

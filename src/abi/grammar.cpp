@@ -36,7 +36,7 @@ void add_token(grammar::Vocabulary &out, const model::Tokenizer &tokenizer, int3
 Ref<grammar::Vocabulary> make_vocabulary(const model::Tokenizer &tokenizer) {
     const model::Vocab &vocab = tokenizer.vocab();
     if (vocab.kind() == model::VocabKind::none)
-        fail(Status::unsupported, {}, "the file has ids without texts");
+        fail(Status::unsupported, {}, "the vocabulary has token ids without text");
     const Ref<Host> &host = vocab.host();
     auto made = Ref<grammar::Vocabulary>::adopt(make<grammar::Vocabulary>(*host, host));
     Vector<char> room(grammar::kMostTokenBytes, '\0', HostAllocator<char>(host.get()));
@@ -68,7 +68,7 @@ grammar::GrammarOptions import_grammar_options(const ggufx_grammar_options *opti
     if (in.flags & GGUFX_GRAMMAR_COMPACT) out.schema.white_space = grammar::WhiteSpace::none;
     if (in.flags & GGUFX_GRAMMAR_ANY_SPACE) out.schema.white_space = grammar::WhiteSpace::any;
     require(!(in.flags & GGUFX_GRAMMAR_COMPACT) || !(in.flags & GGUFX_GRAMMAR_ANY_SPACE),
-            "GGUFX_GRAMMAR_COMPACT and GGUFX_GRAMMAR_ANY_SPACE at once");
+            "GGUFX_GRAMMAR_COMPACT and GGUFX_GRAMMAR_ANY_SPACE exclude each other");
     out.schema.any_order = (in.flags & GGUFX_GRAMMAR_ANY_ORDER) != 0;
     out.schema.formats = (in.flags & GGUFX_GRAMMAR_NO_FORMATS) == 0;
     out.schema.any_number = (in.flags & GGUFX_GRAMMAR_ANY_NUMBER) != 0;
@@ -81,7 +81,7 @@ grammar::GrammarOptions import_grammar_options(const ggufx_grammar_options *opti
 
 Status check_matcher(const ggufx_matcher *matcher, bool others_set, Failure *failure) {
     if (alive(matcher, Tag::matcher) && others_set) return Status::ok;
-    return set_failure(failure, Status::argument, {}, "an argument that must be set is not");
+    return set_failure(failure, Status::argument, {}, "all arguments must be set");
 }
 
 Status check_ids(const ggufx_matcher *matcher, const int32_t *ids, size_t n, Failure *failure) {
@@ -167,7 +167,7 @@ extern "C" ggufx_status ggufx_matcher_rollback(ggufx_matcher *matcher, uint64_t 
         const uint64_t length = matcher->matcher.length();
         if (n_tokens > length) {
             return set_failure(failure_of(error), Status::argument, {},
-                               "%" PRIu64 " tokens to take back, there are %" PRIu64, n_tokens,
+                               "cannot take back %" PRIu64 " tokens, there are %" PRIu64, n_tokens,
                                length);
         }
         matcher->matcher.roll_back(n_tokens);

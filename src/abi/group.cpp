@@ -93,7 +93,8 @@ GroupImport::~GroupImport() {
     if (!g || !holds_all(*g)) return;
     Failure why = {}; // the other ranks wait for the first message
     (void)set_failure(&why, Status::state, {.index = g->rank},
-                      "rank %" PRIu32 " has made no model: its options, or memory", g->rank);
+                      "rank %" PRIu32 " could not create its model: check its options and memory",
+                      g->rank);
     if (g->abort) g->abort(g->user, reinterpret_cast<const ggufx_error *>(&why));
     if (g->destroy) g->destroy(g->user);
 }

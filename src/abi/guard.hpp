@@ -34,7 +34,7 @@ template <class Body> ggufx_status guard(ggufx_error *error, Body &&body) noexce
             set_failure(failure_of(error), Status::memory, {}, "the allocator has no memory left"));
     } catch (...) {
         return static_cast<ggufx_status>(set_failure(failure_of(error), Status::internal, {},
-                                                     "an unexpected exception reached the border"));
+                                                     "an unexpected exception reached the C API"));
     }
 }
 

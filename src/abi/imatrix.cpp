@@ -69,8 +69,8 @@ extern "C" ggufx_status ggufx_imatrix_at(ggufx_imatrix_entry *out, const ggufx_i
         const job::Imatrix &from = imatrix_of(imatrix);
         require(out, "out must be set");
         if (index >= from.entries().size())
-            fail(Status::argument, {.index = index}, "entry %zu of %zu", index,
-                 from.entries().size());
+            fail(Status::argument, {.index = index}, "entry %zu does not exist, there are %zu",
+                 index, from.entries().size());
         const job::ImatrixEntry &entry = from.entries()[index];
         ggufx_imatrix_entry facts = {};
         facts.name = entry.name().data();
@@ -104,8 +104,8 @@ extern "C" ggufx_status ggufx_imatrix_dataset(const char **out, size_t *out_leng
         const job::Imatrix &from = imatrix_of(imatrix);
         require(out && out_length, "out and out_length must be set");
         if (index >= from.n_datasets())
-            fail(Status::argument, {.index = index}, "data set %zu of %zu", index,
-                 from.n_datasets());
+            fail(Status::argument, {.index = index}, "data set %zu does not exist, there are %zu",
+                 index, from.n_datasets());
         *out = from.dataset(index).data();
         *out_length = from.dataset(index).size();
     });
@@ -145,7 +145,7 @@ extern "C" ggufx_status ggufx_imatrix_collect(ggufx_imatrix **out, ggufx_session
         require(tokens && n_tokens > 0, "tokens must hold at least one id");
         const auto in = import_options(options, GGUFX_COLLECT_OUTPUT, "ggufx_imatrix_options");
         if (session->model->group)
-            fail(Status::unsupported, {}, "importance matrices are not made by ranks of a group");
+            fail(Status::unsupported, {}, "ranks of a group do not collect importance matrices");
         const Ref<Host> &host = session->model->model.host();
         Ref<job::Imatrix> made = Ref<job::Imatrix>::adopt(make<job::Imatrix>(*host, host));
         if (in.dataset) made->add_dataset(in.dataset);

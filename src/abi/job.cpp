@@ -82,7 +82,9 @@ extern "C" ggufx_status ggufx_file_type_at(ggufx_file_type_facts *out, size_t in
         size_t n = 0;
         const quant::FileTypeInfo *types = quant::file_types(&n);
         require(out, "out must be set");
-        if (index >= n) fail(Status::argument, {.index = index}, "recipe %zu of %zu", index, n);
+        if (index >= n)
+            fail(Status::argument, {.index = index}, "recipe %zu does not exist, there are %zu",
+                 index, n);
         ggufx_file_type_facts facts = {};
         facts.name = types[index].name;
         facts.file_type = static_cast<uint32_t>(types[index].id);
@@ -166,7 +168,9 @@ extern "C" ggufx_status ggufx_job_tensor_at(ggufx_job_tensor *out, const ggufx_j
         const job::Quantization &from = quantization_of(job);
         require(out, "out must be set");
         const size_t n = from.plan().tensors().size();
-        if (index >= n) fail(Status::argument, {.index = index}, "tensor %zu of %zu", index, n);
+        if (index >= n)
+            fail(Status::argument, {.index = index}, "tensor %zu does not exist, there are %zu",
+                 index, n);
         export_struct(out, describe(from, index), "ggufx_job_tensor");
     });
 }
@@ -188,7 +192,9 @@ extern "C" ggufx_status ggufx_job_measure(double *out, const ggufx_job *job, siz
         const job::Quantization &from = quantization_of(job);
         require(out, "out must be set");
         const size_t n = from.plan().tensors().size();
-        if (index >= n) fail(Status::argument, {.index = index}, "tensor %zu of %zu", index, n);
+        if (index >= n)
+            fail(Status::argument, {.index = index}, "tensor %zu does not exist, there are %zu",
+                 index, n);
         if (!fmt::type_info(type) || !quant::encoder(type))
             fail(Status::unsupported, {}, "there is no encoder for type %" PRIu32, type);
         from.plan().require_weights(index, type);

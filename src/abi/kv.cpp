@@ -66,7 +66,7 @@ kv::Config import_config(const ggufx_kv_options *options) {
     const auto in = import_options(options, kKvFlags, "ggufx_kv_options");
     require(in.rope_style <= GGUFX_KV_ROPE_HALVES, "ggufx_kv_options.rope_style is unknown");
     const bool all = in.flags & GGUFX_KV_CENTRE_ALL, none = in.flags & GGUFX_KV_CENTRE_NONE;
-    require(!all || !none, "ggufx_kv_options.flags centre all types and none");
+    require(!all || !none, "ggufx_kv_options.flags: CENTRE_ALL and CENTRE_NONE exclude each other");
     require(in.n_layer_options == 0 || (in.n_layer_options == in.n_layers && in.layers),
             "ggufx_kv_options.n_layer_options must be 0, or n_layers with layers set");
     require((in.n_rope_frequencies == 0) == !in.rope_frequencies,

@@ -18,7 +18,7 @@ struct ggufx_kv {
 namespace ggufx::abi {
 
 inline Status no_cache(ggufx_error *error) {
-    return refuse(error, "kv must be a living cache");
+    return refuse(error, "kv must be a live cache");
 }
 
 // Checks a buffer of `tokens` rows of heads * head_dim floats: set, and of exactly that length.

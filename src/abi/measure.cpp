@@ -36,7 +36,8 @@ public:
             rows[i].flags = compared[i].same_top ? GGUFX_MEASURE_SAME_TOP : 0;
         }
         if (in_.rows(in_.rows_user, rows, n) == 0) return Status::ok;
-        return set_failure(failure, Status::cancelled, {}, "cancelled by the reader of rows");
+        return set_failure(failure, Status::cancelled, {},
+                           "the reader of rows cancelled the measurement");
     }
     Status begin_chunk(const int32_t *, Failure *) override { return Status::ok; }
     Status end_chunk(Failure *) override { return Status::ok; }
@@ -199,7 +200,7 @@ void check_row(const ggufx_measure_row &row, size_t index, bool compared) {
     const bool finite = isfinite(row.loss) && isfinite(row.base_loss) && isfinite(row.divergence);
     const bool sound = compared ? finite && row.divergence >= 0 : !isnan(row.loss);
     if (!sound)
-        fail(Status::value, {.index = index}, "row %zu holds what no prediction loses", index);
+        fail(Status::value, {.index = index}, "row %zu has an invalid loss or divergence", index);
     if (row.flags & ~GGUFX_MEASURE_SAME_TOP)
         fail(Status::argument, {.index = index}, "row %zu has unknown flags 0x%x", index,
              row.flags);
@@ -246,7 +247,8 @@ extern "C" ggufx_status ggufx_measure_endings(double *out, ggufx_session *sessio
     return guard(error, [&] {
         require(out && alive(session, Tag::session), "out and session must be set");
         require(context && n_context > 0, "context must hold at least one id");
-        require(continuations && n_tokens && n_continuations > 0, "endings must hold at least one");
+        require(continuations && n_tokens && n_continuations > 0,
+                "endings, n_tokens and n_endings must be set");
         const model::ChoicesTask task = {context,  n_context,       continuations,
                                          n_tokens, n_continuations, import_progress(progress)};
         return ends_group(session->session.model().ranks(), [&] {

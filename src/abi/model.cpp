@@ -380,7 +380,7 @@ extern "C" ggufx_status ggufx_session_decode(ggufx_session *session, const int32
             import_decode_options(options, n_tokens, session->model->model.shape().n_vocab);
         if (imported.attention.layer && session->model->group)
             return set_failure(failure_of(error), Status::unsupported, {},
-                               "a rank of a group sees some heads: there are no attention hooks");
+                               "ranks of a group do not support attention hooks");
         return session->session.decode(tokens, n_tokens, imported, failure_of(error));
     });
 }

@@ -59,7 +59,7 @@ void refuse_others(const ggufx_sampler_link &in) {
     };
     for (const auto &member : members) {
         if (member.is_set && !(member.kinds & of(in.kind)))
-            fail(Status::argument, {}, "ggufx_sampler_link.%s is set, a link %s has none",
+            fail(Status::argument, {}, "ggufx_sampler_link.%s is set, but %s does not use it",
                  member.name, kNames[in.kind]);
     }
 }
@@ -143,7 +143,7 @@ void add_bias(sampling::Chain &chain, const Host *host, const ggufx_sampler_link
         check_id(b.id, chain.n_vocab(), i, "biases");
         if (!(b.bias <= kMost))
             fail(Status::argument, {kNone, i},
-                 "ggufx_sampler_link.biases: that of id %" PRId32 " is NaN or +infinity", b.id);
+                 "ggufx_sampler_link.biases: the bias of id %" PRId32 " is NaN or +infinity", b.id);
     }
     if (in.n_biases == 0) return;
     bias.entries.reserve(in.n_biases);
@@ -153,7 +153,7 @@ void add_bias(sampling::Chain &chain, const Host *host, const ggufx_sampler_link
     std::sort(bias.entries.begin(), bias.entries.end(), by_id);
     for (size_t i = 1; i < bias.entries.size(); i++)
         if (bias.entries[i].id == bias.entries[i - 1].id)
-            fail(Status::duplicate, {}, "ggufx_sampler_link.biases: id %" PRId32 " has two",
+            fail(Status::duplicate, {}, "ggufx_sampler_link.biases: id %" PRId32 " has two biases",
                  bias.entries[i].id);
     chain.add(std::move(bias));
 }
@@ -244,11 +244,11 @@ extern "C" ggufx_status ggufx_sampler_add(ggufx_sampler *sampler, const ggufx_sa
             fail(Status::argument, {}, "ggufx_sampler_link.kind is %" PRIu32 ": it must be 1 to %u",
                  in.kind, kMostKind);
         sampling::Chain *const chain = chain_of(sampler);
-        if (!chain) fail(Status::state, {}, "the sampler is no chain: its filters are fixed");
+        if (!chain) fail(Status::state, {}, "the sampler is not a chain: its filters are fixed");
         refuse_others(in);
-        if (chain->ends()) fail(Status::state, {}, "nothing stands behind a link MIROSTAT");
+        if (chain->ends()) fail(Status::state, {}, "MIROSTAT must be the last sampler of a chain");
         if (chain->n_samplers() == GGUFX_LINK_MOST_LINKS)
-            fail(Status::limit, {}, "a chain has %u links at most", GGUFX_LINK_MOST_LINKS);
+            fail(Status::limit, {}, "a chain has at most %u samplers", GGUFX_LINK_MOST_LINKS);
         add_link(*chain, sampler->runtime->host.get(), in);
     });
 }

@@ -43,7 +43,7 @@ void check_vocabularies(const model::Model &a, const model::Model &b) {
     Texts of_a(a.file()), of_b(b.file());
     if (of_a.n() != of_b.n())
         fail(Status::mismatch, {},
-             "%" PRIu64 " tokens of one vocabulary have texts, %" PRIu64 " of the other", of_a.n(),
+             "%" PRIu64 " tokens of one vocabulary have text, %" PRIu64 " of the other", of_a.n(),
              of_b.n());
     for (uint64_t i = 0; i < of_a.n(); i++)
         if (of_a.next() != of_b.next())
@@ -80,9 +80,9 @@ model::SpeculatorOptions import_speculator_options(const ggufx_speculator_option
     require(!in.draft || !in.guess, "ggufx_speculator_options: draft and guess exclude each other");
     require(!in.user || in.guess, "ggufx_speculator_options.user needs guess");
     const bool by_lookup = !in.draft && !in.guess;
-    require(by_lookup || in.n_match == 0, "ggufx_speculator_options.n_match is for looking up");
+    require(by_lookup || in.n_match == 0, "ggufx_speculator_options.n_match needs prompt lookup");
     if (in.draft) {
-        require(alive(in.draft, Tag::session), "ggufx_speculator_options.draft is no session");
+        require(alive(in.draft, Tag::session), "ggufx_speculator_options.draft must be a session");
         require(in.draft != &session, "ggufx_speculator_options.draft must be another session");
         check_vocabularies(session.model->model, in.draft->model->model);
         out.draft = &in.draft->session;
@@ -151,7 +151,7 @@ extern "C" ggufx_status ggufx_speculator_next(int32_t *out_ids, float *out_logpr
         require(out_ids && capacity && out_n, "out_ids and out_n must be set, capacity above 0");
         require(alive(speculator, Tag::speculator), "speculator must be set");
         require(alive(sampler, Tag::sampler), "sampler must be set");
-        require(!matcher || alive(matcher, Tag::matcher), "matcher is none");
+        require(!matcher || alive(matcher, Tag::matcher), "matcher must be a matcher or NULL");
         const Progress imported = import_progress(progress);
         Choice choice = {sampler, matcher};
         return speculator->speculator.next(out_ids, out_logprobs, capacity, out_n,

@@ -41,10 +41,10 @@ Vector<std::string_view> import_texts(const Host *host, const ggufx_stop_text *t
     uint64_t bytes = 0;
     for (size_t i = 0; i < n; i++) {
         if (!texts[i].text || texts[i].length == 0)
-            fail(Status::argument, {kNone, i}, "text %" PRIu64 " is empty",
+            fail(Status::argument, {kNone, i}, "stop string %" PRIu64 " is empty",
                  static_cast<uint64_t>(i));
         if (!checked::add(&bytes, bytes, texts[i].length) || bytes > kMostStopBytes)
-            fail(Status::limit, {kNone, i}, "the texts have more than %" PRIu64 " bytes",
+            fail(Status::limit, {kNone, i}, "the stop strings have more than %" PRIu64 " bytes",
                  kMostStopBytes);
         out.push_back({texts[i].text, texts[i].length});
     }
@@ -97,7 +97,7 @@ extern "C" ggufx_status ggufx_stop_feed(ggufx_stop_facts *out, ggufx_stop *stop,
         require(alive(stop, Tag::stop) && (text || length == 0), "stop and text must be set");
         check_output(out, "ggufx_stop_facts");
         if (stop->stop.found() >= 0)
-            fail(Status::state, {}, "text %" PRId32 " was found: nothing follows it",
+            fail(Status::state, {}, "stop string %" PRId32 " was found: no text follows it",
                  stop->stop.found());
         stop->stop.feed({text, length});
         ggufx_stop_facts facts = {};

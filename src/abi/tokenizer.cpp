@@ -152,7 +152,7 @@ extern "C" ggufx_status ggufx_detokenize_part(char *out, size_t capacity, size_t
         require(state != nullptr, "state must be set");
         check_reserved(*state, "ggufx_detokenize_state");
         auto inner = std::bit_cast<model::DetokenizeState>(state->waiting);
-        require(inner.is_possible(), "the state is none that ggufx_detokenize_part has left");
+        require(inner.is_possible(), "state was not written by ggufx_detokenize_part");
         const Detokenize call = {out, capacity, out_needed, tokenizer, ids, n_ids, flags};
         const Status status = call.run(&inner, true, failure_of(error));
         if (status != Status::ok) return status;

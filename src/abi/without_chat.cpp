@@ -12,7 +12,7 @@ using namespace ggufx::abi;
 namespace {
 
 [[noreturn]] void refuse_chats() {
-    fail(Status::unsupported, At(), "this library was built without chats");
+    fail(Status::unsupported, At(), "this library was built without chat templates");
 }
 
 } // namespace

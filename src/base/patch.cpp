@@ -91,7 +91,7 @@ uint64_t patch_file(const Ref<Host> &host, const char *path, const Patch &patch)
     file.must_open(kReadWrite);
     file.lock();
     if (journal.open(kRead))
-        fail(Status::state, {}, "\"%s\" is there: an edit was interrupted; recover it first",
+        fail(Status::state, {}, "\"%s\" exists: an edit was interrupted; recover it first",
              journal.shown().c_str());
     const Buffer head = read_head(host, file, patch);
     const Vector<Extent> extents = changed_extents(host, head.data(), patch);

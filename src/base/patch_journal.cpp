@@ -61,8 +61,8 @@ public:
 private:
     [[noreturn]] void refuse(const char *why) const {
         fail(Status::state, {},
-             "\"%s\" is not the rest of an edit of this file: %s; nothing was changed, remove it "
-             "when nobody needs it",
+             "\"%s\" is not the journal of an edit of this file: %s; nothing was changed (remove "
+             "it if it is not needed)",
              journal_.shown().c_str(), why);
     }
 
@@ -96,13 +96,13 @@ void Replay::match_first_version(uint64_t size) {
                    n = load_u64le(h + 24);
     if (n != size - kFirstHeader || file_size != file_.size() || n > file_size ||
         first > file_size - n)
-        refuse("its sizes are others");
+        refuse("its sizes differ");
     for (uint64_t at = 0; at < n;) {
         const size_t step = piece_of(n - at);
         journal_.read(kFirstHeader + at, after_.data(), step);
         file_.read(first + at, now_.data(), step);
         if (memcmp(now_.data(), after_.data(), step) != 0)
-            refuse("an earlier version wrote it, which did not note what it belongs to");
+            refuse("an earlier version wrote it, without the identity of its file");
         at += step;
     }
 }
@@ -117,7 +117,7 @@ bool Replay::read_header() {
         match_first_version(size);
         return false;
     }
-    if (memcmp(h, kMagic, sizeof kMagic) != 0) refuse("it is something else");
+    if (memcmp(h, kMagic, sizeof kMagic) != 0) refuse("it is not a journal");
     if (size < kHeader + kSum || size > kMaxBytes) refuse("it is damaged");
     end_ = size - kSum;
     journal_.read(0, h, sizeof h);

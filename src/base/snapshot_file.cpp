@@ -75,7 +75,7 @@ Status SnapshotFileReader::fill() {
 
 Status SnapshotFileReader::truncated() {
     failed_ = true;
-    return set_failure(failure_, Status::truncated, {}, "\"%s\" ends inside of its snapshot",
+    return set_failure(failure_, Status::truncated, {}, "\"%s\" ends inside its snapshot",
                        Quoted(path_, strlen(path_)).c_str());
 }
 
@@ -103,7 +103,7 @@ Status SnapshotFileReader::at_end() {
         if (status != Status::ok || n_ == 0) return status;
     }
     failed_ = true;
-    return set_failure(failure_, Status::malformed, {}, "\"%s\" goes on after its snapshot",
+    return set_failure(failure_, Status::malformed, {}, "\"%s\" has bytes after its snapshot",
                        Quoted(path_, strlen(path_)).c_str());
 }
 

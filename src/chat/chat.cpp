@@ -230,7 +230,7 @@ static void cut_at_mark(Output &out) {
     const size_t at = text.rfind(kEndMark);
     if (at == text.npos)
         fail(Status::unsupported, {},
-             "the template does not write the text of the last message, which is to be continued");
+             "the template does not write the text of the last message, which must be continued");
     out.text.resize(at);
     while (!out.runs.empty()) {
         const size_t begin = out.runs.size() > 1 ? out.runs[out.runs.size() - 2].end : 0;

@@ -324,7 +324,7 @@ void Compiler::postfix() {
                 emit(Op::item, at);
                 advance();
             } else {
-                emit(Op::attribute, at, text_constant(expect_name("a name or number behind '.'")));
+                emit(Op::attribute, at, text_constant(expect_name("a name or number after '.'")));
             }
         } else if (is(Tok::lbracket)) {
             subscript();
@@ -408,11 +408,11 @@ Compiler::Passed Compiler::arguments() {
         if (named) {
             named_argument();
         } else if (is(Tok::mul) || is(Tok::pow)) {
-            if (pending_names_.size() > first) refuse("'*' behind a named argument");
+            if (pending_names_.size() > first) refuse("'*' after a named argument");
             spread_argument(passed, at);
         } else {
             if (pending_names_.size() > first || passed.spread)
-                refuse("a positional argument behind a named one");
+                refuse("a positional argument after a named one");
             expression();
             passed.count++;
         }

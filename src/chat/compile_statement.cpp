@@ -315,7 +315,7 @@ void Compiler::signature(uint32_t macro) {
         const size_t at = token_.at;
         const uint32_t name = variable(expect_name("the name of a parameter"));
         for (const uint32_t other : own)
-            if (other == name) refuse("a parameter with the name of another one");
+            if (other == name) refuse("two parameters with one name");
         if (accept(Tok::assign)) {
             defaults = true;
             const uint32_t given = emit(Op::argument, at, name, own.size());
@@ -323,7 +323,7 @@ void Compiler::signature(uint32_t macro) {
             emit(Op::store, at, name);
             patch(given);
         } else if (defaults) {
-            refuse("a parameter without a default behind one that has it");
+            refuse("a parameter without a default after one with a default");
         }
         own.push_back(name);
     }

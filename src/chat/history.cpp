@@ -187,7 +187,7 @@ private:
         const Text &shown = given.is(Kind::string) ? *given.text : *write_json(meter_, given, {});
         fail(Status::malformed, {kNone, message},
              "messages[%" PRIu64 "].tool_calls[%" PRIu64
-             "].function.arguments is no JSON object, but %s",
+             "].function.arguments is not a JSON object, but %s",
              static_cast<uint64_t>(message), static_cast<uint64_t>(index),
              Quoted(shown.data, shown.size).c_str());
     }

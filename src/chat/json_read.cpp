@@ -20,7 +20,7 @@ public:
         if (bad < s_.size()) refuse(bad, "a byte that is not valid UTF-8");
         const Value out = value(0);
         skip_space();
-        if (i_ < s_.size()) refuse(i_, "something behind the value");
+        if (i_ < s_.size()) refuse(i_, "text after the value");
         return out;
     }
 
@@ -36,7 +36,7 @@ private:
 
     char peek() {
         skip_space();
-        if (i_ >= s_.size()) refuse(i_, "its end where a value or sign should be");
+        if (i_ >= s_.size()) refuse(i_, "its end instead of a value");
         return s_[i_];
     }
 
@@ -64,7 +64,7 @@ private:
         if (is("true")) return Value::of(true, true);
         if (is("false")) return Value::of(false, true);
         if (is("null")) return Value::none(true);
-        refuse(i_, "something that begins no value");
+        refuse(i_, "a character that begins no value");
     }
 
     Value object(unsigned depth) {
@@ -75,13 +75,13 @@ private:
         for (;;) {
             if (peek() != '"') refuse(i_, "no name of a member in quotes");
             const Value key = Value::of(string());
-            if (peek() != ':') refuse(i_, "no ':' behind the name of a member");
+            if (peek() != ':') refuse(i_, "no ':' after the name of a member");
             i_++;
             assign(meter_, dict, key, value(depth + 1)); // the last of equal names counts
             const char c = peek();
             i_++;
             if (c == '}') return Value::of(dict);
-            if (c != ',') refuse(i_ - 1, "no ',' or '}' behind a member");
+            if (c != ',') refuse(i_ - 1, "no ',' or '}' after a member");
         }
     }
 
@@ -95,7 +95,7 @@ private:
             const char c = peek();
             i_++;
             if (c == ']') return Value::of(list);
-            if (c != ',') refuse(i_ - 1, "no ',' or ']' behind an element");
+            if (c != ',') refuse(i_ - 1, "no ',' or ']' after an element");
         }
     }
 
@@ -123,14 +123,14 @@ private:
             escape(out);
             plain = i_ + 1;
         }
-        refuse(i_, "its end inside of a string");
+        refuse(i_, "its end inside a string");
     }
 
     // From the backslash to the last character of the escape.
     void escape(TextBuilder &out) {
         static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
         const size_t begin = i_++;
-        if (i_ >= s_.size()) refuse(begin, "its end inside of a string");
+        if (i_ >= s_.size()) refuse(begin, "its end inside a string");
         if (s_[i_] == 'u') return out.add_code(unicode(begin), true);
         const char *const at = static_cast<const char *>(memchr(from, s_[i_], sizeof from - 1));
         if (!at) refuse(begin, "an unknown escape");

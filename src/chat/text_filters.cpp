@@ -173,7 +173,7 @@ Value urlencode(Environment &env, const Value *a) {
         Value key, value;
         if (pairs) {
             const List &pair = *items_of(env.meter, pairs->items[i]);
-            if (pair.size != 2) fail(Status::value, {}, "urlencode: an element is no pair");
+            if (pair.size != 2) fail(Status::value, {}, "urlencode: an element is not a pair");
             key = pair.items[0], value = pair.items[1];
         } else {
             key = a[0].dict->entries[i]->key, value = a[0].dict->entries[i]->value;

@@ -169,7 +169,7 @@ const Text *format_time(Environment &env, const Text &format) {
         const bool bare = s[i + 1] == '-' && i + 2 < s.size();
         i += bare ? 2 : 1;
         if (static_cast<uint8_t>(s[i]) < 0x20 || static_cast<uint8_t>(s[i]) >= 0x7f)
-            fail(Status::unsupported, {}, "strftime_now: a code that is no letter");
+            fail(Status::unsupported, {}, "strftime_now: a code that is not a letter");
         printer.code(s[i], bare);
     }
     return printer.out().finish();

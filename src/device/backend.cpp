@@ -43,14 +43,14 @@ Status Backend::told(int32_t code, const plugin::Error &error, const char *what,
     At at;
     at.system_error = error.system;
     return set_failure(failure, status, at, "%s: %s: %s", table_->name, what,
-                       text[0] ? text : "the plug-in does not say why");
+                       text[0] ? text : "the plugin gives no reason");
 }
 
 Status Backend::gone(Failure *failure) const {
     return set_failure(failure, Status::device, {},
                        detached_.load(Order::relaxed)
                            ? "%s: the device was detached"
-                           : "%s: the device was lost in an earlier call; open it anew",
+                           : "%s: the device was lost in an earlier call; open it again",
                        table_->name);
 }
 
@@ -68,7 +68,7 @@ Status Backend::adopt(const plugin::Table &table, const void *handles,
     table_ = &table;
     if (!table.adopt)
         return set_failure(failure, Status::unsupported, {},
-                           "%s: the plug-in takes no device of the host", table.name);
+                           "%s: the plugin accepts no device of the host", table.name);
     plugin::Error error = {};
     void *device = nullptr;
     const int32_t code = table.adopt(&device, handles, &options, &facts_, &error);

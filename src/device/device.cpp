@@ -237,7 +237,7 @@ void Device::test_arithmetic(const OpenOptions &options) {
         const bool any = !options.fma_f64 && !options.fma_f32;
         if (!options.bounded || !any)
             fail(Status::unsupported, {}, "%s: no fma of %s rounds once%s", id_,
-                 backend_.facts().name, any ? "" : " in the way that was asked for");
+                 backend_.facts().name, any ? "" : " in the requested way");
         fma_ = plugin::Fma::device;
         fault_ = "fma";
     }
@@ -245,7 +245,7 @@ void Device::test_arithmetic(const OpenOptions &options) {
     fault_ = verdict.fault;
     if (options.bounded) return;
     fail(Status::unsupported, {},
-         "%s: %s of %s is not the processor's: %" PRIu32 " of %" PRIu32
+         "%s: %s of %s differs from that of the processor: %" PRIu32 " of %" PRIu32
          " cases, the first of 0x%08" PRIx32 " 0x%08" PRIx32 " 0x%08" PRIx32 ": 0x%08" PRIx32
          " for 0x%08" PRIx32,
          id_, verdict.fault, backend_.facts().name, verdict.n_different, kProbeCases,

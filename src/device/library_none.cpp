@@ -5,12 +5,12 @@
 namespace ggufx::device {
 
 const plugin::Table *load(const char *, Failure *why) {
-    set_failure(why, Status::unsupported, {}, "this build of libggufx loads no plug-ins");
+    set_failure(why, Status::unsupported, {}, "this build of libggufx loads no plugins");
     return nullptr;
 }
 
 bool path_of(Path &, const char *, const char *, Failure *why) {
-    set_failure(why, Status::unsupported, {}, "this build of libggufx loads no plug-ins");
+    set_failure(why, Status::unsupported, {}, "this build of libggufx loads no plugins");
     return false;
 }
 

@@ -18,7 +18,7 @@ const plugin::Table *checked(const plugin::Table *table, const char *path, Failu
     // version and bytes are the first two fields of the table in every version.
     if (table && table->version == plugin::kVersion && table->bytes == sizeof *table) return table;
     set_failure(why, Status::unsupported, {},
-                "%s is a plug-in of version %" PRIu32 " (%" PRIu32
+                "%s is a plugin of version %" PRIu32 " (%" PRIu32
                 " bytes of functions), this library needs %" PRIu32 " (%" PRIu32 ")",
                 path, table ? table->version : 0, table ? table->bytes : 0, plugin::kVersion,
                 static_cast<uint32_t>(sizeof *table));
@@ -53,7 +53,7 @@ const plugin::Table *load(const char *path, Failure *why) {
     void *entry = dlsym(library, "ggufx_plugin_0");
     dlclose(library); // RTLD_NODELETE keeps it mapped
     if (!entry) {
-        set_failure(why, Status::unsupported, {}, "%s is no plug-in of libggufx", path);
+        set_failure(why, Status::unsupported, {}, "%s is not a plugin of libggufx", path);
         return nullptr;
     }
     return checked(reinterpret_cast<TableFunction>(entry)(), path, why);
@@ -77,7 +77,7 @@ bool path_of(Path &out, const char *folder, const char *backend, Failure *why) {
     const int n = snprintf(out, sizeof out, "%.*s/libggufx-%s" GGUFX_PLUGIN_SUFFIX,
                            static_cast<int>(n_folder), folder, backend);
     if (n_folder < sizeof out && n > 0 && static_cast<size_t>(n) < sizeof out) return true;
-    set_failure(why, Status::limit, {}, "the path of the plug-in %s has more than %zu bytes",
+    set_failure(why, Status::limit, {}, "the path of the plugin %s has more than %zu bytes",
                 backend, sizeof out - 1);
     return false;
 }

@@ -261,7 +261,7 @@ Status Rows::download(uint8_t *out, const View &view, Failure *failure) const {
 Status Rows::sum_words(uint32_t *out, const View &view, Failure *failure) const {
     if (view.at % stride_ != 0 || view.stride != stride_ || view.row_bytes != row_bytes_)
         return set_failure(failure, Status::unsupported, {},
-                           "the words of a part of each row cannot be added up");
+                           "the checksum of a part of each row cannot be computed");
     const std::lock_guard guard(device_->lock());
     uint32_t sum = 0;
     for (uint64_t row = view.at / stride_, end = row + view.n_rows, n; row < end; row += n) {

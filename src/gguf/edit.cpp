@@ -38,7 +38,7 @@ const char *obstacle(const Writer &writer, const File &file) {
     if (file.n_tensors() == 0) return "no tensors";
     if (file.metadata_only()) return "data not in memory";
     if (dir.alignment != writer.alignment()) return "another alignment";
-    if (writer.options().reserve_bytes) return "another reserve is asked for";
+    if (writer.options().reserve_bytes) return "another reserve is requested";
     if (file.find_meta(kReserveKey) != kNotFound && !writer.find_key(kReserveKey))
         return "the reserve is given up";
     if (!same_tensors(writer, file)) return "other tensors";

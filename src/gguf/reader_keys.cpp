@@ -149,7 +149,7 @@ void Reader::number_inner(Array &array) {
     const size_t first = out_.inner.size();
     if (array.count > kMaxNested - first)
         fail_at(Status::limit, array.offset + 4,
-                "%" PRIu64 " arrays inside of an array, and %zu before them; the limit is %" PRIu32,
+                "%" PRIu64 " arrays inside an array, and %zu before them; the limit is %" PRIu32,
                 array.count, first, kMaxNested);
     array.end = first;
     out_.inner.resize(first + static_cast<size_t>(array.count));

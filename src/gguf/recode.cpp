@@ -137,7 +137,7 @@ private:
             }
             open[depth - 1]--;
             if (++n_nested_ > kMaxNested)
-                fail(Status::limit, {}, "key \"%s\": more than %" PRIu32 " arrays inside of arrays",
+                fail(Status::limit, {}, "key \"%s\": more than %" PRIu32 " arrays inside arrays",
                      name().c_str(), kMaxNested);
             if (depth == kMaxDepth)
                 fail(Status::limit, {}, "key \"%s\": arrays nested deeper than %" PRIu32,

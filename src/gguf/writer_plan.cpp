@@ -89,7 +89,7 @@ PartPlan WritePlan::begin_part(size_t part) const {
         out.meta_end = sum(out.meta_end, key.bytes.size());
         n_nested += key.n_nested;
         if (n_nested > kMaxNested)
-            fail(Status::limit, {}, "more than %" PRIu32 " arrays inside of arrays", kMaxNested);
+            fail(Status::limit, {}, "more than %" PRIu32 " arrays inside arrays", kMaxNested);
     });
     if (limits_.splits()) {
         out.n_keys += kSplitKeyCount;

@@ -145,7 +145,7 @@ Automaton intersect(const Automaton &a, const Automaton &b) {
         const StateNumbers::Found found = numbers.find(p, q);
         if (!found.fresh) return found.number;
         if (found.number >= kMostProduct)
-            fail(Status::limit, {}, "what holds at once leads to over %" PRIu32 " states",
+            fail(Status::limit, {}, "constraints that apply together need over %" PRIu32 " states",
                  kMostProduct);
         return out.add_state(a.whole[p] && b.whole[q]);
     };

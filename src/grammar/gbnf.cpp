@@ -108,7 +108,7 @@ uint32_t GbnfReader::hex(unsigned digits, size_t begin) {
         code = code << 4 | static_cast<uint32_t>(digit);
     }
     if (code > kLastCode || (code >= 0xd800 && code < 0xe000))
-        refuse(begin, "U+%" PRIX32 " is no character", code);
+        refuse(begin, "U+%" PRIX32 " is not a character", code);
     return code;
 }
 
@@ -174,7 +174,7 @@ Node GbnfReader::char_class() {
             if (at_end() || peek() == '\n') refuse(begin, "a class without its closing ']'");
             last = character();
         }
-        if (last < first) refuse(at, "a range of a class whose end is before its begin");
+        if (last < first) refuse(at, "a range of a class whose end is before its start");
         set.push_back({first, last});
     }
     i_++;
@@ -198,7 +198,7 @@ Node GbnfReader::repeated(Node node, size_t begin) {
     for (unsigned n = 0;; n++) {
         const char c = peek();
         if (c != '*' && c != '+' && c != '?' && c != '{') return node;
-        if (n > 8) refuse_at(s_, begin, Status::limit, "over 8 repetitions of one thing");
+        if (n > 8) refuse_at(s_, begin, Status::limit, "over 8 repetitions of one element");
         const size_t at = i_++;
         uint32_t min = c == '+', max = c == '?' ? 1 : kMany;
         if (c == '{') {
@@ -213,7 +213,7 @@ Node GbnfReader::repeated(Node node, size_t begin) {
             }
             if (peek() != '}') refuse(at, "a repetition without its closing '}'");
             i_++;
-            if (max < min) refuse(at, "a repetition whose end is before its begin");
+            if (max < min) refuse(at, "a repetition whose maximum is below its minimum");
         }
         node = syntax_.repeat(node, min, max);
         skip_blanks(false);
@@ -276,17 +276,17 @@ Node GbnfReader::choice(unsigned depth) {
 void GbnfReader::read_rule() {
     const size_t begin = i_;
     const std::string_view name = word();
-    if (name.empty()) refuse(begin, "no name of a rule where one should begin");
+    if (name.empty()) refuse(begin, "a rule without a name");
     skip_blanks(false);
-    if (s_.substr(i_, 3) != "::=") refuse(i_, "no '::=' behind the name of a rule");
+    if (s_.substr(i_, 3) != "::=") refuse(i_, "no '::=' after the name of a rule");
     i_ += 3;
     const uint32_t rule = rule_of(name, begin);
     if (syntax_.rules()[rule].body != kNoNode)
-        refuse(begin, "rule '%s' is there twice", Quoted(name).c_str());
+        refuse(begin, "rule '%s' is defined twice", Quoted(name).c_str());
     skip_blanks(true);
     syntax_.set_body(rule, choice(0));
     skip_blanks(false);
-    if (!at_end() && peek() != '\n') refuse(i_, "something that begins no part of a rule");
+    if (!at_end() && peek() != '\n') refuse(i_, "a character that begins no element of a rule");
 }
 
 void GbnfReader::read() {

@@ -59,7 +59,8 @@ Regex Pattern::read_part(Regexes &regexes, uint32_t number, Regex then, bool at_
         while (at_begin && n_begin < part.n && is_assertion(parts_[children[n_begin]])) n_begin++;
         if (n_begin < part.n && parts_[children[n_begin]].may_be_empty)
             for (uint32_t k = n_begin + 1; k < part.n; k++)
-                if (parts_[children[k]].has_begin) refuse("'^' behind what may be empty");
+                if (parts_[children[k]].has_begin)
+                    refuse("'^' after an expression that may be empty");
         for (uint32_t k = part.n; k-- > 0;)
             then = read_part(regexes, children[k], then, at_begin && k <= n_begin, larger);
         return then;

@@ -238,7 +238,7 @@ private:
             } else if (c == '<' && peek(2) != '=' && peek(2) != '!') { // named group
                 while (!at_end() && peek(1) != '>') i_++;
             } else if (c != ':') {
-                refuse(Status::unsupported, "'(?' with what is not supported");
+                refuse(Status::unsupported, "an unsupported group '(?'");
             }
             i_ += 2;
         }
@@ -288,7 +288,8 @@ private:
                 max = peek() == '}' ? kMany : number();
             }
             i_++;
-            if (max < min) refuse(Status::malformed, "a repetition that ends before it begins");
+            if (max < min)
+                refuse(Status::malformed, "a repetition whose maximum is below its minimum");
         }
         if (peek() == '?') i_++; // lazy: same strings
         if (is_repetition()) refuse(Status::malformed, "a repetition of a repetition");
@@ -348,7 +349,7 @@ private:
             const Range ascii[] = {{0, 0x7f}};
             negated ? out.add_others(ascii) : out.add(ascii);
         } else if (categories == 0) {
-            refuse(Status::unsupported, "a property that is no general category");
+            refuse(Status::unsupported, "a property that is not a general category");
         } else {
             const uint64_t all = bits(Category::Cn, Category::Zp);
             const Ranges &ranges = sets_.of(negated ? all & ~categories : categories);
@@ -441,7 +442,7 @@ private:
                     refuse(Status::unsupported, "a range that ends in a class");
                 last = character(true);
                 if (last < first)
-                    refuse(Status::malformed, "a range whose end is before its begin");
+                    refuse(Status::malformed, "a range whose end is before its start");
             }
             letters.add(first, last);
         }

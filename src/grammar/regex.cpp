@@ -277,7 +277,7 @@ void Regexes::find_letters(Alphabetic &out, Numbers &codes, Regex a) {
             }
         }
         if (n > kMostRegexLetters)
-            fail(Status::limit, {}, "patterns tell over %" PRIu32 " kinds of characters apart",
+            fail(Status::limit, {}, "patterns have over %" PRIu32 " classes of characters",
                  kMostRegexLetters);
         // Drop symbols that no range has any longer.
         Numbers number(n, kNoNode, codes.get_allocator());

@@ -246,7 +246,7 @@ void SchemaReader::read_numbers(NumberFacts &out, const Way &way) {
         const auto number = [&](const char *key) {
             const Value *const value = tree_.find(part, key);
             if (value && !value->is(Kind::written))
-                tree_.refuse(part.where, Status::malformed, "'%s' is no number", key);
+                tree_.refuse(part.where, Status::malformed, "'%s' is not a number", key);
             return value;
         };
         for (const auto &bound : kBounds)
@@ -284,7 +284,7 @@ void SchemaReader::read_strings(StringFacts &out, const Way &way) {
     const auto text_of = [&](const Part &part, const char *key) {
         const Value *const value = tree_.find(part, key);
         if (value && !value->is(Kind::string))
-            tree_.refuse(part.where, Status::malformed, "'%s' is no text", key);
+            tree_.refuse(part.where, Status::malformed, "'%s' is not a string", key);
         return value;
     };
     for (const Part &part : way.held) {

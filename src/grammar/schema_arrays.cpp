@@ -38,7 +38,7 @@ void SchemaReader::read_array(ArrayFacts &out, const Way &way) {
                                     tree_.find_count(part, "maxContains", kMany)});
         const Value *const unique = tree_.find(part, "uniqueItems");
         if (unique && !unique->is(Kind::boolean))
-            tree_.refuse(part.where, Status::malformed, "'uniqueItems' is no truth");
+            tree_.refuse(part.where, Status::malformed, "'uniqueItems' is neither true nor false");
         if (unique && unique->truth) out.unique = tree_.below(part.where, {});
         if (const Value *const rest = tree_.find(part, "unevaluatedItems"))
             read_unevaluated(out, way, number, tree_.enter(part, *rest, "unevaluatedItems"));
@@ -183,8 +183,8 @@ private:
         const Parts parts = parts_of(index);
         if (parts.empty() || !reader_.find_values(values_, parts, most))
             tree_.refuse(facts_.unique, Status::unsupported,
-                         "'uniqueItems' is supported of up to %zu values that are named, as by "
-                         "'enum'; where items are told apart of up to %zu",
+                         "'uniqueItems' is supported for items of at most %zu values listed by "
+                         "'enum' or 'const', or of at most %zu if positions have different schemas",
                          kMostNamed, kMostDifferent);
     }
     void make_constants() {
@@ -220,9 +220,10 @@ private:
     Node states() {
         if (facts_.max < facts_.min) return reader_.never();
         if (facts_.some.size() + facts_.contains.size() > kMostConditions)
-            tree_.refuse(where_, Status::unsupported,
-                         "'contains', and items that must not all fit, are supported up to %zu",
-                         kMostConditions);
+            tree_.refuse(
+                where_, Status::unsupported,
+                "at most %zu conditions that hold for some items ('contains') are supported",
+                kMostConditions);
         n_counted_ = std::max({1u, n_told_, facts_.min}); // the first one has no comma
         for (const ArrayFacts::Item &one : facts_.some)
             n_counted_ = std::max(n_counted_, one.first);

@@ -109,7 +109,8 @@ public:
         if (facts_.max < facts_.min) return reader_.never();
         if (facts_.some.size() > kMostSome)
             tree_.refuse(where_, Status::unsupported,
-                         "members that must not all fit are supported up to %zu", kMostSome);
+                         "at most %zu conditions that hold for some members are supported",
+                         kMostSome);
         find_members();
         find_classes();
         return json_.between('{', reader_.any_order_ ? any_order() : members(), '}');
@@ -269,7 +270,7 @@ private:
             }
             if (splits.size() > kMostClasses)
                 tree_.refuse(where_, Status::unsupported,
-                             "'patternProperties' are supported up to %zu kinds of names",
+                             "'patternProperties' is supported for at most %zu classes of names",
                              kMostClasses);
         };
         for (const std::string_view text : patterns_) {
@@ -463,9 +464,9 @@ private:
 
     // Names of such members are not compared, so two of them may be equal.
     [[noreturn]] void refuse_equal_names() {
-        tree_.refuse(where_, Status::unsupported,
-                     "'minProperties' is supported where all but one of so many members have names "
-                     "in the schema");
+        tree_.refuse(
+            where_, Status::unsupported,
+            "'minProperties' is supported if the schema names all but one of that many members");
     }
 
     // A member that meets some missing conditions, then the rest of them; other members may come
@@ -473,9 +474,9 @@ private:
     Node rest_of_some(uint32_t count, uint32_t missing, bool bare) {
         Vector<Node> ways = reader_.nodes();
         if (facts_.max != kMany || facts_.min > count + 1)
-            tree_.refuse(
-                where_, Status::unsupported,
-                "'minProperties' and 'maxProperties' beside members that must not all fit");
+            tree_.refuse(where_, Status::unsupported,
+                         "'minProperties' and 'maxProperties' together with conditions that hold "
+                         "for some members");
         const Node comma = bare ? syntax_.empty() : json_.comma();
         for (uint32_t is = missing; is > 0; is = (is - 1) & missing) {
             const Node then = others_of_some(missing & ~is);
@@ -521,7 +522,7 @@ private:
     void add_orders(Vector<Node> &out, Choices choices, uint32_t at, uint32_t n_others) {
         if (at == facts_.some.size()) return out.push_back(one_order(choices, n_others));
         if (out.size() > kMostOrders)
-            tree_.refuse(where_, Status::limit, "its members have over %zu ways to fit",
+            tree_.refuse(where_, Status::limit, "its members have over %zu alternatives",
                          kMostOrders);
         for (uint32_t i = 0; i < members_.size(); i++) {
             if (!(members_[i].some >> at & 1)) continue;

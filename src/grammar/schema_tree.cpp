@@ -126,7 +126,7 @@ uint32_t SchemaTree::index_one(const Value &schema, uint32_t resource) {
         resource = add_resource(keep(resolve_uri(host_, resources_[resource].uri, id)), &schema);
     const std::string_view dialect = text_of("$schema");
     if (!dialect.empty() && dialect.find("json-schema.org/") == dialect.npos)
-        refuse(nullptr, Status::unsupported, "'$schema' is of a dialect that is not known: '%s'",
+        refuse(nullptr, Status::unsupported, "'$schema' names an unknown dialect: '%s'",
                Quoted(dialect).c_str());
     const std::string_view anchor = text_of("$anchor"), dynamic = text_of("$dynamicAnchor");
     if (!anchor.empty()) anchors_.try_emplace({resource, anchor}, Anchor{&schema, false});
@@ -217,14 +217,14 @@ const Value *SchemaTree::find(const Part &part, std::string_view key) {
 const Dict *SchemaTree::find_dict(const Part &part, std::string_view key) {
     const Value *const value = find(part, key);
     if (value && !value->is(Kind::dict))
-        refuse(part.where, Status::malformed, "'%s' is no object", Quoted(key).c_str());
+        refuse(part.where, Status::malformed, "'%s' is not an object", Quoted(key).c_str());
     return value ? value->dict : nullptr;
 }
 
 const List *SchemaTree::find_list(const Part &part, std::string_view key) {
     const Value *const value = find(part, key);
     if (value && !value->is(Kind::list))
-        refuse(part.where, Status::malformed, "'%s' is no array", Quoted(key).c_str());
+        refuse(part.where, Status::malformed, "'%s' is not an array", Quoted(key).c_str());
     return value ? value->list : nullptr;
 }
 
@@ -238,7 +238,7 @@ const List *SchemaTree::names_of(const Part &part, const Value &value, std::stri
     for (size_t i = 0; right && i < value.list->size; i++)
         right = value.list->items[i].is(Kind::string);
     if (!right)
-        refuse(part.where, Status::malformed, "'%s' is no array of names", Quoted(key).c_str());
+        refuse(part.where, Status::malformed, "'%s' is not an array of names", Quoted(key).c_str());
     return value.list;
 }
 
@@ -248,7 +248,7 @@ uint32_t SchemaTree::find_count(const Part &part, std::string_view key, uint32_t
     Decimal number(host_);
     const bool fits = value->is(Kind::written) && read_decimal(number, value->text->view());
     if (!value->is(Kind::written) || (fits && (number.negative || !number.is_whole())))
-        refuse(part.where, Status::malformed, "'%s' is no count", Quoted(key).c_str());
+        refuse(part.where, Status::malformed, "'%s' is not a count", Quoted(key).c_str());
     uint64_t n = fits ? 0 : kMany;
     if (fits)
         for (const char c : number.whole_part())
@@ -310,7 +310,7 @@ const Value *SchemaTree::find_anchor(uint32_t resource, std::string_view name, b
 
 Part SchemaTree::resolve(const Part &of, const Value &ref, bool dynamic) {
     const char *const key = dynamic ? "$dynamicRef" : "$ref";
-    if (!ref.is(Kind::string)) refuse(of.where, Status::malformed, "'%s' is no text", key);
+    if (!ref.is(Kind::string)) refuse(of.where, Status::malformed, "'%s' is not a string", key);
     const std::string_view text = ref.text->view();
     uint32_t resource = resource_of(of.schema.dict, 0);
     const std::string_view whole = keep(resolve_uri(host_, resources_[resource].uri, text));
@@ -415,7 +415,7 @@ uint32_t SchemaTree::types(const Part &part) {
         uint32_t known = 0;
         for (const auto &n : names)
             if (name.is(Kind::string) && name.text->view() == n.name) known = n.bits;
-        if (!known) refuse(part.where, Status::malformed, "'type' is no name of a type");
+        if (!known) refuse(part.where, Status::malformed, "'type' is not the name of a type");
         bits |= known;
     }
     return bits;

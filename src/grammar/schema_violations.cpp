@@ -50,12 +50,12 @@ private:
     Part nothing() const { return {Value::of(true), part_.where, nullptr, false}; }
     std::string_view number(const Value &value, const char *key) const {
         if (!value.is(Kind::written))
-            tree_.refuse(part_.where, Status::malformed, "'%s' is no number", key);
+            tree_.refuse(part_.where, Status::malformed, "'%s' is not a number", key);
         return value.text->view();
     }
     std::string_view text(const Value &value, const char *key) const {
         if (!value.is(Kind::string))
-            tree_.refuse(part_.where, Status::malformed, "'%s' is no text", key);
+            tree_.refuse(part_.where, Status::malformed, "'%s' is not a string", key);
         return value.text->view();
     }
 

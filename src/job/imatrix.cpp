@@ -91,7 +91,7 @@ void Imatrix::index_names() {
         const std::string_view name = entries_[by_name_[i]].name();
         if (entries_[by_name_[i - 1]].name() == name)
             fail(Status::duplicate, {.index = by_name_[i]},
-                 "imatrix entry %" PRIu32 " \"%s\" stands in the file twice", by_name_[i],
+                 "imatrix entry %" PRIu32 " \"%s\" is in the file twice", by_name_[i],
                  Quoted(name).c_str());
     }
 }

@@ -20,7 +20,7 @@ constexpr uint32_t kI64 = 27;
 size_t required_key(const gguf::File &file, const char *key) {
     const size_t at = file.find_meta(key);
     if (at == gguf::kNotFound)
-        fail(Status::missing, {}, "key \"%s\" is missing: this is no imatrix file", key);
+        fail(Status::missing, {}, "key \"%s\" is missing: this is not an imatrix file", key);
     return at;
 }
 
@@ -95,7 +95,7 @@ gguf::Tensor partner(const gguf::File &file, const gguf::Tensor &t, std::string_
     std::string_view stem = t.name;
     stem.remove_suffix(ending.size());
     const size_t at = find_beside(file, stem, other, buffer);
-    if (at == gguf::kNotFound) fail_entry(t, "stands alone: sums and counts come in pairs");
+    if (at == gguf::kNotFound) fail_entry(t, "has no partner: sums and counts come in pairs");
     return file.tensor(at);
 }
 
@@ -133,7 +133,7 @@ public:
     const uint8_t *take(size_t n, const char *what) {
         if (n > left())
             fail(Status::truncated, {.offset = n_},
-                 "the file ends after %zu bytes, inside of %s at byte %zu", n_, what, at_);
+                 "the file ends after %zu bytes, inside %s at byte %zu", n_, what, at_);
         const uint8_t *p = data_ + at_;
         at_ += n;
         return p;

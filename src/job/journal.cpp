@@ -43,8 +43,8 @@ void Journal::open(uint64_t fingerprint, bool alone) {
         const uint64_t value = load_u64le(r + 8);
         if (kind == kBegin && value != fingerprint)
             fail(Status::mismatch, {},
-                 "what stands beside the output was begun with other input or options (it has "
-                 "%llu bytes, this job writes %llu)",
+                 "the unfinished output was begun with other input or options (it has %llu bytes, "
+                 "this job writes %llu)",
                  static_cast<unsigned long long>(draft_.n_begun()),
                  static_cast<unsigned long long>(draft_.n_bytes()));
         begun = begun || kind == kBegin;

@@ -87,7 +87,7 @@ PlanSums sum_plan(const Plan &plan, uint64_t n_experts, uint64_t n_used_experts)
         const double error = type_error(t.choice.type, is_weighed(plan, t));
         squares += error * error * static_cast<double>(n);
     }
-    if (!ok) fail(Status::overflow, {}, "the tensors have more bytes than 64 bits count");
+    if (!ok) fail(Status::overflow, {}, "the tensors have more than 2^64 bytes");
     sums.error = n_values > 0 ? sqrt(squares / n_values) : 0;
     return sums;
 }

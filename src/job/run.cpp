@@ -314,7 +314,7 @@ void Run::verify(size_t number, io::DraftFile &draft, Journal &journal, bool all
         if (!journal.has(i)) {
             if (all)
                 fail(Status::state, {.index = part.first + i},
-                     "tensor \"%s\" is not there yet: a shard has not run to its end",
+                     "tensor \"%s\" is not written yet: a shard has not finished",
                      Quoted(t.source.name).c_str());
             continue;
         }
@@ -338,7 +338,7 @@ void Run::verify(size_t number, io::DraftFile &draft, Journal &journal, bool all
 
 void Quantization::run(const matmul::Engine &engine, const char *path, const RunOptions &options) {
     if (plan_.file().metadata_only())
-        fail(Status::unsupported, {}, "the file was opened for its metadata only");
+        fail(Status::unsupported, {}, "the file was opened for metadata only");
     plan_.require_weights();
     Run(*this, engine, options).write(path);
 }

@@ -71,7 +71,7 @@ Status check_values(const void *x, SourceType source, size_t n, const TypeOps &t
     if (at == n) return Status::ok;
     const bool finite = magnitude_of(x, source, at) < 0x7f800000u;
     return set_failure(failure, Status::value, {.index = at}, "%s[%zu] %s", name, at,
-                       finite ? "is too large for the type of its stream" : "is NaN or infinite");
+                       finite ? "is too large for its KV type" : "is NaN or infinite");
 }
 
 Status check_all_values(const Cache::State &s, const Layer &layer, const Source &source,
@@ -131,8 +131,8 @@ Status check_capacity(const Config &c, const Track &track, uint64_t n, Failure *
     const uint64_t limit = c.max_tokens && c.max_tokens < kMostTokens ? c.max_tokens : kMostTokens;
     uint64_t total = 0;
     if (checked::add(&total, track.n_tokens, n) && total <= limit) return Status::ok;
-    return set_failure(failure, Status::capacity, {}, "append %llu tokens to %llu: %s is %llu",
-                       ull(n), ull(track.n_tokens),
+    return set_failure(failure, Status::capacity, {},
+                       "cannot append %llu tokens to %llu: %s is %llu", ull(n), ull(track.n_tokens),
                        limit == c.max_tokens ? "max_tokens of the cache" : "the limit", ull(limit));
 }
 

@@ -76,7 +76,8 @@ Status check_dropped(const AttendCall &call, size_t set, const Track &track, Fai
     if (track.n_dropped == 0 || call.n_queries == 0) return Status::ok;
     if (!call.options.causal)
         return set_failure(failure, Status::state, {.index = set * call.n_queries},
-                           "queries that see all tokens: the window of layer %u has dropped %llu",
+                           "queries without a causal mask need all tokens: the window of layer %u "
+                           "has dropped %llu",
                            call.layer_index, static_cast<unsigned long long>(track.n_dropped));
     // without positions, later queries come after the first
     const size_t n = call.positions ? call.n_queries : 1;
@@ -129,9 +130,10 @@ Status attend_checked(AttendCall &call, Failure *failure) {
     if (call.options.scale == 0.0f) call.options.scale = default_scale(s.config.head_dim_k);
     const Lease lease(s);
     if (!lease.holds())
-        return set_failure(failure, Status::memory, {},
-                           "no memory for %zu bytes beside another attention of this cache",
-                           s.attend->shape.bytes);
+        return set_failure(
+            failure, Status::memory, {},
+            "no memory for %zu bytes while another call computes attention of this cache",
+            s.attend->shape.bytes);
     return run_groups(call, s.attend->shape, lease.space(), failure);
 }
 

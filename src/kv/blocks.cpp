@@ -45,8 +45,9 @@ BlockShape block_shape(const Config &c, const TypeOps &k, const TypeOps &v) {
                     all <= SIZE_MAX / 2 && floats <= SIZE_MAX / 2 &&
                     checked::to_size(&bytes, all) && checked::to_size(&unused, floats);
     if (!ok)
-        fail(Status::argument, {}, "a page of 64 tokens of %u heads of %u and %u values is too big",
-             c.n_kv_heads, c.head_dim_k, c.head_dim_v);
+        fail(Status::argument, {},
+             "a page of 64 tokens of %u heads of %u and %u values is too large", c.n_kv_heads,
+             c.head_dim_k, c.head_dim_v);
     shape.v_offset = static_cast<size_t>(k_bytes); // a multiple of 64, as is v_head
     shape.errors = static_cast<size_t>(k_bytes + v_bytes);
     const size_t end = sizeof(Block) + shape.errors + static_cast<size_t>(errors);

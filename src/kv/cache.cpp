@@ -61,9 +61,8 @@ Status check_sequence(const Config &config, uint32_t sequence, Failure *failure)
 
 Status refuse_pages(const Cache::State &state, uint32_t layer, uint64_t n, Failure *failure) {
     return set_failure(failure, Status::capacity, {.index = layer},
-                       "layer %u has %llu pages of at most %llu: those of %llu tokens are more",
-                       layer, ull(state.layers[layer].main_blocks()), ull(state.config.max_pages),
-                       ull(n));
+                       "layer %u has %llu pages, the limit is %llu: %llu tokens need more", layer,
+                       ull(state.layers[layer].main_blocks()), ull(state.config.max_pages), ull(n));
 }
 
 // Allocates the arrays or throws std::bad_alloc; destroy() frees those that exist.
@@ -203,7 +202,7 @@ uint64_t Cache::estimate(const Host &host, const Config &given, uint64_t n_token
         }
     }
     if (!ok || n_tokens > UINT64_MAX / 2)
-        fail(Status::argument, {}, "%llu tokens need more bytes than 64 bits count", ull(n_tokens));
+        fail(Status::argument, {}, "%llu tokens need more than 2^64 bytes", ull(n_tokens));
     return total;
 }
 
@@ -213,8 +212,8 @@ Status Cache::reserve(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
     if (status != Status::ok) return status;
     if (s.config.max_tokens && n_tokens > s.config.max_tokens)
         return set_failure(failure, Status::capacity, {},
-                           "reserve %llu tokens: max_tokens of the cache is %llu", ull(n_tokens),
-                           ull(s.config.max_tokens));
+                           "cannot reserve %llu tokens: max_tokens of the cache is %llu",
+                           ull(n_tokens), ull(s.config.max_tokens));
     Status taken = Status::ok;
     uint32_t n = 0;
     for (; taken == Status::ok && n < s.config.n_layers; n++) {

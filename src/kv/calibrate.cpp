@@ -152,7 +152,7 @@ Status Cache::calibrate(uint32_t index, const float *mu_k, const float *eq_k, co
     const size_t n_v = size_t(s.config.n_kv_heads) * s.config.head_dim_v;
     if ((!layer.centre_k && (mu_k || eq_k)) || (!layer.centre_v && mu_v) || !layer.calibration)
         return set_failure(failure, Status::unsupported, {.index = index},
-                           "calibrate: layer %u does not centre that stream", index);
+                           "calibrate: layer %u does not centre these keys or values", index);
     status = check_floats(mu_k, n_k, false, "mu_k", failure);
     if (status == Status::ok) status = check_floats(eq_k, n_k, true, "eq_k", failure);
     if (status == Status::ok) status = check_floats(mu_v, n_v, false, "mu_v", failure);

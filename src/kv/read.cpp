@@ -11,13 +11,13 @@ Status check_range(const Track &track, uint64_t first, uint64_t n, Failure *fail
     const uint64_t length = track.n_tokens;
     if (first > length || n > length - first)
         return set_failure(failure, Status::argument, {.index = first},
-                           "tokens %llu + %llu end after the last of %llu", ull(first), ull(n),
-                           ull(length));
+                           "tokens %llu + %llu end after the last of %llu tokens", ull(first),
+                           ull(n), ull(length));
     if (n == 0 || first >= track.n_dropped) return Status::ok;
-    return set_failure(failure, Status::argument, {.index = first},
-                       "token %llu is behind the window of its layer, which keeps those from %llu "
-                       "on",
-                       ull(first), ull(track.n_dropped));
+    return set_failure(
+        failure, Status::argument, {.index = first},
+        "the window of the layer has dropped token %llu and keeps tokens from %llu on", ull(first),
+        ull(track.n_dropped));
 }
 
 // Iterator over the page and slot of consecutive tokens.

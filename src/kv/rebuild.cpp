@@ -25,8 +25,8 @@ const TypeOps &type_of(const BlockShape &shape, Side side) {
 Status check_rebuild(const Config &c, const char *call, Failure *failure) {
     const uint32_t widest = c.head_dim_k > c.head_dim_v ? c.head_dim_k : c.head_dim_v;
     if (widest <= kMaxCodes) return Status::ok;
-    return set_failure(failure, Status::unsupported, {}, "%s: heads of %u, more than %u", call,
-                       widest, kMaxCodes);
+    return set_failure(failure, Status::unsupported, {}, "%s: heads of %u values, the limit is %u",
+                       call, widest, kMaxCodes);
 }
 
 Rebuild::Rebuild(RebuildRun &run, const Layer &old, const Layer &next, const Target *targets,
@@ -143,7 +143,7 @@ Status Rebuild::take_stages(uint64_t unit_ns, size_t *units) {
     stages_ =
         n <= SIZE_MAX / bytes ? static_cast<uint8_t *>(host.alloc(n * bytes, kPageAlign)) : nullptr;
     if (!stages_)
-        return set_failure(run_.failure, Status::memory, {}, "%s: no memory for %zu pages aside",
+        return set_failure(run_.failure, Status::memory, {}, "%s: no memory for %zu new pages",
                            run_.call, n);
     memset(stages_, 0, n * bytes);
     n_stages_ = n;
@@ -170,8 +170,7 @@ Status Rebuild::fill() {
                                run_.call);
         if (refused_.load(Order::relaxed))
             return set_failure(run_.failure, Status::value, {},
-                               "%s: a value is too large for the new type of its stream",
-                               run_.call);
+                               "%s: a value is too large for its new KV type", run_.call);
         run_.done += n;
     }
     return Status::ok;

@@ -59,7 +59,7 @@ Restore::~Restore() {
 }
 
 Status Restore::fail_read() {
-    return set_failure(failure_, in_.status(), {}, "the reader of a snapshot failed");
+    return set_failure(failure_, in_.status(), {}, "the read callback of a snapshot failed");
 }
 
 Status Restore::bad(const char *what) {
@@ -91,14 +91,14 @@ Status Restore::header(uint32_t sequence) {
     const uint32_t n_sequences = in_.u32();
     if (in_.status() != Status::ok) return fail_read();
     if (memcmp(magic, kSnapshotMagic, sizeof magic) != 0)
-        return set_failure(failure_, Status::magic, {}, "this is no snapshot of a KV cache");
+        return set_failure(failure_, Status::magic, {}, "this is not a snapshot of a KV cache");
     if (version_ < kOldestSnapshot || version_ > kSnapshotVersion)
         return set_failure(failure_, Status::version, {}, "snapshot of version %u, not %u to %u",
                            version_, kOldestSnapshot, kSnapshotVersion);
     const uint32_t wanted = sequence == kAllSequences ? s_.config.n_sequences : 1;
     if (n_sequences != wanted)
         return set_failure(failure_, Status::mismatch, {},
-                           "the snapshot holds %u sequences, asked for are %u", n_sequences,
+                           "the snapshot holds %u sequences, but %u are requested", n_sequences,
                            wanted);
     n_sequences_ = n_sequences;
     const Identity identity = {s_};
@@ -116,7 +116,8 @@ Status Restore::header(uint32_t sequence) {
     for (uint32_t i = 0; i < n_told; i++)
         for (uint32_t l = 0; l < s_.config.n_layers; l++) {
             const uint32_t flag = in_.u32();
-            if (flag > kGiven || (flag && !s_.layers[l].calibration)) return bad("odd calibration");
+            if (flag > kGiven || (flag && !s_.layers[l].calibration))
+                return bad("invalid calibration");
             flags_[index_of(l, i)] = static_cast<uint8_t>(flag);
         }
     if (in_.checksum()) return Status::ok;
@@ -137,7 +138,8 @@ Status Restore::calibrations() {
             }
             for (size_t j = 0; j < n; j++) to[j] = f32_from_bits(in_.u32());
             if (in_.status() != Status::ok) return fail_read();
-            if (!calibration_usable(s_, s_.layers[l], to)) return bad("odd means or equalisers");
+            if (!calibration_usable(s_, s_.layers[l], to))
+                return bad("invalid means or equalizers");
         }
     return Status::ok;
 }
@@ -147,7 +149,7 @@ Status Restore::page_body(const Layer &layer, Track &track, const PageHead &head
     const BlockShape &shape = layer.shape[block.form];
     if (!in_.bytes(block.data(), shape.errors)) return fail_read();
     if (!values_finite(s_, layer, block)) return bad("a page holds NaN or an infinity");
-    if (!can_turn(s_.turn, head.delta)) return bad("a shift turns keys too far");
+    if (!can_turn(s_.turn, head.delta)) return bad("a shift rotates keys too far");
     const PageRef page = {
         &block, static_cast<uint16_t>(head.first), static_cast<uint16_t>(head.n), head.delta, 0,
         nullptr};
@@ -191,7 +193,7 @@ Status Restore::page(Layer &layer, Track &track) {
     const uint32_t limit = head.form == kSinks ? s_.n_sinks : kPageTokens;
     if (head.form >= kFormCount || head.n == 0 || head.n > limit || head.first > limit - head.n ||
         (head.form == kEncoded && !layer.encodes))
-        return bad("an odd page");
+        return bad("an invalid page");
     const auto form = static_cast<Form>(head.form);
     Block *block = grow_table(*s_.host, track, track.n_pages + 1)
                        ? take_block(*s_.host, layer, form)
@@ -225,7 +227,7 @@ Status Restore::counts(const Layer &layer, Track &track, uint64_t *n_pages) {
     // A window only drops tokens before others that are held.
     if (track.n_dropped > track.n_tokens || *n_pages > track.n_tokens - track.n_dropped ||
         (track.n_dropped && (!layer.window.drops() || *n_pages == 0)))
-        return bad("odd numbers of tokens");
+        return bad("invalid numbers of tokens");
     if (track.n_dropped && (track.dropped_first < 0 || track.dropped_first > track.dropped_last))
         return bad("positions of dropped tokens are negative or descend");
     return Status::ok;
@@ -250,7 +252,7 @@ Status Restore::track(uint32_t index, uint32_t i) {
         held += track.pages[track.n_pages - 1].n;
         if (track.pages[track.n_pages - 1].block->form == kEncoded && layer.calibration &&
             !flags_[index_of(index, i)])
-            return bad("encoded pages without their centring");
+            return bad("encoded pages without their means");
     }
     if (held != track.n_tokens - track.n_dropped) return bad("tokens are missing");
     if (s_.config.max_tokens && track.n_tokens > s_.config.max_tokens)
@@ -285,7 +287,7 @@ Status Restore::prepare_for(uint64_t n_tokens) {
             if (status == Status::capacity) return refuse_pages(s_, l, n_tokens, failure_);
             if (status != Status::ok)
                 return set_failure(failure_, status, {},
-                                   "no memory for the pages of %llu tokens behind a snapshot",
+                                   "no memory for the pages of %llu tokens after a snapshot",
                                    ull(n_tokens));
             at(l, i).reserved = true;
         }

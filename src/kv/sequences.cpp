@@ -65,8 +65,8 @@ Status cut(Cache::State &s, uint32_t sequence, uint64_t n_tokens, const char *wh
     for (uint32_t layer = 0; layer < s.config.n_layers; layer++) {
         if (!behind_window(s.layers[layer], s.track(layer, sequence), n_tokens)) continue;
         return set_failure(failure, Status::state, {.index = layer},
-                           "%s to %llu tokens: the window of layer %u has dropped tokens that the "
-                           "next one would see",
+                           "cannot %s to %llu tokens: the window of layer %u has dropped tokens "
+                           "that the next token sees",
                            what, ull(n_tokens), layer);
     }
     for (uint32_t layer = 0; layer < s.config.n_layers; layer++)
@@ -96,7 +96,7 @@ Status check_dropped(const Cache::State &s, uint32_t sequence, int32_t p0, int32
 
 Status refuse_dropped(const char *call, uint32_t layer, Failure *failure) {
     return set_failure(failure, Status::state, {.index = layer},
-                       "%s: the window of layer %u has dropped tokens that the next one would see",
+                       "%s: the window of layer %u has dropped tokens that the next token sees",
                        call, layer);
 }
 
@@ -113,8 +113,8 @@ int32_t last_outside(const Track &track, int32_t p0, int32_t p1) {
 
 Status check_span(int32_t p0, int32_t p1, Failure *failure) {
     if (p0 <= p1) return Status::ok;
-    return set_failure(failure, Status::argument, {}, "positions %d to %d: the end is first", p0,
-                       p1);
+    return set_failure(failure, Status::argument, {},
+                       "positions %d to %d: the end is before the start", p0, p1);
 }
 
 } // namespace
@@ -144,8 +144,8 @@ Status Cache::truncate(uint32_t sequence, uint64_t n_tokens, Failure *failure) {
     const uint64_t length = common_length(s, sequence);
     if (n_tokens > length)
         return set_failure(failure, Status::argument, {},
-                           "truncate to %llu tokens: sequence %u has %llu", ull(n_tokens), sequence,
-                           ull(length));
+                           "cannot truncate to %llu tokens: sequence %u has %llu", ull(n_tokens),
+                           sequence, ull(length));
     return cut(s, sequence, n_tokens, "truncate", failure);
 }
 
@@ -295,14 +295,15 @@ Status Cache::copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *
     for (uint32_t l = 0; l < s.config.n_layers; l++)
         if (from == to || s.track(l, to).n_tokens)
             return set_failure(failure, Status::state, {.index = to},
-                               "copy to sequence %u: it must be another one and empty", to);
+                               "cannot copy to sequence %u: it must be another sequence and empty",
+                               to);
     for (uint32_t l = 0; l < s.config.n_layers; l++) {
         const Track &track = s.track(l, from);
         if (takes_dropped(track, p0, p1) &&
             behind_window(s.layers[l], track, tokens_before(track, p1)))
             return set_failure(failure, Status::state, {.index = l},
-                               "copy positions %d to %d: the window of layer %u has dropped tokens "
-                               "that the next one would see",
+                               "cannot copy positions %d to %d: the window of layer %u has dropped "
+                               "tokens that the next token sees",
                                p0, p1, l);
     }
     for (uint32_t l = 0; l < s.config.n_layers; l++)
@@ -326,7 +327,7 @@ Status check_shift(const Turn &turn, const Track &track, int32_t p0, int32_t p1,
         last = now;
         if (now >= before && now <= INT32_MAX) return true;
         set_failure(failure, Status::argument, {},
-                    "shift by %d: position %d would become %lld, after %lld", delta, old,
+                    "cannot shift by %d: position %d would become %lld, after %lld", delta, old,
                     static_cast<long long>(now), static_cast<long long>(before));
         return false;
     };
@@ -339,7 +340,8 @@ Status check_shift(const Turn &turn, const Track &track, int32_t p0, int32_t p1,
         if (position_at(page, 0) < p1 && position_at(page, page.n - 1u) >= p0 &&
             !can_turn(turn, int64_t(page.delta) + delta))
             return set_failure(failure, Status::argument, {},
-                               "shift by %d: keys would turn by more than 2^31 radians", delta);
+                               "cannot shift by %d: keys would rotate by more than 2^31 radians",
+                               delta);
     }
     return Status::ok;
 }
@@ -386,7 +388,7 @@ Status Cache::prepare_shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t d
     Status status = Status::ok;
     if (s.config.rope_style == RopeStyle::unknown)
         status = set_failure(failure, Status::unsupported, {},
-                             "shift: rope_style of the cache does not say how keys are rotated");
+                             "cannot shift: rope_style of the cache is not set");
     for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
         const Track &track = s.track(l, sequence);
         status = check_shift(s.turn, track, p0, p1, delta, failure);

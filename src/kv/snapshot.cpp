@@ -126,7 +126,7 @@ Status Cache::save(uint32_t sequence, WriteFn write, void *user, Failure *failur
             write_track(out, s.config, s.layers[l], s.track(l, i));
     out.checksum();
     if (out.status() == Status::ok) return Status::ok;
-    return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");
+    return set_failure(failure, out.status(), {}, "the write callback of a snapshot failed");
 }
 
 Status Cache::save_path(uint32_t sequence, const char *path, Failure *failure) const {

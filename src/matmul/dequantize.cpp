@@ -42,12 +42,13 @@ Status Engine::dequantize(float *out, const Weights &w, uint64_t first_row, uint
     const Status checked = check(&type, w, failure);
     if (checked != Status::ok) return checked;
     if (!w.data && w.remote.home) {
-        return set_failure(failure, Status::unsupported, {},
-                           "the weights are in a device's memory: download them to decode them");
+        return set_failure(
+            failure, Status::unsupported, {},
+            "the weights are in a device's memory: download them to dequantize them");
     }
     if (first_row > w.n_rows || n_rows > w.n_rows - first_row) {
         return set_failure(failure, Status::argument, {kNone, first_row, 0},
-                           "rows %" PRIu64 " + %" PRIu64 " end after the tensor's %" PRIu64,
+                           "rows %" PRIu64 " + %" PRIu64 " end after the last of %" PRIu64 " rows",
                            first_row, n_rows, w.n_rows);
     }
     const auto row_blocks = static_cast<size_t>(w.n_cols / type->block_values);

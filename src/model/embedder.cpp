@@ -74,12 +74,12 @@ EmbedPlan::EmbedPlan(const Graph &graph, const EmbedOptions &given)
     n_rows = std::max({alone ? n_context : n_batch, n_context, kLeastRows});
     if (alone && !graph.causal)
         fail(Status::unsupported, {},
-             "embeddings of a %s model whose tokens see those behind them, and whose layers read "
-             "what others remember, are not supported",
+             "embeddings of a %s model with bidirectional attention, whose layers read the keys of "
+             "earlier layers, are not supported",
              graph.architecture);
-    const View &result = result_of(graph, pooling);
+    const View &result = result_of(program, pooling);
     if (result.none())
-        fail(Status::unsupported, {}, "the model has no cls.output.weight: it does not rank");
+        fail(Status::unsupported, {}, "the model has no cls.output.weight: it is not a reranker");
     width = result.width;
     dimensions = options.dimensions ? options.dimensions : width;
     if (dimensions > width)

@@ -17,12 +17,12 @@ namespace {
 // Sums and products of bytes; throws overflow.
 uint64_t sum(uint64_t a, uint64_t b) {
     uint64_t out = 0;
-    if (!checked::add(&out, a, b)) fail(Status::overflow, {}, "more bytes than 64 bits count");
+    if (!checked::add(&out, a, b)) fail(Status::overflow, {}, "more than 2^64 bytes");
     return out;
 }
 uint64_t product(uint64_t a, uint64_t b) {
     uint64_t out = 0;
-    if (!checked::mul(&out, a, b)) fail(Status::overflow, {}, "more bytes than 64 bits count");
+    if (!checked::mul(&out, a, b)) fail(Status::overflow, {}, "more than 2^64 bytes");
     return out;
 }
 
@@ -34,7 +34,7 @@ uint64_t bytes_of_file(const gguf::File &file) {
         uint64_t size = part.size;
         if (part.n_missing > 0 &&
             !checked::round_up(&size, sum(size, part.n_missing), part.directory.alignment))
-            fail(Status::overflow, {}, "the file has more bytes than 64 bits count");
+            fail(Status::overflow, {}, "the file has more than 2^64 bytes");
         total = sum(total, size);
     }
     return total;
@@ -57,11 +57,11 @@ double per_second(double bandwidth, uint64_t bytes) {
 Estimator::Estimator(const Ref<gguf::File> &file, const matmul::Engine &engine,
                      const EstimateOptions &options)
     : file_(file), engine_(engine), options_(options), outline_(read_outline(*file, options.ranks)),
-      places_(places_of(outline_.graph, *file)) {
+      places_(places_of(outline_.program, *file)) {
     if (is_rank() && (options.n_adapters > 0 || !outline_.graph.predicts()))
-        fail(Status::unsupported, {}, "ranks of a group run no adapters and make no embeddings");
+        fail(Status::unsupported, {}, "ranks of a group do not support adapters or embeddings");
     if (options.n_adapters > 0 && !outline_.has_graph)
-        fail(Status::unsupported, {}, "there is no program for this architecture: no adapters");
+        fail(Status::unsupported, {}, "this architecture is not supported: no adapters");
     for (size_t i = 0; i < options.n_adapters; i++) {
         const Adapter adapter(file->host(), options.adapters[i], *file, outline_.graph, {});
         adapter_files_ = sum(adapter_files_, bytes_of_file(*options.adapters[i]));
@@ -115,7 +115,7 @@ DeviceFit Estimator::fit_device(const job::Plan &plan) const {
         if (place == kNotMultiplied || t.n_bytes == 0) continue;
         uint64_t stride = 0;
         if (!checked::round_up(&stride, t.n_bytes / t.source.n_rows, device::kRowBorder))
-            fail(Status::overflow, {}, "more bytes than 64 bits count");
+            fail(Status::overflow, {}, "more than 2^64 bytes");
         (void)product(stride, sum(t.source.n_rows, 64)); // so much fits 64 bits
         bytes[place] = sum(bytes[place], device::bytes_of(stride, t.source.n_rows));
         longest[place] = std::max(longest[place], t.source.ne[0]);

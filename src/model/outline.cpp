@@ -31,8 +31,8 @@ public:
         }
         if (most < low || most > high)
             fail(Status::hparam, {entry.offset, index},
-                 "%s.%s is %" PRIu64 ", outside of %" PRIu64 "..%" PRIu64, shown().c_str(), suffix,
-                 most, low, high);
+                 "%s.%s is %" PRIu64 ", the limits are %" PRIu64 " to %" PRIu64, shown().c_str(),
+                 suffix, most, low, high);
         return static_cast<uint32_t>(most);
     }
     uint32_t get_or(const char *suffix, uint64_t low, uint64_t high, uint64_t fallback) const {
@@ -132,7 +132,7 @@ Outline read_outline(const gguf::File &file, const RankOptions &ranks) {
         return {std::move(graph), true, bytes, std::move(roles)};
     }
     if (ranks.size > 1)
-        fail(Status::unsupported, {}, "there is no program for this architecture: no ranks");
+        fail(Status::unsupported, {}, "this architecture is not supported: no ranks");
     Outline out = {Graph(file.host().get()), false, 0,
                    Roles{HostAllocator<Role>(file.host().get())}};
     read_numbers(out, Numbers(file, architecture), file);

@@ -50,7 +50,7 @@ private:
     static void add(uint64_t &sum, uint64_t n, uint64_t bytes) {
         uint64_t more = 0;
         if (!checked::mul(&more, n, bytes) || !checked::add(&sum, sum, more))
-            fail(Status::overflow, {}, "the tensors have more bytes than 64 bits count");
+            fail(Status::overflow, {}, "the tensors have more than 2^64 bytes");
     }
     // `used` of `parts` parts are read for a token.
     void bind(uint32_t weights, uint32_t used = 1, uint32_t parts = 1) {

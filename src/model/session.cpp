@@ -180,7 +180,8 @@ Runner Session::runner(const matmul::Options &options) {
 
 Status Session::logits(float *out, Failure *failure) const {
     if (!has_logits_) {
-        return set_failure(failure, Status::state, {}, "no token was decoded since the last cut");
+        return set_failure(failure, Status::state, {},
+                           "no token was decoded since the last truncation");
     }
     memcpy(out, logits_.data(), logits_.size() * sizeof(float));
     return Status::ok;
@@ -251,8 +252,9 @@ void Session::set_adapters(uint32_t index, const AdapterSet::Use *uses, size_t n
     for (size_t i = first; i < end; i++)
         if (sequences_[i].length > 0)
             fail(Status::state, {kNone, i},
-                 "sequence %zu has %" PRIu64 " tokens: adapters are those of an empty one", i,
-                 sequences_[i].length);
+                 "sequence %zu has %" PRIu64
+                 " tokens: adapters can be set for an empty sequence only",
+                 i, sequences_[i].length);
     const Ref<AdapterSet> set =
         adapter_scratch_.prepare(model_.host(), model_.graph(), uses, n, n_batch_);
     for (size_t i = first; i < end; i++) sequences_[i].adapters = set;
@@ -268,9 +270,9 @@ Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *fai
                            "cannot copy %" PRIu64 " tokens of %" PRIu64 " of sequence %" PRIu32,
                            n_tokens, source.length, from);
     if (from == to || sequence.length > 0)
-        return set_failure(failure, Status::state, {.index = to},
-                           "cannot copy to sequence %" PRIu32 ": it must be another one and empty",
-                           to);
+        return set_failure(
+            failure, Status::state, {.index = to},
+            "cannot copy to sequence %" PRIu32 ": it must be another sequence and empty", to);
     if (!AdapterSet::same(source.adapters.get(), sequence.adapters.get()))
         return set_failure(
             failure, Status::mismatch, {.index = to},

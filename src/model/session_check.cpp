@@ -80,7 +80,7 @@ Status Session::check_item(const BatchItem &item, size_t index, Failure *failure
                            item.sequence, static_cast<uint64_t>(sequences_.size()));
     if ((!item.tokens && !item.embeddings) || item.n == 0)
         return refuse("tokens must hold at least one id, or embeddings one row");
-    if (sequences_[item.sequence].end) return refuse("its sequence has an item before it");
+    if (sequences_[item.sequence].end) return refuse("its sequence has an earlier item");
     Failure why = {};
     const Status status = check_tokens(item, &why);
     if (status == Status::ok) return status;

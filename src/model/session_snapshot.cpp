@@ -24,7 +24,7 @@ constexpr uint32_t kSessionVersion = 3, kOldest = 2;
 constexpr uint32_t kTokensOnly = 4;
 
 Status read_failed(const SnapshotInput &in, Failure *failure) {
-    return set_failure(failure, in.status(), {}, "the reader of a snapshot failed");
+    return set_failure(failure, in.status(), {}, "the read callback of a snapshot failed");
 }
 
 Status bad_token(const char *what, uint64_t index, int64_t value, Failure *failure) {
@@ -85,7 +85,7 @@ Status Session::TokenReader::head(uint32_t n_sequences, uint64_t identity) {
     version_ = in_.u32();
     if (in_.status() != Status::ok) return read_failed(in_, failure_);
     if (memcmp(magic, kSessionMagic, sizeof magic) != 0)
-        return set_failure(failure_, Status::magic, {}, "this is no snapshot of a session");
+        return set_failure(failure_, Status::magic, {}, "this is not a snapshot of a session");
     if (version_ < kOldest || version_ > kTokensOnly)
         return set_failure(failure_, Status::version, {},
                            "snapshot of a session of version %u, not %u to %u", version_, kOldest,
@@ -93,13 +93,12 @@ Status Session::TokenReader::head(uint32_t n_sequences, uint64_t identity) {
     if (has_caches() && session_.model_.ranks())
         return set_failure(
             failure_, Status::mismatch, {},
-            "the snapshot has caches of one process: ranks of a group load what ranks "
-            "have saved");
+            "the snapshot is of one process: ranks of a group load snapshots that ranks saved");
     const uint32_t n = version_ == kOldest ? 1 : in_.u32();
     if (in_.status() != Status::ok) return read_failed(in_, failure_);
     if (n != n_sequences)
         return set_failure(failure_, Status::mismatch, {},
-                           "the snapshot holds %u sequences, asked for are %u", n, n_sequences);
+                           "the snapshot holds %u sequences, but %u are requested", n, n_sequences);
     return has_caches() ? Status::ok : check_model(identity);
 }
 
@@ -108,7 +107,7 @@ Status Session::TokenReader::check_model(uint64_t identity) {
     if (in_.status() != Status::ok) return read_failed(in_, failure_);
     if (theirs == identity) return Status::ok;
     return set_failure(failure_, Status::mismatch, {},
-                       "the snapshot has model and adapters %llu, wanted is %llu", ull(theirs),
+                       "the snapshot has model and adapters %llu, not %llu", ull(theirs),
                        ull(identity));
 }
 
@@ -223,11 +222,10 @@ Status Session::save(uint32_t index, WriteFn write, void *user, Failure *failure
     const uint32_t first = all ? 0 : index, end = all ? n_sequences() : index + 1;
     for (uint32_t i = first; i < end; i++)
         if (!has_caches && sequences_[i].edited)
-            return set_failure(
-                failure, Status::unsupported, {.index = i},
-                "sequence %u has lost or moved tokens before others: what ranks save "
-                "must come out the same when it is computed again",
-                i);
+            return set_failure(failure, Status::unsupported, {.index = i},
+                               "sequence %u has removed or shifted tokens: ranks save only "
+                               "sequences that can be recomputed",
+                               i);
     SnapshotOutput out(write, user);
     out.bytes(kSessionMagic, 8);
     out.u32(has_caches ? kSessionVersion : kTokensOnly);
@@ -237,7 +235,7 @@ Status Session::save(uint32_t index, WriteFn write, void *user, Failure *failure
         save_tokens(out, sequences_[i], has_caches ? sequences_[i].held : 0);
     out.checksum();
     if (out.status() != Status::ok)
-        return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");
+        return set_failure(failure, out.status(), {}, "the write callback of a snapshot failed");
     return has_caches ? caches_.save(kept_caches(index), write, user, failure) : Status::ok;
 }
 

@@ -15,15 +15,17 @@ constexpr uint64_t kMostTracks = 4194304;
 
 void check_counts(const Config &c) {
     if (c.n_layers == 0 || c.n_sequences == 0 || !c.layers)
-        fail(Status::argument, {}, "a state cache needs layers and sequences: %u and %u",
+        fail(Status::argument, {},
+             "a state cache needs at least one layer and one sequence: it has %u and %u",
              c.n_layers, c.n_sequences);
     if (uint64_t(c.n_layers) * c.n_sequences > kMostTracks)
-        fail(Status::limit, {}, "%u layers of %u sequences: at most %llu in all", c.n_layers,
+        fail(Status::limit, {}, "%u layers of %u sequences: the limit is %llu in all", c.n_layers,
              c.n_sequences, (unsigned long long)kMostTracks);
     if (c.n_checkpoints > kMostCheckpoints)
-        fail(Status::limit, {}, "%u checkpoints: at most %u", c.n_checkpoints, kMostCheckpoints);
+        fail(Status::limit, {}, "%u checkpoints: the limit is %u", c.n_checkpoints,
+             kMostCheckpoints);
     if (uint64_t(c.n_sequences) * (kOwnSlots + c.n_checkpoints) > kMostSlots)
-        fail(Status::limit, {}, "%u checkpoints of %u sequences: at most %u in all",
+        fail(Status::limit, {}, "%u checkpoints of %u sequences: the limit is %u in all",
              c.n_checkpoints, c.n_sequences, kMostSlots);
 }
 

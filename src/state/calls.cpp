@@ -154,7 +154,7 @@ Status StateCache::commit(uint32_t index, uint64_t n_tokens, Failure *failure) {
                            "sequence %u: steps of a call without new tokens", index);
     if (n_tokens > kMostTokens - sequence.n_tokens)
         return set_failure(failure, Status::capacity, {.index = index},
-                           "sequence %u: %llu tokens after %llu, at most %llu in all", index,
+                           "sequence %u: %llu tokens after %llu, the limit is %llu in all", index,
                            ull(n_tokens), ull(sequence.n_tokens), ull(kMostTokens));
     if (n_tokens <= sequence.n_again) return rollback(index, failure);
     complete(s, index, Take::fresh);

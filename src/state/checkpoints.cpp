@@ -62,8 +62,8 @@ uint64_t nearest_below(const Sequence &s, uint64_t n_tokens) {
 Status refuse_length(const Sequence &s, uint32_t index, uint64_t n_tokens, Failure *failure) {
     const uint64_t nearest = nearest_below(s, n_tokens);
     return set_failure(failure, Status::state, {.index = nearest},
-                       "sequence %u: its states after %llu of %llu tokens are gone; the nearest "
-                       "ones kept are those after %llu",
+                       "sequence %u: the states after %llu of %llu tokens are not kept; the "
+                       "nearest checkpoint is after %llu",
                        index, ull(n_tokens), ull(s.n_tokens), ull(nearest));
 }
 
@@ -179,7 +179,7 @@ Status StateCache::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *
     Sequence &target = state.sequences[to];
     if (from == to || target.n_tokens)
         return set_failure(failure, Status::state, {.index = to},
-                           "copy to sequence %u: it must be another one and empty", to);
+                           "cannot copy to sequence %u: it must be another sequence and empty", to);
     status = check_length(source, from, n_tokens, failure);
     if (status != Status::ok || n_tokens == 0) return status;
     const uint32_t slot = slot_of(source, n_tokens);

@@ -105,7 +105,7 @@ private:
 };
 
 Status Load::fail_read() {
-    return set_failure(failure_, in_.status(), {}, "the reader of a snapshot failed");
+    return set_failure(failure_, in_.status(), {}, "the read callback of a snapshot failed");
 }
 
 Status Load::bad(const char *what) {
@@ -125,13 +125,13 @@ Status Load::header() {
     const uint32_t version = in_.u32(), n_sequences = in_.u32();
     if (in_.status() != Status::ok) return fail_read();
     if (memcmp(magic, kMagic, sizeof magic) != 0)
-        return set_failure(failure_, Status::magic, {}, "this is no snapshot of states");
+        return set_failure(failure_, Status::magic, {}, "this is not a snapshot of states");
     if (version != kVersion)
         return set_failure(failure_, Status::version, {},
                            "snapshot of states of version %u, not %u", version, kVersion);
     if (n_sequences != range_.end - range_.first)
         return set_failure(failure_, Status::mismatch, {},
-                           "the snapshot holds %u sequences, asked for are %u", n_sequences,
+                           "the snapshot holds %u sequences, but %u are requested", n_sequences,
                            range_.end - range_.first);
     const Identity identity = {s_};
     for (uint32_t i = 0; i < identity.count(); i++) {
@@ -211,7 +211,7 @@ Status StateCache::save(uint32_t sequence, WriteFn write, void *user, Failure *f
     if (status != Status::ok) return status;
     out.checksum();
     if (out.status() == Status::ok) return status;
-    return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");
+    return set_failure(failure, out.status(), {}, "the write callback of a snapshot failed");
 }
 
 Status StateCache::load(uint32_t sequence, const Reader &reader, Failure *failure,

@@ -300,7 +300,7 @@ static void test_handles_that_are_none_are_refused(void **state) {
     handles.reserved[1] = 0;
     assert_not_adopted(rt, NULL, GGUFX_E_ARGUMENT, "handles must be set");
     fake->adopts_none = 1;
-    assert_not_adopted(rt, &handles, GGUFX_E_UNSUPPORTED, "takes no device of the host");
+    assert_not_adopted(rt, &handles, GGUFX_E_UNSUPPORTED, "accepts no device of the host");
     reset_fake();
     ggufx_runtime_destroy(rt);
 }
@@ -372,7 +372,7 @@ static void test_what_is_no_plug_in_or_no_device_is_said(void **state) {
     (void)state;
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     assert_unusable(rt, "/nowhere/libggufx-fake.so", "fake:0", 0, "/nowhere/libggufx-fake.so");
-    assert_unusable(rt, path_of_this_library(), "plug-in", 0, "is no plug-in of libggufx");
+    assert_unusable(rt, path_of_this_library(), "plug-in", 0, "is not a plugin of libggufx");
     assert_unusable(rt, "libggufx-fake.so", "fake:0", 0, "./libggufx-fake.so"); /* no path search */
     assert_unusable(rt, "", "plug-in", 0, "./");
     assert_unusable(rt, "/", "cuda:0", 0, "libggufx-cuda");
@@ -381,7 +381,7 @@ static void test_what_is_no_plug_in_or_no_device_is_said(void **state) {
     assert_unusable(rt, fake_path, "fake:1", 0, "there is no device \"fake:1\"");
     assert_unusable(rt, fake_path, "", 0, "there is no device \"\"");
     fake->version = 99;
-    assert_unusable(rt, fake_path, "fake:0", 0, "is a plug-in of version 99");
+    assert_unusable(rt, fake_path, "fake:0", 0, "is a plugin of version 99");
     reset_fake();
     fake->unusable = 1;
     fake->n_devices = 2;
@@ -394,7 +394,7 @@ static void test_what_is_no_plug_in_or_no_device_is_said(void **state) {
     assert_unusable(rt, fake_path, "fake:999", 0, "there is no device");
     reset_fake();
     fake->processor = 1;
-    assert_unusable(rt, fake_path, "auto", 0, "a processor that plays a device");
+    assert_unusable(rt, fake_path, "auto", 0, "the limit of a software device");
     reset_fake();
 
     char path[2000];
@@ -469,10 +469,10 @@ static void test_the_first_fma_that_rounds_once_is_taken(void **state) {
     fake->no_f64 = 0;
     fake->wrong_result = 2;
     assert_int_equal(fma_of(rt, 0), GGUFX_FMA_DEVICE);
-    assert_unusable(rt, fake_path, "fake:0", GGUFX_DEVICE_FMA_F64, "asked for");
+    assert_unusable(rt, fake_path, "fake:0", GGUFX_DEVICE_FMA_F64, "requested way");
     fake->wrong_result = 3;
     assert_int_equal(fma_of(rt, GGUFX_DEVICE_FMA_F64), GGUFX_FMA_F64);
-    assert_unusable(rt, fake_path, "fake:0", GGUFX_DEVICE_FMA_F32, "asked for");
+    assert_unusable(rt, fake_path, "fake:0", GGUFX_DEVICE_FMA_F32, "requested way");
     reset_fake();
     ggufx_runtime_destroy(rt);
 }

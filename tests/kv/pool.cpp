@@ -99,7 +99,7 @@ void the_limit_is_exact_and_shared() {
     const auto before = w.saved(kv::kAllSequences);
     Failure failure{};
     CHECK(w.append(0, 1, &failure) == Status::capacity && failure.index == 0);
-    CHECK(says(failure, "layer 0 has 5 pages of at most 5: those of 1 tokens"));
+    CHECK(says(failure, "layer 0 has 5 pages, the limit is 5: 1 tokens need more"));
     CHECK(w.append(2, 64) == Status::capacity && w.append(1, SIZE_MAX / 256) != Status::ok);
     CHECK(w.saved(kv::kAllSequences) == before);
     CHECK(w.append(2, 63) == Status::ok);           // fills its page

@@ -83,10 +83,10 @@ void what_is_no_snapshot_of_this_cache_is_refused() {
         if (sealed) seal(file.bytes);
         return file;
     };
-    CHECK(v.refuses(with(0, {'X'}), 0, Status::magic, "no snapshot of states"));
+    CHECK(v.refuses(with(0, {'X'}), 0, Status::magic, "not a snapshot of states"));
     CHECK(v.refuses(with(8, {2}), 0, Status::version, "version 2, not 1"));
     CHECK(v.refuses(with(8, {0}), 0, Status::version, "version 0, not 1"));
-    CHECK(v.refuses(with(12, {2}), 0, Status::mismatch, "holds 2 sequences, asked for are 1"));
+    CHECK(v.refuses(with(12, {2}), 0, Status::mismatch, "holds 2 sequences, but 1 are requested"));
     CHECK(v.refuses(good, state::kAllSequences, Status::mismatch, "holds 1 sequences"));
     CHECK(v.refuses(with(16, {1}), 0, Status::mismatch, "model 1, the cache 0"));
     CHECK(v.refuses(with(24, {9}), 0, Status::mismatch, "n_layers 9, the cache 5"));

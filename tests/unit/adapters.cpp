@@ -302,7 +302,7 @@ private:
                 const ggufx_status status = ggufx_session_load(session_, to, read, &in, &error);
                 expect(status, same ? GGUFX_OK : GGUFX_E_MISMATCH, error, "load");
                 if (same) streams_[to].done = 30;
-                go_on(to, "behind a snapshot");
+                go_on(to, "after a snapshot");
             }
         }
     }
@@ -324,7 +324,7 @@ private:
         must(ggufx_session_load(session_, GGUFX_SESSION_ALL, read, &in, &error), error, "load");
         for (uint32_t i = 0; i < n; i++) {
             streams_[i].done = 10 + i;
-            go_on(i, "behind a snapshot of all");
+            go_on(i, "after a snapshot of all");
         }
     }
     void refill(uint32_t i, size_t n) {

@@ -324,12 +324,12 @@ const Wrong kWrong[] = {
      [](Rewrite &c) {
          c.add_zeros({"cls.other.weight", GGUFX_TYPE_F32, {64, 1}});
      },
-     GGUFX_E_UNSUPPORTED, "\"cls.other.weight\" has no place"},
+     GGUFX_E_UNSUPPORTED, "\"cls.other.weight\" is not part"},
     {kBert,
      [](Rewrite &c) {
          c.add_zeros({"dense_3.bias", GGUFX_TYPE_F32, {64}});
      },
-     GGUFX_E_UNSUPPORTED, "\"dense_3.bias\" has no place"},
+     GGUFX_E_UNSUPPORTED, "\"dense_3.bias\" is not part"},
     {kGemma, [](Rewrite &c) { set_u32(c, "gemma-embedding.dense_2_feat_out", 95); }, GGUFX_E_SHAPE,
      "\"dense_2.weight\" is [64, 96, 1, 1], the model needs [64, 95]"},
     {kGemma, [](Rewrite &c) { set_u32(c, "gemma-embedding.dense_2_feat_out", 0); }, GGUFX_E_HPARAM,

@@ -278,12 +278,12 @@ void check_group(const Rank &alone, Wanted &want, uint32_t n, const uint32_t *sp
         if (memcmp(&loss, &want.perplexity, sizeof loss) != 0) n_wrong++;
         snapshots[rank] = saved(part.model(), want.saved, want.ids);
         const std::string &from = want.snapshot.empty() ? snapshots[rank] : want.snapshot;
-        compare(go_on(part.model(), want.saved, want.ids, from), want.rest, "behind a snapshot");
+        compare(go_on(part.model(), want.saved, want.ids, from), want.rest, "after a snapshot");
     });
     for (const std::string &one : snapshots) CHECK(one == snapshots[0], "other snapshots");
     want.snapshot = snapshots[0];
     CHECK(same(go_on(alone.model(), want.saved, want.ids, want.snapshot), want.rest),
-          "%s: one process behind a snapshot of %u ranks %s", want.name.c_str(), n, what);
+          "%s: one process after a snapshot of %u ranks %s", want.name.c_str(), n, what);
     CHECK(n_wrong == 0, "%s, %u ranks %s: %d of %zu differ, first %s", want.name.c_str(), n, what,
           n_wrong.load(), n_compared.load(), first.c_str());
     CHECK(n_compared == n * (want.cases.size() + 3) && want.cases.size() > 2, "%s: compared %zu",

@@ -500,8 +500,8 @@ void snapshots_that_one_rank_cannot_load() {
                  {cut_path, GGUFX_E_TRUNCATED, "cut.snapshot"},
                  {changed_path, GGUFX_E_CHECKSUM, "damaged"},
                  {other_path, GGUFX_E_MISMATCH, "model and adapters"},
-                 {longer_path, GGUFX_E_MALFORMED, "goes on after"},
-                 {whole, GGUFX_E_MISMATCH, "caches of one process"}};
+                 {longer_path, GGUFX_E_MALFORMED, "has bytes after"},
+                 {whole, GGUFX_E_MISMATCH, "is of one process"}};
     ThreadGroup group(kRanks);
     group.run([&](uint32_t rank) {
         const Rank part(g_model, of(group, rank));
@@ -550,16 +550,16 @@ void edited_sequences_are_not_saved() {
     expect(ggufx_session_sequence_remove(session, 0, 4, 2, &error), GGUFX_OK, error, "");
     save(0, GGUFX_OK, ""); // no tokens followed the removed ones
     expect(ggufx_session_sequence_remove(session, 0, 1, 1, &error), GGUFX_OK, error, "");
-    save(0, GGUFX_E_UNSUPPORTED, "sequence 0 has lost or moved");
+    save(0, GGUFX_E_UNSUPPORTED, "sequence 0 has removed or shifted");
     save(1, GGUFX_OK, "");
-    save(GGUFX_SESSION_ALL, GGUFX_E_UNSUPPORTED, "sequence 0 has lost or moved");
+    save(GGUFX_SESSION_ALL, GGUFX_E_UNSUPPORTED, "sequence 0 has removed or shifted");
     expect(ggufx_session_sequence_copy(session, 0, 1, 3, &error), GGUFX_OK, error, "");
-    save(1, GGUFX_E_UNSUPPORTED, "sequence 1 has lost or moved");
+    save(1, GGUFX_E_UNSUPPORTED, "sequence 1 has removed or shifted");
     expect(ggufx_session_sequence_truncate(session, 0, 0, &error), GGUFX_OK, error, "");
     save(0, GGUFX_OK, "");
     expect(ggufx_session_decode(session, kIds, 6, nullptr, &error), GGUFX_OK, error, "");
     expect(ggufx_session_sequence_shift(session, 0, 2, 4, 5, &error), GGUFX_OK, error, "");
-    save(0, GGUFX_E_UNSUPPORTED, "sequence 0 has lost or moved");
+    save(0, GGUFX_E_UNSUPPORTED, "sequence 0 has removed or shifted");
     expect(ggufx_session_load_path(session, 0, path.c_str(), &error), GGUFX_OK, error, "");
     save(0, GGUFX_OK, "");
     remove(path.c_str());

@@ -82,23 +82,22 @@ void where_they_do_not_belong() {
         uneven(g_model, "uneven", 3, speeds);
     const Rank alone(three[1]);
     expect(alone.status(), GGUFX_E_MISMATCH, alone.error(),
-           "the file has what rank 1 of 3 reads: a model of it needs a group of 3 ranks");
+           "the file is for rank 1 of 3: its model needs a group of 3 ranks");
     all_refuse({three[0], three[2], three[1]}, GGUFX_E_MISMATCH,
-               "the file has what rank 2 of 3 reads, this is rank 1 of 3");
-    all_refuse({three[0], three[1]}, GGUFX_E_MISMATCH, "rank 0 of 3 reads, this is rank 0 of 2");
-    all_refuse({two[0], two[1], g_model}, GGUFX_E_MISMATCH,
-               "rank 0 of 2 reads, this is rank 0 of 3");
+               "the file is for rank 2 of 3, but this is rank 1 of 3");
+    all_refuse({three[0], three[1]}, GGUFX_E_MISMATCH, "rank 0 of 3, but this is rank 0 of 2");
+    all_refuse({two[0], two[1], g_model}, GGUFX_E_MISMATCH, "rank 0 of 2, but this is rank 0 of 3");
     all_refuse({uneven[0], uneven[1], uneven[2]}, GGUFX_E_MISMATCH,
-               "the file was cut for a speed of rank 1 of 1, not 2", others);
+               "the file was split for a speed of rank 1 of 1, not 2", others);
     all_refuse({uneven[0], three[1], uneven[2]}, GGUFX_E_MISMATCH, "rank 1: other options");
     all_refuse({uneven[0], g_model, uneven[2]}, GGUFX_E_MISMATCH, "rank 1: other options");
     const RankFiles layers(g_model, "layers", 3, nullptr, GGUFX_GROUP_LAYERS);
     all_refuse(
         {layers[0], layers[1], layers[2]}, GGUFX_E_MISMATCH,
-        "the file was cut for ranks with whole layers, this one is to have rows of each matrix");
+        "the file was split for ranks with whole layers, but this one has rows of each matrix");
     all_refuse(
         {three[0], layers[1], layers[2]}, GGUFX_E_MISMATCH,
-        "the file was cut for ranks with rows of each matrix, this one is to have whole layers",
+        "the file was split for ranks with rows of each matrix, but this one has whole layers",
         nullptr, GGUFX_GROUP_LAYERS);
     const std::string rows = changed_key(layers[1], "ggufx.rank.layers", -1);
     all_refuse({layers[0], rows, layers[2]}, GGUFX_E_MISMATCH, "rows of each matrix", nullptr,
@@ -181,7 +180,7 @@ void what_cannot_be_cut() {
         {nullptr, 0, 2, nullptr, GGUFX_E_ARGUMENT, "file must be set"},
         {file, 0, 2, nullptr, GGUFX_E_ARGUMENT, "unknown flags 0x2", 2 | GGUFX_GROUP_LAYERS},
         {part, 0, 2, nullptr, GGUFX_E_UNSUPPORTED, "not a whole model", GGUFX_GROUP_LAYERS},
-        {part, 0, 2, nullptr, GGUFX_E_UNSUPPORTED, "rank 1 of 2 reads, not a whole model"},
+        {part, 0, 2, nullptr, GGUFX_E_UNSUPPORTED, "rank 1 of 2, it is not a whole model"},
         {head, 0, 2, nullptr, GGUFX_E_UNSUPPORTED, "opened for metadata only"},
     };
     ggufx_writer_facts before = {}, after = {};

@@ -77,7 +77,7 @@ static const refusal kLora[] = {
      "\"blk.0.attn_qkv.weight.lora_a\""},
     {{EXTRA("blk.0.attn_norm.weight.lora_a", 0, 2, TINY_EMBD, 3, 1, 1)},
      GGUFX_E_MISMATCH,
-     "no matrix"},
+     "not a matrix"},
     {{EXTRA("blk.0.attn_norm.weight", 0, 1, TINY_EMBD, 1, 1, 1)},
      GGUFX_E_UNSUPPORTED,
      "\"blk.0.attn_norm.weight\" of the adapter is neither"},

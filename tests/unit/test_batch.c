@@ -51,7 +51,7 @@ static void test_items_are_refused_with_their_number(void **state) {
     } cases[] = {
         {ITEM(SEQUENCES, 0, tokens, 1), GGUFX_E_ARGUMENT, "sequence 3"},
         {ITEM(UINT32_MAX, 0, tokens, 1), GGUFX_E_ARGUMENT, "sequence 4294967295"},
-        {ITEM(1, 0, tokens, 1), GGUFX_E_ARGUMENT, "before it"},
+        {ITEM(1, 0, tokens, 1), GGUFX_E_ARGUMENT, "an earlier item"},
         {ITEM(0, 0, NULL, 1), GGUFX_E_ARGUMENT, "at least one"},
         {ITEM(0, 0, tokens, 0), GGUFX_E_ARGUMENT, "at least one"},
         {ITEM(0, 32, tokens, 1), GGUFX_E_ARGUMENT, "flags 0x20"},

@@ -103,7 +103,7 @@ static void test_arguments_that_are_no_object_are_named(void **state) {
         assert_int_equal(r.status, GGUFX_E_MALFORMED);
         assert_int_equal(r.error.index, 1);
         snprintf(want, sizeof want,
-                 "messages[1].tool_calls[0].function.arguments is no JSON object, but %s",
+                 "messages[1].tool_calls[0].function.arguments is not a JSON object, but %s",
                  rows[i].shown);
         assert_string_equal(r.error.message, want);
         rendered_free(&r);

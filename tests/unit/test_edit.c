@@ -169,7 +169,7 @@ static void test_errors_of_arguments(void **state) {
     expect(ggufx_edit_recover(&found, rt, "absent.gguf", &e), GGUFX_E_NOT_FOUND, &e, "absent.gguf");
     OK(ggufx_edit_recover(NULL, rt, path, &e));
     how.flags = GGUFX_EDIT_IN_PLACE | GGUFX_EDIT_REWRITE;
-    expect(ggufx_edit_info(&out, w, f, &how, &e), GGUFX_E_ARGUMENT, &e, "one of the two");
+    expect(ggufx_edit_info(&out, w, f, &how, &e), GGUFX_E_ARGUMENT, &e, "exclude each other");
     how.flags = 4;
     expect(ggufx_edit_info(&out, w, f, &how, &e), GGUFX_E_ARGUMENT, &e, "flags");
     out.struct_size = 0;

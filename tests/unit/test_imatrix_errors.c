@@ -22,8 +22,8 @@ static void test_gguf_files_that_are_no_imatrix_are_refused(void **state) {
         ggufx_status status;
         const char *text;
     } kCases[] = {
-        {"w.weight.count", 2, GGUFX_E_SHAPE, "stands alone"},
-        {"v.weight.counts", 2, GGUFX_E_SHAPE, "stands alone"},
+        {"w.weight.count", 2, GGUFX_E_SHAPE, "has no partner"},
+        {"v.weight.counts", 2, GGUFX_E_SHAPE, "has no partner"},
         {"w.weight.counts", 1, GGUFX_E_SHAPE, "another number of matrices"},
     };
     gb b;

@@ -32,7 +32,7 @@ static void test_create_refuses_bad_shapes(void **state) {
     BAD(type_k, 77, GGUFX_E_TYPE, "77 of the keys");
     BAD(type_v, 77, GGUFX_E_TYPE, "77 of the values");
     BAD(flags, 16, GGUFX_E_ARGUMENT, "flags");
-    BAD(flags, GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE, GGUFX_E_ARGUMENT, "all types and none");
+    BAD(flags, GGUFX_KV_CENTRE_ALL | GGUFX_KV_CENTRE_NONE, GGUFX_E_ARGUMENT, "exclude each other");
     BAD(n_sinks, 65, GGUFX_E_ARGUMENT, "n_sinks");
     BAD(rope_style, 4, GGUFX_E_ARGUMENT, "rope_style");
     BAD(n_layer_options, 2, GGUFX_E_ARGUMENT, "n_layer_options");
@@ -63,13 +63,13 @@ static void test_create_refuses_bad_shapes(void **state) {
     EXPECT(GGUFX_E_TYPE, "99", ggufx_kv_estimate(&bytes, rt, &o, 100, error));
     assert_int_equal(bytes, 0);
     EXPECT(GGUFX_E_ARGUMENT, "out and rt", ggufx_kv_estimate(NULL, rt, &good, 100, error));
-    EXPECT(GGUFX_E_ARGUMENT, "64 bits", ggufx_kv_estimate(&bytes, rt, &good, UINT64_MAX, error));
+    EXPECT(GGUFX_E_ARGUMENT, "2^64 bytes", ggufx_kv_estimate(&bytes, rt, &good, UINT64_MAX, error));
     BAD(next, &good, GGUFX_E_UNSUPPORTED, "next");
     BAD(struct_size, 4, GGUFX_E_ARGUMENT, "struct_size");
     BAD(reserved[1], 1, GGUFX_E_ARGUMENT, "reserved");
     o = good;
     o.n_kv_heads = o.n_q_heads = o.head_dim_k = o.head_dim_v = UINT32_MAX;
-    EXPECT(GGUFX_E_ARGUMENT, "too big", ggufx_kv_create(&kv, rt, &o, error));
+    EXPECT(GGUFX_E_ARGUMENT, "too large", ggufx_kv_create(&kv, rt, &o, error));
     o = good;
     o.n_layers = o.n_sequences = UINT32_MAX;
     EXPECT(GGUFX_E_LIMIT, "4194304", ggufx_kv_create(&kv, rt, &o, error));
@@ -91,7 +91,7 @@ static void test_append_refuses_bad_arguments_and_changes_nothing(void **state) 
     const int32_t down[2] = {5, 4}, before[2] = {1, 1}, last[2] = {INT32_MAX, INT32_MAX};
     const int32_t two[2] = {2, 2};
     kv_fill(kv, &shape, 0, 2, 2, two, k, v);
-    EXPECT(GGUFX_E_ARGUMENT, "living cache",
+    EXPECT(GGUFX_E_ARGUMENT, "live cache",
            ggufx_kv_append(NULL, 0, 0, 2, NULL, k, 16, v, 24, error));
     EXPECT(GGUFX_E_ARGUMENT, "layer 2", ggufx_kv_append(kv, 2, 0, 2, NULL, k, 16, v, 24, error));
     EXPECT(GGUFX_E_ARGUMENT, "sequence 3", ggufx_kv_append(kv, 0, 3, 2, NULL, k, 16, v, 24, error));
@@ -121,7 +121,7 @@ static void test_append_refuses_bad_arguments_and_changes_nothing(void **state) 
     EXPECT(GGUFX_E_CAPACITY, "max_tokens", ggufx_kv_append(kv, 0, 0, 1, NULL, k, 8, v, 12, error));
     EXPECT(GGUFX_E_CAPACITY, "max_tokens", ggufx_kv_reserve(kv, 0, 6, error));
     EXPECT(GGUFX_E_ARGUMENT, "sequence 3", ggufx_kv_reserve(kv, 3, 1, error));
-    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_reserve(NULL, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "live", ggufx_kv_reserve(NULL, 0, 1, error));
     assert_int_equal(ggufx_kv_length(&length, kv, 0, NULL), GGUFX_OK);
     assert_int_equal(length, 0); /* layer 1 has none */
     ggufx_kv_destroy(kv);
@@ -186,7 +186,7 @@ static void test_questions_refuse_bad_arguments(void **state) {
 #define ATTEND(n_out, cache, layer, sequence, q, n_q, n_queries)                                   \
     ggufx_kv_attend(out, n_out, NULL, cache, layer, sequence, q, n_q, n_queries, NULL, &options,   \
                     error)
-    EXPECT(GGUFX_E_ARGUMENT, "living", ATTEND(12, NULL, 0, 0, k, 8, 1));
+    EXPECT(GGUFX_E_ARGUMENT, "live", ATTEND(12, NULL, 0, 0, k, 8, 1));
     EXPECT(GGUFX_E_ARGUMENT, "layer 1", ATTEND(12, kv, 1, 0, k, 8, 1));
     EXPECT(GGUFX_E_ARGUMENT, "sequence 1", ATTEND(12, kv, 0, 1, k, 8, 1));
     EXPECT(GGUFX_E_ARGUMENT, "q has 9", ATTEND(12, kv, 0, 0, k, 9, 1));
@@ -203,7 +203,7 @@ static void test_questions_refuse_bad_arguments(void **state) {
     options.scale = 0;
     assert_int_equal(ggufx_kv_attend(NULL, 0, NULL, kv, 0, 0, NULL, 0, 0, NULL, NULL, NULL),
                      GGUFX_OK);
-    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_read(out, 4, NULL, 0, NULL, 0, 0, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "live", ggufx_kv_read(out, 4, NULL, 0, NULL, 0, 0, 0, 1, error));
     EXPECT(GGUFX_E_ARGUMENT, "k has 5", ggufx_kv_read(out, 5, NULL, 0, kv, 0, 0, 0, 1, error));
     EXPECT(GGUFX_E_ARGUMENT, "v has 5", ggufx_kv_read(NULL, 0, out, 5, kv, 0, 0, 0, 1, error));
     EXPECT(GGUFX_E_ARGUMENT, "tokens 1 + 2", ggufx_kv_read(out, 8, NULL, 0, kv, 0, 0, 1, 2, error));
@@ -211,18 +211,18 @@ static void test_questions_refuse_bad_arguments(void **state) {
            ggufx_kv_read(out, 4, NULL, 0, kv, 0, 0, UINT64_MAX, 1, error));
     EXPECT(GGUFX_E_ARGUMENT, "layer 1", ggufx_kv_read(out, 4, NULL, 0, kv, 1, 0, 0, 1, error));
     EXPECT(GGUFX_E_ARGUMENT, "sequence 1", ggufx_kv_read(out, 4, NULL, 0, kv, 0, 1, 0, 1, error));
-    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_length(&n, NULL, 0, error));
+    EXPECT(GGUFX_E_ARGUMENT, "live", ggufx_kv_length(&n, NULL, 0, error));
     EXPECT(GGUFX_E_ARGUMENT, "out", ggufx_kv_length(NULL, kv, 0, error));
     EXPECT(GGUFX_E_ARGUMENT, "sequence 9", ggufx_kv_length(&n, kv, 9, error));
-    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_positions(position, NULL, 0, 0, 1, error));
+    EXPECT(GGUFX_E_ARGUMENT, "live", ggufx_kv_positions(position, NULL, 0, 0, 1, error));
     EXPECT(GGUFX_E_ARGUMENT, "out", ggufx_kv_positions(NULL, kv, 0, 0, 1, error));
     EXPECT(GGUFX_E_ARGUMENT, "sequence 9", ggufx_kv_positions(position, kv, 9, 0, 1, error));
-    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_truncate(NULL, 0, 0, error));
+    EXPECT(GGUFX_E_ARGUMENT, "live", ggufx_kv_truncate(NULL, 0, 0, error));
     EXPECT(GGUFX_E_ARGUMENT, "truncate to 3", ggufx_kv_truncate(kv, 0, 3, error));
     EXPECT(GGUFX_E_ARGUMENT, "sequence 9", ggufx_kv_truncate(kv, 9, 0, error));
-    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_rollback(NULL, 0, error));
+    EXPECT(GGUFX_E_ARGUMENT, "live", ggufx_kv_rollback(NULL, 0, error));
     EXPECT(GGUFX_E_ARGUMENT, "sequence 9", ggufx_kv_rollback(kv, 9, error));
-    EXPECT(GGUFX_E_ARGUMENT, "living", ggufx_kv_clear(NULL, error));
+    EXPECT(GGUFX_E_ARGUMENT, "live", ggufx_kv_clear(NULL, error));
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
     EXPECT(GGUFX_E_ARGUMENT, "kv", ggufx_kv_stats(&facts, NULL, GGUFX_KV_ALL_LAYERS, error));
     EXPECT(GGUFX_E_ARGUMENT, "out", ggufx_kv_stats(NULL, kv, GGUFX_KV_ALL_LAYERS, error));

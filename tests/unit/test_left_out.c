@@ -28,7 +28,7 @@ static void test_chats_are_refused(void **state) {
     options.text_length = strlen(options.text);
     assert_int_equal(ggufx_chat_create(&chat, rt, NULL, &options, &error), GGUFX_E_UNSUPPORTED);
     assert_null(chat);
-    assert_non_null(strstr(error.message, "without chats"));
+    assert_non_null(strstr(error.message, "without chat templates"));
     assert_null(ggufx_chat_format_name(0));
 }
 

@@ -113,8 +113,8 @@ static void check_kv(fixture *f) {
     KV_CASE(n_kv_heads, 0, GGUFX_E_ARGUMENT, "n_kv_heads");
     KV_CASE(n_q_heads, 0, GGUFX_E_ARGUMENT, "n_q_heads");
     KV_CASE(head_dim_k, 0, GGUFX_E_ARGUMENT, "head_dim_k");
-    KV_CASE(head_dim_k, most, GGUFX_E_ARGUMENT, "too big");
-    KV_CASE(head_dim_v, most, GGUFX_E_ARGUMENT, "too big");
+    KV_CASE(head_dim_k, most, GGUFX_E_ARGUMENT, "too large");
+    KV_CASE(head_dim_v, most, GGUFX_E_ARGUMENT, "too large");
     KV_CASE(n_sinks, 65, GGUFX_E_ARGUMENT, "n_sinks");
     KV_CASE(type_k, most, GGUFX_E_TYPE, "4294967295");
     KV_CASE(type_v, 7, GGUFX_E_TYPE, "7");

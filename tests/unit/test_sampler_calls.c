@@ -63,7 +63,7 @@ static void test_links_refuse_what_they_have_no_use_for(void **state) {
     link = link_of(GGUFX_LINK_TOP_K);
     link.k = 3;
     link.p = 0.5f;
-    FAILS(&f, GGUFX_E_ARGUMENT, "p is set, a link TOP_K has none",
+    FAILS(&f, GGUFX_E_ARGUMENT, "p is set, but TOP_K does not use it",
           ggufx_sampler_add(chain, &link, &f.error));
     link = link_of(GGUFX_LINK_TOP_P);
     link.n_last = 3;
@@ -89,7 +89,7 @@ static void test_links_refuse_what_they_have_no_use_for(void **state) {
     FAILS(&f, GGUFX_E_ARGUMENT, "sampler", ggufx_sampler_add(NULL, &link, &f.error));
     MUST(&f, ggufx_sampler_create(&simple, f.rt, V, NULL, &f.error));
     link = example(0);
-    FAILS(&f, GGUFX_E_STATE, "no chain", ggufx_sampler_add(simple, &link, &f.error));
+    FAILS(&f, GGUFX_E_STATE, "not a chain", ggufx_sampler_add(simple, &link, &f.error));
     link = example(13);
     add(&f, chain, &link);
     FAILS(&f, GGUFX_E_STATE, "MIROSTAT", ggufx_sampler_add(chain, &link, &f.error));

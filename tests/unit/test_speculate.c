@@ -126,7 +126,7 @@ static void test_a_draft_of_another_vocabulary_is_refused(void **state) {
         assert_int_equal(ggufx_model_create(&model, f.rt, file, NULL, NULL), GGUFX_OK);
         ggufx_speculator_options_init(&options);
         options.draft = new_session(model);
-        FAILS(&f, GGUFX_E_MISMATCH, i ? "have texts" : "another text",
+        FAILS(&f, GGUFX_E_MISMATCH, i ? "have text" : "another text",
               ggufx_speculator_create(&speculator, f.session, &options, &f.error));
         ggufx_session_destroy(options.draft);
         ggufx_model_destroy(model);
@@ -166,7 +166,7 @@ static void test_wrong_guesses_of_a_host_change_nothing(void **state) {
         options.guess = wrong[i];
         MUST(&f, ggufx_session_truncate(f.session, 0, &f.error));
         ggufx_speculator *const speculator = begun(&f, sampler, &options);
-        FAILS(&f, GGUFX_E_ARGUMENT, i ? "vocabulary" : "were guessed",
+        FAILS(&f, GGUFX_E_ARGUMENT, i ? "vocabulary" : "draft tokens were given",
               ggufx_speculator_next(ids, NULL, 4, &n, speculator, sampler, NULL, NULL, &f.error));
         assert_int_equal(n, 0);
         assert_int_equal(ggufx_session_length(f.session), N);

@@ -152,7 +152,8 @@ void Adapter::bind_direction(const gguf::Tensor &t, const AdapterOptions &option
         parsed = std::from_chars(t.name.data() + kDirection.size(), end, layer);
     if (parsed.ec != std::errc() || parsed.ptr != end || layer == 0)
         fail(Status::unsupported, {t.info_offset},
-             "tensor \"%s\" of the control vector is no direction.LAYER with a layer from 1 on",
+             "tensor \"%s\" of the control vector is not named direction.LAYER with a layer of at "
+             "least 1",
              name.c_str());
     const fmt::TypeInfo *type = fmt::type_info(t.type);
     if (!type || type->kind != fmt::Kind::kFloat)

@@ -108,8 +108,8 @@ void LoraBinder::bind() {
             fail(Status::mismatch, {t.info_offset, i},
                  target == gguf::kNotFound
                      ? "tensor \"%s\" of the adapter belongs to no tensor of the model"
-                     : "tensor \"%s\" of the adapter belongs to one that is no matrix of the "
-                       "model's program",
+                     : "tensor \"%s\" of the adapter belongs to a tensor that is not a matrix of "
+                       "the model's graph",
                  quoted(t.name).c_str());
         Pair pair = find_pair(t, name);
         if (!is_a) continue;
@@ -155,7 +155,7 @@ void LoraBinder::check_pair(Pair &pair, bool is_table) const {
     const uint64_t rank = b.ne[0];
     if (rank < 1 || rank > kMostRank)
         fail(Status::value, {a.info_offset},
-             "tensor \"%s\" of the adapter has rank %" PRIu64 ", 1 to %" PRIu64 " are possible",
+             "tensor \"%s\" of the adapter has rank %" PRIu64 ", not 1 to %" PRIu64,
              quoted(a.name).c_str(), rank, kMostRank);
     check_type(a);
     check_type(b);

@@ -45,7 +45,8 @@ private:
         const bool windowed = t_.has_window(layer);
         for (uint32_t i = own_; i-- > 0;)
             if (t_.has_window(i) == windowed) return i;
-        keys_.reject("attention.shared_kv_layers", "a layer has none of its kind to read from");
+        keys_.reject("attention.shared_kv_layers",
+                     "a layer has no earlier layer of its kind whose keys it can read");
     }
     void embed_layers(View x);
     View feed_forward(View x);

@@ -292,8 +292,8 @@ void Binder::refuse_leftovers() const {
         const gguf::Tensor t = file_.tensor(i);
         if (used_[i].used || !is_of_the_text(t.name) || is_passed(t.name)) continue;
         fail(Status::unsupported, {t.info_offset, i},
-             "tensor \"%s\" has no place in the %s program of this library: models with it are "
-             "not supported",
+             "tensor \"%s\" is not part of the %s graph of this library: models with it are not "
+             "supported",
              Quoted(t.name).c_str(), graph_.architecture);
     }
 }

@@ -50,7 +50,7 @@ uint32_t Keys::overriding_count(const Override &o, Limits limits) const {
 void Keys::require_all_used() const {
     for (size_t i = 0; i < n_overrides_; i++)
         if (!overrides_[i].used)
-            fail(Status::argument, {}, "override of %s: the model has no use for such a key",
+            fail(Status::argument, {}, "override of %s: the model does not use this key",
                  Quoted(overrides_[i].key, strlen(overrides_[i].key)).c_str());
 }
 

@@ -329,7 +329,7 @@ void Stage::take_vectors() {
                 v = static_cast<Vec>(r.to + (v - r.first));
                 return;
             }
-            fail(Status::internal, {}, "a layer reads a vector of another one");
+            fail(Status::internal, {}, "a layer reads a vector of another layer");
         });
     p_.n_vector_floats = n;
     if (p_.vectors.size() < all) { // no data

@@ -25,7 +25,7 @@ RankGroup::Header RankGroup::header(Status own) const {
 // The others may still wait for this rank: they are told, as far as anything reaches them.
 Status RankGroup::died(Status status, Failure *failure) {
     Failure why = {};
-    (void)set_failure(&why, status, {}, "it failed without a word");
+    (void)set_failure(&why, status, {}, "it failed without a message");
     if (!is_dead_) options_.hooks.abort(options_.hooks.user, failure ? *failure : why);
     is_dead_ = has_failed_ = true;
     return status;
@@ -52,7 +52,7 @@ Status RankGroup::look(const Header &theirs, const Header &first, uint32_t rank,
 Status RankGroup::share_failure(uint32_t rank, Status own, Failure *failure) {
     Failure shared = {};
     const bool is_own = rank == this->rank();
-    if (is_own) (void)set_failure(&shared, own, {}, "it failed without a word");
+    if (is_own) (void)set_failure(&shared, own, {}, "it failed without a message");
     if (is_own && failure && failure->status == static_cast<int32_t>(own)) shared = *failure;
     const GroupHooks &hooks = options_.hooks;
     const Status status =
@@ -70,7 +70,7 @@ Status RankGroup::share_failure(uint32_t rank, Status own, Failure *failure) {
 Status RankGroup::all_gather(void *out, void *in, const size_t *n_bytes, const size_t *offsets,
                              Status own, Failure *failure) {
     if (is_dead_)
-        return set_failure(failure, Status::state, {}, "the group has lost a rank before");
+        return set_failure(failure, Status::state, {}, "the group lost a rank in an earlier call");
     const Header mine = header(own);
     memcpy(in, &mine, sizeof mine);
     const GroupHooks &hooks = options_.hooks;
@@ -114,7 +114,7 @@ void RankGroup::end(Status all) {
 
 Status RankGroup::allgather(void *out, const void *in, size_t n, Failure *failure) {
     if (is_dead_)
-        return set_failure(failure, Status::state, {}, "the group has lost a rank before");
+        return set_failure(failure, Status::state, {}, "the group lost a rank in an earlier call");
     const GroupHooks &hooks = options_.hooks;
     const Status status = hooks.allgather(hooks.user, out, in, n, timeout(), failure);
     return status == Status::ok ? status : died(status, failure);

@@ -74,9 +74,9 @@ void RankFile::read(const size_t (&keys)[5], size_t layers) {
         refuse(layers, "it is %" PRIu64 ", not 1", file_.get_u64(layers));
     const uint64_t size = file_.get_u64(count), rank = file_.get_u64(no);
     if (size < 2 || size > kMostRanks)
-        refuse(count, "%" PRIu64 " is no number of ranks from 2 to %" PRIu32, size, kMostRanks);
+        refuse(count, "%" PRIu64 " is not a number of ranks from 2 to %" PRIu32, size, kMostRanks);
     if (rank >= size)
-        refuse(no, "%" PRIu64 " is no rank of %" PRIu64 ", the first is 0", rank, size);
+        refuse(no, "%" PRIu64 " is not a rank of %" PRIu64 ", the first is 0", rank, size);
     if (file_.meta(speeds).count != size)
         refuse(speeds, "it has %" PRIu64 " numbers, the group %" PRIu64 " ranks",
                file_.meta(speeds).count, size);
@@ -160,17 +160,17 @@ RankOptions RankFile::check(const RankOptions &given) const {
     if (!is_part()) return given;
     if (given.size == 1)
         fail(Status::mismatch, {.index = ranks_.rank},
-             "the file has what rank %" PRIu32 " of %" PRIu32
-             " reads: a model of it needs a group of %" PRIu32 " ranks",
+             "the file is for rank %" PRIu32 " of %" PRIu32 ": its model needs a group of %" PRIu32
+             " ranks",
              ranks_.rank, ranks_.size, ranks_.size);
     if (given.rank != ranks_.rank || given.size != ranks_.size)
         fail(Status::mismatch, {.index = given.rank},
-             "the file has what rank %" PRIu32 " of %" PRIu32 " reads, this is rank %" PRIu32
+             "the file is for rank %" PRIu32 " of %" PRIu32 ", but this is rank %" PRIu32
              " of %" PRIu32,
              ranks_.rank, ranks_.size, given.rank, given.size);
     if (given.by_layers != ranks_.by_layers)
         fail(Status::mismatch, {.index = given.rank},
-             "the file was cut for ranks with %s, this one is to have %s",
+             "the file was split for ranks with %s, but this one has %s",
              assigned_text(ranks_.by_layers), assigned_text(given.by_layers));
     if (!given.speeds ||
         (are_alike(given.speeds, given.size) && are_alike(ranks_.speeds, given.size)))
@@ -178,8 +178,8 @@ RankOptions RankFile::check(const RankOptions &given) const {
     for (uint32_t i = 0; i < given.size; i++)
         if (given.speeds[i] != ranks_.speeds[i])
             fail(Status::mismatch, {.index = given.rank},
-                 "the file was cut for a speed of rank %" PRIu32 " of %" PRIu32 ", not %" PRIu32, i,
-                 ranks_.speeds[i], given.speeds[i]);
+                 "the file was split for a speed of rank %" PRIu32 " of %" PRIu32 ", not %" PRIu32,
+                 i, ranks_.speeds[i], given.speeds[i]);
     return ranks_;
 }
 
@@ -217,8 +217,8 @@ uint64_t RankFile::find(size_t tensor, uint64_t first, uint64_t n) const {
     const std::string_view name = file_.tensor_name(tensor);
     fail(Status::split, {.index = tensor},
          "rank %" PRIu32 " reads rows %" PRIu64 " .. %" PRIu64
-         " of tensor %s, which its file does not have: cut by another version, or before an "
-         "override",
+         " of tensor %s, which its file does not have: it was split by another version, or before "
+         "an override",
          ranks_.rank, first, first + (n ? n - 1 : 0), Quoted(name).c_str());
 }
 

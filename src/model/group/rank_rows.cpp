@@ -45,7 +45,7 @@ void bind(WeightInfo &info, const gguf::Tensor &t, const RankFile &part) {
         if (i == 1) step = at - first; // ranges are in order
         if (at == first + i * step) continue;
         fail(Status::split, {.index = info.tensor},
-             "tensor %s: the file has not as many rows of each expert", Quoted(t.name).c_str());
+             "tensor %s: the file has fewer rows of each expert", Quoted(t.name).c_str());
     }
     if (info.part_stride) info.part_stride = step;
     if (!info.part_stride && step != n_rows) info.part_stride = step; // others' rows stand between

@@ -118,7 +118,7 @@ Vector<TensorRows> rows_of(const gguf::File &file, const RankOptions &ranks) {
     options.read_whole = &whole;
     // Ranks compare the whole model's vectors: what it reads each has.
     if (!build_graph(file, options).predicts())
-        fail(Status::unsupported, {}, "ranks of a group make no embeddings");
+        fail(Status::unsupported, {}, "ranks of a group do not compute embeddings");
     options.ranks = ranks;
     const Graph graph = build_graph(file, options);
     return rows_of_rank(graph, file, whole);
@@ -130,7 +130,7 @@ void copy_rank(gguf::Writer &writer, const Ref<gguf::File> &file, const RankOpti
     const RankFile part(*file);
     if (part.is_part())
         fail(Status::unsupported, {},
-             "the file has what rank %" PRIu32 " of %" PRIu32 " reads, not a whole model",
+             "the file is for rank %" PRIu32 " of %" PRIu32 ", it is not a whole model",
              part.ranks().rank, part.ranks().size);
     const Vector<TensorRows> rows = rows_of(*file, ranks);
     Directory directory(file->host().get());

@@ -58,17 +58,19 @@ Status ChoicesRun::check(Failure *failure) {
     for (size_t i = 0; i < task_.n_continuations; i++) {
         const uint64_t n = task_.n_tokens[i];
         if (n == 0)
-            return set_failure(failure, Status::argument, {kNone, i}, "ending %zu has no token", i);
+            return set_failure(failure, Status::argument, {kNone, i},
+                               "continuation %zu has no tokens", i);
         longest = std::max(longest, n);
         if (!checked::add(&n_continuations, n_continuations, n) ||
             !checked::add(&n_all_, n_all_, n - 1))
-            return set_failure(failure, Status::argument, {kNone, i}, "ending %zu is too long", i);
+            return set_failure(failure, Status::argument, {kNone, i},
+                               "continuation %zu is too long", i);
     }
     if (task_.n_context > session_.n_context() ||
         longest - 1 > session_.n_context() - task_.n_context)
         return set_failure(failure, Status::capacity, {},
-                           "a context of %" PRIu64 " and an ending of %" PRIu64
-                           " tokens, the session has room for %" PRIu32,
+                           "a context of %" PRIu64 " and a continuation of %" PRIu64
+                           " tokens do not fit: the session has room for %" PRIu32,
                            static_cast<uint64_t>(task_.n_context), longest, session_.n_context());
     const Status status = session_.check_ids(task_.context, task_.n_context, failure);
     if (status != Status::ok) return status;

@@ -114,7 +114,7 @@ LogitsWriter::LogitsWriter(const Session &session, const Chunks &text, WriteFn w
 
 Status LogitsWriter::status(Failure *failure) const {
     if (out_.status() == Status::ok) return Status::ok;
-    return set_failure(failure, out_.status(), {}, "the writer of logits failed");
+    return set_failure(failure, out_.status(), {}, "the write callback of logits failed");
 }
 
 Status LogitsWriter::begin(Failure *failure) {
@@ -164,7 +164,7 @@ LogitsReader::LogitsReader(const Session &session, const Chunks &text, uint64_t 
              HostAllocator<uint8_t>(session.model().host().get())) {}
 
 Status LogitsReader::read_failed(Failure *failure) const {
-    return set_failure(failure, in_.status(), {}, "the reader of saved logits failed");
+    return set_failure(failure, in_.status(), {}, "the read callback of saved logits failed");
 }
 
 Status LogitsReader::begin(const Progress &progress, Failure *failure) {
@@ -182,13 +182,13 @@ Status LogitsReader::begin(const Progress &progress, Failure *failure) {
     const bool whole = in_.checksum();
     if (in_.status() != Status::ok) return read_failed(failure);
     if (memcmp(magic, kLogitsMagic, sizeof magic) != 0)
-        return set_failure(failure, Status::magic, {}, "these are no saved logits");
+        return set_failure(failure, Status::magic, {}, "these are not saved logits");
     if (version != kLogitsVersion)
         return set_failure(failure, Status::version, {},
                            "saved logits of version %" PRIu32 ", not %" PRIu32, version,
                            kLogitsVersion);
     if (!whole)
-        return set_failure(failure, Status::checksum, {}, "the head of saved logits is damaged");
+        return set_failure(failure, Status::checksum, {}, "the header of saved logits is damaged");
     Status status = check(head, failure);
     for (uint64_t i = 0; i < first_chunk_ && status == Status::ok; i++) {
         if (progress.cancelled(0, head_.n_chunks * head_.n_context))
@@ -212,8 +212,8 @@ Status LogitsReader::pass_chunk(Failure *failure) {
 Status LogitsReader::check(const SavedHead &head, Failure *failure) {
     if (head.n_vocab != head_.n_vocab || head.vocabulary != head_.vocabulary)
         return set_failure(failure, Status::mismatch, {},
-                           "the saved logits are of another vocabulary, of %" PRIu32
-                           " tokens, the model's has %" PRIu32,
+                           "the saved logits are of a vocabulary of %" PRIu32
+                           " tokens, but the model's has %" PRIu32,
                            head.n_vocab, head_.n_vocab);
     if (head.n_context != head_.n_context || head.stride != head_.stride || head.bos != head_.bos)
         return set_failure(failure, Status::mismatch, {},
@@ -223,8 +223,8 @@ Status LogitsReader::check(const SavedHead &head, Failure *failure) {
                            head_.bos);
     if (head.n_chunks < first_chunk_ || head.n_chunks - first_chunk_ < head_.n_chunks)
         return set_failure(failure, Status::mismatch, {},
-                           "logits of %" PRIu64 " chunks were saved, %" PRIu64
-                           " from number %" PRIu64 " on are asked for",
+                           "logits of %" PRIu64 " chunks were saved, but %" PRIu64
+                           " from number %" PRIu64 " on are requested",
                            head.n_chunks, head_.n_chunks, first_chunk_);
     n_saved_ = head.n_chunks;
     same_model_ = head.model == head_.model;
@@ -246,7 +246,7 @@ Status LogitsReader::rows(SavedRow *out, size_t n, Failure *failure) {
         if (!unpack_row(out[i], bytes_.data() + i * row_bytes, head_.n_vocab))
             return set_failure(
                 failure, Status::malformed, {},
-                "a row of saved logits has no likeliest token, or an odd step or loss");
+                "a row of saved logits has an invalid most likely token, step or loss");
     return Status::ok;
 }
 

@@ -227,17 +227,16 @@ void Caches::truncate(uint32_t sequence, uint64_t n_tokens) {
 Status Caches::copy(uint32_t from, uint32_t to, uint64_t n_tokens, int32_t end, Failure *failure) {
     if (caches_.empty() && !states_) return Status::ok; // a rank without layers
     if (from >= options_.n_sequences || to >= options_.n_sequences || n_tokens > length(from))
-        return set_failure(
-            failure, Status::argument, {},
-            "copy %llu tokens of sequence %u to %u: there are %u sequences, that one "
-            "has %llu tokens",
-            static_cast<unsigned long long>(n_tokens), from, to, options_.n_sequences,
-            static_cast<unsigned long long>(length(from)));
+        return set_failure(failure, Status::argument, {},
+                           "cannot copy %llu tokens of sequence %u to %u: there are %u sequences, "
+                           "the former has %llu tokens",
+                           static_cast<unsigned long long>(n_tokens), from, to,
+                           options_.n_sequences, static_cast<unsigned long long>(length(from)));
     const uint64_t nearest = this->nearest(from, n_tokens);
     if (nearest != n_tokens || from == to || length(to))
         return set_failure(failure, Status::state, {.index = nearest},
-                           "copy %llu tokens to sequence %u: it must be another one and empty; the "
-                           "nearest that can be copied are %llu",
+                           "cannot copy %llu tokens to sequence %u: it must be another sequence "
+                           "and empty; the nearest number that can be copied is %llu",
                            static_cast<unsigned long long>(n_tokens), to,
                            static_cast<unsigned long long>(nearest));
     Status status = Status::ok;

@@ -22,7 +22,7 @@ Status check_header(SnapshotInput &in, const uint64_t (&want)[kValueCount], Fail
     in.bytes(magic, sizeof magic);
     const uint32_t version = in.u32();
     if (in.status() == Status::ok && memcmp(magic, kMagic, sizeof magic) != 0)
-        return set_failure(failure, Status::magic, {}, "this is no snapshot of caches");
+        return set_failure(failure, Status::magic, {}, "this is not a snapshot of caches");
     if (in.status() == Status::ok && version != kVersion)
         return set_failure(failure, Status::version, {}, "snapshot of caches of version %u, not %u",
                            version, kVersion);
@@ -30,14 +30,14 @@ Status check_header(SnapshotInput &in, const uint64_t (&want)[kValueCount], Fail
     for (uint64_t &value : got) value = in.u64();
     const bool whole = in.checksum();
     if (in.status() != Status::ok)
-        return set_failure(failure, in.status(), {}, "the reader of a snapshot failed");
+        return set_failure(failure, in.status(), {}, "the read callback of a snapshot failed");
     if (!whole)
         return set_failure(failure, Status::checksum, {},
                            "the header of the snapshot of caches is damaged");
     for (uint32_t i = 0; i < kValueCount; i++)
         if (got[i] != want[i])
             return set_failure(failure, Status::mismatch, {.index = i},
-                               "the snapshot has %s %llu, wanted is %llu", kValues[i],
+                               "the snapshot has %s %llu, not %llu", kValues[i],
                                static_cast<unsigned long long>(got[i]),
                                static_cast<unsigned long long>(want[i]));
     return Status::ok;
@@ -67,7 +67,7 @@ Status Caches::save(const Kept &kept, WriteFn write, void *user, Failure *failur
     for (uint32_t i = 0; i < kValueCount; i++) out.u64(header_value(i, kept.adapters, n_tokens));
     out.checksum();
     if (out.status() != Status::ok)
-        return set_failure(failure, out.status(), {}, "the writer of a snapshot failed");
+        return set_failure(failure, out.status(), {}, "the write callback of a snapshot failed");
     Status status = Status::ok;
     for (size_t i = 0; status == Status::ok && i < caches_.size(); i++)
         status = caches_[i]->save(sequence, write, user, failure);

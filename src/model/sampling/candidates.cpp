@@ -276,13 +276,13 @@ Status Candidates::take_back(size_t n, Failure *failure) {
         const auto id = static_cast<size_t>(c.id);
         if (c.id < 0 || id >= n_ || keys_[id] != 1.0f)
             return set_failure(failure, Status::value, {kNone, i},
-                               "a link of the host left id %" PRId32 " at place %" PRIu64
-                               ": it was not there, or twice",
+                               "a sampler of the host left id %" PRId32 " at index %" PRIu64
+                               ": it was not there before, or is there twice",
                                c.id, static_cast<uint64_t>(i));
         if (!(c.logit < kInfinity))
             return set_failure(
                 failure, Status::value, {kNone, i},
-                "a link of the host left the logit of id %" PRId32 " NaN or +infinity", c.id);
+                "a sampler of the host left the logit of id %" PRId32 " NaN or +infinity", c.id);
         keys_[id] = 0.0f;
     }
     if (!is_list_)

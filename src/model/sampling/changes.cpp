@@ -72,11 +72,11 @@ Status HostSampler::apply(Step &step) {
     size_t n = 0;
     Candidate *const lent = step.candidates.lend(&n);
     if (link(user, reinterpret_cast<ggufx_candidate *>(lent), n) != 0)
-        return set_failure(step.failure, Status::cancelled, {}, "a link of the host failed");
+        return set_failure(step.failure, Status::cancelled, {}, "a sampler of the host failed");
     const Status status = step.candidates.take_back(n, step.failure);
     if (status != Status::ok) return status;
     if (step.candidates.largest() != kGone) return Status::ok;
-    return set_failure(step.failure, Status::value, {}, "a link of the host leaves no token");
+    return set_failure(step.failure, Status::value, {}, "a sampler of the host leaves no token");
 }
 
 } // namespace ggufx::sampling

@@ -126,7 +126,7 @@ Status Speculator::draft(size_t most, size_t *n, const Progress &progress, Failu
     *n = draft_source_.propose(draft_source_.user, tokens() + 1, wanted, now.ids, now.n, now.last);
     if (*n <= wanted) return Status::ok;
     return set_failure(failure, Status::argument, {},
-                       "%" PRIu64 " tokens were guessed, asked for were %" PRIu64,
+                       "%" PRIu64 " draft tokens were given, but %" PRIu64 " were requested",
                        static_cast<uint64_t>(*n), static_cast<uint64_t>(wanted));
 }
 

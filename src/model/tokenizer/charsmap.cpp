@@ -48,7 +48,7 @@ Charsmap::Charsmap(const gguf::File &file)
     const uint64_t n_array = entry.count < 4 ? UINT64_MAX : word(0);
     if (n_array % 4 != 0 || n_array == 0 || n_array > entry.count - 4) {
         fail(Status::vocab, {entry.offset, index},
-             "%s has %" PRIu64 " bytes, which is no array of units with texts behind it",
+             "%s has %" PRIu64 " bytes: it is not an array of units followed by texts",
              kCharsmapKey, entry.count);
     }
     units_.reserve(static_cast<size_t>(n_array / 4));

@@ -38,7 +38,7 @@ plugin::Facts facts_of(uint32_t index) {
     plugin::Facts facts = {};
     check(driver.DeviceGetName(facts.name, sizeof facts.name - 1, device), "a device");
     int version = 0;
-    check(driver.DriverGetVersion(&version), "the driver of CUDA");
+    check(driver.DriverGetVersion(&version), "the CUDA driver");
     const int major = attribute(device, kMajor), minor = attribute(device, kMinor);
     snprintf(facts.driver, sizeof facts.driver, "CUDA %d.%d, compute capability %d.%d",
              version / 1000, version % 1000 / 10, major, minor);
@@ -100,7 +100,7 @@ plugin::Buffer Device::allocate(uint64_t bytes, plugin::Memory where) {
     if (result == kOutOfMemory) {
         size_t free = 0, total = 0;
         driver_.MemGetInfo(&free, &total);
-        fail(GGUFX_E_MEMORY, result, "%llu bytes are too many, about %zu of %zu are free",
+        fail(GGUFX_E_MEMORY, result, "cannot allocate %llu bytes: about %zu of %zu are free",
              static_cast<unsigned long long>(bytes), free, total);
     }
     check(result, "memory");

@@ -33,7 +33,7 @@ ggufx_status status_of(int result) {
 
 template <class F> void find(F &out, void *library, const char *name) {
     out = reinterpret_cast<F>(dlsym(library, name));
-    if (!out) fail(GGUFX_E_UNSUPPORTED, 0, "the driver of CUDA is too old: it has no %s", name);
+    if (!out) fail(GGUFX_E_UNSUPPORTED, 0, "the CUDA driver is too old: it has no %s", name);
 }
 
 Driver load() {
@@ -47,7 +47,7 @@ Driver load() {
 #undef GGUFX_LOAD
     dlclose(library); // RTLD_NODELETE keeps it mapped
     error_string = made.GetErrorString;
-    check(made.Init(0), "the driver of CUDA");
+    check(made.Init(0), "the CUDA driver");
     return made;
 }
 

@@ -283,7 +283,8 @@ ggufx_status Group::finish(int code, uint32_t timeout_ms, ggufx_error *error) {
 
 ggufx_status Group::exchange(uint8_t *out, const uint8_t *in, const size_t *n_bytes,
                              const size_t *offsets, uint32_t timeout_ms, ggufx_error *error) {
-    if (is_dead_) return fail(error, GGUFX_E_STATE, GGUFX_NONE, "the group has lost a rank before");
+    if (is_dead_)
+        return fail(error, GGUFX_E_STATE, GGUFX_NONE, "the group lost a rank in an earlier call");
     Flight &flight = *flight_;
     size_t all = 0, n_requests = static_cast<size_t>(size_ - 1) * n_pieces(n_bytes[rank_]);
     for (int i = 0; i < size_; i++) {
@@ -317,7 +318,8 @@ ggufx_status Group::exchange(uint8_t *out, const uint8_t *in, const size_t *n_by
 
 ggufx_status Group::broadcast(uint8_t *data, size_t n, uint32_t root, uint32_t timeout_ms,
                               ggufx_error *error) {
-    if (is_dead_) return fail(error, GGUFX_E_STATE, GGUFX_NONE, "the group has lost a rank before");
+    if (is_dead_)
+        return fail(error, GGUFX_E_STATE, GGUFX_NONE, "the group lost a rank in an earlier call");
     Flight &flight = *flight_;
     flight.begin(static_cast<size_t>(size_) * n_pieces(n));
     flight.sent.assign(data, data + n);
@@ -431,8 +433,9 @@ extern "C" ggufx_status ggufx_mpi_group(ggufx_group *out, const ggufx_mpi_option
     if (options) {
         if (options->struct_size != sizeof how || options->flags || options->next ||
             options->reserved[0] || options->reserved[1])
-            return fail(error, GGUFX_E_ARGUMENT, GGUFX_NONE,
-                        "ggufx_mpi_options: another size, flags, next or reserved than 0");
+            return fail(
+                error, GGUFX_E_ARGUMENT, GGUFX_NONE,
+                "ggufx_mpi_options: struct_size is wrong, or flags, next or reserved are not 0");
         how = *options;
     }
     int is_initialized = 0, code = MPI_Initialized(&is_initialized), provided = 0;

@@ -271,7 +271,7 @@ void Device::take(Memory &made, const VkMemoryRequirements &needs, uint32_t type
     if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY) {
         uint64_t free = 0, total = 0;
         memory(&free, &total);
-        fail(GGUFX_E_MEMORY, result, "%llu bytes are too many, about %llu of %llu are free",
+        fail(GGUFX_E_MEMORY, result, "cannot allocate %llu bytes: about %llu of %llu are free",
              static_cast<unsigned long long>(needs.size), static_cast<unsigned long long>(free),
              static_cast<unsigned long long>(total));
     }

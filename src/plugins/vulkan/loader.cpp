@@ -67,7 +67,7 @@ constexpr char kLoader[] = "libvulkan.so.1";
 
 template <class F> F found(PFN_vkGetInstanceProcAddr get, VkInstance instance, const char *name) {
     const auto function = reinterpret_cast<F>(get(instance, name));
-    if (!function) fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "the loader of Vulkan has no %s", name);
+    if (!function) fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "the Vulkan loader has no %s", name);
     return function;
 }
 
@@ -78,7 +78,7 @@ Instance make_instance() {
              plugin::why_not_loaded(dlerror(), kLoader));
     void *entry = dlsym(library, "vkGetInstanceProcAddr");
     dlclose(library); // RTLD_NODELETE keeps it mapped
-    if (!entry) fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "%s is no loader of Vulkan", kLoader);
+    if (!entry) fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "%s is not a Vulkan loader", kLoader);
     const auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(entry);
     const auto create = found<PFN_vkCreateInstance>(get, nullptr, "vkCreateInstance");
     VkApplicationInfo application = {};

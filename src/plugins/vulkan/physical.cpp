@@ -155,7 +155,7 @@ plugin::Facts facts_of(const Physical &physical) {
     if (p.apiVersion < VK_API_VERSION_1_2 || !physical.timeline) {
         refuse(facts, "its driver is older than Vulkan 1.2");
     } else if (physical.queue_family == UINT32_MAX) {
-        refuse(facts, "it does not calculate");
+        refuse(facts, "it has no compute queue");
     }
     return facts;
 }
@@ -177,7 +177,7 @@ FloatModes float_modes_of(const Physical &physical) {
 void check_family(const Instance &instance, const Physical &physical, uint32_t family) {
     const auto families = families_of(instance, physical.handle);
     if (family >= families.size() || !(families[family].queueFlags & VK_QUEUE_COMPUTE_BIT))
-        fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "queues of family %u do not calculate", family);
+        fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "queue family %u does not support compute", family);
 }
 
 } // namespace ggufx::vulkan

@@ -197,8 +197,7 @@ void Queue::bind(const Bound (&bound)[kBindings]) {
     VkWriteDescriptorSet writes[kBindings] = {};
     for (uint32_t i = 0; i < kBindings; i++) {
         if (bound[i].bytes > device_.physical().properties.limits.maxStorageBufferRange)
-            fail(GGUFX_E_LIMIT, VK_SUCCESS,
-                 "%llu bytes are more than a program may be bound to, %u",
+            fail(GGUFX_E_LIMIT, VK_SUCCESS, "%llu bytes exceed the limit of a storage buffer, %u",
                  static_cast<unsigned long long>(bound[i].bytes),
                  device_.physical().properties.limits.maxStorageBufferRange);
         buffers[i] = {bound[i].memory.buffer, bound[i].at, bound[i].bytes};
@@ -233,7 +232,7 @@ void Queue::use(const Launch &launch) {
         find_shader(launch.op, launch.type, launch.fma, physical.f64, physical.int_dot), launch.op,
         is_dots(launch.op) ? launch.n : 1};
     if (program.module == kNoShader)
-        fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "there is no program for operation %u of type %u",
+        fail(GGUFX_E_UNSUPPORTED, VK_SUCCESS, "there is no shader for operation %u of type %u",
              static_cast<unsigned>(launch.op), launch.type);
     vk_.CmdBindPipeline(begin().commands, VK_PIPELINE_BIND_POINT_COMPUTE,
                         device_.pipeline(program));
@@ -250,7 +249,7 @@ void Queue::launch(const Launch &launch) {
     const bool processor = device_.physical().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
     if (processor && launch.n_jobs > 0 && launch.op != Op::read && launch.k > kMostOfProcessor)
         fail(GGUFX_E_LIMIT, VK_SUCCESS,
-             "rows of %llu values are more than a processor that plays a device multiplies, %llu",
+             "rows of %llu values exceed the limit of a software device, %llu",
              static_cast<unsigned long long>(launch.k),
              static_cast<unsigned long long>(kMostOfProcessor));
     use(launch);
@@ -314,7 +313,7 @@ Queue::Bound Queue::weights(const Job &job, uint32_t *first) {
     *first = static_cast<uint32_t>(job.w.at - at);
     const uint64_t bytes = std::min<uint64_t>(memory.bytes - at, limits.maxStorageBufferRange);
     if (job.stride > facts_of(device_.physical()).range_bytes)
-        fail(GGUFX_E_LIMIT, VK_SUCCESS, "rows %llu bytes apart are more than a program may read",
+        fail(GGUFX_E_LIMIT, VK_SUCCESS, "a row stride of %llu bytes exceeds the limit of a shader",
              static_cast<unsigned long long>(job.stride));
     return {memory, at, bytes / 4 * 4};
 }
