@@ -158,20 +158,21 @@ static std::string exit_text() {
 
 static constexpr const char *kDescription =
     "Data go to standard output, everything else to standard error. With\n.B \\-\\-json\n"
-    "every command prints objects that carry \"schema\": 1; their names are promised.\n"
-    "Files appear complete or not at all, and replace others only with\n.BR \\-\\-force .\n"
-    "The options below are those of every command and may stand before or after it.\n";
+    "every command prints objects with \"schema\": 1; their names are stable.\n"
+    "Output files appear complete or not at all, and replace existing files only with\n.BR "
+    "\\-\\-force .\n"
+    "Every command takes the options below, before or after its name.\n";
 
 static constexpr const char *kEnvironment =
-    "No variable but these is read; an option on the command line wins.\n"
-    ".TP\n.B GGUFX_THREADS\nas\n.B \\-\\-threads\n"
-    ".TP\n.B GGUFX_ISA\nas\n.B \\-\\-isa\n"
-    ".TP\n.B GGUFX_COLOR\nas\n.B \\-\\-color\n"
-    ".TP\n.B GGUFX_PROGRESS\nas\n.B \\-\\-progress\n"
-    ".TP\n.B NO_COLOR\nno colours, unless\n.B \\-\\-color\nasks for them\n"
-    ".TP\n.B COLUMNS\nthe width of tables on a terminal; without it the terminal\\(aqs own\n"
-    ".TP\n.B TERM\nno colours where it is\n.B dumb\n"
-    ".TP\n.B TMPDIR\nwhere\n.B demo\nand\n.B bench open\nput a file for the while\n";
+    "Only these variables are read; an option on the command line takes precedence.\n"
+    ".TP\n.B GGUFX_THREADS\ndefault of\n.B \\-\\-threads\n"
+    ".TP\n.B GGUFX_ISA\ndefault of\n.B \\-\\-isa\n"
+    ".TP\n.B GGUFX_COLOR\ndefault of\n.B \\-\\-color\n"
+    ".TP\n.B GGUFX_PROGRESS\ndefault of\n.B \\-\\-progress\n"
+    ".TP\n.B NO_COLOR\nno colors, unless\n.B \\-\\-color\nis given\n"
+    ".TP\n.B COLUMNS\nwidth of tables on a terminal; default the width of the terminal\n"
+    ".TP\n.B TERM\nno colors if it is\n.B dumb\n"
+    ".TP\n.B TMPDIR\nfolder for temporary files of\n.B demo\nand\n.B bench open\n";
 
 // Writes the title and the section NAME. The page has no date, so that builds are reproducible.
 static std::string head(std::string page, const std::string &help, const std::string &version) {
@@ -207,9 +208,9 @@ std::string manual(const CommandFacts &tool, const CommandFacts &command,
         for (const CommandFacts &sub : command.commands) out += command_text(path, sub);
     }
     out += examples_section(command);
-    return out +
-           ".SH SEE ALSO\n.BR ggufx (1)\nhas the options of every command, the variables that\n"
-           "are read and the exit codes.\n";
+    return out + ".SH SEE ALSO\n.BR ggufx (1)\ndescribes the options of every command, environment "
+                 "variables\n"
+                 "and exit codes.\n";
 }
 
 std::string manual(const CommandFacts &tool, const std::string &version) {
