@@ -30,7 +30,7 @@ static void use_thread_counts(Globals &globals, const std::string &verb) {
     globals.threads = globals.thread_counts[0];
     if (globals.thread_counts.size() > 1 && !takes_list) {
         throw Failure(kUsage,
-                      "--threads takes one number, except for benchmarks of kernels and models");
+                      "--threads: only benchmarks of kernels and models take more than one number");
     }
 }
 

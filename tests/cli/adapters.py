@@ -69,8 +69,8 @@ class Options(tool.Case):
     def test_files_and_scales_are_told_apart(self):
         prompt = ["run", MODEL, "-p", "a", "--lora"]
         self.assertIn("general.type", self.fails(4, *prompt, MODEL))
-        self.assertIn("no scale", self.fails(2, *prompt, self.lora + ":x"))
-        self.assertIn("no scale", self.fails(2, *prompt, self.lora + ":inf"))
+        self.assertIn("not a scale", self.fails(2, *prompt, self.lora + ":x"))
+        self.assertIn("not a scale", self.fails(2, *prompt, self.lora + ":inf"))
         self.assertIn("none.gguf", self.fails(1, *prompt, self.path("none.gguf")))
         odd = shutil.copy(self.lora, self.path("name:0.5"))
         self.assertEqual(self.logits("--lora", odd), self.logits("--lora", self.lora))

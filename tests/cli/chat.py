@@ -94,7 +94,7 @@ class Pipe(Chat):
     def test_an_answer_of_channels_has_no_grammar(self):
         channels = self.path("channels.jinja", (TEMPLATE + "{# <|channel|>final<|message|> #}").encode())
         said = self.talk("a\n", MODEL, "--template", channels, "--grammar", 'root ::= "a"', code=4)[1]
-        self.assertIn("channels", said)
+        self.assertIn("channel headers", said)
 
     def test_what_prompts_share_stays_in_the_cache(self):
         answers = [json.loads(line) for line in self.talk(
@@ -259,8 +259,8 @@ class Pipe(Chat):
         self.assertFalse(os.path.exists(target))
 
     def test_tools_that_are_wrong_are_refused(self):
-        for bad, said in ((b"{}", "no list"), (b"[1]", "without a name"), (b'[{"name":"f","command":"ls"}]', "no list of"),
-                          (b'[{"name":"f","command":[]}]', "no list of"), (b'[{"name":"f","command":["a",1]}]', "no word"),
+        for bad, said in ((b"{}", "not a list"), (b"[1]", "without a name"), (b'[{"name":"f","command":"ls"}]', "not a list of"),
+                          (b'[{"name":"f","command":[]}]', "not a list of"), (b'[{"name":"f","command":["a",1]}]', "not a string"),
                           (b'[{"name":"f","command":["a"],"timeout":0}]', "seconds"), (b"[", "--tools")):
             path = self.path("tools.json", bad)
             result = tool.run("chat", MODEL, "--tools", path)
@@ -299,11 +299,11 @@ class Pipe(Chat):
         chatml = json.loads(self.talk("Hi\n", MODEL, "--template", "chatml", "--json", *SHORT)[0])
         own = json.loads(self.talk("Hi\n", MODEL, "--json", *SHORT)[0])
         self.assertGreater(chatml["prompt_tokens"], own["prompt_tokens"])
-        self.assertIn('"chatmk" is no file and no format, did you mean "chatml"?',
+        self.assertIn('"chatmk" is neither a file nor a format, did you mean "chatml"?',
                       self.fails(2, "chat", MODEL, "--template", "chatmk"))
         self.assertIn("line 1", self.fails(3, "chat", MODEL, "--template", self.path("bad", b"{% if %}")))
         plain = self.path("plain.gguf", tool.gguf([tool.ARCHITECTURE]))
-        self.assertIn("the model has no chat template; --template", self.fails(4, "chat", plain))
+        self.assertIn("the model has no chat template; use --template", self.fails(4, "chat", plain))
 
     def test_text_that_is_not_utf8_is_refused(self):
         path = self.path("bad.txt", b"a\xff\n")
@@ -366,20 +366,20 @@ class Terminal(Chat):
 
     def test_a_conversation(self):
         self.start(MODEL, *SHORT)
-        self.until("/help names the commands")
+        self.until("see /help")
         self.until("> ")
         self.type("Once upon a time\r")
         self.until(r"\[8 tokens, [\d.]+/s, \d+/512\]")
         self.type("/stats\r")
         self.until(r"answers  8 tokens")
         self.type("/undo\r")
-        self.until("taken back: Once upon a time")
+        self.until("removed: Once upon a time")
         self.type("/undo\r")
-        self.until("there is no turn to take back")
+        self.until("there is no turn to undo")
         self.type("/system Be kind\r")
         self.until("the system message is set")
         self.type("/hlep\r")
-        self.until("/hlep is no command, did you mean \"/help\"")
+        self.until("/hlep is not a command, did you mean \"/help\"")
         self.type("The sun\r")
         self.until(r"\[8 tokens")
         self.type("/retry\r")
@@ -406,7 +406,7 @@ class Terminal(Chat):
             self.type("Once\r")
             self.until(r"\[\d+ tokens")
             self.type("/undo\r")
-            self.until("taken back")
+            self.until("removed")
             self.type("/seed 0x9\r")
             self.until("the seed is 9\r")
         self.type("Once\r")
@@ -487,7 +487,7 @@ class Terminal(Chat):
             self.start_with_tool(command=["touch", target])
             self.until(r"run it\? \[y/N\] ")
             self.type(said)
-            self.until("nothing is run: type what f gave")
+            self.until("nothing was run: type the result of f")
             self.until("result> ")
             self.type("mine\r")
             self.assertEqual(self.end_with_saved()[2]["content"], "mine")
@@ -594,7 +594,7 @@ class Terminal(Chat):
             shown = self.until(r"\[8 tokens, [\d.]+/s, \d+/512\]")
             self.assertEqual("\x1b[2m" in shown, colours, shown)
             self.type("/help\r")
-            for line in self.until("ends an answer").splitlines():
+            for line in self.until("stops an answer").splitlines():
                 self.assertLess(len(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line)), 41, line)
             self.leave()
 

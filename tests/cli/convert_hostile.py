@@ -50,7 +50,7 @@ class Hostile(Convert):
         two = {"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
                "b": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}}
         text = json.dumps(two).encode()
-        self.refused(struct.pack("<Q", len(text)) + text + bytes(12), text="inside of another")
+        self.refused(struct.pack("<Q", len(text)) + text + bytes(12), text="inside those of another")
 
     def test_cut_and_changed_files(self):
         folder = self.folder_of(llama_tensors())
@@ -81,9 +81,9 @@ class Hostile(Convert):
         drop = lambda part: lambda ts: [t for t in ts if part not in t[0]]
         bad("none", drop("embed"), 3, "embed_tokens")
         bad("norm", drop("model.norm"), 3, "model.norm")
-        bad("more", lambda ts: ts + [("odd", "F32", [1], bytes(4))], 4, "no place")
+        bad("more", lambda ts: ts + [("odd", "F32", [1], bytes(4))], 4, "not part of")
         bad("far", lambda ts: ts + [("model.layers.7.mlp.up_proj.weight", "F32", [1, 1], bytes(4))], 3, "1 layers")
-        bad("twice", lambda ts: ts + [("model.layers.01.mlp.up_proj.weight", "F32", [1, 1], bytes(4))], 4, "no place")
+        bad("twice", lambda ts: ts + [("model.layers.01.mlp.up_proj.weight", "F32", [1, 1], bytes(4))], 4, "not part of")
         bad("cube", lambda ts: [(n, d, [2] + s if "gate" in n else s, c * 2 if "gate" in n else c)
                                 for n, d, s, c in ts], 3, "dimensions")
         bad("int", lambda ts: [(n, "I32" if "gate" in n else d, s, c) for n, d, s, c in ts], 4, "i32")

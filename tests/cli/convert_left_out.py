@@ -308,7 +308,7 @@ class Folders(Convert):
 
     def test_tensors_of_other_files_say_what_they_are(self):
         for name, word in (("base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight", "adapter"), ("model.layers.0.mlp.up_proj.qweight", "quantized"),
-                           ("model.layers.0.mlp.up_proj.weight_packed", "quantized"), ("odd", "no place in a model of type llama")):
+                           ("model.layers.0.mlp.up_proj.weight_packed", "quantized"), ("odd", "not part of a model of type llama")):
             self.write_text(self.source, "model.safetensors", safetensors([(name, "F32", [4], bytes(16))]))
             self.assertIn(word, self.fails(4, "convert", self.source, "-o", self.path("x.gguf")))
 

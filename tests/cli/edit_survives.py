@@ -133,13 +133,13 @@ class InPlace(Edit):
         self.path("m.gguf.patch", journal)
         result = run("set", path, "general.name=third")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn(b"m.gguf\" was finished first", result.stderr)
+        self.assertIn(b"m.gguf\" was completed first", result.stderr)
         self.assertEqual(self.keys(path)["general.author"], ("str", "me"))
         self.assertEqual(self.keys(path)["general.name"], ("str", "third"))
         self.assertEqual(os.listdir(self.folder), ["m.gguf"])
         self.path("m.gguf.patch", journal)  # next to a file that has changed since
         self.assertIn("nothing was changed", self.fails(1, "set", path, "general.name=fourth"))
-        self.path("m.gguf.patch", b"something else")
+        self.path("m.gguf.patch", b"it is not a journal")
         self.assertIn(".patch", self.fails(1, "set", path, "general.name=fourth"))
 
 

@@ -95,7 +95,7 @@ class Forms(tool.Case):
                             ("--rerank", MODEL, "a", "--rerank", "b", "--pooling", "mean"),
                             ("--lines", MODEL, "a", "--npy", "--lines")):
             self.assertIn(said, self.fails(2, "embed", *args), args)
-        self.assertIn("it does not rank", self.fails(4, "embed", MODEL, "a", "--rerank", "b"))
+        self.assertIn("it is not a reranker", self.fails(4, "embed", MODEL, "a", "--rerank", "b"))
         self.assertIn(':2: "" is not a list of ids', self.fails(2, "embed", MODEL, "--ids", "-f", self.path("ids", b"1\n\n2\n")))
         self.assertEqual(len(self.vectors("a", long, "--ctx", "32", "--truncate")), 2)
         self.fails(1, "embed", MODEL, "-f", self.path("absent"))

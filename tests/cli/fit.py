@@ -245,12 +245,12 @@ class Choice(Fit):
         text = self.ok("fit", "--shape", "qwen3-4b", "--ram", "6G", "--ctx", "4096", "--bandwidth",
                        "40").decode()
         self.assertIn("\ttok/s\t", text)
-        self.assertNotIn("does not run here yet", text)
+        self.assertNotIn("is not supported yet", text)
         self.assertIn("recommended: ", text)
         self.assertIn("needs an imatrix", text)
         with open(tool.tiny("cohere2"), "rb") as known:
             other = self.path("other.gguf", known.read().replace(b"cohere2", b"cohere9"))  # an unknown architecture
-        self.assertIn("does not run here yet", self.ok("fit", other).decode())
+        self.assertIn("is not supported yet", self.ok("fit", other).decode())
         text = self.ok("fit", MODEL).decode()
         self.assertNotIn("fits", text)
         self.assertIn("as it is", text)
@@ -354,7 +354,7 @@ class Nodes(Fit):
     def test_mistakes_are_said(self):
         both = "need each other"
         for args, text in ((("--nodes", 4), both), (("--link", "10g"), both), (("--nodes", 1, "--link", "1g"), both),
-                           (("--pipeline",), "--pipeline is for"),
+                           (("--pipeline",), "--pipeline needs"),
                            (("--nodes", 4, "--link", "10G"), "\"10G\" is not one of 1g, 10g, 25g, 100g, rdma, ndr, did you mean \"10g\"?")):
             self.assertIn(text, self.fails(2, "fit", *self.SHAPE, *args))
         for n in (0, -1, 257, 2**32 + 2, "two", "nan"):

@@ -88,7 +88,7 @@ class Run(OracleCase):
         self.assertEqual(3, len(self.lines(*args[:-1], "3", "--lookup")))
         grammar = ("--grammar", "root ::= ([a-z]+ \" \"){9} \".\"", "--lookup", "--seed", "1")
         self.assertRegex(self.ok(*args, *grammar).decode(), r"^([a-z]+ ){9}\.\n$")
-        self.assertIn("not with --draft", self.fails(2, *args, "--lookup", "--logits", self.path("l")))
+        self.assertIn("cannot be used with --draft", self.fails(2, *args, "--lookup", "--logits", self.path("l")))
         self.assertIn("--draft", self.fails(2, *args, "--lookup", "--draft", MODEL))
         self.fails(1, *args, "--draft", self.path("none.gguf"))
 
@@ -119,7 +119,7 @@ class Run(OracleCase):
         self.assertEqual(set(self.ids("--logit-bias", "300+1000", "--samplers", "top_k")), {300})
 
     def test_links_are_refused_by_name(self):
-        for args, said in ((["--samplers", "top_k;heat"], '"heat" is none of penalties'),
+        for args, said in ((["--samplers", "top_k;heat"], '"heat" is not one of penalties'),
                            (["--logit-bias", "x+1"], '"x+1" is not ID+BIAS'),
                            (["--logit-bias", "99999+1"], "id 99999 is not one of"),
                            (["--logit-bias", "5+nan"], "id 5 is NaN"),
@@ -283,7 +283,7 @@ class Run(OracleCase):
                            ("llama.rope.freq_base=-1", '"-1" is not a number of'),
                            ("llama.block_count=2.5", '"2.5" is not a whole number of 1 to'),
                            ("llama.rope.scaling.type=dynamic", "rope scaling dynamic"),
-                           ("llama.rope.base=1", "llama.rope.base: the model has no use"),
+                           ("llama.rope.base=1", "llama.rope.base: the model does not use"),
                            ("llama.rope.freq_base", "is not KEY=VALUE"), ("=1", "is not KEY=VALUE")):
             code = 4 if "dynamic" in text else 2
             self.assertIn(said, self.fails(code, "run", MODEL, "-p", "a", "--override", text))
@@ -483,7 +483,7 @@ class Perplexity(tool.Case):
         self.fails(2, "perplexity", MODEL, "-f", text, "--choices", "--stride", "3")
         for line, said in ((b"[]", "not an object"), (b'{"context": 1}', "context"),
                            (b'{"context": "a", "endings": ["b"]}', "endings"),
-                           (b'{"context": "a", "endings": ["b", ""]}', "an ending"),
+                           (b'{"context": "a", "endings": ["b", ""]}', "an entry"),
                            (b'{"context": "a", "endings": ["b", "c"], "answer": 2}', "answer")):
             bad = self.path("bad.jsonl", lines[0] + b"\n" + line)
             self.assertIn(said, self.fails(3, "perplexity", MODEL, "-f", bad, "--choices"))

@@ -70,7 +70,7 @@ class Bench(tool.Case):
                           ({"gbps": 2e6}, "\"gbps\""), ({"gbps": "1"}, "\"gbps\""), ({"type": 3}, "\"type\""), ({"peer": None}, "\"peer\""):
             peers = self.path("peers.json", json.dumps([good, {**good, **wrong}]).encode())
             self.assertIn(why, self.fails(3, *self.QUICK, "--html", self.path("page.html"), "--peers", peers))
-        for content, why in (b"{}", "is no array"), (b"[3]", "entry 0: is no object"), (b"[", "peers.json"), \
+        for content, why in (b"{}", "is not an array"), (b"[3]", "entry 0: is not an object"), (b"[", "peers.json"), \
                             (json.dumps([good] * 1001).encode(), "1001 entries, 1000 at most"):
             peers = self.path("peers.json", content)
             self.assertIn(why, self.fails(3, *self.QUICK, "--html", self.path("page.html"), "--peers", peers))
@@ -199,7 +199,7 @@ class Bench(tool.Case):
                          [(test, n, None, None) for n in (1, 3) for test in ("pp9", "pp300")])
         self.assertTrue(all(line["tps"] > 0 for line in lines), lines)
         self.assertNotIn(b"null", self.ok(*args, "--prompt-tokens", "4"))
-        for bad, word in ((("--prompt-tokens", "0"), "predicts no token"), (("-d", "4"), "-d is of no use"),
+        for bad, word in ((("--prompt-tokens", "0"), "does not generate text"), (("-d", "4"), "remove -d"),
                           (("--speculate", "lookup", "--products", "row-wise"), "--speculate")):
             self.assertIn(word, self.fails(2, *args, *bad))
         self.assertIn("512 positions", self.fails(2, *args, "--prompt-tokens", "513"))

@@ -117,7 +117,7 @@ class Interrupted(Quantize):
         self.ok("quantize", source, want, "-q", *self.TYPE)
         self.assertIn("there is no", self.fails(1, "quantize", source, out, *self.TYPE, "--finish"))
         self.ok("quantize", source, out, "-q", *self.TYPE, "--shard", "1/3")
-        self.assertIn("is not there yet", self.fails(1, "quantize", source, out, *self.TYPE, "--finish"))
+        self.assertIn("is not written yet", self.fails(1, "quantize", source, out, *self.TYPE, "--finish"))
         for child in self.shards(source, out, 2):
             _, error = child.communicate(timeout=300)
             self.assertEqual(child.returncode, 0, error)

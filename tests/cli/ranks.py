@@ -82,10 +82,10 @@ class Ranks(reference_case.Case):
         self.same(paths[0], 3, of=MODEL, pipeline=True)
         self.assertIn(b", the layers of rank 1 of 3\n", self.ok("info", paths[1]))
         rest = "-p Once -n 4 -t 1 --group mpi"
-        self.refused(3, "the file was cut for ranks with whole layers, this one is to have rows of each matrix",
+        self.refused(3, "the file was split for ranks with whole layers, but this one has rows of each matrix",
                      f"exec {TOOL} run {paths[0]} {rest}")
         rows = self.split(MODEL, 3)
-        self.refused(3, "the file was cut for ranks with rows of each matrix, this one is to have whole layers",
+        self.refused(3, "the file was split for ranks with rows of each matrix, but this one has whole layers",
                      f"exec {TOOL} run {rows[0]} {rest} --pipeline")
         one = f"if [ ${RANK} = 1 ]; then o=--pipeline; fi"
         self.refused(3, "rank 1: takes whole layers, rank 0 rows of each matrix", f"{one}; exec {TOOL} run {MODEL} $o {rest}")
@@ -147,12 +147,12 @@ class Ranks(reference_case.Case):
     def test_files_of_ranks_where_they_do_not_belong(self):
         first, second, _ = self.split(MODEL, 3, "--weights", "3,1,2")
         rest = "-p Once -n 4 -t 1 --group mpi"
-        self.assertIn(b", what rank 1 of 3 reads\n", self.ok("info", second))
-        self.assertIn("the file has what rank 1 of 3 reads: a model of it needs a group of 3 ranks",
+        self.assertIn(b", for rank 1 of 3\n", self.ok("info", second))
+        self.assertIn("the file is for rank 1 of 3: its model needs a group of 3 ranks",
                       self.fails(1, "run", second, "-p", "Once"))
-        self.refused(2, "the file has what rank 0 of 3 reads, this is rank 0 of 2", f"exec {TOOL} run {first} {rest}")
-        self.refused(3, "the file was cut for a speed of rank 0 of 3, not 1", f"exec {TOOL} run {first} {rest} --weights 1,1,2")
-        self.refused(3, "rank 0: the file has what rank 1 of 3 reads, this is rank 0 of 3|the file has what rank 1 of 3",
+        self.refused(2, "the file is for rank 0 of 3, but this is rank 0 of 2", f"exec {TOOL} run {first} {rest}")
+        self.refused(3, "the file was split for a speed of rank 0 of 3, not 1", f"exec {TOOL} run {first} {rest} --weights 1,1,2")
+        self.refused(3, "rank 0: the file is for rank 1 of 3, but this is rank 0 of 3|the file is for rank 1 of 3",
                      f"cp -n {second} {self.path('same')}; exec {TOOL} run {self.path('same')} {rest}")
         os.remove(second)
         self.refused(3, f"rank 1: .*{os.path.basename(second)}", f"exec {TOOL} run {first} {rest}")
@@ -251,7 +251,7 @@ class Ranks(reference_case.Case):
         self.assertIn(one, result.stderr if isinstance(result.stderr, str) else result.stderr.decode())
         self.assertIn(MODEL + ": ", self.fails(3, "run", MODEL, "--resume", MODEL))
         self.assertIn(self.path("none"), self.fails(1, "run", MODEL, "--resume", self.path("none")))
-        self.assertIn("caches of one process", self.told(result)[0])
+        self.assertIn("is of one process", self.told(result)[0])
         self.assertIn("--lookup", self.fails(2, "run", MODEL, "-p", "a", "--save", one, "--lookup"))
 
     def test_bench(self):
@@ -299,7 +299,7 @@ class Ranks(reference_case.Case):
                 env = environment(LD_LIBRARY_PATH=libraries, GGUFX_FAKE_BYTES="4", GGUFX_FAKE_VALUE=str(speed))
                 result = tool.run("run", MODEL, "-p", "a", "--group", "mpi", "--weights", "auto", "-t", 2, env=env)
                 self.assertEqual((result.returncode, result.stdout), (1, b""), result.stderr)
-                self.assertEqual(self.told(result), [f"ggufx: --weights auto: rank 1 says that it reads {said} of memory, "
+                self.assertEqual(self.told(result), [f"ggufx: --weights auto: rank 1 measured a memory bandwidth of {said}, "
                                                      "not 1 to 1048576"])
         env = environment(LD_LIBRARY_PATH=libraries, GGUFX_FAKE_BYTES="4", GGUFX_FAKE_VALUE=str(2**20))
         result = tool.run("run", MODEL, "-p", "a", "--group", "mpi", "--weights", "auto", "-t", 2, env=env)
@@ -310,8 +310,8 @@ class Ranks(reference_case.Case):
         self.assertIn("is not mpi", self.fails(2, "run", MODEL, "-p", "a", "--group", "nccl"))
         self.assertIn("standard input", self.fails(2, "run", MODEL, "-f", "-", "--group", "mpi"))
         self.assertIn("standard input", self.fails(2, "run", "-", "-p", "a", "--group", "mpi"))
-        self.assertIn("is for --group", self.fails(2, "run", MODEL, "-p", "a", "--weights", "auto"))
-        self.assertIn("is for --group", self.fails(2, "run", MODEL, "-p", "a", "--pipeline"))
+        self.assertIn("needs --group", self.fails(2, "run", MODEL, "-p", "a", "--weights", "auto"))
+        self.assertIn("needs --group", self.fails(2, "run", MODEL, "-p", "a", "--pipeline"))
         for weights in ("1,0", "1,", "1,x", "1048577", "1 2", "fast"):
             with self.subTest(weights):
                 self.assertIn("--weights", self.fails(2, "run", MODEL, "-p", "a", "--group", "mpi", f"--weights={weights}"))
@@ -319,7 +319,7 @@ class Ranks(reference_case.Case):
         result = self.started(2, TOOL, "run", MODEL, "-p", "a", "-n", 2, "-t", 1, "--group", "mpi", "--lora", adapter)
         self.assertNotEqual(result.returncode, 0)
         self.assertEqual(len(self.told(result)), 1, result.stderr)
-        self.assertTrue(self.told(result)[0].endswith("adapters are not for models of a group"), self.told(result))
+        self.assertTrue(self.told(result)[0].endswith("models of a group do not support adapters"), self.told(result))
         result = self.started(2, TOOL, "run", MODEL, "-p", "a", "--group", "mpi", "--weights", "1,2,3")
         self.assertEqual(self.told(result), ["ggufx: --weights has 3 numbers, the group 2 ranks"])
         result = self.started(2, TOOL, "run", MODEL, "-p", "a", "-n", 2, "--group", "mpi", "-o", "/dev/full")

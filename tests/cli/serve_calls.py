@@ -150,7 +150,7 @@ class Calls(Served):
         unknown = self.serve("--template", self.template("none"))
         for choice in ("auto", "required"):
             self.assertIn("does not show how", self.refused(400, "unsupported", unknown.ask(CHAT, {"messages": STORY, "tools": TOOLS, "tool_choice": choice})))
-        self.assertIn("knows no tools", self.refused(400, "unsupported", self.share().ask(CHAT, {"messages": STORY, "tools": TOOLS})))
+        self.assertIn("does not support tools", self.refused(400, "unsupported", self.share().ask(CHAT, {"messages": STORY, "tools": TOOLS})))
 
 
     def test_schemas_of_earlier_drafts_and_other_spellings_are_taken(self):

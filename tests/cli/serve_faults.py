@@ -260,9 +260,9 @@ class End(Served):
         server.process.send_signal(signal.SIGINT)
         chunks = list(got)
         self.assertEqual(chunks[-1], "[DONE]")
-        self.assertEqual(chunks[-2]["error"]["message"], "the server ends")
+        self.assertEqual(chunks[-2]["error"]["message"], "the server is shutting down")
         self.assertEqual(chunks[-3]["choices"][0]["finish_reason"], "length")
-        self.assertEqual(list(events(queued))[-2]["error"]["message"], "the server ends")
+        self.assertEqual(list(events(queued))[-2]["error"]["message"], "the server is shutting down")
         self.assertEqual(server.process.wait(20), 0)
 
     def test_meanwhile_nothing_new_begins(self):

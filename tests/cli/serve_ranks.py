@@ -115,7 +115,7 @@ class Ranks(Served):
         want = alone.ask(TEXT, body)[1]["choices"]
         server = self.serve_ranks(2, "--slot-dir", folder)
         message = self.refused(400, "invalid_snapshot", server.ask("/slots/0/restore", {"filename": "one"}))
-        self.assertIn("caches of one process", message)
+        self.assertIn("is of one process", message)
         n_prompt = server.ask(TEXT, first)[1]["usage"]["prompt_tokens"]
         place = max(server.ask("/slots")[1], key=lambda s: s["n_tokens"])["id"]
         self.assertEqual(server.ask("/slots/%d/save" % place, {"filename": "two"})[0], 200)
@@ -188,13 +188,13 @@ class Ranks(Served):
         return said
 
     def test_what_ranks_cannot_do_is_said(self):
-        self.assertIn("--embeddings: ranks of --group make no vectors", self.fails(2, "serve", MODEL, "--group", "mpi", "--embeddings"))
+        self.assertIn("--embeddings cannot be used with --group", self.fails(2, "serve", MODEL, "--group", "mpi", "--embeddings"))
         self.assertIn("standard input", self.fails(2, "serve", "-", "--group", "mpi"))
-        self.assertIn("is for --group", self.fails(2, "serve", MODEL, "--weights", "1,2"))
+        self.assertIn("needs --group", self.fails(2, "serve", MODEL, "--weights", "1,2"))
         adapter = self.path("lora.gguf", adapter_files.lora())
         said = self.refused_at_start(0, "--lora", adapter)
         self.assertEqual(len(said), 1, said)
-        self.assertTrue(said[0].endswith("adapters are not for models of a group"), said)
+        self.assertTrue(said[0].endswith("models of a group do not support adapters"), said)
         said = self.refused_at_start(0, "--listen", "unix:" + self.path("no/folder"))
         self.assertEqual(len(said), 1, said)
         self.assertTrue(re.search("no/folder", said[0]), said)

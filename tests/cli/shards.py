@@ -149,7 +149,7 @@ class Perplexity(Shards):
             self.assertIn("is not i/n", self.fails(2, *self.args("--parts", self.parts, "--shard", share)))
         self.assertIn("--parts is required", self.fails(2, *self.args("--shard", "1/2")))
         self.assertIn("--parts is required", self.fails(2, *self.args("--merge")))
-        self.assertIn("--merge adds up", self.fails(2, *self.args("--merge", "--shard", "1/2", "--parts", "x")))
+        self.assertIn("--merge and --shard", self.fails(2, *self.args("--merge", "--shard", "1/2", "--parts", "x")))
         self.assertIn("needs --shard", self.fails(2, *self.args("--parts", self.parts)))
 
     def test_choices_come_in_shards_too(self):

@@ -24,7 +24,7 @@ PeerFigure peer_of(const Json &entry, const std::string &what, size_t index) {
     const auto refuse = [&](const char *why) {
         return Failure(kInvalidFile, fmt::format("{}: entry {}: {}", what, index, why));
     };
-    if (!entry.is_object()) throw refuse("is no object");
+    if (!entry.is_object()) throw refuse("is not an object");
     const Json *peer = entry.find("peer"), *type = entry.find("type"), *n = entry.find("n"),
                *gbps = entry.find("gbps");
     if (!peer || !peer->text() || !type || !type->text())
@@ -38,7 +38,7 @@ PeerFigure peer_of(const Json &entry, const std::string &what, size_t index) {
 
 std::vector<PeerFigure> read_peers(const std::string &path) {
     const Json all = Json::parse(InputFile(path).read_all(kPeerBytes), path);
-    if (!all.is_array()) throw Failure(kInvalidFile, path + ": is no array");
+    if (!all.is_array()) throw Failure(kInvalidFile, path + ": is not an array");
     if (all.size() > kMostPeers)
         throw Failure(kInvalidFile,
                       fmt::format("{}: {} entries, {} at most", path, all.size(), kMostPeers));

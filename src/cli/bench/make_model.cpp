@@ -158,7 +158,7 @@ static int list_shapes(const Globals &globals) {
 static int make_model_verb(const Globals &globals, const MakeOptions &options) {
     if (options.list) {
         if (!options.out.empty() || !options.shape.empty())
-            throw Failure(kUsage, "--list makes no model: leave --shape and OUT away");
+            throw Failure(kUsage, "--list writes no model: remove --shape and OUT");
         return list_shapes(globals);
     }
     if (options.shape.empty() || options.out.empty())

@@ -232,11 +232,11 @@ std::vector<ModelTest> ModelBench::text_tests() const {
     for (const ModelTest &test : tests_)
         if (!test.predict) texts.push_back(test);
     const auto refuse = [this](const char *why) {
-        throw Failure(kUsage,
-                      fmt::format("\"{}\" predicts no token: {}", escape(options_.model), why));
+        throw Failure(
+            kUsage, fmt::format("\"{}\" does not generate text: {}", escape(options_.model), why));
     };
-    if (texts.empty()) refuse("--prompt-tokens says how long its texts are");
-    if (depths_.back() > 0) refuse("-d is of no use");
+    if (texts.empty()) refuse("use --prompt-tokens for the length of its texts");
+    if (depths_.back() > 0) refuse("remove -d");
     if (options_.making.group.n_ranks() > 1) refuse("it runs on one rank");
     return texts;
 }

@@ -253,7 +253,7 @@ bool ChatRoom::run_calls() {
             if (!confirm(yes)) return false;
         }
         if (!yes) {
-            say(fmt::format("nothing is run: type what {} gave, an empty line is no result\n",
+            say(fmt::format("nothing was run: type the result of {}, an empty line for none\n",
                             escape(call.name)));
             return true;
         }
@@ -308,7 +308,7 @@ bool ChatRoom::take(const std::string &text) {
 int ChatRoom::run() {
     if (interactive_) {
         keep_interrupts();
-        say(fmt::format("{}; /help names the commands\n", escape(engine_.name())));
+        say(fmt::format("{}; see /help\n", escape(engine_.name())));
     }
     if (options_.continues) answer_or_say();
     std::string text;

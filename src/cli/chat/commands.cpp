@@ -8,23 +8,23 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr const char *kHelp = "/help          this\n"
+constexpr const char *kHelp = "/help          print this help\n"
                               "/save FILE     write the conversation:\n"
                               "               .md Markdown, else JSON\n"
-                              "/load FILE     go on with one of these\n"
-                              "/system TEXT   set the system's message\n"
-                              "/undo          take the last turn back\n"
-                              "/retry         another answer\n"
-                              "/continue      go on with the answer\n"
+                              "/load FILE     continue one of these\n"
+                              "/system TEXT   set the system message\n"
+                              "/undo          remove the last turn\n"
+                              "/retry         generate another answer\n"
+                              "/continue      continue the last answer\n"
                               "/seed          show the random seed\n"
-                              "/seed N        start again from seed N,\n"
+                              "/seed N        restart from seed N,\n"
                               "               -1 draws one\n"
                               "/stats         speed and context\n"
                               "/quit          leave (also Ctrl-D)\n"
-                              "A line that ends in \\ goes on; lines\n"
+                              "A line that ends in \\ continues; lines\n"
                               "between \"\"\" are one message; // is a\n"
                               "message that begins with a slash.\n"
-                              "Ctrl-C ends an answer.\n";
+                              "Ctrl-C stops an answer.\n";
 
 std::vector<std::string> names() {
     return {"/help",  "/save",     "/load", "/system", "/undo",
@@ -84,16 +84,16 @@ Commands::Then Commands::run(const std::string &line, std::string &said) {
             said = rest.empty() ? "no system message\n" : "the system message is set\n";
         } else if (name == "/undo" || name == "/retry") {
             std::string text;
-            if (!conversation_.undo(text)) throw Failure(kUsage, "there is no turn to take back");
+            if (!conversation_.undo(text)) throw Failure(kUsage, "there is no turn to undo");
             if (name == "/undo") {
-                said = "taken back: " + shorten(text, 60) + "\n";
+                said = "removed: " + shorten(text, 60) + "\n";
             } else {
                 conversation_.turns.push_back({"user", text, {}, {}, {}, {}});
                 return Then::answer;
             }
         } else if (name == "/continue") {
             if (!conversation_.ends_with_answer())
-                throw Failure(kUsage, "there is no answer to go on with");
+                throw Failure(kUsage, "there is no answer to continue");
             return Then::answer;
         } else if (name == "/seed") {
             said = set_seed(rest);
@@ -103,8 +103,8 @@ Commands::Then Commands::run(const std::string &line, std::string &said) {
                 rate(stats_.n_prompt, stats_.prompt_seconds), stats_.n_reused,
                 rate(stats_.n_tokens, stats_.seconds), engine_.n_cached(), engine_.n_context());
         } else {
-            said = escape(name) + " is no command" + did_you_mean(name, names()) +
-                   "; /help names them\n";
+            said =
+                escape(name) + " is not a command" + did_you_mean(name, names()) + "; see /help\n";
         }
     } catch (const Failure &failure) { said = std::string(failure.what()) + "\n"; }
     return Then::ask;

@@ -144,7 +144,7 @@ Json Conversation::to_json() const {
 Conversation Conversation::from_json(const Json &file, const std::string &what) {
     const Json *messages = file.is_array() ? &file : file.find("messages");
     if (!messages || !messages->is_array())
-        throw Failure(kInvalidFile, what + ": no list of \"messages\"");
+        throw Failure(kInvalidFile, what + ": \"messages\" is not a list");
     Conversation out;
     for (const Json &message : messages->elements()) {
         Turn turn;

@@ -121,9 +121,8 @@ Engine::Engine(const Globals &globals, const ChatOptions &options)
     flags_ = GGUFX_CHAT_GENERATE | (answers_at_once ? GGUFX_CHAT_NO_THINK : 0);
     if (!options.tools.empty()) tools_ = Tools(options.tools);
     if (!options.tools.empty() && (facts_.flags & GGUFX_CHAT_CALLS) == 0)
-        throw Failure(kUnsupported,
-                      "--tools: the chat template does not show how its tool calls are written; "
-                      "--template NAME or FILE gives another one");
+        throw Failure(kUnsupported, "--tools: the chat template does not show how its tool calls "
+                                    "are written; use --template NAME or FILE");
 }
 
 void Engine::set_seed(std::optional<uint64_t> seed) {
@@ -154,7 +153,8 @@ void Engine::make_template(const ChatOptions &options) {
         of.format_length = name.size();
     } else if (!name.empty()) {
         if (!is_file(name))
-            throw Failure(kUsage, "--template: \"" + escape(name) + "\" is no file and no format" +
+            throw Failure(kUsage, "--template: \"" + escape(name) +
+                                      "\" is neither a file nor a format" +
                                       did_you_mean(name, chat_formats()));
         text = read_utf8(name);
         of.text = text.data();
@@ -164,8 +164,9 @@ void Engine::make_template(const ChatOptions &options) {
     ggufx_error error;
     const ggufx_status status = ggufx_chat_create(&chat, rt_.get(), file_.get(), &of, &error);
     if (status == GGUFX_E_NOT_FOUND && name.empty())
-        throw Failure(kUnsupported, "the model has no chat template; --template NAME or FILE "
-                                    "gives one, such as chatml");
+        throw Failure(
+            kUnsupported,
+            "the model has no chat template; use --template NAME or FILE, such as chatml");
     if (status != GGUFX_OK) throw Failure(exit_code(status), error);
     chat_.reset(chat);
     facts_ = facts<ggufx_chat_facts>(
@@ -175,8 +176,9 @@ void Engine::make_template(const ChatOptions &options) {
 // A grammar is of all that is generated: an answer that says first what it is does not begin with it.
 void Engine::set_grammar(const ChatOptions &options) {
     if (facts_.flags & GGUFX_CHAT_CHANNELS)
-        throw Failure(kUnsupported, "the model's answers have channels in front of them, which no "
-                                    "grammar goes with");
+        throw Failure(
+            kUnsupported,
+            "the model writes answers after channel headers, which grammars do not support");
     grammar_ =
         make_grammar(rt_.get(), tokenizer_.get(), options.grammar, grammar_text(options.grammar));
 }
@@ -250,7 +252,7 @@ void Engine::start_output(Prompt &prompt, const Conversation &conversation) cons
 Engine::Prompt Engine::fitting_prompt(Conversation &conversation, Answered &out) const {
     for (;;) {
         Prompt prompt = prompt_of(conversation);
-        if (prompt.ids.empty()) throw Failure(kUsage, "the template gives no text to go on from");
+        if (prompt.ids.empty()) throw Failure(kUsage, "the template gives no text to continue");
         if (prompt.ids.size() + reserve_of(n_context_) <= n_context_) return prompt;
         const size_t n_before = conversation.turns.size();
         if (conversation.drop_oldest()) {

@@ -24,16 +24,17 @@ ToolProgram program_of(const Json &tool, const std::string &what) {
     for (size_t i = 0; is_list && i < command.size(); i++) {
         const std::string *const word = command.elements()[i].text();
         if (!word || word->find('\0') != std::string::npos || (i == 0 && word->empty()))
-            throw Failure(kInvalidFile, what + ": \"command\" has what is no word");
+            throw Failure(kInvalidFile, what + ": \"command\" has an entry that is not a string");
         out.command.push_back(*word);
     }
     if (!is_list)
-        throw Failure(kInvalidFile, what + ": \"command\" is no list of a program and its words");
+        throw Failure(kInvalidFile,
+                      what + ": \"command\" is not a list of a program and its arguments");
     if (const Json *const timeout = tool.find("timeout")) {
         const auto seconds = timeout->whole();
         if (!seconds || *seconds == 0 || *seconds > kMostSeconds)
             throw Failure(kInvalidFile,
-                          what + ": \"timeout\" is no number of seconds from 1 to 3600");
+                          what + ": \"timeout\" is not a number of seconds from 1 to 3600");
         out.timeout_s = static_cast<unsigned>(*seconds);
     }
     return out;
@@ -43,7 +44,7 @@ ToolProgram program_of(const Json &tool, const std::string &what) {
 
 Tools::Tools(const std::string &path) {
     const Json list = Json::parse(read_utf8(path), "--tools");
-    if (!list.is_array()) throw Failure(kUsage, "--tools: the file is no list of functions");
+    if (!list.is_array()) throw Failure(kUsage, "--tools: the file is not a list of functions");
     Json shown = Json::array();
     for (const Json &tool : list.elements()) {
         const std::string name = tool.is_object() ? name_of(tool) : std::string();
@@ -74,7 +75,7 @@ std::vector<std::string> command_of(const ToolProgram &program, const std::strin
         given = Json::parse(arguments, "the arguments of the call");
     } catch (const Failure &) {}
     if (!given.is_object())
-        throw Failure(kInvalidFile, "the arguments of the call are no JSON object");
+        throw Failure(kInvalidFile, "the arguments of the call are not a JSON object");
     std::vector<std::string> out;
     for (const std::string &word : program.command) {
         const bool named = word.size() > 2 && word.front() == '{' && word.back() == '}';
@@ -85,7 +86,7 @@ std::vector<std::string> command_of(const ToolProgram &program, const std::strin
         const Json *const value = given.find(word.substr(1, word.size() - 2));
         if (value) out.push_back(value->text() ? *value->text() : value->dump());
         if (value && out.back().find('\0') != std::string::npos)
-            throw Failure(kInvalidFile, "an argument of the call has a NUL");
+            throw Failure(kInvalidFile, "an argument of the call has a NUL character");
     }
     return out;
 }

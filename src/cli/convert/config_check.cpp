@@ -146,9 +146,9 @@ void check_class(const Json &whole, const Architecture &a, std::vector<std::stri
     const std::string family = lower(std::string(known.substr(0, known.find("For"))));
     for (const Json &name : list->elements())
         if (name.text() && !lower(*name.text()).starts_with(family))
-            notes.push_back(fmt::format("config.json: the class {} may compute something else than "
-                                        "{}, as which it is converted",
-                                        shorten(*name.text(), 60), a.class_name));
+            notes.push_back(fmt::format(
+                "config.json: the class {} may differ from {}, as which it is converted",
+                shorten(*name.text(), 60), a.class_name));
 }
 
 // Reports a quantization config of weights that are floats in the files.

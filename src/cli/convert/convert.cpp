@@ -17,9 +17,9 @@ static std::string format_of(const std::string &path) {
     if (file.size() >= 4) file.read_at(0, magic, 4);
     if (std::string_view(magic, 4) == "GGUF" || path.ends_with(".gguf")) return "gguf";
     if (path.ends_with(".bin")) return "llama2c";
-    throw Failure(kUsage, "\"" + escape(path) +
-                              "\": of which format? say --from "
-                              "safetensors, llama2c or gguf");
+    throw Failure(kUsage,
+                  "\"" + escape(path) +
+                      "\": the format is not known; use --from safetensors, llama2c or gguf");
 }
 
 static std::string target_of(const std::string &path, const std::string &from) {

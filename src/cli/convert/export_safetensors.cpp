@@ -60,8 +60,8 @@ bool is_factor(const NameRule &rule) {
 void add_factors(Export &out, const ggufx_tensor *tensor, const NameRule &rule, Places places) {
     const ggufx_tensor_facts info = tensor_facts(tensor);
     if (info.n_dims != 1 || info.type != GGUFX_TYPE_F32 || info.n_bytes == 0)
-        throw Failure(kInvalidFile,
-                      "tensor \"" + escape(tensor_name(info)) + "\" is no vector of factors (f32)");
+        throw Failure(kInvalidFile, "tensor \"" + escape(tensor_name(info)) +
+                                        "\" is not a vector of factors (f32)");
     const bool experts = rule.change == Change::expert_factor;
     if (!std::string_view(rule.hf).ends_with(".input_scale")) out.n_factors++;
     for (places.expert = 0; places.expert < (experts ? info.ne[0] : 1); places.expert++) {

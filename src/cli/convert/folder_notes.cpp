@@ -37,9 +37,9 @@ constexpr const char *kImageFiles[] = {"preprocessor_config.json",
                                        "video_preprocessor_config.json"};
 
 constexpr OtherFile kOtherWeights[] = {
-    {"adapter_config.json", "it holds an adapter, no model: merge it into its base model first"},
+    {"adapter_config.json", "it is an adapter, not a model: merge it into its base model first"},
     {"adapter_model.safetensors",
-     "it holds an adapter, no model: merge it into its base model first"},
+     "it is an adapter, not a model: merge it into its base model first"},
     {"pytorch_model.bin", "its weights are a pickle of PyTorch: save them as safetensors first"},
     {"pytorch_model.bin.index.json",
      "its weights are pickles of PyTorch: save them as safetensors first"},

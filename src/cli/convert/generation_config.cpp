@@ -139,8 +139,8 @@ private:
     }
 
     void note_id(const Json &id) {
-        folder_.warn(fmt::format("{}: suppress_tokens has {}, which is no token", kGenerationFile,
-                                 shorten(id.dump(), 40)));
+        folder_.warn(fmt::format("{}: suppress_tokens has {}, which is not a token",
+                                 kGenerationFile, shorten(id.dump(), 40)));
     }
 
     void note_unused(const std::string &name, const Json &value) {
@@ -182,7 +182,7 @@ void read_more_ends(ModelFolder &folder, const Json &config, Vocabulary &v) {
     for (const uint64_t id : ids) {
         if (id == v.eos || id == v.eot || id == v.eom) continue;
         if (id >= v.tokens.size()) {
-            folder.warn(fmt::format("eos_token_id has {}, which is no token", id));
+            folder.warn(fmt::format("eos_token_id has {}, which is not a token", id));
             continue;
         }
         const bool message = v.tokens[static_cast<size_t>(id)] == "<|eom_id|>";

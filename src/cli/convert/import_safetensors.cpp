@@ -93,7 +93,8 @@ void place_tensor(Import &import, const std::string &name, const StTensor &tenso
         Planned &planned = import.plan[{layered ? places->layer + 1 : 0, i}];
         planned.rule = &rule;
         if (!planned.parts.emplace(places->expert, &tensor).second) {
-            throw Failure(kInvalidFile, "tensor \"" + shorten(name, 80) + "\" is there twice");
+            throw Failure(kInvalidFile,
+                          "tensor \"" + shorten(name, 80) + "\" is in the model twice");
         }
         return;
     }
@@ -102,7 +103,7 @@ void place_tensor(Import &import, const std::string &name, const StTensor &tenso
     const std::string_view part = part_left_out(import.architecture, name);
     if (part.empty())
         throw Failure(kUnsupported, "tensor \"" + shorten(name, 80) +
-                                        "\" has no place in a model of type " +
+                                        "\" is not part of a model of type " +
                                         import.architecture.model_type + reason_of(name));
     import.left_out[std::string(part)]++;
 }
@@ -144,7 +145,7 @@ void check_plan(const Import &import) {
         const bool experts = change == Change::expert || change == Change::expert_factor;
         const uint64_t n_parts = experts ? import.counts.n_experts : 1;
         if (planned.parts.size() != n_parts || planned.parts.rbegin()->first != n_parts - 1) {
-            throw Failure(kInvalidFile, fmt::format("tensor \"{}\": {} of {} experts are there",
+            throw Failure(kInvalidFile, fmt::format("tensor \"{}\": the model has {} of {} experts",
                                                     name, planned.parts.size(), n_parts));
         }
         const bool optional = change == Change::factor || change == Change::expert_factor;
@@ -197,7 +198,7 @@ RowRecipe factors_of(const Planned &planned, uint64_t layer) {
         const uint64_t more = tensor->shape.empty() ? 1 : tensor->shape[0];
         if (tensor->type != GGUFX_TYPE_F32 || tensor->shape.size() > 1 || more == 0)
             throw Failure(kInvalidFile,
-                          "tensor \"" + recipe.name + "\" is no vector of factors (F32)");
+                          "tensor \"" + recipe.name + "\" is not a vector of factors (F32)");
         recipe.sources.push_back(
             rows_of_file(*tensor->file, tensor->offset, GGUFX_TYPE_F32, 1, more));
         n += more;

@@ -110,7 +110,7 @@ std::vector<float> long_rope_factors(const Config &config, const char *which) {
         const auto value = factor.number();
         if (!value)
             throw Failure(kInvalidFile, std::string("config.json: ") + which + ": " +
-                                            shorten(factor.dump(), 40) + " is no number");
+                                            shorten(factor.dump(), 40) + " is not a number");
         out.push_back(static_cast<float>(*value));
     }
     return out;

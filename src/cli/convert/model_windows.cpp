@@ -30,7 +30,7 @@ Layers stated_layers(const Config &config, uint64_t n_layers) {
     if (!types) return pattern ? all_but_nth(n_layers, *pattern) : Layers();
     if (!types->is_array() || types->size() != n_layers)
         throw Failure(kInvalidFile,
-                      fmt::format("config.json: layer_types is no list of {} layers", n_layers));
+                      fmt::format("config.json: layer_types is not a list of {} layers", n_layers));
     Layers out;
     for (const Json &type : types->elements()) {
         const std::string *text = type.text();

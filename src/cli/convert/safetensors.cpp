@@ -97,7 +97,7 @@ void check_places(const StHeader &header, uint64_t n_data, const std::string &wh
         const Fault fault = {what, entry->first};
         if (entry->second.offset < end) {
             fault("its data begin at " + std::to_string(entry->second.offset) +
-                  ", inside of another tensor's that end at " + std::to_string(end));
+                  ", inside those of another tensor, which end at " + std::to_string(end));
         }
         if (entry->second.offset > end) {
             fault("no tensor has the bytes " + std::to_string(end) + " to " +

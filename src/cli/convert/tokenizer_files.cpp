@@ -71,8 +71,8 @@ std::optional<Vocabulary> read_spm(ModelFolder &folder) {
     const bool tiktoken = is_tiktoken(bytes);
     if (tiktoken && !replaced)
         throw Failure(kUnsupported,
-                      what + ": it is a tiktoken vocabulary (texts in base64 and ranks), which "
-                             "convert does not read; put the model's tokenizer.json beside it");
+                      what + ": it is a tiktoken vocabulary (base64 and ranks), which convert does "
+                             "not read; put the tokenizer.json of the model beside it");
     if (tiktoken) return std::nullopt;
     try {
         require_fetched(bytes, what);

@@ -84,7 +84,7 @@ void read_special_ids(ModelFolder &folder, const Json &config, Vocabulary &out) 
         else if (!id && given && *given < out.tokens.size())
             id = given;
         if (text && !found)
-            folder.warn(fmt::format("{}: the {}_token \"{}\" is no token of the vocabulary",
+            folder.warn(fmt::format("{}: the {}_token \"{}\" is not a token of the vocabulary",
                                     kTokenizerConfigFile, special.name, shorten(*text, 40)));
     }
 }
@@ -95,8 +95,8 @@ void choose_pre(const Json &settings, const std::string &pre_name, const std::st
     if (out.model == "gpt2" && own && own->text()) out.pre = *own->text();
     if (!pre_name.empty()) out.pre = pre_name;
     if (!out.pre.empty()) return;
-    throw Failure(kUnsupported, what + ": its pre_tokenizer is none of those known by name (" +
-                                    known_pre_names() + "); say which with --pre NAME");
+    throw Failure(kUnsupported, what + ": its pre_tokenizer is not one of those known by name (" +
+                                    known_pre_names() + "); use --pre NAME");
 }
 
 } // namespace

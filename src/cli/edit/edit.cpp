@@ -44,7 +44,7 @@ static Edit begin(const Globals &globals, const EditOptions &options) {
     });
     edit.recovered = recovered != 0;
     if (edit.recovered && !globals.json && !globals.quiet) {
-        fmt::print(stderr, "ggufx: an interrupted edit of {} was finished first\n",
+        fmt::print(stderr, "ggufx: an interrupted edit of {} was completed first\n",
                    in_quotes(options.file));
     }
     edit.file = open_file(edit.rt.get(), options.file, GGUFX_OPEN_LEGACY_V1);

@@ -118,8 +118,8 @@ static int split_ranks(const Globals &globals, const SplitOptions &options) {
 
 static int split(const Globals &globals, const SplitOptions &options) {
     if (options.ranks) return split_ranks(globals, options);
-    if (!options.weights.empty()) throw Failure(kUsage, "--weights is for --ranks");
-    if (options.by_layers) throw Failure(kUsage, "--pipeline is for --ranks");
+    if (!options.weights.empty()) throw Failure(kUsage, "--weights needs --ranks");
+    if (options.by_layers) throw Failure(kUsage, "--pipeline needs --ranks");
     SplitLimits limits;
     limits.max_tensors = options.max_tensors;
     if (!options.max_size.empty()) limits.max_bytes = parse_size(options.max_size, "--max-size");
@@ -197,7 +197,7 @@ static Globals take_output(const Globals &globals, SplitOptions &files) {
 static int merge(const Globals &globals, MergeOptions &options) {
     const Globals rest = take_output(globals, options.files);
     if (!options.adapters.loras.empty()) return merge_adapters(rest, options);
-    if (!options.type.empty()) throw Failure(kUsage, "--type is for --lora");
+    if (!options.type.empty()) throw Failure(kUsage, "--type needs --lora");
     return merge_set(rest, options.files);
 }
 

@@ -120,7 +120,7 @@ void try_to_recover(const ggufx_runtime *rt, const std::string &path) {
     if (ggufx_edit_recover(&recovered, rt, path.c_str(), &error) != GGUFX_OK) {
         std::fprintf(stderr, "ggufx: %s\n", escape(error.message).c_str());
     } else if (recovered) {
-        std::fprintf(stderr, "ggufx: the interrupted writing of %s was brought to an end\n",
+        std::fprintf(stderr, "ggufx: the interrupted write of %s was completed\n",
                      in_quotes(path).c_str());
     }
 }

@@ -37,7 +37,8 @@ void NamePattern::compile(const char *option, const std::string &pattern) {
     regex_ = std::make_shared<const Compiled>(pattern, options);
     if (!regex_->regex.ok())
         fail(option, pattern,
-             "is no regular expression of RE2 (which has no look-around and no back-references): " +
+             "is not a regular expression of RE2 (which has no look-around and no "
+             "back-references): " +
                  escape(regex_->regex.error()));
 }
 

@@ -74,7 +74,7 @@ static std::string set_text(const ggufx_file *file, const ggufx_file_facts &info
     if (!rank || !ranks) return "";
     if (number_of(file, "ggufx.rank.layers"))
         return fmt::format(", the layers of rank {} of {}", *rank, *ranks);
-    return fmt::format(", what rank {} of {} reads", *rank, *ranks);
+    return fmt::format(", for rank {} of {}", *rank, *ranks);
 }
 
 static void print_card(Output &out, const ggufx_file *file, const std::string &path,

@@ -31,7 +31,7 @@ static std::string bytes_of(const PartReader &from, std::string_view key) {
         const char *const end = digits.data() + i + 2;
         unsigned byte = 0;
         if (i + 1 == digits.size() || std::from_chars(end - 2, end, byte, 16).ptr != end)
-            from.refuse(key, "is no text");
+            from.refuse(key, "is not a string");
         out += static_cast<char>(byte);
     }
     return out;

@@ -27,7 +27,7 @@ FileAndScale parse_given(const std::string &text) {
     const auto [next, error] = std::from_chars(text.data() + colon + 1, end, out.scale);
     if (error != std::errc() || next != end || !std::isfinite(out.scale))
         throw Failure(kUsage, in_quotes(text) + ": \"" + escape(text.substr(colon + 1)) +
-                                  "\" is no scale (FILE:0.5), and there is no such file");
+                                  "\" is not a scale (FILE:0.5), and there is no such file");
     return out;
 }
 
@@ -50,7 +50,7 @@ ggufx_adapter_options control_options(const AdapterOptions &options) {
                          : parse_layer(text.substr(dash + 1), options.layers);
     if (out.last_layer < out.first_layer || out.last_layer == 0)
         throw Failure(kUsage, "--control-layers: \"" + escape(options.layers) +
-                                  "\" are no layers; the first one that has a direction is 1");
+                                  "\" is not a range of layers, which begin at 1");
     return out;
 }
 

@@ -61,9 +61,11 @@ std::vector<uint32_t> measure_speeds(const Globals &globals, const ggufx_group &
     });
     for (uint32_t rank = 0; rank < all.size(); rank++)
         if (all[rank] < 1 || all[rank] > kMostSpeed)
-            throw Failure(kRuntimeError, fmt::format("--weights auto: rank {} says that it reads "
-                                                     "{} MB/s of memory, not 1 to {}",
-                                                     rank, all[rank], kMostSpeed));
+            throw Failure(
+                kRuntimeError,
+                fmt::format(
+                    "--weights auto: rank {} measured a memory bandwidth of {} MB/s, not 1 to {}",
+                    rank, all[rank], kMostSpeed));
     return all;
 }
 

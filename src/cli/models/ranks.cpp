@@ -151,7 +151,7 @@ bool tells_of(const GroupChoice &choice, const Failure &failure) {
 
 void refuse_stdin(const GroupChoice &choice, const std::string &path) {
     if (choice.is_set() && path == "-")
-        throw Failure(kUsage, "--group: standard input is that of one rank only; name a file");
+        throw Failure(kUsage, "--group: only one rank has standard input; use a file");
 }
 
 namespace {
@@ -171,8 +171,8 @@ int run_as_rank(const Globals &globals, GroupChoice &choice, std::string &model,
                 const RankVerb &verb) {
     refuse_stdin(choice, model);
     if (!choice.is_set() && !choice.weights.empty())
-        throw Failure(kUsage, "--weights is for --group");
-    if (!choice.is_set() && choice.by_layers) throw Failure(kUsage, "--pipeline is for --group");
+        throw Failure(kUsage, "--weights needs --group");
+    if (!choice.is_set() && choice.by_layers) throw Failure(kUsage, "--pipeline needs --group");
     if (!choice.is_set()) return verb(globals);
     if (!choice.weights.empty() && choice.weights != "auto") (void)parse_speeds(choice.weights);
     if (choice.name != "mpi")

@@ -270,8 +270,8 @@ ggufx_sampler_link named_link(const std::string &name, const SamplingOptions &o,
         link.n_breakers = parts.breakers.size();
     } else {
         throw Failure(kUsage, "--samplers: \"" + escape(name) +
-                                  "\" is none of penalties, dry, top_n_sigma, top_k, typ_p, top_p, "
-                                  "min_p, xtc, temperature");
+                                  "\" is not one of penalties, dry, top_n_sigma, top_k, typ_p, "
+                                  "top_p, min_p, xtc, temperature");
     }
     return link;
 }

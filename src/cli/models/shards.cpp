@@ -71,10 +71,10 @@ void add_shard_options(Command &sub, ShardOptions &options) {
 void complete_options(ShardOptions &options) {
     if (!options.shard.empty()) options.share = parse_share(options.shard, "--shard");
     if (options.merge && !options.shard.empty())
-        throw Failure(kUsage, "--merge adds up all parts, --shard makes one of them");
+        throw Failure(kUsage, "--merge and --shard cannot be used together: give one of them");
     const bool needs = options.merge || !options.shard.empty();
     if (needs && options.parts.empty())
-        throw Failure(kUsage, "--parts is required: the name the parts have in common");
+        throw Failure(kUsage, "--parts is required: the common name of the parts");
     if (!needs && !options.parts.empty()) throw Failure(kUsage, "--parts needs --shard or --merge");
 }
 
@@ -205,13 +205,13 @@ PartReader PartReader::at(std::string_view key) const {
 
 uint64_t PartReader::whole(std::string_view key) const {
     const std::optional<uint64_t> n = at(key).value.whole();
-    if (!n) refuse(key, "is no whole number");
+    if (!n) refuse(key, "is not a whole number");
     return *n;
 }
 
 double PartReader::number(std::string_view key) const {
     const std::optional<double> x = at(key).value.number();
-    if (!x) refuse(key, "is no number");
+    if (!x) refuse(key, "is not a number");
     return *x;
 }
 
@@ -223,13 +223,13 @@ bool PartReader::truth(std::string_view key) const {
 
 const std::string &PartReader::text(std::string_view key) const {
     const std::string *const text = at(key).value.text();
-    if (!text) refuse(key, "is no text");
+    if (!text) refuse(key, "is not a string");
     return *text;
 }
 
 std::vector<PartReader> PartReader::list(std::string_view key) const {
     const PartReader array = at(key);
-    if (!array.value.is_array()) refuse(key, "is no list");
+    if (!array.value.is_array()) refuse(key, "is not a list");
     std::vector<PartReader> out;
     for (const Json &element : array.value.elements())
         out.push_back({element, fmt::format("{}[{}]", array.place, out.size())});
@@ -240,7 +240,7 @@ std::vector<double> PartReader::numbers(std::string_view key) const {
     std::vector<double> out;
     for (const PartReader &element : list(key)) {
         const std::optional<double> x = element.value.number();
-        if (!x) refuse(key, "holds something else than numbers");
+        if (!x) refuse(key, "has an element that is not a number");
         out.push_back(*x);
     }
     return out;
@@ -250,7 +250,7 @@ std::vector<uint64_t> PartReader::wholes(std::string_view key) const {
     std::vector<uint64_t> out;
     for (const PartReader &element : list(key)) {
         const std::optional<uint64_t> n = element.value.whole();
-        if (!n) refuse(key, "holds something else than whole numbers");
+        if (!n) refuse(key, "has an element that is not a whole number");
         out.push_back(*n);
     }
     return out;

@@ -53,8 +53,8 @@ static uint64_t memory_of(const FitOptions &in) {
     if (in.ram != "auto") return parse_size(in.ram, "--ram");
     const uint64_t n_bytes = machine_memory();
     if (n_bytes == 0)
-        throw Failure(kRuntimeError, "--ram auto: the memory of this machine is not known: "
-                                     "give its size");
+        throw Failure(kRuntimeError,
+                      "--ram auto: the memory of this machine is not known; use --ram SIZE");
     return n_bytes;
 }
 
@@ -184,7 +184,7 @@ static int fit(const Globals &globals, const FitOptions &options) {
     if ((options.nodes > 1) != !options.link.empty())
         throw Failure(kUsage, "--nodes (2 or more) and --link need each other");
     if (options.pipeline && options.link.empty())
-        throw Failure(kUsage, "--pipeline is for --nodes and --link");
+        throw Failure(kUsage, "--pipeline needs --nodes and --link");
     const Link *const link = find_link(options.link);
     const Runtime rt = make_runtime(globals);
     const bool has_file = options.shape.empty();

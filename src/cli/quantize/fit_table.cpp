@@ -170,13 +170,12 @@ void print_fit(const Globals &globals, const FitOptions &options, const FitRepor
                           first.n_batch,
                           first.n_sessions > 1 ? fmt::format(", {} slots", first.n_sessions) : ""));
     if (report.link)
-        out.write(fmt::format("of {} nodes{} the one that takes most; between them {}\n",
-                              report.n_nodes, options.pipeline ? " with whole layers" : "",
-                              report.link->what));
+        out.write(fmt::format("largest of {} nodes{}; network between them: {}\n", report.n_nodes,
+                              options.pipeline ? " with whole layers" : "", report.link->what));
     print_candidates(out, globals, report);
     if (first.flags & GGUFX_ESTIMATE_NO_GRAPH) {
-        out.write("this architecture does not run here yet: caches and workspace are those of a\n"
-                  "llama of this shape\n");
+        out.write("this architecture is not supported yet: caches and workspace are those of "
+                  "a\nllama of this shape\n");
     }
     if (const auto &best = report.recommended) {
         out.write(fmt::format("recommended: {}, cache {}, context {}: {}\n", recipe_name(*best),

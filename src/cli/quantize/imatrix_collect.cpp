@@ -128,11 +128,12 @@ int32_t Collection::report(void *self, uint64_t done, uint64_t) {
 }
 
 void Collection::interrupted() const {
-    throw Failure(128 + pending_signal(),
-                  saved_ == 0 ? "interrupted before anything was saved"
-                              : fmt::format("interrupted; {} chunks of {} are in {}: --resume goes "
-                                            "on",
-                                            saved_, n_chunks_, escape(to_)));
+    throw Failure(
+        128 + pending_signal(),
+        saved_ == 0
+            ? "interrupted before anything was saved"
+            : fmt::format("interrupted; {} chunks of {} are in {} (use --resume to continue)",
+                          saved_, n_chunks_, escape(to_)));
 }
 
 void Collection::add(uint64_t n_chunks) {

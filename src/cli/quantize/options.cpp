@@ -14,9 +14,9 @@ void complete_options(ModelQuantizeOptions &options) {
     if (options.type.empty() && options.has_target()) options.type = "Q4_K_M";
     if (options.type.empty()) throw Failure(kUsage, "--type is required (Q4_K_M, Q8_0, ...)");
     if (options.imatrix.empty() && !(options.include.empty() && options.exclude.empty()))
-        throw Failure(kUsage, "--include and --exclude choose entries of an --imatrix");
+        throw Failure(kUsage, "--include and --exclude need --imatrix");
     if (!options.candidates.empty() && !options.has_target())
-        throw Failure(kUsage, "--candidates is for --target-size and --target-bpw");
+        throw Failure(kUsage, "--candidates needs --target-size or --target-bpw");
     if (options.out.empty() && !options.dry_run) throw Failure(kUsage, "OUT is required");
     if (options.out == "-")
         throw Failure(kUsage, "OUT must be a file, not a pipe: it is written in any order");

@@ -158,7 +158,7 @@ static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeO
     if (!kept || globals.json) throw failure;
     const bool cancelled = status == GGUFX_E_CANCELLED;
     Failure said(failure.exit_code, (cancelled ? std::string("interrupted") : failure.what()) +
-                                        "; what is done stays for --resume");
+                                        "; use --resume to continue");
     said.detail = failure.detail;
     throw said;
 }
@@ -229,12 +229,11 @@ void add_quantize(Tool &tool) {
     auto options = std::make_shared<ModelQuantizeOptions>();
     Command sub = tool.app.add_command("quantize", "write a model with smaller types");
     declare_quantize(sub, *options);
-    sub.examples(
-        "  ggufx quantize model-f16.gguf model.gguf --type Q4_K_M\n"
-        "  ggufx quantize in.gguf out.gguf --type IQ3_XXS --imatrix imatrix.gguf\n"
-        "  ggufx quantize in.gguf out.gguf --type Q4_K_M --tensor-type 'attn_v=Q8_0' --dry-run\n"
-        "  ggufx quantize in.gguf out.gguf --target-bpw 4.5\n"
-        "  ggufx quantize in.gguf out.gguf --type Q4_K_M --resume");
+    sub.examples("  ggufx quantize model-f16.gguf model.gguf --type Q4_K_M\n"
+                 "  ggufx quantize in.gguf out.gguf --type IQ3_XXS --imatrix imatrix.gguf\n"
+                 "  ggufx quantize in.gguf out.gguf Q4_K_M --tensor-type 'attn_v=Q8_0' --dry-run\n"
+                 "  ggufx quantize in.gguf out.gguf --target-bpw 4.5\n"
+                 "  ggufx quantize in.gguf out.gguf --type Q4_K_M --resume");
     tool.verbs.emplace_back(sub, [&tool, options] { return quantize(tool.globals, *options); });
 }
 

@@ -160,9 +160,11 @@ void meet_target(const Globals &globals, ggufx_job *job, const ModelQuantizeOpti
     apply(job, choices, chosen);
     const auto [least, limit] = size_and_limit(job, options);
     if (least > limit) {
-        throw Failure(kNoMemory, fmt::format("the target of {} is out of reach: with the smallest "
-                                             "types that were tried it is {}",
-                                             bytes_text(limit), bytes_text(least)));
+        throw Failure(
+            kNoMemory,
+            fmt::format(
+                "the target of {} cannot be reached: the smallest types that were tried give {}",
+                bytes_text(limit), bytes_text(least)));
     }
     // The budget excludes padding between tensors: the excess of a plan is subtracted.
     for (uint64_t budget = limit - least;;) {

@@ -17,7 +17,7 @@ namespace {
 const std::string &text_of(const Json &line, const char *key, const std::string &place) {
     const Json *const value = line.find(key);
     if (value && value->text()) return *value->text();
-    throw Failure(kInvalidFile, fmt::format("{}: \"{}\" is not a text", place, key));
+    throw Failure(kInvalidFile, fmt::format("{}: \"{}\" is not a string", place, key));
 }
 
 size_t answer_of(const Json &line, const char *key, size_t n, const std::string &place) {
@@ -31,8 +31,9 @@ size_t answer_of(const Json &line, const char *key, size_t n, const std::string 
         index = value->whole().value_or(n);
     }
     if (index < n) return static_cast<size_t>(index);
-    throw Failure(kInvalidFile,
-                  fmt::format("{}: \"{}\" is not the number of one of {} endings", place, key, n));
+    throw Failure(
+        kInvalidFile,
+        fmt::format("{}: \"{}\" is not the index of one of {} continuations", place, key, n));
 }
 
 Question parse_question(const Json &line, const std::string &place) {
@@ -42,12 +43,13 @@ Question parse_question(const Json &line, const std::string &place) {
                                        : text_of(line, "ctx", place) + " ";
     const Json *const endings = line.find("endings");
     if (!endings || !endings->is_array() || endings->size() < 2 || endings->size() > 64)
-        throw Failure(kInvalidFile, place + ": \"endings\" is not a list of 2 to 64 texts");
+        throw Failure(kInvalidFile, place + ": \"endings\" is not a list of 2 to 64 strings");
     Question question;
     question.n_context = context.size();
     for (const Json &ending : endings->elements()) {
         if (!ending.text() || ending.text()->empty())
-            throw Failure(kInvalidFile, place + ": an ending is no text, or empty");
+            throw Failure(kInvalidFile,
+                          place + ": \"endings\" has an entry that is not a string, or is empty");
         question.texts.push_back(context + *ending.text());
     }
     question.answer = answer_of(line, is_own ? "answer" : "label", question.texts.size(), place);
@@ -121,9 +123,9 @@ std::vector<CutQuestion> cut_all(const ggufx_tokenizer *tokenizer,
             ids.push_back(tokenize(tokenizer, text, GGUFX_TOKENIZE_ADD_SPECIAL));
         out.push_back(cut(ids));
         if (out.back().context.empty())
-            throw Failure(kInvalidFile, fmt::format("question {}: its endings have no token in "
-                                                    "common to begin with",
-                                                    first + out.size()));
+            throw Failure(kInvalidFile,
+                          fmt::format("question {}: its continuations have no common first token",
+                                      first + out.size()));
     }
     return out;
 }
@@ -150,7 +152,7 @@ std::vector<Question> parse_questions(std::string_view text, const std::string &
         const std::string place = fmt::format("{}: line {}", escape(path), number);
         out.push_back(parse_question(Json::parse(line, place), place));
     }
-    if (out.empty()) throw Failure(kInvalidFile, escape(path) + ": no question in it");
+    if (out.empty()) throw Failure(kInvalidFile, escape(path) + ": the file has no questions");
     return out;
 }
 

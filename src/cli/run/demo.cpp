@@ -39,7 +39,7 @@ static int export_model(const Globals &globals, const std::string &path) {
 }
 
 static void print_calls(Output &out, const Globals &globals, const std::vector<DemoCall> &calls) {
-    Table table({"call", "what it did", ">time", ">speed"});
+    Table table({"call", "result", ">time", ">speed"});
     for (const DemoCall &call : calls) {
         table.row({call.name, call.what, time_text(call.seconds), call.speed});
     }

@@ -100,9 +100,11 @@ bool for_people(const Globals &globals, const EmbedOptions &options) {
 void check_table(const Embeddings &e) {
     if (e.by_token()) throw Failure(kUsage, "--pooling none needs --json, --npy or --lines");
     if (!e.ranks() && e.texts.size() > kMostInTable)
-        throw Failure(kUsage, fmt::format("{} texts are too many for a table of {}: use --json, "
-                                          "--npy or --lines",
-                                          e.texts.size(), kMostInTable));
+        throw Failure(
+            kUsage,
+            fmt::format(
+                "{} texts are too many for a table, the limit is {} (use --json, --npy or --lines)",
+                e.texts.size(), kMostInTable));
 }
 
 Embeddings embed_all(const Globals &globals, const EmbedOptions &options) {

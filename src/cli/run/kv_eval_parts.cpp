@@ -40,7 +40,7 @@ static KvChunk read_chunk(const PartReader &from, size_t n_pairs, size_t n_layer
         sums.power = pair.numbers("power");
         sums.decode_seconds = pair.number("seconds");
         if (sums.noise.size() != n_layers || sums.power.size() != n_layers)
-            pair.refuse("noise", "is of another number of layers");
+            pair.refuse("noise", "has another number of layers");
         chunk.sums.push_back(std::move(sums));
     }
     if (chunk.sums.size() != n_pairs) from.refuse("pairs", "has another number of them");

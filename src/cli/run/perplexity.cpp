@@ -210,7 +210,7 @@ static void run_share(const Globals &globals, const PerplexityOptions &options,
     if (!chunks.empty()) facts = measure(globals, options, model, chunks, &rows);
     for (const double loss : rows.losses)
         if (!std::isfinite(loss))
-            throw Failure(kRuntimeError, "a token that came has no probability at all");
+            throw Failure(kRuntimeError, "a token of the text has probability 0");
     Json result = {{"losses", rows.losses}, {"tokens", rows.tokens}};
     if (!options.base.empty()) {
         result.update(Json{{"base_losses", rows.base_losses},

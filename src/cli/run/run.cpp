@@ -66,9 +66,9 @@ static void remark(const Globals &globals, const Generator &generator, size_t n_
 
 static void check_options(const RunOptions &options) {
     if (options.generate.guesses.any() && !options.logits.empty())
-        throw Failure(kUsage, "--logits shows every position: not with --draft or --lookup");
+        throw Failure(kUsage, "--logits cannot be used with --draft or --lookup");
     if (options.generate.guesses.any() && options.generate.is_kept())
-        throw Failure(kUsage, "--save and --resume: not with --draft or --lookup");
+        throw Failure(kUsage, "--save and --resume cannot be used with --draft or --lookup");
 }
 
 // What is left of a text that ends early, of all ranks by one.

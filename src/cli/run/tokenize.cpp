@@ -126,7 +126,7 @@ static std::string text_of(const ggufx_tokenizer *tokenizer, const std::vector<i
 
 static int tokenize_verb(const Globals &globals, const TokenizeVerb &options) {
     if (options.text.empty() && options.file.empty() && options.ids.empty())
-        throw Failure(kUsage, "no text: --prompt, --file or --ids gives it");
+        throw Failure(kUsage, "no text: give --prompt, --file or --ids");
     const Runtime rt = make_runtime(globals);
     const ggufx_progress cancel = cancel_hook();
     const File file = open_file(rt.get(), options.model, GGUFX_OPEN_METADATA_ONLY, &cancel);

@@ -67,11 +67,10 @@ AnswerPlan plan_answer(const ModelHost &host, const ChatWanted &wanted, const Pr
         const Ids call = marker(host, without_space(call_syntax(host.chat_facts(), "").prefix));
         const std::string text = call.empty() ? "" : host.piece(call[0]);
         if (has_channels || text.empty() || text[0] == '{')
-            throw ApiError(
-                400,
-                "response_format: together with tools it needs a chat template whose tool "
-                "calls begin with a marker",
-                "response_format", "unsupported");
+            throw ApiError(400,
+                           "response_format with tools needs a chat template whose tool calls "
+                           "begin with a marker",
+                           "response_format", "unsupported");
         out.call_open = call[0];
     }
     plan_reasoning(out, host, prompt, wanted.thinks == false);

@@ -65,7 +65,7 @@ bool EngineThread::take() {
     const bool stops = std::exchange(stops_, false) || lost_, ends = ends_;
     lock.unlock();
     for (const Task &task : tasks) task(scheduler_);
-    if (stops) guard([&] { scheduler_.stop("the server ends"); });
+    if (stops) guard([&] { scheduler_.stop("the server is shutting down"); });
     return !ends;
 }
 
@@ -86,7 +86,7 @@ void EngineThread::guard(const std::function<void()> &work) {
         work();
     } catch (const RanksLost &lost) { lose(lost); } catch (const std::exception &error) {
         // no memory for the list of a step, or alike
-        std::fprintf(stderr, "ggufx: %s: all texts in work end here\n", error.what());
+        std::fprintf(stderr, "ggufx: %s: all running requests end\n", error.what());
         scheduler_.stop("out of memory");
     }
 }

@@ -10,7 +10,7 @@ Fields::Fields(const Json &object, const std::string &path, bool lenient)
     : object_(object), path_(path), lenient_(lenient) {
     if (object.is_object()) return;
     const std::string name = path.empty() ? "the body" : path.substr(0, path.size() - 1);
-    throw ApiError(400, name + " is no object", path.empty() ? "" : name, "invalid_type");
+    throw ApiError(400, name + " is not an object", path.empty() ? "" : name, "invalid_type");
 }
 
 Fields::Fields(const Json &body, bool lenient) : Fields(body, "", lenient) {}
@@ -32,7 +32,7 @@ void Fields::refuse(const char *name, const std::string &what) const {
 std::optional<std::string> Fields::text(const char *name) {
     const Json *const value = take(name);
     if (!value) return {};
-    if (!value->text()) refuse(name, "is no text");
+    if (!value->text()) refuse(name, "is not a string");
     return *value->text();
 }
 
@@ -48,7 +48,7 @@ std::optional<double> Fields::number(const char *name, double low, double high) 
     if (!value) return {};
     const auto number = value->number();
     if (!number || !(*number >= low && *number <= high))
-        refuse(name, fmt::format("is no number from {} to {}", low, high));
+        refuse(name, fmt::format("is not a number from {} to {}", low, high));
     return number;
 }
 
@@ -57,7 +57,7 @@ std::optional<uint64_t> Fields::whole(const char *name, uint64_t low, uint64_t h
     if (!value) return {};
     const auto number = value->whole();
     if (!number || *number < low || *number > high)
-        refuse(name, fmt::format("is no whole number from {} to {}", low, high));
+        refuse(name, fmt::format("is not a whole number from {} to {}", low, high));
     return number;
 }
 

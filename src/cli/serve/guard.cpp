@@ -63,7 +63,7 @@ void Guard::read_keys() {
         const std::string key = trimmed(text.substr(at, end - at));
         if (key.empty() || key[0] == '#') continue;
         if (key.size() < kLeastKey)
-            throw Failure(kUsage, "--api-key-file: a key has less than 16 characters");
+            throw Failure(kUsage, "--api-key-file: a key has fewer than 16 characters");
         keys.push_back(key);
     }
     if (keys.empty()) throw Failure(kUsage, "--api-key-file: the file has no key");
@@ -88,12 +88,13 @@ std::string Guard::allowed_origin(const Asker &asker) const {
 uint64_t Guard::check(const Asker &asker, bool needs_key) const {
     const bool has_keys = !options_.key_file.empty();
     if (!has_keys && !options_.is_local_socket && !asker.host.empty() && !knows_host(asker.host))
-        throw ApiError(403, "this server does not go by that name (--allow-host)", "",
+        throw ApiError(403, "the host name is not allowed (see --allow-host of the server)", "",
                        "unknown_host");
     if (!asker.origin.empty() && allowed_origin(asker).empty() &&
         !is_same_name(asker.origin, "http://" + asker.host) &&
         !is_same_name(asker.origin, "https://" + asker.host))
-        throw ApiError(403, "pages of this origin may not ask (--cors)", "", "unknown_origin");
+        throw ApiError(403, "the origin is not allowed (see --cors of the server)", "",
+                       "unknown_origin");
     if (!has_keys || !needs_key) return 0;
     constexpr std::string_view scheme = "Bearer ";
     const std::string_view given = asker.authorization;
@@ -105,8 +106,8 @@ uint64_t Guard::check(const Asker &asker, bool needs_key) const {
     for (const std::string &one : keys_) known = equal(key, one) || known;
     if (!known)
         throw ApiError(401,
-                       key.empty() ? "a key is needed: Authorization: Bearer KEY"
-                                   : "the key is not known",
+                       key.empty() ? "an API key is required: Authorization: Bearer KEY"
+                                   : "the API key is not valid",
                        "", "invalid_api_key");
     return owner_of(key);
 }

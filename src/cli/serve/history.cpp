@@ -128,7 +128,7 @@ Json call_arguments(Fields &call) {
             return Json::object();
         if (is_json_object(*text)) return *given;
     }
-    call.refuse("arguments", fmt::format("is no JSON object and no text of one, but \"{}\"",
+    call.refuse("arguments", fmt::format("is neither a JSON object nor the text of one, but \"{}\"",
                                          escape(shown.substr(0, 80))));
 }
 

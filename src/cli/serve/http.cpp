@@ -267,7 +267,7 @@ MHD_Result HttpServer::Hooks::begin(HttpServer &server, MHD_Connection *connecti
         if (Service::takes_body(*request.route)) {
             const std::string type = header(connection, "Content-Type");
             if (!type.empty() && !type.starts_with("application/json"))
-                throw ApiError(415, "the body is to be application/json", "", "unsupported_type");
+                throw ApiError(415, "the body must be application/json", "", "unsupported_type");
             if (!length.empty() &&
                 std::strtoull(length.c_str(), nullptr, 10) > server.options_.most_body)
                 throw ApiError(413, "the body is too large", "", "too_large");
@@ -454,7 +454,7 @@ HttpServer::HttpServer(int socket, Service &service, const Guard &guard, const H
     if (daemon_) return;
     close(socket);
     if (log_ && log_ != stdout) std::fclose(log_);
-    throw Failure(kRuntimeError, "the HTTP library does not start");
+    throw Failure(kRuntimeError, "the HTTP library cannot start");
 }
 
 HttpServer::~HttpServer() {

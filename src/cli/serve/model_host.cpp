@@ -358,8 +358,8 @@ ggufx_chat_request request_of(const ChatWanted &wanted, std::string &variables) 
 
 std::string ModelHost::render(const ChatWanted &wanted) const {
     if (!chat_)
-        throw ApiError(400, "the model has no chat template; the server's --template gives it one",
-                       "", "no_template");
+        throw ApiError(400, "the model has no chat template (use --template of the server)", "",
+                       "no_template");
     std::string variables;
     const ggufx_chat_request request = request_of(wanted, variables);
     std::string out;
@@ -384,11 +384,12 @@ bool ModelHost::renders_tools(const ChatWanted &wanted, const std::string &rende
 
 void ModelHost::require_tools(const ChatWanted &wanted, const std::string &rendered) const {
     if (!renders_tools(wanted, rendered))
-        throw ApiError(400, "the model's chat template knows no tools", "tools", "unsupported");
+        throw ApiError(400, "the chat template of the model does not support tools", "tools",
+                       "unsupported");
     if ((chat_facts_.flags & GGUFX_CHAT_CALLS) == 0)
         throw ApiError(400,
-                       "the model's chat template does not show how its tool calls are written "
-                       "(--template gives another one)",
+                       "the chat template of the model does not show how its tool calls are "
+                       "written (use --template of the server)",
                        "tools", "unsupported");
 }
 

@@ -34,7 +34,8 @@ void require(bool ok, const char *what) {
 void StepBytes::put(const RankStep &step) {
     uint64_t n_bytes = sizeof(Head) + step.items.size() * sizeof(ItemHead) + step.snapshot.size();
     for (const Machine::Item &item : step.items) n_bytes += item.ids.size_bytes();
-    if (n_bytes > kMost) throw std::length_error("more than a message to ranks holds");
+    if (n_bytes > kMost)
+        throw std::length_error("the step is too large for a message to the ranks");
     const Head head = {n_bytes,
                        static_cast<uint32_t>(step.kind),
                        static_cast<uint32_t>(step.path),
@@ -62,7 +63,8 @@ std::span<uint8_t> StepBytes::first() {
 void StepBytes::make_room_for_rest() {
     Head head;
     std::memcpy(&head, bytes_.data(), sizeof head);
-    if (head.n_bytes > kMost) throw std::length_error("more than a message to ranks holds");
+    if (head.n_bytes > kMost)
+        throw std::length_error("the step is too large for a message to the ranks");
     bytes_.resize(std::max<size_t>(kFirst, head.n_bytes));
 }
 
@@ -71,7 +73,7 @@ RankStep StepBytes::get(uint32_t n_sequences) const {
     std::memcpy(&head, bytes_.data(), sizeof head);
     RankStep out = {.kind = static_cast<RankStep::Kind>(head.kind)};
     require(head.kind >= 1 && head.kind <= static_cast<uint32_t>(RankStep::Kind::end), "kind");
-    require(head.path <= static_cast<uint32_t>(Path::rows), "way of products");
+    require(head.path <= static_cast<uint32_t>(Path::rows), "kind of products");
     require(head.sequence < n_sequences && head.from < n_sequences, "sequence");
     require(head.n_bytes >= sizeof head && head.n_bytes <= bytes_.size(), "length");
     require(head.n_items <= n_sequences, "number of items");

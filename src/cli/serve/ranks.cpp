@@ -91,8 +91,7 @@ RankStep receive(const ggufx_group &group, StepBytes &bytes, uint32_t n_sequence
         if (!bytes.rest().empty()) pass(group, bytes.rest(), kAnswerWithin);
         return bytes.get(n_sequences);
     } catch (const std::logic_error &error) { // length_error, invalid_argument
-        throw Failure(kRuntimeError,
-                      fmt::format("rank 0 has told of no step of a session: {}", error.what()));
+        throw Failure(kRuntimeError, fmt::format("rank 0 sent an invalid step: {}", error.what()));
     }
 }
 

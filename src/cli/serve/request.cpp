@@ -20,10 +20,11 @@ void read_stops(Fields &fields, Wanted &out) {
         texts = value->elements();
     else
         texts.push_back(*value);
-    if (texts.size() > kMostStops) fields.refuse("stop", "has more than 16 texts");
+    if (texts.size() > kMostStops) fields.refuse("stop", "has more than 16 strings");
     for (const Json &text : texts) {
         if (!text.text() || text.text()->empty() || text.text()->size() > kMostStopBytes)
-            fields.refuse("stop", "is neither a text of 1 to 4096 bytes nor a list of such");
+            fields.refuse("stop",
+                          "is neither a string of 1 to 4096 bytes nor a list of such strings");
         out.stop.push_back(*text.text());
     }
 }
@@ -32,7 +33,7 @@ void read_biases(Fields &fields, Wanted &out) {
     const Json *const value = fields.take("logit_bias");
     if (!value) return;
     if (!value->is_object() || value->size() > kMostBiases)
-        fields.refuse("logit_bias", "is no object of at most 4096 ids");
+        fields.refuse("logit_bias", "is not an object of at most 4096 token ids");
     for (size_t i = 0; i < value->size(); i++) {
         const std::string &key = value->keys()[i];
         ggufx_logit_bias bias = {};
@@ -40,7 +41,8 @@ void read_biases(Fields &fields, Wanted &out) {
         const auto number = value->elements()[i].number();
         if (error != std::errc() || end != key.data() + key.size() || bias.id < 0 || !number ||
             !(*number >= -100 && *number <= 100))
-            fields.refuse("logit_bias", "has something else than ids with numbers -100 to 100");
+            fields.refuse("logit_bias",
+                          "has an entry that is not a token id with a number from -100 to 100");
         bias.bias = static_cast<float>(*number);
         out.biases.push_back(bias);
     }
@@ -52,7 +54,7 @@ std::vector<int32_t> read_ids(const Json &list, const std::string &what) {
     for (const Json &id : list.elements()) {
         const auto whole = id.whole();
         if (!whole || *whole > std::numeric_limits<int32_t>::max() || out.size() >= kMostIds)
-            throw ApiError(400, what + " is no list of token ids", what, "invalid_value");
+            throw ApiError(400, what + " is not a list of token ids", what, "invalid_value");
         out.push_back(static_cast<int32_t>(*whole));
     }
     return out;
@@ -73,7 +75,8 @@ std::vector<TextOrIds> read_inputs(Fields &fields, const char *name) {
         } else if (begins_with(one, [](const Json &e) { return e.whole().has_value(); })) {
             out.push_back({"", read_ids(one, name), true});
         } else {
-            fields.refuse(name, "is no text, no list of ids and no list of these");
+            fields.refuse(name,
+                          "is neither a string, nor a list of token ids, nor a list of these");
         }
     };
     const bool many = begins_with(*value, [](const Json &e) { return !e.whole(); });
@@ -81,7 +84,7 @@ std::vector<TextOrIds> read_inputs(Fields &fields, const char *name) {
         add(*value);
         return out;
     }
-    if (value->size() > kMostInputs) fields.refuse(name, "has more than 2048 texts");
+    if (value->size() > kMostInputs) fields.refuse(name, "has more than 2048 prompts");
     for (const Json &one : value->elements()) add(one);
     return out;
 }
@@ -90,7 +93,7 @@ void read_stream(Fields &fields, Wanted &out) {
     out.stream = fields.truth("stream").value_or(false);
     const Json *const options = fields.take("stream_options");
     if (!options) return;
-    if (!out.stream) fields.refuse("stream_options", "is for streams");
+    if (!out.stream) fields.refuse("stream_options", "needs \"stream\": true");
     Fields of = fields.within(*options, "stream_options");
     out.include_usage = of.truth("include_usage").value_or(false);
     of.no_effect("include_obfuscation", {false});
@@ -160,7 +163,8 @@ CompletionWanted read_completion(const Json &body, const SamplingDefaults &defau
     if (const auto best = fields.whole("best_of", 1, kMostTexts)) {
         out.best_of = static_cast<uint32_t>(*best);
         if (out.best_of < out.n) fields.refuse("best_of", "is less than n");
-        if (out.best_of > out.n && out.stream) fields.refuse("best_of", "is not for streams");
+        if (out.best_of > out.n && out.stream)
+            fields.refuse("best_of", "is not supported with \"stream\": true");
     }
     fields.finish();
     return out;
@@ -192,7 +196,7 @@ RerankWanted read_rerank(const Json &body, bool lenient) {
     const Json *const documents = fields.take("documents");
     if (!documents || !documents->is_array() || documents->size() == 0 ||
         documents->size() > kMostInputs)
-        fields.refuse("documents", "is no list of 1 to 2048 texts");
+        fields.refuse("documents", "is not a list of 1 to 2048 strings");
     for (size_t i = 0; i < documents->size(); i++) {
         const Json &one = documents->elements()[i];
         std::optional<std::string> text;
@@ -203,7 +207,7 @@ RerankWanted read_rerank(const Json &body, bool lenient) {
         } else if (one.text()) {
             text = *one.text();
         }
-        if (!text) fields.refuse("documents", "has something else than texts");
+        if (!text) fields.refuse("documents", "has an entry that is not a string");
         out.documents.push_back(std::move(*text));
     }
     if (const auto n = fields.whole("top_n", 1, kMostInputs)) out.top_n = *n;
@@ -220,7 +224,7 @@ std::string read_slot_name(const Json &body, bool lenient) {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     if (!name || name->empty() || name->size() > kMostNameBytes || (*name)[0] == '.' ||
         name->find_first_not_of(letters) != std::string::npos)
-        fields.refuse("filename", "is no name of 1 to 128 letters, digits, '.', '_' and '-'");
+        fields.refuse("filename", "is not a name of 1 to 128 letters, digits, '.', '_' and '-'");
     fields.finish();
     return *name;
 }
@@ -241,7 +245,7 @@ TokenizeWanted read_tokenize(const Json &body, bool lenient) {
 std::vector<int32_t> read_detokenize(const Json &body, bool lenient) {
     Fields fields(body, lenient);
     const Json *const tokens = fields.take("tokens");
-    if (!tokens || !tokens->is_array()) fields.refuse("tokens", "is no list of token ids");
+    if (!tokens || !tokens->is_array()) fields.refuse("tokens", "is not a list of token ids");
     fields.finish();
     return read_ids(*tokens, "tokens");
 }

@@ -13,12 +13,12 @@ namespace {
 
 Json content_of(Fields &message, const Json &content) {
     if (content.text()) return content;
-    if (!content.is_array()) message.refuse("content", "is neither a text nor a list of parts");
+    if (!content.is_array()) message.refuse("content", "is neither a string nor a list of parts");
     Json parts = Json::array();
     for (size_t i = 0; i < content.size(); i++) {
         Fields part = message.within(content.elements()[i], index_of("content", i));
         const std::string type = part.text("type").value_or("");
-        if (type != "text") part.refuse("type", "is not \"text\": only text is understood here");
+        if (type != "text") part.refuse("type", "is not \"text\": only text is supported");
         const auto piece = part.text("text");
         if (!piece) part.refuse("text", "is missing");
         part.finish();
@@ -28,7 +28,7 @@ Json content_of(Fields &message, const Json &content) {
 }
 
 Json calls_of(Fields &message, const Json &calls) {
-    if (!calls.is_array()) message.refuse("tool_calls", "is no list");
+    if (!calls.is_array()) message.refuse("tool_calls", "is not a list");
     Json out = Json::array();
     for (size_t i = 0; i < calls.size(); i++) {
         Fields call = message.within(calls.elements()[i], index_of("tool_calls", i));
@@ -55,7 +55,7 @@ Json read_message(Fields fields) {
     const std::string role = fields.text("role").value_or("");
     if (role != "system" && role != "developer" && role != "user" && role != "assistant" &&
         role != "tool")
-        fields.refuse("role", "is none of system, developer, user, assistant and tool");
+        fields.refuse("role", "is not one of system, developer, user, assistant and tool");
     Json out = Json{{"role", role == "developer" ? "system" : role}};
     const Json *const content = fields.take("content");
     const Json *const calls = fields.take("tool_calls");
@@ -80,7 +80,7 @@ Json read_message(Fields fields) {
 void read_messages(Fields &fields, ChatWanted &out) {
     const Json *const list = fields.take("messages");
     if (!list || !list->is_array() || list->size() == 0)
-        fields.refuse("messages", "is no list of one message or more");
+        fields.refuse("messages", "is not a list of one message or more");
     std::vector<Json> messages;
     for (size_t i = 0; i < list->size(); i++)
         messages.push_back(
@@ -99,12 +99,12 @@ void read_turn(Fields &fields, ChatWanted &out) {
     if (continues == true && opens == true)
         fields.refuse("add_generation_prompt", "is true together with continue_final_message");
     if (continues == true && !out.continues)
-        fields.refuse("continue_final_message",
-                      "is true, but the last message is none of the assistant without tool calls");
-    if (continues == true && !is_free)
         fields.refuse(
             "continue_final_message",
-            "is not supported together with response_format and a call that is asked for");
+            "is true, but the last message is not one of the assistant without tool calls");
+    if (continues == true && !is_free)
+        fields.refuse("continue_final_message",
+                      "is not supported together with response_format and a forced tool call");
     out.continues = out.continues && is_free && opens != true && continues.value_or(true);
     out.opens_turn = !out.continues && opens.value_or(true);
 }
@@ -130,11 +130,11 @@ void read_form(Fields &fields, ChatWanted &out) {
         out.form = AnswerForm::schema;
         out.schema = rules->dump();
     } else if (type != "text") {
-        of.refuse("type", "is none of text, json_object and json_schema");
+        of.refuse("type", "is not one of text, json_object and json_schema");
     }
     of.finish();
     if (out.form != AnswerForm::text && !out.forced.empty())
-        fields.refuse("response_format", "is not supported together with a call that is asked for");
+        fields.refuse("response_format", "is not supported together with a forced tool call");
 }
 
 // Documented, and without effect at these values.
@@ -153,8 +153,7 @@ void read_limits(Fields &fields, ChatWanted &out) {
     constexpr uint64_t most = std::numeric_limits<uint32_t>::max();
     const auto old = fields.whole("max_tokens", 1, most);
     const auto n = fields.whole("max_completion_tokens", 1, most);
-    if (old && n && *old != *n)
-        fields.refuse("max_tokens", "is another number than max_completion_tokens");
+    if (old && n && *old != *n) fields.refuse("max_tokens", "differs from max_completion_tokens");
     if (old || n) out.max_tokens = static_cast<uint32_t>(n ? *n : *old);
     out.logprobs = fields.truth("logprobs").value_or(false);
     if (const auto top = fields.whole("top_logprobs", 0, kMostTop)) {
@@ -169,7 +168,7 @@ std::string read_verbosity(Fields &fields, ChatWanted &out) {
     const auto given = fields.text("verbosity");
     if (!given) return "medium";
     if (*given != "low" && *given != "medium" && *given != "high")
-        fields.refuse("verbosity", "is none of low, medium and high");
+        fields.refuse("verbosity", "is not one of low, medium and high");
     out.variables["verbosity"] = *given;
     return *given;
 }
@@ -178,7 +177,7 @@ void read_white_space(Fields &fields, Wanted &out) {
     const auto name = fields.text("json_whitespace");
     if (!name) return;
     const auto flags = white_space_flags(*name);
-    if (!flags) fields.refuse("json_whitespace", "is none of limited, none and any");
+    if (!flags) fields.refuse("json_whitespace", "is not one of limited, none and any");
     out.sampling.grammar_flags = *flags;
 }
 
@@ -190,7 +189,7 @@ static void read_reasoning(Fields &fields, ChatWanted &out) {
     const std::string effort = out.reasoning_effort;
     read_effort(of, "effort", out);
     if (!effort.empty() && effort != out.reasoning_effort)
-        of.refuse("effort", "is another word than reasoning_effort");
+        of.refuse("effort", "differs from reasoning_effort");
     read_budget(of, "max_tokens", out);
     if (const auto enabled = of.truth("enabled")) out.thinks = enabled;
     of.no_effect("exclude", {false});

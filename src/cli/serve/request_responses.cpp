@@ -12,14 +12,14 @@ namespace {
 // A text, or the text parts of a list.
 Json content_of(Fields &item, const char *name, const Json &content) {
     if (content.text()) return content;
-    if (!content.is_array()) item.refuse(name, "is neither a text nor a list of parts");
+    if (!content.is_array()) item.refuse(name, "is neither a string nor a list of parts");
     Json parts = Json::array();
     for (size_t i = 0; i < content.size(); i++) {
         Fields part = item.within(content.elements()[i], index_of(name, i));
         const std::string type = part.text("type").value_or("");
         if (type != "input_text" && type != "output_text" && type != "reasoning_text" &&
             type != "summary_text" && type != "text")
-            part.refuse("type", "is no text: only texts are understood here");
+            part.refuse("type", "is not text: only text is supported");
         const auto piece = part.text("text");
         if (!piece) part.refuse("text", "is missing");
         part.ignore("annotations"); // of an answer that was had here
@@ -62,7 +62,7 @@ public:
             item.finish();
             return true;
         }
-        item.refuse("type", "is none of message, function_call, function_call_output, "
+        item.refuse("type", "is not one of message, function_call, function_call_output, "
                             "custom_tool_call, custom_tool_call_output and reasoning");
     }
     void say(const std::string &role, const Json &content) {
@@ -77,7 +77,7 @@ private:
     void add_message(Fields &item) {
         const std::string role = item.text("role").value_or("");
         if (role != "system" && role != "developer" && role != "user" && role != "assistant")
-            item.refuse("role", "is none of system, developer, user and assistant");
+            item.refuse("role", "is not one of system, developer, user and assistant");
         const Json *const content = item.take("content");
         if (!content) item.refuse("content", "is missing");
         item.ignore("phase"); // of an answer that was had here
@@ -162,7 +162,7 @@ void read_input(Fields &fields, ResponsesWanted &out) {
             if (!all.add(fields.within(input->elements()[i], name))) out.ignored.push_back(name);
         }
     else
-        fields.refuse("input", "is neither a text nor a list of one item or more");
+        fields.refuse("input", "is neither a string nor a list of one item or more");
     out.messages = all.finish().dump();
 }
 
@@ -198,7 +198,7 @@ void read_text_form(Fields &fields, ResponsesWanted &out) {
         out.form = AnswerForm::schema;
         out.schema = rules->dump();
     } else if (type != "text") {
-        form.refuse("type", "is none of text, json_object and json_schema");
+        form.refuse("type", "is not one of text, json_object and json_schema");
     }
     form.finish();
     if (out.form != AnswerForm::text && !out.forced.empty())
@@ -221,12 +221,12 @@ void read_reasoning(Fields &fields, ResponsesWanted &out) {
 
 void read_logprobs(Fields &fields, ResponsesWanted &out) {
     if (const Json *const include = fields.take("include")) {
-        if (!include->is_array()) fields.refuse("include", "is no list");
+        if (!include->is_array()) fields.refuse("include", "is not a list");
         for (const Json &one : include->elements()) {
             if (one.text() && *one.text() == "message.output_text.logprobs")
                 out.logprobs = true;
             else if (!one.text() || *one.text() != "reasoning.encrypted_content")
-                fields.refuse("include", "has something that there is not here");
+                fields.refuse("include", "has an entry that is not supported");
         }
     }
     if (const auto top = fields.whole("top_logprobs", 0, kMostTop)) {

@@ -12,7 +12,7 @@ void read_effort(Fields &fields, const char *name, ChatWanted &out) {
     const auto effort = fields.text(name);
     if (!effort) return;
     if (std::find(std::begin(words), std::end(words), *effort) == std::end(words))
-        fields.refuse(name, "is none of none, minimal, low, medium, high and xhigh");
+        fields.refuse(name, "is not one of none, minimal, low, medium, high and xhigh");
     out.reasoning_effort = *effort;
     if (*effort == "none") out.thinks = false;
 }
@@ -22,9 +22,9 @@ void read_budget(Fields &fields, const char *name, ChatWanted &out) {
     const Json *const value = fields.take(name);
     if (!value || value->number() == -1.0) return; // as many as it likes
     const auto n = value->whole();
-    if (!n || *n > most) fields.refuse(name, "is no whole number from -1 to 2147483647");
+    if (!n || *n > most) fields.refuse(name, "is not a whole number from -1 to 2147483647");
     if (out.thinking_budget && *out.thinking_budget != *n)
-        fields.refuse(name, "is another number than another field of the request says");
+        fields.refuse(name, "differs from another field of the request");
     out.thinking_budget = static_cast<uint32_t>(*n);
 }
 
@@ -34,7 +34,7 @@ namespace {
 void read_variables(Fields &fields, ChatWanted &out) {
     const Json *const given = fields.take("chat_template_kwargs");
     if (!given) return;
-    if (!given->is_object()) fields.refuse("chat_template_kwargs", "is no object");
+    if (!given->is_object()) fields.refuse("chat_template_kwargs", "is not an object");
     for (const std::string &name : given->keys())
         if (name == "messages" || name == "tools")
             fields.refuse("chat_template_kwargs",
@@ -45,7 +45,7 @@ void read_variables(Fields &fields, ChatWanted &out) {
 void read_format(Fields &fields, ChatWanted &out) {
     const auto format = fields.text("reasoning_format");
     if (format && *format != "none" && *format != "auto" && *format != "deepseek")
-        fields.refuse("reasoning_format", "is none of none, auto and deepseek");
+        fields.refuse("reasoning_format", "is not one of none, auto and deepseek");
     out.keeps_reasoning = format == "none";
 }
 

@@ -31,7 +31,8 @@ ToolChoice read_choice(Fields &fields, ToolForm form) {
         if (*text == "required") return {Kind::required, ""};
     }
     if (!choice->is_object())
-        fields.refuse("tool_choice", "is none of \"auto\", \"none\", \"required\" and a function");
+        fields.refuse("tool_choice",
+                      "is not one of \"auto\", \"none\", \"required\" and a function");
     Fields of = fields.within(*choice, "tool_choice");
     if (of.text("type") != "function") of.refuse("type", "is not \"function\"");
     std::optional<std::string> name;
@@ -61,13 +62,13 @@ bool is_name(const std::string &name) {
 // The schema of arguments, which are an object.
 std::string schema_of(Fields &function, const Json *parameters, std::vector<std::string> &widened) {
     if (!parameters) return R"({"type":"object","properties":{},"additionalProperties":false})";
-    if (!parameters->is_object()) function.refuse("parameters", "is no schema of an object");
+    if (!parameters->is_object()) function.refuse("parameters", "is not a schema of an object");
     Json schema = modern_schema(*parameters, widened);
     const Json *const type = schema.find("type");
     bool fits = !type || (type->text() && *type->text() == "object");
     for (size_t i = 0; type && type->is_array() && i < type->size(); i++)
         fits = fits || (type->elements()[i].text() && *type->elements()[i].text() == "object");
-    if (!fits) function.refuse("parameters", "is no schema of an object");
+    if (!fits) function.refuse("parameters", "is not a schema of an object");
     schema["type"] = "object";
     return schema.dump();
 }
@@ -91,8 +92,8 @@ Function read_tool(const Json &given, Fields tool, ToolForm form, const ToolChoi
     if (!name) of.refuse("name", "is missing");
     const bool is_taken = choice.takes(*name);
     if (is_taken && !is_name(*name))
-        of.refuse("name", "is no name of 1 to 128 bytes of letters, digits and _-.:/, which a call "
-                          "that is asked for needs");
+        of.refuse("name",
+                  "is not a name of 1 to 128 letters, digits and _-.:/, which a forced call needs");
     const auto text = of.text("description");
     const Json *const parameters = of.take("parameters");
     of.truth("strict"); // a call that is asked for always is
@@ -112,15 +113,15 @@ void force(Fields &fields, const ToolChoice &choice, std::vector<Callable> funct
            ChatWanted &out) {
     std::erase_if(functions, [&](const Callable &one) { return !choice.takes(one.name); });
     if (functions.empty())
-        fields.refuse("tool_choice", choice.name.empty() ? "asks for a call, but there are no tools"
+        fields.refuse("tool_choice", choice.name.empty() ? "forces a call, but there are no tools"
                                                          : "names no function of tools");
     std::vector<std::string> names;
     for (const Callable &one : functions) names.push_back(one.name);
     std::sort(names.begin(), names.end());
     if (std::adjacent_find(names.begin(), names.end()) != names.end())
-        fields.refuse("tools", "has two functions of one name");
+        fields.refuse("tools", "has two functions of the same name");
     if (!out.stop.empty())
-        fields.refuse("stop", "is not supported together with a call that is asked for");
+        fields.refuse("stop", "is not supported together with a forced tool call");
     out.forced = std::move(functions);
 }
 
@@ -155,7 +156,7 @@ void read_tools(Fields &fields, ChatWanted &out, ToolForm form) {
     const ToolChoice choice = read_choice(fields, form);
     out.parallel_calls = fields.truth("parallel_tool_calls").value_or(true);
     if (tools && (!tools->is_array() || tools->size() > kMostTools))
-        fields.refuse("tools", "is no list of at most 512 functions");
+        fields.refuse("tools", "is not a list of at most 512 functions");
     Json all = Json::array();
     std::vector<Callable> functions;
     for (size_t i = 0; tools && i < tools->size(); i++) {

@@ -154,7 +154,7 @@ void Scheduler::drop_gone() {
         if (is_gone)
             counts_.n_left++;
         else
-            writer.stop("the time of a request is over");
+            writer.stop("the request timed out");
         release(i);
     }
     drop_queued();
@@ -168,7 +168,7 @@ void Scheduler::drop_queued() {
             if (is_gone)
                 counts_.n_left++;
             else
-                job->writer->stop("the time of a request is over");
+                job->writer->stop("the request timed out");
             return job->is_read = true;
         });
     }

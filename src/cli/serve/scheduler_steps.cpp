@@ -103,7 +103,7 @@ void Scheduler::write_tokens() {
                !make_room(i, n_held(i) + std::min(places_[i].job->most, kGrowth))) {
             const uint32_t victim = *youngest({});
             if (victim == i && n_running_ == 1) {
-                places_[i].job->writer->fail("the cache is full", true);
+                places_[i].job->writer->fail("the KV cache is full", true);
                 release(i);
                 break;
             }

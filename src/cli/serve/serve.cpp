@@ -34,8 +34,8 @@ void say(const Globals &globals, const std::string &text) {
 }
 
 [[noreturn]] void refuse_exposure(const std::string &where) {
-    throw Failure(kUsage, fmt::format("{}: everybody who reaches this machine could use the model; "
-                                      "--api-key-file FILE asks for a key, --no-auth does not",
+    throw Failure(kUsage, fmt::format("{}: other machines could use the model; use --api-key-file "
+                                      "FILE to require a key, or --no-auth",
                                       where));
 }
 
@@ -80,7 +80,7 @@ void ServeVerb::load(Service &service, const Listening &at) {
     const ModelHost &model = *host;
     service.ready(std::move(host));
     say(globals_,
-        fmt::format("{} on {} ({} texts at once, {} tokens each, {}, {})", escape(model.name()),
+        fmt::format("{} on {} ({} parallel requests, {} tokens each, {}, {})", escape(model.name()),
                     escape(at.url), model.writes() ? options_.host.n_parallel : 0,
                     model.n_context(), options_.decode, model.fingerprint()));
     notify_manager("READY=1\nSTATUS=serving " + escape(model.name()));
@@ -116,11 +116,12 @@ void ServeVerb::wait(HttpServer &server, Service &service, Guard &guard) {
 // What is in work ends by itself, or at the deadline; then it has been sent, or its reader is slow.
 void ServeVerb::drain(HttpServer &server, Service &service) {
     const double send_seconds = service.lost() ? 0.5 : 2; // who started the ranks waits for all
-    notify_manager("STOPPING=1\nSTATUS=ending what is in work");
+    notify_manager("STOPPING=1\nSTATUS=finishing the running requests");
     service.drain();
     if (!service.lost())
-        say(globals_, fmt::format("ending: what is in work has {} s (a second signal ends it now)",
-                                  options_.drain_seconds));
+        say(globals_,
+            fmt::format("shutting down: running requests have {} s (a second signal ends them now)",
+                        options_.drain_seconds));
     const double start = monotonic_seconds();
     while (!service.is_idle() && monotonic_seconds() - start < options_.drain_seconds)
         poll(nullptr, 0, 20);

@@ -143,7 +143,7 @@ std::string folder_of(const std::string &given) {
     char path[PATH_MAX];
     struct stat info = {};
     if (!realpath(given.c_str(), path) || stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        throw Failure(kUsage, "--slot-dir: \"" + escape(given) + "\" is no folder");
+        throw Failure(kUsage, "--slot-dir: \"" + escape(given) + "\" is not a folder");
     return path;
 }
 
@@ -176,7 +176,7 @@ void complete(ServeOptions &options) {
         if (option.was_given()) options.service.given_sampling |= key;
     const GroupChoice &group = options.host.session.making.group;
     if (group.is_set() && options.host.embeddings)
-        throw Failure(kUsage, "--embeddings: ranks of --group make no vectors");
+        throw Failure(kUsage, "--embeddings cannot be used with --group");
     if (options.decode == "auto")
         options.decode = options.host.n_parallel >= kManyTexts ? "tiled" : "row-wise";
     options.host.answers = options.decode == "tiled" ? Path::tiles : Path::rows;

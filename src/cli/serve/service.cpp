@@ -121,7 +121,7 @@ void Service::take(std::shared_ptr<Exchange> exchange, const Route &route, const
     }
     const std::lock_guard lock(mutex_);
     if (drains_) {
-        exchange->respond(ApiError(503, "the server ends", "", "draining"));
+        exchange->respond(ApiError(503, "the server is shutting down", "", "draining"));
         return;
     }
     if (!is_ready_) {
@@ -158,8 +158,8 @@ void respond_json(Exchange &exchange, const Json &value, int status) {
 void Service::require_host() const {
     if (!is_ready_) throw ApiError(503, "the model is being loaded", "", "loading");
     if (host_->file_state() == ModelHost::FileState::overwritten)
-        throw ApiError(503, "the model's file was written into: the server has to be started anew",
-                       "", "model_changed");
+        throw ApiError(503, "the file of the model was changed: restart the server", "",
+                       "model_changed");
 }
 
 // Nothing but itself, and requests to where it came from.
@@ -185,7 +185,7 @@ void Service::openapi(Exchange &exchange, const std::string &) {
 
 // Of readiness: a balancer sends nothing while it is not 200.
 void Service::health(Exchange &exchange, const std::string &) {
-    if (drains_) throw ApiError(503, "the server ends", "", "draining");
+    if (drains_) throw ApiError(503, "the server is shutting down", "", "draining");
     require_host();
     respond_json(exchange, Json{{"status", "ok"}});
 }
@@ -251,7 +251,7 @@ void Service::props(Exchange &exchange, const std::string &) {
 void Service::require_model(const std::string &name) const {
     if (name.empty() || name == host_->name()) return;
     throw ApiError(404,
-                   fmt::format("there is no model \"{}\" here, but \"{}\"",
+                   fmt::format("there is no model \"{}\", the server has \"{}\"",
                                escape(name.substr(0, 80)), escape(host_->name())),
                    "model", "model_not_found");
 }

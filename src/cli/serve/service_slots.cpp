@@ -23,12 +23,12 @@ Json slot_json(uint32_t number, const SlotView &slot) {
 }
 
 ApiError not_a_slot() {
-    return {404, "there is no such slot, or nothing of this key in it", "", "unknown_slot"};
+    return {404, "there is no such slot, or it holds no request of this key", "", "unknown_slot"};
 }
 
 void require_idle(const SlotView &slot) {
     if (slot.state != SlotView::State::free)
-        throw ApiError(503, "a text is being written in this slot", "", "slot_busy");
+        throw ApiError(503, "the slot has a running request", "", "slot_busy");
 }
 
 } // namespace
@@ -36,7 +36,7 @@ void require_idle(const SlotView &slot) {
 void Service::slots(Call &call, const Json &) {
     require_writing();
     if (!options_.shows_slots && options_.slot_folder.empty())
-        throw ApiError(404, "slots are not shown (the server's --slots)", "", "unknown_path");
+        throw ApiError(404, "slots are not shown (see --slots of the server)", "", "unknown_path");
     const uint64_t cache = cache_of(call.exchange->owner(), "");
     engine_->post(
         [exchange = call.exchange, cache, n = machine_->n_sequences()](Scheduler &scheduler) {
@@ -62,7 +62,7 @@ void Service::slot_action(Call &call, const Json &body) {
         end != rest.data() + slash)
         throw ApiError(404, "there is nothing under this path", "", "unknown_path");
     if (options_.slot_folder.empty())
-        throw ApiError(404, "no snapshots are taken here (the server's --slot-dir)", "",
+        throw ApiError(404, "snapshots are disabled (see --slot-dir of the server)", "",
                        "unknown_path");
     if (slot >= machine_->n_sequences()) throw not_a_slot();
     const std::string name = read_slot_name(body, options_.lenient);

@@ -30,7 +30,8 @@ std::string prefix_name(const std::vector<int32_t> &ids) {
 
 void Service::require_writing() const {
     if (host_->writes()) return;
-    throw ApiError(400, "the model writes no text: it makes embeddings", "model", "unsupported");
+    throw ApiError(400, "the model does not generate text: it computes embeddings", "model",
+                   "unsupported");
 }
 
 // Whose beginnings a text may start with: those of its key, or of one conversation.
@@ -71,10 +72,11 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
         }
         plan.ticket = tickets_.take(call.exchange->asker());
         if (!plan.ticket)
-            throw ApiError(429,
-                           fmt::format("the key has {} texts in work and waiting, the limit",
-                                       options_.n_per_key),
-                           "", "key_limit");
+            throw ApiError(
+                429,
+                fmt::format("the key has {} running and queued requests, which is the limit",
+                            options_.n_per_key),
+                "", "key_limit");
         auto job = std::make_shared<Job>();
         job->prompt = ids;
         job->owner = call.exchange->asker();
@@ -165,7 +167,7 @@ std::vector<int32_t> Service::completion_ids(const CompletionWanted &wanted,
     const auto special = [&](uint32_t which) {
         const int32_t id = ggufx_tokenizer_special(host_->tokenizer(), which);
         if (id < 0)
-            throw ApiError(400, "suffix: the model has no tokens for a gap", "suffix",
+            throw ApiError(400, "suffix: the model has no fill-in-the-middle tokens", "suffix",
                            "unsupported");
         return id;
     };
@@ -189,7 +191,7 @@ void Service::completion(Call &call, const Json &body) {
     require_model(wanted.model);
     require_writing();
     if (wanted.prompts.size() * wanted.best_of > options_.n_queue)
-        throw ApiError(400, "more texts are asked for than the queue holds", "prompt",
+        throw ApiError(400, "more generations are requested than the queue holds", "prompt",
                        "invalid_value");
     const uint64_t seed = seed_of(wanted);
     TextsShape shape;

@@ -79,7 +79,7 @@ void Service::embed_later(Call &call, std::vector<std::vector<int32_t>> texts,
         if (exchange->is_gone()) return;
         const auto ends = [&] { return stops_ || exchange->is_gone(); };
         respond_error(*exchange, [&] {
-            if (ends()) throw ApiError(503, "the server ends", "", "draining");
+            if (ends()) throw ApiError(503, "the server is shutting down", "", "draining");
             const Json answer = object(host_->embed(texts, ends));
             exchange->tell({"", n_tokens, 0, 0});
             respond_json(*exchange, answer);
@@ -91,11 +91,11 @@ void Service::embeddings(Call &call, const Json &body) {
     const EmbeddingsWanted wanted = read_embeddings(body, options_.lenient);
     require_model(wanted.model);
     if (!host_->embeds() || host_->ranks())
-        throw ApiError(400, "the model is none for embeddings (the server's --embeddings)", "model",
-                       "unsupported");
+        throw ApiError(400, "the model is not an embedding model (see --embeddings of the server)",
+                       "model", "unsupported");
     const uint32_t full = host_->dimensions(), n = wanted.dimensions.value_or(full);
     if (n > full)
-        throw ApiError(400, fmt::format("the vectors have {} values", full), "dimensions",
+        throw ApiError(400, fmt::format("the embeddings have {} values", full), "dimensions",
                        "invalid_value");
     std::vector<std::vector<int32_t>> texts;
     for (const TextOrIds &input : wanted.inputs) {
@@ -127,7 +127,7 @@ void Service::embeddings(Call &call, const Json &body) {
 void Service::rerank(Call &call, const Json &body) {
     auto wanted = std::make_shared<RerankWanted>(read_rerank(body, options_.lenient));
     require_model(wanted->model);
-    if (!host_->ranks()) throw ApiError(400, "the model is no reranker", "model", "unsupported");
+    if (!host_->ranks()) throw ApiError(400, "the model is not a reranker", "model", "unsupported");
     std::vector<std::vector<int32_t>> pairs;
     for (const std::string &document : wanted->documents)
         pairs.push_back(host_->pair(wanted->query, document));

@@ -80,7 +80,7 @@ class Cursor {
 public:
     explicit Cursor(std::string_view bytes) : all_(bytes), left_(bytes) {}
     std::string_view take(uint64_t n) {
-        if (n > left_.size()) throw Failure(kInvalidFile, "the snapshot is cut off");
+        if (n > left_.size()) throw Failure(kInvalidFile, "the snapshot is truncated");
         const std::string_view out = left_.substr(0, n);
         left_.remove_prefix(n);
         return out;
@@ -131,11 +131,11 @@ SlotContent read_slot_file(const std::string &path) {
     const std::string bytes = read_all(path);
     Cursor at(bytes);
     if (at.take(std::min(kMagic.size(), bytes.size())) != kMagic)
-        throw Failure(kInvalidFile, "the file is no snapshot of a slot");
+        throw Failure(kInvalidFile, "the file is not a snapshot of a slot");
     SlotContent out;
     out.fingerprint = at.take(at.number(8));
     const uint64_t n = at.number(8);
-    if (n > bytes.size() / 4) throw Failure(kInvalidFile, "the snapshot is cut off");
+    if (n > bytes.size() / 4) throw Failure(kInvalidFile, "the snapshot is truncated");
     for (uint64_t i = 0; i < n; i++)
         out.codes.push_back(static_cast<PrefixIndex::Code>(at.number(4)));
     const uint64_t hash = hash_of(at.taken());
