@@ -1,5 +1,5 @@
-"""Lint of words in the documentation and in comments: README.md, CHANGELOG.md, docs, README files of folders,
-sources.
+"""Lint of words in the documentation, in comments and in the tool's help: README.md, CHANGELOG.md, docs, README files of
+folders, sources.
 
 README.md and CHANGELOG.md stay short, README files of folders have at most a page, and links and anchors exist.
 Sentences are short, use the field's terms and no private wording. Options on pages exist in the tool.
@@ -54,7 +54,8 @@ ALLOWED = [
 # Options of other programs on the pages.
 OTHERS_OPTIONS = {"--enable-recovery", "--prefix", "--mca", "--json", "--no-install-recommends", "--strip", "--cflags",
                   "--libs", "--static", "--suite", "--list", "--print-errorlogs", "--buildtype", "--keep", "--sum",
-                  "--write", "--leak", "--check", "--coverage", "--bits", "--bench", "--merge", "--split"}
+                  "--write", "--leak", "--check", "--coverage", "--bits", "--bench", "--merge", "--split", "--override-kv",
+                  "--chat-template"}
 
 
 def strip_code(text):
@@ -214,6 +215,30 @@ def help_of(tool, *command):
     return subprocess.run([tool, *command, "--help"], capture_output=True, text=True, check=True).stdout
 
 
+def manual_of(tool):
+    """The manual page without its macros of fonts."""
+    page = subprocess.run([tool, "manual"], capture_output=True, text=True, check=True).stdout
+    return re.sub(r"\\f[BIR]", "", page).replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\")
+
+
+def check_help(tool):
+    """The help of each command and option: no private wording, no long sentence."""
+    page = manual_of(tool)
+    entries = re.findall(r"^\.TP\n(?:\.B )?(.*)\n((?:(?!\.[A-Z]).*\n)+)", page, re.M)
+    entries += [(name, text) for name, text in re.findall(r"^\.SS (.*)\n.*\n\.PP\n(.*)$", page, re.M)]
+    faults = []
+    for name, text in entries:
+        plain = re.sub(r"\"[^\"\n]*\"", "QUOTED", " ".join(text.split()))
+        for sentence in re.split(r"(?<=[.;:])\s+", plain):
+            if len(words(sentence)) > SENTENCE_WORDS:
+                faults.append(f"help of {name}: {len(words(sentence))} words: {sentence[:90]}")
+            if sentence.lstrip("(").split(" ", 1)[0].capitalize() in OPENERS:
+                faults.append(f"help of {name}: begins like a sentence without a noun: {sentence[:90]}")
+        faults += [f"help of {name}: \"{found.group()}\", say: {better}: {plain[:90]}" for word, better in WORDS.items()
+                   for found in [re.search(rf"\b(?:{word})\b", plain, re.I)] if found]
+    return faults if len(entries) > 300 else [*faults, f"the manual has {len(entries)} entries only"]
+
+
 def check_options(root, tool):
     """Checks that options on pages exist in the tool."""
     helps = [help_of(tool)]
@@ -223,9 +248,12 @@ def check_options(root, tool):
         if "Commands:" in helps[-1]:
             inner = re.findall(r"^  ([a-z][\w-]*)  ", helps[-1].split("Commands:", 1)[-1], re.M)
             helps += [help_of(tool, command, name) for name in inner]
+    helps.append(manual_of(tool))  # has the aliases
     known = set(re.findall(r"--[a-z][a-z0-9-]*[a-z0-9]", "\n".join(helps))) | OTHERS_OPTIONS
     faults = []
     for path in written_pages(root):
+        if path.name == "renames.md":  # old names
+            continue
         text = path.read_text(encoding="utf-8")
         for option in sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9](?![\w-])", text)) - known):
             faults.append(f"{path.relative_to(root)}: the tool has no option {option}")
@@ -248,7 +276,7 @@ def main():
     checks = [check_sizes(root), check_links(root), check_words(root), check_comments(root),
               check_terms(root), check_lists(root)]
     if len(sys.argv) > 2:
-        checks.append(check_options(root, sys.argv[2]))
+        checks += [check_options(root, sys.argv[2]), check_help(sys.argv[2])]
     public.finish("wording", [fault for check in checks for fault in check], len(checks))
 
 
