@@ -26,7 +26,7 @@ MEANT = (
     ("src/job/quantize.cpp", "(0 - at) & (plan.alignment() - 1)", OPPOSITE),
     ("src/base/unicode.cpp", "code - kSyllables < kSyllableCount", "what is below the first is above the last"),
     ("src/base/unicode.cpp", "code + static_cast<uint32_t>(range->delta)", "a difference that may be negative"),
-    ("src/cli/floor/read_loop.cpp", "digest += sum[i]", "a sum of all that was read"),
+    ("src/cli/common/read_loop.cpp", "digest += sum[i]", "a sum of all that was read"),
     ("src/cli/serve/http.cpp", "find_last_of(", "behind none is the whole text"),
     ("src/device/self_test.cpp", "random.next() % 5 - 2", "a number or two before"),
     ("src/device/self_test.cpp", "sum += static_cast<uint32_t>(x * y)", "products may be negative"),

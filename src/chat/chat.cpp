@@ -140,7 +140,7 @@ private:
     const Request &request_;
 };
 
-void set_variables(Machine &machine, Meter &meter, std::string_view json) {
+void set_variables(TemplateMachine &machine, Meter &meter, std::string_view json) {
     const Value all = read_json(meter, json, "variables");
     if (!all.is(Kind::dict)) refuse_kind("variables", "an object", all, {0});
     for (size_t i = 0; i < all.dict->size; i++) {
@@ -249,25 +249,25 @@ static bool may_be_form(const Error &e) {
 void Template::render(Output &out, const Request &request) const {
     const CanonicalFp fp;
     Error first;
-    for (const Try attempt : {Try::given, Try::complete, Try::single}) {
+    for (const Attempt attempt : {Attempt::given, Attempt::complete, Attempt::single}) {
         out.text.clear();
         out.runs.clear();
         try {
             if (render_once(out, request, attempt)) return;
         } catch (const Error &e) {
-            const bool is_fault = attempt == Try::given && !may_be_form(e);
+            const bool is_fault = attempt == Attempt::given && !may_be_form(e);
             if (is_fault || static_cast<Status>(e.failure.status) == Status::memory) throw;
-            if (attempt == Try::given) first = e;
+            if (attempt == Attempt::given) first = e;
             if (static_cast<Status>(e.failure.status) == Status::unsupported) throw;
         }
     }
     throw first; // the first error refers to the caller's own form
 }
 
-bool Template::render_once(Output &out, const Request &request, Try attempt) const {
-    const bool completes = attempt != Try::given;
+bool Template::render_once(Output &out, const Request &request, Attempt attempt) const {
+    const bool completes = attempt != Attempt::given;
     Meter meter(program_.host.get(), limits_of(request, program_.source.size()));
-    Machine machine(program_, meter, out);
+    TemplateMachine machine(program_, meter, out);
     const Value messages = SourceReader(meter, request).messages();
     if (request.continues) mark_end(meter, messages.list);
     bool has_changed = false;
@@ -282,9 +282,9 @@ bool Template::render_once(Output &out, const Request &request, Try attempt) con
         tools = read_json(meter, request.tools, "tools");
         if (completes) complete_tools(meter, tools);
         machine.set("tools", tools);
-        has_changed = has_changed || attempt == Try::complete;
+        has_changed = has_changed || attempt == Attempt::complete;
     }
-    if (completes && machine.complete(tools) && attempt == Try::complete) has_changed = true;
+    if (completes && machine.complete(tools) && attempt == Attempt::complete) has_changed = true;
     if (completes && !has_changed) return false;
     if (!request.documents.empty())
         machine.set("documents", read_json(meter, request.documents, "documents"));

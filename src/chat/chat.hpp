@@ -36,7 +36,7 @@ public:
     Template(const Ref<Host> &host, std::string_view source, std::string_view bos,
              std::string_view eos);
     // Renders a request. Messages are converted to the forms that the template supports
-    // (history.hpp). Throws the errors of Machine::run() and read_json(); their offsets refer to
+    // (history.hpp). Throws the errors of TemplateMachine::run() and read_json(); their offsets refer to
     // the JSON or the template.
     void render(Output &out, const Request &request) const;
     // Appends the template's own text literals and the texts of its special tokens. They live as
@@ -49,9 +49,9 @@ public:
 private:
     Forms forms() const;
     // Returns false, without rendering, if this attempt would have the same input as the first.
-    bool render_once(Output &out, const Request &request, Try attempt) const;
+    bool render_once(Output &out, const Request &request, Attempt attempt) const;
 
-    Program program_;
+    TemplateProgram program_;
     const Text *bos_ = nullptr, *eos_ = nullptr;
     mutable std::atomic<uint32_t> forms_{0}; // bits of Forms, 0: not probed yet
 };

@@ -1,4 +1,4 @@
-// Compiler of expressions: see compiler.hpp. Grammar and precedence are Jinja's: `or`, `and`,
+// TemplateCompiler of expressions: see compiler.hpp. Grammar and precedence are Jinja's: `or`, `and`,
 // `not`, comparisons, + -, ~, * / // %, **, signs; tests and filters bind to the operand before
 // them.
 // SPDX-License-Identifier: MIT
@@ -9,7 +9,7 @@
 
 namespace ggufx::chat {
 
-Compiler::Nested::Nested(Compiler &c) : c_(c) {
+TemplateCompiler::Nested::Nested(TemplateCompiler &c) : c_(c) {
     if (++c.depth_ > kDeepestExpression) {
         c.depth_--; // the destructor does not run after a throw
         c.refuse_at(c.token_.at, Status::limit, "an expression nested deeper than %u levels",
@@ -17,7 +17,7 @@ Compiler::Nested::Nested(Compiler &c) : c_(c) {
     }
 }
 
-void Compiler::expression(bool with_condition) {
+void TemplateCompiler::expression(bool with_condition) {
     const Nested nested(*this);
     const uint32_t begin = here();
     binary(0);
@@ -25,7 +25,7 @@ void Compiler::expression(bool with_condition) {
 }
 
 // `a if b else c`: moves the code of a, which is already emitted, after that of b.
-void Compiler::condition(uint32_t begin) {
+void TemplateCompiler::condition(uint32_t begin) {
     const size_t at = token_.at;
     advance();
     const uint32_t middle = here();
@@ -44,7 +44,7 @@ void Compiler::condition(uint32_t begin) {
     patch(over);
 }
 
-void Compiler::binary(unsigned least) {
+void TemplateCompiler::binary(unsigned least) {
     if (least <= 2 && is_name("not")) {
         const Nested nested(*this);
         const size_t at = token_.at;
@@ -58,7 +58,7 @@ void Compiler::binary(unsigned least) {
 }
 
 // Parses one operator and its right side, if the operator binds at least as tightly as `least`.
-bool Compiler::operation(unsigned least) {
+bool TemplateCompiler::operation(unsigned least) {
     const size_t at = token_.at;
     if (is(Tok::name)) {
         const bool either = token_.text == "or", both = token_.text == "and";
@@ -120,7 +120,7 @@ bool Compiler::operation(unsigned least) {
     }
 }
 
-void Compiler::arithmetic(Op op, unsigned level) {
+void TemplateCompiler::arithmetic(Op op, unsigned level) {
     const size_t at = token_.at;
     advance();
     if (level == 8)
@@ -131,7 +131,7 @@ void Compiler::arithmetic(Op op, unsigned level) {
 }
 
 // `a < b <= c`: evaluates each side once, and stops at the first false comparison.
-void Compiler::comparison(size_t at) {
+void TemplateCompiler::comparison(size_t at) {
     uint32_t chain = kNone32;
     for (;;) {
         Comparison which;
@@ -172,7 +172,7 @@ void Compiler::comparison(size_t at) {
     patch_chain(chain);
 }
 
-void Compiler::unary(bool with_filter) {
+void TemplateCompiler::unary(bool with_filter) {
     if (is(Tok::sub) || is(Tok::add)) {
         const Nested nested(*this);
         const Op op = is(Tok::sub) ? Op::negate : Op::plus;
@@ -187,7 +187,7 @@ void Compiler::unary(bool with_filter) {
     if (with_filter) filters();
 }
 
-void Compiler::primary() {
+void TemplateCompiler::primary() {
     const size_t at = token_.at;
     switch (token_.type) {
     case Tok::name:
@@ -211,7 +211,7 @@ void Compiler::primary() {
     }
 }
 
-void Compiler::name() {
+void TemplateCompiler::name() {
     const size_t at = token_.at;
     const std::string_view text = token_.text;
     if (text == "true" || text == "True" || text == "false" || text == "False")
@@ -233,7 +233,7 @@ void Compiler::name() {
     advance();
 }
 
-void Compiler::literal_string() { // adjacent strings are joined
+void TemplateCompiler::literal_string() { // adjacent strings are joined
     const size_t at = token_.at;
     const Text *text = token_.string;
     advance();
@@ -247,7 +247,7 @@ void Compiler::literal_string() { // adjacent strings are joined
     emit(Op::constant, at, constant(Value::of(text)));
 }
 
-void Compiler::parenthesized() {
+void TemplateCompiler::parenthesized() {
     const size_t at = token_.at;
     advance();
     if (accept(Tok::rparen)) {
@@ -258,13 +258,13 @@ void Compiler::parenthesized() {
     expect(Tok::rparen, "')'");
 }
 
-bool Compiler::tuple_ends(bool to_recursive) const {
+bool TemplateCompiler::tuple_ends(bool to_recursive) const {
     return is(Tok::variable_end) || is(Tok::block_end) || is(Tok::rparen) ||
            (to_recursive && is_name("recursive"));
 }
 
 // Parses one expression, or several with commas as a tuple.
-void Compiler::tuple(bool with_condition, bool to_recursive) {
+void TemplateCompiler::tuple(bool with_condition, bool to_recursive) {
     const size_t at = token_.at;
     size_t n = 0;
     bool comma = false;
@@ -284,7 +284,7 @@ void Compiler::tuple(bool with_condition, bool to_recursive) {
     if (comma) emit(Op::tuple, at, 0, n);
 }
 
-void Compiler::list() {
+void TemplateCompiler::list() {
     const size_t at = token_.at;
     size_t n = 0;
     advance();
@@ -298,7 +298,7 @@ void Compiler::list() {
     emit(Op::list, at, 0, n);
 }
 
-void Compiler::dict() {
+void TemplateCompiler::dict() {
     const size_t at = token_.at;
     size_t n = 0;
     advance();
@@ -314,7 +314,7 @@ void Compiler::dict() {
     emit(Op::dict, at, 0, n);
 }
 
-void Compiler::postfix() {
+void TemplateCompiler::postfix() {
     for (;;) {
         const size_t at = token_.at;
         if (is(Tok::dot)) {
@@ -336,7 +336,7 @@ void Compiler::postfix() {
     }
 }
 
-void Compiler::subscript() {
+void TemplateCompiler::subscript() {
     const size_t at = token_.at;
     advance();
     if (accept(Tok::rbracket)) { // the index is the empty tuple, as in jinja2
@@ -376,7 +376,7 @@ void Compiler::subscript() {
 
 // ---- calls ----
 
-void Compiler::named_argument() {
+void TemplateCompiler::named_argument() {
     const Text *const text = borrow_text(program_.meter, token_.text, false);
     advance();
     advance(); // '='
@@ -385,7 +385,7 @@ void Compiler::named_argument() {
 }
 
 // `*list`: packs the positional arguments before it into a list. `**dict` is refused.
-void Compiler::spread_argument(Passed &passed, size_t at) {
+void TemplateCompiler::spread_argument(Passed &passed, size_t at) {
     const bool many = is(Tok::pow);
     advance();
     if (many) refuse("'**' in a call, which is not supported");
@@ -395,7 +395,7 @@ void Compiler::spread_argument(Passed &passed, size_t at) {
     passed.spread = 1;
 }
 
-Compiler::Passed Compiler::arguments() {
+TemplateCompiler::Passed TemplateCompiler::arguments() {
     Passed passed;
     const size_t at = token_.at, first = pending_names_.size();
     expect(Tok::lparen, "'('");
@@ -424,13 +424,13 @@ Compiler::Passed Compiler::arguments() {
     return passed;
 }
 
-void Compiler::call() {
+void TemplateCompiler::call() {
     const size_t at = token_.at;
     const Passed passed = arguments();
     emit(passed.spread ? Op::call_spread : Op::call, at, passed.names, passed.count, passed.spread);
 }
 
-void Compiler::filters() {
+void TemplateCompiler::filters() {
     for (;;) {
         if (is(Tok::pipe)) {
             advance();
@@ -446,7 +446,7 @@ void Compiler::filters() {
 }
 
 // After the sign; the filtered value is on the stack.
-void Compiler::filter() {
+void TemplateCompiler::filter() {
     const size_t at = token_.at;
     std::string_view name = expect_name("the name of a filter");
     if (is(Tok::dot)) refuse("a filter with a dot in its name");
@@ -460,7 +460,7 @@ void Compiler::filter() {
         emit(Op::unknown_filter, at, text_constant(name));
 }
 
-void Compiler::test() {
+void TemplateCompiler::test() {
     const size_t at = token_.at;
     advance();
     const bool negated = accept_name("not");

@@ -1,4 +1,4 @@
-// Compiler of statements: see compiler.hpp. Open blocks are in a list, so they do not use the
+// TemplateCompiler of statements: see compiler.hpp. Open blocks are in a list, so they do not use the
 // thread's stack.
 // SPDX-License-Identifier: MIT
 #include "chat/compiler.hpp"
@@ -8,7 +8,7 @@
 
 namespace ggufx::chat {
 
-Compiler::Block &Compiler::open(BlockKind kind, size_t at) {
+TemplateCompiler::Block &TemplateCompiler::open(BlockKind kind, size_t at) {
     if (blocks_.size() == kMostBlocks) {
         refuse_at(at, Status::limit, "more than %zu blocks within each other", kMostBlocks);
     }
@@ -16,7 +16,7 @@ Compiler::Block &Compiler::open(BlockKind kind, size_t at) {
     return blocks_.back();
 }
 
-void Compiler::run() {
+void TemplateCompiler::run() {
     advance();
     for (;;) {
         const size_t at = token_.at;
@@ -41,7 +41,7 @@ void Compiler::run() {
     emit(Op::halt, token_.at);
 }
 
-void Compiler::statement() {
+void TemplateCompiler::statement() {
     const size_t at = token_.at;
     const std::string_view tag = expect_name("the name of a statement");
     if (tag == "set") return set();
@@ -66,7 +66,7 @@ void Compiler::statement() {
     refuse_at(at, Status::malformed, "unknown statement '%s'", Quoted(tag).c_str());
 }
 
-void Compiler::end(std::string_view tag) {
+void TemplateCompiler::end(std::string_view tag) {
     static const char *const names[] = {"if",  "for",    "macro", "call",
                                         "set", "filter", "with",  "generation"};
     const std::string_view wanted =
@@ -103,7 +103,7 @@ static Instruction make(Op op, size_t at, uint32_t index, size_t count = 0) {
     return {op, 0, static_cast<uint16_t>(count), index, 0, static_cast<uint32_t>(at)};
 }
 
-void Compiler::target_item(Vector<Instruction> &out, bool with_namespace) {
+void TemplateCompiler::target_item(Vector<Instruction> &out, bool with_namespace) {
     const Nested nested(*this);
     const size_t at = token_.at;
     if (accept(Tok::lparen)) {
@@ -124,7 +124,7 @@ void Compiler::target_item(Vector<Instruction> &out, bool with_namespace) {
     }
 }
 
-void Compiler::target(Vector<Instruction> &out, bool with_namespace) {
+void TemplateCompiler::target(Vector<Instruction> &out, bool with_namespace) {
     const size_t at = token_.at, begin = out.size();
     size_t n = 0;
     bool several = false;
@@ -143,7 +143,7 @@ void Compiler::target(Vector<Instruction> &out, bool with_namespace) {
 
 // ---- set, filter, with ----
 
-void Compiler::set() {
+void TemplateCompiler::set() {
     const size_t at = token_.at;
     Vector<Instruction> stores = no_code();
     target(stores, true);
@@ -159,7 +159,7 @@ void Compiler::set() {
     emit(Op::capture_begin, at);
 }
 
-void Compiler::filter_begin() {
+void TemplateCompiler::filter_begin() {
     const size_t at = token_.at, begin = here();
     filter();
     while (accept(Tok::pipe)) filter();
@@ -169,12 +169,12 @@ void Compiler::filter_begin() {
     emit(Op::capture_begin, at);
 }
 
-void Compiler::set_end(Block &block) {
+void TemplateCompiler::set_end(Block &block) {
     emit(Op::capture_end, block.at);
     paste(block.saved);
 }
 
-void Compiler::with_begin() { // values are computed outside of the new scope
+void TemplateCompiler::with_begin() { // values are computed outside of the new scope
     const size_t at = token_.at;
     Vector<Instruction> stores = no_code();
     size_t n = 0;
@@ -194,14 +194,14 @@ void Compiler::with_begin() { // values are computed outside of the new scope
 
 // ---- if ----
 
-void Compiler::condition_begin() {
+void TemplateCompiler::condition_begin() {
     const size_t at = token_.at;
     tuple(false, false);
     Block &block = open(BlockKind::condition, at);
     block.open = emit(Op::jump_false, at);
 }
 
-void Compiler::condition_middle(bool with_condition) {
+void TemplateCompiler::condition_middle(bool with_condition) {
     const size_t at = token_.at;
     const bool fits =
         !blocks_.empty() && blocks_.back().kind == BlockKind::condition && !blocks_.back().has_else;
@@ -220,7 +220,7 @@ void Compiler::condition_middle(bool with_condition) {
 
 // Code of a loop: iterable, loop_begin, [next] loop_next, stores, body, jump to next, [end]
 // loop_end, else. A recursive loop is a macro around this code.
-void Compiler::loop_begin() {
+void TemplateCompiler::loop_begin() {
     const size_t at = token_.at;
     Vector<Instruction> stores = no_code();
     target(stores, false);
@@ -259,7 +259,7 @@ void Compiler::loop_begin() {
     paste(stores);
 }
 
-void Compiler::loop_else() {
+void TemplateCompiler::loop_else() {
     Block &block = blocks_.back();
     if (block.has_else) refuse("a second 'else'");
     block.has_else = true;
@@ -270,7 +270,7 @@ void Compiler::loop_else() {
     program_.code[block.chain].jump = static_cast<int32_t>(kNone32);
 }
 
-void Compiler::loop_end(Block &block) {
+void TemplateCompiler::loop_end(Block &block) {
     if (!block.has_else) {
         jump_back(token_.at, block.open);
         patch(block.open);
@@ -287,7 +287,7 @@ void Compiler::loop_end(Block &block) {
     emit(Op::print, block.at);
 }
 
-void Compiler::jump_of_loop(bool leave) {
+void TemplateCompiler::jump_of_loop(bool leave) {
     size_t i = blocks_.size();
     const auto passed = [&](const Block &b) { // a loop in its else part has ended
         return b.kind == BlockKind::loop ? b.has_else
@@ -305,7 +305,7 @@ void Compiler::jump_of_loop(bool leave) {
 
 // ---- macro, call ----
 
-void Compiler::signature(uint32_t macro) {
+void TemplateCompiler::signature(uint32_t macro) {
     program_.macros[macro].first_parameter = static_cast<uint32_t>(program_.parameters.size());
     Vector<uint32_t> own{HostAllocator<uint32_t>(program_.host.get())};
     bool defaults = false;
@@ -333,7 +333,7 @@ void Compiler::signature(uint32_t macro) {
     program_.parameters.insert(program_.parameters.end(), own.begin(), own.end());
 }
 
-void Compiler::macro_begin() {
+void TemplateCompiler::macro_begin() {
     const size_t at = token_.at;
     const std::string_view name = expect_name("the name of a macro");
     MacroCode code;
@@ -349,14 +349,14 @@ void Compiler::macro_begin() {
     signature(index);
 }
 
-void Compiler::macro_end(Block &block) {
+void TemplateCompiler::macro_end(Block &block) {
     emit(Op::give_back, block.at);
     patch(block.open);
     paste(block.saved);
 }
 
 // `{% call(x) f(a) %}body{% endcall %}` is f(a, caller=macro of body).
-void Compiler::call_begin() {
+void TemplateCompiler::call_begin() {
     const size_t at = token_.at;
     MacroCode code;
     code.name = name_text("caller");
@@ -380,7 +380,7 @@ void Compiler::call_begin() {
     paste(defaults);
 }
 
-void Compiler::call_end(Block &block) {
+void TemplateCompiler::call_end(Block &block) {
     emit(Op::give_back, block.at);
     patch(block.open);
     const size_t first = pending_names_.size();

@@ -1,4 +1,4 @@
-// Compiler: tokens and instructions: see compiler.hpp.
+// TemplateCompiler: tokens and instructions: see compiler.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/compiler.hpp"
 
@@ -7,14 +7,14 @@
 
 namespace ggufx::chat {
 
-Compiler::Compiler(Program &program, std::string_view source)
+TemplateCompiler::TemplateCompiler(TemplateProgram &program, std::string_view source)
     : program_(program), lexer_(program.meter, source), variable_index_(program.host.get()),
       blocks_(HostAllocator<Block>(program.host.get())),
       pending_names_(HostAllocator<const Text *>(program.host.get())) {
     ahead_ = lexer_.next();
 }
 
-void Compiler::refuse_at(size_t at, Status status, const char *format, ...) {
+void TemplateCompiler::refuse_at(size_t at, Status status, const char *format, ...) {
     char text[300];
     va_list args;
     va_start(args, format);
@@ -23,7 +23,7 @@ void Compiler::refuse_at(size_t at, Status status, const char *format, ...) {
     fail_at(program_.source, at, status, "%s", text);
 }
 
-void Compiler::refuse(const char *format, ...) {
+void TemplateCompiler::refuse(const char *format, ...) {
     char text[300];
     va_list args;
     va_start(args, format);
@@ -34,28 +34,28 @@ void Compiler::refuse(const char *format, ...) {
 
 // ---- tokens ----
 
-void Compiler::advance() {
+void TemplateCompiler::advance() {
     token_ = ahead_;
     if (!is(Tok::end)) ahead_ = lexer_.next();
 }
 
-bool Compiler::accept(Tok type) {
+bool TemplateCompiler::accept(Tok type) {
     if (!is(type)) return false;
     advance();
     return true;
 }
 
-bool Compiler::accept_name(std::string_view name) {
+bool TemplateCompiler::accept_name(std::string_view name) {
     if (!is_name(name)) return false;
     advance();
     return true;
 }
 
-void Compiler::expect(Tok type, const char *what) {
+void TemplateCompiler::expect(Tok type, const char *what) {
     if (!accept(type)) refuse("%s is expected here", what);
 }
 
-std::string_view Compiler::expect_name(const char *what) {
+std::string_view TemplateCompiler::expect_name(const char *what) {
     if (!is(Tok::name)) refuse("%s is expected here", what);
     const std::string_view text = token_.text;
     advance();
@@ -64,17 +64,17 @@ std::string_view Compiler::expect_name(const char *what) {
 
 // ---- code ----
 
-uint32_t Compiler::emit(Op op, size_t at, uint32_t index, size_t count, unsigned flag) {
+uint32_t TemplateCompiler::emit(Op op, size_t at, uint32_t index, size_t count, unsigned flag) {
     program_.code.push_back({op, static_cast<uint8_t>(flag), static_cast<uint16_t>(count), index, 0,
                              static_cast<uint32_t>(at)});
     return here() - 1;
 }
 
-void Compiler::patch(uint32_t from) {
+void TemplateCompiler::patch(uint32_t from) {
     program_.code[from].jump = static_cast<int32_t>(here() - from);
 }
 
-void Compiler::patch_chain(uint32_t chain) {
+void TemplateCompiler::patch_chain(uint32_t chain) {
     while (chain != kNone32) {
         const auto before = static_cast<uint32_t>(program_.code[chain].jump);
         patch(chain);
@@ -82,45 +82,45 @@ void Compiler::patch_chain(uint32_t chain) {
     }
 }
 
-void Compiler::jump_back(size_t at, uint32_t to) {
+void TemplateCompiler::jump_back(size_t at, uint32_t to) {
     const uint32_t from = emit(Op::jump, at);
     program_.code[from].jump = static_cast<int32_t>(to) - static_cast<int32_t>(from);
 }
 
-void Compiler::cut(uint32_t from, Vector<Instruction> &out) {
+void TemplateCompiler::cut(uint32_t from, Vector<Instruction> &out) {
     const auto begin = program_.code.begin() + from;
     out.insert(out.end(), begin, program_.code.end());
     program_.code.erase(begin, program_.code.end());
 }
 
-void Compiler::paste(const Vector<Instruction> &saved) {
+void TemplateCompiler::paste(const Vector<Instruction> &saved) {
     program_.code.insert(program_.code.end(), saved.begin(), saved.end());
 }
 
-uint32_t Compiler::constant(const Value &value) {
+uint32_t TemplateCompiler::constant(const Value &value) {
     program_.constants.push_back(value);
     return static_cast<uint32_t>(program_.constants.size() - 1);
 }
 
 // Counts characters at compile time, so that rendering never writes to the program.
-void Compiler::count_text(const Text *text) {
+void TemplateCompiler::count_text(const Text *text) {
     (void)count_chars(program_.meter, *text);
     const_cast<Text *>(text)->room = nullptr; // nor grows strings in its memory
 }
 
-uint32_t Compiler::text_constant(std::string_view text) {
+uint32_t TemplateCompiler::text_constant(std::string_view text) {
     const Text *const kept = borrow_text(program_.meter, text, false);
     count_text(kept);
     return constant(Value::of(kept));
 }
 
-const Text *Compiler::name_text(std::string_view name) {
+const Text *TemplateCompiler::name_text(std::string_view name) {
     const Text *const text = borrow_text(program_.meter, name, false);
     count_text(text);
     return text;
 }
 
-uint32_t Compiler::variable(std::string_view name) {
+uint32_t TemplateCompiler::variable(std::string_view name) {
     const auto name_of = [this](uint32_t i) { return program_.variables[i]->view(); };
     if (const uint32_t *const found = variable_index_.find(name, name_of)) return *found;
     const auto index = static_cast<uint32_t>(program_.variables.size());
@@ -129,7 +129,7 @@ uint32_t Compiler::variable(std::string_view name) {
     return index;
 }
 
-uint32_t Compiler::names_of(size_t first) {
+uint32_t TemplateCompiler::names_of(size_t first) {
     if (pending_names_.size() == first) return kNoNames;
     Names names;
     names.first = static_cast<uint32_t>(program_.name_texts.size());
@@ -145,7 +145,7 @@ uint32_t Compiler::names_of(size_t first) {
     return static_cast<uint32_t>(program_.names.size() - 1);
 }
 
-void compile(Program &program, std::string_view source) {
+void compile(TemplateProgram &program, std::string_view source) {
     if (source.size() > kLargestTemplate) {
         fail(Status::limit, {}, "a template of %" PRIu64 " bytes, the largest has %" PRIu64,
              static_cast<uint64_t>(source.size()), static_cast<uint64_t>(kLargestTemplate));
@@ -157,7 +157,7 @@ void compile(Program &program, std::string_view source) {
              static_cast<uint64_t>(bad));
     }
     program.source = make_text(program.meter, source, false)->view();
-    Compiler(program, program.source).run();
+    TemplateCompiler(program, program.source).run();
 }
 
 } // namespace ggufx::chat

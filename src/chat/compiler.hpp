@@ -8,9 +8,9 @@
 
 namespace ggufx::chat {
 
-class Compiler {
+class TemplateCompiler {
 public:
-    Compiler(Program &program, std::string_view source);
+    TemplateCompiler(TemplateProgram &program, std::string_view source);
     void run();
 
 private:
@@ -117,14 +117,14 @@ private:
 
     class Nested { // limits the recursion depth
     public:
-        explicit Nested(Compiler &c);
+        explicit Nested(TemplateCompiler &c);
         ~Nested() { c_.depth_--; }
 
     private:
-        Compiler &c_;
+        TemplateCompiler &c_;
     };
 
-    Program &program_;
+    TemplateProgram &program_;
     Lexer lexer_;
     Token token_, ahead_;
     TextIndex<uint32_t> variable_index_;

@@ -25,7 +25,7 @@ constexpr const char *kParts =
 
 class Prober {
 public:
-    Prober(const Program &program, const Text *bos, const Text *eos)
+    Prober(const TemplateProgram &program, const Text *bos, const Text *eos)
         : program_(program), bos_(bos), eos_(eos), shown_(program.host.get()) {}
 
     Forms find() {
@@ -49,7 +49,7 @@ private:
         if (is_over_) return {};
         try {
             Meter meter(program_.host.get(), kProbeLimits);
-            Machine machine(program_, meter, shown_);
+            TemplateMachine machine(program_, meter, shown_);
             machine.set("messages", read_json(meter, messages, "messages"));
             Value functions;
             if (!tools.empty()) functions = read_json(meter, tools, "tools");
@@ -207,7 +207,7 @@ private:
         return true;
     }
 
-    const Program &program_;
+    const TemplateProgram &program_;
     const Text *bos_, *eos_;
     Output shown_;
     uint32_t bits_ = 0;
@@ -223,7 +223,7 @@ Role role_from(std::string_view name) {
     return Role::none;
 }
 
-Forms find_forms(const Program &program, const Text *bos, const Text *eos) {
+Forms find_forms(const TemplateProgram &program, const Text *bos, const Text *eos) {
     return Prober(program, bos, eos).find();
 }
 

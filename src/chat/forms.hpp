@@ -35,6 +35,6 @@ struct Forms {
 };
 
 // Throws memory, std::bad_alloc. A template that fails with a conversation does not get its forms.
-Forms find_forms(const Program &program, const Text *bos, const Text *eos);
+Forms find_forms(const TemplateProgram &program, const Text *bos, const Text *eos);
 
 } // namespace ggufx::chat

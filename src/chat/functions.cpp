@@ -33,7 +33,7 @@ Value make_range(Environment &env, const Value &, const Arguments &arguments) {
         fail(Status::limit, {}, "a range of more than %" PRIu64 " items", kLongestRange);
     Value out;
     out.kind = Kind::range;
-    out.range = env.meter.make<Range>(Range{start, stop, step, count});
+    out.range = env.meter.make<RangeValue>(RangeValue{start, stop, step, count});
     return out;
 }
 

@@ -382,8 +382,8 @@ private:
 } // namespace
 
 void fit_messages(Meter &meter, List *messages, const Forms &forms, const CallFormat *calls,
-                  Try attempt) {
-    Fitter fitter(meter, forms, calls, attempt == Try::given);
+                  Attempt attempt) {
+    Fitter fitter(meter, forms, calls, attempt == Attempt::given);
     for (size_t i = 0; i < messages->size; i++) fitter.fit(messages->items[i], i);
 }
 
@@ -466,11 +466,11 @@ private:
 
 } // namespace
 
-bool complete_messages(Meter &meter, List *messages, Try attempt) {
+bool complete_messages(Meter &meter, List *messages, Attempt attempt) {
     const bool has_merged = merge_systems(meter, messages);
     Completer completer(meter);
     for (size_t i = 0; i < messages->size; i++) completer.message(messages->items[i]);
-    if (attempt == Try::single) return Splitter(meter).split(messages);
+    if (attempt == Attempt::single) return Splitter(meter).split(messages);
     return completer.has_changed() || has_merged;
 }
 

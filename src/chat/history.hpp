@@ -9,7 +9,7 @@
 namespace ggufx::chat {
 
 // Attempts of a rendering; each follows an error of the previous one.
-enum class Try : uint8_t {
+enum class Attempt : uint8_t {
     given,    // the messages as given, in the forms of the template
     complete, // with members that published templates read without checking for them
     single,   // as complete, with each call in a separate message
@@ -20,10 +20,10 @@ enum class Try : uint8_t {
 // out become a part of the content, in the form `calls`, unless it is null or unknown. Throws
 // malformed for arguments that are not a JSON object if the template needs one.
 void fit_messages(Meter &meter, List *messages, const Forms &forms, const CallFormat *calls,
-                  Try attempt);
+                  Attempt attempt);
 
 // Makes the changes of a later attempt. Returns false if nothing changes.
-bool complete_messages(Meter &meter, List *messages, Try attempt);
+bool complete_messages(Meter &meter, List *messages, Attempt attempt);
 void complete_tools(Meter &meter, const Value &tools);
 // The functions of tools as JSON text. Templates older than `tools` read it as `functions`.
 const Text *functions_text(Meter &meter, const Value &tools);

@@ -10,8 +10,8 @@
 
 namespace ggufx::chat {
 
-Place place_of(std::string_view given, size_t at) {
-    Place place = {0, 1, 1};
+SourcePosition place_of(std::string_view given, size_t at) {
+    SourcePosition place = {0, 1, 1};
     size_t i = 0;
     for (size_t seen = 0; i < given.size() && seen < at; seen++) {
         if (given[i] == '\r' || given[i] == '\n') {
@@ -32,7 +32,7 @@ void fail_at(std::string_view given, size_t at, Status status, const char *forma
     va_start(args, format);
     print_text_v(text, sizeof text, format, args);
     va_end(args);
-    const Place place = place_of(given, at);
+    const SourcePosition place = place_of(given, at);
     fail(status, {place.offset}, "template line %" PRIu64 ", column %" PRIu64 ": %s", place.line,
          place.column, text);
 }

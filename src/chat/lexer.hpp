@@ -55,11 +55,11 @@ struct Token {
     double real = 0;
 };
 
-struct Place {
+struct SourcePosition {
     uint64_t offset;       // in the original source
     uint64_t line, column; // from 1; columns are characters
 };
-Place place_of(std::string_view given, size_t at); // at: byte of the normalized source
+SourcePosition place_of(std::string_view given, size_t at); // at: byte of the normalized source
 
 // Throws `status` with line and column.
 [[noreturn]] void fail_at(std::string_view given, size_t at, Status status, const char *format, ...)

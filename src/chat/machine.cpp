@@ -33,7 +33,7 @@ void Output::add(const Text &piece, uint64_t limit) {
 
 // ---- the machine ----
 
-Machine::Machine(const Program &program, Meter &meter, Output &output)
+TemplateMachine::TemplateMachine(const TemplateProgram &program, Meter &meter, Output &output)
     : program_(program), meter_(meter), env_{meter}, output_(output),
       stack_(HostAllocator<Value>(meter.host())), globals_(HostAllocator<Value>(meter.host())),
       loops_(HostAllocator<Loops>(meter.host())), frames_(HostAllocator<Frame>(meter.host())),
@@ -42,7 +42,7 @@ Machine::Machine(const Program &program, Meter &meter, Output &output)
     globals_.resize(program.variables.size());
 }
 
-bool Machine::set(std::string_view name, const Value &value) {
+bool TemplateMachine::set(std::string_view name, const Value &value) {
     bool is_there = false;
     for (size_t i = 0; i < program_.variables.size(); i++) {
         if (program_.variables[i]->view() != name) continue;
@@ -52,7 +52,7 @@ bool Machine::set(std::string_view name, const Value &value) {
     return is_there;
 }
 
-bool Machine::complete(const Value &tools) {
+bool TemplateMachine::complete(const Value &tools) {
     constexpr std::string_view kDateAndTime = "%Y-%m-%d %H:%M:%S";
     env_.is_lenient = true;
     bool is_read = set("functions", Value::of(functions_text(meter_, tools)));
@@ -61,7 +61,7 @@ bool Machine::complete(const Value &tools) {
     return set("datetime", Value::of(format_time(env_, *format))) || is_read;
 }
 
-void Machine::run() {
+void TemplateMachine::run() {
     stack_.reserve(64);
     running_ = true;
     const Instruction *in = nullptr;
@@ -77,33 +77,33 @@ void Machine::run() {
     }
 }
 
-void Machine::push(const Value &value) {
+void TemplateMachine::push(const Value &value) {
     stack_.push_back(value);
 }
 
-Value Machine::pop() {
+Value TemplateMachine::pop() {
     const Value value = stack_.back();
     stack_.pop_back();
     return value;
 }
 
-Value *Machine::top(size_t n) {
+Value *TemplateMachine::top(size_t n) {
     return stack_.data() + (stack_.size() - n);
 }
 
-void Machine::drop(size_t n) {
+void TemplateMachine::drop(size_t n) {
     stack_.resize(stack_.size() - n);
 }
 
 // ---- variables ----
 
-Scope *Machine::new_scope(Scope *parent) {
+Scope *TemplateMachine::new_scope(Scope *parent) {
     Scope *const scope = meter_.make<Scope>();
     *scope = {parent, nullptr, nullptr, 0, 0, false};
     return scope;
 }
 
-Value Machine::load(uint32_t variable) {
+Value TemplateMachine::load(uint32_t variable) {
     for (const Scope *scope = scope_; scope != &root_; scope = scope->parent) {
         meter_.charge(scope->size / 4);
         for (uint32_t i = scope->size; i > 0; i--)
@@ -112,7 +112,7 @@ Value Machine::load(uint32_t variable) {
     return global(variable);
 }
 
-Value Machine::global(uint32_t variable) {
+Value TemplateMachine::global(uint32_t variable) {
     if (given(globals_[variable])) return globals_[variable];
     const Text *const name = program_.variables[variable];
     Value out;
@@ -123,7 +123,7 @@ Value Machine::global(uint32_t variable) {
     return Value::undefined(name);
 }
 
-void Machine::store(uint32_t variable, const Value &value) {
+void TemplateMachine::store(uint32_t variable, const Value &value) {
     if (scope_ == &root_) {
         globals_[variable] = value;
         return;
@@ -147,7 +147,7 @@ void Machine::store(uint32_t variable, const Value &value) {
     scope_->values[scope_->size++] = value;
 }
 
-void Machine::store_attribute(const Instruction &in) {
+void TemplateMachine::store_attribute(const Instruction &in) {
     const Value space = pop(), value = pop();
     if (!space.is(Kind::space)) {
         if (space.is(Kind::undefined)) fail_undefined(space);
@@ -158,20 +158,20 @@ void Machine::store_attribute(const Instruction &in) {
 
 // ---- printing ----
 
-void Machine::print_text(const Text &text) {
+void TemplateMachine::print_text(const Text &text) {
     if (!captures_.empty()) return captures_.back().add(text);
     meter_.charge_bytes(text.size);
     output_.add(text, meter_.limits().output_bytes);
 }
 
-void Machine::print(const Value &value) {
+void TemplateMachine::print(const Value &value) {
     if (value.is(Kind::string)) return print_text(*value.text);
     print_text(*str(meter_, value));
 }
 
 // ---- instructions ----
 
-void Machine::step(const Instruction &in) {
+void TemplateMachine::step(const Instruction &in) {
     switch (in.op) {
     case Op::text:
         return print_text(*program_.constants[in.index].text);
@@ -208,7 +208,7 @@ void Machine::step(const Instruction &in) {
     }
 }
 
-void Machine::step_values(const Instruction &in) {
+void TemplateMachine::step_values(const Instruction &in) {
     switch (in.op) {
     case Op::attribute:
         stack_.back() = get_attribute(env_, stack_.back(), program_.constants[in.index].text);
@@ -259,7 +259,7 @@ void Machine::step_values(const Instruction &in) {
     }
 }
 
-void Machine::concat(size_t n) {
+void TemplateMachine::concat(size_t n) {
     const Value *const values = top(n);
     const Text *out = str(meter_, values[0]);
     for (size_t i = 1; i < n; i++) out = join(meter_, *out, *str(meter_, values[i]));
@@ -267,7 +267,7 @@ void Machine::concat(size_t n) {
     push(Value::of(with_markup(meter_, *out, false)));
 }
 
-void Machine::make_list_of(const Instruction &in) {
+void TemplateMachine::make_list_of(const Instruction &in) {
     meter_.charge(in.count);
     List *const list = make_list(meter_, in.count);
     const Value *const values = top(in.count);
@@ -276,7 +276,7 @@ void Machine::make_list_of(const Instruction &in) {
     push(Value::of(list, in.op == Op::list ? Kind::list : Kind::tuple));
 }
 
-void Machine::make_dict_of(size_t n) {
+void TemplateMachine::make_dict_of(size_t n) {
     Dict *const dict = make_dict(meter_);
     const Value *const values = top(2 * n);
     for (size_t i = 0; i < n; i++) assign(meter_, dict, values[2 * i], values[2 * i + 1]);
@@ -284,7 +284,7 @@ void Machine::make_dict_of(size_t n) {
     push(Value::of(dict));
 }
 
-void Machine::unpack(size_t n) {
+void TemplateMachine::unpack(size_t n) {
     const Value value = pop();
     const List &items = *items_of(meter_, value);
     if (items.size != n) {
@@ -296,7 +296,7 @@ void Machine::unpack(size_t n) {
 
 // ---- loops ----
 
-void Machine::step_loops(const Instruction &in) {
+void TemplateMachine::step_loops(const Instruction &in) {
     switch (in.op) {
     case Op::loop_begin:
         return loop_begin(in);
@@ -357,7 +357,7 @@ void Machine::step_loops(const Instruction &in) {
     }
 }
 
-void Machine::loop_begin(const Instruction &in) {
+void TemplateMachine::loop_begin(const Instruction &in) {
     const List &items = *items_of(meter_, pop());
     Loop *const loop = meter_.make<Loop>();
     List *const kept = make_list(meter_);
@@ -372,7 +372,7 @@ void Machine::loop_begin(const Instruction &in) {
     scope_ = new_scope(scope_);
 }
 
-void Machine::loop_next(const Instruction &in) {
+void TemplateMachine::loop_next(const Instruction &in) {
     Loops &loops = loops_.back();
     while (captures_.size() > loops.captures) captures_.pop_back(); // `continue` left them
     if (loops.at == loops.size) return go(in);
@@ -393,7 +393,7 @@ void Machine::loop_next(const Instruction &in) {
     push(loops.items[loops.at++]);
 }
 
-void Machine::loop_end(const Instruction &in) {
+void TemplateMachine::loop_end(const Instruction &in) {
     const Loops &loops = loops_.back();
     while (captures_.size() > loops.captures) captures_.pop_back();
     scope_ = loops.outer;

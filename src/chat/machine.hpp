@@ -31,9 +31,9 @@ struct Output {
     void add(const Text &piece, uint64_t limit);
 };
 
-class Machine {
+class TemplateMachine {
 public:
-    Machine(const Program &program, Meter &meter, Output &output);
+    TemplateMachine(const TemplateProgram &program, Meter &meter, Output &output);
     void set_clock(int64_t seconds) {
         env_.has_clock = true;
         env_.clock = seconds;
@@ -109,7 +109,7 @@ private:
     void give_back();
     void filter(const Instruction &in, bool test);
 
-    const Program &program_;
+    const TemplateProgram &program_;
     Meter &meter_;
     Environment env_;
     Output &output_;

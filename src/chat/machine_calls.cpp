@@ -7,7 +7,7 @@
 namespace ggufx::chat {
 
 // Arguments on top of the stack: positional ones, then the named ones.
-Arguments Machine::arguments(const Instruction &in, size_t n_positional) {
+Arguments TemplateMachine::arguments(const Instruction &in, size_t n_positional) {
     Names names;
     if (in.index != kNoNames) names = program_.names[in.index];
     const Value *const values = top(n_positional + names.count);
@@ -15,7 +15,7 @@ Arguments Machine::arguments(const Instruction &in, size_t n_positional) {
             names.count};
 }
 
-void Machine::step_calls(const Instruction &in) {
+void TemplateMachine::step_calls(const Instruction &in) {
     switch (in.op) {
     case Op::call:
         return call(in);
@@ -35,7 +35,7 @@ void Machine::step_calls(const Instruction &in) {
     }
 }
 
-void Machine::filter(const Instruction &in, bool test) {
+void TemplateMachine::filter(const Instruction &in, bool test) {
     const Arguments passed = arguments(in, in.count);
     const size_t n = passed.n_positional + passed.n_named + 1;
     const Value out = invoke(env_, test ? test_at(in.flag) : filter_at(in.flag), *top(n), passed);
@@ -43,13 +43,13 @@ void Machine::filter(const Instruction &in, bool test) {
     push(out);
 }
 
-void Machine::call(const Instruction &in) {
+void TemplateMachine::call(const Instruction &in) {
     const Arguments passed = arguments(in, in.count);
     const size_t n = passed.n_positional + passed.n_named + 1;
     call_value(*top(n), passed, n);
 }
 
-void Machine::call_spread(const Instruction &in) {
+void TemplateMachine::call_spread(const Instruction &in) {
     Arguments passed = arguments(in, 2);
     const size_t n = 3 + passed.n_named;
     List *const all = make_list(meter_);
@@ -64,7 +64,7 @@ void Machine::call_spread(const Instruction &in) {
 }
 
 // Calls a value and drops n_stack values, including the callee.
-void Machine::call_value(const Value &callee, const Arguments &passed, size_t n_stack) {
+void TemplateMachine::call_value(const Value &callee, const Arguments &passed, size_t n_stack) {
     switch (callee.kind) {
     case Kind::macro:
         return call_macro(callee.macro, passed, n_stack);
@@ -91,7 +91,8 @@ void Machine::call_value(const Value &callee, const Arguments &passed, size_t n_
 
 // Methods of `safe` text return `safe` text and escape their arguments. Methods that only inspect
 // the text work as for other texts.
-Value Machine::call_markup(const Native &native, const Value &self, const Arguments &passed) {
+Value TemplateMachine::call_markup(const Native &native, const Value &self,
+                                   const Arguments &passed) {
     const std::string_view name = native.name;
     const bool looks = name.substr(0, 2) == "is" || name == "split" || name == "rsplit" ||
                        name == "startswith" || name == "endswith" || name == "count" ||
@@ -124,7 +125,7 @@ Value Machine::call_markup(const Native &native, const Value &self, const Argume
     return out;
 }
 
-void Machine::call_method(const Method &method, const Arguments &passed, size_t n_stack) {
+void TemplateMachine::call_method(const Method &method, const Arguments &passed, size_t n_stack) {
     const Value &self = method.self;
     Value out;
     if (self.is(Kind::loop)) {
@@ -155,7 +156,7 @@ void Machine::call_method(const Method &method, const Arguments &passed, size_t 
 
 // ---- macros ----
 
-void Machine::enter(Frame frame) {
+void TemplateMachine::enter(Frame frame) {
     if (frames_.size() >= kDeepestCalls) {
         fail(Status::limit, {}, "macros that call each other deeper than %u",
              static_cast<unsigned>(kDeepestCalls));
@@ -167,7 +168,7 @@ void Machine::enter(Frame frame) {
     pc_ = frame.macro->code->body;
 }
 
-void Machine::recurse(Macro *macro, const Value &iterable, size_t depth0, size_t n_stack) {
+void TemplateMachine::recurse(Macro *macro, const Value &iterable, size_t depth0, size_t n_stack) {
     Frame frame{};
     frame.macro = macro;
     frame.iterable = iterable;
@@ -177,7 +178,7 @@ void Machine::recurse(Macro *macro, const Value &iterable, size_t depth0, size_t
     scope_ = new_scope(macro->scope);
 }
 
-void Machine::call_macro(Macro *macro, const Arguments &passed, size_t n_stack) {
+void TemplateMachine::call_macro(Macro *macro, const Arguments &passed, size_t n_stack) {
     Frame frame{};
     frame.macro = macro;
     enter(frame);
@@ -188,7 +189,7 @@ void Machine::call_macro(Macro *macro, const Arguments &passed, size_t n_stack) 
 
 // Binds the arguments of a call to variables. Code for the defaults of missing arguments is at the
 // start of the macro.
-void Machine::bind(Frame &frame, const Macro &macro, const Arguments &passed) {
+void TemplateMachine::bind(Frame &frame, const Macro &macro, const Arguments &passed) {
     const MacroCode &code = *macro.code;
     const uint32_t *const parameters = program_.parameters.data() + code.first_parameter;
     const auto mark = [&](size_t i) {
@@ -243,7 +244,7 @@ void Machine::bind(Frame &frame, const Macro &macro, const Arguments &passed) {
     }
 }
 
-void Machine::give_back() {
+void TemplateMachine::give_back() {
     const Text *const text = captures_.back().finish();
     captures_.pop_back();
     pc_ = frames_.back().back;

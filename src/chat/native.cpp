@@ -286,7 +286,7 @@ Value get_slice(Environment &env, const Value &object, const Value *bounds) {
     if (object.is(Kind::string)) return slice_text(env, *object.text, bounds);
     if (object.is(Kind::undefined)) fail_undefined(object);
     if (object.is(Kind::range)) {
-        const Range &of = *object.range;
+        const RangeValue &of = *object.range;
         const Walk walk = walk_of(bounds, of.size);
         Value out = object;
         int64_t start, stop, step;
@@ -297,7 +297,7 @@ Value get_slice(Environment &env, const Value &object, const Value *bounds) {
         if (at(walk.start, &start) || at(walk.stop, &stop) ||
             __builtin_mul_overflow(of.step, walk.step, &step))
             fail(Status::limit, {}, "an integer beyond 64 bits");
-        out.range = env.meter.make<Range>(Range{start, stop, step, walk.count});
+        out.range = env.meter.make<RangeValue>(RangeValue{start, stop, step, walk.count});
         return out;
     }
     if (!object.is_sequence())

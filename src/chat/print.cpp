@@ -109,7 +109,7 @@ static void write_dict(Meter &meter, TextBuilder &out, const Dict &dict, unsigne
     out.add("}", dict.user);
 }
 
-static void write_range(TextBuilder &out, const Range &range) {
+static void write_range(TextBuilder &out, const RangeValue &range) {
     write_name(out, "range(");
     write_scalar(out, Value::of(range.start));
     write_name(out, ", ");

@@ -78,7 +78,7 @@ struct Instruction {
 
 struct MacroCode {
     const Text *name = nullptr;
-    uint32_t first_parameter = 0; // in Program::parameters
+    uint32_t first_parameter = 0; // in TemplateProgram::parameters
     uint32_t n_parameters = 0;
     uint32_t body = 0; // instruction
     bool uses_varargs = false, uses_kwargs = false, uses_caller = false;
@@ -92,7 +92,7 @@ struct Macro {
     Scope *scope;
 };
 
-// Range of Program::name_texts: the names of arguments.
+// RangeValue of TemplateProgram::name_texts: the names of arguments.
 struct Names {
     uint32_t first = 0, count = 0;
 };
@@ -101,8 +101,8 @@ constexpr uint32_t kNoNames = UINT32_MAX;
 constexpr unsigned kMostArguments = 255; // per call
 constexpr unsigned kMostItems = 60000;   // per literal
 
-struct Program {
-    Program(Ref<Host> owner, const Limits &limits)
+struct TemplateProgram {
+    TemplateProgram(Ref<Host> owner, const Limits &limits)
         : host(std::move(owner)), meter(host.get(), limits),
           code(HostAllocator<Instruction>(host.get())), constants(HostAllocator<Value>(host.get())),
           variables(HostAllocator<const Text *>(host.get())),
@@ -127,6 +127,6 @@ struct Program {
 constexpr size_t kLargestTemplate = 16 << 20; // bytes
 
 // Throws malformed, limit, unsupported with line and column, std::bad_alloc.
-void compile(Program &program, std::string_view source);
+void compile(TemplateProgram &program, std::string_view source);
 
 } // namespace ggufx::chat

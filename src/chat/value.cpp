@@ -325,7 +325,7 @@ bool contains(Meter &meter, const Value &container, const Value &item) {
         return lookup(meter, *container.dict, item) != nullptr;
     case Kind::range:
         if (item.is_whole()) {
-            const Range &r = *container.range;
+            const RangeValue &r = *container.range;
             const int64_t v = item.whole();
             const bool within =
                 r.step > 0 ? v >= r.start && v < r.stop : v <= r.start && v > r.stop;

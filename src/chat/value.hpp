@@ -32,7 +32,7 @@ enum class Kind : uint8_t {
 
 struct List;
 struct Dict;
-struct Range;
+struct RangeValue;
 struct View;
 struct Iterator;
 struct Macro;
@@ -50,7 +50,7 @@ struct Value {
         const Text *text; // string, written; undefined: the name for messages
         List *list;       // list, tuple
         Dict *dict;       // dict, space
-        const Range *range;
+        const RangeValue *range;
         View *view;
         Iterator *iterator;
         Macro *macro;
@@ -145,7 +145,7 @@ struct Dict {
     bool user = false;
 };
 
-struct Range {
+struct RangeValue {
     int64_t start, stop, step;
     uint64_t size;
 };

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "completion.hpp"
 
-#include "floor/aliases.hpp"
-#include "floor/api.hpp"
-#include "floor/output.hpp"
-#include "floor/text.hpp"
+#include "common/aliases.hpp"
+#include "common/api.hpp"
+#include "common/output.hpp"
+#include "common/text.hpp"
 
 #include <fmt/format.h>
 

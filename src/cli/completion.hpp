@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/command_facts.hpp"
+#include "common/command_facts.hpp"
 
 namespace ggufx::cli {
 

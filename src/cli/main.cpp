@@ -1,7 +1,7 @@
 // ggufx: parses the command line, runs one command, turns failures into messages and exit codes.
 // SPDX-License-Identifier: MIT
+#include "common/signals.hpp"
 #include "completion.hpp"
-#include "floor/signals.hpp"
 #include "manual.hpp"
 #include "verbs.hpp"
 

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "manual.hpp"
 
-#include "floor/output.hpp"
-#include "floor/text.hpp"
+#include "common/output.hpp"
+#include "common/text.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/command_facts.hpp"
-#include "floor/tool.hpp"
+#include "common/command_facts.hpp"
+#include "common/tool.hpp"
 
 namespace ggufx::cli {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/tool.hpp"
+#include "common/tool.hpp"
 
 #include <string_view>
 

@@ -2,7 +2,7 @@
 #include "device/device.hpp"
 
 #include "base/fpenv.hpp"
-#include "device/books.hpp"
+#include "device/codebooks.hpp"
 #include "device/self_test.hpp"
 #include "device/sizes.hpp"
 
@@ -31,7 +31,7 @@ Device::~Device() {
     backend_.drain(); // a failed call or open may have left work pending
     store_cache();
     free_scratch(scratch_);
-    free(books_, books_bytes(), plugin::Memory::device);
+    free(codebooks_, codebooks_bytes(), plugin::Memory::device);
 }
 
 void Device::release() {
@@ -77,7 +77,7 @@ void Device::start(const plugin::Table &table, uint32_t index, const void *handl
             failure);
     require(backend_.queue_create(&failure), failure);
     allocate_scratch(scratch_, kScratchValues);
-    load_books();
+    load_codebooks();
     test_arithmetic(options);
 }
 
@@ -160,18 +160,18 @@ void Device::reserve(uint64_t k) {
     free_scratch(larger);
 }
 
-void Device::load_books() {
+void Device::load_codebooks() {
     Failure failure = {};
-    books_ = allocate(books_bytes(), plugin::Memory::device);
-    copy_books(static_cast<uint8_t *>(scratch_.x_staging.mapped));
-    const Status status =
-        backend_.copy(start_of(books_), start_of(scratch_.x_staging), books_bytes(), &failure);
+    codebooks_ = allocate(codebooks_bytes(), plugin::Memory::device);
+    copy_codebooks(static_cast<uint8_t *>(scratch_.x_staging.mapped));
+    const Status status = backend_.copy(start_of(codebooks_), start_of(scratch_.x_staging),
+                                        codebooks_bytes(), &failure);
     require(status, failure);
 }
 
 plugin::Span Device::book_of(uint32_t type) const {
-    const uint64_t at = book_at(type);
-    return at == kNoBook ? plugin::Span{0, 0} : plugin::Span{books_.id, at};
+    const uint64_t at = codebook_at(type);
+    return at == kNoCodebook ? plugin::Span{0, 0} : plugin::Span{codebooks_.id, at};
 }
 
 // Sets fma_ to the best variant that passed the self-test; false when there is none.
@@ -198,7 +198,7 @@ bool Device::choose_fma(const ProbeVerdict &verdict, const OpenOptions &options)
 ProbeVerdict Device::probe(plugin::Fma fma, const uint32_t *cases) {
     Failure failure = {};
     // After the codebooks in staging memory, whose copy may be pending.
-    const plugin::Span staging = {scratch_.x_staging.id, (books_bytes() + 63) / 64 * 64};
+    const plugin::Span staging = {scratch_.x_staging.id, (codebooks_bytes() + 63) / 64 * 64};
     memcpy(static_cast<uint8_t *>(scratch_.x_staging.mapped) + staging.at, cases,
            kProbeOperandBytes);
     plugin::Launch launch = {};

@@ -81,7 +81,7 @@ private:
                const OpenOptions &options);
     void allocate_scratch(Scratch &to, uint64_t values); // throws and frees its parts on failure
     void free_scratch(Scratch &scratch);
-    void load_books();
+    void load_codebooks();
     void test_arithmetic(const OpenOptions &options);
     struct ProbeVerdict probe(plugin::Fma fma, const uint32_t *cases);
     bool choose_fma(const struct ProbeVerdict &verdict, const OpenOptions &options);
@@ -95,7 +95,7 @@ private:
     Backend backend_;
     std::mutex mutex_; // guards the queue and scratch_
     Scratch scratch_;
-    plugin::Buffer books_{}; // codebooks, one after the other
+    plugin::Buffer codebooks_{}; // codebooks, one after the other
     plugin::Fma fma_ = plugin::Fma::device;
     const char *fault_ = nullptr;
     Atomic<uint64_t> bytes_{0};

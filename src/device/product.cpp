@@ -22,12 +22,12 @@ using plugin::Op;
 // Form in which an operation reads its columns.
 enum class Form : uint8_t { floats, pack8, pack15, sums16, sums32 };
 
-struct Way {
+struct KernelVariant {
     Op op;
     Form form;
 };
 
-Way way_of(const Call &call, const RemoteProduct &product) {
+KernelVariant way_of(const Call &call, const RemoteProduct &product) {
     const fmt::TypeInfo &type = *fmt::type_info(product.type);
     if (!call.f32(product.type)) {
         if (call.options.precise) return {product.dots ? Op::dots15 : Op::chains15, Form::pack15};
@@ -126,7 +126,7 @@ private:
     size_t rows_at_once(const RemoteProduct &product, size_t row, size_t n, uint64_t k) const {
         const auto &rows = *static_cast<const Rows *>(product.rows.rows);
         const uint64_t at = product.rows.at + row * product.rows.stride;
-        const Part &part = rows.part_at(at);
+        const RowChunk &part = rows.part_at(at);
         const uint64_t stride = product.rows.stride;
         const uint64_t in_part =
             (rows.begin_of(part) + part.n_rows * rows.stride() - at + stride - 1) / stride;
@@ -149,7 +149,7 @@ private:
         if (status != Status::ok) return status;
         const auto &rows = *static_cast<const Rows *>(product.rows.rows);
         const uint64_t at = product.rows.at + row * product.rows.stride;
-        const Part &part = rows.part_at(at);
+        const RowChunk &part = rows.part_at(at);
         Piece &piece = pieces_[n_pieces_++];
         piece = {way_of(call_, product).op,
                  product.type,

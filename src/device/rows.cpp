@@ -54,10 +54,10 @@ struct HostCopy {
 
 Rows::Rows(const Ref<Device> &device, const Size &size)
     : device_(device), row_bytes_(size.row_bytes), stride_(size.stride), n_rows_(size.n_rows),
-      parts_(HostAllocator<Part>(device->host().get())) {}
+      parts_(HostAllocator<RowChunk>(device->host().get())) {}
 
 Rows::~Rows() {
-    for (Part &part : parts_)
+    for (RowChunk &part : parts_)
         device_->free(part.buffer, bytes_of(stride_, part.n_rows), plugin::Memory::device);
 }
 
@@ -67,7 +67,7 @@ void Rows::release() {
     unmake(*keep->host(), this);
 }
 
-const Part &Rows::part_at(uint64_t at) const {
+const RowChunk &Rows::part_at(uint64_t at) const {
     const uint64_t row = at / stride_;
     size_t first = 0;
     for (size_t end = parts_.size(); end - first > 1;) {
@@ -97,8 +97,8 @@ void Rows::allocate(uint32_t type) {
 namespace {
 
 // Fills a part that the processor can access directly, with one copy.
-void fill_mapped(Device &device, const Part &part, const HostCopy &copy, const Progress &progress,
-                 uint64_t done, uint64_t total) {
+void fill_mapped(Device &device, const RowChunk &part, const HostCopy &copy,
+                 const Progress &progress, uint64_t done, uint64_t total) {
     const uint64_t each = std::max<uint64_t>(1, kChunk / copy.to_stride);
     for (uint64_t r = 0; r < part.n_rows; r += each) {
         const uint64_t n = std::min(each, part.n_rows - r);
@@ -121,7 +121,7 @@ public:
     StagedFill(Device &device, const Progress &progress, uint64_t total)
         : device_(device), progress_(progress), total_(total) {}
 
-    void part(const Part &part, const uint8_t *from, uint64_t from_stride, uint64_t stride,
+    void part(const RowChunk &part, const uint8_t *from, uint64_t from_stride, uint64_t stride,
               uint64_t row_bytes) {
         const uint64_t half = device_.scratch().values * sizeof(float) / 2;
         if (stride > half) return long_rows(part, from, from_stride, stride, row_bytes, half);
@@ -136,7 +136,7 @@ public:
     void end() { wait(); }
 
 private:
-    void long_rows(const Part &part, const uint8_t *from, uint64_t from_stride, uint64_t stride,
+    void long_rows(const RowChunk &part, const uint8_t *from, uint64_t from_stride, uint64_t stride,
                    uint64_t row_bytes, uint64_t half) {
         for (uint64_t r = 0; r < part.n_rows; r++)
             for (uint64_t at = 0; at < row_bytes; at += half) {
@@ -189,7 +189,7 @@ void Rows::fill(const matmul::Weights &w, const Progress &progress) {
     const uint64_t total = row_bytes_ * n_rows_;
     const std::lock_guard guard(device_->lock());
     StagedFill staged(*device_, progress, total);
-    for (const Part &part : parts_) {
+    for (const RowChunk &part : parts_) {
         const uint8_t *from = w.data + part.first_row * w.stride;
         auto *to = static_cast<uint8_t *>(part.buffer.mapped);
         if (to) {
@@ -221,7 +221,7 @@ Ref<Rows> Rows::upload(const Ref<Device> &device, const matmul::Weights &w,
 
 Status Rows::read(uint64_t at, uint64_t n, Failure *failure) const {
     Backend &backend = device_->backend();
-    const Part &part = part_at(at);
+    const RowChunk &part = part_at(at);
     const plugin::Span staging = {device_->scratch().y_staging.id, 0};
     Status status = backend.copy(staging, {part.buffer.id, at - begin_of(part)}, n, failure);
     if (status == Status::ok) status = backend.submit(failure);
@@ -237,7 +237,7 @@ Status Rows::download(uint8_t *out, const View &view, Failure *failure) const {
     const uint64_t row_bytes = view.row_bytes;
     for (uint64_t r = 0, n; r < view.n_rows; r += n) {
         const uint64_t at = view.at + r * view.stride;
-        const Part &part = part_at(at);
+        const RowChunk &part = part_at(at);
         // Rows of the part that fit into staging memory together, or one row in pieces.
         const uint64_t end = begin_of(part) + part.n_rows * stride_;
         n = row_bytes > room
@@ -265,7 +265,7 @@ Status Rows::sum_words(uint32_t *out, const View &view, Failure *failure) const 
     const std::lock_guard guard(device_->lock());
     uint32_t sum = 0;
     for (uint64_t row = view.at / stride_, end = row + view.n_rows, n; row < end; row += n) {
-        const Part &part = part_at(row * stride_);
+        const RowChunk &part = part_at(row * stride_);
         n = std::min(part.first_row + part.n_rows, end) - row;
         const plugin::Span from = {part.buffer.id, (row - part.first_row) * stride_};
         const Status status = device_->sum_words(&sum, from, n * stride_, failure);

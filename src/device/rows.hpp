@@ -9,7 +9,7 @@
 namespace ggufx::device {
 
 // Range of rows in a buffer of its own.
-struct Part {
+struct RowChunk {
     uint64_t first_row, n_rows;
     plugin::Buffer buffer;
 };
@@ -29,8 +29,8 @@ public:
     matmul::RemoteRows remote() const { return {device_.get(), this, 0, stride_}; }
 
     // The part that contains byte `at`, or the last one for an offset after the end.
-    const Part &part_at(uint64_t at) const;
-    uint64_t begin_of(const Part &part) const { return part.first_row * stride_; }
+    const RowChunk &part_at(uint64_t at) const;
+    uint64_t begin_of(const RowChunk &part) const { return part.first_row * stride_; }
 
     // Copies n_rows rows of row_bytes each, starting at byte `at`, to out[n_rows][row_bytes]. Does
     // not throw or allocate.
@@ -57,7 +57,7 @@ private:
     RefCount refs_;
     Ref<Device> device_;
     uint64_t row_bytes_, stride_, n_rows_;
-    Vector<Part> parts_;
+    Vector<RowChunk> parts_;
 };
 
 } // namespace ggufx::device

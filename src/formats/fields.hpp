@@ -66,7 +66,7 @@ constexpr Field byte(size_t at, unsigned i) {
 constexpr Bits nibble_in_order(size_t at, unsigned i) {
     return {at + i / 2, 4 * (i % 2), 4};
 }
-constexpr Bits crumb_in_order(size_t at, unsigned i) { // 2 bits
+constexpr Bits code2_in_order(size_t at, unsigned i) { // 2 bits
     return {at + i / 4, 2 * (i % 4), 2};
 }
 constexpr Bits bit_in_order(size_t at, unsigned i) {
@@ -81,7 +81,7 @@ constexpr Bits nibble64(size_t at, unsigned i) {
     return {at + 32 * (i / 64) + i % 32, 4 * (i / 32 % 2), 4};
 }
 // Values i, i + 32, i + 64 and i + 96 of 128 in one byte.
-constexpr Bits crumb128(size_t at, unsigned i) {
+constexpr Bits code2_of_128(size_t at, unsigned i) {
     return {at + 32 * (i / 128) + i % 32, 2 * (i / 32 % 4), 2};
 }
 // Value i of 256 in bit i / 32 of byte i % 32.

@@ -21,7 +21,7 @@ struct IQ2_S : BlockFormat<256, 16> {
     };
     static constexpr Field index_low_at(unsigned k) { return byte(offsetof(Block, qs), k); }
     static constexpr Field index_high_at(unsigned k) {
-        return {crumb_in_order(offsetof(Block, qh), k)};
+        return {code2_in_order(offsetof(Block, qh), k)};
     }
     static constexpr Field signs_at(unsigned k) { return byte(offsetof(Block, signs), k); }
     static constexpr Field scale_at(unsigned g) {

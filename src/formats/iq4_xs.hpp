@@ -20,7 +20,7 @@ struct IQ4_XS : BlockFormat<256, 32> {
     static constexpr Field code_at(unsigned i) { return {nibble32(offsetof(Block, qs), i)}; }
     static constexpr Field scale_at(unsigned g) {
         return {nibble_in_order(offsetof(Block, scales_l), g),
-                crumb_in_order(offsetof(Block, scales_h), g)};
+                code2_in_order(offsetof(Block, scales_h), g)};
     }
     static int code(const Block &b, unsigned i) { return kCodesIq4[read(b, code_at(i))]; }
     static int scale(const Block &b, unsigned g) { return read(b, scale_at(g)) - 32; }

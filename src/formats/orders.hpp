@@ -40,15 +40,15 @@ static_assert(low_bits<IQ4_XS>(nibble32, GGUFX_AT(IQ4_XS, qs)));
 static_assert(high_bits<Q5_0>(bit_in_order, GGUFX_AT(Q5_0, qh)));
 static_assert(high_bits<Q5_1>(bit_in_order, GGUFX_AT(Q5_1, qh)));
 static_assert(low_bits<Q1_0>(bit_in_order, GGUFX_AT(Q1_0, qs)));
-static_assert(low_bits<Q2_0>(crumb_in_order, GGUFX_AT(Q2_0, qs)));
+static_assert(low_bits<Q2_0>(code2_in_order, GGUFX_AT(Q2_0, qs)));
 static_assert(low_bits<Q4_K>(nibble64, GGUFX_AT(Q4_K, qs)) && six_bits<Q4_K>());
 static_assert(low_bits<Q5_K>(nibble64, GGUFX_AT(Q5_K, qs)) && six_bits<Q5_K>());
 static_assert(high_bits<Q5_K>(bit256, GGUFX_AT(Q5_K, qh)));
-static_assert(low_bits<Q2_K>(crumb128, GGUFX_AT(Q2_K, qs)));
-static_assert(low_bits<Q3_K>(crumb128, GGUFX_AT(Q3_K, qs)));
+static_assert(low_bits<Q2_K>(code2_of_128, GGUFX_AT(Q2_K, qs)));
+static_assert(low_bits<Q3_K>(code2_of_128, GGUFX_AT(Q3_K, qs)));
 static_assert(high_bits<Q3_K>(bit256, GGUFX_AT(Q3_K, hmask)));
-static_assert(high_bits<Q6_K>(crumb128, GGUFX_AT(Q6_K, qh)));
-static_assert(low_bits<TQ2_0>(crumb128, GGUFX_AT(TQ2_0, qs)));
+static_assert(high_bits<Q6_K>(code2_of_128, GGUFX_AT(Q6_K, qh)));
+static_assert(low_bits<TQ2_0>(code2_of_128, GGUFX_AT(TQ2_0, qs)));
 #undef GGUFX_AT
 
 } // namespace

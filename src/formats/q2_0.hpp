@@ -14,7 +14,7 @@ struct Q2_0 : BlockFormat<64, 32> {
         uint8_t d[2];
         uint8_t qs[16]; // four consecutive codes per byte, the first in the lowest bits
     };
-    static constexpr Field code_at(unsigned i) { return {crumb_in_order(offsetof(Block, qs), i)}; }
+    static constexpr Field code_at(unsigned i) { return {code2_in_order(offsetof(Block, qs), i)}; }
     static int code(const Block &b, unsigned i) { return read(b, code_at(i)) - 1; }
     static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
 };

@@ -15,7 +15,7 @@ struct Q2_K : BlockFormat<256, 16, Mins::kInteger> {
         uint8_t qs[64];
         uint8_t d[2], dmin[2];
     };
-    static constexpr Field code_at(unsigned i) { return {crumb128(offsetof(Block, qs), i)}; }
+    static constexpr Field code_at(unsigned i) { return {code2_of_128(offsetof(Block, qs), i)}; }
     static constexpr Field scale_at(unsigned g) { return {{offsetof(Block, scales) + g, 0, 4}}; }
     static constexpr Field min_at(unsigned g) { return {{offsetof(Block, scales) + g, 4, 4}}; }
     static int code(const Block &b, unsigned i) { return read(b, code_at(i)); }

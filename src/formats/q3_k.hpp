@@ -17,7 +17,7 @@ struct Q3_K : BlockFormat<256, 16> {
         uint8_t d[2];
     };
     static constexpr Field code_at(unsigned i) {
-        return {crumb128(offsetof(Block, qs), i), bit256(offsetof(Block, hmask), i)};
+        return {code2_of_128(offsetof(Block, qs), i), bit256(offsetof(Block, hmask), i)};
     }
     static constexpr Field scale_at(unsigned g) {
         constexpr size_t at = offsetof(Block, scales);

@@ -19,7 +19,7 @@ struct Q6_K : BlockFormat<256, 16> {
     };
     static constexpr Field code_at(unsigned i) { // values i and i + 64 of 128 in a byte of ql
         return {{offsetof(Block, ql) + 64 * (i / 128) + i % 64, 4 * (i / 64 % 2), 4},
-                crumb128(offsetof(Block, qh), i)};
+                code2_of_128(offsetof(Block, qh), i)};
     }
     static constexpr Field scale_at(unsigned g) {
         return byte(offsetof(Block, scales), g);

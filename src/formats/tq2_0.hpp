@@ -15,7 +15,7 @@ struct TQ2_0 : BlockFormat<256, 32> {
         uint8_t qs[64];
         uint8_t d[2];
     };
-    static constexpr Field code_at(unsigned i) { return {crumb128(offsetof(Block, qs), i)}; }
+    static constexpr Field code_at(unsigned i) { return {code2_of_128(offsetof(Block, qs), i)}; }
     static int code(const Block &b, unsigned i) { return read(b, code_at(i)) - 1; }
     static float d(const Block &b, unsigned = 0) { return load_f16(b.d); }
 };

@@ -17,8 +17,8 @@ Node add_automaton(Syntax &syntax, const char *name, const Automaton &a, Letters
     Vector<uint32_t> rules(memory), symbols(memory), targets(memory);
     for (uint32_t i = 0; i < a.n_states(); i++) rules.push_back(syntax.add_rule(name, 0));
     for (uint32_t state = 0; state < a.n_states(); state++) {
-        Vector<Node> ways{HostAllocator<Node>(syntax.host())};
-        if (a.whole[state]) ways.push_back(syntax.empty());
+        Vector<Node> alternatives{HostAllocator<Node>(syntax.host())};
+        if (a.whole[state]) alternatives.push_back(syntax.empty());
         const uint32_t *const row = a.next.data() + state * size_t{a.n_symbols};
         targets.assign(row, row + a.n_symbols);
         for (uint32_t first = 0; first < a.n_symbols; first++) {
@@ -27,9 +27,9 @@ Node add_automaton(Syntax &syntax, const char *name, const Automaton &a, Letters
             symbols.clear();
             for (uint32_t s = first; s < a.n_symbols; s++)
                 if (targets[s] == to) symbols.push_back(s), targets[s] = kNoState;
-            ways.push_back(syntax.sequence({letters(symbols), syntax.rule(rules[to])}));
+            alternatives.push_back(syntax.sequence({letters(symbols), syntax.rule(rules[to])}));
         }
-        syntax.set_body(rules[state], syntax.choice(ways.data(), ways.size()));
+        syntax.set_body(rules[state], syntax.choice(alternatives.data(), alternatives.size()));
     }
     return syntax.rule(rules[a.start]);
 }

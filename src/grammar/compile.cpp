@@ -1,4 +1,4 @@
-// Compiler, see program.hpp. Nodes are compiled from their end: each gets the instruction that
+// GrammarCompiler, see program.hpp. Nodes are compiled from their end: each gets the instruction that
 // follows it.
 // SPDX-License-Identifier: MIT
 #include "grammar/program.hpp"
@@ -12,9 +12,9 @@ namespace {
 
 constexpr uint32_t kMostJoined = 256; // edges, or targets of a fork
 
-class Compiler {
+class GrammarCompiler {
 public:
-    Compiler(Program &program, const Syntax &syntax, const Properties &properties)
+    GrammarCompiler(GrammarProgram &program, const Syntax &syntax, const Properties &properties)
         : out_(program), syntax_(syntax), properties_(properties) {}
     void run();
 
@@ -35,14 +35,14 @@ private:
     uint32_t emit_loop(Node child, bool at_least_once, uint32_t next);
     void find_classes();
 
-    Program &out_;
+    GrammarProgram &out_;
     const Syntax &syntax_;
     const Properties &properties_;
     uint32_t n_emitted_ = 0;
     size_t n_joined_ = 0; // edges that were copied
 };
 
-uint32_t Compiler::add(Instruction instruction) {
+uint32_t GrammarCompiler::add(Instruction instruction) {
     if (out_.code.size() >= kMostInstructions)
         fail(Status::limit, {}, "the grammar has over %" PRIu32 " steps", kMostInstructions);
     out_.code.push_back(instruction);
@@ -51,13 +51,13 @@ uint32_t Compiler::add(Instruction instruction) {
 
 // Builds a fork. Targets that begin with a byte become one instruction, and targets of forks within
 // it its own, so that positions have fewer stacks. Forks before `before` are not finished yet.
-Instruction Compiler::join(const uint32_t *targets, uint32_t n, uint32_t before) {
-    Vector<uint32_t> ways{out_.targets.get_allocator()}, bytes(ways);
+Instruction GrammarCompiler::join(const uint32_t *targets, uint32_t n, uint32_t before) {
+    Vector<uint32_t> alternatives{out_.targets.get_allocator()}, bytes(alternatives);
     size_t n_edges = 0;
     const auto take = [&](uint32_t target) {
         const Instruction in = out_.code[target];
         if (in.op == Op::edges) n_edges += in.b;
-        if (in.op != Op::fail) (in.op == Op::edges ? bytes : ways).push_back(target);
+        if (in.op != Op::fail) (in.op == Op::edges ? bytes : alternatives).push_back(target);
     };
     for (uint32_t i = 0; i < n; i++) {
         const Instruction in = out_.code[targets[i]];
@@ -79,16 +79,16 @@ Instruction Compiler::join(const uint32_t *targets, uint32_t n, uint32_t before)
             }
         }
         const Instruction joined = {Op::edges, first, static_cast<uint32_t>(n_edges)};
-        if (ways.empty()) return joined;
+        if (alternatives.empty()) return joined;
         bytes.assign(1, add(joined));
     }
-    ways.insert(ways.end(), bytes.begin(), bytes.end());
+    alternatives.insert(alternatives.end(), bytes.begin(), bytes.end());
     const auto first = static_cast<uint32_t>(out_.targets.size());
-    out_.targets.insert(out_.targets.end(), ways.begin(), ways.end());
-    return {Op::fork, first, static_cast<uint32_t>(ways.size())};
+    out_.targets.insert(out_.targets.end(), alternatives.begin(), alternatives.end());
+    return {Op::fork, first, static_cast<uint32_t>(alternatives.size())};
 }
 
-uint32_t Compiler::emit_literal(std::string_view bytes, uint32_t next) {
+uint32_t GrammarCompiler::emit_literal(std::string_view bytes, uint32_t next) {
     for (size_t i = bytes.size(); i-- > 0;) {
         const uint8_t byte = static_cast<uint8_t>(bytes[i]);
         out_.edges.push_back({byte, byte, next});
@@ -106,9 +106,9 @@ public:
     };
     explicit ByteRanges(const Host *host) : found_(HostAllocator<Sequence>(host)) {}
     void add(uint32_t first, uint32_t last) {
-        static constexpr Range lengths[] = {
+        static constexpr CharRange lengths[] = {
             {0, 0x7f}, {0x80, 0x7ff}, {0x800, 0xd7ff}, {0xe000, 0xffff}, {0x10000, kLastCode}};
-        for (const Range r : lengths)
+        for (const CharRange r : lengths)
             if (first <= r.last && last >= r.first)
                 cut(first > r.first ? first : r.first, last < r.last ? last : r.last);
     }
@@ -145,7 +145,7 @@ private:
     Vector<Sequence> found_;
 };
 
-uint32_t Compiler::emit_set(const SyntaxNode &node, uint32_t next) {
+uint32_t GrammarCompiler::emit_set(const SyntaxNode &node, uint32_t next) {
     ByteRanges bytes(syntax_.host());
     for (uint32_t i = 0; i < node.n; i++)
         bytes.add(syntax_.ranges(node)[i].first, syntax_.ranges(node)[i].last);
@@ -173,7 +173,7 @@ uint32_t Compiler::emit_set(const SyntaxNode &node, uint32_t next) {
     return add({Op::edges, first, static_cast<uint32_t>(heads.size())});
 }
 
-uint32_t Compiler::emit_choice(const SyntaxNode &node, uint32_t next) {
+uint32_t GrammarCompiler::emit_choice(const SyntaxNode &node, uint32_t next) {
     Vector<uint32_t> targets{HostAllocator<uint32_t>(syntax_.host())};
     const uint32_t before = n_code();
     for (uint32_t i = 0; i < node.n; i++) {
@@ -183,15 +183,15 @@ uint32_t Compiler::emit_choice(const SyntaxNode &node, uint32_t next) {
     return add_join(targets.data(), static_cast<uint32_t>(targets.size()), before);
 }
 
-uint32_t Compiler::emit_loop(Node child, bool at_least_once, uint32_t next) {
+uint32_t GrammarCompiler::emit_loop(Node child, bool at_least_once, uint32_t next) {
     const uint32_t fork = add({Op::fork, 0, 0});
-    const uint32_t ways[2] = {emit(child, fork), next};
-    const Instruction joined = join(ways, 2, fork + 1);
+    const uint32_t alternatives[2] = {emit(child, fork), next};
+    const Instruction joined = join(alternatives, 2, fork + 1);
     out_.code[fork] = joined;
-    return at_least_once ? ways[0] : fork;
+    return at_least_once ? alternatives[0] : fork;
 }
 
-uint32_t Compiler::emit_repeat(const SyntaxNode &node, uint32_t next) {
+uint32_t GrammarCompiler::emit_repeat(const SyntaxNode &node, uint32_t next) {
     const Node child = node.child;
     if (node.max == 0 || !properties_.fits[child]) return next; // min is 0 then
     const bool empty = properties_.empty[child];
@@ -215,7 +215,7 @@ uint32_t Compiler::emit_repeat(const SyntaxNode &node, uint32_t next) {
 }
 
 // Members that cannot be completed are left out: none of them is required.
-uint32_t Compiler::emit_members(const SyntaxNode &node, uint32_t next) {
+uint32_t GrammarCompiler::emit_members(const SyntaxNode &node, uint32_t next) {
     const Node *const children = syntax_.children(node);
     Vector<uint32_t> items{HostAllocator<uint32_t>(syntax_.host())};
     Pick pick = {
@@ -233,7 +233,7 @@ uint32_t Compiler::emit_members(const SyntaxNode &node, uint32_t next) {
     return add({Op::pick, static_cast<uint32_t>(out_.picks.size() - 1), next});
 }
 
-uint32_t Compiler::emit(Node node, uint32_t next) {
+uint32_t GrammarCompiler::emit(Node node, uint32_t next) {
     const SyntaxNode &n = syntax_[node];
     if (++n_emitted_ > 2 * kMostInstructions) // a repeated empty node adds no instruction
         fail(Status::limit, {}, "the grammar has over %" PRIu32 " steps", kMostInstructions);
@@ -259,7 +259,7 @@ uint32_t Compiler::emit(Node node, uint32_t next) {
 }
 
 // Finds byte classes: bytes between which no edge begins or ends.
-void Compiler::find_classes() {
+void GrammarCompiler::find_classes() {
     bool cut[257] = {true};
     for (const Edge &edge : out_.edges) cut[edge.first] = cut[edge.last + 1] = true;
     uint16_t n = 0;
@@ -270,7 +270,7 @@ void Compiler::find_classes() {
     out_.n_classes = n;
 }
 
-void Compiler::run() {
+void GrammarCompiler::run() {
     out_.code.push_back({Op::ret, 0, 0});
     out_.code.push_back({Op::fail, 0, 0});
     for (const Rule &rule : syntax_.rules())
@@ -283,13 +283,13 @@ void Compiler::run() {
 
 } // namespace
 
-void compile(Program &program, const Syntax &syntax, std::string_view source) {
+void compile(GrammarProgram &program, const Syntax &syntax, std::string_view source) {
     Properties properties(syntax.host());
     find_properties(properties, syntax);
     if (!properties.fits[syntax.rules()[syntax.root()].body])
         fail(Status::value, {}, "no text fits the grammar");
     refuse_left_recursion(syntax, properties, source);
-    Compiler(program, syntax, properties).run();
+    GrammarCompiler(program, syntax, properties).run();
     find_runs(program);
 }
 

@@ -27,7 +27,9 @@ public:
     void read();
 
 private:
-    Vector<Range> ranges() const { return Vector<Range>(HostAllocator<Range>(syntax_.host())); }
+    Vector<CharRange> ranges() const {
+        return Vector<CharRange>(HostAllocator<CharRange>(syntax_.host()));
+    }
     char peek(size_t ahead = 0) const { return i_ + ahead < s_.size() ? s_[i_ + ahead] : '\0'; }
     bool at_end() const { return i_ >= s_.size(); }
     [[noreturn]] void refuse(size_t at, const char *format, ...) const GGUFX_PRINTF(3, 4);
@@ -51,7 +53,7 @@ private:
     size_t i_ = 0;
     TextIndex<uint32_t> by_name_;
     Vector<Node> items_, alternatives_; // stacks of all open groups
-    Vector<Range> ranges_;
+    Vector<CharRange> ranges_;
 };
 
 void GbnfReader::refuse(size_t at, const char *format, ...) const {
@@ -163,7 +165,7 @@ Node GbnfReader::char_class() {
     const size_t begin = i_++;
     const bool negated = peek() == '^';
     if (negated) i_++;
-    Vector<Range> set = ranges();
+    Vector<CharRange> set = ranges();
     while (peek() != ']') {
         if (at_end() || peek() == '\n') refuse(begin, "a class without its closing ']'");
         const size_t at = i_;
@@ -179,7 +181,7 @@ Node GbnfReader::char_class() {
     }
     i_++;
     if (!negated) return syntax_.set(set.data(), set.size());
-    Vector<Range> rest = ranges();
+    Vector<CharRange> rest = ranges();
     negate_ranges(rest, set.data(), merge_ranges(set.data(), set.size()));
     return syntax_.set(rest.data(), rest.size());
 }

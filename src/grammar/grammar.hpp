@@ -23,7 +23,7 @@ public:
     // Throws Error (limit, malformed, unsupported, value) / std::bad_alloc.
     Grammar(Ref<Host> host, Ref<Vocabulary> vocabulary, const GrammarOptions &options);
 
-    const Program &program() const { return program_; }
+    const GrammarProgram &program() const { return program_; }
     const Vocabulary &vocabulary() const { return *vocabulary_; }
     MaskCache &masks() const { return masks_; }
     const Ref<Host> &host() const { return host_; }
@@ -31,13 +31,13 @@ public:
 private:
     Ref<Host> host_;
     Ref<Vocabulary> vocabulary_;
-    Program program_;
+    GrammarProgram program_;
     mutable MaskCache masks_;
 };
 
 class Matcher {
 public:
-    // at the start of a sequence. Throws like Machine::step
+    // at the start of a sequence. Throws like PushdownAutomaton::step
     explicit Matcher(const Grammar &grammar);
     // Clones a matcher: same position, same history. Throws std::bad_alloc.
     Matcher(const Grammar &grammar, const Matcher &other);
@@ -62,29 +62,29 @@ public:
 private:
     static constexpr uint64_t kMostWalked = 1 << 20; // nodes, for the parts of a mask
     static constexpr uint32_t kMostCut = 64;         // frames of a stack in the key of a mask
-    Place after(Place place, int32_t id, size_t index);
-    void allow_fitting(uint32_t *bits, Place place);
+    Position after(Position position, int32_t id, size_t index);
+    void allow_fitting(uint32_t *bits, Position position);
     struct Start { // start of a mask: tokens that are known without a walk
         Alphabet alphabet;
         uint32_t run; // length in characters
         const uint32_t *bits;
     };
-    Start find_start(Place place) const;
-    template <class Visit> void walk_rest(const Start &start, Place place, Visit &&visit);
-    const Mask *find_mask(Place cut_place, bool leaves);
-    bool add_leaf(Mask &mask, uint32_t node, Place place) const;
-    void mask_by_walk(Mask &mask, Place cut_place, bool leaves);
-    const Mask *find_part(Stack *cut_at, Place place, Stack base, bool leaves);
-    bool mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vector<Stack> &bases);
-    Mask *make_mask(Place cut_place, bool leaves, Vector<uint32_t> &key, uint64_t hash);
+    Start find_start(Position position) const;
+    template <class Visit> void walk_rest(const Start &start, Position position, Visit &&visit);
+    const Mask *find_mask(Position cut_place, bool leaves);
+    bool add_leaf(Mask &mask, uint32_t node, Position position) const;
+    void mask_by_walk(Mask &mask, Position cut_place, bool leaves);
+    const Mask *find_part(Stack *cut_at, Position position, Stack base, bool leaves);
+    bool mask_by_parts(Mask &mask, Position cut_place, bool leaves, const Vector<Stack> &bases);
+    Mask *make_mask(Position cut_place, bool leaves, Vector<uint32_t> &key, uint64_t hash);
     void tidy();
 
     const Grammar &grammar_;
-    Machine machine_;
-    Vector<Place> history_; // before each token, and now; kNowhere after the end
-    Vector<Place> places_;  // positions of a walk
+    PushdownAutomaton machine_;
+    Vector<Position> history_;   // before each token, and now; kNowhere after the end
+    Vector<Position> positions_; // positions of a walk
     struct Known {
-        Place place;
+        Position position;
         bool leaves;
         const Mask *mask;
     };

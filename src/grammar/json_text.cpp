@@ -12,26 +12,27 @@ namespace {
 
 constexpr uint32_t kIndent = 20;
 // characters that need no escape
-constexpr Range kItself[] = {{' ', '!'}, {'#', '['}, {']', kLastCode}};
-constexpr Range kControls = {0, 0x1f}, kBeyondAscii = {0x7f, kLastCode}; // also as \u
+constexpr CharRange kItself[] = {{' ', '!'}, {'#', '['}, {']', kLastCode}};
+constexpr CharRange kControls = {0, 0x1f}, kBeyondAscii = {0x7f, kLastCode}; // also as \u
 constexpr size_t kFewRanges = 4; // sets of at most so many ranges are not cached
 
-bool cut(Range &r, Range within) {
+bool cut(CharRange &r, CharRange within) {
     r = {std::max(r.first, within.first), std::min(r.last, within.last)};
     return r.first <= r.last;
 }
 
-bool holds(const Range *ranges, size_t n, Range all) {
+bool holds(const CharRange *ranges, size_t n, CharRange all) {
     return std::any_of(ranges, ranges + n,
-                       [&](Range r) { return r.first <= all.first && r.last >= all.last; });
+                       [&](CharRange r) { return r.first <= all.first && r.last >= all.last; });
 }
 
 } // namespace
 
 bool JsonText::Less::operator()(const Ranges &a, const Ranges &b) const {
     return std::lexicographical_compare(
-        a.begin(), a.end(), b.begin(), b.end(),
-        [](Range x, Range y) { return x.first != y.first ? x.first < y.first : x.last < y.last; });
+        a.begin(), a.end(), b.begin(), b.end(), [](CharRange x, CharRange y) {
+            return x.first != y.first ? x.first < y.first : x.last < y.last;
+        });
 }
 
 JsonText::JsonText(Syntax &syntax, WhiteSpace white_space)
@@ -47,7 +48,7 @@ JsonText::JsonText(Syntax &syntax, WhiteSpace white_space)
                              : white_space == WhiteSpace::any ? any
                                                               : limited);
 
-    const Range hex_ranges[] = {{'0', '9'}, {'a', 'f'}, {'A', 'F'}};
+    const CharRange hex_ranges[] = {{'0', '9'}, {'a', 'f'}, {'A', 'F'}};
     const Node digit16 = s.set(hex_ranges, 3);
     const Node dash_d = s.set({{'d', 'd'}, {'D', 'D'}});
     const Node high =
@@ -81,14 +82,14 @@ JsonText::JsonText(Syntax &syntax, WhiteSpace white_space)
                     s.repeat(digit, 1, kMany)});
     number_ = define("number", s.sequence({whole, s.optional(fraction), s.optional(exponent)}));
 
-    Vector<Node> ways{HostAllocator<Node>(s.host())};
-    add_short_escapes(ways, kControls);
-    ways.push_back(escaped(kControls));
-    control_ = define("control", s.choice(ways.data(), ways.size()));
-    ways.clear();
-    add_escapes(ways, kBeyondAscii);
-    beyond_ = define("escaped", s.choice(ways.data(), ways.size()));
-    const Range all = {0, kLastCode};
+    Vector<Node> alternatives{HostAllocator<Node>(s.host())};
+    add_short_escapes(alternatives, kControls);
+    alternatives.push_back(escaped(kControls));
+    control_ = define("control", s.choice(alternatives.data(), alternatives.size()));
+    alternatives.clear();
+    add_escapes(alternatives, kBeyondAscii);
+    beyond_ = define("escaped", s.choice(alternatives.data(), alternatives.size()));
+    const CharRange all = {0, kLastCode};
     plain_text_ = define("text", s.repeat(character(&all, 1), 0, kMany));
 
     value_ = s.add_rule("value", 0);
@@ -135,7 +136,7 @@ Node JsonText::string(uint32_t min, uint32_t max) {
 
 // ---- characters ----
 
-void JsonText::add_short_escapes(Vector<Node> &out, Range r) {
+void JsonText::add_short_escapes(Vector<Node> &out, CharRange r) {
     static constexpr struct {
         char code, letter;
     } kShort[] = {{'"', '"'},  {'\\', '\\'}, {'/', '/'},  {'\b', 'b'},
@@ -148,7 +149,7 @@ void JsonText::add_short_escapes(Vector<Node> &out, Range r) {
 }
 
 Node JsonText::hex_digit(uint32_t first, uint32_t last) {
-    Vector<Range> ranges{HostAllocator<Range>(syntax_.host())};
+    Vector<CharRange> ranges{HostAllocator<CharRange>(syntax_.host())};
     if (first < 10) ranges.push_back({'0' + first, '0' + std::min(last, 9u)});
     for (const uint32_t a : {uint32_t{'A'}, uint32_t{'a'}})
         if (last >= 10) ranges.push_back({a + std::max(first, 10u) - 10, a + last - 10});
@@ -161,9 +162,10 @@ Node JsonText::hex(uint32_t first, uint32_t last, unsigned n_digits) {
     if (n_digits == 1) return hex_digit(first, last);
     if (first == 0 && last == 16 * unit - 1)
         return syntax_.repeat(hex_digit(0, 15), n_digits, n_digits);
-    Vector<Node> ways{HostAllocator<Node>(syntax_.host())};
+    Vector<Node> alternatives{HostAllocator<Node>(syntax_.host())};
     const auto add = [&](uint32_t digit, uint32_t low, uint32_t high) {
-        ways.push_back(syntax_.sequence({hex_digit(digit, digit), hex(low, high, n_digits - 1)}));
+        alternatives.push_back(
+            syntax_.sequence({hex_digit(digit, digit), hex(low, high, n_digits - 1)}));
     };
     uint32_t a = first / unit, b = last / unit;
     if (a == b) {
@@ -172,24 +174,24 @@ Node JsonText::hex(uint32_t first, uint32_t last, unsigned n_digits) {
         if (first % unit > 0) add(a++, first % unit, unit - 1);
         if (last % unit < unit - 1) add(b--, 0, last % unit);
         if (a <= b)
-            ways.push_back(syntax_.sequence(
+            alternatives.push_back(syntax_.sequence(
                 {hex_digit(a, b), syntax_.repeat(hex_digit(0, 15), n_digits - 1, n_digits - 1)}));
     }
-    return syntax_.choice(ways.data(), ways.size());
+    return syntax_.choice(alternatives.data(), alternatives.size());
 }
 
-Node JsonText::escaped(Range r) { // below 2^16
+Node JsonText::escaped(CharRange r) { // below 2^16
     return syntax_.sequence({syntax_.literal("\\u"), hex(r.first, r.last, 4)});
 }
 
-Node JsonText::escaped_pair(Range high, Range low) {
+Node JsonText::escaped_pair(CharRange high, CharRange low) {
     return syntax_.sequence({escaped({0xd800 + high.first, 0xd800 + high.last}),
                              escaped({0xdc00 + low.first, 0xdc00 + low.last})});
 }
 
 // Adds \u escapes: four digits, or a surrogate pair.
-void JsonText::add_escapes(Vector<Node> &out, Range r) {
-    Range part = r;
+void JsonText::add_escapes(Vector<Node> &out, CharRange r) {
+    CharRange part = r;
     if (cut(part, {0, 0xd7ff})) out.push_back(escaped(part));
     part = r;
     if (cut(part, {0xe000, 0xffff})) out.push_back(escaped(part));
@@ -203,32 +205,34 @@ void JsonText::add_escapes(Vector<Node> &out, Range r) {
     if (a <= b) out.push_back(escaped_pair({a, b}, {0, 0x3ff}));
 }
 
-Node JsonText::new_character(const Range *ranges, size_t n) {
-    Vector<Range> plain{HostAllocator<Range>(syntax_.host())};
-    Vector<Node> ways{HostAllocator<Node>(syntax_.host())};
+Node JsonText::new_character(const CharRange *ranges, size_t n) {
+    Vector<CharRange> plain{HostAllocator<CharRange>(syntax_.host())};
+    Vector<Node> alternatives{HostAllocator<Node>(syntax_.host())};
     const bool all_controls = holds(ranges, n, kControls),
                all_beyond = holds(ranges, n, kBeyondAscii);
-    if (all_controls) ways.push_back(syntax_.rule(control_));
-    if (all_beyond) ways.push_back(syntax_.rule(beyond_));
+    if (all_controls) alternatives.push_back(syntax_.rule(control_));
+    if (all_beyond) alternatives.push_back(syntax_.rule(beyond_));
     for (size_t i = 0; i < n; i++) {
-        Range part = ranges[i];
-        for (const Range other : kItself)
+        CharRange part = ranges[i];
+        for (const CharRange other : kItself)
             if (part = ranges[i]; cut(part, other)) plain.push_back(part);
         if (part = ranges[i]; !all_controls && cut(part, kControls)) {
-            add_short_escapes(ways, part);
-            ways.push_back(escaped(part));
+            add_short_escapes(alternatives, part);
+            alternatives.push_back(escaped(part));
         }
-        if (part = ranges[i]; cut(part, {' ', 0x7e})) add_short_escapes(ways, part);
-        if (part = ranges[i]; !all_beyond && cut(part, kBeyondAscii)) add_escapes(ways, part);
+        if (part = ranges[i]; cut(part, {' ', 0x7e})) add_short_escapes(alternatives, part);
+        if (part = ranges[i]; !all_beyond && cut(part, kBeyondAscii))
+            add_escapes(alternatives, part);
     }
-    if (!plain.empty() || ways.empty()) ways.push_back(syntax_.set(plain.data(), plain.size()));
-    return syntax_.choice(ways.data(), ways.size());
+    if (!plain.empty() || alternatives.empty())
+        alternatives.push_back(syntax_.set(plain.data(), plain.size()));
+    return syntax_.choice(alternatives.data(), alternatives.size());
 }
 
-Node JsonText::character(const Range *ranges, size_t n) {
+Node JsonText::character(const CharRange *ranges, size_t n) {
     if (n <= kFewRanges) return new_character(ranges, n);
     const auto [at, fresh] =
-        sets_.try_emplace(Ranges(ranges, ranges + n, HostAllocator<Range>(syntax_.host())), 0);
+        sets_.try_emplace(Ranges(ranges, ranges + n, HostAllocator<CharRange>(syntax_.host())), 0);
     if (fresh) at->second = syntax_.rule(define("character", new_character(ranges, n)));
     return at->second;
 }
@@ -244,7 +248,7 @@ Node JsonText::quoted(std::string_view text) {
         step = chat::step(text, i);
         const uint32_t code = chat::decode(text, i);
         if (code >= ' ' && code < 0x7f && code != '"' && code != '\\' && code != '/') continue;
-        const Range one = {code, code};
+        const CharRange one = {code, code};
         flush(i);
         parts.push_back(new_character(&one, 1));
         plain = i + step;

@@ -29,7 +29,7 @@ public:
 
     // One character of sorted ranges. Characters that some programs escape may be escaped:
     // controls, quote, slash, backslash, and all beyond ASCII.
-    Node character(const Range *ranges, size_t n);
+    Node character(const CharRange *ranges, size_t n);
     Node any_text() { return syntax_.rule(plain_text_); } // any number of any characters
     Node quoted(std::string_view text); // `text`, which is UTF-8, as a JSON string
     Node in_quotes(Node text) { return syntax_.sequence({sign('"'), text, sign('"')}); }
@@ -44,16 +44,16 @@ public:
 
 private:
     Node sign(char c);
-    void add_short_escapes(Vector<Node> &out, Range r);
-    void add_escapes(Vector<Node> &out, Range r);
+    void add_short_escapes(Vector<Node> &out, CharRange r);
+    void add_escapes(Vector<Node> &out, CharRange r);
     Node hex_digit(uint32_t first, uint32_t last);
     Node hex(uint32_t first, uint32_t last, unsigned n_digits);
-    Node escaped(Range r);
-    Node escaped_pair(Range high, Range low);
-    Node new_character(const Range *ranges, size_t n);
+    Node escaped(CharRange r);
+    Node escaped_pair(CharRange high, CharRange low);
+    Node new_character(const CharRange *ranges, size_t n);
     uint32_t define(const char *name, Node body);
 
-    using Ranges = Vector<Range>;
+    using Ranges = Vector<CharRange>;
     struct Less {
         bool operator()(const Ranges &a, const Ranges &b) const;
     };

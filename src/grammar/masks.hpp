@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "grammar/machine.hpp"
+#include "grammar/pushdown.hpp"
 #include "grammar/vocabulary.hpp"
 
 #include <atomic>
@@ -28,7 +28,7 @@ struct Mask {
     }
     void list_few(); // if they are at most kFewWords. Throws std::bad_alloc
 
-    Vector<uint32_t> key; // Machine::describe
+    Vector<uint32_t> key; // PushdownAutomaton::describe
     uint64_t hash = 0;
     Vector<uint32_t> bits; // a bit per token; empty if listed
     Vector<Word> few;
@@ -45,33 +45,33 @@ inline void allow(uint32_t *bits, const Vocabulary &vocabulary, int32_t id) {
 
 // Calls visit(node number, position) for the nodes below `top` whose bytes are accepted from
 // `place`. A visit that returns false leaves out the nodes below; skip(number) also leaves out the
-// node itself. Throws like Machine::step.
+// node itself. Throws like PushdownAutomaton::step.
 template <class Skip, class Visit>
-void walk(Machine &machine, const Vector<TrieNode> &tree, uint32_t top, Place place, Place *places,
-          Skip &&skip, Visit &&visit) {
+void walk(PushdownAutomaton &machine, const Vector<TrieNode> &tree, uint32_t top, Position position,
+          Position *positions, Skip &&skip, Visit &&visit) {
     const TrieNode *const nodes = tree.data();
     const uint32_t end = nodes[top].next, base = nodes[top].depth;
-    places[0] = place;
+    positions[0] = position;
     for (uint32_t i = top + 1; i < end;) {
         const TrieNode &node = nodes[i];
         if (skip(i)) {
             i = node.next;
             continue;
         }
-        const Place next = machine.step(places[node.depth - base - 1], node.byte);
+        const Position next = machine.step(positions[node.depth - base - 1], node.byte);
         if (next == kNowhere || !visit(i, next)) {
             i = node.next;
         } else {
-            places[node.depth - base] = next;
+            positions[node.depth - base] = next;
             i++;
         }
     }
 }
 template <class Visit>
-void walk(Machine &machine, const Vector<TrieNode> &tree, uint32_t top, Place place, Place *places,
-          Visit &&visit) {
+void walk(PushdownAutomaton &machine, const Vector<TrieNode> &tree, uint32_t top, Position position,
+          Position *positions, Visit &&visit) {
     walk(
-        machine, tree, top, place, places, [](uint32_t) { return false; }, visit);
+        machine, tree, top, position, positions, [](uint32_t) { return false; }, visit);
 }
 
 // Masks that all matchers of a grammar share. They are only added, up to a limit, so no lock is

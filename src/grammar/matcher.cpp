@@ -27,15 +27,15 @@ uint64_t hash_key(const Vector<uint32_t> &key) {
 
 Matcher::Matcher(const Grammar &grammar)
     : grammar_(grammar), machine_(grammar.host().get(), grammar.program()),
-      history_(HostAllocator<Place>(grammar.host().get())),
-      places_(grammar.vocabulary().longest() + 1, HostAllocator<Place>(grammar.host().get())),
+      history_(HostAllocator<Position>(grammar.host().get())),
+      positions_(grammar.vocabulary().longest() + 1, HostAllocator<Position>(grammar.host().get())),
       tidy_at_(kTidyBytes) {
     history_.push_back(machine_.start());
 }
 
 Matcher::Matcher(const Grammar &grammar, const Matcher &other)
     : grammar_(grammar), machine_(grammar.host().get(), grammar.program()),
-      history_(other.history_), places_(other.places_), tidy_at_(other.tidy_at_) {
+      history_(other.history_), positions_(other.positions_), tidy_at_(other.tidy_at_) {
     machine_.copy(other.machine_, history_);
 }
 
@@ -55,21 +55,21 @@ void Matcher::tidy() {
     tidy_at_ = twice > kTidyBytes ? twice : kTidyBytes;
 }
 
-Place Matcher::after(Place place, int32_t id, size_t index) {
+Position Matcher::after(Position position, int32_t id, size_t index) {
     const auto token = static_cast<size_t>(id);
     const Vocabulary &vocabulary = grammar_.vocabulary();
     const char *why = "does not fit the grammar";
-    if (place == kNowhere) {
+    if (position == kNowhere) {
         why = "follows the end of the text";
     } else if (vocabulary.ends(token)) {
-        if (machine_.is_whole(place)) return kNowhere;
+        if (machine_.is_whole(position)) return kNowhere;
         why = "ends a text that is not whole";
     } else if (vocabulary.bytes(token).empty()) {
         why = "is no text";
     } else {
         for (const char c : vocabulary.bytes(token))
-            place = machine_.step(place, static_cast<uint8_t>(c));
-        if (place != kNowhere) return place;
+            position = machine_.step(position, static_cast<uint8_t>(c));
+        if (position != kNowhere) return position;
     }
     fail(Status::value, {kNone, index}, "token %" PRId32 " %s", id, why);
 }
@@ -91,14 +91,14 @@ void Matcher::accept(const int32_t *ids, size_t n) {
 // ---- masks ----
 
 // Finds the alphabet whose runs include the most allowed tokens.
-Matcher::Start Matcher::find_start(Place place) const {
+Matcher::Start Matcher::find_start(Position position) const {
     const Vocabulary &vocabulary = grammar_.vocabulary();
     Start best = {};
     uint32_t most = 0;
     for (unsigned i = 0; i < kAlphabets; i++) {
         const auto alphabet = static_cast<Alphabet>(i);
         const Runs &runs = vocabulary.runs(alphabet);
-        const uint32_t n = machine_.run(place, alphabet);
+        const uint32_t n = machine_.run(position, alphabet);
         const bool all = n >= vocabulary.longest();
         const uint32_t row = all ? kMostRun + 1u : std::min<uint32_t>(n, kMostRun);
         if (i > 0 && runs.n_tokens[row] <= most) continue;
@@ -110,19 +110,21 @@ Matcher::Start Matcher::find_start(Place place) const {
 
 // Calls visit(token, node number, position) like walk(), except for nodes whose tokens are known
 // already.
-template <class Visit> void Matcher::walk_rest(const Start &start, Place place, Visit &&visit) {
+template <class Visit>
+void Matcher::walk_rest(const Start &start, Position position, Visit &&visit) {
     const Vocabulary &vocabulary = grammar_.vocabulary();
     const Runs &runs = vocabulary.runs(start.alphabet);
     const auto walk_tree = [&](const Tree &tree) {
-        walk(machine_, tree.nodes, 0, place, places_.data(),
-             [&](uint32_t i, Place at) { return visit(tree.nodes[i].token, tree.origins[i], at); });
+        walk(machine_, tree.nodes, 0, position, positions_.data(), [&](uint32_t i, Position at) {
+            return visit(tree.nodes[i].token, tree.origins[i], at);
+        });
     };
     const bool some = start.run < kMostRun;
-    if (some && !(start.run > 0 && machine_.ends_run(place, start.alphabet, start.run))) {
+    if (some && !(start.run > 0 && machine_.ends_run(position, start.alphabet, start.run))) {
         walk(
-            machine_, vocabulary.nodes(), 0, place, places_.data(),
+            machine_, vocabulary.nodes(), 0, position, positions_.data(),
             [&](uint32_t i) { return runs.nodes[i] <= start.run; },
-            [&](uint32_t i, Place at) { return visit(vocabulary.nodes()[i].token, i, at); });
+            [&](uint32_t i, Position at) { return visit(vocabulary.nodes()[i].token, i, at); });
         return;
     }
     walk_tree(runs.foreign);
@@ -131,30 +133,30 @@ template <class Visit> void Matcher::walk_rest(const Start &start, Place place, 
 
 // Adds a node with tokens below it as a leaf, if the tops of the stacks have ended. Returns false
 // if nothing below it needs a visit.
-bool Matcher::add_leaf(Mask &mask, uint32_t node, Place place) const {
+bool Matcher::add_leaf(Mask &mask, uint32_t node, Position position) const {
     const Vector<TrieNode> &nodes = grammar_.vocabulary().nodes();
-    if (!machine_.has_beyond(place) || nodes[node].next == node + 1) return true;
+    if (!machine_.has_beyond(position) || nodes[node].next == node + 1) return true;
     mask.n_below += nodes[node].next - node - 1;
     if (mask.n_below > kMostBelow) mask.crowded = true;
     if (!mask.crowded) mask.leaves.push_back(node);
-    return !mask.crowded && machine_.n_stacks(place) > 1;
+    return !mask.crowded && machine_.n_stacks(position) > 1;
 }
 
-void Matcher::mask_by_walk(Mask &mask, Place cut_place, bool leaves) {
+void Matcher::mask_by_walk(Mask &mask, Position cut_place, bool leaves) {
     const Start start = find_start(cut_place);
     mask.bits.assign(start.bits, start.bits + n_words());
-    walk_rest(start, cut_place, [&](int32_t token, uint32_t node, Place place) {
+    walk_rest(start, cut_place, [&](int32_t token, uint32_t node, Position position) {
         n_walked_++;
         allow(mask.bits.data(), grammar_.vocabulary(), token);
-        return !leaves || add_leaf(mask, node, place);
+        return !leaves || add_leaf(mask, node, position);
     });
 }
 
 // Finds a mask of few frames on top of a part, which many positions share.
-const Mask *Matcher::find_part(Stack *cut_at, Place place, Stack base, bool leaves) {
+const Mask *Matcher::find_part(Stack *cut_at, Position position, Stack base, bool leaves) {
     for (Stack at = base;; at = machine_.below(at)) {
         const bool last = at == kBeyond;
-        const Place part = machine_.part(place, base, at, grammar_.vocabulary().longest());
+        const Position part = machine_.part(position, base, at, grammar_.vocabulary().longest());
         const Mask *const mask = find_mask(part, !last || leaves);
         *cut_at = at;
         if (last || !mask->crowded) return mask;
@@ -162,7 +164,8 @@ const Mask *Matcher::find_part(Stack *cut_at, Place place, Stack base, bool leav
 }
 
 // Returns false if the parts take too long, when one walk may not.
-bool Matcher::mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vector<Stack> &bases) {
+bool Matcher::mask_by_parts(Mask &mask, Position cut_place, bool leaves,
+                            const Vector<Stack> &bases) {
     const Vocabulary &vocabulary = grammar_.vocabulary();
     mask.bits.assign(n_words(), 0);
     for (const Stack base : bases) {
@@ -173,14 +176,14 @@ bool Matcher::mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vect
         if (n_walked_ > kMostWalked) return false;
         part->add_to(mask.bits.data());
         if (part->leaves.empty()) continue;
-        const Place behind = machine_.resume(at); // kBeyond itself: only the frames below
+        const Position behind = machine_.resume(at); // kBeyond itself: only the frames below
         for (const uint32_t leaf : part->leaves) {
             if (mask.crowded) return true;
             if (leaves && !add_leaf(mask, leaf, behind)) continue;
-            walk(machine_, vocabulary.nodes(), leaf, behind, places_.data(),
-                 [&](uint32_t node, Place place) {
+            walk(machine_, vocabulary.nodes(), leaf, behind, positions_.data(),
+                 [&](uint32_t node, Position position) {
                      allow(mask.bits.data(), vocabulary, vocabulary.nodes()[node].token);
-                     return !leaves || add_leaf(mask, node, place);
+                     return !leaves || add_leaf(mask, node, position);
                  });
         }
     }
@@ -189,7 +192,7 @@ bool Matcher::mask_by_parts(Mask &mask, Place cut_place, bool leaves, const Vect
     return true;
 }
 
-Mask *Matcher::make_mask(Place cut_place, bool leaves, Vector<uint32_t> &key, uint64_t hash) {
+Mask *Matcher::make_mask(Position cut_place, bool leaves, Vector<uint32_t> &key, uint64_t hash) {
     const Host *const host = grammar_.host().get();
     Mask *const mask = make<Mask>(*host, host);
     try {
@@ -214,9 +217,9 @@ Mask *Matcher::make_mask(Place cut_place, bool leaves, Vector<uint32_t> &key, ui
     return mask;
 }
 
-const Mask *Matcher::find_mask(Place cut_place, bool leaves) {
+const Mask *Matcher::find_mask(Position cut_place, bool leaves) {
     Known &known = known_[(2 * cut_place + leaves) % (sizeof known_ / sizeof *known_)];
-    if (known.mask && known.place == cut_place && known.leaves == leaves) return known.mask;
+    if (known.mask && known.position == cut_place && known.leaves == leaves) return known.mask;
     Vector<uint32_t> key{HostAllocator<uint32_t>(grammar_.host().get())};
     machine_.describe(key, cut_place);
     key.push_back(leaves);
@@ -234,25 +237,25 @@ const Mask *Matcher::find_mask(Place cut_place, bool leaves) {
     return found;
 }
 
-void Matcher::allow_fitting(uint32_t *bits, Place place) {
+void Matcher::allow_fitting(uint32_t *bits, Position position) {
     const Vocabulary &vocabulary = grammar_.vocabulary();
     const Vector<TrieNode> &nodes = vocabulary.nodes();
     Stack base = kEnd;
-    bool cuts = machine_.find_common(&base, place);
+    bool cuts = machine_.find_common(&base, position);
     const uint32_t top = cuts ? machine_.depth(base) : 0;
-    for (uint32_t i = 0; cuts && i < machine_.n_stacks(place); i++) {
-        const Stack stack = machine_.stacks(place)[i];
+    for (uint32_t i = 0; cuts && i < machine_.n_stacks(position); i++) {
+        const Stack stack = machine_.stacks(position)[i];
         cuts = stack <= kBeyond || machine_.depth(stack) - top <= kMostCut;
     }
     while (cuts) {
-        const Place cut_place = machine_.cut(place, base, vocabulary.longest());
+        const Position cut_place = machine_.cut(position, base, vocabulary.longest());
         const Mask *const mask = find_mask(cut_place, base != kEnd); // nothing follows kEnd
         if (!mask->crowded) {
             mask->add_to(bits);
             if (mask->leaves.empty()) return;
-            const Place rest = machine_.resume(base);
+            const Position rest = machine_.resume(base);
             for (const uint32_t leaf : mask->leaves) {
-                walk(machine_, nodes, leaf, rest, places_.data(), [&](uint32_t i, Place) {
+                walk(machine_, nodes, leaf, rest, positions_.data(), [&](uint32_t i, Position) {
                     allow(bits, vocabulary, nodes[i].token);
                     return true;
                 });
@@ -262,9 +265,9 @@ void Matcher::allow_fitting(uint32_t *bits, Place place) {
         cuts = base != kEnd && top - machine_.depth(base) < kMostCut;
         base = machine_.below(base);
     }
-    const Start start = find_start(place);
+    const Start start = find_start(position);
     for (size_t i = 0; i < n_words(); i++) bits[i] |= start.bits[i];
-    walk_rest(start, place, [&](int32_t token, uint32_t, Place) {
+    walk_rest(start, position, [&](int32_t token, uint32_t, Position) {
         allow(bits, vocabulary, token);
         return true;
     });
@@ -272,12 +275,12 @@ void Matcher::allow_fitting(uint32_t *bits, Place place) {
 
 void Matcher::fill(uint32_t *bits) {
     tidy();
-    const Place place = history_.back();
-    if (place == kNowhere) fail(Status::state, {}, "the text has ended");
+    const Position position = history_.back();
+    if (position == kNowhere) fail(Status::state, {}, "the text has ended");
     const Vocabulary &vocabulary = grammar_.vocabulary();
     memset(bits, 0, n_words() * sizeof *bits);
-    allow_fitting(bits, place);
-    if (machine_.is_whole(place))
+    allow_fitting(bits, position);
+    if (machine_.is_whole(position))
         for (const int32_t id : vocabulary.end_tokens()) bits[id / 32] |= uint32_t{1} << id % 32;
     bool any = false;
     for (size_t i = 0; i < n_words() && !any; i++) any = bits[i] != 0;

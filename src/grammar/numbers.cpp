@@ -517,7 +517,7 @@ Node NumberRules::sizes(const NumberFacts &facts, const Vector<NumberFacts::Boun
     for (const NumberFacts::Step &step : facts.steps)
         out = smallest(intersect(out, smallest(follow_step(host, step, most))));
     const Node body = add_automaton(syntax_, "number", out, [&](const Vector<uint32_t> &symbols) {
-        Vector<Range> ranges{HostAllocator<Range>(host)};
+        Vector<CharRange> ranges{HostAllocator<CharRange>(host)};
         for (const uint32_t symbol : symbols) {
             if (symbol < 10) ranges.push_back({'0' + symbol, '0' + symbol});
             if (symbol == kMinus) ranges.push_back({'-', '-'});
@@ -532,14 +532,14 @@ Node NumberRules::sizes(const NumberFacts &facts, const Vector<NumberFacts::Boun
 }
 
 Node NumberRules::write(const NumberFacts &facts) {
-    Vector<Node> ways{HostAllocator<Node>(syntax_.host())};
+    Vector<Node> alternatives{HostAllocator<Node>(syntax_.host())};
     for (const bool negative : {false, true}) {
         Vector<NumberFacts::Bound> bounds{HostAllocator<NumberFacts::Bound>(syntax_.host())};
         if (!(facts.whole || facts.fraction) || !bound_sizes(bounds, facts, negative)) continue;
         const Node size = sizes(facts, bounds);
-        ways.push_back(negative ? syntax_.sequence({syntax_.literal("-"), size}) : size);
+        alternatives.push_back(negative ? syntax_.sequence({syntax_.literal("-"), size}) : size);
     }
-    return syntax_.choice(ways.data(), ways.size());
+    return syntax_.choice(alternatives.data(), alternatives.size());
 }
 
 } // namespace ggufx::grammar

@@ -8,18 +8,18 @@
 
 namespace ggufx::grammar {
 
-const Vector<Range> &CharacterSets::of(uint64_t categories) {
-    const Vector<Range> &out = find(categories);
+const Vector<CharRange> &CharacterSets::of(uint64_t categories) {
+    const Vector<CharRange> &out = find(categories);
     n_given_ += out.size();
     if (n_given_ > kMostRanges)
         fail(Status::limit, {}, "patterns have over %" PRIu32 " ranges", kMostRanges);
     return out;
 }
 
-const Vector<Range> &CharacterSets::find(uint64_t categories) {
+const Vector<CharRange> &CharacterSets::find(uint64_t categories) {
     const auto found = known_.find(categories);
     if (found != known_.end()) return found->second;
-    Vector<Range> ranges{HostAllocator<Range>(known_.get_allocator().host())};
+    Vector<CharRange> ranges{HostAllocator<CharRange>(known_.get_allocator().host())};
     for (uint32_t code = 0; code <= kLastCode; code++) {
         if (!(categories >> static_cast<unsigned>(category_of(code)) & 1)) continue;
         if (!ranges.empty() && ranges.back().last + 1 == code)
@@ -66,10 +66,10 @@ Regex Pattern::read_part(Regexes &regexes, uint32_t number, Regex then, bool at_
         return then;
     }
     case Form::choice: {
-        Vector<Regex> ways{HostAllocator<Regex>(regexes.host())};
+        Vector<Regex> alternatives{HostAllocator<Regex>(regexes.host())};
         for (uint32_t i = 0; i < part.n; i++)
-            ways.push_back(read_part(regexes, children[i], then, at_begin, larger));
-        return regexes.either(ways.data(), ways.size());
+            alternatives.push_back(read_part(regexes, children[i], then, at_begin, larger));
+        return regexes.either(alternatives.data(), alternatives.size());
     }
     case Form::repeat:
         return read_repeat(regexes, part, then, at_begin, larger);
@@ -110,7 +110,7 @@ Regex Pattern::read(Regexes &regexes, bool larger) const {
                                 read_part(regexes, root_, regexes.any(), false, larger));
     const Regex at_begin = read_part(regexes, root_, regexes.any(), true, larger);
     const Regex later = read_part(regexes, root_, regexes.any(), false, larger);
-    const Range all = {0, kLastCode};
+    const CharRange all = {0, kLastCode};
     const Regex some = regexes.sequence(regexes.set(&all, 1), regexes.any());
     return regexes.either(at_begin, regexes.sequence(some, later));
 }
@@ -129,7 +129,7 @@ Node Pattern::write_part(Syntax &syntax, JsonText &json, uint32_t number) const 
 }
 
 // Writes one of the outermost alternatives. Any text is allowed at an end without an anchor.
-Node Pattern::write_way(Syntax &syntax, JsonText &json, uint32_t number) const {
+Node Pattern::write_alternative(Syntax &syntax, JsonText &json, uint32_t number) const {
     const Part &part = parts_[number];
     const bool many = part.form == Form::sequence;
     const uint32_t *const items = many ? children_.data() + part.first : &number;
@@ -145,13 +145,13 @@ Node Pattern::write_way(Syntax &syntax, JsonText &json, uint32_t number) const {
 
 Node Pattern::write(Syntax &syntax, JsonText &json) const {
     const Part &root = parts_[root_];
-    Vector<Node> ways{HostAllocator<Node>(syntax.host())};
+    Vector<Node> alternatives{HostAllocator<Node>(syntax.host())};
     if (root.form == Form::choice)
         for (uint32_t i = 0; i < root.n; i++)
-            ways.push_back(write_way(syntax, json, children_[root.first + i]));
+            alternatives.push_back(write_alternative(syntax, json, children_[root.first + i]));
     else
-        ways.push_back(write_way(syntax, json, root_));
-    return json.in_quotes(syntax.choice(ways.data(), ways.size()));
+        alternatives.push_back(write_alternative(syntax, json, root_));
+    return json.in_quotes(syntax.choice(alternatives.data(), alternatives.size()));
 }
 
 } // namespace ggufx::grammar

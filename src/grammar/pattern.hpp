@@ -14,17 +14,17 @@ constexpr uint32_t kMostUnrolled = 64; // repetitions of a group with an asserti
 class CharacterSets {
 public:
     explicit CharacterSets(const Host *host)
-        : known_(HostAllocator<std::pair<const uint64_t, Vector<Range>>>(host)) {}
+        : known_(HostAllocator<std::pair<const uint64_t, Vector<CharRange>>>(host)) {}
     // Returns the sorted characters of general categories, bits by their number. Returned ranges
     // are counted, as patterns keep them. Throws Error (limit: over kMostRanges in all) /
     // std::bad_alloc.
-    const Vector<Range> &of(uint64_t categories);
+    const Vector<CharRange> &of(uint64_t categories);
 
 private:
-    const Vector<Range> &find(uint64_t categories);
+    const Vector<CharRange> &find(uint64_t categories);
     uint64_t n_given_ = 0;
-    std::map<uint64_t, Vector<Range>, std::less<uint64_t>,
-             HostAllocator<std::pair<const uint64_t, Vector<Range>>>>
+    std::map<uint64_t, Vector<CharRange>, std::less<uint64_t>,
+             HostAllocator<std::pair<const uint64_t, Vector<CharRange>>>>
         known_;
 };
 
@@ -56,7 +56,7 @@ private:
         uint32_t min, max;               // repetition
     };
     Node write_part(Syntax &syntax, JsonText &json, uint32_t part) const;
-    Node write_way(Syntax &syntax, JsonText &json, uint32_t part) const;
+    Node write_alternative(Syntax &syntax, JsonText &json, uint32_t part) const;
     Regex read_part(Regexes &regexes, uint32_t part, Regex then, bool at_begin, bool larger) const;
     Regex read_repeat(Regexes &regexes, const Part &part, Regex then, bool at_begin,
                       bool larger) const;
@@ -66,7 +66,7 @@ private:
     const char *what_;
     Vector<Part> parts_;
     Vector<uint32_t> children_;
-    Vector<Range> ranges_;
+    Vector<CharRange> ranges_;
     uint32_t root_ = 0;
     bool plain_ = true;
 };

@@ -12,17 +12,17 @@ namespace ggufx::grammar {
 
 namespace {
 
-constexpr Range kDigits[] = {{'0', '9'}};
-constexpr Range kWordRanges[] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
-constexpr Range kSpaces[] = {{'\t', '\r'},     {' ', ' '},       {0xa0, 0xa0},
-                             {0x1680, 0x1680}, {0x2000, 0x200a}, {0x2028, 0x2029},
-                             {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}};
+constexpr CharRange kDigits[] = {{'0', '9'}};
+constexpr CharRange kWordRanges[] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+constexpr CharRange kSpaces[] = {{'\t', '\r'},     {' ', ' '},       {0xa0, 0xa0},
+                                 {0x1680, 0x1680}, {0x2000, 0x200a}, {0x2028, 0x2029},
+                                 {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}};
 // Spaces of ECMA-262 or Python.
-constexpr Range kMaybeSpaces[] = {{'\t', '\r'},     {0x1c, ' '},      {0x85, 0x85},
-                                  {0xa0, 0xa0},     {0x1680, 0x1680}, {0x2000, 0x200a},
-                                  {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f},
-                                  {0x3000, 0x3000}, {0xfeff, 0xfeff}};
-constexpr Range kLineEnds[] = {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
+constexpr CharRange kMaybeSpaces[] = {{'\t', '\r'},     {0x1c, ' '},      {0x85, 0x85},
+                                      {0xa0, 0xa0},     {0x1680, 0x1680}, {0x2000, 0x200a},
+                                      {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f},
+                                      {0x3000, 0x3000}, {0xfeff, 0xfeff}};
+constexpr CharRange kLineEnds[] = {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
 
 constexpr uint64_t bit(Category c) {
     return uint64_t{1} << static_cast<unsigned>(c);
@@ -79,24 +79,24 @@ constexpr CategoryName kCategoryNames[] = {
     {"Any", "Any", bits(Category::Cn, Category::Zp)},
 };
 
-using Ranges = Vector<Range>;
+using Ranges = Vector<CharRange>;
 
 // A set of characters, and the larger set where programs differ.
 struct Letters {
     explicit Letters(const Host *host)
-        : smaller(HostAllocator<Range>(host)), larger(HostAllocator<Range>(host)) {}
+        : smaller(HostAllocator<CharRange>(host)), larger(HostAllocator<CharRange>(host)) {}
     Ranges smaller, larger;
 
-    void add(const Range *ranges, size_t n) {
+    void add(const CharRange *ranges, size_t n) {
         smaller.insert(smaller.end(), ranges, ranges + n);
         larger.insert(larger.end(), ranges, ranges + n);
     }
-    template <size_t N> void add(const Range (&ranges)[N]) { add(ranges, N); }
+    template <size_t N> void add(const CharRange (&ranges)[N]) { add(ranges, N); }
     void add(uint32_t first, uint32_t last) {
-        const Range one = {first, last};
+        const CharRange one = {first, last};
         add(&one, 1);
     }
-    template <size_t N> void add_others(const Range (&ranges)[N]) {
+    template <size_t N> void add_others(const CharRange (&ranges)[N]) {
         negate_ranges(smaller, ranges, N);
         negate_ranges(larger, ranges, N);
     }
@@ -183,13 +183,13 @@ private:
 
     // Recursive through item(), at most kPatternDepth deep.
     uint32_t choice(unsigned depth) {
-        Vector<uint32_t> ways = numbers();
+        Vector<uint32_t> alternatives = numbers();
         for (;;) {
-            ways.push_back(sequence(depth));
+            alternatives.push_back(sequence(depth));
             if (peek() != '|' || at_end()) break;
             i_++;
         }
-        return add_group(Form::choice, ways, 0, 0);
+        return add_group(Form::choice, alternatives, 0, 0);
     }
 
     uint32_t sequence(unsigned depth) {
@@ -346,7 +346,7 @@ private:
         for (const CategoryName &known : kCategoryNames)
             if (name == known.shorter || name == known.longer) categories = known.categories;
         if (name == "ASCII") {
-            const Range ascii[] = {{0, 0x7f}};
+            const CharRange ascii[] = {{0, 0x7f}};
             negated ? out.add_others(ascii) : out.add(ascii);
         } else if (categories == 0) {
             refuse(Status::unsupported, "a property that is not a general category");
@@ -460,7 +460,7 @@ private:
 
 Pattern::Pattern(const Host *host, CharacterSets &sets, std::string_view text, const char *what)
     : what_(what), parts_(HostAllocator<Part>(host)), children_(HostAllocator<uint32_t>(host)),
-      ranges_(HostAllocator<Range>(host)) {
+      ranges_(HostAllocator<CharRange>(host)) {
     PatternReader(*this, host, sets, text).read();
 }
 

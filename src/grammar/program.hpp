@@ -1,5 +1,5 @@
 // A compiled grammar: instructions over bytes. A rule call leaves the next instruction as a frame
-// on a stack; a counted repetition is a frame with a number. Parts that cannot be completed are
+// on a stack; a counted repetition is a frame with a number. Subschemas that cannot be completed are
 // left out, so every accepted prefix can be completed.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -51,8 +51,8 @@ enum : uint8_t {
 constexpr unsigned kRunBits = 2;
 constexpr uint32_t kNoEnd = UINT32_MAX; // length of an unbounded run
 
-struct Program {
-    explicit Program(const Host *host)
+struct GrammarProgram {
+    explicit GrammarProgram(const Host *host)
         : code(HostAllocator<Instruction>(host)), edges(HostAllocator<Edge>(host)),
           targets(HostAllocator<uint32_t>(host)), repetitions(HostAllocator<Repetition>(host)),
           picks(HostAllocator<Pick>(host)), entries(HostAllocator<uint32_t>(host)),
@@ -74,7 +74,7 @@ struct Program {
 // of a rule in it. Throws Error (limit; unsupported: left recursion; value: no string matches) /
 // std::bad_alloc. Time and memory are linear in the syntax. Literals in repetitions of nodes that
 // may be empty are repeated, up to a limit.
-void compile(Program &program, const Syntax &syntax, std::string_view source);
-void find_runs(Program &program); // called by compile(). Throws std::bad_alloc
+void compile(GrammarProgram &program, const Syntax &syntax, std::string_view source);
+void find_runs(GrammarProgram &program); // called by compile(). Throws std::bad_alloc
 
 } // namespace ggufx::grammar

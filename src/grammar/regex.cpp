@@ -49,12 +49,12 @@ Regex Regexes::add(Form form, bool has_empty, uint32_t height, uint32_t a, uint3
     return at->second;
 }
 
-Regex Regexes::set(const Range *ranges, size_t n) {
-    Vector<Range> sorted(ranges, ranges + n, HostAllocator<Range>(host()));
+Regex Regexes::set(const CharRange *ranges, size_t n) {
+    Vector<CharRange> sorted(ranges, ranges + n, HostAllocator<CharRange>(host()));
     sorted.resize(merge_ranges(sorted.data(), n));
     if (sorted.empty()) return none();
     Numbers ends{HostAllocator<uint32_t>(host())};
-    for (const Range r : sorted) ends.insert(ends.end(), {r.first, r.last});
+    for (const CharRange r : sorted) ends.insert(ends.end(), {r.first, r.last});
     return add(Form::set, false, 0, intern(std::move(ends)), 0, 0);
 }
 
@@ -63,7 +63,7 @@ Regex Regexes::text(std::string_view utf8) {
     for (size_t end = utf8.size(); end > 0;) {
         const size_t begin = end - chat::step_back(utf8, end);
         const uint32_t code = chat::decode(utf8, begin);
-        const Range one = {code, code};
+        const CharRange one = {code, code};
         out = sequence(set(&one, 1), out);
         end = begin;
     }
@@ -103,7 +103,7 @@ Regex Regexes::both(Regex a, Regex b) {
 }
 
 Regex Regexes::union_of_sets(Numbers &sets) {
-    Vector<Range> ranges{HostAllocator<Range>(host())};
+    Vector<CharRange> ranges{HostAllocator<CharRange>(host())};
     for (const Regex set : sets) {
         const Numbers &ends = lists_[nodes_[set].a];
         for (size_t i = 0; i < ends.size(); i += 2) ranges.push_back({ends[i], ends[i + 1]});
@@ -189,16 +189,16 @@ Regex Regexes::derive_new(Regex a, uint32_t code) {
         return i < ends.size() && (i % 2 == 1 || ends[i] == code) ? empty() : none();
     }
     case Form::sequence: {
-        Numbers ways{HostAllocator<uint32_t>(host())};
+        Numbers alternatives{HostAllocator<uint32_t>(host())};
         Regex rest = a;
         while (nodes_[rest].form == Form::sequence) {
             const Regex head = nodes_[rest].a;
             rest = nodes_[rest].b;
-            ways.push_back(sequence(derive(head, code), rest));
-            if (!has_empty(head)) return either(ways.data(), ways.size());
+            alternatives.push_back(sequence(derive(head, code), rest));
+            if (!has_empty(head)) return either(alternatives.data(), alternatives.size());
         }
-        ways.push_back(derive(rest, code));
-        return either(ways.data(), ways.size());
+        alternatives.push_back(derive(rest, code));
+        return either(alternatives.data(), alternatives.size());
     }
     case Form::either:
     case Form::both: {
@@ -247,7 +247,7 @@ void Regexes::find_letters(Alphabetic &out, Numbers &codes, Regex a) {
     out.ranges.assign(1, {0, kLastCode});
     out.symbols.assign(1, 0);
     out.n_symbols = 1;
-    Vector<Range> ranges(out.ranges);
+    Vector<CharRange> ranges(out.ranges);
     Numbers symbols(codes), split(codes);
     for (const uint32_t list : sets) {
         charge(1 + (out.ranges.size() + lists_[list].size()) / 16);

@@ -23,8 +23,8 @@ constexpr uint32_t kMostRegexLetters = 1 << 10;
 // Alphabet of an automaton: characters that it does not distinguish are one symbol.
 struct Alphabetic {
     explicit Alphabetic(const Host *host)
-        : ranges(HostAllocator<Range>(host)), symbols(HostAllocator<uint32_t>(host)) {}
-    Vector<Range> ranges; // ascending
+        : ranges(HostAllocator<CharRange>(host)), symbols(HostAllocator<uint32_t>(host)) {}
+    Vector<CharRange> ranges; // ascending
     Vector<uint32_t> symbols;
     uint32_t n_symbols = 0;
 };
@@ -37,7 +37,7 @@ public:
     Regex none() const { return 0; }
     Regex empty() const { return 1; }
     Regex any() const { return 2; } // any string
-    Regex set(const Range *ranges, size_t n);
+    Regex set(const CharRange *ranges, size_t n);
     Regex text(std::string_view utf8);
     Regex sequence(Regex a, Regex b);
     Regex either(const Regex *of, size_t n) { return list(Form::either, of, n); }

@@ -1,4 +1,4 @@
-// Program::runs: instructions that accept any run of an alphabet's characters, or any one of them
+// GrammarProgram::runs: instructions that accept any run of an alphabet's characters, or any one of them
 // before a rule ends. Set bits are certain; clear bits may be unknown. Masks here have one bit for
 // each state between bytes of UTF-8 (plain.hpp).
 // SPDX-License-Identifier: MIT
@@ -35,7 +35,7 @@ struct Bytes { // set of bytes
 
 class RunFinder {
 public:
-    RunFinder(Program &program, Alphabet alphabet)
+    RunFinder(GrammarProgram &program, Alphabet alphabet)
         : program_(program), alphabet_(alphabet),
           possible_(program.code.size(), 0, program.runs.get_allocator()), one_(possible_),
           any_(possible_), held_(possible_),
@@ -185,7 +185,7 @@ private:
         return changed;
     }
 
-    Program &program_;
+    GrammarProgram &program_;
     const Alphabet alphabet_;
     Bytes legal_[kUtf8States];
     Vector<uint8_t> possible_, one_, any_, held_;
@@ -194,7 +194,7 @@ private:
 
 } // namespace
 
-void find_runs(Program &program) {
+void find_runs(GrammarProgram &program) {
     program.runs.assign(program.code.size(), 0);
     for (unsigned i = 0; i < kAlphabets; i++) RunFinder(program, static_cast<Alphabet>(i)).run();
 }

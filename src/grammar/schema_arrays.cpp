@@ -21,9 +21,9 @@ constexpr size_t kMostConditions = 6; // conditions that only some items must me
 
 } // namespace
 
-void SchemaReader::read_array(ArrayFacts &out, const Way &way) {
-    for (uint32_t number = 0; number < way.held.size(); number++) {
-        const Part &part = way.held[number];
+void SchemaReader::read_array(ArrayFacts &out, const Alternative &alternative) {
+    for (uint32_t number = 0; number < alternative.held.size(); number++) {
+        const Subschema &part = alternative.held[number];
         out.min = std::max(out.min, tree_.find_count(part, "minItems", 0));
         out.max = std::min(out.max, tree_.find_count(part, "maxItems", kMany));
         const List *const prefix = tree_.find_list(part, "prefixItems");
@@ -38,12 +38,14 @@ void SchemaReader::read_array(ArrayFacts &out, const Way &way) {
                                     tree_.find_count(part, "maxContains", kMany)});
         const Value *const unique = tree_.find(part, "uniqueItems");
         if (unique && !unique->is(Kind::boolean))
-            tree_.refuse(part.where, Status::malformed, "'uniqueItems' is neither true nor false");
-        if (unique && unique->truth) out.unique = tree_.below(part.where, {});
+            tree_.refuse(part.location, Status::malformed,
+                         "'uniqueItems' is neither true nor false");
+        if (unique && unique->truth) out.unique = tree_.below(part.location, {});
         if (const Value *const rest = tree_.find(part, "unevaluatedItems"))
-            read_unevaluated(out, way, number, tree_.enter(part, *rest, "unevaluatedItems"));
+            read_unevaluated(out, alternative, number,
+                             tree_.enter(part, *rest, "unevaluatedItems"));
     }
-    for (const Fact &fact : way.facts) {
+    for (const Fact &fact : alternative.facts) {
         if (fact.kind == FactKind::min_items) out.min = std::max(out.min, fact.n);
         if (fact.kind == FactKind::max_items) out.max = std::min(out.max, fact.n);
         if (fact.kind == FactKind::item) out.items.push_back({fact.n, fact.n, fact.part});
@@ -53,11 +55,12 @@ void SchemaReader::read_array(ArrayFacts &out, const Way &way) {
 }
 
 // Finds the schemas that `above` applies to the same value, itself included: indices in `held`.
-void SchemaReader::find_below(Vector<uint32_t> &out, const Way &way, uint32_t above) {
+void SchemaReader::find_below(Vector<uint32_t> &out, const Alternative &alternative,
+                              uint32_t above) {
     out.assign(1, above);
     for (size_t i = 0; i < out.size(); i++) {
-        ways_.count_work(1 + way.links.size() / 16);
-        for (const Way::Link &link : way.links)
+        alternatives_.count_work(1 + alternative.links.size() / 16);
+        for (const Alternative::Link &link : alternative.links)
             if (link.above == out[i] && std::find(out.begin(), out.end(), link.below) == out.end())
                 out.push_back(link.below);
     }
@@ -65,39 +68,39 @@ void SchemaReader::find_below(Vector<uint32_t> &out, const Way &way, uint32_t ab
 
 // Reads unevaluatedItems: it applies to items that no schema below evaluates and no `contains`
 // matches.
-void SchemaReader::read_unevaluated(ArrayFacts &out, const Way &way, uint32_t number,
-                                    const Part &rest) {
+void SchemaReader::read_unevaluated(ArrayFacts &out, const Alternative &alternative,
+                                    uint32_t number, const Subschema &rest) {
     Vector<uint32_t> below{HostAllocator<uint32_t>(syntax_.host())};
-    find_below(below, way, number);
+    find_below(below, alternative, number);
     uint32_t first = 0;
-    Parts ways = tree_.none(); // schemas that evaluate an item, or allow it
+    Subschemas alternatives = tree_.none(); // schemas that evaluate an item, or allow it
     for (const uint32_t i : below) {
-        const Part &part = way.held[i];
+        const Subschema &part = alternative.held[i];
         if (tree_.find(part, "items") || (i != number && tree_.find(part, "unevaluatedItems")))
             return;
         if (const List *const prefix = tree_.find_list(part, "prefixItems"))
             first = std::max(first, static_cast<uint32_t>(prefix->size));
         if (const Value *const contains = tree_.find(part, "contains")) {
-            const Part fits = tree_.enter(part, *contains, "contains");
+            const Subschema fits = tree_.enter(part, *contains, "contains");
             if (fits.is_true()) return;
-            ways.push_back(fits);
+            alternatives.push_back(fits);
         }
     }
     if (rest.is_true()) return;
-    if (ways.empty()) return out.items.push_back({first, kMany, rest});
-    ways.push_back(rest);
-    out.items.push_back({first, kMany, tree_.any_of(ways)});
+    if (alternatives.empty()) return out.items.push_back({first, kMany, rest});
+    alternatives.push_back(rest);
+    out.items.push_back({first, kMany, tree_.any_of(alternatives)});
 }
 
 class ArrayRules {
 public:
-    ArrayRules(SchemaReader &reader, const Way &way)
+    ArrayRules(SchemaReader &reader, const Alternative &alternative)
         : reader_(reader), syntax_(reader.syntax_), tree_(reader.tree_), facts_(syntax_.host()),
-          where_(way.held.empty() ? nullptr : way.held[0].where),
+          location_(alternative.held.empty() ? nullptr : alternative.held[0].location),
           values_(HostAllocator<Value>(syntax_.host())), constants_(tree_.none()),
           rules_(HostAllocator<std::pair<const State, uint32_t>>(syntax_.host())),
           todo_(HostAllocator<State>(syntax_.host())) {
-        reader.read_array(facts_, way);
+        reader.read_array(facts_, alternative);
         for (const ArrayFacts::Item &item : facts_.items)
             n_told_ = std::max(n_told_, item.first == item.last ? item.last + 1 : item.first);
     }
@@ -111,8 +114,8 @@ public:
     }
 
 private:
-    Parts parts_of(uint32_t index) {
-        Parts out = tree_.none();
+    Subschemas parts_of(uint32_t index) {
+        Subschemas out = tree_.none();
         for (const ArrayFacts::Item &item : facts_.items)
             if (item.first <= index && index <= item.last) tree_.add(out, item.part);
         return out;
@@ -180,7 +183,7 @@ private:
         return facts_.unique && facts_.some.empty() && facts_.contains.empty() && n_told_ == 0;
     }
     void add_values(uint32_t index, size_t most) {
-        const Parts parts = parts_of(index);
+        const Subschemas parts = parts_of(index);
         if (parts.empty() || !reader_.find_values(values_, parts, most))
             tree_.refuse(facts_.unique, Status::unsupported,
                          "'uniqueItems' is supported for items of at most %zu values listed by "
@@ -188,7 +191,7 @@ private:
                          kMostNamed, kMostDifferent);
     }
     void make_constants() {
-        const Part of = tree_.never(where_);
+        const Subschema of = tree_.never(location_);
         for (const Value &value : values_) constants_.push_back(tree_.constant(value, of));
     }
 
@@ -197,8 +200,8 @@ private:
         add_values(0, kMostNamed);
         make_constants();
         Vector<Node> items = reader_.nodes();
-        for (const Part &constant : constants_) {
-            Parts parts = parts_of(0);
+        for (const Subschema &constant : constants_) {
+            Subschemas parts = parts_of(0);
             tree_.add(parts, constant);
             items.push_back(reader_.json_.item(reader_.node_of(parts)));
         }
@@ -221,7 +224,7 @@ private:
         if (facts_.max < facts_.min) return reader_.never();
         if (facts_.some.size() + facts_.contains.size() > kMostConditions)
             tree_.refuse(
-                where_, Status::unsupported,
+                location_, Status::unsupported,
                 "at most %zu conditions that hold for some items ('contains') are supported",
                 kMostConditions);
         n_counted_ = std::max({1u, n_told_, facts_.min}); // the first one has no comma
@@ -242,7 +245,7 @@ private:
     }
 
     [[noreturn]] void limit() {
-        tree_.refuse(where_, Status::limit, "its items lead to over %" PRIu32 " states",
+        tree_.refuse(location_, Status::limit, "its items lead to over %" PRIu32 " states",
                      kMostArrayStates);
     }
 
@@ -271,56 +274,57 @@ private:
     }
 
     Node body(const State &state) {
-        Vector<Node> ways{HostAllocator<Node>(syntax_.host())};
-        if (is_whole(state)) ways.push_back(syntax_.empty());
-        if (state.index >= facts_.max) return syntax_.choice(ways.data(), ways.size());
-        const Parts parts = parts_of(state.index);
+        Vector<Node> alternatives{HostAllocator<Node>(syntax_.host())};
+        if (is_whole(state)) alternatives.push_back(syntax_.empty());
+        if (state.index >= facts_.max)
+            return syntax_.choice(alternatives.data(), alternatives.size());
+        const Subschemas parts = parts_of(state.index);
         State next = state;
         next.index = std::min(state.index + 1, n_counted_);
         if (!facts_.unique) {
-            add_ways(ways, state, next, parts, 0);
-            return syntax_.choice(ways.data(), ways.size());
+            add_alternatives(alternatives, state, next, parts, 0);
+            return syntax_.choice(alternatives.data(), alternatives.size());
         }
         for (uint32_t i = 0; i < values_.size(); i++) {
             if (state.used >> i & 1) continue;
-            Parts one(parts);
+            Subschemas one(parts);
             tree_.add(one, constants_[i]);
             next.used = state.used | 1u << i;
-            add_ways(ways, state, next, one, 0);
+            add_alternatives(alternatives, state, next, one, 0);
         }
-        return syntax_.choice(ways.data(), ways.size());
+        return syntax_.choice(alternatives.data(), alternatives.size());
     }
 
     // Adds the alternatives of an item: for each condition from `at` on it counts or not.
     // Recursive, once for each condition.
-    void add_ways(Vector<Node> &out, const State &state, State next, const Parts &parts,
-                  size_t at) {
+    void add_alternatives(Vector<Node> &out, const State &state, State next,
+                          const Subschemas &parts, size_t at) {
         if (at < facts_.contains.size()) {
             const ArrayFacts::Contains &one = facts_.contains[at];
             const uint32_t n = state.fitting[at];
             const bool exact = one.max != kMany; // items that do not count must not match
             if (exact ? n < one.max : n < one.min) {
-                Parts more(parts);
+                Subschemas more(parts);
                 tree_.add(more, one.part);
                 next.fitting[at] = n + 1;
-                add_ways(out, state, next, more, at + 1);
+                add_alternatives(out, state, next, more, at + 1);
             }
-            Parts rest(parts);
+            Subschemas rest(parts);
             if (exact) tree_.add(rest, tree_.negate(one.part));
             next.fitting[at] = n;
-            return add_ways(out, state, next, rest, at + 1);
+            return add_alternatives(out, state, next, rest, at + 1);
         }
         const size_t some = at - facts_.contains.size();
         if (some < facts_.some.size()) {
             const ArrayFacts::Item &one = facts_.some[some];
             if (state.missing >> some & 1 && one.first <= state.index) {
-                Parts more(parts);
+                Subschemas more(parts);
                 tree_.add(more, one.part);
                 State fits = next;
                 fits.missing &= ~(1u << some);
-                add_ways(out, state, fits, more, at + 1);
+                add_alternatives(out, state, fits, more, at + 1);
             }
-            return add_ways(out, state, next, parts, at + 1);
+            return add_alternatives(out, state, next, parts, at + 1);
         }
         const Node value = reader_.json_.item(reader_.node_of(parts));
         const Node item =
@@ -332,18 +336,18 @@ private:
     Syntax &syntax_;
     SchemaTree &tree_;
     ArrayFacts facts_;
-    const Where *where_;
+    const SchemaLocation *location_;
     uint32_t n_told_ = 0; // items whose schema depends on the index
     uint32_t n_counted_ = 0;
     Vector<Value> values_;
-    Parts constants_; // schemas of values_
+    Subschemas constants_; // schemas of values_
     std::map<State, uint32_t, std::less<State>, HostAllocator<std::pair<const State, uint32_t>>>
         rules_;
     Vector<State> todo_;
 };
 
-Node SchemaReader::array_node(const Way &way) {
-    return ArrayRules(*this, way).run();
+Node SchemaReader::array_node(const Alternative &alternative) {
+    return ArrayRules(*this, alternative).run();
 }
 
 } // namespace ggufx::grammar

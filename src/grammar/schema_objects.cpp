@@ -25,9 +25,9 @@ constexpr uint32_t kMostObjectStates = 1 << 15;
 
 } // namespace
 
-void SchemaReader::read_object(ObjectFacts &out, const Way &way) {
-    const auto source_of = [&](const Part &part) {
-        ways_.count_work(1 + out.sources.size() / 64);
+void SchemaReader::read_object(ObjectFacts &out, const Alternative &alternative) {
+    const auto source_of = [&](const Subschema &part) {
+        alternatives_.count_work(1 + out.sources.size() / 64);
         for (uint32_t i = 0; i < out.sources.size(); i++)
             if (out.sources[i].part.same(part)) return i;
         out.sources.push_back({part, tree_.find_dict(part, "properties"),
@@ -35,8 +35,8 @@ void SchemaReader::read_object(ObjectFacts &out, const Way &way) {
         return static_cast<uint32_t>(out.sources.size() - 1);
     };
     const auto numbers = [&] { return Vector<uint32_t>(HostAllocator<uint32_t>(syntax_.host())); };
-    for (uint32_t number = 0; number < way.held.size(); number++) {
-        const Part &part = way.held[number];
+    for (uint32_t number = 0; number < alternative.held.size(); number++) {
+        const Subschema &part = alternative.held[number];
         out.min = std::max(out.min, tree_.find_count(part, "minProperties", 0));
         out.max = std::min(out.max, tree_.find_count(part, "maxProperties", kMany));
         const bool names = tree_.find(part, "properties") || tree_.find(part, "patternProperties");
@@ -51,10 +51,10 @@ void SchemaReader::read_object(ObjectFacts &out, const Way &way) {
             ObjectFacts::Others more = {numbers(),
                                         tree_.enter(part, *rest, "unevaluatedProperties")};
             Vector<uint32_t> below = numbers();
-            find_below(below, way, number);
+            find_below(below, alternative, number);
             bool all = more.part.is_true(); // every member is evaluated
             for (const uint32_t i : below) {
-                const Part &one = way.held[i];
+                const Subschema &one = alternative.held[i];
                 all = all || tree_.find(one, "additionalProperties") ||
                       (i != number && tree_.find(one, "unevaluatedProperties"));
                 more.sources.push_back(source_of(one));
@@ -67,7 +67,7 @@ void SchemaReader::read_object(ObjectFacts &out, const Way &way) {
         for (size_t i = 0; required && i < required->size; i++)
             out.required.push_back(required->items[i].text->view());
     }
-    for (const Fact &fact : way.facts) {
+    for (const Fact &fact : alternative.facts) {
         ObjectFacts::Some some = {
             ObjectFacts::Which::named, fact.text, nullptr, nullptr, 0, fact.part};
         if (fact.kind == FactKind::min_members) out.min = std::max(out.min, fact.n);
@@ -76,7 +76,7 @@ void SchemaReader::read_object(ObjectFacts &out, const Way &way) {
         if (fact.kind == FactKind::require) out.required.push_back(fact.text);
         if (fact.kind == FactKind::some_name) {
             some.names = name_language(fact.part);
-            some.part = Part{Value::of(true), nullptr, nullptr, false};
+            some.part = Subschema{Value::of(true), nullptr, nullptr, false};
             out.some.push_back(some);
         }
         if (fact.kind == FactKind::some_matching) {
@@ -94,13 +94,14 @@ void SchemaReader::read_object(ObjectFacts &out, const Way &way) {
 
 class ObjectRules {
 public:
-    ObjectRules(SchemaReader &reader, const Way &way)
+    ObjectRules(SchemaReader &reader, const Alternative &alternative)
         : reader_(reader), syntax_(reader.syntax_), tree_(reader.tree_), json_(reader.json_),
-          facts_(syntax_.host()), where_(way.held.empty() ? nullptr : way.held[0].where),
+          facts_(syntax_.host()),
+          location_(alternative.held.empty() ? nullptr : alternative.held[0].location),
           members_(HostAllocator<Member>(syntax_.host())), known_(syntax_.host()),
           patterns_(HostAllocator<std::string_view>(syntax_.host())),
           known_patterns_(syntax_.host()), classes_(HostAllocator<Class>(syntax_.host())) {
-        reader.read_object(facts_, way);
+        reader.read_object(facts_, alternative);
         other_nodes_.fill(kNoNode);
         some_nodes_.fill(kNoNode);
     }
@@ -108,7 +109,7 @@ public:
     Node run() {
         if (facts_.max < facts_.min) return reader_.never();
         if (facts_.some.size() > kMostSome)
-            tree_.refuse(where_, Status::unsupported,
+            tree_.refuse(location_, Status::unsupported,
                          "at most %zu conditions that hold for some members are supported",
                          kMostSome);
         find_members();
@@ -120,12 +121,12 @@ private:
     struct Member {
         std::string_view name;
         bool required, possible;
-        Parts parts;
+        Subschemas parts;
         uint32_t some; // conditions of facts_.some that it can meet, as bits
     };
     struct Class { // a class of names that no member has
         Node key;
-        Parts parts;
+        Subschemas parts;
         uint32_t some;
     };
     using Which = ObjectFacts::Which;
@@ -134,7 +135,7 @@ private:
         return reader_.strings_.pattern(text, "a name");
     }
     bool matches(std::string_view pattern_text, std::string_view name) {
-        reader_.ways_.count_work(1 + name.size() / 16);
+        reader_.alternatives_.count_work(1 + name.size() / 16);
         return reader_.strings_.matches(pattern(pattern_text), name);
     }
     bool any_matches(const Dict *patterns, std::string_view name) {
@@ -172,14 +173,14 @@ private:
             fill(member);
             member.possible = reader_.strings_.regexes().holds(allowed, member.name) &&
                               std::none_of(member.parts.begin(), member.parts.end(),
-                                           [](const Part &part) { return part.is_false(); });
+                                           [](const Subschema &part) { return part.is_false(); });
         }
     }
 
     // Fills in the schemas of a member by its name, and the conditions that it can meet.
     void fill(Member &member) {
         const std::string_view name = member.name;
-        reader_.ways_.count_work((facts_.sources.size() + facts_.members.size()) / 16);
+        reader_.alternatives_.count_work((facts_.sources.size() + facts_.members.size()) / 16);
         Vector<uint8_t> told(facts_.sources.size(), 0, HostAllocator<uint8_t>(syntax_.host()));
         for (size_t i = 0; i < facts_.sources.size(); i++) {
             const MemberSource &source = facts_.sources[i];
@@ -214,7 +215,7 @@ private:
 
     Regex name_language() {
         Regex out = reader_.strings_.regexes().any();
-        for (const Part &part : facts_.names)
+        for (const Subschema &part : facts_.names)
             out = reader_.strings_.regexes().both(out, reader_.name_language(part));
         return out;
     }
@@ -269,7 +270,7 @@ private:
                 splits[i].matched.push_back(some_in);
             }
             if (splits.size() > kMostClasses)
-                tree_.refuse(where_, Status::unsupported,
+                tree_.refuse(location_, Status::unsupported,
                              "'patternProperties' is supported for at most %zu classes of names",
                              kMostClasses);
         };
@@ -319,7 +320,7 @@ private:
                                                           : !any_matched(some.patterns);
             if (is) out.some |= 1u << i;
         }
-        for (const Part &part : out.parts)
+        for (const Subschema &part : out.parts)
             if (part.is_false()) return; // no member has such a name
         out.key = make_key();
         classes_.push_back(std::move(out));
@@ -338,12 +339,12 @@ private:
             size_t first, last, depth; // range of names; bytes of them that were read
         };
         Vector<Branch> todo{HostAllocator<Branch>(syntax_.host())};
-        Vector<Range> taken{HostAllocator<Range>(syntax_.host())}, free(taken);
+        Vector<CharRange> taken{HostAllocator<CharRange>(syntax_.host())}, free(taken);
         todo.push_back({root, 0, names.size(), 0});
         while (!todo.empty()) {
             const Branch b = todo.back();
             todo.pop_back();
-            Vector<Node> ways = reader_.nodes();
+            Vector<Node> alternatives = reader_.nodes();
             taken.clear();
             free.clear();
             size_t i = b.first;
@@ -351,20 +352,22 @@ private:
             if (is_name)
                 i++;
             else
-                ways.push_back(syntax_.empty());
+                alternatives.push_back(syntax_.empty());
             while (i < b.last) {
                 const uint32_t code = chat::decode(names[i], b.depth);
                 const size_t step = chat::step(names[i], b.depth), first = i;
                 while (i < b.last && chat::decode(names[i], b.depth) == code) i++;
                 const uint32_t rule = syntax_.add_rule("key", 0);
-                const Range one = {code, code};
-                ways.push_back(syntax_.sequence({json_.character(&one, 1), syntax_.rule(rule)}));
+                const CharRange one = {code, code};
+                alternatives.push_back(
+                    syntax_.sequence({json_.character(&one, 1), syntax_.rule(rule)}));
                 taken.push_back(one);
                 todo.push_back({rule, first, i, b.depth + step});
             }
             negate_ranges(free, taken.data(), merge_ranges(taken.data(), taken.size()));
-            ways.push_back(syntax_.sequence({json_.character(free.data(), free.size()), any}));
-            syntax_.set_body(b.rule, syntax_.choice(ways.data(), ways.size()));
+            alternatives.push_back(
+                syntax_.sequence({json_.character(free.data(), free.size()), any}));
+            syntax_.set_body(b.rule, syntax_.choice(alternatives.data(), alternatives.size()));
         }
         return json_.in_quotes(syntax_.rule(root));
     }
@@ -381,7 +384,7 @@ private:
         for (const Member &m : members_) n_required_ += m.required;
         const uint64_t width = uint64_t{counted_ + 1} * n_sets_ * 2;
         if (width * (n + 1) > kMostObjectStates && width > 2)
-            tree_.refuse(where_, Status::limit, "its members lead to over %u states",
+            tree_.refuse(location_, Status::limit, "its members lead to over %u states",
                          kMostObjectStates);
         Vector<Node> next = reader_.nodes(), here = reader_.nodes();
         here.resize(static_cast<size_t>(width));
@@ -411,33 +414,33 @@ private:
 
     Node member(const Member &m, Node key, uint32_t count, uint32_t missing, bool bare,
                 const Vector<Node> &next) {
-        Vector<Node> ways = reader_.nodes();
+        Vector<Node> alternatives = reader_.nodes();
         const uint32_t able = m.some & missing;
         for (uint32_t is = able; m.possible && has_room(count); is = (is - 1) & able) {
-            Parts parts(m.parts); // it meets these of the missing conditions
+            Subschemas parts(m.parts); // it meets these of the missing conditions
             for (uint32_t k = 0; k < facts_.some.size(); k++)
                 if (is >> k & 1) tree_.add(parts, facts_.some[k].part);
             const Node one = json_.item(syntax_.sequence({key, reader_.node_of(parts)}));
             const Node then = next[slot(more(count), missing & ~is, false)];
-            ways.push_back(bare ? syntax_.sequence({one, then})
-                                : syntax_.sequence({json_.comma(), one, then}));
+            alternatives.push_back(bare ? syntax_.sequence({one, then})
+                                        : syntax_.sequence({json_.comma(), one, then}));
             if (is == 0) break;
         }
-        if (!m.required) ways.push_back(next[slot(count, missing, bare)]);
-        return reader_.rule_of("members", syntax_.choice(ways.data(), ways.size()));
+        if (!m.required) alternatives.push_back(next[slot(count, missing, bare)]);
+        return reader_.rule_of("members", syntax_.choice(alternatives.data(), alternatives.size()));
     }
 
     Node any_other(uint32_t is) {
-        Vector<Node> ways = reader_.nodes();
+        Vector<Node> alternatives = reader_.nodes();
         for (const Class &c : classes_) {
             if ((c.some & is) != is) continue;
-            Parts parts(c.parts);
+            Subschemas parts(c.parts);
             for (uint32_t k = 0; k < facts_.some.size(); k++)
                 if (is >> k & 1) tree_.add(parts, facts_.some[k].part);
-            ways.push_back(
+            alternatives.push_back(
                 json_.item(syntax_.sequence({c.key, json_.colon(), reader_.node_of(parts)})));
         }
-        return syntax_.choice(ways.data(), ways.size());
+        return syntax_.choice(alternatives.data(), alternatives.size());
     }
 
     // Members that no schema names, after `count` others.
@@ -465,25 +468,25 @@ private:
     // Names of such members are not compared, so two of them may be equal.
     [[noreturn]] void refuse_equal_names() {
         tree_.refuse(
-            where_, Status::unsupported,
+            location_, Status::unsupported,
             "'minProperties' is supported if the schema names all but one of that many members");
     }
 
     // A member that meets some missing conditions, then the rest of them; other members may come
     // between.
     Node rest_of_some(uint32_t count, uint32_t missing, bool bare) {
-        Vector<Node> ways = reader_.nodes();
+        Vector<Node> alternatives = reader_.nodes();
         if (facts_.max != kMany || facts_.min > count + 1)
-            tree_.refuse(where_, Status::unsupported,
+            tree_.refuse(location_, Status::unsupported,
                          "'minProperties' and 'maxProperties' together with conditions that hold "
                          "for some members");
         const Node comma = bare ? syntax_.empty() : json_.comma();
         for (uint32_t is = missing; is > 0; is = (is - 1) & missing) {
             const Node then = others_of_some(missing & ~is);
-            ways.push_back(syntax_.sequence({comma, other_rule(is), then}));
+            alternatives.push_back(syntax_.sequence({comma, other_rule(is), then}));
         }
-        ways.push_back(syntax_.sequence({comma, other_rule(0), others_of_some(missing)}));
-        return syntax_.choice(ways.data(), ways.size());
+        alternatives.push_back(syntax_.sequence({comma, other_rule(0), others_of_some(missing)}));
+        return syntax_.choice(alternatives.data(), alternatives.size());
     }
     // Returns a rule, because it is recursive.
     Node others_of_some(uint32_t missing) {
@@ -512,17 +515,17 @@ private:
 
     Node any_order() {
         if (members_.size() > kMostAnyOrder)
-            tree_.refuse(where_, Status::limit, "over %zu members in any order", kMostAnyOrder);
-        Vector<Node> ways = reader_.nodes();
-        add_orders(ways, {}, 0, 0);
-        return syntax_.choice(ways.data(), ways.size());
+            tree_.refuse(location_, Status::limit, "over %zu members in any order", kMostAnyOrder);
+        Vector<Node> alternatives = reader_.nodes();
+        add_orders(alternatives, {}, 0, 0);
+        return syntax_.choice(alternatives.data(), alternatives.size());
     }
 
     // Recursive over the conditions of `some`.
     void add_orders(Vector<Node> &out, Choices choices, uint32_t at, uint32_t n_others) {
         if (at == facts_.some.size()) return out.push_back(one_order(choices, n_others));
         if (out.size() > kMostOrders)
-            tree_.refuse(where_, Status::limit, "its members have over %zu alternatives",
+            tree_.refuse(location_, Status::limit, "its members have over %zu alternatives",
                          kMostOrders);
         for (uint32_t i = 0; i < members_.size(); i++) {
             if (!(members_[i].some >> at & 1)) continue;
@@ -539,7 +542,7 @@ private:
         Vector<Node> required = reader_.nodes(), optional = reader_.nodes();
         for (uint32_t i = 0; i < members_.size(); i++) {
             const Member &m = members_[i];
-            Parts parts(m.parts);
+            Subschemas parts(m.parts);
             bool needed = m.required;
             for (uint32_t k = 0; k < facts_.some.size(); k++) {
                 if (choices[k].member != i) continue;
@@ -574,7 +577,7 @@ private:
     SchemaTree &tree_;
     JsonText &json_;
     ObjectFacts facts_;
-    const Where *where_;
+    const SchemaLocation *location_;
     Vector<Member> members_;
     TextIndex<uint32_t> known_;
     Vector<std::string_view> patterns_; // patterns that names are matched with
@@ -584,8 +587,8 @@ private:
     std::array<Node, 1 << kMostSome> other_nodes_, some_nodes_;
 };
 
-Node SchemaReader::object_node(const Way &way) {
-    return ObjectRules(*this, way).run();
+Node SchemaReader::object_node(const Alternative &alternative) {
+    return ObjectRules(*this, alternative).run();
 }
 
 } // namespace ggufx::grammar

@@ -5,7 +5,7 @@
 
 #include "grammar/numbers.hpp"
 #include "grammar/schema.hpp"
-#include "grammar/schema_ways.hpp"
+#include "grammar/schema_alternatives.hpp"
 #include "grammar/strings.hpp"
 
 namespace ggufx::grammar {
@@ -17,22 +17,22 @@ struct ArrayFacts {
           contains(HostAllocator<Contains>(host)) {}
     struct Item {
         uint32_t first, last; // indices that it applies to
-        Part part;
+        Subschema part;
     };
     struct Contains { // min to max items match
-        Part part;
+        Subschema part;
         uint32_t min, max;
     };
     uint32_t min = 0, max = kMany;
     Vector<Item> items;
     Vector<Item> some; // an item from `first` on matches
     Vector<Contains> contains;
-    const Where *unique = nullptr; // location of uniqueItems; null: none
+    const SchemaLocation *unique = nullptr; // location of uniqueItems; null: none
 };
 
 // Conditions of a schema on members by their names.
 struct MemberSource {
-    Part part;
+    Subschema part;
     const chat::Dict *properties, *patterns; // null if absent
 };
 
@@ -41,10 +41,10 @@ struct ObjectFacts {
     explicit ObjectFacts(const Host *host)
         : sources(HostAllocator<MemberSource>(host)), others(HostAllocator<Others>(host)),
           members(HostAllocator<Fact>(host)), required(HostAllocator<std::string_view>(host)),
-          names(HostAllocator<Part>(host)), some(HostAllocator<Some>(host)) {}
+          names(HostAllocator<Subschema>(host)), some(HostAllocator<Some>(host)) {}
     struct Others { // schema of members that none of these sources name
         Vector<uint32_t> sources;
-        Part part;
+        Subschema part;
     };
     enum class Which : uint8_t { matching, others, named };
     struct Some { // one of these members matches
@@ -52,14 +52,14 @@ struct ObjectFacts {
         std::string_view pattern;                // matching: pattern of its name
         const chat::Dict *properties, *patterns; // others: not named by these
         Regex names;                             // named: its possible names
-        Part part;
+        Subschema part;
     };
     uint32_t min = 0, max = kMany;
     Vector<MemberSource> sources;
     Vector<Others> others;
     Vector<Fact> members; // conditions of one name each
     Vector<std::string_view> required;
-    Parts names; // schemas of all names
+    Subschemas names; // schemas of all names
     Vector<Some> some;
 };
 
@@ -75,39 +75,42 @@ private:
     using Key = Vector<std::pair<const void *, const void *>>;
     struct Todo {
         uint32_t rule;
-        Parts parts;
+        Subschemas parts;
     };
 
     Nodes nodes() const { return Nodes(HostAllocator<Node>(syntax_.host())); }
     Node never() { return syntax_.set(nullptr, 0); }
     // Returns a reference to a new rule, so that its users are not nested deeper.
     Node rule_of(const char *name, Node body);
-    Node node_of(const Parts &parts);
-    Node way_node(const Way &way);
-    Node choice_node(const Way &way, const NumberFacts &numbers, const StringFacts &strings);
-    void check_keywords(const Way &way);
+    Node node_of(const Subschemas &parts);
+    Node way_node(const Alternative &alternative);
+    Node choice_node(const Alternative &alternative, const NumberFacts &numbers,
+                     const StringFacts &strings);
+    void check_keywords(const Alternative &alternative);
 
-    void find_choices(Vector<const chat::Value *> &out, const Way &way);
+    void find_choices(Vector<const chat::Value *> &out, const Alternative &alternative);
     // Returns false if there are more than `most`, or they are not enumerated.
-    bool find_values(Vector<chat::Value> &out, const Parts &parts, size_t most);
-    void add_order(NumberFacts &out, const Part *part, std::string_view number, unsigned order);
-    void read_numbers(NumberFacts &out, const Way &way);
-    Node write_numbers(const NumberFacts &facts, const Way &way);
-    void read_strings(StringFacts &out, const Way &way);
-    Regex name_language(const Part &part); // strings that the schema allows
-    void read_array(ArrayFacts &out, const Way &way);
-    void read_unevaluated(ArrayFacts &out, const Way &way, uint32_t number, const Part &rest);
-    void read_object(ObjectFacts &out, const Way &way);
-    void find_below(Vector<uint32_t> &out, const Way &way, uint32_t above);
-    Node array_node(const Way &way);
-    Node object_node(const Way &way);
+    bool find_values(Vector<chat::Value> &out, const Subschemas &parts, size_t most);
+    void add_order(NumberFacts &out, const Subschema *part, std::string_view number,
+                   unsigned order);
+    void read_numbers(NumberFacts &out, const Alternative &alternative);
+    Node write_numbers(const NumberFacts &facts, const Alternative &alternative);
+    void read_strings(StringFacts &out, const Alternative &alternative);
+    Regex name_language(const Subschema &part); // strings that the schema allows
+    void read_array(ArrayFacts &out, const Alternative &alternative);
+    void read_unevaluated(ArrayFacts &out, const Alternative &alternative, uint32_t number,
+                          const Subschema &rest);
+    void read_object(ObjectFacts &out, const Alternative &alternative);
+    void find_below(Vector<uint32_t> &out, const Alternative &alternative, uint32_t above);
+    Node array_node(const Alternative &alternative);
+    Node object_node(const Alternative &alternative);
 
     // Calls run(), and puts the location of the schema before the message of an Error.
-    template <class Run> auto at(const Way &way, const Run &run) -> decltype(run());
+    template <class Run> auto at(const Alternative &alternative, const Run &run) -> decltype(run());
 
     Syntax &syntax_;
     SchemaTree tree_;
-    SchemaWays ways_;
+    SchemaAlternatives alternatives_;
     JsonText json_;
     StringRules strings_;
     NumberRules numbers_;

@@ -66,25 +66,25 @@ SchemaTree::SchemaTree(const Host *host, std::string_view text)
     index(root_, 0);
 }
 
-Part SchemaTree::root() {
+Subschema SchemaTree::root() {
     return enter({root_, nullptr, nullptr, false}, root_, {});
 }
 
-const Where *SchemaTree::below(const Where *above, std::string_view key) {
-    return meter_.make<Where>(above, key);
+const SchemaLocation *SchemaTree::below(const SchemaLocation *above, std::string_view key) {
+    return meter_.make<SchemaLocation>(above, key);
 }
 
-void SchemaTree::refuse(const Where *where, Status status, const char *format, ...) {
+void SchemaTree::refuse(const SchemaLocation *location, Status status, const char *format, ...) {
     char text[200], pointer[200];
     va_list args;
     va_start(args, format);
     print_text_v(text, sizeof text, format, args);
     va_end(args);
-    const Where *path[kMostShown];
+    const SchemaLocation *path[kMostShown];
     unsigned n = 0;
-    for (; where && n < kMostShown; where = where->above)
-        if (!where->key.empty()) path[n++] = where;
-    size_t at = print_text(pointer, sizeof pointer, "#%s", where ? "/..." : "");
+    for (; location && n < kMostShown; location = location->above)
+        if (!location->key.empty()) path[n++] = location;
+    size_t at = print_text(pointer, sizeof pointer, "#%s", location ? "/..." : "");
     while (n-- > 0)
         at += print_text(pointer + at, sizeof pointer - at, "/%s",
                          Quoted(path[n]->key.data(), path[n]->key.size()).c_str());
@@ -139,10 +139,10 @@ uint32_t SchemaTree::index_one(const Value &schema, uint32_t resource) {
 
 // Indexes the schemas within a schema, by the addresses of their values.
 void SchemaTree::index(const Value &first, uint32_t first_resource) {
-    Vector<Place> todo{HostAllocator<Place>(host_)};
+    Vector<IndexedSchema> todo{HostAllocator<IndexedSchema>(host_)};
     todo.push_back({&first, first_resource});
     while (!todo.empty()) {
-        const Place place = todo.back();
+        const IndexedSchema place = todo.back();
         todo.pop_back();
         meter_.charge(1);
         if (!place.schema->is(Kind::dict) || resource_of_.count(place.schema->dict) > 0) continue;
@@ -180,29 +180,29 @@ const Scope *SchemaTree::inside(const Scope *scope, uint32_t resource) {
 
 // ---- schemas within schemas ----
 
-Part SchemaTree::enter(const Part &of, const Value &schema, std::string_view key,
-                       std::string_view name) {
-    const Where *where = key.empty() ? of.where : below(of.where, key);
-    if (!name.empty()) where = below(where, name);
+Subschema SchemaTree::enter(const Subschema &of, const Value &schema, std::string_view key,
+                            std::string_view name) {
+    const SchemaLocation *location = key.empty() ? of.location : below(of.location, key);
+    if (!name.empty()) location = below(location, name);
     const bool is_dict = schema.is(Kind::dict);
     if (!is_dict && !schema.is(Kind::boolean))
-        refuse(where, Status::malformed, "a schema is neither an object nor true nor false");
+        refuse(location, Status::malformed, "a schema is neither an object nor true nor false");
     if (!is_dict || schema.dict->size == 0)
-        return {Value::of(is_dict || schema.truth), where, nullptr, false};
+        return {Value::of(is_dict || schema.truth), location, nullptr, false};
     const auto known = resource_of_.find(schema.dict);
     const bool moves = known != resource_of_.end();
-    return {schema, where, moves ? inside(of.scope, known->second) : of.scope, false};
+    return {schema, location, moves ? inside(of.scope, known->second) : of.scope, false};
 }
 
-void SchemaTree::add(Parts &out, const Part &part) {
+void SchemaTree::add(Subschemas &out, const Subschema &part) {
     if (part.is_true()) return;
-    for (const Part &there : out)
+    for (const Subschema &there : out)
         if (there.same(part)) return;
     out.push_back(part);
 }
 
-Part SchemaTree::negate(const Part &part) const {
-    Part out = part;
+Subschema SchemaTree::negate(const Subschema &part) const {
+    Subschema out = part;
     if (part.is_dict())
         out.negated = !out.negated;
     else
@@ -210,45 +210,46 @@ Part SchemaTree::negate(const Part &part) const {
     return out;
 }
 
-const Value *SchemaTree::find(const Part &part, std::string_view key) {
+const Value *SchemaTree::find(const Subschema &part, std::string_view key) {
     return part.is_dict() ? chat::lookup(meter_, *part.schema.dict, key) : nullptr;
 }
 
-const Dict *SchemaTree::find_dict(const Part &part, std::string_view key) {
+const Dict *SchemaTree::find_dict(const Subschema &part, std::string_view key) {
     const Value *const value = find(part, key);
     if (value && !value->is(Kind::dict))
-        refuse(part.where, Status::malformed, "'%s' is not an object", Quoted(key).c_str());
+        refuse(part.location, Status::malformed, "'%s' is not an object", Quoted(key).c_str());
     return value ? value->dict : nullptr;
 }
 
-const List *SchemaTree::find_list(const Part &part, std::string_view key) {
+const List *SchemaTree::find_list(const Subschema &part, std::string_view key) {
     const Value *const value = find(part, key);
     if (value && !value->is(Kind::list))
-        refuse(part.where, Status::malformed, "'%s' is not an array", Quoted(key).c_str());
+        refuse(part.location, Status::malformed, "'%s' is not an array", Quoted(key).c_str());
     return value ? value->list : nullptr;
 }
 
-const List *SchemaTree::find_names(const Part &part, std::string_view key) {
+const List *SchemaTree::find_names(const Subschema &part, std::string_view key) {
     const Value *const value = find(part, key);
     return value ? names_of(part, *value, key) : nullptr;
 }
 
-const List *SchemaTree::names_of(const Part &part, const Value &value, std::string_view key) {
+const List *SchemaTree::names_of(const Subschema &part, const Value &value, std::string_view key) {
     bool right = value.is(Kind::list);
     for (size_t i = 0; right && i < value.list->size; i++)
         right = value.list->items[i].is(Kind::string);
     if (!right)
-        refuse(part.where, Status::malformed, "'%s' is not an array of names", Quoted(key).c_str());
+        refuse(part.location, Status::malformed, "'%s' is not an array of names",
+               Quoted(key).c_str());
     return value.list;
 }
 
-uint32_t SchemaTree::find_count(const Part &part, std::string_view key, uint32_t otherwise) {
+uint32_t SchemaTree::find_count(const Subschema &part, std::string_view key, uint32_t otherwise) {
     const Value *const value = find(part, key);
     if (!value) return otherwise;
     Decimal number(host_);
     const bool fits = value->is(Kind::written) && read_decimal(number, value->text->view());
     if (!value->is(Kind::written) || (fits && (number.negative || !number.is_whole())))
-        refuse(part.where, Status::malformed, "'%s' is not a count", Quoted(key).c_str());
+        refuse(part.location, Status::malformed, "'%s' is not a count", Quoted(key).c_str());
     uint64_t n = fits ? 0 : kMany;
     if (fits)
         for (const char c : number.whole_part())
@@ -276,7 +277,8 @@ std::string_view SchemaTree::pointer_key(std::string_view raw) {
 }
 
 // Follows a JSON pointer from the root of a resource; it may lead into another one.
-const Value *SchemaTree::follow(uint32_t *resource, const Where **path, std::string_view pointer) {
+const Value *SchemaTree::follow(uint32_t *resource, const SchemaLocation **path,
+                                std::string_view pointer) {
     const Value *at = resources_[*resource].root;
     while (!pointer.empty()) {
         pointer.remove_prefix(1);
@@ -308,9 +310,9 @@ const Value *SchemaTree::find_anchor(uint32_t resource, std::string_view name, b
     return found->second.schema;
 }
 
-Part SchemaTree::resolve(const Part &of, const Value &ref, bool dynamic) {
+Subschema SchemaTree::resolve(const Subschema &of, const Value &ref, bool dynamic) {
     const char *const key = dynamic ? "$dynamicRef" : "$ref";
-    if (!ref.is(Kind::string)) refuse(of.where, Status::malformed, "'%s' is not a string", key);
+    if (!ref.is(Kind::string)) refuse(of.location, Status::malformed, "'%s' is not a string", key);
     const std::string_view text = ref.text->view();
     uint32_t resource = resource_of(of.schema.dict, 0);
     const std::string_view whole = keep(resolve_uri(host_, resources_[resource].uri, text));
@@ -318,12 +320,12 @@ Part SchemaTree::resolve(const Part &of, const Value &ref, bool dynamic) {
     const std::string_view fragment =
         hash == whole.npos ? std::string_view() : whole.substr(hash + 1);
     const auto lost = [&](const char *why) {
-        refuse(of.where, Status::unsupported, "'%s' %s: '%s'", key, why, Quoted(text).c_str());
+        refuse(of.location, Status::unsupported, "'%s' %s: '%s'", key, why, Quoted(text).c_str());
     };
     const auto found = by_uri_.find(whole.substr(0, hash));
     if (found == by_uri_.end()) lost("leads out of the schema");
     resource = found->second;
-    const Where *path = nullptr;
+    const SchemaLocation *path = nullptr;
     const Value *at;
     if (fragment.empty() || fragment[0] == '/') {
         at = follow(&resource, &path, fragment);
@@ -337,7 +339,7 @@ Part SchemaTree::resolve(const Part &of, const Value &ref, bool dynamic) {
         }
     }
     if (!at) lost("leads nowhere");
-    const Part from = {of.schema, path, inside(of.scope, resource), false};
+    const Subschema from = {of.schema, path, inside(of.scope, resource), false};
     return enter(from, *at, {});
 }
 
@@ -399,7 +401,7 @@ bool SchemaTree::same(const Value &a, const Value &b) {
     }
 }
 
-uint32_t SchemaTree::types(const Part &part) {
+uint32_t SchemaTree::types(const Subschema &part) {
     static constexpr struct {
         std::string_view name;
         uint32_t bits;
@@ -415,13 +417,13 @@ uint32_t SchemaTree::types(const Part &part) {
         uint32_t known = 0;
         for (const auto &n : names)
             if (name.is(Kind::string) && name.text->view() == n.name) known = n.bits;
-        if (!known) refuse(part.where, Status::malformed, "'type' is not the name of a type");
+        if (!known) refuse(part.location, Status::malformed, "'type' is not the name of a type");
         bits |= known;
     }
     return bits;
 }
 
-Part SchemaTree::constant(const Value &value, const Part &of) {
+Subschema SchemaTree::constant(const Value &value, const Subschema &of) {
     const auto text = [&](std::string_view s) {
         return Value::of(chat::borrow_text(meter_, s, false));
     };
@@ -473,22 +475,22 @@ Part SchemaTree::constant(const Value &value, const Part &of) {
         }
         if (deep) constants_.emplace(id, dict);
     }
-    return {Value::of(dict), of.where, nullptr, false};
+    return {Value::of(dict), of.location, nullptr, false};
 }
 
-Part SchemaTree::any_of(const Parts &parts) {
+Subschema SchemaTree::any_of(const Subschemas &parts) {
     Vector<const void *> key{HostAllocator<const void *>(host_)};
-    for (const Part &part : parts) key.push_back(part.is_dict() ? part.dict() : nullptr);
+    for (const Subschema &part : parts) key.push_back(part.is_dict() ? part.dict() : nullptr);
     const auto [at, fresh] = unions_.try_emplace(std::move(key), nullptr);
     if (fresh) {
         Dict *const dict = chat::make_dict(meter_);
         List *const list = chat::make_list(meter_);
-        for (const Part &part : parts) chat::append(meter_, list, part.schema);
+        for (const Subschema &part : parts) chat::append(meter_, list, part.schema);
         const Value word = Value::of(chat::borrow_text(meter_, "anyOf", false));
         chat::assign(meter_, dict, word, Value::of(list));
         at->second = dict;
     }
-    return {Value::of(at->second), parts[0].where, parts[0].scope, false};
+    return {Value::of(at->second), parts[0].location, parts[0].scope, false};
 }
 
 } // namespace ggufx::grammar

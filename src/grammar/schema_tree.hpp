@@ -11,8 +11,8 @@
 namespace ggufx::grammar {
 
 // Location of a schema, for errors: "#" and the keys that lead to it.
-struct Where {
-    const Where *above;
+struct SchemaLocation {
+    const SchemaLocation *above;
     std::string_view key;
 };
 
@@ -31,9 +31,9 @@ struct Scope {
 };
 
 // A schema that must hold or, negated, must not hold.
-struct Part {
+struct Subschema {
     chat::Value schema; // an object; or a boolean, which is never negated
-    const Where *where;
+    const SchemaLocation *location;
     const Scope *scope;
     bool negated;
 
@@ -41,11 +41,11 @@ struct Part {
     bool is_false() const { return !is_dict() && !schema.truth; } // no value matches
     bool is_true() const { return !is_dict() && schema.truth; }   // every value matches
     const chat::Dict *dict() const { return is_dict() ? schema.dict : nullptr; }
-    bool same(const Part &o) const { return same_schema(o) && negated == o.negated; }
+    bool same(const Subschema &o) const { return same_schema(o) && negated == o.negated; }
     // The same schema, which may be negated in one of them.
-    bool same_schema(const Part &o) const { return dict() == o.dict() && scope == o.scope; }
+    bool same_schema(const Subschema &o) const { return dict() == o.dict() && scope == o.scope; }
 };
-using Parts = Vector<Part>; // all hold at once
+using Subschemas = Vector<Subschema>; // all hold at once
 
 // Kinds of values, as bits.
 enum : uint32_t {
@@ -63,45 +63,49 @@ enum : uint32_t {
 class SchemaTree {
 public:
     SchemaTree(const Host *host, std::string_view text); // throws Error / std::bad_alloc
-    Part root();
+    Subschema root();
     const Host *host() const { return host_; }
     chat::Meter &meter() { return meter_; }
-    const Where *below(const Where *above, std::string_view key);
-    [[noreturn]] void refuse(const Where *where, Status status, const char *format, ...)
+    const SchemaLocation *below(const SchemaLocation *above, std::string_view key);
+    [[noreturn]] void refuse(const SchemaLocation *location, Status status, const char *format, ...)
         GGUFX_PRINTF(4, 5);
-    Parts none() const { return Parts(HostAllocator<Part>(host_)); }
+    Subschemas none() const { return Subschemas(HostAllocator<Subschema>(host_)); }
 
     // Returns a schema within that of another part: `key` is its keyword, `name` its name if the
     // keyword has several. {} is true. Throws Error if it is no schema.
-    Part enter(const Part &of, const chat::Value &schema, std::string_view key,
-               std::string_view name = {});
-    void add(Parts &out, const Part &part); // unless it is true or there already
-    Part negate(const Part &part) const;
-    Part never(const Where *where) const { return {chat::Value::of(false), where, nullptr, false}; }
+    Subschema enter(const Subschema &of, const chat::Value &schema, std::string_view key,
+                    std::string_view name = {});
+    void add(Subschemas &out, const Subschema &part); // unless it is true or there already
+    Subschema negate(const Subschema &part) const;
+    Subschema never(const SchemaLocation *location) const {
+        return {chat::Value::of(false), location, nullptr, false};
+    }
 
     // Find a keyword of a schema; null if it is absent. Throw Error if it has another kind.
-    const chat::Value *find(const Part &part, std::string_view key);
-    const chat::Dict *find_dict(const Part &part, std::string_view key);
-    const chat::List *find_list(const Part &part, std::string_view key);
-    const chat::List *find_names(const Part &part, std::string_view key); // each is a string
-    const chat::List *names_of(const Part &part, const chat::Value &value, std::string_view key);
-    uint32_t find_count(const Part &part, std::string_view key, uint32_t otherwise);
-    Part resolve(const Part &of, const chat::Value &ref, bool dynamic); // $ref, $dynamicRef
+    const chat::Value *find(const Subschema &part, std::string_view key);
+    const chat::Dict *find_dict(const Subschema &part, std::string_view key);
+    const chat::List *find_list(const Subschema &part, std::string_view key);
+    const chat::List *find_names(const Subschema &part, std::string_view key); // each is a string
+    const chat::List *names_of(const Subschema &part, const chat::Value &value,
+                               std::string_view key);
+    uint32_t find_count(const Subschema &part, std::string_view key, uint32_t otherwise);
+    Subschema resolve(const Subschema &of, const chat::Value &ref,
+                      bool dynamic); // $ref, $dynamicRef
 
     uint32_t kind_of(const chat::Value &value) const;
     bool same(const chat::Value &a, const chat::Value &b); // equal as JSON
-    uint32_t types(const Part &part);                      // kinds that `type` allows
+    uint32_t types(const Subschema &part);                 // kinds that `type` allows
     // Returns a schema of this value alone. For an array or an object it has a schema for each
     // element.
-    Part constant(const chat::Value &value, const Part &of);
+    Subschema constant(const chat::Value &value, const Subschema &of);
     // Returns the anyOf of these schemas.
-    Part any_of(const Parts &parts);
+    Subschema any_of(const Subschemas &parts);
     bool has_unevaluated() const { return has_unevaluated_; }
     bool has_dynamic() const { return has_dynamic_; }
 
 private:
     using Name = Vector<char>;
-    struct Place {
+    struct IndexedSchema {
         const chat::Value *schema;
         uint32_t resource;
     };
@@ -112,7 +116,8 @@ private:
     const Scope *inside(const Scope *scope, uint32_t resource);
     std::string_view keep(const Name &text);
     std::string_view pointer_key(std::string_view raw);
-    const chat::Value *follow(uint32_t *resource, const Where **path, std::string_view pointer);
+    const chat::Value *follow(uint32_t *resource, const SchemaLocation **path,
+                              std::string_view pointer);
     const chat::Value *find_anchor(uint32_t resource, std::string_view name, bool dynamic) const;
 
     template <class Key, class T>

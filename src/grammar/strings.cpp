@@ -42,7 +42,7 @@ Regex StringRules::language(const Pattern *pattern, bool matches) {
 }
 
 Regex StringRules::language(const StringFacts &facts) {
-    const Range all = {0, kLastCode};
+    const CharRange all = {0, kLastCode};
     Regex out = regexes_.any();
     if (facts.min_length > 0 || facts.max_length != kMany) {
         if (facts.max_length < facts.min_length) return regexes_.none();
@@ -52,9 +52,9 @@ Regex StringRules::language(const StringFacts &facts) {
     for (const StringFacts::Match &match : facts.patterns)
         out = regexes_.both(out, language(match.pattern, match.matches));
     const auto any_of = [&](const Vector<std::string_view> &texts) {
-        Vector<Regex> ways{HostAllocator<Regex>(syntax_.host())};
-        for (const std::string_view text : texts) ways.push_back(regexes_.text(text));
-        return regexes_.either(ways.data(), ways.size());
+        Vector<Regex> alternatives{HostAllocator<Regex>(syntax_.host())};
+        for (const std::string_view text : texts) alternatives.push_back(regexes_.text(text));
+        return regexes_.either(alternatives.data(), alternatives.size());
     };
     if (facts.has_choices) out = regexes_.both(out, any_of(facts.choices));
     if (!facts.others.empty()) out = regexes_.both(out, regexes_.other(any_of(facts.others)));
@@ -91,13 +91,13 @@ Node StringRules::bounded(uint32_t min, uint32_t max) {
 }
 
 Node StringRules::choice(const StringFacts &facts) {
-    Vector<Node> ways{HostAllocator<Node>(syntax_.host())};
+    Vector<Node> alternatives{HostAllocator<Node>(syntax_.host())};
     Vector<Regex> languages{HostAllocator<Regex>(syntax_.host())};
     for (const StringFacts::Match &match : facts.patterns)
         languages.push_back(language(match.pattern, match.matches));
     for (const std::string_view text : facts.choices)
-        if (accept(facts, languages, text)) ways.push_back(json_.quoted(text));
-    return syntax_.choice(ways.data(), ways.size());
+        if (accept(facts, languages, text)) alternatives.push_back(json_.quoted(text));
+    return syntax_.choice(alternatives.data(), alternatives.size());
 }
 
 Node StringRules::write_language(Regex language) {
@@ -108,7 +108,7 @@ Node StringRules::write_language(Regex language) {
     regexes_.make_automaton(automaton, letters, language);
     const Node inside =
         add_automaton(syntax_, "string", automaton, [&](const Vector<uint32_t> &symbols) {
-            Vector<Range> ranges{HostAllocator<Range>(syntax_.host())};
+            Vector<CharRange> ranges{HostAllocator<CharRange>(syntax_.host())};
             regexes_.charge(letters.ranges.size() / 16);
             for (size_t i = 0; i < letters.ranges.size(); i++)
                 if (std::binary_search(symbols.begin(), symbols.end(), letters.symbols[i]))

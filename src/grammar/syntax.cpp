@@ -10,7 +10,7 @@ namespace ggufx::grammar {
 
 Syntax::Syntax(const Host *host)
     : nodes_(HostAllocator<SyntaxNode>(host)), children_(HostAllocator<Node>(host)),
-      ranges_(HostAllocator<Range>(host)), texts_(HostAllocator<char>(host)),
+      ranges_(HostAllocator<CharRange>(host)), texts_(HostAllocator<char>(host)),
       rules_(HostAllocator<Rule>(host)) {}
 
 Node Syntax::add(SyntaxNode node) {
@@ -30,7 +30,7 @@ Node Syntax::literal(std::string_view bytes) {
                 0, 0, 0, 0, 0});
 }
 
-Node Syntax::set(const Range *ranges, size_t n) {
+Node Syntax::set(const CharRange *ranges, size_t n) {
     const size_t first = ranges_.size();
     if (n > kMostRanges - first)
         fail(Status::limit, {}, "the grammar has over %" PRIu32 " ranges", kMostRanges);
@@ -86,8 +86,8 @@ uint32_t Syntax::add_rule(std::string_view name, uint64_t offset) {
     return static_cast<uint32_t>(rules_.size() - 1);
 }
 
-size_t merge_ranges(Range *ranges, size_t n) {
-    std::sort(ranges, ranges + n, [](Range a, Range b) { return a.first < b.first; });
+size_t merge_ranges(CharRange *ranges, size_t n) {
+    std::sort(ranges, ranges + n, [](CharRange a, CharRange b) { return a.first < b.first; });
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         if (kept > 0 && ranges[i].first <= ranges[kept - 1].last + 1)
@@ -98,7 +98,7 @@ size_t merge_ranges(Range *ranges, size_t n) {
     return kept;
 }
 
-void negate_ranges(Vector<Range> &out, const Range *ranges, size_t n) {
+void negate_ranges(Vector<CharRange> &out, const CharRange *ranges, size_t n) {
     uint32_t next = 0;
     for (size_t i = 0; i < n; i++) {
         if (ranges[i].first > next) out.push_back({next, ranges[i].first - 1});

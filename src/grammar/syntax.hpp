@@ -31,7 +31,7 @@ enum class Form : uint8_t {
 };
 
 // Characters first .. last.
-struct Range {
+struct CharRange {
     uint32_t first, last;
 };
 
@@ -58,8 +58,8 @@ public:
     // All throw Error (limit) / std::bad_alloc.
     Node literal(std::string_view bytes);
     Node empty() { return literal({}); }
-    Node set(const Range *ranges, size_t n); // in any order; no range: matches nothing
-    Node set(std::initializer_list<Range> r) { return set(r.begin(), r.size()); }
+    Node set(const CharRange *ranges, size_t n); // in any order; no range: matches nothing
+    Node set(std::initializer_list<CharRange> r) { return set(r.begin(), r.size()); }
     Node sequence(const Node *nodes, size_t n);
     Node sequence(std::initializer_list<Node> n) { return sequence(n.begin(), n.size()); }
     Node choice(const Node *nodes, size_t n);
@@ -88,7 +88,7 @@ public:
     size_t size() const { return nodes_.size(); }
     const SyntaxNode &operator[](Node node) const { return nodes_[node]; }
     std::string_view bytes(const SyntaxNode &n) const { return text(n.first, n.n); }
-    const Range *ranges(const SyntaxNode &n) const { return ranges_.data() + n.first; }
+    const CharRange *ranges(const SyntaxNode &n) const { return ranges_.data() + n.first; }
     const Node *children(const SyntaxNode &n) const { return children_.data() + n.first; }
     const Host *host() const { return nodes_.get_allocator().host(); }
 
@@ -99,16 +99,16 @@ private:
 
     Vector<SyntaxNode> nodes_;
     Vector<Node> children_;
-    Vector<Range> ranges_;
+    Vector<CharRange> ranges_;
     Vector<char> texts_;
     Vector<Rule> rules_;
     uint32_t root_ = 0;
 };
 
 // Sorts and merges ranges in place. Returns their new number.
-size_t merge_ranges(Range *ranges, size_t n);
+size_t merge_ranges(CharRange *ranges, size_t n);
 // Appends the complement of sorted ranges.
-void negate_ranges(Vector<Range> &out, const Range *ranges, size_t n);
+void negate_ranges(Vector<CharRange> &out, const CharRange *ranges, size_t n);
 
 // Throws Error; the message begins with the line and column (in characters, from 1) of `offset`.
 [[noreturn]] void refuse_at(std::string_view source, uint64_t offset, Status status,

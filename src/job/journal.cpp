@@ -20,7 +20,7 @@ uint64_t check_of(const uint8_t *record) {
     return crc64(0, record, 16);
 }
 
-void put_record(io::DraftFile &draft, uint32_t kind, uint32_t tensor, uint64_t value) {
+void put_record(io::ResumableFile &draft, uint32_t kind, uint32_t tensor, uint64_t value) {
     uint8_t record[kRecord];
     store_u32le(record, kind);
     store_u32le(record + 4, tensor);
@@ -31,7 +31,7 @@ void put_record(io::DraftFile &draft, uint32_t kind, uint32_t tensor, uint64_t v
 
 } // namespace
 
-Journal::Journal(const Ref<Host> &host, io::DraftFile &draft, size_t n_tensors)
+Journal::Journal(const Ref<Host> &host, io::ResumableFile &draft, size_t n_tensors)
     : draft_(draft), state_(n_tensors, State{}, HostAllocator<State>(host.get())) {}
 
 void Journal::open(uint64_t fingerprint, bool alone) {

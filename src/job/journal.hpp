@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/crc64.hpp"
-#include "base/draft.hpp"
+#include "base/resumable_file.hpp"
 
 namespace ggufx::job {
 
@@ -21,7 +21,7 @@ private:
 
 class Journal {
 public:
-    Journal(const Ref<Host> &host, io::DraftFile &draft, size_t n_tensors);
+    Journal(const Ref<Host> &host, io::ResumableFile &draft, size_t n_tensors);
 
     // Reads the existing log. Throws mismatch if it was begun with another `fingerprint` of input
     // and options. `alone`: no other process writes, so a torn record at the end is cut off.
@@ -36,7 +36,7 @@ private:
         bool done = false;
         uint64_t checksum = 0;
     };
-    io::DraftFile &draft_;
+    io::ResumableFile &draft_;
     Vector<State> state_;
 };
 

@@ -25,31 +25,31 @@ class Run {
 public:
     Run(Quantization &job, const matmul::Engine &engine, const RunOptions &options)
         : job_(job), options_(options), converter_(engine, job.host(), job.plan().options().best),
-          parts_(job.make_parts()), drafts_(HostAllocator<io::DraftFile *>(job.host().get())),
+          parts_(job.make_parts()), drafts_(HostAllocator<io::ResumableFile *>(job.host().get())),
           set_(job.host()) {
         drafts_.reserve(parts_.size());
         for (const PlannedTensor &t : job.plan().tensors()) work_ += t.source.n_bytes;
     }
     ~Run() {
-        for (io::DraftFile *draft : drafts_) unmake(*job_.host(), draft);
+        for (io::ResumableFile *draft : drafts_) unmake(*job_.host(), draft);
     }
 
     void write(const char *path);
     void finish(const char *path);
 
 private:
-    io::DraftFile &open_draft(const char *path, size_t part, io::DraftFile::Mode mode);
-    void write_part(size_t part, io::DraftFile &draft, Journal &journal);
-    void verify(size_t part, io::DraftFile &draft, Journal &journal, bool all);
-    void seal(size_t part, io::DraftFile &draft);
+    io::ResumableFile &open_draft(const char *path, size_t part, io::ResumableFile::Mode mode);
+    void write_part(size_t part, io::ResumableFile &draft, Journal &journal);
+    void verify(size_t part, io::ResumableFile &draft, Journal &journal, bool all);
+    void seal(size_t part, io::ResumableFile &draft);
     void publish();
     void settle(const Failure &failure);
     void write_all(const char *path);
     bool mine(const PlannedTensor &tensor);
-    uint64_t write_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft);
-    uint64_t copy_tensor(const gguf::Tensor &tensor, uint64_t at, io::DraftFile &draft);
+    uint64_t write_tensor(PlannedTensor &tensor, uint64_t at, io::ResumableFile &draft);
+    uint64_t copy_tensor(const gguf::Tensor &tensor, uint64_t at, io::ResumableFile &draft);
     class Writing;
-    uint64_t convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft);
+    uint64_t convert_tensor(PlannedTensor &tensor, uint64_t at, io::ResumableFile &draft);
     void release_input(const gguf::Tensor &t, uint64_t first, uint64_t n) const;
     void poll() const;
 
@@ -57,7 +57,7 @@ private:
     const RunOptions &options_;
     Converter converter_;
     Vector<OutputPart> parts_;
-    Vector<io::DraftFile *> drafts_;
+    Vector<io::ResumableFile *> drafts_;
     io::FileSet set_;              // used if the output has several files
     uint64_t work_ = 0, done_ = 0; // input bytes
     uint64_t before_ = 0;          // input bytes of the tensors passed to mine()
@@ -81,7 +81,7 @@ void Run::release_input(const gguf::Tensor &t, uint64_t first, uint64_t n) const
     if (mapping.paged() && mapped) io::release_pages(t.data + first, static_cast<size_t>(n));
 }
 
-uint64_t Run::copy_tensor(const gguf::Tensor &t, uint64_t at, io::DraftFile &draft) {
+uint64_t Run::copy_tensor(const gguf::Tensor &t, uint64_t at, io::ResumableFile &draft) {
     if (t.n_bytes > 0 && !t.data)
         fail(Status::unsupported, {},
              "tensor \"%s\": its data are not in memory (opened for "
@@ -104,7 +104,7 @@ uint64_t Run::copy_tensor(const gguf::Tensor &t, uint64_t at, io::DraftFile &dra
 // wait for the disk or for the writing thread.
 class Run::Writing {
 public:
-    Writing(const Run &run, uint64_t at, io::DraftFile &draft)
+    Writing(const Run &run, uint64_t at, io::ResumableFile &draft)
         : run_(run), at_(at), draft_(draft) {}
 
     const Aside *aside() const { return &aside_; }
@@ -140,14 +140,14 @@ private:
 
     const Run &run_;
     const uint64_t at_;
-    io::DraftFile &draft_;
+    io::ResumableFile &draft_;
     const Aside aside_{this, work};
     Converted blocks_ = {};
     Checksum sum_;
     std::exception_ptr failure_;
 };
 
-uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft) {
+uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::ResumableFile &draft) {
     const gguf::Tensor &t = tensor.source;
     converter_.begin(t, tensor.choice.type, tensor.weights, options_.measure);
     Writing writing(*this, at, draft);
@@ -172,7 +172,7 @@ uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &
     return writing.sum();
 }
 
-uint64_t Run::write_tensor(PlannedTensor &tensor, uint64_t at, io::DraftFile &draft) {
+uint64_t Run::write_tensor(PlannedTensor &tensor, uint64_t at, io::ResumableFile &draft) {
     const double begin = seconds_now();
     tensor.rmse = -1;
     const uint64_t sum =
@@ -194,7 +194,7 @@ bool Run::mine(const PlannedTensor &tensor) {
     return shard + 1 == options_.shard;
 }
 
-void Run::write_part(size_t number, io::DraftFile &draft, Journal &journal) {
+void Run::write_part(size_t number, io::ResumableFile &draft, Journal &journal) {
     const OutputPart &part = parts_[number];
     for (size_t i = 0; i < part.n_tensors; i++) {
         const size_t index = part.first + i;
@@ -211,8 +211,8 @@ void Run::write_part(size_t number, io::DraftFile &draft, Journal &journal) {
 }
 
 // Opens the temporary file of a part. The first part's lock serves the whole set.
-io::DraftFile &Run::open_draft(const char *path, size_t part, io::DraftFile::Mode mode) {
-    using Mode = io::DraftFile::Mode;
+io::ResumableFile &Run::open_draft(const char *path, size_t part, io::ResumableFile::Mode mode) {
+    using Mode = io::ResumableFile::Mode;
     const auto name_of = [&](size_t i) { return job_.part_path(path, i); };
     for (size_t i = 0; i < parts_.size() && part == 0 && parts_.size() > 1; i++) {
         const Vector<char> name = name_of(i);
@@ -224,8 +224,8 @@ io::DraftFile &Run::open_draft(const char *path, size_t part, io::DraftFile::Mod
     for (size_t i = 1; i < parts_.size() && part == 0 && mode == Mode::fresh; i++)
         n_more += parts_[i].n_bytes;
     const Vector<char> name = name_of(part);
-    drafts_.push_back(make<io::DraftFile>(*job_.host(), job_.host(),
-                                          std::string_view(name.data(), name.size()), options));
+    drafts_.push_back(make<io::ResumableFile>(*job_.host(), job_.host(),
+                                              std::string_view(name.data(), name.size()), options));
     drafts_.back()->open(mode, parts_[part].n_bytes, n_more);
     if (part == 0 && set_.size() > 0) {
         if (mode != Mode::join) set_.recover();
@@ -234,7 +234,7 @@ io::DraftFile &Run::open_draft(const char *path, size_t part, io::DraftFile::Mod
     return *drafts_.back();
 }
 
-void Run::seal(size_t part, io::DraftFile &draft) {
+void Run::seal(size_t part, io::ResumableFile &draft) {
     draft.write_at(0, parts_[part].head.data(), parts_[part].head.size());
     draft.sync();
 }
@@ -258,19 +258,19 @@ void Run::settle(const Failure &failure) {
     const bool foreign = status == Status::mismatch || status == Status::state;
     const bool resumable = status == Status::cancelled || status == Status::io;
     bool begun = done_ > 0; // else there is nothing to resume
-    for (const io::DraftFile *draft : drafts_) begun = begun || draft->n_begun() > 0;
+    for (const io::ResumableFile *draft : drafts_) begun = begun || draft->n_begun() > 0;
     if (options_.n_shards > 0 || foreign || (options_.keep && resumable && begun)) return;
-    for (io::DraftFile *draft : drafts_) draft->discard_on_close();
+    for (io::ResumableFile *draft : drafts_) draft->discard_on_close();
 }
 
 void Run::write_all(const char *path) {
-    using Mode = io::DraftFile::Mode;
+    using Mode = io::ResumableFile::Mode;
     const bool shard = options_.n_shards > 0;
     for (size_t i = 0; i < parts_.size(); i++) {
-        io::DraftFile &draft = open_draft(path, i,
-                                          shard             ? Mode::join
-                                          : options_.resume ? Mode::resume
-                                                            : Mode::fresh);
+        io::ResumableFile &draft = open_draft(path, i,
+                                              shard             ? Mode::join
+                                              : options_.resume ? Mode::resume
+                                                                : Mode::fresh);
         Journal journal(job_.host(), draft, parts_[i].n_tensors);
         journal.open(job_.fingerprint(parts_[i]), !shard);
         verify(i, draft, journal, false);
@@ -295,7 +295,7 @@ void Run::write(const char *path) {
 
 void Run::finish(const char *path) {
     for (size_t i = 0; i < parts_.size(); i++) {
-        io::DraftFile &draft = open_draft(path, i, io::DraftFile::Mode::finish);
+        io::ResumableFile &draft = open_draft(path, i, io::ResumableFile::Mode::finish);
         Journal journal(job_.host(), draft, parts_[i].n_tensors);
         journal.open(job_.fingerprint(parts_[i]), true);
         verify(i, draft, journal, true);
@@ -306,7 +306,7 @@ void Run::finish(const char *path) {
 
 // Compares written tensors with their checksums. Tensors that differ are written again, or with
 // `all` throw state.
-void Run::verify(size_t number, io::DraftFile &draft, Journal &journal, bool all) {
+void Run::verify(size_t number, io::ResumableFile &draft, Journal &journal, bool all) {
     const OutputPart &part = parts_[number];
     Buffer bytes;
     for (size_t i = 0; i < part.n_tensors; i++) {

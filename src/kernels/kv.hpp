@@ -143,7 +143,7 @@ inline const KvKernels &kv_kernels(const Kernels &kernels, KvKind kind) {
         if (kinds && kinds[static_cast<uint32_t>(kind)].score[0])
             found = kinds + static_cast<uint32_t>(kind);
     }
-    return *found; // scalar has all
+    return *found; // NOLINT(clang-analyzer-core.uninitialized.UndefReturn): scalar has all kinds
 }
 
 } // namespace

@@ -64,7 +64,7 @@ void AppendRun::plan_new() {
     }
 }
 
-AppendRun::Part AppendRun::part(size_t i) const {
+AppendRun::PagePart AppendRun::part(size_t i) const {
     if (last_.floats && i-- == 0) return last_;
     const PageRef *pages = track_.pages + track_.n_pages, &page = pages[i];
     size_t token0 = last_.end - last_.slot;
@@ -80,18 +80,18 @@ AppendRun::Part AppendRun::part(size_t i) const {
 
 // True for the part that writes into the reused block: it waits until the old page of that block is
 // encoded.
-bool AppendRun::waits(const Part &part) const {
+bool AppendRun::waits(const PagePart &part) const {
     return reused_ && part.floats == reused_ && !part.coded;
 }
 
-void AppendRun::fill_part(const Part &p, uint32_t head, uint32_t worker) const {
+void AppendRun::fill_part(const PagePart &p, uint32_t head, uint32_t worker) const {
     if (p.slot < p.end) encoder_.store_head(*p.floats, source_, p.slot, p.end, p.token0, head);
     if (p.coded)
         encoder_.encode_head(*p.coded, *p.floats, p.first, p.end, head,
                              state_.worker_scratch(worker));
 }
 
-void AppendRun::fill_here(const Part &part) const {
+void AppendRun::fill_here(const PagePart &part) const {
     const CanonicalFp fp;
     for (uint32_t head = 0; head < state_.config.n_kv_heads; head++) fill_part(part, head, 0);
 }
@@ -99,7 +99,7 @@ void AppendRun::fill_here(const Part &part) const {
 void AppendRun::task(void *ctx, uint32_t index, uint32_t worker) {
     const AppendRun &run = *static_cast<AppendRun *>(ctx);
     const uint32_t heads = run.state_.config.n_kv_heads;
-    const Part part = run.part(index / heads);
+    const PagePart part = run.part(index / heads);
     if (!run.waits(part)) run.fill_part(part, index % heads, worker);
 }
 
@@ -117,7 +117,7 @@ void AppendRun::learn() {
     if (!track_.calibration || encoder_.calibration) return;
     uint64_t index = track_.n_tokens;
     for (size_t i = 0; i < n_parts(); i++) {
-        const Part p = part(i);
+        const PagePart p = part(i);
         index += p.end - p.slot;
         if (!p.coded) continue;
         const CanonicalFp fp;
@@ -143,12 +143,12 @@ void AppendRun::fill() {
     const bool done = spread && state_.host->parallel_for(static_cast<uint32_t>(n * heads), task,
                                                           this) == Status::ok;
     for (size_t i = 0; i < n; i++) {
-        const Part p = part(i);
+        const PagePart p = part(i);
         if (!done || waits(p)) fill_here(p);
     }
 }
 
-void AppendRun::put_positions(const Part &p, const Positions &positions) const {
+void AppendRun::put_positions(const PagePart &p, const Positions &positions) const {
     for (uint32_t slot = p.slot; slot < p.end; slot++)
         p.floats->positions[slot] = positions.at(p.token0 + slot - p.slot);
     if (p.coded && p.slot < p.end)

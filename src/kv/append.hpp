@@ -31,7 +31,7 @@ public:
 private:
     // A page and the tokens that this append puts into it: slots slot .. end - 1, from source token
     // token0 on. Encoding covers slots first .. end - 1.
-    struct Part {
+    struct PagePart {
         Block *floats; // plain or sinks form
         Block *coded;  // encoded form; null: the page stays plain
         uint32_t first, slot, end;
@@ -39,15 +39,15 @@ private:
     };
     void plan_last();
     void plan_new();
-    // Part i < n_parts(): the old last page first, if it takes part, then the new pages.
-    Part part(size_t i) const;
+    // PagePart i < n_parts(): the old last page first, if it takes part, then the new pages.
+    PagePart part(size_t i) const;
     size_t n_parts() const { return (last_.floats ? 1 : 0) + n_new_; }
-    bool waits(const Part &part) const;
-    void fill_part(const Part &part, uint32_t head, uint32_t worker) const;
-    void fill_here(const Part &part) const;
+    bool waits(const PagePart &part) const;
+    void fill_part(const PagePart &part, uint32_t head, uint32_t worker) const;
+    void fill_here(const PagePart &part) const;
     void learn();
     void link_last();
-    void put_positions(const Part &part, const Positions &positions) const;
+    void put_positions(const PagePart &part, const Positions &positions) const;
     static void task(void *ctx, uint32_t index, uint32_t worker);
     static void get_value(const void *ctx, Side side, uint32_t slot, uint32_t head, float *out);
 
@@ -58,7 +58,7 @@ private:
     Encoder encoder_;
     size_t n_;
     PageRef *old_ = nullptr;  // table entry of last_
-    Part last_{};             // old last page; floats is null if it takes no part
+    PagePart last_{};         // old last page; floats is null if it takes no part
     size_t n_new_ = 0;        // new pages, in the track's table from n_pages on
     Block *reused_ = nullptr; // plain block of the old last page, reused for the last new page
 };

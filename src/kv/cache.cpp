@@ -150,7 +150,8 @@ Status reserve_track(const Cache::State &state, Layer &layer, Track &track, uint
     const Status status =
         prepare(state, layer, track, reserved_tokens(layer, track, n_tokens), Steps::small);
     if (status != Status::ok) return status;
-    return grow_mark(*state.host, layer, track, track.table_size) ? status : Status::memory;
+    return grow_rollback_point(*state.host, layer, track, track.table_size) ? status
+                                                                            : Status::memory;
 }
 
 Status reserve_loaded(const Cache::State &state, Layer &layer, Track &track, uint64_t n_tokens) {
@@ -166,7 +167,7 @@ Status reserve_loaded(const Cache::State &state, Layer &layer, Track &track, uin
             push_spare(track, block);
         }
     const bool tables = grow_table(*state.host, track, all.n_pages) &&
-                        grow_mark(*state.host, layer, track, track.table_size);
+                        grow_rollback_point(*state.host, layer, track, track.table_size);
     if (!tables || layer.window.drops()) return tables ? Status::ok : Status::memory;
     return reserve_track(state, layer, track, n_tokens);
 }

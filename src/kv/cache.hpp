@@ -174,13 +174,13 @@ public:
     // Removal in two steps of tokens first .. first + n - 1, some of which a window may have
     // dropped. `before` is the position of the last token that stays before them. After
     // prepare_remove, remove cannot fail.
-    struct Part {
+    struct TokenRange {
         int32_t p0, p1;
         uint64_t first, n;
         int32_t before; // -1: none
     };
-    Status prepare_remove(uint32_t sequence, const Part &part, Failure *failure);
-    void remove(uint32_t sequence, const Part &part);
+    Status prepare_remove(uint32_t sequence, const TokenRange &part, Failure *failure);
+    void remove(uint32_t sequence, const TokenRange &part);
     Status copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *failure);
     Status shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta, Failure *failure);
     // Shift in two steps, of tokens some of which a window may have dropped.

@@ -20,7 +20,7 @@ template <class Visit> void each_double(Track &track, const Visit &visit) {
     }
 }
 
-bool stays_with_mark(const Mark &mark, const PageRef &page) {
+bool stays_with_mark(const RollbackPoint &mark, const PageRef &page) {
     return mark.set && mark.has_last && !mark.plain && mark.last_index == page.index;
 }
 
@@ -45,7 +45,7 @@ size_t plain_in_use(const Track &track) {
 
 PageRef *reused_page(const Layer &layer, Track &track) {
     PageRef *page = hot_page(layer, track);
-    const Mark &mark = track.mark;
+    const RollbackPoint &mark = track.mark;
     if (!page || !mark.set || page->block->n_owners > 1) return nullptr;
     const bool began_here = mark.has_last && mark.last_index == page->index;
     const bool full = uint32_t(page->first) + page->n == kPageTokens;
@@ -70,14 +70,14 @@ void trim_plain(const Cache::State &state, Layer &layer, Track &track) {
     drop_spares(*state.host, layer, track, kPlain, used < keep ? keep - used : 0);
 }
 
-bool grow_mark(const Host &host, const Layer &layer, Track &track, size_t n_pages) {
-    Mark &mark = track.mark;
+bool grow_rollback_point(const Host &host, const Layer &layer, Track &track, size_t n_pages) {
+    RollbackPoint &mark = track.mark;
     return !layer.window.drops() ||
            grow_pages(host, mark.pages, mark.table_size, mark.n_pages, n_pages);
 }
 
-void end_mark(const Cache::State &state, Layer &layer, Track &track, bool forget) {
-    Mark &mark = track.mark;
+void end_rollback_point(const Cache::State &state, Layer &layer, Track &track, bool forget) {
+    RollbackPoint &mark = track.mark;
     while (mark.n_pages) release_page(*state.host, layer, mark.pages[--mark.n_pages], &track);
     mark.set = false;
     if (!forget) return;
@@ -86,9 +86,9 @@ void end_mark(const Cache::State &state, Layer &layer, Track &track, bool forget
     mark.has_last = false;
 }
 
-void set_mark(const Cache::State &state, Layer &layer, Track &track) {
-    end_mark(state, layer, track, true);
-    Mark &mark = track.mark;
+void set_rollback_point(const Cache::State &state, Layer &layer, Track &track) {
+    end_rollback_point(state, layer, track, true);
+    RollbackPoint &mark = track.mark;
     const PageRef *last = hot_page(layer, track);
     mark.set = true;
     mark.provided = false;
@@ -102,8 +102,8 @@ void set_mark(const Cache::State &state, Layer &layer, Track &track) {
 
 // Pages of the rollback point are in two places. Those that a window has dropped since are in the
 // mark, the others at the start of the track.
-void return_to_mark(const Cache::State &state, Layer &layer, Track &track) {
-    Mark &mark = track.mark;
+void restore_rollback_point(const Cache::State &state, Layer &layer, Track &track) {
+    RollbackPoint &mark = track.mark;
     while (track.n_pages && track.pages[track.n_pages - 1].index >= mark.n_tokens)
         release_page(*state.host, layer, track.pages[--track.n_pages], &track);
     const size_t n = mark.n_pages;
@@ -142,11 +142,12 @@ Status Cache::begin(uint32_t sequence, Failure *failure) {
     if (status != Status::ok) return status;
     for (uint32_t l = 0; l < s.config.n_layers; l++) {
         Track &track = s.track(l, sequence);
-        if (grow_mark(*s.host, s.layers[l], track, track.n_pages)) continue;
+        if (grow_rollback_point(*s.host, s.layers[l], track, track.n_pages)) continue;
         return set_failure(failure, Status::memory, {}, "no memory for a table of %zu pages",
                            track.n_pages);
     }
-    for (uint32_t l = 0; l < s.config.n_layers; l++) set_mark(s, s.layers[l], s.track(l, sequence));
+    for (uint32_t l = 0; l < s.config.n_layers; l++)
+        set_rollback_point(s, s.layers[l], s.track(l, sequence));
     return Status::ok;
 }
 
@@ -155,7 +156,7 @@ Status Cache::commit(uint32_t sequence, Failure *failure) {
     const Status status = check_sequence(s.config, sequence, failure);
     for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++) {
         settle_track(s, s.layers[l], s.track(l, sequence));
-        end_mark(s, s.layers[l], s.track(l, sequence), false);
+        end_rollback_point(s, s.layers[l], s.track(l, sequence), false);
         trim_plain(s, s.layers[l], s.track(l, sequence));
     }
     return status;

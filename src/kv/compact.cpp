@@ -163,7 +163,7 @@ void Compact::commit(uint32_t sequence) {
         Track &track = *run.track;
         const int32_t delta = track.pages[run.first].delta;
         settle_track(s_, layer_, track);
-        end_mark(s_, layer_, track, true);
+        end_rollback_point(s_, layer_, track, true);
         for (size_t p = run.first; p < run.end; p++)
             release_block(host_, layer_, track.pages[p].block, nullptr);
         for (size_t i = 0; i < run.n_targets; i++) {

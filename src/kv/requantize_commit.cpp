@@ -37,7 +37,7 @@ void Requantize::commit_layer(LayerPlan &plan) {
     Layer &layer = s_.layers[plan.index];
     for (uint32_t i = 0; i < s_.config.n_sequences; i++) {
         settle_track(s_, layer, s_.track(plan.index, i));
-        end_mark(s_, layer, s_.track(plan.index, i), true);
+        end_rollback_point(s_, layer, s_.track(plan.index, i), true);
     }
     for (size_t i = 0; i < plan.n_moves; i++)
         if (plan.moves[i].to) plan.moves[i].to->n_owners = 0;

@@ -11,7 +11,7 @@ size_t turn_values(const Config &config) {
     return config.turns() ? config.rope_dims / 2 : 0;
 }
 
-void make_turn(const Config &config, Turn &turn) {
+void make_turn(const Config &config, RopeShift &turn) {
     const CanonicalFp fp;
     turn.n = turn_values(config);
     const double *given = config.rope_frequencies;
@@ -25,12 +25,12 @@ void make_turn(const Config &config, Turn &turn) {
     }
 }
 
-bool can_turn(const Turn &turn, int64_t delta) {
+bool can_turn(const RopeShift &turn, int64_t delta) {
     return __builtin_fabs(static_cast<double>(delta)) * turn.most <= 0x1p31;
 }
 
 void rotate_position(const Cache::State &state, float *x, int32_t delta) {
-    const Turn &turn = state.turn;
+    const RopeShift &turn = state.turn;
     if (!turns(state, delta)) return;
     x += state.config.rope_first();
     const bool halves = state.config.rope_style == RopeStyle::halves;

@@ -157,14 +157,14 @@ Status Cache::rollback(uint32_t sequence, Failure *failure) {
     for (uint32_t l = 0; l < s.config.n_layers; l++) marked |= s.track(l, sequence).mark.set;
     if (!marked) return cut(s, sequence, common_length(s, sequence), "roll back", failure);
     for (uint32_t l = 0; l < s.config.n_layers; l++)
-        return_to_mark(s, s.layers[l], s.track(l, sequence));
+        restore_rollback_point(s, s.layers[l], s.track(l, sequence));
     return status;
 }
 
 namespace {
 
 // Removes the tokens of a part that the window has dropped, from counts and positions.
-void remove_dropped(Track &track, const Cache::Part &part) {
+void remove_dropped(Track &track, const Cache::TokenRange &part) {
     const uint64_t dropped = track.n_dropped, end = part.first + part.n;
     if (part.first >= dropped || part.n == 0) return;
     const uint64_t n = (end < dropped ? end : dropped) - part.first;
@@ -174,7 +174,7 @@ void remove_dropped(Track &track, const Cache::Part &part) {
     if (end >= dropped) track.dropped_last = part.before;
 }
 
-void remove_part(const Cache::State &s, Layer &layer, Track &track, const Cache::Part &part) {
+void remove_part(const Cache::State &s, Layer &layer, Track &track, const Cache::TokenRange &part) {
     const int32_t p0 = part.p0, p1 = part.p1;
     remove_dropped(track, part);
     if (track.n_pages && p1 > last_position(track)) // a cut at the end: see cut_track
@@ -182,7 +182,7 @@ void remove_part(const Cache::State &s, Layer &layer, Track &track, const Cache:
             if (position_at(track.pages[p], 0) < p0 &&
                 position_at(track.pages[p], track.pages[p].n - 1u) >= p0)
                 take_plain(s, layer, track, track.pages[p]);
-    end_mark(s, layer, track, true);
+    end_rollback_point(s, layer, track, true);
     const size_t first = split_at(track, p0), end = split_at(track, p1);
     for (size_t i = first; i < end; i++) {
         track.n_tokens -= track.pages[i].n;
@@ -197,12 +197,12 @@ void remove_part(const Cache::State &s, Layer &layer, Track &track, const Cache:
 }
 
 // Returns the part for a span of positions that contains all dropped tokens, or none.
-Cache::Part part_of(const Track &track, int32_t p0, int32_t p1) {
+Cache::TokenRange part_of(const Track &track, int32_t p0, int32_t p1) {
     return {p0, p1, 0, takes_dropped(track, p0, p1) ? track.n_dropped : 0, -1};
 }
 
 // Checks that after the removal the next token sees none of the dropped tokens.
-Status prepare_layer(const Cache::State &s, uint32_t l, Track track, const Cache::Part &part,
+Status prepare_layer(const Cache::State &s, uint32_t l, Track track, const Cache::TokenRange &part,
                      Failure *failure) {
     const int32_t last = last_outside(track, part.p0, part.p1);
     remove_dropped(track, part);
@@ -213,7 +213,7 @@ Status prepare_layer(const Cache::State &s, uint32_t l, Track track, const Cache
 
 } // namespace
 
-Status Cache::prepare_remove(uint32_t sequence, const Part &part, Failure *failure) {
+Status Cache::prepare_remove(uint32_t sequence, const TokenRange &part, Failure *failure) {
     const State &s = *state_;
     Status status = Status::ok;
     for (uint32_t l = 0; status == Status::ok && l < s.config.n_layers; l++)
@@ -221,7 +221,7 @@ Status Cache::prepare_remove(uint32_t sequence, const Part &part, Failure *failu
     return status == Status::ok ? grow_tables(s, sequence, 2, failure) : status;
 }
 
-void Cache::remove(uint32_t sequence, const Part &part) {
+void Cache::remove(uint32_t sequence, const TokenRange &part) {
     const State &s = *state_;
     for (uint32_t l = 0; l < s.config.n_layers; l++)
         remove_part(s, s.layers[l], s.track(l, sequence), part);
@@ -257,7 +257,7 @@ void copy_calibration(const Config &config, const Track &source, Track &target) 
 
 void copy_span(const Cache::State &s, Layer &layer, const Track &source, Track &target, int32_t p0,
                int32_t p1) {
-    end_mark(s, layer, target, true);
+    end_rollback_point(s, layer, target, true);
     if (takes_dropped(source, p0, p1)) {
         target.n_tokens = target.n_dropped = source.n_dropped;
         target.dropped_first = source.dropped_first;
@@ -319,7 +319,7 @@ namespace {
 
 // Checks that positions still do not descend, and fit 32 bits, after a shift. Stored positions fit
 // too, so the sums of shifts, which are differences of the two, fit 32 bits.
-Status check_shift(const Turn &turn, const Track &track, int32_t p0, int32_t p1, int32_t delta,
+Status check_shift(const RopeShift &turn, const Track &track, int32_t p0, int32_t p1, int32_t delta,
                    Failure *failure) {
     int64_t last = 0; // positions are not negative
     const auto fits = [&](int32_t old) {
@@ -402,7 +402,7 @@ void Cache::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta) {
     const State &s = *state_;
     for (uint32_t l = 0; delta && l < s.config.n_layers; l++) {
         Track &track = s.track(l, sequence);
-        end_mark(s, s.layers[l], track, true);
+        end_rollback_point(s, s.layers[l], track, true);
         const size_t first = split_at(track, p0), end = split_at(track, p1);
         for (size_t i = first; i < end; i++) track.pages[i].delta += delta;
         if (track.n_dropped) {

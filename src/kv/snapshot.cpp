@@ -40,7 +40,7 @@ uint32_t centring_flag(const Layer &layer, const Track &track) {
     return layer.given && layer.calibration ? kGiven : kNotCentred;
 }
 
-uint64_t checksum_of(const Turn &turn) {
+uint64_t checksum_of(const RopeShift &turn) {
     uint64_t crc = 0;
     for (size_t i = 0; i < turn.n; i++) {
         uint64_t bits;

@@ -116,7 +116,7 @@ struct PageRef {
 };
 
 // Rollback point: the state of a track when a call of several appends began.
-struct Mark {
+struct RollbackPoint {
     bool set;      // the call is running
     bool provided; // provide() holds spare blocks for the call
     uint64_t n_tokens, n_dropped;
@@ -148,14 +148,14 @@ struct Track {
     bool prepared;         // during append_batch: its spare blocks are needed
     bool reuses;           // during an append: reused_page() existed before it
     int64_t next_position; // during an append: least position that it could begin with
-    Mark mark;
+    RollbackPoint mark;
     float *calibration;   // memory for mu_k, eq_k, mu_v of all heads; null: never used
     bool calibrated;      // calibration was learned from the first encoded page
     uint64_t learned_end; // end of that page in tokens; a cut before it discards the calibration
 };
 
 // RoPE angles: pair i rotates by delta * scale * each[i] when its position grows by `delta`.
-struct Turn {
+struct RopeShift {
     double *each = nullptr; // [n]; null: no rotation
     size_t n = 0;
     double scale = 1.0;
@@ -178,7 +178,7 @@ struct Cache::State {
     float *calibration = nullptr; // [layer][given by the caller, then each sequence]
     size_t n_calibration = 0;
     AttendMemory *attend = nullptr; // attend.hpp
-    Turn turn;
+    RopeShift turn;
     Restore *aside = nullptr; // between load_aside and finish_load
 
     Track &track(uint32_t layer, uint32_t sequence) const {
@@ -311,11 +311,11 @@ void settle_track(const Cache::State &state, Layer &layer, Track &track);
 // Frees spare plain blocks beyond those that small steps need.
 void trim_plain(const Cache::State &state, Layer &layer, Track &track);
 // Grows the table of the rollback point, for pages that a window may drop. False: no memory.
-bool grow_mark(const Host &host, const Layer &layer, Track &track, size_t n_pages);
-void set_mark(const Cache::State &state, Layer &layer, Track &track);
+bool grow_rollback_point(const Host &host, const Layer &layer, Track &track, size_t n_pages);
+void set_rollback_point(const Cache::State &state, Layer &layer, Track &track);
 // Ends the call. `forget`: also releases the plain form that cuts into its first page would use.
-void end_mark(const Cache::State &state, Layer &layer, Track &track, bool forget);
-void return_to_mark(const Cache::State &state, Layer &layer, Track &track);
+void end_rollback_point(const Cache::State &state, Layer &layer, Track &track, bool forget);
+void restore_rollback_point(const Cache::State &state, Layer &layer, Track &track);
 
 // ---- vectors (vectors.cpp) ----------------------------------------------------------------------
 
@@ -357,10 +357,10 @@ struct PageValues {
 // Learns the calibration of the streams that `layer` centers.
 void learn_calibration(const Config &config, const Layer &layer, float *calibration,
                        const PageValues &values, const Scratch &scratch);
-size_t turn_values(const Config &config);         // length of Turn::each
-void make_turn(const Config &config, Turn &turn); // turn.each points to that many
+size_t turn_values(const Config &config);              // length of RopeShift::each
+void make_turn(const Config &config, RopeShift &turn); // turn.each points to that many
 // Returns whether the angles of a shift stay within 2^31 radians, the range of sin_cos_f64().
-bool can_turn(const Turn &turn, int64_t delta);
+bool can_turn(const RopeShift &turn, int64_t delta);
 // rotate_position rotates one head of q or k as if its position were `delta` larger. turns() is
 // false if that changes nothing.
 inline bool turns(const Cache::State &state, int32_t delta) {

@@ -220,7 +220,7 @@ void number_pages(Track &track) {
 }
 
 Block *plain_of(const Track &track, const PageRef &page) {
-    const Mark &mark = track.mark;
+    const RollbackPoint &mark = track.mark;
     if (page.plain || page.block->form != kEncoded) return page.plain;
     return mark.plain && mark.last_index == page.index ? mark.plain : nullptr;
 }
@@ -238,7 +238,7 @@ namespace {
 
 // Drops the last page of the rollback point if it is `page`: another one may get its index.
 void lose_last(const Cache::State &state, Layer &layer, Track &track, const PageRef &page) {
-    Mark &mark = track.mark;
+    RollbackPoint &mark = track.mark;
     if (!mark.has_last || mark.last_index != page.index) return;
     if (mark.plain) release_block(*state.host, layer, mark.plain, &track);
     mark.plain = nullptr;
@@ -274,13 +274,14 @@ void cut_track(const Cache::State &state, Layer &layer, Track &track, uint64_t n
     }
     track.n_tokens = n_tokens; // a cut among dropped tokens leaves no page
     if (n_tokens == 0) track.n_dropped = 0;
-    if (track.mark.set && n_tokens < track.mark.n_tokens) end_mark(state, layer, track, false);
+    if (track.mark.set && n_tokens < track.mark.n_tokens)
+        end_rollback_point(state, layer, track, false);
     forget_learned(track);
 }
 
 void clear_track(const Cache::State &state, Layer &layer, Track &track) {
     const Host &host = *state.host;
-    end_mark(state, layer, track, true);
+    end_rollback_point(state, layer, track, true);
     while (track.n_pages) release_page(host, layer, track.pages[--track.n_pages], nullptr);
     for (const Form form : kForms) drop_spares(host, layer, track, form, 0);
     host.free(track.pages, track.table_size * sizeof(PageRef), alignof(PageRef));
@@ -326,7 +327,7 @@ namespace {
 
 // Drops a page; the rollback point keeps those that it needs.
 void drop_page(const Cache::State &state, Layer &layer, Track &track, const PageRef &page) {
-    Mark &mark = track.mark;
+    RollbackPoint &mark = track.mark;
     if (track.n_dropped == 0) track.dropped_first = position_at(page, 0);
     track.dropped_last = position_at(page, page.n - 1u);
     track.n_dropped += page.n;

@@ -77,7 +77,7 @@ EmbedPlan::EmbedPlan(const Graph &graph, const EmbedOptions &given)
              "embeddings of a %s model with bidirectional attention, whose layers read the keys of "
              "earlier layers, are not supported",
              graph.architecture);
-    const View &result = result_of(program, pooling);
+    const View &result = result_of(graph, pooling);
     if (result.none())
         fail(Status::unsupported, {}, "the model has no cls.output.weight: it is not a reranker");
     width = result.width;

@@ -2,7 +2,7 @@
 #include "model/estimate.hpp"
 
 #include "base/checked.hpp"
-#include "device/books.hpp"
+#include "device/codebooks.hpp"
 #include "device/sizes.hpp"
 #include "kv/types.hpp"
 #include "model/quality.hpp"
@@ -57,7 +57,7 @@ double per_second(double bandwidth, uint64_t bytes) {
 Estimator::Estimator(const Ref<gguf::File> &file, const matmul::Engine &engine,
                      const EstimateOptions &options)
     : file_(file), engine_(engine), options_(options), outline_(read_outline(*file, options.ranks)),
-      places_(places_of(outline_.program, *file)) {
+      places_(places_of(outline_.graph, *file)) {
     if (is_rank() && (options.n_adapters > 0 || !outline_.graph.predicts()))
         fail(Status::unsupported, {}, "ranks of a group do not support adapters or embeddings");
     if (options.n_adapters > 0 && !outline_.has_graph)
@@ -124,7 +124,7 @@ DeviceFit Estimator::fit_device(const job::Plan &plan) const {
     for (uint32_t n = 1; n <= n_layers; n++) {
         weights = sum(weights, bytes[n_layers - n]);
         columns = std::max(columns, longest[n_layers - n]);
-        out.bytes_all = sum(weights, sum(device::books_bytes(),
+        out.bytes_all = sum(weights, sum(device::codebooks_bytes(),
                                          device::scratch_bytes(device::scratch_values(columns))));
         if (out.bytes_all > options_.device_memory_bytes) continue;
         out.bytes = out.bytes_all;

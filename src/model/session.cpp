@@ -324,8 +324,8 @@ Status Session::remove_held(uint32_t index, uint64_t first, uint64_t n, Failure 
     if (first >= sequence.held) return Status::ok;
     if (n < sequence.held - first) {
         const int32_t *const p = sequence.positions;
-        const kv::Cache::Part part = {p[first], p[first + n - 1] + 1, first, n,
-                                      first ? p[first - 1] : -1};
+        const kv::Cache::TokenRange part = {p[first], p[first + n - 1] + 1, first, n,
+                                            first ? p[first - 1] : -1};
         Status status = caches_.prepare_remove(index, part, failure);
         status = agree_on_edit(model_, status, failure);
         if (status != Status::ok) return status;

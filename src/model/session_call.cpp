@@ -94,7 +94,7 @@ private:
     }
     // Which tokens of the items a pass takes.
     enum class Take { again, fresh, all };
-    struct Place {
+    struct TokenPosition {
         size_t item;
         uint64_t at; // of its sequence
     };
@@ -103,12 +103,12 @@ private:
     uint32_t patience() const;
     Status run_passes(Failure *failure);
     bool is_one_pass() const;
-    Place first_place(Take take, size_t item) const;
-    uint8_t mode_at(const Place &place) const;
-    size_t add_rows(const Place &place, uint64_t end);
-    size_t add_again(const Place &place, size_t most);
-    void add_fresh(const Place &place, size_t n);
-    uint64_t gather(Take take, Place *place);
+    TokenPosition first_position(Take take, size_t item) const;
+    uint8_t mode_at(const TokenPosition &place) const;
+    size_t add_rows(const TokenPosition &place, uint64_t end);
+    size_t add_again(const TokenPosition &place, size_t most);
+    void add_fresh(const TokenPosition &place, size_t n);
+    uint64_t gather(Take take, TokenPosition *place);
     Status pass(Take take, Failure *failure);
     Status forward(const matmul::Options &matmul, AttentionWatcher *watcher, Failure *failure);
     void take_tokens(const BatchItem &item, Sequence &sequence) const;
@@ -203,7 +203,7 @@ bool Session::Call::is_one_pass() const {
 }
 
 // Of the first item from `item` on that has tokens to take.
-Session::Call::Place Session::Call::first_place(Take take, size_t item) const {
+Session::Call::TokenPosition Session::Call::first_position(Take take, size_t item) const {
     for (; item < n_items_; item++) {
         const Sequence &s = sequence(item);
         if (take == Take::fresh) return {item, s.length};
@@ -212,13 +212,13 @@ Session::Call::Place Session::Call::first_place(Take take, size_t item) const {
     return {item, 0};
 }
 
-uint8_t Session::Call::mode_at(const Place &place) const {
+uint8_t Session::Call::mode_at(const TokenPosition &place) const {
     const Sequence &s = sequence(place.item);
     return place.at < s.length ? products_of(s.modes[place.at]) : mode_of(options_.matmul);
 }
 
 // Tokens of before, all of one mode; how many.
-size_t Session::Call::add_again(const Place &place, size_t most) {
+size_t Session::Call::add_again(const TokenPosition &place, size_t most) {
     const Sequence &s = sequence(place.item);
     size_t n = 1;
     while (n < most && products_of(s.modes[place.at + n]) == mode_at(place)) n++;
@@ -240,7 +240,7 @@ size_t Session::Call::add_again(const Place &place, size_t most) {
     return n;
 }
 
-void Session::Call::add_fresh(const Place &place, size_t n) {
+void Session::Call::add_fresh(const TokenPosition &place, size_t n) {
     const BatchItem &item = items_[place.item];
     const Sequence &s = sequence(place.item);
     const uint64_t done = place.at - s.length;
@@ -264,7 +264,7 @@ void Session::Call::add_fresh(const Place &place, size_t n) {
 }
 
 // As many tokens as fit from a place on, all of its mode, all new or none.
-size_t Session::Call::add_rows(const Place &place, uint64_t end) {
+size_t Session::Call::add_rows(const TokenPosition &place, uint64_t end) {
     const Sequence &s = sequence(place.item);
     const bool again = place.at < s.length;
     const uint64_t left = (again && s.length < end ? s.length : end) - place.at;
@@ -276,7 +276,7 @@ size_t Session::Call::add_rows(const Place &place, uint64_t end) {
 }
 
 // As many tokens as fit from *place on, all of one mode; how many of them are new.
-uint64_t Session::Call::gather(Take take, Place *place) {
+uint64_t Session::Call::gather(Take take, TokenPosition *place) {
     uint64_t n_fresh = 0;
     session_.rows_.clear();
     for (const uint8_t mode = mode_at(*place);
@@ -286,13 +286,13 @@ uint64_t Session::Call::gather(Take take, Place *place) {
         const size_t n = add_rows(*place, end);
         n_fresh += place->at >= s.length ? n : 0;
         place->at += n;
-        if (place->at == end) *place = first_place(take, place->item + 1);
+        if (place->at == end) *place = first_position(take, place->item + 1);
     }
     return n_fresh;
 }
 
 Status Session::Call::pass(Take take, Failure *failure) {
-    for (Place place = first_place(take, 0); place.item < n_items_;) {
+    for (TokenPosition place = first_position(take, 0); place.item < n_items_;) {
         const uint8_t mode = mode_at(place);
         const uint64_t n_fresh = gather(take, &place);
         poll_.begin_batch(n_fresh_, n_fresh);

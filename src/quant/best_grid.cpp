@@ -28,7 +28,7 @@ struct PointState {
 };
 
 // Best levels and signs of a part for one scale.
-struct Part {
+struct GroupFit {
     uint8_t level[kMaxSub], minus[kMaxSub / 8];
     float error;
 };
@@ -154,7 +154,7 @@ private:
         return error;
     }
 
-    void place_part(Part *to, int first, const float *table) const {
+    void place_part(GroupFit *to, int first, const float *table) const {
         to->error = 0.0f;
         for (int at = 0; at < l_.part; at += 8) {
             to->minus[at / 8] = 0;
@@ -169,7 +169,7 @@ private:
         double error = 0;
         s->scale[k] = low8(scale);
         for (int p = k * parts_; p < (k + 1) * parts_; p++) {
-            Part best, other;
+            GroupFit best, other;
             float table[8];
             int down = 0;
             for (int q = 0; q < n_levels_; q++)

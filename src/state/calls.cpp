@@ -89,7 +89,8 @@ Status check_closed(const StateCache::State &s, uint32_t sequence, Failure *fail
                        sequence);
 }
 
-Status check_range(const StateCache::State &s, uint32_t sequence, Range *range, Failure *failure) {
+Status check_range(const StateCache::State &s, uint32_t sequence, SequenceRange *range,
+                   Failure *failure) {
     *range = {0, s.config.n_sequences};
     if (sequence == kAllSequences) return Status::ok;
     *range = {sequence, sequence + 1};

@@ -81,7 +81,7 @@ Status save_sequence(SnapshotOutput &out, const StateCache::State &s, uint32_t i
 // Reads into free slots of the cache, and releases them unless the whole snapshot is valid.
 class Load {
 public:
-    Load(StateCache::State &state, Range range, const Reader &reader,
+    Load(StateCache::State &state, SequenceRange range, const Reader &reader,
          const ExpectedTokens *expected, Failure *failure)
         : s_(state), range_(range), in_(reader), expected_(expected), failure_(failure) {}
     ~Load() {
@@ -98,7 +98,7 @@ private:
     void commit();
 
     StateCache::State &s_;
-    Range range_;
+    SequenceRange range_;
     SnapshotInput in_;
     const ExpectedTokens *expected_; // [sequences of the range], or null
     Failure *failure_;
@@ -196,7 +196,7 @@ Status Load::run() {
 
 Status StateCache::save(uint32_t sequence, WriteFn write, void *user, Failure *failure) const {
     const State &s = *state_;
-    Range range;
+    SequenceRange range;
     Status status = check_range(s, sequence, &range, failure);
     if (status != Status::ok) return status;
     SnapshotOutput out(write, user);
@@ -217,7 +217,7 @@ Status StateCache::save(uint32_t sequence, WriteFn write, void *user, Failure *f
 Status StateCache::load(uint32_t sequence, const Reader &reader, Failure *failure,
                         const ExpectedTokens *expected) {
     State &s = *state_;
-    Range range;
+    SequenceRange range;
     Status status = check_range(s, sequence, &range, failure);
     for (uint32_t i = range.first; status == Status::ok && i < range.end; i++)
         status = check_closed(s, i, failure);

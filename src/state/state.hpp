@@ -104,11 +104,11 @@ Status check_sequence(const StateCache::State &state, uint32_t sequence, Failure
 Status check_open(const StateCache::State &state, uint32_t sequence, Failure *failure);
 // Also refuses a sequence with an open call.
 Status check_closed(const StateCache::State &state, uint32_t sequence, Failure *failure);
-// Range of sequences: one, or with kAllSequences all.
-struct Range {
+// SequenceRange of sequences: one, or with kAllSequences all.
+struct SequenceRange {
     uint32_t first, end;
 };
-Status check_range(const StateCache::State &state, uint32_t sequence, Range *range,
+Status check_range(const StateCache::State &state, uint32_t sequence, SequenceRange *range,
                    Failure *failure);
 
 } // namespace ggufx::state

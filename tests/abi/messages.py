@@ -23,7 +23,7 @@ TOKEN = re.compile(r'R"(\w*)\((?:[^)]|\)(?!\1"))*\)\1"|"(?:\\.|[^"\\\n])*"|(?<![
                    r"|[A-Za-z_]\w*|\n|[^\s\w]", re.S)
 SUFFIXES = {".cpp", ".hpp", ".cu"}
 # Where all prose is shown to people, in whatever call it is.
-TOOL = tuple("src/cli/" + folder for folder in ("chat/", "convert/", "edit/", "floor/", "look/", "models/", "quantize/", "run/", "serve/"))
+TOOL = tuple("src/cli/" + folder for folder in ("chat/", "convert/", "edit/", "common/", "inspect/", "models/", "quantize/", "run/", "serve/"))
 SENTENCE_WORDS = 30
 FEWEST = 1200  # messages that the table has at least
 ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "'": "'", "0": "\0", "r": "\r"}

@@ -11,11 +11,11 @@ int main() {
 }
 #else
 
-#include "base/draft.hpp"
 #include "base/file_set.hpp"
 #include "base/io.hpp"
 #include "base/output.hpp"
 #include "base/patch.hpp"
+#include "base/resumable_file.hpp"
 #include "check.hpp"
 #include "scratch.hpp"
 
@@ -152,9 +152,9 @@ void write_output(const Ref<Host> &host, const std::string &path) {
 }
 
 void write_draft(const Ref<Host> &host, const std::string &path) {
-    DraftFile draft(host, path);
+    ResumableFile draft(host, path);
     draft.discard_on_close();
-    draft.open(DraftFile::Mode::fresh, kNew.size());
+    draft.open(ResumableFile::Mode::fresh, kNew.size());
     draft.write_at(1000, kNew.data() + 1000, 2000);
     draft.write_at(0, kNew.data(), 1000);
     draft.append_log("record", 6);

@@ -2,11 +2,11 @@
 // of file.
 // SPDX-License-Identifier: MIT
 #include "base/crc64.hpp"
-#include "base/draft.hpp"
 #include "base/file_handle.hpp"
 #include "base/io.hpp"
 #include "base/output.hpp"
 #include "base/patch.hpp"
+#include "base/resumable_file.hpp"
 #include "check.hpp"
 #include "scratch.hpp"
 
@@ -136,23 +136,23 @@ void an_output_appears_whole(const Scratch &scratch) {
 void a_draft_goes_on(const Scratch &scratch) {
     const auto host = Host::create({});
     const std::string path = scratch.path(u8"draft"), data = bytes_of(5000, 4);
-    using Mode = DraftFile::Mode;
-    CHECK(has_status(failure_of([&] { DraftFile(host, path).open(Mode::finish, 5000); }),
+    using Mode = ResumableFile::Mode;
+    CHECK(has_status(failure_of([&] { ResumableFile(host, path).open(Mode::finish, 5000); }),
                      Status::not_found));
     {
-        DraftFile first(host, path), second(host, path);
+        ResumableFile first(host, path), second(host, path);
         first.open(Mode::join, 5000);
         second.open(Mode::join, 5000);
         first.write_at(0, data.data(), 2000);
         second.write_at(2000, data.data() + 2000, 3000);
         first.append_log("abc", 3);
         second.append_log("def", 3);
-        CHECK(has_status(failure_of([&] { DraftFile(host, path).open(Mode::resume, 5000); }),
+        CHECK(has_status(failure_of([&] { ResumableFile(host, path).open(Mode::resume, 5000); }),
                          Status::state));
     }
-    CHECK(has_status(failure_of([&] { DraftFile(host, path).open(Mode::resume, 4999); }),
+    CHECK(has_status(failure_of([&] { ResumableFile(host, path).open(Mode::resume, 4999); }),
                      Status::mismatch));
-    DraftFile draft(host, path);
+    ResumableFile draft(host, path);
     draft.open(Mode::finish, 5000);
     std::string back(5000, 0);
     char log[8] = "";

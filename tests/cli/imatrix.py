@@ -283,7 +283,7 @@ class Collect(tool.Case):
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
-        self.assertRegex(errors.decode(), r"interrupted; \d+ chunks of 2500 are in .*--resume goes on")
+        self.assertRegex(errors.decode(), r"interrupted; \d+ chunks of 2500 are in .*use --resume to continue")
         self.assertEqual(self.json("imatrix", "show", out)["chunks"] % 4, 0)
 
 

@@ -37,7 +37,8 @@ class Bytes(Quantize):
         folder = os.path.dirname(self.stories())
         n = 0
         for name, entry in read_json(shared(*STORIES, "quantized-from-f16.json"))["files"].items():
-            recipe = [os.path.join(folder, a) if a.endswith(".gguf") else a for a in entry["recipe"]]
+            words = ["--tensor-type" if a == "--rule" else a for a in entry["recipe"]]  # the list has the older name
+            recipe = [os.path.join(folder, a) if a.endswith(".gguf") else a for a in words]
             out = self.path("out.gguf")
             self.ok("quantize", self.stories(), out, "-q", "--force", *recipe)
             got = self.tensors(out)

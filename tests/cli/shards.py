@@ -134,7 +134,7 @@ class Perplexity(Shards):
 
         self.assertIn("another length", damaged(lambda v: v["result"]["tokens"].pop()))
         self.assertIn("losses", damaged(lambda v: v["result"].pop("losses")))
-        self.assertIn("numbers", damaged(lambda v: v["result"].update(losses=["x"] * n)))
+        self.assertIn("not a number", damaged(lambda v: v["result"].update(losses=["x"] * n)))
         self.assertIn("holds part 1/2", damaged(lambda v: v.update(shard=1)))
         self.assertIn("part of kv-eval", damaged(lambda v: v.update(part_of="kv-eval")))
         self.assertIn("result", damaged(lambda v: v.pop("result")))

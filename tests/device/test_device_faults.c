@@ -394,7 +394,7 @@ static void test_what_is_no_plug_in_or_no_device_is_said(void **state) {
     assert_unusable(rt, fake_path, "fake:999", 0, "there is no device");
     reset_fake();
     fake->processor = 1;
-    assert_unusable(rt, fake_path, "auto", 0, "the limit of a software device");
+    assert_unusable(rt, fake_path, "auto", 0, "a processor that plays a device");
     reset_fake();
 
     char path[2000];

@@ -2,9 +2,9 @@
 // the exit code of a usage error. Also shell completion, patterns and sizes. No command is run.
 // SPDX-License-Identifier: MIT
 #include "chat_main.h"
+#include "common/name_pattern.hpp"
+#include "common/size.hpp"
 #include "completion.hpp"
-#include "floor/name_pattern.hpp"
-#include "floor/size.hpp"
 #include "verbs.hpp"
 
 #include <cstdlib>

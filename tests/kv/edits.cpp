@@ -154,8 +154,9 @@ void World::remove() {
     if (tokens_.size() < 2) return;
     const size_t first = random_.below(tokens_.size() - 1);
     const size_t n = 1 + random_.below(std::min<size_t>(tokens_.size() - first - 1, 90));
-    const kv::Cache::Part part = {tokens_[first].position, tokens_[first + n - 1].position + 1,
-                                  first, n, first ? tokens_[first - 1].position : -1};
+    const kv::Cache::TokenRange part = {tokens_[first].position,
+                                        tokens_[first + n - 1].position + 1, first, n,
+                                        first ? tokens_[first - 1].position : -1};
     Failure failure{};
     const Status status = cache_->prepare_remove(0, part, &failure);
     CHECK(status == Status::ok || (status == Status::state && failure.message[0]));

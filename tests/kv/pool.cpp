@@ -125,7 +125,7 @@ void spare_pages_give_way_unless_they_are_reserved() {
     CHECK(w.append(2, 1) == Status::capacity);
     CHECK(w.append(0, 64 * 4) == Status::ok && w.append(0, 1) == Status::capacity);
     Failure failure{};
-    CHECK(w.cache->reserve(2, 64, &failure) == Status::capacity && says(failure, "those of 64"));
+    CHECK(w.cache->reserve(2, 64, &failure) == Status::capacity && says(failure, ": 64"));
     CHECK(w.cache->reserve(2, UINT64_MAX / 4, &failure) == Status::capacity);
     CHECK(w.pages(0) == 6);
 }
@@ -143,7 +143,7 @@ void batches_take_pages_for_all_or_for_none() {
     const auto before = w.saved(kv::kAllSequences);
     Failure failure{};
     CHECK(w.cache->append_batch(0, 4, twice, later, source, &failure) == Status::capacity);
-    CHECK(says(failure, "those of 4 tokens") && w.saved(kv::kAllSequences) == before);
+    CHECK(says(failure, ": 4 tokens need more") && w.saved(kv::kAllSequences) == before);
     CHECK(w.pages(0) == 3); // pages taken for the first tokens were released
     CHECK(w.cache->keep(1, nullptr) == Status::ok);
     CHECK(w.cache->append_batch(0, 2, sequences + 1, later, source, nullptr) == Status::ok);
@@ -213,7 +213,7 @@ void calls_are_provided_for() {
         const uint64_t pages = w.pages(0), left = w.cache->room();
         CHECK(left >= 2 * 64 && left <= 3 * 64); // the last page may be a float page
         CHECK(w.cache->provide(1, 64 * 5, &failure) == Status::capacity);
-        CHECK(says(failure, "those of 320 tokens") && w.pages(0) == pages);
+        CHECK(says(failure, ": 320 tokens need more") && w.pages(0) == pages);
         CHECK(w.append(2, 64 * 5) == Status::capacity && w.length(2) == 0);
         CHECK(w.append(0, 256) == Status::ok && w.pages(0) >= pages);
         CHECK(w.cache->rollback(0, nullptr) == Status::ok && w.length(0) == 0);

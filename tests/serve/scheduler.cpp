@@ -15,7 +15,7 @@ using Ids = std::vector<int32_t>;
 
 // A token's logits depend on all tokens before it and their modes, so that any mix-up by the
 // scheduler changes the output.
-class FakeMachine : public Machine {
+class FakeMachine : public DecodeBackend {
 public:
     FakeMachine(uint32_t n_sequences, uint32_t n_batch)
         : rows_(n_sequences), reserved_(n_sequences), n_batch_(n_batch),

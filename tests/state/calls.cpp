@@ -105,7 +105,7 @@ void refusals_name_what_is_wrong_and_change_nothing() {
     CHECK(r.is(cache->commit(0, 1, f), Status::state, 0, "no call is open"));
     CHECK(r.is(cache->rollback(0, f), Status::state, 0, "no call is open"));
     CHECK(r.is(cache->truncate(0, 6, f), Status::argument, 0, "6 tokens: sequence 0 has 5"));
-    CHECK(r.is(cache->truncate(0, 4, f), Status::state, 0, "after 4 of 5 tokens are gone"));
+    CHECK(r.is(cache->truncate(0, 4, f), Status::state, 0, "after 4 of 5 tokens are not kept"));
     CHECK(cache->begin(0, f) == Status::ok);
     CHECK(r.is(cache->begin(0, f), Status::state, 0, "a call is open"));
     CHECK(r.is(cache->truncate(0, 0, f), Status::state, 0, "a call is open"));

@@ -122,7 +122,7 @@ void what_is_no_snapshot_of_this_cache_is_refused() {
     for (size_t n = 0; n < good.bytes.size(); n += n < kSequence ? 1 : 61) {
         MemoryFile file = good;
         file.bytes.resize(n);
-        CHECK(v.refuses(file, 0, Status::truncated, "reader"));
+        CHECK(v.refuses(file, 0, Status::truncated, "read callback"));
     }
     // The largest number of tokens that is accepted.
     put_u64(many.data(), uint64_t(1) << 40);
@@ -152,7 +152,7 @@ void readers_writers_and_ends_that_fail_are_heard() {
         MemoryFile in = good;
         in.calls = 0;
         in.fail_at = call;
-        CHECK(other.refuses(in, 0, Status::io, "reader"));
+        CHECK(other.refuses(in, 0, Status::io, "read callback"));
     }
     Victim other;
     Failure failure{};

@@ -36,7 +36,7 @@ size_t matched(const std::vector<int32_t> &text, size_t end) {
 }
 
 // Returns whether the draft continues a match of at least n_match tokens in the text.
-bool is_from_text(const std::vector<int32_t> &text, const int32_t *guess, size_t n,
+bool is_from_text(const std::vector<int32_t> &text, const int32_t *draft, size_t n,
                   uint32_t n_match) {
     for (size_t end = n_match; end < text.size(); end++) {
         if (matched(text, end) < n_match) continue;

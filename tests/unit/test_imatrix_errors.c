@@ -197,9 +197,11 @@ static void test_wrong_arguments_are_refused(void **state) {
     imatrix = open_it(&b);
     expect(ggufx_imatrix_info(&facts, imatrix, &e), GGUFX_E_ARGUMENT, &e, "ggufx_imatrix_facts");
     expect(ggufx_imatrix_info(NULL, imatrix, &e), GGUFX_E_ARGUMENT, &e, "out");
-    expect(ggufx_imatrix_at(&entry, imatrix, 1, &e), GGUFX_E_ARGUMENT, &e, "entry 1 of 1");
+    expect(ggufx_imatrix_at(&entry, imatrix, 1, &e), GGUFX_E_ARGUMENT, &e,
+           "entry 1 does not exist");
     expect(ggufx_imatrix_find(&at, imatrix, NULL, 3, &e), GGUFX_E_ARGUMENT, &e, "name");
-    expect(ggufx_imatrix_dataset(&text, &length, imatrix, 2, &e), GGUFX_E_ARGUMENT, &e, "2 of 2");
+    expect(ggufx_imatrix_dataset(&text, &length, imatrix, 2, &e), GGUFX_E_ARGUMENT, &e,
+           "data set 2 does not exist");
     expect(ggufx_imatrix_merge(imatrix, NULL, &e), GGUFX_E_ARGUMENT, &e, "imatrix");
     expect(ggufx_imatrix_merge(NULL, imatrix, &e), GGUFX_E_ARGUMENT, &e, "imatrix");
     expect(ggufx_imatrix_select(imatrix, NULL, 1, &e), GGUFX_E_ARGUMENT, &e, "keep");

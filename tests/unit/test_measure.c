@@ -213,7 +213,7 @@ static void test_damage_is_found_wherever_it_is(void **state) {
     const size_t n = file->n;
     for (file->n = 0; file->n < n; file->n += 611) {
         file->at = 0;
-        FAILS(&f, GGUFX_E_TRUNCATED, "reader", measure(&f, &facts, N, TINY_BOS, &options));
+        FAILS(&f, GGUFX_E_TRUNCATED, "read callback", measure(&f, &facts, N, TINY_BOS, &options));
     }
     file->n = n;
     file->at = 0;
@@ -417,7 +417,7 @@ static void test_it_stops_at_each_poll_and_at_each_write(void **state) {
     options.write_user = file;
     for (file->fail_at = 1; file->fail_at < 20000; file->fail_at += 4111) {
         file->n = 0;
-        FAILS(&f, GGUFX_E_IO, "writer", measure(&f, &facts, N, TINY_BOS, &options));
+        FAILS(&f, GGUFX_E_IO, "write callback", measure(&f, &facts, N, TINY_BOS, &options));
     }
     free(file);
     end(&f);
@@ -521,7 +521,7 @@ static void test_endings_that_cannot_be_are_refused(void **state) {
     FAILS(&f, GGUFX_E_ARGUMENT, "session", SCORE(scores, NULL, CONTEXT, kLengths, 3));
     FAILS(&f, GGUFX_E_ARGUMENT, "context", SCORE(scores, f.session, 0, kLengths, 3));
     FAILS(&f, GGUFX_E_ARGUMENT, "endings", SCORE(scores, f.session, CONTEXT, kLengths, 0));
-    FAILS(&f, GGUFX_E_ARGUMENT, "ending 1", SCORE(scores, f.session, CONTEXT, lengths, 3));
+    FAILS(&f, GGUFX_E_ARGUMENT, "continuation 1", SCORE(scores, f.session, CONTEXT, lengths, 3));
     lengths[1] = SIZE_MAX;
     assert_int_not_equal(SCORE(scores, f.session, CONTEXT, lengths, 3), GGUFX_OK);
     lengths[1] = TINY_CONTEXT - CONTEXT + 2;

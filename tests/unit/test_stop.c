@@ -101,7 +101,7 @@ static void test_stop_calls_refuse_bad_arguments(void **state) {
     FAILS(&f, GGUFX_E_ARGUMENT, "out", ggufx_stop_create(NULL, f.rt, empty, 1, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "rt", ggufx_stop_create(&stop, NULL, empty, 1, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "texts", ggufx_stop_create(&stop, f.rt, NULL, 1, &f.error));
-    FAILS(&f, GGUFX_E_ARGUMENT, "text 1 is empty",
+    FAILS(&f, GGUFX_E_ARGUMENT, "stop string 1 is empty",
           ggufx_stop_create(&stop, f.rt, empty, 2, &f.error));
     assert_int_equal(ggufx_stop_create(&stop, f.rt, empty, 2, &f.error), GGUFX_E_ARGUMENT);
     assert_int_equal(f.error.index, 1);

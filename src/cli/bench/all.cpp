@@ -2,7 +2,7 @@
 // under the rooflines of the machine, with figures of other programs.
 // SPDX-License-Identifier: MIT
 #include "bench/roofline_page.hpp"
-#include "floor/input_file.hpp"
+#include "common/input_file.hpp"
 
 #include <fmt/format.h>
 #include <optional>

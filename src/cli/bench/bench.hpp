@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/memory_read.hpp"
+#include "common/memory_read.hpp"
 
 #include <cstdint>
 

@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: MIT
 #include "bench/products.hpp"
 #include "bench/roofs.hpp"
-#include "floor/json.hpp"
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
-#include "floor/table.hpp"
-#include "floor/timing.hpp"
+#include "common/json.hpp"
+#include "common/progress.hpp"
+#include "common/signals.hpp"
+#include "common/table.hpp"
+#include "common/timing.hpp"
 
 #include <cstring>
 #include <fmt/format.h>

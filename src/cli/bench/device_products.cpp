@@ -2,9 +2,9 @@
 #include "bench/device_products.hpp"
 
 #include "bench/blocks.hpp"
-#include "floor/json.hpp"
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
+#include "common/json.hpp"
+#include "common/progress.hpp"
+#include "common/signals.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "bench/embed_runs.hpp"
 
-#include "floor/signals.hpp"
-#include "floor/timing.hpp"
+#include "common/signals.hpp"
+#include "common/timing.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -2,8 +2,8 @@
 // are measured with a new grammar, and again with the same text.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
-#include "floor/json.hpp"
-#include "floor/signals.hpp"
+#include "common/json.hpp"
+#include "common/signals.hpp"
 #include "models/grammar_choice.hpp"
 #include "models/text_model.hpp"
 

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include "bench/kv.hpp"
 #include "bench/roofs.hpp"
-#include "floor/json.hpp"
-#include "floor/signals.hpp"
-#include "floor/table.hpp"
+#include "common/json.hpp"
+#include "common/signals.hpp"
+#include "common/table.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

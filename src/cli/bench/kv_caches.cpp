@@ -1,8 +1,8 @@
 // Caches for benchmarks: created in one buffer, filled, compared.
 // SPDX-License-Identifier: MIT
 #include "bench/kv.hpp"
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
+#include "common/progress.hpp"
+#include "common/signals.hpp"
 
 #include <algorithm>
 #include <cstring>

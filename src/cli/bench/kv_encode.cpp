@@ -1,7 +1,7 @@
 // Cost of appends to a cache: whole pages, and one token at a time.
 // SPDX-License-Identifier: MIT
 #include "bench/kv.hpp"
-#include "floor/signals.hpp"
+#include "common/signals.hpp"
 
 namespace ggufx::cli {
 

@@ -5,9 +5,9 @@
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "bench/random_values.hpp"
-#include "floor/json.hpp"
-#include "floor/table.hpp"
-#include "floor/text.hpp"
+#include "common/json.hpp"
+#include "common/table.hpp"
+#include "common/text.hpp"
 #include "models/shapes.hpp"
 
 #include <fmt/format.h>

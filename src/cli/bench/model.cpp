@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "bench/embed_runs.hpp"
-#include "floor/records.hpp"
-#include "floor/signals.hpp"
-#include "floor/table.hpp"
+#include "common/records.hpp"
+#include "common/signals.hpp"
+#include "common/table.hpp"
 #include "models/text_model.hpp"
 
 #include <algorithm>
@@ -74,21 +74,22 @@ std::vector<const ProductMode *> modes_of(const std::vector<std::string> &names)
     return modes;
 }
 
-std::vector<Guesser> guessers_of(const std::vector<std::string> &names) {
-    std::vector<Guesser> guessers;
+std::vector<DraftSource> guessers_of(const std::vector<std::string> &names) {
+    std::vector<DraftSource> guessers;
     for (const std::string &name : names)
-        for (const Guesser guesser : {Guesser::none, Guesser::lookup, Guesser::draft})
+        for (const DraftSource guesser :
+             {DraftSource::none, DraftSource::lookup, DraftSource::draft})
             if (name == kGuesserNames[static_cast<size_t>(guesser)]) guessers.push_back(guesser);
     return guessers;
 }
 
 void check_guesser(const ModelCase &which, const ModelOptions &options) {
-    if (which.guesser == Guesser::none) return;
+    if (which.guesser == DraftSource::none) return;
     constexpr uint32_t kSame = GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_TILES;
     if (which.sequences != 1) throw Failure(kUsage, "--speculate needs --sequences 1");
     if (!(which.products->flags & kSame))
         throw Failure(kUsage, "--speculate needs --products row-wise or tiled");
-    if (which.guesser == Guesser::draft && options.draft.empty())
+    if (which.guesser == DraftSource::draft && options.draft.empty())
         throw Failure(kUsage, "--speculate draft needs --draft FILE");
 }
 
@@ -100,7 +101,7 @@ std::vector<ModelCase> cases_of(const ModelOptions &options) {
             for (const unsigned sequences : options.sequences)
                 for (const unsigned batch : options.batches)
                     for (const ProductMode *mode : modes_of(options.products))
-                        for (const Guesser guesser : guessers_of(options.guessers))
+                        for (const DraftSource guesser : guessers_of(options.guessers))
                             cases.push_back({k, v, sequences, batch, 0, mode, guesser});
     for (const ModelCase &which : cases) check_guesser(which, options);
     return cases;
@@ -135,7 +136,7 @@ private:
     unsigned n_context() const {
         unsigned most = 0;
         for (const ModelTest &test : tests_) most = std::max(most, test.tokens());
-        return std::max(depths_.back(), kLeastGuessDepth) + most;
+        return std::max(depths_.back(), kLeastDraftDepth) + most;
     }
     TextIds text() const;
     Session session_of(const ModelCase &which) const {
@@ -146,7 +147,7 @@ private:
         options.n_sequences = which.sequences;
         options.type_k = which.type_k;
         options.type_v = which.type_v;
-        if (which.guesser != Guesser::none) options.matmul_flags = which.products->flags;
+        if (which.guesser != DraftSource::none) options.matmul_flags = which.products->flags;
         return make_session(rt_.get(), file_.get(), model_.get(), options,
                             options_.making.group.n_ranks());
     }
@@ -219,7 +220,7 @@ template <class Take> void ModelBench::run_session(Progress &progress, const Tak
             which.depth = depth;
             // Drafting continues from a token: without a depth, the first one is in the context.
             const unsigned there =
-                which.guesser == Guesser::none ? depth : std::max(depth, kLeastGuessDepth);
+                which.guesser == DraftSource::none ? depth : std::max(depth, kLeastDraftDepth);
             for (const ModelTest &test : tests_)
                 take(record(which, test, runs.measure(test, there, options_.rounds, progress)));
         }
@@ -246,7 +247,7 @@ template <class Take> void ModelBench::run_embedder(Progress &progress, const Ta
     unsigned longest = 0;
     for (const ModelTest &test : tests) longest = std::max(longest, test.prompt);
     for (const ModelCase &which : cases_of(options_)) {
-        if (which.guesser != Guesser::none)
+        if (which.guesser != DraftSource::none)
             throw Failure(kUsage, "--speculate needs a model that generates text");
         EmbedRuns runs(model_.get(), which, text(), longest);
         for (const ModelTest &test : tests) {
@@ -399,7 +400,7 @@ void add_bench_model(Tool &tool, Command &bench) {
         "  ggufx bench model model.gguf --prompt-tokens 512 --ctk gx4 --ctv gx3\n"
         "  ggufx bench model model.gguf --prompt-tokens 0 --sequences 8 "
         "--products tiled\n"
-        "  ggufx bench model model.gguf --products row-wise --speculate none,lookup --text repeat\n"
+        "  ggufx bench model model.gguf --products tiled --speculate lookup --text repeat\n"
         "  ggufx bench model model.gguf -d 0,4096 -t 1,2 --format csv\n"
         "  mpirun -np 2 ggufx bench model model.gguf -t 8 --group mpi");
     tool.verbs.emplace_back(sub, [&tool, options] { return bench_ranks(tool.globals, *options); });

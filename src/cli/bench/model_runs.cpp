@@ -2,8 +2,8 @@
 #include "bench/model_runs.hpp"
 
 #include "bench/blocks.hpp"
-#include "floor/signals.hpp"
-#include "floor/timing.hpp"
+#include "common/signals.hpp"
+#include "common/timing.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -50,11 +50,11 @@ ModelRuns::ModelRuns(const ggufx_runtime *rt, Session session, const ModelCase &
     : session_(std::move(session)), sequences_(first.sequences), products_(first.products->flags),
       logits_(size_t{sequences_} * n_vocab), items_(sequences_) {
     for (size_t i = 0; i < sequences_; i++) add_turned(ids_, text, i, text.size());
-    if (first.guesser == Guesser::none) return;
-    GuessOptions options;
-    options.lookup = first.guesser == Guesser::lookup;
+    if (first.guesser == DraftSource::none) return;
+    DraftOptions options;
+    options.lookup = first.guesser == DraftSource::lookup;
     if (!options.lookup) options.draft = draft;
-    guesses_.emplace(rt, options, session_.get(), std::vector<int32_t>());
+    drafter_.emplace(rt, options, session_.get(), std::vector<int32_t>());
     ggufx_sampler *sampler = nullptr;
     call([&](ggufx_error *error) {
         return ggufx_sampler_create_chain(&sampler, rt, n_vocab, 1, error);
@@ -111,7 +111,7 @@ void ModelRuns::fill(unsigned depth) {
             return ggufx_session_sequence_truncate(session_.get(), i, before, error);
         });
     filled_ = before;
-    if (depth && guesses_)
+    if (depth && drafter_)
         know(before);
     else if (depth)
         append(before, 1, products_, false);
@@ -129,15 +129,15 @@ void ModelRuns::know(unsigned place) {
 void ModelRuns::guess(unsigned first, unsigned n) {
     chosen_ = first;
     for (unsigned done = 0; done < n; done++) {
-        while (!guesses_->ask(chooser_.get(), nullptr, n - done)) check_interrupt();
-        (void)guesses_->take();
+        while (!drafter_->ask(chooser_.get(), nullptr, n - done)) check_interrupt();
+        (void)drafter_->take();
     }
 }
 
 Rates ModelRuns::measure(const ModelTest &test, unsigned depth, unsigned rounds,
                          Progress &progress) {
     Rates rates = {{}, std::numeric_limits<double>::quiet_NaN()};
-    const ggufx_speculator_facts before = guesses_ ? guesses_->facts() : ggufx_speculator_facts{};
+    const ggufx_speculator_facts before = drafter_ ? drafter_->facts() : ggufx_speculator_facts{};
     for (unsigned round = 0; round < rounds; round++) {
         check_interrupt();
         progress.update(round, rounds, test.name());
@@ -145,8 +145,8 @@ Rates ModelRuns::measure(const ModelTest &test, unsigned depth, unsigned rounds,
         const double seconds = seconds_of([&] { compute(test, depth); });
         rates.per_second.push_back(double{1} * sequences_ * test.tokens() / seconds);
     }
-    if (!guesses_) return rates;
-    const ggufx_speculator_facts after = guesses_->facts();
+    if (!drafter_) return rates;
+    const ggufx_speculator_facts after = drafter_->facts();
     const auto drafted = static_cast<double>(after.n_drafted - before.n_drafted);
     if (drafted > 0)
         rates.accepted = static_cast<double>(after.n_accepted - before.n_accepted) / drafted;
@@ -155,7 +155,7 @@ Rates ModelRuns::measure(const ModelTest &test, unsigned depth, unsigned rounds,
 
 void ModelRuns::compute(const ModelTest &test, unsigned depth) {
     const unsigned first = depth + test.prompt;
-    if (!guesses_) {
+    if (!drafter_) {
         if (test.prompt) append(depth, test.prompt, products_, true);
         for (unsigned i = 0; i < test.predict; i++) append(first + i, 1, products_, true);
         return;

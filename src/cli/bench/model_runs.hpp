@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/api.hpp"
-#include "floor/progress.hpp"
-#include "models/guesses.hpp"
+#include "common/api.hpp"
+#include "common/progress.hpp"
+#include "models/drafting.hpp"
 
 #include <optional>
 #include <string>
@@ -28,16 +28,16 @@ struct ProductMode {
 extern const std::vector<ProductMode> kProductModes;
 
 // Source of draft tokens, which are verified several at once.
-enum class Guesser { none, lookup, draft };
+enum class DraftSource { none, lookup, draft };
 constexpr const char *kGuesserNames[] = {"none", "lookup", "draft"};
-constexpr unsigned kLeastGuessDepth = 1; // drafting continues from a token
+constexpr unsigned kLeastDraftDepth = 1; // drafting continues from a token
 
 // Parameters of a session, and the tokens in its context before a test.
 struct ModelCase {
     uint32_t type_k, type_v;
     unsigned sequences, batch, depth;
     const ProductMode *products;
-    Guesser guesser;
+    DraftSource guesser;
 };
 
 // The token ids of a test, independent of the model's predictions.
@@ -73,7 +73,7 @@ private:
     static int32_t choose(void *self, ggufx_candidate *candidates, size_t n);
 
     Session session_;
-    std::optional<Guesses> guesses_; // destroyed before the session
+    std::optional<Drafter> drafter_; // destroyed before the session
     Sampler chooser_;                // chooses the text's own tokens
     unsigned chosen_ = 0;            // index of the next one
     const unsigned sequences_;

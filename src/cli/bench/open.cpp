@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "bench/counting.hpp"
-#include "floor/json.hpp"
-#include "floor/signals.hpp"
-#include "floor/timing.hpp"
+#include "common/json.hpp"
+#include "common/signals.hpp"
+#include "common/timing.hpp"
 
 #include <cerrno>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/product_figures.hpp"
 #include "bench/roofs.hpp"
-#include "floor/progress.hpp"
+#include "common/progress.hpp"
 
 #include <deque>
 #include <fmt/format.h>

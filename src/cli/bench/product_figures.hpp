@@ -4,7 +4,7 @@
 #pragma once
 
 #include "bench/products.hpp"
-#include "floor/json.hpp"
+#include "common/json.hpp"
 
 namespace ggufx::cli {
 

@@ -1,9 +1,9 @@
 // Weights in a buffer, and selection of runners and types.
 // SPDX-License-Identifier: MIT
 #include "bench/products.hpp"
-#include "floor/signals.hpp"
-#include "floor/text.hpp"
-#include "floor/timing.hpp"
+#include "common/signals.hpp"
+#include "common/text.hpp"
+#include "common/timing.hpp"
 
 #include <algorithm>
 #include <cstring>

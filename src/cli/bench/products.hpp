@@ -5,8 +5,8 @@
 
 #include "bench/bench.hpp"
 #include "bench/blocks.hpp"
-#include "floor/device.hpp"
-#include "floor/table.hpp"
+#include "common/device.hpp"
+#include "common/table.hpp"
 
 namespace ggufx::cli {
 

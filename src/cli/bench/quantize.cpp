@@ -1,11 +1,11 @@
 // ggufx bench quantize: quantizes f32 rows from cold memory, per type and instruction set.
 // SPDX-License-Identifier: MIT
 #include "bench/products.hpp"
-#include "floor/json.hpp"
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
-#include "floor/table.hpp"
-#include "floor/timing.hpp"
+#include "common/json.hpp"
+#include "common/progress.hpp"
+#include "common/signals.hpp"
+#include "common/table.hpp"
+#include "common/timing.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "bench/blocks.hpp"
-#include "floor/json.hpp"
-#include "floor/signals.hpp"
-#include "floor/table.hpp"
+#include "common/json.hpp"
+#include "common/signals.hpp"
+#include "common/table.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "bench/roofline_page.hpp"
 
-#include "floor/markup.hpp"
+#include "common/markup.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // The best of several plain reads, and the multiply-add peak, with the same number of threads.
 // SPDX-License-Identifier: MIT
 #include "bench/roofs.hpp"
-#include "floor/team_timing.hpp"
+#include "common/team_timing.hpp"
 
 namespace ggufx::cli {
 

@@ -1,9 +1,9 @@
 // ggufx bench sampler: time to choose a token, for each sampler of a chain.
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
-#include "floor/json.hpp"
-#include "floor/signals.hpp"
-#include "floor/table.hpp"
+#include "common/json.hpp"
+#include "common/signals.hpp"
+#include "common/table.hpp"
 #include "models/sampling.hpp"
 
 #include <cmath>

@@ -2,11 +2,11 @@
 // device, with the scalar kernels through the public API. Exit code 6 unless the bits are equal.
 // SPDX-License-Identifier: MIT
 #include "bench/blocks.hpp"
-#include "floor/device.hpp"
-#include "floor/json.hpp"
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
-#include "floor/table.hpp"
+#include "common/device.hpp"
+#include "common/json.hpp"
+#include "common/progress.hpp"
+#include "common/signals.hpp"
+#include "common/table.hpp"
 
 #include <cstring>
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "bench/bench.hpp"
 #include "bench/counting.hpp"
-#include "floor/json.hpp"
-#include "floor/signals.hpp"
+#include "common/json.hpp"
+#include "common/signals.hpp"
 #include "models/text_model.hpp"
 
 #include <fmt/format.h>

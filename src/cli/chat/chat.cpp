@@ -4,8 +4,8 @@
 #include "chat/commands.hpp"
 #include "chat/line_reader.hpp"
 
-#include "floor/interrupts.hpp"
-#include "floor/signals.hpp"
+#include "common/interrupts.hpp"
+#include "common/signals.hpp"
 
 #include <cerrno>
 #include <fmt/format.h>
@@ -152,9 +152,9 @@ void ChatRoom::print_answer(const Answered &answered) {
     line["finish_reason"] = ended ? Json(finish_reason(answered.finish)) : Json();
     line["seed"] = engine_.seed();
     line["context_full"] = answered.finish == Finish::context;
-    if (answered.guesses.n_calls) {
-        line["draft_tokens"] = answered.guesses.n_drafted;
-        line["accepted_tokens"] = answered.guesses.n_accepted;
+    if (answered.drafter.n_calls) {
+        line["draft_tokens"] = answered.drafter.n_drafted;
+        line["accepted_tokens"] = answered.drafter.n_accepted;
     }
     print_json_line(out_, line);
 }
@@ -200,10 +200,10 @@ void ChatRoom::answer() {
     if (interactive_ && !globals_.json) {
         const double rate =
             answered.seconds > 0 ? static_cast<double>(answered.n_tokens) / answered.seconds : 0;
-        const std::string guesses =
-            answered.guesses.n_calls ? "; " + guesses_text(answered.guesses) : "";
+        const std::string drafter =
+            answered.drafter.n_calls ? "; " + acceptance_text(answered.drafter) : "";
         say(fmt::format("[{} tokens, {:.1f}/s, {}/{}{}]\n", answered.n_tokens, rate,
-                        engine_.n_cached(), engine_.n_context(), guesses));
+                        engine_.n_cached(), engine_.n_context(), drafter));
     }
 }
 
@@ -356,7 +356,7 @@ void add_chat(Tool &tool) {
         .value("FILE");
     sub.option("-n,--predict", options->n_predict,
                "maximum number of tokens per answer, 0 = no limit (default 0)");
-    add_guess_options(sub, options->guesses);
+    add_draft_options(sub, options->drafter);
     add_sampling_options(sub, options->sampling);
     add_session_options(sub, options->session);
     sub.examples("  ggufx chat\n"

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "chat/child_process.hpp"
 
-#include "floor/signals.hpp"
-#include "floor/text.hpp"
+#include "common/signals.hpp"
+#include "common/text.hpp"
 
 #include <cerrno>
 #include <chrono>

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "chat/editor.hpp"
 
-#include "floor/interrupts.hpp"
-#include "floor/signals.hpp"
+#include "common/interrupts.hpp"
+#include "common/signals.hpp"
 
 #include <cerrno>
 #include <clocale>

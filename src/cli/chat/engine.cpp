@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "chat/engine.hpp"
 
-#include "floor/signals.hpp"
+#include "common/signals.hpp"
 #include "models/demo_model.hpp"
 #include "models/prefill.hpp"
 #include "models/text_model.hpp"
@@ -106,10 +106,10 @@ Engine::Engine(const Globals &globals, const ChatOptions &options)
     model_ = make_model(rt_.get(), file_.get(), options.session.making);
     const ggufx_model_facts facts = model_facts(model_.get());
     SessionOptions session = options.session;
-    if (options.guesses.any()) session.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
+    if (options.drafter.any()) session.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
     session_ = make_session(rt_.get(), file_.get(), model_.get(), session);
-    if (options.guesses.any())
-        guesses_.emplace(rt_.get(), options.guesses, session_.get(),
+    if (options.drafter.any())
+        drafter_.emplace(rt_.get(), options.drafter, session_.get(),
                          end_ids(tokenizer_.get(), facts.n_vocab));
     logits_.resize(facts.n_vocab);
     use_model_sampling(globals, sampling_, model_sampling(file_.get()));
@@ -277,7 +277,7 @@ void Engine::taken(const int32_t *ids, size_t n) {
 }
 
 bool Engine::decode(const int32_t *ids, size_t n) {
-    if (guesses_ && n > 1) {
+    if (drafter_ && n > 1) {
         if (!feed_tiles(session_.get(), {ids, n - 1})) return false;
         taken(ids, n - 1);
         ids += n - 1;
@@ -327,8 +327,8 @@ int32_t Engine::next(ggufx_matcher *matcher) {
 
 bool Engine::guess(ggufx_matcher *matcher, size_t n_tokens, int32_t *id) {
     const size_t left = n_predict_ ? n_predict_ - n_tokens : SIZE_MAX;
-    if (!guesses_->ask(sampler_.get(), matcher, left)) return false;
-    *id = guesses_->take().id;
+    if (!drafter_->ask(sampler_.get(), matcher, left)) return false;
+    *id = drafter_->take().id;
     return true;
 }
 
@@ -339,12 +339,12 @@ void Engine::take_stock() {
         return ggufx_session_sequence_tokens(cached_.data(), nullptr, session_.get(), 0, 0,
                                              cached_.size(), error);
     });
-    told_ = guesses_->last();
-    guesses_->forget();
+    told_ = drafter_->last();
+    drafter_->forget();
 }
 
 bool Engine::is_full() const {
-    if (guesses_) return guesses_->empty() && ggufx_session_length(session_.get()) >= n_context_;
+    if (drafter_) return drafter_->empty() && ggufx_session_length(session_.get()) >= n_context_;
     return cached_.size() >= n_context_;
 }
 
@@ -399,8 +399,8 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
     ggufx_detokenize_state state = {};
     while (!out.interrupted && (n_predict_ == 0 || out.n_tokens < n_predict_)) {
         int32_t id = 0;
-        if (!guesses_) id = next(matcher.get());
-        out.interrupted = guesses_ && !guess(matcher.get(), out.n_tokens, &id);
+        if (!drafter_) id = next(matcher.get());
+        out.interrupted = drafter_ && !guess(matcher.get(), out.n_tokens, &id);
         if (out.interrupted) break;
         out.n_tokens++;
         const auto info = facts<ggufx_token_facts>([&](ggufx_token_facts *of, ggufx_error *error) {
@@ -427,11 +427,11 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
         else if (full)
             out.finish = Finish::context;
         if (ends || full) break;
-        out.interrupted = pending_signal() != 0 || !(guesses_ || decode(&id, 1));
+        out.interrupted = pending_signal() != 0 || !(drafter_ || decode(&id, 1));
     }
-    if (guesses_) {
+    if (drafter_) {
         take_stock();
-        out.guesses = guesses_->facts();
+        out.drafter = drafter_->facts();
     }
     say(piece(0, state, true));
     told([&](ggufx_error *error) { return ggufx_chat_parser_finish(parser.get(), error); });

@@ -5,9 +5,9 @@
 
 #include "chat/conversation.hpp"
 #include "chat/tools.hpp"
+#include "models/drafting.hpp"
 #include "models/finish.hpp"
 #include "models/grammar_choice.hpp"
-#include "models/guesses.hpp"
 #include "models/output_tokens.hpp"
 #include "models/sampling_defaults.hpp"
 
@@ -24,7 +24,7 @@ struct ChatOptions {
     SamplingOptions sampling;
     SessionOptions session;
     GrammarChoice grammar;
-    GuessOptions guesses;
+    DraftOptions drafter;
 };
 
 using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
@@ -38,7 +38,7 @@ struct Answered {
     bool interrupted = false;            // by Ctrl-C
     Finish finish = Finish::none;        // none where it was interrupted
     size_t n_dropped = 0;                // turns that went
-    ggufx_speculator_facts guesses = {}; // of all answers so far, where tokens are guessed
+    ggufx_speculator_facts drafter = {}; // of all answers so far, where tokens are guessed
 };
 
 // Kinds are GGUFX_CHAT_*.
@@ -89,7 +89,7 @@ private:
     File file_;
     Model model_;
     Session session_;
-    std::optional<Guesses> guesses_; // go before the session
+    std::optional<Drafter> drafter_; // go before the session
     SamplingOptions sampling_;
     Sampler sampler_; // none: the next answer restarts it
     Tokenizer tokenizer_;

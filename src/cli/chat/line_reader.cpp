@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "chat/line_reader.hpp"
 
-#include "floor/interrupts.hpp"
-#include "floor/output.hpp"
-#include "floor/signals.hpp"
+#include "common/interrupts.hpp"
+#include "common/output.hpp"
+#include "common/signals.hpp"
 
 #include <cerrno>
 #include <cstdio>

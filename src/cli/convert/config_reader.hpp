@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/json.hpp"
+#include "common/json.hpp"
 
 #include <fmt/format.h>
 #include <memory>

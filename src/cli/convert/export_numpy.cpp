@@ -1,11 +1,11 @@
 // GGUF -> a folder of NumPy files, or one npz (a zip of them, stored).
 // SPDX-License-Identifier: MIT
+#include "common/npy.hpp"
+#include "common/progress.hpp"
+#include "common/signals.hpp"
 #include "convert/convert.hpp"
 #include "convert/output_folder.hpp"
 #include "convert/zip_writer.hpp"
-#include "floor/npy.hpp"
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
 #include "models/tensor_rows.hpp"
 
 namespace ggufx::cli {

@@ -1,5 +1,8 @@
 // GGUF -> safetensors: tensor names and head order of other programs, config.json, tokenizer.
 // SPDX-License-Identifier: MIT
+#include "common/progress.hpp"
+#include "common/signals.hpp"
+#include "common/size.hpp"
 #include "convert/convert.hpp"
 #include "convert/folder_notes.hpp"
 #include "convert/generation_config.hpp"
@@ -7,9 +10,6 @@
 #include "convert/output_folder.hpp"
 #include "convert/pre_tokenizer.hpp"
 #include "convert/safetensors.hpp"
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
-#include "floor/size.hpp"
 #include "models/tensor_rows.hpp"
 
 #include <cstring>

@@ -1,10 +1,10 @@
 // safetensors -> GGUF: tensor names, head order, norms, stacked experts, settings, tokenizer.
 // SPDX-License-Identifier: MIT
+#include "common/f32_bytes.hpp"
 #include "convert/convert.hpp"
 #include "convert/folder_notes.hpp"
 #include "convert/generation_config.hpp"
 #include "convert/safetensors.hpp"
-#include "floor/f32_bytes.hpp"
 
 #include <cstring>
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "convert/output_folder.hpp"
 
-#include "floor/input_file.hpp"
-#include "floor/part_file.hpp"
-#include "floor/text.hpp"
+#include "common/input_file.hpp"
+#include "common/part_file.hpp"
+#include "common/text.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/output.hpp"
+#include "common/output.hpp"
 
 namespace ggufx::cli {
 

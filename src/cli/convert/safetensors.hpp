@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/input_file.hpp"
-#include "floor/json.hpp"
+#include "common/input_file.hpp"
+#include "common/json.hpp"
 
 #include <map>
 #include <set>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "convert/zip_writer.hpp"
 
-#include "floor/little_endian.hpp"
+#include "common/little_endian.hpp"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // ggufx set, unset, rename: changes keys or tensor names of a model, in place or in a new file.
 // SPDX-License-Identifier: MIT
+#include "common/progress.hpp"
+#include "common/size.hpp"
+#include "common/text.hpp"
 #include "edit/edit_result.hpp"
 #include "edit/meta_value.hpp"
-#include "floor/progress.hpp"
-#include "floor/size.hpp"
-#include "floor/text.hpp"
 #include "models/meta_json.hpp"
 
 #include <fmt/format.h>

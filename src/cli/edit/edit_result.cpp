@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "edit/edit_result.hpp"
 
-#include "floor/json.hpp"
+#include "common/json.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "edit/merge_adapters.hpp"
 
-#include "floor/f32_bytes.hpp"
+#include "common/f32_bytes.hpp"
 #include "models/model_options.hpp"
 #include "models/tensor_rows.hpp"
 

@@ -1,8 +1,8 @@
 // ggufx split: a file to shards, or to one file per rank of a group. ggufx merge: shards to one
 // file, or LoRA adapters merged into the weights of a model.
 // SPDX-License-Identifier: MIT
+#include "common/size.hpp"
 #include "edit/merge_adapters.hpp"
-#include "floor/size.hpp"
 #include "models/rank_names.hpp"
 #include "models/rank_speeds.hpp"
 #include "models/rewrite.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "models/adapters.hpp"
 
-#include "floor/signals.hpp"
-#include "floor/text.hpp"
+#include "common/signals.hpp"
+#include "common/text.hpp"
 
 #include <charconv>
 #include <cmath>

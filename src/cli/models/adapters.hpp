@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/api.hpp"
-#include "floor/command_line.hpp"
-#include "floor/json.hpp"
+#include "common/api.hpp"
+#include "common/command_line.hpp"
+#include "common/json.hpp"
 
 namespace ggufx::cli {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "models/grammar_choice.hpp"
 
-#include "floor/output.hpp"
+#include "common/output.hpp"
 
 namespace ggufx::cli {
 

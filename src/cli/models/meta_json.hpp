@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/api.hpp"
-#include "floor/json.hpp"
+#include "common/api.hpp"
+#include "common/json.hpp"
 
 namespace ggufx::cli {
 

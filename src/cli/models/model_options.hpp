@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/device.hpp"
+#include "common/device.hpp"
 #include "models/ranks.hpp"
 
 namespace ggufx::cli {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "models/rank_speeds.hpp"
 
-#include "floor/memory_read.hpp"
-#include "floor/text.hpp"
+#include "common/memory_read.hpp"
+#include "common/text.hpp"
 
 #include <algorithm>
 #include <charconv>

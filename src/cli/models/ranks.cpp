@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "models/ranks.hpp"
 
-#include "floor/signals.hpp"
-#include "floor/text.hpp"
+#include "common/signals.hpp"
+#include "common/text.hpp"
 #include "models/peers.hpp"
 #include "models/rank_names.hpp"
 #include "models/rank_speeds.hpp"

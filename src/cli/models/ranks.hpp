@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/api.hpp"
-#include "floor/command_line.hpp"
+#include "common/api.hpp"
+#include "common/command_line.hpp"
 
 namespace ggufx::cli {
 

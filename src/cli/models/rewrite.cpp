@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "models/rewrite.hpp"
 
-#include "floor/progress.hpp"
+#include "common/progress.hpp"
 
 #include <cerrno>
 #include <sys/stat.h>

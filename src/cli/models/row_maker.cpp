@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "models/row_maker.hpp"
 
-#include "floor/api.hpp"
-#include "floor/f32_bytes.hpp"
-#include "floor/text.hpp"
+#include "common/api.hpp"
+#include "common/f32_bytes.hpp"
+#include "common/text.hpp"
 
 #include <algorithm>
 #include <cmath>

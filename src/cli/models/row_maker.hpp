@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/input_file.hpp"
+#include "common/input_file.hpp"
 #include "models/rewrite.hpp"
 
 #include <exception>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "models/sampling.hpp"
 
-#include "floor/random.hpp"
-#include "floor/text.hpp"
+#include "common/random.hpp"
+#include "common/text.hpp"
 #include "models/text_model.hpp"
 
 #include <algorithm>

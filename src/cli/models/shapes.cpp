@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "models/shapes.hpp"
 
-#include "floor/text.hpp"
+#include "common/text.hpp"
 
 namespace ggufx::cli {
 

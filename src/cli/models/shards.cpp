@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "models/shards.hpp"
 
-#include "floor/input_file.hpp"
+#include "common/input_file.hpp"
 
 #include <charconv>
 #include <filesystem>

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/command_line.hpp"
-#include "floor/json.hpp"
+#include "common/command_line.hpp"
+#include "common/json.hpp"
 
 #include <span>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "models/tensor_rows.hpp"
 
-#include "floor/text.hpp"
+#include "common/text.hpp"
 
 #include <algorithm>
 #include <bit>

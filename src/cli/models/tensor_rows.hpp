@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/api.hpp"
+#include "common/api.hpp"
 
 namespace ggufx::cli {
 

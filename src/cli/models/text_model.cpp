@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "models/text_model.hpp"
 
-#include "floor/machine_memory.hpp"
-#include "floor/output.hpp"
-#include "floor/signals.hpp"
-#include "floor/text.hpp"
+#include "common/machine_memory.hpp"
+#include "common/output.hpp"
+#include "common/signals.hpp"
+#include "common/text.hpp"
 #include "models/shards.hpp"
 
 #include <charconv>

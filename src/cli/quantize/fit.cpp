@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "quantize/fit.hpp"
 
-#include "floor/machine_memory.hpp"
-#include "floor/size.hpp"
+#include "common/machine_memory.hpp"
+#include "common/size.hpp"
 #include "models/shapes.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/api.hpp"
+#include "common/api.hpp"
 
 #include <string>
 #include <vector>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "quantize/fit.hpp"
 
-#include "floor/json.hpp"
-#include "floor/table.hpp"
+#include "common/json.hpp"
+#include "common/table.hpp"
 #include "quantize/quantize.hpp"
 
 #include <fmt/format.h>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "quantize/imatrix.hpp"
 
-#include "floor/json.hpp"
-#include "floor/progress.hpp"
-#include "floor/table.hpp"
+#include "common/json.hpp"
+#include "common/progress.hpp"
+#include "common/table.hpp"
 #include "models/rewrite.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // ggufx imatrix collect: computes the importance matrix of a model over a text, saved periodically.
 // SPDX-License-Identifier: MIT
-#include "floor/input_file.hpp"
-#include "floor/json.hpp"
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
+#include "common/input_file.hpp"
+#include "common/json.hpp"
+#include "common/progress.hpp"
+#include "common/signals.hpp"
 #include "models/rewrite.hpp"
 #include "models/shards.hpp"
 #include "models/text_model.hpp"

@@ -35,11 +35,11 @@ void declare_quantize(Command &sub, ModelQuantizeOptions &o) {
     sub.option("--exclude", o.exclude, "ignore imatrix entries whose name contains TEXT")
         .repeatable()
         .excludes(include);
-    sub.option("--tensor-type", o.rules,
+    sub.option("--tensor-type,--rule", o.rules,
                "PATTERN=TYPE: override the type of tensors whose name matches; the first match "
                "decides (patterns as in info --filter)")
         .repeatable();
-    sub.option("--tensor-type-file", o.rules_file,
+    sub.option("--tensor-type-file,--rules", o.rules_file,
                "file of overrides, one per line, after those of --tensor-type")
         .value("FILE");
     const char *size_help = "choose types with the least error for a file of SIZE (4.5G) or less";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "quantize/overrides.hpp"
 
-#include "floor/input_file.hpp"
-#include "floor/name_pattern.hpp"
+#include "common/input_file.hpp"
+#include "common/name_pattern.hpp"
 #include "quantize/quantize.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/json.hpp"
+#include "common/json.hpp"
 
 #include <memory>
 #include <string>

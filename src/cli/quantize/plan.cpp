@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "quantize/quantize.hpp"
 
-#include "floor/table.hpp"
+#include "common/table.hpp"
 
 #include <fmt/format.h>
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "quantize/target.hpp"
 
-#include "floor/input_file.hpp"
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
-#include "floor/size.hpp"
+#include "common/input_file.hpp"
+#include "common/progress.hpp"
+#include "common/signals.hpp"
+#include "common/size.hpp"
 #include "models/rewrite.hpp"
 
 #include <charconv>

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/json.hpp"
+#include "common/json.hpp"
 #include "models/shards.hpp"
 #include "quantize/imatrix.hpp"
 #include "quantize/overrides.hpp"

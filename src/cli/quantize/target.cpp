@@ -5,9 +5,9 @@
 // SPDX-License-Identifier: MIT
 #include "quantize/target.hpp"
 
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
-#include "floor/size.hpp"
+#include "common/progress.hpp"
+#include "common/signals.hpp"
+#include "common/size.hpp"
 #include "models/rewrite.hpp"
 
 #include <algorithm>

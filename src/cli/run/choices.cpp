@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "run/choices.hpp"
 
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
+#include "common/progress.hpp"
+#include "common/signals.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // ggufx demo: the model inside of this tool tells a story; then what three calls did, how fast.
 // SPDX-License-Identifier: MIT
-#include "floor/json.hpp"
-#include "floor/table.hpp"
+#include "common/json.hpp"
+#include "common/table.hpp"
 #include "run/demo_calls.hpp"
 #include "run/generate.hpp"
 

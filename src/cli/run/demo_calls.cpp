@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "run/demo_calls.hpp"
 
-#include "floor/signals.hpp"
-#include "floor/text.hpp"
-#include "floor/timing.hpp"
+#include "common/signals.hpp"
+#include "common/text.hpp"
+#include "common/timing.hpp"
 
 #include <cstdlib>
 #include <fmt/format.h>

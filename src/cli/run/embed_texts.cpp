@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "run/embed_texts.hpp"
 
-#include "floor/output.hpp"
-#include "floor/text.hpp"
+#include "common/output.hpp"
+#include "common/text.hpp"
 #include "models/text_model.hpp"
 #include "models/text_pairs.hpp"
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "run/generate.hpp"
 
-#include "floor/f32_bytes.hpp"
-#include "floor/signals.hpp"
-#include "floor/text.hpp"
+#include "common/f32_bytes.hpp"
+#include "common/signals.hpp"
+#include "common/text.hpp"
 #include "models/text_model.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
     info_ = model_facts(model_.get());
     SessionOptions session = options.session;
     is_kept_ = options.is_kept();
-    if (options.guesses.any() || is_kept_) session.matmul_flags |= GGUFX_MATMUL_BATCH_INVARIANT;
+    if (options.drafter.any() || is_kept_) session.matmul_flags |= GGUFX_MATMUL_BATCH_INVARIANT;
     session_ = make_session(rt, file, model_.get(), session);
     n_context_ = session_facts(session_.get()).n_context;
     logits_.resize(info_.n_vocab);
@@ -42,8 +42,8 @@ Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
         throw Failure(exit_code(error.status), error);
     }
     sampler_ = make_sampler(rt, info_.n_vocab, options.sampling, tokenizer_.get());
-    if (options.guesses.any())
-        guesses_.emplace(rt, options.guesses, session_.get(),
+    if (options.drafter.any())
+        drafter_.emplace(rt, options.drafter, session_.get(),
                          end_ids(tokenizer_.get(), info_.n_vocab));
 }
 
@@ -145,8 +145,8 @@ std::string Generator::piece(int32_t id) const {
 }
 
 void Generator::speculate(Token &token) {
-    if (!guesses_->ask(sampler_.get(), matcher_.get(), SIZE_MAX)) end_interrupted();
-    const Chosen chosen = guesses_->take();
+    if (!drafter_->ask(sampler_.get(), matcher_.get(), SIZE_MAX)) end_interrupted();
+    const Chosen chosen = drafter_->take();
     token.id = chosen.id;
     token.logprob = chosen.logprob;
 }
@@ -182,7 +182,7 @@ Token Generator::next() {
 }
 
 bool Generator::is_full() const {
-    const bool waits = guesses_ && !guesses_->empty();
+    const bool waits = drafter_ && !drafter_->empty();
     return !waits && ggufx_session_length(session_.get()) >= n_context_;
 }
 

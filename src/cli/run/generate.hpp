@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/output.hpp"
+#include "common/output.hpp"
+#include "models/drafting.hpp"
 #include "models/finish.hpp"
 #include "models/grammar_choice.hpp"
-#include "models/guesses.hpp"
 #include "models/sampling_defaults.hpp"
 
 namespace ggufx::cli {
@@ -14,7 +14,7 @@ struct GenerateOptions {
     uint32_t n_predict = 400;
     SamplingOptions sampling;
     SessionOptions session;
-    GuessOptions guesses;
+    DraftOptions drafter;
     std::string save, resume; // files of snapshots; empty: none
 
     bool is_kept() const { return !save.empty() || !resume.empty(); }
@@ -49,8 +49,8 @@ public:
     uint32_t n_context() const { return n_context_; }
     bool is_kept() const { return is_kept_; } // its text is saved or was
     // Its tokens come from guesses that were right: they need not be fed.
-    bool speculates() const { return guesses_.has_value(); }
-    ggufx_speculator_facts guesses() const { return guesses_->facts(); } // only where it does
+    bool speculates() const { return drafter_.has_value(); }
+    ggufx_speculator_facts drafter() const { return drafter_->facts(); } // only where it does
 
     const ggufx_model_facts &info() const { return info_; }
 
@@ -62,7 +62,7 @@ private:
 
     Model model_;
     Session session_;
-    std::optional<Guesses> guesses_; // go before the session
+    std::optional<Drafter> drafter_; // go before the session
     Sampler sampler_;
     Tokenizer tokenizer_;
     Matcher matcher_;

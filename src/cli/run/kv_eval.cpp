@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "run/kv_eval.hpp"
 
-#include "floor/input_file.hpp"
-#include "floor/json.hpp"
-#include "floor/table.hpp"
+#include "common/input_file.hpp"
+#include "common/json.hpp"
+#include "common/table.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // Each chunk of the text runs once with an F32 cache, whose keys, values and queries also go
 // through a cache of each pair (so that layers are compared one by one), then once with each pair.
 // SPDX-License-Identifier: MIT
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
-#include "floor/timing.hpp"
+#include "common/progress.hpp"
+#include "common/signals.hpp"
+#include "common/timing.hpp"
 #include "run/kv_eval.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "run/kv_eval.hpp"
 
-#include "floor/heat_scale.hpp"
-#include "floor/markup.hpp"
+#include "common/heat_scale.hpp"
+#include "common/markup.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // ggufx perplexity: how well a model predicts a text, in chunks as the field's tools cut them.
 // SPDX-License-Identifier: MIT
-#include "floor/input_file.hpp"
-#include "floor/progress.hpp"
-#include "floor/signals.hpp"
+#include "common/input_file.hpp"
+#include "common/progress.hpp"
+#include "common/signals.hpp"
 #include "models/adapters.hpp"
 #include "models/rewrite.hpp"
 #include "run/choices.hpp"

@@ -1,7 +1,7 @@
 // ggufx run: generate text or ids from a model.
 // SPDX-License-Identifier: MIT
-#include "floor/json.hpp"
-#include "floor/signals.hpp"
+#include "common/json.hpp"
+#include "common/signals.hpp"
 #include "models/text_model.hpp"
 #include "run/generate.hpp"
 
@@ -61,13 +61,13 @@ static void remark(const Globals &globals, const Generator &generator, size_t n_
                                          n_prompt, n_tokens, time_text(seconds), rate);
     std::fputs(text.c_str(), stderr);
     if (!generator.speculates()) return;
-    std::fputs((guesses_text(generator.guesses()) + "\n").c_str(), stderr);
+    std::fputs((acceptance_text(generator.drafter()) + "\n").c_str(), stderr);
 }
 
 static void check_options(const RunOptions &options) {
-    if (options.generate.guesses.any() && !options.logits.empty())
+    if (options.generate.drafter.any() && !options.logits.empty())
         throw Failure(kUsage, "--logits cannot be used with --draft or --lookup");
-    if (options.generate.guesses.any() && options.generate.is_kept())
+    if (options.generate.drafter.any() && options.generate.is_kept())
         throw Failure(kUsage, "--save and --resume cannot be used with --draft or --lookup");
 }
 
@@ -153,7 +153,7 @@ void add_run(Tool &tool) {
     prompt.excludes(file).excludes(tokens);
     file.excludes(tokens);
     add_generate_options(sub, options->generate);
-    add_guess_options(sub, options->generate.guesses);
+    add_draft_options(sub, options->generate.drafter);
     sub.option("--save", options->generate.save,
                "write the token ids and the KV cache to FILE at the end, also after an error or an "
                "interrupt; with --group the token ids only")

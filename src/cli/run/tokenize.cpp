@@ -1,8 +1,8 @@
 // ggufx tokenize: a text as the ids of a model's vocabulary, or ids as text.
 // SPDX-License-Identifier: MIT
-#include "floor/json.hpp"
-#include "floor/signals.hpp"
-#include "floor/table.hpp"
+#include "common/json.hpp"
+#include "common/signals.hpp"
+#include "common/table.hpp"
 #include "models/text_model.hpp"
 
 #include <fmt/format.h>

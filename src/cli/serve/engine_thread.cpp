@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "serve/engine_thread.hpp"
 
-#include "floor/signals.hpp"
+#include "common/signals.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -14,7 +14,7 @@ double monotonic_seconds() {
         .count();
 }
 
-EngineThread::EngineThread(std::unique_ptr<Machine> machine, const SchedulerOptions &options,
+EngineThread::EngineThread(std::unique_ptr<DecodeBackend> machine, const SchedulerOptions &options,
                            Metrics &metrics)
     : machine_(std::move(machine)), scheduler_(*machine_, options, monotonic_seconds),
       metrics_(metrics), thread_([this] { run(); }) {}

@@ -16,7 +16,7 @@ double monotonic_seconds();
 class EngineThread {
 public:
     using Task = std::function<void(Scheduler &)>;
-    EngineThread(std::unique_ptr<Machine> machine, const SchedulerOptions &options,
+    EngineThread(std::unique_ptr<DecodeBackend> machine, const SchedulerOptions &options,
                  Metrics &metrics);
     ~EngineThread(); // stops what is in work
 
@@ -34,7 +34,7 @@ private:
     void guard(const std::function<void()> &work);
     void lose(const RanksLost &lost);
 
-    std::unique_ptr<Machine> machine_;
+    std::unique_ptr<DecodeBackend> machine_;
     Scheduler scheduler_;
     Metrics &metrics_;
     std::mutex mutex_;

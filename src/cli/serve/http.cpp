@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "serve/http.hpp"
 
-#include "floor/signals.hpp"
+#include "common/signals.hpp"
 
 #include <algorithm>
 #include <arpa/inet.h>

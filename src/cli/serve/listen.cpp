@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "serve/listen.hpp"
 
-#include "floor/text.hpp"
+#include "common/text.hpp"
 
 #include <cerrno>
 #include <cstddef>

@@ -57,7 +57,7 @@ void Metrics::step(double seconds, const SchedulerCounts &counts) {
     counts_ = counts;
 }
 
-void Metrics::memory(const MachineMemory &memory) {
+void Metrics::memory(const BackendMemory &memory) {
     const std::lock_guard lock(mutex_);
     memory_ = memory;
 }

@@ -29,7 +29,7 @@ public:
     void first_token(double seconds); // since the request was taken
     void between_tokens(double seconds);
     void step(double seconds, const SchedulerCounts &counts);
-    void memory(const MachineMemory &memory);
+    void memory(const BackendMemory &memory);
     SchedulerCounts counts() const;
     std::string text() const;
 
@@ -40,7 +40,7 @@ private:
     std::array<uint64_t, 8> widths_ = {}; // steps of up to 1, 2, 4 ... 64 texts, and of more
     uint64_t sum_widths_ = 0;
     SchedulerCounts counts_;
-    MachineMemory memory_ = {};
+    BackendMemory memory_ = {};
 };
 
 } // namespace ggufx::cli

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "serve/model_host.hpp"
 
-#include "floor/input_file.hpp"
-#include "floor/signals.hpp"
+#include "common/input_file.hpp"
+#include "common/signals.hpp"
 #include "models/demo_model.hpp"
 #include "models/prefill.hpp"
 #include "models/text_model.hpp"
@@ -45,7 +45,7 @@ File open_model(const ggufx_runtime *rt, const HostOptions &options) {
     return options.model.empty() ? open_demo_model(rt) : open_file(rt, options.model, 0, &cancel);
 }
 
-std::unique_ptr<SessionMachine> make_machine(const ggufx_runtime *rt, const ggufx_file *file,
+std::unique_ptr<SessionBackend> make_machine(const ggufx_runtime *rt, const ggufx_file *file,
                                              const ggufx_model *model, const HostOptions &options,
                                              const Adapters &adapters) {
     ggufx_session_options of;
@@ -58,7 +58,7 @@ std::unique_ptr<SessionMachine> make_machine(const ggufx_runtime *rt, const gguf
     Session session =
         cli::make_session(rt, file, model, of, options.session.making.group.n_ranks());
     adapters.give_to(session.get());
-    return std::make_unique<SessionMachine>(std::move(session), model_facts(model).n_vocab);
+    return std::make_unique<SessionBackend>(std::move(session), model_facts(model).n_vocab);
 }
 
 // FNV-1a over words.
@@ -106,7 +106,7 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     make_fingerprint(options);
     const GroupChoice &choice = options.session.making.group;
     if (!choice.is_set()) return;
-    machine_->be_rank(std::make_unique<RankTeller>(choice.group));
+    machine_->be_rank(std::make_unique<RankBroadcaster>(choice.group));
     meet_at_start(choice.group);
 }
 

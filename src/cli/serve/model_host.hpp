@@ -7,7 +7,7 @@
 #include "models/sampling_defaults.hpp"
 #include "models/text_pairs.hpp"
 #include "serve/request.hpp"
-#include "serve/session_machine.hpp"
+#include "serve/session_backend.hpp"
 #include "serve/token_choice.hpp"
 
 namespace ggufx::cli {
@@ -31,7 +31,7 @@ private:
     Runtime rt_;
     File file_;
     Model model_;
-    std::unique_ptr<SessionMachine> machine_;
+    std::unique_ptr<SessionBackend> machine_;
     const ggufx_group group_;
 };
 
@@ -51,7 +51,7 @@ public:
     ModelHost(const Globals &globals, const HostOptions &options);
 
     // The session for the scheduler, once; NULL of a model that writes no text.
-    std::unique_ptr<SessionMachine> take_machine() { return std::move(machine_); }
+    std::unique_ptr<SessionBackend> take_machine() { return std::move(machine_); }
     bool writes() const { return !embeds_only_; }
     bool embeds() const { return embedder_ != nullptr; }
     bool has_template() const { return chat_ != nullptr; }
@@ -120,7 +120,7 @@ private:
     std::unique_ptr<PairMaker> pairs_;
     Adapters adapters_;
     Embedder embedder_;
-    std::unique_ptr<SessionMachine> machine_;
+    std::unique_ptr<SessionBackend> machine_;
     ggufx_model_facts facts_ = {};
     ModelSampling model_sampling_;
     SamplingOptions sampling_;

@@ -13,12 +13,12 @@ struct RankStep {
     enum class Kind : uint32_t { decode = 1, truncate, copy, load, beat, end };
 
     Kind kind;
-    Path path = Path::tiles;                // of decode
-    uint32_t sequence = 0;                  // of truncate and load; copied to
-    uint32_t from = 0;                      // of copy
-    uint64_t n_tokens = 0;                  // of truncate, copy, load
-    std::vector<Machine::Item> items = {};  // of decode
-    std::span<const uint8_t> snapshot = {}; // of load
+    Path path = Path::tiles;                     // of decode
+    uint32_t sequence = 0;                       // of truncate and load; copied to
+    uint32_t from = 0;                           // of copy
+    uint64_t n_tokens = 0;                       // of truncate, copy, load
+    std::vector<DecodeBackend::Item> items = {}; // of decode
+    std::span<const uint8_t> snapshot = {};      // of load
 };
 
 // A step in bytes: a message of kFirst bytes, which says how long all is, and a second one with the rest.

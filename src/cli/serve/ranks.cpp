@@ -4,7 +4,7 @@
 #include "models/ranks.hpp"
 #include "serve/api_error.hpp"
 #include "serve/engine_thread.hpp"
-#include "serve/session_machine.hpp"
+#include "serve/session_backend.hpp"
 
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ void meet_at_start(const ggufx_group &group) {
 
 // ---- the first rank ----
 
-RankTeller::~RankTeller() {
+RankBroadcaster::~RankBroadcaster() {
     if (told_ == 0 || lost_) return;
     try {
         send({.kind = RankStep::Kind::end});
@@ -52,19 +52,19 @@ RankTeller::~RankTeller() {
     }
 }
 
-void RankTeller::lose(const ggufx_error &why) {
+void RankBroadcaster::lose(const ggufx_error &why) {
     if (!lost_) lost_.emplace(exit_code(why.status), why);
     throw RanksLost(*lost_);
 }
 
-void RankTeller::send(const RankStep &step) {
+void RankBroadcaster::send(const RankStep &step) {
     bytes_.put(step);
     told_ = monotonic_seconds();
     pass(group_, bytes_.first(), kTakenWithin);
     if (!bytes_.rest().empty()) pass(group_, bytes_.rest(), kTakenWithin);
 }
 
-void RankTeller::tell(const RankStep &step) {
+void RankBroadcaster::tell(const RankStep &step) {
     if (lost_) throw RanksLost(*lost_);
     try {
         send(step);
@@ -75,7 +75,7 @@ void RankTeller::tell(const RankStep &step) {
     }
 }
 
-void RankTeller::beat() {
+void RankBroadcaster::beat() {
     if (lost_ || monotonic_seconds() - told_ >= kSecondsBetween)
         tell({.kind = RankStep::Kind::beat});
 }
@@ -96,7 +96,7 @@ RankStep receive(const ggufx_group &group, StepBytes &bytes, uint32_t n_sequence
 }
 
 // What fails for a reason of its own fails on all ranks; the first one knows what to do then.
-void make_call(const RankStep &step, SessionMachine &machine) {
+void make_call(const RankStep &step, SessionBackend &machine) {
     using Kind = RankStep::Kind;
     try {
         if (step.kind == Kind::decode)
@@ -110,13 +110,13 @@ void make_call(const RankStep &step, SessionMachine &machine) {
                 step.sequence,
                 {reinterpret_cast<const char *>(step.snapshot.data()), step.snapshot.size()},
                 step.n_tokens);
-    } catch (const Machine::Refused &) {
+    } catch (const DecodeBackend::Refused &) {
     } catch (const ApiError &) {}
 }
 
 } // namespace
 
-void follow(const ggufx_group &group, SessionMachine &machine) {
+void follow(const ggufx_group &group, SessionBackend &machine) {
     StepBytes bytes;
     for (;;) {
         const RankStep step = receive(group, bytes, machine.n_sequences());

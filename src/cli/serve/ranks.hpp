@@ -4,12 +4,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "floor/tool.hpp"
+#include "common/tool.hpp"
 #include "serve/rank_step.hpp"
 
 namespace ggufx::cli {
 
-class SessionMachine;
+class SessionBackend;
 
 // The group has lost a rank, or has come apart: nothing more can be computed.
 struct RanksLost : Failure {
@@ -20,12 +20,12 @@ struct RanksLost : Failure {
 void meet_at_start(const ggufx_group &group);
 
 // The first rank's.
-class RankTeller {
+class RankBroadcaster {
 public:
-    explicit RankTeller(const ggufx_group &group) : group_(group) {}
-    ~RankTeller(); // lets the others end, where it has told them anything
-    RankTeller(const RankTeller &) = delete;
-    RankTeller &operator=(const RankTeller &) = delete;
+    explicit RankBroadcaster(const ggufx_group &group) : group_(group) {}
+    ~RankBroadcaster(); // lets the others end, where it has told them anything
+    RankBroadcaster(const RankBroadcaster &) = delete;
+    RankBroadcaster &operator=(const RankBroadcaster &) = delete;
 
     // Throws RanksLost: the same one from the first time on.
     void tell(const RankStep &step);
@@ -44,6 +44,6 @@ private:
 };
 
 // Another rank's: makes the calls that it is told of, until there are no more. Throws RanksLost.
-void follow(const ggufx_group &group, SessionMachine &machine);
+void follow(const ggufx_group &group, SessionBackend &machine);
 
 } // namespace ggufx::cli

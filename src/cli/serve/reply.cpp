@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "serve/reply.hpp"
 
-#include "floor/random.hpp"
+#include "common/random.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Answers on their way into published objects: one at the end, or a stream of their parts. Texts
-// tell a Reply what they add; which objects come of that is reply_texts' and reply_responses'.
+// tell a Reply what they add; which objects come of that is reply_completions' and reply_responses'.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -28,7 +28,7 @@ size_t common(std::span<const Code> a, std::span<const Code> b) {
 
 } // namespace
 
-Scheduler::Scheduler(Machine &machine, const SchedulerOptions &options, Clock clock)
+Scheduler::Scheduler(DecodeBackend &machine, const SchedulerOptions &options, Clock clock)
     : machine_(machine), options_(options), clock_(std::move(clock)),
       index_(machine.n_sequences(), options.secret), places_(machine.n_sequences()) {
     options_.n_parallel = std::min(options.n_parallel, machine.n_sequences());
@@ -79,7 +79,7 @@ void Scheduler::forget(uint32_t place) {
 
 // A free place keeps what another prompt may begin with: tokens that were computed as a prompt's.
 void Scheduler::release(uint32_t place) {
-    Place &at = places_[place];
+    SequenceSlot &at = places_[place];
     at.job->is_read = true;
     owners_[at.job->owner].n_running--;
     at.job.reset();
@@ -94,7 +94,7 @@ void Scheduler::release(uint32_t place) {
 
 // Its text goes on later, where it was, by the way that it came.
 void Scheduler::put_back(uint32_t place) {
-    Place &at = places_[place];
+    SequenceSlot &at = places_[place];
     const std::shared_ptr<Job> job = at.job;
     if (writes(place)) {
         const auto held = index_.codes(place).subspan(job->prompt.size());
@@ -118,7 +118,7 @@ void Scheduler::put_back(uint32_t place) {
 std::optional<uint32_t> Scheduler::youngest(std::optional<uint64_t> owner) const {
     std::optional<uint32_t> out;
     for (uint32_t i = 0; i < places_.size(); i++) {
-        const Place &place = places_[i];
+        const SequenceSlot &place = places_[i];
         if (!place.job || (owner && place.job->owner != *owner)) continue;
         if (!out || place.began > places_[*out].began) out = i;
     }
@@ -276,7 +276,7 @@ size_t Scheduler::take_place(uint32_t place, const Job &job, const PrefixIndex::
 }
 
 void Scheduler::start(uint32_t place, const std::shared_ptr<Job> &job, size_t n_cached) {
-    Place &at = places_[place];
+    SequenceSlot &at = places_[place];
     Owner &owner = owners_[job->owner];
     owner.queue.pop_front();
     owner.n_running++;

@@ -20,12 +20,12 @@ namespace ggufx::cli {
 enum class Path : uint32_t { tiles, rows };
 
 // What the caches of a machine take.
-struct MachineMemory {
+struct BackendMemory {
     uint64_t bytes, n_pages, n_shared_pages;
 };
 
 // Sequences with caches: a session, or what a test has in its place.
-class Machine {
+class DecodeBackend {
 public:
     enum class Logits { none, last, all };
     struct Item {
@@ -43,7 +43,7 @@ public:
         Why why;
     };
 
-    virtual ~Machine() = default;
+    virtual ~DecodeBackend() = default;
     virtual uint32_t n_sequences() const = 0;
     virtual uint32_t n_vocab() const = 0;
     virtual uint32_t n_batch() const = 0; // tokens that are computed at once
@@ -56,7 +56,7 @@ public:
     // Memory for so many tokens of a sequence: more is taken, what is beyond is given back. False:
     // there is none left, and nothing has changed.
     virtual bool reserve(uint32_t sequence, uint64_t n_tokens) = 0;
-    virtual MachineMemory memory() const { return {}; }
+    virtual BackendMemory memory() const { return {}; }
     // A machine of several processes wants beat() about every second when nothing else is called.
     virtual bool beats() const { return false; }
     virtual void beat() {}
@@ -129,7 +129,7 @@ struct SlotView {
 class Scheduler {
 public:
     using Clock = std::function<double()>; // seconds
-    Scheduler(Machine &machine, const SchedulerOptions &options, Clock clock);
+    Scheduler(DecodeBackend &machine, const SchedulerOptions &options, Clock clock);
 
     void add(std::shared_ptr<Job> job);
     bool is_idle() const { return n_waiting_ == 0 && n_running_ == 0; }
@@ -145,7 +145,7 @@ public:
     void restored(uint32_t sequence, uint64_t cache, std::span<const PrefixIndex::Code> codes);
 
 private:
-    struct Place { // a sequence
+    struct SequenceSlot { // a sequence
         uint64_t last_used = 0;
         std::shared_ptr<Job> job; // NULL: it is free, and keeps what it holds
         int32_t next = 0;         // to be computed, once all before it is
@@ -192,17 +192,17 @@ private:
     void write_tokens();
     size_t prompt_tokens() const; // of a chunk
     std::vector<uint32_t> reading_order(Path path) const;
-    void run(std::vector<Machine::Item> &items, Path path);
+    void run(std::vector<DecodeBackend::Item> &items, Path path);
     bool make_memory();
-    void run_alone(const Machine::Item &item, Path path);
-    void done(const Machine::Item &item, Path path, const float *logits);
+    void run_alone(const DecodeBackend::Item &item, Path path);
+    void done(const DecodeBackend::Item &item, Path path, const float *logits);
     void charge(uint32_t place, size_t n);
 
-    Machine &machine_;
+    DecodeBackend &machine_;
     SchedulerOptions options_;
     Clock clock_;
     PrefixIndex index_; // and what each sequence holds
-    std::vector<Place> places_;
+    std::vector<SequenceSlot> places_;
     std::map<uint64_t, Owner> owners_;
     uint64_t last_owner_ = 0;
     size_t n_waiting_ = 0, n_running_ = 0;

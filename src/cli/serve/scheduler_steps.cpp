@@ -12,9 +12,9 @@ constexpr size_t kFirstChunk = 32;  // tokens, while the rate is not known
 constexpr size_t kScoredChunk = 16; // tokens of a prompt whose logits are all wanted: memory
 constexpr size_t kGrowth = 256;     // tokens of an answer that memory is taken for at once
 
-size_t n_tokens(std::span<const Machine::Item> items) {
+size_t n_tokens(std::span<const DecodeBackend::Item> items) {
     size_t n = 0;
-    for (const Machine::Item &item : items) n += item.ids.size();
+    for (const DecodeBackend::Item &item : items) n += item.ids.size();
     return n;
 }
 
@@ -64,7 +64,7 @@ void Scheduler::read_prompts() {
     std::map<uint64_t, size_t> texts; // of each owner
     for (const uint32_t i : order) texts[places_[i].job->owner]++;
     size_t room = std::max(prompt_tokens(), order.size()), n_after = order.size();
-    std::vector<Machine::Item> items;
+    std::vector<DecodeBackend::Item> items;
     for (const uint32_t i : order) {
         const Job &job = *places_[i].job;
         const Part of = part(i);
@@ -78,9 +78,9 @@ void Scheduler::read_prompts() {
         const bool ends = of.is_last && n == of.ids.size() && !job.next;
         const bool scored = job.scores && n_held(i) < job.prompt.size();
         items.push_back({i, of.ids.first(n),
-                         scored ? Machine::Logits::all
-                         : ends ? Machine::Logits::last
-                                : Machine::Logits::none});
+                         scored ? DecodeBackend::Logits::all
+                         : ends ? DecodeBackend::Logits::last
+                                : DecodeBackend::Logits::none});
     }
     const double start = clock_();
     run(items, path);
@@ -97,7 +97,7 @@ void Scheduler::write_tokens() {
         if (writes(i)) order.push_back(i);
     std::stable_sort(order.begin(), order.end(),
                      [&](uint32_t a, uint32_t b) { return places_[a].began < places_[b].began; });
-    std::vector<Machine::Item> items;
+    std::vector<DecodeBackend::Item> items;
     for (const uint32_t i : order) {
         while (places_[i].job && n_held(i) >= places_[i].reserved &&
                !make_room(i, n_held(i) + std::min(places_[i].job->most, kGrowth))) {
@@ -113,7 +113,7 @@ void Scheduler::write_tokens() {
     }
     for (const uint32_t i : order)
         if (places_[i].job && writes(i))
-            items.push_back({i, {&places_[i].next, 1}, Machine::Logits::last});
+            items.push_back({i, {&places_[i].next, 1}, DecodeBackend::Logits::last});
     if (!items.empty()) run(items, options_.answers);
 }
 
@@ -132,23 +132,24 @@ void Scheduler::step() {
 }
 
 // What fails for all is tried alone: nobody's fault ends a neighbour's text.
-void Scheduler::run(std::vector<Machine::Item> &items, Path path) {
+void Scheduler::run(std::vector<DecodeBackend::Item> &items, Path path) {
     const auto all_gone = [&] {
-        return std::all_of(items.begin(), items.end(), [&](const Machine::Item &item) {
+        return std::all_of(items.begin(), items.end(), [&](const DecodeBackend::Item &item) {
             return places_[item.sequence].job->writer->is_gone();
         });
     };
     counts_.width = static_cast<uint32_t>(items.size());
     try {
         const float *logits = machine_.decode(items, path, all_gone);
-        for (const Machine::Item &item : items) {
+        for (const DecodeBackend::Item &item : items) {
             done(item, path, logits);
             logits += item.n_rows() * machine_.n_vocab();
         }
-    } catch (const Machine::Refused &refused) {
-        if (refused.why == Machine::Refused::Why::cancelled) return; // they are dropped next
-        if (refused.why == Machine::Refused::Why::memory && make_memory()) return; // tried again
-        for (const Machine::Item &item : items) run_alone(item, path);
+    } catch (const DecodeBackend::Refused &refused) {
+        if (refused.why == DecodeBackend::Refused::Why::cancelled) return; // they are dropped next
+        if (refused.why == DecodeBackend::Refused::Why::memory && make_memory())
+            return; // tried again
+        for (const DecodeBackend::Item &item : items) run_alone(item, path);
     }
 }
 
@@ -163,13 +164,13 @@ bool Scheduler::make_memory() {
     return true;
 }
 
-void Scheduler::run_alone(const Machine::Item &item, Path path) {
+void Scheduler::run_alone(const DecodeBackend::Item &item, Path path) {
     const std::shared_ptr<Job> job = places_[item.sequence].job;
     try {
         done(item, path, machine_.decode({&item, 1}, path, [&] { return job->writer->is_gone(); }));
-    } catch (const Machine::Refused &refused) {
-        if (refused.why == Machine::Refused::Why::cancelled) return;
-        job->writer->fail(refused.what(), refused.why == Machine::Refused::Why::memory);
+    } catch (const DecodeBackend::Refused &refused) {
+        if (refused.why == DecodeBackend::Refused::Why::cancelled) return;
+        job->writer->fail(refused.what(), refused.why == DecodeBackend::Refused::Why::memory);
         release(item.sequence);
     }
 }
@@ -178,7 +179,7 @@ void Scheduler::charge(uint32_t place, size_t n) {
     owners_[places_[place].job->owner].deficit -= static_cast<int64_t>(n);
 }
 
-void Scheduler::done(const Machine::Item &item, Path path, const float *logits) {
+void Scheduler::done(const DecodeBackend::Item &item, Path path, const float *logits) {
     const uint32_t place = item.sequence;
     Job &job = *places_[place].job;
     const size_t held = n_held(place), n = item.ids.size(), n_vocab = machine_.n_vocab();
@@ -193,8 +194,8 @@ void Scheduler::done(const Machine::Item &item, Path path, const float *logits) 
      : held < job.prompt.size() ? counts_.n_prompt_tokens
                                 : counts_.n_answer_tokens) += n;
     if (held + n >= job.prompt.size()) job.is_read = true;
-    if (item.logits == Machine::Logits::none) return;
-    if (item.logits == Machine::Logits::all) {
+    if (item.logits == DecodeBackend::Logits::none) return;
+    if (item.logits == DecodeBackend::Logits::all) {
         job.writer->score(held, {logits, n * n_vocab});
         if (n_left(place) > 0) return;
         logits += (n - 1) * n_vocab;

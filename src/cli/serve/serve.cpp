@@ -1,7 +1,7 @@
 // ggufx serve: a model over HTTP, with the requests and answers of the OpenAI interface.
 // SPDX-License-Identifier: MIT
-#include "floor/signals.hpp"
-#include "floor/text.hpp"
+#include "common/signals.hpp"
+#include "common/text.hpp"
 #include "serve/listen.hpp"
 #include "serve/serve_options.hpp"
 

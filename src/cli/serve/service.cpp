@@ -1,8 +1,8 @@
-// Routes, and what needs no engine; what texts become is in service_texts.cpp.
+// Routes, and what needs no engine; what texts become is in service_completions.cpp.
 // SPDX-License-Identifier: MIT
 #include "serve/service.hpp"
 
-#include "floor/random.hpp"
+#include "common/random.hpp"
 #include "serve/page.hpp"
 
 #include <ctime>
@@ -85,7 +85,7 @@ void Service::ready(std::unique_ptr<ModelHost> host) {
     host_ = std::move(host);
     use_model_sampling();
     if (host_->writes()) {
-        std::unique_ptr<SessionMachine> machine = host_->take_machine();
+        std::unique_ptr<SessionBackend> machine = host_->take_machine();
         machine_ = machine.get();
         engine_ = std::make_unique<EngineThread>(std::move(machine), options_.scheduling, metrics_);
     }

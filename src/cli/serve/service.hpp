@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "serve/completion_writer.hpp"
 #include "serve/engine_thread.hpp"
-#include "serve/text_writer.hpp"
 #include "serve/tickets.hpp"
 #include "serve/worker.hpp"
 
@@ -75,7 +75,7 @@ private:
     void tokenize(Call &call, const Json &body);
     void detokenize(Call &call, const Json &body);
     void apply_template(Call &call, const Json &body);
-    // service_texts.cpp
+    // service_completions.cpp
     void chat(Call &call, const Json &body);
     void responses(Call &call, const Json &body);
     void completion(Call &call, const Json &body);
@@ -97,7 +97,7 @@ private:
                   const std::vector<int32_t> &ids, uint32_t prompt_index);
     void start(const Call &call, Reply &reply, std::vector<std::shared_ptr<Job>> jobs);
     uint64_t cache_of(uint64_t owner, const std::string &conversation) const;
-    // service_vectors.cpp
+    // service_embeddings.cpp
     void embeddings(Call &call, const Json &body);
     void rerank(Call &call, const Json &body);
     void embed_later(Call &call, std::vector<std::vector<int32_t>> texts,
@@ -114,7 +114,7 @@ private:
     uint64_t created_;
     std::unique_ptr<ModelHost> host_;
     std::unique_ptr<EngineThread> engine_; // NULL of a model that writes no text
-    SessionMachine *machine_ = nullptr;    // the engine's
+    SessionBackend *machine_ = nullptr;    // the engine's
     std::atomic<bool> is_ready_ = false, drains_ = false, stops_ = false;
     std::mutex mutex_;
     Worker vectors_, reader_; // the reader ends first: it hands on to the others

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "serve/slot_file.hpp"
 
-#include "floor/little_endian.hpp"
-#include "floor/part_file.hpp"
-#include "floor/text.hpp"
-#include "floor/tool.hpp"
+#include "common/little_endian.hpp"
+#include "common/part_file.hpp"
+#include "common/text.hpp"
+#include "common/tool.hpp"
 
 #include <cerrno>
 #include <cstring>

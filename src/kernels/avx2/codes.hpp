@@ -35,7 +35,7 @@ struct Codes : Products, X86Bytes {
         return _mm256_and_si256(v, _mm256_set1_epi8(15));
     }
     // 8 bytes of four adjacent 2-bit codes each.
-    static GGUFX_INLINE V8 load_crumbs(const uint8_t *p, size_t) {
+    static GGUFX_INLINE V8 load_2bit(const uint8_t *p, size_t) {
         const __m256i v = _mm256_cvtepu8_epi32(load8(p));
         const __m256i even = _mm256_or_si256(v, _mm256_slli_epi32(v, 12));
         const __m256i all = _mm256_or_si256(even, _mm256_slli_epi32(even, 6));

@@ -41,7 +41,7 @@ struct Codes : X86Halves {
         return _mm512_and_si512(_mm512_srlv_epi64(twice, shifts), _mm512_set1_epi8(15));
     }
     // 8 bytes of four adjacent 2-bit codes each.
-    static GGUFX_INLINE V8 load_crumbs(const uint8_t *p, size_t far) {
+    static GGUFX_INLINE V8 load_2bit(const uint8_t *p, size_t far) {
         const __m512i v = _mm512_cvtepu8_epi32(_mm_unpacklo_epi64(load8(p), load8(p + far)));
         const __m512i even = _mm512_or_si512(v, _mm512_slli_epi32(v, 12));
         const __m512i all = _mm512_or_si512(even, _mm512_slli_epi32(even, 6));

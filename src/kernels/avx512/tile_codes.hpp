@@ -41,14 +41,14 @@ template <> struct SubScale<fmt::Q3_K> {
 };
 
 // Data kept per row and block: 2-bit codes, sub-scales, high bits.
-template <class F> struct CrumbsTogether {
-    using Place = CrumbsTogether;
+template <class F> struct TransposePacked2Bit {
+    using Place = TransposePacked2Bit;
     using Block = typename F::Block;
     static constexpr bool kHigh = SubScale<F>::kHigh;
-    static constexpr size_t kCrumbs = 64, kScales = 16, kHighBits = kHigh ? 32 : 0;
-    static constexpr size_t kScalesAt = kCrumbs, kHighAt = kScalesAt + kScales;
+    static constexpr size_t kCodeBytes = 64, kScales = 16, kHighBits = kHigh ? 32 : 0;
+    static constexpr size_t kScalesAt = kCodeBytes, kHighAt = kScalesAt + kScales;
     static constexpr size_t kOfBlock = kHighAt + kHighBits, kBytes = 2 * kOfBlock;
-    static_assert(sizeof(Block{}.qs) == kCrumbs);
+    static_assert(sizeof(Block{}.qs) == kCodeBytes);
 
     static GGUFX_INLINE void keep(uint8_t *to, const Block *b) {
         const auto groups = Unpack<F>::groups(b);
@@ -56,7 +56,7 @@ template <class F> struct CrumbsTogether {
         __builtin_memcpy(scales, &groups, sizeof groups);
 #pragma GCC unroll 2
         for (unsigned i = 0; i < 2; i++, to += kOfBlock) {
-            __builtin_memcpy(to, b[i].qs, kCrumbs);
+            __builtin_memcpy(to, b[i].qs, kCodeBytes);
             __builtin_memcpy(to + kScalesAt, scales + kScales * i, kScales);
             if constexpr (kHigh) __builtin_memcpy(to + kHighAt, b[i].hmask, kHighBits);
         }
@@ -116,7 +116,7 @@ namespace {
 template <class U>
 requires(U::kFolded &&__is_same(typename U::Set, avx512::Vec) && requires {
     sizeof(avx512::SubScale<typename U::Format>);
-}) struct TileCodes<U> : avx512::CrumbsTogether<typename U::Format> {
+}) struct TileCodes<U> : avx512::TransposePacked2Bit<typename U::Format> {
 };
 
 } // namespace

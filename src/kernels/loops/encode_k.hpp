@@ -170,7 +170,7 @@ template <class V> void encode_q2_k(const EncodeJob &job) {
                                   dmin * static_cast<float>(to.scales[k] >> 4), 0, 3, found,
                                   16 * b + k);
             }
-            pack_crumbs(to.qs, codes, 0);
+            pack_2bit(to.qs, codes, 0);
         }
     }
 }

@@ -67,7 +67,7 @@ template <class V> void encode_q3_k(const EncodeJob &job) {
                                   d * static_cast<float>(scales.codes[b][k] - 32), 0.0f, -4, 3,
                                   found, 16 * b + k);
             pack_bits256(to.hmask, codes, 2);
-            pack_crumbs(to.qs, codes, 0);
+            pack_2bit(to.qs, codes, 0);
         }
     }
 }
@@ -75,7 +75,7 @@ template <class V> void encode_q3_k(const EncodeJob &job) {
 inline void pack_q6(fmt::Q6_K::Block &to, const uint8_t *codes) {
     for (int half = 0; half < 2; half++)
         pack_nibbles(to.ql + 64 * half, codes + 128 * half, 64, 64);
-    pack_crumbs(to.qh, codes, 4);
+    pack_2bit(to.qh, codes, 4);
 }
 
 template <class V>

@@ -43,7 +43,7 @@ GGUFX_INLINE void pack_nibbles256(uint8_t *to, const uint8_t *codes) {
     for (int i = 0; i < 4; i++) pack_nibbles(to + 32 * i, codes + 64 * i, 32, 32);
 }
 // Packs two bits from bit `from` of 256 codes in 64 bytes, in the order of Q2_K, Q3_K and Q6_K.
-GGUFX_INLINE void pack_crumbs(uint8_t *to, const uint8_t *codes, int from) {
+GGUFX_INLINE void pack_2bit(uint8_t *to, const uint8_t *codes, int from) {
     for (int i = 0; i < 64; i += 8) {
         const uint8_t *at = codes + 128 * (i / 32) + i % 32;
         uint64_t v = 0;

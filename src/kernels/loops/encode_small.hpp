@@ -82,7 +82,7 @@ template <class V> void encode_tq2_0(const EncodeJob &job) {
     by_largest<V, F>(job, [](F::Block &to, const float *x, float d, float id) {
         uint8_t trits[256];
         make_trits<V>(trits, x, id);
-        pack_crumbs(to.qs, trits, 0);
+        pack_2bit(to.qs, trits, 0);
         store_scale(to.d, d);
     });
 }

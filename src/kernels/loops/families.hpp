@@ -12,7 +12,8 @@
 #define GGUFX_TEXT_OF(x) #x
 #define GGUFX_TEXT(x) GGUFX_TEXT_OF(x)
 // The path must not contain spaces.
-#define GGUFX_FORMATS GGUFX_TEXT(kernels / GGUFX_SET / formats.hpp)
+// clang-format off
+#define GGUFX_FORMATS GGUFX_TEXT(kernels/GGUFX_SET/formats.hpp)
 // clang-format on
 
 namespace ggufx::kernels {

@@ -44,7 +44,7 @@ struct Codes : Products {
                 vreinterpretq_s8_s64(vzip2q_s64(low, high))};
     }
     // 8 bytes of four adjacent 2-bit codes each: copies each byte four times and shifts the copies.
-    static GGUFX_INLINE V8 load_crumbs(const uint8_t *p, size_t) {
+    static GGUFX_INLINE V8 load_2bit(const uint8_t *p, size_t) {
         constexpr uint8_t kBytes[16] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
         const uint8x16_t first = vld1q_u8(kBytes), second = vaddq_u8(first, vdupq_n_u8(4));
         const uint8x16_t v = vcombine_u8(vld1_u8(p), vdup_n_u8(0));

@@ -89,7 +89,7 @@ void BatchRows::set(Context &context) {
 }
 
 // Of ascending rows those from `first` on and before `end`.
-Range BatchRows::range_of(const Vector<uint32_t> &rows, size_t first, size_t end) {
+IndexRange BatchRows::range_of(const Vector<uint32_t> &rows, size_t first, size_t end) {
     const auto from = std::lower_bound(rows.begin(), rows.end(), first);
     const auto to = std::lower_bound(from, rows.end(), end);
     return {static_cast<size_t>(from - rows.begin()), static_cast<size_t>(to - from)};

@@ -21,15 +21,15 @@ struct TokenRun {
 };
 
 // Numbers first .. first + n - 1 of a list.
-struct Range {
+struct IndexRange {
     size_t first = 0, n = 0;
 };
 
 // Rows row .. row + n - 1 of a batch, as a batch of its own.
 struct RowSlice {
     size_t row = 0, n = 0;
-    Range parts;                  // of the slices', whose rows count from the slice's first
-    Range wanted, logits, hidden; // of those of the whole batch
+    IndexRange parts;                  // of the slices', whose rows count from the slice's first
+    IndexRange wanted, logits, hidden; // of those of the whole batch
 };
 
 constexpr size_t kSliceBorder = 16; // of whose multiples of rows slices begin: whole tiles
@@ -62,7 +62,7 @@ public:
     void set_slice(Context &context, size_t slice); // to run with the rows of one
 
 private:
-    static Range range_of(const Vector<uint32_t> &rows, size_t first, size_t end);
+    static IndexRange range_of(const Vector<uint32_t> &rows, size_t first, size_t end);
     void want(uint32_t row, bool logits, bool hidden);
     void add_slice(size_t row, size_t end, size_t *part);
 

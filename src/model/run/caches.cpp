@@ -252,7 +252,8 @@ Status Caches::copy(uint32_t from, uint32_t to, uint64_t n_tokens, int32_t end, 
     return status;
 }
 
-Status Caches::prepare_remove(uint32_t sequence, const kv::Cache::Part &part, Failure *failure) {
+Status Caches::prepare_remove(uint32_t sequence, const kv::Cache::TokenRange &part,
+                              Failure *failure) {
     if (states_)
         return set_failure(failure, Status::unsupported, {.index = sequence},
                            "cannot remove tokens before others of a %s model: its recurrent layers "
@@ -265,7 +266,7 @@ Status Caches::prepare_remove(uint32_t sequence, const kv::Cache::Part &part, Fa
     return Status::ok;
 }
 
-void Caches::remove(uint32_t sequence, const kv::Cache::Part &part) {
+void Caches::remove(uint32_t sequence, const kv::Cache::TokenRange &part) {
     for (kv::Cache *cache : caches_) cache->remove(sequence, part);
 }
 

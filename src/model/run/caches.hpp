@@ -64,8 +64,8 @@ public:
     Status copy(uint32_t from, uint32_t to, uint64_t n_tokens, int32_t end, Failure *failure);
     // Of all caches or of none: prepared, then done, which cannot fail. Errors: MEMORY, STATE (a window
     // has dropped what would be seen), UNSUPPORTED (states cannot forget).
-    Status prepare_remove(uint32_t sequence, const kv::Cache::Part &part, Failure *failure);
-    void remove(uint32_t sequence, const kv::Cache::Part &part);
+    Status prepare_remove(uint32_t sequence, const kv::Cache::TokenRange &part, Failure *failure);
+    void remove(uint32_t sequence, const kv::Cache::TokenRange &part);
     Status prepare_shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta,
                          Failure *failure);
     void shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta);

@@ -84,7 +84,7 @@ Status Wavefront::go_on(size_t i, Failure *failure) {
         const Status status = wait(failure);
         if (status != Status::ok) return status;
     }
-    for (Way &way = ways_[i]; way.group < work_.end;) {
+    for (SliceProgress &way = ways_[i]; way.group < work_.end;) {
         const uint32_t at = way.group++;
         if (is_left_out(at)) continue;
         const Group &group = graph().groups[at];

@@ -35,7 +35,7 @@ public:
 
 private:
     // A slice on its way.
-    struct Way {
+    struct SliceProgress {
         uint32_t group = 0, layer = 0; // the next ones
     };
     const Graph &graph() const { return work_.whole.graph; }
@@ -49,7 +49,7 @@ private:
     Status wait(Failure *failure);
 
     const Work work_;
-    Way ways_[kMostSlices];
+    SliceProgress ways_[kMostSlices];
     Status own_ = Status::ok;     // what this rank has come to by itself
     std::optional<Context> sent_; // of the message that is under way
     size_t sender_ = kMostSlices; // its slice

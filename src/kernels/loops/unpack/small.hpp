@@ -49,7 +49,7 @@ template <> struct Unpack<fmt::Q1_0> : PlainBlocks<Vec, fmt::Q1_0, 1, 3, true> {
 template <> struct Unpack<fmt::Q2_0> : PlainBlocks<Vec, fmt::Q2_0, 1, 3> {
     static GGUFX_INLINE void load_u8(V8 (&c)[4], const Block *b, unsigned i) {
 #pragma GCC unroll 4
-        for (unsigned j = 0; j < 4; j++) c[j] = load_crumbs(codes_at(b, i, j), far_codes());
+        for (unsigned j = 0; j < 4; j++) c[j] = load_2bit(codes_at(b, i, j), far_codes());
     }
     static GGUFX_INLINE Scales load_scales(const Block *b) {
         return {gather_d<2>(b)};

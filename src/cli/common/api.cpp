@@ -1,0 +1,282 @@
+// Helpers around library calls: runtimes for a named instruction set, files that are recovered from
+// an interrupted edit when they are opened, types by name.
+// SPDX-License-Identifier: MIT
+#include "common/api.hpp"
+
+#include "common/input_file.hpp"
+#include "common/output.hpp"
+#include "common/part_file.hpp"
+#include "common/signals.hpp"
+#include "common/text.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ggufx::cli {
+
+const IsaName kIsaNames[8] = {
+    {"best", GGUFX_ISA_BEST},         {"scalar", GGUFX_ISA_SCALAR},       {"avx2", GGUFX_ISA_AVX2},
+    {"avxvnni", GGUFX_ISA_AVXVNNI},   {"avx512", GGUFX_ISA_AVX512},       {"neon", GGUFX_ISA_NEON},
+    {"neon_dot", GGUFX_ISA_NEON_DOT}, {"neon_i8mm", GGUFX_ISA_NEON_I8MM},
+};
+
+std::vector<std::string> chat_formats() {
+    std::vector<std::string> names;
+    for (size_t i = 0; const char *const name = ggufx_chat_format_name(i); i++)
+        names.emplace_back(name);
+    return names;
+}
+
+bool is_chat_format(const std::string &name) {
+    return std::ranges::count(chat_formats(), name) > 0;
+}
+
+int exit_code(ggufx_status status) {
+    switch (status) {
+    case GGUFX_OK:
+        return kOk;
+    case GGUFX_E_ARGUMENT:
+        return kUsage;
+    case GGUFX_E_MEMORY:
+    case GGUFX_E_CAPACITY:
+        return kNoMemory;
+    case GGUFX_E_TYPE:
+    case GGUFX_E_UNSUPPORTED:
+        return kUnsupported;
+    case GGUFX_E_CANCELLED:
+        return pending_signal() ? 128 + pending_signal() : kInterrupted;
+    case GGUFX_E_IO:
+    case GGUFX_E_NOT_FOUND:
+    case GGUFX_E_MISMATCH:
+    case GGUFX_E_STATE:
+    case GGUFX_E_INTERNAL:
+    case GGUFX_E_DEVICE:
+        return kRuntimeError;
+    default:
+        return kInvalidFile; // all other codes: the file or its model is invalid
+    }
+}
+
+int32_t isa_from_name(const std::string &name) {
+    std::vector<std::string> names;
+    for (const IsaName &known : kIsaNames) {
+        if (name == known.name) return known.isa;
+        names.emplace_back(known.name);
+    }
+    throw Failure(kUsage,
+                  "--isa: no instruction set \"" + escape(name) + "\"" + did_you_mean(name, names));
+}
+
+static void log_line(void *, int32_t level, const char *text, size_t length) {
+    static const char *const names[] = {"", "error", "warning", "info", "debug"};
+    const char *name = level >= 1 && level <= 4 ? names[level] : "";
+    const std::string line = escape({text, length});
+    std::fprintf(stderr, "ggufx: %s: %s\n", name, line.c_str());
+}
+
+Runtime make_runtime(const Globals &globals, int32_t isa) {
+    ggufx_log log = {};
+    log.struct_size = sizeof log;
+    log.write = log_line;
+    ggufx_runtime_options options;
+    ggufx_runtime_options_init(&options);
+    options.threads = globals.threads;
+    options.isa = isa >= 0 ? isa : isa_from_name(globals.isa);
+    options.log = globals.verbose ? &log : nullptr;
+    ggufx_runtime *rt = nullptr;
+    call([&](ggufx_error *error) { return ggufx_runtime_create(&rt, &options, error); });
+    return Runtime(rt);
+}
+
+Runtime try_runtime(int32_t isa, unsigned threads) {
+    ggufx_runtime_options options;
+    ggufx_runtime_options_init(&options);
+    options.threads = threads;
+    options.isa = isa;
+    ggufx_runtime *rt = nullptr;
+    ggufx_error error;
+    const ggufx_status status = ggufx_runtime_create(&rt, &options, &error);
+    if (status == GGUFX_E_UNSUPPORTED) return nullptr;
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
+    return Runtime(rt);
+}
+
+// Returns the path of the first shard, if `path` names a shard (NAME-00002-of-00003.gguf).
+static std::string first_part(std::string path) {
+    constexpr size_t kTail = sizeof "00001-of-00003.gguf" - 1;
+    if (path.size() > kTail) path.replace(path.size() - kTail, 5, "00001");
+    return path;
+}
+
+// A half-finished edit may not open, or be neither the old nor the new model. If recovery fails
+// (the journal belongs to another file, or the folder is read-only), the file is opened as it is.
+void try_to_recover(const ggufx_runtime *rt, const std::string &path) {
+    const std::string file = link_target(path);
+    if (!exists(file + ".patch") && !exists(first_part(file) + ".part.old")) return;
+    int32_t recovered = 0;
+    ggufx_error error;
+    if (ggufx_edit_recover(&recovered, rt, path.c_str(), &error) != GGUFX_OK) {
+        std::fprintf(stderr, "ggufx: %s\n", escape(error.message).c_str());
+    } else if (recovered) {
+        std::fprintf(stderr, "ggufx: the interrupted write of %s was completed\n",
+                     in_quotes(path).c_str());
+    }
+}
+
+// Opens a redirected regular file by its descriptor; reads a pipe into memory.
+static ggufx_status open_stdin(ggufx_file **out, const ggufx_runtime *rt,
+                               const ggufx_open_options &options, ggufx_error *error) {
+    struct stat info = {};
+    if (fstat(STDIN_FILENO, &info) == 0 && S_ISREG(info.st_mode)) {
+        return ggufx_open_fd(out, rt, STDIN_FILENO, 0, 0, &options, error);
+    }
+    auto bytes = std::make_unique<std::string>(read_text("-"));
+    const char *data = bytes->data();
+    const size_t n_bytes = bytes->size();
+    const auto drop = [](void *user) { delete static_cast<std::string *>(user); };
+    return ggufx_open_memory(out, rt, data, n_bytes, drop, bytes.release(), &options, error);
+}
+
+File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
+               const ggufx_progress *progress) {
+    const bool from_stdin = path == "-";
+    if (!from_stdin) try_to_recover(rt, path);
+    ggufx_open_options options;
+    ggufx_open_options_init(&options);
+    options.flags = flags;
+    options.progress = progress;
+    ggufx_file *file = nullptr;
+    try {
+        call([&](ggufx_error *error) {
+            return from_stdin ? open_stdin(&file, rt, options, error)
+                              : ggufx_open(&file, rt, path.c_str(), &options, error);
+        });
+    } catch (const Failure &failure) {
+        if (from_stdin) throw Failure(failure, "standard input");
+        if (std::string_view(failure.what()).starts_with(path)) throw;
+        throw Failure(failure, path);
+    }
+    return File(file);
+}
+
+ggufx_file_facts file_facts(const ggufx_file *file) {
+    return facts<ggufx_file_facts>([&](ggufx_file_facts *out, ggufx_error *error) {
+        return ggufx_file_info(out, file, error);
+    });
+}
+
+ggufx_session_facts session_facts(const ggufx_session *session) {
+    return facts<ggufx_session_facts>([&](ggufx_session_facts *out, ggufx_error *error) {
+        return ggufx_session_info(out, session, error);
+    });
+}
+
+ggufx_model_facts model_facts(const ggufx_model *model) {
+    return facts<ggufx_model_facts>([&](ggufx_model_facts *out, ggufx_error *error) {
+        return ggufx_model_info(out, model, error);
+    });
+}
+
+ggufx_runtime_facts runtime_facts(const ggufx_runtime *rt) {
+    return facts<ggufx_runtime_facts>([&](ggufx_runtime_facts *out, ggufx_error *error) {
+        return ggufx_runtime_info(out, rt, error);
+    });
+}
+
+ggufx_type_facts type_facts(uint32_t type) {
+    return facts<ggufx_type_facts>([&](ggufx_type_facts *out, ggufx_error *error) {
+        return ggufx_type_info(out, type, error);
+    });
+}
+
+std::string type_name(uint32_t type) {
+    ggufx_type_facts out = {};
+    out.struct_size = sizeof out;
+    return ggufx_type_info(&out, type, nullptr) == GGUFX_OK ? out.name : "unknown";
+}
+
+// Appends `where` (how to list the names) if the library's message has no suggestion.
+static Failure unknown_name(const ggufx_error &error, const char *option,
+                            const std::string &where) {
+    Failure out(kUsage, std::string(option) + ": " + error.message);
+    if (std::string_view(error.message).find("did you mean") == std::string_view::npos)
+        out = Failure(kUsage, std::string(out.what()) + "; " + where);
+    out.detail = error;
+    return out;
+}
+
+uint32_t type_from_name(const std::string &name, const char *option) {
+    uint32_t type = 0;
+    ggufx_error error;
+    const ggufx_status status = ggufx_type_from_name(&type, name.c_str(), &error);
+    if (status != GGUFX_OK) throw unknown_name(error, option, "\"ggufx types\" lists them");
+    return type;
+}
+
+std::vector<ggufx_type_facts> all_types() {
+    constexpr uint32_t kLastId = 255; // above all type ids; unknown ids are refused quickly
+    std::vector<ggufx_type_facts> types;
+    for (uint32_t id = 0; id <= kLastId; id++) {
+        ggufx_type_facts out = {};
+        out.struct_size = sizeof out;
+        if (ggufx_type_info(&out, id, nullptr) == GGUFX_OK) types.push_back(out);
+    }
+    return types;
+}
+
+uint32_t kv_type_from_name(const std::string &name, const char *option) {
+    uint32_t type = 0;
+    ggufx_error error;
+    const ggufx_status status = ggufx_kv_type_from_name(&type, name.c_str(), &error);
+    if (status != GGUFX_OK) {
+        std::string known = "known:";
+        for (const std::string &other : kv_type_names()) known += " " + other;
+        throw unknown_name(error, option, known);
+    }
+    return type;
+}
+
+std::vector<std::string> kv_type_names() {
+    constexpr uint32_t kLastId = 255; // as in all_types()
+    std::vector<std::string> names;
+    for (uint32_t id = 1; id <= kLastId; id++) {
+        ggufx_kv_type_facts type = {};
+        type.struct_size = sizeof type;
+        if (ggufx_kv_type_info(&type, id, nullptr) == GGUFX_OK) names.emplace_back(type.name);
+    }
+    return names;
+}
+
+std::string kv_type_name(uint32_t type) {
+    return facts<ggufx_kv_type_facts>([&](ggufx_kv_type_facts *out, ggufx_error *error) {
+               return ggufx_kv_type_info(out, type, error);
+           })
+        .name;
+}
+
+ggufx_meta_entry meta_entry(const ggufx_file *file, size_t index) {
+    return facts<ggufx_meta_entry>([&](ggufx_meta_entry *out, ggufx_error *error) {
+        return ggufx_file_meta_at(out, file, index, error);
+    });
+}
+
+ggufx_tensor_facts tensor_facts(const ggufx_tensor *tensor) {
+    return facts<ggufx_tensor_facts>([&](ggufx_tensor_facts *out, ggufx_error *error) {
+        return ggufx_tensor_info(out, tensor, error);
+    });
+}
+
+std::optional<std::string> meta_text(const ggufx_file *file, std::string_view key) {
+    size_t index = 0;
+    const char *text = nullptr;
+    size_t length = 0;
+    if (ggufx_file_meta_find(&index, file, key.data(), key.size(), nullptr) != GGUFX_OK ||
+        ggufx_file_meta_string(&text, &length, file, index, nullptr) != GGUFX_OK) {
+        return std::nullopt; // absent, or not a string
+    }
+    return std::string(text, length);
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,107 @@
+// JSON values: members in the order of insertion or of the file, integers of 64 bits. nlohmann-json
+// reads and writes them; its header stays in json.cpp, as each inclusion costs seconds.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "common/output.hpp"
+#include "common/text.hpp"
+
+#include <concepts>
+#include <initializer_list>
+#include <variant>
+
+namespace ggufx::cli {
+
+class Json {
+public:
+    struct Member; // {"key", value}
+    using Array = std::vector<Json>;
+
+    Json();                                      // null
+    Json(std::initializer_list<Member> members); // an object
+    Json(const char *text);
+    Json(std::string_view text);
+    Json(const std::string &text);
+    Json(double value); // null unless finite
+    template <std::integral T> Json(T value) {
+        if constexpr (std::same_as<T, bool>) {
+            value_ = value;
+        } else if constexpr (std::signed_integral<T>) {
+            value_ = static_cast<int64_t>(value);
+        } else {
+            value_ = static_cast<uint64_t>(value);
+        }
+    }
+    template <class T> Json(const std::vector<T> &values) : value_(Array()) {
+        for (const T &value : values) push_back(value);
+    }
+    Json(const Json &);
+    Json(Json &&) noexcept;
+    Json &operator=(Json);
+    ~Json();
+
+    static Json array();
+    static Json object();
+    static Json object_of(std::vector<Member> members); // unique keys, not checked
+
+    Json &operator[](std::string_view key); // a member of an object, added if absent
+    void update(const Json &other);         // adds or replaces its members
+    void push_back(Json element);
+
+    // Values that were put in. find() and text() return NULL if there is no member or no string.
+    const Json *find(std::string_view key) const;
+    const std::string *text() const;
+    uint64_t natural() const;
+    const Array &elements() const; // elements of an array, or values of an object
+    size_t size() const;           // elements or members
+
+    // Values that were read; nothing if the type differs.
+    bool is_null() const { return value_.index() == 0; }
+    bool is_array() const { return std::holds_alternative<Array>(value_); }
+    bool is_object() const { return std::holds_alternative<Object>(value_); }
+    std::optional<bool> truth() const;
+    std::optional<uint64_t> whole() const;        // an integer >= 0
+    std::optional<double> number() const;         // any number
+    const std::vector<std::string> &keys() const; // names of an object's members
+
+    // Throws Failure (invalid file) with `what`, the position and the reason. Refuses duplicate
+    // members and nesting deeper than 64; a number beyond 64 bits becomes a double.
+    static Json parse(std::string_view text, const std::string &what);
+
+    // indent < 0: on one line. Invalid UTF-8 becomes U+FFFD.
+    std::string dump(int indent = -1) const;
+
+private:
+    struct Object {
+        std::vector<std::string> keys;
+        Array values;
+    };
+    struct Writer;
+    struct Reader;
+    std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string, Array, Object>
+        value_ = nullptr;
+};
+
+struct Json::Member {
+    std::string key;
+    Json value;
+};
+
+// Returns whether `text` is a JSON object.
+bool is_json_object(std::string_view text);
+
+constexpr int kSchema = 1; // version of all objects that the tool prints
+
+Json json_object();
+// Returns a string, or {"hex": ...} if the bytes are not UTF-8.
+Json json_bytes(std::string_view bytes);
+// Returns an offset or index; null if it is absent.
+Json json_place(uint64_t place);
+std::string json_text(const Json &value, int indent);
+
+// Prints a single object: indented on a terminal, on one line elsewhere.
+void print_json(Output &out, const Json &value);
+// Prints one of several objects on one line, and flushes.
+void print_json_line(Output &out, const Json &value);
+
+} // namespace ggufx::cli

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+#include "serve/reply_completions.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <numeric>
+
+namespace ggufx::cli {
+
+CompletionReply::CompletionReply(std::shared_ptr<Exchange> exchange, CompletionShape shape)
+    : Reply(std::move(exchange), shape.n_texts), shape_(std::move(shape)),
+      id_((shape_.is_chat ? "chatcmpl-" : "cmpl-") + random_name(24)),
+      created_(static_cast<uint64_t>(std::time(nullptr))), texts_(shape_.n_texts) {
+    this->exchange().tell({id_, 0, 0, 0});
+}
+
+void CompletionReply::open() {
+    if (!shape_.stream) return;
+    head_ = head(false).dump();
+    head_.pop_back(); // the brace: choices follow
+    exchange().open_stream();
+}
+
+// ---- parts of objects ----
+
+namespace {
+
+Json chat_logprobs(const std::vector<TokenLogprob> &tokens) {
+    return Json{{"content", logprob_list(tokens)}, {"refusal", Json()}};
+}
+
+// One that is not within a float of JSON is the smallest that programs expect.
+Json logprob_json(float value) {
+    return static_cast<double>(std::max(value, -9999.0f));
+}
+
+Json completion_logprobs(const std::vector<TokenLogprob> &tokens) {
+    Json pieces = Json::array(), logprobs = Json::array(), tops = Json::array(),
+         offsets = Json::array();
+    for (const TokenLogprob &token : tokens) {
+        pieces.push_back(token.piece);
+        logprobs.push_back(token.logprob ? logprob_json(*token.logprob) : Json());
+        Json top = Json::object();
+        for (const auto &other : token.top) top[other.piece] = logprob_json(other.logprob);
+        tops.push_back(token.logprob ? top : Json());
+        offsets.push_back(token.offset);
+    }
+    return Json{{"tokens", pieces},
+                {"token_logprobs", logprobs},
+                {"top_logprobs", tops},
+                {"text_offset", offsets}};
+}
+
+Json call_json(const CallPart &call, bool indexed) {
+    Json function = Json::object();
+    if (!call.name.empty()) function["name"] = call.name;
+    function["arguments"] = call.arguments;
+    Json out = Json::object();
+    if (indexed) out["index"] = call.index;
+    if (!call.id.empty()) {
+        out["id"] = call.id;
+        out["type"] = "function";
+    }
+    out["function"] = function;
+    return out;
+}
+
+Json calls_json(const std::vector<CallPart> &calls, bool indexed) {
+    Json out = Json::array();
+    for (const CallPart &call : calls) out.push_back(call_json(call, indexed));
+    return out;
+}
+
+} // namespace
+
+Json CompletionReply::head(bool whole) const {
+    const char *const object = !shape_.is_chat ? "text_completion"
+                               : whole         ? "chat.completion"
+                                               : "chat.completion.chunk";
+    return Json{{"id", id_},
+                {"object", object},
+                {"created", created_},
+                {"model", shape_.model},
+                {"system_fingerprint", shape_.fingerprint},
+                {"seed", shape_.seed}};
+}
+
+Json CompletionReply::usage_json() const {
+    return Json{
+        {"prompt_tokens", usage.n_prompt},
+        {"completion_tokens", usage.n_answer},
+        {"total_tokens", usage.n_prompt + usage.n_answer},
+        {"prompt_tokens_details", Json{{"cached_tokens", usage.n_cached}, {"audio_tokens", 0}}},
+        {"completion_tokens_details", Json{{"reasoning_tokens", usage.n_reasoning},
+                                           {"audio_tokens", 0},
+                                           {"accepted_prediction_tokens", 0},
+                                           {"rejected_prediction_tokens", 0}}}};
+}
+
+Json CompletionReply::logprobs_json(const std::vector<TokenLogprob> &tokens) const {
+    if (!shape_.logprobs) return {};
+    return shape_.is_chat ? chat_logprobs(tokens) : completion_logprobs(tokens);
+}
+
+// Of an answer in one piece.
+Json CompletionReply::choice(uint32_t of, uint32_t index) const {
+    const Text &text = texts_[of];
+    Json out = Json{{"index", index}};
+    if (shape_.is_chat) {
+        Json message = Json{{"role", "assistant"}};
+        const bool calls_alone = text.all.content.empty() && !text.all.calls.empty();
+        message["content"] = calls_alone ? Json() : Json(text.all.content);
+        message["refusal"] = Json();
+        if (!text.all.reasoning.empty()) message["reasoning_content"] = text.all.reasoning;
+        if (!text.all.calls.empty()) message["tool_calls"] = calls_json(text.all.calls, false);
+        message["annotations"] = Json::array();
+        out["message"] = message;
+    } else {
+        out["text"] = text.all.content;
+    }
+    out["logprobs"] = logprobs_json(text.all.logprobs);
+    out["finish_reason"] = text.ending.reason;
+    return out;
+}
+
+// Of each prompt the likeliest texts, in the order in which they were seeded.
+Json CompletionReply::choices() const {
+    Json out = Json::array();
+    for (uint32_t first = 0; first < texts_.size(); first += shape_.n_of) {
+        std::vector<uint32_t> order(shape_.n_of);
+        std::iota(order.begin(), order.end(), first);
+        std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+            return texts_[a].ending.mean_logprob > texts_[b].ending.mean_logprob;
+        });
+        order.resize(shape_.n_best);
+        std::sort(order.begin(), order.end());
+        for (const uint32_t of : order)
+            out.push_back(choice(of, static_cast<uint32_t>(out.size())));
+    }
+    return out;
+}
+
+// ---- what the texts tell ----
+
+void CompletionReply::put(uint32_t index, Delta delta) {
+    if (failed_ || delta.empty()) return;
+    Text &text = texts_[index];
+    if (!shape_.stream) {
+        join(text.all, std::move(delta));
+        return;
+    }
+    const Json logprobs = logprobs_json(delta.logprobs);
+    if (!shape_.is_chat) {
+        send(index, Json(delta.content), logprobs, {});
+        return;
+    }
+    Json out = Json::object();
+    if (!text.began) out["role"] = "assistant";
+    text.began = true;
+    if (!delta.reasoning.empty()) out["reasoning_content"] = delta.reasoning;
+    if (!delta.content.empty()) out["content"] = delta.content;
+    if (!delta.calls.empty()) out["tool_calls"] = calls_json(delta.calls, true);
+    send(index, out, logprobs, {});
+}
+
+void CompletionReply::send(uint32_t index, const Json &delta, const Json &logprobs,
+                           const Json &reason) {
+    Json one = Json{{"index", index}};
+    one[shape_.is_chat ? "delta" : "text"] = delta;
+    one["logprobs"] = logprobs;
+    one["finish_reason"] = reason;
+    std::string event = "data: " + head_ + ",\"choices\":[" + one.dump() + "]";
+    if (shape_.include_usage) event += ",\"usage\":null";
+    exchange().write(event += "}\n\n");
+}
+
+void CompletionReply::send_event(const Json &event) {
+    exchange().write("data: " + event.dump() + "\n\n");
+}
+
+void CompletionReply::finish(uint32_t index, const Ending &ending) {
+    if (failed_) return;
+    texts_[index].ending = ending;
+    if (shape_.stream) {
+        Json delta = shape_.is_chat ? Json::object() : Json("");
+        if (shape_.is_chat && !texts_[index].began) delta["role"] = "assistant";
+        send(index, delta, {}, ending.reason);
+        if (!ending.note.empty())
+            send_event(Json{{"error", Json{{"message", ending.note},
+                                           {"type", "server_error"},
+                                           {"param", Json()},
+                                           {"code", Json()}}}});
+    }
+    if (++n_finished_ == texts_.size()) end();
+}
+
+void CompletionReply::end() {
+    exchange().tell({id_, usage.n_prompt, usage.n_cached, usage.n_answer});
+    if (shape_.stream) {
+        if (shape_.include_usage) {
+            Json event = head(false);
+            event["choices"] = Json::array();
+            event["usage"] = usage_json();
+            send_event(event);
+        }
+        exchange().write("data: [DONE]\n\n");
+        exchange().end();
+        return;
+    }
+    Json out = head(true);
+    out["choices"] = choices();
+    out["usage"] = usage_json();
+    out["timings"] = Json{{"prompt_ms", usage.prompt_seconds * 1e3},
+                          {"predicted_ms", usage.answer_seconds * 1e3}};
+    for (const Text &text : texts_)
+        if (!text.ending.note.empty()) out["warning"] = text.ending.note;
+    exchange().respond(200, "application/json", out.dump() + "\n");
+}
+
+void CompletionReply::fail(const ApiError &error) {
+    if (failed_) return;
+    failed_ = true;
+    if (shape_.stream) {
+        send_event(error.to_json());
+        exchange().write("data: [DONE]\n\n");
+        exchange().end();
+    } else {
+        exchange().respond(error);
+    }
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,225 @@
+// Requests for texts: prompts, and what is handed to the engine.
+// SPDX-License-Identifier: MIT
+#include "serve/service.hpp"
+
+#include "common/random.hpp"
+#include "serve/reply_completions.hpp"
+#include "serve/reply_responses.hpp"
+
+#include <fmt/format.h>
+
+namespace ggufx::cli {
+
+namespace {
+
+constexpr size_t kPrefixTokens = 1024; // that a balancer's choice of a server goes by
+
+uint64_t seed_of(const Wanted &wanted) {
+    return wanted.seed.value_or(random_seed());
+}
+
+// Of its first tokens: equal ones are best answered by one server.
+std::string prefix_name(const std::vector<int32_t> &ids) {
+    uint64_t hash = 0;
+    for (size_t i = 0; i < std::min(ids.size(), kPrefixTokens); i++)
+        hash = PrefixIndex::mixed(hash, static_cast<uint32_t>(ids[i]));
+    return fmt::format("{:016x}", hash);
+}
+
+} // namespace
+
+void Service::require_writing() const {
+    if (host_->writes()) return;
+    throw ApiError(400, "the model does not generate text: it computes embeddings", "model",
+                   "unsupported");
+}
+
+// Whose beginnings a text may start with: those of its key, or of one conversation.
+uint64_t Service::cache_of(uint64_t owner, const std::string &conversation) const {
+    const uint64_t of_key = options_.share_prefixes ? 0 : owner;
+    if (conversation.empty()) return of_key;
+    return PrefixIndex::mixed(std::hash<std::string>()(conversation), owner + 1);
+}
+
+void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call,
+                       const Texts &texts, const std::vector<int32_t> &ids, uint32_t prompt_index) {
+    if (ids.empty()) throw ApiError(400, "the prompt has no tokens", "prompt", "invalid_value");
+    if (ids.size() >= host_->n_context())
+        throw ApiError(400,
+                       fmt::format("the prompt has {} tokens, but the context holds {}", ids.size(),
+                                   host_->n_context()),
+                       texts.plan ? "messages" : "prompt", "context_length_exceeded");
+    const auto room = static_cast<uint32_t>(host_->n_context() - ids.size());
+    const uint64_t owner = call.exchange->owner();
+    std::shared_ptr<Job> first;
+    for (uint32_t i = 0; i < texts.wanted.best_of; i++) {
+        CompletionPlan plan;
+        plan.index = prompt_index * texts.wanted.best_of + i;
+        plan.n_prompt = ids.size();
+        plan.counts_prompt = i == 0;
+        plan.max_tokens = std::min(texts.wanted.max_tokens.value_or(room), room);
+        plan.logprobs = texts.wanted.logprobs;
+        plan.rates = texts.wanted.best_of > texts.wanted.n;
+        plan.n_top = texts.wanted.n_top;
+        plan.taken = call.taken;
+        if (options_.request_seconds > 0) plan.deadline = call.taken + options_.request_seconds;
+        if (texts.scores) plan.echoed = ids;
+        if (texts.plan) {
+            plan.answer = texts.plan;
+            plan.prompt = texts.prompt;
+            plan.tools = texts.tools;
+            plan.parallel_calls = texts.parallel_calls;
+        }
+        plan.ticket = tickets_.take(call.exchange->asker());
+        if (!plan.ticket)
+            throw ApiError(
+                429,
+                fmt::format("the key has {} running and queued requests, which is the limit",
+                            options_.n_per_key),
+                "", "key_limit");
+        auto job = std::make_shared<Job>();
+        job->prompt = ids;
+        job->owner = call.exchange->asker();
+        job->cache = cache_of(owner, texts.wanted.conversation);
+        job->most = plan.max_tokens;
+        job->share = texts.wanted.cache_prompt;
+        job->scores = texts.scores;
+        job->first = texts.scores ? nullptr : first;
+        job->writer = std::make_shared<CompletionWriter>(
+            *host_, texts.reply, metrics_, monotonic_seconds, plan, texts.wanted, texts.seed + i);
+        if (!first) first = job;
+        jobs.push_back(std::move(job));
+    }
+}
+
+// From here on all that happens is the engine's to tell.
+void Service::start(const Call &call, Reply &reply, std::vector<std::shared_ptr<Job>> jobs) {
+    if (engine_->n_waiting() + jobs.size() > options_.n_queue)
+        throw ApiError(429, "the queue is full", "", "queue_full");
+    call.exchange->add_header("X-Ggufx-Prefix", prefix_name(jobs[0]->prompt));
+    reply.open();
+    engine_->add(std::move(jobs));
+}
+
+void Service::write_chat(Call &call, const ChatWanted &wanted, const Prompt &prompt,
+                         std::shared_ptr<Reply> reply, uint64_t seed) {
+    const AnswerPlan plan = plan_answer(*host_, wanted, prompt);
+    std::vector<int32_t> ids = prompt.ids;
+    ids.insert(ids.end(), plan.prompt.begin(), plan.prompt.end());
+    std::vector<std::shared_ptr<Job>> jobs;
+    add_jobs(jobs, call,
+             {wanted, reply, seed, &plan, &prompt, wanted.tools, wanted.parallel_calls, false}, ids,
+             0);
+    if (!wanted.ignored.empty())
+        call.exchange->add_header("X-Ggufx-Ignored",
+                                  fmt::format("{}", fmt::join(wanted.ignored, ", ")));
+    start(call, *reply, std::move(jobs));
+}
+
+void Service::chat(Call &call, const Json &body) {
+    const ChatWanted wanted = read_chat(body, options_.sampling, options_.lenient);
+    require_model(wanted.model);
+    require_writing();
+    const uint64_t seed = seed_of(wanted);
+    CompletionShape shape;
+    shape.stream = wanted.stream;
+    shape.include_usage = wanted.include_usage;
+    shape.logprobs = wanted.logprobs;
+    shape.n_texts = shape.n_of = shape.n_best = wanted.n;
+    shape.model = host_->name();
+    shape.fingerprint = host_->fingerprint();
+    shape.seed = seed;
+    const Prompt prompt = host_->prompt_of(wanted);
+    write_chat(call, wanted, prompt, std::make_shared<CompletionReply>(call.exchange, shape), seed);
+}
+
+void Service::responses(Call &call, const Json &body) {
+    const ResponsesWanted wanted = read_responses(body, options_.sampling, options_.lenient);
+    require_model(wanted.model);
+    require_writing();
+    ResponsesShape shape;
+    shape.stream = wanted.stream;
+    shape.logprobs = wanted.logprobs;
+    shape.asked = wanted.asked;
+    shape.model = host_->name();
+    shape.fingerprint = host_->fingerprint();
+    shape.seed = seed_of(wanted);
+    const Prompt prompt = host_->prompt_of(wanted);
+    write_chat(call, wanted, prompt, std::make_shared<ResponsesReply>(call.exchange, shape),
+               shape.seed);
+}
+
+// A prompt that begins with BOS gets no second one.
+std::vector<int32_t> Service::prompt_ids(const std::string &text, bool parse_special) const {
+    std::vector<int32_t> ids = host_->tokenize(
+        text, GGUFX_TOKENIZE_ADD_SPECIAL | (parse_special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0));
+    const int32_t bos = ggufx_tokenizer_special(host_->tokenizer(), GGUFX_SPECIAL_BOS);
+    if (parse_special && ids.size() > 1 && ids[0] == bos && ids[1] == bos) ids.erase(ids.begin());
+    return ids;
+}
+
+// A text, its ids, or what stands around a gap.
+std::vector<int32_t> Service::completion_ids(const CompletionWanted &wanted,
+                                             const TextOrIds &prompt) {
+    if (prompt.is_ids) host_->check(prompt.ids, "prompt");
+    if (!wanted.suffix)
+        return prompt.is_ids ? prompt.ids : prompt_ids(prompt.text, wanted.parse_special);
+    const auto special = [&](uint32_t which) {
+        const int32_t id = ggufx_tokenizer_special(host_->tokenizer(), which);
+        if (id < 0)
+            throw ApiError(400, "suffix: the model has no fill-in-the-middle tokens", "suffix",
+                           "unsupported");
+        return id;
+    };
+    const int32_t before = special(GGUFX_SPECIAL_FIM_PREFIX);
+    const int32_t behind = special(GGUFX_SPECIAL_FIM_SUFFIX);
+    const int32_t middle = special(GGUFX_SPECIAL_FIM_MIDDLE);
+    std::vector<int32_t> out = {before};
+    const auto add = [&](const std::vector<int32_t> &ids) {
+        out.insert(out.end(), ids.begin(), ids.end());
+    };
+    const uint32_t flags = wanted.parse_special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0;
+    add(prompt.is_ids ? prompt.ids : host_->tokenize(prompt.text, flags));
+    out.push_back(behind);
+    add(host_->tokenize(*wanted.suffix, flags));
+    out.push_back(middle);
+    return out;
+}
+
+void Service::completion(Call &call, const Json &body) {
+    const CompletionWanted wanted = read_completion(body, options_.sampling, options_.lenient);
+    require_model(wanted.model);
+    require_writing();
+    if (wanted.prompts.size() * wanted.best_of > options_.n_queue)
+        throw ApiError(400, "more generations are requested than the queue holds", "prompt",
+                       "invalid_value");
+    const uint64_t seed = seed_of(wanted);
+    CompletionShape shape;
+    shape.is_chat = false;
+    shape.stream = wanted.stream;
+    shape.include_usage = wanted.include_usage;
+    shape.logprobs = wanted.logprobs;
+    shape.n_of = wanted.best_of;
+    shape.n_best = wanted.n;
+    shape.n_texts = static_cast<uint32_t>(wanted.prompts.size()) * wanted.best_of;
+    shape.model = host_->name();
+    shape.fingerprint = host_->fingerprint();
+    shape.seed = seed;
+    const auto reply = std::make_shared<CompletionReply>(call.exchange, shape);
+    const bool scores = wanted.echo && wanted.logprobs;
+    std::vector<std::shared_ptr<Job>> jobs;
+    for (uint32_t i = 0; i < wanted.prompts.size(); i++) {
+        const std::vector<int32_t> ids = completion_ids(wanted, wanted.prompts[i]);
+        add_jobs(jobs, call, {wanted, reply, seed, nullptr, nullptr, "", true, scores}, ids, i);
+    }
+    for (uint32_t i = 0; wanted.echo && i < reply->n_texts(); i++) {
+        const TextOrIds &prompt = wanted.prompts[i / wanted.best_of];
+        Delta delta;
+        const uint32_t flags = wanted.return_special ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0;
+        delta.content = prompt.is_ids ? host_->detokenize(prompt.ids, flags) : prompt.text;
+        reply->put(i, std::move(delta));
+    }
+    start(call, *reply, std::move(jobs));
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "serve/session_backend.hpp"
+
+#include "serve/api_error.hpp"
+
+#include <cstring>
+
+namespace ggufx::cli {
+
+namespace {
+
+int32_t report(void *user, uint64_t, uint64_t) {
+    return (*static_cast<const std::function<bool()> *>(user))();
+}
+
+DecodeBackend::Refused refused(ggufx_status status, const ggufx_error &error) {
+    using Why = DecodeBackend::Refused::Why;
+    const Why why = status == GGUFX_E_CANCELLED ? Why::cancelled
+                    : status == GGUFX_E_MEMORY  ? Why::memory
+                                                : Why::other;
+    return {why, error.message};
+}
+
+} // namespace
+
+SessionBackend::SessionBackend(Session session, uint32_t n_vocab)
+    : session_(std::move(session)), facts_(session_facts(session_.get())), n_vocab_(n_vocab) {
+    items_.reserve(facts_.n_sequences);
+}
+
+void SessionBackend::be_rank(std::unique_ptr<RankBroadcaster> broadcaster) {
+    is_rank_ = true;
+    broadcaster_ = std::move(broadcaster);
+}
+
+// Statuses after which no rank can do anything.
+void SessionBackend::check_group(ggufx_status status, const ggufx_error &error) {
+    if (!is_rank_ || (status != GGUFX_E_IO && status != GGUFX_E_STATE)) return;
+    if (broadcaster_) broadcaster_->lose(error);
+    throw RanksLost(exit_code(status), error);
+}
+
+const float *SessionBackend::decode(std::span<const Item> items, Path path,
+                                    const std::function<bool()> &is_cancelled) {
+    size_t n_rows = 0;
+    items_.clear();
+    for (const Item &item : items) {
+        const uint32_t flags = item.logits == Logits::all    ? GGUFX_BATCH_ALL_LOGITS
+                               : item.logits == Logits::last ? GGUFX_BATCH_LOGITS
+                                                             : 0u;
+        n_rows += item.n_rows();
+        items_.push_back(batch_item(item.sequence, flags, item.ids));
+    }
+    const size_t n_logits = n_rows * n_vocab_;
+    if (logits_.size() < n_logits) logits_.resize(n_logits);
+    ggufx_progress progress = {};
+    progress.struct_size = sizeof progress;
+    progress.user = const_cast<std::function<bool()> *>(&is_cancelled);
+    progress.report = report;
+    ggufx_batch_options options;
+    ggufx_batch_options_init(&options);
+    options.flags = GGUFX_BATCH_MATMUL;
+    options.matmul_flags = path == Path::tiles ? GGUFX_MATMUL_TILES : GGUFX_MATMUL_BATCH_INVARIANT;
+    options.progress = &progress;
+    options.logits = n_rows > 0 ? logits_.data() : nullptr;
+    options.n_logits = n_logits;
+    options.item_size = sizeof(ggufx_batch_item);
+    if (broadcaster_)
+        broadcaster_->tell(
+            {.kind = RankStep::Kind::decode, .path = path, .items = {items.begin(), items.end()}});
+    ggufx_error error;
+    const ggufx_status status =
+        ggufx_session_decode_batch(session_.get(), items_.data(), items_.size(), &options, &error);
+    // Of ranks MISMATCH says that they make different calls.
+    check_group(status == GGUFX_E_MISMATCH ? GGUFX_E_STATE : status, error);
+    if (status != GGUFX_OK) throw refused(status, error);
+    return logits_.data();
+}
+
+// Fewer tokens than there are, of a sequence that there is: it cannot fail, and texts can end where
+// nobody is left to be told.
+void SessionBackend::truncate(uint32_t sequence, uint64_t n_tokens) {
+    if (!broadcaster_ || !broadcaster_->is_lost())
+        tell({.kind = RankStep::Kind::truncate, .sequence = sequence, .n_tokens = n_tokens});
+    call([&](ggufx_error *error) {
+        return ggufx_session_sequence_truncate(session_.get(), sequence, n_tokens, error);
+    });
+}
+
+bool SessionBackend::copy(uint32_t from, uint32_t to, uint64_t n_tokens) {
+    tell({.kind = RankStep::Kind::copy, .sequence = to, .from = from, .n_tokens = n_tokens});
+    ggufx_error error;
+    const ggufx_status status =
+        ggufx_session_sequence_copy(session_.get(), from, to, n_tokens, &error);
+    // One rank without the memory cannot tell the others: the group ends with it.
+    check_group(status == GGUFX_E_MEMORY ? GGUFX_E_STATE : status, error);
+    if (status != GGUFX_OK && status != GGUFX_E_MEMORY) throw Failure(exit_code(status), error);
+    return status == GGUFX_OK;
+}
+
+// A session takes the memory of all its sequences when it is made.
+bool SessionBackend::reserve(uint32_t, uint64_t) {
+    return true;
+}
+
+std::string SessionBackend::save(uint32_t sequence) const {
+    std::string out;
+    const auto write = [](void *user, const void *data, size_t n) {
+        try {
+            static_cast<std::string *>(user)->append(static_cast<const char *>(data), n);
+            return ggufx_status{GGUFX_OK};
+        } catch (const std::bad_alloc &) { return ggufx_status{GGUFX_E_MEMORY}; }
+    };
+    call([&](ggufx_error *error) {
+        return ggufx_session_save(session_.get(), sequence, write, &out, error);
+    });
+    return out;
+}
+
+void SessionBackend::load(uint32_t sequence, std::string_view snapshot, uint64_t n_tokens) {
+    std::string_view left = snapshot;
+    const auto read = [](void *user, void *data, size_t n) {
+        auto &from = *static_cast<std::string_view *>(user);
+        if (n > from.size()) return ggufx_status{GGUFX_E_TRUNCATED};
+        std::memcpy(data, from.data(), n);
+        from.remove_prefix(n);
+        return ggufx_status{GGUFX_OK};
+    };
+    const auto *const bytes = reinterpret_cast<const uint8_t *>(snapshot.data());
+    tell({.kind = RankStep::Kind::load,
+          .sequence = sequence,
+          .n_tokens = n_tokens,
+          .snapshot = {bytes, snapshot.size()}});
+    ggufx_error error;
+    const ggufx_status status = ggufx_session_load(session_.get(), sequence, read, &left, &error);
+    check_group(status, error);
+    if (status == GGUFX_E_MEMORY) throw ApiError(503, error.message);
+    if (status != GGUFX_OK) throw ApiError(400, error.message, "filename", "invalid_snapshot");
+    if (left.empty() && ggufx_session_sequence_length(session_.get(), sequence) == n_tokens) return;
+    truncate(sequence, 0);
+    throw ApiError(400, "the snapshot does not hold the tokens it names", "filename",
+                   "invalid_snapshot");
+}
+
+BackendMemory SessionBackend::memory() const {
+    const auto facts = cli::facts<ggufx_session_memory_facts>(
+        [&](ggufx_session_memory_facts *out, ggufx_error *error) {
+            return ggufx_session_memory(out, session_.get(), error);
+        });
+    return {facts.cache_bytes, facts.n_pages, facts.n_shared_pages};
+}
+
+} // namespace ggufx::cli

@@ -1,0 +1,52 @@
+// A session of many sequences as the scheduler drives it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "common/api.hpp"
+#include "serve/ranks.hpp"
+
+namespace ggufx::cli {
+
+class SessionBackend final : public DecodeBackend {
+public:
+    explicit SessionBackend(Session session, uint32_t n_vocab);
+    // Of a rank: calls throw RanksLost where the group is dead. The first one has a teller, the others
+    // are told.
+    void be_rank(std::unique_ptr<RankBroadcaster> broadcaster);
+
+    uint32_t n_sequences() const override { return facts_.n_sequences; }
+    uint32_t n_vocab() const override { return n_vocab_; }
+    uint32_t n_batch() const override { return facts_.n_batch; }
+    const float *decode(std::span<const Item> items, Path path,
+                        const std::function<bool()> &is_cancelled) override;
+    void truncate(uint32_t sequence, uint64_t n_tokens) override;
+    bool copy(uint32_t from, uint32_t to, uint64_t n_tokens) override;
+    bool reserve(uint32_t sequence, uint64_t n_tokens) override;
+    bool beats() const override { return broadcaster_ != nullptr; }
+    void beat() override {
+        if (broadcaster_) broadcaster_->beat();
+    }
+
+    // A sequence as the library's snapshot; of another model or other types it is a Failure.
+    std::string save(uint32_t sequence) const;
+    void load(uint32_t sequence, std::string_view snapshot, uint64_t n_tokens);
+
+    const ggufx_session_facts &facts() const { return facts_; }
+    BackendMemory memory() const override;
+
+private:
+    void tell(const RankStep &step) {
+        if (broadcaster_) broadcaster_->tell(step);
+    }
+    void check_group(ggufx_status status, const ggufx_error &error);
+
+    Session session_;
+    ggufx_session_facts facts_;
+    uint32_t n_vocab_;
+    std::vector<ggufx_batch_item> items_;
+    std::vector<float> logits_;
+    bool is_rank_ = false;
+    std::unique_ptr<RankBroadcaster> broadcaster_; // of the first rank
+};
+
+} // namespace ggufx::cli
