@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cross.h"
+#include "ok.h"
 
 #include <stdio.h>
 
@@ -26,7 +27,7 @@ bool in_part(const cross *c, size_t type) {
 static matrix scattered_matrix(const matrix *made, uint64_t rows, uint64_t cols) {
     matrix m = random_matrix(made->type, rows, cols, 0);
     ggufx_type_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_type_info(&facts, made->type, NULL), GGUFX_OK);
+    OK(ggufx_type_info(&facts, made->type, ok_error()));
     const size_t block = facts.block_bytes;
     uint64_t random = rows * cols;
     for (uint64_t at = 0; at < m.n_bytes; at += block) /* rows without padding */
@@ -63,7 +64,7 @@ void run_cross(const cross *c, const ggufx_runtime *rt, const ggufx_device *devi
     for (size_t i = 0; i < n_multiplied_types; i++) {
         if (!in_part(c, i)) continue;
         ggufx_type_facts facts = {.struct_size = sizeof facts};
-        assert_int_equal(ggufx_type_info(&facts, multiplied_types[i], NULL), GGUFX_OK);
+        OK(ggufx_type_info(&facts, multiplied_types[i], ok_error()));
         const tally t = compare_type(rt, device, multiplied_types[i]);
         printf("cross\t%s\t%s\t%llu compared\t%llu NaN\t%llu different\n", facts.name, variant,
                (unsigned long long)t.n_compared, (unsigned long long)t.n_nan,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "device_fixture.h"
+#include "ok.h"
 
 #include <stdbool.h>
 
@@ -18,7 +19,7 @@ matrix quantized_matrix(const ggufx_runtime *rt, uint32_t type, uint64_t n_rows,
                         uint64_t stride) {
     matrix m = random_matrix(type, n_rows, n_cols, stride);
     ggufx_type_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_type_info(&facts, type, NULL), GGUFX_OK);
+    OK(ggufx_type_info(&facts, type, ok_error()));
     if (!(facts.flags & GGUFX_TYPE_HAS_QUANTIZE)) return m;
     float *values = random_values((size_t)(n_rows * n_cols), 5 + type);
     float *weights = malloc((size_t)n_cols * sizeof *weights);
@@ -52,7 +53,7 @@ ggufx_tensor *upload(const ggufx_device *device, const ggufx_tensor *w) {
 
 uint64_t launches_of(const ggufx_device *device) {
     ggufx_device_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_device_info(&facts, device, NULL), GGUFX_OK);
+    OK(ggufx_device_info(&facts, device, ok_error()));
     return facts.n_launches;
 }
 
@@ -60,7 +61,7 @@ void compare_product(tally *t, const ggufx_runtime *rt, const ggufx_device *devi
                      const ggufx_tensor *there, const ggufx_tensor *here, size_t n,
                      uint32_t flags) {
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_tensor_info(&facts, here, NULL), GGUFX_OK);
+    OK(ggufx_tensor_info(&facts, here, ok_error()));
     const size_t rows = (size_t)facts.n_rows, cols = (size_t)facts.ne[0];
     const size_t ldx = cols + 3, ldy = rows + 2;
     const size_t n_x = n ? (n - 1) * ldx + cols : 0, n_y = n ? (n - 1) * ldy + rows : 0;
@@ -144,32 +145,27 @@ void assert_empty_lists_are_results(const ggufx_runtime *rt, const ggufx_device 
     matrix none = random_matrix(GGUFX_TYPE_Q4_K, 0, kCols, 0);
     const uint64_t ne[3] = {kCols, kRows / kExperts, kExperts};
     ggufx_tensor *here = wrap_matrix(rt, &m), *empty = wrap_matrix(rt, &none), *experts = NULL;
-    assert_int_equal(ggufx_tensor_wrap(&experts, rt, GGUFX_TYPE_Q4_K, 3, ne, 0, m.data, m.n_bytes,
-                                       "e", NULL, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_tensor_wrap(&experts, rt, GGUFX_TYPE_Q4_K, 3, ne, 0, m.data, m.n_bytes, "e", NULL,
+                         NULL, ok_error()));
     ggufx_tensor *there = upload(device, here), *empty_there = upload(device, empty),
                  *experts_there = upload(device, experts);
     float *x = random_values(kCols, 1), y[kRows + 1];
     for (size_t i = 0; i <= kRows; i++) y[i] = -7.0f;
     const uint32_t ids[1] = {0};
     const uint64_t before = launches_of(device);
-    assert_int_equal(ggufx_matvec_many(NULL, NULL, rt, NULL, 0, x, kCols, NULL, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_matmul(y, 0, kRows, rt, there, x, 0, kCols, 0, NULL, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_matvec(y, 0, rt, empty_there, x, kCols, NULL, NULL), GGUFX_OK);
-    assert_int_equal(
-        ggufx_matmul_id(y, 0, kRows, rt, experts_there, NULL, 0, x, 0, kCols, 1, NULL, NULL),
-        GGUFX_OK);
-    assert_int_equal(
-        ggufx_matmul_id(y, 0, kRows, rt, experts_there, ids, 1, x, 0, kCols, 0, NULL, NULL),
-        GGUFX_OK);
+    OK(ggufx_matvec_many(NULL, NULL, rt, NULL, 0, x, kCols, NULL, ok_error()));
+    OK(ggufx_matmul(y, 0, kRows, rt, there, x, 0, kCols, 0, NULL, ok_error()));
+    OK(ggufx_matvec(y, 0, rt, empty_there, x, kCols, NULL, ok_error()));
+    OK(ggufx_matmul_id(y, 0, kRows, rt, experts_there, NULL, 0, x, 0, kCols, 1, NULL, ok_error()));
+    OK(ggufx_matmul_id(y, 0, kRows, rt, experts_there, ids, 1, x, 0, kCols, 0, NULL, ok_error()));
     for (size_t i = 0; i <= kRows; i++) assert_true(y[i] == -7.0f);
     assert_int_equal(launches_of(device), before);
     /* A list with empty matrices and one that has rows. */
     const ggufx_tensor *const list[3] = {empty_there, there, empty_there};
     float *const to[3] = {y + kRows, y, y + kRows}, want[kRows];
     const size_t n_y[3] = {0, kRows, 0};
-    assert_int_equal(ggufx_matvec_many(to, n_y, rt, list, 3, x, kCols, NULL, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_matvec((float *)want, kRows, rt, here, x, kCols, NULL, NULL), GGUFX_OK);
+    OK(ggufx_matvec_many(to, n_y, rt, list, 3, x, kCols, NULL, ok_error()));
+    OK(ggufx_matvec((float *)want, kRows, rt, here, x, kCols, NULL, ok_error()));
     assert_equal_bits(y, want, kRows);
     assert_true(y[kRows] == -7.0f);
     ggufx_tensor *const all[] = {here, empty, experts, there, empty_there, experts_there};
@@ -181,7 +177,7 @@ void assert_empty_lists_are_results(const ggufx_runtime *rt, const ggufx_device 
 
 static ggufx_tensor *slice_of(const ggufx_tensor *w, uint32_t dim, uint64_t first, uint64_t n) {
     ggufx_tensor *slice = NULL;
-    assert_int_equal(ggufx_tensor_slice(&slice, w, dim, first, n, NULL), GGUFX_OK);
+    OK(ggufx_tensor_slice(&slice, w, dim, first, n, ok_error()));
     return slice;
 }
 
@@ -212,7 +208,7 @@ void assert_slices_have_the_bits_of_here(const ggufx_runtime *rt, const ggufx_de
 void assert_bytes_come_back(const ggufx_tensor *there, const matrix *m) {
     const size_t n_bytes = (size_t)(m->n_rows * m->row_bytes);
     uint8_t *bytes = malloc(n_bytes + 1);
-    assert_int_equal(ggufx_tensor_download(bytes, n_bytes, there, NULL), GGUFX_OK);
+    OK(ggufx_tensor_download(bytes, n_bytes, there, ok_error()));
     for (uint64_t r = 0; r < m->n_rows; r++)
         assert_memory_equal(bytes + r * m->row_bytes, m->data + r * m->stride, m->row_bytes);
     free(bytes);
@@ -229,9 +225,9 @@ static uint32_t word_sum(const matrix *m, uint64_t first, uint64_t n) {
 void assert_word_sums(const ggufx_tensor *there, const matrix *m, uint64_t first, uint64_t n) {
     ggufx_tensor *slice = slice_of(there, 1, first, n);
     uint32_t sum = 0;
-    assert_int_equal(ggufx_tensor_word_sum(&sum, there, NULL), GGUFX_OK);
+    OK(ggufx_tensor_word_sum(&sum, there, ok_error()));
     assert_int_equal(sum, word_sum(m, 0, m->n_rows));
-    assert_int_equal(ggufx_tensor_word_sum(&sum, slice, NULL), GGUFX_OK);
+    OK(ggufx_tensor_word_sum(&sum, slice, ok_error()));
     assert_int_equal(sum, word_sum(m, first, n));
     ggufx_tensor_destroy(slice);
 }

@@ -10,6 +10,7 @@
 #include "../unit/test_step.h"
 #include "cross.h"
 #include "fake_cuda.h"
+#include "ok.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -76,7 +77,7 @@ static void test_a_card_is_described(void **state) {
     (void)state;
     host h = begin();
     ggufx_device_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_device_info(&facts, h.device, NULL), GGUFX_OK);
+    OK(ggufx_device_info(&facts, h.device, ok_error()));
     assert_string_equal(facts.id, "cuda:0");
     assert_string_equal(facts.name, "Emulated card");
     assert_string_equal(facts.driver, "CUDA 12.4, compute capability 9.0");
@@ -235,12 +236,11 @@ static void test_many_matrices_go_in_one_launch(void **state) {
         y[i] = malloc(rows[i] * sizeof(float));
         want[i] = malloc(rows[i] * sizeof(float));
         n_rows[i] = (size_t)rows[i];
-        assert_int_equal(ggufx_matvec(want[i], n_rows[i], h.rt, here[i], x, 512, NULL, NULL),
-                         GGUFX_OK);
+        OK(ggufx_matvec(want[i], n_rows[i], h.rt, here[i], x, 512, NULL, ok_error()));
     }
     const uint64_t before = cuda->n_launches;
     const ggufx_tensor *const list[kMany] = {there[0], there[1], there[2], there[3], there[4]};
-    assert_int_equal(ggufx_matvec_many(y, n_rows, h.rt, list, kMany, x, 512, NULL, NULL), GGUFX_OK);
+    OK(ggufx_matvec_many(y, n_rows, h.rt, list, kMany, x, 512, NULL, ok_error()));
     assert_int_equal(cuda->n_launches - before, 2); /* packing, and all products */
     for (size_t i = 0; i < kMany; i++) {
         assert_equal_bits(y[i], want[i], n_rows[i]);
@@ -305,7 +305,7 @@ static int is_found(const ggufx_runtime *rt, const ggufx_tensor *there, const fl
         cuda->copies_late = mode & 1;
         cuda->order = mode & 2 ? 11 : 0;
         cuda->n_outside = 0;
-        assert_int_equal(ggufx_matvec(y, 100, rt, there, x, 4096, NULL, NULL), GGUFX_OK);
+        OK(ggufx_matvec(y, 100, rt, there, x, 4096, NULL, ok_error()));
         found |= memcmp(y, want, 100 * sizeof *y) != 0 || cuda->n_outside > 0;
     }
     return found;
@@ -324,7 +324,7 @@ static void test_faults_in_kernels_are_found(void **state) {
     for (size_t t = 0; t < kFirst; t++) {
         matrix m = quantized_matrix(h.rt, first_types[t], 100, 4096, 0);
         ggufx_tensor *here = wrap_matrix(h.rt, &m), *there = upload(h.device, here);
-        assert_int_equal(ggufx_matvec(want, 100, h.rt, here, x, 4096, NULL, NULL), GGUFX_OK);
+        OK(ggufx_matvec(want, 100, h.rt, here, x, 4096, NULL, ok_error()));
         const int is_float = t >= 6;
         for (int fault = 0; fault < 6; fault++) {
             if (is_float && fault == 4) continue; /* float types have no packed columns */
@@ -462,9 +462,8 @@ static void test_memory_that_ends_is_told_and_nothing_is_lost(void **state) {
     ggufx_tensor *here = NULL, *there = NULL;
     ggufx_error error;
     static uint8_t byte;
-    assert_int_equal(ggufx_tensor_wrap(&here, h.rt, GGUFX_TYPE_F32, 2, ne, 0, &byte,
-                                       (uint64_t)1 << 38, "w", NULL, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_tensor_wrap(&here, h.rt, GGUFX_TYPE_F32, 2, ne, 0, &byte, (uint64_t)1 << 38, "w", NULL,
+                         NULL, ok_error()));
     assert_int_equal(ggufx_tensor_upload(&there, h.device, here, NULL, &error), GGUFX_E_MEMORY);
     assert_null(there);
     assert_non_null(strstr(error.message, "are free"));

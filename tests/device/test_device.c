@@ -5,6 +5,7 @@
  */
 #include "../unit/test_step.h"
 #include "fake_fixture.h"
+#include "ok.h"
 
 static void test_devices_of_a_plug_in_are_listed(void **state) {
     (void)state;
@@ -15,7 +16,7 @@ static void test_devices_of_a_plug_in_are_listed(void **state) {
     fake->n_devices = 2;
     assert_int_equal(ggufx_device_list(NULL, 0, &n, rt, &options, NULL), GGUFX_E_CAPACITY);
     assert_int_equal(n, 2);
-    assert_int_equal(ggufx_device_list(facts, 3, &n, rt, &options, NULL), GGUFX_OK);
+    OK(ggufx_device_list(facts, 3, &n, rt, &options, ok_error()));
     assert_int_equal(n, 2);
     assert_string_equal(facts[0].id, "fake:0");
     assert_string_equal(facts[1].id, "fake:1");
@@ -45,8 +46,7 @@ static void test_entries_of_any_size_are_filled(void **state) {
         const uint32_t stated = (uint32_t)size;
         memcpy(out, &stated, sizeof stated);
         size_t n = 0;
-        assert_int_equal(ggufx_device_list((ggufx_device_facts *)out, 2, &n, rt, &options, NULL),
-                         GGUFX_OK);
+        OK(ggufx_device_list((ggufx_device_facts *)out, 2, &n, rt, &options, ok_error()));
         for (size_t e = 0; e < 2; e++) {
             uint32_t flags;
             memcpy(&flags, out + e * size + 4, sizeof flags);
@@ -65,7 +65,7 @@ static void test_an_opened_device_is_described(void **state) {
     (void)state;
     fake_host host = begin_fake(0);
     ggufx_device_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_device_info(&facts, host.device, NULL), GGUFX_OK);
+    OK(ggufx_device_info(&facts, host.device, ok_error()));
     assert_int_equal(facts.flags, GGUFX_DEVICE_UNIFIED | GGUFX_DEVICE_EXACT);
     assert_int_equal(facts.fma, GGUFX_FMA_DEVICE);
     assert_string_equal(facts.id, "fake:0");
@@ -161,7 +161,7 @@ static void test_each_exact_fma_has_the_processors_bits(void **state) {
     for (size_t i = 0; i < 2; i++) {
         fake_host host = begin_fake(flags[i]);
         ggufx_device_facts facts = {.struct_size = sizeof facts};
-        assert_int_equal(ggufx_device_info(&facts, host.device, NULL), GGUFX_OK);
+        OK(ggufx_device_info(&facts, host.device, ok_error()));
         assert_int_equal(facts.fma, i ? GGUFX_FMA_F32 : GGUFX_FMA_F64);
         compare_all_types(&host, 1);
         end_fake(&host);
@@ -183,14 +183,13 @@ static void test_rows_of_any_length_and_stride_are_taken(void **state) {
         fake->unmapped = unmapped;
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
             uint64_t row_bytes = 0;
-            assert_int_equal(ggufx_row_bytes(&row_bytes, cases[i].type, cases[i].cols, NULL),
-                             GGUFX_OK);
+            OK(ggufx_row_bytes(&row_bytes, cases[i].type, cases[i].cols, ok_error()));
             matrix m = random_matrix(cases[i].type, cases[i].rows, cases[i].cols,
                                      row_bytes ? row_bytes + cases[i].more : 0);
             ggufx_tensor *here = wrap_matrix(host.rt, &m), *there = upload(host.device, here);
             ggufx_tensor_facts a = {.struct_size = sizeof a}, b = a;
-            assert_int_equal(ggufx_tensor_info(&a, here, NULL), GGUFX_OK);
-            assert_int_equal(ggufx_tensor_info(&b, there, NULL), GGUFX_OK);
+            OK(ggufx_tensor_info(&a, here, ok_error()));
+            OK(ggufx_tensor_info(&b, there, ok_error()));
             assert_int_equal(b.memory_kind, 1);
             assert_string_equal(b.name, a.name);
             assert_memory_equal(a.ne, b.ne, sizeof a.ne);
@@ -245,14 +244,13 @@ static void test_empty_lists_are_results(void **state) {
 static void count_launches(const fake_host *host, const ggufx_tensor *there, uint64_t budget,
                            uint32_t flags, size_t n) {
     ggufx_tensor_facts shape = {.struct_size = sizeof shape};
-    assert_int_equal(ggufx_tensor_info(&shape, there, NULL), GGUFX_OK);
+    OK(ggufx_tensor_info(&shape, there, ok_error()));
     const size_t rows = (size_t)shape.n_rows, cols = (size_t)shape.ne[0];
     float *x = calloc(n * cols, sizeof *x), *y = malloc(n * rows * sizeof *y);
     const ggufx_matmul_options options = options_with(flags, NULL, NULL);
     fake->most_values = fake->most_unsubmitted = 0;
     memset(fake->n_launches, 0, sizeof fake->n_launches);
-    assert_int_equal(
-        ggufx_matmul(y, 0, n * rows, host->rt, there, x, 0, n * cols, n, &options, NULL), GGUFX_OK);
+    OK(ggufx_matmul(y, 0, n * rows, host->rt, there, x, 0, n * cols, n, &options, ok_error()));
     free(x);
     free(y);
     uint64_t n_launches = 0;
@@ -291,7 +289,7 @@ static void test_work_of_a_launch_is_bounded_at_the_largest_sizes(void **state) 
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         const uint64_t ne[2] = {sizes[s].cols, sizes[s].rows};
         uint64_t row_bytes = 0;
-        assert_int_equal(ggufx_row_bytes(&row_bytes, sizes[s].type, ne[0], NULL), GGUFX_OK);
+        OK(ggufx_row_bytes(&row_bytes, sizes[s].type, ne[0], ok_error()));
         uint8_t *zeros = calloc((size_t)(row_bytes * ne[1]), 1);
         for (size_t b = 0; b < 3; b++) {
             if (test_step() > 1 && (s + b) % 3 != 2) continue;
@@ -300,9 +298,8 @@ static void test_work_of_a_launch_is_bounded_at_the_largest_sizes(void **state) 
             fake->launch_values = budgets[b];
             fake_host host = begin_fake(0);
             ggufx_tensor *here = NULL;
-            assert_int_equal(ggufx_tensor_wrap(&here, host.rt, sizes[s].type, 2, ne, 0, zeros,
-                                               row_bytes * ne[1], "w", NULL, NULL, NULL),
-                             GGUFX_OK);
+            OK(ggufx_tensor_wrap(&here, host.rt, sizes[s].type, 2, ne, 0, zeros, row_bytes * ne[1],
+                                 "w", NULL, NULL, ok_error()));
             ggufx_tensor *there = upload(host.device, here);
             for (size_t c = 0; c < 3; c++)
                 for (size_t i = 0; i < 4; i++) {
@@ -329,8 +326,7 @@ static void test_words_of_a_part_of_rows_are_refused(void **state) {
     uint32_t sum = 7;
     for (size_t i = 0; i < 3; i++) {
         ggufx_tensor *slice = NULL;
-        assert_int_equal(ggufx_tensor_slice(&slice, there, 0, parts[i][0], parts[i][1], NULL),
-                         GGUFX_OK);
+        OK(ggufx_tensor_slice(&slice, there, 0, parts[i][0], parts[i][1], ok_error()));
         assert_int_equal(ggufx_tensor_word_sum(&sum, slice, &error), GGUFX_E_UNSUPPORTED);
         assert_non_null(strstr(error.message, "a part of each row"));
         ggufx_tensor_destroy(slice);
@@ -350,9 +346,8 @@ static void test_no_rows_take_no_memory(void **state) {
     fake_host host = begin_fake(0);
     const uint64_t ne[2] = {(uint64_t)1 << 40, 0}, live = fake->live_bytes;
     ggufx_tensor *here = NULL;
-    assert_int_equal(ggufx_tensor_wrap(&here, host.rt, GGUFX_TYPE_Q8_0, 2, ne, 0, NULL, 0, "w",
-                                       NULL, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_tensor_wrap(&here, host.rt, GGUFX_TYPE_Q8_0, 2, ne, 0, NULL, 0, "w", NULL, NULL,
+                         ok_error()));
     ggufx_tensor *there = upload(host.device, here);
     assert_int_equal(fake->live_bytes, live);
     ggufx_tensor_destroy(there);
@@ -373,9 +368,8 @@ static void test_slices_there_are_those_here(void **state) {
         matrix m = random_matrix(types[t], 8 * 3, 192, 0);
         const uint64_t ne[3] = {192, 8, 3};
         ggufx_tensor *here = NULL;
-        assert_int_equal(ggufx_tensor_wrap(&here, host.rt, types[t], 3, ne, 0, m.data, m.n_bytes,
-                                           "w", NULL, NULL, NULL),
-                         GGUFX_OK);
+        OK(ggufx_tensor_wrap(&here, host.rt, types[t], 3, ne, 0, m.data, m.n_bytes, "w", NULL, NULL,
+                             ok_error()));
         ggufx_tensor *there = upload(host.device, here);
         for (size_t i = 0; i < sizeof slices / sizeof slices[0]; i++) {
             ggufx_tensor *a = NULL, *b = NULL, *c = NULL;
@@ -389,12 +383,11 @@ static void test_slices_there_are_those_here(void **state) {
             assert_same_product(host.rt, host.device, b, a, 3, 0);
             assert_same_product(host.rt, host.device, b, a, 4, GGUFX_MATMUL_F32);
             ggufx_tensor_facts facts = {.struct_size = sizeof facts};
-            assert_int_equal(ggufx_tensor_info(&facts, b, NULL), GGUFX_OK);
+            OK(ggufx_tensor_info(&facts, b, ok_error()));
             uint8_t *bytes = malloc((size_t)facts.n_bytes + 1);
-            assert_int_equal(ggufx_tensor_download(bytes, (size_t)facts.n_bytes, b, NULL),
-                             GGUFX_OK);
+            OK(ggufx_tensor_download(bytes, (size_t)facts.n_bytes, b, ok_error()));
             ggufx_tensor_facts from = {.struct_size = sizeof from};
-            assert_int_equal(ggufx_tensor_info(&from, a, NULL), GGUFX_OK);
+            OK(ggufx_tensor_info(&from, a, ok_error()));
             for (uint64_t r = 0; r < facts.n_rows; r++)
                 assert_memory_equal(bytes + r * facts.row_bytes,
                                     (const uint8_t *)ggufx_tensor_data(a) + r * from.row_stride,
@@ -404,7 +397,7 @@ static void test_slices_there_are_those_here(void **state) {
             if (facts.ne[1] > 1 &&
                 ggufx_tensor_slice(&c, b, 1, 1, facts.ne[1] - 1, NULL) == GGUFX_OK) {
                 ggufx_tensor *d = NULL;
-                assert_int_equal(ggufx_tensor_slice(&d, a, 1, 1, facts.ne[1] - 1, NULL), GGUFX_OK);
+                OK(ggufx_tensor_slice(&d, a, 1, 1, facts.ne[1] - 1, ok_error()));
                 ggufx_tensor_destroy(b);
                 b = NULL;
                 assert_same_product(host.rt, host.device, c, d, 1, 0);
@@ -444,12 +437,11 @@ static void test_limits_of_a_device_change_no_bit(void **state) {
         assert_true(fake->most_values <= 5000);
         assert_true(fake->most_unsubmitted <= 2 * 5000);
         ggufx_tensor *part = NULL, *part_here = NULL;
-        assert_int_equal(ggufx_tensor_slice(&part, there, 1, 100, 1900, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_tensor_slice(&part_here, here, 1, 100, 1900, NULL), GGUFX_OK);
+        OK(ggufx_tensor_slice(&part, there, 1, 100, 1900, ok_error()));
+        OK(ggufx_tensor_slice(&part_here, here, 1, 100, 1900, ok_error()));
         assert_same_product(host.rt, host.device, part, part_here, 2, 0);
         uint8_t *bytes = malloc((size_t)(m.n_rows * m.row_bytes));
-        assert_int_equal(
-            ggufx_tensor_download(bytes, (size_t)(m.n_rows * m.row_bytes), there, NULL), GGUFX_OK);
+        OK(ggufx_tensor_download(bytes, (size_t)(m.n_rows * m.row_bytes), there, ok_error()));
         assert_memory_equal(bytes, m.data, m.n_bytes);
         free(bytes);
         ggufx_tensor_destroy(part);
@@ -465,8 +457,7 @@ static void test_limits_of_a_device_change_no_bit(void **state) {
         there = upload(host.device, here);
         assert_same_product(host.rt, host.device, there, here, 2, 0);
         bytes = malloc((size_t)long_rows.n_bytes);
-        assert_int_equal(ggufx_tensor_download(bytes, (size_t)long_rows.n_bytes, there, NULL),
-                         GGUFX_OK);
+        OK(ggufx_tensor_download(bytes, (size_t)long_rows.n_bytes, there, ok_error()));
         assert_memory_equal(bytes, long_rows.data, long_rows.n_bytes);
         free(bytes);
         ggufx_tensor_destroy(there);
@@ -496,8 +487,7 @@ static void test_many_matrices_here_and_there_have_the_bits_of_matvec(void **sta
     for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
         const ggufx_matmul_options options = options_with(product_modes[mode], NULL, NULL);
         for (size_t i = 0; i < most; i++) memset(y[i], 0xee, n_y[i] * sizeof(float));
-        assert_int_equal(ggufx_matvec_many(y, n_y, host.rt, mixed, most, x, cols, &options, NULL),
-                         GGUFX_OK);
+        OK(ggufx_matvec_many(y, n_y, host.rt, mixed, most, x, cols, &options, ok_error()));
         for (size_t i = 0; i < most; i++) {
             float *want = product(host.rt, &m[i], x, 1, product_modes[mode]);
             assert_equal_bits(y[i], want, n_y[i]);
@@ -583,7 +573,7 @@ static void test_handles_go_in_any_order(void **state) {
         matrix m = random_matrix(GGUFX_TYPE_Q4_K, 5, 256, 0);
         ggufx_tensor *here = wrap_matrix(host.rt, &m), *there = upload(host.device, here);
         ggufx_tensor *slice = NULL;
-        assert_int_equal(ggufx_tensor_slice(&slice, there, 1, 1, 3, NULL), GGUFX_OK);
+        OK(ggufx_tensor_slice(&slice, there, 1, 1, 3, ok_error()));
         unsigned left[4] = {0, 1, 2, 3}, code = order;
         for (unsigned n = 4; n > 0; n--) {
             const unsigned at = code % n;

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "fake_fixture.h"
+#include "ok.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static ggufx_status use_device(const ggufx_runtime *rt, const ggufx_tensor *w, c
     if (status == GGUFX_OK) status = ggufx_tensor_word_sum(&sum, there, error);
     if (status == GGUFX_OK) status = ggufx_matvec(y, kRows, rt, there, x, kCols, NULL, error);
     if (status == GGUFX_OK) {
-        assert_int_equal(ggufx_tensor_info(&shape, there, NULL), GGUFX_OK);
+        OK(ggufx_tensor_info(&shape, there, ok_error()));
         status = ggufx_tensor_download(bytes, (size_t)shape.n_bytes, there, error);
     }
     if (status == GGUFX_OK) assert_memory_equal(bytes, ggufx_tensor_data(w), shape.n_bytes);
@@ -82,7 +83,7 @@ static void free_fixture(fixture *f) {
 }
 
 static void assert_the_processor_is_right(const fixture *f) {
-    assert_int_equal(ggufx_matvec(f->y, kRows, f->rt, f->w, f->x, kCols, NULL, NULL), GGUFX_OK);
+    OK(ggufx_matvec(f->y, kRows, f->rt, f->w, f->x, kCols, NULL, ok_error()));
     assert_equal_bits(f->y, f->want, kRows);
 }
 
@@ -207,7 +208,7 @@ static void test_a_detached_device_leaves_nothing_there(void **state) {
             static uint8_t bytes[kRows * kCols];
             uint32_t sum = 1;
             ggufx_tensor_facts shape = {.struct_size = sizeof shape};
-            assert_int_equal(ggufx_tensor_info(&shape, there, NULL), GGUFX_OK);
+            OK(ggufx_tensor_info(&shape, there, ok_error()));
             assert_int_equal(ggufx_matvec(f.y, kRows, f.rt, there, f.x, kCols, NULL, &error),
                              GGUFX_E_DEVICE);
             assert_non_null(strstr(error.message, "detached"));
@@ -219,7 +220,7 @@ static void test_a_detached_device_leaves_nothing_there(void **state) {
             ggufx_device_detach(device); /* a second detach has no effect */
         }
         ggufx_device_facts facts = {.struct_size = sizeof facts};
-        assert_int_equal(ggufx_device_info(&facts, device, NULL), GGUFX_OK);
+        OK(ggufx_device_info(&facts, device, ok_error()));
         assert_true(facts.flags & GGUFX_DEVICE_LOST);
         assert_int_equal(facts.used_bytes, 0);
         assert_the_processor_is_right(&f);
@@ -333,7 +334,7 @@ static void test_a_lost_device_stays_lost_and_goes_in_peace(void **state) {
                              GGUFX_E_DEVICE);
         }
         ggufx_device_facts facts = {.struct_size = sizeof facts};
-        assert_int_equal(ggufx_device_info(&facts, device, NULL), GGUFX_OK);
+        OK(ggufx_device_info(&facts, device, ok_error()));
         assert_true(facts.flags & GGUFX_DEVICE_LOST);
         assert_the_processor_is_right(&f);
         ggufx_tensor_destroy(there);
@@ -410,7 +411,7 @@ static void test_the_plug_ins_of_this_build_are_listed_with_reasons(void **state
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     ggufx_device_facts facts[70] = {{.struct_size = sizeof facts[0]}};
     size_t n = 0;
-    assert_int_equal(ggufx_device_list(facts, 70, &n, rt, NULL, NULL), GGUFX_OK);
+    OK(ggufx_device_list(facts, 70, &n, rt, NULL, ok_error()));
     assert_true(n >= 2);
     for (size_t i = 0; i < n; i++) {
         assert_true(strlen(facts[i].id) > 0);
@@ -438,7 +439,7 @@ static void test_a_device_that_cannot_count_is_refused_by_name(void **state) {
         assert_unusable(f.rt, fake_path, "fake:0", 0, names[wrong - 1]);
         ggufx_device *device = open_fake(f.rt, GGUFX_DEVICE_ALLOW_BOUNDED);
         ggufx_device_facts facts = {.struct_size = sizeof facts};
-        assert_int_equal(ggufx_device_info(&facts, device, NULL), GGUFX_OK);
+        OK(ggufx_device_info(&facts, device, ok_error()));
         assert_int_equal(facts.flags & GGUFX_DEVICE_EXACT, 0);
         assert_non_null(strstr(facts.reason, names[wrong - 1]));
         ggufx_device_destroy(device);
@@ -450,7 +451,7 @@ static void test_a_device_that_cannot_count_is_refused_by_name(void **state) {
 static uint32_t fma_of(const ggufx_runtime *rt, uint32_t flags) {
     ggufx_device *device = open_fake(rt, flags);
     ggufx_device_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_device_info(&facts, device, NULL), GGUFX_OK);
+    OK(ggufx_device_info(&facts, device, ok_error()));
     ggufx_device_destroy(device);
     return facts.fma;
 }
@@ -511,7 +512,7 @@ static void test_compiled_programs_are_the_hosts_to_keep(void **state) {
         options.cache_user = &s;
         options.cache_load = load_programs;
         options.cache_store = store_programs;
-        assert_int_equal(ggufx_device_open(&device, rt, "fake:0", &options, NULL), GGUFX_OK);
+        OK(ggufx_device_open(&device, rt, "fake:0", &options, ok_error()));
         ggufx_device_destroy(device);
         assert_string_equal((const char *)s.data, "compiled programs");
         assert_int_equal(s.n_stores, (unsigned)round + 1);

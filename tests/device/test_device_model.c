@@ -5,6 +5,7 @@
  */
 #include "../unit/model_fixture.h"
 #include "fake_fixture.h"
+#include "ok.h"
 
 enum { kTokens = 9 };
 static const int32_t ids[kTokens] = {TINY_BOS, 40, 77, 12, 200, 5, 61, 99, 130};
@@ -53,13 +54,13 @@ static float *logits_here(fixture *f) {
 
 static ggufx_model_facts facts_of(const ggufx_model *model) {
     ggufx_model_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_model_info(&facts, model, NULL), GGUFX_OK);
+    OK(ggufx_model_info(&facts, model, ok_error()));
     return facts;
 }
 
 static uint64_t used_by(const ggufx_device *device) {
     ggufx_device_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_device_info(&facts, device, NULL), GGUFX_OK);
+    OK(ggufx_device_info(&facts, device, ok_error()));
     return facts.used_bytes;
 }
 

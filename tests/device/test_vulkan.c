@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "cross.h"
+#include "ok.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -38,7 +39,7 @@ static ggufx_device *open_vulkan(const ggufx_runtime *rt, uint32_t flags) {
 
 static ggufx_device_facts facts_of(const ggufx_device *device) {
     ggufx_device_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_device_info(&facts, device, NULL), GGUFX_OK);
+    OK(ggufx_device_info(&facts, device, ok_error()));
     return facts;
 }
 
@@ -273,9 +274,8 @@ static void test_memory_that_ends_is_told_and_nothing_is_lost(void **state) {
     ggufx_tensor *here = NULL, *there = NULL;
     ggufx_error error;
     static uint8_t byte;
-    assert_int_equal(ggufx_tensor_wrap(&here, h.rt, GGUFX_TYPE_F32, 2, ne, 0, &byte,
-                                       (uint64_t)1 << 42, "w", NULL, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_tensor_wrap(&here, h.rt, GGUFX_TYPE_F32, 2, ne, 0, &byte, (uint64_t)1 << 42, "w", NULL,
+                         NULL, ok_error()));
     assert_int_equal(ggufx_tensor_upload(&there, h.device, here, NULL, &error), GGUFX_E_MEMORY);
     assert_null(there);
     assert_non_null(strstr(error.message, "free"));
@@ -318,7 +318,7 @@ static void test_compiled_programs_are_kept_or_refused(void **state) {
     options.cache_store = store_programs;
     for (uint64_t round = 0; round < 6; round++) {
         host h = {make_runtime(GGUFX_ISA_BEST, 1), NULL};
-        assert_int_equal(ggufx_device_open(&h.device, h.rt, device_id, &options, NULL), GGUFX_OK);
+        OK(ggufx_device_open(&h.device, h.rt, device_id, &options, ok_error()));
         matrix m = random_matrix(GGUFX_TYPE_Q4_0, 3, 64, 0);
         compare(&h, &m, one_column, 1, plain_mode, 1);
         end(&h);
@@ -365,7 +365,7 @@ static double now_ms(void) {
  * of five calls. */
 static double launch_ms(const host *h, const ggufx_tensor *w, size_t n, uint32_t flags) {
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_tensor_info(&facts, w, NULL), GGUFX_OK);
+    OK(ggufx_tensor_info(&facts, w, ok_error()));
     const size_t rows = (size_t)facts.n_rows, cols = (size_t)facts.ne[0];
     float *x = random_values(n * cols, 1), *y = malloc(n * rows * sizeof *y);
     const ggufx_matmul_options options = options_with(flags, NULL, NULL);
@@ -373,8 +373,7 @@ static double launch_ms(const host *h, const ggufx_tensor *w, size_t n, uint32_t
     for (int i = 0; i < 6; i++) { /* the first one compiles */
         const uint64_t before = launches_of(h->device);
         const double begin = now_ms();
-        assert_int_equal(ggufx_matmul(y, 0, n * rows, h->rt, w, x, 0, n * cols, n, &options, NULL),
-                         GGUFX_OK);
+        OK(ggufx_matmul(y, 0, n * rows, h->rt, w, x, 0, n * cols, n, &options, ok_error()));
         each[i] = (now_ms() - begin) / (double)(launches_of(h->device) - before);
         for (int k = i; k > 1 && each[k] < each[k - 1]; k--) {
             const double less = each[k];

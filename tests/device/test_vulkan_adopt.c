@@ -8,6 +8,7 @@
 #include "../unit/test_step.h"
 #include "device_fixture.h"
 #include "engine.h"
+#include "ok.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ static ggufx_device *adopt(const ggufx_runtime *rt, const ggufx_vulkan_options *
 
 static ggufx_device_facts facts_of(const ggufx_device *device) {
     ggufx_device_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_device_info(&facts, device, NULL), GGUFX_OK);
+    OK(ggufx_device_info(&facts, device, ok_error()));
     return facts;
 }
 
@@ -129,7 +130,7 @@ static void test_both_are_taken_down_in_any_order(void **state) {
         const ggufx_vulkan_options handles = engine_handles(&e, 1);
         ggufx_device *device = adopt(rt, &handles, 0);
         ggufx_tensor *here = wrap_matrix(rt, &m), *there = upload(device, here), *slice = NULL;
-        assert_int_equal(ggufx_tensor_slice(&slice, there, 1, 2, 5, NULL), GGUFX_OK);
+        OK(ggufx_tensor_slice(&slice, there, 1, 2, 5, ok_error()));
         if (order % 8 == 0) assert_same_product(rt, device, there, here, 1, 0);
         unsigned left[N_THINGS] = {DEVICE, TENSOR, SLICE, RUNTIME, ENGINE}, code = order;
         int detached = 0, device_gone = 0;

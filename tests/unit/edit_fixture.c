@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "edit_fixture.h"
+#include "ok.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,28 +15,28 @@ void make_model(uint64_t reserve) {
     for (int i = 0; i < N; i++) values[i] = (float)i;
     ggufx_writer_options_init(&options);
     options.reserve_bytes = reserve;
-    OK(ggufx_writer_create(&w, rt, &options, NULL));
-    OK(ggufx_writer_set_string(w, S("general.name"), S("before"), NULL));
-    OK(ggufx_writer_set_string(w, S("long"), text, sizeof text, NULL));
+    OK(ggufx_writer_create(&w, rt, &options, ok_error()));
+    OK(ggufx_writer_set_string(w, S("general.name"), S("before"), ok_error()));
+    OK(ggufx_writer_set_string(w, S("long"), text, sizeof text, ok_error()));
     for (int i = 0; i < 2; i++) {
         ggufx_tensor *t = wrap(GGUFX_TYPE_F32, 2, 100, N / 100, values, sizeof values);
-        OK(ggufx_writer_add_tensor(w, t, i ? "b" : "a", 1, NULL));
+        OK(ggufx_writer_add_tensor(w, t, i ? "b" : "a", 1, ok_error()));
         ggufx_tensor_destroy(t);
     }
-    OK(ggufx_writer_write(w, path, NULL, NULL));
+    OK(ggufx_writer_write(w, path, NULL, ok_error()));
     ggufx_writer_destroy(w);
 }
 
 ggufx_file *open_model(void) {
     ggufx_file *f = NULL;
-    OK(ggufx_open(&f, rt, path, NULL, NULL));
+    OK(ggufx_open(&f, rt, path, NULL, ok_error()));
     return f;
 }
 
 ggufx_writer *copy_of(const ggufx_file *f) {
     ggufx_writer *w = new_writer(rt, 0, 0);
-    OK(ggufx_writer_copy_meta(w, f, NULL));
-    OK(ggufx_writer_copy_tensors(w, f, NULL));
+    OK(ggufx_writer_copy_meta(w, f, ok_error()));
+    OK(ggufx_writer_copy_tensors(w, f, ok_error()));
     return w;
 }
 
@@ -59,8 +60,8 @@ void put_bytes(const char *name, const void *bytes, size_t n) {
 void assert_text(const ggufx_file *f, const char *key, const char *want) {
     size_t index = 0, n = 0;
     const char *text = NULL;
-    OK(ggufx_file_meta_find(&index, f, key, strlen(key), NULL));
-    OK(ggufx_file_meta_string(&text, &n, f, index, NULL));
+    OK(ggufx_file_meta_find(&index, f, key, strlen(key), ok_error()));
+    OK(ggufx_file_meta_string(&text, &n, f, index, ok_error()));
     assert_int_equal(n, strlen(want));
     assert_memory_equal(text, want, n);
 }
@@ -69,7 +70,7 @@ uint64_t reserve_of(const ggufx_file *f) {
     ggufx_meta_entry entry = {.struct_size = sizeof entry};
     size_t index = 0;
     if (ggufx_file_meta_find(&index, f, S("ggufx.reserve"), NULL) != GGUFX_OK) return UINT64_MAX;
-    OK(ggufx_file_meta_at(&entry, f, index, NULL));
+    OK(ggufx_file_meta_at(&entry, f, index, ok_error()));
     return entry.count;
 }
 
@@ -80,9 +81,9 @@ ggufx_edit_facts rename_model(const char *name, uint32_t flags) {
     ggufx_edit_facts plan = {.struct_size = sizeof plan}, done = {.struct_size = sizeof done};
     ggufx_edit_options_init(&how);
     how.flags = flags;
-    OK(ggufx_writer_set_string(w, S("general.name"), name, strlen(name), NULL));
-    OK(ggufx_edit_info(&plan, w, f, &how, NULL));
-    OK(ggufx_edit_write(&done, w, f, path, &how, NULL));
+    OK(ggufx_writer_set_string(w, S("general.name"), name, strlen(name), ok_error()));
+    OK(ggufx_edit_info(&plan, w, f, &how, ok_error()));
+    OK(ggufx_edit_write(&done, w, f, path, &how, ok_error()));
     assert_int_equal(plan.in_place, done.in_place);
     assert_int_equal(plan.n_bytes, done.n_bytes);
     assert_int_equal(plan.reserve_bytes, done.reserve_bytes);

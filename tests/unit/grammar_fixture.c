@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "grammar_fixture.h"
+#include "ok.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,7 +66,8 @@ vocab grammar_vocab(void) {
 
 size_t token_bytes(const vocab *v, int32_t id, char out[64]) {
     size_t n = 0;
-    OK(ggufx_detokenize(out, 64, &n, v->tokenizer, &id, 1, GGUFX_DETOKENIZE_KEEP_SPACE, NULL));
+    OK(ggufx_detokenize(out, 64, &n, v->tokenizer, &id, 1, GGUFX_DETOKENIZE_KEEP_SPACE,
+                        ok_error()));
     return n;
 }
 
@@ -85,7 +87,7 @@ ggufx_matcher *new_matcher(const vocab *v, uint32_t kind, const char *text) {
     ggufx_error error;
     if (create_grammar(&grammar, rt, v, kind, text, strlen(text), &error) != GGUFX_OK)
         fail_msg("%s: %s", text, error.message);
-    OK(ggufx_matcher_create(&m, grammar, NULL));
+    OK(ggufx_matcher_create(&m, grammar, ok_error()));
     ggufx_grammar_destroy(grammar);
     return m;
 }
@@ -101,7 +103,7 @@ ggufx_status accept_text(ggufx_matcher *m, const char *text, ggufx_error *error)
 
 uint32_t matcher_flags(const ggufx_matcher *m) {
     ggufx_matcher_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_matcher_info(&facts, m, NULL));
+    OK(ggufx_matcher_info(&facts, m, ok_error()));
     assert_int_equal(facts.n_vocab, N_VOCAB);
     assert_int_equal(facts.n_words, N_WORDS);
     return facts.flags;
@@ -140,11 +142,11 @@ void assert_refused(const vocab *v, uint32_t kind, const char *grammar, ggufx_st
 void assert_mask(const vocab *v, ggufx_matcher *m) {
     uint32_t bits[N_WORDS + 1];
     (void)v;
-    OK(ggufx_matcher_mask(bits, N_WORDS + 1, m, NULL));
+    OK(ggufx_matcher_mask(bits, N_WORDS + 1, m, ok_error()));
     assert_int_equal(bits[N_WORDS], 0);
     for (int32_t id = 0; id < N_VOCAB; id++) {
         const int fit = ggufx_matcher_accept(m, &id, 1, NULL) == GGUFX_OK;
-        if (fit) OK(ggufx_matcher_rollback(m, 1, NULL));
+        if (fit) OK(ggufx_matcher_rollback(m, 1, ok_error()));
         if (fit != has_bit(bits, id)) fail_msg("token %d: %d", (int)id, fit);
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "imatrix_fixture.h"
+#include "ok.h"
 
 #include <string.h>
 
@@ -60,6 +61,6 @@ ggufx_imatrix *open_it(const gb *b) {
 
 ggufx_imatrix_facts facts_of(const ggufx_imatrix *imatrix) {
     ggufx_imatrix_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_imatrix_info(&facts, imatrix, NULL));
+    OK(ggufx_imatrix_info(&facts, imatrix, ok_error()));
     return facts;
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
+#include "ok.h"
 
 #include <math.h>
 
@@ -35,7 +36,7 @@ ggufx_runtime *kv_scalar_runtime(void) {
     ggufx_runtime_options_init(&options);
     options.isa = GGUFX_ISA_SCALAR;
     ggufx_runtime *rt = NULL;
-    assert_int_equal(ggufx_runtime_create(&rt, &options, NULL), GGUFX_OK);
+    OK(ggufx_runtime_create(&rt, &options, ok_error()));
     return rt;
 }
 
@@ -50,7 +51,7 @@ ggufx_runtime *kv_runtime(kv_memory *memory, uint32_t threads, const ggufx_execu
     options.executor = executor;
     options.threads = threads;
     ggufx_runtime *rt = NULL;
-    assert_int_equal(ggufx_runtime_create(&rt, &options, NULL), GGUFX_OK);
+    OK(ggufx_runtime_create(&rt, &options, ok_error()));
     return rt;
 }
 
@@ -98,7 +99,7 @@ void kv_fill(ggufx_kv *kv, const ggufx_kv_options *shape, uint32_t sequence, siz
                             m * row_k, v + i * row_v, m * row_v, &error) != GGUFX_OK)
             fail_msg("%s", error.message);
     }
-    assert_int_equal(ggufx_kv_commit(kv, sequence, NULL), GGUFX_OK);
+    OK(ggufx_kv_commit(kv, sequence, ok_error()));
 }
 
 void kv_attend(float *out, float *lse, const ggufx_kv *kv, const ggufx_kv_options *shape,
@@ -166,15 +167,14 @@ void kv_check(const float *out, const float *lse, const ggufx_kv *kv, const gguf
               uint32_t sequence, const float *q, size_t n_queries, const int32_t *positions,
               const int32_t *key_positions, double scale) {
     uint64_t length = 0;
-    assert_int_equal(ggufx_kv_length(&length, kv, sequence, NULL), GGUFX_OK);
+    OK(ggufx_kv_length(&length, kv, sequence, ok_error()));
     const uint32_t dk = shape->head_dim_k, dv = shape->head_dim_v;
     const size_t row_k = (size_t)shape->n_kv_heads * dk, row_v = (size_t)shape->n_kv_heads * dv;
     const size_t n = (size_t)length;
     float *k = malloc((n ? n : 1) * row_k * sizeof *k),
           *v = malloc((n ? n : 1) * row_v * sizeof *v);
     assert_true(k && v);
-    assert_int_equal(ggufx_kv_read(k, n * row_k, v, n * row_v, kv, 0, sequence, 0, length, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_read(k, n * row_k, v, n * row_v, kv, 0, sequence, 0, length, ok_error()));
     if (scale == 0) scale = 1 / sqrt((double)dk);
     for (size_t i = 0; i < n_queries * shape->n_q_heads; i++) {
         const size_t query = i / shape->n_q_heads, head = i % shape->n_q_heads;

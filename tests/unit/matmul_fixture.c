@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "matmul_fixture.h"
+#include "ok.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -57,8 +58,8 @@ matrix random_matrix(uint32_t type, uint64_t n_rows, uint64_t n_cols, uint64_t s
     ggufx_type_facts facts = {.struct_size = sizeof facts};
     size_t offsets[2];
     uint64_t state = 77u + type;
-    assert_int_equal(ggufx_type_info(&facts, type, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_row_bytes(&m.row_bytes, type, n_cols, NULL), GGUFX_OK);
+    OK(ggufx_type_info(&facts, type, ok_error()));
+    OK(ggufx_row_bytes(&m.row_bytes, type, n_cols, ok_error()));
     if (stride == 0) m.stride = m.row_bytes;
     m.n_bytes = n_rows ? m.stride * (n_rows - 1) + m.row_bytes : 0;
     m.data = malloc(m.n_bytes ? (size_t)m.n_bytes : 1);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "tensor_fixture.h"
+#include "ok.h"
 
 #include <string.h>
 
 ggufx_tensor_facts facts_of(const ggufx_tensor *t) {
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_tensor_info(&facts, t, NULL), GGUFX_OK);
+    OK(ggufx_tensor_info(&facts, t, ok_error()));
     return facts;
 }
 

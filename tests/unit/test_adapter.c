@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "fault.h"
+#include "ok.h"
 #include "session_fixture.h"
 #include "tiny_adapter.h"
 
@@ -428,10 +429,10 @@ static void *work(void *context) {
     ggufx_session *session = NULL;
     const ggufx_adapter_use use = {w->adapter, 1, 0};
     make_tokens(tokens, N);
-    assert_int_equal(ggufx_session_create(&session, w->model, NULL, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_session_set_adapters(session, 0, &use, 1, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_session_decode(session, tokens, N, NULL, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_session_logits(w->logits, TINY_VOCAB, session, NULL), GGUFX_OK);
+    OK(ggufx_session_create(&session, w->model, NULL, ok_error()));
+    OK(ggufx_session_set_adapters(session, 0, &use, 1, ok_error()));
+    OK(ggufx_session_decode(session, tokens, N, NULL, ok_error()));
+    OK(ggufx_session_logits(w->logits, TINY_VOCAB, session, ok_error()));
     ggufx_session_destroy(session);
     return NULL;
 }

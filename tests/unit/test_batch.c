@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "fault.h"
+#include "ok.h"
 #include "session_fixture.h"
 
 #include <pthread.h>
@@ -359,14 +360,14 @@ static void test_sequences_take_memory_only_where_they_shared_some(void **state)
     assert_true(c.memory.live_bytes <= bytes + bytes / 8);
     ggufx_session *alone = make_churn_session(&c, 1);
     for (uint32_t i = 0; i < CROWD; i++) { /* unchanged */
-        assert_int_equal(ggufx_session_sequence_truncate(c.session, i, 0, NULL), GGUFX_OK);
+        OK(ggufx_session_sequence_truncate(c.session, i, 0, ok_error()));
         item.sequence = i;
         item.tokens = c.tokens;
         item.n_tokens = TINY_CONTEXT;
-        assert_int_equal(ggufx_session_decode_batch(c.session, &item, 1, &options, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_session_truncate(alone, 0, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_session_decode(alone, c.tokens, TINY_CONTEXT, NULL, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_session_logits(want, TINY_VOCAB, alone, NULL), GGUFX_OK);
+        OK(ggufx_session_decode_batch(c.session, &item, 1, &options, ok_error()));
+        OK(ggufx_session_truncate(alone, 0, ok_error()));
+        OK(ggufx_session_decode(alone, c.tokens, TINY_CONTEXT, NULL, ok_error()));
+        OK(ggufx_session_logits(want, TINY_VOCAB, alone, ok_error()));
         assert_memory_equal(logits, want, sizeof want);
     }
     ggufx_session_destroy(alone);
@@ -422,9 +423,9 @@ static void test_sessions_of_one_model_run_on_many_threads(void **state) {
     ggufx_file *file = NULL;
     ggufx_model *model = NULL;
     (void)state;
-    assert_int_equal(ggufx_runtime_create(&rt, NULL, NULL), GGUFX_OK);
+    OK(ggufx_runtime_create(&rt, NULL, ok_error()));
     assert_int_equal(open_tiny(&file, rt, NULL, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_model_create(&model, rt, file, NULL, NULL), GGUFX_OK);
+    OK(ggufx_model_create(&model, rt, file, NULL, ok_error()));
     for (size_t i = 0; i < THREADS; i++) {
         workers[i].model = model;
         assert_int_equal(pthread_create(&threads[i], NULL, crowd_thread, &workers[i]), 0);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
+#include "ok.h"
 #include "tiny_model.h"
 
 #include <stdlib.h>
@@ -30,14 +31,13 @@ static void *prepare(size_t size) {
     runtime.threads = 1;
     size_t n_bytes = 0;
     unsigned char *data = tiny_model(&n_bytes, NULL);
-    assert_int_equal(ggufx_runtime_create(&w->rt, &runtime, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_open_memory(&w->file, w->rt, data, n_bytes, free, data, NULL, NULL),
-                     GGUFX_OK);
-    assert_int_equal(ggufx_model_create(&w->model, w->rt, w->file, NULL, NULL), GGUFX_OK);
+    OK(ggufx_runtime_create(&w->rt, &runtime, ok_error()));
+    OK(ggufx_open_memory(&w->file, w->rt, data, n_bytes, free, data, NULL, ok_error()));
+    OK(ggufx_model_create(&w->model, w->rt, w->file, NULL, ok_error()));
     ggufx_session_options_init(&session);
     session.n_sequences = (uint32_t)size;
     session.n_context = 8;
-    assert_int_equal(ggufx_session_create(&w->session, w->model, &session, NULL), GGUFX_OK);
+    OK(ggufx_session_create(&w->session, w->model, &session, ok_error()));
     for (size_t i = 0; i < size; i++) /* in no order */
         w->items[i] = (ggufx_batch_item){
             .sequence = (uint32_t)((i * 77 + 5) % size), .tokens = tokens, .n_tokens = 1};
@@ -48,8 +48,7 @@ static void decode(const work *w) {
     ggufx_batch_options options;
     ggufx_batch_options_init(&options);
     options.item_size = sizeof *w->items;
-    assert_int_equal(ggufx_session_decode_batch(w->session, w->items, w->n, &options, NULL),
-                     GGUFX_OK);
+    OK(ggufx_session_decode_batch(w->session, w->items, w->n, &options, ok_error()));
 }
 
 /* Each sequence decodes a token, restarts as a copy of its neighbour, and decodes another one. */
@@ -57,8 +56,8 @@ static void run(void *user) {
     const work *w = user;
     decode(w);
     for (uint32_t i = 1; i < w->n; i += 2) {
-        assert_int_equal(ggufx_session_sequence_truncate(w->session, i, 0, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_session_sequence_copy(w->session, i - 1, i, 1, NULL), GGUFX_OK);
+        OK(ggufx_session_sequence_truncate(w->session, i, 0, ok_error()));
+        OK(ggufx_session_sequence_copy(w->session, i - 1, i, 1, ok_error()));
     }
     decode(w);
 }

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "chat_fixture.h"
+#include "ok.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -378,7 +379,7 @@ static void test_formats_have_names(void **state) {
         ggufx_chat_options_init(&options);
         options.format = ggufx_chat_format_name(n);
         options.format_length = strlen(options.format);
-        assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, NULL), GGUFX_OK);
+        OK(ggufx_chat_create(&chat, chat_rt, NULL, &options, ok_error()));
         ggufx_chat_destroy(chat);
     }
     assert_int_equal(n, 53);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
+#include "ok.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +130,7 @@ static void *output_of(size_t n, const char *format, const char *head, const cha
     ggufx_chat_parser_options_init(&options);
     options.chat = chat;
     options.event = on_event;
-    assert_int_equal(ggufx_chat_parser_create(&j->parser, rt, &options, NULL), GGUFX_OK);
+    OK(ggufx_chat_parser_create(&j->parser, rt, &options, ok_error()));
     ggufx_chat_destroy(chat);
     memcpy(all, head, n_head);
     for (size_t i = 0; i < n; i++) memcpy(all + n_head + i * length, text, length);
@@ -163,7 +164,7 @@ static void tell(void *work) {
     for (size_t i = 0; i < j->n; i += 7)
         assert_int_equal(
             ggufx_chat_parser_feed(j->parser, j->text + i, j->n - i < 7 ? j->n - i : 7, NULL), 0);
-    assert_int_equal(ggufx_chat_parser_finish(j->parser, NULL), GGUFX_OK);
+    OK(ggufx_chat_parser_finish(j->parser, ok_error()));
 }
 
 static void told(void *work) {

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "chat_fixture.h"
+#include "ok.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ static ggufx_chat_parser *parser_of(told *t, const char *template_text, const ch
 }
 
 static void feed(ggufx_chat_parser *parser, const char *text, size_t n) {
-    assert_int_equal(ggufx_chat_parser_feed(parser, text, n, NULL), GGUFX_OK);
+    OK(ggufx_chat_parser_feed(parser, text, n, ok_error()));
 }
 
 /* Reasoning stays unchanged, for every split into chunks. */
@@ -101,7 +102,7 @@ static void test_reasoning_may_stay_in_the_answer(void **state) {
             ggufx_chat_options_init(&of);
             of.text = rows[i].template_text;
             of.text_length = strlen(of.text);
-            assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &of, NULL), GGUFX_OK);
+            OK(ggufx_chat_create(&chat, chat_rt, NULL, &of, ok_error()));
             ggufx_chat_parser_options_init(&options);
             options.flags = GGUFX_CHAT_PARSER_KEEP_REASONING;
             options.chat = chat;
@@ -109,11 +110,11 @@ static void test_reasoning_may_stay_in_the_answer(void **state) {
             options.prompt_length = rows[i].prompt ? strlen(rows[i].prompt) : 0;
             options.user = &t;
             options.event = on_event;
-            assert_int_equal(ggufx_chat_parser_create(&parser, chat_rt, &options, NULL), GGUFX_OK);
+            OK(ggufx_chat_parser_create(&parser, chat_rt, &options, ok_error()));
             ggufx_chat_destroy(chat);
             for (size_t at = 0; at < length; at += step)
                 feed(parser, rows[i].text + at, length - at < step ? length - at : step);
-            assert_int_equal(ggufx_chat_parser_finish(parser, NULL), GGUFX_OK);
+            OK(ggufx_chat_parser_finish(parser, ok_error()));
             assert_string_equal(t.text, rows[i].want);
             ggufx_chat_parser_destroy(parser);
         }
@@ -325,7 +326,7 @@ static void test_every_cut_of_an_output_gives_the_same_events(void **state) {
                 feed(parser, o->text + cut, n - cut);
             }
             for (size_t k = 0; cut > n && k < n; k++) feed(parser, o->text + k, 1);
-            assert_int_equal(ggufx_chat_parser_finish(parser, NULL), GGUFX_OK);
+            OK(ggufx_chat_parser_finish(parser, ok_error()));
             assert_int_equal(ggufx_chat_parser_finish(parser, NULL), GGUFX_E_STATE);
             assert_int_equal(ggufx_chat_parser_feed(parser, "x", 1, NULL), GGUFX_E_STATE);
             ggufx_chat_parser_destroy(parser);
@@ -373,8 +374,8 @@ static ggufx_chat_facts facts_of(const char *text) {
     ggufx_chat_options_init(&options);
     options.text = text;
     options.text_length = strlen(text);
-    assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_chat_info(&facts, chat, NULL), GGUFX_OK);
+    OK(ggufx_chat_create(&chat, chat_rt, NULL, &options, ok_error()));
+    OK(ggufx_chat_info(&facts, chat, ok_error()));
     ggufx_chat_destroy(chat);
     return facts; /* its strings are freed with the template */
 }
@@ -438,11 +439,11 @@ static void test_a_parser_says_where_it_is(void **state) {
     (void)state;
     ggufx_chat_parser *parser = parser_of(&t, THINK HERMES, "<think>\n", NULL);
     assert_int_equal(ggufx_chat_parser_info(&facts, NULL, NULL), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_chat_parser_info(&facts, parser, NULL), GGUFX_OK);
+    OK(ggufx_chat_parser_info(&facts, parser, ok_error()));
     assert_int_equal(facts.flags, GGUFX_CHAT_PARSER_REASONING);
     assert_string_equal(facts.reasoning_close, "</think>");
     feed(parser, "a</think><tool_call>{\"name\":\"f\"}</tool_call>", 43);
-    assert_int_equal(ggufx_chat_parser_info(&facts, parser, NULL), GGUFX_OK);
+    OK(ggufx_chat_parser_info(&facts, parser, ok_error()));
     assert_int_equal(facts.flags, 0);
     assert_string_equal(facts.reasoning_close, "");
     assert_int_equal(facts.n_calls, 1);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "edit_fixture.h"
+#include "ok.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static void test_what_fits_is_written_in_place(void **state) {
                 done.n_written < 2 * 2500); /* the bytes after the name moved */
     ggufx_file *f = open_model();
     ggufx_file_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_file_info(&facts, f, NULL));
+    OK(ggufx_file_info(&facts, f, ok_error()));
     assert_memory_equal(before + facts.data_offset, after + facts.data_offset,
                         n - facts.data_offset);
     assert_int_equal(reserve_of(f), done.reserve_bytes);
@@ -67,7 +68,7 @@ static void test_what_does_not_fit_becomes_a_new_file(void **state) {
     ggufx_writer *w = copy_of(f);
     ggufx_edit_options_init(&how);
     how.flags = GGUFX_EDIT_IN_PLACE;
-    OK(ggufx_writer_set_string(w, S("general.name"), name, sizeof name - 1, NULL));
+    OK(ggufx_writer_set_string(w, S("general.name"), name, sizeof name - 1, ok_error()));
     expect(ggufx_edit_write(NULL, w, f, path, &how, &e), GGUFX_E_CAPACITY, &e, "no room");
     unsigned char *after = bytes_of(path, &m);
     assert_int_equal(n, m);
@@ -113,16 +114,18 @@ static void test_names_of_tensors_and_other_tensors(void **state) {
         ggufx_file *f = open_model();
         ggufx_writer *w = new_writer(rt, 0, 0);
         ggufx_edit_facts done = {.struct_size = sizeof done};
-        OK(ggufx_writer_copy_meta(w, f, NULL));
-        OK(ggufx_writer_add_tensor(w, ggufx_file_tensor(f, (size_t)swapped), S("first"), NULL));
-        OK(ggufx_writer_add_tensor(w, ggufx_file_tensor(f, (size_t)!swapped), S("other"), NULL));
-        OK(ggufx_edit_write(&done, w, f, path, NULL, NULL));
+        OK(ggufx_writer_copy_meta(w, f, ok_error()));
+        OK(ggufx_writer_add_tensor(w, ggufx_file_tensor(f, (size_t)swapped), S("first"),
+                                   ok_error()));
+        OK(ggufx_writer_add_tensor(w, ggufx_file_tensor(f, (size_t)!swapped), S("other"),
+                                   ok_error()));
+        OK(ggufx_edit_write(&done, w, f, path, NULL, ok_error()));
         assert_int_equal(done.in_place, !swapped);
         ggufx_writer_destroy(w);
         ggufx_file_destroy(f);
         f = open_model();
         size_t index = 9;
-        OK(ggufx_file_tensor_find(&index, f, S("other"), NULL));
+        OK(ggufx_file_tensor_find(&index, f, S("other"), ok_error()));
         assert_int_equal(index, 1);
         ggufx_file_destroy(f);
     }
@@ -135,8 +138,8 @@ static void test_a_reserve_that_is_given_up_goes(void **state) {
     ggufx_file *f = open_model();
     ggufx_writer *w = copy_of(f);
     ggufx_edit_facts done = {.struct_size = sizeof done};
-    OK(ggufx_writer_unset(w, S("ggufx.reserve"), NULL));
-    OK(ggufx_edit_write(&done, w, f, path, NULL, NULL));
+    OK(ggufx_writer_unset(w, S("ggufx.reserve"), ok_error()));
+    OK(ggufx_edit_write(&done, w, f, path, NULL, ok_error()));
     assert_int_equal(done.in_place, 0);
     ggufx_writer_destroy(w);
     ggufx_file_destroy(f);

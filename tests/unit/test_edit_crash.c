@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "edit_fixture.h"
+#include "ok.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,11 +76,11 @@ static void test_a_crash_at_any_write_is_recovered(void **state) {
         assert_int_equal(fwrite(after, 1, torn, f), torn);
         fclose(f);
         put_journal(journal, before, after, n, 20, 2028);
-        OK(ggufx_edit_recover(&found, rt, path, NULL));
+        OK(ggufx_edit_recover(&found, rt, path, ok_error()));
         assert_int_equal(found, 1);
         assert_file(path, after, n);
         assert_int_equal(n_files(), 1);
-        OK(ggufx_edit_recover(&found, rt, path, NULL));
+        OK(ggufx_edit_recover(&found, rt, path, ok_error()));
         assert_int_equal(found, 0);
     }
     drop(&model);
@@ -97,7 +98,7 @@ static void test_no_byte_is_written_without_a_journal(void **state) {
     assert_int_equal(mkdir(taken, 0700), 0);
     ggufx_file *f = open_model();
     ggufx_writer *w = copy_of(f);
-    OK(ggufx_writer_set_string(w, S("general.name"), S("a longer name"), NULL));
+    OK(ggufx_writer_set_string(w, S("general.name"), S("a longer name"), ok_error()));
     expect(ggufx_edit_write(NULL, w, f, path, NULL, &e), GGUFX_E_IO, &e, ".patch");
     ggufx_writer_destroy(w);
     ggufx_file_destroy(f);
@@ -119,7 +120,7 @@ static void test_a_journal_of_something_else_is_refused(void **state) {
     ggufx_open_options options;
     ggufx_open_options_init(&options);
     options.io = GGUFX_IO_READ;
-    OK(ggufx_open(&f, rt, path, &options, NULL));
+    OK(ggufx_open(&f, rt, path, &options, ok_error()));
     ggufx_writer *w = copy_of(f);
     for (int i = 0; i < 5; i++) {
         put_journal(journal, before, before, i == 0 ? n + 1 : n, 0,
@@ -172,7 +173,7 @@ static void test_a_journal_is_not_replayed_into_another_file(void **state) {
             before[at] ^= 1;
         }
         put_bytes(path, after, n); /* the edit was complete: nothing is left to do */
-        OK(ggufx_edit_recover(&found, rt, path, NULL));
+        OK(ggufx_edit_recover(&found, rt, path, ok_error()));
         assert_int_equal(found, 1);
         assert_file(path, after, n);
     }

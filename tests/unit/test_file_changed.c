@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "file_fixture.h"
+#include "ok.h"
 #include "temporary.h"
 
 #include <fcntl.h>
@@ -73,16 +74,16 @@ static void check_kept(const ggufx_file *f) {
     size_t length;
     uint64_t u;
     int64_t s;
-    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "general.alignment"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_u64(&u, f, find(f, "general.alignment"), ok_error()));
     assert_int_equal(u, 64);
-    assert_int_equal(ggufx_file_meta_i64(&s, f, find(f, "i64"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_i64(&s, f, find(f, "i64"), ok_error()));
     assert_int_equal(s, -5);
-    assert_int_equal(ggufx_file_meta_string(&text, &length, f, find(f, "short"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_string(&text, &length, f, find(f, "short"), ok_error()));
     assert_int_equal(length, 14);
     assert_memory_equal(text, "kept as it was", 14);
-    assert_int_equal(ggufx_file_meta_string(&text, &length, f, find(f, "long"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_string(&text, &length, f, find(f, "long"), ok_error()));
     assert_int_equal(length, LONG);
-    assert_int_equal(ggufx_tensor_info(&t, ggufx_file_tensor(f, 1), NULL), GGUFX_OK);
+    OK(ggufx_tensor_info(&t, ggufx_file_tensor(f, 1), ok_error()));
     assert_int_equal(t.name_length, 6);
     assert_memory_equal(t.name, "second", 6);
 }
@@ -117,10 +118,9 @@ static void copy_keys(const ggufx_file *f) {
     ggufx_writer *w = NULL;
     ggufx_error error;
     ggufx_status status;
-    assert_int_equal(ggufx_writer_create(&w, rt, NULL, NULL), GGUFX_OK);
+    OK(ggufx_writer_create(&w, rt, NULL, ok_error()));
     status = ggufx_writer_copy_meta(w, f, &error);
-    if (status == GGUFX_OK)
-        assert_int_equal(ggufx_writer_write_stream(w, swallow, NULL, NULL, NULL), GGUFX_OK);
+    if (status == GGUFX_OK) OK(ggufx_writer_write_stream(w, swallow, NULL, NULL, ok_error()));
     ggufx_writer_destroy(w);
 }
 
@@ -137,8 +137,7 @@ static void test_bytes_may_change_before_and_after_each_access(void **state) {
                 rich_file(&b, big_endian);
                 data = malloc(b.n);
                 memcpy(data, b.data, b.n);
-                assert_int_equal(ggufx_open_memory(&f, rt, data, b.n, NULL, NULL, NULL, NULL),
-                                 GGUFX_OK);
+                OK(ggufx_open_memory(&f, rt, data, b.n, NULL, NULL, NULL, ok_error()));
                 if (touched) look_at_file(f, rt);
                 for (round = 0; round < (how < 2 ? 1 : 3); round++) {
                     damage(data, how == 2 ? b.data_start : b.n, how < 3 ? how : 3 + 20 * how);
@@ -174,7 +173,7 @@ static void test_a_mapped_file_may_be_overwritten(void **state) {
         assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
         ggufx_open_options_init(&o);
         o.io = GGUFX_IO_MAP;
-        assert_int_equal(ggufx_open(&f, rt, name, &o, NULL), GGUFX_OK);
+        OK(ggufx_open(&f, rt, name, &o, ok_error()));
         if (how & 1) look_at_file(f, rt);
         damage(b.data, b.n, how / 2 < 3 ? how / 2 : 99);
         assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
@@ -202,15 +201,14 @@ static void test_a_file_that_is_read_does_not_change(void **state) {
     assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
     ggufx_open_options_init(&o);
     o.io = GGUFX_IO_READ;
-    assert_int_equal(ggufx_open(&f, rt, name, &o, NULL), GGUFX_OK);
+    OK(ggufx_open(&f, rt, name, &o, ok_error()));
     memset(b.data, 0xff, b.n);
     for (int is_cut = 0; is_cut < 2; is_cut++) { /* a mapping would raise SIGBUS */
         if (is_cut)
             assert_int_equal(ftruncate(fd, 0), 0);
         else
             assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
-        assert_int_equal(
-            ggufx_file_meta_array_string(&text, &length, f, find(f, "texts"), 299, NULL), GGUFX_OK);
+        OK(ggufx_file_meta_array_string(&text, &length, f, find(f, "texts"), 299, ok_error()));
         assert_int_equal(length, 5);
         assert_memory_equal(text, "<299>", 5);
     }
@@ -236,7 +234,7 @@ static void test_what_is_copied_ends_at_4_kib(void **state) {
         gb_data(&b);
         f = open_bytes(&b, 0);
         memset(b.data, 'b', b.n);
-        assert_int_equal(ggufx_file_meta_string(&got, &length, f, 0, NULL), GGUFX_OK);
+        OK(ggufx_file_meta_string(&got, &length, f, 0, ok_error()));
         assert_int_equal(length, n);
         assert_int_equal(got[0], n == 4096 ? 'a' : 'b');
         ggufx_file_destroy(f);
@@ -266,9 +264,9 @@ static void test_a_tokenizer_keeps_its_texts(void **state) {
     for (i = 0; i < 5; i++) gb_u32(&b, (uint32_t)kinds[i]);
     gb_data(&b);
     f = open_bytes(&b, 0);
-    assert_int_equal(ggufx_tokenizer_create(&t, f, NULL), GGUFX_OK);
+    OK(ggufx_tokenizer_create(&t, f, ok_error()));
     memset(b.data, 0xff, b.n);
-    assert_int_equal(ggufx_detokenize(out, sizeof out, &n, t, ids, 2, 0, NULL), GGUFX_OK);
+    OK(ggufx_detokenize(out, sizeof out, &n, t, ids, 2, 0, ok_error()));
     assert_int_equal(n, 5);
     assert_memory_equal(out, "Aword", 5);
     ggufx_tokenizer_destroy(t);

@@ -4,6 +4,7 @@
  */
 #include "fault.h"
 #include "file_fixture.h"
+#include "ok.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -41,12 +42,10 @@ static void test_a_large_vocabulary_opens_with_a_few_kib_of_heap(void **state) {
     before = memory.live_bytes;
     ggufx_open_options_init(&o);
     o.flags = GGUFX_OPEN_METADATA_ONLY;
-    assert_int_equal(ggufx_open_memory(&f, own, b.data, b.n, NULL, NULL, &o, NULL), GGUFX_OK);
+    OK(ggufx_open_memory(&f, own, b.data, b.n, NULL, NULL, &o, ok_error()));
     assert_true(memory.peak_bytes - before < 8192);
     /* the table of offsets is sparse */
-    assert_int_equal(
-        ggufx_file_meta_array_string(&text, &length, f, find(f, "tokens"), TOKENS - 1, NULL),
-        GGUFX_OK);
+    OK(ggufx_file_meta_array_string(&text, &length, f, find(f, "tokens"), TOKENS - 1, ok_error()));
     assert_true(memory.live_bytes - before < 128 * 1024);
     ggufx_file_destroy(f);
     ggufx_runtime_destroy(own);
@@ -114,7 +113,7 @@ static void test_many_keys_are_found_quickly(void **state) {
         uint64_t u = 0;
         snprintf(key, sizeof key, "key.%u", i * 7919u);
         assert_int_equal(find(f, key), i);
-        assert_int_equal(ggufx_file_meta_u64(&u, f, i, NULL), GGUFX_OK);
+        OK(ggufx_file_meta_u64(&u, f, i, ok_error()));
         assert_int_equal(u, i);
     }
     ggufx_file_destroy(f);

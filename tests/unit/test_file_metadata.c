@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "file_fixture.h"
+#include "ok.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,32 +19,32 @@ static void check_scalars(const ggufx_file *f) {
     int64_t i = 0;
     double d = 0;
     int32_t b = 0;
-    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "s.u8"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_u64(&u, f, find(f, "s.u8"), ok_error()));
     assert_int_equal(u, 200);
-    assert_int_equal(ggufx_file_meta_i64(&i, f, find(f, "s.i8"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_i64(&i, f, find(f, "s.i8"), ok_error()));
     assert_int_equal(i, -128);
-    assert_int_equal(ggufx_file_meta_i64(&i, f, find(f, "s.u16"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_i64(&i, f, find(f, "s.u16"), ok_error()));
     assert_int_equal(i, 65535);
-    assert_int_equal(ggufx_file_meta_i64(&i, f, find(f, "s.i16"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_i64(&i, f, find(f, "s.i16"), ok_error()));
     assert_int_equal(i, -32768);
-    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "s.u32"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_u64(&u, f, find(f, "s.u32"), ok_error()));
     assert_int_equal(u, 4294967295u);
-    assert_int_equal(ggufx_file_meta_f64(&d, f, find(f, "s.i32"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_f64(&d, f, find(f, "s.i32"), ok_error()));
     assert_true(d == -2147483648.0);
-    assert_int_equal(ggufx_file_meta_f64(&d, f, find(f, "s.f32"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_f64(&d, f, find(f, "s.f32"), ok_error()));
     assert_true(d == -1.5);
-    assert_int_equal(ggufx_file_meta_bool(&b, f, find(f, "s.bool"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_bool(&b, f, find(f, "s.bool"), ok_error()));
     assert_int_equal(b, 1);
-    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "s.bool"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_u64(&u, f, find(f, "s.bool"), ok_error()));
     assert_int_equal(u, 1);
-    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "s.u64"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_u64(&u, f, find(f, "s.u64"), ok_error()));
     assert_true(u == UINT64_MAX);
-    assert_int_equal(ggufx_file_meta_i64(&i, f, find(f, "s.i64"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_i64(&i, f, find(f, "s.i64"), ok_error()));
     assert_true(i == INT64_MIN);
-    assert_int_equal(ggufx_file_meta_f64(&d, f, find(f, "s.f64"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_f64(&d, f, find(f, "s.f64"), ok_error()));
     assert_true(d == 1e300);
     /* an array of exactly one */
-    assert_int_equal(ggufx_file_meta_u64(&u, f, find(f, "a.u32"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_u64(&u, f, find(f, "a.u32"), ok_error()));
     assert_int_equal(u, 42);
 }
 
@@ -52,18 +53,18 @@ static void check_arrays(const ggufx_file *f) {
     int64_t i[2];
     double d[2];
     ggufx_error error;
-    assert_int_equal(ggufx_file_meta_array_u64(u, f, find(f, "a.u8"), 0, 3, NULL), GGUFX_OK);
+    OK(ggufx_file_meta_array_u64(u, f, find(f, "a.u8"), 0, 3, ok_error()));
     assert_true(u[0] == 1 && u[1] == 2 && u[2] == 3);
-    assert_int_equal(ggufx_file_meta_array_i64(i, f, find(f, "a.i16"), 1, 1, NULL), GGUFX_OK);
+    OK(ggufx_file_meta_array_i64(i, f, find(f, "a.i16"), 1, 1, ok_error()));
     assert_int_equal(i[0], -1);
-    assert_int_equal(ggufx_file_meta_array_f64(d, f, find(f, "a.f32"), 0, 2, NULL), GGUFX_OK);
+    OK(ggufx_file_meta_array_f64(d, f, find(f, "a.f32"), 0, 2, ok_error()));
     assert_true(d[0] == 0.5 && d[1] == 2.0);
-    assert_int_equal(ggufx_file_meta_array_u64(u, f, find(f, "a.bool"), 0, 2, NULL), GGUFX_OK);
+    OK(ggufx_file_meta_array_u64(u, f, find(f, "a.bool"), 0, 2, ok_error()));
     assert_true(u[0] == 0 && u[1] == 1);
     /* a scalar is an array of one */
-    assert_int_equal(ggufx_file_meta_array_u64(u, f, find(f, "s.u8"), 0, 1, NULL), GGUFX_OK);
+    OK(ggufx_file_meta_array_u64(u, f, find(f, "s.u8"), 0, 1, ok_error()));
     assert_int_equal(u[0], 200);
-    assert_int_equal(ggufx_file_meta_array_u64(NULL, f, find(f, "a.u8"), 3, 0, NULL), GGUFX_OK);
+    OK(ggufx_file_meta_array_u64(NULL, f, find(f, "a.u8"), 3, 0, ok_error()));
     assert_int_equal(ggufx_file_meta_array_u64(u, f, find(f, "a.u8"), 2, 2, &error),
                      GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_file_meta_array_u64(u, f, find(f, "a.u8"), UINT64_MAX, 1, &error),
@@ -79,20 +80,17 @@ static void check_strings(const ggufx_file *f) {
     const char *text = NULL;
     size_t length = 0, i;
     ggufx_error error;
-    assert_int_equal(ggufx_file_meta_string(&text, &length, f, find(f, "s.string"), NULL),
-                     GGUFX_OK);
+    OK(ggufx_file_meta_string(&text, &length, f, find(f, "s.string"), ok_error()));
     assert_int_equal(length, 3);
     assert_memory_equal(text, "a\0b", 3);
-    assert_int_equal(ggufx_file_meta_string(&text, &length, f, find(f, "s.empty"), NULL), GGUFX_OK);
+    OK(ggufx_file_meta_string(&text, &length, f, find(f, "s.empty"), ok_error()));
     assert_int_equal(length, 0);
     for (i = 0; i < 200; i++) {
         char want[16];
         const size_t at = (i * 77) % 200;
         snprintf(want, sizeof want, "<%u>", (unsigned)at);
         if (at % 10 == 0) want[0] = 0;
-        assert_int_equal(
-            ggufx_file_meta_array_string(&text, &length, f, find(f, "a.string"), at, NULL),
-            GGUFX_OK);
+        OK(ggufx_file_meta_array_string(&text, &length, f, find(f, "a.string"), at, ok_error()));
         assert_int_equal(length, strlen(want));
         assert_memory_equal(text, want, length);
     }
@@ -115,7 +113,7 @@ static size_t nested(const ggufx_file *f, size_t index, uint64_t i, int32_t type
     if (ggufx_file_meta_array_nested(&out, f, index, i, &error) != GGUFX_OK)
         fail_msg("%s", error.message);
     assert_true(out >= ggufx_file_meta_count(f));
-    assert_int_equal(ggufx_file_meta_at(&e, f, out, NULL), GGUFX_OK);
+    OK(ggufx_file_meta_at(&e, f, out, ok_error()));
     assert_int_equal(e.type, GGUFX_VALUE_ARRAY);
     assert_int_equal(e.element_type, type);
     assert_int_equal(e.count, count);
@@ -129,22 +127,16 @@ static void check_nested(const ggufx_file *f) {
     const char *text;
     size_t length, inner, out;
     ggufx_error error;
-    assert_int_equal(
-        ggufx_file_meta_array_u64(u, f, nested(f, outer, 0, GGUFX_VALUE_U16, 2), 0, 2, NULL),
-        GGUFX_OK);
+    OK(ggufx_file_meta_array_u64(u, f, nested(f, outer, 0, GGUFX_VALUE_U16, 2), 0, 2, ok_error()));
     assert_true(u[0] == 1 && u[1] == 2);
     nested(f, outer, 1, GGUFX_VALUE_U8, 0);
-    assert_int_equal(ggufx_file_meta_array_string(
-                         &text, &length, f, nested(f, outer, 2, GGUFX_VALUE_STRING, 1), 0, NULL),
-                     GGUFX_OK);
+    OK(ggufx_file_meta_array_string(&text, &length, f, nested(f, outer, 2, GGUFX_VALUE_STRING, 1),
+                                    0, ok_error()));
     assert_true(length == 1 && text[0] == 'x');
     inner = nested(f, outer, 3, GGUFX_VALUE_ARRAY, 2);
-    assert_int_equal(
-        ggufx_file_meta_array_u64(u, f, nested(f, inner, 1, GGUFX_VALUE_U8, 2), 0, 2, NULL),
-        GGUFX_OK);
+    OK(ggufx_file_meta_array_u64(u, f, nested(f, inner, 1, GGUFX_VALUE_U8, 2), 0, 2, ok_error()));
     assert_true(u[0] == 4 && u[1] == 5);
-    assert_int_equal(ggufx_file_meta_u64(u, f, nested(f, outer, 4, GGUFX_VALUE_I64, 1), NULL),
-                     GGUFX_OK);
+    OK(ggufx_file_meta_u64(u, f, nested(f, outer, 4, GGUFX_VALUE_I64, 1), ok_error()));
     assert_int_equal(u[0], 6);
     assert_int_equal(ggufx_file_meta_array_nested(&out, f, outer, 5, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_file_meta_array_nested(&out, f, find(f, "a.u8"), 0, &error),
@@ -162,7 +154,7 @@ static void test_every_value_is_read_in_every_version_and_byte_order(void **stat
         ggufx_file_facts facts = {.struct_size = sizeof facts};
         gb_everything(&b, v.version, v.big_endian);
         f = open_bytes(&b, 0);
-        assert_int_equal(ggufx_file_info(&facts, f, NULL), GGUFX_OK);
+        OK(ggufx_file_info(&facts, f, ok_error()));
         assert_int_equal(facts.version, v.version);
         assert_int_equal(facts.big_endian, v.big_endian);
         assert_int_equal(facts.alignment, 32);
@@ -195,7 +187,7 @@ static void test_tensor_data_of_both_byte_orders_are_equal_in_memory(void **stat
     for (i = 0; i < 3; i++) {
         ggufx_tensor_facts facts = {.struct_size = sizeof facts};
         const ggufx_tensor *x = ggufx_file_tensor(a, i), *y = ggufx_file_tensor(b, i);
-        assert_int_equal(ggufx_tensor_info(&facts, x, NULL), GGUFX_OK);
+        OK(ggufx_tensor_info(&facts, x, ok_error()));
         assert_memory_equal(ggufx_tensor_data(x), ggufx_tensor_data(y), facts.n_bytes);
     }
     ggufx_file_destroy(a);

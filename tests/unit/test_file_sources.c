@@ -2,6 +2,7 @@
  * Files in the host's memory and from its callbacks: ownership and lifetimes.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "open_fixture.h"
 
 #include <pthread.h>
@@ -15,14 +16,13 @@ static void test_open_memory_borrows_until_the_last_user_is_gone(void **state) {
     ggufx_tensor *row = NULL;
     const ggufx_tensor *vector;
     (void)state;
-    assert_int_equal(
-        ggufx_open_memory(&f, rt, file_bytes.data, file_bytes.n, count_one, &destroyed, NULL, NULL),
-        GGUFX_OK);
+    OK(ggufx_open_memory(&f, rt, file_bytes.data, file_bytes.n, count_one, &destroyed, NULL,
+                         ok_error()));
     check_contents(f, 1);
-    assert_int_equal(ggufx_file_tensor_find(&index, f, "vector", 6, NULL), GGUFX_OK);
+    OK(ggufx_file_tensor_find(&index, f, "vector", 6, ok_error()));
     vector = ggufx_file_tensor(f, index);
     assert_ptr_equal(ggufx_tensor_data(vector), file_bytes.data + file_bytes.data_start);
-    assert_int_equal(ggufx_tensor_slice(&row, vector, 0, 0, 4, NULL), GGUFX_OK);
+    OK(ggufx_tensor_slice(&row, vector, 0, 0, 4, ok_error()));
     ggufx_file_destroy(f);
     assert_int_equal(destroyed, 0);
     ggufx_tensor_destroy(row);
@@ -36,8 +36,7 @@ static void test_open_memory_copies_on_request(void **state) {
     unsigned char *bytes = malloc(file_bytes.n);
     (void)state;
     memcpy(bytes, file_bytes.data, file_bytes.n);
-    assert_int_equal(
-        ggufx_open_memory(&f, rt, bytes, file_bytes.n, count_one, &destroyed, &o, NULL), GGUFX_OK);
+    OK(ggufx_open_memory(&f, rt, bytes, file_bytes.n, count_one, &destroyed, &o, ok_error()));
     assert_int_equal(destroyed, 1);
     memset(bytes, 0xee, file_bytes.n);
     free(bytes);
@@ -210,7 +209,7 @@ static void test_threads_may_read_strings_at_once(void **state) {
         pthread_t threads[READERS];
         pthread_barrier_t start;
         reader readers[READERS];
-        assert_int_equal(ggufx_open_memory(&f, own, b.data, b.n, NULL, NULL, NULL, NULL), GGUFX_OK);
+        OK(ggufx_open_memory(&f, own, b.data, b.n, NULL, NULL, NULL, ok_error()));
         pthread_barrier_init(&start, NULL, READERS);
         for (int i = 0; i < READERS; i++) {
             readers[i] = (reader){f, &start, 0};

@@ -4,6 +4,7 @@
  */
 #include "fault.h"
 #include "gguf_builder.h"
+#include "ok.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,22 +106,21 @@ static void check_set(const ggufx_file *f) {
     ggufx_file_facts facts = {.struct_size = sizeof facts};
     size_t index = 0;
     int part;
-    assert_int_equal(ggufx_file_info(&facts, f, NULL), GGUFX_OK);
+    OK(ggufx_file_info(&facts, f, ok_error()));
     assert_int_equal(facts.n_parts, 3);
     assert_int_equal(facts.n_tensors, 2);
     assert_int_equal(facts.n_meta, 4);
-    assert_int_equal(ggufx_file_meta_find(&index, f, "general.architecture", 20, NULL), GGUFX_OK);
+    OK(ggufx_file_meta_find(&index, f, "general.architecture", 20, ok_error()));
     for (part = 2; part <= 3; part++) {
         char name[8];
         float x[8];
         ggufx_tensor_facts t = {.struct_size = sizeof t};
         sprintf(name, "t%d", part);
-        assert_int_equal(ggufx_file_tensor_find(&index, f, name, 2, NULL), GGUFX_OK);
+        OK(ggufx_file_tensor_find(&index, f, name, 2, ok_error()));
         assert_int_equal(index, part - 2);
-        assert_int_equal(ggufx_tensor_info(&t, ggufx_file_tensor(f, index), NULL), GGUFX_OK);
+        OK(ggufx_tensor_info(&t, ggufx_file_tensor(f, index), ok_error()));
         assert_int_equal(t.part, part - 1);
-        assert_int_equal(ggufx_dequantize(x, 8, rt, ggufx_file_tensor(f, index), 0, 1, NULL),
-                         GGUFX_OK);
+        OK(ggufx_dequantize(x, 8, rt, ggufx_file_tensor(f, index), 0, 1, ok_error()));
         assert_true(x[3] == (float)(10 * part + 3));
     }
 }
@@ -185,7 +185,7 @@ static void test_parts_of_sets_with_other_ids_are_refused(void **state) {
     for (int all = 0; all < 2; all++) {
         write_set(&(fault_of){.with_id = all ? 2 | 4 | 8 : 2});
         warnings = 0;
-        assert_int_equal(ggufx_open(&f, rt, name_of(name, 1, 3), NULL, NULL), GGUFX_OK);
+        OK(ggufx_open(&f, rt, name_of(name, 1, 3), NULL, ok_error()));
         assert_int_equal(ggufx_file_tensor_count(f), 2);
         assert_int_equal(warnings, !all);
         ggufx_file_destroy(f);
@@ -213,7 +213,7 @@ static void test_one_part_opens_alone_on_request(void **state) {
     ggufx_open_options_init(&o);
     o.flags = GGUFX_OPEN_SINGLE;
     warnings = 0;
-    assert_int_equal(ggufx_open(&f, rt, name_of(name, 2, 3), &o, NULL), GGUFX_OK);
+    OK(ggufx_open(&f, rt, name_of(name, 2, 3), &o, ok_error()));
     assert_int_equal(ggufx_file_tensor_count(f), 1);
     assert_int_equal(ggufx_file_meta_count(f), 3);
     assert_int_equal(warnings, 0);
@@ -228,7 +228,7 @@ static void test_a_renamed_part_opens_with_a_warning(void **state) {
     sprintf(other, "%s/renamed.gguf", folder);
     assert_int_equal(rename(name_of(name, 2, 3), other), 0);
     warnings = 0;
-    assert_int_equal(ggufx_open(&f, rt, other, NULL, NULL), GGUFX_OK);
+    OK(ggufx_open(&f, rt, other, NULL, ok_error()));
     assert_int_equal(ggufx_file_tensor_count(f), 1);
     assert_int_equal(warnings, 1);
     ggufx_file_destroy(f);
@@ -245,7 +245,7 @@ static void test_a_number_that_no_part_has_is_no_part(void **state) {
         write_set(&(fault_of){0});
         assert_int_equal(rename(name_of(name, 2, 3), name_of(other, numbers[i], 3)), 0);
         warnings = 0;
-        assert_int_equal(ggufx_open(&f, rt, other, NULL, NULL), GGUFX_OK);
+        OK(ggufx_open(&f, rt, other, NULL, ok_error()));
         assert_int_equal(ggufx_file_tensor_count(f), 1);
         assert_int_equal(warnings, 1);
         ggufx_file_destroy(f);

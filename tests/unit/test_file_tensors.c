@@ -2,6 +2,7 @@
  * Tensors of files and of wrapped memory: shapes, strides, refusals.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "tensor_fixture.h"
 
 #include <string.h>
@@ -14,8 +15,8 @@ static void test_file_tensors_are_described_and_found(void **state) {
     ggufx_error error;
     (void)state;
     gb_everything(&b, 3, 0);
-    assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, NULL, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_file_tensor_find(&index, f, "matrix", 6, NULL), GGUFX_OK);
+    OK(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, NULL, ok_error()));
+    OK(ggufx_file_tensor_find(&index, f, "matrix", 6, ok_error()));
     assert_int_equal(index, 1);
     facts = facts_of(ggufx_file_tensor(f, index));
     assert_int_equal(facts.type, GGUFX_TYPE_Q8_0);
@@ -59,7 +60,7 @@ static void test_unknown_types_are_listed_without_data(void **state) {
     gb_bytes(&b, (unsigned char[64]){0}, 64);
     ggufx_open_options_init(&o);
     o.flags = GGUFX_OPEN_UNKNOWN_TYPES;
-    assert_int_equal(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, NULL), GGUFX_OK);
+    OK(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, ok_error()));
     facts = facts_of(ggufx_file_tensor(f, 0));
     assert_int_equal(facts.type, 200);
     assert_int_equal(facts.ne[0], 100);
@@ -85,7 +86,7 @@ static void test_wrap_gives_strided_rows(void **state) {
     assert_int_equal(facts.n_bytes, 96);
     assert_true(facts.offset == GGUFX_NONE && facts.file_offset == GGUFX_NONE);
     assert_memory_equal(facts.name, "x", 1);
-    assert_int_equal(ggufx_dequantize(y, 24, rt, t, 0, 6, NULL), GGUFX_OK);
+    OK(ggufx_dequantize(y, 24, rt, t, 0, 6, ok_error()));
     for (i = 0; i < 24; i++)
         assert_true(y[i] == (float)(100 * (i / 12) + 10 * (i / 4 % 3) + i % 4));
     assert_int_equal(destroyed, 0);

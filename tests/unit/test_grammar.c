@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "grammar_fixture.h"
+#include "ok.h"
 
 #include <math.h>
 #include <string.h>
@@ -151,10 +152,10 @@ static void test_masks_of_runs_have_the_tokens_that_are_accepted(void **state) {
 static void look(uint32_t out[N_WORDS + 4], ggufx_matcher *m) {
     ggufx_matcher_facts facts = {.struct_size = sizeof facts};
     memset(out, 0, (N_WORDS + 4) * sizeof *out);
-    OK(ggufx_matcher_info(&facts, m, NULL));
+    OK(ggufx_matcher_info(&facts, m, ok_error()));
     out[N_WORDS] = facts.flags;
     out[N_WORDS + 1] = (uint32_t)facts.n_tokens;
-    if (!(facts.flags & GGUFX_MATCHER_ENDED)) OK(ggufx_matcher_mask(out, N_WORDS, m, NULL));
+    if (!(facts.flags & GGUFX_MATCHER_ENDED)) OK(ggufx_matcher_mask(out, N_WORDS, m, ok_error()));
 }
 
 static void test_going_back_and_clones_show_the_same(void **state) {
@@ -166,24 +167,24 @@ static void test_going_back_and_clones_show_the_same(void **state) {
     for (size_t i = 0; i <= N; i++) {
         look(seen[i], m);
         const int32_t id = FIRST_BYTE + (uint8_t)document[i];
-        if (i < N) OK(ggufx_matcher_accept(m, &id, 1, NULL));
+        if (i < N) OK(ggufx_matcher_accept(m, &id, 1, ok_error()));
     }
     uint64_t length = N;
     for (uint64_t k = 1; k < 400; k++) {
         const uint64_t wanted = scrambled(k) % (N + 1);
         ggufx_matcher *clone = NULL;
-        if (wanted <= length) OK(ggufx_matcher_rollback(m, length - wanted, NULL));
+        if (wanted <= length) OK(ggufx_matcher_rollback(m, length - wanted, ok_error()));
         for (; length < wanted; length++) {
             const int32_t id = FIRST_BYTE + (uint8_t)document[length];
-            OK(ggufx_matcher_accept(m, &id, 1, NULL));
+            OK(ggufx_matcher_accept(m, &id, 1, ok_error()));
         }
         length = wanted;
-        OK(ggufx_matcher_clone(&clone, m, NULL));
+        OK(ggufx_matcher_clone(&clone, m, ok_error()));
         look(now, m);
         assert_memory_equal(now, seen[wanted], sizeof now);
         look(now, clone);
         assert_memory_equal(now, seen[wanted], sizeof now);
-        OK(ggufx_matcher_rollback(clone, wanted, NULL));
+        OK(ggufx_matcher_rollback(clone, wanted, ok_error()));
         look(now, clone);
         assert_memory_equal(now, seen[0], sizeof now);
         ggufx_matcher_destroy(clone);
@@ -197,20 +198,20 @@ static void test_the_end_fits_where_the_text_is_whole(void **state) {
     ggufx_error error;
     (void)state;
     ggufx_matcher *m = new_matcher(&v, GBNF, "root ::= \"ab\"");
-    OK(ggufx_matcher_mask(bits, N_WORDS, m, NULL));
+    OK(ggufx_matcher_mask(bits, N_WORDS, m, ok_error()));
     assert_true(has_bit(bits, a) && has_bit(bits, FIRST_WORD + 1) &&
                 has_bit(bits, FIRST_WORD + 10));
     assert_false(has_bit(bits, END_ID));
     expect(ggufx_matcher_accept(m, &end, 1, &error), GGUFX_E_VALUE, &error, "not whole");
     expect(ggufx_matcher_accept(m, &control, 1, &error), GGUFX_E_VALUE, &error, "no text");
     OK(accept_text(m, "ab", NULL));
-    OK(ggufx_matcher_mask(bits, N_WORDS, m, NULL));
+    OK(ggufx_matcher_mask(bits, N_WORDS, m, ok_error()));
     for (int32_t id = 0; id < N_VOCAB; id++) assert_int_equal(has_bit(bits, id), id == END_ID);
-    OK(ggufx_matcher_accept(m, &end, 1, NULL));
+    OK(ggufx_matcher_accept(m, &end, 1, ok_error()));
     assert_int_equal(matcher_flags(m), GGUFX_MATCHER_ENDED);
     expect(ggufx_matcher_accept(m, &a, 1, &error), GGUFX_E_VALUE, &error, "end");
     expect(ggufx_matcher_mask(bits, N_WORDS, m, &error), GGUFX_E_STATE, &error, "ended");
-    OK(ggufx_matcher_rollback(m, 1, NULL));
+    OK(ggufx_matcher_rollback(m, 1, ok_error()));
     assert_int_equal(matcher_flags(m), GGUFX_MATCHER_WHOLE);
     ggufx_matcher_destroy(m);
 }
@@ -287,11 +288,12 @@ static void test_sampling_keeps_to_the_grammar(void **state) {
     for (uint64_t seed = 0; seed < 50; seed++) {
         ggufx_matcher *m = new_matcher(&v, GBNF, "root ::= \"ab\" [0-9]{2} (\"c\" | \"}\")");
         options.seed = seed;
-        OK(ggufx_sampler_create(&sampler, rt, N_VOCAB, &options, NULL));
+        OK(ggufx_sampler_create(&sampler, rt, N_VOCAB, &options, ok_error()));
         char text[64];
         size_t n = 0;
         for (int k = 0; k < 8; k++) {
-            OK(ggufx_sampler_sample_matching(&id, &logprob, sampler, m, logits, N_VOCAB, NULL));
+            OK(ggufx_sampler_sample_matching(&id, &logprob, sampler, m, logits, N_VOCAB,
+                                             ok_error()));
             assert_true(logprob < 0);
             if (id == END_ID) break;
             n += token_bytes(&v, id, text + n);
@@ -315,7 +317,7 @@ static void test_sampling_without_a_token_that_fits_fails(void **state) {
     int32_t id = -7;
     (void)state;
     ggufx_matcher *m = new_matcher(&v, GBNF, "root ::= \"a\"");
-    OK(ggufx_sampler_create(&sampler, rt, N_VOCAB, NULL, NULL));
+    OK(ggufx_sampler_create(&sampler, rt, N_VOCAB, NULL, ok_error()));
     logits[FIRST_BYTE + 'a'] = -INFINITY;
     expect(ggufx_sampler_sample_matching(&id, NULL, sampler, m, logits, N_VOCAB, &error),
            GGUFX_E_VALUE, &error, "fits the grammar");
@@ -324,7 +326,7 @@ static void test_sampling_without_a_token_that_fits_fails(void **state) {
            &error, "fits the grammar");
     assert_int_equal(id, -7);
     logits[FIRST_BYTE + 'a'] = -40;
-    OK(ggufx_sampler_sample_matching(&id, NULL, sampler, m, logits, N_VOCAB, NULL));
+    OK(ggufx_sampler_sample_matching(&id, NULL, sampler, m, logits, N_VOCAB, ok_error()));
     assert_int_equal(id, FIRST_BYTE + 'a');
     ggufx_matcher_destroy(m);
     ggufx_sampler_destroy(sampler);
@@ -369,20 +371,21 @@ static void test_a_matcher_is_as_before_a_call_without_memory(void **state) {
     fault_init(&memory);
     ggufx_runtime *const own = fault_runtime(&memory, 1);
     OK(create_grammar(&grammar, own, &v, GBNF, json, sizeof json - 1, NULL));
-    OK(ggufx_matcher_create(&m, grammar, NULL));
+    OK(ggufx_matcher_create(&m, grammar, ok_error()));
     for (int i = 0; i <= STEPS; i++) {
         const int32_t id = FIRST_BYTE + (uint8_t)text[i];
-        OK(ggufx_matcher_mask(want[i], N_WORDS, m, NULL));
-        if (i < STEPS) OK(ggufx_matcher_accept(m, &id, 1, NULL));
+        OK(ggufx_matcher_mask(want[i], N_WORDS, m, ok_error()));
+        if (i < STEPS) OK(ggufx_matcher_accept(m, &id, 1, ok_error()));
     }
     ggufx_matcher_destroy(m);
     for (int at = 0; at < STEPS; at++) {
         ggufx_status status = GGUFX_E_MEMORY;
         for (long k = 1; status == GGUFX_E_MEMORY; k++) {
             const int32_t id = FIRST_BYTE + (uint8_t)text[at];
-            OK(ggufx_matcher_create(&m, grammar, NULL));
+            OK(ggufx_matcher_create(&m, grammar, ok_error()));
             for (int i = 0; i < at; i++)
-                OK(ggufx_matcher_accept(m, &(int32_t){FIRST_BYTE + (uint8_t)text[i]}, 1, NULL));
+                OK(ggufx_matcher_accept(m, &(int32_t){FIRST_BYTE + (uint8_t)text[i]}, 1,
+                                        ok_error()));
             fault_reset(&memory);
             memory.fail_at = k;
             status = ggufx_matcher_accept(m, &id, 1, NULL);
@@ -390,10 +393,10 @@ static void test_a_matcher_is_as_before_a_call_without_memory(void **state) {
             if (accepted) status = ggufx_matcher_mask(bits, N_WORDS, m, NULL);
             memory.fail_at = 0;
             n_failed += status == GGUFX_E_MEMORY;
-            OK(ggufx_matcher_mask(bits, N_WORDS, m, NULL));
+            OK(ggufx_matcher_mask(bits, N_WORDS, m, ok_error()));
             assert_memory_equal(bits, want[at + accepted], sizeof bits);
-            if (!accepted) OK(ggufx_matcher_accept(m, &id, 1, NULL));
-            OK(ggufx_matcher_mask(bits, N_WORDS, m, NULL));
+            if (!accepted) OK(ggufx_matcher_accept(m, &id, 1, ok_error()));
+            OK(ggufx_matcher_mask(bits, N_WORDS, m, ok_error()));
             assert_memory_equal(bits, want[at + 1], sizeof bits);
             ggufx_matcher_destroy(m);
         }
@@ -423,10 +426,10 @@ static void test_a_step_without_memory_leaves_nothing_to_the_next_mask(void **st
     ggufx_runtime *const own = fault_runtime(&memory, 1);
     OK(create_grammar(&grammar, own, &v, GBNF, text, sizeof text - 1, NULL));
     for (long k = 0; status == GGUFX_E_MEMORY; k++) {
-        OK(ggufx_matcher_create(&m, grammar, NULL));
-        OK(ggufx_matcher_accept(m, &(int32_t){FIRST_BYTE + '('}, 1, NULL));
+        OK(ggufx_matcher_create(&m, grammar, ok_error()));
+        OK(ggufx_matcher_accept(m, &(int32_t){FIRST_BYTE + '('}, 1, ok_error()));
         if (k == 0) { /* the mask is cached in the grammar from now on */
-            OK(ggufx_matcher_mask(want, N_WORDS, m, NULL));
+            OK(ggufx_matcher_mask(want, N_WORDS, m, ok_error()));
         } else {
             fault_reset(&memory);
             memory.fail_at = k;
@@ -435,7 +438,7 @@ static void test_a_step_without_memory_leaves_nothing_to_the_next_mask(void **st
         }
         if (status == GGUFX_E_MEMORY) {
             n_failed++;
-            OK(ggufx_matcher_mask(bits, N_WORDS, m, NULL));
+            OK(ggufx_matcher_mask(bits, N_WORDS, m, ok_error()));
             assert_memory_equal(bits, want, sizeof bits);
         }
         ggufx_matcher_destroy(m);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "grammar_fixture.h"
+#include "ok.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,10 +73,10 @@ static void follow(void *work) {
     uint32_t bits[N_WORDS];
     for (size_t i = 0; i < j->n; i++) {
         const int32_t id = FIRST_BYTE + (uint8_t)j->text[i];
-        OK(ggufx_matcher_accept(j->m, &id, 1, NULL));
-        if (i % 64 == 0) OK(ggufx_matcher_mask(bits, N_WORDS, j->m, NULL));
+        OK(ggufx_matcher_accept(j->m, &id, 1, ok_error()));
+        if (i % 64 == 0) OK(ggufx_matcher_mask(bits, N_WORDS, j->m, ok_error()));
     }
-    OK(ggufx_matcher_rollback(j->m, j->n, NULL));
+    OK(ggufx_matcher_rollback(j->m, j->n, ok_error()));
 }
 
 static void finish(void *work) {

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "grammar_fixture.h"
+#include "ok.h"
 #include "slow.h"
 #include "test_step.h"
 
@@ -104,7 +105,7 @@ static void test_a_text_of_costly_calls_ends(void **state) {
     assert_true(n > 20);
     assert_int_equal(error.status, GGUFX_E_LIMIT);
     assert_non_null(strstr(error.message, "for each call of a text"));
-    OK(ggufx_matcher_clone(&other, m, NULL)); /* the clone has no new budget */
+    OK(ggufx_matcher_clone(&other, m, ok_error())); /* the clone has no new budget */
     assert_int_equal(ggufx_matcher_accept(other, &a, 1, &error), GGUFX_E_LIMIT);
     ggufx_matcher_destroy(other);
     ggufx_matcher_destroy(m);
@@ -149,13 +150,13 @@ static void test_memory_stays_within_what_the_text_needs(void **state) {
     fault_init(&f);
     ggufx_runtime *own = fault_runtime(&f, 1);
     OK(create_grammar(&grammar, own, &v, 0, text, sizeof text - 1, &error));
-    OK(ggufx_matcher_create(&m, grammar, NULL));
+    OK(ggufx_matcher_create(&m, grammar, ok_error()));
     fault_reset(&f);
     for (int i = 0; i < n; i++) {
         const int32_t id = FIRST_BYTE + (i % 25000 == 0 ? 'a' : i % 25000 == 24999 ? 'z' : 'c');
-        OK(ggufx_matcher_accept(m, &id, 1, NULL));
-        if (i % 16 == 0) OK(ggufx_matcher_mask(bits, N_WORDS, m, NULL));
-        if (i % 100 == 99) OK(ggufx_matcher_rollback(m, 0, NULL));
+        OK(ggufx_matcher_accept(m, &id, 1, ok_error()));
+        if (i % 16 == 0) OK(ggufx_matcher_mask(bits, N_WORDS, m, ok_error()));
+        if (i % 100 == 99) OK(ggufx_matcher_rollback(m, 0, ok_error()));
     }
     assert_true(f.peak_bytes < (long long)n * 400 + (96 << 20));
     ggufx_matcher_destroy(m);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "grammar_fixture.h"
+#include "ok.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -350,8 +351,8 @@ static void test_compact_schemas_have_no_white_space(void **state) {
     options.flags = GGUFX_GRAMMAR_COMPACT;
     options.text = text;
     options.text_length = sizeof text - 1;
-    OK(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, NULL));
-    OK(ggufx_matcher_create(&m, grammar, NULL));
+    OK(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, ok_error()));
+    OK(ggufx_matcher_create(&m, grammar, ok_error()));
     ggufx_grammar_destroy(grammar);
     OK(accept_text(m, "[1,2", NULL));
     expect(accept_text(m, " ", &error), GGUFX_E_VALUE, &error, "does not fit");
@@ -373,8 +374,8 @@ static int fits_gap(const char *schema, uint32_t flags, const char *form, const 
     options.flags = flags;
     options.text = schema;
     options.text_length = strlen(schema);
-    OK(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, NULL));
-    OK(ggufx_matcher_create(&m, grammar, NULL));
+    OK(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, ok_error()));
+    OK(ggufx_matcher_create(&m, grammar, ok_error()));
     ggufx_grammar_destroy(grammar);
     for (; *form; form++) {
         const char *const from = *form == '@' ? gap : form;
@@ -488,8 +489,8 @@ static ggufx_matcher *new_flagged(const char *schema, uint32_t flags) {
     options.flags = flags;
     options.text = schema;
     options.text_length = strlen(schema);
-    OK(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, NULL));
-    OK(ggufx_matcher_create(&m, grammar, NULL));
+    OK(ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, ok_error()));
+    OK(ggufx_matcher_create(&m, grammar, ok_error()));
     ggufx_grammar_destroy(grammar);
     return m;
 }
@@ -525,7 +526,7 @@ static void test_members_may_come_in_any_order(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ggufx_matcher *own = NULL;
-        OK(ggufx_matcher_clone(&own, m, NULL));
+        OK(ggufx_matcher_clone(&own, m, ok_error()));
         const int fits = accept_text(own, rows[i].text, NULL) == GGUFX_OK &&
                          (matcher_flags(own) & GGUFX_MATCHER_WHOLE) != 0;
         if (fits != rows[i].fits) fail_msg("%s: %d", rows[i].text, fits);
@@ -579,11 +580,11 @@ static void test_masks_of_parts_have_the_tokens_that_are_accepted(void **state) 
     ggufx_matcher *m = new_flagged(schema, GGUFX_GRAMMAR_ANY_ORDER);
     for (const char *c = text; *c; c++) {
         const char one[2] = {*c, 0};
-        OK(ggufx_matcher_mask(bits, sizeof bits / sizeof *bits, m, NULL));
+        OK(ggufx_matcher_mask(bits, sizeof bits / sizeof *bits, m, ok_error()));
         for (int32_t id = 0; id < N_LARGE; id++) {
             if (id >= FIRST_LONG && id % 7 != 0) continue; /* the others are similar */
             const int fit = ggufx_matcher_accept(m, &id, 1, NULL) == GGUFX_OK;
-            if (fit) OK(ggufx_matcher_rollback(m, 1, NULL));
+            if (fit) OK(ggufx_matcher_rollback(m, 1, ok_error()));
             if (fit != has_bit(bits, id)) fail_msg("token %d before %s: %d", (int)id, c, fit);
             n_fit += (size_t)fit;
         }
@@ -591,7 +592,7 @@ static void test_masks_of_parts_have_the_tokens_that_are_accepted(void **state) 
     }
     assert_true(n_fit > 5 * N_LONG / 7);
     ggufx_matcher_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_matcher_info(&facts, m, NULL));
+    OK(ggufx_matcher_info(&facts, m, ok_error()));
     assert_int_equal(facts.flags, GGUFX_MATCHER_WHOLE);
     ggufx_matcher_destroy(m);
     close_vocab(&v);

@@ -3,6 +3,7 @@
  * are valid UTF-8 in one line, without cursor-moving characters.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "temporary.h"
 #include "vocab_fixture.h"
 
@@ -154,8 +155,8 @@ static void test_writers(void) {
     QUOTES(ggufx_writer_unset(w, hostile, size, &e));
     QUOTES(ggufx_writer_set_u64(w, hostile, size, GGUFX_VALUE_U8, 256, &e));
     QUOTES(ggufx_writer_set_value(w, hostile, size, GGUFX_VALUE_U32, "", 0, &e));
-    OK(ggufx_writer_set_bool(w, hostile, size, 1, NULL));
-    OK(ggufx_writer_set_bool(w, S("k"), 1, NULL));
+    OK(ggufx_writer_set_bool(w, hostile, size, 1, ok_error()));
+    OK(ggufx_writer_set_bool(w, S("k"), 1, ok_error()));
     QUOTES(ggufx_writer_rename(w, S("k"), hostile, size, &e));
     ggufx_writer_destroy(w);
 }
@@ -188,7 +189,7 @@ static void test_lines_of_the_log(void) {
     int32_t found = 0;
     ggufx_runtime_options_init(&options);
     options.log = &log;
-    OK(ggufx_runtime_create(&own, &options, NULL));
+    OK(ggufx_runtime_create(&own, &options, ok_error()));
     journal[8] = sizeof model & 255, journal[9] = sizeof model >> 8, journal[24] = 24;
     memcpy(journal + 32, model, 24);
     snprintf(name, sizeof name, "%s", "\xff\xc3\x1b[31m\ny\x7f\xc2\x9b\xe2\x80\xae\xed\xa0\x80");
@@ -197,7 +198,7 @@ static void test_lines_of_the_log(void) {
     strcat(path, ".patch");
     put_whole(path, journal, sizeof journal);
     path[strlen(path) - 6] = 0;
-    OK(ggufx_edit_recover(&found, own, path, NULL));
+    OK(ggufx_edit_recover(&found, own, path, ok_error()));
     assert_int_equal(found, 1);
     assert_int_equal(n_quoting, 1);
     strcat(path, ".patch");

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "imatrix_fixture.h"
+#include "ok.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -10,8 +11,8 @@
 static ggufx_imatrix_entry entry_of(const ggufx_imatrix *imatrix, const char *name) {
     ggufx_imatrix_entry entry = {.struct_size = sizeof entry};
     size_t at = 0;
-    OK(ggufx_imatrix_find(&at, imatrix, name, strlen(name), NULL));
-    OK(ggufx_imatrix_at(&entry, imatrix, at, NULL));
+    OK(ggufx_imatrix_find(&at, imatrix, name, strlen(name), ok_error()));
+    OK(ggufx_imatrix_at(&entry, imatrix, at, ok_error()));
     return entry;
 }
 
@@ -35,7 +36,7 @@ static void test_values_are_sums_over_counts_per_expert(void **state) {
     assert_int_equal(facts.chunk_tokens, 512);
     assert_int_equal(facts.format, GGUFX_IMATRIX_GGUF);
     assert_int_equal(facts.n_datasets, 2);
-    OK(ggufx_imatrix_dataset(&text, &length, imatrix, 1, NULL));
+    OK(ggufx_imatrix_dataset(&text, &length, imatrix, 1, ok_error()));
     assert_int_equal(length, 7);
     assert_memory_equal(text, "two.txt", 7);
     ggufx_imatrix_destroy(imatrix);
@@ -62,8 +63,8 @@ static void test_dat_values_are_divided_by_calls(void **state) {
 
 static ggufx_imatrix *rewritten(const ggufx_imatrix *imatrix, int32_t format) {
     ggufx_imatrix *again = NULL;
-    OK(ggufx_imatrix_write(imatrix, path, format, NULL, NULL));
-    OK(ggufx_imatrix_open(&again, rt, path, NULL, NULL));
+    OK(ggufx_imatrix_write(imatrix, path, format, NULL, ok_error()));
+    OK(ggufx_imatrix_open(&again, rt, path, NULL, ok_error()));
     return again;
 }
 
@@ -95,7 +96,7 @@ static void test_a_dat_file_comes_back_byte_for_byte(void **state) {
     gb b;
     build_dat(&b, 3, 1);
     ggufx_imatrix *imatrix = open_it(&b), *as_gguf = rewritten(imatrix, GGUFX_IMATRIX_GGUF);
-    OK(ggufx_imatrix_write(as_gguf, path, GGUFX_IMATRIX_DAT, NULL, NULL));
+    OK(ggufx_imatrix_write(as_gguf, path, GGUFX_IMATRIX_DAT, NULL, ok_error()));
     assert_file(path, b.data, b.n);
     ggufx_imatrix_destroy(as_gguf);
     ggufx_imatrix_destroy(imatrix);
@@ -110,8 +111,8 @@ static void test_merging_adds_sums_and_counts(void **state) {
     build_dat(&dat, 2, 1);
     memcpy(dat.data + 8, "v.weight", 8);
     ggufx_imatrix *imatrix = open_it(&b), *same = open_it(&b), *other = open_it(&dat);
-    OK(ggufx_imatrix_merge(imatrix, same, NULL));
-    OK(ggufx_imatrix_merge(imatrix, other, NULL));
+    OK(ggufx_imatrix_merge(imatrix, same, ok_error()));
+    OK(ggufx_imatrix_merge(imatrix, other, ok_error()));
     const ggufx_imatrix_entry entry = entry_of(imatrix, "w.weight");
     assert_true(entry.sums[5] == 24 && entry.counts[0] == 8 && entry.values[0] == 0.5f);
     assert_true(entry_of(imatrix, "v.weight").values[1] == 3.5f);
@@ -151,9 +152,9 @@ static void test_select_keeps_what_is_marked(void **state) {
     const uint8_t second[2] = {0, 1};
     ggufx_error e;
     size_t at = 0;
-    OK(ggufx_imatrix_merge(imatrix, other, NULL));
+    OK(ggufx_imatrix_merge(imatrix, other, ok_error()));
     expect(ggufx_imatrix_select(imatrix, second, 1, &e), GGUFX_E_ARGUMENT, &e, "1 flags");
-    OK(ggufx_imatrix_select(imatrix, second, 2, NULL));
+    OK(ggufx_imatrix_select(imatrix, second, 2, ok_error()));
     expect(ggufx_imatrix_find(&at, imatrix, S("w.weight"), &e), GGUFX_E_NOT_FOUND, &e, "w.weight");
     assert_true(entry_of(imatrix, "v.weight").values[0] == 0.15f);
     ggufx_imatrix_destroy(imatrix);

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "model_fixture.h"
+#include "ok.h"
 #include "temporary.h"
 
 #include <stdio.h>
@@ -17,11 +18,11 @@ static void make_tokens(int32_t *tokens) {
 
 static void assert_same(const ggufx_imatrix *a, const ggufx_imatrix *b) {
     ggufx_imatrix_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_imatrix_info(&facts, a, NULL), GGUFX_OK);
+    OK(ggufx_imatrix_info(&facts, a, ok_error()));
     for (size_t i = 0; i < facts.n_entries; i++) {
         ggufx_imatrix_entry x = {.struct_size = sizeof x}, y = {.struct_size = sizeof y};
-        assert_int_equal(ggufx_imatrix_at(&x, a, i, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_imatrix_at(&y, b, i, NULL), GGUFX_OK);
+        OK(ggufx_imatrix_at(&x, a, i, ok_error()));
+        OK(ggufx_imatrix_at(&y, b, i, ok_error()));
         assert_int_equal(x.n_columns, y.n_columns);
         assert_memory_equal(x.sums, y.sums, x.n_columns * x.n_matrices * sizeof *x.sums);
         assert_memory_equal(x.counts, y.counts, x.n_matrices * sizeof *x.counts);

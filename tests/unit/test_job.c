@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "job_polls.h"
+#include "ok.h"
 #include "writer_folder.h"
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ static ggufx_job *plan(const gb *b, uint32_t file_type, uint32_t flags) {
 
 static ggufx_job_tensor tensor_at(const ggufx_job *job, size_t i) {
     ggufx_job_tensor t = {.struct_size = sizeof t};
-    OK(ggufx_job_tensor_at(&t, job, i, NULL));
+    OK(ggufx_job_tensor_at(&t, job, i, ok_error()));
     return t;
 }
 
@@ -66,11 +67,11 @@ static void assert_blocks(const ggufx_imatrix_entry *weights) {
     ggufx_quantize_options_init(&options);
     if (weights) options.imatrix = weights->values;
     OK(ggufx_quantize_blocks(want, sizeof want, rt, GGUFX_TYPE_Q4_K, values, kRows, kColumns,
-                             &options, NULL));
-    OK(ggufx_open(&file, rt, path, NULL, NULL));
-    OK(ggufx_file_tensor_find(&at, file, S("blk.0.attn_v.weight"), NULL));
+                             &options, ok_error()));
+    OK(ggufx_open(&file, rt, path, NULL, ok_error()));
+    OK(ggufx_file_tensor_find(&at, file, S("blk.0.attn_v.weight"), ok_error()));
     assert_memory_equal(ggufx_tensor_data(ggufx_file_tensor(file, at)), want, sizeof want);
-    OK(ggufx_file_meta_find(&at, file, S("general.file_type"), NULL));
+    OK(ggufx_file_meta_find(&at, file, S("general.file_type"), ok_error()));
     assert_int_equal(at, ggufx_file_meta_count(file) - 1); /* after the input's keys */
     ggufx_file_destroy(file);
 }
@@ -83,8 +84,8 @@ static void test_files_of_either_byte_order_give_the_same_blocks(void **state) {
         ggufx_job *job = plan(&b, 14, GGUFX_JOB_PURE);
         ggufx_job_facts facts = {.struct_size = sizeof facts};
         struct stat info;
-        OK(ggufx_job_info(&facts, job, NULL));
-        OK(ggufx_job_run(job, path, NULL, NULL));
+        OK(ggufx_job_info(&facts, job, ok_error()));
+        OK(ggufx_job_run(job, path, NULL, ok_error()));
         assert_blocks(NULL);
         assert_int_equal(stat(path, &info), 0);
         assert_int_equal(info.st_size, facts.file_bytes);
@@ -105,7 +106,7 @@ static void test_norms_stay_and_types_can_be_chosen(void **state) {
     assert_int_equal(tensor_at(job, 1).to, GGUFX_TYPE_Q6_K);
     const uint32_t good[2] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q8_0}, bad[2] = {0, 99},
                    none[2] = {GGUFX_JOB_BY_RECIPE, GGUFX_TYPE_Q8_K};
-    OK(ggufx_job_set_types(job, good, 2, NULL));
+    OK(ggufx_job_set_types(job, good, 2, ok_error()));
     assert_int_equal(tensor_at(job, 0).to, GGUFX_TYPE_F32);
     assert_int_equal(tensor_at(job, 1).to, GGUFX_TYPE_Q8_0);
     expect(ggufx_job_set_types(job, bad, 2, &e), GGUFX_E_TYPE, &e, "99");
@@ -141,7 +142,7 @@ static void test_an_override_changes_no_other_tensor(void **state) {
             uint32_t types[1 + kLayers];
             for (size_t i = 0; i <= kLayers; i++) types[i] = GGUFX_JOB_BY_RECIPE;
             types[chosen] = of[t];
-            OK(ggufx_job_set_types(job, types, 1 + kLayers, NULL));
+            OK(ggufx_job_set_types(job, types, 1 + kLayers, ok_error()));
             for (size_t i = 1; i <= kLayers; i++)
                 assert_int_equal(tensor_at(job, i).to, i == chosen ? of[t] : mix[i - 1]);
             assert_int_equal(tensor_at(job, chosen).reason, GGUFX_JOB_REASON_CHOSEN);
@@ -162,11 +163,11 @@ static void test_measuring_finds_more_error_in_fewer_bits(void **state) {
     ggufx_job *job = plan(&b, 15, 0);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         double rmse = -1;
-        OK(ggufx_job_measure(&rmse, job, 1, types[i], 0, NULL, NULL));
+        OK(ggufx_job_measure(&rmse, job, 1, types[i], 0, NULL, ok_error()));
         assert_true(rmse > last);
         last = rmse;
     }
-    OK(ggufx_job_measure(&some, job, 1, GGUFX_TYPE_Q2_K, 3 * kColumns, NULL, NULL));
+    OK(ggufx_job_measure(&some, job, 1, GGUFX_TYPE_Q2_K, 3 * kColumns, NULL, ok_error()));
     assert_true(some > 0.5 * last && some < 2 * last && some != last);
     expect(ggufx_job_measure(&some, job, 2, 0, 0, NULL, &e), GGUFX_E_ARGUMENT, &e,
            "tensor 2 does not exist");
@@ -193,13 +194,13 @@ static void test_wrong_arguments_are_refused(void **state) {
     expect(ggufx_job_quantize(NULL, rt, file, 15, NULL, &e), GGUFX_E_ARGUMENT, &e, "out");
     expect(ggufx_file_type_from_name(&type, "Q4_K_L", &e), GGUFX_E_NOT_FOUND, &e, "Q4_K_");
     expect(ggufx_file_type_at(&recipe, 1000, &e), GGUFX_E_ARGUMENT, &e, "1000");
-    OK(ggufx_file_type_from_name(&type, "q5_k", NULL));
+    OK(ggufx_file_type_from_name(&type, "q5_k", ok_error()));
     assert_int_equal(type, 17);
-    OK(ggufx_job_quantize(&job, rt, meta, 15, NULL, NULL));
-    OK(ggufx_job_info(&facts, job, NULL));
+    OK(ggufx_job_quantize(&job, rt, meta, 15, NULL, ok_error()));
+    OK(ggufx_job_info(&facts, job, ok_error()));
     expect(ggufx_job_run(job, path, NULL, &e), GGUFX_E_UNSUPPORTED, &e, "metadata");
     ggufx_job_destroy(job);
-    OK(ggufx_job_quantize(&job, rt, file, 15, NULL, NULL));
+    OK(ggufx_job_quantize(&job, rt, file, 15, NULL, ok_error()));
     ggufx_job_run_options_init(&run);
     run.shard = 3;
     run.n_shards = 2;
@@ -243,7 +244,7 @@ static void test_every_poll_cancels_and_resume_goes_on(void **state) {
     ggufx_error e;
     build(&b, 0);
     ggufx_job *job = plan(&b, 14, GGUFX_JOB_PURE);
-    OK(ggufx_job_run(job, path, NULL, NULL));
+    OK(ggufx_job_run(job, path, NULL, ok_error()));
     FILE *f = fopen(path, "rb");
     unsigned char bytes[20000];
     const size_t n = fread(bytes, 1, sizeof bytes, f);
@@ -266,7 +267,7 @@ static void test_every_poll_cancels_and_resume_goes_on(void **state) {
         if (k % 2) {
             p = (polls){0};
             run.flags = GGUFX_JOB_RESUME;
-            OK(ggufx_job_run(job, path, &run, NULL));
+            OK(ggufx_job_run(job, path, &run, ok_error()));
             assert_file(path, want.data, want.n);
             clean();
         }
@@ -319,14 +320,14 @@ static int n_large(uint32_t file_type, int n_matrices) {
     ggufx_runtime_options_init(&options);
     options.allocator = &counted.allocator;
     options.threads = 1;
-    OK(ggufx_runtime_create(&own, &options, NULL));
-    OK(ggufx_open_memory(&file, own, b.data, b.n, NULL, NULL, NULL, NULL));
+    OK(ggufx_runtime_create(&own, &options, ok_error()));
+    OK(ggufx_open_memory(&file, own, b.data, b.n, NULL, NULL, NULL, ok_error()));
     ggufx_job_options how;
     ggufx_job_options_init(&how);
     how.flags = GGUFX_JOB_PURE;
-    OK(ggufx_job_quantize(&job, own, file, file_type, &how, NULL));
+    OK(ggufx_job_quantize(&job, own, file, file_type, &how, ok_error()));
     counted.n = 0;
-    OK(ggufx_job_run(job, path, NULL, NULL));
+    OK(ggufx_job_run(job, path, NULL, ok_error()));
     const int n = counted.n;
     ggufx_job_destroy(job);
     ggufx_file_destroy(file);

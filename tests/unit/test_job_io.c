@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "job_polls.h"
+#include "ok.h"
 #include "writer_folder.h"
 
 #include <stdio.h>
@@ -89,7 +90,7 @@ static ggufx_status run(ggufx_file *file, uint32_t flags, long stop_at) {
     ggufx_job_run_options_init(&how);
     how.flags = flags;
     how.progress = &progress;
-    OK(ggufx_job_quantize(&job, rt, file, 14, &options, NULL));
+    OK(ggufx_job_quantize(&job, rt, file, 14, &options, ok_error()));
     const ggufx_status status = ggufx_job_run(job, path, &how, NULL);
     ggufx_job_destroy(job);
     return status;
@@ -187,7 +188,7 @@ static ggufx_imatrix *make_imatrix(const float *w) {
         gb_u32(&dat, kColumns);
         for (size_t c = 0; c < kColumns; c++) gb_f32(&dat, w[c]);
     }
-    OK(ggufx_imatrix_open_memory(&imatrix, rt, dat.data, dat.n, NULL));
+    OK(ggufx_imatrix_open_memory(&imatrix, rt, dat.data, dat.n, ok_error()));
     gb_free(&dat);
     return imatrix;
 }
@@ -213,17 +214,19 @@ static void test_a_run_keeps_tables_of_codebooks_apart(void **state) {
     ggufx_imatrix *imatrix = make_imatrix(w);
     options.imatrix = imatrix;
     OK(open_through(&file, &h, NULL));
-    OK(ggufx_job_quantize(&job, rt, file, 15, &options, NULL));
+    OK(ggufx_job_quantize(&job, rt, file, 15, &options, ok_error()));
     ggufx_imatrix_destroy(imatrix);
-    OK(ggufx_job_set_types(job, types, 1 + kLayers, NULL));
-    OK(ggufx_job_run(job, path, NULL, NULL));
-    OK(ggufx_open(&made, rt, path, NULL, NULL));
+    OK(ggufx_job_set_types(job, types, 1 + kLayers, ok_error()));
+    OK(ggufx_job_run(job, path, NULL, ok_error()));
+    OK(ggufx_open(&made, rt, path, NULL, ok_error()));
     for (size_t i = 1; i <= kLayers; i++) {
         uint64_t row_bytes = 0;
         const ggufx_tensor *tensor = ggufx_file_tensor(made, i);
-        OK(ggufx_row_bytes(&row_bytes, types[i], kColumns, NULL));
-        OK(ggufx_dequantize(x, kColumns * kRows, rt, ggufx_file_tensor(file, i), 0, kRows, NULL));
-        OK(ggufx_quantize_blocks(want, sizeof want, rt, types[i], x, kRows, kColumns, &how, NULL));
+        OK(ggufx_row_bytes(&row_bytes, types[i], kColumns, ok_error()));
+        OK(ggufx_dequantize(x, kColumns * kRows, rt, ggufx_file_tensor(file, i), 0, kRows,
+                            ok_error()));
+        OK(ggufx_quantize_blocks(want, sizeof want, rt, types[i], x, kRows, kColumns, &how,
+                                 ok_error()));
         assert_memory_equal(ggufx_tensor_data(tensor), want, row_bytes * kRows);
     }
     ggufx_job_destroy(job);

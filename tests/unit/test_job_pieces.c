@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "job_polls.h"
+#include "ok.h"
 #include "test_step.h"
 #include "writer_folder.h"
 
@@ -55,11 +56,11 @@ static ggufx_job *plan(ggufx_runtime **own, uint32_t threads) {
     ggufx_job *job = NULL;
     ggufx_runtime_options_init(&options);
     options.threads = threads;
-    OK(ggufx_runtime_create(own, &options, NULL));
-    OK(ggufx_open_memory(&file, *own, source.data, source.n, NULL, NULL, NULL, NULL));
+    OK(ggufx_runtime_create(own, &options, ok_error()));
+    OK(ggufx_open_memory(&file, *own, source.data, source.n, NULL, NULL, NULL, ok_error()));
     ggufx_job_options_init(&how);
     how.flags = GGUFX_JOB_PURE;
-    OK(ggufx_job_quantize(&job, *own, file, kType, &how, NULL));
+    OK(ggufx_job_quantize(&job, *own, file, kType, &how, ok_error()));
     ggufx_file_destroy(file);
     return job;
 }

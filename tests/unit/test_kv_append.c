@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
+#include "ok.h"
 
 static void test_positions_are_kept_continued_and_may_have_gaps(void **state) {
     (void)state;
@@ -15,17 +16,17 @@ static void test_positions_are_kept_continued_and_may_have_gaps(void **state) {
     kv_fill(kv, &shape, 0, 4, 2, gaps, x, x);
     kv_fill(kv, &shape, 0, 70, 5, NULL, x, x); /* 1001 .. 1070, over two pages */
     for (int32_t i = 0; i < 74; i++) want[i] = i < 4 ? gaps[i] : 997 + i;
-    assert_int_equal(ggufx_kv_positions(got, kv, 0, 0, 74, NULL), GGUFX_OK);
+    OK(ggufx_kv_positions(got, kv, 0, 0, 74, ok_error()));
     assert_memory_equal(got, want, 74 * sizeof *got);
-    assert_int_equal(ggufx_kv_positions(got, kv, 0, 63, 3, NULL), GGUFX_OK);
+    OK(ggufx_kv_positions(got, kv, 0, 63, 3, ok_error()));
     assert_memory_equal(got, want + 63, 3 * sizeof *got);
     float out[4], lse;
     const int32_t query = 999;
     kv_attend(out, &lse, kv, &shape, 0, x, 1, &query, 0, 0); /* sees the first three */
     kv_check(out, &lse, kv, &shape, 0, x, 1, &query, want, 0);
-    assert_int_equal(ggufx_kv_truncate(kv, 0, 2, NULL), GGUFX_OK);
+    OK(ggufx_kv_truncate(kv, 0, 2, ok_error()));
     kv_fill(kv, &shape, 0, 1, 1, NULL, x, x);
-    assert_int_equal(ggufx_kv_positions(got, kv, 0, 2, 1, NULL), GGUFX_OK);
+    OK(ggufx_kv_positions(got, kv, 0, 2, 1, ok_error()));
     assert_int_equal(got[0], 4);
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);
@@ -46,11 +47,11 @@ static void test_truncating_and_appending_again_gives_the_bits_of_a_fresh_cache(
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         const size_t n = (size_t)cuts[i];
         uint64_t length = 0;
-        assert_int_equal(ggufx_kv_truncate(b, 0, n, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_kv_length(&length, b, 0, NULL), GGUFX_OK);
+        OK(ggufx_kv_truncate(b, 0, n, ok_error()));
+        OK(ggufx_kv_length(&length, b, 0, ok_error()));
         assert_int_equal(length, n);
         kv_fill(b, &shape, 0, 20, 20, NULL, other, other); /* tokens that are truncated again */
-        assert_int_equal(ggufx_kv_truncate(b, 0, n, NULL), GGUFX_OK);
+        OK(ggufx_kv_truncate(b, 0, n, ok_error()));
         kv_fill(b, &shape, 0, 150 - n, 11, NULL, k + n * 40, v + n * 24);
         kv_attend(again, lse_again, b, &shape, 0, q, 1, NULL, 0, 0);
         assert_memory_equal(again, fresh, sizeof fresh);
@@ -75,21 +76,20 @@ static void test_length_is_the_shortest_layer_and_rollback_cuts_to_it(void **sta
     uint64_t length = 99;
     const size_t counts[3] = {70, 66, 65};
     for (uint32_t layer = 0; layer < 3; layer++) {
-        assert_int_equal(ggufx_kv_length(&length, kv, 0, NULL), GGUFX_OK);
+        OK(ggufx_kv_length(&length, kv, 0, ok_error()));
         assert_int_equal(length, 0);
         const size_t n = counts[layer];
-        assert_int_equal(ggufx_kv_append(kv, layer, 0, n, NULL, x, n * 4, x, n * 4, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_append(kv, layer, 0, n, NULL, x, n * 4, x, n * 4, ok_error()));
     }
-    assert_int_equal(ggufx_kv_length(&length, kv, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_length(&length, kv, 0, ok_error()));
     assert_int_equal(length, 65);
     assert_int_equal(ggufx_kv_truncate(kv, 0, 66, NULL), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_kv_read(back, 4, NULL, 0, kv, 0, 0, 69, 1, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_rollback(kv, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_read(back, 4, NULL, 0, kv, 0, 0, 69, 1, ok_error()));
+    OK(ggufx_kv_rollback(kv, 0, ok_error()));
     for (uint32_t layer = 0; layer < 3; layer++) {
         assert_int_equal(ggufx_kv_read(back, 4, NULL, 0, kv, layer, 0, 65, 1, NULL),
                          GGUFX_E_ARGUMENT);
-        assert_int_equal(ggufx_kv_read(NULL, 0, back, 4, kv, layer, 0, 64, 1, NULL), GGUFX_OK);
+        OK(ggufx_kv_read(NULL, 0, back, 4, kv, layer, 0, 64, 1, ok_error()));
         assert_memory_equal(back, x + 64 * 4, sizeof back);
     }
     ggufx_kv_destroy(kv);
@@ -109,8 +109,7 @@ static void test_sequences_and_layers_do_not_see_each_other(void **state) {
         for (uint32_t s = 0; s < 2; s++)
             for (uint32_t layer = 0; layer < 2; layer++) {
                 const float *row = x[s ^ layer] + i * 8;
-                assert_int_equal(ggufx_kv_append(both, layer, s, 1, NULL, row, 8, row, 8, NULL),
-                                 GGUFX_OK);
+                OK(ggufx_kv_append(both, layer, s, 1, NULL, row, 8, row, 8, ok_error()));
             }
     for (uint32_t s = 0; s < 2; s++) {
         float want[16], got[16];
@@ -119,14 +118,13 @@ static void test_sequences_and_layers_do_not_see_each_other(void **state) {
         kv_attend(want, NULL, alone, &shape, 0, q, 1, NULL, 0, 0);
         kv_attend(got, NULL, both, &shape, s, q, 1, NULL, 0, 0);
         assert_memory_equal(got, want, sizeof got);
-        assert_int_equal(ggufx_kv_attend(got, 16, NULL, both, 1, 1 - s, q, 16, 1, NULL, NULL, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_attend(got, 16, NULL, both, 1, 1 - s, q, 16, 1, NULL, NULL, ok_error()));
         assert_memory_equal(got, want, sizeof got);
         ggufx_kv_destroy(alone);
     }
-    assert_int_equal(ggufx_kv_truncate(both, 0, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_truncate(both, 0, 0, ok_error()));
     uint64_t length = 0;
-    assert_int_equal(ggufx_kv_length(&length, both, 1, NULL), GGUFX_OK);
+    OK(ggufx_kv_length(&length, both, 1, ok_error()));
     assert_int_equal(length, 100);
     ggufx_kv_destroy(both);
     ggufx_runtime_destroy(rt);
@@ -143,11 +141,11 @@ static void test_stats_count_tokens_pages_and_padded_bytes(void **state) {
     shape.n_sequences = 2;
     ggufx_kv *kv = kv_make(rt, &shape);
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_kv_reserve(kv, 1, 65, NULL), GGUFX_OK);
+    OK(ggufx_kv_reserve(kv, 1, 65, ok_error()));
     float *k = kv_random(10 * 160, 1), *v = kv_random(10 * 48, 2);
     kv_fill(kv, &shape, 0, 10, 10, NULL, k, v);
     kv_fill(kv, &shape, 1, 5, 5, NULL, k, v);
-    assert_int_equal(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL), GGUFX_OK);
+    OK(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, ok_error()));
     assert_int_equal(facts.type_k, GGUFX_KV_Q8_0);
     assert_int_equal(facts.type_v, GGUFX_KV_F16);
     assert_int_equal(facts.n_tokens, 15);
@@ -159,12 +157,12 @@ static void test_stats_count_tokens_pages_and_padded_bytes(void **state) {
      * lines */
     assert_int_equal(facts.page_bytes, 8 * (64 * 2 * (80 + 32) * 2 + 320 + 64));
     kv_fill(kv, &shape, 0, 10, 10, NULL, k, v);
-    assert_int_equal(ggufx_kv_stats(&facts, kv, 1, NULL), GGUFX_OK);
+    OK(ggufx_kv_stats(&facts, kv, 1, ok_error()));
     assert_int_equal(facts.n_pages, 2);
     assert_int_equal(facts.n_tokens, 0);
     assert_int_equal(facts.bytes_per_token, 2 * (3 * 34 + 24 * 2));
-    assert_int_equal(ggufx_kv_clear(kv, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL), GGUFX_OK);
+    OK(ggufx_kv_clear(kv, ok_error()));
+    OK(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, ok_error()));
     assert_int_equal(facts.n_tokens, 0);
     assert_int_equal(facts.n_pages, 0);
     assert_int_equal(facts.page_bytes, 0);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_data.h"
+#include "ok.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -156,7 +157,7 @@ static void check_text(const ggufx_kv *kv, const data *d) {
     const size_t row_k = 2 * dk, row_v = 2 * dv, n = d->n;
     float *k = malloc(n * row_k * sizeof *k), *v = malloc(n * row_v * sizeof *v), out[40], m, l;
     assert_true(k && v && dv == 40);
-    assert_int_equal(ggufx_kv_read(k, n * row_k, v, n * row_v, kv, 0, 0, 0, n, NULL), GGUFX_OK);
+    OK(ggufx_kv_read(k, n * row_k, v, n * row_v, kv, 0, 0, 0, n, ok_error()));
     for (size_t i = 0; i < 2 * 4; i++) {
         const size_t head = i % 4 / 2, visible = n - 1 + i / 4;
         kv_reference(out, &m, &l, d->q + i * dk, k + head * dk, row_k, v + head * dv, row_v,

@@ -4,6 +4,7 @@
  */
 #include "kv_bytes.h"
 #include "kv_naive.h"
+#include "ok.h"
 
 /* Returns a hash that must be the same on every instruction set and number of threads. */
 static uint64_t hash_of(const ggufx_runtime *rt, uint32_t type_k, uint32_t type_v, size_t n,
@@ -56,9 +57,8 @@ static void check_batch(const ggufx_runtime *rt, uint32_t kv_heads) {
     const uint32_t sequences[5] = {1, 0, 0, 2, 1}; /* one twice in a row */
     const int32_t positions[5] = {69, 300, 699, 10, 3};
     float batch[5 * 6 * 64], batch_lse[5 * 6], single[6 * 64], lse[6];
-    assert_int_equal(ggufx_kv_attend_batch(batch, 5 * 6 * 64, batch_lse, kv, 0, sequences, q,
-                                           5 * 6 * 64, 5, positions, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_attend_batch(batch, 5 * 6 * 64, batch_lse, kv, 0, sequences, q, 5 * 6 * 64, 5,
+                             positions, NULL, ok_error()));
     for (size_t i = 0; i < 5; i++) {
         kv_attend(single, lse, kv, &shape, sequences[i], q + i * 6 * 64, 1, positions + i, 0, 0);
         assert_memory_equal(single, batch + i * 6 * 64, sizeof single);
@@ -96,12 +96,11 @@ static void test_a_large_batch_over_shifted_pages_gives_the_bits_of_single_calls
     float *out = calloc(kN * kDim, sizeof *out), one[kDim];
     assert_non_null(out);
     for (uint32_t i = 0; i < 2; i++) kv_fill(kv, &shape, i, kLong, 100, NULL, x, x);
-    assert_int_equal(ggufx_kv_shift(kv, 0, 128, kLong, 5, NULL), GGUFX_OK);
+    OK(ggufx_kv_shift(kv, 0, 128, kLong, 5, ok_error()));
     uint32_t sequences[kN];
     for (uint32_t i = 0; i < kN; i++) sequences[i] = i % 32 != 0;
-    assert_int_equal(ggufx_kv_attend_batch(out, kN * kDim, NULL, kv, 0, sequences, q, kN * kDim, kN,
-                                           NULL, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_attend_batch(out, kN * kDim, NULL, kv, 0, sequences, q, kN * kDim, kN, NULL, NULL,
+                             ok_error()));
     for (size_t i = 0; i < kN; i++) {
         kv_attend(one, NULL, kv, &shape, sequences[i], q + i * kDim, 1, NULL, 0, 0);
         assert_memory_equal(one, out + i * kDim, sizeof one);
@@ -132,15 +131,12 @@ static void test_dropped_pages_change_no_bit(void **state) {
         for (size_t n = 0; n < kLong; n += 70) {
             const float *now = x + n * kDim;
             for (int i = 0; i < 2; i++)
-                assert_int_equal(ggufx_kv_append(i ? b : a, 0, 0, 70, NULL, now, 70 * kDim, now,
-                                                 70 * kDim, NULL),
-                                 GGUFX_OK);
-            assert_int_equal(ggufx_kv_attend(want, 3 * kDim, lse[0], a, 0, 0, q, 3 * kDim, 1, NULL,
-                                             &options, NULL),
-                             GGUFX_OK);
-            assert_int_equal(
-                ggufx_kv_attend(got, 3 * kDim, lse[1], b, 0, 0, q, 3 * kDim, 1, NULL, NULL, NULL),
-                GGUFX_OK);
+                OK(ggufx_kv_append(i ? b : a, 0, 0, 70, NULL, now, 70 * kDim, now, 70 * kDim,
+                                   ok_error()));
+            OK(ggufx_kv_attend(want, 3 * kDim, lse[0], a, 0, 0, q, 3 * kDim, 1, NULL, &options,
+                               ok_error()));
+            OK(ggufx_kv_attend(got, 3 * kDim, lse[1], b, 0, 0, q, 3 * kDim, 1, NULL, NULL,
+                               ok_error()));
             assert_memory_equal(want, got, sizeof want);
             assert_memory_equal(lse[0], lse[1], sizeof lse[0]);
         }
@@ -166,11 +162,11 @@ static void test_the_way_pages_came_changes_no_bit(void **state) {
         float want[kOut], got[kOut], lse[2][3];
         kv_fill(kv, &shape, 0, kLong, 170, NULL, x, x);
         kv_attend(want, lse[0], kv, &shape, 0, q, 1, NULL, 0, 0);
-        assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, INT32_MAX, NULL), GGUFX_OK);
+        OK(ggufx_kv_copy(kv, 0, 1, 0, INT32_MAX, ok_error()));
         kv_bytes saved = kv_saved(kv, 0);
-        assert_int_equal(ggufx_kv_load(kv, 2, kv_bytes_read, &saved, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_kv_shift(kv, 0, 700, INT32_MAX, 3, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_kv_shift(kv, 0, 700, INT32_MAX, -3, NULL), GGUFX_OK);
+        OK(ggufx_kv_load(kv, 2, kv_bytes_read, &saved, ok_error()));
+        OK(ggufx_kv_shift(kv, 0, 700, INT32_MAX, 3, ok_error()));
+        OK(ggufx_kv_shift(kv, 0, 700, INT32_MAX, -3, ok_error()));
         for (uint32_t s = 0; s < 3; s++) {
             kv_attend(got, lse[1], kv, &shape, s, q, 1, NULL, 0, 0);
             assert_memory_equal(want, got, sizeof want);

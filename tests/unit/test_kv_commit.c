@@ -4,6 +4,7 @@
  */
 #include "kv_bytes.h"
 #include "kv_small.h"
+#include "ok.h"
 
 enum { kTokens = 200, kQHeads = 2 * kHeads, kOut = kQHeads * kDim, kSizes = 5 };
 
@@ -37,9 +38,8 @@ static void ask(float *out, const ggufx_kv *kv, const inputs *in, size_t first, 
 }
 
 static void append(ggufx_kv *kv, const inputs *in, size_t first, size_t n) {
-    assert_int_equal(ggufx_kv_append(kv, 0, 0, n, NULL, in->k + first * kRow, n * kRow,
-                                     in->v + first * kRow, n * kRow, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_append(kv, 0, 0, n, NULL, in->k + first * kRow, n * kRow, in->v + first * kRow,
+                       n * kRow, ok_error()));
 }
 
 static ggufx_kv *append_in_steps(const inputs *in, size_t step, float *asked) {
@@ -54,9 +54,8 @@ static ggufx_kv *append_in_steps(const inputs *in, size_t step, float *asked) {
 
 static void look(results *r, size_t at, const ggufx_kv *kv, const inputs *in) {
     read_all(kv, 0, 0, kTokens, r->stored[at], r->stored[at] + kTokens * kRow);
-    assert_int_equal(ggufx_kv_scores(r->scores[at], kQHeads * kTokens, kv, 0, 0,
-                                     in->q + (kTokens - 1) * kOut, kOut, 1, 0, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_scores(r->scores[at], kQHeads * kTokens, kv, 0, 0, in->q + (kTokens - 1) * kOut,
+                       kOut, 1, 0, ok_error()));
     r->saved[at] = kv_saved(kv, 0);
 }
 
@@ -66,7 +65,7 @@ static results *run(const inputs *in, size_t step) {
     ggufx_kv *kv = append_in_steps(in, step, r->asked);
     ask(r->last, kv, in, 0, kTokens);
     look(r, 0, kv, in);
-    assert_int_equal(ggufx_kv_commit(kv, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_commit(kv, 0, ok_error()));
     ask(r->settled, kv, in, 0, kTokens);
     look(r, 1, kv, in);
     ggufx_kv_destroy(kv);
@@ -123,15 +122,14 @@ enum { kTruncate, kRemove, kCopy, kCuts, kLeft = 100 };
 /* Attends the next token after a truncation within the page that begins at 68. */
 static void cut(float *out, const inputs *in, size_t step, int how, int commit) {
     ggufx_kv *kv = append_in_steps(in, step, NULL);
-    if (commit) assert_int_equal(ggufx_kv_commit(kv, 0, NULL), GGUFX_OK);
+    if (commit) OK(ggufx_kv_commit(kv, 0, ok_error()));
     const ggufx_status status = how == kTruncate ? ggufx_kv_truncate(kv, 0, kLeft, NULL)
                                 : how == kRemove ? ggufx_kv_remove(kv, 0, kLeft, kTokens, NULL)
                                                  : ggufx_kv_copy(kv, 0, 1, 0, kLeft, NULL);
     assert_int_equal(status, GGUFX_OK);
     const uint32_t sequence = how == kCopy;
-    assert_int_equal(ggufx_kv_append(kv, 0, sequence, 1, NULL, in->k + kLeft * kRow, kRow,
-                                     in->v + kLeft * kRow, kRow, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_append(kv, 0, sequence, 1, NULL, in->k + kLeft * kRow, kRow, in->v + kLeft * kRow,
+                       kRow, ok_error()));
     kv_attend(out, NULL, kv, &in->shape, sequence, in->q + kLeft * kOut, 1, NULL, 0, 0);
     ggufx_kv_destroy(kv);
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_rebuild.h"
+#include "ok.h"
 
 #include <math.h>
 
@@ -17,13 +18,11 @@ static ggufx_kv *holed(const ggufx_runtime *rt, uint32_t type, uint32_t n_sequen
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random(kTokens * kRow, 1);
     for (uint32_t layer = 0; layer < 2; layer++)
-        assert_int_equal(ggufx_kv_append(kv, layer, 0, kTokens, NULL, x, kTokens * kRow, x,
-                                         kTokens * kRow, NULL),
-                         GGUFX_OK);
-    assert_int_equal(ggufx_kv_commit(kv, 0, NULL), GGUFX_OK);
-    for (int32_t p = 66; p < 64 * 5; p += 3)
-        assert_int_equal(ggufx_kv_remove(kv, 0, p, p + 1, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_remove(kv, 0, 67, 68, NULL), GGUFX_OK); /* no pairs across pages */
+        OK(ggufx_kv_append(kv, layer, 0, kTokens, NULL, x, kTokens * kRow, x, kTokens * kRow,
+                           ok_error()));
+    OK(ggufx_kv_commit(kv, 0, ok_error()));
+    for (int32_t p = 66; p < 64 * 5; p += 3) OK(ggufx_kv_remove(kv, 0, p, p + 1, ok_error()));
+    OK(ggufx_kv_remove(kv, 0, 67, 68, ok_error())); /* no pairs across pages */
     free(x);
     return kv;
 }
@@ -46,12 +45,12 @@ static void test_parts_become_as_few_pages_as_they_fill(void **state) {
         const uint64_t n = length_of(kv, 0);
         assert_int_equal(n, kTokens - 86);
         read_all(kv, 0, 0, n, k[0], v[0]);
-        assert_int_equal(ggufx_kv_positions(positions[0], kv, 0, 0, n, NULL), GGUFX_OK);
+        OK(ggufx_kv_positions(positions[0], kv, 0, 0, n, ok_error()));
         const ggufx_kv_facts before = facts_of(kv);
         assert_int_equal(compact(kv, NULL, NULL), GGUFX_OK);
         const ggufx_kv_facts after = facts_of(kv);
         read_all(kv, 0, 0, n, k[1], v[1]);
-        assert_int_equal(ggufx_kv_positions(positions[1], kv, 0, 0, n, NULL), GGUFX_OK);
+        OK(ggufx_kv_positions(positions[1], kv, 0, 0, n, ok_error()));
         assert_memory_equal(positions[0], positions[1], n * sizeof **positions);
         /* 256 - 86 tokens of four pages fill three, in both layers */
         /* quantized: appends had left a spare page next to the page for new tokens */
@@ -81,8 +80,7 @@ static void test_parts_become_as_few_pages_as_they_fill(void **state) {
         /* more tokens can be appended */
         float *x = kv_random(3 * kRow, 4);
         for (uint32_t layer = 0; layer < 2; layer++)
-            assert_int_equal(ggufx_kv_append(kv, layer, 0, 3, NULL, x, 3 * kRow, x, 3 * kRow, NULL),
-                             GGUFX_OK);
+            OK(ggufx_kv_append(kv, layer, 0, 3, NULL, x, 3 * kRow, x, 3 * kRow, ok_error()));
         assert_int_equal(length_of(kv, 0), n + 3);
         free(x);
         ggufx_kv_destroy(kv);
@@ -96,10 +94,9 @@ static void test_pages_of_other_sequences_and_other_shifts_stay(void **state) {
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     for (size_t t = 0; t < sizeof kTypes / sizeof *kTypes; t++) {
         ggufx_kv *kv = holed(rt, kTypes[t], 2);
-        assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, INT32_MAX, NULL), GGUFX_OK);
+        OK(ggufx_kv_copy(kv, 0, 1, 0, INT32_MAX, ok_error()));
         kv_bytes held = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
-        for (uint32_t s = 0; s < 2; s++)
-            assert_int_equal(ggufx_kv_compact(kv, s, NULL, NULL), GGUFX_OK);
+        for (uint32_t s = 0; s < 2; s++) OK(ggufx_kv_compact(kv, s, NULL, ok_error()));
         kv_bytes now = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
         kv_assert_same(&held, &now);
         free(held.data);
@@ -108,23 +105,21 @@ static void test_pages_of_other_sequences_and_other_shifts_stay(void **state) {
 
         /* three pages with ten tokens each, the second one shifted: none can be merged */
         kv = holed(rt, kTypes[t], 2);
-        assert_int_equal(ggufx_kv_truncate(kv, 0, 64, NULL), GGUFX_OK);
+        OK(ggufx_kv_truncate(kv, 0, 64, ok_error()));
         float *x = kv_random(192 * kRow, 2);
         for (uint32_t layer = 0; layer < 2; layer++)
-            assert_int_equal(
-                ggufx_kv_append(kv, layer, 0, 192, NULL, x, 192 * kRow, x, 192 * kRow, NULL),
-                GGUFX_OK);
-        assert_int_equal(ggufx_kv_commit(kv, 0, NULL), GGUFX_OK);
+            OK(ggufx_kv_append(kv, layer, 0, 192, NULL, x, 192 * kRow, x, 192 * kRow, ok_error()));
+        OK(ggufx_kv_commit(kv, 0, ok_error()));
         for (int32_t p = 64; p < 256; p += 64)
-            assert_int_equal(ggufx_kv_remove(kv, 0, p + 10, p + 64, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_kv_shift(kv, 0, 128, 192, 1, NULL), GGUFX_OK);
+            OK(ggufx_kv_remove(kv, 0, p + 10, p + 64, ok_error()));
+        OK(ggufx_kv_shift(kv, 0, 128, 192, 1, ok_error()));
         held = kv_saved(kv, 0);
-        assert_int_equal(ggufx_kv_compact(kv, 0, NULL, NULL), GGUFX_OK);
+        OK(ggufx_kv_compact(kv, 0, NULL, ok_error()));
         now = kv_saved(kv, 0);
         kv_assert_same(&held, &now);
-        assert_int_equal(ggufx_kv_shift(kv, 0, 128, 192, -1, NULL), GGUFX_OK);
+        OK(ggufx_kv_shift(kv, 0, 128, 192, -1, ok_error()));
         const uint64_t pages = facts_of(kv).n_pages;
-        assert_int_equal(ggufx_kv_compact(kv, 0, NULL, NULL), GGUFX_OK); /* now they can */
+        OK(ggufx_kv_compact(kv, 0, NULL, ok_error())); /* now they can */
         /* the last page of a quantized type receives new tokens: two pages become one */
         const uint64_t fewer = kTypes[t] < GGUFX_KV_Q8_0 ? 4 : 2;
         assert_int_equal(facts_of(kv).n_pages, pages - fewer);
@@ -143,12 +138,12 @@ static void test_reserved_pages_stay_and_spare_ones_go(void **state) {
     ggufx_kv *kv = kv_make(rt, &shape);
     float *x = kv_random(300 * kRow, 2);
     kv_fill(kv, &shape, 0, 300, 300, NULL, x, x);
-    assert_int_equal(ggufx_kv_truncate(kv, 0, 40, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_reserve(kv, 1, 300, NULL), GGUFX_OK);
+    OK(ggufx_kv_truncate(kv, 0, 40, ok_error()));
+    OK(ggufx_kv_reserve(kv, 1, 300, ok_error()));
     const uint64_t pages = facts_of(kv).n_pages;
-    assert_int_equal(ggufx_kv_compact(kv, 1, NULL, NULL), GGUFX_OK);
+    OK(ggufx_kv_compact(kv, 1, NULL, ok_error()));
     assert_int_equal(facts_of(kv).n_pages, pages);
-    assert_int_equal(ggufx_kv_compact(kv, 0, NULL, NULL), GGUFX_OK);
+    OK(ggufx_kv_compact(kv, 0, NULL, ok_error()));
     assert_true(facts_of(kv).n_pages < pages - 2);
     ggufx_kv_destroy(kv);
     free(x);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
+#include "ok.h"
 
 #include <ggufx/kv.h>
 #include <stdlib.h>
@@ -32,16 +33,16 @@ static void *with_sequences(size_t n) {
     b->values = calloc(n, kDim * sizeof *b->values);
     assert_true(b->sequences && b->positions && b->values);
     for (size_t i = 0; i < n; i++) b->sequences[i] = (uint32_t)((i * 2654435761u) % n);
-    OK(ggufx_kv_create(&b->kv, rt, &options, NULL));
+    OK(ggufx_kv_create(&b->kv, rt, &options, ok_error()));
     OK(ggufx_kv_append_batch(b->kv, 0, n, b->sequences, b->positions, b->values, n * kDim,
-                             b->values, n * kDim, NULL));
+                             b->values, n * kDim, ok_error()));
     return b;
 }
 
 static void append(void *work) {
     batch *b = work;
     OK(ggufx_kv_append_batch(b->kv, 0, b->n, b->sequences, b->positions, b->values, b->n * kDim,
-                             b->values, b->n * kDim, NULL));
+                             b->values, b->n * kDim, ok_error()));
 }
 
 static void finish(void *work) {

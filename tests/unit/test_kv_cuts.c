@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
+#include "ok.h"
 
 #include <stdio.h>
 
@@ -120,33 +121,33 @@ static void call_that_fails(world *w, const uint32_t *names, size_t n) {
         assert_int_equal(put(w, w->kv, 0, 0, names, n), GGUFX_OK);
         assert_int_equal(ask(w, w->kv, 0, names, n, w->out[0], &progress), GGUFX_E_CANCELLED);
     } else {
-        assert_int_equal(ggufx_kv_begin(w->kv, 0, NULL), GGUFX_OK);
+        OK(ggufx_kv_begin(w->kv, 0, ok_error()));
         run(w, names, n, (int)draw(w, 2));
     }
-    assert_int_equal(ggufx_kv_rollback(w->kv, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_rollback(w->kv, 0, ok_error()));
 }
 
 /* Some tokens of a call are rejected drafts. */
 static void call_with_drafts(world *w, const uint32_t *names, size_t n) {
     if (n > 12) n = 12;
     const size_t stay = draw(w, (uint32_t)n + 1);
-    assert_int_equal(ggufx_kv_begin(w->kv, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_begin(w->kv, 0, ok_error()));
     for (uint32_t layer = 0; layer < kLayers; layer++) {
         assert_int_equal(put(w, w->kv, 0, layer, names, n), GGUFX_OK);
         assert_int_equal(ask(w, w->kv, layer, names, n, w->out[layer], NULL), GGUFX_OK);
     }
     const int before = (int)draw(w, 2);
-    if (before) assert_int_equal(ggufx_kv_commit(w->kv, 0, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_truncate(w->kv, 0, w->n + stay, NULL), GGUFX_OK);
-    if (!before) assert_int_equal(ggufx_kv_commit(w->kv, 0, NULL), GGUFX_OK);
+    if (before) OK(ggufx_kv_commit(w->kv, 0, ok_error()));
+    OK(ggufx_kv_truncate(w->kv, 0, w->n + stay, ok_error()));
+    if (!before) OK(ggufx_kv_commit(w->kv, 0, ok_error()));
     keep(w, names, stay);
 }
 
 static void call_that_stays(world *w, const uint32_t *names, size_t n) {
     const int begun = (int)draw(w, 2);
-    if (begun) assert_int_equal(ggufx_kv_begin(w->kv, 0, NULL), GGUFX_OK);
+    if (begun) OK(ggufx_kv_begin(w->kv, 0, ok_error()));
     run(w, names, n, 0);
-    if (begun) assert_int_equal(ggufx_kv_commit(w->kv, 0, NULL), GGUFX_OK);
+    if (begun) OK(ggufx_kv_commit(w->kv, 0, ok_error()));
     keep(w, names, n);
 }
 
@@ -156,7 +157,7 @@ static void neighbour(world *w) {
     const size_t n = 1 + draw(w, kMost);
     for (size_t i = 0; i < n; i++) names[i] = 100000 + draw(w, 5000);
     const uint32_t s = 1 + draw(w, 2), what = draw(w, 4);
-    if (what == 0) assert_int_equal(ggufx_kv_truncate(w->kv, s, 0, NULL), GGUFX_OK);
+    if (what == 0) OK(ggufx_kv_truncate(w->kv, s, 0, ok_error()));
     if (what == 1) (void)ggufx_kv_copy(w->kv, 0, s, 0, (int32_t)draw(w, kLongest), NULL);
     for (uint32_t layer = 0; what > 1 && layer < kLayers; layer++)
         assert_int_equal(put(w, w->kv, s, layer, names, n), GGUFX_OK);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_bytes.h"
+#include "ok.h"
 
 enum { kDim = 16, kWindow = 16, kTokens = 300 };
 
@@ -17,9 +18,8 @@ static ggufx_kv *filled(const ggufx_runtime *rt, size_t n0, size_t n1) {
     float *x = kv_random((n0 + n1) * kDim, 1);
     for (uint32_t layer = 0; layer < 2; layer++)
         for (size_t i = 0; i < (layer ? n1 : n0); i++)
-            assert_int_equal(ggufx_kv_append(kv, layer, 0, 1, NULL, x + i * kDim, kDim,
-                                             x + i * kDim, kDim, NULL),
-                             GGUFX_OK);
+            OK(ggufx_kv_append(kv, layer, 0, 1, NULL, x + i * kDim, kDim, x + i * kDim, kDim,
+                               ok_error()));
     free(x);
     return kv;
 }
@@ -41,12 +41,12 @@ static void test_rollback_behind_a_window_is_refused(void **state) {
     assert_int_equal(error.index, 0);
     assert_non_null(strstr(error.message, "roll back to 5 tokens"));
     assert_unchanged(kv, &before);
-    assert_int_equal(ggufx_kv_truncate(kv, 0, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_truncate(kv, 0, 0, ok_error()));
     ggufx_kv_destroy(kv);
     kv = filled(rt, kTokens, kTokens - 1); /* one append that the other layer lacks */
-    assert_int_equal(ggufx_kv_rollback(kv, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_rollback(kv, 0, ok_error()));
     uint64_t length = 0;
-    assert_int_equal(ggufx_kv_length(&length, kv, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_length(&length, kv, 0, ok_error()));
     assert_int_equal(length, kTokens - 1);
     ggufx_kv_destroy(kv);
     free(before.data);
@@ -64,8 +64,8 @@ static void test_shifts_keep_what_is_held_behind_what_was_dropped(void **state) 
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, 260, 100, NULL), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, 300, INT32_MAX - 298, NULL), GGUFX_E_ARGUMENT);
     assert_unchanged(kv, &before);
-    assert_int_equal(ggufx_kv_shift(kv, 0, 0, 300, 100, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_shift(kv, 0, 0, 400, -100, NULL), GGUFX_OK);
+    OK(ggufx_kv_shift(kv, 0, 0, 300, 100, ok_error()));
+    OK(ggufx_kv_shift(kv, 0, 0, 400, -100, ok_error()));
     assert_unchanged(kv, &before);
     free(before.data);
     ggufx_kv_destroy(kv);
@@ -77,17 +77,17 @@ static void test_spans_beside_what_was_dropped_are_as_any_other(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv *kv = filled(rt, kTokens, kTokens);
-    assert_int_equal(ggufx_kv_shift(kv, 0, 0, 300, 100, NULL), GGUFX_OK);
+    OK(ggufx_kv_shift(kv, 0, 0, 300, 100, ok_error()));
     kv_bytes before = kv_saved(kv, 0); /* 100 to 359 were dropped */
-    assert_int_equal(ggufx_kv_remove(kv, 0, 0, 100, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_shift(kv, 0, 50, 100, 7, NULL), GGUFX_OK);
+    OK(ggufx_kv_remove(kv, 0, 0, 100, ok_error()));
+    OK(ggufx_kv_shift(kv, 0, 50, 100, 7, ok_error()));
     assert_unchanged(kv, &before);
     assert_int_equal(ggufx_kv_remove(kv, 0, 0, 101, NULL), GGUFX_E_STATE);
     assert_int_equal(ggufx_kv_remove(kv, 0, 359, 400, NULL), GGUFX_E_STATE);
     assert_unchanged(kv, &before);
-    assert_int_equal(ggufx_kv_remove(kv, 0, 398, 400, NULL), GGUFX_OK);
+    OK(ggufx_kv_remove(kv, 0, 398, 400, ok_error()));
     uint64_t length = 0;
-    assert_int_equal(ggufx_kv_length(&length, kv, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_length(&length, kv, 0, ok_error()));
     assert_int_equal(length, kTokens - 2);
     free(before.data);
     ggufx_kv_destroy(kv);
@@ -110,7 +110,7 @@ static void test_copies_that_would_need_dropped_tokens_are_refused(void **state)
         assert_memory_equal(now.data, before.data, now.n);
         free(now.data);
     }
-    assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, 275, NULL), GGUFX_OK);
+    OK(ggufx_kv_copy(kv, 0, 1, 0, 275, ok_error()));
     free(before.data);
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);
@@ -160,9 +160,8 @@ static void test_queries_that_would_see_dropped_tokens_are_refused(void **state)
                                            hidden, NULL, &error),
                      GGUFX_E_STATE);
     assert_int_equal(error.index, 1);
-    assert_int_equal(ggufx_kv_attend_batch(out, 2 * kDim, NULL, kv, 0, sequences, q, 2 * kDim, 2,
-                                           seen, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_attend_batch(out, 2 * kDim, NULL, kv, 0, sequences, q, 2 * kDim, 2, seen, NULL,
+                             ok_error()));
     free(q);
     free(out);
     ggufx_kv_destroy(kv);
@@ -190,12 +189,10 @@ static void test_queries_of_the_tokens_of_an_append_are_answered(void **state) {
             const size_t n = kTokens - i < steps[s] ? kTokens - i : steps[s];
             for (uint32_t layer = 0; layer < 2; layer++) {
                 float *to = (layer ? want : out) + i * kDim;
-                assert_int_equal(ggufx_kv_append(kv, layer, 0, n, NULL, x + i * kDim, n * kDim,
-                                                 x + i * kDim, n * kDim, NULL),
-                                 GGUFX_OK);
-                assert_int_equal(ggufx_kv_attend(to, n * kDim, NULL, kv, layer, 0, x + i * kDim,
-                                                 n * kDim, n, NULL, &options, NULL),
-                                 GGUFX_OK);
+                OK(ggufx_kv_append(kv, layer, 0, n, NULL, x + i * kDim, n * kDim, x + i * kDim,
+                                   n * kDim, ok_error()));
+                OK(ggufx_kv_attend(to, n * kDim, NULL, kv, layer, 0, x + i * kDim, n * kDim, n,
+                                   NULL, &options, ok_error()));
             }
         }
         assert_memory_equal(out, want, kTokens * kDim * sizeof *out);
@@ -227,8 +224,7 @@ static void test_negative_positions_are_refused_everywhere(void **state) {
         assert_non_null(strstr(error.message, i ? "-2147483648" : "is -1"));
     }
     for (uint32_t layer = 0; layer < 2; layer++)
-        assert_int_equal(ggufx_kv_append(kv, layer, 0, 2, good, x, 2 * kDim, x, 2 * kDim, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_append(kv, layer, 0, 2, good, x, 2 * kDim, x, 2 * kDim, ok_error()));
     assert_int_equal(attend_at(kv, 0, 2, negative, NULL, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(error.index, 0);
     assert_int_equal(ggufx_kv_shift(kv, 0, 0, 1, -1, &error), GGUFX_E_ARGUMENT);
@@ -257,11 +253,10 @@ static void test_a_truncated_window_keeps_its_memory(void **state) {
         for (int again = 0; again < 2; again++) {
             memory.requests = 0;
             for (size_t i = 0; i < kTokens; i++)
-                assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, x + i * kDim, kDim,
-                                                 x + i * kDim, kDim, NULL),
-                                 GGUFX_OK);
+                OK(ggufx_kv_append(kv, 0, 0, 1, NULL, x + i * kDim, kDim, x + i * kDim, kDim,
+                                   ok_error()));
             assert_true(again ? memory.requests == 0 : memory.requests >= kTokens / 64);
-            assert_int_equal(ggufx_kv_truncate(kv, 0, 0, NULL), GGUFX_OK);
+            OK(ggufx_kv_truncate(kv, 0, 0, ok_error()));
         }
         free(x);
         ggufx_kv_destroy(kv);

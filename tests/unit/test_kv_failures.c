@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_expect.h"
+#include "ok.h"
 
 #include <math.h>
 
@@ -39,7 +40,7 @@ static void test_create_survives_any_allocation_that_fails(void **state) {
 /* State that a failing call must not change. */
 static void snapshot(uint64_t out[3], const ggufx_kv *kv) {
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, NULL), GGUFX_OK);
+    OK(ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, ok_error()));
     out[0] = facts.n_tokens;
     out[1] = facts.n_pages;
     out[2] = facts.page_bytes;
@@ -97,9 +98,9 @@ static void test_nothing_is_allocated_after_reserve_nor_by_questions(void **stat
     assert_non_null(out);
     ggufx_kv *kv = kv_make(rt, &shape);
     kv_fill(kv, &shape, 0, 600, 600, NULL, x, x); /* starts the threads of the pool */
-    assert_int_equal(ggufx_kv_truncate(kv, 0, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_truncate(kv, 0, 0, ok_error()));
     kv_attend(out, NULL, kv, &shape, 0, x, 64, NULL, GGUFX_ATTEND_ALL, 0);
-    assert_int_equal(ggufx_kv_reserve(kv, 0, 600, NULL), GGUFX_OK);
+    OK(ggufx_kv_reserve(kv, 0, 600, ok_error()));
     const long before = memory.requests;
     memory.fail_at = 1; /* any request would fail and be counted */
     ggufx_error error;
@@ -149,9 +150,8 @@ static void test_an_executor_that_fails_fails_attention_and_slows_appends(void *
     kv_fill(kv, &shape, 0, 600, 600, NULL, x, x); /* without it, in this thread */
     float *held = malloc(2 * 600 * 128 * sizeof *held);
     assert_non_null(held);
-    assert_int_equal(ggufx_kv_read(held, 600 * 128, NULL, 0, want, 0, 0, 0, 600, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_read(held + 600 * 128, 600 * 128, NULL, 0, kv, 0, 0, 0, 600, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_read(held, 600 * 128, NULL, 0, want, 0, 0, 0, 600, ok_error()));
+    OK(ggufx_kv_read(held + 600 * 128, 600 * 128, NULL, 0, kv, 0, 0, 0, 600, ok_error()));
     assert_memory_equal(held, held + 600 * 128, 600 * 128 * sizeof *held);
     ggufx_kv_destroy(want);
     ggufx_runtime_destroy(serial);

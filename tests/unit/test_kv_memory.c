@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_small.h"
+#include "ok.h"
 
 static size_t allocated; /* bytes that counting_alloc has allocated and not freed */
 
@@ -29,7 +30,7 @@ static void test_the_estimate_is_what_is_then_allocated(void **state) {
     options.allocator = &allocator;
     options.threads = 1;
     ggufx_runtime *rt = NULL;
-    assert_int_equal(ggufx_runtime_create(&rt, &options, NULL), GGUFX_OK);
+    OK(ggufx_runtime_create(&rt, &options, ok_error()));
     static const uint32_t types[][2] = {{GGUFX_KV_F16, GGUFX_KV_F16},
                                         {GGUFX_KV_GX4, GGUFX_KV_GX3},
                                         {GGUFX_KV_F32, GGUFX_KV_Q5_1},
@@ -44,18 +45,17 @@ static void test_the_estimate_is_what_is_then_allocated(void **state) {
                 uint64_t want = 0;
                 shape.n_layers = 2;
                 const size_t before = allocated;
-                assert_int_equal(ggufx_kv_estimate(&want, rt, &shape, n, NULL), GGUFX_OK);
+                OK(ggufx_kv_estimate(&want, rt, &shape, n, ok_error()));
                 assert_int_equal(allocated, before);
                 ggufx_kv *kv = kv_make(rt, &shape);
                 for (uint32_t s = 0; s < 2 && how != 1; s++)
-                    assert_int_equal(ggufx_kv_reserve(kv, s, n, NULL), GGUFX_OK);
+                    OK(ggufx_kv_reserve(kv, s, n, ok_error()));
                 for (uint32_t s = 0; s < 2 && how; s++)
                     for (uint32_t layer = 0; layer < 2; layer++)
                         for (size_t i = 0; i < n; i += 33) {
                             const size_t m = n - i < 33 ? n - i : 33;
-                            assert_int_equal(ggufx_kv_append(kv, layer, s, m, NULL, x, m * kRow, x,
-                                                             m * kRow, NULL),
-                                             GGUFX_OK);
+                            OK(ggufx_kv_append(kv, layer, s, m, NULL, x, m * kRow, x, m * kRow,
+                                               ok_error()));
                         }
                 if (allocated - before != want)
                     fail_msg("%zu tokens of %u, %u, way %d: %zu bytes, estimate %zu", n,

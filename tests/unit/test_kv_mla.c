@@ -4,6 +4,7 @@
  */
 #include "kv_bytes.h"
 #include "kv_naive.h"
+#include "ok.h"
 #include "test_step.h"
 
 static ggufx_kv_options shape_of(uint32_t kv_heads, uint32_t q_heads, uint32_t dk, uint32_t dv,
@@ -33,7 +34,7 @@ static filled fill_keys(const ggufx_runtime *rt, const ggufx_kv_options *shape) 
         f.k[i] = f.k[i] * (c % 5 == 0 ? 4.0f : 0.7f) + (c % 7 == 0 ? 0.5f : 0.0f);
     }
     append(f.kv, shape, f.k, kTokens);
-    assert_int_equal(ggufx_kv_read(f.k, nk, f.v, nv, f.kv, 0, 0, 0, kTokens, NULL), GGUFX_OK);
+    OK(ggufx_kv_read(f.k, nk, f.v, nv, f.kv, 0, 0, 0, kTokens, ok_error()));
     for (size_t t = 0; t < (size_t)kTokens * shape->n_kv_heads; t++)
         assert_memory_equal(f.v + t * shape->head_dim_v, f.k + t * shape->head_dim_k,
                             shape->head_dim_v * sizeof(float));
@@ -109,15 +110,13 @@ static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
     float *k = kv_random(700 * 2 * kDk, 1), *q = kv_random(kN * kHeads * kDk, 2);
     static const size_t lengths[3] = {700, 70, 0};
     for (uint32_t s = 0; s < 3; s++)
-        assert_int_equal(
-            ggufx_kv_append(kv, 0, s, lengths[s], NULL, k, lengths[s] * 2 * kDk, NULL, 0, NULL),
-            GGUFX_OK);
+        OK(ggufx_kv_append(kv, 0, s, lengths[s], NULL, k, lengths[s] * 2 * kDk, NULL, 0,
+                           ok_error()));
     const uint32_t sequences[kN] = {1, 0, 2, 0, 1};
     const int32_t positions[kN] = {69, 300, 10, 699, 3};
     float batch[kN * kHeads * kDv], lse[kN * kHeads], single[kHeads * kDv], one[kHeads];
-    assert_int_equal(ggufx_kv_attend_batch(batch, kN * kHeads * kDv, lse, kv, 0, sequences, q,
-                                           kN * kHeads * kDk, kN, positions, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_attend_batch(batch, kN * kHeads * kDv, lse, kv, 0, sequences, q, kN * kHeads * kDk,
+                             kN, positions, NULL, ok_error()));
     for (size_t i = 0; i < kN; i++) {
         kv_attend(single, one, kv, &shape, sequences[i], q + i * kHeads * kDk, 1, positions + i, 0,
                   0);
@@ -132,7 +131,7 @@ static void test_a_batch_gives_the_bits_of_single_calls(void **state) {
 
 static uint64_t estimate(const ggufx_runtime *rt, const ggufx_kv_options *shape, uint64_t n) {
     uint64_t bytes = 0;
-    assert_int_equal(ggufx_kv_estimate(&bytes, rt, shape, n, NULL), GGUFX_OK);
+    OK(ggufx_kv_estimate(&bytes, rt, shape, n, ok_error()));
     return bytes;
 }
 
@@ -146,8 +145,8 @@ static void test_values_take_no_memory(void **state) {
         const uint64_t b = estimate(rt, &both, n) - estimate(rt, &both, 0);
         ggufx_kv *kv = kv_make(rt, &keys), *other = kv_make(rt, &both);
         ggufx_kv_facts facts = {.struct_size = sizeof facts}, whole = facts;
-        assert_int_equal(ggufx_kv_stats(&facts, kv, 0, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_kv_stats(&whole, other, 0, NULL), GGUFX_OK);
+        OK(ggufx_kv_stats(&facts, kv, 0, ok_error()));
+        OK(ggufx_kv_stats(&whole, other, 0, ok_error()));
         assert_int_equal(facts.type_v, kTypes[t]);
         /* the bits per value stay the same: half of the bytes, about half of the values */
         assert_true(fabs(facts.bits_per_value - whole.bits_per_value) < 0.01);
@@ -155,8 +154,8 @@ static void test_values_take_no_memory(void **state) {
                         whole.bytes_per_token * 531);
         assert_in_range(a * 1000, b * 520, b * 540);
         /* the estimate equals the allocations */
-        assert_int_equal(ggufx_kv_reserve(kv, 0, 64 * 3 + 4, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_kv_stats(&facts, kv, 0, NULL), GGUFX_OK);
+        OK(ggufx_kv_reserve(kv, 0, 64 * 3 + 4, ok_error()));
+        OK(ggufx_kv_stats(&facts, kv, 0, ok_error()));
         const uint64_t table = 16 * 24, want = estimate(rt, &keys, 64 * 3 + 4);
         assert_in_range(facts.page_bytes, want - estimate(rt, &keys, 0) - table,
                         want - estimate(rt, &keys, 0));
@@ -177,29 +176,27 @@ static void test_the_rest_of_the_calls(void **state) {
     ggufx_kv *kv = kv_make(rt, &shape), *other = NULL;
     append(kv, &shape, k, kN);
     /* a shift rotates the coordinates after the values */
-    assert_int_equal(ggufx_kv_read(k, kN * kDk, v, kN * kDv, kv, 0, 0, 0, kN, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_shift(kv, 0, 0, INT32_MAX, 9, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_read(now, kN * kDk, v + kN * kDv, kN * kDv, kv, 0, 0, 0, kN, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_read(k, kN * kDk, v, kN * kDv, kv, 0, 0, 0, kN, ok_error()));
+    OK(ggufx_kv_shift(kv, 0, 0, INT32_MAX, 9, ok_error()));
+    OK(ggufx_kv_read(now, kN * kDk, v + kN * kDv, kN * kDv, kv, 0, 0, 0, kN, ok_error()));
     assert_memory_equal(v, v + kN * kDv, kN * kDv * sizeof *v);
     for (size_t t = 0; t < kN; t++) {
         assert_memory_equal(k + t * kDk, now + t * kDk, kDv * sizeof *k);
         assert_memory_not_equal(k + t * kDk + kDv, now + t * kDk + kDv, 32 * sizeof *k);
     }
-    assert_int_equal(ggufx_kv_shift(kv, 0, 0, INT32_MAX, -9, NULL), GGUFX_OK);
+    OK(ggufx_kv_shift(kv, 0, 0, INT32_MAX, -9, ok_error()));
     /* other types, with the result of appends; snapshots */
     shape.type_k = GGUFX_KV_GX4;
     other = kv_make(rt, &shape);
     append(other, &shape, k, kN);
-    assert_int_equal(
-        ggufx_kv_requantize(kv, GGUFX_KV_ALL_LAYERS, GGUFX_KV_GX4, GGUFX_KV_KEEP_TYPE, NULL, NULL),
-        GGUFX_OK);
+    OK(ggufx_kv_requantize(kv, GGUFX_KV_ALL_LAYERS, GGUFX_KV_GX4, GGUFX_KV_KEEP_TYPE, NULL,
+                           ok_error()));
     kv_bytes a = kv_saved(kv, 0), b = kv_saved(other, 0);
     assert_int_equal(a.n, b.n);
     assert_memory_equal(a.data, b.data, a.n);
     assert_int_equal(ggufx_kv_requantize(kv, 0, GGUFX_KV_KEEP_TYPE, GGUFX_KV_Q8_0, NULL, NULL),
                      GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_kv_load(other, 0, kv_bytes_read, &a, NULL), GGUFX_OK);
+    OK(ggufx_kv_load(other, 0, kv_bytes_read, &a, ok_error()));
     ggufx_kv_destroy(other);
     ggufx_kv_options both = shape;
     both.flags = 0;
@@ -213,8 +210,7 @@ static void test_the_rest_of_the_calls(void **state) {
     /* batches; values given by the caller */
     const uint32_t sequence = 0;
     const int32_t at = kN;
-    assert_int_equal(ggufx_kv_append_batch(kv, 0, 1, &sequence, &at, k, kDk, NULL, 0, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_append_batch(kv, 0, 1, &sequence, &at, k, kDk, NULL, 0, ok_error()));
     assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, k, kDk, k, kDv, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_kv_append(kv, 0, 0, 1, NULL, k, kDk, NULL, kDv, &error),
                      GGUFX_E_ARGUMENT);

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_small.h"
+#include "ok.h"
 
 #include <math.h>
 
@@ -59,7 +60,7 @@ static void test_copies_go_on_as_if_they_were_alone(void **state) {
         const size_t n = common[c], left = kTokens - n;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, n, n, NULL, x, x);
-        assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, INT32_MAX, NULL), GGUFX_OK);
+        OK(ggufx_kv_copy(kv, 0, 1, 0, INT32_MAX, ok_error()));
         kv_fill(kv, &shape, 0, left, 1, NULL, x + n * kRow, x + n * kRow);
         kv_fill(kv, &shape, 1, left, 1, NULL, y + n * kRow, y + n * kRow);
         assert_same_tokens(kv, 0, alone, 0, kTokens);
@@ -100,7 +101,7 @@ static void check_failed_append(size_t held, int shared, const float *x, const f
     for (size_t i = 0; i < 2; i++) {
         ggufx_kv *to = i ? kv : fresh;
         kv_fill(to, &shape, 0, held, held ? held : 1, NULL, x, x);
-        if (shared) assert_int_equal(ggufx_kv_copy(to, 0, 1, 0, INT32_MAX, NULL), GGUFX_OK);
+        if (shared) OK(ggufx_kv_copy(to, 0, 1, 0, INT32_MAX, ok_error()));
     }
     const long live = memory.live;
     refuse = 1; /* serial, but no failure */
@@ -197,9 +198,8 @@ static void test_batches_need_no_executor_and_take_equal_positions(void **state)
         positions[i] = (int32_t)(i % kMany / 2); /* each twice */
     }
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(ggufx_kv_append_batch(i ? kv : want, 0, 2 * kMany, sequences, positions, x,
-                                               2 * kMany * kRow, x, 2 * kMany * kRow, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_append_batch(i ? kv : want, 0, 2 * kMany, sequences, positions, x,
+                                 2 * kMany * kRow, x, 2 * kMany * kRow, ok_error()));
     for (uint32_t s = 0; s < 2; s++) assert_same_tokens(kv, s, want, s, kMany);
     ggufx_kv_destroy(kv);
     ggufx_kv_destroy(want);

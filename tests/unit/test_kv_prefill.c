@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_naive.h"
+#include "ok.h"
 
 enum { kHeads = 6, kDim = 48, kMost = 46, kHeld = 64 * 11 + 23, kOut = kHeads * kDim };
 
@@ -31,9 +32,7 @@ static void attend(float *out, float *lse, const ggufx_kv *kv, const mask *m, co
     options.n_alibi_slopes = m->slopes ? kHeads : 0;
     options.sink_logits = m->sinks;
     options.n_sink_logits = m->sinks ? kHeads : 0;
-    assert_int_equal(
-        ggufx_kv_attend(out, n * kOut, lse, kv, 0, 0, q, n * kOut, n, at, &options, NULL),
-        GGUFX_OK);
+    OK(ggufx_kv_attend(out, n * kOut, lse, kv, 0, 0, q, n * kOut, n, at, &options, ok_error()));
 }
 
 /* All at once against one by one. */
@@ -58,9 +57,9 @@ static void check_types(const ggufx_runtime *rt, uint32_t type_k, uint32_t type_
     float *x = kv_random((size_t)kHeld * 2 * kDim, 1), *q = kv_random(kMost * kOut, 2);
     for (size_t i = 0; i < (size_t)kHeld * 2 * kDim; i++) x[i] *= 3.0f;
     kv_fill(kv, &shape, 0, kHeld, 100, NULL, x, x);
-    if (change == kShifted) assert_int_equal(ggufx_kv_shift(kv, 0, 200, kHeld, 5, NULL), GGUFX_OK);
+    if (change == kShifted) OK(ggufx_kv_shift(kv, 0, 200, kHeld, 5, ok_error()));
     if (change == kCut) /* the next page keeps its last slots */
-        assert_int_equal(ggufx_kv_remove(kv, 0, 240, 310, NULL), GGUFX_OK);
+        OK(ggufx_kv_remove(kv, 0, 240, 310, ok_error()));
     for (size_t i = 0; i < kOut; i++) q[i + 9 * kOut] *= 40.0f; /* exceeds the slack of 8 */
     q[5 * kOut + kDim + 3] = NAN;
     q[7 * kOut + 5] = 3e38f; /* scores become infinite */

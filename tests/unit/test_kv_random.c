@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
+#include "ok.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -67,14 +68,14 @@ static void append(world *w, uint32_t s) {
         l->n += n;
     else
         assert_int_equal(status, GGUFX_E_MEMORY);
-    if (status != GGUFX_OK) assert_int_equal(ggufx_kv_rollback(w->kv, s, NULL), GGUFX_OK);
+    if (status != GGUFX_OK) OK(ggufx_kv_rollback(w->kv, s, ok_error()));
     free(x);
 }
 
 static void cut(world *w, uint32_t s) {
     list *l = &w->lists[s];
     const uint64_t n = draw(w, (uint32_t)l->n + 1);
-    assert_int_equal(ggufx_kv_truncate(w->kv, s, n, NULL), GGUFX_OK);
+    OK(ggufx_kv_truncate(w->kv, s, n, ok_error()));
     l->n = (size_t)n;
 }
 
@@ -153,14 +154,13 @@ static void check(world *w, uint32_t s) {
     uint64_t length = 0;
     static int32_t positions[kMost];
     static float k[kMost * kDim], v[kMost * kDim];
-    assert_int_equal(ggufx_kv_length(&length, w->kv, s, NULL), GGUFX_OK);
+    OK(ggufx_kv_length(&length, w->kv, s, ok_error()));
     assert_int_equal(length, l->n);
-    assert_int_equal(ggufx_kv_positions(positions, w->kv, s, 0, l->n, NULL), GGUFX_OK);
+    OK(ggufx_kv_positions(positions, w->kv, s, 0, l->n, ok_error()));
     for (size_t i = 0; i < l->n; i++) assert_int_equal(positions[i], l->tokens[i].position);
     const size_t first = draw(w, (uint32_t)l->n + 1), n = draw(w, (uint32_t)(l->n - first) + 1);
     for (uint32_t layer = 0; layer < kLayers; layer++) {
-        assert_int_equal(ggufx_kv_read(k, n * kDim, v, n * kDim, w->kv, layer, s, first, n, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_read(k, n * kDim, v, n * kDim, w->kv, layer, s, first, n, ok_error()));
         for (size_t i = 0; i < n; i++) {
             const float want = l->tokens[first + i].value;
             for (size_t j = 0; j < kDim; j++)
@@ -179,9 +179,8 @@ static void attend(world *w, uint32_t s) {
     float q[kDim] = {0}, out[kDim];
     const int32_t last = last_position(l);
     const int32_t position = (int32_t)draw(w, (uint32_t)(last > 0 ? last : 0) + 3);
-    assert_int_equal(ggufx_kv_attend(out, kDim, NULL, w->kv, draw(w, kLayers), s, q, kDim, 1,
-                                     &position, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_attend(out, kDim, NULL, w->kv, draw(w, kLayers), s, q, kDim, 1, &position, NULL,
+                       ok_error()));
     double sum = 0;
     size_t n = 0;
     for (; n < l->n && l->tokens[n].position <= position; n++) sum += (double)l->tokens[n].value;
@@ -238,7 +237,7 @@ static void operate(world *w) {
     else if (what < 88)
         attend(w, s);
     else if (what == 88) {
-        assert_int_equal(ggufx_kv_keep(w->kv, s, NULL), GGUFX_OK);
+        OK(ggufx_kv_keep(w->kv, s, ok_error()));
         for (uint32_t i = 0; i < kSequences; i++)
             if (i != s) w->lists[i].n = 0;
     } else if (what == 89) {

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_requantized.h"
+#include "ok.h"
 
 #include <math.h>
 
@@ -37,7 +38,7 @@ static void test_floats_become_what_appends_would_have_made(void **state) {
         kv_requantize_to(kv, GGUFX_KV_ALL_LAYERS, type_k, type_v);
         kv_bytes a = kv_saved(want, 0), b = kv_saved(kv, 0);
         kv_assert_same(&a, &b);
-        assert_int_equal(ggufx_kv_compact(want, 0, NULL, NULL), GGUFX_OK); /* drops spare pages */
+        OK(ggufx_kv_compact(want, 0, NULL, ok_error())); /* drops spare pages */
         const ggufx_kv_facts f = facts_of(want), g = facts_of(kv);
         assert_memory_equal(&f, &g, sizeof f);
         ggufx_kv_destroy(want);
@@ -114,7 +115,7 @@ static void test_every_step_loses_what_its_type_loses(void **state) {
             error = relative_error(v[1], v[0], kAll);
             if (error > most) fail_msg("values %u to %u: error %g", kTypes[from], type, error);
             ggufx_kv_facts one = {.struct_size = sizeof one};
-            assert_int_equal(ggufx_kv_stats(&one, kv, 0, NULL), GGUFX_OK);
+            OK(ggufx_kv_stats(&one, kv, 0, ok_error()));
             assert_int_equal(one.type_k, type);
             assert_int_equal(one.type_v, type);
             ggufx_kv_destroy(kv);
@@ -132,9 +133,9 @@ static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
     shape.n_sinks = 7;
     for (size_t n = 1; n < kTokens; n += n < 10 ? 1 : 53) {
         ggufx_kv *kv = kv_filled(rt, &shape);
-        assert_int_equal(ggufx_kv_truncate(kv, 0, n, NULL), GGUFX_OK);
+        OK(ggufx_kv_truncate(kv, 0, n, ok_error()));
         read_all(kv, 0, 0, n, k[0], v[0]);
-        assert_int_equal(ggufx_kv_reserve(kv, 0, 600, NULL), GGUFX_OK);
+        OK(ggufx_kv_reserve(kv, 0, 600, ok_error()));
         kv_requantize_to(kv, 0, GGUFX_KV_GX2, GGUFX_KV_GX2);
         /* the tokens' pages: no spare page of the old types is left */
         const uint64_t pages = n <= 7 ? 1 : 1 + (n + 63) / 64;
@@ -148,8 +149,7 @@ static void test_sinks_and_the_last_tokens_stay_exact(void **state) {
         if (full > 7) assert_true(memcmp(k[0], k[1], full * kRow * sizeof(float)) != 0);
         /* the sequence continues, and its page is quantized when it is full */
         float *x = kv_random(100 * kRow, 4);
-        assert_int_equal(ggufx_kv_append(kv, 0, 0, 100, NULL, x, 100 * kRow, x, 100 * kRow, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_append(kv, 0, 0, 100, NULL, x, 100 * kRow, x, 100 * kRow, ok_error()));
         read_all(kv, 0, 0, n + 100, k[1], v[1]);
         assert_memory_equal(k[0], k[1], head * kRow * sizeof(float));
         free(x);
@@ -171,7 +171,7 @@ static void test_shared_pages_stay_shared_and_apart(void **state) {
         ggufx_kv *kv = kv_shared(rt, from[t]), *loaded = NULL;
         const ggufx_kv_facts before = facts_of(kv);
         const uint64_t n = length_of(kv, 1);
-        assert_int_equal(ggufx_kv_positions(positions[0], kv, 1, 0, n, NULL), GGUFX_OK);
+        OK(ggufx_kv_positions(positions[0], kv, 1, 0, n, ok_error()));
         kv_requantize_to(kv, GGUFX_KV_ALL_LAYERS, next[t], next[t]);
         const ggufx_kv_facts after = facts_of(kv);
         /* at most a page of sinks per layer, held by all three sequences */
@@ -179,18 +179,16 @@ static void test_shared_pages_stay_shared_and_apart(void **state) {
         assert_in_range(after.n_shared_pages, before.n_shared_pages, before.n_shared_pages + 6);
         if (after.bits_per_value < before.bits_per_value)
             assert_true(after.page_bytes < before.page_bytes);
-        assert_int_equal(ggufx_kv_positions(positions[1], kv, 1, 0, n, NULL), GGUFX_OK);
+        OK(ggufx_kv_positions(positions[1], kv, 1, 0, n, ok_error()));
         assert_memory_equal(positions[0], positions[1], n * sizeof **positions);
         assert_int_equal(length_of(kv, 0), kTokens);
         /* appends and truncations of one do not affect the other */
         read_all(kv, 1, 0, n, k[0], v[0]);
         float *x = kv_random(70 * kRow, 4);
         for (uint32_t layer = 0; layer < 2; layer++)
-            assert_int_equal(
-                ggufx_kv_append(kv, layer, 0, 70, NULL, x, 70 * kRow, x, 70 * kRow, NULL),
-                GGUFX_OK);
-        assert_int_equal(ggufx_kv_truncate(kv, 2, 5, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_kv_remove(kv, 0, 0, 100, NULL), GGUFX_OK);
+            OK(ggufx_kv_append(kv, layer, 0, 70, NULL, x, 70 * kRow, x, 70 * kRow, ok_error()));
+        OK(ggufx_kv_truncate(kv, 2, 5, ok_error()));
+        OK(ggufx_kv_remove(kv, 0, 0, 100, ok_error()));
         read_all(kv, 1, 0, n, k[1], v[1]);
         assert_memory_equal(k[0], k[1], n * kRow * sizeof(float));
         assert_memory_equal(v[0], v[1], n * kRow * sizeof(float));
@@ -199,8 +197,7 @@ static void test_shared_pages_stay_shared_and_apart(void **state) {
         shape.n_layers = 2;
         loaded = kv_make(rt, &shape);
         kv_bytes saved = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
-        assert_int_equal(ggufx_kv_load(loaded, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &saved, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_load(loaded, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &saved, ok_error()));
         read_all(loaded, 1, 0, n, k[1], v[1]);
         assert_memory_equal(k[0], k[1], n * kRow * sizeof(float));
         free(saved.data);

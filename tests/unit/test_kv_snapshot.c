@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_bytes.h"
+#include "ok.h"
 
 enum { kDim = 16, kHeads = 2, kRow = kDim * kHeads };
 
@@ -22,15 +23,14 @@ static ggufx_kv *filled(const ggufx_runtime *rt, const ggufx_kv_options *shape, 
     float *x = kv_random(2 * 200 * kRow, seed);
     for (uint32_t layer = 0; layer < 2; layer++) {
         const float *of_layer = x + layer * 200 * kRow;
-        assert_int_equal(ggufx_kv_append(kv, layer, 0, 200, NULL, of_layer, 200 * kRow, of_layer,
-                                         200 * kRow, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_append(kv, layer, 0, 200, NULL, of_layer, 200 * kRow, of_layer, 200 * kRow,
+                           ok_error()));
     }
-    assert_int_equal(ggufx_kv_commit(kv, 0, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_remove(kv, 0, 20, 30, NULL), GGUFX_OK);
+    OK(ggufx_kv_commit(kv, 0, ok_error()));
+    OK(ggufx_kv_remove(kv, 0, 20, 30, ok_error()));
     assert_int_equal(ggufx_kv_shift(kv, 0, 100, INT32_MAX, -5, NULL), GGUFX_E_ARGUMENT);
-    assert_int_equal(ggufx_kv_shift(kv, 0, 100, INT32_MAX, 5, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_copy(kv, 0, 1, 10, 150, NULL), GGUFX_OK);
+    OK(ggufx_kv_shift(kv, 0, 100, INT32_MAX, 5, ok_error()));
+    OK(ggufx_kv_copy(kv, 0, 1, 10, 150, ok_error()));
     free(x);
     return kv;
 }
@@ -38,9 +38,8 @@ static ggufx_kv *filled(const ggufx_runtime *rt, const ggufx_kv_options *shape, 
 static void attend_both(const ggufx_kv *kv, float out[2][2 * kRow]) {
     float *q = kv_random(2 * kRow, 5);
     for (uint32_t s = 0; s < 2; s++)
-        assert_int_equal(
-            ggufx_kv_attend(out[s], 2 * kRow, NULL, kv, 1, s, q, 2 * kRow, 1, NULL, NULL, NULL),
-            GGUFX_OK);
+        OK(ggufx_kv_attend(out[s], 2 * kRow, NULL, kv, 1, s, q, 2 * kRow, 1, NULL, NULL,
+                           ok_error()));
     free(q);
 }
 
@@ -63,15 +62,14 @@ static void test_what_was_saved_comes_back_and_goes_on(void **state) {
         float want[2][2 * kRow], got[2][2 * kRow];
         attend_both(a, want);
         kv_bytes all = kv_saved(a, GGUFX_KV_ALL_SEQUENCES);
-        assert_int_equal(ggufx_kv_load(b, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &all, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_load(b, GGUFX_KV_ALL_SEQUENCES, kv_bytes_read, &all, ok_error()));
         assert_int_equal(all.at, all.n);
         attend_both(b, got);
         assert_memory_equal(want, got, sizeof want);
         kv_bytes again = kv_saved(b, GGUFX_KV_ALL_SEQUENCES);
         assert_same(&all, &again);
         kv_bytes one = kv_saved(a, 1); /* into an empty sequence */
-        assert_int_equal(ggufx_kv_load(c, 0, kv_bytes_read, &one, NULL), GGUFX_OK);
+        OK(ggufx_kv_load(c, 0, kv_bytes_read, &one, ok_error()));
         kv_bytes back = kv_saved(c, 0);
         assert_same(&one, &back);
         /* both continue equally */
@@ -79,9 +77,8 @@ static void test_what_was_saved_comes_back_and_goes_on(void **state) {
         for (size_t i = 0; i < 2; i++) {
             ggufx_kv *kv = i ? b : a;
             for (uint32_t layer = 0; layer < 2; layer++)
-                assert_int_equal(
-                    ggufx_kv_append(kv, layer, 0, 100, NULL, x, 100 * kRow, x, 100 * kRow, NULL),
-                    GGUFX_OK);
+                OK(ggufx_kv_append(kv, layer, 0, 100, NULL, x, 100 * kRow, x, 100 * kRow,
+                                   ok_error()));
         }
         attend_both(a, want);
         attend_both(b, got);
@@ -108,17 +105,16 @@ static void append_of(ggufx_kv *kv, const float *x, size_t from, size_t to, cons
         const float *at[2] = {x + from * kRow, other + to * kRow};
         for (size_t i = 0; i < 2; i++)
             if (n[i])
-                assert_int_equal(ggufx_kv_append(kv, layer, 0, n[i] / kRow, NULL, at[i], n[i],
-                                                 at[i], n[i], NULL),
-                                 GGUFX_OK);
+                OK(ggufx_kv_append(kv, layer, 0, n[i] / kRow, NULL, at[i], n[i], at[i], n[i],
+                                   ok_error()));
     }
 }
 
 /* Appends as a session's call does, and rolls back. */
 static void append_and_go_back(ggufx_kv *kv, const float *x, size_t held, size_t n) {
-    assert_int_equal(ggufx_kv_begin(kv, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_begin(kv, 0, ok_error()));
     append_of(kv, x, held, held, x, held + n);
-    assert_int_equal(ggufx_kv_rollback(kv, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_rollback(kv, 0, ok_error()));
 }
 
 enum { kKept = 41, kAll = 70 };
@@ -144,13 +140,13 @@ static void test_slots_without_a_token_are_not_saved(void **state) {
         ggufx_kv *fresh = kv_make(rt, &shape), *cut = kv_make(rt, &shape);
         append_of(fresh, x, 0, kKept, x, kKept);
         append_of(cut, x, 0, kKept, other, 60);
-        assert_int_equal(ggufx_kv_truncate(cut, 0, kKept, NULL), GGUFX_OK);
+        OK(ggufx_kv_truncate(cut, 0, kKept, ok_error()));
         append_and_go_back(cut, other, kKept, 20);
         kv_bytes want = kv_saved(fresh, 0), got = kv_saved(cut, 0);
         assert_same(&want, &got);
         free(got.data);
         append_of(cut, x, kKept, kKept, other, 60);
-        assert_int_equal(ggufx_kv_copy(cut, 0, 1, 0, kKept, NULL), GGUFX_OK);
+        OK(ggufx_kv_copy(cut, 0, 1, 0, kKept, ok_error()));
         got = kv_saved(cut, 1);
         assert_same(&want, &got);
         free(got.data);
@@ -178,21 +174,20 @@ static void test_codes_of_other_tokens_are_not_saved(void **state) {
         append_of(b, x, 0, kKept, other, 3 * kAll);
         ggufx_kv *const both[2] = {a, b};
         for (size_t i = 0; i < 2; i++) {
-            assert_int_equal(ggufx_kv_commit(both[i], 0, NULL), GGUFX_OK);
-            assert_int_equal(ggufx_kv_truncate(both[i], 0, kKept, NULL), GGUFX_OK);
+            OK(ggufx_kv_commit(both[i], 0, ok_error()));
+            OK(ggufx_kv_truncate(both[i], 0, kKept, ok_error()));
             /* Parts of one page: the slots between have no owner, and the page stays one. */
-            assert_int_equal(ggufx_kv_remove(both[i], 0, 7, 19, NULL), GGUFX_OK);
+            OK(ggufx_kv_remove(both[i], 0, 7, 19, ok_error()));
         }
         kv_bytes want = kv_saved(a, 0), got = kv_saved(b, 0);
         assert_same(&want, &got);
-        assert_int_equal(ggufx_kv_load(c, 0, kv_bytes_read, &got, NULL), GGUFX_OK);
+        OK(ggufx_kv_load(c, 0, kv_bytes_read, &got, ok_error()));
         float held[2][2 * kRow], loaded[2][2 * kRow], *q = kv_random(2 * kRow, 5);
         ggufx_kv *const answer[2] = {b, c};
         float *const out[2] = {held[0], loaded[0]};
         for (size_t i = 0; i < 2; i++)
-            assert_int_equal(ggufx_kv_attend(out[i], 2 * kRow, NULL, answer[i], 1, 0, q, 2 * kRow,
-                                             1, NULL, NULL, NULL),
-                             GGUFX_OK);
+            OK(ggufx_kv_attend(out[i], 2 * kRow, NULL, answer[i], 1, 0, q, 2 * kRow, 1, NULL, NULL,
+                               ok_error()));
         assert_memory_equal(held[0], loaded[0], sizeof held[0]);
         free(q);
         free(want.data);
@@ -318,7 +313,7 @@ static void test_snapshots_of_other_caches_are_refused_by_name(void **state) {
     attend_both(a, wanted);
     attend_both(b, before);
     saved.at = 0;
-    assert_int_equal(ggufx_kv_load(b, 0, kv_bytes_read, &saved, NULL), GGUFX_OK);
+    OK(ggufx_kv_load(b, 0, kv_bytes_read, &saved, ok_error()));
     attend_both(b, after);
     assert_memory_equal(after[0], wanted[0], sizeof *after);
     assert_memory_equal(after[1], before[1], sizeof *after);

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_crafted.h"
+#include "ok.h"
 
 enum { kDim = 16, kWindow = 10, kTokens = 300, kTrack = 16 + 4 * (11 + 4) + 4 + 8 };
 static const uint64_t kMost = (uint64_t)1 << 40; /* tokens of a sequence */
@@ -22,9 +23,7 @@ static ggufx_kv *windowed(const ggufx_runtime *rt, uint64_t max_tokens) {
 static void go_on(ggufx_kv *kv, size_t n) {
     float *x = kv_random(n * kDim, 7);
     for (size_t i = 0; i < n; i++)
-        assert_int_equal(
-            ggufx_kv_append(kv, 0, 0, 1, NULL, x + i * kDim, kDim, x + i * kDim, kDim, NULL),
-            GGUFX_OK);
+        OK(ggufx_kv_append(kv, 0, 0, 1, NULL, x + i * kDim, kDim, x + i * kDim, kDim, ok_error()));
     free(x);
 }
 
@@ -107,8 +106,7 @@ static void test_numbers_that_no_cache_comes_to_are_refused(void **state) {
 
 static void attend_last(float *out, const ggufx_kv *kv) {
     float *q = kv_random(kDim, 3);
-    assert_int_equal(ggufx_kv_attend(out, kDim, NULL, kv, 0, 0, q, kDim, 1, NULL, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_kv_attend(out, kDim, NULL, kv, 0, 0, q, kDim, 1, NULL, NULL, ok_error()));
     free(q);
 }
 
@@ -124,7 +122,7 @@ static void test_the_largest_sequence_works_up_to_its_last_token(void **state) {
     const struct change changes[] = {{kCraftedTokens, 8, kTokens + more},
                                      {kCraftedDropped, 8, dropped + more}};
     kv_bytes far = with_changes(&good, changes, 2);
-    assert_int_equal(ggufx_kv_load(large, 0, kv_bytes_read, &far, NULL), GGUFX_OK);
+    OK(ggufx_kv_load(large, 0, kv_bytes_read, &far, ok_error()));
     go_on(plain, 100);
     go_on(large, 100);
     float a[kDim], b[kDim], x[kDim] = {0}, *all = kv_random(4096 * kDim, 1);
@@ -132,7 +130,7 @@ static void test_the_largest_sequence_works_up_to_its_last_token(void **state) {
     attend_last(b, large);
     assert_memory_equal(a, b, sizeof a);
     uint64_t length = 0;
-    assert_int_equal(ggufx_kv_length(&length, large, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_length(&length, large, 0, ok_error()));
     assert_true(length == kTokens + more + 100);
     const size_t room = (size_t)(kMost - length);
     ggufx_error error;
@@ -140,9 +138,7 @@ static void test_the_largest_sequence_works_up_to_its_last_token(void **state) {
                                      (room + 1) * kDim, &error),
                      GGUFX_E_CAPACITY);
     assert_non_null(strstr(error.message, "1099511627776"));
-    assert_int_equal(
-        ggufx_kv_append(large, 0, 0, room, NULL, all, room * kDim, all, room * kDim, NULL),
-        GGUFX_OK);
+    OK(ggufx_kv_append(large, 0, 0, room, NULL, all, room * kDim, all, room * kDim, ok_error()));
     const uint32_t sequence = 0;
     const int32_t position = 100000;
     assert_int_equal(
@@ -188,7 +184,7 @@ static void test_version_1_shares_what_pages_are_centred_by(void **state) {
     ggufx_kv *kv = kv_make(rt, &shape), *other = kv_make(rt, &shape);
     float *x = kv_random(kTokens * kDim, 7);
     kv_fill(kv, &shape, 0, kTokens, 16, NULL, x, x);
-    assert_int_equal(ggufx_kv_copy(kv, 0, 1, 0, kTokens, NULL), GGUFX_OK);
+    OK(ggufx_kv_copy(kv, 0, 1, 0, kTokens, ok_error()));
     kv_bytes good = kv_saved(kv, GGUFX_KV_ALL_SEQUENCES);
     kv_bytes old = in_version_1(&good);
     ggufx_error error;

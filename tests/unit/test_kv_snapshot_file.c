@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_bytes.h"
+#include "ok.h"
 #include "temporary.h"
 
 #include <errno.h>
@@ -63,7 +64,7 @@ static void test_snapshots_are_for_their_owner(void **state) {
     ggufx_kv *kv = filled(rt, 1);
     const mode_t mask = umask(0);
     for (unsigned mode = 0600; mode <= 0640; mode += 040) {
-        assert_int_equal(ggufx_kv_save_path(kv, 0, path, NULL), GGUFX_OK);
+        OK(ggufx_kv_save_path(kv, 0, path, ok_error()));
         assert_int_equal(stat(path, &info), 0);
         assert_int_equal(info.st_mode & 07777, mode);
         assert_int_equal(chmod(path, 0640), 0);
@@ -79,8 +80,7 @@ static void test_files_hold_the_bytes_of_save_and_replace_each_other(void **stat
     kv_memory memory = {0, 0, 0};
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     ggufx_kv *a = filled(rt, 1), *b = filled(rt, 2);
-    assert_int_equal(ggufx_kv_compact(b, GGUFX_KV_ALL_SEQUENCES, NULL, NULL),
-                     GGUFX_OK); /* spare pages */
+    OK(ggufx_kv_compact(b, GGUFX_KV_ALL_SEQUENCES, NULL, ok_error())); /* spare pages */
     const long live = memory.live;
     ggufx_error error;
     static const uint32_t which[] = {0, GGUFX_KV_ALL_SEQUENCES, 1}; /* long after short, and back */
@@ -124,7 +124,7 @@ static void test_a_failed_save_leaves_the_file_and_nothing_else(void **state) {
     ggufx_runtime *rt = kv_runtime(&memory, 1, NULL);
     ggufx_kv *a = filled(rt, 1), *b = filled(rt, 2);
     const long live = memory.live;
-    assert_int_equal(ggufx_kv_save_path(a, 0, path, NULL), GGUFX_OK);
+    OK(ggufx_kv_save_path(a, 0, path, ok_error()));
     kv_bytes held = kv_saved(a, 0);
     for (long at = 1; at <= 4; at++) { /* the names and the buffer */
         memory.fail_at = at;

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
+#include "ok.h"
 
 #include <math.h>
 
@@ -15,7 +16,7 @@ static void store(float *out_k, float *out_v, uint32_t type, const float *x, uin
     ggufx_kv *kv = kv_make(rt, &shape);
     for (size_t i = 0; i < (type < GGUFX_KV_Q8_0 ? 1 : 65); i++)
         kv_fill(kv, &shape, 0, 1, 1, NULL, x, x);
-    assert_int_equal(ggufx_kv_read(out_k, n, out_v, n, kv, 0, 0, 0, 1, NULL), GGUFX_OK);
+    OK(ggufx_kv_read(out_k, n, out_v, n, kv, 0, 0, 0, 1, ok_error()));
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);
 }
@@ -116,17 +117,17 @@ static void test_types_are_described_and_found_by_name(void **state) {
     for (size_t i = 0; i < 4; i++) {
         ggufx_kv_type_facts facts = {.struct_size = sizeof facts};
         uint32_t id = 99;
-        assert_int_equal(ggufx_kv_type_info(&facts, types[i].id, NULL), GGUFX_OK);
+        OK(ggufx_kv_type_info(&facts, types[i].id, ok_error()));
         assert_int_equal(facts.id, types[i].id);
         assert_int_equal(facts.flags, types[i].flags);
         assert_int_equal(facts.block_values, types[i].values);
         assert_int_equal(facts.block_bytes, types[i].bytes);
         assert_string_equal(facts.name, types[i].name);
-        assert_int_equal(ggufx_kv_type_from_name(&id, types[i].given, NULL), GGUFX_OK);
+        OK(ggufx_kv_type_from_name(&id, types[i].given, ok_error()));
         assert_int_equal(id, types[i].id);
     }
     ggufx_kv_type_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_kv_type_info(&facts, GGUFX_KV_DEFAULT, NULL), GGUFX_OK);
+    OK(ggufx_kv_type_info(&facts, GGUFX_KV_DEFAULT, ok_error()));
     assert_string_equal(facts.name, "f16");
     ggufx_error error;
     uint32_t id = 99;

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kv_fixture.h"
+#include "ok.h"
 
 #include <math.h>
 
@@ -65,8 +66,7 @@ static void test_errors_of_gaussian_vectors_stay_below_their_limits(void **state
         shape.n_sinks = GGUFX_KV_NO_SINKS;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, kTokens + 1, 100, NULL, k, v);
-        assert_int_equal(ggufx_kv_read(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_read(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, ok_error()));
         const double ek = error_of(k, back, kN), ev = error_of(v, back + kN, kN);
         if (!(ek <= kRows[i].k_limit && ev <= kRows[i].k_limit))
             fail_msg("type %u: errors %.5f, %.5f; limit %.5f", kRows[i].type, ek, ev,
@@ -74,7 +74,7 @@ static void test_errors_of_gaussian_vectors_stay_below_their_limits(void **state
         if (kRows[i].type >= GGUFX_KV_Q8_0 && !(ek > kRows[i].k_limit / 3))
             fail_msg("type %u: error %.5f is too small to be true", kRows[i].type, ek);
         ggufx_kv_facts facts = {.struct_size = sizeof facts};
-        assert_int_equal(ggufx_kv_stats(&facts, kv, 0, NULL), GGUFX_OK);
+        OK(ggufx_kv_stats(&facts, kv, 0, ok_error()));
         if (kRows[i].type >= GGUFX_KV_Q8_0) { /* measured while quantizing, after rounding to F16 */
             assert_true(fabs(facts.k_error - ek) <= 0.01 * ek + 1e-6);
             assert_true(fabs(facts.v_error - ev) <= 0.01 * ev + 1e-6);
@@ -105,9 +105,8 @@ static void test_every_length_of_head_comes_back(void **state) {
             shape.flags = kRows[i].flags | other->flags;
             ggufx_kv *kv = kv_make(rt, &shape);
             kv_fill(kv, &shape, 0, kTokens, kTokens, NULL, k, v);
-            assert_int_equal(ggufx_kv_read(k_back, kTokens * dk, v_back, kTokens * dv, kv, 0, 0, 0,
-                                           kTokens, NULL),
-                             GGUFX_OK);
+            OK(ggufx_kv_read(k_back, kTokens * dk, v_back, kTokens * dv, kv, 0, 0, 0, kTokens,
+                             ok_error()));
             /* few vectors and short heads: 1.5 times the limit */
             const double ek = error_of(k, k_back, kTokens * dk);
             const double ev = error_of(v, v_back, kTokens * dv);
@@ -145,8 +144,7 @@ static void test_centring_lowers_the_error_of_biased_channels(void **state) {
         shape.flags = centre ? GGUFX_KV_CENTRE_ALL : GGUFX_KV_CENTRE_NONE;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, kTokens, 50, NULL, k, v);
-        assert_int_equal(ggufx_kv_read(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_read(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, ok_error()));
         double *e = error[centre];
         e[0] = e[1] = 0;
         for (size_t i = 0; i < kN; i++) { /* weighted by each channel's own spread */
@@ -178,7 +176,7 @@ static void test_given_means_and_equalisers_are_used_and_frozen(void **state) {
     }
     for (size_t i = 0; i < kN; i++) x[i] = mu[i % kDim]; /* only the mean: nothing remains */
     ggufx_kv *kv = kv_make(rt, &shape);
-    assert_int_equal(ggufx_kv_calibrate(kv, 0, mu, eq, kDim, NULL, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_calibrate(kv, 0, mu, eq, kDim, NULL, 0, ok_error()));
     assert_int_equal(ggufx_kv_calibrate(kv, 0, mu, NULL, kDim, mu, kDim, NULL),
                      GGUFX_E_UNSUPPORTED); /* Q4_0 does not center */
     assert_int_equal(ggufx_kv_calibrate(kv, 1, mu, eq, kDim, NULL, 0, NULL), GGUFX_E_ARGUMENT);
@@ -187,13 +185,13 @@ static void test_given_means_and_equalisers_are_used_and_frozen(void **state) {
     assert_int_equal(ggufx_kv_calibrate(kv, 0, mu, eq, kDim, NULL, 0, NULL), GGUFX_E_ARGUMENT);
     eq[3] = 1;
     kv_fill(kv, &shape, 0, kTokens, 64, NULL, x, x);
-    assert_int_equal(ggufx_kv_read(back, kDim, NULL, 0, kv, 0, 0, 63, 1, NULL), GGUFX_OK);
+    OK(ggufx_kv_read(back, kDim, NULL, 0, kv, 0, 0, 63, 1, ok_error()));
     assert_memory_equal(back, mu, sizeof mu);
     assert_int_equal(ggufx_kv_calibrate(kv, 0, mu, eq, kDim, NULL, 0, NULL), GGUFX_E_STATE);
-    assert_int_equal(ggufx_kv_truncate(kv, 0, 0, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_kv_calibrate(kv, 0, NULL, eq, kDim, NULL, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_truncate(kv, 0, 0, ok_error()));
+    OK(ggufx_kv_calibrate(kv, 0, NULL, eq, kDim, NULL, 0, ok_error()));
     kv_fill(kv, &shape, 0, kTokens, 64, NULL, x, x);
-    assert_int_equal(ggufx_kv_read(back, kDim, NULL, 0, kv, 0, 0, 63, 1, NULL), GGUFX_OK);
+    OK(ggufx_kv_read(back, kDim, NULL, 0, kv, 0, 0, 63, 1, ok_error()));
     assert_true(error_of(mu, back, kDim) > 0.001); /* two bits, the mean unknown */
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);
@@ -214,8 +212,7 @@ static void test_stored_bits_are_the_same_everywhere(void **state) {
         shape.flags = kRows[i].flags;
         ggufx_kv *kv = kv_make(rt, &shape);
         kv_fill(kv, &shape, 0, kTokens, kTokens, NULL, k, v);
-        assert_int_equal(ggufx_kv_read(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_read(back, kN, back + kN, kN, kv, 0, 0, 0, kTokens, ok_error()));
         hash = kv_hash(hash, back, 2 * kN);
         ggufx_kv_destroy(kv);
     }
@@ -246,7 +243,7 @@ static void test_extreme_vectors_come_back_finite(void **state) {
                                       : 0x1p-24f;
             ggufx_kv *kv = kv_make(rt, &shape);
             for (int t = 0; t < 64; t++) kv_fill(kv, &shape, 0, 1, 1, NULL, x, x);
-            assert_int_equal(ggufx_kv_read(k, kDim, v, kDim, kv, 0, 0, 9, 1, NULL), GGUFX_OK);
+            OK(ggufx_kv_read(k, kDim, v, kDim, kv, 0, 0, 9, 1, ok_error()));
             kv_attend(out, NULL, kv, &shape, 0, v, 1, NULL, 0, 1e-12f);
             for (int j = 0; j < kDim; j++) {
                 assert_true(isfinite(k[j]) && isfinite(v[j]) && isfinite(out[j]));

@@ -7,6 +7,7 @@
  */
 #include "kv_bytes.h"
 #include "kv_expect.h"
+#include "ok.h"
 #include "test_step.h"
 
 #include <stdio.h>
@@ -168,7 +169,7 @@ typedef struct world {
 
 static size_t length_of(const world *w, uint32_t s) {
     uint64_t n = 0;
-    assert_int_equal(ggufx_kv_length(&n, w->kv, s, NULL), GGUFX_OK);
+    OK(ggufx_kv_length(&n, w->kv, s, ok_error()));
     return (size_t)n;
 }
 
@@ -187,7 +188,7 @@ static size_t dropped_of(const world *w, uint32_t s) {
 
 static int32_t position_at(const world *w, uint32_t s, size_t token) {
     int32_t p = 0;
-    assert_int_equal(ggufx_kv_positions(&p, w->kv, s, token, 1, NULL), GGUFX_OK);
+    OK(ggufx_kv_positions(&p, w->kv, s, token, 1, ok_error()));
     return p;
 }
 
@@ -241,12 +242,11 @@ static uint64_t digest(const world *w, uint32_t s) {
     static int32_t positions[kMost];
     const size_t n = length_of(w, s), dropped = dropped_of(w, s);
     uint64_t hash = 0xcbf29ce484222325u + n * 31 + dropped;
-    assert_int_equal(ggufx_kv_positions(positions, w->kv, s, 0, n, NULL), GGUFX_OK);
+    OK(ggufx_kv_positions(positions, w->kv, s, 0, n, ok_error()));
     for (size_t i = 0; i < n; i++) hash = (hash ^ (uint32_t)positions[i]) * 0x100000001b3u;
     for (uint32_t l = 0; l < kLayers; l++) {
         const size_t first = l == kChunked ? dropped : 0, held = (n - first) * kRow;
-        assert_int_equal(ggufx_kv_read(k, held, v, held, w->kv, l, s, first, n - first, NULL),
-                         GGUFX_OK);
+        OK(ggufx_kv_read(k, held, v, held, w->kv, l, s, first, n - first, ok_error()));
         hash = kv_hash(kv_hash(hash, k, held), v, held);
     }
     return hash;
@@ -254,15 +254,15 @@ static uint64_t digest(const world *w, uint32_t s) {
 
 static void begin_and_go_back(world *w, uint32_t s) {
     const uint64_t before = digest(w, s);
-    assert_int_equal(ggufx_kv_begin(w->kv, s, NULL), GGUFX_OK);
+    OK(ggufx_kv_begin(w->kv, s, ok_error()));
     for (uint32_t i = draw(&w->random, 4); i > 0; i--) append_some(w, s);
-    assert_int_equal(ggufx_kv_rollback(w->kv, s, NULL), GGUFX_OK);
+    OK(ggufx_kv_rollback(w->kv, s, ok_error()));
     assert_int_equal(digest(w, s), before);
 }
 
 static void save_and_load(world *w, uint32_t from, uint32_t to) {
     kv_bytes saved = kv_saved(w->kv, from);
-    assert_int_equal(ggufx_kv_load(w->kv, to, kv_bytes_read, &saved, NULL), GGUFX_OK);
+    OK(ggufx_kv_load(w->kv, to, kv_bytes_read, &saved, ok_error()));
     kv_bytes again = kv_saved(w->kv, to);
     assert_int_equal(saved.n, again.n);
     assert_memory_equal(saved.data, again.data, saved.n);
@@ -274,9 +274,9 @@ static void save_and_load(world *w, uint32_t from, uint32_t to) {
  * sequence ends here. */
 static void pack(world *w, uint32_t s, int lossless) {
     const uint64_t before = digest(w, s);
-    assert_int_equal(ggufx_kv_compact(w->kv, s, NULL, NULL), GGUFX_OK);
+    OK(ggufx_kv_compact(w->kv, s, NULL, ok_error()));
     if (lossless) assert_int_equal(digest(w, s), before);
-    assert_int_equal(ggufx_kv_truncate(w->kv, s, 0, NULL), GGUFX_OK);
+    OK(ggufx_kv_truncate(w->kv, s, 0, ok_error()));
 }
 
 /* May be refused for dropped tokens or invalid arguments; then nothing changes. */
@@ -340,7 +340,7 @@ static void test_random_operations_keep_layers_equal(void **state) {
             else if (what < 80)
                 pack(&w, s, t < 2);
             else if (what < 83)
-                assert_int_equal(ggufx_kv_commit(w.kv, s, NULL), GGUFX_OK);
+                OK(ggufx_kv_commit(w.kv, s, ok_error()));
             else
                 edit(&w, s);
         }
@@ -355,7 +355,7 @@ static void test_random_operations_keep_layers_equal(void **state) {
 
 static uint64_t pages_of(const ggufx_kv *kv, uint32_t layer) {
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_kv_stats(&facts, kv, layer, NULL), GGUFX_OK);
+    OK(ggufx_kv_stats(&facts, kv, layer, ok_error()));
     return facts.n_pages;
 }
 
@@ -374,8 +374,7 @@ test_chunks_that_nobody_sees_are_given_back_and_symmetric_windows_keep_all(void 
                 assert_true(pages_of(kv, kChunked) <= (windows[w] + 50) / 64 + 2 + 4);
             }
             assert_true(pages_of(kv, kSymmetric) >= 3000 / 64);
-            assert_int_equal(ggufx_kv_read(NULL, 0, NULL, 0, kv, kSymmetric, 0, 0, 3000, NULL),
-                             GGUFX_OK);
+            OK(ggufx_kv_read(NULL, 0, NULL, 0, kv, kSymmetric, 0, 0, 3000, ok_error()));
             ggufx_kv_destroy(kv);
         }
     free(x);
@@ -391,13 +390,13 @@ static void test_reserved_layers_take_no_more_memory(void **state) {
     for (size_t t = 0; t < 2; t++)
         for (size_t w = 0; w < 4; w++) {
             ggufx_kv *kv = make_cache(rt, types[t], windows[w], 1, 0);
-            assert_int_equal(ggufx_kv_reserve(kv, 0, 4000, NULL), GGUFX_OK);
+            OK(ggufx_kv_reserve(kv, 0, 4000, ok_error()));
             const long before = memory.requests;
             /* calls of four appends; quantized types would need an additional F16 page */
             for (size_t i = 0; i < 80; i++) {
-                if (t == 0 && i % 4 == 0) assert_int_equal(ggufx_kv_begin(kv, 0, NULL), GGUFX_OK);
+                if (t == 0 && i % 4 == 0) OK(ggufx_kv_begin(kv, 0, ok_error()));
                 assert_int_equal(append(kv, 0, 50, NULL, x), GGUFX_OK);
-                if (i % 4 == 3) assert_int_equal(ggufx_kv_commit(kv, 0, NULL), GGUFX_OK);
+                if (i % 4 == 3) OK(ggufx_kv_commit(kv, 0, ok_error()));
             }
             assert_int_equal(memory.requests, before);
             ggufx_kv_destroy(kv);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "matmul_fixture.h"
+#include "ok.h"
 
 #include <stdlib.h>
 
@@ -39,7 +40,7 @@ static void check_parts(int32_t isa) {
     float *x = random_values(n * cols, 17), *y = malloc(n * rows * sizeof *y);
     ggufx_matmul_options_init(&mm);
     mm.progress = &progress;
-    assert_int_equal(ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &mm, NULL), GGUFX_OK);
+    OK(ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &mm, ok_error()));
     assert_true(b.n >= 2);
     const uint64_t first = b.done[1] - b.done[0], last = (uint64_t)n * rows - b.done[b.n - 1];
     assert_true(last <= first && last >= first / 4 * 3);

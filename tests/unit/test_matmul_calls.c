@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "matmul_fixture.h"
+#include "ok.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -66,7 +67,7 @@ static void test_own_threads_are_as_many_as_asked_for(void **state) {
     assert_int_equal(pthread_join(first, NULL), 0);
     ggufx_runtime *const all = make_runtime(0, 0);
     ggufx_runtime_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_runtime_info(&facts, all, NULL), GGUFX_OK);
+    OK(ggufx_runtime_info(&facts, all, ok_error()));
     ggufx_runtime_destroy(all);
     usleep(50000); /* until ended threads are gone */
     const int before = n_threads();
@@ -75,7 +76,7 @@ static void test_own_threads_are_as_many_as_asked_for(void **state) {
     for (uint32_t asked = 1; asked <= 3 && asked <= facts.threads; asked++) {
         ggufx_runtime *const rt = make_runtime(0, asked);
         ggufx_tensor *const w = wrap_matrix(rt, &m);
-        assert_int_equal(ggufx_matvec(y, rows, rt, w, x, cols, NULL, NULL), GGUFX_OK);
+        OK(ggufx_matvec(y, rows, rt, w, x, cols, NULL, ok_error()));
         assert_threads(before + (int)asked - 1);
         ggufx_tensor_destroy(w);
         ggufx_runtime_destroy(rt);
@@ -117,9 +118,7 @@ static void test_products_never_allocate(void **state) {
             const long calls = count.calls;
             const size_t heap = heap_in_use();
             for (size_t columns = 1; columns <= n; columns += 4) {
-                assert_int_equal(
-                    ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, columns, &mm, NULL),
-                    GGUFX_OK);
+                OK(ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, columns, &mm, ok_error()));
             }
             assert_int_equal(count.calls, calls);
             assert_int_equal(heap_in_use(), heap);
@@ -138,7 +137,7 @@ static ggufx_status polled_product(const ggufx_runtime *rt, const ggufx_tensor *
     ggufx_progress progress;
     const ggufx_matmul_options options = options_with(0, &progress, p);
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_tensor_info(&facts, w, NULL), GGUFX_OK);
+    OK(ggufx_tensor_info(&facts, w, ok_error()));
     const size_t cols = (size_t)facts.ne[0], rows = (size_t)facts.ne[1];
     return ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &options, e);
 }
@@ -303,7 +302,7 @@ static void test_calls_inside_calls_have_workspace_of_their_own(void **state) {
     other.w = wrap_matrix(rt, &m);
     other.x = x + cols;
     other.y = inner;
-    assert_int_equal(ggufx_matvec(y, rows, rt, other.w, x, cols, NULL, NULL), GGUFX_OK);
+    OK(ggufx_matvec(y, rows, rt, other.w, x, cols, NULL, ok_error()));
     assert_int_equal(other.n_calls, 3);
     assert_equal_bits(y, want, rows);
     assert_equal_bits(inner, want_inner, rows);

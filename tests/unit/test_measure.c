@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "measure_fixture.h"
+#include "ok.h"
 #include "temporary.h"
 
 #include <math.h>
@@ -334,9 +335,9 @@ static int exists(const char *path) {
 static void scale_weights(const fixture *f, const char *name, float by) {
     size_t index = 0;
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_file_tensor_find(&index, f->file, name, strlen(name), NULL), GGUFX_OK);
+    OK(ggufx_file_tensor_find(&index, f->file, name, strlen(name), ok_error()));
     const ggufx_tensor *const t = ggufx_file_tensor(f->file, index);
-    assert_int_equal(ggufx_tensor_info(&facts, t, NULL), GGUFX_OK);
+    OK(ggufx_tensor_info(&facts, t, ok_error()));
     float *const values = (float *)(uintptr_t)ggufx_tensor_data(t);
     for (uint64_t i = 0; i < facts.n_bytes / sizeof *values; i++) values[i] *= by;
 }

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
+#include "ok.h"
 #include "tiny_model.h"
 
 #include <stdlib.h>
@@ -33,13 +34,12 @@ static void *prepare(size_t size) {
     runtime.threads = 1;
     size_t n_bytes = 0;
     unsigned char *data = tiny_model(&n_bytes, NULL);
-    assert_int_equal(ggufx_runtime_create(&w->rt, &runtime, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_open_memory(&w->file, w->rt, data, n_bytes, free, data, NULL, NULL),
-                     GGUFX_OK);
-    assert_int_equal(ggufx_model_create(&w->model, w->rt, w->file, NULL, NULL), GGUFX_OK);
+    OK(ggufx_runtime_create(&w->rt, &runtime, ok_error()));
+    OK(ggufx_open_memory(&w->file, w->rt, data, n_bytes, free, data, NULL, ok_error()));
+    OK(ggufx_model_create(&w->model, w->rt, w->file, NULL, ok_error()));
     ggufx_session_options_init(&session);
     session.n_context = CONTEXT;
-    assert_int_equal(ggufx_session_create(&w->session, w->model, &session, NULL), GGUFX_OK);
+    OK(ggufx_session_create(&w->session, w->model, &session, ok_error()));
     w->n = size * CONTEXT;
     w->tokens = calloc(w->n, sizeof *w->tokens);
     w->lengths = calloc(size, sizeof *w->lengths);
@@ -81,30 +81,26 @@ static void measure(void *user) {
     ggufx_measure_options_init(&options);
     options.write = keep;
     options.write_user = w;
-    assert_int_equal(
-        ggufx_measure(&facts, w->session, w->tokens, w->n, CONTEXT, -1, &options, NULL), GGUFX_OK);
+    OK(ggufx_measure(&facts, w->session, w->tokens, w->n, CONTEXT, -1, &options, ok_error()));
     ggufx_measure_options_init(&options);
     options.read = give;
     options.read_user = w;
-    assert_int_equal(
-        ggufx_measure(&facts, w->session, w->tokens, w->n, CONTEXT, -1, &options, NULL), GGUFX_OK);
+    OK(ggufx_measure(&facts, w->session, w->tokens, w->n, CONTEXT, -1, &options, ok_error()));
     assert_int_equal(facts.n_chunks, w->n / CONTEXT);
     assert_true(facts.kl < 1e-6 && facts.same_top > 0.99);
 }
 
 static void endings(void *user) {
     const work *w = user;
-    assert_int_equal(ggufx_measure_endings(w->sums, w->session, w->tokens, 8, w->tokens, w->lengths,
-                                           w->n / CONTEXT, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_measure_endings(w->sums, w->session, w->tokens, 8, w->tokens, w->lengths,
+                             w->n / CONTEXT, NULL, ok_error()));
 }
 
 static void total(void *user) {
     const work *w = user;
     ggufx_measure_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(
-        ggufx_measure_total(&facts, w->rt, w->rows, w->n, 1, CONTEXT, GGUFX_MEASURE_COMPARED, NULL),
-        GGUFX_OK);
+    OK(ggufx_measure_total(&facts, w->rt, w->rows, w->n, 1, CONTEXT, GGUFX_MEASURE_COMPARED,
+                           ok_error()));
 }
 
 static void finish(void *user) {

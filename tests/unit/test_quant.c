@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "matmul_fixture.h"
+#include "ok.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,7 @@ static void test_dequantize_gives_the_values_of_a_known_block(void **state) {
     ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, 1);
     for (int i = 0; i < 32; i++) block[2 + i] = (uint8_t)(i - 16);
     out[32] = 9.0f;
-    assert_int_equal(ggufx_dequantize_blocks(out, 32, rt, GGUFX_TYPE_Q8_0, block, 34, NULL),
-                     GGUFX_OK);
+    OK(ggufx_dequantize_blocks(out, 32, rt, GGUFX_TYPE_Q8_0, block, 34, ok_error()));
     for (int i = 0; i < 32; i++) assert_true(out[i] == -0.5f * (float)(i - 16));
     assert_true(out[32] == 9.0f);
     ggufx_runtime_destroy(rt);
@@ -63,13 +63,13 @@ static void test_integers_and_doubles_round_to_the_nearest_float(void **state) {
     float out[2];
     /* 2^24 + 1 and 2^24 + 3: ties to even. */
     const uint8_t i32[8] = {1, 0, 0, 1, 3, 0, 0, 1};
-    assert_int_equal(ggufx_dequantize_blocks(out, 2, rt, GGUFX_TYPE_I32, i32, 8, NULL), GGUFX_OK);
+    OK(ggufx_dequantize_blocks(out, 2, rt, GGUFX_TYPE_I32, i32, 8, ok_error()));
     assert_true(out[0] == 16777216.0f && out[1] == 16777220.0f);
     const uint8_t i8[2] = {0x80, 0x7f};
-    assert_int_equal(ggufx_dequantize_blocks(out, 2, rt, GGUFX_TYPE_I8, i8, 2, NULL), GGUFX_OK);
+    OK(ggufx_dequantize_blocks(out, 2, rt, GGUFX_TYPE_I8, i8, 2, ok_error()));
     assert_true(out[0] == -128.0f && out[1] == 127.0f);
     const uint8_t f64[8] = {0, 0, 0, 0x30, 0, 0, 0xf0, 0x3f}; /* 1 + 3 * 2^-24: up */
-    assert_int_equal(ggufx_dequantize_blocks(out, 1, rt, GGUFX_TYPE_F64, f64, 8, NULL), GGUFX_OK);
+    OK(ggufx_dequantize_blocks(out, 1, rt, GGUFX_TYPE_F64, f64, 8, ok_error()));
     assert_int_equal(bits_of(out[0]), 0x3f800002u);
     ggufx_runtime_destroy(rt);
 }
@@ -83,10 +83,10 @@ static void test_row_ranges_equal_parts_of_the_whole(void **state) {
     for (size_t t = 0; t < 4; t++) {
         matrix m = random_matrix(types[t], rows, cols, 0);
         ggufx_tensor *w = wrap_matrix(rt, &m);
-        assert_int_equal(ggufx_dequantize(whole, rows * cols, rt, w, 0, rows, NULL), GGUFX_OK);
+        OK(ggufx_dequantize(whole, rows * cols, rt, w, 0, rows, ok_error()));
         for (size_t first = 0; first < rows; first += 5) {
             const size_t n = rows - first < 7 ? rows - first : 7;
-            assert_int_equal(ggufx_dequantize(part, n * cols, rt, w, first, n, NULL), GGUFX_OK);
+            OK(ggufx_dequantize(part, n * cols, rt, w, first, n, ok_error()));
             assert_equal_bits(part, whole + first * cols, n * cols);
         }
         ggufx_tensor_destroy(w);
@@ -131,8 +131,8 @@ static void test_strided_rows_decode_like_dense_ones_on_any_number_of_threads(vo
     for (uint32_t threads = 1; threads <= 3; threads++) {
         ggufx_runtime *rt = make_runtime(GGUFX_ISA_BEST, threads);
         ggufx_tensor *ws = wrap_matrix(rt, &strided), *wd = wrap_matrix(rt, &dense);
-        assert_int_equal(ggufx_dequantize(a, rows * cols, rt, ws, 0, rows, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_dequantize(b, rows * cols, rt, wd, 0, rows, NULL), GGUFX_OK);
+        OK(ggufx_dequantize(a, rows * cols, rt, ws, 0, rows, ok_error()));
+        OK(ggufx_dequantize(b, rows * cols, rt, wd, 0, rows, ok_error()));
         assert_equal_bits(a, b, rows * cols);
         ggufx_tensor_destroy(ws);
         ggufx_tensor_destroy(wd);
@@ -159,10 +159,9 @@ static void test_dequantize_never_allocates(void **state) {
     ggufx_tensor *w = wrap_matrix(rt, &m);
     float *out = malloc(rows * cols * sizeof *out);
     const long calls = count.calls;
-    assert_int_equal(ggufx_dequantize(out, rows * cols, rt, w, 0, rows, NULL), GGUFX_OK);
-    assert_int_equal(
-        ggufx_dequantize_blocks(out, rows * cols, rt, GGUFX_TYPE_Q6_K, m.data, m.n_bytes, NULL),
-        GGUFX_OK);
+    OK(ggufx_dequantize(out, rows * cols, rt, w, 0, rows, ok_error()));
+    OK(ggufx_dequantize_blocks(out, rows * cols, rt, GGUFX_TYPE_Q6_K, m.data, m.n_bytes,
+                               ok_error()));
     assert_int_equal(count.calls, calls);
     free(out);
     ggufx_tensor_destroy(w);

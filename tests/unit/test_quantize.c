@@ -3,6 +3,7 @@
  * tests/golden.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "quantize_fixture.h"
 
 #include <float.h>
@@ -19,10 +20,8 @@ static double relative_error(const ggufx_runtime *rt, uint32_t type, const float
     uint8_t *blocks = malloc(n_bytes);
     float *y = malloc(n * sizeof *y);
     double error = 0, norm = 0;
-    assert_int_equal(
-        ggufx_quantize_blocks(blocks, n_bytes, rt, type, x, kRows, kColumns, options, NULL),
-        GGUFX_OK);
-    assert_int_equal(ggufx_dequantize_blocks(y, n, rt, type, blocks, n_bytes, NULL), GGUFX_OK);
+    OK(ggufx_quantize_blocks(blocks, n_bytes, rt, type, x, kRows, kColumns, options, ok_error()));
+    OK(ggufx_dequantize_blocks(y, n, rt, type, blocks, n_bytes, ok_error()));
     for (size_t i = 0; i < n; i++) {
         error += (double)(y[i] - x[i]) * (y[i] - x[i]);
         norm += (double)x[i] * x[i];
@@ -105,14 +104,12 @@ static void test_known_values_give_known_bytes(void **state) {
     uint8_t out[34], expected[34] = {0};
     x[0] = -127.0f, x[1] = 0.5f, x[2] = 1.0f, x[31] = -0.5f; /* half away from zero, d = 1 */
     expected[1] = 0x3c, expected[2] = 0x81, expected[3] = 1, expected[4] = 1, expected[33] = 0xff;
-    assert_int_equal(ggufx_quantize_blocks(out, 34, rt, GGUFX_TYPE_Q8_0, x, 1, 32, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_quantize_blocks(out, 34, rt, GGUFX_TYPE_Q8_0, x, 1, 32, NULL, ok_error()));
     assert_memory_equal(out, expected, 34);
     memset(x, 0, sizeof x);
     memset(expected, 0x88, 18); /* all zero: scale -0, codes 8 */
     expected[0] = 0, expected[1] = 0x80;
-    assert_int_equal(ggufx_quantize_blocks(out, 18, rt, GGUFX_TYPE_Q4_0, x, 1, 32, NULL, NULL),
-                     GGUFX_OK);
+    OK(ggufx_quantize_blocks(out, 18, rt, GGUFX_TYPE_Q4_0, x, 1, 32, NULL, ok_error()));
     assert_memory_equal(out, expected, 18);
     ggufx_runtime_destroy(rt);
 }
@@ -162,11 +159,9 @@ static void test_mxfp4_exponents_are_never_nan(void **state) {
         for (size_t i = 0; i < 32; i++) x[i] = kMxfp4Blocks[b].most * kParts[i % 8];
         for (size_t i = 0; i < 32; i++)
             expected[1 + i % 16] |= (uint8_t)(nearest_level(x[i], d) << (i < 16 ? 0 : 4));
-        assert_int_equal(
-            ggufx_quantize_blocks(block, 17, rt, GGUFX_TYPE_MXFP4, x, 1, 32, NULL, NULL), GGUFX_OK);
+        OK(ggufx_quantize_blocks(block, 17, rt, GGUFX_TYPE_MXFP4, x, 1, 32, NULL, ok_error()));
         assert_memory_equal(block, expected, 17);
-        assert_int_equal(ggufx_dequantize_blocks(y, 32, rt, GGUFX_TYPE_MXFP4, block, 17, NULL),
-                         GGUFX_OK);
+        OK(ggufx_dequantize_blocks(y, 32, rt, GGUFX_TYPE_MXFP4, block, 17, ok_error()));
         for (size_t i = 0; i < 32; i++)
             assert_true(y[i] == (float)(level_of(nearest_level(x[i], d)) * d));
     }
@@ -188,11 +183,9 @@ static void test_nvfp4_scales_stay_within_a_byte(void **state) {
         float x[64], y[64];
         uint8_t block[36];
         for (size_t i = 0; i < 64; i++) x[i] = i % 2 ? -kGroups[g].most : kGroups[g].most;
-        assert_int_equal(
-            ggufx_quantize_blocks(block, 36, rt, GGUFX_TYPE_NVFP4, x, 1, 64, NULL, NULL), GGUFX_OK);
+        OK(ggufx_quantize_blocks(block, 36, rt, GGUFX_TYPE_NVFP4, x, 1, 64, NULL, ok_error()));
         for (size_t i = 0; i < 4; i++) assert_int_equal(block[i], kGroups[g].scale);
-        assert_int_equal(ggufx_dequantize_blocks(y, 64, rt, GGUFX_TYPE_NVFP4, block, 36, NULL),
-                         GGUFX_OK);
+        OK(ggufx_dequantize_blocks(y, 64, rt, GGUFX_TYPE_NVFP4, block, 36, ok_error()));
         /* A byte s is s * 2^-9 below 8, (1 + (s & 7) / 8) * 2^((s >> 3) - 7) above. */
         const int s = kGroups[g].scale;
         const double d = s < 8 ? s * 0x1p-9 : ldexp(1 + (s & 7) / 8.0, (s >> 3) - 7);

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "matmul_fixture.h"
+#include "ok.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,14 +46,12 @@ static void encode(struct Coded *out, const ggufx_runtime *rt, uint32_t type, in
     ggufx_quantize_options_init(&options);
     options.mode = mode;
     options.imatrix = imatrix;
-    assert_int_equal(ggufx_row_bytes(&row_bytes, type, kColumns, NULL), GGUFX_OK);
+    OK(ggufx_row_bytes(&row_bytes, type, kColumns, ok_error()));
     out->n_bytes = (size_t)row_bytes * kRows;
-    assert_int_equal(ggufx_quantize_blocks(out->bytes, out->n_bytes, rt, type, x, kRows, kColumns,
-                                           &options, NULL),
-                     GGUFX_OK);
-    assert_int_equal(
-        ggufx_dequantize_blocks(out->values, kValues, rt, type, out->bytes, out->n_bytes, NULL),
-        GGUFX_OK);
+    OK(ggufx_quantize_blocks(out->bytes, out->n_bytes, rt, type, x, kRows, kColumns, &options,
+                             ok_error()));
+    OK(ggufx_dequantize_blocks(out->values, kValues, rt, type, out->bytes, out->n_bytes,
+                               ok_error()));
 }
 
 static double error_of(const float *y, const float *x, const float *w, size_t first, size_t n) {

@@ -2,6 +2,7 @@
  * ggufx_quantize_blocks: threads, executors, progress, cancelling, addresses.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "quantize_fixture.h"
 
 #include <stdlib.h>
@@ -32,9 +33,8 @@ static void test_threads_and_executors_change_no_byte(void **state) {
             if (how == 4) o.executor = &reverse;
             ggufx_runtime *rt = make_runtime_with(&o);
             memset(out, (int)how, n_bytes);
-            assert_int_equal(
-                ggufx_quantize_blocks(out, n_bytes, rt, type, x, rows, kColumns, &options, NULL),
-                GGUFX_OK);
+            OK(ggufx_quantize_blocks(out, n_bytes, rt, type, x, rows, kColumns, &options,
+                                     ok_error()));
             if (how == 1) memcpy(expected, out, n_bytes);
             assert_memory_equal(out, expected, n_bytes);
             ggufx_runtime_destroy(rt);
@@ -57,9 +57,8 @@ static void test_progress_counts_blocks_and_every_poll_can_cancel(void **state) 
     ggufx_progress progress = poll_progress(&p);
     ggufx_quantize_options options = defaults();
     options.progress = &progress;
-    assert_int_equal(
-        ggufx_quantize_blocks(out, n_bytes, rt, GGUFX_TYPE_Q4_K, x, rows, kColumns, &options, NULL),
-        GGUFX_OK);
+    OK(ggufx_quantize_blocks(out, n_bytes, rt, GGUFX_TYPE_Q4_K, x, rows, kColumns, &options,
+                             ok_error()));
     assert_int_equal(p.total, rows * kColumns / 256);
     assert_true(p.n_polls > 3);
     for (uint64_t k = 0; k < p.n_polls; k++) {

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
+#include "ok.h"
 
 #include <stdlib.h>
 
@@ -22,7 +23,7 @@ static job *rows_of(size_t n_rows, size_t n_cols) {
     ggufx_runtime_options options;
     ggufx_runtime_options_init(&options);
     options.threads = 2;
-    OK(ggufx_runtime_create(&j->rt, &options, NULL));
+    OK(ggufx_runtime_create(&j->rt, &options, ok_error()));
     *j = (job){.rt = j->rt,
                .x = malloc(n * sizeof *j->x),
                .imatrix = malloc(n_cols * sizeof *j->x),
@@ -47,7 +48,7 @@ static void quantize(void *work) {
     ggufx_quantize_options_init(&options);
     options.imatrix = j->imatrix;
     OK(ggufx_quantize_blocks(j->out, j->n_rows * j->n_cols, j->rt, 2 /* Q4_0 */, j->x, j->n_rows,
-                             j->n_cols, &options, NULL));
+                             j->n_cols, &options, ok_error()));
 }
 
 static void destroy(void *work) {

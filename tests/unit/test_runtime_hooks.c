@@ -2,6 +2,8 @@
  * Runtimes with the host's allocator, executor and log: each is destroyed exactly once.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,9 +84,9 @@ static void test_hooks_are_destroyed_exactly_once(void **state) {
     hooks h;
     set_hooks(&h, &c);
     ggufx_runtime *rt = NULL;
-    assert_int_equal(ggufx_runtime_create(&rt, &h.options, NULL), GGUFX_OK);
+    OK(ggufx_runtime_create(&rt, &h.options, ok_error()));
     ggufx_runtime_facts facts = {.struct_size = sizeof facts};
-    assert_int_equal(ggufx_runtime_info(&facts, rt, NULL), GGUFX_OK);
+    OK(ggufx_runtime_info(&facts, rt, ok_error()));
     assert_string_equal(facts.allocator_name, "host");
     assert_int_equal(facts.threads, 3);
     assert_int_equal(c.destroyed, 0);

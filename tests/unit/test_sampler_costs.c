@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
+#include "ok.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ typedef struct job {
 } job;
 
 static void add(job *j, ggufx_sampler_link link) {
-    OK(ggufx_sampler_add(j->chain, &link, NULL));
+    OK(ggufx_sampler_add(j->chain, &link, ok_error()));
 }
 
 /* Equal logits, or descending or ascending steps: hard cases of sorting and selection. */
@@ -26,7 +27,7 @@ static job *vocabulary(size_t n, int steps) {
     j->logits = malloc(n * sizeof *j->logits);
     for (size_t i = 0; i < n; i++)
         j->logits[i] = steps ? (float)i * 1e-5f : (float)(scrambled(i) % 1000) * 0.001f;
-    OK(ggufx_sampler_create_chain(&j->chain, rt, (uint32_t)n, 1, NULL));
+    OK(ggufx_sampler_create_chain(&j->chain, rt, (uint32_t)n, 1, ok_error()));
     return j;
 }
 
@@ -64,7 +65,7 @@ static void draw(void *work) {
     job *j = work;
     int32_t id = 0;
     for (int i = 0; i < 4; i++)
-        OK(ggufx_sampler_sample(&id, NULL, j->chain, j->logits, j->n, NULL));
+        OK(ggufx_sampler_sample(&id, NULL, j->chain, j->logits, j->n, ok_error()));
 }
 
 /* A window of one repeated token, which has the longest matches. */
@@ -74,11 +75,11 @@ static void *repeats(size_t n) {
     const int32_t id = 3;
     j->n = 8;
     j->logits = calloc(8, sizeof *j->logits);
-    OK(ggufx_sampler_create_chain(&j->chain, rt, 8, 1, NULL));
+    OK(ggufx_sampler_create_chain(&j->chain, rt, 8, 1, ok_error()));
     link.multiplier = 0.5f;
     link.n_last = (uint32_t)n;
     add(j, link);
-    for (size_t i = 0; i < n; i++) OK(ggufx_sampler_accept(j->chain, &id, 1, NULL));
+    for (size_t i = 0; i < n; i++) OK(ggufx_sampler_accept(j->chain, &id, 1, ok_error()));
     return j;
 }
 
@@ -92,7 +93,7 @@ static void *stops(size_t n) {
     j->text[n / 2] = 'b';
     texts[0] = (ggufx_stop_text){j->text, n / 2 + 1};
     texts[1] = (ggufx_stop_text){j->text + n / 4, n / 2};
-    OK(ggufx_stop_create(&j->stop, rt, texts, 2, NULL));
+    OK(ggufx_stop_create(&j->stop, rt, texts, 2, ok_error()));
     memset(j->text, 'a', n);
     return j;
 }
@@ -101,7 +102,7 @@ static void feed(void *work) {
     job *j = work;
     ggufx_stop_facts facts = {.struct_size = sizeof facts};
     for (size_t i = 0; i < j->n; i += 8)
-        OK(ggufx_stop_feed(&facts, j->stop, j->text + i, j->n - i < 8 ? j->n - i : 8, NULL));
+        OK(ggufx_stop_feed(&facts, j->stop, j->text + i, j->n - i < 8 ? j->n - i : 8, ok_error()));
 }
 
 static void finish(void *work) {

@@ -3,6 +3,7 @@
  * calls and truncations, with every cache type.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "session_fixture.h"
 #include "test_step.h"
 
@@ -31,7 +32,7 @@ static ggufx_session *session_of(fixture *f, uint32_t type, uint32_t n_batch) {
 static void assert_logits(const ggufx_session *session, const float *want, uint32_t type,
                           const char *how, uint32_t n) {
     float logits[TINY_VOCAB];
-    assert_int_equal(ggufx_session_logits(logits, TINY_VOCAB, session, NULL), GGUFX_OK);
+    OK(ggufx_session_logits(logits, TINY_VOCAB, session, ok_error()));
     if (memcmp(logits, want, sizeof logits) != 0)
         fail_msg("type %u, %s %u: other bits", type, how, n);
 }

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "fault.h"
+#include "ok.h"
 #include "session_fixture.h"
 
 #include <pthread.h>
@@ -21,13 +22,13 @@ static ggufx_session_options session_options(void) {
 static ggufx_session *new_session(const ggufx_model *model) {
     const ggufx_session_options options = session_options();
     ggufx_session *session = NULL;
-    assert_int_equal(ggufx_session_create(&session, model, &options, NULL), GGUFX_OK);
+    OK(ggufx_session_create(&session, model, &options, ok_error()));
     return session;
 }
 
 static ggufx_sampler *new_sampler(const ggufx_runtime *rt) {
     ggufx_sampler *sampler = NULL;
-    assert_int_equal(ggufx_sampler_create(&sampler, rt, TINY_VOCAB, NULL, NULL), GGUFX_OK);
+    OK(ggufx_sampler_create(&sampler, rt, TINY_VOCAB, NULL, ok_error()));
     return sampler;
 }
 
@@ -101,7 +102,7 @@ static void test_options_are_refused_by_name(void **state) {
     FAILS(&f, GGUFX_E_ARGUMENT, "exclude each other",
           ggufx_speculator_create(&speculator, f.session, &options, &f.error));
     ggufx_session_destroy(other);
-    assert_int_equal(ggufx_session_create(&other, f.model, NULL, NULL), GGUFX_OK);
+    OK(ggufx_session_create(&other, f.model, NULL, ok_error()));
     FAILS(&f, GGUFX_E_ARGUMENT, "BATCH_INVARIANT or TILES",
           ggufx_speculator_create(&speculator, other, NULL, &f.error));
     ggufx_session_destroy(other);
@@ -123,7 +124,7 @@ static void test_a_draft_of_another_vocabulary_is_refused(void **state) {
         ggufx_speculator *speculator = NULL;
         ggufx_speculator_options options;
         assert_int_equal(open_tiny(&file, f.rt, others[i], NULL), GGUFX_OK);
-        assert_int_equal(ggufx_model_create(&model, f.rt, file, NULL, NULL), GGUFX_OK);
+        OK(ggufx_model_create(&model, f.rt, file, NULL, ok_error()));
         ggufx_speculator_options_init(&options);
         options.draft = new_session(model);
         FAILS(&f, GGUFX_E_MISMATCH, i ? "have text" : "another text",
@@ -218,20 +219,17 @@ static void generate(const ggufx_runtime *rt, const ggufx_model *model, int gues
     ggufx_sampler *const sampler = new_sampler(rt);
     ggufx_speculator *speculator = NULL;
     make_tokens(tokens, N);
-    assert_int_equal(ggufx_session_decode(session, tokens, N, NULL, NULL), GGUFX_OK);
-    if (guessed)
-        assert_int_equal(ggufx_speculator_create(&speculator, session, NULL, NULL), GGUFX_OK);
+    OK(ggufx_session_decode(session, tokens, N, NULL, ok_error()));
+    if (guessed) OK(ggufx_speculator_create(&speculator, session, NULL, ok_error()));
     for (size_t done = 0, n = 1; done < TOKENS; done += n) {
         if (guessed) {
-            assert_int_equal(ggufx_speculator_next(out + done, NULL, TOKENS - done, &n, speculator,
-                                                   sampler, NULL, NULL, NULL),
-                             GGUFX_OK);
+            OK(ggufx_speculator_next(out + done, NULL, TOKENS - done, &n, speculator, sampler, NULL,
+                                     NULL, ok_error()));
             continue;
         }
-        assert_int_equal(ggufx_session_logits(logits, TINY_VOCAB, session, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_sampler_sample(out + done, NULL, sampler, logits, TINY_VOCAB, NULL),
-                         GGUFX_OK);
-        assert_int_equal(ggufx_session_decode(session, out + done, 1, NULL, NULL), GGUFX_OK);
+        OK(ggufx_session_logits(logits, TINY_VOCAB, session, ok_error()));
+        OK(ggufx_sampler_sample(out + done, NULL, sampler, logits, TINY_VOCAB, ok_error()));
+        OK(ggufx_session_decode(session, out + done, 1, NULL, ok_error()));
     }
     ggufx_speculator_destroy(speculator);
     ggufx_sampler_destroy(sampler);
@@ -258,9 +256,9 @@ static void test_speculators_of_one_model_run_on_many_threads(void **state) {
     worker workers[THREADS];
     int32_t want[TOKENS];
     (void)state;
-    assert_int_equal(ggufx_runtime_create(&rt, NULL, NULL), GGUFX_OK);
+    OK(ggufx_runtime_create(&rt, NULL, ok_error()));
     assert_int_equal(open_tiny(&file, rt, NULL, NULL), GGUFX_OK);
-    assert_int_equal(ggufx_model_create(&model, rt, file, NULL, NULL), GGUFX_OK);
+    OK(ggufx_model_create(&model, rt, file, NULL, ok_error()));
     generate(rt, model, 0, want);
     for (size_t i = 0; i < THREADS; i++) {
         workers[i] = (worker){.rt = rt, .model = model};

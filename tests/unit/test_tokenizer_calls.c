@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "gguf_builder.h"
+#include "ok.h"
 #include "tokenizer_fixture.h"
 
 #include <stdio.h>
@@ -223,9 +224,8 @@ static void test_keys_of_other_types_are_refused_by_their_name(void **state) {
         ggufx_tokenizer *tokenizer = NULL;
         ggufx_error error;
         odd_vocab(&b, odd);
-        assert_int_equal(ggufx_runtime_create(&rt, NULL, NULL), GGUFX_OK);
-        assert_int_equal(ggufx_open_memory(&file, rt, b.data, b.n, NULL, NULL, NULL, NULL),
-                         GGUFX_OK);
+        OK(ggufx_runtime_create(&rt, NULL, ok_error()));
+        OK(ggufx_open_memory(&file, rt, b.data, b.n, NULL, NULL, NULL, ok_error()));
         const ggufx_status status = ggufx_tokenizer_create(&tokenizer, file, &error);
         assert_int_equal(status, odd == PLAIN ? GGUFX_OK : GGUFX_E_VOCAB);
         if (odd != PLAIN && !strstr(error.message, texts[odd])) fail_msg("%s", error.message);

@@ -3,6 +3,7 @@
  * position of a text, merges over one letter.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "vocab_fixture.h"
 
 #include <stdio.h>
@@ -44,7 +45,7 @@ static void *colliding(size_t n) {
 
 static void create(void *work) {
     job *j = work;
-    OK(ggufx_tokenizer_create(&j->v.tokenizer, j->v.file, NULL));
+    OK(ggufx_tokenizer_create(&j->v.tokenizer, j->v.file, ok_error()));
 }
 
 enum { NESTED = 400 };
@@ -111,9 +112,9 @@ static void encode_chat(void *work) {
     }
     request.messages = turns;
     request.n_messages = n_turns;
-    OK(ggufx_runtime_create(&rt, NULL, NULL));
-    OK(ggufx_chat_create(&chat, rt, NULL, &options, NULL));
-    OK(ggufx_chat_tokenize(j->ids, j->n, &n_ids, chat, j->v.tokenizer, &request, 0, NULL));
+    OK(ggufx_runtime_create(&rt, NULL, ok_error()));
+    OK(ggufx_chat_create(&chat, rt, NULL, &options, ok_error()));
+    OK(ggufx_chat_tokenize(j->ids, j->n, &n_ids, chat, j->v.tokenizer, &request, 0, ok_error()));
     assert_true(n_ids > n_turns * each && n_ids < j->n); /* each of a user's letters is one token */
     ggufx_chat_destroy(chat);
     ggufx_runtime_destroy(rt);
@@ -123,7 +124,7 @@ static void encode_chat(void *work) {
 static void encode(void *work) {
     job *j = work;
     size_t n_ids = 0;
-    OK(ggufx_tokenize(j->ids, j->n, &n_ids, j->v.tokenizer, j->text, j->n, 0, NULL));
+    OK(ggufx_tokenize(j->ids, j->n, &n_ids, j->v.tokenizer, j->text, j->n, 0, ok_error()));
     assert_true(n_ids > 0 && n_ids < j->n);
 }
 

@@ -3,6 +3,7 @@
  * then the lower id, then the leftmost. An occurrence is a token if both ends are free.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "vocab_fixture.h"
 
 #include <stdlib.h>
@@ -82,7 +83,7 @@ static void compare(const vocab_token *tokens, size_t n_tokens, const char *text
         size_t n_got = 0;
         const size_t n_want = by_the_rule(want, tokens, n_tokens, text, n, special);
         OK(ggufx_tokenize(got, MAX_TEXT, &n_got, v.tokenizer, text, n,
-                          special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0, NULL));
+                          special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0, ok_error()));
         assert_int_equal(n_got, n_want);
         assert_memory_equal(got, want, n_want * sizeof *want);
     }
@@ -134,7 +135,7 @@ static void test_a_control_token_of_the_same_text_counts_only_when_parsed(void *
         int32_t got[8];
         size_t n = 0;
         OK(ggufx_tokenize(got, 8, &n, v.tokenizer, S("abcab"),
-                          special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0, NULL));
+                          special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0, ok_error()));
         assert_int_equal(n, 3);
         assert_memory_equal(got, want[special], sizeof want[special]);
     }

@@ -3,6 +3,7 @@
  * calls and from files; changed keys, alignment, reserved space.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "writer_fixture.h"
 
 static void test_every_value_type_is_written_as_the_format_says(void **state) {
@@ -15,7 +16,7 @@ static void test_every_value_type_is_written_as_the_format_says(void **state) {
             kept first, second;
             gb_everything(&want, version, big);
             OK(fill_everything(w, rt, NULL));
-            OK(ggufx_writer_info(&facts, w, NULL, NULL));
+            OK(ggufx_writer_info(&facts, w, NULL, ok_error()));
             write_kept(w, &first, NULL);
             assert_bytes(&first.part[0], want.data, want.n);
             assert_int_equal(facts.n_bytes, want.n);
@@ -42,8 +43,8 @@ static void test_files_are_copied_between_versions_and_byte_orders(void **state)
             gb_everything(&want, 2 + (uint32_t)to / 2, to % 2);
             ggufx_file *f = open_bytes(&source, GGUFX_OPEN_LEGACY_V1);
             ggufx_writer *w = new_writer(rt, 2 + (uint32_t)to / 2, to % 2);
-            OK(ggufx_writer_copy_meta(w, f, NULL));
-            OK(ggufx_writer_copy_tensors(w, f, NULL));
+            OK(ggufx_writer_copy_meta(w, f, ok_error()));
+            OK(ggufx_writer_copy_tensors(w, f, ok_error()));
             ggufx_file_destroy(f); /* the writer keeps its references */
             write_kept(w, &k, NULL);
             assert_bytes(&k.part[0], want.data, want.n);
@@ -59,16 +60,16 @@ static void test_keys_keep_their_place_when_set_again_renamed_or_removed(void **
     ggufx_writer *w = new_writer(rt, 0, 0);
     gb want;
     kept k;
-    OK(ggufx_writer_set_u64(w, S("a"), GGUFX_VALUE_U32, 1, NULL));
-    OK(ggufx_writer_set_u64(w, S("z"), GGUFX_VALUE_U32, 2, NULL));
-    OK(ggufx_writer_set_u64(w, S("b"), GGUFX_VALUE_U32, 3, NULL));
-    OK(ggufx_writer_set_u64(w, S("c"), GGUFX_VALUE_U32, 4, NULL));
-    OK(ggufx_writer_unset(w, S("z"), NULL));
-    OK(ggufx_writer_rename(w, S("a"), S("y"), NULL));
-    OK(ggufx_writer_rename(w, S("c"), S("c"), NULL)); /* no effect */
-    OK(ggufx_writer_set_string(w, S("b"), S("text"), NULL));
-    OK(ggufx_writer_set_u64(w, S("a"), GGUFX_VALUE_U32, 5, NULL));
-    OK(ggufx_writer_rename(w, S("y"), S("x"), NULL));
+    OK(ggufx_writer_set_u64(w, S("a"), GGUFX_VALUE_U32, 1, ok_error()));
+    OK(ggufx_writer_set_u64(w, S("z"), GGUFX_VALUE_U32, 2, ok_error()));
+    OK(ggufx_writer_set_u64(w, S("b"), GGUFX_VALUE_U32, 3, ok_error()));
+    OK(ggufx_writer_set_u64(w, S("c"), GGUFX_VALUE_U32, 4, ok_error()));
+    OK(ggufx_writer_unset(w, S("z"), ok_error()));
+    OK(ggufx_writer_rename(w, S("a"), S("y"), ok_error()));
+    OK(ggufx_writer_rename(w, S("c"), S("c"), ok_error())); /* no effect */
+    OK(ggufx_writer_set_string(w, S("b"), S("text"), ok_error()));
+    OK(ggufx_writer_set_u64(w, S("a"), GGUFX_VALUE_U32, 5, ok_error()));
+    OK(ggufx_writer_rename(w, S("y"), S("x"), ok_error()));
     gb_begin(&want, 3, 0);
     gb_key_u32(&want, "x", 1);
     gb_key_string(&want, "b", "text");
@@ -91,9 +92,9 @@ static void test_general_alignment_lays_out_the_file(void **state) {
         ggufx_tensor *t = wrap(GGUFX_TYPE_I8, 1, 3, 1, data, 3);
         gb want;
         kept k;
-        OK(ggufx_writer_add_tensor(w, t, S("one"), NULL));
-        OK(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, alignment, NULL));
-        OK(ggufx_writer_add_tensor(w, t, S("two"), NULL));
+        OK(ggufx_writer_add_tensor(w, t, S("one"), ok_error()));
+        OK(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, alignment, ok_error()));
+        OK(ggufx_writer_add_tensor(w, t, S("two"), ok_error()));
         ggufx_tensor_destroy(t);
         gb_begin(&want, 3, 0);
         want.alignment = alignment;
@@ -123,21 +124,21 @@ static void test_reserve_is_an_array_of_zeros_behind_the_keys(void **state) {
         uint64_t v[2000];
         ggufx_writer_options_init(&options);
         options.reserve_bytes = 2000;
-        OK(ggufx_writer_create(&w, rt, &options, NULL));
+        OK(ggufx_writer_create(&w, rt, &options, ok_error()));
         /* An existing one is replaced. */
-        if (round) OK(ggufx_writer_set_u64(w, S("ggufx.reserve"), GGUFX_VALUE_U8, 1, NULL));
-        OK(ggufx_writer_set_u64(w, S("a"), GGUFX_VALUE_U32, 1, NULL));
-        OK(ggufx_writer_info(&facts, w, NULL, NULL));
+        if (round) OK(ggufx_writer_set_u64(w, S("ggufx.reserve"), GGUFX_VALUE_U8, 1, ok_error()));
+        OK(ggufx_writer_set_u64(w, S("a"), GGUFX_VALUE_U32, 1, ok_error()));
+        OK(ggufx_writer_info(&facts, w, NULL, ok_error()));
         write_kept(w, &k, NULL);
         assert_int_equal(facts.n_bytes, k.part[0].n);
         ggufx_file *f = open_bytes(&k.part[0], GGUFX_OPEN_STRICT);
         assert_int_equal(ggufx_file_meta_count(f), 2);
-        OK(ggufx_file_meta_at(&entry, f, 1, NULL));
+        OK(ggufx_file_meta_at(&entry, f, 1, ok_error()));
         assert_int_equal(entry.key_length, 13);
         assert_memory_equal(entry.key, "ggufx.reserve", 13);
         assert_int_equal(entry.element_type, GGUFX_VALUE_U8);
         assert_int_equal(entry.count, 2000);
-        OK(ggufx_file_meta_array_u64(v, f, 1, 0, 2000, NULL));
+        OK(ggufx_file_meta_array_u64(v, f, 1, 0, 2000, ok_error()));
         for (int i = 0; i < 2000; i++) assert_int_equal(v[i], 0);
         ggufx_file_destroy(f);
         kept_free(&k);

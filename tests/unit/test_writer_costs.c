@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "cost.h"
+#include "ok.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static void *with_tensors(size_t n) {
 
 static void *with_copied_keys(size_t n) {
     job *w = with_file(n, n, 0);
-    OK(ggufx_writer_copy_meta(w->writer, w->file, NULL));
+    OK(ggufx_writer_copy_meta(w->writer, w->file, ok_error()));
     return w;
 }
 
@@ -55,19 +56,19 @@ static void *with_nothing(size_t n) {
 
 static void copy_meta(void *work) {
     job *w = work;
-    OK(ggufx_writer_copy_meta(w->writer, w->file, NULL));
+    OK(ggufx_writer_copy_meta(w->writer, w->file, ok_error()));
 }
 
 static void copy_tensors(void *work) {
     job *w = work;
-    OK(ggufx_writer_copy_tensors(w->writer, w->file, NULL));
+    OK(ggufx_writer_copy_tensors(w->writer, w->file, ok_error()));
 }
 
 static void set_keys(void *work) {
     job *w = work;
     char name[32];
     for (size_t i = 0; i < w->n; i++)
-        OK(ggufx_writer_set_bool(w->writer, name_of(name, sizeof name, i), 16, 1, NULL));
+        OK(ggufx_writer_set_bool(w->writer, name_of(name, sizeof name, i), 16, 1, ok_error()));
 }
 
 static void rename_and_unset_keys(void *work) {
@@ -76,14 +77,14 @@ static void rename_and_unset_keys(void *work) {
     for (size_t i = 0; i < w->n; i++) {
         name_of(name, sizeof name, i);
         name_of(other, sizeof other, i + w->n);
-        OK(ggufx_writer_rename(w->writer, name, 16, other, 16, NULL));
-        OK(ggufx_writer_unset(w->writer, other, 16, NULL));
+        OK(ggufx_writer_rename(w->writer, name, 16, other, 16, ok_error()));
+        OK(ggufx_writer_unset(w->writer, other, 16, ok_error()));
     }
 }
 
 static void *with_copied_tensors(size_t n) {
     job *w = with_tensors(n);
-    OK(ggufx_writer_copy_tensors(w->writer, w->file, NULL));
+    OK(ggufx_writer_copy_tensors(w->writer, w->file, ok_error()));
     return w;
 }
 
@@ -97,13 +98,13 @@ static void write_set(void *work) {
     ggufx_write_options options;
     ggufx_write_options_init(&options);
     options.max_part_tensors = 10;
-    OK(ggufx_writer_write_stream(w->writer, take, NULL, &options, NULL));
+    OK(ggufx_writer_write_stream(w->writer, take, NULL, &options, ok_error()));
 }
 
 static void finish(void *work) {
     job *w = work;
     ggufx_writer_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_writer_info(&facts, w->writer, NULL, NULL));
+    OK(ggufx_writer_info(&facts, w->writer, NULL, ok_error()));
     ggufx_writer_destroy(w->writer);
     ggufx_file_destroy(w->file);
     free(w);

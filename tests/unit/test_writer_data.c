@@ -2,6 +2,7 @@
  * Data of written files: from callbacks, memory and slices; split files and their sizes.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "writer_fixture.h"
 
 #include <stdlib.h>
@@ -45,16 +46,16 @@ static void check_stream(uint32_t type, uint64_t ne0, uint64_t ne1, uint64_t blo
     const uint64_t ne[2] = {ne0, ne1};
     uint64_t row = 0;
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_row_bytes(&row, type, ne0, NULL));
+    OK(ggufx_row_bytes(&row, type, ne0, ok_error()));
     source s = {.row_bytes = row, .block_bytes = block_bytes};
     const ggufx_tensor_stream stream = stream_of(&s);
     ggufx_writer *w = new_writer(rt, 0, big_endian);
     kept k;
-    OK(ggufx_writer_add_stream(w, S("t"), type, 2, ne, &stream, NULL));
+    OK(ggufx_writer_add_stream(w, S("t"), type, 2, ne, &stream, ok_error()));
     write_kept(w, &k, NULL);
     assert_true(k.largest <= 512 * 1024);
     ggufx_file *f = open_bytes(&k.part[0], 0);
-    OK(ggufx_tensor_info(&facts, ggufx_file_tensor(f, 0), NULL));
+    OK(ggufx_tensor_info(&facts, ggufx_file_tensor(f, 0), ok_error()));
     const uint8_t *in_memory = ggufx_tensor_data(ggufx_file_tensor(f, 0));
     for (uint64_t i = 0; i < row * ne1; i++)
         if (in_memory[i] != byte_at(i)) fail_msg("byte %llu", (unsigned long long)i);
@@ -90,12 +91,12 @@ static void test_memory_is_written_dense(void **state) {
     for (uint32_t i = 0; i < 2 * kColumns * kRows; i++) x[i] = byte_at(i);
     ggufx_tensor *t = wrap(GGUFX_TYPE_I16, 2, kColumns, kRows, x, 2 * kColumns * kRows);
     ggufx_tensor *slice = NULL;
-    OK(ggufx_tensor_slice(&slice, t, 0, 500, kKept, NULL));
+    OK(ggufx_tensor_slice(&slice, t, 0, 500, kKept, ok_error()));
     for (int big = 0; big < 2; big++) {
         ggufx_writer *w = new_writer(rt, 0, big);
         kept k;
-        OK(ggufx_writer_add_tensor(w, slice, S("slice"), NULL));
-        OK(ggufx_writer_add_tensor(w, t, S("whole"), NULL));
+        OK(ggufx_writer_add_tensor(w, slice, S("slice"), ok_error()));
+        OK(ggufx_writer_add_tensor(w, t, S("whole"), ok_error()));
         write_kept(w, &k, NULL);
         ggufx_file *f = open_bytes(&k.part[0], 0);
         const uint8_t *data = ggufx_tensor_data(ggufx_file_tensor(f, 0));
@@ -118,8 +119,8 @@ static void test_memory_is_written_dense(void **state) {
 static uint64_t part_key(const ggufx_file *f, const char *key) {
     size_t at = 0;
     uint64_t v = 0;
-    OK(ggufx_file_meta_find(&at, f, key, strlen(key), NULL));
-    OK(ggufx_file_meta_u64(&v, f, at, NULL));
+    OK(ggufx_file_meta_find(&at, f, key, strlen(key), ok_error()));
+    OK(ggufx_file_meta_u64(&v, f, at, ok_error()));
     return v;
 }
 
@@ -133,11 +134,11 @@ static void check_part(const kept *k, uint32_t i, size_t n_tensors, size_t n_key
     assert_int_equal(part_key(f, "split.count"), k->n_parts);
     assert_int_equal(part_key(f, "split.tensors.count"), 5);
     (void)part_key(f, "ggufx.split.id");
-    OK(ggufx_file_meta_find(&at, f, S("split.count"), NULL));
-    OK(ggufx_file_meta_at(&entry, f, at, NULL));
+    OK(ggufx_file_meta_find(&at, f, S("split.count"), ok_error()));
+    OK(ggufx_file_meta_at(&entry, f, at, ok_error()));
     assert_int_equal(entry.type, GGUFX_VALUE_U16);
-    OK(ggufx_file_meta_find(&at, f, S("split.tensors.count"), NULL));
-    OK(ggufx_file_meta_at(&entry, f, at, NULL));
+    OK(ggufx_file_meta_find(&at, f, S("split.tensors.count"), ok_error()));
+    OK(ggufx_file_meta_at(&entry, f, at, ok_error()));
     assert_int_equal(entry.type, GGUFX_VALUE_I32);
     ggufx_file_destroy(f);
 }
@@ -148,11 +149,12 @@ static ggufx_writer *five_tensors(const void *data) {
     ggufx_writer *w = new_writer(rt, 0, 0);
     ggufx_tensor *t = wrap(GGUFX_TYPE_I8, 1, 1000, 1, data, 1000);
     char name[2] = "0";
-    OK(ggufx_writer_set_string(w, S("split.count"), S("wrong"), NULL));
-    OK(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 64, NULL));
+    OK(ggufx_writer_set_string(w, S("split.count"), S("wrong"), ok_error()));
+    OK(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 64, ok_error()));
     OK(ggufx_writer_set_string(
-        w, S("key"), S("a text of sixty-four characters, which only the first part holds"), NULL));
-    for (int i = 0; i < 5; i++, name[0]++) OK(ggufx_writer_add_tensor(w, t, name, 1, NULL));
+        w, S("key"), S("a text of sixty-four characters, which only the first part holds"),
+        ok_error()));
+    for (int i = 0; i < 5; i++, name[0]++) OK(ggufx_writer_add_tensor(w, t, name, 1, ok_error()));
     ggufx_tensor_destroy(t);
     return w;
 }
@@ -186,7 +188,7 @@ static void test_parts_hold_as_many_tensors_and_bytes_as_allowed(void **state) {
         ggufx_write_options_init(&options);
         options.max_part_bytes = kCases[i].bytes;
         options.max_part_tensors = kCases[i].tensors;
-        OK(ggufx_writer_info(&facts, w, &options, NULL));
+        OK(ggufx_writer_info(&facts, w, &options, ok_error()));
         write_kept(w, &k, &options);
         if (k.n_parts != kCases[i].n_parts) fail_msg("case %zu: %u parts", i, k.n_parts);
         assert_int_equal(facts.n_parts, k.n_parts);

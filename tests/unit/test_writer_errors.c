@@ -3,13 +3,14 @@
  * message, without a change.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "writer_fixture.h"
 
 #include <stdlib.h>
 
 static uint64_t n_bytes_of(const ggufx_writer *w) {
     ggufx_writer_facts facts = {.struct_size = sizeof facts};
-    OK(ggufx_writer_info(&facts, w, NULL, NULL));
+    OK(ggufx_writer_info(&facts, w, NULL, ok_error()));
     return facts.n_bytes;
 }
 
@@ -30,8 +31,8 @@ static void test_numbers_out_of_their_type_are_refused(void **state) {
     ggufx_error e;
     for (size_t i = 0; i < sizeof kTypes / sizeof *kTypes; i++) {
         const int32_t type = kTypes[i].type;
-        OK(ggufx_writer_set_u64(w, S("k"), type, kTypes[i].largest, NULL));
-        OK(ggufx_writer_set_i64(w, S("k"), type, kTypes[i].smallest, NULL));
+        OK(ggufx_writer_set_u64(w, S("k"), type, kTypes[i].largest, ok_error()));
+        OK(ggufx_writer_set_i64(w, S("k"), type, kTypes[i].smallest, ok_error()));
         if (kTypes[i].largest < UINT64_MAX)
             expect(ggufx_writer_set_u64(w, S("k"), type, kTypes[i].largest + 1, &e), GGUFX_E_VALUE,
                    &e, "\"k\"");
@@ -45,7 +46,7 @@ static void test_numbers_out_of_their_type_are_refused(void **state) {
     expect(ggufx_writer_set_u64(w, S("k"), 13, 1, &e), GGUFX_E_ARGUMENT, &e, "GGUFX_VALUE");
     expect(ggufx_writer_set_f64(w, S("k"), GGUFX_VALUE_U32, 1, &e), GGUFX_E_ARGUMENT, &e, "F32");
     expect(ggufx_writer_set_f64(w, S("k"), GGUFX_VALUE_F32, 1e39, &e), GGUFX_E_VALUE, &e, "f32");
-    OK(ggufx_writer_set_f64(w, S("k"), GGUFX_VALUE_F32, 1e300 * 1e300, NULL)); /* infinity */
+    OK(ggufx_writer_set_f64(w, S("k"), GGUFX_VALUE_F32, 1e300 * 1e300, ok_error())); /* infinity */
     ggufx_writer_destroy(w);
 }
 
@@ -61,14 +62,14 @@ static void test_unusable_keys_are_refused(void **state) {
     expect(ggufx_writer_unset(w, S("k"), &e), GGUFX_E_NOT_FOUND, &e, "\"k\"");
     expect(ggufx_writer_rename(w, S("k"), S("l"), &e), GGUFX_E_NOT_FOUND, &e, "\"k\"");
     assert_int_equal(n_bytes_of(w), before);
-    OK(ggufx_writer_set_bool(w, S("k"), 1, NULL));
-    OK(ggufx_writer_set_bool(w, S("l"), 1, NULL));
+    OK(ggufx_writer_set_bool(w, S("k"), 1, ok_error()));
+    OK(ggufx_writer_set_bool(w, S("l"), 1, ok_error()));
     expect(ggufx_writer_rename(w, S("k"), S("l"), &e), GGUFX_E_DUPLICATE, &e, "\"l\"");
     expect(ggufx_writer_rename(w, S("k"), S(""), &e), GGUFX_E_KEY, &e, "empty");
     expect(ggufx_writer_rename(w, S("k"), S("general.alignment"), &e), GGUFX_E_KVTYPE, &e, "u32");
     expect(ggufx_writer_rename(w, S("k"), NULL, 1, &e), GGUFX_E_ARGUMENT, &e, "new_key");
-    OK(ggufx_writer_unset(w, S("k"), NULL));
-    OK(ggufx_writer_unset(w, S("l"), NULL));
+    OK(ggufx_writer_unset(w, S("k"), ok_error()));
+    OK(ggufx_writer_unset(w, S("l"), ok_error()));
     assert_int_equal(n_bytes_of(w), before);
     ggufx_writer_destroy(w);
 }
@@ -77,7 +78,7 @@ static void test_only_powers_of_two_align(void **state) {
     (void)state;
     ggufx_writer *w = new_writer(rt, 0, 0);
     ggufx_error e;
-    OK(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 64, NULL));
+    OK(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 64, ok_error()));
     expect(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 0, &e),
            GGUFX_E_ALIGNMENT, &e, "power of two");
     expect(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 24, &e),
@@ -88,7 +89,7 @@ static void test_only_powers_of_two_align(void **state) {
            GGUFX_E_ALIGNMENT, &e, "3");
     ggufx_writer_destroy(w);
     w = new_writer(rt, 0, 1); /* also in the other byte order */
-    OK(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 256, NULL));
+    OK(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 256, ok_error()));
     expect(ggufx_writer_set_u64(w, S("general.alignment"), GGUFX_VALUE_U32, 24, &e),
            GGUFX_E_ALIGNMENT, &e, "24");
     ggufx_writer_destroy(w);
@@ -132,20 +133,20 @@ static void test_values_given_as_bytes_are_checked(void **state) {
             GGUFX_E_TRUNCATED, "length of a string");
     REFUSED(13, "\0", GGUFX_E_ARGUMENT, "GGUFX_VALUE");
     gb deep = nested_to(8), deeper = nested_to(9);
-    OK(ggufx_writer_set_value(w, S("deep"), GGUFX_VALUE_ARRAY, deep.data, deep.n, NULL));
+    OK(ggufx_writer_set_value(w, S("deep"), GGUFX_VALUE_ARRAY, deep.data, deep.n, ok_error()));
     expect(ggufx_writer_set_value(w, S("key"), GGUFX_VALUE_ARRAY, deeper.data, deeper.n, &e),
            GGUFX_E_LIMIT, &e, "nested deeper than 8");
     gb many = many_inner(65536), more = many_inner(65537);
     expect(ggufx_writer_set_value(w, S("key"), GGUFX_VALUE_ARRAY, more.data, more.n, &e),
            GGUFX_E_LIMIT, &e, "65536");
-    OK(ggufx_writer_unset(w, S("deep"), NULL));
+    OK(ggufx_writer_unset(w, S("deep"), ok_error()));
     assert_int_equal(n_bytes_of(w), before);
-    OK(ggufx_writer_set_value(w, S("many"), GGUFX_VALUE_ARRAY, many.data, many.n, NULL));
+    OK(ggufx_writer_set_value(w, S("many"), GGUFX_VALUE_ARRAY, many.data, many.n, ok_error()));
     (void)n_bytes_of(w);
-    OK(ggufx_writer_set_value(w, S("deep"), GGUFX_VALUE_ARRAY, deep.data, deep.n, NULL));
+    OK(ggufx_writer_set_value(w, S("deep"), GGUFX_VALUE_ARRAY, deep.data, deep.n, ok_error()));
     ggufx_writer_facts facts = {.struct_size = sizeof facts}; /* together they are too many */
     expect(ggufx_writer_info(&facts, w, NULL, &e), GGUFX_E_LIMIT, &e, "65536");
-    OK(ggufx_writer_rename(w, S("many"), S("renamed"), NULL));
+    OK(ggufx_writer_rename(w, S("many"), S("renamed"), ok_error()));
     expect(ggufx_writer_info(&facts, w, NULL, &e), GGUFX_E_LIMIT, &e, "65536");
     gb_free(&deep), gb_free(&deeper), gb_free(&many), gb_free(&more);
     ggufx_writer_destroy(w);
@@ -193,7 +194,7 @@ static void test_options_and_handles_are_checked(void **state) {
     expect(ggufx_writer_create(&w, rt, &options, &e), GGUFX_E_ARGUMENT, &e, "flags");
     expect(ggufx_writer_create(NULL, rt, NULL, &e), GGUFX_E_ARGUMENT, &e, "out");
     expect(ggufx_writer_create(&w, NULL, NULL, &e), GGUFX_E_ARGUMENT, &e, "rt");
-    OK(ggufx_writer_create(&w, rt, NULL, NULL));
+    OK(ggufx_writer_create(&w, rt, NULL, ok_error()));
     ggufx_write_options_init(&how);
     how.flags = 2;
     expect(ggufx_writer_info(&facts, w, &how, &e), GGUFX_E_ARGUMENT, &e, "flags");

@@ -2,6 +2,7 @@
  * Failing sources and sinks, failing allocations, cancelled calls: no file is left under the name.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "writer_folder.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ static void test_a_source_that_fails_leaves_nothing(void **state) {
     const uint64_t ne[2] = {100000, 5}; /* a row per piece */
     ggufx_writer *w = everything();
     ggufx_error e;
-    OK(ggufx_writer_add_stream(w, S("made"), GGUFX_TYPE_F32, 2, ne, &stream, NULL));
+    OK(ggufx_writer_add_stream(w, S("made"), GGUFX_TYPE_F32, 2, ne, &stream, ok_error()));
     put_file(path, "old");
     for (source.fail_at = 1; source.fail_at <= 5; source.fail_at++) {
         source.n_calls = 0;
@@ -41,7 +42,7 @@ static void test_a_source_that_fails_leaves_nothing(void **state) {
         assert_int_equal(n_files(), 1);
     }
     source.n_calls = 0;
-    OK(ggufx_writer_write(w, path, NULL, NULL));
+    OK(ggufx_writer_write(w, path, NULL, ok_error()));
     assert_int_equal(source.n_calls, 5);
     ggufx_writer_destroy(w);
     clean();
@@ -54,7 +55,7 @@ static void test_a_sink_that_fails_ends_the_write(void **state) {
     ggufx_tensor *t = wrap(GGUFX_TYPE_I8, 1, sizeof data, 1, data, sizeof data);
     ggufx_error e;
     kept k = {0};
-    OK(ggufx_writer_add_tensor(w, t, S("large"), NULL));
+    OK(ggufx_writer_add_tensor(w, t, S("large"), ok_error()));
     ggufx_tensor_destroy(t);
     write_kept(w, &k, NULL);
     const size_t n = k.n;
@@ -140,10 +141,10 @@ static void test_memory_does_not_grow_with_the_model(void **state) {
     fault_init(&f);
     ggufx_runtime *own = fault_runtime(&f, 1);
     ggufx_writer *w = new_writer(own, 0, 0);
-    OK(ggufx_writer_add_stream(w, S("large"), GGUFX_TYPE_I8, 2, ne, &stream, NULL));
+    OK(ggufx_writer_add_stream(w, S("large"), GGUFX_TYPE_I8, 2, ne, &stream, ok_error()));
     fault_reset(&f);
     const long long before = f.live_bytes;
-    OK(ggufx_writer_write(w, path, NULL, NULL));
+    OK(ggufx_writer_write(w, path, NULL, ok_error()));
     assert_true(f.peak_bytes - before < 1 << 20);
     struct stat info;
     assert_int_equal(stat(path, &info), 0);
@@ -181,7 +182,7 @@ static void test_every_poll_can_cancel_and_leaves_the_old_file(void **state) {
     ggufx_writer *w = everything();
     ggufx_error e;
     long n_cancelled = 0;
-    OK(ggufx_writer_add_stream(w, S("s"), GGUFX_TYPE_I8, 1, ne, &stream, NULL));
+    OK(ggufx_writer_add_stream(w, S("s"), GGUFX_TYPE_I8, 1, ne, &stream, ok_error()));
     put_file(path, "old");
     for (int set = 0; set < 2; set++, n_cancelled = 0) {
         if (!set) options.max_part_tensors = 0;

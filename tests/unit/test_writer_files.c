@@ -2,6 +2,7 @@
  * Files appear complete or not at all: atomic replacement, full disks, invalid paths, split files.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "writer_folder.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ static void test_a_file_replaces_what_had_its_name(void **state) {
         left[sizeof left - 1] = 0;
         assert_true(want.n < sizeof left);
         put_file(part, left);
-        OK(ggufx_writer_write(w, path, NULL, NULL));
+        OK(ggufx_writer_write(w, path, NULL, ok_error()));
         assert_file(path, want.data, want.n);
         assert_int_equal(n_files(), 1);
     }
@@ -40,9 +41,9 @@ static void test_writing_leaves_no_descriptor_open(void **state) {
     const int before = dup(0);
     close(before);
     for (int i = 0; i < 4; i++) {
-        OK(ggufx_writer_write(w, path, NULL, NULL));
+        OK(ggufx_writer_write(w, path, NULL, ok_error()));
         const ggufx_write_options parts = one_by_one(NULL);
-        OK(ggufx_writer_write(w, path, &parts, NULL));
+        OK(ggufx_writer_write(w, path, &parts, ok_error()));
         const int next = dup(0); /* the lowest free descriptor */
         close(next);
         assert_int_equal(next, before);
@@ -62,12 +63,12 @@ static void test_a_file_can_be_rewritten_in_its_place(void **state) {
         ggufx_open_options options;
         ggufx_open_options_init(&options);
         options.io = io;
-        OK(ggufx_open(&f, rt, path, &options, NULL));
+        OK(ggufx_open(&f, rt, path, &options, ok_error()));
         ggufx_writer *w = new_writer(rt, 0, 0);
-        OK(ggufx_writer_copy_meta(w, f, NULL));
-        OK(ggufx_writer_copy_tensors(w, f, NULL));
+        OK(ggufx_writer_copy_meta(w, f, ok_error()));
+        OK(ggufx_writer_copy_tensors(w, f, ok_error()));
         ggufx_file_destroy(f);
-        OK(ggufx_writer_write(w, path, NULL, NULL));
+        OK(ggufx_writer_write(w, path, NULL, ok_error()));
         ggufx_writer_destroy(w);
         assert_file(path, want.data, want.n);
     }
@@ -81,7 +82,7 @@ static void test_a_full_disk_leaves_the_old_file(void **state) {
     ggufx_writer_facts facts = {.struct_size = sizeof facts};
     struct rlimit old, small;
     ggufx_error e;
-    OK(ggufx_writer_info(&facts, w, NULL, NULL));
+    OK(ggufx_writer_info(&facts, w, NULL, ok_error()));
     put_file(path, "old");
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     small = old;
@@ -136,7 +137,7 @@ static void test_sets_open_as_one_and_merge_to_the_same_file(void **state) {
     kept k;
     ggufx_writer *w = everything();
     gb_everything(&want, 3, 0);
-    OK(ggufx_writer_write(w, path, &options, NULL));
+    OK(ggufx_writer_write(w, path, &options, ok_error()));
     assert_int_equal(n_files(), 3);
     write_kept(w, &k, &options);
     for (unsigned i = 0; i < 3; i++) assert_file(part_name(i + 1), k.part[i].data, k.part[i].n);
@@ -144,11 +145,11 @@ static void test_sets_open_as_one_and_merge_to_the_same_file(void **state) {
     kept_free(&k);
     for (unsigned i = 1; i <= 3; i++) { /* by any of their names */
         ggufx_file *f = NULL;
-        OK(ggufx_open(&f, rt, part_name(i), NULL, NULL));
+        OK(ggufx_open(&f, rt, part_name(i), NULL, ok_error()));
         assert_int_equal(ggufx_file_tensor_count(f), 3);
         w = new_writer(rt, 0, 0);
-        OK(ggufx_writer_copy_meta(w, f, NULL));
-        OK(ggufx_writer_copy_tensors(w, f, NULL));
+        OK(ggufx_writer_copy_meta(w, f, ok_error()));
+        OK(ggufx_writer_copy_tensors(w, f, ok_error()));
         ggufx_file_destroy(f);
         write_kept(w, &k, NULL);
         assert_bytes(&k.part[0], want.data, want.n);
@@ -167,8 +168,8 @@ static ggufx_status never(void *user, uint64_t offset, void *dst, size_t n) {
 
 static ggufx_writer *copy_of_file(const ggufx_file *f) {
     ggufx_writer *w = new_writer(rt, 0, 0);
-    OK(ggufx_writer_copy_meta(w, f, NULL));
-    OK(ggufx_writer_copy_tensors(w, f, NULL));
+    OK(ggufx_writer_copy_meta(w, f, ok_error()));
+    OK(ggufx_writer_copy_tensors(w, f, ok_error()));
     return w;
 }
 
@@ -213,12 +214,12 @@ static void test_a_file_keeps_the_mode_of_the_one_it_replaces(void **state) {
     const unsigned modes[] = {0600, 0640, 0644, 0444, 0777};
     const mode_t mask = umask(022);
     ggufx_writer *w = everything();
-    OK(ggufx_writer_write(w, path, NULL, NULL));
+    OK(ggufx_writer_write(w, path, NULL, ok_error()));
     assert_int_equal(mode_of(path), 0644); /* a new one has the process's mode */
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         assert_int_equal(chmod(path, (mode_t)modes[i]), 0);
         put_file(part, "left by a killed run");
-        OK(ggufx_writer_write(w, path, NULL, NULL));
+        OK(ggufx_writer_write(w, path, NULL, ok_error()));
         assert_int_equal(mode_of(path), modes[i]);
     }
     umask(mask);
@@ -237,7 +238,7 @@ static void test_what_a_link_leads_to_is_replaced(void **state) {
         assert_int_equal(symlink("target", again), 0);
         assert_int_equal(symlink(again, path), 0);
         if (exists) put_file(target, "old");
-        OK(ggufx_writer_write(w, path, NULL, NULL));
+        OK(ggufx_writer_write(w, path, NULL, ok_error()));
         assert_int_equal(lstat(path, &info), 0);
         assert_true(S_ISLNK(info.st_mode));
         assert_int_equal(lstat(target, &info), 0);
@@ -262,7 +263,7 @@ static void test_a_name_that_is_taken_is_kept_where_asked(void **state) {
     options.flags = GGUFX_WRITE_NO_REPLACE;
     ggufx_writer *w = everything();
     ggufx_error e;
-    OK(ggufx_writer_write(w, path, &options, NULL));
+    OK(ggufx_writer_write(w, path, &options, ok_error()));
     expect(ggufx_writer_write(w, path, &options, &e), GGUFX_E_IO, &e, "has this name");
     assert_int_equal(e.system_error, EEXIST);
     clean();
@@ -288,7 +289,7 @@ static void test_free_space_is_looked_at_before(void **state) {
     const ggufx_tensor_stream stream = {.struct_size = sizeof stream, .read = never};
     ggufx_writer *w = new_writer(rt, 0, 0);
     ggufx_error e;
-    OK(ggufx_writer_add_stream(w, S("large"), GGUFX_TYPE_I8, 2, ne, &stream, NULL));
+    OK(ggufx_writer_add_stream(w, S("large"), GGUFX_TYPE_I8, 2, ne, &stream, ok_error()));
     put_file(path, "old");
     expect(ggufx_writer_write(w, path, NULL, &e), GGUFX_E_IO, &e, "are free");
     assert_int_equal(e.system_error, ENOSPC);
@@ -308,10 +309,10 @@ static void test_a_set_that_cannot_be_replaced_stays(void **state) {
     kept k;
     ggufx_error e;
     ggufx_writer *w = everything();
-    OK(ggufx_writer_write(w, path, &plain, NULL));
+    OK(ggufx_writer_write(w, path, &plain, ok_error()));
     write_kept(w, &k, &plain);
     assert_int_equal(unlink(part_name(2)), 0); /* a folder will take this name */
-    OK(ggufx_writer_set_string(w, S("general.name"), S("new"), NULL));
+    OK(ggufx_writer_set_string(w, S("general.name"), S("new"), ok_error()));
     expect(ggufx_writer_write(w, path, &options, &e), GGUFX_E_IO, &e, "rename");
     for (unsigned i = 1; i <= 3; i += 2)
         assert_file(part_name(i), k.part[i - 1].data, k.part[i - 1].n);
@@ -333,21 +334,21 @@ static void test_parts_of_two_sets_are_not_one(void **state) {
     uint64_t id = 0;
     ggufx_writer *w = everything();
     write_kept(w, &old, &plain);
-    OK(ggufx_writer_set_string(w, S("general.name"), S("new"), NULL));
+    OK(ggufx_writer_set_string(w, S("general.name"), S("new"), ok_error()));
     write_kept(w, &new, &plain);
     ggufx_writer_destroy(w);
     for (unsigned mix = 0; mix < 8; mix++) {
         for (unsigned i = 0; i < 3; i++)
             gb_write(mix >> i & 1 ? &new.part[i] : &old.part[i], part_name(i + 1));
         if (mix == 0 || mix == 7) {
-            OK(ggufx_open(&f, rt, part_name(1), NULL, NULL));
-            OK(ggufx_file_meta_find(&index, f, S("ggufx.split.id"), NULL));
-            OK(ggufx_file_meta_u64(&id, f, index, NULL));
+            OK(ggufx_open(&f, rt, part_name(1), NULL, ok_error()));
+            OK(ggufx_file_meta_find(&index, f, S("ggufx.split.id"), ok_error()));
+            OK(ggufx_file_meta_u64(&id, f, index, ok_error()));
             w = copy_of_file(f);
             ggufx_file_destroy(f);
             write_kept(w, &merged, NULL); /* the id belongs to no file any more */
             OK(ggufx_open_memory(&f, rt, merged.part[0].data, merged.part[0].n, NULL, NULL, NULL,
-                                 NULL));
+                                 ok_error()));
             expect(ggufx_file_meta_find(&index, f, S("ggufx.split.id"), &e), GGUFX_E_NOT_FOUND, &e,
                    "");
             ggufx_file_destroy(f);

@@ -2,6 +2,7 @@
  * Tensors, sizes and copies that a writer refuses, with status and message, without a change.
  * SPDX-License-Identifier: MIT
  */
+#include "ok.h"
 #include "writer_fixture.h"
 
 #include <string.h>
@@ -51,8 +52,8 @@ static void test_unusable_tensors_are_refused(void **state) {
     expect(ggufx_writer_add_stream(NULL, S("t"), 0, 1, one, &stream, &e), GGUFX_E_ARGUMENT, &e,
            "writer");
     assert_int_equal(destroyed, expected += 4);
-    OK(ggufx_writer_add_stream(w, name, 63, 0, 1, one, &stream, NULL));
-    OK(ggufx_writer_add_stream(w, S(""), 0, 0, NULL, &stream, NULL));
+    OK(ggufx_writer_add_stream(w, name, 63, 0, 1, one, &stream, ok_error()));
+    OK(ggufx_writer_add_stream(w, S(""), 0, 0, NULL, &stream, ok_error()));
     assert_int_equal(destroyed, expected);
     expect(ggufx_writer_add_stream(w, name, 63, 0, 1, one, &stream, &e), GGUFX_E_DUPLICATE, &e,
            "tensor 0");
@@ -74,9 +75,9 @@ static void test_sizes_beyond_63_bits_are_refused_before_a_byte_is_written(void 
     ggufx_writer_facts facts = {.struct_size = sizeof facts};
     ggufx_error e;
     kept k = {0};
-    OK(ggufx_writer_add_stream(w, S("a"), GGUFX_TYPE_I8, 1, half, &stream, NULL));
-    OK(ggufx_writer_info(&facts, w, NULL, NULL));
-    OK(ggufx_writer_add_stream(w, S("b"), GGUFX_TYPE_I8, 1, half, &stream, NULL));
+    OK(ggufx_writer_add_stream(w, S("a"), GGUFX_TYPE_I8, 1, half, &stream, ok_error()));
+    OK(ggufx_writer_info(&facts, w, NULL, ok_error()));
+    OK(ggufx_writer_add_stream(w, S("b"), GGUFX_TYPE_I8, 1, half, &stream, ok_error()));
     expect(ggufx_writer_info(&facts, w, NULL, &e), GGUFX_E_OVERFLOW, &e, "2^63");
     expect(ggufx_writer_write_stream(w, kept_write, &k, NULL, &e), GGUFX_E_OVERFLOW, &e, "2^63");
     assert_int_equal(k.n, 0);
@@ -96,8 +97,8 @@ static void test_more_parts_than_a_set_can_number_are_refused(void **state) {
     options.max_part_tensors = 1;
     for (unsigned i = 0; i < 65536; i++) {
         for (int d = 0; d < 4; d++) name[d] = (char)('a' + (i >> 4 * d & 15));
-        if (i == 65535) OK(ggufx_writer_info(&facts, w, &options, NULL));
-        OK(ggufx_writer_add_stream(w, name, 4, GGUFX_TYPE_I8, 1, none, &stream, NULL));
+        if (i == 65535) OK(ggufx_writer_info(&facts, w, &options, ok_error()));
+        OK(ggufx_writer_add_stream(w, name, 4, GGUFX_TYPE_I8, 1, none, &stream, ok_error()));
     }
     assert_int_equal(facts.n_parts, 65535);
     expect(ggufx_writer_info(&facts, w, &options, &e), GGUFX_E_LIMIT, &e, "65535");
@@ -114,11 +115,11 @@ static void test_metadata_over_the_limit_are_refused(void **state) {
     ggufx_writer_options_init(&options);
     options.reserve_bytes = (1ull << 30) - 24 - (8 + 13 + 4) - 12;
     for (int more = 0; more < 2; more++, options.reserve_bytes++) {
-        OK(ggufx_writer_create(&w, rt, &options, NULL));
+        OK(ggufx_writer_create(&w, rt, &options, ok_error()));
         if (more)
             expect(ggufx_writer_info(&facts, w, NULL, &e), GGUFX_E_LIMIT, &e, "1073741824");
         else
-            OK(ggufx_writer_info(&facts, w, NULL, NULL));
+            OK(ggufx_writer_info(&facts, w, NULL, ok_error()));
         ggufx_writer_destroy(w);
     }
 }
@@ -182,14 +183,14 @@ static void test_names_of_a_failed_copy_are_free_again(void **state) {
     gb source;
     ggufx_error e;
     gb_everything(&source, 3, 0);
-    OK(ggufx_runtime_create(&own, &options, NULL));
+    OK(ggufx_runtime_create(&own, &options, ok_error()));
     ggufx_file *f = open_bytes(&source, 0);
     ggufx_writer *w = new_writer(own, 0, 0);
     ggufx_tensor *t = wrap(GGUFX_TYPE_I8, 1, 1, 1, byte, 1);
-    OK(ggufx_writer_add_tensor(w, t, S("scalar"), NULL));
+    OK(ggufx_writer_add_tensor(w, t, S("scalar"), ok_error()));
     expect(ggufx_writer_copy_tensors(w, f, &e), GGUFX_E_DUPLICATE, &e, "\"scalar\"");
-    OK(ggufx_writer_add_tensor(w, t, S("vector"), NULL));
-    OK(ggufx_writer_add_tensor(w, t, S("matrix"), NULL));
+    OK(ggufx_writer_add_tensor(w, t, S("vector"), ok_error()));
+    OK(ggufx_writer_add_tensor(w, t, S("matrix"), ok_error()));
     ggufx_tensor_destroy(t);
     ggufx_writer_destroy(w);
     ggufx_file_destroy(f);
@@ -209,9 +210,9 @@ static void test_copies_are_made_whole_or_not_at_all(void **state) {
     ggufx_writer *w = new_writer(rt, 0, 0);
     ggufx_tensor *t = wrap(GGUFX_TYPE_I8, 1, 1, 1, byte, 1);
     const uint64_t ne[1] = {1};
-    OK(ggufx_writer_add_tensor(w, t, S("scalar"), NULL));
+    OK(ggufx_writer_add_tensor(w, t, S("scalar"), ok_error()));
     expect(ggufx_writer_copy_tensors(w, f, &e), GGUFX_E_DUPLICATE, &e, "\"scalar\"");
-    OK(ggufx_writer_add_tensor(w, t, S("vector"), NULL));
+    OK(ggufx_writer_add_tensor(w, t, S("vector"), ok_error()));
     expect(ggufx_writer_add_tensor(w, t, S("vector"), &e), GGUFX_E_DUPLICATE, &e, "tensor 1");
     expect(ggufx_writer_add_tensor(w, t, S("scalar"), &e), GGUFX_E_DUPLICATE, &e, "tensor 0");
     gb_begin(&want, 3, 0);

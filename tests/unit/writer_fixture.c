@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "writer_fixture.h"
+#include "ok.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ ggufx_writer *new_writer(const ggufx_runtime *own, uint32_t version, int big_end
     ggufx_writer_options_init(&options);
     options.version = version;
     options.flags = big_endian ? GGUFX_WRITE_BIG_ENDIAN : 0;
-    OK(ggufx_writer_create(&w, own, &options, NULL));
+    OK(ggufx_writer_create(&w, own, &options, ok_error()));
     return w;
 }
 
@@ -40,7 +41,8 @@ ggufx_tensor *wrap(uint32_t type, uint32_t n_dims, uint64_t ne0, uint64_t ne1, c
                    uint64_t n_bytes) {
     const uint64_t ne[2] = {ne0, ne1};
     ggufx_tensor *t = NULL;
-    OK(ggufx_tensor_wrap(&t, rt, type, n_dims, ne, 0, data, n_bytes, "own", NULL, NULL, NULL));
+    OK(ggufx_tensor_wrap(&t, rt, type, n_dims, ne, 0, data, n_bytes, "own", NULL, NULL,
+                         ok_error()));
     return t;
 }
 

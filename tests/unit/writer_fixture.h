@@ -8,23 +8,11 @@
 
 #include "fault.h"
 #include "gguf_builder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "ok.h"
 
 extern ggufx_runtime *rt; /* for the whole group */
 int writer_setup(void **state);
 int writer_teardown(void **state);
-
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        const ggufx_status ok_status = (call);                                                     \
-        if (ok_status != GGUFX_OK) fail_msg("%s: %s", #call, ggufx_status_name(ok_status));        \
-    } while (0)
 
 /* Asserts that the call failed with the status, filled `e` and has `text` in its message. */
 void expect(ggufx_status got, ggufx_status want, const ggufx_error *e, const char *text);
