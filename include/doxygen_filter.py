@@ -25,7 +25,7 @@ CONVENTIONS = [
     (r"size_t \w+_length", "Bytes of the string before it."),
     (r"uint(?:32|64)_t n_(\w+)", r"Number of \1."),
     (r"size_t n_(\w+)", r"Number of \1."),
-    (r"\w[\w ]*\*?\(\*\w+\)\((?s:.*)", "Told in the comment of the struct."),
+    (r"\w[\w ]*\*?\(\*\w+\)\((?s:.*)", "Described in the comment of the struct."),
 ]
 
 

@@ -159,6 +159,7 @@ type VulkanFeatures uint32
 
 const (
 	VulkanFeaturesFloat64      VulkanFeatures = 1
+	VulkanFeaturesIntDot       VulkanFeatures = 2
 	VulkanFeaturesMemoryBudget VulkanFeatures = 4
 )
 

@@ -111,9 +111,8 @@ GGUFX_API ggufx_status ggufx_device_open(ggufx_device **out, const ggufx_runtime
                                          const char *id, const ggufx_device_options *options,
                                          ggufx_error *error);
 
-#define GGUFX_VULKAN_FLOAT64 1u /* feature shaderFloat64 */
-#define GGUFX_VULKAN_INT_DOT                                                                       \
-    2u /* the extension VK_KHR_shader_integer_dot_product and its feature */
+#define GGUFX_VULKAN_FLOAT64 1u       /* feature shaderFloat64 */
+#define GGUFX_VULKAN_INT_DOT 2u       /* VK_KHR_shader_integer_dot_product and its feature */
 #define GGUFX_VULKAN_MEMORY_BUDGET 4u /* extension VK_EXT_memory_budget */
 
 /* Vulkan handles of an engine. All must be set, except lock, unlock and user. */

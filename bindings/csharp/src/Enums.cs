@@ -250,6 +250,8 @@ namespace Ggufx
         None = 0,
         /// <summary>GGUFX_VULKAN_FLOAT64.</summary>
         Float64 = 1,
+        /// <summary>GGUFX_VULKAN_INT_DOT.</summary>
+        IntDot = 2,
         /// <summary>GGUFX_VULKAN_MEMORY_BUDGET.</summary>
         MemoryBudget = 4,
     }

@@ -149,6 +149,7 @@ class VulkanFeatures(_Flags):
     """What the owner of a VkDevice turned on."""
 
     FLOAT64 = 1
+    INT_DOT = 2
     MEMORY_BUDGET = 4
 
 

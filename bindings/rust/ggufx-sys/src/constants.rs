@@ -108,6 +108,7 @@ pub const GGUFX_DEVICE_PROCESSOR: u32 = 8;
 pub const GGUFX_DEVICE_EXACT: u32 = 16;
 pub const GGUFX_DEVICE_LOST: u32 = 32;
 pub const GGUFX_VULKAN_FLOAT64: u32 = 1;
+pub const GGUFX_VULKAN_INT_DOT: u32 = 2;
 pub const GGUFX_VULKAN_MEMORY_BUDGET: u32 = 4;
 pub const GGUFX_POOLING_DEFAULT: u32 = 0;
 pub const GGUFX_POOLING_MEAN: u32 = 1;

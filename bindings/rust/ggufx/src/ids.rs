@@ -147,6 +147,7 @@ bits! {
     /// What the owner of a VkDevice turned on (`GGUFX_VULKAN_*`).
     VulkanFeatures: u32
     FLOAT64 = GGUFX_VULKAN_FLOAT64,
+    INT_DOT = GGUFX_VULKAN_INT_DOT,
     MEMORY_BUDGET = GGUFX_VULKAN_MEMORY_BUDGET,
 }
 
