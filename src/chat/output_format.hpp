@@ -32,11 +32,11 @@ struct CallFormat {
     const char *name = ""; // rule that found the format, for messages
     CallShape shape = CallShape::none;
     Notation notation = Notation::json;
-    bool listed = false;   // calls are elements of a list in brackets
-    bool numbered = false; // ":0" follows the name and is part of the call's id
-    bool id_first = false; // the id precedes the name
-    bool bare = false;     // no marker: an object at the start of the answer
-    bool has_id = false;   // the template writes the id of calls in the history
+    bool listed = false;    // calls are elements of a list in brackets
+    bool numbered = false;  // ":0" follows the name and is part of the call's id
+    bool id_first = false;  // the id precedes the name
+    bool bare = false;      // no marker: an object at the start of the answer
+    bool has_id = false;    // the template writes the id of calls in the history
     bool has_cdata = false; // tagged: a value may be a CDATA section
     std::string_view section_open, section_close; // around all calls of an answer
     std::string_view open, close;                 // around one call

@@ -20,7 +20,7 @@ constexpr Alias kAliases[] = {
     {"-m,--model", "MODEL"},
     {"-c,--ctx-size", "--ctx"},
     {"--n-predict,--n-gen", "--predict"},
-    {"-p,--n-prompt", "--prompt-tokens"}, // of llama-bench
+    {"-p,--n-prompt", "--prompt-tokens"}, // llama-bench
     {"--n-depth", "--depth"},
     {"--repetitions", "--rounds"},
     {"-ngl,--gpu-layers,--n-gpu-layers", "--device-layers"},

@@ -1,4 +1,4 @@
-// What most files of the tool include, compiled once. Files include what they use all the same.
+// Headers that most files of the tool include, precompiled.
 // SPDX-License-Identifier: MIT
 
 #include <algorithm>
