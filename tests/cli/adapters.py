@@ -66,7 +66,7 @@ class Options(tool.Case):
             self.assertIn(A, said)
         self.assertFalse(os.path.exists(self.path("out.gguf")))
 
-    def test_files_and_scales_are_told_apart(self):
+    def test_files_and_scales_are_distinguished(self):
         prompt = ["run", MODEL, "-p", "a", "--lora"]
         self.assertIn("general.type", self.fails(4, *prompt, MODEL))
         self.assertIn("not a scale", self.fails(2, *prompt, self.lora + ":x"))
@@ -75,7 +75,7 @@ class Options(tool.Case):
         odd = shutil.copy(self.lora, self.path("name:0.5"))
         self.assertEqual(self.logits("--lora", odd), self.logits("--lora", self.lora))
 
-    def test_guessed_texts_are_those_of_the_adapted_model(self):
+    def test_drafted_answers_are_those_of_the_adapted_model(self):
         story = ["run", MODEL, "-p", "Once upon a time", "-n", "40", "--temp", "0", "-q"]
         plain = self.ok(*story)
         for given in (["--lora", self.lora + ":40"], ["--control-vector", self.control + ":3"]):

@@ -72,7 +72,7 @@ class Pipe(Chat):
         self.talk("a\n", "--grammar", grammar, "--json-schema", "{}", code=2)
         self.talk("a\n", "--grammar", grammar, "--tools", schema, code=2)
 
-    def test_guessed_answers_are_the_same_whoever_guesses(self):
+    def test_drafted_answers_do_not_depend_on_the_draft_source(self):
         text = "Once upon a time\nThe dog and the dog and the dog\nAnd the dog\n"
         grammar = 'root ::= " the " ("cat" | "dog") [a-z ]{3,9} "."'
         for more in (SHORT, ("--seed", "5", "--repeat-penalty", "1.1", "--ctk", "gx4", "-n", "30"),
@@ -174,7 +174,7 @@ class Pipe(Chat):
         for bad in (b"{", b'{"messages":3}', b'{"messages":[{"content":"x"}]}'):
             self.fails(3, "chat", MODEL, "--load", self.path("bad.json", bad))
 
-    def test_tools_are_told_and_nothing_is_run(self):
+    def test_tools_are_reported_and_nothing_is_run(self):
         tools = self.path("tools.json", b'[{"type":"function","function":{"name":"f"}}]')
         template = self.path("tools.jinja", b"{# <tool_call> #}{% for t in tools %}<{{ t.function.name }}>{% endfor %}"
                                             b"{% for m in messages %}{{ m.content }}{% endfor %}")
@@ -223,7 +223,7 @@ class Pipe(Chat):
         self.assertEqual(answer["prompt_tokens"], int(self.ok("tokenize", MODEL, "-p", prompt, "--count")))
         self.assertEqual(answer["content"] + "\n", self.ok("run", MODEL, "-p", prompt, *SHORT).decode())
 
-    def test_an_answer_begins_as_it_is_told_to(self):
+    def test_an_answer_begins_as_requested(self):
         args = (MODEL, "--template", self.template)
         answer = json.loads(self.talk("Once upon\n", *args, "--prefill", "there was ", "--json", *SHORT)[0])
         text = self.ok("run", MODEL, "-p", "[user]Once upon\n[assistant]there was ", *SHORT).decode()

@@ -267,7 +267,7 @@ class Tokenizers(Convert):
             self.ok("convert", folder, "-o", again, "--force")
             self.assertEqual(self.pre_of(again), name)
 
-    def test_other_steps_are_not_guessed(self):
+    def test_other_steps_are_not_assumed(self):
         out = self.path("o.gguf")
         llama = self.split(self.WORDS + r"\p{N}{1,3}|" + self.REST)
         removed = {**llama, "behavior": "Removed", "invert": True}
@@ -285,7 +285,7 @@ class Tokenizers(Convert):
                 self.assertIn(name, text)
             self.assertIn("--pre", text)
 
-    def test_names_without_steps_are_kept_and_told(self):
+    def test_names_without_steps_are_kept_and_reported(self):
         out, back = self.path("o.gguf"), self.path("b.gguf")
         source = self.folder_with([self.DIGITS, {**self.BYTES, "use_regex": True}])
         for name, remarks in (("starcoder", 0), ("own", 1)):

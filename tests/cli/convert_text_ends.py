@@ -52,7 +52,7 @@ class TextEnds(Convert):
                      {"type": "Sequence", "processors": [BYTES, template([A, special("<|endoftext|>")])]}):
             self.assertEqual(self.ends(post), (HELLO + [END], {"bos": False, "eos": True}))
 
-    def test_a_leading_beginning(self):
+    def test_a_prompt_prefix_is_kept(self):
         self.assertEqual(self.ends(template([special("<|endoftext|>"), A])), ([END] + HELLO, {"bos": True}))
         self.assertEqual(self.ends(template([special("<|endoftext|>"), A, special("<|endoftext|>")])),
                          ([END] + HELLO + [END], {"bos": True, "eos": True}))
@@ -61,7 +61,7 @@ class TextEnds(Convert):
         for post, flags in ((None, {}), (BYTES, {}), (template([A]), {"bos": False})):
             self.assertEqual(self.ends(post), (HELLO, flags))
 
-    def test_tokens_that_are_neither_beginning_nor_end_are_named(self):
+    def test_tokens_that_are_neither_bos_nor_eos_are_named(self):
         self.assertEqual(self.ends(template([A, special("<|first|>")]), ("<|first|>", "after", "not EOS")),
                          (HELLO, {"bos": False}))
         self.assertEqual(self.ends(template([special("<|first|>"), A]), ("<|first|>", "before", "not BOS")),

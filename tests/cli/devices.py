@@ -47,7 +47,7 @@ class Fake(tool.Case):
         self.assertEqual(self.run_model("--device", "auto", "--device-layers", "2", "--plugins", FAKE), here)
         self.assertEqual(self.run_model("--device", "none"), here)
 
-    def test_guesses_are_of_the_same_text_there(self):
+    def test_drafts_continue_the_same_text(self):
         """The draft model is in host memory; products are row-wise, as without drafts under that flag."""
         for guess in (("--lookup",), ("--draft", tool.MODEL)):
             here = self.run_model(*guess)

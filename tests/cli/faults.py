@@ -384,7 +384,7 @@ class Beside(tool.Case):
             self.assertFalse(os.path.exists(path))
 
     @unittest.skipUnless(LIBRARY and not WRAPPER, "no library to change what a disk says")
-    def test_a_full_disk_is_told_before(self):
+    def test_a_full_disk_is_reported_first(self):
         source = self.path("in.gguf", tiny())
         outputs = [*self.commands(), *((self.path(out), [*command, "-o", self.path(out)]) for out, command in (
             ("m.safetensors", ["convert", MODEL]), ("n", ["convert", source, "--to", "npy"]),

@@ -46,7 +46,7 @@ class Info(tool.Case):
                                             "offset": 0, "abs_offset": dump["data_offset"],
                                             "nbytes": 24, "complete": True}])
 
-    def test_a_bad_file_is_told_and_the_next_ones_follow(self):
+    def test_a_bad_file_is_reported_and_the_next_ones_follow(self):
         bad, absent = self.path("bad.gguf", b"Once"), self.path("absent.gguf")
         self.assertEqual([*self.json("info", MODEL)][:2], ["schema", "file"])
         self.assertEqual(self.json("info", MODEL)["file"], MODEL)
@@ -98,7 +98,7 @@ class Info(tool.Case):
         values = self.lines("info", MODEL, MODEL, "--kv", "--limit", "1")
         self.assertEqual([v["file"] for v in values], [MODEL, MODEL])
 
-    def test_unknown_tensor_type_is_listed_not_guessed(self):
+    def test_unknown_tensor_type_is_listed_not_assumed(self):
         path = self.path("fork.gguf", gguf([ARCHITECTURE], [("w", (32,), 200, 0)], bytes(64)))
         tensor = self.json("info", path)["tensors"][0]
         self.assertEqual((tensor["type"], tensor["type_id"]), ("unknown", 200))

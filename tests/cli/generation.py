@@ -22,7 +22,7 @@ def log_softmax(row):
 
 
 class Demo(tool.Case):
-    def test_text_that_is_not_utf8_is_refused_with_its_place(self):
+    def test_text_that_is_not_utf8_is_refused_with_its_position(self):
         bad = self.path("bad.txt", b"Once \xff upon")
         self.assertIn('bad.txt": byte 5 (0xff) begins no character', self.fails(3, "run", MODEL, "-f", bad))
         cut = self.path("cut.txt", "Eine Füchsin ü".encode()[:-1])
@@ -79,7 +79,7 @@ class Run(OracleCase):
         reference = self.lines(*args, "-t", "1", "--isa", "scalar")
         self.assertEqual(reference, self.lines(*args, "-t", "3"))
 
-    def test_guessed_text_is_the_same_whoever_guesses(self):
+    def test_drafted_text_does_not_depend_on_the_draft_source(self):
         args = ("run", MODEL, "-p", "Once upon a time there was a dog. Once upon", "-n", "60")
         for more in (("--temp", "0"), ("--seed", "7", "--repeat-penalty", "1.1", "--ctk", "gx4")):
             by_model = self.lines(*args, *more, "--draft", MODEL)

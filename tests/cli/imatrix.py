@@ -84,7 +84,7 @@ class Imatrix(tool.Case):
         value = self.json("imatrix", "show", source)
         self.assertEqual((value["entries"], value["chunks"]), (35, 57))
 
-    def test_errors_name_file_and_place(self):
+    def test_errors_name_file_and_position(self):
         cut = self.path("cut.dat", read(self.small())[:30])
         self.assertIn("cut.dat: byte 26: a number of values is 4; 0 bytes follow",
                       self.fails(3, "imatrix", "show", cut))

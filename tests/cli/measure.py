@@ -64,7 +64,7 @@ class Bench(tool.Case):
         self.assertIn("2.5 GB/s, ours", text)
         self.assertIn("exists", self.fails(1, *self.QUICK, "--html", page))
 
-    def test_all_refuses_other_figures_by_their_place_and_leaves_no_page(self):
+    def test_all_refuses_other_figures_by_their_position_and_leaves_no_page(self):
         good = {"peer": "p", "type": "q4_0", "n": 1, "gbps": 1}
         for wrong, why in ({"n": 0}, "entry 1: needs \"n\""), ({"n": 4097}, "\"n\""), ({"gbps": 0}, "\"gbps\""), \
                           ({"gbps": 2e6}, "\"gbps\""), ({"gbps": "1"}, "\"gbps\""), ({"type": 3}, "\"type\""), ({"peer": None}, "\"peer\""):
@@ -145,7 +145,7 @@ class Bench(tool.Case):
                           (("--sequences", "0"), "--sequences"), (("-d", "-1"), "--depth")):
             self.assertIn(word, self.fails(2, *args, *bad))
 
-    def test_model_guesses_tokens_of_a_text(self):
+    def test_a_draft_model_proposes_tokens(self):
         text = self.path("text", b"Once upon a time there was a dog. The dog was good. " * 40)
         args = ("bench", "model", tool.MODEL, "--prompt-tokens", "0", "-r", "1", "--products", "row-wise")
         guesses = ("--speculate", "none,lookup,draft", "--draft", tool.MODEL)

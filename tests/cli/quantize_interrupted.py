@@ -88,7 +88,7 @@ class Interrupted(Quantize):
         self.assertEqual(read(out), read(want))
         self.assertEqual(self.files(), ["in.gguf", "out.gguf", "want.gguf"])
 
-    def test_a_disk_that_is_too_small_is_told_before(self):
+    def test_a_disk_that_is_too_small_is_reported_first(self):
         source, disk, want = self.large(), self.path("disk"), self.path("want.gguf")
         os.mkdir(disk)
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk],

@@ -105,7 +105,7 @@ class Responses(Served):
         answer = self.respond(text={"format": form}, max_output_tokens=200)
         self.assertIn(json.loads(answer["output"][0]["content"][0]["text"])["n"], (1, 2))
 
-    def test_what_it_cannot_do_is_told(self):
+    def test_what_it_cannot_do_is_reported(self):
         for fields in ({"store": True}, {"background": True}, {"previous_response_id": "resp_1"}, {"truncation": "auto"}, {"nonsense": 1},
                        {"input": []}, {"input": [{"type": "item_reference", "id": "x"}]}, {"input": [{"role": "king", "content": "x"}]},
                        {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]}, {"tools": [{"type": "banana"}]},
@@ -176,7 +176,7 @@ class Completions(Served):
         self.assertEqual([cached(), cached(id_conversation="a"), cached(id_conversation="b")], [0, 0, 0])
         self.assertGreater(min(cached(), cached(id_conversation="a"), cached(id_conversation="b")), 16)
 
-    def test_answers_name_their_beginning_and_their_request(self):
+    def test_answers_name_their_prefix_and_their_request(self):
         with self.server.open(CHAT, {"messages": STORY, "max_tokens": 1}, headers={"X-Request-Id": "mine-1"}) as one, \
                 self.server.open(CHAT, {"messages": STORY, "max_tokens": 2, "stream": True}) as two:
             self.assertEqual(one.headers["X-Request-Id"], "mine-1")
@@ -253,7 +253,7 @@ class Slots(Served):
         self.assertEqual(texts[0], texts[2])
         self.assertNotEqual(prints[0], prints[1])
 
-    def test_a_place_is_saved_and_restored(self):
+    def test_a_slot_is_saved_and_restored(self):
         folder = self.path("slots")
         os.mkdir(folder)
         server = self.serve("--parallel", "2", "--slot-dir", folder)
@@ -298,7 +298,7 @@ class Slots(Served):
         hidden = self.serve()
         self.assertEqual([hidden.ask("/slots")[0], hidden.ask("/slots/0/save", {"filename": "x"})[0]], [404, 404])
 
-    def test_a_key_sees_its_own_places_alone(self):
+    def test_a_key_sees_only_its_own_slots(self):
         folder = self.path("slots")
         os.mkdir(folder)
         keys = self.path("keys", b"first-key-0123456789\nsecond-key-0123456789\n")

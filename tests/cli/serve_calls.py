@@ -131,7 +131,7 @@ class Calls(Served):
         self.assertEqual((deltas, events[-1]["response"]["output"][0]["arguments"]), (item["arguments"], item["arguments"]))
         self.assertEqual(server.ask(RESPONSES, {**body, "tool_choice": "required"})[1]["output"][0]["type"], "function_call")
 
-    def test_what_cannot_be_called_is_told(self):
+    def test_what_cannot_be_called_is_reported(self):
         server = self.serve("--template", self.template("hermes"))
         tools = lambda name="get", **function: [{"type": "function", "function": {"name": name, **function}}]
         for fields, word in (({"tools": []}, "no tools"), ({"tools": None}, "no tools"), ({"tools": tools("a b")}, "name"), ({"tools": tools("x" * 129)}, "name"),

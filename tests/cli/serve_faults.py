@@ -38,7 +38,7 @@ class Requests(Served):
         super().setUp()
         self.server = self.serve("--max-body", "1")
 
-    def test_what_a_field_may_not_be_is_told_by_its_name(self):
+    def test_what_a_field_may_not_be_is_reported_by_its_name(self):
         for field, value, code in (
                 ("nonsense", 1, "unknown_parameter"), ("temperature", -1, "invalid_value"),
                 ("temperature", "hot", "invalid_value"), ("top_p", 2, "invalid_value"), ("n", 9, "invalid_value"),
@@ -134,7 +134,7 @@ class Requests(Served):
 
 
 class Start(Served):
-    def test_what_cannot_be_served_is_told(self):
+    def test_what_cannot_be_served_is_reported(self):
         short = self.path("short", b"key\n")
         for args, code, text in ((("--host", "0.0.0.0"), 2, "--api-key-file"), (("--host", "::"), 2, "--api-key-file"),
                                  (("--api-key-file", short), 2, "16 characters"), (("--listen", "tcp:1"), 2, "unix:PATH"),
@@ -210,7 +210,7 @@ class Clients(Served):
         self.assertEqual(out, [alone])
         server.wait_for("running", 0)
 
-    def test_a_full_queue_is_told(self):
+    def test_a_full_queue_is_reported(self):
         server = self.serve("--parallel", "1", "--queue", "2")
         held = []
         for i in range(3):

@@ -217,7 +217,7 @@ class Clients(Served):
             self.assertEqual(server.metric("cancelled_total"), 8)
         self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 3})[0], 200)
 
-    def test_idle_connections_keep_nobody_out(self):
+    def test_idle_connections_block_no_client(self):
         server = self.serve("--connections", "8")
         held = [server.connect() for _ in range(30)]
         for _ in range(3):
@@ -252,7 +252,7 @@ class Clients(Served):
         server.wait_for("running", 0)
         self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 2}, headers=of_key("first"))[0], 200)
 
-    def test_a_key_with_many_texts_gives_a_place_back(self):
+    def test_a_key_with_many_requests_is_preempted(self):
         """Requests wait for a slot only briefly, and a preempted request gives the same answer."""
         bodies = [{**LONG, "max_tokens": 200, "seed": i, "temperature": 1, "logprobs": True} for i in range(5)]
         for args in tool.stepped(((), ("--decode", "tiled"), ("--ctk", "q8_0", "--ctv", "gx4")), 2):
@@ -269,7 +269,7 @@ class Clients(Served):
                 self.assertGreater(server.metric("preempted_total"), 0)
                 self.assertEqual([one.result()[1]["choices"] for one in asked], want)
 
-    def test_beginnings_are_kept_beside_texts_in_work(self):
+    def test_prefixes_are_cached_beside_running_requests(self):
         server = self.serve("--parallel", "1", "--cache-slots", "6")
         prompts = ["%s upon a time there was a girl who liked the sun and the dog and the rain." % word for word in ("Once", "Twice", "Never", "Often")]
         cached = lambda: [server.ask(TEXT, {"prompt": p, "max_tokens": 2, "seed": 1})[1]["usage"]["prompt_tokens_details"]["cached_tokens"] for p in prompts]

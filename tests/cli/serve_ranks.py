@@ -102,7 +102,7 @@ class Ranks(Served):
         want = self.serve().ask(TEXT, body)[1]["choices"]
         self.assertEqual(self.serve_ranks(2).ask(TEXT, body)[1]["choices"], want)
 
-    def test_places_are_saved_and_restored(self):
+    def test_slots_are_saved_and_restored(self):
         """Ranks save tokens, whose caches are recomputed; the answers stay the same."""
         folder = self.path("slots")
         os.mkdir(folder)

@@ -455,7 +455,7 @@ static void test_cards_that_cannot_be_used_say_why(void **state) {
     assert_unusable("cuda:1", "no device \"cuda:1\"");
 }
 
-static void test_memory_that_ends_is_told_and_nothing_is_lost(void **state) {
+static void test_memory_that_ends_is_reported_and_nothing_is_lost(void **state) {
     (void)state;
     host h = begin();
     const uint64_t ne[2] = {1 << 18, 1 << 18};
@@ -505,7 +505,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_faults_in_kernels_are_found),
         cmocka_unit_test(test_every_call_of_the_driver_that_fails_is_a_status),
         cmocka_unit_test(test_cards_that_cannot_be_used_say_why),
-        cmocka_unit_test(test_memory_that_ends_is_told_and_nothing_is_lost),
+        cmocka_unit_test(test_memory_that_ends_is_reported_and_nothing_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

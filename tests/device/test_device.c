@@ -529,7 +529,7 @@ static void test_experts_there_have_the_bits_of_those_here(void **state) {
     end_fake(&host);
 }
 
-static void test_progress_is_told_and_can_cancel(void **state) {
+static void test_progress_is_reported_and_can_cancel(void **state) {
     (void)state;
     fake_host host = begin_fake(0);
     matrix m = random_matrix(GGUFX_TYPE_Q8_0, 300, 4096, 0);
@@ -619,7 +619,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_limits_of_a_device_change_no_bit),
         cmocka_unit_test(test_many_matrices_here_and_there_have_the_bits_of_matvec),
         cmocka_unit_test(test_experts_there_have_the_bits_of_those_here),
-        cmocka_unit_test(test_progress_is_told_and_can_cancel),
+        cmocka_unit_test(test_progress_is_reported_and_can_cancel),
         cmocka_unit_test(test_handles_go_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,14 +155,14 @@ static ggufx_status open_and_upload(void *context, ggufx_runtime *rt, ggufx_erro
     return status;
 }
 
-static void test_every_allocation_that_fails_leaves_nothing_behind(void **state) {
+static void test_every_allocation_that_fails_leaks_nothing(void **state) {
     (void)state;
     matrix m = random_matrix(GGUFX_TYPE_Q8_0, kRows, kCols, 0);
     assert_true(fault_run(open_and_upload, &m) > 6);
     free_matrix(&m);
 }
 
-static void test_memory_that_ends_is_told_with_its_numbers(void **state) {
+static void test_memory_that_ends_is_reported_with_its_numbers(void **state) {
     (void)state;
     fixture f = make_fixture();
     ggufx_device *device = open_fake(f.rt, 0);
@@ -526,8 +526,8 @@ int main(int argc, char **argv) {
     use_fake(argc > 1 ? argv[1] : "");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_entry_that_fails_is_a_status_and_a_sentence),
-        cmocka_unit_test(test_every_allocation_that_fails_leaves_nothing_behind),
-        cmocka_unit_test(test_memory_that_ends_is_told_with_its_numbers),
+        cmocka_unit_test(test_every_allocation_that_fails_leaks_nothing),
+        cmocka_unit_test(test_memory_that_ends_is_reported_with_its_numbers),
         cmocka_unit_test(test_a_detached_device_leaves_nothing_there),
         cmocka_unit_test(test_a_device_that_fails_is_detached_all_the_same),
         cmocka_unit_test(test_handles_that_are_none_are_refused),

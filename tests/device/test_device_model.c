@@ -253,7 +253,7 @@ static ggufx_status make_there(void *context, ggufx_runtime *rt, ggufx_error *er
     return status;
 }
 
-static void test_every_allocation_that_fails_leaves_nothing_behind(void **state) {
+static void test_every_allocation_that_fails_leaks_nothing(void **state) {
     (void)state;
     assert_true(fault_run(make_there, NULL) > 20);
 }
@@ -297,7 +297,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_an_estimate_is_what_a_device_then_holds),
         cmocka_unit_test(test_every_entry_that_fails_ends_a_model_or_a_call),
         cmocka_unit_test(test_a_session_on_a_lost_device_says_so_for_ever),
-        cmocka_unit_test(test_every_allocation_that_fails_leaves_nothing_behind),
+        cmocka_unit_test(test_every_allocation_that_fails_leaks_nothing),
         cmocka_unit_test(test_uploads_of_a_model_are_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

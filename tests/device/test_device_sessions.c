@@ -268,15 +268,15 @@ static void assert_same_story(story *told) {
     }
 }
 
-static void test_guesses_from_the_text(void **state) {
+static void test_prompt_lookup_proposes_drafts(void **state) {
     (void)state;
     assert_same_story(looked_up);
 }
-static void test_guesses_of_a_draft_model_here(void **state) {
+static void test_a_draft_model_proposes_drafts_here(void **state) {
     (void)state;
     assert_same_story(drafted_here);
 }
-static void test_guesses_of_a_draft_model_there(void **state) {
+static void test_a_draft_model_proposes_drafts_there(void **state) {
     (void)state;
     assert_same_story(drafted_there);
 }
@@ -437,7 +437,7 @@ static void test_a_loss_within_a_prompt_leaves_the_session_as_before(void **stat
     assert_true(n_lost > TINY_LAYERS);
 }
 
-static void test_a_loss_within_guesses_leaves_the_session_as_before(void **state) {
+static void test_a_failure_within_drafts_leaves_the_session_as_before(void **state) {
     (void)state;
     size_t n_lost = 0;
     for (uint64_t at = 1;; at++) {
@@ -471,9 +471,9 @@ static void test_a_loss_within_guesses_leaves_the_session_as_before(void **state
 int main(int argc, char **argv) {
     plugin_path = argc > 1 ? argv[1] : "";
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_guesses_from_the_text),
-        cmocka_unit_test(test_guesses_of_a_draft_model_here),
-        cmocka_unit_test(test_guesses_of_a_draft_model_there),
+        cmocka_unit_test(test_prompt_lookup_proposes_drafts),
+        cmocka_unit_test(test_a_draft_model_proposes_drafts_here),
+        cmocka_unit_test(test_a_draft_model_proposes_drafts_there),
         cmocka_unit_test(test_texts_within_a_grammar),
         cmocka_unit_test(test_sequences_side_by_side),
         cmocka_unit_test(test_snapshots_go_from_there_to_here),
@@ -482,10 +482,10 @@ int main(int argc, char **argv) {
     };
     const struct CMUnitTest losses[] = {
         cmocka_unit_test(test_a_loss_within_a_prompt_leaves_the_session_as_before),
-        cmocka_unit_test(test_a_loss_within_guesses_leaves_the_session_as_before),
+        cmocka_unit_test(test_a_failure_within_drafts_leaves_the_session_as_before),
     };
     const struct CMUnitTest few[] = {
-        cmocka_unit_test(test_guesses_from_the_text),
+        cmocka_unit_test(test_prompt_lookup_proposes_drafts),
         cmocka_unit_test(test_sequences_side_by_side),
     };
     if (argc > 2 && strcmp(argv[2], "few") == 0) return cmocka_run_group_tests(few, NULL, NULL);

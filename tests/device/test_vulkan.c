@@ -265,7 +265,7 @@ static void test_words_are_added_up_there(void **state) {
     end(&h);
 }
 
-static void test_memory_that_ends_is_told_and_nothing_is_lost(void **state) {
+static void test_memory_that_ends_is_reported_and_nothing_is_lost(void **state) {
     (void)state;
     host h = begin(0);
     const uint64_t used = facts_of(h.device).used_bytes;
@@ -452,7 +452,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_empty_lists_are_results),
         cmocka_unit_test(test_bytes_come_back),
         cmocka_unit_test(test_words_are_added_up_there),
-        cmocka_unit_test(test_memory_that_ends_is_told_and_nothing_is_lost),
+        cmocka_unit_test(test_memory_that_ends_is_reported_and_nothing_is_lost),
         cmocka_unit_test(test_compiled_programs_are_kept_or_refused),
         cmocka_unit_test(test_handles_go_in_any_order),
     };
@@ -464,7 +464,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_empty_lists_are_results),
         cmocka_unit_test(test_bytes_come_back),
         cmocka_unit_test(test_words_are_added_up_there),
-        cmocka_unit_test(test_memory_that_ends_is_told_and_nothing_is_lost),
+        cmocka_unit_test(test_memory_that_ends_is_reported_and_nothing_is_lost),
         cmocka_unit_test(test_compiled_programs_are_kept_or_refused),
         cmocka_unit_test(test_handles_go_in_any_order),
     };

@@ -134,7 +134,7 @@ static void test_a_cap_that_falls_while_objects_live(const struct api *a, jobs *
     MUST(m.live == 0 && m.used == 0 && m.n_destroyed == 1);
 }
 
-static void test_pressure(void) {
+static void test_little_memory_changes_no_bit(void) {
     struct api api;
     jobs j;
     void *library = plugin_load(&api, library_path, kPluginFlags);
@@ -152,7 +152,7 @@ int main(int argc, char **argv) {
         void (*run)(void);
     } kCases[] = {
         {"play", test_a_host_of_its_own_gets_the_same_bits},
-        {"pressure", test_pressure},
+        {"pressure", test_little_memory_changes_no_bit},
     };
     if (argc < 4) return 2;
     library_path = argv[2];

@@ -88,15 +88,16 @@ void assert_cost_is_linear(const cost_case *c) {
     fail_msg("%s: the cost is not linear", c->name);
 }
 
-static void test_is_linear(void **state) {
+static void test_the_cost_is_linear(void **state) {
     assert_cost_is_linear(*state);
 }
 
 int run_cost_cases(const cost_case *cases, size_t n) {
     struct CMUnitTest tests[16] = {0}; /* unnamed ones are unused */
     for (size_t i = 0; i < n && i < 16; i++)
-        tests[i] = (struct CMUnitTest){
-            .name = cases[i].name, .test_func = test_is_linear, .initial_state = (void *)&cases[i]};
+        tests[i] = (struct CMUnitTest){.name = cases[i].name,
+                                       .test_func = test_the_cost_is_linear,
+                                       .initial_state = (void *)&cases[i]};
     return cmocka_run_group_tests(tests, writer_setup, writer_teardown);
 }
 

@@ -354,7 +354,7 @@ void test_wrong_files() {
 }
 
 // NaN and infinities in intermediate results, found where the cache takes keys and at the results.
-void test_numbers_that_are_none_are_told() {
+void test_invalid_numbers_are_reported() {
     const Opened opened(kBert);
     for (const char *name : {"blk.1.layer_output_norm.bias", "blk.0.attn_k.bias"}) {
         Rewrite copy(opened.file);
@@ -474,7 +474,7 @@ int main() {
     test_an_executor_that_fails(kBert);
     test_an_executor_that_fails("/data/tiny/qwen35/tiny-qwen35-f16.gguf");
     test_wrong_files();
-    test_numbers_that_are_none_are_told();
+    test_invalid_numbers_are_reported();
     const std::vector<TinyFile> files = all_tiny_files();
     for (size_t i = 0; i < files.size(); i++) {
         test_memory(files[i]);

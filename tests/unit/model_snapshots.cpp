@@ -483,7 +483,7 @@ void test_memory_of_copies(const TinyFile &tiny, uint32_t type) {
 }
 
 // A file that differs in one bit of a norm is another model.
-void test_models_are_told_apart(const TinyFile &tiny, const Opened &opened) {
+void test_models_are_distinguished(const TinyFile &tiny, const Opened &opened) {
     ggufx_error error;
     ggufx_tensor_facts norm = {};
     norm.struct_size = sizeof norm;
@@ -533,7 +533,7 @@ int main() {
             test_memory(file, type);
             test_memory_of_copies(file, type);
         }
-        test_models_are_told_apart(file, opened);
+        test_models_are_distinguished(file, opened);
     }
     CHECK(n_files == std::size(kFiles), "%zu of the models were found", n_files);
     return end();

@@ -236,7 +236,7 @@ static void test_numbers_of_both_kinds_are_compared(void **state) {
                    "1.5 1.5 1.5 3.0 1.5");
 }
 
-static void test_loops_know_what_is_before_and_behind(void **state) {
+static void test_loops_know_what_is_before_and_after(void **state) {
     (void)state;
     assert_renders("{% for i in [4, 5, 6] %}{% if not loop.first %}{{ loop.previtem }}<{% endif %}"
                    "{{ i }}{% if not loop.last %}<{{ loop.nextitem }}{% endif %} {% endfor %}",
@@ -432,7 +432,7 @@ int main(void) {
         cmocka_unit_test(test_json_is_strict),
         cmocka_unit_test(test_values_are_compared_as_deep_as_they_may_be),
         cmocka_unit_test(test_numbers_of_both_kinds_are_compared),
-        cmocka_unit_test(test_loops_know_what_is_before_and_behind),
+        cmocka_unit_test(test_loops_know_what_is_before_and_after),
         cmocka_unit_test(test_items_of_what_has_some),
         cmocka_unit_test(test_operands_are_named_in_their_order),
         cmocka_unit_test(test_what_is_popped_is_there_no_more),

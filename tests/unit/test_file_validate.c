@@ -125,7 +125,7 @@ static void test_keys_are_utf8_to_the_letter(void **state) {
     }
 }
 
-static void test_deep_finds_nan_and_infinity_with_their_place(void **state) {
+static void test_deep_finds_nan_and_infinity_with_their_position(void **state) {
     const uint64_t ne[2] = {64, 1000};
     gb b;
     found r;
@@ -301,7 +301,7 @@ int main(void) {
         cmocka_unit_test(test_strict_reports_what_ggml_refuses),
         cmocka_unit_test(test_odd_metadata_gets_warnings),
         cmocka_unit_test(test_keys_are_utf8_to_the_letter),
-        cmocka_unit_test(test_deep_finds_nan_and_infinity_with_their_place),
+        cmocka_unit_test(test_deep_finds_nan_and_infinity_with_their_position),
         cmocka_unit_test(test_deep_finds_nan_and_infinity_among_doubles),
         cmocka_unit_test(test_deep_finds_broken_scales),
         cmocka_unit_test(test_f64_beyond_f32_is_not_infinite),

@@ -37,7 +37,7 @@ static void check_rows(const row *rows, size_t n) {
     }
 }
 
-static void test_scalars(void **state) {
+static void test_scalars_follow_their_keywords(void **state) {
     static const row rows[] = {
         {"true",
          {"null", "[1,{\"a\":\"b\"}]", "-1.5e+3", "\"\\ud83d\\ude00\\n\""},
@@ -683,7 +683,7 @@ static void test_every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scalars),
+        cmocka_unit_test(test_scalars_follow_their_keywords),
         cmocka_unit_test(test_patterns_and_formats),
         cmocka_unit_test(test_arrays_and_objects),
         cmocka_unit_test(test_lists_and_members_are_counted),

@@ -83,7 +83,7 @@ static ggufx_file *opened(gb *b) {
     return file;
 }
 
-static void test_keys(void) {
+static void test_errors_quote_hostile_keys(void) {
     ggufx_file *file = NULL;
     gb b;
     gb_begin(&b, 3, 0), key(&b, 99);
@@ -105,7 +105,7 @@ static void test_keys(void) {
     ggufx_file_destroy(file);
 }
 
-static void test_tensors(void) {
+static void test_errors_quote_hostile_tensor_names(void) {
     const uint64_t ne[] = {31};
     ggufx_file *file = NULL;
     char name[64];
@@ -128,7 +128,7 @@ static void test_tensors(void) {
     QUOTES(open_built(&file, &b, &e));
 }
 
-static void test_models(void) {
+static void test_errors_quote_hostile_model_keys(void) {
     ggufx_model *model = NULL;
     ggufx_tokenizer *tokenizer = NULL;
     ggufx_imatrix *imatrix = NULL;
@@ -150,7 +150,7 @@ static void test_models(void) {
     ggufx_file_destroy(file);
 }
 
-static void test_writers(void) {
+static void test_errors_of_writers_quote_hostile_names(void) {
     ggufx_writer *w = new_writer(rt, 0, 0);
     QUOTES(ggufx_writer_unset(w, hostile, size, &e));
     QUOTES(ggufx_writer_set_u64(w, hostile, size, GGUFX_VALUE_U8, 256, &e));
@@ -215,10 +215,10 @@ static void test_every_message_is_clean(void **state) {
     for (size_t i = 0; i < sizeof hostile; i++) hostile[i] = HOSTILE[i % (sizeof HOSTILE - 1)];
     for (size_t i = 0; i < 2; i++) {
         size = kSizes[i];
-        test_keys();
-        test_tensors();
-        test_models();
-        test_writers();
+        test_errors_quote_hostile_keys();
+        test_errors_quote_hostile_tensor_names();
+        test_errors_quote_hostile_model_keys();
+        test_errors_of_writers_quote_hostile_names();
         test_paths_and_names();
     }
     test_lines_of_the_log();

@@ -135,7 +135,7 @@ static void run_in(size_t room, ggufx_job *job) {
     assert_int_equal(e.offset, room);
 }
 
-static void test_a_write_that_fails_in_any_piece_is_told_and_a_resume_goes_on(void **state) {
+static void test_a_write_that_fails_in_any_piece_is_reported_and_a_resume_goes_on(void **state) {
     (void)state;
     for (uint32_t threads = 1; threads <= 2; threads++) {
         ggufx_runtime *own = NULL;
@@ -153,7 +153,7 @@ static void test_a_write_that_fails_in_any_piece_is_told_and_a_resume_goes_on(vo
 
 /* Invalid values in the first and last pieces: the error has row and column of the tensor, and no
  * file is left. An earlier write error takes precedence. */
-static void test_values_that_are_refused_have_their_place(void **state) {
+static void test_values_that_are_refused_have_their_position(void **state) {
     static const size_t rows[] = {2 * kPieceRows + 77, kPieceRows, 0, kRows - 1};
     (void)state;
     for (uint32_t threads = 1; threads <= 2; threads++)
@@ -203,8 +203,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_change_no_byte),
         cmocka_unit_test(test_a_call_cancelled_in_any_piece_goes_on),
-        cmocka_unit_test(test_a_write_that_fails_in_any_piece_is_told_and_a_resume_goes_on),
-        cmocka_unit_test(test_values_that_are_refused_have_their_place),
+        cmocka_unit_test(test_a_write_that_fails_in_any_piece_is_reported_and_a_resume_goes_on),
+        cmocka_unit_test(test_values_that_are_refused_have_their_position),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -31,7 +31,7 @@ static void assert_unchanged(const ggufx_kv *kv, const kv_bytes *before) {
     free(now.data);
 }
 
-static void test_rollback_behind_a_window_is_refused(void **state) {
+static void test_rollback_after_a_window_is_refused(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv *kv = filled(rt, kTokens, 5);
@@ -53,7 +53,7 @@ static void test_rollback_behind_a_window_is_refused(void **state) {
     ggufx_runtime_destroy(rt);
 }
 
-static void test_shifts_keep_what_is_held_behind_what_was_dropped(void **state) {
+static void test_shifts_keep_what_is_held_after_dropped_tokens(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     ggufx_kv *kv = filled(rt, kTokens, kTokens);
@@ -270,10 +270,10 @@ int main(void) {
         cmocka_unit_test(test_queries_that_would_see_dropped_tokens_are_refused),
         cmocka_unit_test(test_queries_of_the_tokens_of_an_append_are_answered),
         cmocka_unit_test(test_negative_positions_are_refused_everywhere),
-        cmocka_unit_test(test_rollback_behind_a_window_is_refused),
+        cmocka_unit_test(test_rollback_after_a_window_is_refused),
         cmocka_unit_test(test_spans_beside_what_was_dropped_are_as_any_other),
         cmocka_unit_test(test_copies_that_would_need_dropped_tokens_are_refused),
-        cmocka_unit_test(test_shifts_keep_what_is_held_behind_what_was_dropped),
+        cmocka_unit_test(test_shifts_keep_what_is_held_after_dropped_tokens),
         cmocka_unit_test(test_a_truncated_window_keeps_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

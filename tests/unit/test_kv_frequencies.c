@@ -71,7 +71,7 @@ static double expected(const float *x, const float *q, uint32_t style, const dou
     return sum / l;
 }
 
-static void test_shifted_keys_turn_by_the_frequencies_that_were_given(void **state) {
+static void test_shifted_keys_rotate_by_the_frequencies_that_were_given(void **state) {
     (void)state;
     static const uint32_t styles[] = {GGUFX_KV_ROPE_PAIRS, GGUFX_KV_ROPE_HALVES};
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
@@ -159,7 +159,7 @@ static void test_tables_that_do_not_fit_are_refused(void **state) {
 }
 
 /* The sine of more than 2^31 radians is not computed. */
-static void test_shifts_that_turn_too_far_are_refused(void **state) {
+static void test_shifts_that_rotate_too_far_are_refused(void **state) {
     (void)state;
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     float *x = kv_random(kTokens * kDim, 1);
@@ -229,10 +229,10 @@ static void test_the_table_is_counted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shifted_keys_turn_by_the_frequencies_that_were_given),
+        cmocka_unit_test(test_shifted_keys_rotate_by_the_frequencies_that_were_given),
         cmocka_unit_test(test_a_table_of_the_same_frequencies_is_a_base),
         cmocka_unit_test(test_tables_that_do_not_fit_are_refused),
-        cmocka_unit_test(test_shifts_that_turn_too_far_are_refused),
+        cmocka_unit_test(test_shifts_that_rotate_too_far_are_refused),
         cmocka_unit_test(test_snapshots_of_other_frequencies_are_refused),
         cmocka_unit_test(test_the_table_is_counted),
     };

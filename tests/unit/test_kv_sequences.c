@@ -169,7 +169,7 @@ static void test_shifting_there_and_back_restores_every_bit(void **state) {
     free(keys);
 }
 
-static void test_a_window_gives_pages_back_and_hides_what_is_behind_it(void **state) {
+static void test_a_window_gives_pages_back_and_hides_what_follows_it(void **state) {
     (void)state;
     enum { kTokens = 1000, kWindow = 100 };
     kv_memory memory = {0, 0, 0};
@@ -269,7 +269,7 @@ int main(void) {
         cmocka_unit_test(test_scores_are_products_with_the_keys_at_their_positions),
         cmocka_unit_test(test_shifting_there_and_back_restores_every_bit),
         cmocka_unit_test(test_equal_heads_give_the_bits_of_one),
-        cmocka_unit_test(test_a_window_gives_pages_back_and_hides_what_is_behind_it),
+        cmocka_unit_test(test_a_window_gives_pages_back_and_hides_what_follows_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -360,7 +360,7 @@ static uint64_t pages_of(const ggufx_kv *kv, uint32_t layer) {
 }
 
 static void
-test_chunks_that_nobody_sees_are_given_back_and_symmetric_windows_keep_all(void **state) {
+test_chunks_outside_of_all_windows_are_given_back_and_symmetric_windows_keep_all(void **state) {
     (void)state;
     static const uint32_t types[] = {GGUFX_KV_F16, GGUFX_KV_Q8_0}, windows[] = {16, 64, 100, 300};
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
@@ -467,7 +467,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_every_instruction_set_gives_the_same_bits),
         cmocka_unit_test(test_random_operations_keep_layers_equal),
         cmocka_unit_test(
-            test_chunks_that_nobody_sees_are_given_back_and_symmetric_windows_keep_all),
+            test_chunks_outside_of_all_windows_are_given_back_and_symmetric_windows_keep_all),
         cmocka_unit_test(test_reserved_layers_take_no_more_memory),
         cmocka_unit_test(test_kinds_that_are_none_are_refused),
         cmocka_unit_test(test_snapshots_tell_kinds_of_windows_apart),

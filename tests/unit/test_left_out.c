@@ -9,7 +9,7 @@
 static const vocab_token letters[] = {
     {"<unk>", 5, 0, 2}, {"a", 1, -1, 1}, {"b", 1, -1, 1}, {"ab", 2, 0, 1}};
 
-static void test_features_are_told(void **state) {
+static void test_features_are_reported(void **state) {
     (void)state;
     assert_false(ggufx_has("chat"));
     assert_false(ggufx_has("vocab:gpt2"));
@@ -84,7 +84,7 @@ static void test_what_is_there_works(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_features_are_told),
+        cmocka_unit_test(test_features_are_reported),
         cmocka_unit_test(test_chats_are_refused),
         cmocka_unit_test(test_grammars_are_refused),
         cmocka_unit_test(test_other_vocabularies_are_refused),

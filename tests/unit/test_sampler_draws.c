@@ -233,7 +233,7 @@ static void test_bits_of_simple_samplers_are_those_of_every_machine(void **state
 
 /* ---- clones, resets ---- */
 
-static void test_clones_go_on_alike_and_resets_begin_anew(void **state) {
+static void test_clones_go_on_alike_and_resets_start_again(void **state) {
     static float logits[V];
     int32_t first[60], id;
     fixture f;
@@ -383,7 +383,7 @@ int main(void) {
         cmocka_unit_test(test_the_filters_of_the_simple_sampler_draw_its_ids),
         cmocka_unit_test(test_bits_are_those_of_every_machine),
         cmocka_unit_test(test_bits_of_simple_samplers_are_those_of_every_machine),
-        cmocka_unit_test(test_clones_go_on_alike_and_resets_begin_anew),
+        cmocka_unit_test(test_clones_go_on_alike_and_resets_start_again),
         cmocka_unit_test(test_simple_samplers_are_cloned_and_reset_too),
         cmocka_unit_test(test_links_of_the_host_change_order_and_take_away),
     };

@@ -113,7 +113,7 @@ static void test_general_alignment_lays_out_the_file(void **state) {
     }
 }
 
-static void test_reserve_is_an_array_of_zeros_behind_the_keys(void **state) {
+static void test_reserve_is_an_array_of_zeros_after_the_keys(void **state) {
     (void)state;
     for (int round = 0; round < 2; round++) {
         ggufx_writer *w = NULL;
@@ -152,7 +152,7 @@ int main(void) {
         cmocka_unit_test(test_files_are_copied_between_versions_and_byte_orders),
         cmocka_unit_test(test_keys_keep_their_place_when_set_again_renamed_or_removed),
         cmocka_unit_test(test_general_alignment_lays_out_the_file),
-        cmocka_unit_test(test_reserve_is_an_array_of_zeros_behind_the_keys),
+        cmocka_unit_test(test_reserve_is_an_array_of_zeros_after_the_keys),
     };
     return cmocka_run_group_tests(tests, writer_setup, writer_teardown);
 }

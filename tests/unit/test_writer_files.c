@@ -101,7 +101,7 @@ static void test_a_full_disk_leaves_the_old_file(void **state) {
     clean();
 }
 
-static void test_places_that_take_no_file_are_refused(void **state) {
+static void test_slots_that_take_no_file_are_refused(void **state) {
     (void)state;
     ggufx_writer *w = everything();
     ggufx_error e;
@@ -370,7 +370,7 @@ int main(void) {
         cmocka_unit_test(test_writing_leaves_no_descriptor_open),
         cmocka_unit_test(test_a_file_can_be_rewritten_in_its_place),
         cmocka_unit_test(test_a_full_disk_leaves_the_old_file),
-        cmocka_unit_test(test_places_that_take_no_file_are_refused),
+        cmocka_unit_test(test_slots_that_take_no_file_are_refused),
         cmocka_unit_test(test_sets_open_as_one_and_merge_to_the_same_file),
         cmocka_unit_test(test_a_set_whose_names_fail_is_taken_back),
         cmocka_unit_test(test_a_file_keeps_the_mode_of_the_one_it_replaces),
