@@ -447,7 +447,7 @@ static void test_arguments_of_written_calls_are_objects(void **state) {
         } else {
             assert_int_equal(r.status, GGUFX_E_MALFORMED);
             assert_int_equal(r.error.index, 1);
-            assert_non_null(strstr(r.error.message, "arguments is no JSON object"));
+            assert_non_null(strstr(r.error.message, "arguments is not a JSON object"));
         }
         rendered_free(&r);
     }
