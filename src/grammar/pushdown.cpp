@@ -17,7 +17,7 @@ enum : uint32_t { kBare, kBehind, kNext, kPlaceBits = 2 };
 PushdownAutomaton::PushdownAutomaton(const Host *host, const GrammarProgram &program)
     : program_(program), n_classes_(program.n_classes), frames_(HostAllocator<Frame>(host)),
       positions_(HostAllocator<Set>(host)), items_(HostAllocator<Stack>(host)),
-      steps_(HostAllocator<uint32_t>(host)), frame_table_(host), place_table_(host),
+      steps_(HostAllocator<uint32_t>(host)), frame_table_(host), position_table_(host),
       known_(HostAllocator<uint32_t>(host)),
       known_index_(HostAllocator<std::pair<const Vector<uint32_t>, uint32_t>>(host)),
       words_(HostAllocator<uint32_t>(host)), seen_(HostAllocator<uint32_t>(host)),
@@ -76,14 +76,14 @@ Stack PushdownAutomaton::push(uint32_t code, uint32_t count, Stack below) {
 
 Position PushdownAutomaton::intern() {
     std::sort(found_.begin(), found_.end());
-    grow(place_table_, positions_.size() + 1, false);
-    const size_t mask = place_table_.slots.size() - 1;
+    grow(position_table_, positions_.size() + 1, false);
+    const size_t mask = position_table_.slots.size() - 1;
     size_t at = hash_set(found_.data(), found_.size()) & mask;
-    for (; place_table_.slots[at] != kUnknown; at = (at + 1) & mask) {
-        const Set set = positions_[place_table_.slots[at]];
+    for (; position_table_.slots[at] != kUnknown; at = (at + 1) & mask) {
+        const Set set = positions_[position_table_.slots[at]];
         if (set.n == found_.size() &&
             std::equal(found_.begin(), found_.end(), items_.begin() + set.first))
-            return place_table_.slots[at];
+            return position_table_.slots[at];
     }
     if (items_.size() + found_.size() > INT32_MAX) throw std::bad_alloc();
     const auto first = static_cast<uint32_t>(items_.size());
@@ -97,7 +97,7 @@ Position PushdownAutomaton::intern() {
         steps_.resize(n_steps);
         throw;
     }
-    return place_table_.slots[at] = static_cast<uint32_t>(positions_.size() - 1);
+    return position_table_.slots[at] = static_cast<uint32_t>(positions_.size() - 1);
 }
 
 // ---- steps ----
@@ -479,7 +479,7 @@ void PushdownAutomaton::keep(Vector<Position> &kept) {
     known_.swap(fresh.known_);
     known_index_.swap(fresh.known_index_);
     frame_table_.slots.swap(fresh.frame_table_.slots);
-    place_table_.slots.swap(fresh.place_table_.slots);
+    position_table_.slots.swap(fresh.position_table_.slots);
     seen_.swap(fresh.seen_);
     round_ = fresh.round_;
     kept.swap(positions);

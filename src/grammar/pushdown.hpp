@@ -126,7 +126,7 @@ private:
     Vector<Set> positions_;
     Vector<Stack> items_;
     Vector<uint32_t> steps_; // [places][classes]
-    Table frame_table_, place_table_;
+    Table frame_table_, position_table_;
     // Known members of a pick: the pick; how many members have appeared, and the position between
     // them; a bit for each that has. Equal entries are stored once.
     Vector<uint32_t> known_;
