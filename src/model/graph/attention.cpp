@@ -1,4 +1,4 @@
-// Attention over keys and values: heads by the keys, projections by the tensors.
+// Attention over keys and values: head counts from the keys, projections from the tensors.
 // SPDX-License-Identifier: MIT
 #include "model/graph/builder.hpp"
 
@@ -8,7 +8,7 @@ namespace ggufx::model {
 
 namespace {
 
-// Of one layer.
+// Attention of one layer.
 class Attention {
 public:
     Attention(Builder &b, const ArchConfig &config)
@@ -46,7 +46,7 @@ private:
     void gate(View h);
     op::Gate with_gate(View a) const;
     void norms();
-    // Of the heads of queries or keys.
+    // Heads of queries or keys.
     struct Heads {
         uint32_t n, first, all;
         const Borders &borders;
@@ -63,8 +63,8 @@ private:
     const uint32_t layer_;
     bool windowed_ = false, turns_ = false;
     uint32_t all_heads_ = 0, all_kv_heads_ = 0, dim_k_ = 0, dim_v_ = 0, rope_dims_ = 0;
-    HeadPartition partition_;           // of a rank of a group
-    uint32_t heads_ = 0, kv_heads_ = 0; // that it has
+    HeadPartition partition_;           // this rank's part
+    uint32_t heads_ = 0, kv_heads_ = 0; // heads of this rank
     uint32_t rope_table_ = kNoIndex;
     View q_, k_, v_, gate_;
 };
@@ -98,8 +98,8 @@ void Attention::read_heads() {
     b_.note_heads(all_heads_, all_kv_heads_, dim_k_, dim_v_);
 }
 
-// A layer that reads another's keys has none to norm. What belongs to one of three matrices belongs
-// to a fused one.
+// Requires the tensors of attention. A layer that reads another layer's keys has no key norm. A
+// required tensor of one projection counts for the fused matrix too.
 void Attention::require() const {
     Names needs = {};
     size_t n = 0;
@@ -117,7 +117,7 @@ void Attention::require() const {
     b_.require(needs);
 }
 
-// Layers that read another layer's keys and values.
+// Projects queries only, in layers that read another layer's keys and values.
 void Attention::project_query(View h) {
     const uint64_t dim = dim_k_;
     const Rows rows = {"attn_q", all_heads_ * dim, partition_.first * dim, heads_ * dim,
@@ -146,7 +146,7 @@ void Attention::project(View h) {
             {"attn_v", all_kv_heads_ * v, partition_.first_kv * v, kv_heads_ * v, Role::attn_v}};
         const bool has_values = !t_.keys_as_values || b_.has("attn_v") || dim_v_ != dim_k_;
         b_.rows(out, h, list, has_values ? 3 : 2);
-        if (!has_values) { // values are keys before their norm
+        if (!has_values) { // values are the keys before their norm
             out[2] = b_.buffer(kv_heads_ * v);
             b_.emit(op::Gather{out[1], out[2], 1, 0, 0, out[2].width});
         }
@@ -158,7 +158,7 @@ void Attention::project(View h) {
     if (t_.value_norm) b_.norm_by(v_, v_, kNoIndex, kv_heads_);
 }
 
-// Per head: dim_k of the query, then as many of the gate.
+// Projects queries and gates: per head dim_k values of the query, then as many of the gate.
 void Attention::query_with_gate() {
     const View both = q_;
     gate_ = both.part(dim_k_, both.width - dim_k_);
@@ -166,11 +166,11 @@ void Attention::query_with_gate() {
     b_.emit(op::Gather{both, q_, heads_, 2 * dim_k_, dim_k_, dim_k_});
 }
 
-// A matrix of its own: a gate for each value of the result, or for each head.
+// Projects the gate by its own matrix: one gate per output value, or one per head.
 void Attention::gate(View h) {
     if (t_.attention_gate == Squash::none || !b_.has("attn_gate")) return;
     const bool by_head = b_.binder().rows_of({layer_, "attn_gate"}) == all_heads_;
-    const uint64_t n = by_head ? 1 : dim_v_; // of a head
+    const uint64_t n = by_head ? 1 : dim_v_; // gates per head
     const Rows rows = {"attn_gate", all_heads_ * n, partition_.first * n, heads_ * n};
     b_.rows(&gate_, h, &rows, 1);
 }
@@ -181,7 +181,7 @@ op::Gate Attention::with_gate(View a) const {
     return {a, gate_, 1, 0, false, t_.attention_gate};
 }
 
-// Over what all ranks have, of which each keeps its own.
+// Norm over the heads of all ranks; each rank keeps its own.
 void Attention::norm_of_all(View x, const char *name, const Heads &heads) {
     const View all = b_.whole(x, uint64_t{heads.all} * dim_k_, b_.borders(heads.borders, dim_k_));
     b_.norm(all, all, name, t_.norm);

@@ -21,7 +21,7 @@ const fmt::TypeInfo *float_type(const gguf::Tensor &t, const TensorName &name) {
     return type;
 }
 
-// "[n, n]", with more dimensions where a third is not 1; any number of rows is "any".
+// Shape as text: "[n, n]", with a third dimension unless it is 1; "any" for any number of rows.
 struct Needed {
     char text[80];
     explicit Needed(const uint64_t (&ne)[3]) {
@@ -32,8 +32,8 @@ struct Needed {
     }
 };
 
-// Tensors that change the text's logits wherever they are. Others, of images or sound or a graph's
-// own, may stay unread, and so may factors of a rotation.
+// Returns whether a tensor with this name changes the logits of a text model. Others (images,
+// audio, an exporter's own) may stay unread, as may RoPE factors.
 bool is_of_the_text(std::string_view name) {
     for (const char *prefix : {"blk.", "token_embd", "token_types", "position_embd", "output",
                                "per_layer_", "dense_", "cls"})
@@ -41,15 +41,15 @@ bool is_of_the_text(std::string_view name) {
     return false;
 }
 
-// Tensors of published converters that no graph of the field uses: a model gives the same logits
-// without them.
+// Tensors of published converters that no known implementation uses: logits are the same without
+// them.
 struct WithoutEffect {
-    std::string_view part; // of the name
-    bool at_end;           // or within it
+    std::string_view part; // part of the tensor's name
+    bool at_end;           // at the end of the name, else anywhere in it
 };
 constexpr WithoutEffect kWithoutEffect[] = {
-    // NVFP4: the scale with which activations would be quantized to 4 bits. Products here read them
-    // as they are. Not ".scale", which multiplies a product's result.
+    // NVFP4: the scale for quantizing activations to 4 bits. Products here read float activations.
+    // ".scale" is not listed: it multiplies a product's result.
     {".input_scale", true},
     // RoPE frequencies of old Baichuan and LLaMA files: they follow from rope.freq_base.
     {".attn_rot_embd", false},
@@ -57,7 +57,7 @@ constexpr WithoutEffect kWithoutEffect[] = {
     // Causal masks that GPT-2 and GPT-NeoX checkpoints stored as buffers.
     {".attn.masked_bias", true},
     {".attn.bias", true},
-    // Heads that predict several tokens: logits do not depend on them.
+    // Multi-token prediction heads: logits do not depend on them.
     {".nextn.", false},
 };
 
@@ -70,7 +70,7 @@ bool has_no_effect(std::string_view name) {
     return false;
 }
 
-// Names by which other exporters store a tensor: name here, name there, after "blk.N." if any.
+// Tensor names of other exporters: our name, their name, after "blk.N." if any.
 struct OtherName {
     std::string_view name, other;
 };
@@ -144,7 +144,7 @@ gguf::Tensor Binder::find(const TensorName &name, const uint64_t (&ne)[3], Role 
              "], the model needs %s",
              name.text, t.ne[0], t.ne[1], t.ne[2], t.ne[3], Needed(ne).text);
     if (!used_[index].used) {
-        graph_.n_parameters += t.ne[0] * t.ne[1] * t.ne[2]; // below 2^63: the reader checked
+        graph_.n_parameters += t.ne[0] * t.ne[1] * t.ne[2]; // below 2^63: checked by the reader
         graph_.weight_bytes += t.n_bytes;
     }
     used_[index].used = true;
@@ -164,7 +164,8 @@ uint32_t Binder::matrices(const TensorName &name, uint64_t n_cols, uint64_t n_ro
              type ? type->name : "unknown");
     WeightInfo info;
     info.tensor = index_of(name);
-    const uint8_t *const data = part_.is_part() ? nullptr : t.data; // bind_rows has them
+    // bind_rows reads the data of rank files
+    const uint8_t *const data = part_.is_part() ? nullptr : t.data;
     info.w = {t.type, data, t.row_stride, t.ne[1] * t.ne[2], n_cols};
     info.n_parts = static_cast<uint32_t>(n_parts);
     graph_.weights.push_back(info);
@@ -196,7 +197,7 @@ uint32_t Binder::parts(uint32_t weights, uint32_t first, uint32_t n) {
     return static_cast<uint32_t>(graph_.weights.size() - 1);
 }
 
-// Room for n more; what they are only where there are data.
+// Reserves n more floats; stores them only when the file's data are read.
 Vec Binder::add_floats(uint64_t n) {
     const uint64_t start = graph_.n_vector_floats;
     if (n >= kNoIndex - start)
@@ -209,7 +210,7 @@ Vec Binder::columns(Vec from, uint64_t n_cols, uint64_t n_rows, const Range *ran
                     size_t n_ranges) {
     uint64_t n = 0;
     for (size_t i = 0; i < n_ranges; i++) n += ranges[i].n;
-    const Vec start = add_floats(n * n_rows); // a part of what was counted already
+    const Vec start = add_floats(n * n_rows); // part of floats that were counted already
     if (graph_.vectors.size() < from + n_cols * n_rows) return start; // no data
     graph_.vectors.resize(static_cast<size_t>(start + n * n_rows));
     float *out = graph_.vectors.data() + start;
@@ -231,7 +232,8 @@ Vec Binder::table(const TensorName &name, uint64_t n_cols, uint64_t n_rows) {
     if (n >= kNoIndex - start)
         fail(Status::limit, {t.info_offset}, "the vectors of the model exceed 2^32 values");
     graph_.n_vector_floats += n;
-    if (!t.data) return static_cast<Vec>(start); // nothing is taken for what a header claims
+    // no allocation for sizes that only a header claims
+    if (!t.data) return static_cast<Vec>(start);
     graph_.vectors.resize(static_cast<size_t>(start + n));
     float *out = graph_.vectors.data() + start;
     for (uint64_t row = 0; row < n_rows; row++)

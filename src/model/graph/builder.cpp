@@ -14,10 +14,10 @@ namespace ggufx::model {
 
 namespace {
 
-constexpr uint32_t kPackedBlock = 32;                   // of packed activations, values
-constexpr uint64_t kMaxBufferWidth = uint64_t{1} << 31; // values of a row of activations
+constexpr uint32_t kPackedBlock = 32;                   // values in a block of packed activations
+constexpr uint64_t kMaxBufferWidth = uint64_t{1} << 31; // values in a row of activations
 
-// Very large ones keep a pair from turning.
+// Rejects invalid RoPE divisors. Very large ones are valid: they keep a pair from rotating.
 void check_divisors(const float *divisors, uint32_t n, const char *name) {
     for (uint32_t i = 0; i < n; i++)
         if (!(divisors[i] > 1e-6f && divisors[i] <= 3e38f))
@@ -75,7 +75,7 @@ Builder::Builder(const gguf::File &file, const RankFile &part, const Keys &keys,
     binder_.pass_over_layers(shape.n_layers, shape.n_layers + unread);
 }
 
-// What the keys alone tell, before any tensor is asked for.
+// Checks head counts that depend on keys alone, before any tensor is read.
 void Builder::check_heads() const {
     constexpr const char *heads = "attention.head_count", *kv_heads = "attention.head_count_kv";
     if (!keys_.has(heads) || keys_.is_array(heads)) return;
@@ -88,7 +88,7 @@ void Builder::check_heads() const {
     if (n_kv && n % n_kv) keys_.reject(kv_heads, "does not divide the number of heads");
 }
 
-// Of the vocabulary, or by its key; 0: the embedding decides.
+// Vocabulary size from the tokenizer or its key; 0: the embedding decides.
 uint64_t Builder::vocabulary() const {
     const gguf::File &file = keys_.file();
     const size_t tokens = file.find_meta("tokenizer.ggml.tokens");
@@ -113,7 +113,7 @@ View Builder::buffer(uint64_t width) {
     return {static_cast<BufferId>(graph_.buffers.size() - 1), 0, info.width};
 }
 
-// Bias and factor of a product that are rows first, first + 1 ... of `whole` rows of a matrix.
+// Bias and scale of a product with the rows from `first` on in a matrix with `whole` rows.
 void Builder::epilogue(View out, const char *name, uint64_t first, uint64_t whole) {
     if (has(name, "scale")) emit(op::MultiplyVector{out, vector(name, 1, "scale"), true});
     if (!has(name, "bias")) return;
@@ -164,7 +164,7 @@ void Builder::linears(View *out, View in, const Linear *list, uint32_t n) {
         if (s.borders != kNoIndex) w = binder_.slice(w, s.first, s.n);
         product.to[product.n++] = {out[i].part(s.first, s.n), w};
     }
-    emit(product); // of no rows, too: all ranks have the same operations
+    emit(product); // also without rows: all ranks have the same operations
     for (uint32_t i = 0; i < n; i++) {
         const Share &s = shares[i];
         epilogue(out[i].part(s.first, s.n), list[i].name, s.first, list[i].width);
@@ -265,7 +265,8 @@ uint32_t Builder::rope_table(const Rope &rope) {
         graph_.frequencies.resize(start + out.pairs);
         const uint32_t n = rope.divided_dims ? rope.divided_dims / 2 : out.pairs;
         Vec v = divisors ? binder_.vector({kNoLayer, divisors}, n) : kNoIndex;
-        if (divisors && !binder_.is_read({kNoLayer, divisors})) v = kNoIndex; // any will do
+        // without data, any divisors serve
+        if (divisors && !binder_.is_read({kNoLayer, divisors})) v = kNoIndex;
         if (v != kNoIndex) check_divisors(graph_.vector(v), n, divisors);
         rope.frequencies(graph_.frequencies.data() + start, graph_.vector(v));
         return start;
@@ -348,7 +349,8 @@ bool Builder::causal(const ArchConfig &config) const {
     return config.causal && keys_.flag_or("attention.causal", true);
 }
 
-// 2^(-largest (h + 1) / n) for the first n heads, a power of two; the others fall between them.
+// ALiBi slopes: 2^(-largest (h + 1) / n) for the first n heads, a power of two; the slopes of the
+// other heads fall between them.
 uint32_t Builder::slopes(uint32_t heads, float largest) {
     Vector<float> &all = graph_.slopes;
     if (heads == slope_heads_) return static_cast<uint32_t>(all.size() - heads);

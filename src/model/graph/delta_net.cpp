@@ -1,4 +1,5 @@
-// Gated delta net (Qwen3-Next, Qwen3.5): per value head a matrix that forgets and learns.
+// Gated delta net (Qwen3-Next, Qwen3.5): one state matrix per value head, with decay and delta-rule
+// updates.
 // SPDX-License-Identifier: MIT
 #include "model/graph/builder.hpp"
 
@@ -16,7 +17,8 @@ public:
         taps_ = keys.count("ssm.conv_kernel", {2, kMaxTaps});
         if (all_heads_ % all_key_heads_)
             keys.reject("ssm.group_count", "does not divide the number of value heads");
-        const uint32_t inner = all_heads_ * size_; // below 2^32: limits of heads and of a head
+        const uint32_t inner = all_heads_ * size_; // below 2^32: limits of head count and head
+                                                   // size
         if (keys.count_or("ssm.inner_size", {1, kMaxWidth}, inner) != inner)
             keys.reject("ssm.inner_size", "is not the number of value heads times the state size");
         each_ = all_heads_ / all_key_heads_;
@@ -31,7 +33,7 @@ public:
         const View out = delta(convolve());
         b_.norm(out, out, "ssm_norm", NormKind::rms, heads_);
         b_.emit(op::Activate{z_, out, 1, z_.width, 0, Act::silu}); // z = silu(z) * out
-        // Value heads of a rank are one run of heads, or one in each round of key heads.
+        // A rank's value heads are one run of heads, or one run for each value head of a key head.
         const uint32_t rounds = interleaved_ ? each_ : 1, run = interleaved_ ? 1 : each_;
         const View all = b_.whole(z_, uint64_t{all_heads_} * size_,
                                   b_.borders(partition_.borders, run * size_), rounds);
@@ -44,7 +46,7 @@ private:
     uint64_t width() const { return 2 * keys_width() + values_width(); }
     uint64_t all_keys_width() const { return uint64_t{all_key_heads_} * size_; }
     uint64_t all_width() const { return 2 * all_keys_width() + uint64_t{all_heads_} * size_; }
-    // Runs of a rank's value heads: (first of all, first of its own, how many).
+    // Calls f for each run of a rank's value heads: (first of all, first of its own, count).
     template <class F> void each_run(const F &f) const {
         if (!interleaved_) return f(partition_.first * each_, 0u, heads_);
         for (uint32_t i = 0; i < each_; i++)
@@ -62,9 +64,9 @@ private:
     Builder &b_;
     bool interleaved_;
     uint32_t size_ = 0, all_key_heads_ = 0, all_heads_ = 0, taps_ = 0, state_ = 0;
-    uint32_t each_ = 0;                  // value heads of a key head
-    HeadPartition partition_;            // of key heads, of a rank of a group
-    uint32_t key_heads_ = 0, heads_ = 0; // that it has
+    uint32_t each_ = 0;                  // value heads per key head
+    HeadPartition partition_;            // key heads of this rank
+    uint32_t key_heads_ = 0, heads_ = 0; // heads of this rank
     View qkv_, z_, decay_, beta_;
 };
 
@@ -78,7 +80,7 @@ void DeltaNet::project(View h) {
     z_ = out[1];
 }
 
-// Queries, keys, runs of values; runs of z.
+// Projects queries, keys, and runs of values and z.
 void DeltaNet::project_own(View h) {
     const Host *host = b_.binder().file().host().get();
     Vector<Rows> list{HostAllocator<Rows>(host)};
@@ -107,7 +109,7 @@ void DeltaNet::project_own(View h) {
     b_.rows(out.data(), h, list.data(), list.size());
 }
 
-// Old files: per key head q, k, v of its value heads, z of them.
+// Old files: per key head q, k, then v and z of its value heads.
 void DeltaNet::project_by_key_head(View h) {
     const uint32_t values = each_ * size_, stride = 2 * size_ + 2 * values;
     const Rows rows = {"ssm_in", uint64_t{all_key_heads_} * stride,
@@ -160,7 +162,7 @@ void DeltaNet::gates(View h) {
     b_.emit(op::DeltaGates{decay_, beta_, bias, value_vector("ssm_a", "")});
 }
 
-// One number of each value head.
+// A vector with one value per value head.
 Vec DeltaNet::value_vector(const char *what, const char *kind) {
     const Vec all = b_.vector(what, all_heads_, kind);
     if (heads_ == all_heads_) return all;
@@ -169,7 +171,7 @@ Vec DeltaNet::value_vector(const char *what, const char *kind) {
     return b_.binder().columns(all, all_heads_, 1, ranges.data(), ranges.size());
 }
 
-// [taps][channels]
+// Convolution weights: [taps][channels]
 Vec DeltaNet::taps() {
     const Vec all = b_.binder().turned({b_.layer(), "ssm_conv1d"}, taps_, all_width());
     if (heads_ == all_heads_) return all;

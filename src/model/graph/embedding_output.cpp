@@ -1,4 +1,4 @@
-// Where tokens become rows of numbers, and rows logits.
+// Token embeddings and the output matrix (logits).
 // SPDX-License-Identifier: MIT
 #include "model/graph/builder.hpp"
 

@@ -1,4 +1,4 @@
-// Feed-forward networks: dense, experts, and experts beside a shared one.
+// Feed-forward networks: dense, mixture of experts, and experts with a shared expert.
 // SPDX-License-Identifier: MIT
 #include "model/graph/builder.hpp"
 
@@ -19,8 +19,8 @@ struct DenseNames {
     }
 };
 
-// gate = act(gate) * up; where the layer has a limit, both factors stay within it. Below 0.3 it
-// would reach the smallest values of act, which stay as they are in the models that have it.
+// gate = act(gate) * up; with a limit for the layer, both factors are clamped. A limit below 0.3
+// would clamp the smallest values of act, which models with a limit leave unchanged.
 void activate(Builder &b, Act act, const char *limit, View gate, View up) {
     const double most = limit ? b.keys().number_at_or(limit, b.layer(), 0, 1e6, 0) : 0;
     if (most == 0) return b.emit(op::Activate{gate, up, 1, gate.width, 0, act});
@@ -32,7 +32,7 @@ void activate(Builder &b, Act act, const char *limit, View gate, View up) {
     b.emit(op::Multiply{gate, up});
 }
 
-// The sizes of the experts of a layer.
+// Number and width of the experts of a layer.
 struct ExpertShape {
     uint32_t n, used, width;
 
@@ -42,7 +42,8 @@ struct ExpertShape {
         used = keys.count("expert_used_count", {1, n});
         b.graph().shape.n_experts = n;
         b.graph().shape.n_used_experts = used;
-        // Its own key, else what the tensor says: the width of the dense network, or a part of it.
+        // Expert width: its own key, else from the tensor: the width of the dense network, or part
+        // of it.
         const char *down = b.has("ffn_down_exps") ? "ffn_down_exps" : "ffn_down.0";
         const uint64_t rows = b.binder().length({b.layer(), down});
         if (rows > kMaxWidth)
@@ -52,7 +53,7 @@ struct ExpertShape {
     }
 };
 
-// One block of experts over h.
+// One mixture-of-experts block over h.
 class ExpertBlock {
 public:
     ExpertBlock(Builder &b, const Experts &config) : b_(b), t_(config), s_(b) {}
@@ -63,7 +64,7 @@ public:
         share_ = b_.share(s_.width);
         const View own = t_.weighed ? expand(weigh(h), true) : expand(h, false);
         const View hidden = b_.whole(own, uint64_t{s_.used} * s_.width, share_.borders, s_.used);
-        const Share share = b_.share(h.width); // of the sum
+        const Share share = b_.share(h.width); // columns of the sum
         const Rows rows = {"ffn_down_exps", h.width, share.first, share.n, Role::ffn_down};
         const View parts = product(hidden, rows, s_.width, true);
         const View out = b_.buffer(h.width), sum = out.part(share.first, share.n);
@@ -87,7 +88,7 @@ private:
     Builder &b_;
     const Experts &t_;
     const ExpertShape s_;
-    Share share_; // of the width of an expert
+    Share share_; // columns of an expert's width
     View ids_, weights_;
 };
 
@@ -107,7 +108,7 @@ void ExpertBlock::route(View scores) {
         if (uint64_t{route.groups_used} * (s_.n / route.groups) < s_.used)
             keys.reject("expert_group_used_count", "leaves fewer experts than are used");
     }
-    if (t_.weighed) { // scores order experts as their sigmoids do, where these are not rounded to 1
+    if (t_.weighed) { // the router orders experts by raw scores, since sigmoids may round to 1
         route.gating = Gating::none;
         route.scale = 1;
         b_.emit(route);
@@ -122,7 +123,7 @@ void ExpertBlock::route(View scores) {
     b_.emit(route);
 }
 
-// Files before 2024-04 have a matrix for each expert: "ffn_up.3" for one part of "ffn_up_exps".
+// Files before 2024-04 have one matrix per expert: "ffn_up.3" is one part of "ffn_up_exps".
 uint32_t ExpertBlock::bind_separate(const Rows &rows, uint64_t n_cols) {
     uint32_t first = 0;
     for (uint32_t e = 0; e < s_.n; e++) {
@@ -144,7 +145,7 @@ uint32_t ExpertBlock::bind(const Rows &rows, uint64_t n_cols) {
     return rows.n == rows.whole ? all : b_.binder().slice(all, rows.first, rows.n);
 }
 
-// Those rows of each expert.
+// Product with those rows of each expert.
 View ExpertBlock::product(View in, const Rows &rows, uint64_t n_cols, bool each) {
     op::ExpertProduct p{};
     p.in = in;
@@ -174,7 +175,7 @@ View ExpertBlock::product(View in, const Rows &rows, uint64_t n_cols, bool each)
     return p.out;
 }
 
-// The input of each expert: [used][width of h].
+// Weighted input of each expert: [used][width of h].
 View ExpertBlock::weigh(View h) {
     const View in = b_.buffer(uint64_t{s_.used} * h.width);
     b_.emit(op::Gather{h, in, s_.used, 0, h.width, h.width});
@@ -182,7 +183,7 @@ View ExpertBlock::weigh(View h) {
     return in;
 }
 
-// Of [used][gate, up], into `hidden`.
+// Splits [used][gate, up] and writes the clamped product to `hidden`.
 View ExpertBlock::limited(View both, View hidden) {
     const View up = b_.buffer(hidden.width);
     b_.emit(op::Gather{both, hidden, s_.used, 2 * s_.width, s_.width, s_.width});
@@ -192,8 +193,8 @@ View ExpertBlock::limited(View both, View hidden) {
     return hidden;
 }
 
-// What goes into the last matrices: [used][width], of a rank its share of each width. With `each` h
-// has a part for each expert.
+// Input of the down matrices: [used][width]; on a rank its share of each width. With `each`, h has
+// one part per expert.
 View ExpertBlock::expand(View h, bool each) {
     const uint32_t n_cols = each ? h.width / s_.used : h.width;
     const bool is_cut = share_.borders != kNoIndex, fused = b_.has("ffn_gate_up_exps");
@@ -205,7 +206,7 @@ View ExpertBlock::expand(View h, bool each) {
         activate(b_, t_.act, t_.limit, gate, product(h, rows, n_cols, each));
         return gate;
     }
-    if (fused) { // rows of the gate first
+    if (fused) { // gate rows first
         const uint64_t width = uint64_t{2} * s_.width;
         const View both =
             product(h, {"ffn_gate_up_exps", width, 0, width, Role::ffn_gate}, n_cols, each);
@@ -229,7 +230,7 @@ View ExpertBlock::expand(View h, bool each) {
 
 } // namespace
 
-// By its key, shared experts by the tensor.
+// Width of a network by its key; for shared experts by the tensor.
 static uint64_t width_of(const Builder &b, const char *down, bool has_key) {
     constexpr const char *key = "feed_forward_length";
     if (has_key) return b.keys().count_at(key, b.layer(), {1, kMaxWidth});
@@ -243,12 +244,12 @@ View dense(Builder &b, const Dense &d, View h) {
     const uint64_t ff = width_of(b, names.down, *d.suffix == 0);
     const Share s = b.share(ff);
     const View hidden = b.buffer(ff);
-    View out[2] = {hidden.part(s.first, s.n), View{}}; // of a rank its share
+    View out[2] = {hidden.part(s.first, s.n), View{}}; // the share of this rank
     const uint64_t rows = b.binder().rows_of({b.layer(), names.up});
     if (d.plain) {
         const Rows list = {names.up, ff, s.first, s.n, Role::ffn_up};
         b.rows(out, h, &list, 1);
-    } else if (!b.has(names.gate) && rows != 0 && rows != ff) { // rows of the gate first
+    } else if (!b.has(names.gate) && rows != 0 && rows != ff) { // gate rows first
         const Rows list[] = {{names.up, 2 * ff, s.first, s.n, Role::ffn_up},
                              {names.up, 2 * ff, ff + s.first, s.n, Role::ffn_up}};
         b.rows(out, h, list, 2);
@@ -270,7 +271,7 @@ bool has_experts(const Builder &b) {
     return b.has("ffn_gate_inp") || b.has("ffn_up_exps") || b.has("ffn_down_exps");
 }
 
-// Of a layer; some work in a narrower space, but are chosen outside of it.
+// Experts of a layer. Some run in a latent space, but their router reads the full input.
 static View experts_of(Builder &b, const ArchConfig &t, View h) {
     if (!b.has("ffn_latent_down") && !b.has("ffn_latent_up")) return experts(b, t.experts, h, {});
     const uint32_t n = b.keys().count("expert_count", {1, kMaxExperts});

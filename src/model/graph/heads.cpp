@@ -1,11 +1,11 @@
-// What makes one vector of a text: rows pooled, then two matrices of embeddings (dense_2, dense_3),
-// or a classifier (cls, cls.output). A file has them or not, whatever its architecture.
+// Embedding and reranker heads: rows are pooled, then multiplied by two matrices of embeddings
+// (dense_2, dense_3) or by a classifier (cls, cls.output). They are optional for any architecture.
 // SPDX-License-Identifier: MIT
 #include "model/graph/builder.hpp"
 
 namespace ggufx::model {
 
-// By the key, one number or as many as it has elements; else as many as the tensor has.
+// Number of rows by the key (a number, or its element count); else by the tensor.
 uint64_t Builder::rows_by(const char *key, const char *name) const {
     const uint64_t n = keys_.n_elements(key);
     if (n > 0) return keys_.is_array(key) ? n : keys_.count(key, {1, kMaxWidth});
@@ -43,7 +43,7 @@ void Builder::embedding_head(View h) {
     }
 }
 
-// A classifier of two matrices or one of them.
+// A classifier of one or two matrices.
 void Builder::score_head(View h, const ArchConfig &config) {
     constexpr const char *first = "cls", *last = "cls.output";
     constexpr const char *labels = "classifier.output_labels";

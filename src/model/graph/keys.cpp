@@ -8,7 +8,7 @@
 
 namespace ggufx::model {
 
-// Architectures this library builds have short names; longer ones were refused before.
+// Architectures that this library builds have short names; longer ones were refused before.
 Keys::Name Keys::full(const char *name) const {
     Name out;
     snprintf(out.text, sizeof out.text, "%.*s.%s", static_cast<int>(architecture_.size()),
@@ -71,7 +71,7 @@ uint32_t Keys::checked(size_t index, uint64_t element, const char *layer_text, c
     uint64_t value = 0;
     try {
         value = file_.get_u64(index, element);
-    } catch (Error &e) { // negative: of the right type, but no count
+    } catch (Error &e) { // negative: the type is right, but it is no count
         if (e.failure.status == static_cast<int32_t>(Status::value))
             e.failure.status = static_cast<int32_t>(Status::hparam);
         throw;
@@ -103,7 +103,7 @@ uint32_t Keys::count_or(const char *name, Limits limits, uint32_t fallback) cons
     return has(name) ? count(name, limits) : fallback;
 }
 
-// One for all, or that of the layer.
+// Returns the element for the layer; index 0 for a value that is no array.
 uint64_t Keys::element_of(size_t index, uint32_t layer, const char *name) const {
     const gguf::MetaEntry entry = file_.meta(index);
     if (entry.type != gguf::ValueType::array) return 0;
@@ -137,7 +137,7 @@ double Keys::overriding_number(const Override &o, double low, double high) const
 }
 
 double Keys::within(double value, size_t index, const char *name, double low, double high) const {
-    if (!(value >= low && value <= high)) // NaN too
+    if (!(value >= low && value <= high)) // also rejects NaN
         fail(Status::hparam, {file_.meta(index).offset, index}, "%s is %g, the limits are %g to %g",
              full(name).text, value, low, high);
     return value;

@@ -1,5 +1,6 @@
-// The keys "{architecture}.x" of a file, checked: what leaves here can be multiplied and allocated.
-// Errors name key, layer, value and limits. Numbers may be one for all layers or one per layer.
+// The keys "{architecture}.x" of a file, with checked values that are safe to multiply and
+// allocate. Errors name key, layer, value and limits. A value is one for all layers or one per
+// layer.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,34 +11,35 @@ namespace ggufx::model {
 // Far above any model; products of two of them stay below 2^63.
 constexpr uint64_t kMaxLayers = 4096, kMaxWidth = 1u << 24, kMaxHeads = 1u << 14;
 constexpr uint64_t kMaxHeadDim = 1u << 14, kMaxExperts = 1u << 10;
-constexpr uint64_t kMaxTaps = 8;            // of a convolution along the tokens
+constexpr uint64_t kMaxTaps = 8;            // limit for a convolution along the tokens
 constexpr uint64_t kMaxContext = INT32_MAX; // positions are int32_t
 
 struct Limits {
     uint64_t low, high;
 };
 
-// A key as if the file had it with this value, written as a number, "true", "false" or text.
+// Overrides a key with a value written as a number, "true", "false" or text.
 struct Override {
-    const char *key; // whole: "llama.rope.freq_base"
+    const char *key; // full name: "llama.rope.freq_base"
     const char *value;
-    bool used = false; // it was asked for
+    bool used = false; // a call read it
 };
 
 class Keys {
 public:
-    // Overrides [n] may be null; what is read of them is noted there.
+    // Overrides [n] may be null; the ones that are read get marked as used.
     Keys(const gguf::File &file, std::string_view architecture, Override *overrides,
          size_t n_overrides)
         : file_(file), architecture_(architecture), overrides_(overrides),
           n_overrides_(n_overrides) {}
 
     bool has(const char *name) const { return override_of(name) || find(name) != gguf::kNotFound; }
-    bool is_array(const char *name) const;       // one number per layer
-    uint64_t n_elements(const char *name) const; // of an array; 1 of another value, 0 of none
+    bool is_array(const char *name) const;       // one value per layer
+    uint64_t n_elements(const char *name) const; // array length; 1 for another value, 0 for a
+                                                 // missing key
 
-    // Errors: missing, kvtype, hparam, of an override argument. Of an array without a layer: its
-    // only element.
+    // Errors: missing, kvtype, hparam; argument for an override. An array read without a layer must
+    // have one element.
     uint32_t count(const char *name, Limits limits) const;
     uint32_t count_or(const char *name, Limits limits, uint32_t fallback) const;
     uint32_t count_at(const char *name, uint32_t layer, Limits limits) const;
@@ -47,10 +49,10 @@ public:
     double number_at_or(const char *name, uint32_t layer, double low, double high,
                         double fallback) const;
     bool flag_or(const char *name, bool fallback) const;
-    bool flag_at(const char *name, uint32_t layer) const; // 0 and 1 are flags, too
+    bool flag_at(const char *name, uint32_t layer) const; // also accepts 0 and 1
     std::string_view text_or(const char *name, std::string_view fallback) const;
 
-    // Argument: an override that no call asked for.
+    // Throws argument if an override was never read.
     void require_all_used() const;
     [[noreturn]] void reject(const char *name, const char *text) const;
 

@@ -7,10 +7,11 @@ namespace ggufx::model {
 
 namespace {
 
-constexpr uint64_t kCostBytes = 4096;             // one of cost
-constexpr uint64_t kMostCost = uint64_t{1} << 42; // of all layers: times a speed fits 64 bits
+constexpr uint64_t kCostBytes = 4096;             // bytes per unit of cost
+constexpr uint64_t kMostCost = uint64_t{1} << 42; // all layers; the product with a speed fits
+                                                  // 64 bits
 
-// f(weights): those that a operation multiplies by.
+// Calls f(weights) for each weight that an operation multiplies by.
 template <class F> void each_product(const Op &s, const F &f) {
     if (const auto *p = std::get_if<op::Product>(&s))
         for (uint32_t i = 0; i < p->n; i++) f(p->to[i].weights);
@@ -19,7 +20,7 @@ template <class F> void each_product(const Op &s, const F &f) {
         for (uint32_t i = 0; i < std::max(e->separate, 1u); i++) f(e->weights + i);
 }
 
-// Layers that stay together, and what they cost.
+// Layers that must stay together, and their cost.
 struct Unit {
     uint32_t first;
     uint64_t cost;
@@ -40,7 +41,7 @@ Vector<Unit> units_of(const Graph &p) {
     for (uint32_t layer = 0; layer < p.layer_ends.size(); layer++) {
         const uint32_t first = layer ? p.layer_ends[layer - 1] : p.first_layer_op,
                        end = p.layer_ends[layer];
-        uint32_t together = layer; // from there on
+        uint32_t together = layer; // the first layer of the unit
         for (uint32_t i = first; i < end; i++)
             if (const auto *attend = std::get_if<op::Attend>(&p.ops[i]))
                 together =
@@ -57,7 +58,7 @@ Vector<Unit> units_of(const Graph &p) {
 
 class LayerAssigner {
 public:
-    // tail: what the last rank has beside its layers.
+    // tail: the cost of the last rank's output, besides its layers.
     LayerAssigner(const Vector<Unit> &units, uint64_t tail, const RankOptions &ranks)
         : units_(units), tail_(tail), ranks_(ranks),
           starts_(ranks.size + 1, 0, HostAllocator<uint32_t>(units.get_allocator())) {
@@ -65,10 +66,10 @@ public:
         total_ += tail;
     }
 
-    // The first unit of each rank, and their number.
+    // Returns the first unit of each rank, and the number of units.
     Vector<uint32_t> run() {
         uint64_t least = 0,
-                 most = total_; // the longest time of a rank: the last one that is enough
+                 most = total_; // longest time of a rank; the last value is sufficient
         while (least < most) {
             const uint64_t middle = least + (most - least) / 2;
             if (starts(middle))
@@ -76,7 +77,7 @@ public:
             else
                 least = middle + 1;
         }
-        (void)starts(most); // where each rank begins at the earliest
+        (void)starts(most); // earliest start of each rank
         Vector<uint32_t> out(starts_);
         uint64_t left = total_, speeds = 0;
         for (uint32_t rank = 0; rank < ranks_.size; rank++) speeds += speed(rank);
@@ -99,7 +100,7 @@ public:
 
 private:
     uint64_t speed(uint32_t rank) const { return ranks_.speeds ? ranks_.speeds[rank] : 1; }
-    // From the last rank on each takes what it can within a time: is nothing left?
+    // Fills ranks from the last to the first within a time; returns whether all units are assigned.
     bool starts(uint64_t time) {
         uint32_t at = starts_[ranks_.size] = static_cast<uint32_t>(units_.size());
         for (uint32_t rank = ranks_.size; rank-- > 0; starts_[rank] = at) {

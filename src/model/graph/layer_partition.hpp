@@ -1,5 +1,5 @@
-// Whole layers dealt to the ranks of a group, in order, by the bytes of their weights and how fast each
-// rank is.
+// Pipeline parallelism: assigns whole layers to ranks, in order, by the bytes of their weights and
+// the speed of each rank.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace ggufx::model {
 
-// The first layer of each rank and their number behind the last: [n_ranks + 1]. The longest time of a
-// rank is as short as it can be, the last one's with the output matrix; layers that read another's keys
-// stay with it. A rank may have none. Throws std::bad_alloc.
+// Returns the first layer of each rank, then the number of layers: [n_ranks + 1]. Minimizes the
+// longest time of a rank; the last rank's time includes the output matrix. Layers that read another
+// layer's keys stay with it. A rank may have none. Throws std::bad_alloc.
 Vector<uint32_t> assign_layers(const Graph &whole, const RankOptions &ranks);
 
 } // namespace ggufx::model

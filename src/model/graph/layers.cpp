@@ -1,4 +1,4 @@
-// How the layers of most architectures are put together.
+// Layer structure of most architectures.
 // SPDX-License-Identifier: MIT
 #include "model/graph/builder.hpp"
 
@@ -22,7 +22,8 @@ void layer_with_norms_of_outputs(Builder &b, const ArchConfig &t, View x) {
     b.add(x, f);
 }
 
-// The norms of both halves, or the one that they share.
+// A layer with parallel attention and feed-forward network, each with a norm or with one that they
+// share.
 void parallel_layer(Builder &b, const ArchConfig &t, View x) {
     const View h = b.normed(x, "attn_norm", t.norm);
     const auto or_own = [&](const char *name) {

@@ -42,7 +42,8 @@ void find_ends_of_parts(Graph &p) {
     }
 }
 
-// As many operations of rows as stand together, up to the end of a layer or part; others alone.
+// Groups adjacent row-wise operations up to the end of a layer or part; other operations stand
+// alone.
 void make_groups(Graph &p) {
     size_t layer = 0;
     for (uint32_t i = 0; i < p.ops.size(); i++) {
@@ -100,12 +101,13 @@ void find_uses(Graph &p) {
     }
 }
 
-// Whole cache lines of a batch of any size.
+// Rounds a row up to whole cache lines, for any batch size.
 uint64_t padded(const BufferInfo &buffer) {
     return (uint64_t{buffer.width} + 15) / 16 * 16;
 }
 
-// Where a buffer of n floats fits between those in use, which are sorted by place.
+// Returns an offset where a buffer of n floats fits between the live ones, which are sorted by
+// offset.
 uint64_t first_gap(const Graph &p, const Vector<uint32_t> &live, uint64_t n) {
     uint64_t at = 0;
     for (const uint32_t other : live) {
@@ -165,10 +167,12 @@ uint64_t Graph::memory_bytes() const {
 void lay_out(Graph &p) {
     const HostAllocator<uint32_t> allocator(p.ops.get_allocator().host());
     make_groups(p);
-    if (!p.by_layers) find_kinds(p); // else all layers were looked at before some were left
+    // otherwise set from all layers, before the rank's layers were selected
+    if (!p.by_layers) find_kinds(p);
     find_rows_alone(p);
     find_uses(p);
-    p.buffers[p.stream.buffer].last = static_cast<uint32_t>(p.groups.size()); // projected any time
+    // can be projected at any time
+    p.buffers[p.stream.buffer].last = static_cast<uint32_t>(p.groups.size());
     Vector<uint32_t> order(allocator), live(allocator);
     for (uint32_t i = 0; i < p.buffers.size(); i++)
         if (!p.buffers[i].outside && p.buffers[i].first != kNoIndex) order.push_back(i);

@@ -1,5 +1,5 @@
-// Mamba: a state of each value that forgets and takes in by time steps, which the input decides.
-// Mamba-1 has time steps of each value, Mamba-2 of each head, and a norm behind.
+// Mamba: a recurrent state per value with decay, and time steps computed from the input. Mamba-1
+// has time steps per value, Mamba-2 per head, and a norm after the scan.
 // https://arxiv.org/abs/2312.00752, https://arxiv.org/abs/2405.21060
 // SPDX-License-Identifier: MIT
 #include "model/graph/builder.hpp"
@@ -9,7 +9,8 @@ namespace ggufx::model {
 namespace {
 
 struct MambaShape {
-    uint32_t inner, size, rank, taps; // values, of the state of each; width of time steps; of conv
+    uint32_t inner, size, rank, taps; // inner values, state size of each, width of time steps,
+                                      // taps of the convolution
 
     explicit MambaShape(const Keys &keys)
         : inner(keys.count("ssm.inner_size", {1, kMaxWidth})),
@@ -18,7 +19,7 @@ struct MambaShape {
           taps(keys.count("ssm.conv_kernel", {2, kMaxTaps})) {}
 };
 
-// Of a rank of a group: channels `own` of `all`, one run after another.
+// Channels of a rank: `own` ranges of `all`, one after another.
 struct Channels {
     uint64_t all;
     const Binder::Range *own;
@@ -46,7 +47,7 @@ View convolve(Builder &b, const MambaShape &s, View in, uint32_t state, const Ch
     return out;
 }
 
-// y += d * u, then z = silu(z) * y. What u was is lost.
+// y += d * u, then z = silu(z) * y. Overwrites u.
 void finish(Builder &b, View y, View u, View z, Vec d) {
     b.emit(op::MultiplyVector{u, d, false});
     b.add(y, u);
@@ -57,8 +58,7 @@ void finish(Builder &b, View y, View u, View z, Vec d) {
 
 View mamba1(Builder &b, const ArchConfig &t, View h) {
     const MambaShape s(b.keys());
-    const uint32_t unit =
-        Partition::unit_of(s.inner); // values that a rank has, one or more of these
+    const uint32_t unit = Partition::unit_of(s.inner); // a rank has multiples of this many values
     const HeadPartition partition = b.partition().groups(s.inner / unit);
     const uint64_t first = uint64_t{partition.first} * unit, n = uint64_t{partition.n} * unit,
                    both = 2 * s.inner;
@@ -73,7 +73,7 @@ View mamba1(Builder &b, const ArchConfig &t, View h) {
     const Rows x[] = {{"ssm_x", shared, 0, s.rank},
                       {"ssm_x", shared, s.rank, s.size},
                       {"ssm_x", shared, uint64_t{s.rank} + s.size, s.size}};
-    b.rows(parts, b.whole(u, s.inner, borders), x, 3); // by each rank: all need them
+    b.rows(parts, b.whole(u, s.inner, borders), x, 3); // computed by each rank: all need them
     if (b.keys().flag_or("ssm.dt_b_c_rms", false))     // Falcon-Mamba
         for (const View &part : parts) b.norm_by(part, part, kNoIndex, 1);
     constexpr const char *norms[] = {"ssm_dt_norm", "ssm_b_norm", "ssm_c_norm"};
@@ -94,7 +94,7 @@ View mamba1(Builder &b, const ArchConfig &t, View h) {
 
 namespace {
 
-// Heads of a group share b and c: ranks have groups, or share one as they share KV heads.
+// Heads of a group share b and c. A rank has whole groups, or shares a group, like KV heads.
 class Mamba2 {
 public:
     Mamba2(Builder &b, const ArchConfig &t) : b_(b), t_(t), s_(b.keys()), all_heads_(s_.rank) {
@@ -141,12 +141,12 @@ private:
     const ArchConfig &t_;
     const MambaShape s_;
     const uint32_t all_heads_;
-    uint32_t all_groups_ = 0, width_ = 0; // of a head
-    HeadPartition partition_;             // of a rank of a group
+    uint32_t all_groups_ = 0, width_ = 0; // values per head
+    HeadPartition partition_;             // groups of this rank
     View z_, x_, dt_;
 };
 
-// z, what is convolved (u, b, c), time steps.
+// Projects z, the input of the convolution (u, b, c), and time steps.
 void Mamba2::project(View h) {
     const uint64_t all_b = uint64_t{all_groups_} * s_.size, inner = s_.inner;
     View parts[5];
@@ -176,7 +176,7 @@ void Mamba2::project(View h) {
     dt_ = parts[4];
 }
 
-// Norms are of whole groups: where ranks share one, it is put together before.
+// Norms are over whole groups: ranks that share a group gather it before.
 View Mamba2::normed() {
     const uint32_t borders = b_.borders(partition_.borders, width_);
     const bool none = t_.plain_mamba && !b_.has("ssm_norm");

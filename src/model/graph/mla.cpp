@@ -1,6 +1,6 @@
-// Multi-head latent attention (deepseek2): keys and values of all heads come from one compressed
-// vector and one rotated vector per token. The cache holds these two; queries are brought into the
-// space of the compressed vector, results out of it. Old files have keys and values of each head.
+// Multi-head latent attention (deepseek2): keys and values of all heads derive from a compressed KV
+// vector and a RoPE key per token. The cache holds these two. Queries are projected into the space
+// of the compressed vector, results out of it. Old files have keys and values of each head.
 // SPDX-License-Identifier: MIT
 #include "model/graph/builder.hpp"
 
@@ -32,7 +32,7 @@ public:
         b.note_heads(all_heads_, absorbed_ ? 1 : all_heads_, absorbed_ ? rank_ + turning_ : dim_k_,
                      absorbed_ ? rank_ : dim_v_);
         Rope rope = read_rope(keys, turning_);
-        rope.log_multiplier /= 0.1; // as the field's converters store it
+        rope.log_multiplier /= 0.1; // stored this way by llama.cpp's converter
         rope.same_multiplier = true;
         rope_table_ = b.rope_table(rope);
         const CanonicalFp canonical;
@@ -65,13 +65,13 @@ private:
     uint32_t layer_;
     bool absorbed_;
     uint32_t all_heads_;
-    HeadPartition partition_; // of a rank of a group
-    uint32_t heads_;          // that it has
+    HeadPartition partition_; // this rank's part
+    uint32_t heads_;          // heads of this rank
     uint32_t rank_, turning_, still_, dim_k_, dim_v_, rope_table_;
     float scale_;
 };
 
-// Rows of a matrix that has `width` for each head.
+// Rows of this rank in a matrix with `width` rows for each head.
 View Mla::own_heads(View in, const char *name, uint64_t width, Role role) {
     const Rows rows = {name, all_heads_ * width, partition_.first * width, heads_ * width, role};
     View out;
@@ -79,7 +79,7 @@ View Mla::own_heads(View in, const char *name, uint64_t width, Role role) {
     return out;
 }
 
-// [heads][still, turning]
+// Queries: [heads][part without RoPE, RoPE part]
 View Mla::queries(View h) {
     View q;
     if (b_.has("attn_q_a") || b_.has("attn_q_b")) {
@@ -94,7 +94,7 @@ View Mla::queries(View h) {
     return q;
 }
 
-// [rank, turning]
+// Compressed KV: [rank, RoPE part]
 View Mla::compressed(View h) {
     const View c = b_.linear(h, {"attn_kv_a_mqa", uint64_t{rank_} + turning_});
     const View still = c.part(0, rank_);
@@ -155,7 +155,7 @@ View Mla::per_head(View q, View c) {
     b_.emit(op::Gather{c.part(rank_, turning_), k.part(still_, k.width - still_), heads_, 0, dim_k_,
                        turning_});
     b_.emit(op::Gather{kv.part(still_, kv.width - still_), v, heads_, both, dim_v_, dim_v_});
-    // The turning coordinates are the last ones of a key here: such keys cannot be shifted.
+    // The RoPE part is at the end of a key here: such keys cannot be shifted.
     const CacheShape shape{heads_, heads_, dim_k_, dim_v_, false, RopeStyle::none, 0, kNoIndex};
     return attend(q, k, v, shape);
 }

@@ -1,5 +1,5 @@
-// The closed list of what a graph can do with the activations of a batch. A operation is plain data:
-// buffers it reads and writes, weights, numbers. Formulas: docs/reproducibility/models.md.
+// The closed list of operations on the activations of a batch. An operation is plain data: input
+// and output buffers, weights, numbers. Formulas: docs/reproducibility/models.md.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,26 +21,26 @@ struct View {
     View part(uint32_t from, uint32_t n) const { return {buffer, first + from, n}; }
 };
 
-// Start of floats among Graph::vectors; none: kNoIndex.
+// Start of floats in Graph::vectors; none: kNoIndex.
 using Vec = uint32_t;
 
 enum class NormKind : uint8_t { rms, layer, l2 };
 enum class Act : uint8_t { silu, gelu, relu2, oai };
-enum class Squash : uint8_t { none, sigmoid, softplus }; // of a gate
+enum class Squash : uint8_t { none, sigmoid, softplus }; // activation of a gate
 enum class RopeStyle : uint8_t { none, pairs, halves };
-// Which rows of a text make its embedding; as in the key `pooling_type`.
+// Rows that make the embedding of a sequence; values of the key `pooling_type`.
 enum class Pooling : uint8_t { none = 0, mean = 1, first = 2, last = 3, rank = 4 };
-// By their keys; none: weights are the scores themselves.
+// Router's gating function, by key values; none: the weights are the raw scores.
 enum class Gating : uint8_t { none = 0, softmax = 1, sigmoid = 2, softmax_chosen = 3 };
 
 namespace op {
 
-// kRows: each token's row for itself. views(f) calls f with every view a operation reads or writes, some
-// of them none().
+// kRows: row-wise, each token's row is independent. views(f) calls f with every view that an
+// operation reads or writes; some are none().
 
-// ---- rows: each token's row for itself ------------------------------------------------------
+// ---- row-wise: each token's row is independent ----------------------------------------------
 
-// cos and sin of a token's position times each frequency of a rotation.
+// cos and sin of a token's position times each RoPE frequency.
 struct Angles {
     static constexpr bool kRows = true;
     View out;
@@ -48,7 +48,7 @@ struct Angles {
     template <class F> void views(F f) const { f(out); }
 };
 
-// `groups` equal parts of a row, each for itself; w and b of one part.
+// Normalizes `groups` equal parts of a row independently; w and b have the size of one part.
 struct Norm {
     static constexpr bool kRows = true;
     View in, out;
@@ -62,7 +62,7 @@ struct Norm {
     }
 };
 
-// The coordinates first .. first + 2 * pairs - 1 of each head turn.
+// RoPE of the coordinates first .. first + 2 * pairs - 1 of each head.
 struct Rotate {
     static constexpr bool kRows = true;
     View x, angles;
@@ -100,7 +100,7 @@ struct Add {
     }
 };
 
-// x += v, or x *= v (one value for all with `one`): the same for every token
+// x += v, or x *= v (one value for all with `one`): the same v for every token
 struct AddVector {
     static constexpr bool kRows = true;
     View x;
@@ -125,7 +125,7 @@ struct Multiply {
     }
 };
 
-// x to [-limit, limit]
+// Clamps x to [-limit, limit].
 struct Clamp {
     static constexpr bool kRows = true;
     View x;
@@ -144,7 +144,7 @@ struct Cap {
 // gate = act(gate) * up in `parts` parts of each; without up: gate = act(gate).
 struct Activate {
     static constexpr bool kRows = true;
-    View gate, up; // part i of each begins i * stride behind its first column
+    View gate, up; // part i of each begins i * stride after its first column
     uint32_t parts, width, stride;
     Act act;
     template <class F> void views(F f) const {
@@ -153,7 +153,8 @@ struct Activate {
     }
 };
 
-// width values, `parts` times, each part a stride behind the one before; a stride of 0 repeats.
+// Copies `parts` parts of width values, each a stride after the previous one; a stride of 0
+// repeats.
 struct Gather {
     static constexpr bool kRows = true;
     View in, out;
@@ -164,8 +165,8 @@ struct Gather {
     }
 };
 
-// Each of `parts` equal parts of x times sigmoid (or softplus) of as many values of `gate`, its parts
-// gate_stride apart; with `one` a single value of each serves the whole part.
+// Multiplies each of `parts` equal parts of x by sigmoid (or softplus) of as many values of `gate`.
+// Its parts are gate_stride apart; with `one`, a single gate value serves a whole part.
 struct Gate {
     static constexpr bool kRows = true;
     View x, gate;
@@ -178,7 +179,8 @@ struct Gate {
     }
 };
 
-// in: scores of experts; ids (uint32 in the place of floats) and weights of the chosen.
+// MoE router. Input: scores of experts; output: ids (uint32 stored as floats) and weights of the
+// chosen ones.
 struct Route {
     static constexpr bool kRows = true;
     View scores, ids, weights;
@@ -237,7 +239,7 @@ struct DeltaGates {
     }
 };
 
-// dt = softplus(dt + bias), decay = exp(dt * a); without a bias, without a decay where they are none.
+// dt = softplus(dt + bias), decay = exp(dt * a); the bias and the decay are optional.
 struct TimeSteps {
     static constexpr bool kRows = true;
     View dt, decay;
@@ -248,7 +250,7 @@ struct TimeSteps {
     }
 };
 
-// In place, over the whole view.
+// Softmax in place, over the whole view.
 struct Softmax {
     static constexpr bool kRows = true;
     View x;
@@ -267,7 +269,7 @@ struct Embed {
     template <class F> void views(F f) const { f(out); }
 };
 
-// Up to four matrices of one input.
+// Up to four matrices with one input.
 struct Product {
     static constexpr bool kRows = false;
     struct To {
@@ -283,8 +285,8 @@ struct Product {
     }
 };
 
-// Part h of `out` = matrix h times part h of `in`; parts begin a stride apart. `ids` is room for a
-// number per head.
+// Part h of `out` = matrix h times part h of `in`; parts begin a stride apart. `ids` is scratch
+// space for a number per head.
 struct HeadProduct {
     static constexpr bool kRows = false;
     View in, out, ids;
@@ -297,28 +299,29 @@ struct HeadProduct {
 };
 
 // Row k of a token's results is expert ids[k] times the token's row, or with `each` times part k.
-// The experts are one weight, or `separate` ones from `weights` on; then the columns of each expert
-// are brought together: order [used], columns [used][in], results [used][out] are room for that.
+// The experts are one weight, or `separate` ones from `weights` on. In the latter case the columns
+// of each expert are gathered; scratch space: order [used], columns [used][in], results
+// [used][out].
 struct ExpertProduct {
     static constexpr bool kRows = false;
     View in, ids, out;
     uint32_t weights, used;
     bool each;
-    uint32_t separate; // experts, 0: one weight
+    uint32_t separate; // number of experts, 0: one weight
     View order, columns, results;
     template <class F> void views(F f) const {
         for (const View &v : {in, ids, out, order, columns, results}) f(v);
     }
 };
 
-// Of each of `parts` equal parts of `out` each rank of the group has the columns from its border to
-// the next one, its own in `in`, part after part; afterwards all have all of them. packs: what reads
-// `out` takes packed activations alone, so packed is how they travel.
+// All-gather of `parts` equal parts: each rank has the columns between its boundaries, in `in`,
+// part after part. Afterwards `out` is complete on all ranks. packs: rows are sent as packed
+// activations, since all readers of `out` take only these.
 struct AllGather {
     static constexpr bool kRows = false;
     View in, out;
     uint32_t parts;
-    uint32_t borders; // start among Graph::borders, one more than there are ranks
+    uint32_t borders; // start in Graph::borders, n_ranks + 1 values
     bool packs;
     template <class F> void views(F f) const {
         f(in);
@@ -326,16 +329,16 @@ struct AllGather {
     }
 };
 
-// Append k and v (none: another layer's are read), then attend.
+// Appends k and v (none: another layer's are read), then computes attention.
 struct Attend {
     static constexpr bool kRows = false;
     View q, k, v, out;
-    uint32_t cache, layer; // of Graph::caches
+    uint32_t cache, layer; // in Graph::caches
     uint32_t model_layer;
     float scale, cap;
     Vec sinks;
-    uint32_t slopes; // of ALiBi: start among Graph::slopes, or kNoIndex
-    bool causal;     // else all tokens see all, or those at half a window on both sides
+    uint32_t slopes; // ALiBi: start in Graph::slopes, or kNoIndex
+    bool causal;     // otherwise a token sees all tokens, or half a window on both sides
     bool shared;     // other layers read these keys and values
     template <class F> void views(F f) const {
         f(q);
@@ -345,8 +348,7 @@ struct Attend {
     }
 };
 
-// Row t of `out` from the rows of text t of the batch; `rank` has the same from the rows that a
-// reranker looks at.
+// Row t of `out` from the rows of sequence t of the batch; `rank` pools the rows for a reranker.
 struct Pool {
     static constexpr bool kRows = false;
     View in, out;
@@ -357,9 +359,9 @@ struct Pool {
     }
 };
 
-// ---- along the tokens of a sequence, with a state --------------------------------------------
+// ---- along the tokens of a sequence, with a recurrent state ----------------------------------
 
-// Causal convolution over `taps` tokens, then silu where `activate`. in and out are other buffers.
+// Causal convolution over `taps` tokens, then silu where `activate`. in and out must differ.
 struct Conv {
     static constexpr bool kRows = false;
     View in, out;
@@ -373,8 +375,8 @@ struct Conv {
     }
 };
 
-// Gated delta net; key head of a value head: head / (heads / key_heads), or with `interleaved`
-// head % key_heads.
+// Gated delta net; key head of a value head: head / (heads / key_heads), or with `interleaved` head
+// % key_heads.
 struct Delta {
     static constexpr bool kRows = false;
     View q, k, v, decay, beta, out;
@@ -390,8 +392,8 @@ struct Delta {
     }
 };
 
-// Mamba-2: heads are equal parts of u, each with a time step and a decay; b and c serve the heads of
-// a group.
+// Mamba-2: heads are equal parts of u, each with a time step and a decay; the heads of a group
+// share b and c.
 struct Scan {
     static constexpr bool kRows = false;
     View u, b, c, dt, decay, out;
@@ -401,7 +403,7 @@ struct Scan {
     }
 };
 
-// Mamba-1: each value of u has a time step and decays of its own, a[value][size of the state].
+// Mamba-1: each value of u has its own time step and decays, a[value][size of the state].
 struct ScanEach {
     static constexpr bool kRows = false;
     View u, b, c, dt, out;

@@ -8,7 +8,7 @@ namespace ggufx::model {
 
 namespace {
 
-// Exchanges whose readers are being looked for, by the buffer that they fill.
+// All-gathers whose readers are not known yet, by output buffer.
 class PackedReaders {
 public:
     PackedReaders(Graph &graph, uint32_t n_ranks)
@@ -42,7 +42,7 @@ private:
         if (open.all_gather) open.all_gather->packs = open.packed && open.is_read;
         open = {};
     }
-    // Do blocks end where ranks begin?
+    // Returns whether boundaries of ranks are multiples of a block.
     bool fits(const op::AllGather &x) const {
         const uint32_t width = x.out.width / x.parts;
         const uint32_t *borders = p_.borders.data() + x.borders;
@@ -50,7 +50,8 @@ private:
             if (borders[i] % kPackedValues && borders[i] != width) return false;
         return width % kPackedValues == 0;
     }
-    // Is the buffer only what a product of packed activations reads, cut into the same blocks?
+    // Returns whether the operation reads the buffer only as a product of packed activations with
+    // the same blocks.
     bool takes(const Op &op, BufferId buffer) const {
         const View &whole = open_[buffer].all_gather->out;
         const auto in_blocks = [&](const View &in) {
@@ -80,7 +81,7 @@ private:
 } // namespace
 
 void find_packed(Graph &graph, uint32_t n_ranks) {
-    if (graph.by_layers) return; // what goes from layer to layer is never packed
+    if (graph.by_layers) return; // pipeline parallelism never sends packed rows
     PackedReaders readers(graph, n_ranks);
     for (Op &op : graph.ops) readers.look(op);
     readers.close_all();

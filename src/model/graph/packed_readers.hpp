@@ -1,4 +1,5 @@
-// Which rows travel between ranks as packed activations: those that products of these alone read.
+// Finds rows that ranks exchange as packed activations: those that only products of packed
+// activations read.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +7,7 @@
 
 namespace ggufx::model {
 
-// Sets operation::AllGather::packs, by the types of the weights. Throws std::bad_alloc.
+// Sets op::AllGather::packs, by the types of the weights. Throws std::bad_alloc.
 void find_packed(Graph &graph, uint32_t n_ranks);
 
 } // namespace ggufx::model

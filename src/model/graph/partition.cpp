@@ -7,7 +7,7 @@ namespace ggufx::model {
 
 namespace {
 
-// n * part / all to the nearest; part <= all, sums of at most kMostRanks speeds.
+// n * part / all, rounded to nearest; part <= all, sums of at most kMostRanks speeds.
 uint64_t share_of(uint64_t n, uint64_t part, uint64_t all) {
     const uint64_t whole = n / all * part, rest = n % all * part;
     return whole + (rest + all / 2) / all;
@@ -28,14 +28,15 @@ Borders Partition::assign(uint64_t n, uint32_t unit) const {
     return out;
 }
 
-// To ranks first .. first + n_ranks - 1: out[i + 1] is where rank first + i ends, out[0] is set.
+// Assigns n items to ranks first .. first + n_ranks - 1: out[i + 1] is the end of rank first + i;
+// out[0] is set by the caller.
 void Partition::assign_each(uint32_t *out, uint64_t n, uint32_t first, uint32_t n_ranks) const {
     uint64_t all = 0, sum = 0;
     for (uint32_t i = 0; i < n_ranks; i++) all += speed(first + i);
     const uint64_t start = out[0];
     for (uint32_t i = 0; i < n_ranks; i++) {
         sum += speed(first + i);
-        const uint64_t most = start + n - (n_ranks - 1 - i); // one is left for each that comes
+        const uint64_t most = start + n - (n_ranks - 1 - i); // leaves one for each later rank
         const uint64_t end = std::min(start + share_of(n, sum, all), most);
         out[i + 1] = static_cast<uint32_t>(std::max<uint64_t>(end, out[i] + uint64_t{1}));
     }
@@ -48,7 +49,7 @@ Borders Partition::assign_each(uint64_t n) const {
 }
 
 HeadPartition Partition::heads(uint32_t n, uint32_t n_kv) const {
-    const uint32_t group = n / n_kv; // query heads of a KV head
+    const uint32_t group = n / n_kv; // query heads per KV head
     const Borders none(size_ + 1, 0, HostAllocator<uint32_t>(host_));
     HeadPartition out = {0, n, 0, n_kv, none, none};
     if (size_ <= n_kv) {
@@ -60,7 +61,7 @@ HeadPartition Partition::heads(uint32_t n, uint32_t n_kv) const {
         out.n = out.n_kv * group;
         return out;
     }
-    for (uint32_t k = 0; k < n_kv; k++) { // those who share a KV head
+    for (uint32_t k = 0; k < n_kv; k++) { // ranks that share a KV head
         const uint32_t first = static_cast<uint32_t>(uint64_t{k} * size_ / n_kv);
         const uint32_t end = static_cast<uint32_t>((k + uint64_t{1}) * size_ / n_kv);
         const uint32_t n_ranks = std::min(end - first, group);

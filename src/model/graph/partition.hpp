@@ -1,4 +1,5 @@
-// How rows and heads are dealt to the ranks of a group: in order, by how fast each rank is.
+// Tensor parallelism: assigns rows and heads to the ranks of a group, in order, by the speed of
+// each rank.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,18 +10,18 @@ namespace ggufx::model {
 constexpr uint32_t kMostRanks = 256;
 constexpr uint32_t kMostSpeed = 1u << 20;
 
-// What a rank of a group has of n things: borders [n_ranks + 1], from 0 to n.
+// Boundaries of n items on the ranks of a group: [n_ranks + 1], from 0 to n.
 using Borders = Vector<uint32_t>;
 
 struct HeadPartition {
     uint32_t first = 0, n = 0, first_kv = 0, n_kv = 0; // heads that the rank computes
-    // Of heads whose results, or keys and values, each gives.
+    // Boundaries of heads whose results, or keys and values, each rank sends.
     Borders borders{HostAllocator<uint32_t>(nullptr)}, kv_borders = borders;
 };
 
 class Partition {
 public:
-    // speeds [size], 1 .. kMostSpeed, or null: equal ones. They must outlive it.
+    // speeds [size], 1 .. kMostSpeed, or null: equal speeds. They must outlive the partition.
     explicit Partition(const Host *host, uint32_t rank = 0, uint32_t size = 1,
                        const uint32_t *speeds = nullptr)
         : host_(host), rank_(rank), size_(size), speeds_(speeds) {}
@@ -29,17 +30,19 @@ public:
     uint32_t rank() const { return rank_; }
     uint32_t size() const { return size_; }
 
-    // n things in pieces of `unit`, the last rank that has any takes what is left over. Some may
-    // have none.
+    // Assigns n items in multiples of `unit`; the last rank that has any takes the remainder. A
+    // rank may have none.
     Borders assign(uint64_t n, uint32_t unit) const;
-    // At least one for each rank, of n >= size.
+    // Assigns at least one of n >= size items to each rank.
     Borders assign_each(uint64_t n) const;
-    // Query heads by KV heads as evenly as these allow. More ranks than KV heads share them; a rank
-    // for which no query head is left computes one again and gives nothing.
+    // Assigns query heads and their KV heads as evenly as possible. More ranks than KV heads share
+    // them. A rank without a query head recomputes one and sends nothing.
     HeadPartition heads(uint32_t n, uint32_t n_kv) const;
-    // The same of things that cannot be shared (groups of a state): a rank without computes the last.
+    // The same for items that cannot be shared (groups of a state): a rank without any recomputes
+    // the last.
     HeadPartition groups(uint32_t n) const { return heads(n, n); }
-    // Values that ranks are given together: as packed activations come, where they divide the width.
+    // Returns the granularity of columns per rank: a block of packed activations, if it divides the
+    // width.
     static uint32_t unit_of(uint32_t width) { return width % 32 ? 1 : 32; }
 
 private:

@@ -1,5 +1,5 @@
-// Buffers of a layer are named a, b, c ... by their first use in it, so that equal layers have equal
-// text; "x" is the stream.
+// Names the buffers of a layer a, b, c ... by their first use in it, so that equal layers have
+// equal text; "x" is the residual stream.
 // SPDX-License-Identifier: MIT
 #include "model/graph/print.hpp"
 
@@ -13,7 +13,7 @@ namespace ggufx::model {
 
 namespace {
 
-// Operations of one layer, or of what stands before or behind all.
+// Text of the operations of one layer, or of those before or after all layers.
 class Lines {
 public:
     Lines(const Graph &graph, const gguf::File &file, bool in_layer)
@@ -24,14 +24,14 @@ public:
     void add(const Op &op) {
         std::visit([this](const auto &s) { line(s); }, op);
     }
-    // NOLINTNEXTLINE(clang-analyzer-cplusplus.Move): taken once, of lines that end then
+    // NOLINTNEXTLINE(clang-analyzer-cplusplus.Move): called once, at the end of the lines
     Text take() { return std::move(text_); }
 
 private:
-    bool is_outer(BufferId buffer) const { // made in front of all layers
+    bool is_outer(BufferId buffer) const { // written before all layers
         return in_layer_ && p_.buffers[buffer].first_op < p_.first_layer_op;
     }
-    // 26 * 26 names are more than a layer has buffers.
+    // 26 * 26 names exceed the buffers of a layer.
     void name(char (&out)[64], const View &v) {
         const char *shown = v.buffer == p_.stream.buffer   ? "x"
                             : p_.buffers[v.buffer].outside ? "logits"
@@ -74,7 +74,7 @@ private:
         put(" (%" PRIu32 ")", v.width);
     }
     void end() { text_ += '\n'; }
-    // The tensor without its layer and ".weight".
+    // Prints the tensor's name without its layer and ".weight".
     void tensor(uint32_t weights) {
         const gguf::Tensor t = file_.tensor(p_.weights[weights].tensor);
         std::string_view shown = t.name;
@@ -247,7 +247,7 @@ private:
     }
     void line(const op::AllGather &s) {
         begin("exchange");
-        if (s.in.width) see(s.in); // else the rank has nothing of it
+        if (s.in.width) see(s.in); // otherwise the rank has no columns of it
         if (s.parts > 1) put(" in %" PRIu32 " parts", s.parts);
         if (s.packs) put(" packed");
         give(s.out);
@@ -334,10 +334,10 @@ private:
     Vector<BufferId> names_;
 };
 
-// EmbedInputs of all layers, and which layers have each.
+// Distinct texts of all layers, and the layers that have each text.
 class Layers {
 public:
-    // from: the number of the first one.
+    // from: index of the first layer.
     Layers(const Host *host, uint32_t from)
         : from_(from), texts_(HostAllocator<Text>(host)), first_(HostAllocator<uint32_t>(host)) {}
 
@@ -355,7 +355,7 @@ public:
     }
 
 private:
-    // "layers 0-4, 6-10"
+    // Writes "layers 0-4, 6-10".
     void heading(Text &out, uint32_t text) const {
         const char *before = "layer ";
         for (uint32_t i = 0; i < first_.size(); i++) {
@@ -377,7 +377,7 @@ private:
 
     const uint32_t from_;
     Vector<Text> texts_;
-    Vector<uint32_t> first_; // of each layer
+    Vector<uint32_t> first_; // index of each layer's text
 };
 
 } // namespace
@@ -392,7 +392,7 @@ Text print(const Graph &graph, const gguf::File &file) {
     for (const uint32_t end : graph.layer_ends) {
         Lines layer(graph, file, true);
         for (; i < end; i++) {
-            // Made where they are needed first, for all layers.
+            // Angles are computed at their first use, for all layers.
             const bool common = std::holds_alternative<op::Angles>(ops[i]);
             (common ? before : layer).add(ops[i]);
         }

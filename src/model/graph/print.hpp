@@ -1,4 +1,4 @@
-// A graph as text: a line per operation, equal layers told once.
+// Prints a graph as text: a line per operation; equal layers are printed once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@ namespace ggufx::model {
 
 using Text = std::basic_string<char, std::char_traits<char>, HostAllocator<char>>;
 
-// `file` is that of the graph: names and types of its matrices. Throws std::bad_alloc.
+// `file` must be the graph's file: names and types of its matrices. Throws std::bad_alloc.
 Text print(const Graph &graph, const gguf::File &file);
 
 } // namespace ggufx::model

@@ -1,4 +1,4 @@
-// YaRN: https://arxiv.org/abs/2309.00071, with the ramp over pairs that the field's files assume.
+// YaRN: https://arxiv.org/abs/2309.00071, with the ramp over pairs, as in llama.cpp.
 // SPDX-License-Identifier: MIT
 #include "model/graph/rope.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kPi = 0x1.921fb54442d18p+1;
 
-// The pair that turns `turns` times over the original context.
+// Returns the pair that makes `turns` full rotations over the original context.
 double pair_of(const Rope &rope, double turns) {
     const double context = rope.original_context;
     return rope.dims * log_f64(context / (turns * 2 * kPi)) / (2 * log_f64(rope.base));
@@ -44,7 +44,7 @@ void Rope::frequencies(double *out, const float *divisors) const {
         double frequency = plain / scale;
         if (yarn) {
             const double ramp = (i - low) / std::max(0.001, high - low);
-            const double keep = 1 - std::clamp(ramp, 0.0, 1.0); // of the plain frequency
+            const double keep = 1 - std::clamp(ramp, 0.0, 1.0); // share of the unscaled frequency
             frequency = frequency * (1 - keep) + plain * keep;
         }
         out[i] = divisors ? frequency / static_cast<double>(divisors[i]) : frequency;
@@ -66,7 +66,7 @@ Rope read_rope(const Keys &keys, uint32_t dims) {
              Quoted(kind).c_str());
     const double old = keys.number_or("rope.scale_linear", 0, 1e6, 0); // files before 2023-10
     const double factor = keys.number_or("rope.scaling.factor", 0, 1e6, old);
-    if (factor > 0 && factor < 1e-6) // angles that no number holds
+    if (factor > 0 && factor < 1e-6) // the angles would overflow
         keys.reject("rope.scaling.factor", "is neither 0 nor at least 1e-6");
     rope.scale = factor > 0 ? factor : 1;
     rope.yarn = kind == "yarn";

@@ -6,13 +6,13 @@ namespace ggufx::model {
 
 View short_conv(Builder &b, View h) {
     const uint32_t taps = b.keys().count("shortconv.l_cache", {2, kMaxTaps}), all = h.width;
-    const uint32_t unit = Partition::unit_of(all); // channels that a rank has, one or more of these
+    const uint32_t unit = Partition::unit_of(all); // a rank has multiples of this many channels
     const HeadPartition partition = b.partition().groups(all / unit);
     const uint64_t first = uint64_t{partition.first} * unit, n = uint64_t{partition.n} * unit;
     Rows list[3];
     for (uint64_t i = 0; i < 3; i++)
         list[i] = {"shortconv.in_proj", uint64_t{3} * all, i * all + first, n};
-    View parts[3]; // of the input, of the output, what is convolved
+    View parts[3]; // input gate, output gate, input of the convolution
     b.rows(parts, h, list, 3);
     const View &in = parts[0], &out = parts[1], &x = parts[2];
     b.emit(op::Multiply{x, in});

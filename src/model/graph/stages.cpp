@@ -15,8 +15,8 @@ uint32_t layer_start(const Graph &p, size_t layer) {
     return layer ? p.layer_ends[layer - 1] : p.first_layer_op;
 }
 
-// May a operation, which has a view of the buffer, change it? Of the operations by which layers read what was made in
-// front of all of them it is known that they do not.
+// Returns whether an operation with a view of the buffer may change it. Operations by which layers
+// read values made before all layers are known not to write them.
 bool may_write(const Op &s, BufferId buffer) {
     if (const auto *p = std::get_if<op::Product>(&s))
         return std::any_of(p->to, p->to + p->n,
@@ -28,7 +28,7 @@ bool may_write(const Op &s, BufferId buffer) {
     return true;
 }
 
-// f(place): where a operation's vectors begin.
+// Calls f(vector) for each start of an operation's vectors.
 template <class F> void each_vector(Op &s, const F &f) {
     if (auto *x = std::get_if<op::Norm>(&s)) {
         f(x->w);
@@ -55,7 +55,7 @@ template <class F> void each_vector(Op &s, const F &f) {
     if (auto *x = std::get_if<op::ScanEach>(&s)) f(x->a);
 }
 
-// f(number): of a operation with a state.
+// Calls f(state) for an operation with a recurrent state.
 template <class F> void each_state(Op &s, const F &f) {
     if (auto *x = std::get_if<op::Conv>(&s)) f(x->state);
     if (auto *x = std::get_if<op::Delta>(&s)) f(x->state);
@@ -72,8 +72,8 @@ public:
     }
 
     void run() {
-        const uint32_t alone_op =
-            p_.alone_group ? p_.groups[p_.alone_group - 1].end : 0; // first behind it
+        // first operation after alone_group
+        const uint32_t alone_op = p_.alone_group ? p_.groups[p_.alone_group - 1].end : 0;
         const bool counts = p_.alone_counts;
         find_cuts();
         find_angles();
@@ -93,8 +93,8 @@ public:
 
 private:
     struct Use {
-        bool is_angles = false, is_wanted = false; // by this rank
-        bool is_written = false;                   // since it has travelled
+        bool is_angles = false, is_wanted = false; // used by this rank
+        bool is_written = false;                   // since the last transfer
         uint32_t first = kNoIndex, end = 0;        // columns that later operations use
         bool was_used = false;
     };
@@ -102,7 +102,8 @@ private:
     uint32_t own_first() const { return layers_[ranks_.rank]; }
     uint32_t own_end() const { return layers_[ranks_.rank + 1]; }
     uint32_t n_layers() const { return static_cast<uint32_t>(p_.layer_ends.size()); }
-    // Ascending: in front of the layers the first one, behind them the last.
+    // Returns the rank of an operation, ascending: the first rank before the layers, the last after
+    // them.
     uint32_t owner(uint32_t op) const {
         if (op < p_.first_layer_op) return 0;
         const auto end = std::upper_bound(p_.layer_ends.begin(), p_.layer_ends.end(), op);
@@ -111,7 +112,7 @@ private:
         const auto behind = std::upper_bound(layers_.begin(), layers_.end(), layer);
         return static_cast<uint32_t>(behind - layers_.begin()) - 1;
     }
-    // Caches and states of ranks whose layers are of other kinds go back to other places.
+    // Ranks whose layers have different kinds roll caches and states back to different positions.
     void find_cuts() {
         p_.cuts_differ = !p_.states.empty();
         for (const CacheInfo &cache : p_.caches)
@@ -147,7 +148,7 @@ private:
             buffers_[v.buffer].is_written |= may_write(s, v.buffer);
         });
     }
-    // From a rank, which has it, to all.
+    // Broadcasts columns from one rank to all.
     void send(const View &v, uint32_t from) {
         op::AllGather x{v, v, 1, borders(v.width, from), false};
         if (from != ranks_.rank) x.in.width = 0;
@@ -165,7 +166,7 @@ private:
         for (size_t i = 0; i < n; i++) all.push_back(border(i));
         return static_cast<uint32_t>(all.size() - n);
     }
-    // What operations from `operation` on want of what was made before, in order of buffers.
+    // Sends the values that operations from `op` on read from earlier ones, in order of buffers.
     void hop(uint32_t op, uint32_t from) {
         for (Use &use : buffers_) use.first = kNoIndex, use.end = 0;
         for (uint32_t i = op; i < p_.ops.size(); i++)
@@ -182,7 +183,7 @@ private:
         }
     }
     void take_ops() {
-        uint32_t before = 0; // who has the operation in front
+        uint32_t before = 0; // rank of the previous operation
         for (uint32_t i = 0; i < p_.ops.size(); i++) {
             if (owner(i) != before) hop(i, before);
             before = owner(i);
@@ -194,8 +195,8 @@ private:
         ends(static_cast<uint32_t>(p_.ops.size()));
         places_.push_back(static_cast<uint32_t>(ops_.size()));
     }
-    // Behind the parts that make them hidden states and logits go to all; a part that begins here begins
-    // with its exchange.
+    // After the parts that compute them, hidden states and logits go to all ranks. A part that
+    // begins here begins with its all-gather.
     void ends(uint32_t op) {
         if (op == p_.first_op(PartKind::spread) && !is_spread_) {
             spread_ = static_cast<uint32_t>(ops_.size());
@@ -207,12 +208,12 @@ private:
             if (!p_.logits.none()) send(p_.logits, last_rank());
         }
     }
-    // Operations that are gone begin where the next one stands that is kept.
+    // Start positions at removed operations move to the next kept operation.
     void move_marks() {
         for (uint32_t i = 0; i < kParts; i++) p_.parts[i].first_op = places_[p_.parts[i].first_op];
         for (const PartKind part : {PartKind::hidden, PartKind::spread}) {
             uint32_t &first = p_.parts[static_cast<uint32_t>(part)].first_op;
-            first = std::min(first, spread_); // neither may have a operation of its own
+            first = std::min(first, spread_); // neither may have an operation
         }
         const uint32_t first = own_first(), end = own_end();
         const uint32_t start = layer_start(p_, first);
@@ -225,7 +226,8 @@ private:
         p_.ops.swap(ops_);
     }
 
-    // Behind the last own operation before `operation`: exchanges that follow belong to no layer.
+    // Returns the position after the last kept operation before `op`: all-gathers that follow
+    // belong to no layer.
     uint32_t end_of(uint32_t op) const { return places_[op - 1] + (is_kept(op - 1) ? 1 : 0); }
 
     void take_caches();
@@ -246,22 +248,23 @@ private:
     Graph &p_;
     const RankOptions &ranks_;
     const Vector<uint64_t> &vectors_;
-    const Vector<uint32_t> layers_; // the first of each rank
+    const Vector<uint32_t> layers_; // first layer of each rank
     Vector<Op> ops_;
     Vector<uint32_t>
-        places_; // where operations of the whole stand now, or the next ones behind them
+        places_; // new positions of the whole graph's operations; the next kept position for
+                 // removed ones
     Vector<Use> buffers_;
     uint32_t spread_ = 0;
     bool is_spread_ = false, is_told_ = false;
 };
 
-// Those whose layers are the rank's, in their order.
+// Keeps the caches of the rank's layers, in order.
 void Stage::take_caches() {
     const HostAllocator<uint32_t> allocator(p_.ops.get_allocator());
     struct Place {
         uint32_t cache = kNoIndex, layer = 0;
     };
-    Vector<uint32_t> starts(allocator); // of each cache's layers among all
+    Vector<uint32_t> starts(allocator); // first layer of each cache among all
     uint32_t n = 0;
     for (const CacheInfo &cache : p_.caches) {
         starts.push_back(n);
@@ -270,7 +273,7 @@ void Stage::take_caches() {
     Vector<Place> places(n, Place(), HostAllocator<Place>(allocator));
     for (const Op &s : p_.ops)
         if (const auto *a = std::get_if<op::Attend>(&s))
-            places[starts[a->cache] + a->layer].cache = 0; // it is read
+            places[starts[a->cache] + a->layer].cache = 0; // marks it as read
     Vector<CacheInfo> own(p_.caches.get_allocator());
     for (uint32_t c = 0; c < p_.caches.size(); c++) {
         Vector<CacheLayer> layers{HostAllocator<CacheLayer>(allocator)};
@@ -306,7 +309,8 @@ void Stage::take_states() {
     p_.states.swap(own);
 }
 
-// In front of all layers, of each layer, behind all: vectors stand in the order of steps.
+// Keeps the vectors before all layers, of each kept layer, and after all layers: vectors are in the
+// order of operations.
 void Stage::take_vectors() {
     struct Range {
         uint64_t first, end, to;

@@ -1,6 +1,8 @@
-// What a rank has of a graph whose layers are dealt (layer_deal.hpp). Made of the whole model's graph,
-// whatever is in its layers: a buffer that is used on both sides of a border between two ranks travels, what
-// depends on positions alone each rank computes that wants it. All ranks have the same exchanges.
+// Pipeline parallelism: reduces a graph to one rank's layers (layer_partition.hpp). It starts from
+// the whole model's graph, whatever its layers contain:
+// - a buffer that is used on both sides of a boundary between two ranks is sent;
+// - values that depend on positions alone are computed by each rank that needs them.
+// All ranks have the same all-gathers.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,8 +11,8 @@
 
 namespace ggufx::model {
 
-// Leaves of a whole graph, which is laid out, what a rank has. layer_vectors [n_layers + 1]: where the
-// vectors of each layer begin, and end. Throws std::bad_alloc.
+// Keeps one rank's part of a whole graph, which must be laid out. layer_vectors [n_layers + 1]:
+// start of the vectors of each layer, and their end. Throws std::bad_alloc.
 void keep_stage(Graph &graph, const RankOptions &ranks, const Vector<uint64_t> &layer_vectors);
 
 } // namespace ggufx::model
