@@ -10,8 +10,8 @@ namespace ggufx::model {
 
 namespace {
 
-// Calls f(set, row, n) for rows row .. row + n - 1 of what runs, all of sequences with one set; the
-// first failure ends it.
+// Calls f(set, row, n) for rows row .. row + n - 1 of the running rows whose sequences share an
+// adapter set. Stops at the first failure.
 template <class F> Status for_adapted(const Context &c, const F &f) {
     Status status = Status::ok;
     const AdapterSet *set = nullptr;
@@ -49,7 +49,7 @@ Status add(const Context &c, float *y, size_t ldy, const float *x, float s, size
     return executor_failed(status, failure);
 }
 
-// y += s * (w t) for n columns t, as many rows at once as there is room for.
+// y += s * (w t) for n columns t; computes as many rows at once as scratch holds.
 Status add_product(const Context &c, float *y, size_t ldy, const matmul::Weights &w, const float *t,
                    size_t n, float s, Failure *failure) {
     float *const out = c.adapter_scratch + n * w.n_cols;
@@ -64,7 +64,7 @@ Status add_product(const Context &c, float *y, size_t ldy, const matmul::Weights
     return status;
 }
 
-// Of a matrix: n columns.
+// Adds an adapter of one matrix to n columns.
 Status add_one(const Context &c, const LowRank &l, const Adapted &p, size_t n, float s,
                Failure *failure) {
     float *const t = c.adapter_scratch;
@@ -73,7 +73,7 @@ Status add_one(const Context &c, const LowRank &l, const Adapted &p, size_t n, f
     return add_product(c, p.y, p.ldy, l.b, t, n, s, failure);
 }
 
-// Of matrices chosen by ids: n tokens that there is room for.
+// Adds an adapter of experts, chosen by ids, to n tokens; scratch must hold them.
 Status add_chosen(const Context &c, const LowRank &l, const Adapted &p, size_t n, float s,
                   Failure *failure) {
     const size_t n_results = n * p.used, n_columns = p.each ? n_results : n;
@@ -94,7 +94,7 @@ Status add_chosen(const Context &c, const LowRank &l, const Adapted &p, size_t n
     return add(c, p.y, p.ldy, out, s, n_rows, n_results, failure);
 }
 
-// Tokens row .. of a product.
+// The tokens of a product from `row` on.
 Adapted from(const Adapted &p, size_t row) {
     Adapted out = p;
     out.x += row * (p.each ? p.used : 1) * p.ldx;
@@ -116,7 +116,7 @@ Status add_low_rank(const Context &c, const LowRank &l, const Adapted &p, size_t
     return status;
 }
 
-// What a set adds to n tokens of a product, in its order.
+// Adds the adapters of a set to n tokens of a product, in the set's order.
 Status add_set(const Context &c, const AdapterSet &set, const Adapted &p, size_t n,
                Failure *failure) {
     Status status = Status::ok;

@@ -1,5 +1,5 @@
-// What adapters add to the rows whose sequences have some: behind products and rows of embeddings,
-// before biases, and behind layers. Never allocates or throws.
+// Applies LoRA adapters and control vectors to the rows whose sequences use them: after products
+// and rows of embeddings, before biases, and after layers. Never allocates or throws.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace ggufx::model {
 
-// A product that has been made: `used` results for each token, a row of y each, of one column of x
-// or with `each` of as many. Of several matrices ids [tokens][used] are those of the results.
+// A finished product: `used` results per token, each a row of y, from one column of x, or with
+// `each` from `used` columns. With several matrices, ids [tokens][used] are those of the results.
 struct Adapted {
     uint32_t weights;
     const float *x;
@@ -21,12 +21,12 @@ struct Adapted {
 };
 Status adapt(const Context &c, const Adapted &product, Failure *failure);
 
-// One matrix of those that a operation has separately: n columns, column i of token pairs[i] / used of
-// the batch, ascending.
+// Adapts one of an operation's separate matrices: n columns; column i belongs to token pairs[i] /
+// used of the batch, ascending.
 Status adapt_scattered(const Context &c, const Adapted &product, const uint32_t *pairs, size_t n,
                        uint32_t used, Failure *failure);
 
-// Rows of a table that `ids` name have been written to y.
+// Adapts rows of a table: the rows that `ids` name have been written to y.
 Status adapt_rows(const Context &c, const Adapted &table, const int32_t *ids, Failure *failure);
 
 Status adapt_layer(const Context &c, uint32_t layer, Failure *failure);

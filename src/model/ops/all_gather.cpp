@@ -12,10 +12,10 @@ namespace ggufx::model {
 
 namespace {
 
-// A message is no longer unless it is one row: memory is bounded, and so is what one delay holds up.
+// Largest message, unless it is one row: bounds memory and the cost of one delay.
 constexpr size_t kMostMessage = size_t{1} << 20;
 
-// The columns of a rank in one part of a row.
+// Columns of a rank in one part of a row.
 struct Columns {
     uint32_t first, n;
 };
@@ -32,7 +32,7 @@ size_t row_bytes(const Graph &graph, const op::AllGather &s, uint32_t rank, Pack
 
 namespace {
 
-// Rows of one exchange as messages.
+// Rows of one all-gather as messages.
 class Message {
 public:
     Message(const Context &c, const op::AllGather &s, bool is_aside = false)
@@ -45,7 +45,7 @@ public:
         n_rows_ = std::min(most, c.n);
     }
 
-    // Rows first .. first + n - 1 of the batch.
+    // Sends rows first .. first + n - 1 of the batch.
     Status send(size_t first, size_t n, Status own, Failure *failure) {
         size_t n_bytes[kMostRanks], offsets[kMostRanks], at = 0;
         for (uint32_t i = 0; i < ranks_.size(); i++, at += n_bytes[i - 1]) {
@@ -62,7 +62,7 @@ public:
         status = each_row(n, s_.out.width, [&](size_t i) { unpack_row(first, i, offsets); });
         return executor_failed(status, failure);
     }
-    // All rows of the batch, as far as all goes well.
+    // Sends all rows of the batch, unless a rank fails.
     Status send_all(Failure *failure) {
         Status status = Status::ok;
         for (size_t first = 0, n; first < c_.n && !ranks_.has_failed(); first += n) {
@@ -92,7 +92,7 @@ private:
         for (uint32_t part = 0; part < s_.parts; part++)
             pack(out + part * bytes, in + part * own.n, own.n, packing_);
     }
-    // Of all ranks but this one, whose values are there, as they were before they were packed.
+    // Unpacks the columns of the other ranks; this rank keeps its own unpacked values.
     void unpack_row(size_t first, size_t i, const size_t *offsets) const {
         const size_t width = s_.out.width / s_.parts;
         float *out = c_.at(s_.out, first + i);
@@ -118,10 +118,10 @@ private:
     RankGroup &ranks_;
     const bool is_aside_;
     Packing packing_;
-    size_t n_rows_ = 0; // of a message
+    size_t n_rows_ = 0; // in a message
 };
 
-// Of what all ranks send, and of what this one does, at most.
+// Largest messages from all ranks together, and from this one.
 struct MessageBytes {
     size_t all = 0, own = 0;
 };

@@ -1,4 +1,5 @@
-// Columns that each rank has become those that all have: rows are packed, sent, unpacked.
+// All-gather: columns that each rank has become known to all ranks. Rows are packed, sent,
+// unpacked.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +8,7 @@
 
 namespace ggufx::model {
 
-// Memory for messages of a graph's exchanges.
+// Memory for the messages of a graph's all-gathers.
 class AllGatherMemory {
 public:
     AllGatherMemory() = default;
@@ -23,13 +24,13 @@ private:
     size_t in_bytes_ = 0;
 };
 
-// What a rank sends for a row, but for the header of its message.
+// Returns the bytes that a rank sends for a row, without the header of the message.
 size_t row_bytes(const Graph &graph, const op::AllGather &s, uint32_t rank, Packing packing);
 
 Status run(const Context &c, const op::AllGather &s, Failure *failure);
-// The same by a thread that has no part in the executor, as that may be busy.
+// Runs the same on a thread outside the executor, which may be busy.
 Status run_aside(const Context &c, const op::AllGather &s, Failure *failure);
-// In place of both, where this rank has failed and owes the others a message.
+// Replaces both when this rank has failed and still owes the other ranks a message.
 Status run_failed(const Context &c, const op::AllGather &s, Status own, Failure *failure);
 
 } // namespace ggufx::model

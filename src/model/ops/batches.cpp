@@ -12,7 +12,7 @@ namespace ggufx::model {
 
 namespace {
 
-// What the caller has in place of a row of the stream; else null.
+// Returns the caller's row that replaces a row of the stream, or null.
 const float *given_row(const Context &c, const op::Embed &s, size_t row) {
     const bool begins_stream = !s.by_position && s.out.buffer == c.graph.stream.buffer;
     return begins_stream && c.embeddings ? c.embeddings[row] : nullptr;
@@ -37,7 +37,7 @@ Status run(const Context &c, const op::Embed &s, Failure *failure) {
     return status;
 }
 
-// What a product's watcher is shown, if there is one and the product went well.
+// Shows a successful product to its watcher, if there is one.
 Status watched(const Context &c, Status status, const uint32_t *weights, uint32_t n,
                const ProductColumns &columns, Failure *failure) {
     if (status != Status::ok || !c.products) return status;
@@ -74,8 +74,8 @@ Status run(const Context &c, const op::HeadProduct &s, Failure *failure) {
     return watched(c, status, &s.weights, 1, in, failure);
 }
 
-// The pairs of a token and one of its experts, sorted by expert; starts[e] .. starts[e + 1] - 1 are
-// those of expert e.
+// Sorts the pairs of a token and one of its experts by expert. Pairs of expert e: starts[e] ..
+// starts[e + 1] - 1.
 void sort_by_expert(uint32_t *order, uint32_t (&starts)[kMaxExperts + 1], const uint32_t *ids,
                     size_t n_pairs, uint32_t n_experts) {
     for (uint32_t e = 0; e <= n_experts; e++) starts[e] = 0;
@@ -86,7 +86,7 @@ void sort_by_expert(uint32_t *order, uint32_t (&starts)[kMaxExperts + 1], const 
     for (size_t i = 0; i < n_pairs; i++) order[next[ids[i]]++] = static_cast<uint32_t>(i);
 }
 
-// Experts that are matrices of their own: one product each, over the columns that go to it.
+// Runs experts that are separate matrices: one product each, over the columns routed to it.
 Status run_separate(const Context &c, const op::ExpertProduct &s, Failure *failure) {
     const size_t n_pairs = c.n * s.used, rows = s.out.width / s.used;
     const size_t width = s.columns.width / s.used;
@@ -140,8 +140,8 @@ kv::Source source_of(const Context &c, const op::Attend &s, size_t row) {
     return {c.at(s.k, row), s.v.none() ? nullptr : c.at(s.v, row)};
 }
 
-// Page by page where the cache encodes; its bits do not depend on that. Where other layers ask the
-// same keys afterwards, all at once: their queries see pages as they were before they were encoded.
+// Attends page by page if the cache quantizes; the bits do not depend on that. If other layers read
+// the same keys later, it attends all at once: their queries see pages before quantization.
 Status attend_run(const Context &c, const op::Attend &s, const BatchPart &part,
                   const kv::AttendOptions &options, Failure *failure) {
     kv::Cache &cache = *c.caches[s.cache];
@@ -161,7 +161,7 @@ Status attend_run(const Context &c, const op::Attend &s, const BatchPart &part,
     return Status::ok;
 }
 
-// One token of each of n sequences, whose rows are neighbours, from `row` on.
+// Attends one token of each of n sequences, in adjacent rows from `row` on.
 Status attend_single(const Context &c, const op::Attend &s, size_t row, size_t n,
                      const kv::AttendOptions &options, Failure *failure) {
     kv::Cache &cache = *c.caches[s.cache];
@@ -219,7 +219,7 @@ Status run_batch(const Context &c, const Op &op, Failure *failure) {
     return std::visit(
         [&](const auto &s) {
             if constexpr (std::decay_t<decltype(s)>::kRows)
-                return Status::ok; // has run_row
+                return Status::ok; // row-wise: run_row
             else
                 return run(c, s, failure);
         },

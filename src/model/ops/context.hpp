@@ -1,4 +1,4 @@
-// What a operation sees of the batch that runs: rows of buffers, tokens, kernels, caches.
+// State of the running batch for operations: rows of buffers, tokens, kernels, caches.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,15 +24,15 @@ protected:
     ~AttentionWatcher() = default;
 };
 
-// Columns that matrices are multiplied by, a stride of floats apart.
+// Input columns of a product, a stride of floats apart.
 struct ProductColumns {
     const float *x;
     size_t stride, n;
-    const uint32_t *parts = nullptr; // [n][parts_each]: of many matrices those of each column
+    const uint32_t *parts = nullptr; // [n][parts_each]: matrices of each column (experts)
     uint32_t parts_each = 1;
 };
 
-// Called after each product with the weights of one input; non-ok stops.
+// Called after each product, with the weights that share its input; non-ok stops.
 class ProductWatcher {
 public:
     virtual Status product_done(const uint32_t *weights, uint32_t n_weights,
@@ -47,52 +47,53 @@ struct SequenceRows {
     size_t first, n;
 };
 
-// Rows row .. row + n - 1 of a batch are tokens of a sequence, from its token `first` on.
+// Rows row .. row + n - 1 of a batch: tokens of a sequence, from its token `first` on.
 struct BatchPart {
     uint32_t sequence;
     size_t row, n;
     uint64_t first;
-    const AdapterSet *adapters = nullptr; // of the sequence; null: none
+    const AdapterSet *adapters = nullptr; // null: none
 };
 
 struct Context {
     const Graph &graph;
     const matmul::Engine &engine;
     const kernels::RowKernels &rows;
-    const double *const *frequencies; // of each rotation, for this session's context
-    kv::Cache *const *caches;         // of Graph::caches
+    const double *const *frequencies; // for each RoPE table, in this session's context
+    kv::Cache *const *caches;         // as in Graph::caches
     state::StateCache *states;
     matmul::Options options;
     AttentionWatcher *watcher = nullptr;
     ProductWatcher *products = nullptr;
-    RankGroup *ranks = nullptr; // that run the graph together, and memory for messages
+    RankGroup *ranks = nullptr; // ranks that run the graph together, and memory for messages
     const AllGatherMemory *all_gather_memory = nullptr;
 
     float *scratch;
-    size_t n_batch;          // rows that scratch has room for
-    float *logits = nullptr; // of `n` rows
-    size_t stream_row = 0;   // of the stream that stands for row 0
+    size_t n_batch;          // rows that fit into scratch
+    float *logits = nullptr; // for `n` rows
+    size_t stream_row = 0;   // row of the stream that is row 0
 
     const int32_t *tokens = nullptr;
-    const float *const *embeddings = nullptr; // of rows, each or all may be null: their tokens' own
-    const uint32_t *positions = nullptr;      // of rows in their sequences
-    const uint32_t *sequences = nullptr;      // of rows; a batch of texts has none
-    size_t n = 0;                             // rows
-    // Runs of rows, ascending; no sequence has two.
+    const float *const *embeddings = nullptr; // rows that replace the tokens' embeddings; each or
+                                              // all may be null
+    const uint32_t *positions = nullptr;      // positions of the rows in their sequences
+    const uint32_t *sequences = nullptr; // sequences of the rows; null in a batch of whole inputs
+    size_t n = 0;                        // rows
+    // Runs of rows, ascending; at most one per sequence.
     const BatchPart *parts = nullptr;
     size_t n_parts = 0;
-    // Of the parts, in the recurrent layer whose convolution ran last.
+    // States of the parts, in the recurrent layer whose convolution ran last.
     state::Step *memory = nullptr;
-    // Rows of a part that are computed again, before the new ones.
+    // Returns the number of recomputed rows of a part, before the new ones.
     size_t n_again(const BatchPart &part) const {
         const uint64_t from = states->fresh_from(part.sequence);
         const uint64_t before = from > part.first ? from - part.first : 0;
         return before < part.n ? static_cast<size_t>(before) : part.n;
     }
 
-    // Rows of the batch that stand for rows 0 .. n - 1; null: stream_row and those behind it.
+    // Rows of the batch that are rows 0 .. n - 1; null: stream_row and those after it.
     const uint32_t *batch_rows = nullptr;
-    // From `row` on, how many rows of what runs belong to a part.
+    // Returns how many of the running rows from `row` on belong to a part.
     size_t rows_of_part(size_t part, size_t row) const {
         const size_t end = parts[part].row + parts[part].n;
         size_t behind = row;
@@ -102,19 +103,18 @@ struct Context {
             behind = end - stream_row < n ? end - stream_row : n;
         return behind - row;
     }
-    // Room for what adapters of the parts give, for n_batch tokens; null: no part has any.
+    // Adapter scratch for n_batch tokens; null: no part has adapters.
     float *adapter_scratch = nullptr;
     size_t n_adapter_scratch = 0;
 
-    // A batch of whole texts: nothing is remembered of them. Rows behind the last one are there to
-    // be computed and for nothing else. Where one_layer is set the caches have one layer, which
-    // all layers of the graph use in turn.
+    // A batch of whole inputs (embeddings): no state is kept. Rows after the last input are
+    // padding. With one_layer, the caches have one layer that all layers of the graph use in turn.
     const SequenceRows *inputs = nullptr;
     size_t n_texts = 0;
     bool one_layer = false;
     Pooling pooling = Pooling::none;
 
-    // Of the part that a row belongs to.
+    // Returns the part of a row.
     size_t part_of(size_t row) const {
         size_t part = 0;
         for (size_t end = n_parts; end - part > 1;) {
@@ -134,12 +134,12 @@ struct Context {
     }
 };
 
-// One row of a group of rows.
+// Runs one row of a group.
 void run_row(const Context &c, const Op &op, size_t row);
-// A operation that is not of rows. Never allocates or throws.
+// Runs an operation that is not row-wise. Never allocates or throws.
 Status run_batch(const Context &c, const Op &op, Failure *failure);
 
-// How a operation attends, where its cache has the layer's window.
+// Returns attention options for a cache that has the layer's window.
 kv::AttendOptions attend_options(const Context &c, const op::Attend &s);
 
 Status executor_failed(Status status, Failure *failure);

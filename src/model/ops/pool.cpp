@@ -1,5 +1,5 @@
-// Text after text: keys and values of a layer are of no use behind its attention, so that one layer
-// of a cache serves them all. Means are sums in binary64, tokens ascending, rounded once.
+// Runs one input after another: keys and values of a layer are not needed after its attention, so
+// one cache layer serves all layers. Means are sums in binary64, tokens ascending, rounded once.
 // SPDX-License-Identifier: MIT
 #include "model/ops/pool.hpp"
 
@@ -14,17 +14,17 @@ namespace {
 kv::AttendOptions text_options(const Context &c, const op::Attend &s) {
     kv::AttendOptions options = attend_options(c, s);
     options.alibi_both_sides = !s.causal;
-    if (!c.one_layer) return options; // the layer has its window
+    if (!c.one_layer) return options; // the cache layer has the window
     const CacheWindow &window = c.graph.caches[s.cache].layers[s.layer].window;
     options.window = window.n;
     options.window_kind = !s.causal        ? kv::WindowKind::symmetric
                           : window.chunked ? kv::WindowKind::chunked
                                            : kv::WindowKind::sliding;
-    options.causal = s.causal || options.window > 0; // a window says what is seen
+    options.causal = s.causal || options.window > 0; // the window is the mask
     return options;
 }
 
-// Rows behind the last text are computed with, so they hold numbers.
+// Padding rows after the last input take part in products: they must hold numbers.
 void clear_rest(const Context &c, const View &v, size_t first, size_t n) {
     for (size_t row = first; row < n; row++) memset(c.at(v, row), 0, v.width * sizeof(float));
 }

@@ -1,4 +1,4 @@
-// Operations over batches of whole texts: attention within each of them, and pooling their rows.
+// Operations over batches of whole inputs: attention within each input, and pooling of its rows.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// A layer's operations of one batch share what StateCache gives: the convolution comes first and leaves
-// its tail, the state's operation follows.
+// A layer's operations in one batch share the steps of StateCache: the convolution comes first and
+// leaves its tail, then comes the state's operation.
 // SPDX-License-Identifier: MIT
 #include "model/ops/recurrent.hpp"
 
@@ -12,7 +12,7 @@ namespace ggufx::model {
 
 namespace {
 
-// Row i of what came before a run of tokens, and of the run: rows of the tail have i < n_tail.
+// Input rows of a run after the rows of its tail: rows with i < n_tail are the tail's.
 struct Inputs {
     const float *tail;
     size_t n_tail, width, first;
@@ -23,7 +23,7 @@ struct Inputs {
     }
 };
 
-// Columns at .. at + n - 1 of a row.
+// Computes columns at .. at + n - 1 of a row.
 void convolve(const Context &c, const op::Conv &s, const Inputs &in, size_t row, size_t at,
               size_t n) {
     const float *w = c.graph.vector(s.w), *b = c.graph.vector(s.b);
@@ -34,14 +34,14 @@ void convolve(const Context &c, const op::Conv &s, const Inputs &in, size_t row,
     if (s.activate) c.rows.silu(out, nullptr, n);
 }
 
-// Ascending: tail_out may be tail_in.
+// Copies in ascending order: tail_out may be tail_in.
 void keep_tail(const Inputs &inputs, float *tail_out, size_t n) {
     for (size_t i = 0; i < inputs.n_tail; i++)
         memmove(tail_out + i * inputs.width, inputs.row(i + n), inputs.width * sizeof(float));
 }
 
-// Rows first .. first + count - 1, of n values, of the state of a run. Between tokens that are
-// computed again and new ones they are left where the cache wants them.
+// Rows first .. first + count - 1, of n values, of the state of a run. Between recomputed and new
+// tokens the state is saved where the cache wants it.
 class StateRows {
 public:
     StateRows(const Context &c, size_t part, size_t first, size_t count, size_t n)
@@ -53,8 +53,8 @@ public:
         kept_ = memory.state_kept ? memory.state_kept + first * n : nullptr;
         fresh_ = kept_ ? begin_ + c.n_again(c.parts[part]) : end_;
     }
-    // tokens(row, n, m, before): the next n tokens, from that of row `row` on, make m of `before`,
-    // which may be m.
+    // Calls tokens(row, n, m, before): the next n tokens, from `row` on, update the state `before`
+    // to m. m may be `before`.
     template <class Tokens> void run(const Tokens &tokens) const {
         const float *before = before_;
         if (fresh_ != begin_) {
@@ -65,7 +65,7 @@ public:
         if (kept_ != before) memcpy(kept_, before, n_bytes_);
         tokens(fresh_, end_ - fresh_, m_, before);
     }
-    // The same token by token: token(row, m, before).
+    // Calls token(row, m, before) for each token.
     template <class Token> void each(const Token &token) const {
         run([&](size_t row, size_t n, float *m, const float *before) {
             for (size_t i = 0; i < n; i++, before = m) token(row + i, m, before);
@@ -73,12 +73,12 @@ public:
     }
 
 private:
-    size_t begin_, end_, fresh_, n_bytes_; // of the run's tokens
+    size_t begin_, end_, fresh_, n_bytes_; // tokens of the run
     float *m_, *kept_;
     const float *before_;
 };
 
-// Rows first .. first + count - 1 of the matrix of a head over the tokens of a run.
+// Updates rows first .. first + count - 1 of a head's matrix over the tokens of a run.
 void delta_rows(const Context &c, const op::Delta &s, size_t part, size_t head, size_t first,
                 size_t count) {
     const size_t n = s.values;
@@ -103,7 +103,7 @@ void delta_rows(const Context &c, const op::Delta &s, size_t part, size_t head, 
     });
 }
 
-// Values first .. first + count - 1 of a head over the tokens of a run.
+// Updates values first .. first + count - 1 of a head over the tokens of a run.
 void scan_rows(const Context &c, const op::Scan &s, size_t part, size_t head, size_t first,
                size_t count) {
     const size_t n = s.b.width / s.groups, at = head * (s.u.width / s.heads) + first;
@@ -127,14 +127,14 @@ void scan_each_rows(const Context &c, const op::ScanEach &s, size_t part, size_t
     });
 }
 
-// A task has some rows of the state of a head of `rows` of n values and runs over the tokens of a
-// sequence: body(part, head, first, count).
+// Calls body(part, head, first, count): a task updates some of the `rows` state rows of a head, n
+// values each, over the tokens of a sequence.
 template <class Body>
 Status for_states(const Context &c, size_t heads, size_t rows, size_t n, Failure *failure,
                   const Body &body) {
-    constexpr size_t kRows = 24; // of which some kernels take three at a time, others four
+    constexpr size_t kRows = 24; // a multiple of 3 and 4: the rows that kernels take at a time
     const size_t cuts = (rows + kRows - 1) / kRows, per_part = heads * cuts;
-    constexpr uint64_t kValuePs = 40; // a value of the state, with a token
+    constexpr uint64_t kValuePs = 40; // picoseconds per state value and token
     const size_t values = (c.n / c.n_parts + 1) * kRows * n * 4;
     const Status status = for_rows(
         c.host(), c.n_parts * per_part, values, c.options.progress, values * kValuePs,
@@ -159,8 +159,8 @@ Status run(const Context &c, const op::Conv &s, Failure *failure) {
     const auto inputs = [&](size_t part) {
         return Inputs{c.memory[part].tail_in, s.taps - 1u, s.in.width, c.parts[part].row, c, s.in};
     };
-    // Some rows a task, by pieces of their columns: weights and the tokens before stay in the first
-    // cache.
+    // A task computes some rows in pieces of their columns: weights and previous tokens stay in the
+    // L1 cache.
     constexpr size_t kRows = 16, kColumns = 512;
     const size_t tasks = (c.n + kRows - 1) / kRows;
     const size_t values = (c.n < kRows ? c.n : kRows) * s.taps * s.in.width;
@@ -175,7 +175,7 @@ Status run(const Context &c, const op::Conv &s, Failure *failure) {
     if (status != Status::ok) return executor_failed(status, failure);
     for (size_t p = 0; p < c.n_parts; p++) {
         keep_tail(inputs(p), c.memory[p].tail_out, c.parts[p].n);
-        float *const kept = c.memory[p].tail_kept; // may be what went in: last
+        float *const kept = c.memory[p].tail_kept; // may be the input, so it is written last
         if (kept) keep_tail(inputs(p), kept, c.n_again(c.parts[p]));
     }
     return Status::ok;

@@ -1,5 +1,5 @@
-// Operations along the tokens of a sequence: each token's result depends on what the ones before left.
-// They are defined token after token, so no cut of a prompt changes a bit.
+// Recurrent operations: a token's result depends on the state after the previous tokens. They are
+// defined token by token, so splitting a prompt into batches changes no bit.
 // SPDX-License-Identifier: MIT
 #pragma once
 

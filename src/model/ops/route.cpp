@@ -1,5 +1,5 @@
-// The order of experts is total: the larger choice value first, of equal ones the lower number; a
-// NaN is less than everything. So the result does not depend on how they are sorted.
+// MoE routing with a total order of experts: the larger selection value first, then the lower
+// index. A NaN is less than everything. So the result does not depend on the sort algorithm.
 // SPDX-License-Identifier: MIT
 #include "model/ops/route.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMost = 1024; // kMaxExperts
 
-// What experts are chosen by.
+// Values that experts are selected by.
 class Choice {
 public:
     Choice(const float *scores, const float *bias) : scores_(scores), bias_(bias) {}
@@ -31,7 +31,7 @@ private:
     const float *scores_, *bias_;
 };
 
-// The sum of the two best of a group.
+// Returns the sum of the two best of a group.
 float group_score(const Choice &choice, uint32_t first, uint32_t n) {
     float best = -INFINITY, second = -INFINITY;
     for (uint32_t i = first; i < first + n; i++) {
@@ -46,7 +46,7 @@ float group_score(const Choice &choice, uint32_t first, uint32_t n) {
     return best + second;
 }
 
-// Numbers of the experts that may be chosen; gives how many.
+// Writes the ids of experts that may be chosen; returns their number.
 uint32_t candidates(const op::Route &s, const Choice &choice, uint32_t *out) {
     const uint32_t n = s.scores.width;
     if (s.groups <= 1) {

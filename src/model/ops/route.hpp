@@ -1,4 +1,4 @@
-// Which experts a token goes to, and with which weights.
+// MoE router: experts of a token and their weights.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Operations that treat each token's row for itself. Bits: docs/reproducibility/models.md.
+// Row-wise operations. Bits: docs/reproducibility/models.md.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
 #include "model/ops/context.hpp"
@@ -11,7 +11,7 @@ namespace ggufx::model {
 
 namespace {
 
-// Angles in binary64, cos and sin rounded once: right for positions up to 2^31.
+// Angles in binary64, cos and sin rounded once: exact enough for positions up to 2^31.
 void run(const Context &c, const op::Angles &s, size_t row) {
     const RopeTable &rope_table = c.graph.rope_tables[s.rope_table];
     const double *frequencies = c.frequencies[s.rope_table];
@@ -114,7 +114,7 @@ float softplus(float x) {
     return x > 0.0f ? x + tail : tail;
 }
 
-// y[n] *= the gate's values
+// y[n] *= the gate's activated values
 void squash(const Context &c, Squash kind, float *y, const float *gate, size_t n) {
     if (kind == Squash::sigmoid) return c.rows.sigmoid(y, gate, n);
     for (size_t i = 0; i < n; i++) {
@@ -157,7 +157,7 @@ void run(const Context &c, const op::ExpertSum &s, size_t row) {
     }
 }
 
-// Part k of a row and the number of its expert.
+// Calls f for part k of a row and its expert's id.
 template <class F>
 void each_expert(const Context &c, const View &x, const View &ids, size_t row, const F &f) {
     const size_t n = x.width / ids.width;
