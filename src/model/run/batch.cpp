@@ -11,7 +11,7 @@ uint32_t most_parts(uint32_t n_rows, uint32_t n_sequences) {
     return n_rows < n_sequences ? n_rows : n_sequences;
 }
 
-// Each border of slices may lie within a part.
+// Returns the most parts of slices: each boundary of slices may lie within a part.
 uint32_t most_slice_parts(uint32_t n_rows, uint32_t n_sequences, uint32_t n_slices) {
     return most_parts(n_rows, n_sequences) + n_slices - 1;
 }
@@ -88,14 +88,14 @@ void BatchRows::set(Context &context) {
     context.batch_rows = nullptr;
 }
 
-// Of ascending rows those from `first` on and before `end`.
+// Returns the range of ascending rows from `first` on and before `end`.
 IndexRange BatchRows::range_of(const Vector<uint32_t> &rows, size_t first, size_t end) {
     const auto from = std::lower_bound(rows.begin(), rows.end(), first);
     const auto to = std::lower_bound(from, rows.end(), end);
     return {static_cast<size_t>(from - rows.begin()), static_cast<size_t>(to - from)};
 }
 
-// *part: the first one that has rows in it; afterwards in what follows.
+// *part: the first one with rows in the slice; updated for the next slice.
 void BatchRows::add_slice(size_t row, size_t end, size_t *part) {
     const size_t first_part = slice_parts_.size();
     for (; *part < parts_.size() && parts_[*part].row < end; ++*part) {

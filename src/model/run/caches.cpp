@@ -7,8 +7,8 @@ namespace ggufx::model {
 
 namespace {
 
-// A layer with a window keeps so many tokens behind it for cuts, and appends so many at a time;
-// both fit into what kv reserves for windows anyway (kWindowAppend).
+// Tokens that a sliding-window layer keeps before its window for truncation, and appends at a time;
+// both fit into the space that kv reserves for windows (kWindowAppend).
 constexpr uint32_t kWindowHistory = 320, kWindowOp = 128;
 constexpr uint32_t kPageTokens = 64;
 
@@ -22,12 +22,12 @@ kv::WindowKind kind_of(const CacheWindow &window) {
     return window.chunked ? kv::WindowKind::chunked : kv::WindowKind::sliding;
 }
 
-// Full ones, and one of each sequence that is not.
+// Returns the number of full pages, and a partial one of each sequence.
 uint64_t pages_of(const CacheOptions &options) {
     return options.n_total ? options.n_total / kPageTokens + options.n_sequences + 1 : 0;
 }
 
-// The configuration of a cache and the layers it points to.
+// Configuration of a cache, and the layers it points to.
 struct CachePlan {
     CachePlan(const Host *host, const Graph &graph, uint32_t index, const CacheOptions &options)
         : layers(HostAllocator<kv::LayerConfig>(host)), appends(HostAllocator<uint32_t>(host)) {
@@ -69,7 +69,7 @@ struct CachePlan {
         config.window_history = kWindowHistory;
     }
 
-    // Layers whose keys other layers read too append a whole batch at once.
+    // Sets the append sizes; layers whose keys other layers also read append a whole batch at once.
     void set_appends(const Graph &graph, uint32_t index, uint32_t n_batch) {
         const bool floats = kv::type_ops(config.type_k) && kv::type_ops(config.type_v) &&
                             kv::type_ops(config.type_k)->is_float() &&
@@ -89,7 +89,7 @@ struct CachePlan {
     Vector<uint32_t> appends;
 };
 
-// The shapes of the states of a graph.
+// Shapes of the recurrent states of a graph.
 struct StatePlan {
     StatePlan(const Host *host, const Graph &graph, const CacheOptions &options)
         : layers(HostAllocator<state::LayerShape>(host)) {
@@ -207,7 +207,7 @@ uint64_t Caches::length(uint32_t sequence) const {
     return n;
 }
 
-// Each may have to go further back than the one before, and then all are asked again.
+// A cache may have to go back further than the previous one; then all are asked again.
 uint64_t Caches::nearest(uint32_t sequence, uint64_t n_tokens) const {
     uint64_t nearest = n_tokens, before = n_tokens + 1;
     while (nearest != before) {
@@ -218,7 +218,7 @@ uint64_t Caches::nearest(uint32_t sequence, uint64_t n_tokens) const {
     return nearest;
 }
 
-// A length that all of them go back to, as nearest() said.
+// Truncates to a length that all caches support, as nearest() returned.
 void Caches::truncate(uint32_t sequence, uint64_t n_tokens) {
     for (kv::Cache *cache : caches_) (void)cache->truncate(sequence, n_tokens, nullptr);
     if (states_) (void)states_->truncate(sequence, n_tokens, nullptr);

@@ -11,8 +11,8 @@ Messenger::Owned Messenger::create(const Ref<Host> &host) {
     return messenger;
 }
 
-// In the child of a fork the condition variable still counts the parent's thread as a waiter, and its
-// destructor would wait for that to leave: there only the memory is let go of.
+// In the child of a fork the condition variable still counts the parent's thread as a waiter. Its
+// destructor would wait for that thread, so the child only frees the memory.
 void Messenger::Destroy::operator()(Messenger *messenger) const {
     const Ref<Host> host = messenger->host_;
     const bool inherited = messenger->pid_ && !messenger->has_thread();

@@ -1,5 +1,5 @@
-// A thread that exchanges rows with the other ranks while its caller computes others: it packs, sends and
-// unpacks them. One exchange at a time; what it works on, and the group, are its own until wait().
+// A thread that exchanges rows with the other ranks while its caller computes: it packs, sends and
+// unpacks them. One all-gather at a time. The thread owns its rows and the rank group until wait().
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,15 +18,16 @@ public:
         void operator()(Messenger *messenger) const;
     };
     using Owned = std::unique_ptr<Messenger, Destroy>;
-    // Where the system has no thread left, post() does the work. Throws std::bad_alloc.
+    // Without a thread from the system, post() does the work. Throws std::bad_alloc.
     static Owned create(const Ref<Host> &host);
     static constexpr uint64_t bytes() { return sizeof(Messenger); }
     explicit Messenger(const Ref<Host> &host) : host_(host) {}
     Messenger(const Messenger &) = delete;
 
-    // Nothing is under way. Context and operation must stay until wait().
+    // Requires that no all-gather is pending. Context and operation must stay valid until wait().
     void post(const Context &context, const op::AllGather &all_gather);
-    // What came of what was posted; ok where nothing was. The failure is left alone where all is well.
+    // Returns the result of the posted all-gather, or ok if none was posted. Leaves `failure`
+    // unchanged on success.
     Status wait(Failure *failure);
 
 private:
@@ -39,7 +40,7 @@ private:
 
     const Ref<Host> host_;
     Thread thread_;
-    int64_t pid_ = 0; // of the process that has the thread; 0: there is none
+    int64_t pid_ = 0; // process that has the thread; 0: there is none
 
     std::mutex mutex_;
     std::condition_variable changed_;

@@ -31,7 +31,7 @@ Runner::Runner(const Graph &graph, const matmul::Engine &engine, const Caches &c
 Status run_group(const Context &c, const Group &group, Failure *failure) {
     const Vector<Op> &ops = c.graph.ops;
     if (!group.rows) return run_batch(c, ops[group.first], failure);
-    constexpr uint64_t kValuePs = 500; // of what a row touches
+    constexpr uint64_t kValuePs = 500; // picoseconds per value that a row touches
     const Status status = for_rows(c.host(), c.n, static_cast<size_t>(group.values),
                                    c.options.progress, group.values * kValuePs, [&](size_t row) {
                                        for (uint32_t i = group.first; i < group.end; i++)
@@ -42,7 +42,7 @@ Status run_group(const Context &c, const Group &group, Failure *failure) {
 
 namespace {
 
-// What this rank has come to by itself goes into the first message among the groups that follow.
+// Sends this rank's failure in the first message of the following groups.
 Status broadcast_failure(const Context &c, uint32_t group, uint32_t end, Status own,
                          Failure *failure) {
     if (!c.ranks || c.ranks->has_failed()) return own;
@@ -51,10 +51,10 @@ Status broadcast_failure(const Context &c, uint32_t group, uint32_t end, Status 
         if (const auto *all_gather = std::get_if<op::AllGather>(&op))
             return run_failed(c, *all_gather, own, failure);
     }
-    return own; // Runner::settle does
+    return own; // Runner::settle sends it
 }
 
-// Groups of the body, of no rows maybe: layers end all the same.
+// Groups of the body, possibly without rows: layers end all the same.
 class Body {
 public:
     explicit Body(LayerWatcher *layers) : layers_(layers) {}
@@ -99,13 +99,13 @@ Status run_part(const Context &c, PartKind part, Failure *failure) {
     return run_parts(c, part, part, failure);
 }
 
-// The last part of the hidden states of a batch: those that nobody asks for are not given away.
+// Last part for the hidden states of a batch: they are not sent unless requested.
 static PartKind last_of_hidden(const BatchRows &rows) {
     return rows.of_hidden().empty() ? PartKind::hidden : PartKind::spread;
 }
 
-// Whether slices of a batch come to the same as all of it. Who watches products or adapts them looks at
-// whole batches; so do attention hooks, which a group refuses.
+// Returns whether the batch is cut into slices. Product watchers and adapters need whole batches.
+// So do attention hooks, which a group refuses.
 bool Runner::cut(BatchRows &rows) {
     const bool may = messenger_ && !context_.products && !context_.adapter_scratch;
     const uint32_t n = may ? slices_of(context_.graph, context_.options, rows.n(), slicing_) : 1;
@@ -168,7 +168,7 @@ WantedRows all_of(const Vector<uint32_t> &rows) {
 
 } // namespace
 
-// The wanted rows stand first in the stream.
+// Projects the requested rows, which are first in the stream.
 Status Runner::project(const Outputs &out, const BatchRows &rows, Failure *failure) {
     context_.logits = out.logits;
     context_.batch_rows = rows.wanted().data();
@@ -185,8 +185,8 @@ Status Runner::project(const Outputs &out, const BatchRows &rows, Failure *failu
     return run_part(context_, PartKind::logits, failure);
 }
 
-// Behind the last operation that looks at other rows those of which nothing is wanted need not go on, if
-// nobody looks on and the others keep their bits: experts count rows, and so do adapters.
+// After the last operation that reads other rows, unrequested rows can be dropped. It needs a run
+// without hooks, and other rows that keep their bits: experts and adapters count rows.
 bool Runner::may_leave_rows(size_t n_wanted) const {
     const matmul::Options &options = context_.options;
     const bool counts = context_.graph.alone_counts || context_.adapter_scratch;
@@ -194,7 +194,7 @@ bool Runner::may_leave_rows(size_t n_wanted) const {
            (options.batch_invariant || options.tiles || !counts);
 }
 
-// The products of few rows are those of tiles, as they would be of all.
+// Uses tiled products for few rows if all rows would use them.
 Status Runner::predict(const Outputs &out, BatchRows &rows, Failure *failure) {
     rows.set(context_);
     owes_logits_ = !rows.of_logits().empty();
@@ -226,7 +226,7 @@ Status Runner::settle(const BatchRows &rows, Status own, Failure *failure) {
     RankGroup *const ranks = context_.ranks;
     if (!ranks || ranks->has_failed()) return own;
     if (is_truncated_ || rows.of_logits().empty()) return ranks->agree(own, failure);
-    if (own == Status::ok) return own; // the logits' message said so of all
+    if (own == Status::ok) return own; // the message of the logits reported success of all ranks
     if (!owes_logits_) return ranks->give_up(own, failure);
     context_.n = rows.of_logits().size();
     const Graph &graph = context_.graph;

@@ -1,4 +1,4 @@
-// A batch of tokens through a graph. Nothing here allocates or throws.
+// Runs a batch of tokens through a graph. Nothing here allocates or throws.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace ggufx::model {
 
-// Called when the operations of a layer are done; non-ok stops.
+// Called after the operations of a layer; non-ok stops.
 class LayerWatcher {
 public:
     virtual Status layer_done(uint32_t layer, Failure *failure) = 0;
@@ -26,15 +26,15 @@ struct WantedRows {
 };
 
 Status run_group(const Context &c, const Group &group, Failure *failure);
-// What is in use between groups, of the wanted rows, to the front.
+// Moves the requested rows of all live buffers to the front, between groups.
 void gather_rows(const Context &c, const WantedRows &wanted, uint32_t group);
-// The hidden states that are wanted, copied; then those whose logits are wanted lie side by side.
+// Copies the requested hidden states, then moves the rows with logits together.
 void take_hidden(const Context &c, float *out, const WantedRows &wanted, const WantedRows &given,
                  const WantedRows &projected);
 
-// The groups of a batch in turn: those of the layers, those of another part. A rank that fails goes
-// on to the message that it owes the others next.
-Status run_layers(const Context &c, LayerWatcher *layers, Failure *failure); // may be null
+// Run the groups of a batch in order, for the layers or for another part. A rank that fails
+// continues to its next message to the other ranks.
+Status run_layers(const Context &c, LayerWatcher *layers, Failure *failure); // layers may be null
 Status run_part(const Context &c, PartKind part, Failure *failure);
 
 class Runner {
@@ -44,12 +44,12 @@ public:
         float *scratch;
         size_t n_batch;
         const double *const *frequencies;
-        RankGroup *ranks = nullptr; // that run the graph together
+        RankGroup *ranks = nullptr; // ranks that run the graph together
         const AllGatherMemory *all_gather = nullptr;
         float *adapter_scratch = nullptr; // [n_adapter_scratch]
         size_t n_adapter_scratch = 0;
         Messenger *messenger = nullptr; // null: no batch is cut
-        Slicing slicing = {};           // how it is else
+        Slicing slicing = {};           // slices of batches, with a messenger
     };
     Runner(const Graph &graph, const matmul::Engine &engine, const Caches &caches,
            const Memory &memory, const matmul::Options &options);
@@ -62,18 +62,19 @@ public:
     }
     void watch(ProductWatcher *products) { context_.products = products; }
 
-    // The stream of the rows, which are appended to their sequences in the caches.
+    // Computes the stream of the rows and appends them to the caches of their sequences.
     Status forward(BatchRows &rows, Failure *failure);
-    // logits [n][n_vocab] of rows row .. row + n - 1 of the batch that ran last.
+    // Computes logits [n][n_vocab] of rows row .. row + n - 1 of the latest batch.
     Status project(float *logits, BatchRows &rows, size_t row, size_t n, Failure *failure);
 
-    // Both, of what is wanted of the rows: logits [rows][n_vocab], hidden [rows][n_embd]. No stream
-    // is left of the others.
+    // Computes both, for the requested rows: logits [rows][n_vocab], hidden [rows][n_embd]. The
+    // stream of other rows is lost.
     struct Outputs {
         float *logits, *hidden;
     };
     Status predict(const Outputs &out, BatchRows &rows, Failure *failure);
-    // After either, whatever came of them on this rank: what has come of them on all.
+    // Agrees with all ranks on the result, after forward or predict succeeded or failed on this
+    // rank.
     Status settle(const BatchRows &rows, Status own, Failure *failure);
 
 private:
@@ -85,7 +86,8 @@ private:
     LayerWatcher *layers_ = nullptr;
     Messenger *const messenger_;
     const Slicing slicing_;
-    // Of the batch that ran last: whether it was cut; else whether this rank owes the others a message.
+    // State of the latest batch: cut into slices; otherwise, whether this rank owes the other ranks
+    // a message.
     bool is_truncated_ = false, owes_logits_ = false;
 };
 

@@ -9,18 +9,18 @@ namespace ggufx::model {
 
 namespace {
 
-// Two slices hide a message behind a product. Each reads and unpacks all weights: of 64 rows that takes
-// some percent longer than of 128, of 32 rows a tenth (tests/bench/fit.md).
+// Tensor parallelism: two slices hide a message during a product. Each slice reads and unpacks all
+// weights: 64 rows take some percent longer than 128, 32 rows a tenth (tests/bench/fit.md).
 constexpr Slicing kByRows = {2, 64};
-// Of a graph whose layers go from rank to rank each rank wants one, and some more, since at both ends of a
-// batch ranks wait: (slices + ranks - 1) / slices. That is worth more.
+// Pipeline parallelism needs one slice per rank, and more, since ranks wait at both ends of a
+// batch: (slices + ranks - 1) / slices. That is worth smaller slices.
 constexpr Slicing kByRanks = {kMostSlices, 32};
 constexpr uint32_t kPerRank = 4;
 
 } // namespace
 
-// Keys that other layers read are appended for a whole batch before any of them asks: a slice that is
-// ahead would see those of the next one, and none of its pages as it was.
+// Keys that other layers read are appended for a whole batch before they are read. A slice that is
+// ahead would see keys of the next one, and none of its pages before quantization.
 Slicing slicing_of(const Graph &graph, uint32_t n_ranks, uint32_t n_batch) {
     if (n_ranks < 2 || graph.borders.empty() || graph.shares_keys) return {};
     Slicing out = graph.by_layers ? kByRanks : kByRows;
@@ -29,8 +29,8 @@ Slicing slicing_of(const Graph &graph, uint32_t n_ranks, uint32_t n_batch) {
     return out;
 }
 
-// How many rows go to an expert decides its definition of a product, unless the options do. Other
-// products have the same one for every slice as for all, since each has kTileColumns rows.
+// The number of rows per expert decides between row-wise and tiled products, unless the options do.
+// Other products are the same for every slice, since each has kTileColumns rows.
 uint32_t slices_of(const Graph &graph, const matmul::Options &options, size_t n_rows,
                    const Slicing &slicing) {
     static_assert(kByRanks.least_rows >= kSliceBorder + matmul::kTileColumns);

@@ -1,6 +1,6 @@
-// Saving and loading caches and states together: a header, the snapshot of each cache
-// (kv/snapshot.hpp), that of the states (state/snapshot.cpp). The header: magic, version, numbers
-// that must be the reader's own, CRC-64 of all so far. Little-endian.
+// Saves and loads caches and states together: a header, the snapshot of each cache
+// (kv/snapshot.hpp), then that of the states (state/snapshot.cpp). Header: magic, version, numbers
+// that must match the reader's, CRC-64 of the preceding bytes. Little-endian.
 // SPDX-License-Identifier: MIT
 #include "model/run/caches.hpp"
 
@@ -75,7 +75,8 @@ Status Caches::save(const Kept &kept, WriteFn write, void *user, Failure *failur
     return states_->save(sequence, write, user, failure);
 }
 
-// Caches are read aside and taken when the states, which come last, have come whole.
+// Loads caches into temporary copies, and swaps them in once the states, which come last, are
+// complete.
 Status Caches::load(const Kept &kept, const ExpectedTokens *expected, const Reader &reader,
                     Failure *failure) {
     const uint32_t sequence = kept.sequence;

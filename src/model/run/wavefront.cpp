@@ -10,8 +10,8 @@
 
 namespace ggufx::model {
 
-// Each slice has scratch of its own, that of as many rows: a buffer's memory is used again by others
-// further on, where another slice may be. Products of few rows are those of tiles where they are of all.
+// Each slice has its own scratch, for its rows: buffers reuse memory in later groups, which another
+// slice may have reached. Products of few rows are tiled if they are tiled for the whole batch.
 Context Wavefront::context(size_t i, uint32_t group) const {
     const BatchRows &rows = work_.rows;
     Context c = work_.whole;
@@ -32,7 +32,7 @@ Context Wavefront::context(size_t i, uint32_t group) const {
     return c;
 }
 
-// What changes before a group: rows that are wanted move to the front, hidden states are taken.
+// Prepares a group: moves requested rows to the front, copies hidden states.
 void Wavefront::enter(size_t i, uint32_t group) const {
     const BatchRows &rows = work_.rows;
     const RowSlice &s = slice(i);
@@ -51,8 +51,8 @@ Status Wavefront::wait(Failure *failure) {
     return work_.messenger.wait(failure);
 }
 
-// The one before must have come: it may say that another rank has failed. Who has failed itself says so
-// in this one.
+// Sends the message of a slice after the previous one has arrived, which may report a failed rank.
+// A failure of this rank goes into this message.
 Status Wavefront::send(size_t i, const Context &c, const op::AllGather &s, Failure *failure) {
     const Status status = wait(failure);
     if (status != Status::ok) return status;
@@ -63,7 +63,7 @@ Status Wavefront::send(size_t i, const Context &c, const op::AllGather &s, Failu
     return Status::ok;
 }
 
-// The last slice is behind all others: a layer that it ends is done.
+// Ends a layer of a slice; the last slice ends it for the batch.
 Status Wavefront::end_layer(size_t i, const Context &c, Failure *failure) {
     const uint32_t layer = ways_[i].layer++;
     const Status status = c.n > 0 ? adapt_layer(c, layer, failure) : Status::ok;
@@ -72,13 +72,14 @@ Status Wavefront::end_layer(size_t i, const Context &c, Failure *failure) {
     return work_.layers->layer_done(layer, failure);
 }
 
-// Hidden states that nobody asks for are not given away.
+// Hidden states are not sent unless requested.
 bool Wavefront::is_left_out(uint32_t group) const {
     return group >= graph().first_group(PartKind::spread) &&
            group < graph().end_group(PartKind::spread) && work_.rows.of_hidden().empty();
 }
 
-// Up to its next message, or to the end. Where this rank has failed only messages are looked for.
+// Runs a slice up to its next message, or to the end. After a failure of this rank it only sends
+// messages.
 Status Wavefront::go_on(size_t i, Failure *failure) {
     if (sender_ == i) {
         const Status status = wait(failure);
@@ -117,7 +118,7 @@ Status Wavefront::run(Failure *failure) {
     return status == Status::ok ? own_ : status;
 }
 
-// To the front, where each slice's rows come to lie before what others have there, then all at once.
+// Moves the stream of all slices together: slice by slice, then the whole.
 void Wavefront::join_stream() const {
     const Context &whole = work_.whole;
     const BufferInfo &buffer = graph().buffers[graph().stream.buffer];

@@ -1,10 +1,10 @@
-// The slices of a batch through the groups of a graph, one behind the other: slice p runs the groups up
-// to the next exchange, its message goes, and while that is under way the slice before goes on. All
-// ranks send the same messages in the same order, one after another:
+// Runs the slices of a batch through the groups of a graph, staggered. Slice p runs up to the next
+// all-gather and sends its message; meanwhile the previous slice continues. All ranks send the same
+// messages in the same order, one after another:
 //
-//     slice 0   a0 | a1 |    a2 |          a, b, c: what stands between exchanges
+//     slice 0   a0 | a1 |    a2 |          a, b, c: groups between all-gathers
 //     slice 1        b0 | b1    | b2 |     order: a0 b0 a1 c0 b1 a2 c1 b2 c2 for three slices
-//     slice 2             c0 |    c1 | c2  and as many messages, each from the end of one on
+//     slice 2             c0 |    c1 | c2  and nine messages, each after the end of a group
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,21 +20,21 @@ namespace ggufx::model {
 class Wavefront {
 public:
     struct Work {
-        const Context &whole; // of the batch
-        BatchRows &rows;      // which are cut
+        const Context &whole; // context of the batch
+        BatchRows &rows;      // cut into slices
         Messenger &messenger;
         LayerWatcher *layers;
-        uint32_t alone, end; // from this group on with wanted rows only; behind the last group
+        uint32_t alone, end; // first group with requested rows only; end of the groups
         Runner::Outputs out;
     };
     explicit Wavefront(const Work &work) : work_(work) {}
-    // Ok, or a failure of this rank, which the others do not know of unless the group says so.
+    // Returns ok, or a failure of this rank, which the others only learn from the group.
     Status run(Failure *failure);
-    // The stream of all rows to where the whole batch has it.
+    // Moves the stream of all rows to its place in the whole batch.
     void join_stream() const;
 
 private:
-    // A slice on its way.
+    // Progress of a slice.
     struct SliceProgress {
         uint32_t group = 0, layer = 0; // the next ones
     };
@@ -50,8 +50,8 @@ private:
 
     const Work work_;
     SliceProgress ways_[kMostSlices];
-    Status own_ = Status::ok;     // what this rank has come to by itself
-    std::optional<Context> sent_; // of the message that is under way
+    Status own_ = Status::ok;     // result of this rank alone
+    std::optional<Context> sent_; // context of the pending message
     size_t sender_ = kMostSlices; // its slice
 };
 
