@@ -1,5 +1,5 @@
-// Within a chunk sums are binary64, in the order of the tokens; chunks are added exactly. So they
-// depend on nothing but the activations, whatever runs the chunks came in.
+// Sums within a chunk are binary64, in the order of tokens; chunks are added exactly. So they
+// depend on the activations only, however the runner splits the batches.
 // SPDX-License-Identifier: MIT
 #include "model/collect.hpp"
 
@@ -12,9 +12,9 @@ namespace ggufx::model {
 
 namespace {
 
-constexpr size_t kTile = 64;      // columns that are summed at once
-constexpr size_t kTaskTiles = 8;  // of a task: 4 KiB of sums stay in the first cache
-constexpr size_t kLogitRows = 32; // projected at once
+constexpr size_t kTile = 64;      // columns summed at once
+constexpr size_t kTaskTiles = 8;  // tiles per task: 4 KiB of sums stay in the L1 cache
+constexpr size_t kLogitRows = 32; // rows projected at once
 constexpr uint32_t kNone = UINT32_MAX;
 
 // The squares are exact.
@@ -22,19 +22,19 @@ void add_square(double &sum, float x) {
     sum += static_cast<double>(x) * static_cast<double>(x);
 }
 
-// Of one input, which may be that of several matrices.
+// Sums of one input, which several matrices may share.
 struct Sums {
     size_t n_columns;
     Vector<double> squares;   // [n_parts][n_columns] of this chunk
-    Vector<ExactSum> chunks;  // of those that ended
-    Vector<uint64_t> columns; // [n_parts] that were added
+    Vector<ExactSum> chunks;  // sums of the finished chunks
+    Vector<uint64_t> columns; // [n_parts]: number of added columns
 
     Sums(const Host *host, size_t n, size_t n_parts)
         : n_columns(n), squares(n * n_parts, 0.0, HostAllocator<double>(host)),
           chunks(n * n_parts, ExactSum(), HostAllocator<ExactSum>(host)),
           columns(n_parts, 0, HostAllocator<uint64_t>(host)) {}
 
-    // Columns from .. end - 1 of every row.
+    // Adds columns from .. end - 1 of every row.
     void add(const ProductColumns &in, size_t from, size_t end) {
         for (size_t i = 0; i < in.n * in.parts_each; i++) {
             const float *x = in.x + i / in.parts_each * in.stride;
@@ -55,7 +55,7 @@ struct Sums {
     }
 };
 
-// The matrices of one operation have one input and share its sums.
+// Collects sums; the matrices of one operation have one input and share its sums.
 class Collector final : public ProductWatcher {
 public:
     Collector(const Model &model, bool with_output);
@@ -77,7 +77,7 @@ private:
 
     const Model &model_;
     Vector<Sums> sums_;
-    Vector<uint32_t> sums_of_; // of each weight: a number of sums_, or kNone
+    Vector<uint32_t> sums_of_; // index in sums_ for each weight, or kNone
 };
 
 Collector::Collector(const Model &model, bool with_output)
@@ -106,7 +106,7 @@ void Collector::add(const op::ExpertProduct &s) {
     }
 }
 
-// Of a tensor that is cut by rows the first part stands for all.
+// Returns whether weights start a tensor: the first part stands for a tensor that is split by rows.
 bool Collector::begins_tensor(uint32_t weights) const {
     const WeightInfo &info = model_.graph().weights[weights];
     return info.w.data == model_.file().tensor(info.tensor).data;
@@ -138,7 +138,7 @@ Status Collector::product_done(const uint32_t *weights, uint32_t n_weights,
     return executor_failed(status, failure);
 }
 
-// n weights of one tensor: layers may share it.
+// Writes the entry of n weights of one tensor, which layers may share.
 void Collector::write_entry(job::Imatrix *out, const uint32_t *weights, size_t n) const {
     const WeightInfo &info = model_.graph().weights[weights[0]];
     job::ImatrixEntry &entry = out->begin_entry(model_.file().tensor(info.tensor).name);
@@ -200,7 +200,7 @@ int32_t Run::report(void *self, uint64_t done, uint64_t) {
     return run->task_.progress.cancelled(run->done_ + done, text.count() * text.n_context);
 }
 
-// All rows of the last batch: only their products are of interest.
+// Projects all rows of the latest batch, to collect the inputs of the products.
 Status Run::project(size_t n, Failure *failure) {
     Status status = Status::ok;
     for (size_t row = 0; row < n && status == Status::ok; row += kLogitRows)
@@ -232,7 +232,7 @@ Status collect(job::Imatrix *out, Session &session, const CollectTask &task, Fai
     Run run(session, task);
     for (size_t i = 0; i < task.text.count() && status == Status::ok; i++) {
         status = run.chunk(i, failure);
-        (void)session.truncate(0, 0, nullptr); // to nothing: cannot fail
+        (void)session.truncate(0, 0, nullptr); // to 0 tokens: cannot fail
     }
     if (status != Status::ok) return status;
     const CanonicalFp canonical;

@@ -1,6 +1,6 @@
-// Batches are never less than four rows: products of one to three columns have other bits
-// (docs/reproducibility/products.md), and a text's must not depend on what else is there. Experts see as many
-// columns as chose them, so their products are those of single columns.
+// Batches have at least four rows: products of one to three columns have other bits
+// (docs/reproducibility/products.md), and an embedding must not depend on other inputs in its
+// batch. The columns of an expert vary with the batch, so expert products are row-wise.
 // SPDX-License-Identifier: MIT
 #include "model/embedder.hpp"
 
@@ -88,7 +88,7 @@ EmbedPlan::EmbedPlan(const Graph &graph, const EmbedOptions &given)
     if (graph.shape.n_experts > 0) options.matmul.batch_invariant = true;
 }
 
-// Those of a session that never goes back.
+// Returns cache options of a session that is never truncated.
 static CacheOptions whole_options(const EmbedPlan &plan) {
     return {.n_context = plan.n_context,
             .type_k = kF32,
@@ -142,7 +142,7 @@ uint64_t embedder_bytes(const Host &host, const Graph &graph, const EmbedPlan &p
            plan.n_rows * row + graph.rope_tables.size() * sizeof(const double *);
 }
 
-// Reports tokens done between layers, and polls from inside the products.
+// Reports tokens done between layers, and polls during the products.
 class Embedder::Poll final : public LayerWatcher {
 public:
     Poll(const Progress &user, uint64_t total, uint32_t n_layers)
@@ -238,7 +238,7 @@ Status Embedder::check(const EmbedInputs &inputs, Failure *failure) const {
     return Status::ok;
 }
 
-// As many texts from `first` on as fit into a batch. Rows behind them are the first one again.
+// Gathers as many inputs from `first` on as fit into a batch. Padding rows repeat the first token.
 void Embedder::gather(const EmbedInputs &inputs, size_t first, const int32_t *tokens) {
     rows_.clear();
     n_rows_used_ = n_tokens_taken_ = 0;

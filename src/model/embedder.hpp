@@ -1,5 +1,5 @@
-// EmbedInputs to vectors: each goes through the layers whole, several in a batch; what a text becomes
-// does not depend on its neighbours. All memory is taken at create.
+// Computes embeddings: several inputs in a batch, each with all its tokens. The result does not
+// depend on the other inputs. All memory is allocated at creation.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,32 +11,34 @@
 
 namespace ggufx::model {
 
-// What the texts give: pooled as the file asks, by another rule, or not at all (`none`).
+// Result of the inputs: the file's pooling, another one, or none (one row per token).
 struct EmbedOptions {
-    uint32_t n_context = 0;          // tokens of a text; 0 = the trained context, at most 8,192
+    uint32_t n_context = 0;          // tokens per input; 0 = the trained context, at most 8,192
     uint32_t n_batch = 0;            // tokens computed at once; 0 = 512
-    bool own_pooling = false;        // else that of the file
-    Pooling pooling = Pooling::none; // where it is
-    uint32_t dimensions = 0;         // that are kept, from the first; 0 = all
+    bool own_pooling = false;        // use `pooling`; otherwise that of the file
+    Pooling pooling = Pooling::none; // with own_pooling
+    uint32_t dimensions = 0;         // dimensions to keep, from the first; 0 = all
     bool normalizes = false, cuts = false;
     matmul::Options matmul; // without progress
 };
 
-// Options with their defaults put in. Throws argument, unsupported.
+// Options with defaults filled in. Throws argument, unsupported.
 struct EmbedPlan {
     EmbedPlan(const Graph &graph, const EmbedOptions &options);
 
     EmbedOptions options;
-    uint32_t n_context, n_rows; // of a text; of a batch
-    uint32_t width, dimensions; // of a result before and after its first values are kept
+    uint32_t n_context, n_rows; // rows per input; rows per batch
+    // width of a result before and after truncation to the first values
+    uint32_t width, dimensions;
     Pooling pooling;
-    bool alone; // one text at a time: layers hand on states, or read keys of others
+    bool alone; // one input at a time: layers have recurrent states, or read keys of others
 };
 
-// What an embedder takes from the allocator beside itself. Throws Error.
+// Returns the memory of an embedder besides the object itself. Throws Error.
 uint64_t embedder_bytes(const Host &host, const Graph &graph, const EmbedPlan &plan);
 
-// Keys and values of the texts of a batch: one layer that all use in turn, or those of a session.
+// Keys and values of the inputs of a batch: one layer that all layers use in turn, or the caches of
+// a session.
 class TextCaches {
 public:
     TextCaches(const Graph &graph, const Ref<Host> &host, const kernels::Kernels &kernels,
@@ -64,7 +66,7 @@ private:
     std::optional<Caches> whole_;
 };
 
-// EmbedInputs of a call, one behind the other.
+// Inputs of a call, one after another.
 struct EmbedInputs {
     const int32_t *tokens;
     const size_t *lengths; // [n]
@@ -82,12 +84,13 @@ public:
     const EmbedPlan &plan() const { return plan_; }
     const Model &model() const { return model_; }
 
-    // out [rows_of(texts)][dimensions]. Checks tokens and lengths; neither throws nor allocates.
+    // Writes out [rows_of(inputs)][dimensions]. Checks tokens and lengths; neither throws nor
+    // allocates.
     Status embed(float *out, const EmbedInputs &inputs, const Progress &progress, Failure *failure);
     Status check(const EmbedInputs &inputs, Failure *failure) const;
-    // Of all texts. Throws as Session::set_adapters does.
+    // Sets the adapters for all inputs. Throws as Session::set_adapters does.
     void set_adapters(const AdapterSet::Use *uses, size_t n);
-    // Rows of the result: one of each text, or with Pooling::none of each token that is used.
+    // Returns the rows of the result: one per input, or with Pooling::none one per used token.
     uint64_t rows_of(const EmbedInputs &inputs) const;
 
 private:
@@ -105,15 +108,15 @@ private:
     TextCaches caches_;
     Buffer scratch_;
     Vector<int32_t> tokens_;     // [n_rows]
-    Vector<uint32_t> positions_; // the same
-    Vector<SequenceRows> rows_;  // of the texts of a batch
+    Vector<uint32_t> positions_; // [n_rows]
+    Vector<SequenceRows> rows_;  // for each input of a batch
     Ref<AdapterSet> adapters_;
     AdapterScratch adapter_scratch_;
     Vector<const double *> frequencies_;
     state::Step memory_{};
     BatchPart part_{}; // all rows
     Context context_;
-    size_t n_rows_used_ = 0, n_tokens_taken_ = 0; // of the batch: rows, and tokens of the call
+    size_t n_rows_used_ = 0, n_tokens_taken_ = 0; // in the batch: rows, and tokens of the call
 };
 
 } // namespace ggufx::model

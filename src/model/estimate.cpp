@@ -14,7 +14,7 @@ namespace ggufx::model {
 
 namespace {
 
-// Sums and products of bytes; throws overflow.
+// Sums and products of bytes; throw overflow.
 uint64_t sum(uint64_t a, uint64_t b) {
     uint64_t out = 0;
     if (!checked::add(&out, a, b)) fail(Status::overflow, {}, "more than 2^64 bytes");
@@ -26,7 +26,7 @@ uint64_t product(uint64_t a, uint64_t b) {
     return out;
 }
 
-// Of the opened files; the head of a file counts with the data it lacks.
+// Returns the bytes of the opened files; a file read without data counts with its data.
 uint64_t bytes_of_file(const gguf::File &file) {
     uint64_t total = 0;
     for (size_t i = 0; i < file.n_parts(); i++) {
@@ -40,7 +40,7 @@ uint64_t bytes_of_file(const gguf::File &file) {
     return total;
 }
 
-// Keys and values of one token in all layers of a cache.
+// Returns the bytes of the keys and values of one token in all layers of a cache.
 uint64_t token_bytes(const CacheInfo &cache, uint32_t type_k, uint32_t type_v) {
     const CacheShape &shape = cache.shape;
     uint64_t head = kv::vector_bytes(*kv::type_ops(type_k), shape.head_dim_k);
@@ -71,7 +71,7 @@ Estimator::Estimator(const Ref<gguf::File> &file, const matmul::Engine &engine,
     }
 }
 
-// Batches are what the sessions have.
+// Adds the memory of adapters, with the batch size of the sessions.
 void Estimator::add_adapters(Estimate &out) const {
     if (options_.n_adapters == 0) return;
     const uint64_t of_session = sum(AdapterSet::bytes(options_.n_adapters),
@@ -84,7 +84,7 @@ WeightBytes Estimator::weigh(const quant::FileTypeInfo *file_type) const {
     job::PlanOptions plan = options_.plan;
     plan.file_type = file_type;
     if (!outline_.roles.empty()) plan.roles = outline_.roles.data();
-    if (!file_type) { // any will do
+    if (!file_type) { // any type serves for a copy
         plan.file_type = quant::file_type_info(static_cast<uint32_t>(quant::FileType::f16));
         plan.recipe.only_copy = true;
     }
@@ -103,7 +103,7 @@ WeightBytes Estimator::weigh(const quant::FileTypeInfo *file_type) const {
     return out;
 }
 
-// Layers join from the last one on, beside the output matrix.
+// Adds layers from the last one on, after the output matrix.
 DeviceFit Estimator::fit_device(const job::Plan &plan) const {
     const auto n_layers = static_cast<uint32_t>(outline_.graph.layer_ends.size());
     DeviceFit out;
@@ -116,7 +116,7 @@ DeviceFit Estimator::fit_device(const job::Plan &plan) const {
         uint64_t stride = 0;
         if (!checked::round_up(&stride, t.n_bytes / t.source.n_rows, device::kRowBorder))
             fail(Status::overflow, {}, "more than 2^64 bytes");
-        (void)product(stride, sum(t.source.n_rows, 64)); // so much fits 64 bits
+        (void)product(stride, sum(t.source.n_rows, 64)); // checks that the product fits 64 bits
         bytes[place] = sum(bytes[place], device::bytes_of(stride, t.source.n_rows));
         longest[place] = std::max(longest[place], t.source.ne[0]);
     }
@@ -133,7 +133,7 @@ DeviceFit Estimator::fit_device(const job::Plan &plan) const {
     return out;
 }
 
-// Those of models that predict no token are embedders, whose batches hold whole texts.
+// Adds embedders for models that predict no token; their batches hold whole inputs.
 void Estimator::add_embedders(Estimate &out, const SessionOptions &session) const {
     EmbedOptions options;
     options.n_context = session.n_context;
@@ -178,7 +178,7 @@ Estimate Estimator::combine(const WeightBytes &weights, const SessionOptions &se
     return out;
 }
 
-// The largest that fits, by bisection: bytes only grow with the context.
+// Returns the largest context that fits, by bisection: bytes only grow with the context.
 uint32_t Estimator::max_context(const Estimate &estimate) const {
     SessionOptions session = options_.session;
     session.type_k = estimate.type_k;

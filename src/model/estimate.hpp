@@ -1,5 +1,6 @@
-// What a model takes in memory under a recipe, and the candidate that loses least within a limit:
-// the contracts of include/ggufx/estimate.h. Bytes come from the functions that allocations use.
+// Estimates the memory of a model under a quantization recipe, and recommends the candidate with
+// the least loss within a limit. Contracts: include/ggufx/estimate.h. Sizes come from the functions
+// that allocations use.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,12 +18,12 @@ struct EstimateOptions {
     job::PlanOptions plan;                          // its file_type follows from the one above
     std::string_view imatrix_name;
     uint64_t reserve_bytes = 0;
-    SessionOptions session; // types 0: F16; recommend() chooses where both are
+    SessionOptions session; // types 0: F16; recommend() chooses if both are 0
     uint32_t n_sessions = 1;
     uint64_t memory_bytes = UINT64_MAX;
     double bandwidth = 0;
     uint64_t device_memory_bytes = 0; // 0: no device
-    // Of the handles around Model, Session, Embedder and Adapter.
+    // Sizes of the handles around Model, Session, Embedder and Adapter.
     size_t model_object = 0, session_object = 0, embedder_object = 0, adapter_object = 0;
     const Ref<gguf::File> *adapters = nullptr; // [n_adapters], used together
     size_t n_adapters = 0;
@@ -30,19 +31,19 @@ struct EstimateOptions {
     size_t group_object = 0;
 };
 
-// What a device has room for: nothing, or the last n layers.
+// Layers that fit into device memory: none, or the last n layers.
 struct DeviceFit {
     uint64_t bytes = 0, bytes_all = 0;
     uint32_t n_layers = 0;
 };
 
-// The weights under one recipe, or as they are.
+// Size of the weights under one recipe, or unchanged.
 struct WeightBytes {
-    const quant::FileTypeInfo *file_type = nullptr; // null: as they are
+    const quant::FileTypeInfo *file_type = nullptr; // null: unchanged
     job::PlanSums sums;
     uint64_t file = 0;
     DeviceFit device;
-    RankBytes rank; // of a group
+    RankBytes rank; // part of this rank
 };
 
 struct Estimate {
@@ -63,9 +64,9 @@ public:
     Estimator(const Ref<gguf::File> &file, const matmul::Engine &engine,
               const EstimateOptions &options);
 
-    // Of the options' own file type and KV types. Throws Error.
+    // Estimates the options' own file type and KV types. Throws Error.
     Estimate estimate() const;
-    // Throws Error; capacity where nothing fits.
+    // Throws Error; capacity if nothing fits.
     Estimate recommend() const;
     uint32_t n_layers() const { return shape().n_layers; }
 
@@ -91,8 +92,8 @@ private:
     const Shape &shape() const { return outline_.graph.shape; }
 
     Outline outline_;
-    Places places_; // of the file's tensors
-    // Of the adapters: files, what each takes, what the sets of all of them need.
+    Places places_; // for the file's tensors
+    // Adapters: files, objects, and the scratch that their sets need.
     uint64_t adapter_files_ = 0, adapter_objects_ = 0;
     AdapterRoom adapter_room_;
 };

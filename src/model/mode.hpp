@@ -1,5 +1,5 @@
-// How a token was computed, as a byte that is kept with it: how the products of its call are made,
-// and whether a row of the caller's stood in the place of its own.
+// Mode of computation, stored as a byte per token: the kind of products in its call, and whether an
+// embedding of the caller replaced the token's own.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ggufx::model {
 
-// Part of snapshots.
+// These values are part of snapshots.
 constexpr uint8_t kModeF32 = 1, kModeInvariant = 2, kModePrecise = 4, kModeTiles = 8,
                   kModeEmbedded = 16;
 

@@ -21,7 +21,7 @@ constexpr Architecture kArchitectures[] = {
 #undef GGUFX_ARCHITECTURE
 };
 
-// "llama, mistral3, ... and what comes after".
+// List of names for messages: "llama, mistral3, ... ".
 #define GGUFX_ARCHITECTURE(name, function) name ", "
 constexpr char kNames[] =
 #include "model/arch/architectures.def"
@@ -53,7 +53,7 @@ uint64_t parts_present(const gguf::File &file) {
     return n;
 }
 
-// A set that was opened in part must not be taken for the model.
+// Rejects a split model that was opened in part.
 void check_parts(const gguf::File &file) {
     const size_t count = file.find_meta("split.count");
     const uint64_t n_parts = count == gguf::kNotFound ? 1 : file.get_u64(count);
@@ -76,7 +76,7 @@ RankOptions ranks_of(const RankFile &part, const BuildOptions &options) {
     return !is_asked && part.is_part() ? part.ranks() : part.check(options.ranks);
 }
 
-// Keys of a split that are no numbers count as such a set.
+// Treats split keys that are no numbers as an incomplete set.
 void check_split(const gguf::File &file) {
     try {
         check_parts(file);
@@ -117,7 +117,7 @@ Graph build_graph(const gguf::File &file, const BuildOptions &options) {
     return graph;
 }
 
-// Each rank has other weights: what they are parts of says which model it is.
+// Returns the identity of the whole model on every rank: ranks have different weights.
 static uint64_t identity_of_whole(const gguf::File &file, const Graph &graph,
                                   BuildOptions options) {
     if (options.ranks.size == 1) return identity_of(graph);
@@ -150,8 +150,7 @@ Roles roles_of(const gguf::File &file) {
     options.choice = RankChoice::of_file;
     try {
         build_graph(file, options);
-    } catch (
-        const Error &) { // it cannot be run; what can be done to its tensors does not need that
+    } catch (const Error &) { // the model cannot run, but its tensors can still be processed
         out.clear();
     }
     return out;

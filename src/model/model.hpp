@@ -1,4 +1,4 @@
-// A file as a graph of its architecture: weights are checked views into the file. Immutable.
+// A GGUF file as a graph of its architecture: weights are checked views of the file. Immutable.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,33 +11,34 @@
 
 namespace ggufx::model {
 
-// Is there a graph for it? Names as in general.architecture.
+// Returns whether the library has a graph for an architecture; names as in general.architecture.
 bool has_architecture(std::string_view name);
 
-// Throws Error (unsupported, missing, kvtype, hparam, shape, type, split, mismatch) / std::bad_alloc. Without
-// data, of a file opened for metadata only, the graph can be weighed and shown, not run; with
-// them their absence is an error (argument).
+// Options of build_graph. Throws Error (unsupported, missing, kvtype, hparam, shape, type, split,
+// mismatch) / std::bad_alloc. Without data (a file opened for metadata only) the graph can be
+// measured and printed, not run. With `with_data`, missing data are an error (argument).
 //
-// Of a file with the rows of one rank this rank's graph is made: where `ranks` are others it is
-// refused (mismatch), but with of_file, for who only looks. Of the whole model that such a file is
-// of, with of_whole, the graph has no weights that could be run.
+// Ranks for a file with the rows of one rank.
+// - given: `ranks` must match the file, else mismatch;
+// - of_file: takes the ranks of the file, for inspection;
+// - of_whole: the graph of the whole model, without weights that could run.
 enum class RankChoice : uint8_t { given, of_file, of_whole };
 struct BuildOptions {
     bool with_data = false;
     Override *overrides = nullptr; // [n_overrides]
     size_t n_overrides = 0;
     Progress progress;      // layers
-    Roles *roles = nullptr; // filled: what the graph uses each tensor for
+    Roles *roles = nullptr; // output: role of each tensor in the graph
     RankOptions ranks;
     RankChoice choice = RankChoice::given;
     Vector<uint8_t> *read_whole = nullptr; // [tensors] of the file: set where all rows are read
-    Placer *placer = nullptr; // of a model: what the last layers multiply by goes there
+    Placer *placer = nullptr; // for a model: places the matrices of the last layers on a device
     uint32_t n_placed_layers = 0;
 };
 Graph build_graph(const gguf::File &file, const BuildOptions &options);
 
-// What the graph of a file's architecture uses each of its tensors for; empty where there is no
-// graph, or none of this file: then their names tell. Throws std::bad_alloc.
+// Returns the role of each tensor in the file's graph. Empty if there is no graph, or it does not
+// fit the file: then roles follow from the names. Throws std::bad_alloc.
 Roles roles_of(const gguf::File &file);
 
 class Model {
@@ -51,9 +52,10 @@ public:
     const Shape &shape() const { return graph_.shape; }
     const matmul::Engine &engine() const { return engine_; }
     const Ref<Host> &host() const { return host_; }
-    uint64_t identity() const { return identity_; } // of the whole, for each rank the same
+    // identity of the whole model, the same on all ranks
+    uint64_t identity() const { return identity_; }
 
-    // Of a model that several ranks run together; null alone.
+    // Returns the group of ranks that run the model together; null for a single process.
     RankGroup *ranks() const { return ranks_; }
     const AllGatherMemory *all_gather_memory() const { return &all_gather_memory_; }
 

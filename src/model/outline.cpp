@@ -11,7 +11,7 @@ namespace ggufx::model {
 
 namespace {
 
-// Numbers "{architecture}.suffix". Of an array, one element per layer, the largest counts.
+// Numbers "{architecture}.suffix". For an array with one element per layer, the largest counts.
 class Numbers {
 public:
     Numbers(const gguf::File &file, std::string_view architecture)
@@ -41,7 +41,7 @@ public:
 
 private:
     Quoted shown() const { return {architecture_.data(), architecture_.size()}; }
-    // Architectures of more bytes have no keys: no name of the field's comes near it.
+    // Longer architecture names (over 64 bytes) have no keys: no known name comes near this length.
     size_t find(const char *suffix) const {
         char key[160];
         const size_t n = architecture_.size(), more = strlen(suffix);
@@ -56,7 +56,7 @@ private:
     std::string_view architecture_;
 };
 
-// What a llama's layer of this shape has at the same time.
+// Widths of the buffers that are live together in a llama layer of this shape.
 struct Widths {
     uint64_t embd, ff, q, k, v, a, angles;
 

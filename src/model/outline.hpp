@@ -1,5 +1,5 @@
-// A model of any architecture, as far as memory depends on it: the graph, where there is one;
-// else what a llama of that shape takes, by the names of the format's keys.
+// Memory-related properties of a model with any architecture: its graph, if there is one. Otherwise
+// an estimate as a llama model of that shape, by the standard keys.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,14 +8,14 @@
 namespace ggufx::model {
 
 struct Outline {
-    Graph graph;    // without operations where there is no graph
+    Graph graph;    // without operations if there is no graph
     bool has_graph; // this library can run it
     uint64_t model_bytes;
-    Roles roles; // of the file's tensors; empty without a graph
+    Roles roles; // for the file's tensors; empty without a graph
 };
 
-// Of a rank of a group: its part. Throws Error: what build_graph does, without data; shape (no
-// vocabulary); unsupported (a rank of what has no graph).
+// Reads the outline; with `ranks`, of one rank's part. Throws Error: the errors of build_graph
+// without data; shape (no vocabulary); unsupported (a rank of a model without a graph).
 Outline read_outline(const gguf::File &file, const RankOptions &ranks = {});
 
 } // namespace ggufx::model

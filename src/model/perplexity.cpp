@@ -1,5 +1,5 @@
-// Chunk by chunk: decode all but the last token, project only the second half's rows, 32 at a time,
-// and add up the negative log-likelihoods in order of position.
+// Chunk by chunk: decodes all tokens but the last, projects only the scored rows, 32 at a time, and
+// adds the negative log-likelihoods in order of position.
 // SPDX-License-Identifier: MIT
 #include "model/perplexity.hpp"
 
@@ -60,8 +60,8 @@ template <class Fn> Status PerplexityRun::watch(const Fn &fn) {
     return status;
 }
 
-// Rows row .. row + n - 1 of the last batch stand at positions position .. of the chunk and predict
-// the token after theirs.
+// Scores rows row .. row + n - 1 of the latest batch. They start at `position` of the
+// chunk and predict the next token.
 Status PerplexityRun::score(size_t position, size_t row, size_t n, Failure *failure) {
     Status status = session_.project(logits_.data(), row, n, failure);
     if (status != Status::ok) return status;
@@ -122,7 +122,7 @@ Status perplexity(PerplexityResult *out, Session &session, const PerplexityTask 
     PerplexityRun run(session, task);
     for (size_t i = 0; i < task.text.count() && status == Status::ok; i++) {
         status = run.chunk(i, failure);
-        (void)session.truncate(0, 0, nullptr); // to nothing: cannot fail
+        (void)session.truncate(0, 0, nullptr); // to 0 tokens: cannot fail
         if (status != Status::ok || !task.report) continue;
         if (task.report(task.user, run.result()) != 0) {
             status =

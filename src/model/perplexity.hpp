@@ -1,4 +1,5 @@
-// Perplexity over token ids in chunks, counted as the field's tools count (docs/reproducibility/models.md).
+// Perplexity over token ids in chunks, as llama-perplexity computes it
+// (docs/reproducibility/models.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +15,7 @@ struct PerplexityResult {
     uint64_t n_chunks, n_tokens, n_scored;
 };
 
-// Losses of predictions, added in the order of the text.
+// Losses of predictions, added in token order.
 class LossSums {
 public:
     void add(double loss) {
@@ -29,10 +30,10 @@ private:
     uint64_t n_ = 0;
 };
 
-// Sees every row that is scored, in their order.
+// Callback for every scored row, in order.
 class ScoredRows {
 public:
-    // n rows of logits, the tokens that came after each, the losses of these.
+    // Receives n rows of logits, the next token after each, and the losses of these tokens.
     virtual Status rows(const float *logits, size_t n, const int32_t *next, const double *losses,
                         Failure *failure) = 0;
     virtual Status begin_chunk(const int32_t *tokens, Failure *failure) = 0; // [n_context]

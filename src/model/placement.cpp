@@ -8,12 +8,12 @@ namespace ggufx::model {
 
 namespace {
 
-// Notes the weights that operations multiply by.
+// Records the weights that operations multiply by.
 class Marker {
 public:
     Marker(const Graph &graph, Places &places) : graph_(graph), places_(places) {}
 
-    uint32_t place = 0; // of the operations that come now
+    uint32_t place = 0; // layer of the current operations
 
     template <class S> void operator()(const S &) {}
     void operator()(const op::Product &s) {

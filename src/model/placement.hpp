@@ -1,4 +1,5 @@
-// Which matrices of a model lie on a device: the output matrix, then layers from the last one on.
+// Selects the matrices of a model for a device: the output matrix, then layers from the last one
+// on.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,19 +8,19 @@
 
 namespace ggufx::model {
 
-// Of a tensor: the last layer that multiplies by it, the number of layers where the output does.
+// Last layer that multiplies by each tensor; the number of layers for the output matrix.
 using Places = Vector<uint32_t>;
 constexpr uint32_t kNotMultiplied = UINT32_MAX;
 
-// Of all tensors of the file. Throws std::bad_alloc.
+// Returns the places of all tensors of the file. Throws std::bad_alloc.
 Places places_of(const Graph &graph, const gguf::File &file);
 
-// Does it go to a device with the last n layers?
+// Returns whether a tensor goes to a device that has the last n layers.
 inline bool goes_to_device(const Graph &graph, uint32_t place, uint32_t n_layers) {
     return place != kNotMultiplied && place + uint64_t{n_layers} >= graph.layer_ends.size();
 }
 
-// Who brings a matrix to a device.
+// Uploads a matrix to a device.
 class Placer {
 public:
     // Throws Error / std::bad_alloc.
@@ -29,7 +30,8 @@ protected:
     ~Placer() = default;
 };
 
-// Their products are the device's from then on. Throws what place does.
+// Moves matrices to the device, which computes their products from then on. Throws what
+// Placer::place does.
 void place(Graph &graph, const gguf::File &file, Placer &placer, uint32_t n_layers);
 
 } // namespace ggufx::model

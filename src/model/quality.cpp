@@ -7,12 +7,11 @@ namespace ggufx::model {
 
 namespace {
 
-// tests/bench/fit.md: divergence over squared relative error is
-// 0.34 to 0.41 from BF16 to Q3_K.
+// KL divergence over squared relative error: 0.34 to 0.41 from BF16 to Q3_K (tests/bench/fit.md).
 constexpr double kWeightLoss = 0.37;
 
-// There too: the divergence with keys, or values, alone of a type. Their sums are within a tenth of
-// what both together were measured to lose, but for the smallest types (0.7 to 0.9 of it).
+// KL divergence with only keys, or only values, of a type (tests/bench/fit.md). Their sum is within
+// a tenth of the measured loss of both together, except for the smallest types (0.7 to 0.9 of it).
 constexpr struct {
     uint32_t type;
     float k, v;
@@ -36,7 +35,7 @@ constexpr struct {
     {kv::id::GX4, 7.879e-04f, 2.043e-04f},
 };
 
-// A type without an entry would count as lossless.
+// Returns whether a type has an entry; without one it would count as lossless.
 consteval bool has_loss(uint32_t type) {
     for (const auto &row : kKvLosses)
         if (row.type == type) return true;
@@ -45,8 +44,8 @@ consteval bool has_loss(uint32_t type) {
 #define X(NAME, ID, ...) static_assert(has_loss(ID));
 #include "kv/types.def"
 
-// Those of the pairs that no other one beats in bytes and in loss; tq3_0_residual is for heads that
-// the types after it do not take.
+// Pareto front of the pairs by bytes and loss. tq3_0_residual is for head sizes that the types
+// after it do not support.
 constexpr KvPair kLadder[] = {
     {kv::id::F16, kv::id::F16},
     {kv::id::Q8_0, kv::id::Q8_0},

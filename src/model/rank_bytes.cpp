@@ -12,7 +12,7 @@ namespace ggufx::model {
 
 namespace {
 
-// Operations of a graph whose weights have the types of a plan.
+// Sums the bytes of a graph's operations with the types of a quantization plan.
 class ByteSums {
 public:
     ByteSums(const Graph &graph, const job::Plan &plan)
@@ -41,7 +41,7 @@ public:
 private:
     struct Rows {
         uint32_t type = 0;
-        uint64_t n = 0, bytes = 0; // of the tensor; of one
+        uint64_t n = 0, bytes = 0; // rows in the tensor; bytes in a row
         uint64_t n_bound = 0;
     };
     static HostAllocator<Rows> rows_allocator(const job::Plan &plan) {
@@ -52,7 +52,7 @@ private:
         if (!checked::mul(&more, n, bytes) || !checked::add(&sum, sum, more))
             fail(Status::overflow, {}, "the tensors have more than 2^64 bytes");
     }
-    // `used` of `parts` parts are read for a token.
+    // Binds a weight: a token reads `used` of its `parts` parts.
     void bind(uint32_t weights, uint32_t used = 1, uint32_t parts = 1) {
         const WeightInfo &info = graph_.weights[weights];
         Rows &r = rows_[info.tensor];
@@ -83,7 +83,7 @@ private:
     }
 
     Graph graph_;
-    Vector<Rows> rows_; // of the tensors
+    Vector<Rows> rows_; // for each tensor
     RankBytes out_;
 };
 

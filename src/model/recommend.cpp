@@ -1,4 +1,4 @@
-// Every recipe with every step of the ladder of KV types; the least loss that fits.
+// Tries every recipe with every step of the ladder of KV types; picks the least loss that fits.
 // SPDX-License-Identifier: MIT
 #include "formats/format.hpp"
 #include "kv/types.hpp"
@@ -49,7 +49,7 @@ struct Estimator::Best {
     }
 };
 
-// A recipe whose types do not suit the rows, and have no other to fall back to, is no candidate.
+// A recipe is no candidate if its types do not fit the rows and have no fallback type.
 Vector<WeightBytes> Estimator::candidates() const {
     Vector<WeightBytes> list{HostAllocator<WeightBytes>(file_->host().get())};
     if (options_.file_type) {

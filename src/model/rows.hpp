@@ -1,5 +1,6 @@
-// Work on the rows of a matrix of activations, one task per row. The rows are independent, so the
-// bits do not depend on how many tasks there are. Each runs under the canonical environment.
+// Row-parallel work on a matrix of activations, one task per row. The rows are independent, so the
+// bits do not depend on the number of tasks. Each task runs in the canonical floating-point
+// environment.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,9 +9,11 @@
 
 namespace ggufx::model {
 
-// fn(row) for row = 0 .. n_rows-1. values: floats a row touches; short work stays in this thread.
+// Calls fn(row) for row = 0 .. n_rows-1. values: floats that a row touches; short work stays in
+// this thread.
 template <class Fn> Status for_rows(const Host &host, size_t n_rows, size_t values, const Fn &fn) {
-    constexpr size_t kWorthwhile = 16384; // values: about 20 us of work against 5 us to wake a pool
+    // values: about 20 us of work against 5 us to wake a thread pool
+    constexpr size_t kWorthwhile = 16384;
     if (n_rows < 2 || n_rows * values < kWorthwhile || host.max_workers() == 1) {
         const CanonicalFp canonical;
         for (size_t row = 0; row < n_rows; row++) fn(row);
@@ -22,8 +25,8 @@ template <class Fn> Status for_rows(const Host &host, size_t n_rows, size_t valu
     return host.parallel_for(static_cast<uint32_t>(n_rows), task, const_cast<Fn *>(&fn));
 }
 
-// The same in waves of about 3 ms, if one core does it all, with a look at the hook between them.
-// row_ps: estimated picoseconds of a row.
+// The same in waves of about 3 ms on one core, with a poll of the progress hook between them.
+// row_ps: estimated picoseconds per row.
 template <class Fn>
 Status for_rows(const Host &host, size_t n_rows, size_t values, const Progress &progress,
                 uint64_t row_ps, const Fn &fn) {

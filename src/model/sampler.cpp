@@ -1,5 +1,5 @@
-// Sampling in fixed order with our own exp and log. A heap hands out the likeliest candidates one
-// by one, so that top-k and top-p of a large vocabulary do not sort all of it.
+// Sampling in a fixed order with the library's own exp and log. A heap yields the most likely
+// candidates one by one, so top-k and top-p do not sort the whole vocabulary.
 // SPDX-License-Identifier: MIT
 #include "model/sampler.hpp"
 
@@ -13,12 +13,13 @@ namespace ggufx::model {
 
 namespace {
 
-// Tokens whose weights are made at once, by the row kernels, on the stack.
+// Tokens whose weights the row kernels compute at once, on the stack.
 constexpr size_t kPart = 1024;
-constexpr size_t kBlock = sampling::kLanes; // of which the kernels tell the largest logit
+// tokens per block; kernels return the largest logit of each
+constexpr size_t kBlock = sampling::kLanes;
 constexpr float kInfinity = __builtin_inff();
 
-// Largest logit, the lowest id among equals; fails on NaN and +Inf. All may be -Inf.
+// Finds the largest logit, the lowest id among equals; fails on NaN and +Inf. All may be -Inf.
 Status find_largest(size_t *out, const kernels::RowKernels &rows, const float *logits, size_t n,
                     Failure *failure) {
     float found = -kInfinity;
@@ -80,12 +81,13 @@ size_t Sampler::gather(const float *logits, size_t n, float largest, const Allow
     return kept;
 }
 
-// top-k and top-p: the survivors come first, the likeliest at the front; gives their number.
+// Applies top-k and top-p: moves the remaining candidates to the front, the most likely first;
+// returns their number.
 size_t Sampler::keep_likeliest(size_t n) {
     const bool by_mass = options_.top_p > 0.0f && options_.top_p < 1.0f;
     const size_t k = options_.top_k && options_.top_k < n ? options_.top_k : n;
     if (k == n && !by_mass) return n;
-    // pop_heap puts the likeliest at the end: the kept ones are the tail, in ascending order.
+    // pop_heap moves the most likely to the end: the kept ones are the tail, in ascending order.
     const auto begin = candidates_.begin(), end = begin + static_cast<ptrdiff_t>(n);
     std::make_heap(begin, end);
     double mass = 0.0, total = 0.0;
@@ -102,7 +104,7 @@ size_t Sampler::keep_likeliest(size_t n) {
     std::reverse(end - static_cast<ptrdiff_t>(kept), end);
     std::move(end - static_cast<ptrdiff_t>(kept), end, begin);
     if (!by_mass || k == n) return kept;
-    // After top-k the mass is that of the k survivors.
+    // After top-k the mass is that of the k remaining candidates.
     const double wanted = static_cast<double>(options_.top_p) * mass;
     mass = 0.0;
     for (size_t i = 0; i < kept; i++) {
@@ -114,7 +116,7 @@ size_t Sampler::keep_likeliest(size_t n) {
 
 size_t Sampler::drop_unlikely(size_t n) {
     if (!(options_.min_p > 0.0f)) return n;
-    size_t kept = 0; // the likeliest has weight 1 and stays when min_p <= 1
+    size_t kept = 0; // the most likely has weight 1 and stays when min_p <= 1
     for (size_t i = 0; i < n; i++) {
         if (candidates_[i].weight >= options_.min_p) candidates_[kept++] = candidates_[i];
     }
@@ -136,7 +138,8 @@ int32_t Sampler::draw(size_t n, float largest) {
     }
     const double wanted = random_.uniform() * sum;
     double reached = 0.0;
-    size_t last = 0; // rounding may leave wanted unreached: then the last one that can be drawn
+    // after rounding, the sum may not reach `wanted`: then the last token with a weight
+    size_t last = 0;
     for (size_t i = 0; i < n; i++) {
         if (!(candidates_[i].weight > 0.0f)) continue;
         last = i;
@@ -146,7 +149,7 @@ int32_t Sampler::draw(size_t n, float largest) {
     return candidates_[last].id;
 }
 
-// With no filter all that are allowed can be drawn: no list of them is made.
+// Without a filter all allowed tokens can be drawn: no candidate list is made.
 size_t Sampler::weigh_part(float *weights, size_t part, const Draw &from) const {
     const size_t begin = part * kPart, m = std::min(kPart, from.n - begin);
     for (size_t j = 0; j < m; j++)
@@ -185,7 +188,7 @@ int32_t Sampler::draw_any(const Draw &from) {
 Status Sampler::sample(int32_t *out_id, float *out_logprob, const float *logits, size_t n,
                        const Allowed &allowed, Failure *failure) {
     const CanonicalFp canonical;
-    size_t most = 0; // of all
+    size_t most = 0; // index of the largest
     const Status status = find_largest(&most, rows_, logits, n, failure);
     if (status != Status::ok) return status;
     const size_t best = largest_allowed(logits, n, allowed, most);

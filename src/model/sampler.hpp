@@ -1,5 +1,6 @@
-// Logits to one id: greedy, or a draw after the filters top-k, top-p, min-p and temperature.
-// The same seed, options and logits give the same ids on every machine (docs/reproducibility/models.md).
+// Samples one id from logits: greedy, or a random draw after the filters top-k, top-p, min-p and
+// temperature. The same seed, options and logits give the same ids on every machine
+// (docs/reproducibility/models.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,12 +28,12 @@ public:
 
     uint32_t n_vocab() const { return static_cast<uint32_t>(candidates_.size()); }
 
-    // n in 1 .. n_vocab. Never allocates or throws. Fails with value. The logarithm is that of the
-    // probability among all n.
+    // Samples an id; n in 1 .. n_vocab. Never allocates or throws. Fails with value. *out_logprob
+    // is the log-probability among all n.
     Status sample(int32_t *out_id, float *out_logprob, const float *logits, size_t n,
                   const Allowed &allowed, Failure *failure);
 
-    // Where the draws stand: to go back to it.
+    // State of the random generator, for rollback.
     using Checkpoint = Random;
     Checkpoint checkpoint() const { return random_; }
     void rollback(const Random &random) { random_ = random; }
@@ -59,7 +60,7 @@ private:
     struct Draw {
         const float *logits;
         size_t n;
-        float largest; // of those allowed
+        float largest; // among the allowed tokens
         const Allowed &allowed;
     };
     size_t weigh_part(float *weights, size_t part, const Draw &from) const;
@@ -68,11 +69,11 @@ private:
     const kernels::RowKernels &rows_;
     SamplerOptions options_;
     Vector<Weighed> candidates_;
-    Vector<double> sums_; // of the weights up to the end of each part of the vocabulary
+    Vector<double> sums_; // cumulative weights up to the end of each part of the vocabulary
     Random random_;
 };
 
-// log of the sum of exp(logits - largest), in binary64, ascending ids. Needs CanonicalFp.
+// Returns log of the sum of exp(logits - largest), in binary64, ascending ids. Needs CanonicalFp.
 double log_sum_exp(const kernels::RowKernels &rows, const float *logits, size_t n, float largest);
 
 } // namespace ggufx::model

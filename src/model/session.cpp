@@ -1,4 +1,4 @@
-// A session's life, and what changes no logits: cuts, copies.
+// Session lifetime, and edits that compute no logits: truncation, copies, removal, shifts.
 // SPDX-License-Identifier: MIT
 #include "model/session.hpp"
 
@@ -42,7 +42,8 @@ uint32_t batch_of(const SessionOptions &options, uint32_t n_context) {
     return n < n_context ? n : n_context;
 }
 
-// States are kept at most once per page of tokens unless somebody asks for more.
+// Returns the number of state checkpoints: at most one per page of tokens unless the options set
+// more.
 uint32_t checkpoints_of(const SessionOptions &options, uint32_t n_context) {
     const uint32_t n = options.n_checkpoints, pages = n_context / kCheckpointTokens;
     if (n == kNoCheckpoints) return 0;
@@ -52,7 +53,7 @@ uint32_t checkpoints_of(const SessionOptions &options, uint32_t n_context) {
     return n ? n : pages < kCheckpoints ? pages : kCheckpoints;
 }
 
-// More than all of them could hold is as much as they do.
+// Returns the total context; more than the sum of all sequences counts as the sum.
 uint64_t total_of(const SessionOptions &options, uint32_t n_context, uint32_t n_sequences) {
     const uint64_t all = uint64_t{n_context} * n_sequences;
     return options.n_context_total < all ? options.n_context_total : 0;
@@ -162,7 +163,8 @@ Session::Session(const Model &model, const SessionPlan &plan, const matmul::Opti
 
 Session::~Session() = default;
 
-// Where messages cost next to nothing a product for half of the rows, twice, costs more than they do.
+// Builds a runner. Slices do not pay within one machine: messages cost almost nothing there, and
+// two products of half the rows cost more than one.
 Runner Session::runner(const matmul::Options &options) {
     const RankGroup *const ranks = model_.ranks();
     const bool pays = model_.graph().by_layers || (ranks && !ranks->is_one_machine());
@@ -189,9 +191,9 @@ Status Session::logits(float *out, Failure *failure) const {
 
 namespace {
 
-constexpr uint32_t kNearest = 0x6e656172, kEdit = 0x65646974; // what messages are about
+constexpr uint32_t kNearest = 0x6e656172, kEdit = 0x65646974; // kinds of messages
 
-// By a message, where the caches of the ranks are of other kinds; own: what this one has come to.
+// Agrees with the other ranks, if their caches have different layouts; own: this rank's result.
 Status agree_on_edit(const Model &model, Status own, Failure *failure) {
     if (!model.ranks() || !model.graph().cuts_differ) return own;
     return model.ranks()->begin(kEdit, own, failure);
@@ -199,7 +201,7 @@ Status agree_on_edit(const Model &model, Status own, Failure *failure) {
 
 } // namespace
 
-// Each rank may have to go further back than the others, and then all are asked again.
+// A rank may have to go back further than the others; then all are asked again.
 Status Session::nearest(uint64_t *out, uint32_t index, uint64_t n_tokens, Failure *failure) const {
     *out = caches_.nearest(index, n_tokens);
     RankGroup *const ranks = model_.ranks();
@@ -237,7 +239,7 @@ Status Session::truncate(uint32_t index, uint64_t n_tokens, Failure *failure) {
     return Status::ok;
 }
 
-// The caller's rows of tokens that are gone go with them; their memory when none is left.
+// Drops the caller's embeddings of truncated tokens, and their memory when none is left.
 void Session::shorten(Sequence &sequence, uint64_t length) const {
     sequence.length = length;
     if (sequence.embedded.empty()) return;
@@ -261,7 +263,7 @@ void Session::set_adapters(uint32_t index, const AdapterSet::Use *uses, size_t n
     n_changes_ += first == 0;
 }
 
-// What the caches cannot share is computed again by the next call.
+// Copies a sequence; the next call recomputes tokens that the caches cannot share.
 Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure) {
     const Sequence &source = sequences_[from];
     Sequence &sequence = sequences_[to];
@@ -302,7 +304,7 @@ Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *fai
 
 namespace {
 
-// Moves what is behind n of them to the front of those.
+// Closes a gap of n elements at `first` by moving the elements after it.
 template <class T> void close_gap(T *list, uint64_t length, uint64_t first, uint64_t n) {
     memmove(list + first, list + first + n, static_cast<size_t>(length - first - n) * sizeof *list);
 }
@@ -318,7 +320,7 @@ Status Session::check_part(uint64_t length, uint64_t first, uint64_t n, uint32_t
                        n, first, sequence, length);
 }
 
-// Of the caches what they hold of tokens `first` .. first + n - 1, before others.
+// Removes tokens `first` .. first + n - 1 from the caches, as far as they hold them, before others.
 Status Session::remove_held(uint32_t index, uint64_t first, uint64_t n, Failure *failure) {
     Sequence &sequence = sequences_[index];
     if (first >= sequence.held) return Status::ok;
@@ -334,7 +336,7 @@ Status Session::remove_held(uint32_t index, uint64_t first, uint64_t n, Failure 
         sequence.edited = true;
         return status;
     }
-    uint64_t held = 0; // what they hold ends here
+    uint64_t held = 0; // new length of the caches
     const Status status = nearest(&held, index, first, failure);
     if (status != Status::ok) return status;
     sequence.held = held;
@@ -365,7 +367,7 @@ Status Session::remove(uint32_t index, uint64_t first, uint64_t n, Failure *fail
     return status;
 }
 
-// Positions of before and behind a part, between which its own must stay.
+// Checks that shifted positions stay between those before and after the part.
 static Status check_shift(const int32_t *positions, uint64_t length, uint64_t first, uint64_t n,
                           int32_t delta, Failure *failure) {
     const uint64_t end = first + n;

@@ -1,6 +1,6 @@
-// Decoding in batches, all or nothing: the caches go back to where the call began and the new
-// logits are dropped when anything fails on the way. Tokens that a cut left out of the caches are
-// computed again as the first part of the call.
+// Decodes in batches, all or nothing: on a failure the caches return to their state before the
+// call, and new logits are dropped. Tokens that truncation dropped from the caches are recomputed
+// as the first part of the call.
 // SPDX-License-Identifier: MIT
 #include "model/session.hpp"
 
@@ -24,8 +24,8 @@ bool has_nan(const float *x, size_t n) {
 
 } // namespace
 
-// Reports tokens done to the caller: between layers, and from inside the matrix products so that
-// large ones are interruptible too. A layer counts for its share of the batch.
+// Reports tokens done to the caller: between layers, and during the matrix products, so that large
+// ones can be interrupted too. A layer counts for its share of the batch.
 class Session::Poll final : public AttentionWatcher, public LayerWatcher {
 public:
     Poll(const Progress &user, const AttentionHook &hook, uint64_t length, uint64_t total,
@@ -65,17 +65,17 @@ private:
     uint32_t n_layers_;
 };
 
-// A call on the sequences of some items. n_logits of them in all.
+// A call on the sequences of some items; n_logits is their total.
 class Session::Call {
 public:
     struct Options {
         matmul::Options matmul;
         Progress progress;
-        AttentionHook attention; // of one item
+        AttentionHook attention; // for one item
         float *logits;           // [sum of n_logits][n_vocab]
         float *hidden = nullptr; // [sum of n_hidden][n_embd]
         ProductWatcher *products = nullptr;
-        bool keeps_stream = false; // of all rows of the last batch, for Session::project
+        bool keeps_stream = false; // keeps all rows of the last batch, for Session::project
     };
     Call(Session &session, const BatchItem *items, size_t n_items, const Options &options)
         : session_(session), items_(items), n_items_(n_items), options_(options),
@@ -92,11 +92,11 @@ private:
         for (size_t i = 0; i < n_items_; i++) n += items_[i].n;
         return n;
     }
-    // Which tokens of the items a pass takes.
+    // Tokens of the items that a pass takes.
     enum class Take { again, fresh, all };
     struct TokenPosition {
         size_t item;
-        uint64_t at; // of its sequence
+        uint64_t at; // index in its sequence
     };
     Status begin(Failure *failure);
     uint32_t fingerprint() const;
@@ -119,11 +119,11 @@ private:
     size_t n_items_;
     const Options options_;
     Poll poll_;
-    Runner::Outputs out_;  // of the next rows
-    uint64_t n_fresh_ = 0; // new tokens that are done
+    Runner::Outputs out_;  // for the next rows
+    uint64_t n_fresh_ = 0; // finished new tokens
 };
 
-// Of what all ranks must have been asked for.
+// Returns a fingerprint of the call's arguments, which must be equal on all ranks.
 uint32_t Session::Call::fingerprint() const {
     const size_t width = session_.model_.shape().n_embd;
     uint64_t crc = mode_of(options_.matmul);
@@ -144,7 +144,7 @@ uint32_t Session::Call::fingerprint() const {
     return static_cast<uint32_t>(crc ^ crc >> 32);
 }
 
-// All sequences, or none.
+// Begins the call on all sequences, or on none.
 Status Session::Call::begin(Failure *failure) {
     Caches &caches = session_.caches_;
     for (size_t i = 0; i < n_items_; i++) {
@@ -163,15 +163,16 @@ Status Session::Call::begin(Failure *failure) {
     return Status::ok;
 }
 
-// Of whole layers a rank is heard of behind all of its own, of which a batch of many tokens takes as many
-// times as long; of rows several times a layer.
+// Returns a factor for the timeout of messages. With pipeline parallelism a rank sends after all of
+// its layers, and a batch of many tokens takes longer. With tensor parallelism it sends several
+// times per layer.
 uint32_t Session::Call::patience() const {
     constexpr size_t kTokens = 16;
     const size_t n = (session_.rows_.n() + kTokens - 1) / kTokens;
     return session_.model_.graph().by_layers && n > 1 ? static_cast<uint32_t>(n) : 1;
 }
 
-// The rows that are gathered.
+// Runs the gathered rows.
 Status Session::Call::forward(const matmul::Options &matmul, AttentionWatcher *watcher,
                               Failure *failure) {
     matmul::Options options = matmul;
@@ -195,14 +196,14 @@ Status Session::Call::forward(const matmul::Options &matmul, AttentionWatcher *w
     return status;
 }
 
-// What cuts left out and what is new side by side in a batch, where no neighbour changes a bit and
-// no hook is to see new tokens alone.
+// Returns whether recomputed and new tokens share a batch: the products must be batch-invariant or
+// tiled, and no hook may expect new tokens only.
 bool Session::Call::is_one_pass() const {
     const matmul::Options &matmul = options_.matmul;
     return !options_.attention.layer && (matmul.batch_invariant || matmul.tiles);
 }
 
-// Of the first item from `item` on that has tokens to take.
+// Returns the position of the first item from `item` on that has tokens to take.
 Session::Call::TokenPosition Session::Call::first_position(Take take, size_t item) const {
     for (; item < n_items_; item++) {
         const Sequence &s = sequence(item);
@@ -217,7 +218,7 @@ uint8_t Session::Call::mode_at(const TokenPosition &place) const {
     return place.at < s.length ? products_of(s.modes[place.at]) : mode_of(options_.matmul);
 }
 
-// Tokens of before, all of one mode; how many.
+// Adds recomputed tokens, all of one mode; returns their number.
 size_t Session::Call::add_again(const TokenPosition &place, size_t most) {
     const Sequence &s = sequence(place.item);
     size_t n = 1;
@@ -263,7 +264,7 @@ void Session::Call::add_fresh(const TokenPosition &place, size_t n) {
         session_.rows_.embed(n - 1 - i, item.embeddings + (done + i) * width);
 }
 
-// As many tokens as fit from a place on, all of its mode, all new or none.
+// Adds as many tokens as fit from a position on, all of its mode, all new or all recomputed.
 size_t Session::Call::add_rows(const TokenPosition &place, uint64_t end) {
     const Sequence &s = sequence(place.item);
     const bool again = place.at < s.length;
@@ -275,7 +276,7 @@ size_t Session::Call::add_rows(const TokenPosition &place, uint64_t end) {
     return most;
 }
 
-// As many tokens as fit from *place on, all of one mode; how many of them are new.
+// Gathers as many tokens as fit from *place on, all of one mode; returns the number of new ones.
 uint64_t Session::Call::gather(Take take, TokenPosition *place) {
     uint64_t n_fresh = 0;
     session_.rows_.clear();
@@ -309,7 +310,7 @@ Status Session::Call::pass(Take take, Failure *failure) {
     return Status::ok;
 }
 
-// There is room for embeddings: make_room.
+// Stores the tokens; make_room has reserved memory for embeddings.
 void Session::Call::take_tokens(const BatchItem &item, Sequence &s) const {
     const uint8_t mode = mode_of(options_.matmul) | (item.embeddings ? kModeEmbedded : 0);
     const int64_t next = s.next_position();
@@ -348,7 +349,8 @@ Status Session::Call::run_passes(Failure *failure) {
     return status;
 }
 
-// Of several ranks all begin, each batch ends alike on all, and so does the call.
+// Runs the call. In a group all ranks begin together; each batch, and the call, end with the same
+// result on all ranks.
 Status Session::Call::run(Failure *failure) {
     RankGroup *const ranks = session_.model_.ranks();
     const Status begun = begin(failure);
@@ -382,7 +384,7 @@ Status Session::decode(const int32_t *tokens, size_t n, const DecodeOptions &opt
     return status;
 }
 
-// For embeddings of the caller's, which are kept.
+// Reserves memory for the caller's embeddings, which are kept.
 Status Session::make_room(const BatchItem &item, Failure *failure) {
     if (!item.embeddings) return Status::ok;
     Vector<float> &rows = sequences_[item.sequence].embedded;

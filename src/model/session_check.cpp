@@ -1,4 +1,4 @@
-// What a call may append: room, ids, positions, rows of the caller's.
+// Checks of appended tokens: capacity, ids, positions, embeddings.
 // SPDX-License-Identifier: MIT
 #include "model/session.hpp"
 
@@ -25,13 +25,14 @@ static Status check_room(uint64_t length, size_t n, uint32_t n_context, Failure 
                        static_cast<uint64_t>(n), length, n_context);
 }
 
-// What has learned embeddings; else there is always a next one.
+// Returns the number of learned position embeddings; without them positions have no limit below
+// INT32_MAX.
 int32_t Session::end_of_positions() const {
     const uint32_t learned = model_.shape().n_positions;
     return learned ? static_cast<int32_t>(learned) : INT32_MAX;
 }
 
-// Ascending, behind those of before.
+// Checks that positions ascend, after those in the sequence.
 Status Session::check_positions(const BatchItem &item, Failure *failure) const {
     const int64_t next = sequences_[item.sequence].next_position();
     const int64_t end = end_of_positions();

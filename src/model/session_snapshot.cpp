@@ -1,6 +1,9 @@
-// Saving and loading a sequence, or all: magic, version, number of sequences; of each the tokens in
-// all and in the caches, ids, positions, modes, rows of the caller's; CRC-64 of all so far; then the
-// caches (run/snapshot.cpp). Little-endian.
+// Saves and loads a sequence, or all:
+// - magic, version, number of sequences;
+// - per sequence: number of tokens in total and in the caches, ids, positions, modes, embeddings;
+// - CRC-64 of the preceding bytes;
+// - the caches (run/snapshot.cpp).
+// Little-endian.
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
 #include "base/crc64.hpp"
@@ -17,10 +20,10 @@ namespace ggufx::model {
 namespace {
 
 constexpr char kSessionMagic[9] = "GGUFXSN\n";
-// Version 2 has one sequence, whose number is not told, at positions 0, 1, ..., without rows.
+// Version 2 has one sequence, without an index, at positions 0, 1, ..., without embeddings.
 constexpr uint32_t kSessionVersion = 3, kOldest = 2;
-// Version 4 has the model's identity and no caches: a rank has some heads of them, and might have
-// gone. Who loads it computes the tokens again.
+// Version 4 has the model's identity and no caches: a rank has only some heads of them and might be
+// gone. Loading recomputes the tokens.
 constexpr uint32_t kTokensOnly = 4;
 
 Status read_failed(const SnapshotInput &in, Failure *failure) {
@@ -35,7 +38,7 @@ Status bad_token(const char *what, uint64_t index, int64_t value, Failure *failu
 
 } // namespace
 
-// A sequence until the caches are loaded.
+// A loaded sequence, before its caches are loaded.
 struct Session::Loaded {
     explicit Loaded(const Host *host)
         : ids(HostAllocator<int32_t>(host)), positions(HostAllocator<int32_t>(host)),
@@ -54,7 +57,7 @@ struct Session::Arrived {
     bool has_caches = false;
 };
 
-// What a snapshot begins with; memory is taken as tokens come.
+// Reads the head of a snapshot; allocates memory as tokens arrive.
 class Session::TokenReader {
 public:
     TokenReader(const Session &session, SnapshotInput &in, Failure *failure)
@@ -78,7 +81,7 @@ private:
     uint32_t version_ = 0;
 };
 
-// identity: of the model and what the sequences have been adapted by.
+// Reads the header. identity: that of the model and of the sequences' adapters.
 Status Session::TokenReader::head(uint32_t n_sequences, uint64_t identity) {
     char magic[8] = {};
     in_.bytes(magic, sizeof magic);
@@ -201,7 +204,8 @@ void Session::save_tokens(SnapshotOutput &out, const Sequence &sequence, uint64_
     for (const float value : sequence.embedded) out.u32(f32_bits(value));
 }
 
-// Of all sequences a digest of what each has, in order; 0 where none has any.
+// Returns the sequence and its adapters' identity; for all sequences a digest in order, 0 without
+// adapters.
 Caches::Kept Session::kept_caches(uint32_t index) const {
     if (index != kAllSequences)
         return {index, AdapterSet::identity(sequences_[index].adapters.get())};
@@ -247,12 +251,13 @@ void Session::take(uint32_t index, Loaded &loaded) {
     sequence.embedded.swap(loaded.embedded);
     sequence.length = loaded.length;
     sequence.held = loaded.held;
-    sequence.edited = false; // of ranks alone, who save no others
+    // edited sequences are refused by save, except on ranks, which save tokens only
+    sequence.edited = false;
     n_changes_ += index == 0;
     if (index == 0) has_logits_ = false;
 }
 
-// Tokens, and the caches where they follow: else the snapshot ends with its tokens.
+// Reads tokens, and the caches if they follow: otherwise the snapshot ends with its tokens.
 Status Session::read_snapshot(uint32_t index, const Reader &reader, Arrived &out,
                               Failure *failure) try {
     const Host *const host = model_.host().get();
@@ -276,7 +281,8 @@ Status Session::read_snapshot(uint32_t index, const Reader &reader, Arrived &out
     return set_failure(failure, Status::memory, {}, "no memory to load a snapshot");
 }
 
-// All ranks have read the same, or none takes it. own: what this one has come to.
+// Checks that all ranks have read the same snapshot; otherwise none takes it. own: this rank's
+// result.
 Status Session::agree_on(const Arrived &arrived, Status own, Failure *failure) const {
     uint64_t crc = 0;
     const auto add = [&](const auto &list) {
@@ -292,7 +298,7 @@ Status Session::agree_on(const Arrived &arrived, Status own, Failure *failure) c
     return compare_options(*model_.ranks(), &sum, 1, own, failure);
 }
 
-// own: what reading has come to, which all ranks are told.
+// Takes what was read, if all ranks agree. own: result of reading on this rank.
 Status Session::take_all(uint32_t index, Arrived &arrived, Status own, Failure *failure) {
     const Status status = model_.ranks() ? agree_on(arrived, own, failure) : own;
     const uint32_t first = index == kAllSequences ? 0 : index;
