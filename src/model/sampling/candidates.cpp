@@ -1,5 +1,5 @@
-// Whole passes over the vocabulary are few and plain, so that compilers make vectors of them; the
-// largest logit of every 64 ids lets rank() and filters pass over most of it.
+// Passes over the whole vocabulary are few and simple, so that compilers vectorize them. The
+// largest logit of every 64 ids lets rank() and filters skip most of it.
 // SPDX-License-Identifier: MIT
 #include "model/sampling/candidates.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kInfinity = __builtin_inff();
 
-// Bits that ascend where floats descend; -0 is 0.
+// Maps floats to bits in descending order; -0 is 0.
 uint32_t descending(float x) {
     const uint32_t bits = f32_bits(x + 0.0f);
     return bits >> 31 ? bits : ~bits & 0x7fffffffu;
@@ -23,13 +23,13 @@ uint32_t descending(float x) {
 } // namespace
 
 float largest_of(const kernels::RowKernels &rows, const float *logits, size_t n) {
-    constexpr size_t part = 64; // blocks, on the stack
+    constexpr size_t part = 64; // blocks per part, on the stack
     float maxima[part], most = kGone;
     for (size_t i = 0; i < n; i += part * kLanes) {
         const size_t m = std::min(part * kLanes, n - i);
         rows.maxima(maxima, logits + i, m);
         for (size_t block = 0; block * kLanes < m; block++) {
-            if (!(maxima[block] < kInfinity)) return kInfinity; // NaN, too
+            if (!(maxima[block] < kInfinity)) return kInfinity; // also for NaN
             most = std::max(most, maxima[block]);
         }
     }
@@ -125,7 +125,7 @@ void Candidates::set(size_t id, float value) {
         find_maximum(id / kLanes);
 }
 
-// After changes of any logits.
+// Updates the order or the maxima after changes of any logits.
 void Candidates::changed() {
     if (is_list_) {
         if (!std::is_sorted(items_.begin(), items_.begin() + static_cast<ptrdiff_t>(count_)))
@@ -136,7 +136,7 @@ void Candidates::changed() {
     rows_.maxima(maxima_.data(), values_.data(), n_);
 }
 
-// Three passes of 11 bits; equal keys keep their order, which is that of ids.
+// Radix sort in three passes of 11 bits; equal keys keep their order, which is that of ids.
 void Candidates::radix_sort(Candidate *items, Candidate *room, size_t n) {
     constexpr unsigned bits = 11;
     constexpr size_t n_digits = size_t{1} << bits;
@@ -154,10 +154,10 @@ void Candidates::radix_sort(Candidate *items, Candidate *room, size_t n) {
             room[starts[descending(items[i].logit) >> shift & (n_digits - 1)]++] = items[i];
         std::swap(items, room);
     }
-    // An odd number of passes: what is sorted stands in the other array.
+    // After an odd number of passes the sorted items are in the other array.
 }
 
-// items_ of gather(): by id where they come from the vocabulary, by rank where from a list.
+// Sorts the items_ of gather(): by id if they come from the vocabulary, by rank if from a list.
 void Candidates::sort_kept() {
     if (!is_list_) {
         if (count_ > 2048) {
@@ -171,11 +171,11 @@ void Candidates::sort_kept() {
 }
 
 size_t Candidates::rank_few(const float *keys, size_t most) {
-    const bool skips = keys == values_.data(); // maxima are of these
+    const bool skips = keys == values_.data(); // maxima are those of values_
     const auto begin = spare_.begin();
     const auto nth = begin + static_cast<ptrdiff_t>(most - 1);
     size_t held = 0;
-    float least = kGone; // what is not above it has no place: ids ascend
+    float least = kGone; // a key must be above it: ids ascend, so equal keys rank later
     for (size_t first = 0; first < n(); first += kLanes) {
         if (skips && !(maxima_[first / kLanes] > least)) continue;
         const size_t end = std::min(first + kLanes, n());
@@ -199,7 +199,7 @@ size_t Candidates::rank_all(const float *keys) {
     if (is_list_ || held <= 2048) {
         std::sort(spare_.begin(), spare_.begin() + static_cast<ptrdiff_t>(held));
     } else {
-        // What items_ held was not in use: there is no list.
+        // items_ was not in use: there is no list.
         radix_sort(spare_.data(), items_.data(), held);
         items_.swap(spare_);
     }
@@ -207,13 +207,13 @@ size_t Candidates::rank_all(const float *keys) {
 }
 
 size_t Candidates::rank(const float *keys, size_t most) {
-    if (!keys && is_list_) { // as it stands
+    if (!keys && is_list_) { // already ranked
         const size_t n = std::min(most, count_);
         std::copy_n(items_.begin(), n, spare_.begin());
         return n;
     }
     if (!keys) keys = values_.data();
-    if (is_list_) // logits where they are found by id
+    if (is_list_) // moves the logits to the ids that logit_of() reads
         for (size_t i = 0; i < count_; i++)
             values_[static_cast<size_t>(items_[i].id)] = items_[i].logit;
     if (!is_list_ && most < n_ / 8) return rank_few(keys, most);
@@ -265,7 +265,7 @@ Candidate *Candidates::lend(size_t *n) {
         for (size_t i = 0; i < n_; i++)
             if (values_[i] != kGone) items_[(*n)++] = {static_cast<int32_t>(i), values_[i]};
     }
-    std::fill_n(keys_.begin(), n_, 0.0f); // which are lent
+    std::fill_n(keys_.begin(), n_, 0.0f); // these keys are lent
     for (size_t i = 0; i < *n; i++) keys_[static_cast<size_t>(items_[i].id)] = 1.0f;
     return items_.data();
 }
@@ -291,8 +291,9 @@ Status Candidates::take_back(size_t n, Failure *failure) {
     return Status::ok;
 }
 
-// Of the vocabulary: the lane whose running sum exceeds uniform * total, then the id in it; of a
-// list by rank. Rounding may leave the sum unreached: then the last one that has weight.
+// Draws from the vocabulary: first the lane whose running sum exceeds uniform * total, then the id
+// in it. Draws from a list by rank. If rounding leaves the sum below the target, the last one with
+// a weight is drawn.
 size_t Candidates::draw(double uniform, double total) const {
     const double wanted = uniform * total;
     double reached = 0.0;

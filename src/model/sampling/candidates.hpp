@@ -1,6 +1,6 @@
-// Tokens that may be chosen, with their logits. They begin as the whole vocabulary, by id; the first
-// filter makes a list of them, by rank: the larger logit first, the lower id among equals. Sums over
-// the vocabulary have 64 lanes (id mod 64) of binary64 and a tree, sums over a list go by rank
+// Candidate tokens with their logits. At first these are the whole vocabulary, by id. The first
+// filter turns them into a list by rank: the larger logit first, then the lower id. Sums over the
+// vocabulary use 64 lanes (id mod 64) of binary64 and a tree; sums over a list go by rank
 // (docs/reproducibility/models.md).
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -12,34 +12,34 @@
 
 namespace ggufx::sampling {
 
-// Tokens that may be chosen: a bit each, those from n_tokens on may not be.
+// Allowed tokens, a bit each; tokens from n_tokens on are not allowed.
 struct Allowed {
-    const uint32_t *bits = nullptr; // null: all may be
+    const uint32_t *bits = nullptr; // null: all are allowed
     size_t n_tokens = 0;
     bool holds(size_t id) const {
         return !bits || (id < n_tokens && (bits[id / 32] >> id % 32 & 1) != 0);
     }
 };
 
-// As ggufx_candidate.
+// Same layout as ggufx_candidate.
 struct Candidate {
     int32_t id;
-    float logit; // or another number to rank by
-    // Order of rank.
+    float logit; // or another key to rank by
+    // Rank order.
     bool operator<(const Candidate &o) const {
         return logit > o.logit || (logit == o.logit && id < o.id);
     }
 };
 
 constexpr size_t kLanes = 64;
-constexpr float kGone = -__builtin_inff();    // the logit of what was taken away
-constexpr float kMostLogit = 0x1.fffffep127f; // arithmetic ends here
+constexpr float kGone = -__builtin_inff();    // logit of a removed token
+constexpr float kMostLogit = 0x1.fffffep127f; // results are clamped to it
 
 inline float bounded(float logit) {
     return logit > kMostLogit ? kMostLogit : logit < -kMostLogit ? -kMostLogit : logit;
 }
 
-// sum[64] += term(i, lane) of each of n tokens, by id; then the tree.
+// lanes[64] += term(i, lane) for each of n tokens, by id; then the tree sum.
 template <class Term> double sum_lanes(double (&lanes)[kLanes], size_t n, const Term &term) {
     for (double &lane : lanes) lane = 0.0;
     size_t i = 0;
@@ -53,34 +53,34 @@ template <class Term> double sum_lanes(double (&lanes)[kLanes], size_t n, const 
     return tree[0];
 }
 
-// The largest of n logits; +infinity where one is that or NaN.
+// Returns the largest of n logits; +infinity if one is +infinity or NaN.
 float largest_of(const kernels::RowKernels &rows, const float *logits, size_t n);
 
-// Sum of exp(logits - top), by id. Needs CanonicalFp.
+// Returns the sum of exp(logits - top), by id. Needs CanonicalFp.
 double sum_of_weights(const kernels::RowKernels &rows, const float *logits, size_t n, float top);
 
-// Fails with value: the first logit, of which there is one, that is NaN or +infinity.
+// Fails with value and names the first logit that is NaN or +infinity; there must be one.
 Status bad_logit(const float *logits, Failure *failure);
 
 class Candidates {
 public:
-    // Throws std::bad_alloc. All else here neither throws nor allocates, and needs CanonicalFp.
+    // Throws std::bad_alloc. The other functions neither throw nor allocate, and need CanonicalFp.
     Candidates(const Ref<Host> &host, uint32_t n_vocab, const kernels::RowKernels &rows);
 
     uint32_t n_vocab() const { return n_vocab_; }
 
-    // The vocabulary: n logits, of those allowed. Fails with value: NaN, +infinity, none left.
+    // Loads the allowed ones of n logits, by id. Fails with value: NaN, +infinity, none left.
     Status load(const float *logits, size_t n, const Allowed &allowed, Failure *failure);
 
     bool is_list() const { return is_list_; }
-    size_t n() const { return is_list_ ? count_ : n_; } // places, also of what is gone
+    size_t n() const { return is_list_ ? count_ : n_; } // positions, including removed tokens
     size_t n_left() const;
     float largest() const;
-    // By place: of a list the rank, else the id.
+    // Access by position: the rank in a list, else the id.
     int32_t id(size_t i) const { return is_list_ ? items_[i].id : static_cast<int32_t>(i); }
     float logit(size_t i) const { return is_list_ ? items_[i].logit : values_[i]; }
     float weight(size_t i) const { return weights_[i]; } // after weigh()
-    // A sum over all places of term(logit, weight), in the order that is defined.
+    // Returns the sum of term(logit, weight) over all positions, in the defined order.
     template <class Term> double sum(const Term &term) {
         const float *const weights = weights_.data();
         if (!is_list_) {
@@ -91,33 +91,35 @@ public:
         for (size_t i = 0; i < count_; i++) total += term(items_[i].logit, weights[i]);
         return total;
     }
-    // Weights exp(logit - largest) of all, and their sum.
+    // Computes the weights exp(logit - largest) of all, and returns their sum.
     double weigh();
 
-    // The first `most` by rank of a key for each place (kGone: not ranked), into ranked(): its
-    // length. Key and id stand there; where keys are null, the logits.
+    // Ranks the first `most` by a key for each position (kGone: not ranked) into ranked(), as key
+    // and id; returns their number. With null keys, ranks by logits.
     size_t rank(const float *keys, size_t most);
     const Candidate &ranked(size_t i) const { return spare_[i]; }
-    float *keys() { return keys_.data(); } // [n()], the caller's to fill
-    float logit_of(int32_t id) const { return values_[static_cast<size_t>(id)]; } // ranked by keys
+    float *keys() { return keys_.data(); } // [n()], filled by the caller
+    // after rank() by keys
+    float logit_of(int32_t id) const { return values_[static_cast<size_t>(id)]; }
 
-    // How many ranks to ask for where `most` were too few: beyond some the whole order is as cheap.
+    // Returns the number of ranks to request when `most` were too few; full sorting is as cheap for
+    // many.
     size_t more_ranks(size_t most) const { return most < n_ / 64 ? 8 * most : SIZE_MAX; }
 
-    // Keep the first n of the last rank() of logits: a list.
+    // Keeps the first n of the last rank() by logits, as a list.
     void keep_ranked(size_t n);
-    // Of the last rank() of other keys, whatever their order.
+    // Keeps the first n of the last rank() by other keys, in any order.
     void keep_ranked_of_keys(size_t n);
-    // Keep those with keep(logit), a list; they are all at or above `least`.
+    // Keeps those with keep(logit), as a list; they must all be at or above `least`.
     template <class Keep> void keep_where(float least, const Keep &keep) {
         gather(least, keep);
         sort_kept();
     }
-    void keep_likeliest(); // alone
-    // Take away the n first of the last rank() of logits.
+    void keep_likeliest(); // keeps only the most likely
+    // Removes the first n of the last rank() by logits.
     void drop_ranked(size_t n);
 
-    // Changes of logits; a list is out of order until changed().
+    // Changes logits; a list is out of order until changed().
     template <class Change> void change_all(const Change &change) {
         float *const values = values_.data();
         for (size_t i = 0; !is_list_ && i < n_; i++)
@@ -125,8 +127,8 @@ public:
         for (size_t i = 0; is_list_ && i < count_; i++) items_[i].logit = change(items_[i].logit);
         changed();
     }
-    // change(id, logit) of those of n ids that are there; find(id) is where the id stands in ids,
-    // or >= n.
+    // Calls change(id, logit) for those of n ids that are present; find(id) returns the position of
+    // the id in `ids`, or >= n.
     template <class Ids, class Find, class Change>
     void change_some(size_t n, const Ids &ids, const Find &find, const Change &change) {
         if (!is_list_) {
@@ -143,11 +145,11 @@ public:
         changed();
     }
 
-    // All that are left as an array that another may change; then they are checked and taken back.
+    // Lends the remaining candidates as an array that the host may change; take_back() checks them.
     Candidate *lend(size_t *n);
     Status take_back(size_t n, Failure *failure);
 
-    // One of them, by its weight; needs weigh(), whose sum is total. Gives the place.
+    // Draws one by weight and returns its position; needs weigh(), whose sum is total.
     size_t draw(double uniform, double total) const;
 
 private:
@@ -163,14 +165,14 @@ private:
     const kernels::RowKernels &rows_;
     uint32_t n_vocab_;
     size_t n_ = 0;     // logits of the call
-    size_t count_ = 0; // of the list
+    size_t count_ = 0; // candidates in the list
     bool is_list_ = false;
     Vector<float> values_;    // [n_vocab] by id
-    Vector<float> maxima_;    // of 64 ids each, while there is no list
-    Vector<float> weights_;   // by place
-    Vector<float> keys_;      // by place
+    Vector<float> maxima_;    // maxima of 64 ids each, while there is no list
+    Vector<float> weights_;   // by position
+    Vector<float> keys_;      // by position
     Vector<Candidate> items_; // the list
-    Vector<Candidate> spare_; // what rank() gives
+    Vector<Candidate> spare_; // result of rank()
     double lanes_[kLanes] = {};
 };
 

@@ -30,7 +30,7 @@ Status Chain::sample(int32_t *out_id, float *out_logprob, const float *logits, s
     const CanonicalFp canonical;
     Status status = candidates_.load(logits, n, allowed, failure);
     if (status != Status::ok) return status;
-    Random random = random_; // of a call that fails nothing is drawn
+    Random random = random_; // a failed call draws nothing
     Step step = {candidates_, random, failure};
     for (SamplerStep &link : samplers_) {
         status = std::visit([&](auto &l) { return l.apply(step); }, link);

@@ -1,4 +1,4 @@
-// Samplers as a chain: links in the order of the caller, then a draw.
+// Sampler chain: samplers in the order of the caller, then a draw.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,17 +13,17 @@ public:
 
     uint32_t n_vocab() const { return candidates_.n_vocab(); }
     size_t n_samplers() const { return samplers_.size(); }
-    bool ends() const; // by mirostat, behind which nothing stands
+    bool ends() const; // mirostat, which must be last, is in the chain
     void add(SamplerStep &&link) { samplers_.push_back(std::move(link)); } // throws std::bad_alloc
 
-    // n in 1 .. n_vocab. Never allocates or throws; a failure changes nothing. The logarithm is that
-    // of the probability among all n.
+    // Samples an id; n in 1 .. n_vocab. Never allocates or throws; a failure changes nothing.
+    // *out_logprob is the log-probability among all n.
     Status sample(int32_t *out_id, float *out_logprob, const float *logits, size_t n,
                   const Allowed &allowed, Failure *failure);
     void accept(int32_t id); // 0 .. n_vocab - 1; never allocates or throws
     void reset();
 
-    // What a sample changes: to go back to it.
+    // State that a sample changes, for rollback.
     struct Checkpoint {
         Random random;
         Mirostat::Chosen chosen;

@@ -1,4 +1,4 @@
-// Samplers that change logits: temperature, penalties, biases, what a host does.
+// Samplers that change logits: temperature, penalties, biases, host samplers.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
 #include "model/sampling/samplers.hpp"
@@ -7,7 +7,7 @@ namespace ggufx::sampling {
 
 namespace {
 
-// Entropy of the candidates over that of as many equal ones: 0 .. 1.
+// Returns the entropy of the candidates divided by the entropy of a uniform distribution: 0 .. 1.
 double evenness(Candidates &candidates) {
     const double n = static_cast<double>(candidates.n_left());
     if (n < 2.0) return 0.0;
@@ -18,7 +18,7 @@ double evenness(Candidates &candidates) {
     return share < 0.0 ? 0.0 : share > 1.0 ? 1.0 : share;
 }
 
-constexpr float kColdest = 0x1p-20f; // below it the likeliest alone is left
+constexpr float kColdest = 0x1p-20f; // below it only the most likely remains
 
 } // namespace
 

@@ -30,7 +30,7 @@ constexpr FloatKey kFloats[] = {
     {kEtaKey, "general.sampling.mirostat_eta", &Defaults::eta, 1e6},
 };
 
-// A whole number; -1 of some stands for another one.
+// A key with a whole number; for some keys, -1 stands for another value.
 struct CountKey {
     uint32_t bit;
     const char *name;
@@ -44,7 +44,7 @@ constexpr CountKey kCounts[] = {
     {kMirostatKey, "general.sampling.mirostat", &Defaults::mirostat, 0, 2, 0},
 };
 
-// Names of samplers as the field's tools write and accept them.
+// Names of samplers as llama.cpp writes and accepts them.
 struct SamplerName {
     std::string_view name;
     SamplerKind kind;
@@ -78,7 +78,7 @@ const SamplerKind *kind_of(std::string_view name) {
     return nullptr;
 }
 
-// "top_k;top_p;temperature": false where a name is not known.
+// Parses "top_k;top_p;temperature"; returns false for an unknown name.
 bool parse_sequence(Defaults &out, std::string_view text) {
     if (text.empty()) return false;
     for (;;) {

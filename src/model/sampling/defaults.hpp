@@ -1,6 +1,6 @@
-// Sampling defaults of a model's author: keys general.sampling.* of its file, and the tokens that no
-// sampler may choose (tokenizer.ggml.suppress_tokens). A value out of range is ignored, and the key
-// is reported, so that a bad default does not make a model unusable.
+// Sampling defaults of a model's author: keys general.sampling.* of its file, and suppressed tokens
+// (tokenizer.ggml.suppress_tokens). A value out of range is ignored and its key reported, so that a
+// bad default does not make a model unusable.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace ggufx::sampling {
 
-// A bit for each key; the numbers of GGUFX_SAMPLING_*.
+// A bit for each key; equal to GGUFX_SAMPLING_*.
 enum : uint32_t {
     kTemperatureKey = 1,
     kTopKKey = 2,
@@ -28,7 +28,7 @@ enum : uint32_t {
     kSuppressedKey = 4096,
 };
 
-// The numbers of GGUFX_LINK_*.
+// Equal to GGUFX_LINK_*.
 enum class SamplerKind : uint8_t {
     top_k = 1,
     top_p = 2,
@@ -46,7 +46,7 @@ constexpr uint32_t kMostLast = 1u << 20;
 
 struct Defaults {
     uint32_t present = 0; // keys with a usable value
-    uint32_t ignored = 0; // keys with another one
+    uint32_t ignored = 0; // keys with an ignored value
     float temperature = 0, top_p = 0, min_p = 0;
     float xtc_probability = 0, xtc_threshold = 0;
     float repetition = 0, tau = 0, eta = 0;
@@ -57,10 +57,10 @@ struct Defaults {
 
 Defaults read_defaults(const gguf::File &file);
 
-// Appends ids below n_vocab, each once, ascending. False where the key is no array of integers.
-// Throws std::bad_alloc.
+// Appends ids below n_vocab, each once, ascending. Returns false if the key is no array of
+// integers. Throws std::bad_alloc.
 bool read_suppressed(Vector<int32_t> &out, const gguf::File &file, uint64_t n_vocab);
-// Tokens of the vocabulary by the file's keys; 0 where it has none.
+// Returns the vocabulary size by the file's keys; 0 without such keys.
 uint64_t vocabulary_size(const gguf::File &file);
 
 } // namespace ggufx::sampling

@@ -1,5 +1,6 @@
-// Don't repeat yourself: the longest texts before that are the end of this one, by the Z-function
-// of the window from its end back; what came next there costs more the longer they are.
+// DRY ("don't repeat yourself"): finds earlier repetitions of the end of the window, by the
+// Z-function of the reversed window. The tokens that followed them get a penalty that grows with
+// the length.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
 #include "model/sampling/samplers.hpp"
@@ -32,10 +33,10 @@ int32_t Dry::back(size_t i) const {
 }
 
 void Dry::find_repeats() {
-    size_t most = 0; // no text goes over what breaks one
+    size_t most = 0; // repetitions do not span a sequence breaker
     while (most < n_ && !breaks(back(most))) most++;
     if (most < allowed_length) return;
-    size_t left = 0, right = 0; // the part known to equal the end of the window
+    size_t left = 0, right = 0; // range known to equal the end of the window
     for (size_t i = 1; i < n_; i++) {
         size_t length = i < right ? std::min<size_t>(right - i, same_[i - left]) : 0;
         if (i + length >= right) {

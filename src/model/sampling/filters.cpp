@@ -1,5 +1,5 @@
-// Samplers that take candidates away. Those that need the likeliest ask for a few ranks first, then for
-// eight times as many: mostly a few are all.
+// Samplers that remove candidates. Those that need the most likely ones rank a few first, then
+// eight times as many: mostly a few are enough.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
 #include "model/sampling/samplers.hpp"
@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kFewRanks = 128;
 
-// Ranks one after another by a key for each place (null: the logits) until enough(rank, candidate);
-// gives how many that are, with the one it said so of.
+// Ranks candidates by a key for each position (null: the logits) until enough(rank, candidate).
+// Returns their number, including the last one.
 template <class Enough>
 size_t count_ranks(Candidates &candidates, const float *keys, const Enough &enough) {
     size_t done = 0;
@@ -23,7 +23,7 @@ size_t count_ranks(Candidates &candidates, const float *keys, const Enough &enou
     }
 }
 
-// The weight of what stands at a rank.
+// Returns the weight of the candidate at a rank.
 float weight_at(const Candidates &candidates, size_t rank, const Candidate &c) {
     return candidates.weight(candidates.is_list() ? rank : static_cast<size_t>(c.id));
 }
@@ -51,14 +51,14 @@ Status TopP::apply(Step &step) {
 Status MinP::apply(Step &step) {
     Candidates &candidates = step.candidates;
     const float top = candidates.largest();
-    // Below this the weight is less for sure, so that most logits need no exponential.
+    // Below this bound the weight is surely less than p, so most logits need no exponential.
     const double least = static_cast<double>(top) + log_f64(static_cast<double>(p)) - 0.01;
     candidates.keep_where(static_cast<float>(least),
                           [&](float logit) { return exp_f32(logit - top) >= p; });
     return Status::ok;
 }
 
-// How far the surprise of each is from the mean surprise; the nearest come first.
+// Locally typical sampling: ranks candidates by the distance of their surprisal from the entropy.
 Status Typical::apply(Step &step) {
     Candidates &candidates = step.candidates;
     const double total = candidates.weigh(), log_total = log_f64(total);
@@ -67,7 +67,7 @@ Status Typical::apply(Step &step) {
     float *const keys = candidates.keys();
     for (size_t i = 0; i < candidates.n(); i++) {
         const double surprise = log_total - (static_cast<double>(candidates.logit(i)) - top);
-        // What is gone has a surprise without end.
+        // A removed token has infinite surprisal.
         keys[i] = -static_cast<float>(__builtin_fabs(surprise - entropy));
     }
     double mass = 0.0;
@@ -98,7 +98,7 @@ Status TopNSigma::apply(Step &step) {
     return Status::ok;
 }
 
-// Of those with at least the threshold's probability only the least likely stays.
+// Removes all tokens with at least the threshold's probability, except the least likely of them.
 Status Xtc::apply(Step &step) {
     if (!(step.random.uniform() < static_cast<double>(probability))) return Status::ok;
     Candidates &candidates = step.candidates;

@@ -1,4 +1,4 @@
-// The likeliest stand in a heap, the last by rank at its top, until all have been seen.
+// Keeps the most likely candidates in a heap, with the last by rank at its top, during one pass.
 // SPDX-License-Identifier: MIT
 #include "model/sampling/logprobs.hpp"
 
@@ -28,7 +28,7 @@ struct Heap {
         ids[i] = c.id;
         logits[i] = c.logit;
     }
-    // c in place of what stood at i, in a heap of n.
+    // Puts c at i in a heap of n, and restores the heap.
     void sink(size_t i, const Candidate &c, size_t n) const {
         for (size_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
             if (child + 1 < n && at(child) < at(child + 1)) child++;
@@ -47,7 +47,7 @@ void find_likeliest(int32_t *out_ids, float *out_logits, size_t k, const float *
     const Heap heap = {out_ids, out_logits};
     for (size_t i = 0; i < k; i++) heap.put(i, {static_cast<int32_t>(i), logits[i]});
     for (size_t i = k / 2; i-- > 0;) heap.sink(i, heap.at(i), k);
-    for (size_t i = k; i < n; i++) // of equals the lower ids are there
+    for (size_t i = k; i < n; i++) // among equals the lower ids are in the heap already
         if (logits[i] > out_logits[0]) heap.sink(0, {static_cast<int32_t>(i), logits[i]}, k);
     for (size_t left = k; left-- > 1;) {
         const Candidate last = heap.at(left);

@@ -1,13 +1,14 @@
-// Mirostat (Basu et al., 2020): texts of a given surprise. Version 1 takes the slope of the
-// probabilities from the first m ranks and from it a number of ranks; version 2 takes the ranks
-// whose surprise is not above mu.
+// Mirostat (Basu et al., 2020): generates with a target surprisal. Version 1 estimates the slope of
+// the probabilities from the first m ranks, and from it the number of ranks to keep. Version 2
+// keeps the ranks whose surprisal is at most mu.
 // SPDX-License-Identifier: MIT
 #include "base/math.hpp"
 #include "model/sampling/samplers.hpp"
 
 namespace ggufx::sampling {
 
-// How many ranks: (e 2^mu / (1 - n^-e))^(1 / s), e = s - 1, with the exponent s of Zipf's law.
+// Returns the number of ranks: (e 2^mu / (1 - n^-e))^(1 / s), e = s - 1, with the exponent s of
+// Zipf's law.
 size_t Mirostat::keep_by_slope(Candidates &candidates) const {
     const size_t n = candidates.rank(nullptr, m);
     double with = 0.0, squares = 0.0;
@@ -21,7 +22,7 @@ size_t Mirostat::keep_by_slope(Candidates &candidates) const {
     const double all = static_cast<double>(candidates.n_vocab());
     const double k = pow_f64(e * exp_f64(mu * kLn2) / (1.0 - pow_f64(all, -e)), 1.0 / s);
     const size_t most = candidates.n();
-    if (!(k >= 1.0)) return 1; // also NaN
+    if (!(k >= 1.0)) return 1; // also for NaN
     return k < static_cast<double>(most) ? static_cast<size_t>(k) : most;
 }
 
@@ -48,7 +49,7 @@ Status Mirostat::apply(Step &step) {
 }
 
 void Mirostat::accept(int32_t id) {
-    if (id != chosen.id) return; // not one that was drawn: it says nothing
+    if (id != chosen.id) return; // the id was not drawn here
     mu -= static_cast<double>(eta) * (chosen.surprise - static_cast<double>(tau));
     chosen = {};
 }

@@ -1,4 +1,4 @@
-// splitmix64: a counter, mixed. The draws of every sampler.
+// splitmix64 random generator: a counter with a mixing function. All samplers draw from it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@ public:
     explicit Random(uint64_t state) : state_(state) {}
     uint64_t state() const { return state_; }
 
-    // The upper 53 bits as a number in [0, 1).
+    // Returns the upper 53 bits as a number in [0, 1).
     double uniform() {
         state_ += 0x9e3779b97f4a7c15u;
         uint64_t z = state_;

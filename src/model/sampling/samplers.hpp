@@ -1,5 +1,5 @@
-// The links of a chain, each with its numbers: what they take away, or how they change logits.
-// docs/reproducibility/models.md has their definitions.
+// Samplers of a chain with their parameters: filters, and changes of logits. Definitions:
+// docs/reproducibility/models.md.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,18 +9,18 @@
 
 #include <variant>
 
-struct ggufx_candidate; // the host's name of a Candidate
+struct ggufx_candidate; // public name of a Candidate
 
 namespace ggufx::sampling {
 
-// What a link works on.
+// State that a sampler works on.
 struct Step {
     Candidates &candidates;
     Random &random;
     Failure *failure;
 };
 
-// Sum of weight * (logit - top), after weigh(). Below -100 the weight is 0.
+// Returns the sum of weight * (logit - top), after weigh(). Below -100 the weight is 0.
 inline double sum_below(Candidates &candidates, double top) {
     return candidates.sum([=](float logit, float weight) {
         const double below = static_cast<double>(logit) - top;
@@ -63,7 +63,7 @@ struct Xtc {
 // ---- changes ----
 
 struct Temperature {
-    float temperature, range, exponent; // range 0: the same temperature always
+    float temperature, range, exponent; // range 0: constant temperature
     Status apply(Step &step);
 };
 
@@ -80,11 +80,11 @@ struct Bias {
         int32_t id;
         float bias;
     };
-    Vector<Entry> entries; // ids ascending, each once
+    Vector<Entry> entries; // ascending ids, each once
     Status apply(Step &step);
 };
 
-// Of the last tokens: what would go on a text that stood there before. Linear in the window.
+// DRY: penalizes tokens that would continue a repetition in the last tokens. Linear in the window.
 class Dry {
 public:
     Dry(const Host *host, uint32_t n_vocab, uint32_t n_last);
@@ -98,7 +98,7 @@ public:
 private:
     static constexpr uint32_t kNowhere = UINT32_MAX;
     bool breaks(int32_t id) const;
-    int32_t back(size_t i) const; // the i-th of the last tokens, 0 = the last one
+    int32_t back(size_t i) const; // the i-th token from the end, 0 = the last one
     void find_repeats();
     float penalty(uint32_t length) const;
 
@@ -106,23 +106,23 @@ private:
     size_t next_ = 0, n_ = 0;
     struct Repeat {
         int32_t id;
-        uint32_t length; // of the longest one that the id goes on
+        uint32_t length; // length of the longest repetition that the id continues
     };
-    Vector<uint32_t> same_;   // Z-function of the tokens from the last one back
-    Vector<Repeat> repeats_;  // of a sample, in no order
-    Vector<uint32_t> places_; // [n_vocab] in it, else kNowhere
+    Vector<uint32_t> same_;   // Z-function of the reversed window
+    Vector<Repeat> repeats_;  // for one sample, in any order
+    Vector<uint32_t> places_; // [n_vocab] index in repeats_, else kNowhere
 };
 
 // ---- mirostat ----
 
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
-// Steers to a surprise (bits): the candidates whose surprise is not above mu, which is moved
-// by that of each accepted token.
+// Controls the surprisal (bits): keeps candidates whose surprisal is at most mu; each accepted
+// token adjusts mu.
 struct Mirostat {
     uint32_t version; // 1 or 2
     float tau, eta;
-    uint32_t m; // of version 1
+    uint32_t m; // version 1 only
     double mu;
     struct Chosen {
         int32_t id = -1;
@@ -137,7 +137,7 @@ private:
     size_t keep_by_surprise(Candidates &candidates) const;
 };
 
-// ---- the host's ----
+// ---- host samplers ----
 
 struct HostSampler {
     void *user;

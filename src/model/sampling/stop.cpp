@@ -37,7 +37,7 @@ int32_t Stop::add_child(int32_t state, uint8_t byte) {
     return id;
 }
 
-// Level by level: what a state goes back to is less deep than itself.
+// Sets failure links in breadth-first order: the target of a link is less deep than its state.
 void Stop::link_back() {
     Vector<int32_t> queue(states_.get_allocator());
     queue.reserve(states_.size());

@@ -10,7 +10,7 @@ Window::Window(const Host *host, uint32_t n_vocab, uint32_t n_last)
 }
 
 void Window::add(int32_t id) {
-    // The oldest goes first: then there is always room.
+    // Removes the oldest first, so there is always room.
     if (n_ == ring_.size()) {
         const auto old = static_cast<size_t>(ring_[next_]);
         Seen &gone = seen_[places_[old]];

@@ -1,4 +1,4 @@
-// The last tokens of a text: how often each id is among them.
+// The last tokens of a sequence, and the count of each id among them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ public:
     void clear();
     size_t n_seen() const { return seen_.size(); }
     const Seen &seen(size_t i) const { return seen_[i]; }
-    // Where the id stands among them; n_seen() or more where it does not.
+    // Returns the index of an id among the seen ones; n_seen() or more if absent.
     size_t find(int32_t id) const { return places_[static_cast<size_t>(id)]; }
 
 private:
@@ -27,8 +27,8 @@ private:
 
     Vector<int32_t> ring_; // [n_last]
     size_t next_ = 0, n_ = 0;
-    Vector<Seen> seen_;       // in no order
-    Vector<uint32_t> places_; // [n_vocab] in it
+    Vector<Seen> seen_;       // in any order
+    Vector<uint32_t> places_; // [n_vocab] index in seen_
 };
 
 } // namespace ggufx::sampling
