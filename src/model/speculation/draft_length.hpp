@@ -1,6 +1,6 @@
-// How many tokens are worth guessing: more while all are right, fewer while some are wrong, none for
-// a while when even one is. A wrong draft costs a share of a token, so after the longest pause of 64
-// tokens the one that is tried costs less than a hundredth.
+// Adapts the draft length: longer after full acceptance, shorter after partial acceptance, a pause
+// when even one draft token is rejected. A rejected draft costs a share of a token. After the
+// longest pause of 64 tokens, a trial costs less than a hundredth.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ public:
     explicit DraftLength(uint32_t most) : most_(most), now_(most < kFirst ? most : kFirst) {}
 
     uint32_t most() const { return most_; }
-    // Of the next step; counts a token of a pause.
+    // Returns the draft length of the next step; counts a token of a pause.
     uint32_t next() {
         if (wait_ == 0) return now_;
         wait_--;

@@ -7,12 +7,12 @@ namespace ggufx::model {
 
 namespace {
 
-// Places of one hash that are looked at, and how far back each is compared: the longest match is
-// the best draft, and a draft must cost nothing beside a token.
+// Positions to compare per hash, and tokens to compare back. The longest match gives the best
+// draft, but lookup must cost nothing compared to a token.
 constexpr int kMostPlaces = 8;
 constexpr uint64_t kMostMatch = 64;
 
-// What is worth guessing where so many tokens match: three of a few, else a third of the match.
+// Returns the draft length for a match: at least three, a third of longer matches.
 size_t worth_drafting(uint64_t n_matched) {
     return static_cast<size_t>(std::max<uint64_t>(n_matched / 3, 3));
 }
@@ -50,7 +50,7 @@ void Lookup::extend(const TextIds &text) {
     n_known_ = text.n;
 }
 
-// The run, ending before the text does, that has most tokens in common with its end.
+// Returns the earlier run that has the most tokens in common with the end of the sequence.
 Lookup::Match Lookup::best_match(const TextIds &text) {
     Match best = {0, n_match_ - 1};
     uint64_t end = *head(text, text.size());
@@ -63,7 +63,7 @@ Lookup::Match Lookup::best_match(const TextIds &text) {
     return best;
 }
 
-// What follows may reach the end of the text: then it goes on with itself.
+// A draft that reaches the end of the sequence continues with its own tokens.
 size_t Lookup::propose(int32_t *out, size_t most, const TextIds &text) {
     extend(text);
     if (text.size() < n_match_) return 0;

@@ -8,8 +8,8 @@ namespace ggufx::model {
 
 namespace {
 
-// Of those who leave it to us; with the token itself, seven are the columns that share a pass over
-// the weights.
+// Default lengths; with the current token, seven draft tokens are the columns that share a pass
+// over the weights.
 constexpr uint32_t kDrafted = 7, kMatched = 3;
 
 int32_t likeliest(const float *logits, size_t n) {
@@ -44,7 +44,7 @@ bool Speculator::stops_at(int32_t id) const {
     return std::find(stops_.begin(), stops_.end(), id) != stops_.end();
 }
 
-// How many tokens a step may draft: their caller has room for them, and so has the context.
+// Returns the largest draft that fits the caller's array and the context.
 size_t Speculator::room(size_t capacity) const {
     const uint64_t used = session_.length(0) + 1;
     const uint64_t left = used < session_.n_context() ? session_.n_context() - used : 0;
@@ -70,7 +70,7 @@ Status Speculator::next(int32_t *ids, float *logprobs, size_t capacity, size_t *
     return verify(n, ids, logprobs, out_n, chooser, failure);
 }
 
-// Behind what others decoded.
+// First step after a decode outside of the speculator.
 Status Speculator::first(int32_t *id, float *logprob, const Chooser &chooser, Failure *failure) {
     Status status = session_.logits(logits_.data(), failure);
     if (status == Status::ok)
@@ -85,7 +85,7 @@ Status Speculator::first(int32_t *id, float *logprob, const Chooser &chooser, Fa
     return status;
 }
 
-// What was decoded stays as far as it is chosen.
+// Verifies the draft; keeps decoded tokens as far as the sampler chooses the same.
 Status Speculator::verify(size_t n_draft, int32_t *ids, float *logprobs, size_t *out_n,
                           const Chooser &chooser, Failure *failure) {
     const uint64_t before = session_.length(0) - 1 - n_draft;
@@ -98,11 +98,12 @@ Status Speculator::verify(size_t n_draft, int32_t *ids, float *logprobs, size_t 
         n++;
         more = n <= n_draft && ids[n - 1] == tokens_[n] && !stops_at(ids[n - 1]);
     }
-    if (n <= n_draft) (void)session_.truncate(0, before + n, nullptr); // fewer than there are
+    if (n <= n_draft) (void)session_.truncate(0, before + n, nullptr); // drops the rejected tokens
     n_changes_ = session_.n_changes();
     if (n == 0) return status;
     if (n_draft) {
-        const bool last_too = n <= n_draft && ids[n - 1] == tokens_[n]; // and it stops
+        // the last id is an accepted draft token and a stop token
+        const bool last_too = n <= n_draft && ids[n - 1] == tokens_[n];
         length_.learn(n_draft, last_too ? n_draft : n - 1);
         counts_.n_accepted += n - 1 + last_too;
     }
@@ -130,8 +131,8 @@ Status Speculator::draft(size_t most, size_t *n, const Progress &progress, Failu
                        static_cast<uint64_t>(*n), static_cast<uint64_t>(wanted));
 }
 
-// The draft session gets the text, of which it mostly has all but the last tokens. The ids that it
-// has are compared with it: a look at 4 bytes each, beside the gigabytes of a token.
+// Decodes the sequence in the draft session, which mostly has all but the last tokens. Compares the
+// ids that it has: 4 bytes each, negligible against the gigabytes per token.
 Status Speculator::catch_up(const TextIds &text, const Progress &progress, Failure *failure) {
     const int32_t *const have = draft_->ids(0);
     const uint64_t n_have = std::min(draft_->length(0), text.n);
@@ -143,7 +144,7 @@ Status Speculator::catch_up(const TextIds &text, const Progress &progress, Failu
     }
     DecodeOptions options;
     options.progress = progress;
-    int32_t few[2 * (kMostDrafted + 1)]; // one decode where that is all
+    int32_t few[2 * (kMostDrafted + 1)]; // for a single decode, if these are enough
     const uint64_t n_new = text.n - same;
     if (n_new < sizeof few / sizeof *few) {
         std::copy(text.ids + same, text.ids + text.n, few);

@@ -1,5 +1,5 @@
-// Tokens guessed, computed together, and kept as far as the sampler chooses the same. The contract
-// is that of include/ggufx/speculate.h.
+// Speculative decoding: draft tokens are decoded together and accepted as far as the sampler
+// chooses the same. Contract: include/ggufx/speculate.h.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace ggufx::model {
 
 constexpr uint32_t kMostDrafted = 31, kMostMatched = 32;
 
-// A host's draft: at most `most` ids into out; how many.
+// Draft source of the host: writes at most `most` ids to `out`, returns their number.
 struct DraftSource {
     void *user = nullptr;
     size_t (*propose)(void *user, int32_t *out, size_t most, const int32_t *text, size_t n_text,
@@ -21,7 +21,7 @@ struct DraftSource {
 };
 
 struct SpeculatorOptions {
-    Session *draft = nullptr; // at most one of these two; neither: looked up
+    Session *draft = nullptr; // at most one of draft and draft_source; neither: prompt lookup
     DraftSource draft_source;
     const int32_t *stops = nullptr; // [n_stops], copied
     size_t n_stops = 0;
@@ -29,7 +29,7 @@ struct SpeculatorOptions {
     uint32_t n_match = 0; // 0 = 3
 };
 
-// Chooses a token and remembers that it was; a failure changes nothing.
+// Chooses and accepts a token; a failure changes nothing.
 struct Chooser {
     void *user;
     Status (*choose)(void *user, int32_t *id, float *logprob, const float *logits, size_t n,
@@ -41,10 +41,11 @@ public:
     struct Counts {
         uint64_t n_calls = 0, n_tokens = 0, n_drafted = 0, n_accepted = 0;
     };
-    // Both sessions outlive it. Throws std::bad_alloc.
+    // Both sessions must outlive it. Throws std::bad_alloc.
     Speculator(Session &session, const SpeculatorOptions &options);
 
-    // ids[capacity], capacity >= 1; logprobs may be null. Neither throws nor allocates by itself.
+    // Writes ids[capacity], capacity >= 1; logprobs may be null. Throws and allocates nothing
+    // itself.
     Status next(int32_t *ids, float *logprobs, size_t capacity, size_t *out_n,
                 const Chooser &chooser, const Progress &progress, Failure *failure);
     const Counts &counts() const { return counts_; }
@@ -69,10 +70,10 @@ private:
     DraftLength length_;
     size_t n_vocab_;
     Vector<float> logits_;   // [most + 1][n_vocab]
-    Vector<int32_t> tokens_; // the last id given, then what is guessed
+    Vector<int32_t> tokens_; // the last returned id, then the draft tokens
     Vector<int32_t> stops_;
     bool pending_ = false;   // tokens_[0] is to be decoded
-    uint64_t n_changes_ = 0; // of the session when the last call ended
+    uint64_t n_changes_ = 0; // changes of the session after the last call
     Counts counts_;
 };
 
