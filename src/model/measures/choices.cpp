@@ -1,4 +1,4 @@
-// The context once; then each continuation behind it, cut off again.
+// Decodes the context once, then each continuation after it, which is truncated again.
 // SPDX-License-Identifier: MIT
 #include "model/measures/choices.hpp"
 
@@ -13,7 +13,7 @@ namespace ggufx::model {
 
 namespace {
 
-constexpr size_t kRows = 32; // of logits at once
+constexpr size_t kRows = 32; // rows of logits at once
 
 class ChoicesRun {
 public:
@@ -87,14 +87,14 @@ Status ChoicesRun::decode(const int32_t *tokens, size_t n, size_t n_logits, Fail
     return status;
 }
 
-// log p of `token` after the row.
+// Returns the log-probability of `token` for the row.
 double score(const kernels::RowKernels &rows, const float *logits, size_t n_vocab, int32_t token) {
     const float largest = *std::max_element(logits, logits + n_vocab);
     const double hit = static_cast<double>(logits[token]) - static_cast<double>(largest);
     return hit - log_sum_exp(rows, logits, n_vocab, largest);
 }
 
-// Its last row predicts the first token of every continuation.
+// Decodes the context; its last row predicts the first token of every continuation.
 Status ChoicesRun::context(Failure *failure) {
     const Status status = decode(task_.context, task_.n_context, 1, failure);
     if (status != Status::ok) return status;
@@ -141,7 +141,7 @@ Status score_continuations(double *out, Session &session, const ChoicesTask &tas
     Status status = run.check(failure);
     if (status != Status::ok) return status;
     status = run.run(failure);
-    (void)session.truncate(0, 0, nullptr); // to nothing: cannot fail
+    (void)session.truncate(0, 0, nullptr); // to 0 tokens: cannot fail
     if (status == Status::ok) std::copy(run.sums().begin(), run.sums().end(), out);
     return status;
 }

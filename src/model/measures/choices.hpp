@@ -1,4 +1,4 @@
-// Which of several continuations of a context a model expects: logarithms of their probabilities.
+// Scores the continuations of a multiple-choice question: log-probabilities.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,13 +10,13 @@ struct ChoicesTask {
     const int32_t *context;
     size_t n_context;
     const int32_t *continuations; // one after another
-    const size_t *n_tokens;       // of each
+    const size_t *n_tokens;       // for each continuation
     size_t n_continuations;
     Progress progress; // tokens done
 };
 
-// out[n_continuations] is written whole or not at all. The session is empty before and after. Throws
-// std::bad_alloc.
+// Writes out[n_continuations] completely, or nothing on a failure. The session is empty before and
+// after. Throws std::bad_alloc.
 Status score_continuations(double *out, Session &session, const ChoicesTask &task,
                            Failure *failure);
 

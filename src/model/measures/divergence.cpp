@@ -1,4 +1,5 @@
-// Everything is binary64: divergences of good types are 1e-5 and smaller, sums of terms that cancel.
+// All sums are binary64: KL divergences of good types are 1e-5 and smaller, sums of terms that
+// cancel.
 // SPDX-License-Identifier: MIT
 #include "model/measures/divergence.hpp"
 
@@ -17,7 +18,7 @@ struct Compared {
     bool same_top;
 };
 
-// sum of p (log p - log q), p of the saved row, both normed by their own sums.
+// Computes sum of p (log p - log q), p from the saved row, both normalized by their own sums.
 Compared compare(const SavedRow &saved, const float *logits, size_t n) {
     size_t top = 0;
     for (size_t i = 1; i < n; i++)
@@ -26,7 +27,7 @@ Compared compare(const SavedRow &saved, const float *logits, size_t n) {
     const double step = static_cast<double>(saved.step);
     double sum_p = 0.0, sum_q = 0.0, weighed = 0.0;
     for (size_t i = 0; i < n; i++) {
-        const double log_p = -step * saved.codes[i]; // without its sum
+        const double log_p = -step * saved.codes[i]; // not normalized
         const double log_q = static_cast<double>(logits[i]) - largest;
         const double p = exp_f64(log_p);
         sum_p += p;
@@ -37,7 +38,7 @@ Compared compare(const SavedRow &saved, const float *logits, size_t n) {
     return {std::max(divergence, 0.0), top == saved.top};
 }
 
-// A quantile of n ascending values, between neighbours; its error is that of its rank.
+// Returns a quantile of n ascending values, interpolated; its error is that of its rank.
 Estimated quantile(const Vector<float> &values, double q) {
     if (values.empty()) return {};
     const double last = static_cast<double>(values.size() - 1);
@@ -80,7 +81,8 @@ DivergenceResult DivergenceSums::running() const {
     const double n = static_cast<double>(all_.size());
     DivergenceResult out;
     const Estimated base = base_.of(n), dp = dp_.of(n);
-    const double perplexity = exp_f64(base.value); // beyond 709 infinite, its error may be none
+    // infinite beyond 709; then its error may not be a number
+    const double perplexity = exp_f64(base.value);
     out.base_perplexity = {perplexity, base.error > 0.0 ? perplexity * base.error : 0.0};
     out.log_ratio = difference_.of(n);
     out.mean = divergence_.of(n);

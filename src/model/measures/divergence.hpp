@@ -1,4 +1,4 @@
-// What a model's predictions differ in from saved ones, prediction by prediction.
+// Compares a model's predictions with saved ones, token by token: KL divergence and others.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,22 +16,22 @@ struct DivergenceResult {
 };
 
 struct ComparedRow {
-    double loss, base_loss; // of the token that came
+    double loss, base_loss; // for the actual next token
     double divergence;
     bool same_top;
 };
 
-// Of predictions in the order of the text; finite ones.
+// Sums over predictions in token order; finite ones.
 class DivergenceSums {
 public:
-    // Throws std::bad_alloc. Room for n rows.
+    // Reserves memory for n rows. Throws std::bad_alloc.
     DivergenceSums(const Host *host, size_t n);
     void add(const ComparedRow &row); // needs CanonicalFp
     DivergenceResult running() const; // without quantiles
     DivergenceResult result();        // at the end
 
 private:
-    // A mean and its error.
+    // A mean and its standard error.
     struct Mean {
         double sum = 0.0, squares = 0.0;
         void add(double x) {
@@ -41,15 +41,15 @@ private:
         Estimated of(double n) const;
     };
 
-    Vector<float> all_;                        // divergences, for the quantiles
-    Mean base_, difference_, divergence_, dp_; // dp_: of the squares
+    Vector<float> all_;                        // KL divergences, for the quantiles
+    Mean base_, difference_, divergence_, dp_; // dp_ has the squares
     uint64_t n_same_ = 0;
     double largest_ = 0.0;
 };
 
 class Divergence final : public ScoredRows {
 public:
-    // first_chunk: of those that were saved the one that the text begins with. Throws std::bad_alloc.
+    // first_chunk: index of the saved chunk that the text begins with. Throws std::bad_alloc.
     Divergence(const Session &session, const Chunks &text, uint64_t first_chunk,
                const Reader &reader);
     Status begin(const Progress &progress, Failure *failure) {
@@ -66,7 +66,7 @@ public:
     bool same_model() const { return saved_.same_model(); }
     DivergenceResult running() const { return sums_.running(); }
     DivergenceResult result() { return sums_.result(); }
-    const ComparedRow *last_rows() const { return rows_; } // that rows() was given
+    const ComparedRow *last_rows() const { return rows_; } // rows of the last rows() call
 
 private:
     const Model &model_;

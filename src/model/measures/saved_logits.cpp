@@ -27,7 +27,7 @@ uint64_t load_u64(const uint8_t *from) {
     return load_u32le(from) | static_cast<uint64_t>(load_u32le(from + 4)) << 32;
 }
 
-// Ids mean the same where the texts of the vocabulary are the same.
+// Returns a checksum of the vocabulary's texts: ids mean the same if these are equal.
 uint64_t vocabulary_of(const gguf::File &file) {
     const size_t index = file.find_meta("tokenizer.ggml.tokens");
     if (index == gguf::kNotFound) return 0;
@@ -53,7 +53,8 @@ uint64_t checksum_of(const int32_t *tokens, size_t n) {
     return crc;
 }
 
-// A row as it was written: no code can lead a reader anywhere, but a sum of them must be one.
+// Reads a row. Codes need no check for memory safety, but must have a largest logit and a possible
+// loss.
 bool unpack_row(SavedRow &out, const uint8_t *from, size_t n_vocab) {
     out.loss = std::bit_cast<double>(load_u64(from));
     out.step = std::bit_cast<float>(load_u32le(from + 8));
@@ -61,8 +62,8 @@ bool unpack_row(SavedRow &out, const uint8_t *from, size_t n_vocab) {
     for (size_t i = 0; i < n_vocab; i++)
         out.codes[i] =
             static_cast<uint16_t>(from[kRowHead + 2 * i] | from[kRowHead + 2 * i + 1] << 8);
-    // No loss is more than the distance of the likeliest token to the least likely one, and the
-    // logarithm of their number: 22.2 of 2^32.
+    // A loss is at most the distance from the most to the least likely token, plus the logarithm of
+    // their number: 22.2 for 2^32.
     const double most = double{out.step} * kMostCode * (1.0 + 0x1p-20) + 23.0;
     return isfinite(out.step) && out.step >= 0.0f && out.loss >= 0.0 && out.loss <= most &&
            out.top < n_vocab && out.codes[out.top] == 0;
@@ -198,7 +199,7 @@ Status LogitsReader::begin(const Progress &progress, Failure *failure) {
     return status;
 }
 
-// The checksum of all so far says that it is what was written.
+// Skips a chunk; the checksum of the preceding bytes confirms its contents.
 Status LogitsReader::pass_chunk(Failure *failure) {
     const size_t row_bytes = kRowHead + 2 * size_t{head_.n_vocab};
     (void)in_.u64();

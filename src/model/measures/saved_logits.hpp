@@ -1,5 +1,6 @@
-// Logits of scored predictions in a file: a head that says of which model, vocabulary and chunks;
-// per chunk a checksum of its tokens, its rows, the checksum of all so far (docs/file-formats.md).
+// Saved logits of scored predictions: a header with the model, vocabulary and chunks. Then per
+// chunk a checksum of its tokens, its rows, and a checksum of all preceding bytes
+// (docs/file-formats.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,16 +16,17 @@ struct SavedHead {
 };
 SavedHead head_of(const Session &session, const Chunks &text);
 
-// A row: codes[i] * step below the largest logit.
+// A row of logits; logit i is codes[i] * step below the largest one.
 struct SavedRow {
-    double loss = 0.0; // of the token that came
+    double loss = 0.0; // for the actual next token
     float step = 0.0f;
-    uint32_t top = 0; // the likeliest
+    uint32_t top = 0; // most likely token
     uint16_t *codes = nullptr;
 };
 constexpr size_t kRowHead = 16; // bytes
 
-// [16 + 2 * n_vocab] bytes. False where a logit is not finite. Needs CanonicalFp.
+// Packs a row into [16 + 2 * n_vocab] bytes. Returns false if a logit is not finite. Needs
+// CanonicalFp.
 bool pack_row(uint8_t *out, const float *logits, size_t n_vocab, double loss);
 
 class LogitsWriter final : public ScoredRows {
@@ -43,20 +45,20 @@ private:
     const Model &model_;
     const SavedHead head_;
     SnapshotOutput out_;
-    Vector<uint8_t> bytes_; // of kGroup rows
+    Vector<uint8_t> bytes_; // for kGroup rows
 };
 
 class LogitsReader {
 public:
-    // first_chunk: of those that were saved the one that the text begins with. Throws std::bad_alloc.
+    // first_chunk: index of the saved chunk that the text begins with. Throws std::bad_alloc.
     LogitsReader(const Session &session, const Chunks &text, uint64_t first_chunk,
                  const Reader &reader);
-    Status begin(const Progress &progress, Failure *failure); // to the first chunk
+    Status begin(const Progress &progress, Failure *failure); // reads up to the first chunk
     Status begin_chunk(const int32_t *tokens, Failure *failure);
-    // Into codes [n][n_vocab]; n at most kGroup.
+    // Reads n rows, with codes [n][n_vocab]; n at most kGroup.
     Status rows(SavedRow *out, size_t n, Failure *failure);
     Status end_chunk(Failure *failure);
-    Status end(); // nothing may follow the last chunk
+    Status end(); // fails if data follow the last chunk
     bool same_model() const { return same_model_; }
 
 private:
@@ -64,9 +66,9 @@ private:
     Status check(const SavedHead &head, Failure *failure);
     Status pass_chunk(Failure *failure);
 
-    const SavedHead head_; // as it has to be
+    const SavedHead head_; // expected header
     const uint64_t first_chunk_;
-    const size_t n_scored_; // of a chunk
+    const size_t n_scored_; // in a chunk
     const Reader reader_;
     SnapshotInput in_;
     Vector<uint8_t> bytes_;
