@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kDirection = "direction.";
 
-// Empty where there is no such key.
+// Returns the value of a key; empty if it is missing.
 std::string_view text_of(const gguf::File &file, const char *key) {
     const size_t index = file.find_meta(key);
     return index == gguf::kNotFound ? std::string_view() : file.get_string(index);
@@ -81,7 +81,8 @@ Adapter::Adapter(const Ref<Host> &host, Ref<gguf::File> file, const gguf::File &
         bind_directions(options);
     else
         LoraBinder(*this, model).bind();
-    if (kind_ == AdapterKind::control) floats_.shrink_to_fit(); // others point into theirs
+    // LoRA weights point into floats_, which must not move
+    if (kind_ == AdapterKind::control) floats_.shrink_to_fit();
     of_.shrink_to_fit();
     pairs_.shrink_to_fit();
     targets_.shrink_to_fit();
@@ -130,7 +131,7 @@ void Adapter::read_kind() {
     alpha_ = alpha_of(*file_);
 }
 
-// "direction.7" belongs to layer 7, counted from 0; the first one has none.
+// Binds directions: "direction.7" belongs to layer 7, counted from 0; layer 0 has none.
 void Adapter::bind_directions(const AdapterOptions &options) {
     const uint32_t n = graph_.shape.n_layers, end = options.last_layer;
     if (options.first_layer >= n || end >= n || (end && options.first_layer > end))

@@ -1,5 +1,5 @@
-// What a GGUF file adds to a model at run time, bound to the model's graph: a LoRA adapter,
-// y += scale * B (A x) behind products, or a control vector, x += direction behind layers. Immutable.
+// A GGUF adapter bound to a model's graph: LoRA, y += scale * B (A x) after products, or a control
+// vector, x += direction after layers. Immutable.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,27 +11,28 @@ namespace ggufx::model {
 
 enum class AdapterKind : uint32_t { lora = 1, control = 2 };
 
-// What belongs to one weight of the graph. Of n_parts equal matrices (experts, heads) each has
+// LoRA matrices of one weight of the graph. With n_parts equal matrices (experts, heads) each has
 // its own B, and its own A unless they share one.
 struct LowRank {
-    matmul::Weights a{};       // [n_cols -> rank]
-    matmul::Weights b{};       // [rank -> n_rows]
-    matmul::Weights columns{}; // of a table of rows (an embedding): A turned, [rank -> n_cols]
+    matmul::Weights a{}; // [n_cols -> rank]
+    matmul::Weights b{}; // [rank -> n_rows]
+    // for a table of rows (an embedding): A transposed, [rank -> n_cols]
+    matmul::Weights columns{};
     uint32_t rank = 0, n_parts = 1, a_parts = 1;
     float scale = 1; // alpha / rank
     uint64_t n_cols = 0;
 };
 
 struct AdapterOptions {
-    // Of a control vector: layers first .. last get theirs; 0 and 0: all that it has.
+    // Control vector: applied to layers first .. last; 0 and 0: to all layers that it has.
     uint32_t first_layer = 0, last_layer = 0;
 };
 
-// What the arithmetic of a batch takes while adapters are added, in floats.
+// Scratch memory of a batch with adapters, in floats.
 struct AdapterRoom {
-    uint64_t ranks = 0; // of a token: what the matrices A give
-    uint64_t rows = 0;  // of a token: of what the matrices B give, as much as goes at once
-    uint64_t least = 0; // however few tokens there are
+    uint64_t ranks = 0; // per token: results of the matrices A
+    uint64_t rows = 0;  // per token: results of the matrices B, as many as are computed at once
+    uint64_t least = 0; // minimum for any number of tokens
 
     void widen(const AdapterRoom &other);
     uint64_t floats(uint64_t n_tokens) const;
@@ -39,9 +40,9 @@ struct AdapterRoom {
 
 class Adapter {
 public:
-    // `model` is the file of the graph, which must outlive the adapter. Where data are not there
-    // it can be weighed, not used. Throws Error (mismatch: it is another model's, the text names
-    // the tensor; malformed, missing, type, kvtype, value, unsupported) / std::bad_alloc.
+    // `model` is the file of the graph, which must outlive the adapter. Without data it can be
+    // measured, not used. Throws Error (mismatch: it is for another model, the message names the
+    // tensor; malformed, missing, type, kvtype, value, unsupported) / std::bad_alloc.
     Adapter(const Ref<Host> &host, Ref<gguf::File> file, const gguf::File &model,
             const Graph &graph, const AdapterOptions &options);
     Adapter(const Adapter &) = delete;
@@ -53,15 +54,15 @@ public:
     AdapterKind kind() const { return kind_; }
     const Graph &graph() const { return graph_; }
     bool has_data() const { return has_data_; }
-    // Tells adapters apart, in snapshots: of names, shapes, numbers and all data.
+    // Returns a fingerprint of names, shapes, numbers and all data, for snapshots.
     uint64_t identity() const { return identity_; }
-    uint32_t n_targets() const;             // tensors, or layers, of the model
+    uint32_t n_targets() const;             // number of adapted tensors, or layers, of the model
     uint32_t rank() const { return rank_; } // the largest
     double alpha() const { return alpha_; } // 0: none
     const AdapterRoom &room() const { return room_; }
-    uint64_t memory_bytes() const; // that it takes beside itself and the file
+    uint64_t memory_bytes() const; // memory besides the object and the file
 
-    // Null: nothing is added to that weight, behind that layer.
+    // Null: nothing is added to that weight, or after that layer.
     const LowRank *low_rank(uint32_t weights) const {
         const bool none = kind_ != AdapterKind::lora || of_[weights] == kNoIndex;
         return none ? nullptr : &pairs_[of_[weights]];
@@ -72,7 +73,7 @@ public:
     }
 
     bool has(size_t tensor) const { return find(tensor) != nullptr; }
-    // rows[n][n_cols] += scale * B A of rows that the model's file has. Throws std::bad_alloc.
+    // rows[n][n_cols] += scale * B A for rows of the model's file. Throws std::bad_alloc.
     struct TensorRows {
         size_t tensor;
         uint64_t first, n;
@@ -93,7 +94,7 @@ private:
     uint64_t sum() const;
 
     RefCount refs_;
-    const Ref<Host> host_; // of the model: the file may have another
+    const Ref<Host> host_; // host of the model: the file may have another one
     const Ref<gguf::File> file_;
     const Graph &graph_;
     AdapterKind kind_ = AdapterKind::lora;
@@ -102,10 +103,11 @@ private:
     uint32_t n_directions_ = 0, rank_ = 0;
     double alpha_ = 0;
     AdapterRoom room_;
-    Vector<uint32_t> of_; // of weights: among pairs_; of layers: among directions; or kNoIndex
+    // for each weight, index in pairs_; for each layer, index in directions; or kNoIndex
+    Vector<uint32_t> of_;
     Vector<LowRank> pairs_;
-    Vector<Target> targets_; // ascending tensors
-    Vector<float> floats_;   // turned matrices, directions; empty without data
+    Vector<Target> targets_; // ascending by tensor
+    Vector<float> floats_;   // transposed matrices, directions; empty without data
     uint64_t n_floats_ = 0;
 };
 

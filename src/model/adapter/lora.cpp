@@ -14,14 +14,14 @@ namespace ggufx::model {
 namespace {
 
 constexpr std::string_view kSuffixA = ".lora_a", kSuffixB = ".lora_b";
-constexpr uint64_t kMostRank = 1u << 16; // far above any adapter's
-constexpr uint64_t kRowsAtOnce = 512;    // of B, for each token
+constexpr uint64_t kMostRank = 1u << 16; // far above any known adapter
+constexpr uint64_t kRowsAtOnce = 512;    // rows of B, for each token
 
 Quoted quoted(std::string_view text) {
     return {text.data(), text.size()};
 }
 
-// "[64, 16, 1]"
+// Shape as text: "[64, 16, 1]".
 struct Sizes {
     char text[80];
     explicit Sizes(const gguf::Tensor &t) {
@@ -46,7 +46,7 @@ matmul::Weights weights_of(const gguf::Tensor &t) {
 
 } // namespace
 
-// Of layers behind those that are run: heads that predict several tokens.
+// Returns whether a tensor is in a layer after those of the graph: multi-token prediction heads.
 bool LoraBinder::is_not_run(std::string_view name) const {
     constexpr std::string_view prefix = "blk.";
     uint32_t layer = 0;
@@ -121,7 +121,7 @@ void LoraBinder::bind() {
     place_turned();
 }
 
-// Either half of it is given.
+// Finds the pair that a tensor belongs to; `t` is either half of it.
 LoraBinder::Pair LoraBinder::find_pair(const gguf::Tensor &t, std::string_view name) const {
     char other[1024];
     const bool is_a = t.name.ends_with(kSuffixA);
@@ -140,7 +140,8 @@ LoraBinder::Pair LoraBinder::find_pair(const gguf::Tensor &t, std::string_view n
     return pair;
 }
 
-// The matrix of rank ne0 or ne1 of A is B A; of a table the field's files have the rows in A.
+// Checks shapes: the update of a matrix is B A, with the rank ne0 of B or ne1 of A. For a table,
+// the files of other tools have the rows in A.
 void LoraBinder::check_pair(Pair &pair, bool is_table) const {
     const gguf::Tensor &a = pair.a, &b = pair.b, &t = pair.target;
     const bool one_each = a.ne[2] == 1 && b.ne[2] == 1;
@@ -178,7 +179,7 @@ void LoraBinder::bind_pair(Pair &pair, size_t target) {
     adapter_.rank_ = std::max(adapter_.rank_, made.rank);
 }
 
-// [n][m] as floats [m][n]. Without data only their number is noted.
+// Transposes [n][m] to floats [m][n]. Without data it only counts them.
 matmul::Weights LoraBinder::turn(const gguf::Tensor &t, bool is_a) {
     const uint64_t n_cols = t.ne[0], n_rows = t.ne[1], start = adapter_.n_floats_;
     adapter_.n_floats_ += n_cols * n_rows; // below 2^16 * 2^24 each, and there are two
@@ -224,7 +225,7 @@ LowRank LoraBinder::low_rank_of(const Pair &pair, const Use &use) {
     return out;
 }
 
-// All of the target, or as many rows as the weight has of it.
+// Binds the whole target, or the rows of it that the weight has.
 void LoraBinder::bind_weight(uint32_t whole, const gguf::Tensor &target, uint32_t weights) {
     const WeightInfo &info = adapter_.graph_.weights[weights];
     const uint64_t columns = uses_[weights].columns, rank = adapter_.pairs_[whole].rank;

@@ -1,5 +1,5 @@
-// A LoRA adapter's tensors, "NAME.lora_a" and "NAME.lora_b" for a tensor NAME of the model, bound to
-// the weights of a graph.
+// Binds the tensors of a LoRA adapter, "NAME.lora_a" and "NAME.lora_b" for a tensor NAME of the
+// model, to the weights of a graph.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,18 +13,18 @@ class LoraBinder {
 public:
     LoraBinder(Adapter &adapter, const gguf::File &model);
 
-    void bind(); // throws what the constructor of Adapter does
+    void bind(); // throws the errors of Adapter's constructor
 
 private:
-    // How the graph uses a weight.
+    // Use of a weight in the graph.
     struct Use {
-        bool row = false, product = false; // its rows are looked up; it is multiplied by
-        uint32_t columns = 1;              // of one token
+        bool row = false, product = false; // rows are looked up; the weight is multiplied by
+        uint32_t columns = 1;              // per token
     };
-    // A and B of a tensor of the model, whose shape they fit.
+    // A and B for a tensor of the model; their shapes fit.
     struct Pair {
         gguf::Tensor a, b, target;
-        bool by_rows = false; // A holds a row for each row of the target, B its columns
+        bool by_rows = false; // A has a row for each row of the target, B its columns
     };
 
     bool is_not_run(std::string_view name) const;
@@ -38,18 +38,19 @@ private:
     matmul::Weights turn(const gguf::Tensor &t, bool is_a);
     void place_turned();
 
-    // A turned matrix of a pair, which will have moved when all are there.
+    // A transposed matrix of a pair, whose address is set when all are stored.
     struct Turned {
         uint32_t pair;
         bool is_a;
-        size_t first; // of floats
+        size_t first; // first float
     };
 
     Adapter &adapter_;
     const gguf::File &file_, &model_;
-    Vector<Use> uses_;          // of the graph's weights
-    Vector<uint32_t> first_of_; // of the model's tensors: the first of its weights, or kNoIndex
-    Vector<uint32_t> next_of_;  // of the weights: the next of its tensor, or kNoIndex
+    Vector<Use> uses_; // for each weight of the graph
+    // for each tensor of the model: the first of its weights, or kNoIndex
+    Vector<uint32_t> first_of_;
+    Vector<uint32_t> next_of_; // for each weight: the next one of its tensor, or kNoIndex
     Vector<Turned> turned_;
 };
 

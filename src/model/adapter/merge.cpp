@@ -1,4 +1,4 @@
-// What a model has in which an adapter is merged.
+// Merges an adapter into rows of a model's tensors.
 // SPDX-License-Identifier: MIT
 #include "base/fpenv.hpp"
 #include "formats/format.hpp"
@@ -15,7 +15,7 @@ void decode(float *out, const matmul::Weights &w, uint64_t row) {
                     static_cast<size_t>(w.n_cols));
 }
 
-// A of a part as floats [rank][n_cols].
+// Dequantizes A of a part to floats [rank][n_cols].
 void decode_a(Vector<float> &out, const LowRank &l, uint64_t part) {
     const size_t n = static_cast<size_t>(l.n_cols);
     out.resize(l.rank * n);
@@ -39,7 +39,7 @@ const Adapter::Target *Adapter::find(size_t tensor) const {
     return target == targets_.end() || target->tensor != tensor ? nullptr : &*target;
 }
 
-// Sums over the rank, ascending; then the row, as products are added to.
+// Sums over the rank, ascending; then adds the sum to the row, as at run time.
 void Adapter::add_rows(float *rows, const TensorRows &which, float scale,
                        const kernels::RowKernels &kernels) const {
     const auto [tensor, first, n] = which;

@@ -1,4 +1,4 @@
-// The adapters of a sequence, in the order they are added. Immutable, shared by sequences.
+// The adapters of a sequence, in the order of application. Immutable, shared by sequences.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ggufx::model {
 
-constexpr size_t kMostAdapters = 64; // of a sequence
+constexpr size_t kMostAdapters = 64; // for one sequence
 
 class AdapterSet {
 public:
@@ -23,11 +23,11 @@ public:
 
     const Vector<Use> &uses() const { return uses_; }
     const AdapterRoom &room() const { return room_; }
-    // Of adapters, scales and order; 0: of none.
+    // Returns a fingerprint of adapters, scales and order; 0 without adapters.
     static uint64_t identity(const AdapterSet *set) { return set ? set->identity_ : 0; }
-    // The same adapters with the same scales in the same order?
+    // Returns whether both have the same adapters with the same scales in the same order.
     static bool same(const AdapterSet *a, const AdapterSet *b);
-    static uint64_t bytes(size_t n_uses); // that a set takes
+    static uint64_t bytes(size_t n_uses); // memory of a set
 
 private:
     RefCount refs_;
@@ -37,13 +37,13 @@ private:
     uint64_t identity_ = 0;
 };
 
-// What the arithmetic of adapters takes in a session or embedder; it only grows.
+// Scratch memory for adapters in a session or embedder; it only grows.
 class AdapterScratch {
 public:
     explicit AdapterScratch(const Host *host) : floats_(HostAllocator<float>(host)) {}
 
-    // A set with room for batches of n_tokens; null where it adds nothing. Throws as AdapterSet
-    // does; nothing has changed then.
+    // Returns a set with scratch for batches of n_tokens; null if it adds nothing. Throws as
+    // AdapterSet does; nothing has changed then.
     Ref<AdapterSet> prepare(const Ref<Host> &host, const Graph &graph, const AdapterSet::Use *uses,
                             size_t n, uint32_t n_tokens);
     static uint64_t bytes(const AdapterRoom &room, uint32_t n_tokens);
