@@ -22,7 +22,7 @@ RankGroup::Header RankGroup::header(Status own) const {
     return {call_, step_, static_cast<int32_t>(own), what_};
 }
 
-// The others may still wait for this rank: they are told, as far as anything reaches them.
+// Aborts the communicator: other ranks may still wait for this one.
 Status RankGroup::died(Status status, Failure *failure) {
     Failure why = {};
     (void)set_failure(&why, status, {}, "it failed without a message");
@@ -31,7 +31,8 @@ Status RankGroup::died(Status status, Failure *failure) {
     return status;
 }
 
-// Everything but the status must be what rank 0 is about. All ranks see the same: nobody is to be told.
+// Checks that all but the status of a header equals rank 0's. All ranks see the same headers, so no
+// message is needed.
 Status RankGroup::look(const Header &theirs, const Header &first, uint32_t rank, Failure *failure) {
     const bool same_place = theirs.call == first.call && theirs.step == first.step;
     if (same_place && theirs.what == first.what) return Status::ok;
@@ -47,8 +48,8 @@ Status RankGroup::look(const Header &theirs, const Header &first, uint32_t rank,
                        rank, theirs.step, theirs.call, first.step, first.call);
 }
 
-// All get the text of the rank that failed, itself among them. It says what it has come to, in words of
-// its own where it has some about that.
+// Broadcasts the failure of a rank to all, including itself. That rank sends its own message if it
+// has one for this status.
 Status RankGroup::share_failure(uint32_t rank, Status own, Failure *failure) {
     Failure shared = {};
     const bool is_own = rank == this->rank();
@@ -61,7 +62,7 @@ Status RankGroup::share_failure(uint32_t rank, Status own, Failure *failure) {
     has_failed_ = true;
     if (is_own) return own;
     shared.message[sizeof shared.message - 1] = 0;
-    // Another machine's word: a failure has a code below 0.
+    // Untrusted data of another machine: a failure must have a code below 0.
     const auto said = shared.status < 0 ? static_cast<Status>(shared.status) : Status::internal;
     return set_failure(failure, said, {shared.offset, shared.index, shared.system_error},
                        "rank %" PRIu32 ": %s", rank, shared.message);

@@ -1,7 +1,7 @@
 // The ranks that run one model together, by a communicator of the host (include/ggufx/group.h). All
-// make the same calls with the same arguments; a rank that fails on its own says so in the next
-// message that it owes the others, and all of them fail with its text. When the communicator fails
-// the group is dead: nothing is known of the others any more.
+// make the same calls with the same arguments. A rank that fails alone reports it in its next
+// message to the others, and all fail with its message. If the communicator fails, the group is
+// dead: the state of other ranks is unknown.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,8 @@
 
 namespace ggufx::model {
 
-// Internal mirror of ggufx_group. A failure is filled in when there is one, else left as it was.
+// Internal mirror of ggufx_group. Hooks fill in a failure when there is one, else leave it
+// unchanged.
 struct GroupHooks {
     void *user = nullptr;
     uint32_t rank = 0, size = 1;
@@ -26,21 +27,22 @@ struct GroupHooks {
 
 struct GroupOptions {
     GroupHooks hooks;
-    uint32_t timeout_ms = 8000;         // of a message
-    uint32_t start_timeout_ms = 600000; // until the first call has ended: files may be cold
-    bool is_one_machine = false;        // messages cost next to nothing
+    uint32_t timeout_ms = 8000; // per message
+    // until the first call has ended: files may not be in the page cache
+    uint32_t start_timeout_ms = 600000;
+    bool is_one_machine = false; // messages cost almost nothing
 };
 
 class RankGroup {
 public:
-    // What each message begins with.
+    // Header of each message.
     struct Header {
-        uint32_t call, step; // of the group's life; of the call
-        int32_t status;      // of the rank: not ok where it owes the message and nothing else
-        uint32_t what;       // a checksum of what the call is about
+        uint32_t call, step; // index of the call in the group; index of the message in the call
+        int32_t status;      // status of the rank: not ok if it fails, then without data
+        uint32_t what;       // a checksum of the call's arguments
     };
 
-    // Takes over the hooks: destroy runs when it goes.
+    // Takes ownership of the hooks: the destructor calls destroy.
     explicit RankGroup(const GroupOptions &options) : options_(options) {}
     ~RankGroup();
     RankGroup(const RankGroup &) = delete;
@@ -51,27 +53,28 @@ public:
     const GroupHooks &hooks() const { return options_.hooks; }
     bool is_one_machine() const { return options_.is_one_machine; }
 
-    // Begin a call that all ranks make, about `what`; own: what this rank has come to before.
-    // Ok where all are, else the failure of the first rank that failed.
+    // Begins a call that all ranks make, with the checksum `what`; own: the previous result of this
+    // rank. Returns ok if all are ok, else the failure of the first rank that failed.
     Status begin(uint32_t what, Status own, Failure *failure);
-    // A message in a call: [size] segments of out, n_bytes each, at offsets; `in` is the own one.
-    // Both begin with room for a header.
+    // Sends a message in a call: [size] segments of out, n_bytes each, at offsets; `in` is the own
+    // one. Both begin with space for a header.
     Status all_gather(void *out, void *in, const size_t *n_bytes, const size_t *offsets, Status own,
                       Failure *failure);
-    // Whether all ranks know that the call has failed: no message is owed any more.
+    // Returns whether all ranks know that the call has failed: no more messages follow.
     bool has_failed() const { return has_failed_; }
-    // A message about nothing but what each has come to.
+    // Sends a message with the status only.
     Status agree(Status own, Failure *failure);
-    // The end of a call that all have ended alike.
+    // Ends a call with the same result on all ranks.
     void end(Status all);
-    // How many times as long a message may take from here on; 1: as the options say.
+    // Multiplies the timeout of the following messages; 1: as in the options.
     void be_patient(uint32_t times) { patience_ = times; }
-    // This rank has failed where it owes no message that could say so: the group is dead.
+    // Fails without a message to report it in: the group is dead.
     Status give_up(Status own, Failure *failure) { return died(own, failure); }
 
-    // Every rank's n bytes to all, outside of calls.
+    // Sends n bytes from every rank to all, outside of calls.
     Status allgather(void *out, const void *in, size_t n, Failure *failure);
-    // A rank has failed, which all know: all get its text. own: what this one has come to.
+    // Broadcasts the message of a failed rank, after all know that it failed. own: this rank's
+    // status.
     Status share_failure(uint32_t rank, Status own, Failure *failure);
 
 private:

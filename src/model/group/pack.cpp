@@ -14,13 +14,13 @@ namespace {
 
 constexpr uint32_t kInfinity = 0x7f800000, kLeast = 0x0d800000; // 2^-100
 
-// A block: its integers, then the largest magnitude; a NaN where that is none.
+// A block: integers, then the largest magnitude; a NaN if the values are not finite.
 template <class Q> struct Block {
     Q q[kPackedValues];
     float largest;
 };
 
-// q = the integer nearest to fl(x * fl(N / a)), ties to even: below 2^22.
+// Computes q = the integer nearest to fl(x * fl(N / a)), ties to even: below 2^22.
 template <class Q> void pack_block(uint8_t *out, const float *x, float most) {
     Block<Q> block = {};
     uint32_t u = 0;
@@ -36,7 +36,7 @@ template <class Q> void pack_block(uint8_t *out, const float *x, float most) {
     memcpy(out, &block, sizeof block);
 }
 
-// q a / N, and a itself where |q| = N, so that the largest magnitude is a.
+// Computes q a / N, and a itself where |q| = N, so that the largest magnitude is a.
 template <class Q> void unpack_block(float *out, const uint8_t *in, float most) {
     Block<Q> block;
     memcpy(&block, in, sizeof block);

@@ -1,7 +1,7 @@
-// Activations as they travel between ranks: f32, or rounded as a product of packed activations rounds
-// them (docs/reproducibility/products.md, section 2). Unpacked values are f32 again, and their packed form is the one that
-// was sent: a block's largest magnitude a travels in place of d = fl(a / N), so that d, and the integers,
-// come out as they were.
+// Message format of activations between ranks: f32, or rounded as in a product of packed
+// activations (docs/reproducibility/products.md, section 2). Unpacked values are f32 again, and
+// packing them gives the same bits as were sent. A block has its largest magnitude a instead of d =
+// fl(a / N), so d and the integers are reproduced exactly.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,9 +12,9 @@ namespace ggufx::model {
 
 enum class Packing : uint8_t { f32, bits8, bits15 };
 
-constexpr size_t kPackedValues = 32; // of a block; else f32
+constexpr size_t kPackedValues = 32; // values per block, except f32
 
-// Of n values; whole blocks unless f32.
+// Returns the bytes of n packed values; whole blocks unless f32.
 size_t packed_bytes(size_t n, Packing packing);
 // Both need CanonicalFp.
 void pack(uint8_t *out, const float *x, size_t n, Packing packing);

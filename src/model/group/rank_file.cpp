@@ -13,7 +13,7 @@ namespace ggufx::model {
 
 namespace {
 
-constexpr size_t kLook = 64; // bytes of each tensor that are looked at
+constexpr size_t kLook = 64; // bytes at the start of each tensor that ranks compare
 constexpr uint64_t kMostValues = INT64_MAX;
 
 bool are_alike(const uint32_t *speeds, uint32_t n) {
@@ -44,7 +44,7 @@ RankFile::RankFile(const gguf::File &file)
                  rank_key::kAll[i].data());
     try {
         read(keys, layers);
-    } catch (Error &e) { // keys that are no numbers are as wrong as wrong numbers
+    } catch (Error &e) { // keys of a wrong type are reported like wrong values
         const auto status = static_cast<Status>(e.failure.status);
         if (status == Status::kvtype || status == Status::value)
             e.failure.status = static_cast<int32_t>(Status::split);
@@ -119,9 +119,10 @@ void RankFile::read(const size_t (&keys)[5], size_t layers) {
     ranks_ = {static_cast<uint32_t>(rank), static_cast<uint32_t>(size), speeds_.data(), by_layers};
 }
 
-// In order, none empty, within the whole tensor, and as many rows as the file has.
+// Reads row ranges: in order, not empty, within the whole tensor, with as many rows as the file
+// has.
 void RankFile::read_ranges(const gguf::Tensor &t, size_t key, Entry &entry, uint64_t n_ranges) {
-    const uint64_t n_rows = entry.ne[0] * entry.ne[1] * entry.ne[2]; // was found to fit
+    const uint64_t n_rows = entry.ne[0] * entry.ne[1] * entry.ne[2]; // checked before
     const uint64_t n_there = file_.meta(key).count / 2 - ranges_.size();
     const Quoted name(t.name.data(), t.name.size());
     if (n_ranges > n_there)

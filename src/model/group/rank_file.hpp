@@ -1,6 +1,6 @@
-// A file with the rows of one rank of a group (model/group/rank_writer.hpp): which rows of which whole
-// tensors they are. Nothing its keys say is believed: rows lie within the tensor's shape, in order,
-// and there are as many as the file has.
+// A file with the rows of one rank of a group (model/group/rank_writer.hpp): the row ranges of
+// whole tensors that it holds. Its keys are untrusted: rows must be within the tensor's shape, in
+// order, and match the number of rows in the file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,18 +10,18 @@
 
 namespace ggufx::model {
 
-// Of a group's ranks one, and how rows are dealt to them (null: all alike), or whole layers.
+// A rank of a group, and the assignment: rows by speeds (null: equal speeds), or whole layers.
 struct RankOptions {
     uint32_t rank = 0, size = 1;
     const uint32_t *speeds = nullptr;
     bool by_layers = false;
 };
-// What ranks have, for messages.
+// Returns what ranks have, for messages.
 inline const char *assigned_text(bool by_layers) {
     return by_layers ? "whole layers" : "rows of each matrix";
 }
 
-// Rows of a tensor, those of its dimensions 1, 2 and 3 one after another.
+// Rows of a tensor; dimensions 1, 2 and 3 are flattened.
 struct RowRange {
     uint64_t first = 0, n = 0;
 };
@@ -33,38 +33,40 @@ constexpr std::string_view kSpeeds = "ggufx.rank.speeds";   // u32 [count]
 constexpr std::string_view kTensors = "ggufx.rank.tensors"; // u64 [tensors][kTensorNumbers]
 constexpr std::string_view kRows = "ggufx.rank.rows";       // u64 [ranges][first, n], by tensors
 constexpr std::string_view kAll[] = {kRank, kSize, kSpeeds, kTensors, kRows};
-constexpr std::string_view kLayers = "ggufx.rank.layers"; // u32 1: ranks have whole ones
+// u32 1: pipeline parallelism, whole layers
+constexpr std::string_view kLayers = "ggufx.rank.layers";
 } // namespace rank_key
-constexpr size_t kTensorNumbers = 5; // dimensions 1, 2, 3 of the whole, its head_sum, its ranges
+// dimensions 1, 2, 3 of the whole, its head_sum, its number of ranges
+constexpr size_t kTensorNumbers = 5;
 
-// Of the first bytes of a tensor: by it ranks compare what they have.
+// Returns a checksum of the first bytes of a tensor, for comparison between ranks.
 uint64_t head_sum_of(const gguf::Tensor &t);
 
 class RankFile {
 public:
-    // Of any file. Throws split, std::bad_alloc.
+    // Reads the keys; any file is valid input. Throws split, std::bad_alloc.
     explicit RankFile(const gguf::File &file);
     RankFile(const RankFile &) = delete;
     RankFile &operator=(const RankFile &) = delete;
 
-    bool is_part() const { return ranks_.size > 0; } // else the file is a whole model's
+    bool is_part() const { return ranks_.size > 0; } // otherwise the file has a whole model
     const RankOptions &ranks() const { return ranks_; }
-    // What the ranks of a group are, of which this is one's file; throws mismatch where it is not.
+    // Returns the ranks, with the file's options for its own rank; throws mismatch if they differ.
     RankOptions check(const RankOptions &ranks) const;
-    // Keys of the model's file.
+    // Returns the number of keys of the original model file.
     uint64_t n_model_keys() const;
 
-    // Of the whole; its data where the file has all rows.
+    // Returns the tensor of the whole model; with data if the file has all rows.
     gguf::Tensor whole(size_t tensor) const;
     bool has_all(size_t tensor) const;
     uint64_t head_sum(size_t tensor) const;
-    // Which of the file's rows row `first` is; throws split where not all n stand there together.
+    // Returns the row in the file for row `first`; throws split unless all n are there, adjacent.
     uint64_t find(size_t tensor, uint64_t first, uint64_t n) const;
 
 private:
     struct Entry {
         uint64_t ne[3], head_sum;
-        size_t ranges; // the first of them
+        size_t ranges; // index of the first range
     };
     struct Stored {
         RowRange rows;
@@ -78,7 +80,7 @@ private:
     const gguf::File &file_;
     RankOptions ranks_ = {0, 0, nullptr};
     Vector<uint32_t> speeds_;
-    Vector<Entry> tensors_; // and an end
+    Vector<Entry> tensors_; // and an end entry
     Vector<Stored> ranges_;
 };
 

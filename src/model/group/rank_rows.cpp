@@ -7,7 +7,7 @@ namespace ggufx::model {
 
 namespace {
 
-// Of all weights of a graph: does a step read it?
+// Returns for each weight of a graph whether an operation reads it.
 Vector<uint8_t> used_weights(const Graph &graph) {
     Vector<uint8_t> used(graph.weights.size(), 0,
                          HostAllocator<uint8_t>(graph.weights.get_allocator()));
@@ -26,12 +26,12 @@ uint64_t rows_of_part(const WeightInfo &info) {
     return info.w.n_rows / info.n_parts;
 }
 
-// Row of the tensor where a part begins.
+// Returns the row of the tensor where a part begins.
 uint64_t first_of_part(const WeightInfo &info, uint32_t part) {
     return info.first + part * (info.part_stride ? info.part_stride : rows_of_part(info));
 }
 
-// The data of one; parts that are apart in the whole stand evenly in the file, too.
+// Binds the data of a weight; evenly spaced parts in the whole are evenly spaced in the file, too.
 void bind(WeightInfo &info, const gguf::Tensor &t, const RankFile &part) {
     const uint64_t n_rows = rows_of_part(info);
     if (n_rows == 0) {
@@ -48,7 +48,8 @@ void bind(WeightInfo &info, const gguf::Tensor &t, const RankFile &part) {
              "tensor %s: the file has fewer rows of each expert", Quoted(t.name).c_str());
     }
     if (info.part_stride) info.part_stride = step;
-    if (!info.part_stride && step != n_rows) info.part_stride = step; // others' rows stand between
+    // rows of other weights are between
+    if (!info.part_stride && step != n_rows) info.part_stride = step;
     info.w.data = t.data ? t.data + first * info.w.stride : nullptr;
 }
 

@@ -1,5 +1,5 @@
-// Which rows of which tensors the steps of a rank's graph multiply by; where they stand in a file that
-// has no others.
+// Finds the rows of tensors that the operations of a rank's graph multiply by, and their positions
+// in a rank's file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,13 +13,14 @@ struct TensorRows {
     RowRange rows;
 };
 
-// By tensors, in order, ranges of one apart from each other: of weights that steps read, and all rows
-// where read_whole [tensors] says so. Of a tensor that the rank reads nothing of the first row, since
+// Returns row ranges by tensor, in order, disjoint and not adjacent: rows of weights that
+// operations read, and all rows where read_whole [tensors] is set. An unused tensor keeps its first
+// row, since a tensor cannot have none. Throws std::bad_alloc.
 // one without rows is none. Throws std::bad_alloc.
 Vector<TensorRows> rows_of_rank(const Graph &graph, const gguf::File &file,
                                 const Vector<uint8_t> &read_whole);
 
-// The data of all weights that steps read. Throws split: one has rows that the file has not.
+// Binds the data of all weights that operations read. Throws split: rows are missing in the file.
 void bind_rows(Graph &graph, const gguf::File &file, const RankFile &part);
 
 } // namespace ggufx::model

@@ -13,7 +13,7 @@ namespace ggufx::model {
 
 namespace {
 
-// Some rows of a tensor of a file, as a stream of them.
+// Streams some rows of a file's tensor.
 class RowStream {
 public:
     RowStream(Ref<gguf::File> file, const gguf::Tensor &t)
@@ -46,7 +46,7 @@ private:
         auto range = std::upper_bound(ranges_.begin(), ranges_.end(), offset / bytes,
                                       [](uint64_t row, const Range &r) { return row < r.at; });
         for (--range; n > 0; ++range) {
-            const uint64_t from = offset - range->at * bytes; // rows of files have no gaps
+            const uint64_t from = offset - range->at * bytes; // rows in files have no gaps
             const uint64_t left = range->rows.n * bytes - from;
             const size_t some = static_cast<size_t>(std::min<uint64_t>(left, n));
             memcpy(dst, tensor_.data + range->rows.first * bytes + from, some);
@@ -67,7 +67,7 @@ void release_file(void *kept) {
     static_cast<gguf::File *>(kept)->release();
 }
 
-// The numbers of the keys.
+// Values of the rank keys.
 struct Directory {
     explicit Directory(const Host *host)
         : speeds(HostAllocator<uint32_t>(host)), tensors(HostAllocator<uint64_t>(host)),
@@ -76,7 +76,7 @@ struct Directory {
     Vector<uint64_t> tensors, rows;
 };
 
-// rows [n]: of this tensor.
+// rows [n]: row ranges of this tensor.
 void add_tensor(gguf::Writer &writer, const Ref<gguf::File> &file, const gguf::Tensor &t,
                 const TensorRows *rows, size_t n) {
     RowStream *const stream = make<RowStream>(*file->host(), file, t);
@@ -116,7 +116,7 @@ Vector<TensorRows> rows_of(const gguf::File &file, const RankOptions &ranks) {
     Vector<uint8_t> whole(file.n_tensors(), 0, allocator);
     BuildOptions options;
     options.read_whole = &whole;
-    // Ranks compare the whole model's vectors: what it reads each has.
+    // Ranks compare the whole model's vectors, so each rank's file has all of them.
     if (!build_graph(file, options).predicts())
         fail(Status::unsupported, {}, "ranks of a group do not compute embeddings");
     options.ranks = ranks;

@@ -13,7 +13,7 @@ namespace ggufx::model {
 
 namespace {
 
-// What each rank sends first. Its begin and its size are those of every version.
+// First message of each rank. Its first bytes and its size are the same in all versions.
 struct Start {
     char magic[8];
     uint32_t byte_order, abi;
@@ -26,9 +26,9 @@ struct Start {
 static_assert(sizeof(Start) == 96, "another version must be able to read it");
 constexpr char kStartMagic[9] = "GGUFXRK\1";
 constexpr uint32_t kByteOrder = 0x01020304;
-constexpr uint32_t kSession = 0x5e5510; // what a comparison of options is about
+constexpr uint32_t kSession = 0x5e5510; // checksum for comparisons of options
 
-// Of tensors as the whole model has them.
+// Checksums of tensors as in the whole model.
 class Sums {
 public:
     explicit Sums(const gguf::File &file) : file_(file), part_(file) {}
@@ -54,7 +54,7 @@ private:
     const RankFile part_;
 };
 
-// With the speeds, which make no difference where all are the same.
+// Returns a checksum of the options, including the speeds, unless all speeds are equal.
 uint64_t sum_of_options(const StartFacts &facts, const RankFile &part, uint32_t n_ranks) {
     const uint32_t *speeds = facts.speeds;
     if (!speeds && part.is_part()) speeds = part.ranks().speeds;
@@ -65,7 +65,7 @@ uint64_t sum_of_options(const StartFacts &facts, const RankFile &part, uint32_t 
 
 class Comparison {
 public:
-    // sums: of this rank's file, where it is well.
+    // sums: checksums of this rank's file, null after a failure.
     Comparison(RankGroup &ranks, const gguf::File &file, const Sums *sums, Failure *failure)
         : ranks_(ranks), file_(file), sums_(sums), failure_(failure),
           all_(ranks.size(), Start(), HostAllocator<Start>(file.host().get())) {}
@@ -76,7 +76,7 @@ public:
         for (uint32_t i = 0; i < ranks_.size() && status == Status::ok; i++)
             if (all_[i].status != 0)
                 return ranks_.share_failure(i, static_cast<Status>(own.status), failure_);
-        // Before anything that is a message of so many tensors.
+        // Lengths come first: later messages depend on the number of tensors.
         for (uint32_t i = 1; i < ranks_.size() && status == Status::ok; i++) status = length(i);
         for (uint32_t i = 1; i < ranks_.size() && status == Status::ok; i++) status = file(i);
         return status;
@@ -120,7 +120,7 @@ private:
             return differs(i, "other options (overrides, speeds, flags) than rank 0");
         return Status::ok;
     }
-    // All ranks have come here, about the same one: which tensor is it?
+    // Finds the tensor that differs; all ranks call this about the same rank.
     Status tensor(uint32_t rank) {
         Vector<uint64_t> own(file_.n_tensors(), 0, HostAllocator<uint64_t>(file_.host().get()));
         Vector<uint64_t> all(own.size() * ranks_.size(), 0, own.get_allocator());
@@ -139,7 +139,7 @@ private:
     const gguf::File &file_;
     const Sums *const sums_;
     Failure *failure_;
-    Vector<Start> all_; // of the ranks
+    Vector<Start> all_; // one per rank
 };
 
 } // namespace
@@ -154,7 +154,7 @@ Status compare_starts(RankGroup &ranks, const gguf::File &file, const StartFacts
     start.rank = ranks.rank();
     start.size = ranks.size();
     start.identity = facts.identity;
-    std::optional<Sums> sums; // of a model that was not made nothing more is asked than why
+    std::optional<Sums> sums; // without a model, only the failure is exchanged
     try {
         if (own == Status::ok) sums.emplace(file);
     } catch (const Error &e) { // another process changed the file

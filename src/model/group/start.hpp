@@ -1,5 +1,5 @@
-// Before ranks run anything together they compare what they have: the library, the file, options.
-// What differs is named, on all of them.
+// Compares library, file and options of all ranks before they run anything together. The error
+// names the difference, on all ranks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,20 +10,20 @@
 namespace ggufx::model {
 
 struct StartFacts {
-    const char *version; // of the library
+    const char *version; // library version
     uint32_t abi;
-    uint64_t identity;      // of the model
+    uint64_t identity;      // model identity
     uint64_t options;       // a checksum
-    const uint32_t *speeds; // of the ranks; null: those of the file, else all the same
-    bool by_layers;         // what is dealt to them, else rows
+    const uint32_t *speeds; // per rank; null: those of the file, else equal speeds
+    bool by_layers;         // pipeline parallelism: whole layers; otherwise rows
 };
 
-// own: what this rank has come to; if that is not ok its failure becomes that of all. Ok where all
-// have the same model, some whole, some their own rows of it; else mismatch. Throws std::bad_alloc.
+// Compares the ranks. own: this rank's status; a failure becomes that of all. Returns ok if all
+// have the same model, as a whole or their own rows of it; else mismatch. Throws std::bad_alloc.
 Status compare_starts(RankGroup &ranks, const gguf::File &file, const StartFacts &facts, Status own,
                       Failure *failure);
 
-// Numbers that must be the same on all ranks, by name; own as above.
+// A named number that must be equal on all ranks; own as above.
 struct Option {
     const char *name;
     uint64_t value;
