@@ -1,5 +1,5 @@
-// afmoe (Trinity): norms on both sides, a gate on what attention gives, windows in three of four
-// layers, of which only those turn; experts by sigmoids beside a shared one.
+// afmoe (Trinity): norms on both sides, an attention output gate, sliding windows in three of four
+// layers. Only those use RoPE. Experts with sigmoid gating and a shared expert.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -1,4 +1,4 @@
-// arcee (AFM): llama with a network of relu^2 without a gate.
+// arcee (AFM): llama with a feed-forward network of relu^2 without a gate.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -1,4 +1,4 @@
-// What builds the graph of each architecture.
+// Functions that build the graph of each architecture.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// bailingmoe2 (Ling 2, Ring 2): norms of heads, experts in groups beside a shared one.
+// bailingmoe2 (Ling 2, Ring 2): per-head norms, grouped experts and a shared expert.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -1,5 +1,6 @@
-// bert and what came of it: all tokens see all, norms stand behind the sums. bert has learned
-// positions, nomic-bert turns queries and keys (-moe: networks without gates), jina-bert-v2 has ALiBi.
+// bert and derived models: bidirectional attention, norms after the sums. bert has learned
+// positions, nomic-bert has RoPE (-moe: feed-forward networks without gates), jina-bert-v2 has
+// ALiBi.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

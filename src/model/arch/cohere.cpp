@@ -1,6 +1,6 @@
-// command-r, cohere2 (Command R, R+, A, R7B), cohere2moe: attention and network side by side, norms
-// without biases. cohere2 rotates in its window layers alone, cohere2moe in those that come before
-// the experts, too.
+// command-r, cohere2 (Command R, R+, A, R7B), cohere2moe: parallel attention and feed-forward
+// network, norms without biases. cohere2 has RoPE in its sliding-window layers only, cohere2moe
+// also in the dense layers before the experts.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -21,7 +21,7 @@ ArchConfig cohere_config(const Keys &keys) {
 
 void command_r(Builder &b) {
     ArchConfig t = cohere_config(b.keys());
-    t.qk_norm = HeadNorm::own; // R+
+    t.qk_norm = HeadNorm::own; // Command R+
     standard(b, t);
 }
 

@@ -1,4 +1,4 @@
-// ernie4_5, ernie4_5-moe: llama's layers; experts from some layer on, each choice with a bias.
+// ernie4_5, ernie4_5-moe: llama's layers; experts from some layer on, with a selection bias.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -1,5 +1,6 @@
-// exaone4: norms on outputs; the 32B model has windows in three of four layers, and only those turn.
-// exaone-moe (K-EXAONE): norms before, the same windows, experts by sigmoids beside a shared one.
+// exaone4: norms on outputs. The 32B model has sliding windows in three of four layers, and only
+// those use RoPE. exaone-moe (K-EXAONE): norms before, the same windows, experts with sigmoid
+// gating and a shared expert.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -9,7 +10,7 @@ void exaone4(Builder &b) {
     ArchConfig t;
     t.order = NormOrder::after_output;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
-    const uint32_t usual = b.n_layers() == 64 ? 4096 : 0; // of files without the key
+    const uint32_t usual = b.n_layers() == 64 ? 4096 : 0; // for files without the key
     t.window = b.keys().count_or("attention.sliding_window", {0, kMaxContext}, usual);
     t.has_window = all_but_last_of(4);
     if (t.window) t.rotates = t.has_window;

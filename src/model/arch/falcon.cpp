@@ -1,5 +1,5 @@
-// falcon, nemotron, stablelm: norms with a mean and a bias, the only biases that have to be there;
-// attention and network side by side in some.
+// falcon, nemotron, stablelm: layer norms with a bias, the only required biases; parallel attention
+// and feed-forward network in some.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -32,7 +32,7 @@ void nemotron(Builder &b) {
     standard(b, t);
 }
 
-// Without norms of the network it stands beside attention.
+// Without ffn_norm, attention and the feed-forward network are parallel.
 void stablelm(Builder &b) {
     ArchConfig t = falcon_config(b);
     t.act = Act::silu;

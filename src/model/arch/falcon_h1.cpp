@@ -1,4 +1,4 @@
-// falcon-h1: attention and Mamba-2 side by side in each layer.
+// falcon-h1: parallel attention and Mamba-2 in each layer.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -1,5 +1,5 @@
-// gemma to gemma3, gemma-embedding: GELU, embeddings times sqrt(n_embd); from the second on norms on
-// both sides and layers with windows. The converter has added 1 to the weights of norms.
+// gemma to gemma3, gemma-embedding: GELU, embeddings times sqrt(n_embd); from gemma2 on norms on
+// both sides and sliding-window layers. The converter has added 1 to the weights of norms.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -14,7 +14,8 @@ static ArchConfig gemma_config(const Builder &b) {
     return t;
 }
 
-// The 27B models, of so many layers, scale by the embedding's share of a head.
+// The 27B models, recognized by their number of layers, scale attention by 1 / sqrt(n_embd /
+// heads).
 static ArchConfig windowed(Builder &b, uint32_t window, double logit_cap, uint32_t large_layers) {
     const Keys &keys = b.keys();
     ArchConfig t = gemma_config(b);

@@ -1,5 +1,5 @@
-// gemma4 (text): heads of other sizes in window layers, keys and values of another layer, norms
-// without weights on values, embeddings for each layer, experts beside a dense network.
+// gemma4 (text): other head sizes in sliding-window layers, KV sharing between layers, value norms
+// without weights, per-layer embeddings, experts in parallel to a dense network.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -23,7 +23,7 @@ public:
         t_.has_window = window_flags(keys_);
         t_.window_rope = {.differs = true, .base = 10000, .divisors = false};
         t_.experts = {.scaled = false, .act = Act::gelu, .needs = {"ffn_down_exps.scale"}};
-        b.require({"rope_freqs.weight"}); // which pairs of the full layers turn
+        b.require({"rope_freqs.weight"}); // pairs that rotate in the full-attention layers
         const uint32_t n = b.n_layers();
         own_ = n - keys_.count_or("attention.shared_kv_layers", {0, n - 1}, 0);
         t_.shares = [this](uint32_t layer) { return source_of(layer); };
@@ -39,7 +39,8 @@ public:
     }
 
 private:
-    // The last own layer of the same kind: whose keys and values a later layer reads.
+    // Returns the last layer of the same kind with its own keys and values, which a later layer
+    // reads.
     uint32_t source_of(uint32_t layer) const {
         if (layer < own_) return layer;
         const bool windowed = t_.has_window(layer);
@@ -55,11 +56,11 @@ private:
     Builder &b_;
     const Keys &keys_;
     ArchConfig t_;
-    uint32_t own_ = 0, width_ = 0; // width of the embedding of a layer, 0: none
+    uint32_t own_ = 0, width_ = 0; // width of a per-layer embedding, 0: none
     View per_layer_;               // [layers][width]
 };
 
-// (projection of the stream, normed, + embedding * sqrt(width)) / sqrt(2)
+// (normalized projection of the stream + embedding * sqrt(width)) / sqrt(2)
 void Gemma4::embed_layers(View x) {
     const uint32_t n = b_.n_layers();
     const uint64_t all = uint64_t{width_} * n;
@@ -74,7 +75,7 @@ void Gemma4::embed_layers(View x) {
     b_.emit(op::Scale{per_layer_, 1 / sqrtf(2)});
 }
 
-// A dense network, and beside it experts with norms of their own.
+// A dense network, and in parallel experts with norms of their own.
 View Gemma4::feed_forward(View x) {
     const View d = dense(b_, {t_.act}, b_.normed(x, "ffn_norm", NormKind::rms));
     if (!has_experts(b_)) return d;

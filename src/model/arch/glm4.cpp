@@ -1,5 +1,5 @@
-// glm4, glm4moe: half of each head turns; norms on both sides (glm4), experts chosen by sigmoids of
-// their scores and a bias beside a shared one (glm4moe: GLM 4.5 to 4.7).
+// glm4, glm4moe: RoPE on half of each head. glm4 has norms on both sides. glm4moe (GLM 4.5 to 4.7)
+// has experts with sigmoid gating, a selection bias and a shared expert.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

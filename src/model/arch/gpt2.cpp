@@ -1,4 +1,5 @@
-// gpt2, starcoder2, phi2: norms with a mean and a bias, networks without a gate, biases everywhere.
+// gpt2, starcoder2, phi2: layer norms with a bias, feed-forward networks without a gate, biases
+// everywhere.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -1,4 +1,5 @@
-// gpt-oss: sinks, windows in every other layer, experts with biases and a clamped gate.
+// gpt-oss: attention sinks, sliding windows in every other layer, experts with biases and a clamped
+// gate.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

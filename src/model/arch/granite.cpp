@@ -1,5 +1,5 @@
-// granite, granitemoe, granitehybrid: factors on embedding, residuals, scores and logits;
-// granitehybrid has Mamba-2 in most layers.
+// granite, granitemoe, granitehybrid: scale factors on embedding, residuals, attention scores and
+// logits; granitehybrid has Mamba-2 in most layers.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -7,7 +7,7 @@ namespace ggufx::model::arch {
 
 namespace {
 
-// Missing or 0: 1.
+// Returns a factor; 1 if it is missing or 0.
 float factor(const Keys &keys, const char *name) {
     const double value = keys.number_or(name, 0, 1e6, 0);
     return value == 0 ? 1 : static_cast<float>(value);

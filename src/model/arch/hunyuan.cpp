@@ -1,5 +1,5 @@
-// hunyuan-dense, hunyuan-moe: norms of queries and keys behind their rotation. hy_v3 (Hunyuan 3): the
-// norms before it, experts by sigmoids beside a shared one.
+// hunyuan-dense, hunyuan-moe: norms of queries and keys after RoPE. hy_v3 (Hunyuan 3): norms before
+// RoPE, experts with sigmoid gating and a shared expert.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

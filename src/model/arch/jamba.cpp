@@ -1,5 +1,5 @@
-// jamba: Mamba-1 with norms of its time steps in most layers, attention that does not turn in some,
-// experts whose weights are not normed in every second.
+// jamba: Mamba-1 with norms of its time steps in most layers, attention without RoPE in some,
+// experts with unnormalized weights in every second layer.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -1,5 +1,6 @@
-// laguna (Laguna XS, M): a softplus on what attention gives, of each value or each head; windows in
-// all but every fourth layer, whose rotation is not scaled; experts by sigmoids beside a shared one.
+// laguna (Laguna XS, M): a softplus gate on the attention output, per value or per head. Sliding
+// windows in all but every fourth layer, with unscaled RoPE. Experts with sigmoid gating and a
+// shared expert.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

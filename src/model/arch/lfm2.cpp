@@ -1,5 +1,5 @@
-// lfm2, lfm2moe: short convolutions in most layers, attention in the others; the norm named after
-// the embedding stands before the output. Files of Ollama name it after the output.
+// lfm2, lfm2moe: short convolutions in most layers, attention in the others. The norm before the
+// output is named token_embd_norm; files of Ollama name it output_norm.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -1,4 +1,4 @@
-// llama: LLaMA 1 to 3, Mistral 7B, Mixtral and what was trained in their shape.
+// llama: LLaMA 1 to 3, Mistral 7B, Mixtral and models of the same architecture.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -1,5 +1,6 @@
-// llama4: three layers in chunks that turn, norms without weights behind the rotation; every fourth
-// layer sees all, unturned, queries growing with the position. Experts weigh what they are given.
+// llama4: three of four layers have chunked attention, RoPE, and norms without weights after RoPE.
+// Every fourth layer has full attention without RoPE, with queries that grow with the position.
+// Router weights multiply the expert inputs.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -7,7 +8,8 @@ namespace ggufx::model::arch {
 
 void llama4(Builder &b) {
     const Keys &keys = b.keys();
-    constexpr uint32_t kChunk = 8192, kLargest = 128; // Maverick, of 128 experts, has no such norms
+    // Maverick, with 128 experts, has no such norms
+    constexpr uint32_t kChunk = 8192, kLargest = 128;
     ArchConfig t;
     t.rope = RopeStyle::pairs;
     t.rotates = t.has_window = all_but_last_of(4);

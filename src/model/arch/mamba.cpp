@@ -1,5 +1,5 @@
-// mamba, mamba2, nemotron_h, nemotron_h_moe: each layer is one mixer or one network. nemotron_h has
-// Mamba-2, attention without rotation and networks of relu^2 without a gate.
+// mamba, mamba2, nemotron_h, nemotron_h_moe: each layer is one mixer or one feed-forward network.
+// nemotron_h has Mamba-2, attention without RoPE and networks of relu^2 without a gate.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

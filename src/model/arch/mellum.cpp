@@ -1,4 +1,5 @@
-// mellum (Mellum 2): qwen3moe with windows, whose layers rotate without the model's scaling.
+// mellum (Mellum 2): qwen3moe with sliding windows, whose layers use RoPE without the model's
+// scaling.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -1,5 +1,5 @@
-// mimo2 (MiMo V2 Flash): windows with sinks, heads of their own number and a rotation of their own,
-// values narrower than keys, experts by sigmoids.
+// mimo2 (MiMo V2 Flash): sliding windows with attention sinks, their own number of heads and RoPE
+// base. Values are narrower than keys; experts with sigmoid gating.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

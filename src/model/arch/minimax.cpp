@@ -1,4 +1,4 @@
-// minimax-m2 (M2, M2.1, M2.5): norms over all heads, a part of each turns, experts by sigmoids.
+// minimax-m2 (M2, M2.1, M2.5): norms over all heads, partial RoPE, experts with sigmoid gating.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

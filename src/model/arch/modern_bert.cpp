@@ -1,5 +1,5 @@
-// modern-bert: norms without biases in front, windows to both sides, each kind of layer with a
-// rotation of its own; the first layer's input is normed already.
+// modern-bert: pre-norms without biases, symmetric sliding windows, a RoPE base per kind of layer.
+// The first layer's input is already normalized.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -1,5 +1,5 @@
-// olmo2 (OLMo 2 and 3), olmoe: norms over all heads of queries and keys at once. OLMo 3 has windows,
-// whose layers rotate without the model's scaling.
+// olmo2 (OLMo 2 and 3), olmoe: norms of queries and keys over all heads at once. OLMo 3 has sliding
+// windows, whose layers use RoPE without the model's scaling.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -1,4 +1,4 @@
-// phi3: Phi-3, 3.5, 4 and 4-mini; fused matrices and longrope by their tensors.
+// phi3: Phi-3, 3.5, 4 and 4-mini; fused matrices and LongRoPE, if the tensors are present.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

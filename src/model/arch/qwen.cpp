@@ -1,5 +1,5 @@
-// qwen2 to qwen3: NEOX rotation; biases, norms of heads and experts by their tensors. The vision
-// models' text has equal positions in all sections, which is the plain rotation.
+// qwen2 to qwen3: NEOX-style RoPE; biases, per-head norms and experts if the tensors are present.
+// Text of vision models has equal positions in all sections, which is plain RoPE.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
@@ -22,7 +22,7 @@ void qwen2moe(Builder &b) {
 void qwen3(Builder &b) {
     ArchConfig t;
     t.needs = {"attn_q_norm.weight", "attn_k_norm.weight"};
-    t.rank_pooling = Pooling::last; // its rerankers say yes or no
+    t.rank_pooling = Pooling::last; // rerankers answer yes or no
     t.rank_softmax = true;
     standard(b, t);
 }

@@ -1,4 +1,4 @@
-// seed_oss: qwen2 with another name for the norm before the network.
+// seed_oss: qwen2 with another name for the norm before the feed-forward network.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

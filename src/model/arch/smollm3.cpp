@@ -1,4 +1,4 @@
-// smollm3: no rotation in every fourth layer.
+// smollm3: no RoPE in every fourth layer.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

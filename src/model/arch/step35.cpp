@@ -1,5 +1,6 @@
-// step35 (Op 3.5 Flash): a gate of each head on what attention gives, windows with heads of their
-// own number, of which all coordinates turn and else half, experts within a limit.
+// step35 (Step 3.5 Flash): a per-head gate on the attention output. Sliding-window layers have
+// their own number of heads and RoPE on all dimensions, other layers on half of them. Experts with
+// clamped activations.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 
