@@ -1,5 +1,5 @@
-// A piece whose text is a token that merging gives, too, is looked up; so most words of a text cost
-// one look at the table. See bpe.hpp.
+// A piece is looked up first: if its text is a token that merging also yields, the lookup gives its
+// id. So most words cost one lookup in the table. See bpe.hpp.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/bpe.hpp"
 
@@ -10,7 +10,7 @@
 namespace ggufx::model {
 
 struct Bpe::Work {
-    Vector<char> mapped; // the piece as characters
+    Vector<char> mapped; // the piece in the characters of the byte map
     RankMerger merger;
     ScoreMerger by_id;
     Work(const Vocab &vocab, const Merges &merges)
@@ -51,7 +51,7 @@ void Bpe::merge(Work &work, std::string_view piece, Controls controls) const {
 void Bpe::encode_piece(Vector<int32_t> &ids, Work &work, std::string_view piece,
                        Controls controls) const {
     int32_t whole = -1;
-    if (piece.size() <= vocab_.longest()) { // in characters it is as long, or longer
+    if (piece.size() <= vocab_.longest()) { // mapped to characters it is as long, or longer
         whole = vocab_.find(map(work.mapped, piece), controls);
         if (whole >= 0 && (ignore_merges_ || alone_.of(whole) == Alone::yes))
             return ids.push_back(whole);
@@ -74,7 +74,7 @@ void Bpe::encode_piece(Vector<int32_t> &ids, Work &work, std::string_view piece,
     }
 }
 
-// Of a list of ranks without merges.
+// Encodes with a list of ranks, without merges.
 void Bpe::encode_by_id(Vector<int32_t> &ids, Work &work, std::string_view piece,
                        Controls controls) const {
     const size_t n_before = ids.size();
@@ -85,7 +85,7 @@ void Bpe::encode_by_id(Vector<int32_t> &ids, Work &work, std::string_view piece,
     work.by_id.encode(ids, text, controls);
 }
 
-// The characters of bytes.
+// Maps bytes to characters.
 std::string_view Bpe::map(Vector<char> &out, std::string_view piece) const {
     out.resize(2 * piece.size());
     size_t n = 0;
@@ -97,7 +97,7 @@ std::string_view Bpe::map(Vector<char> &out, std::string_view piece) const {
     return {out.data(), n};
 }
 
-// Of what merging gives but no token has: its bytes one by one.
+// Appends the bytes of a merge result without a token one by one.
 void Bpe::put_bytes(Vector<int32_t> &ids, std::string_view bytes, Controls controls) const {
     for (const char c : bytes) {
         const uint8_t byte = static_cast<uint8_t>(c);

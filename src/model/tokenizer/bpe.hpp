@@ -1,5 +1,6 @@
-// Byte-level BPE ("gpt2"): a text is cut by the rules of its pre-tokenizer; the bytes of each
-// piece, as characters, are merged by rank. SPDX-License-Identifier: MIT
+// Byte-level BPE ("gpt2"): the pre-tokenizer splits a text into pieces. The bytes of each piece, as
+// characters, are merged by rank.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "model/tokenizer/byte_map.hpp"
@@ -11,7 +12,7 @@ namespace ggufx::model {
 
 class Bpe final : public Encoder {
 public:
-    // Throws Error (missing, vocab) / std::bad_alloc. Keeps the vocabulary by reference.
+    // Throws Error (missing, vocab) / std::bad_alloc. Keeps a reference to the vocabulary.
     explicit Bpe(const Vocab &vocab);
     void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const override;
 

@@ -1,5 +1,5 @@
-// The characters that byte-level vocabularies have for bytes: 33 to 126, 161 to 172 and 174 to 255
-// stand for themselves, the other 68 in ascending order for U+0100 and on.
+// Byte map of byte-level vocabularies: the characters 33 to 126, 161 to 172 and 174 to 255 stand
+// for themselves. The other 68 bytes, in ascending order, are U+0100 and following.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Every index is checked where it is used: the array may lead anywhere.
+// Every index is checked on use: the array of an untrusted file may lead anywhere.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/charsmap.hpp"
 
@@ -10,8 +10,8 @@ namespace ggufx::model {
 namespace {
 
 constexpr const char *kCharsmapKey = "tokenizer.ggml.precompiled_charsmap";
-// Real maps have keys of 12 bytes and texts of 33. Longer ones would make every place of a text
-// cost as much, and texts grow as much.
+// Real maps have keys of 12 bytes and texts of 33. Longer keys would cost as much at every position
+// of a text, and longer replacements would grow the text.
 constexpr size_t kMaxKey = 64, kMaxReplacement = 64;
 
 uint32_t label(uint32_t unit) {
@@ -82,7 +82,7 @@ std::string_view Charsmap::find(std::string_view text, size_t *length) const {
     for (size_t i = 0; i < text.size() && text[i] != '\0'; i++) {
         const uint8_t c = static_cast<uint8_t>(text[i]);
         node ^= c;
-        // Beside the nodes there are units of no use, and none where the array ends.
+        // Units that are no nodes are ignored; the array may also end here.
         if (node >= units_.size() || label(units_[node]) != c) break;
         if (i == kMaxKey) {
             fail(Status::vocab, {}, "%s: a key has more than %" PRIu64 " bytes", kCharsmapKey,

@@ -1,5 +1,5 @@
-// Which bytes of a text are claimed, and where the next claim begins: bits in words of 64, and over
-// them levels that have a bit for every word that is not empty. 1.02 bytes per byte of text.
+// Set of claimed bytes of a text, with fast search for the next claim: a bit per start of a claim
+// in 64-bit words, and levels with a bit for every non-empty word. 1.13 bytes per byte of text.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -32,11 +32,11 @@ public:
             words_[level_[level] + bit / 64] |= uint64_t{1} << bit % 64;
     }
 
-    // The first start of a claim after `place`; there must be one.
+    // Returns the first start of a claim after `place`; there must be one.
     uint32_t next(uint32_t place) const {
         size_t bit = size_t{place} + 1, level = 0;
         uint64_t word = 0;
-        for (;; level++, bit = bit / 64 + 1) { // up, until something follows in the word
+        for (;; level++, bit = bit / 64 + 1) { // go up until the word has a following bit
             word = words_[level_[level] + bit / 64] >> bit % 64;
             if (word) break;
         }
@@ -50,7 +50,7 @@ private:
     static constexpr size_t kLevels = 7; // 64^6 is more than 2^32
     Vector<uint8_t> claimed_;
     Vector<uint64_t> words_;
-    size_t level_[kLevels]; // where each one's words begin
+    size_t level_[kLevels]; // index of each level's first word
     size_t n_levels_ = 0;
 };
 

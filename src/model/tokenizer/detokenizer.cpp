@@ -1,6 +1,7 @@
-// See detokenizer.hpp. The passes over spaces are those of the field's programs: " ?" " !" " ." "
-// ," lose the space; then " ' " both; then " 's" " 'm" " 're" " 've" theirs. Each is a small
-// machine that holds the bytes it cannot decide on yet. SPDX-License-Identifier: MIT
+// See detokenizer.hpp. Clean-up of spaces as in transformers and llama.cpp: " ?" " !" " ." " ,"
+// lose the space; then " ' " both spaces; then " 's" " 'm" " 're" " 've" the first one. Each pass
+// is a small state machine that holds the bytes it cannot decide on yet.
+// SPDX-License-Identifier: MIT
 #include "model/tokenizer/detokenizer.hpp"
 
 #include "model/tokenizer/byte_map.hpp"
@@ -45,7 +46,7 @@ void Detokenizer::put_text(std::string_view text) {
             const int32_t byte = kByteMap.byte(c.code);
             if (byte >= 0)
                 put_byte(static_cast<char>(byte));
-            else // no character of a byte: as it is
+            else // no character of the byte map: unchanged
                 put_bytes(text.substr(0, c.length));
             text.remove_prefix(c.length);
         }
@@ -116,7 +117,7 @@ void Detokenizer::hold(char c) {
     if (state_.n_held > 0) {
         const uint8_t lead = state_.held[0];
         const bool second = state_.n_held == 1;
-        // Of the second bytes some lead leaves fewer: overlong forms, surrogates, above 0x10ffff.
+        // Some lead bytes allow fewer second bytes: overlong forms, surrogates, above 0x10ffff.
         const uint8_t least = !second ? 0x80 : lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
         const uint8_t most = !second ? 0xbf : lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
         if (byte >= least && byte <= most) {

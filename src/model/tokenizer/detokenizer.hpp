@@ -1,5 +1,5 @@
-// Ids back to bytes: what each kind of vocabulary has in its tokens' texts, and what may be wanted
-// of the result: the spaces that the field's programs take out, whole characters only.
+// Detokenizer: token ids to bytes, for each kind of vocabulary. Options: space clean-up as in
+// transformers, whole characters only.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,24 +10,24 @@ namespace ggufx::model {
 struct DetokenizeOptions {
     bool keep_special = false;
     bool keep_space = false;
-    bool clean_spaces = false;     // as the vocabulary's kind has it
-    bool whole_characters = false; // bytes of a character wait for the rest of it
+    bool clean_spaces = false;     // by the vocabulary's own setting
+    bool whole_characters = false; // holds back incomplete characters
 };
 
-// What stands between two parts of a text.
+// State between two parts of a text.
 struct DetokenizeState {
-    uint8_t started = 0;              // a token that is text came
-    uint8_t marks = 0;                // a space waits for what follows
-    uint8_t quote = 0;                // so many bytes of " '" wait
-    uint8_t contraction = 0;          // 1: " " waits, 2: " '", else that and this letter
-    uint8_t n_held = 0, held[3] = {}; // of a character
+    uint8_t started = 0;     // a text token has been seen
+    uint8_t marks = 0;       // a held space waits for the next byte
+    uint8_t quote = 0;       // held bytes of " '"
+    uint8_t contraction = 0; // held bytes: 1: " ", 2: " '", otherwise these and this letter
+    uint8_t n_held = 0, held[3] = {}; // held bytes of a character
     bool is_possible() const {
         return started <= 1 && marks <= 1 && quote <= 2 && n_held <= 3 &&
                (contraction <= 2 || contraction == 'r' || contraction == 'v');
     }
 };
 
-// Counts all bytes, stores those that fit.
+// Counts all bytes, and stores those that fit.
 class Sink {
 public:
     Sink(char *out, size_t capacity) : out_(out), capacity_(capacity) {}
@@ -42,7 +42,7 @@ private:
     size_t capacity_, needed_ = 0;
 };
 
-// Writes the bytes of ids, which are checked before; nothing is allocated.
+// Writes the bytes of ids, which the caller has checked; never allocates.
 class Detokenizer {
 public:
     Detokenizer(Sink &sink, const Vocab &vocab, const DetokenizeOptions &options,
@@ -50,10 +50,10 @@ public:
         : sink_(sink), vocab_(vocab), options_(options), state_(state),
           cleans_(options.clean_spaces && vocab.cleans_spaces()) {}
     void put(int32_t id);
-    void finish(); // what waits
+    void finish(); // writes held bytes
 
 private:
-    void put_text(std::string_view text); // of a normal token
+    void put_text(std::string_view text); // for a normal token
     void put_byte(char c) {
         if (cleans_)
             clean_marks(c);

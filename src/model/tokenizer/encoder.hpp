@@ -1,4 +1,4 @@
-// What every kind of vocabulary does: a text without whole tokens to ids.
+// Interface of all tokenizer kinds: encodes a text, between tokens that are matched whole.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,13 +9,13 @@ namespace ggufx::model {
 class Encoder {
 public:
     virtual ~Encoder() = default;
-    // Appends the ids of a text of less than 2^31 bytes that is not empty. Throws Error (vocab:
-    // what has no token) / std::bad_alloc. Any number of threads at once. With controls refused the
-    // ids are the same, but where one is a control token: there its text is encoded without it.
+    // Appends the ids of a text that is not empty and has less than 2^31 bytes. Throws Error
+    // (vocab: no token for a byte) / std::bad_alloc. Thread-safe. With refused controls the ids are
+    // the same, except that text is not encoded as control tokens.
     virtual void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const = 0;
 };
 
-// Are there refused tokens among the ids from `first` on?
+// Returns whether there are refused tokens among the ids from `first` on.
 inline bool has_refused(const Vocab &vocab, const Vector<int32_t> &ids, size_t first,
                         Controls controls) {
     for (size_t i = first; i < ids.size(); i++)
@@ -23,8 +23,8 @@ inline bool has_refused(const Vocab &vocab, const Vector<int32_t> &ids, size_t f
     return false;
 }
 
-// What is known of tokens' texts: does the text of a token become that token alone? Found out when
-// a text is first met; any number of threads find the same.
+// Cache of whether encoding a token's text yields that token alone. Filled on first use; all
+// threads compute the same value.
 class Alone {
 public:
     Alone(const Host *host, size_t n) : known_(n, HostAllocator<Atomic<uint8_t>>(host)) {}

@@ -1,5 +1,5 @@
-// User-defined tokens that are marks of one template: they steer the model there as control tokens
-// do, so no text of a user becomes one. Found by WholeTokens::find_marks.
+// Marker tokens of a chat template: user-defined tokens that control the model there, so text of a
+// user must not become one. Found by WholeTokens::find_marks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,9 +15,9 @@ struct Marks {
         : ids(HostAllocator<int32_t>(host)), free(HostAllocator<uint32_t>(host)) {}
     bool hold(int32_t id) const { return std::binary_search(ids.begin(), ids.end(), id); }
 
-    Vector<int32_t> ids; // in order
-    // Of a token matched whole, by rank: itself where it may stand in any text, else the longest
-    // one of those that it starts with.
+    Vector<int32_t> ids; // ascending
+    // For each whole-matched token, by rank: the token itself if it may appear in any text, else
+    // its longest prefix token that may.
     Vector<uint32_t> free;
 };
 

@@ -1,4 +1,4 @@
-// Loading merges, and finding pairs. See merges.hpp.
+// Loads merges, and finds pairs. See merges.hpp.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/merges.hpp"
 
@@ -10,15 +10,16 @@ namespace {
 
 constexpr const char *kMergesKey = "tokenizer.ggml.merges";
 constexpr uint64_t kMaxMerges = 1u << 28;
-constexpr size_t kMergesAtOnce = 16, kTexts = 3; // merges side by side; left, right and joined
+constexpr size_t kMergesAtOnce = 16, kTexts = 3; // merges per lookup; left, right and joined
 
 } // namespace
 
-// Texts that a file has are gone with its next one where it is not mapped: they are copied.
+// Copies of merge texts: if the file is not memory-mapped, reading a text invalidates the previous
+// one.
 struct Merges::Block {
-    uint64_t rank = 0; // of the first
+    uint64_t rank = 0; // rank of the first merge
     size_t n = 0;
-    Vector<char> bytes; // left and right of each, which together are what they become
+    Vector<char> bytes; // left and right of each, whose concatenation is the joined text
     size_t left[kMergesAtOnce], right[kMergesAtOnce];
 
     explicit Block(const Host *host) : bytes(HostAllocator<char>(host)) {}
@@ -64,7 +65,7 @@ void PairIndex::add(uint64_t pair, Merge merge) {
 const Merge *PairIndex::find(uint64_t pair) const {
     size_t at = home(pair);
     for (size_t i = 0; i < kReach; i++, at = (at + 1) & (slots_.size() - 1)) {
-        if (slots_[at].pair == kFree) return nullptr; // also of the pair that stands for this
+        if (slots_[at].pair == kFree) return nullptr; // also for the pair that equals kFree
         if (slots_[at].pair == pair) return &slots_[at].merge;
     }
     if (rest_.empty()) return nullptr;
@@ -73,7 +74,7 @@ const Merge *PairIndex::find(uint64_t pair) const {
 }
 
 bool space_within(std::string_view text) {
-    bool words = false; // something else stood before
+    bool words = false; // something other than U+2581 came before
     for (size_t i = 0; i < text.size();) {
         const bool space = text.substr(i, kSpaceText.size()) == kSpaceText;
         if (space && words) return true;
@@ -124,7 +125,8 @@ std::string_view Merges::left_of(uint64_t rank, std::string_view text) {
     return text.substr(0, space);
 }
 
-// The first pair of equals stays, and loose texts are numbered as they come: the order counts.
+// Adds merges in order: the first of equal pairs counts, and loose texts are numbered as they
+// appear.
 void Merges::add(Block &block) {
     std::string_view texts[kTexts * kMergesAtOnce];
     int32_t ids[kTexts * kMergesAtOnce];
@@ -152,7 +154,7 @@ Symbol Merges::symbol(std::string_view text) const {
     return loose ? static_cast<Symbol>(vocab_.size() + *loose) : kNoSymbol;
 }
 
-// `id`: of the token with this text, or -1.
+// `id`: token with this text, or -1.
 Symbol Merges::intern(std::string_view text, int32_t id) {
     if (id >= 0) return static_cast<Symbol>(id);
     if (const uint32_t *loose = by_text_.find(text, [&](uint32_t i) { return loose_[i]; }))

@@ -1,7 +1,7 @@
-// The merges of a BPE vocabulary: which two symbols become which, and in what order. A symbol is a
-// token, or a text that merges lead to but no token has ("loose"); so texts are looked up when a
-// vocabulary is loaded, and merging works on numbers.
-// Keys: tokenizer.ggml.merges, "left right" each, the rank is the place in the list.
+// Merges of a BPE vocabulary: pairs of symbols, their result and rank. A symbol is a token, or a
+// text without a token that merges produce ("loose"). Texts are looked up at load time, so merging
+// only compares numbers.
+// Keys: tokenizer.ggml.merges, "left right" each; the rank is the index in the list.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,14 +19,14 @@ struct Merge {
     Symbol joined;
 };
 
-// Pairs found by two numbers: a hash table whose collisions end in a map, as base/text_index.hpp.
+// Hash table of pairs of symbols; collisions beyond kReach go to a map, as in base/text_index.hpp.
 class PairIndex {
 public:
     explicit PairIndex(const Host *host)
         : slots_(HostAllocator<Slot>(host)), rest_(Rest::allocator_type(host)) {}
-    void reserve(size_t n); // before anything is added. Throws std::bad_alloc
+    void reserve(size_t n); // must precede add(). Throws std::bad_alloc
     void fetch(uint64_t pair) const { __builtin_prefetch(&slots_[home(pair)]); }
-    // The first of equal pairs stays. Throws std::bad_alloc.
+    // Adds a pair; the first of equal pairs counts. Throws std::bad_alloc.
     void add(uint64_t pair, Merge merge);
     const Merge *find(uint64_t pair) const; // null when there is none
 
@@ -43,7 +43,7 @@ private:
         const uint64_t h = (pair ^ pair >> 29) * 0x9e3779b97f4a7c15u;
         return static_cast<size_t>((h ^ h >> 32) * 0xbf58476d1ce4e5b9u >> 20) & (slots_.size() - 1);
     }
-    Vector<Slot> slots_; // a power of two of them, at least half of them free
+    Vector<Slot> slots_; // a power of two of slots, at least half of them free
     Rest rest_;
 };
 
@@ -60,20 +60,21 @@ public:
     bool is_refused(Symbol symbol, Controls controls) const {
         return is_token(symbol) && vocab_.is_refused(static_cast<int32_t>(symbol), controls);
     }
-    // A list of tokens without merges: of all pairs that are a token the one with the lowest id.
+    // Returns whether the list has ranks without merges: then a pair that is a token has its id as
+    // rank.
     bool ranks_are_ids() const { return ranks_are_ids_; }
     bool cross_spaces() const {
         return cross_spaces_;
-    } // one joins a word with the U+2581 behind it
+    } // a merge joins a word with the U+2581 after it
 
 private:
-    struct Block; // of merges that are added side by side
+    struct Block; // merges that are added together
     static std::string_view left_of(uint64_t rank, std::string_view text);
     Symbol intern(std::string_view text, int32_t id);
     void add(Block &block);
 
     const Vocab &vocab_;
-    Arena texts_; // of loose symbols
+    Arena texts_; // texts of loose symbols
     Vector<std::string_view> loose_;
     TextIndex<uint32_t> by_text_;
     PairIndex pairs_;
@@ -83,7 +84,7 @@ private:
 // U+2581, which stands for a space in tokens.
 constexpr std::string_view kSpaceText = "\xe2\x96\x81";
 
-// Does U+2581 stand behind something else?
+// Returns whether U+2581 follows something else in the text.
 bool space_within(std::string_view text);
 
 } // namespace ggufx::model

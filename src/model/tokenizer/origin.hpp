@@ -1,5 +1,5 @@
-// Who wrote which bytes of a text: what a template wrote may hold control tokens, what stands in a
-// user's bytes is text, whatever it looks like.
+// Origin of the bytes of a text: bytes of the template may contain control tokens, bytes of a user
+// are plain text.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,11 +11,11 @@
 namespace ggufx::model {
 
 struct OriginRun {
-    uint64_t end;  // byte behind the last one; it begins where the one before ends
-    uint64_t user; // 1: a user's
+    uint64_t end;  // end of the run; it starts at the end of the previous one
+    uint64_t user; // 1: bytes of a user
 };
 
-// Keeps the runs and the marks by reference; the runs reach to the end of the text.
+// Keeps references to runs and marker tokens; the runs must cover the text.
 class Origin {
 public:
     Origin(const OriginRun *runs, size_t n, const Marks &marks)
@@ -23,7 +23,7 @@ public:
 
     const Marks &marks() const { return *marks_; }
 
-    // Bytes from `place` on that are the template's.
+    // Returns how many bytes from `place` on are the template's.
     uint32_t own(uint32_t place) const {
         const OriginRun *const run = std::upper_bound(
             runs_, runs_ + n_, place, [](uint32_t at, const OriginRun &r) { return at < r.end; });

@@ -1,4 +1,4 @@
-// The rules as rows. Beside each list of patterns stands the regular expression it is.
+// Pre-tokenizer rules as rows; comments give the equivalent regular expressions.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/pre_rules.hpp"
 
@@ -25,7 +25,7 @@ constexpr uint32_t kNoLower = bit(kTitle) | bit(kModifier) | bit(kLetter) | kM;
 constexpr uint32_t kUppers = bit(kUpper) | bit(kAsciiUpper) | kNoLower;
 constexpr uint32_t kLowers = bit(kLower) | bit(kAsciiLower) | bit(kModifier) | bit(kLetter) | kM;
 
-// A row per branch of the expressions.
+// One row per branch of the expressions.
 constexpr Row run(uint32_t classes, uint16_t min = 1, uint16_t max = kMany,
                   Ahead ahead = Ahead::any) {
     Row row;
@@ -55,7 +55,8 @@ constexpr Row listed(uint8_t lists, uint32_t prefix = 0) {
     row.body.plus = lists;
     return row;
 }
-// head* and then one of body at least: as far as body reaches behind or within the run of head.
+// head* followed by at least one of body: up to the last body character within or after the run of
+// head.
 constexpr Row last_of(uint32_t head, uint32_t body) {
     Row row;
     row.head.classes = head;
@@ -87,7 +88,8 @@ constexpr Row text(const char *before, uint32_t classes, uint8_t lists, uint16_t
     row.after = after;
     return row;
 }
-// [^\r\n\p{L}\p{N}]?[upper]*[lower]+, or the other way round; `minus` lists are left out.
+// [^\r
+// \p{L}\p{N}]?[upper]*[lower]+, or the other way round; without the lists in `minus`.
 constexpr Row cased(bool upper_first, bool contracts, uint8_t minus = 0) {
     Row row;
     row.prefix.classes = kAll & ~kLines & ~kL & ~kN;
@@ -135,7 +137,9 @@ constexpr Row kLlama3Rows[] = {contraction(true), kWord,   run(kN, 1, 3), kMarks
                                kToLineEnd,        kButOne, kSpaces};
 constexpr Row kQwen2Rows[] = {contraction(true), kWord,   run(kN, 1, 1), kMarksToLines,
                               kToLineEnd,        kButOne, kSpaces};
-// bailingmoe has [\r\n] for [\r\n]+ behind \s*, which ends at the same place.
+// bailingmoe has [\r
+// ] instead of [\r
+// ]+ after \s*, which ends at the same position.
 constexpr Row kQwen35Rows[] = {contraction(true),
                                run_after(kLeading, kL | kM),
                                run(kN, 1, 1),
@@ -213,7 +217,7 @@ constexpr Row kSpark25Rows[] = {kDeepseekV3Rows[0],
                                 kButOne,
                                 kSpaces};
 
-// Published patterns are not known: the field's has no symbol "~".
+// The patterns are not published; in llama.cpp, "~" is no symbol.
 constexpr uint32_t kAfmoeS = kS & ~bit(kTilde);
 constexpr Row kAfmoeRows[] = {kDeepseekV3Rows[0],
                               run_after(kAll & ~kLines & ~kL & ~kP & ~kAfmoeS, kL | kM),
@@ -312,7 +316,7 @@ constexpr CodeRange kBloomStops[] = {
     {0x964, 0x964}, {0x2026, 0x2026}, {0x3001, 0x3002}, {0xff0c, 0xff0c},
 };
 constexpr CodeRange kCapitals[] = {{0x41, 0x49}};
-// Characters of words that are neither letters, marks, numbers nor connectors.
+// Word characters that are neither letters, marks, numbers nor connectors.
 constexpr CodeRange kWordSigns[] = {
     {0x200c, 0x200d}, {0x24b6, 0x24e9}, {0x1f130, 0x1f149}, {0x1f150, 0x1f169}, {0x1f170, 0x1f189}};
 
@@ -431,7 +435,7 @@ const Rules kSpark25 = {
     {LIST(kDeepseekCjk)},
     {}};
 
-// BPE over characters: the rest of these vocabularies is not what a pre-tokenizer's steps say.
+// BPE over characters: only the splits of these vocabularies are pre-tokenizer rules.
 const Rules kGemma4 = {"gemma4", {ROWS(kLinesRows)},          {},   {},
                        false,    Symbols::escaped_characters, true, true};
 const Rules kSarvamMoe = {"sarvam-moe", {ROWS(kLinesRows)},         {}, {},

@@ -1,4 +1,4 @@
-// Compiling the rows to sets of classes, and running them. See pre_tokenizer.hpp.
+// Compiles the rows to sets of classes, and runs them. See pre_tokenizer.hpp.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/pre_tokenizer.hpp"
 
@@ -9,7 +9,7 @@ namespace ggufx::model::pre {
 
 namespace {
 
-// A class byte: the class below, the number of a combination of lists above.
+// A class byte: the class in the low bits, the number of a combination of lists in the high bits.
 constexpr unsigned kClassBits = 5;
 constexpr uint8_t kClassMask = (1 << kClassBits) - 1;
 static_assert(kClasses <= 1 << kClassBits);
@@ -34,7 +34,7 @@ CharClass ascii_class(uint32_t code) {
 
 CharClass wide_class(uint32_t code) {
     // clang-format off
-    constexpr CharClass kOf[] = { // in the order of Category
+    constexpr CharClass kOf[] = {  // in the order of Category
         kOther, kOther, kOther, kOther, kOther, kUpper, kTitle, kLower, kModifier, kLetter,
         kMark, kMark, kMark, kDecimal, kNumber, kNumber, kConnector, kPunct, kPunct, kPunct,
         kPunct, kPunct, kPunct, kSymbol, kSymbol, kSymbol, kSymbol, kSpace, kSpace, kSpace,
@@ -56,7 +56,7 @@ PreTokenizer::PreTokenizer(const Host *host, const Rules &rules)
 }
 
 void PreTokenizer::compile(const Rules &rules) {
-    // Which combinations of lists there are: at every begin of a range, and right behind each.
+    // Collects the combinations of lists: at the start and end of every range, and right after it.
     const auto note = [&](uint32_t code) {
         size_t held = 0;
         for (size_t i = 0; i < kMaxLists; i++) held |= size_t{lists_[i].hold(code)} << i;
@@ -99,13 +99,13 @@ void PreTokenizer::compile(const Rules &rules) {
                 out.starts[c] |= static_cast<uint16_t>(starts << r);
             }
         }
-        // What continues a character belongs to whatever that belongs to, and starts nothing.
+        // A continuation byte belongs to every set, like its character, and starts no match.
         out.sets[kContinuation] = UINT64_MAX;
         out.starts[kContinuation] = 0;
     }
 }
 
-// The number of its combination of lists.
+// Returns the number of the character's combination of lists.
 uint8_t PreTokenizer::class_of(uint32_t code) const {
     if (n_combinations_ == 1) return 0;
     size_t held = 0;
@@ -131,19 +131,19 @@ void PreTokenizer::classify(Vector<uint8_t> &classes, std::string_view text) con
     }
 }
 
-// One pattern over one piece after the other.
+// Matches one pattern in one piece after another.
 struct PreTokenizer::Search {
     const Compiled &compiled;
     std::string_view text;
     const uint8_t *classes;
-    size_t end = 0; // of the piece
+    size_t end = 0; // end of the piece
     struct Range {
         size_t from, to;
         bool holds(size_t at) const { return at >= from && at < to; }
     };
-    // Of digits: the end of the run that was counted, and how many of it are left.
+    // Digits: end of the counted run, and remaining digits in it.
     size_t counted = 0, left = 0;
-    // Of a row: where it matches nothing, because of what the run that was looked at ends with.
+    // Per row: range without a match, known from the end of the run that was scanned.
     Range nothing[kMaxRows] = {};
 
     bool in(size_t at, size_t row, Part part) const {
@@ -161,7 +161,7 @@ struct PreTokenizer::Search {
         while (at < end && in(at, row, part)) at++;
         return at;
     }
-    // The end of what the pattern matches at a place, or kNo.
+    // Returns the end of the pattern's match at a position, or kNo.
     size_t match(size_t at);
     size_t match_row(size_t at, size_t r);
     size_t match_run(size_t at, size_t r);
@@ -217,7 +217,7 @@ size_t PreTokenizer::Search::match_run(size_t at, size_t r) {
             to = before(to); // then a space follows
             if (to == at || (n && n - 1 < row.min)) return kNo;
         }
-    } else { // the last character of the head's run that is one of the body
+    } else { // last body character in the run of head
         const size_t run_end = to;
         do {
             if (to == at) return nothing[r] = {at, run_end}, kNo;
@@ -265,7 +265,7 @@ size_t PreTokenizer::Search::match_contraction(size_t at, bool any_case) const {
     const char a = letter(at + 1), b = letter(at + 2);
     if (a == 's' || a == 't' || a == 'm' || a == 'd') return at + 2;
     if ((a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l')) return at + 3;
-    if (any_case && a == '\xc5' && b == '\xbf') return at + 3; // U+017F is an s
+    if (any_case && a == '\xc5' && b == '\xbf') return at + 3; // U+017F is a long s
     return kNo;
 }
 
@@ -320,7 +320,7 @@ void PreTokenizer::split(Cuts &cuts, std::string_view text) const {
                 if (to > at) {
                     cuts.add(to);
                     at = to;
-                } else { // a match of nothing cuts here and goes on behind the next character
+                } else { // an empty match splits here; continue after the next character
                     at = search.after(at);
                 }
             }

@@ -1,9 +1,10 @@
-// Cutting a text into the pieces that byte-level BPE merges, by the rules of a name.
+// Pre-tokenizer: splits a text into the pieces that byte-level BPE merges, by a rule set.
 //
-// Every byte of the text gets a class; then each pattern goes over the pieces of the one before
-// from left to right. At a character the rows are tried in order, and each row runs over what it
-// takes and steps back once at most. No recursion, no memory beside the classes (1 byte per byte of
-// text) and the cuts (1 bit). SPDX-License-Identifier: MIT
+// Every byte of the text gets a class; then each pattern runs over the pieces of the previous one
+// from left to right. At a character the rows are tried in order. Each row scans forward and steps
+// back at most once. No recursion; memory: the classes (1 byte per byte of text) and the cuts (1
+// bit).
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/host.hpp"
@@ -19,7 +20,7 @@ public:
     explicit Cuts(const Host *host) : words_(HostAllocator<uint64_t>(host)) {}
     void reset(size_t n_bytes) { words_.assign(n_bytes / 64 + 1, 0); }
     void add(size_t place) { words_[place / 64] |= uint64_t{1} << place % 64; }
-    // The first one after `place`; there must be one.
+    // Returns the first end after `place`; there must be one.
     size_t next(size_t place) const {
         size_t word = ++place / 64;
         uint64_t bits = words_[word] >> place % 64 << place % 64;
@@ -36,17 +37,17 @@ public:
     // Throws std::bad_alloc.
     PreTokenizer(const Host *host, const Rules &rules);
 
-    // The ends of the pieces of a text that is not empty, its own among them. Throws
+    // Adds the ends of the pieces, including that of the text, which must not be empty. Throws
     // std::bad_alloc.
     void split(Cuts &cuts, std::string_view text) const;
 
 private:
-    // What a row asks of a character, a bit each in Compiled::sets.
+    // Parts of a row, each a set of characters: a bit in Compiled::sets.
     enum Part { prefix, head, body, tail, kParts };
     struct Compiled {
         Pattern pattern;
         uint64_t sets[256];   // by class and lists: bit kParts * row + part
-        uint16_t starts[256]; // rows that may begin with it
+        uint16_t starts[256]; // rows that may start with the class
     };
     struct Search;
 

@@ -1,5 +1,5 @@
-// Few symbols are searched for the lowest rank each time; many stand in a list whose candidates are
-// in a heap. A candidate whose pair changed meanwhile is told by its symbols and dropped.
+// A few symbols are scanned for the lowest rank each time. Many are kept in a linked list, with
+// candidates in a heap; a candidate whose pair changed is recognized by its symbols and dropped.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/rank_merger.hpp"
 

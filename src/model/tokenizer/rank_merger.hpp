@@ -1,5 +1,5 @@
-// Merging symbols by rank: of all adjacent pairs that a merge joins the one of the lowest rank,
-// the leftmost among equals, until none is left.
+// Merges symbols by rank: repeatedly joins the adjacent pair whose merge has the lowest rank, the
+// leftmost among equals.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ggufx::model {
 
-// The memory of merging, used again piece after piece.
+// Working memory of merging, reused for each piece.
 class RankMerger {
 public:
     RankMerger(const Merges &merges, const Host *host)
@@ -16,25 +16,24 @@ public:
     struct Part {
         Symbol symbol;
         uint32_t length; // bytes of the text
-        uint32_t rank;   // of the merge with the next one
-        Symbol joined;   // what it gives
+        uint32_t rank;   // rank of the merge with the next symbol
+        Symbol joined;   // result of that merge
     };
     void clear() { parts_.clear(); }
     void add(Symbol symbol, uint32_t length) { parts_.push_back({symbol, length, kNone, 0}); }
-    // n log n. Refused controls are joined by no merge. Throws std::bad_alloc.
+    // Merges in O(n log n). No merge yields refused controls. Throws std::bad_alloc.
     void run(Controls controls);
     bool has_refused(Controls controls) const; // among the parts
     const Vector<Part> &parts() const { return parts_; }
 
 private:
     static constexpr uint32_t kNone = UINT32_MAX;
-    static constexpr size_t kFew = 40; // as many are merged without a heap
+    static constexpr size_t kFew = 40; // up to this many symbols are merged without a heap
     struct Candidate {
-        uint64_t order; // rank, place of the left symbol
+        uint64_t order; // rank, then position of the left symbol
         Symbol left, right;
     };
-    // Of a list in parts_: a part that is not first has the one before in `rank`, the next in
-    // `joined`.
+    // Linked list in parts_: a removed part has the previous one in `rank`, the next in `joined`.
     void find(Part &left, const Part &right) const;
     const Merge *merge_of(Symbol left, Symbol right) const;
     void run_few();

@@ -1,5 +1,5 @@
-// Where no merge joins a word with the U+2581 behind it, words are merged one by one: the ids are
-// the same, and most words are tokens that are looked up.
+// If no merge joins a word with the U+2581 after it, words are merged one by one: the ids are the
+// same, and most words are tokens that a lookup finds.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/raw_bpe.hpp"
 
@@ -31,7 +31,7 @@ void RawBpe::encode(Vector<int32_t> &ids, std::string_view text, Controls contro
     }
 }
 
-// Pieces without white space, in lower case where the file asks for it.
+// Encodes pieces without white space, in lower case if the file asks for it.
 void RawBpe::encode_between_spaces(Vector<int32_t> &ids, std::string_view text,
                                    Controls controls) const {
     RankMerger merger(merges_, vocab_.host().get());
@@ -63,7 +63,7 @@ void RawBpe::encode_between_spaces(Vector<int32_t> &ids, std::string_view text,
     }
 }
 
-// White space has the tokens of the vocabulary for it, else byte tokens, else none.
+// Encodes white space by the vocabulary's tokens for it, else by byte tokens, else not at all.
 void RawBpe::encode_spaces(Vector<int32_t> &ids, RankMerger &merger, std::string_view spaces,
                            Controls controls) const {
     merge(merger, spaces, controls);
@@ -79,7 +79,7 @@ void RawBpe::encode_spaces(Vector<int32_t> &ids, RankMerger &merger, std::string
     }
 }
 
-// A run of newlines that is a token stays whole, also where merging would not give it.
+// A run of newlines that is a token is kept whole, even if merging would not produce it.
 void RawBpe::encode_lines(Vector<int32_t> &ids, RankMerger &merger, std::string_view lines,
                           Controls controls) const {
     const int32_t id = vocab_.find(lines, controls);

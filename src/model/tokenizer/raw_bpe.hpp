@@ -1,6 +1,6 @@
-// BPE over characters: a text is cut at runs of newlines, with U+2581 for spaces ("gemma4"), or at
-// white space ("whitespace"); characters are merged by rank, and bytes of characters without a
-// token have byte tokens.
+// BPE over characters: a text is split at runs of newlines, with U+2581 for spaces ("gemma4"), or
+// at white space ("whitespace"). Characters are merged by rank; characters without a token become
+// byte tokens.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@ namespace ggufx::model {
 
 class RawBpe final : public Encoder {
 public:
-    // Throws Error (missing, vocab) / std::bad_alloc. Keeps the vocabulary by reference.
+    // Throws Error (missing, vocab) / std::bad_alloc. Keeps a reference to the vocabulary.
     explicit RawBpe(const Vocab &vocab);
     void encode(Vector<int32_t> &ids, std::string_view text,
                 Controls controls) const override; // spaces are escaped before, see escapes_spaces
@@ -28,7 +28,7 @@ private:
     void encode_word(Vector<int32_t> &ids, RankMerger &merger, std::string_view word,
                      Controls controls) const;
     void merge(RankMerger &merger, std::string_view word, Controls controls) const;
-    // The ids of a part, or false where it has no token.
+    // Appends the ids of a part; returns false if it has no token.
     bool put_token(Vector<int32_t> &ids, const RankMerger::Part &part, bool refused,
                    Controls controls) const;
 

@@ -23,7 +23,7 @@ int32_t take_escaped(std::string_view *text) {
     if (escaped != 'x') return static_cast<uint8_t>(escaped);
     const int32_t high = text->size() < 2 ? -1 : hex_value((*text)[0]);
     const int32_t low = high < 0 ? -1 : hex_value((*text)[1]);
-    if (low < 0) return 'x'; // no number follows: as any other character
+    if (low < 0) return 'x'; // no number follows: an ordinary character
     text->remove_prefix(2);
     return high * 16 + low;
 }

@@ -1,5 +1,5 @@
-// RWKV: the longest token from the left, again and again, whatever its type. Tokens are literals of
-// bytes, with escapes.
+// RWKV: repeatedly takes the longest token from the left, of any type. Tokens are byte literals
+// with escapes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace ggufx::model {
 
 class Rwkv final : public Encoder {
 public:
-    // Throws Error (limit) / std::bad_alloc. Keeps the vocabulary by reference.
+    // Throws Error (limit) / std::bad_alloc. Keeps a reference to the vocabulary.
     explicit Rwkv(const Vocab &vocab);
     void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const override;
 
@@ -19,8 +19,8 @@ private:
     Trie trie_;
 };
 
-// The next byte of a literal that is not empty, taken off it: \t \n \r \xHH, \ and another
-// character for that one. A \ at the end gives nothing: -1.
+// Removes and returns the next byte of a literal that is not empty: \t
+// \r \xHH, or \ and another character for that one. Returns -1 for a \ at the end.
 int32_t take_escaped(std::string_view *text);
 
 } // namespace ggufx::model

@@ -1,5 +1,5 @@
 // Symbols are a linked list over the text; a heap holds the candidate pairs. A pair that changed
-// meanwhile is told by its length and dropped.
+// since is recognized by its length and dropped.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/score_merger.hpp"
 
@@ -15,7 +15,7 @@ constexpr uint32_t kEnd = UINT32_MAX;
 
 } // namespace
 
-// True when a comes after b: std heaps keep the greatest on top.
+// Returns true when a comes after b: std heaps keep the greatest on top.
 bool ScoreMerger::after(const Pair &a, const Pair &b) {
     return a.score < b.score || (a.score == b.score && a.left > b.left);
 }

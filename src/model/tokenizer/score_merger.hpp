@@ -1,5 +1,5 @@
-// Merging by score, the algorithm of sentencepiece's BPE: the characters of a text, joined pair by
-// pair, the best-scored token first, the leftmost among equals.
+// Merges by score, the algorithm of sentencepiece's BPE: joins the characters of a text pair by
+// pair, the token with the highest score first, the leftmost among equals.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ggufx::model {
 
-// The memory of merging, used again text after text.
+// Working memory of merging, reused for each text.
 class ScoreMerger {
 public:
     enum class Order { score, id }; // id: the lowest id first, for lists of ranks
@@ -15,8 +15,8 @@ public:
         : vocab_(vocab), order_(order), symbols_(HostAllocator<Node>(vocab.host().get())),
           heap_(HostAllocator<Pair>(vocab.host().get())) {}
 
-    // Appends the ids of `text`; refused controls are as if the vocabulary had none. Throws Error (vocab: a byte that has no token) / std::bad_alloc.
-    // O(n log n).
+    // Appends the ids of `text`; refused controls are treated as missing tokens. Throws Error
+    // (vocab: a byte that has no token) / std::bad_alloc. O(n log n).
     void encode(Vector<int32_t> &ids, std::string_view text, Controls controls);
 
 private:

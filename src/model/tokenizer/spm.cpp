@@ -1,5 +1,5 @@
-// Where no token joins a word with the U+2581 behind it, words are merged one by one: the ids are
-// the same, and most words are tokens that are looked up.
+// If no token joins a word with the U+2581 after it, words are merged one by one: the ids are the
+// same, and most words are tokens that a lookup finds.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/spm.hpp"
 

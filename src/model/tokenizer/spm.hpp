@@ -1,4 +1,4 @@
-// SentencePiece's BPE ("llama"): characters merged by the scores of tokens.
+// SentencePiece BPE ("llama"): characters are merged by the scores of tokens.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,19 +9,19 @@ namespace ggufx::model {
 
 class Spm final : public Encoder {
 public:
-    // Throws std::bad_alloc. Keeps the vocabulary by reference.
+    // Throws std::bad_alloc. Keeps a reference to the vocabulary.
     explicit Spm(const Vocab &vocab);
     void encode(Vector<int32_t> &ids, std::string_view text,
                 Controls controls) const override; // spaces are U+2581
 
 private:
-    // True when the ids are those with controls allowed.
+    // Returns true when the ids are the same as with allowed controls.
     bool encode_word(Vector<int32_t> &ids, ScoreMerger &merger, std::string_view word,
                      Controls controls) const;
 
     const Vocab &vocab_;
     Alone alone_;
-    bool cross_spaces_ = false; // a token joins a word with the U+2581 behind it
+    bool cross_spaces_ = false; // a token joins a word with the U+2581 after it
 };
 
 } // namespace ggufx::model

@@ -1,5 +1,5 @@
-// Around the kinds: tokens matched whole are cut out of the text first, the rest is encoded piece
-// by piece; for vocabularies whose tokens have U+2581 for a space it is put there.
+// Common part of all kinds: tokens matched whole are split off the text first, the rest is encoded
+// piece by piece. For vocabularies with U+2581 for a space, spaces are replaced here.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/tokenizer.hpp"
 
@@ -46,7 +46,7 @@ Encoder *make_encoder(const Vocab &vocab) {
 }
 
 void destroy_encoder(const Vocab &vocab, Encoder *encoder) {
-    const Host &host = *vocab.host(); // which wants to know the size
+    const Host &host = *vocab.host(); // the host needs the size
     if (vocab.kind() == VocabKind::spm) return unmake(host, static_cast<Spm *>(encoder));
     if (!kEveryVocabulary) return;
     switch (vocab.kind()) {
@@ -79,7 +79,7 @@ Tokenizer::~Tokenizer() {
     destroy_encoder(vocab_, encoder_);
 }
 
-// "<mask>" of some families stands for a word and the space in front of it.
+// Returns the "<mask>" token if it absorbs the white space before it, as in some model families.
 int32_t Tokenizer::find_mask() const {
     if (vocab_.kind() == VocabKind::none) return -1;
     const gguf::File &file = vocab_.file();
@@ -105,7 +105,7 @@ void Tokenizer::tokenize_plain(Vector<int32_t> &ids, std::string_view text,
     const auto put_space = [&] {
         escaped.insert(escaped.end(), kSpaceText.begin(), kSpaceText.end());
     };
-    // A space that is merged waits for the character after it, so that none stands at the end.
+    // With merge_spaces, a space waits for the next character, so that none is left at the end.
     const bool merges = vocab_.merge_spaces();
     bool waiting = vocab_.add_space(), began = false;
     if (!merges && std::exchange(waiting, false)) put_space();
@@ -149,7 +149,7 @@ void Tokenizer::tokenize(Vector<int32_t> &ids, std::string_view text,
     }
     tokenize_plain(ids, text.substr(done), controls);
     add(vocab_.add_eos(), vocab_.eos());
-    // Of other kinds it stands between two texts only.
+    // Other kinds have the separator between two texts only.
     add(vocab_.kind() == VocabKind::wordpiece, vocab_.special(Special::separator));
 }
 

@@ -1,5 +1,5 @@
-// Text to token ids and back: tokens matched whole, then what the kind of vocabulary does.
-// The contract is that of include/ggufx/model.h.
+// Tokenizer: text to token ids and back. Tokens matched whole come first, then the encoder of the
+// vocabulary's kind. Contract: include/ggufx/model.h.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,9 +10,9 @@
 namespace ggufx::model {
 
 struct TokenizeOptions {
-    bool add_special = false;       // BOS, EOS and separator as the file asks
-    bool parse_special = false;     // control tokens in the text are themselves
-    const Origin *origin = nullptr; // they are where the template wrote them, and nowhere else
+    bool add_special = false;       // adds BOS, EOS and separator as the file asks
+    bool parse_special = false;     // encodes text of control tokens as these tokens
+    const Origin *origin = nullptr; // allows control tokens in the template's bytes only
 };
 
 class Tokenizer {
@@ -24,18 +24,18 @@ public:
 
     const Vocab &vocab() const { return vocab_; }
 
-    // Appends to ids. Throws Error (argument: over 2^29 bytes; unsupported: no texts; vocab) /
+    // Appends ids. Throws Error (argument: over 2^29 bytes; unsupported: no texts; vocab) /
     // std::bad_alloc.
     void tokenize(Vector<int32_t> &ids, std::string_view text,
                   const TokenizeOptions &options) const;
 
-    // For an Origin: the user-defined tokens that are marks of a template, see WholeTokens.
+    // Finds a template's marker tokens for an Origin, see WholeTokens.
     void find_marks(Marks &out, const Vector<std::string_view> &literals) const {
         whole_.find_marks(out, literals);
     }
 
-    // Writes at most `capacity` bytes and returns how many there are; ids are checked before.
-    // `last`: what waits in the state is written, too.
+    // Writes at most `capacity` bytes and returns the total; the caller has checked the ids.
+    // `last`: also writes bytes held in the state.
     size_t detokenize(char *out, size_t capacity, const int32_t *ids, size_t n_ids,
                       const DetokenizeOptions &options, DetokenizeState &state, bool last) const;
 
@@ -45,8 +45,8 @@ private:
 
     Vocab vocab_;
     WholeTokens whole_;
-    int32_t mask_;     // takes the white space in front of it
-    Encoder *encoder_; // of the host's memory; null without texts
+    int32_t mask_;     // absorbs the white space before it
+    Encoder *encoder_; // allocated from the host; null without texts
 };
 
 } // namespace ggufx::model

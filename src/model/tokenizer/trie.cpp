@@ -1,4 +1,4 @@
-// Building the tree from the sorted texts: those that share a node are neighbours there.
+// Builds the tree from the sorted texts: texts that share a node are adjacent.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/trie.hpp"
 
@@ -20,11 +20,11 @@ void Trie::build(Vector<Entry> &entries) {
     }
     if (n_bytes >= UINT32_MAX) fail(Status::limit, {}, "the tokens have more than 2^32 bytes");
     std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) {
-        const int order = a.text.compare(b.text); // bytes as unsigned
+        const int order = a.text.compare(b.text); // compares bytes as unsigned
         return order != 0 ? order < 0 : a.id < b.id;
     });
     struct Range {
-        uint32_t begin, end; // of entries
+        uint32_t begin, end; // range of entries
     };
     const HostAllocator<Range> allocator(first_.get_allocator());
     Vector<Range> level(allocator), next(allocator);

@@ -1,5 +1,5 @@
-// Texts found from the begin of another: the bytes of all texts as a tree, level by level, so that
-// the children of a node are neighbours. 9 bytes per node.
+// Trie for prefix search: the bytes of all texts as a tree, level by level, so that the children of
+// a node are adjacent. 9 bytes per node.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,8 @@
 
 namespace ggufx::model {
 
-// Longer texts would make every place of a hostile text cost as much; real ones have 128 at most.
+// Longer texts would cost as much at every position of an untrusted text; real ones have 128 at
+// most.
 constexpr uint32_t kMaxTrieText = 512;
 
 class Trie {
@@ -20,16 +21,16 @@ public:
         : first_(HostAllocator<uint32_t>(host)), byte_(HostAllocator<uint8_t>(host)),
           id_(HostAllocator<int32_t>(host)) {}
 
-    // Of equal texts the lowest id counts. Throws Error (limit) / std::bad_alloc; sorts the
-    // entries.
+    // Builds the trie; the lowest id of equal texts counts. Sorts the entries. Throws Error (limit)
+    // / std::bad_alloc.
     void build(Vector<Entry> &entries);
 
-    // A node by its number, 0 is the root; the child for a byte, 0 when there is none.
+    // Returns the child of a node for a byte, 0 when there is none; node 0 is the root.
     uint32_t child(uint32_t node, char byte) const;
-    int32_t id(uint32_t node) const { return id_[node]; } // of the text that ends here, or -1
+    int32_t id(uint32_t node) const { return id_[node]; } // id of the text that ends here, or -1
 
-    // The longest text that `text` begins with, of those whose ids count: its id, and its length in
-    // *length; or -1.
+    // Returns the id of the longest text that `text` starts with, among ids with counts(id), and
+    // its length in *length; or -1.
     template <class Counts>
     int32_t longest(std::string_view text, size_t *length, const Counts &counts) const {
         int32_t found = -1;

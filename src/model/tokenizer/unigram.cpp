@@ -1,4 +1,4 @@
-// Normalising, then the best way to every byte of the text. See unigram.hpp.
+// Normalizes, then finds the best path to every byte of the text (Viterbi). See unigram.hpp.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/unigram.hpp"
 
@@ -13,7 +13,7 @@ namespace ggufx::model {
 
 namespace {
 
-constexpr double kUnknownPenalty = 10; // below the lowest score, as sentencepiece has it
+constexpr double kUnknownPenalty = 10; // below the lowest score, as in sentencepiece
 constexpr uint64_t kMaxNormalized = INT32_MAX;
 constexpr std::string_view kReplacement = "\xef\xbf\xbd"; // U+FFFD
 
@@ -43,7 +43,7 @@ Unigram::Unigram(const Vocab &vocab)
     user_.build(users);
 }
 
-// Bytes of a user-defined token that stands here: it is not changed.
+// Returns the length of a user-defined token at this position, which is copied unchanged.
 size_t Unigram::copied_length(std::string_view text, Controls controls) const {
     size_t length = 0;
     const auto counts = [&](int32_t id) { return !vocab_.is_refused(id, controls); };

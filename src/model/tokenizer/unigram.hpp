@@ -1,5 +1,4 @@
-// Unigram ("t5"): of all ways to cut a normalised text into tokens the one with the largest sum of
-// scores.
+// Unigram ("t5"): splits a normalized text into the tokens with the largest sum of scores.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +10,7 @@ namespace ggufx::model {
 
 class Unigram final : public Encoder {
 public:
-    // Throws Error (vocab, limit) / std::bad_alloc. Keeps the vocabulary by reference.
+    // Throws Error (vocab, limit) / std::bad_alloc. Keeps a reference to the vocabulary.
     explicit Unigram(const Vocab &vocab);
     void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const override;
 
@@ -27,7 +26,7 @@ private:
 
     const Vocab &vocab_;
     Charsmap map_;
-    Trie trie_, user_; // user-defined tokens alone
+    Trie trie_, user_; // user_: user-defined tokens only
     double unknown_score_ = 0;
 };
 

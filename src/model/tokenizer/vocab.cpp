@@ -1,5 +1,5 @@
-// Loading and checking a vocabulary. Everything a hostile file can get wrong ends here: counts that
-// differ, scores that are no numbers, byte tokens that are no bytes, special ids out of range.
+// Loads and checks a vocabulary of an untrusted file: counts that differ, NaN scores, invalid byte
+// tokens, special ids out of range.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/vocab.hpp"
 
@@ -16,8 +16,8 @@ constexpr const char *kScores = "tokenizer.ggml.scores";
 constexpr const char *kKinds = "tokenizer.ggml.token_type";
 constexpr uint64_t kMaxTokens = 1u << 28; // ids are int32_t, the index has up to 4 slots each
 constexpr uint32_t kMaxTokenBytes = 1u << 20;
-// Texts looked up side by side: a table of 262,144 does not fit the second cache, and one after
-// another each waits for memory three times.
+// Texts per batched lookup. A table of 262,144 tokens exceeds the L2 cache, and separate lookups
+// wait for memory three times each.
 constexpr size_t kFetched = 24;
 
 constexpr const char *kModel = "tokenizer.ggml.model";
@@ -60,7 +60,7 @@ bool is_float(gguf::ValueType type) {
     return type == gguf::ValueType::f32 || type == gguf::ValueType::f64;
 }
 
-// An array beside the tokens: one element per token.
+// Requires an array with one element per token.
 void require_per_token(const gguf::MetaEntry &entry, const char *key, size_t n_tokens) {
     if (entry.type != gguf::ValueType::array) {
         fail(Status::vocab, {entry.offset}, "%s is not an array", key);
@@ -119,7 +119,7 @@ void Vocab::load_model() {
                           : "llama and none, as this library was built");
 }
 
-// How texts are cut before symbols merge. Files without the key are older than it: "default".
+// Selects the pre-tokenizer. Files without the key are older than it: "default".
 void Vocab::load_pre() {
     if (!kEveryVocabulary) return;
     const bool by_words = kind_name_ == kWhitespaceModel;
@@ -149,13 +149,13 @@ void Vocab::load_pre() {
         if (!known.empty()) known.push_back(' ');
         known.insert(known.end(), text.begin(), text.end());
     }
-    // The list is longer than a message: what fits of it, and where all of it is told.
+    // The list of names may exceed a message: it shows what fits, and where to find all.
     fail(Status::unsupported, {file_->meta(index).offset, index},
          "%s %s is not known; known (ggufx_tokenizer_pre tells all): %.*s", kPre,
          Quoted(name).c_str(), static_cast<int>(known.size()), known.data());
 }
 
-// Of a model without texts: as many ids as its key says.
+// Sets the size of a vocabulary without texts by its key.
 void Vocab::load_size() {
     const size_t name = file_->find_meta("general.architecture");
     if (name == gguf::kNotFound) fail(Status::missing, {}, "key general.architecture is missing");
@@ -216,7 +216,7 @@ void Vocab::load_scores() {
     }
     for (size_t i = 0; i < tokens_.size(); i++) {
         const float score = static_cast<float>(file_->get_f64(index, i));
-        if (score != score) { // NaN has no place in an order
+        if (score != score) { // NaN cannot be ordered
             fail(Status::vocab, {entry.offset, i}, "the score of token %" PRIu64 " is not a number",
                  static_cast<uint64_t>(i));
         }
@@ -224,10 +224,10 @@ void Vocab::load_scores() {
     }
 }
 
-// Third-party writers store the kinds in any integer type: the value counts, not the type.
+// Other writers store the kinds in any integer type: the value counts, not the type.
 void Vocab::load_kinds() {
     const size_t index = file_->find_meta(kKinds);
-    if (index == gguf::kNotFound) return; // all normal; byte tokens are known by their text
+    if (index == gguf::kNotFound) return; // all normal; byte tokens are recognized by their text
     const gguf::MetaEntry entry = file_->meta(index);
     require_per_token(entry, kKinds, tokens_.size());
     if (!is_integer(entry.element)) {
@@ -240,14 +240,15 @@ void Vocab::load_kinds() {
                  "the type of token %" PRIu64 " is %" PRId64 ", not 0 to 6",
                  static_cast<uint64_t>(i), kind);
         }
-        if (kind > 0) tokens_[i].kind = static_cast<TokenKind>(kind); // 0: undefined, as normal
+        // 0 (undefined) counts as normal
+        if (kind > 0) tokens_[i].kind = static_cast<TokenKind>(kind);
     }
 }
 
 int32_t Vocab::special_id(const char *key, int32_t fallback) const {
     const size_t index = file_->find_meta(key);
     if (index == gguf::kNotFound) {
-        // A vocabulary too small for the id the format implies has no such token.
+        // A vocabulary too small for the default id has no such token.
         return fallback < 0 || static_cast<size_t>(fallback) >= tokens_.size() ? -1 : fallback;
     }
     const gguf::MetaEntry entry = file_->meta(index);
@@ -291,7 +292,7 @@ bool Vocab::flag_key(const char *key, bool fallback) const {
     return index == gguf::kNotFound ? fallback : file_->get_bool(index);
 }
 
-// A flag that would change ids, where this kind of vocabulary has one way of working only.
+// Requires the only supported value of a flag that would change ids in this kind of vocabulary.
 void Vocab::require_flag(const char *key, bool supported) const {
     if (flag_key(key, supported) == supported) return;
     const size_t index = file_->find_meta(key);
@@ -311,9 +312,9 @@ void Vocab::require_no_charsmap() const {
          entry.count, kModel, kind_name_);
 }
 
-// Keys of sentencepiece and of BertNormalizer: each is honoured by the kinds that have it, and
-// refused where its value would be ignored. add_space_prefix of BPE is ignored on purpose:
-// converters copy it from a configuration that has no effect on these vocabularies.
+// Keys of sentencepiece and of BertNormalizer. Kinds that have a key honour it; others refuse a
+// value that they would ignore. add_space_prefix of BPE is ignored on purpose: converters copy it
+// from a configuration that has no effect on these vocabularies.
 void Vocab::load_normalizer() {
     constexpr const char *kLowercase = "tokenizer.ggml.normalizer.lowercase";
     constexpr const char *kStripAccents = "tokenizer.ggml.normalizer.strip_accents";
@@ -337,7 +338,7 @@ void Vocab::load_normalizer() {
         spaces_behind_ = flag_key(kSpacesBehind, false);
     } else {
         if (!spm && !bert && !drops_spaces_)
-            require_flag(kExtraSpaces, false); // runs of spaces are one there
+            require_flag(kExtraSpaces, false); // these kinds merge runs of spaces
         require_flag(kSpacesBehind, false);
         require_no_charsmap();
     }
@@ -373,7 +374,7 @@ void Vocab::index_texts() {
             hashes[i] = by_text_.hash(tokens_[first + i].view());
             by_text_.fetch(hashes[i]);
         }
-        for (size_t i = 0; i < n; i++) // real files have equal texts: the lowest id wins
+        for (size_t i = 0; i < n; i++) // real files have equal texts: the lowest id counts
             if (!by_text_.find(tokens_[first + i].view(), hashes[i], text_of))
                 by_text_.insert(static_cast<int32_t>(first + i), hashes[i], text_of);
     }

@@ -1,6 +1,6 @@
-// The vocabulary of a file: texts, scores and kinds of tokens, looked up by id or by text.
-// Keys tokenizer.ggml.{model,tokens,scores,token_type,*_token_id,add_*}; texts are copied, so that
-// what was checked is what is used.
+// Vocabulary of a file: texts, scores and kinds of tokens, with lookup by id or text. Keys
+// tokenizer.ggml.{model,tokens,scores,token_type,*_token_id,add_*}. Texts are copied, so that they
+// cannot change after the checks.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace ggufx::model {
 
-// Numbers as the files store them (tokenizer.ggml.token_type).
+// Values of tokenizer.ggml.token_type in files.
 enum class TokenKind : uint8_t {
     normal = 1,
     unknown = 2,
@@ -26,17 +26,17 @@ enum class TokenKind : uint8_t {
     byte = 6, // "<0xXX>"
 };
 
-// What tokenizer.ggml.model names.
+// Kind by tokenizer.ggml.model.
 enum class VocabKind : uint8_t {
-    spm,       // "llama": merging by score
-    bpe,       // "gpt2": merging of bytes by rank
-    raw_bpe,   // "gemma4", "whitespace", "gpt2" by its pre-tokenizer: merging of characters by rank
-    wordpiece, // "bert": the longest pieces of words
-    unigram,   // "t5": the likeliest pieces
-    rwkv,      // "rwkv": the longest bytes
+    spm,       // "llama": merges by score
+    bpe,       // "gpt2": merges bytes by rank
+    raw_bpe,   // "gemma4", "whitespace", "gpt2" by its pre-tokenizer: merges characters by rank
+    wordpiece, // "bert": longest pieces of words
+    unigram,   // "t5": most likely pieces
+    rwkv,      // "rwkv": longest byte sequences
     none,      // "none", "no_vocab": ids without texts
 };
-// A small library has SentencePiece's alone (-Dvocabularies=false).
+// A small build has SentencePiece only (-Dvocabularies=false).
 #if defined(GGUFX_WITH_VOCABULARIES)
 constexpr bool kEveryVocabulary = true;
 #else
@@ -45,9 +45,9 @@ constexpr bool kEveryVocabulary = false;
 constexpr bool is_built(VocabKind kind) {
     return kEveryVocabulary || kind == VocabKind::spm || kind == VocabKind::none;
 }
-bool is_vocab_kind(std::string_view name); // of a kind that is built
+bool is_vocab_kind(std::string_view name); // returns whether the kind is in the build
 
-// Tokens with a meaning of their own; the numbers of GGUFX_SPECIAL_*.
+// Special tokens; equal to GGUFX_SPECIAL_*.
 enum class Special : uint8_t {
     // clang-format off
     bos, eos, eot, eom, unknown, separator, pad, mask,
@@ -56,9 +56,9 @@ enum class Special : uint8_t {
 };
 constexpr size_t kSpecials = 14;
 
-// May a text become tokens that control a model, of kind control or unknown, those that are shown
-// (`<|channel|>`) and the marks of a template? They are matched whole where they may stand; but
-// merging, too, can lead to their texts. Keeps the marks by reference.
+// Policy for tokens that control a model: kinds control and unknown, visible ones (`<|channel|>`)
+// and the marker tokens of a template. They may be matched whole where allowed, but merging can
+// also lead to their texts. Keeps a reference to the markers.
 class Controls {
 public:
     constexpr Controls() = default; // allowed
@@ -66,7 +66,7 @@ public:
     static const Controls allowed;
 
     bool are_refused() const { return marks_ != nullptr; }
-    const Marks &marks() const { return *marks_; } // of refused ones
+    const Marks &marks() const { return *marks_; } // requires are_refused()
 
 private:
     const Marks *marks_ = nullptr;
@@ -74,12 +74,12 @@ private:
 inline constexpr Controls Controls::allowed{};
 
 struct Token {
-    const char *text; // of the vocabulary, not terminated
+    const char *text; // points into the vocabulary, not terminated
     uint32_t length;
     float score;
     TokenKind kind;
     bool ends;            // generation stops after it
-    bool control = false; // no text of a user becomes it: see Controls
+    bool control = false; // text of a user never becomes it: see Controls
     std::string_view view() const { return {text, length}; }
 };
 
@@ -89,14 +89,14 @@ public:
     explicit Vocab(Ref<gguf::File> file);
 
     VocabKind kind() const { return kind_; }
-    const char *kind_name() const { return kind_name_; } // tokenizer.ggml.model; valid for ever
+    const char *kind_name() const { return kind_name_; } // tokenizer.ggml.model; static storage
     size_t size() const { return n_tokens_; }
     const Token &operator[](size_t id) const {
         return kind_ == VocabKind::none ? kNoToken : tokens_[id];
     }
-    // -1 when there is none; the lowest id of equals.
+    // Returns the id of a text, the lowest of equals; -1 when there is none.
     int32_t find(std::string_view text, Controls controls = Controls::allowed) const;
-    // The same for n texts, controls allowed, whose memory is fetched at once.
+    // Looks up n texts with allowed controls; prefetches their memory together.
     void find(int32_t *ids, const std::string_view *texts, size_t n) const;
     bool is_refused(int32_t id, Controls controls) const {
         if (id < 0 || !controls.are_refused()) return false;
@@ -105,8 +105,8 @@ public:
     }
     int32_t byte_token(uint8_t byte) const { return bytes_[byte]; } // -1 when there is none
     uint32_t longest() const { return longest_; }                   // bytes of the longest text
-    // Appends the tokens of bytes that no text has: byte tokens, else tokens of one byte, else the
-    // unknown one. Throws Error (vocab: there is none) / std::bad_alloc.
+    // Appends tokens for bytes without a text token: byte tokens, else tokens of one byte, else the
+    // unknown token. Throws Error (vocab: there is none) / std::bad_alloc.
     void put_bytes(Vector<int32_t> &ids, std::string_view bytes,
                    Controls controls = Controls::allowed) const;
 
@@ -114,19 +114,19 @@ public:
     int32_t bos() const { return special(Special::bos); }
     int32_t eos() const { return special(Special::eos); }
     int32_t unknown() const { return special(Special::unknown); }
-    const pre::Name *pre() const { return pre_; }     // of bpe and raw_bpe, else null
+    const pre::Name *pre() const { return pre_; }     // for bpe and raw_bpe, else null
     bool has_pre_key() const { return has_pre_key_; } // the file may name another one
     bool add_bos() const { return add_bos_; }
     bool add_eos() const { return add_eos_; }
     bool add_separator() const { return add_separator_; }
-    bool add_space() const { return add_space_; }           // in front of a text
-    bool merge_spaces() const { return merge_spaces_; }     // of spm, unigram: a run is one
-    bool spaces_behind() const { return spaces_behind_; }   // of unigram: behind a word
-    bool cleans_spaces() const { return cleans_spaces_; }   // in the field's texts
+    bool add_space() const { return add_space_; }           // before a text
+    bool merge_spaces() const { return merge_spaces_; }     // spm, unigram: a run of spaces is one
+    bool spaces_behind() const { return spaces_behind_; }   // unigram: space after a word
+    bool cleans_spaces() const { return cleans_spaces_; }   // default of llama.cpp
     bool escapes_spaces() const { return escapes_spaces_; } // U+2581 before merging
     bool drops_spaces() const { return drops_spaces_; }     // white space has no tokens
-    bool lowers_case() const { return lowers_case_; }       // of wordpiece and raw_bpe
-    bool strips_accents() const { return strips_accents_; } // of wordpiece
+    bool lowers_case() const { return lowers_case_; }       // wordpiece and raw_bpe
+    bool strips_accents() const { return strips_accents_; } // wordpiece
     const Ref<Host> &host() const { return file_->host(); }
     const gguf::File &file() const { return *file_; }
 

@@ -1,5 +1,5 @@
-// Tokens with a meaning of their own: by their keys, else by the texts that families of models have
-// for them; and which tokens end a generation.
+// Special tokens: by their keys, else by the texts that model families use for them. Also the
+// end-of-generation tokens.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/vocab.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 struct SpecialKey {
     Special special;
     const char *key;
-    const char *old_key; // of older files, or null
+    const char *old_key; // key in older files, or null
 };
 constexpr SpecialKey kKeys[] = {
     {Special::bos, "tokenizer.ggml.bos_token_id", nullptr},
@@ -33,7 +33,7 @@ constexpr SpecialKey kKeys[] = {
 };
 static_assert(std::size(kKeys) == kSpecials);
 
-// Ids that a kind of vocabulary has where no key says one.
+// Default ids of a kind of vocabulary, without a key.
 struct Defaults {
     VocabKind kind;
     Special special;
@@ -54,7 +54,7 @@ constexpr Defaults kDefaults[] = {
     {VocabKind::unigram, Special::pad, 0},
 };
 
-// Where no key says it: the first text of these that the vocabulary has.
+// Texts of special tokens, without a key: the first one in the vocabulary counts.
 struct SpecialText {
     Special special;
     std::string_view text;
@@ -102,8 +102,8 @@ constexpr SpecialText kSpecialTexts[] = {
     {Special::fim_separator, "<|file_sep|>"},
 };
 
-// Texts that end a turn in the model families of the field. Some files store them as user-defined
-// or normal; they are control tokens all the same, so that plain text cannot end a generation.
+// Texts that end a turn in known model families. Some files store them as user-defined or normal
+// tokens. They count as control tokens all the same, so that plain text cannot end a generation.
 constexpr std::string_view kEnds[] = {
     "<|eot_id|>",
     "<|im_end|>",
@@ -131,10 +131,10 @@ constexpr std::string_view kEnds[] = {
     "<|endofturn|>",
 };
 
-// Parts of an answer of gpt-oss, which are shown.
+// Visible parts of a gpt-oss answer.
 constexpr std::string_view kShown[] = {"<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"};
 
-// Beside these tokens a text ends nothing: it stands within an answer.
+// Tokens that end no generation if these other tokens exist: then they occur within an answer.
 struct NoEnd {
     std::string_view text, beside, beside_too;
     bool shown;
@@ -149,7 +149,7 @@ template <size_t n> bool is_one_of(std::string_view text, const std::string_view
     return std::find(std::begin(list), std::end(list), text) != std::end(list);
 }
 
-// Most tokens need not be compared with every text.
+// Most tokens need no comparison with every text.
 bool may_be_special(std::string_view text) {
     if (text.size() < 4 || text.size() > 40) return false;
     return text[0] == '<' || text[0] == '[' || text[0] == '_' || text.starts_with("\u2581<");
@@ -162,7 +162,8 @@ void Vocab::load_special() {
         int32_t fallback = -1;
         for (const Defaults &known : kDefaults)
             if (known.kind == kind_ && known.special == key.special) fallback = known.id;
-        // Of byte-level vocabularies id 11 is the end of a text in one family, a comma in others.
+        // In byte-level vocabularies id 11 is an end-of-text token in one family, a comma in
+        // others.
         const bool there = fallback >= 0 && static_cast<size_t>(fallback) < tokens_.size();
         if (kind_ == VocabKind::bpe && there &&
             tokens_[static_cast<size_t>(fallback)].kind != TokenKind::control)
@@ -179,7 +180,7 @@ void Vocab::load_special() {
     }
 }
 
-// The tokens with a text of the tables, in one pass; of equal texts the first.
+// Finds the tokens with a text of the tables, in one pass; the first of equal texts counts.
 void Vocab::find_special_texts() {
     int32_t found[std::size(kSpecialTexts)];
     std::fill(std::begin(found), std::end(found), -1);
@@ -237,7 +238,7 @@ void Vocab::find_ends() {
     }
 }
 
-// What is shown is user-defined for outputs only: it steers a model as control tokens do.
+// Visible tokens are user-defined for output only: they control a model like control tokens.
 void Vocab::find_controls() {
     for (Token &token : tokens_)
         if (token.kind == TokenKind::control || token.kind == TokenKind::unknown)

@@ -1,4 +1,4 @@
-// Building the automaton, and running it. See whole.hpp.
+// Builds and runs the automaton. See whole.hpp.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/whole.hpp"
 
@@ -20,8 +20,8 @@ bool is_whole(const Token &token) {
                                 token.kind == TokenKind::unknown);
 }
 
-// Every text has white space and single letters: to tell those of a template would change how a
-// user's are read, and they open nothing.
+// Every text has white space and single letters. Treating those of a template as markers would
+// change the tokens of a user's text, and they start nothing.
 bool may_mark(const Token &token) {
     if (token.kind != TokenKind::user || token.control) return false;
     size_t n = 0, n_white = 0; // characters
@@ -33,7 +33,7 @@ bool may_mark(const Token &token) {
     return n > 1 && n_white < n;
 }
 
-// Order of texts read from their ends.
+// Orders texts by their reversed bytes.
 bool reversed_before(std::string_view a, std::string_view b) {
     return std::lexicographical_compare(
         a.rbegin(), a.rend(), b.rbegin(), b.rend(),
@@ -73,11 +73,11 @@ void WholeTokens::take_tokens(const Vocab &vocab) {
     });
 }
 
-// Nodes level by level, from the tokens in the order of their reversed texts: those that share a
-// node are neighbours there.
+// Builds nodes level by level, from the tokens in the order of their reversed texts: texts that
+// share a node are adjacent.
 void WholeTokens::build_nodes(const Vocab &vocab) {
     struct Range {
-        uint32_t begin, end; // of sorted tokens
+        uint32_t begin, end; // range of sorted tokens
     };
     const Host *host = vocab.host().get();
     const auto text = [&](uint32_t t) { return vocab[static_cast<size_t>(tokens_[t].id)].view(); };
@@ -119,7 +119,7 @@ void WholeTokens::build_nodes(const Vocab &vocab) {
     first_.push_back(static_cast<uint32_t>(byte_.size()));
 }
 
-// The child for a byte, 0 when there is none: the root is nobody's child.
+// Returns the child for a byte, 0 when there is none: the root is no child.
 uint32_t WholeTokens::child(uint32_t node, uint8_t byte) const {
     if (node == 0) return root_[byte];
     const auto begin = byte_.begin() + first_[node], end = byte_.begin() + first_[node + 1];
@@ -146,7 +146,7 @@ void WholeTokens::link_nodes() {
             fail_[c] = step(fail_[node], byte_[c]);
 }
 
-// From the shallow nodes to the deep ones: a token's shorter ones have theirs already.
+// Links tokens from shallow to deep nodes: shorter tokens are linked already.
 void WholeTokens::link_tokens(Matches &matches) const {
     matches.shorter.resize(tokens_.size());
     for (size_t node = 1; node < byte_.size(); node++) {
@@ -163,7 +163,8 @@ void WholeTokens::link_tokens(Matches &matches) const {
     }
 }
 
-// The longest of a token and its shorter ones that has `limit` bytes at most, or kNone32.
+// Returns the longest of a token and its shorter prefix tokens with at most `limit` bytes, or
+// kNone32.
 uint32_t WholeTokens::Matches::fitting(const WholeTokens &all, uint32_t token,
                                        uint32_t limit) const {
     while (token != kNone32 && all.tokens_[token].length > limit) {
@@ -180,7 +181,7 @@ void WholeTokens::find_marks(Marks &out, const Vector<std::string_view> &literal
         uint32_t node = 0;
         for (size_t i = literal.size(); i-- > 0;) {
             node = step(node, static_cast<uint8_t>(literal[i]));
-            // Behind one that was seen all shorter ones were.
+            // Once a token was seen, so were all of its shorter ones.
             for (uint32_t t = user_.at[node]; t != kNone32 && !seen[t]; t = user_.shorter[t].next) {
                 seen[t] = 1;
                 if (tokens_[t].may_mark) out.ids.push_back(tokens_[t].id);
@@ -189,7 +190,7 @@ void WholeTokens::find_marks(Marks &out, const Vector<std::string_view> &literal
     }
     std::sort(out.ids.begin(), out.ids.end());
     out.free.assign(tokens_.size(), kNone32);
-    for (auto t = static_cast<uint32_t>(tokens_.size()); t-- > 0;) { // the shorter ones first
+    for (auto t = static_cast<uint32_t>(tokens_.size()); t-- > 0;) { // shorter ones first
         const uint32_t next = user_.shorter[t].next;
         const bool mark = seen[t] && tokens_[t].may_mark;
         const bool free = !tokens_[t].control && !mark;
@@ -197,14 +198,14 @@ void WholeTokens::find_marks(Marks &out, const Vector<std::string_view> &literal
     }
 }
 
-// Which tokens may stand where.
+// Decides which tokens may be matched at a position.
 class WholeTokens::Rule {
 public:
     Rule(const WholeTokens &all, bool parse_special, const Origin *origin)
         : all_(all), matches_(parse_special ? all.all_ : all.user_), origin_(origin) {}
 
-    // The longest token of `limit` bytes at most that the text at `place` begins with, when reading
-    // it has led to `node`; or kNone32.
+    // Returns the longest token of at most `limit` bytes at `place`, whose text the automaton has
+    // read up to `node`; or kNone32.
     uint32_t longest(uint32_t node, uint32_t place, uint32_t limit) const {
         if (!origin_) return matches_.fitting(all_, matches_.at[node], limit);
         uint32_t free = all_.user_.fitting(all_, all_.user_.at[node], limit);
@@ -219,8 +220,8 @@ private:
     const Origin *origin_;
 };
 
-// hit(token, place) for the longest token at every place that has one, from the last place to the
-// first, until it returns false.
+// Calls hit(token, place) for the longest token at every position that has one, from the last
+// position to the first, until it returns false.
 template <class Hit>
 void WholeTokens::scan(std::string_view text, const Rule &rule, const Hit &hit) const {
     uint32_t node = 0;
@@ -233,8 +234,8 @@ void WholeTokens::scan(std::string_view text, const Rule &rule, const Hit &hit) 
     }
 }
 
-// The hits of a text in the order of ranks, then places. Ordinary texts have a few, which are
-// sorted; of others the places alone are kept, in as many groups as there are tokens.
+// Matches in a text in the order of ranks, then positions. Ordinary texts have a few, which are
+// sorted; for others only the positions are stored, in one group per token.
 class WholeTokens::Hits {
 public:
     Hits(const WholeTokens &all, const Rule &rule, std::string_view text)
@@ -268,7 +269,7 @@ private:
         for (uint32_t &end : ends_) end = static_cast<uint32_t>(n_ += end);
         places_.resize(n_);
         all.scan(text, rule, [&](uint32_t token, uint32_t place) {
-            return places_[--ends_[token]] = place, true; // ends_ turns into the begins
+            return places_[--ends_[token]] = place, true; // ends_ becomes the starts
         });
         skip_empty();
     }
@@ -276,9 +277,9 @@ private:
         while (rank_ + 1 < ends_.size() && ends_[rank_ + 1] <= at_) rank_++;
     }
 
-    Vector<uint64_t> few_;    // rank, place
-    Vector<uint32_t> places_; // of all ranks
-    Vector<uint32_t> ends_;   // of a rank: where its places begin
+    Vector<uint64_t> few_;    // rank, position
+    Vector<uint32_t> places_; // for all ranks
+    Vector<uint32_t> ends_;   // start of each rank's positions
     size_t n_ = 0, at_ = 0;
     uint32_t rank_ = 0;
 };
@@ -290,7 +291,7 @@ void WholeTokens::find(Vector<Piece> &out, std::string_view text, bool parse_spe
     Hits hits(*this, rule, text);
     if (hits.empty()) return;
     Vector<uint64_t> again{
-        HostAllocator<uint64_t>(host)}; // a heap: the lowest rank and place on top
+        HostAllocator<uint64_t>(host)}; // a heap: the lowest rank and position on top
     Claims claims(host, static_cast<uint32_t>(text.size()));
     while (!hits.empty() || !again.empty()) {
         uint64_t hit;

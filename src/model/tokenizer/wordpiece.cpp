@@ -1,7 +1,6 @@
-// Words as BERT's own tokenizer has them: without control characters, as the file asks in canonical
-// decomposition without nonspacing marks and in lower case; white space ends a word; punctuation,
-// symbols of ASCII and ideographs are words of one character. Code points that are not assigned
-// stay.
+// Words as in BERT's own tokenizer: without control characters. As the file asks: canonical
+// decomposition without nonspacing marks, and lower case. White space ends a word. Punctuation,
+// ASCII symbols and ideographs are words of one character. Unassigned code points stay.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/wordpiece.hpp"
 
@@ -78,7 +77,7 @@ void Wordpiece::encode_word(Vector<int32_t> &ids, std::string_view word, Control
     while (!word.empty()) {
         size_t length = 0;
         const int32_t id = trie_.longest(word, &length, counts);
-        if (id < 0) { // then the word as a whole has no token
+        if (id < 0) { // then the whole word becomes the unknown token
             ids.resize(n_before);
             if (vocab_.unknown() < 0)
                 fail(Status::vocab, {}, "a word has no token, and the vocabulary no unknown token");

@@ -1,5 +1,5 @@
-// WordPiece ("bert"): words, in lower case and without accents where the file asks for it, each cut
-// into the longest tokens from its left. In tokens U+2581 stands in front of what begins a word.
+// WordPiece ("bert"): words, in lower case and without accents if the file asks for it. Each word
+// is split into the longest tokens from the left. In tokens, U+2581 marks the start of a word.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace ggufx::model {
 
 class Wordpiece final : public Encoder {
 public:
-    // Throws Error (limit) / std::bad_alloc. Keeps the vocabulary by reference.
+    // Throws Error (limit) / std::bad_alloc. Keeps a reference to the vocabulary.
     explicit Wordpiece(const Vocab &vocab);
     void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const override;
 

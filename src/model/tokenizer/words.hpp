@@ -1,5 +1,5 @@
-// A text in words that begin with U+2581, character by character: a character is what its lead byte
-// says, so that no word begins within one. Runs of U+2581 stay with the word behind them.
+// Splits a text into words that start with U+2581, by characters: the lead byte decides the length,
+// so that no word starts within a character. Runs of U+2581 belong to the following word.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace ggufx::model {
 
-// Bytes of the symbol that a text, which is not empty, begins with: a character by its lead byte,
-// but no byte of a U+2581 behind it, so that a space survives a character that is none.
+// Returns the bytes of the first symbol of a text that is not empty: a character by its lead byte.
+// An invalid character ends before a following U+2581, so that the space survives.
 inline size_t symbol_length(std::string_view text) {
     const size_t length = std::min(size_t{lead_length(text[0])}, text.size());
     for (size_t i = 1; i < length; i++)
@@ -24,7 +24,7 @@ public:
     bool done() const { return rest_.empty(); }
     std::string_view next() {
         size_t at = 0;
-        bool words = false; // something else than U+2581 stood before
+        bool words = false; // something other than U+2581 came before
         while (at < rest_.size()) {
             const size_t length = symbol_length(rest_.substr(at));
             const bool space = rest_.substr(at, length) == kSpaceText;
