@@ -14,9 +14,9 @@ namespace ggufx::model {
 // Returns whether the library has a graph for an architecture; names as in general.architecture.
 bool has_architecture(std::string_view name);
 
-// Options of build_graph. Throws Error (unsupported, missing, kvtype, hparam, shape, type, split,
-// mismatch) / std::bad_alloc. Without data (a file opened for metadata only) the graph can be
-// measured and printed, not run. With `with_data`, missing data are an error (argument).
+// build_graph throws Error (unsupported, missing, kvtype, hparam, shape, type, split, mismatch) /
+// std::bad_alloc. Without data (a file opened for metadata only) the graph can be measured and
+// printed, not run. With `with_data`, missing data are an error (argument).
 //
 // Ranks for a file with the rows of one rank.
 // - given: `ranks` must match the file, else mismatch;

@@ -193,7 +193,8 @@ namespace {
 
 constexpr uint32_t kNearest = 0x6e656172, kEdit = 0x65646974; // kinds of messages
 
-// Agrees with the other ranks, if their caches have different layouts; own: this rank's result.
+// Agrees with the other ranks, if their caches may truncate to different lengths. own: result of
+// this rank.
 Status agree_on_edit(const Model &model, Status own, Failure *failure) {
     if (!model.ranks() || !model.graph().cuts_differ) return own;
     return model.ranks()->begin(kEdit, own, failure);

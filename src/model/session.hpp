@@ -86,7 +86,7 @@ public:
     Session &operator=(const Session &) = delete;
 
     // Contracts: include/ggufx/model.h and batch.h. Only decode_batch throws (bad_alloc, with
-    // embeddings). Sequences are below n_sequences().
+    // embeddings). Sequence indices must be below n_sequences().
     Status decode(const int32_t *tokens, size_t n, const DecodeOptions &options, Failure *failure);
     Status decode_batch(const BatchItem *items, size_t n_items, const BatchOptions &options,
                         Failure *failure);

@@ -251,7 +251,7 @@ void Session::take(uint32_t index, Loaded &loaded) {
     sequence.embedded.swap(loaded.embedded);
     sequence.length = loaded.length;
     sequence.held = loaded.held;
-    // edited sequences are refused by save, except on ranks, which save tokens only
+    // only ranks use this flag, and they save no edited sequences
     sequence.edited = false;
     n_changes_ += index == 0;
     if (index == 0) has_logits_ = false;

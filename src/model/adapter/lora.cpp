@@ -140,8 +140,8 @@ LoraBinder::Pair LoraBinder::find_pair(const gguf::Tensor &t, std::string_view n
     return pair;
 }
 
-// Checks shapes: the update of a matrix is B A, with the rank ne0 of B or ne1 of A. For a table,
-// the files of other tools have the rows in A.
+// Checks shapes: the update of a matrix is B A, with rank ne1 of A. For a table, the files of other
+// tools have its rows in A, with rank ne0 of A.
 void LoraBinder::check_pair(Pair &pair, bool is_table) const {
     const gguf::Tensor &a = pair.a, &b = pair.b, &t = pair.target;
     const bool one_each = a.ne[2] == 1 && b.ne[2] == 1;

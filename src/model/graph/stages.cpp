@@ -112,7 +112,7 @@ private:
         const auto behind = std::upper_bound(layers_.begin(), layers_.end(), layer);
         return static_cast<uint32_t>(behind - layers_.begin()) - 1;
     }
-    // Ranks whose layers have different kinds roll caches and states back to different positions.
+    // Ranks whose layers have different kinds may truncate caches and states to different lengths.
     void find_cuts() {
         p_.cuts_differ = !p_.states.empty();
         for (const CacheInfo &cache : p_.caches)

@@ -40,8 +40,8 @@ public:
     // Begins a call of n_tokens tokens on a sequence; truncation dropped the first n_again of them.
     // Errors: MEMORY; CAPACITY when the memory shared by sequences is full.
     Status begin(uint32_t sequence, uint64_t n_again, uint64_t n_tokens, Failure *failure);
-    // Records a checkpoint after n_tokens of an open call; truncate() may return to it after
-    // commit.
+    // Records a checkpoint after n_tokens of an open call. After commit, truncate() may return to
+    // it.
     void pass(uint32_t sequence, uint64_t n_tokens);
     // commit and rollback cannot fail between begin() and the end
     void commit(uint32_t sequence, uint64_t n_tokens);

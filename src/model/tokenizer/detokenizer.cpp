@@ -1,5 +1,5 @@
 // See detokenizer.hpp. Clean-up of spaces as in transformers and llama.cpp: " ?" " !" " ." " ,"
-// lose the space; then " ' " both spaces; then " 's" " 'm" " 're" " 've" the first one. Each pass
+// lose the space; then " ' " both spaces; then " 's" " 'm" " 're" " 've" the space. Each pass
 // is a small state machine that holds the bytes it cannot decide on yet.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/detokenizer.hpp"
