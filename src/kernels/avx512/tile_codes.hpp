@@ -86,10 +86,10 @@ template <class F> struct TransposePacked2Bit {
                         const __m512i bit = _mm512_set1_epi8(static_cast<char>(1 << (4 * h + j)));
 #pragma GCC unroll 4
                         for (unsigned t = 0; t < 4; t++) {
-                            const __m512i crumbs = _mm512_and_si512(
+                            const __m512i low_codes = _mm512_and_si512(
                                 _mm512_srli_epi16(low[t], 2 * j), _mm512_set1_epi8(3));
                             Vec::store_i(first + (32 * j + 4 * t) * n_rows,
-                                         s.times(crumbs, _mm512_and_si512(high[t], bit)));
+                                         s.times(low_codes, _mm512_and_si512(high[t], bit)));
                         }
                     }
                 }

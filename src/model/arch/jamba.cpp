@@ -9,7 +9,7 @@ void jamba(Builder &b) {
     ArchConfig t;
     t.rope = RopeStyle::none;
     t.recurrent = Recurrent::mamba1;
-    t.op_norms = true;
+    t.time_step_norms = true;
     t.experts.normalize = t.experts.scaled = false;
     standard(b, t);
 }

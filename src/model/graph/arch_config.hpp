@@ -94,8 +94,8 @@ struct ArchConfig {
     bool half_rope = false;   // layers without a window rotate half of the dimensions that the key
                               // gives
     bool both_mixers = false; // attention and a recurrent mixer in each layer
-    bool op_norms = false;    // Mamba-1: norms of time steps, b and c
-    bool plain_mamba = false; // Mamba-2: the convolution's bias and the norm are optional
+    bool time_step_norms = false; // Mamba-1: norms of time steps, b and c
+    bool plain_mamba = false;     // Mamba-2: the convolution's bias and the norm are optional
 
     float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
     float attention_scale = 0;  // 0: 1 / sqrt(head_dim_k)

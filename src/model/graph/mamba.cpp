@@ -77,7 +77,7 @@ View mamba1(Builder &b, const ArchConfig &t, View h) {
     if (b.keys().flag_or("ssm.dt_b_c_rms", false))     // Falcon-Mamba
         for (const View &part : parts) b.norm_by(part, part, kNoIndex, 1);
     constexpr const char *norms[] = {"ssm_dt_norm", "ssm_b_norm", "ssm_c_norm"};
-    for (size_t i = 0; t.op_norms && i < 3; i++)
+    for (size_t i = 0; t.time_step_norms && i < 3; i++)
         b.norm(parts[i], parts[i], norms[i], NormKind::rms);
     b.require({"ssm_dt.bias"});
     const Rows steps = {"ssm_dt", s.inner, first, n};

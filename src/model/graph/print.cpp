@@ -246,7 +246,7 @@ private:
         end();
     }
     void line(const op::AllGather &s) {
-        begin("exchange");
+        begin("all_gather");
         if (s.in.width) see(s.in); // otherwise the rank has no columns of it
         if (s.parts > 1) put(" in %" PRIu32 " parts", s.parts);
         if (s.packs) put(" packed");

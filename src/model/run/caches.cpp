@@ -9,7 +9,7 @@ namespace {
 
 // Tokens that a sliding-window layer keeps before its window for truncation, and appends at a time;
 // both fit into the space that kv reserves for windows (kWindowAppend).
-constexpr uint32_t kWindowHistory = 320, kWindowOp = 128;
+constexpr uint32_t kWindowHistory = 320, kWindowAppendTokens = 128;
 constexpr uint32_t kPageTokens = 64;
 
 bool has_windows(const CacheInfo &info) {
@@ -75,7 +75,7 @@ struct CachePlan {
                             kv::type_ops(config.type_k)->is_float() &&
                             kv::type_ops(config.type_v)->is_float();
         for (const CacheLayer &layer : graph.caches[index].layers)
-            appends.push_back(floats && layer.window.n ? kWindowOp : 0);
+            appends.push_back(floats && layer.window.n ? kWindowAppendTokens : 0);
         for (const Op &op : graph.ops) {
             const auto *attend = std::get_if<op::Attend>(&op);
             if (attend && attend->shared && attend->cache == index)

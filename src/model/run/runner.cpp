@@ -110,8 +110,8 @@ bool Runner::cut(BatchRows &rows) {
     const bool may = messenger_ && !context_.products && !context_.adapter_scratch;
     const uint32_t n = may ? slices_of(context_.graph, context_.options, rows.n(), slicing_) : 1;
     if (n > 1) rows.cut(n);
-    is_truncated_ = n > 1;
-    return is_truncated_;
+    is_sliced_ = n > 1;
+    return is_sliced_;
 }
 
 Status Runner::forward(BatchRows &rows, Failure *failure) {
@@ -225,7 +225,7 @@ Status Runner::predict(const Outputs &out, BatchRows &rows, Failure *failure) {
 Status Runner::settle(const BatchRows &rows, Status own, Failure *failure) {
     RankGroup *const ranks = context_.ranks;
     if (!ranks || ranks->has_failed()) return own;
-    if (is_truncated_ || rows.of_logits().empty()) return ranks->agree(own, failure);
+    if (is_sliced_ || rows.of_logits().empty()) return ranks->agree(own, failure);
     if (own == Status::ok) return own; // the message of the logits reported success of all ranks
     if (!owes_logits_) return ranks->give_up(own, failure);
     context_.n = rows.of_logits().size();

@@ -88,7 +88,7 @@ private:
     const Slicing slicing_;
     // State of the latest batch: cut into slices; otherwise, whether this rank owes the other ranks
     // a message.
-    bool is_truncated_ = false, owes_logits_ = false;
+    bool is_sliced_ = false, owes_logits_ = false;
 };
 
 } // namespace ggufx::model
