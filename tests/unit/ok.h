@@ -15,9 +15,15 @@
 
 #include <cmocka.h>
 
+#ifdef __cplusplus
+#define OK_THREAD_LOCAL thread_local
+#else
+#define OK_THREAD_LOCAL _Thread_local
+#endif
+
 /* The error that calls within OK() fill; one per thread. */
 static inline ggufx_error *ok_error(void) {
-    static _Thread_local ggufx_error error;
+    static OK_THREAD_LOCAL ggufx_error error;
     return &error;
 }
 
