@@ -22,7 +22,8 @@ bool ends_with_marker(const std::string &prompt, const char *text) {
     return *text != '\0' && without_space(prompt).ends_with(text);
 }
 
-// Where the answer stands after the prompt: within reasoning, or where the model may begin it.
+// Sets how the output starts after the prompt: inside a reasoning section, or where the model may
+// open one.
 void plan_reasoning(AnswerPlan &out, const ModelHost &host, const Prompt &prompt,
                     bool answers_at_once) {
     const ggufx_chat_facts &facts = host.chat_facts();
@@ -74,7 +75,7 @@ AnswerPlan plan_answer(const ModelHost &host, const ChatWanted &wanted, const Pr
         out.call_open = call[0];
     }
     plan_reasoning(out, host, prompt, wanted.thinks == false);
-    // Without reasoning the opening is a part of the prompt: it is computed at once.
+    // Without reasoning the forced opening becomes part of the prompt and is prefilled with it.
     if (!out.reasons && !out.reasoning_open && !out.call_open) {
         out.prompt = std::move(out.opening);
         out.opening.clear();

@@ -1,5 +1,5 @@
-// An answer that a request constrains: JSON by a schema, or a call of a function. Reasoning comes first,
-// free; then a grammar applies, and markers of the template that have no choice.
+// Plan of a constrained answer: JSON that matches a schema, or a tool call. Reasoning comes first
+// and is unconstrained; then a grammar and the forced markers of the chat template apply.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,18 +8,20 @@
 namespace ggufx::cli {
 
 struct AnswerPlan {
-    std::vector<int32_t> prompt; // after the rendered prompt, computed as part of it
-    std::string begun;           // text of these tokens that the parser of the output has to know
-    bool reasons = false;        // free reasoning comes first
-    std::optional<int32_t> reasoning_open; // the token with which the model may begin reasoning
-    std::vector<int32_t> opening;          // before JSON or a call's name, after reasoning
-    Grammar json;                          // nullptr: no JSON is asked for
-    std::optional<int32_t> call_open;      // the token that begins a call in place of JSON
+    std::vector<int32_t> prompt;           // tokens after the rendered prompt, prefilled with it
+    std::string begun;                     // text of these tokens, fed to the output parser
+    bool reasons = false;                  // unconstrained reasoning comes first
+    std::optional<int32_t> reasoning_open; // token with which the model may open reasoning
+    // Forced tokens before the JSON or the call's name, after reasoning.
+    std::vector<int32_t> opening;
+    Grammar json;                     // nullptr: no JSON was requested
+    std::optional<int32_t> call_open; // token that opens a tool call in place of JSON
     std::shared_ptr<const CallPlan> call;
     bool is_free() const { return !json && !call; }
 };
 
-// `prompt` as it was rendered. Throws ApiError where a schema says more than grammars know.
+// `prompt` is the rendered conversation. Throws ApiError if a schema uses keywords that grammars do
+// not support.
 AnswerPlan plan_answer(const ModelHost &host, const ChatWanted &wanted, const Prompt &prompt);
 
 } // namespace ggufx::cli

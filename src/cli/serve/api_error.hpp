@@ -1,4 +1,4 @@
-// What a request that is not answered gets: a status of HTTP and the published object.
+// Error response of a refused request: HTTP status and OpenAI error object.
 // SPDX-License-Identifier: MIT
 #pragma once
 

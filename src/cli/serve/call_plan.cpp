@@ -67,7 +67,7 @@ bool is_complete(const ggufx_matcher *matcher) {
 
 namespace {
 
-// Follows references within the schema of the arguments.
+// Resolves $ref within the schema of the arguments.
 const Json *resolve(const Json &root, const Json *schema) {
     for (unsigned depth = 0; schema && depth < 16; depth++) {
         const Json *const reference = schema->is_object() ? schema->find("$ref") : nullptr;
@@ -85,7 +85,8 @@ const Json *resolve(const Json &root, const Json *schema) {
     return nullptr;
 }
 
-// Whether every value of a schema is a string; which ones and how long.
+// Returns true if every value that the schema accepts is a string; stores allowed values and
+// maximum length.
 bool only_strings(const Json &root, const Json *given, CallPlan::Parameter &out) {
     const Json *const schema = resolve(root, given);
     if (!schema || !schema->is_object()) return false;
@@ -124,7 +125,8 @@ CallPlan::Parameter plan_parameter(const ModelHost &host, const CallSyntax &synt
     return out;
 }
 
-// Properties of a schema and of those that hold with it; of alternatives the first one's.
+// Adds the properties of a schema and of its allOf members, and those of the first anyOf or oneOf
+// alternative.
 void add_parameters(const ModelHost &host, const CallSyntax &syntax, const Json &root,
                     const Json *given, CallPlan::Function &out, unsigned depth) {
     const Json *const schema = resolve(root, given);
@@ -152,8 +154,8 @@ void add_parameters(const ModelHost &host, const CallSyntax &syntax, const Json 
 
 } // namespace
 
-// A schema that no grammar can be made of refuses the request where it is the one that is asked for; else
-// its function takes any arguments.
+// A schema that cannot become a grammar refuses the request if the request names that function.
+// Otherwise the function accepts any arguments.
 static void plan_function(const ModelHost &host, const CallSyntax &syntax, const Callable &function,
                           CallPlan::Function &out) {
     const auto plan = [&](const std::string &schema) {
@@ -202,7 +204,7 @@ Ids marker_ids(const ModelHost &host, const std::string &text) {
     return text.empty() ? Ids() : host.tokenize(text, GGUFX_TOKENIZE_PARSE_SPECIAL);
 }
 
-// A client's text: no token of the template.
+// Tokenizes client text without parsing special tokens.
 Ids text_ids(const ModelHost &host, const std::string &text) {
     return text.empty() ? Ids() : host.tokenize(text, 0);
 }
@@ -281,7 +283,7 @@ void CallWriter::begin_arguments(Delta &delta) {
     if (offered_.empty()) finish(delta);
 }
 
-// Keys that may come next, and the end where all required ones were written.
+// Offers the keys that may come next, and the end of the call if all required keys are written.
 void CallWriter::offer_keys() {
     const CallSyntax &syntax = plan_->syntax;
     stage_ = Stage::key;
@@ -338,7 +340,7 @@ void CallWriter::end_value(Delta &delta) {
     if (offered_.empty()) finish(delta);
 }
 
-// Up to the marker that ends it, or to its greatest length.
+// Appends bytes up to the marker that ends the string, or up to its maximum length.
 void CallWriter::add_to_string(const std::string &bytes, Delta &delta) {
     const std::string end = trimmed(plan_->syntax.string_end);
     const size_t from = text_.size() > end.size() ? text_.size() - end.size() : 0;
@@ -351,7 +353,7 @@ void CallWriter::add_to_string(const std::string &bytes, Delta &delta) {
         return end_value(delta);
     }
     const size_t begin = text_.size() - bytes.size();
-    size_t cut = text_.size(); // after the last character that fits
+    size_t cut = text_.size(); // end of the last character that fits
     for (size_t i = begin; i < text_.size(); i++) {
         const auto c = static_cast<unsigned char>(text_[i]);
         if ((c & 0xc0) == 0x80 && n_wanted_ > 0) {
@@ -384,7 +386,7 @@ void CallWriter::add(int32_t id, const std::string &bytes, Delta &delta) {
         stage_ = plan_->syntax.value_end.empty() ? Stage::key : Stage::value_end;
     }
     choice_.take(id);
-    // The end of a call is as good as written when nothing else may come.
+    // The call is complete as soon as its end is the only option left.
     if (stage_ == Stage::key && choice_.has_only(offered_.size())) return finish(delta);
     const auto chosen = choice_.chosen();
     if (!chosen) return;

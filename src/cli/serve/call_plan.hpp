@@ -1,5 +1,5 @@
-// A tool call that a request asks for: how the models of a template write it, and its writing token by
-// token. Names, keys and arguments keep to the tool's schema; markers have no choice.
+// Forced tool call: the call syntax of a chat template, and constrained decoding of the call token
+// by token. Names, keys and arguments match the tool's schema; markers are forced.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,64 +9,65 @@
 
 namespace ggufx::cli {
 
-// Text around the parts of a call. Arguments are one JSON object, or parameters one by one.
+// Text around the parts of a call. Arguments are one JSON object, or separate parameters.
 struct CallSyntax {
-    std::string prefix, middle; // before and after the name
-    bool is_object = true;      // arguments are a JSON object
-    // Parameters: `open`, then each key and value, then `end`; separators between them.
+    std::string prefix, middle; // text before and after the name
+    bool is_object = true;      // true: arguments are one JSON object
+    // Parameter syntax: `open`, then each key and value, then `end`; separators between them.
     std::string open, separator, before_key, after_key, after_key_other, value_end, end;
-    std::string string_open, string_end; // around a string as it is; no end: strings are JSON
-    uint32_t grammar_flags = 0;          // GGUFX_GRAMMAR_*, of JSON
+    std::string string_open, string_end; // text around a raw string; no end: strings are JSON
+    uint32_t grammar_flags = 0;          // GGUFX_GRAMMAR_* flags for JSON values
 };
-// `id` is the id of the call where the template writes one.
+// `id`: call id, for templates that write one.
 CallSyntax call_syntax(const ggufx_chat_facts &facts, const std::string &id);
 
 struct CallPlan {
     struct Parameter {
         std::string key;
-        bool is_required = false, is_string = false; // written as it is
-        std::vector<std::string> texts;              // the only strings it may be; empty: any
-        uint64_t max_length = UINT64_MAX;            // characters of a string
-        Grammar grammar;                             // of a value in JSON
+        bool is_required = false, is_string = false; // is_string: written raw, without JSON quotes
+        std::vector<std::string> texts;              // allowed strings; empty: any string
+        uint64_t max_length = UINT64_MAX;            // maximum length in characters
+        Grammar grammar;                             // grammar of a JSON value
     };
     struct Function {
         std::string name;
-        Grammar arguments; // an object
+        Grammar arguments; // grammar of the object of arguments
         std::vector<Parameter> parameters;
     };
     CallSyntax syntax;
     std::string id;
     std::vector<Function> functions;
-    // There is one function, and its name is no choice: it is a part of the opening.
+    // Returns true if the forced opening contains the name: a single function, which takes an
+    // object or has parameters.
     bool has_name() const {
         return functions.size() == 1 && (syntax.is_object || !functions[0].parameters.empty());
     }
 };
 
-// Throws ApiError where a schema says more than grammars know.
+// Throws ApiError if a schema uses keywords that grammars do not support.
 std::shared_ptr<const CallPlan>
 plan_call(const ModelHost &host, const std::vector<Callable> &functions, uint32_t grammar_flags);
 
-// What the next token may be.
+// Constraint on the next token.
 struct Constraint {
-    std::optional<int32_t> given;      // it has no choice
-    ggufx_matcher *matcher = nullptr;  // it fits this
-    const TokenSet *allowed = nullptr; // it is one of these
+    std::optional<int32_t> given;      // forced token
+    ggufx_matcher *matcher = nullptr;  // the token must fit this grammar
+    const TokenSet *allowed = nullptr; // the token must be in this set
 };
 
-// Tokens before a call: its first markers, with the name where there is no choice.
+// Returns the forced tokens at the start of a call, including the name if has_name().
 std::vector<int32_t> call_opening(const ModelHost &host, const CallPlan &plan);
 
-// A call on its way; it begins after the opening.
+// Constrained decoding of one call; starts after the opening.
 class CallWriter {
 public:
     CallWriter(const ModelHost &host, std::shared_ptr<const CallPlan> plan);
 
-    void begin(Delta &delta); // after the opening
+    void begin(Delta &delta); // called after the opening
     Constraint constraint();
-    // A token that was taken, and its bytes.
+    // Consumes a sampled token and its bytes.
     void add(int32_t id, const std::string &bytes, Delta &delta);
-    bool is_whole() const { return stage_ == Stage::whole; } // nothing may follow
+    bool is_whole() const { return stage_ == Stage::whole; } // no token may follow
     bool has_begun() const { return has_begun_; }
 
 private:
@@ -83,18 +84,19 @@ private:
     std::shared_ptr<const CallPlan> plan_;
     const CallPlan::Function *function_ = nullptr;
     const CallPlan::Parameter *parameter_ = nullptr;
-    std::vector<const CallPlan::Parameter *> offered_; // the last choice may be the end
+    // Options of the current choice; the last one may be the end.
+    std::vector<const CallPlan::Parameter *> offered_;
     std::vector<const CallPlan::Parameter *> written_;
     Stage stage_ = Stage::name;
     TokenChoice choice_;
     TokenSet allowed_;
     Matcher matcher_;
-    std::string text_;      // of a string
-    size_t n_chars_ = 0;    // of it; bytes that begin none count as one each
-    unsigned n_wanted_ = 0; // bytes of the last one that are still to come
+    std::string text_;      // text of the string being written
+    size_t n_chars_ = 0;    // characters of text_; invalid bytes count as one each
+    unsigned n_wanted_ = 0; // missing continuation bytes of the last character
     bool has_begun_ = false;
 };
 
-bool is_complete(const ggufx_matcher *matcher); // the text may end here
+bool is_complete(const ggufx_matcher *matcher); // true if the grammar allows the end here
 
 } // namespace ggufx::cli

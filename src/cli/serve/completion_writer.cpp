@@ -8,7 +8,8 @@ namespace ggufx::cli {
 
 namespace {
 
-// Links that a request, or the server, asks for by other numbers than the model's own.
+// Bit set of the samplers whose parameters in the request or on the server differ from the model's
+// defaults.
 uint32_t links_asked(const ModelSampling &model, const Wanted &wanted) {
     uint32_t out = 0;
     const auto need = [&](uint32_t key, auto value, auto of_model, auto off, uint32_t kind) {
@@ -135,7 +136,7 @@ void CompletionWriter::begin_stage(Stage stage) {
         given_ = opening_;
         if (given_.empty()) begin_stage(call_ ? Stage::call : Stage::json);
     }
-    // From here on the text is the grammar's, not the parser's.
+    // From here on the grammar decides the output; the parser is no longer needed.
     if (stage == Stage::json || stage == Stage::call) parser_.reset(), tracker_.reset();
     if (stage == Stage::call) call_->begin(delta_);
 }
@@ -162,12 +163,12 @@ Constraint CompletionWriter::constraint() {
     return out;
 }
 
-// The first token of a constrained text decides what it begins with.
+// Selects the stage from the first token of a constrained generation.
 void CompletionWriter::choose_stage(int32_t id) {
     if (reasoning_open_ == id) return begin_stage(Stage::reasoning);
     if (call_open_ == id) return begin_stage(Stage::free);
     begin_stage(Stage::opening);
-    if (!given_.empty()) given_.pop_back(); // it was this token
+    if (!given_.empty()) given_.pop_back(); // the forced token was used
     if (stage_ == Stage::json)
         call([&](ggufx_error *e) { return ggufx_matcher_accept(matcher_.get(), &id, 1, e); });
 }
@@ -180,7 +181,7 @@ void CompletionWriter::begin(size_t n_cached) {
     reply_->usage.n_cached += n_cached;
 }
 
-// What the parser tells becomes a part of what this token added; no memory: the text fails.
+// Adds an event of the output parser to the delta of this token. Out of memory fails the request.
 int32_t CompletionWriter::on_event(void *user, uint32_t kind, uint64_t call, const char *text,
                                    size_t length) {
     auto &self = *static_cast<CompletionWriter *>(user);
@@ -188,7 +189,7 @@ int32_t CompletionWriter::on_event(void *user, uint32_t kind, uint64_t call, con
         Delta &delta = self.delta_;
         const std::string_view piece(text, length);
         const bool is_over = !self.plan_.parallel_calls && self.parser_facts().n_calls > 0;
-        if (is_over) return 0; // what follows the one call
+        if (is_over) return 0; // ignore output after the only allowed call
         self.reasons_ = kind == GGUFX_CHAT_REASONING;
         if (kind == GGUFX_CHAT_ANSWER) delta.content += self.strays_.without(piece);
         if (kind == GGUFX_CHAT_REASONING) delta.reasoning += self.strays_.without(piece);
@@ -231,13 +232,14 @@ int32_t CompletionWriter::sample(std::span<const float> logits, float &logprob) 
     });
     const bool ends = host_.ends(id) || use_of(id) == OutputTokens::Use::end;
     if (stage_ != Stage::reasoning || !ends) return id;
-    // Reasoning that ends the generation is closed: the answer is still wanted.
+    // End-of-generation inside reasoning: force the closing marker, since the answer is still
+    // required.
     given_ = host_.tokenize(parser_facts().reasoning_close, GGUFX_TOKENIZE_PARSE_SPECIAL);
     std::reverse(given_.begin(), given_.end());
     return given_.empty() ? id : take(logits, given_.back(), logprob);
 }
 
-// Tokens within reasoning count; with none left the template's marker follows.
+// Counts reasoning tokens; when the budget is used up, forces the template's closing marker.
 std::optional<int32_t> CompletionWriter::close_reasoning() {
     if (!budget_ || !given_.empty() || !held_.empty() || !is_reasoning()) return {};
     if (*budget_ > 0) {
@@ -252,7 +254,7 @@ std::optional<int32_t> CompletionWriter::close_reasoning() {
     return given_.back();
 }
 
-// A token that there is no choice of.
+// Takes a forced token.
 int32_t CompletionWriter::take(std::span<const float> logits, int32_t id, float &logprob) {
     if (plan_.logprobs || plan_.rates)
         call([&](ggufx_error *error) {
@@ -262,7 +264,7 @@ int32_t CompletionWriter::take(std::span<const float> logits, int32_t id, float 
     return id;
 }
 
-// A token, where it stands, and the likeliest in its place.
+// Returns the log-probability entry of a token: text, position and the top alternatives.
 TokenLogprob CompletionWriter::token_of(std::span<const float> logits, int32_t id, float logprob) {
     const size_t k = std::min<size_t>(plan_.n_top, logits.size());
     if (k > 0) {
@@ -278,7 +280,7 @@ TokenLogprob CompletionWriter::token_of(std::span<const float> logits, int32_t i
     return token;
 }
 
-// What a prompt's tokens were likely by: each by the logits of the one before it.
+// Adds the log-probabilities of the prompt's tokens: each from the logits of the token before it.
 void CompletionWriter::note_scores(size_t first, std::span<const float> logits) {
     const std::vector<int32_t> &ids = plan_.echoed;
     const size_t n_vocab = host_.facts().n_vocab, n = logits.size() / n_vocab;
@@ -325,7 +327,8 @@ void CompletionWriter::note_time() {
 }
 
 std::string CompletionWriter::piece(int32_t id, bool last) {
-    const bool keeps = parser_ || call_ || stop_ || keeps_special_; // hidden ones are found by it
+    // Hidden markers are located by it.
+    const bool keeps = parser_ || call_ || stop_ || keeps_special_;
     const uint32_t flags = (keeps ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0) |
                            GGUFX_DETOKENIZE_KEEP_SPACE | (last ? GGUFX_DETOKENIZE_LAST : 0);
     std::string text(256, '\0');
@@ -357,7 +360,7 @@ void CompletionWriter::hold(int32_t id, const std::string &bytes) {
     if (is_hidden) n_hidden_ += n;
 }
 
-// The first bytes of what is held belong to the text, except the hidden ones.
+// Moves the first n held bytes to the output, without the hidden tokens.
 void CompletionWriter::show(size_t n) {
     const auto take = [&](uint64_t end) {
         const std::string taken = held_.substr(0, end - n_shown_);
@@ -366,7 +369,7 @@ void CompletionWriter::show(size_t n) {
         return taken;
     };
     uint64_t end = n_shown_ + n;
-    for (const Special &special : specials_) // as a whole or not yet
+    for (const Special &special : specials_) // a special token is shown as a whole or not at all
         if (special.begin < end && end < special.end) end = special.begin;
     while (!specials_.empty() && specials_.front().end <= end) {
         const Special special = specials_.front();
@@ -399,7 +402,7 @@ void CompletionWriter::feed(const std::string &text) {
             });
 }
 
-// The token's text, by the stage that it belongs to. true: the text is complete.
+// Adds a token's text according to the current stage. Returns true if the text is complete.
 bool CompletionWriter::add(int32_t id, const std::string &bytes) {
     const bool was_given = !given_.empty();
     if (was_given) given_.pop_back();
@@ -412,7 +415,7 @@ bool CompletionWriter::add(int32_t id, const std::string &bytes) {
         call_->add(id, bytes, delta_);
         has_calls_ = call_->has_begun();
         return call_->is_whole();
-    case Stage::reasoning: // no stop text ends it
+    case Stage::reasoning: // stop strings do not apply within reasoning
         hold(id, bytes);
         show(held_.size());
         if (!is_reasoning()) begin_stage(Stage::opening);
@@ -439,12 +442,13 @@ bool CompletionWriter::add_held(int32_t id, const std::string &bytes) {
     held_.clear();
     specials_.clear();
     is_stopped_ = true;
-    // Tokens of the stop text are no part of the answer.
+    // Tokens of the stop string are not part of the answer.
     std::erase_if(pending_, [&](const TokenLogprob &token) { return token.start >= n_shown_; });
     return true;
 }
 
-// Special tokens that the text does not show. JSON and calls by a grammar have none.
+// Decides how a special token is used: hidden, or passed to the parser. JSON and
+// grammar-constrained calls have none.
 OutputTokens::Use CompletionWriter::use_of(int32_t id) const {
     if (stage_ == Stage::json || stage_ == Stage::call || host_.is_plain(id))
         return OutputTokens::Use::text;
@@ -452,7 +456,8 @@ OutputTokens::Use CompletionWriter::use_of(int32_t id) const {
     return keeps_special_ ? OutputTokens::Use::text : OutputTokens::Use::hidden;
 }
 
-// A token that ends the generation is no part of it; one of channels tells a call from an answer.
+// An end-of-generation token is not part of the output. A channel token separates a call from an
+// answer.
 bool CompletionWriter::add_token(int32_t id) {
     const bool is_free = stage_ != Stage::reasoning && stage_ != Stage::call;
     const bool is_read = parser_ && (host_.chat_facts().flags & GGUFX_CHAT_CHANNELS) != 0 &&
@@ -462,7 +467,7 @@ bool CompletionWriter::add_token(int32_t id) {
 
 std::optional<int32_t> CompletionWriter::write(std::span<const float> logits) {
     if (has_failed_) return {};
-    if (plan_.max_tokens == 0) { // a prompt is all that is asked for
+    if (plan_.max_tokens == 0) { // only the prompt was requested
         end("length");
         return {};
     }
@@ -501,7 +506,7 @@ std::optional<int32_t> CompletionWriter::next(std::span<const float> logits) {
 
 void CompletionWriter::end(const std::string &reason, const std::string &note) {
     if (!is_stopped_ && stage_ != Stage::call)
-        held_ += piece(0, true); // no whole character: no stop text
+        held_ += piece(0, true); // incomplete character, so no stop string matches
     show(held_.size());
     if (parser_) {
         call([&](ggufx_error *error) { return ggufx_chat_parser_finish(parser_.get(), error); });
@@ -522,7 +527,7 @@ void CompletionWriter::fail(const std::string &why, bool is_full) {
 
 void CompletionWriter::stop(const std::string &why) {
     try {
-        if (n_tokens_ == 0) // nothing of it was written: it can be asked for elsewhere
+        if (n_tokens_ == 0) // no output yet: the client can retry on another server
             reply_->fail(ApiError(503, why));
         else
             end("length", why);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# The page and the description of the interface as a source file: embed.py PAGE OPENAPI OUT
+# Embeds the web page and the OpenAPI description in a C++ source file: embed.py PAGE OPENAPI OUT
 # SPDX-License-Identifier: MIT
 import base64
 import hashlib

@@ -78,14 +78,14 @@ void EngineThread::lose(const RanksLost &lost) {
     scheduler_.stop("the server has lost a part of its model");
     const std::lock_guard lock(mutex_);
     lost_ = lost;
-    wake(); // who has the sockets ends the server
+    wake(); // wakes the connection thread, which shuts the server down
 }
 
 void EngineThread::guard(const std::function<void()> &work) {
     try {
         work();
     } catch (const RanksLost &lost) { lose(lost); } catch (const std::exception &error) {
-        // no memory for the list of a step, or alike
+        // out of memory for the list of a step, or a similar error
         std::fprintf(stderr, "ggufx: %s: all running requests end\n", error.what());
         scheduler_.stop("out of memory");
     }
@@ -96,11 +96,11 @@ void EngineThread::run() {
     double told = monotonic_seconds();
     while (take()) {
         const double start = monotonic_seconds();
-        if (start - told >= 1) { // it goes over all pages
+        if (start - told >= 1) { // once a second: memory statistics visit all pages
             metrics_.memory(machine_->memory());
             told = start;
         }
-        if (!lost_) { // this thread's, but for those who ask
+        if (!lost_) { // written by this thread alone; the lock protects readers
             guard([&] {
                 machine_->beat();
                 scheduler_.step();

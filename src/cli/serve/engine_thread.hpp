@@ -1,4 +1,4 @@
-// The thread that computes: takes jobs, runs the scheduler while there are any, sleeps else.
+// Engine thread: takes jobs, runs the scheduler while there are any, and sleeps otherwise.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,14 +18,15 @@ public:
     using Task = std::function<void(Scheduler &)>;
     EngineThread(std::unique_ptr<DecodeBackend> machine, const SchedulerOptions &options,
                  Metrics &metrics);
-    ~EngineThread(); // stops what is in work
+    ~EngineThread(); // stops running requests
 
     void add(std::vector<std::shared_ptr<Job>> jobs);
-    void post(Task task);                           // between two steps; throws nothing
-    size_t n_waiting() const { return n_waiting_; } // not in work yet
+    void post(Task task);                           // runs a task between two steps; does not throw
+    size_t n_waiting() const { return n_waiting_; } // requests in the queue
     bool is_idle() const { return is_idle_; }
-    void stop(); // ends every text, soon
-    // Of a group, that a rank is lost: what was in work has ended, nothing more is taken into work.
+    void stop(); // ends all requests soon
+    // Set after the group has lost a rank: running requests have ended, and no new ones are
+    // accepted.
     std::optional<RanksLost> lost();
 
 private:

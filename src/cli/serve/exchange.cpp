@@ -9,7 +9,8 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr double kQuiet = 15; // seconds, after which proxies and people begin to doubt
+// Seconds without output before a keep-alive comment, so that proxies do not time out.
+constexpr double kQuiet = 15;
 
 } // namespace
 
@@ -72,7 +73,8 @@ void Exchange::end() {
 }
 
 void Exchange::keep_alive(double now) {
-    if (state_ != State::stream) return; // set by the thread that calls, or before it was told
+    // State_ was set by the calling thread, or before the exchange was shared.
+    if (state_ != State::stream) return;
     if (last_write_ == 0 || now < last_write_) last_write_ = now;
     if (now - last_write_ < kQuiet) return;
     last_write_ = now;
@@ -89,7 +91,7 @@ ExchangeFacts Exchange::facts() {
     return facts_;
 }
 
-// A half-closed connection counts as gone.
+// Returns true after a disconnect; a half-closed connection counts as one.
 bool Exchange::is_gone() {
     if (gone_) return true;
     const std::lock_guard lock(mutex_);
@@ -97,7 +99,7 @@ bool Exchange::is_gone() {
     struct pollfd at = {socket_, POLLRDHUP, 0};
     if (poll(&at, 1, 0) > 0 && (at.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
         gone_ = true;
-        wake(); // a connection that waits is closed by who sends
+        wake(); // the connection thread closes the waiting connection
     }
     return gone_;
 }

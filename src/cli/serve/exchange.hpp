@@ -1,5 +1,5 @@
-// The answer to one request on its way from the threads that make it to the one that sends it.
-// Knows no HTTP library: who sends sets `wake` and asks `look` for what there is.
+// Response to one HTTP request, passed from the threads that produce it to the one that sends it.
+// Independent of the HTTP library: the sender sets `wake` and polls for the data.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace ggufx::cli {
 
-// What the access log has of a request beside its line; never a text of a person.
+// Access-log fields beside the request line; never contains user text.
 struct ExchangeFacts {
     std::string id;
     uint64_t n_prompt = 0, n_cached = 0, n_answer = 0;
@@ -23,45 +23,49 @@ struct ExchangeFacts {
 class Exchange {
 public:
     using Header = std::pair<std::string, std::string>;
-    static constexpr size_t kMostUnsent = 256u << 10; // of a stream whose reader is slow
+    // Unsent bytes of a stream; limit for slow clients.
+    static constexpr size_t kMostUnsent = 256u << 10;
 
-    // `owner`: of the key, 0 without; `asker`: who takes turns with others, the key or an address.
+    // `owner`: id of the API key, 0 without keys. `asker`: id for fair queueing, from the key or
+    // the address.
     Exchange(int socket, uint64_t owner, uint64_t asker)
         : owner_(owner), asker_(asker), socket_(socket) {}
 
-    // Of those that make the answer. The first of respond and open_stream counts.
+    // Producer side. The first call of respond or open_stream decides the response.
     void respond(int status, const std::string &type, std::string body,
                  std::vector<Header> headers = {});
     void respond(const ApiError &error);
     void open_stream();
-    void add_header(const std::string &name, const std::string &value); // before either
+    // Call before respond or open_stream.
+    void add_header(const std::string &name, const std::string &value);
     void write(std::string_view text);
     void end();
-    void keep_alive(double now); // a comment, where nothing was written for long
+    void keep_alive(double now); // sends an SSE comment after a quiet period
     void tell(ExchangeFacts facts);
-    bool is_gone(); // the client left, or is too slow; asks the socket
+    bool is_gone(); // the client disconnected or is too slow; polls the socket
     uint64_t owner() const { return owner_; }
     uint64_t asker() const { return asker_; }
 
-    // Of the one that sends.
+    // Sender side.
     enum class State { waiting, whole, stream };
     struct Head {
         State state;
         int status;
-        std::string type, body; // of whole ones; moved
+        std::string type, body; // set for whole responses; moved out
         std::vector<Header> headers;
     };
-    // What is there; `wait` runs under the lock where nothing is: no wake gets lost between.
+    // Returns the available head. If there is none, `wait` runs under the lock, so that no wake is
+    // lost.
     Head take_head(const std::function<void()> &wait);
-    // Bytes of a stream: 0 and `wait` where there are none yet, -1 at its end.
+    // Returns the stream bytes read; 0 after calling `wait` if there are none yet, -1 at the end.
     ptrdiff_t read(char *out, size_t most, const std::function<void()> &wait);
     void set_wake(std::function<void()> wake);
-    void close(); // the socket is another's now
+    void close(); // the socket may be reused from here on
     int status() const { return status_; }
     ExchangeFacts facts();
 
 private:
-    void wake(); // under the lock
+    void wake(); // call with the lock held
 
     std::mutex mutex_;
     uint64_t owner_, asker_;

@@ -9,9 +9,9 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kLeastKey = 16; // characters: shorter ones can be guessed
+constexpr size_t kLeastKey = 16; // minimum key length in characters, against brute force
 
-// In a time that depends on the lengths alone.
+// Constant-time comparison: the time depends on the lengths alone.
 bool equal(std::string_view a, std::string_view b) {
     unsigned char differs = a.size() != b.size();
     for (size_t i = 0; i < a.size() && !b.empty(); i++)
@@ -84,7 +84,7 @@ std::string Guard::allowed_origin(const Asker &asker) const {
     return is_known ? asker.origin : "";
 }
 
-// A page elsewhere whose name was made to lead here (DNS rebinding) has that name in Host.
+// DNS rebinding: a foreign page whose name resolves to this machine sends its own name in Host.
 uint64_t Guard::check(const Asker &asker, bool needs_key) const {
     const bool has_keys = !options_.key_file.empty();
     if (!has_keys && !options_.is_local_socket && !asker.host.empty() && !knows_host(asker.host))

@@ -1,4 +1,4 @@
-// Who may ask: keys, names of this machine, pages of other origins. Pure.
+// Access checks: API keys, Host names, and origins (CORS). Pure functions of the request.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,13 +10,13 @@
 namespace ggufx::cli {
 
 struct GuardOptions {
-    std::string key_file;             // empty: no key is asked for
-    std::vector<std::string> hosts;   // names this machine goes by, beside localhost and numbers
-    std::vector<std::string> origins; // whose pages may ask
-    bool is_local_socket = false;     // who can open it is the file system's to say
+    std::string key_file;             // empty: no key is required
+    std::vector<std::string> hosts;   // names of this machine, besides localhost and IP addresses
+    std::vector<std::string> origins; // origins whose pages may send requests
+    bool is_local_socket = false;     // Unix socket: file permissions control the access
 };
 
-// What a request says of itself; empty: it does not.
+// Headers of a request; empty if absent.
 struct Asker {
     std::string host, origin, authorization;
 };
@@ -24,10 +24,10 @@ struct Asker {
 class Guard {
 public:
     explicit Guard(const GuardOptions &options); // reads the keys
-    void read_keys();                            // again; throws Failure and keeps the old ones
-    // The owner of what is asked, 0 where there are no keys. Throws ApiError.
+    void read_keys(); // reads the keys again; throws Failure and keeps the old ones
+    // Returns the owner of the request, 0 without keys. Throws ApiError.
     uint64_t check(const Asker &asker, bool needs_key) const;
-    // The origin to be named in the answer to one of its pages; empty: none.
+    // Returns the value of Access-Control-Allow-Origin; empty: origin not allowed.
     std::string allowed_origin(const Asker &asker) const;
 
 private:
@@ -38,9 +38,9 @@ private:
     std::vector<std::string> keys_;
 };
 
-// "example.org:8080", "[::1]:80" without the port.
+// Strips the port: "example.org:8080", "[::1]:80".
 std::string_view without_port(std::string_view host);
-// A number, or localhost: no name that somebody's server could answer for.
+// Returns true for an IP address or localhost, which DNS rebinding cannot use.
 bool is_own_name(std::string_view host);
 
 } // namespace ggufx::cli

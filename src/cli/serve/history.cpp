@@ -62,7 +62,7 @@ private:
         message["tool_calls"] = std::move(calls);
     }
 
-    // Nine letters and digits, as the strictest templates want them.
+    // Returns nine letters and digits, the form that the strictest templates require.
     std::string new_id() {
         std::string id;
         do id = fmt::format("call{:05}", ++n_made_);
@@ -71,7 +71,7 @@ private:
     }
 
     void link_results(size_t begin, size_t end) {
-        std::vector<size_t> of; // the call of each result
+        std::vector<size_t> of; // index of the call for each result
         std::vector<bool> has_result(calls_.size());
         for (size_t i = begin; i < end; i++) {
             const std::string *const id = text_of(messages_[i], "tool_call_id");
@@ -108,7 +108,7 @@ private:
     static constexpr size_t kUnknown = SIZE_MAX;
     std::vector<Json> messages_;
     std::unordered_set<std::string> taken_;
-    std::vector<Call> calls_; // of the last message that has some
+    std::vector<Call> calls_; // calls of the last message that has some
     std::unordered_map<std::string, size_t> order_;
     uint64_t n_made_ = 0;
 };

@@ -1,5 +1,5 @@
-// Results of calls in a history: each gets the id and the name of its call, and the order of the
-// calls, by which templates without ids tell results apart.
+// Tool results in a conversation: each result gets the id and name of its call. Results are sorted
+// by the order of the calls, since templates without ids rely on it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,12 +7,12 @@
 
 namespace ggufx::cli {
 
-// The field `arguments` of a call, as the library takes them: a JSON object, or the text of one.
-// "", white space and null are {}. Throws ApiError for anything else.
+// Returns the `arguments` field of a call for the library: a JSON object, given as an object or as
+// its text. "", white space and null become {}. Throws ApiError for anything else.
 Json call_arguments(Fields &call);
 
-// Messages as templates take them. Calls without an id get one; a result without the id of a call
-// belongs to the next call that has none; a result of an unknown call comes last.
+// Returns the messages for the template. Calls without an id get one. A result without a call id
+// belongs to the next call that has no result. A result of an unknown call comes last.
 Json link_results(std::vector<Json> messages);
 
 } // namespace ggufx::cli

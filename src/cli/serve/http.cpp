@@ -1,5 +1,5 @@
-// One thread of libmicrohttpd has all connections. Those that wait for an answer are suspended,
-// which the library does not watch: Exchange::is_gone asks their sockets.
+// One libmicrohttpd thread serves all connections. Connections that wait for a response are
+// suspended, and the library does not poll them: Exchange::is_gone polls their sockets.
 // SPDX-License-Identifier: MIT
 #include "serve/http.hpp"
 
@@ -19,20 +19,21 @@
 
 namespace ggufx::cli {
 
-// Of a socket; its requests come one after the other.
+// State of a socket; its requests come one after the other.
 struct HttpServer::Connection {
     int socket;
     std::string address;
-    double deadline; // for the request that is being sent; 0: none is
+    double deadline; // deadline for receiving the current request; 0: none
     bool is_idle;    // between two requests
 };
 
 namespace {
 
-constexpr size_t kMostLogged = 256;        // bytes of a path
-constexpr size_t kHeaderBytes = 32u << 10; // of libmicrohttpd: the request's, and the answer's
+constexpr size_t kMostLogged = 256; // logged bytes of a path
+// Libmicrohttpd buffer for the headers of request and response.
+constexpr size_t kHeaderBytes = 32u << 10;
 
-// A request from its first line to the end of its answer.
+// Request from its first line to the end of its response.
 struct Request {
     std::shared_ptr<Exchange> exchange;
     const Service::Route *route = nullptr;
@@ -46,7 +47,7 @@ std::string header(MHD_Connection *connection, const char *name) {
     return value ? value : "";
 }
 
-void quiet(void *, const char *, va_list) {} // a line for each client that leaves is no news
+void quiet(void *, const char *, va_list) {} // suppresses a log line for each disconnect
 
 } // namespace
 
@@ -73,13 +74,13 @@ struct HttpServer::Hooks {
 
 namespace {
 
-// What a stream is read with.
+// Reader state of a streamed response.
 struct QueryReader {
     std::shared_ptr<Exchange> exchange;
     MHD_Connection *connection;
 };
 
-// As people write it; of paths in the file system "unix".
+// Returns the address in text form; "unix" for Unix sockets.
 std::string text_of(const struct sockaddr *at) {
     char text[INET6_ADDRSTRLEN] = "";
     if (at && at->sa_family == AF_INET)
@@ -103,14 +104,14 @@ bool is_this_machine(const std::string &address) {
     return address == "unix" || address == "::1" || address.starts_with("127.");
 }
 
-// A name of a request that a log can hold.
+// Returns true if a request id is safe to log.
 bool is_request_id(const std::string &id) {
     constexpr size_t most = 128;
     return !id.empty() && id.size() <= most &&
            std::all_of(id.begin(), id.end(), [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 
-// A peer that is no more there is found after a minute and a half, also while nothing is sent.
+// TCP keep-alive: detects a dead peer after 90 seconds, also while nothing is sent.
 void watch_peer(int socket) {
     const int on = 1, idle = 60, every = 10, times = 3;
     const unsigned unanswered = 90000; // milliseconds
@@ -141,7 +142,7 @@ void HttpServer::Hooks::connection(void *cls, MHD_Connection *connection, void *
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         try {
             server.add(connection, context);
-        } catch (const std::bad_alloc &) {} // it is served, and no time is kept of it
+        } catch (const std::bad_alloc &) {} // served without a deadline
         return;
     }
     auto *const gone = static_cast<HttpServer::Connection *>(*context);
@@ -151,7 +152,7 @@ void HttpServer::Hooks::connection(void *cls, MHD_Connection *connection, void *
     delete gone;
 }
 
-// Under the lock.
+// Call with the lock held.
 void HttpServer::add(MHD_Connection *connection, void **context) {
     const std::string address = address_of(connection);
     const double deadline = monotonic_seconds() + options_.send_seconds;
@@ -163,7 +164,8 @@ void HttpServer::add(MHD_Connection *connection, void **context) {
     *context = added.get();
     connections_.push_back(added.release());
     make_room();
-    if (connections_.size() == 1) wake(); // who closes slow ones slept without an end
+    // The loop that closes slow connections slept without a timeout.
+    if (connections_.size() == 1) wake();
 }
 
 MHD_Result HttpServer::Hooks::accept(void *cls, const struct sockaddr *at, socklen_t) {
@@ -181,8 +183,8 @@ bool HttpServer::may_connect(const std::string &address) {
     return at == n_of_.end() || at->second < options_.n_per_address;
 }
 
-// With the last place taken the longest idle connection goes, so that a new one can come: who
-// holds many open and asks nothing keeps nobody out. Under the lock.
+// With the last slot taken, closes the longest idle connection. A client that holds many idle
+// connections thus cannot block new ones. Call with the lock held.
 void HttpServer::make_room() {
     if (connections_.size() < options_.n_connections) return;
     Connection *oldest = nullptr;
@@ -236,7 +238,8 @@ MHD_Result HttpServer::Hooks::preflight(MHD_Connection *connection, const std::s
     return result;
 }
 
-// Who asks, and the name of what is asked: a proxy's word counts for others.
+// Sets the client address and the request id. X-Forwarded-For counts only from trusted proxies,
+// X-Request-Id from any client.
 void HttpServer::Hooks::describe(HttpServer &server, MHD_Connection *connection, Request &request) {
     request.address = address_of(connection);
     const auto &proxies = server.options_.proxies;
@@ -249,7 +252,7 @@ void HttpServer::Hooks::describe(HttpServer &server, MHD_Connection *connection,
     if (!is_request_id(request.id)) request.id = "req_" + random_name(24);
 }
 
-// What can be refused by the head alone is, before its body is read.
+// Refuses requests that the headers alone rule out, before the body is read.
 MHD_Result HttpServer::Hooks::begin(HttpServer &server, MHD_Connection *connection,
                                     Request &request) {
     const Asker asker = {header(connection, "Host"), header(connection, "Origin"),
@@ -396,7 +399,7 @@ void HttpServer::Hooks::completed(void *cls, MHD_Connection *connection, void **
     server.n_open_--;
 }
 
-// Never a text of a person: counts and times.
+// Logs counts and times, never user text.
 void HttpServer::Hooks::log(HttpServer &server, const Request &request) {
     const std::lock_guard lock(server.log_mutex_);
     if (!server.log_) return;

@@ -1,4 +1,4 @@
-// Connections: libmicrohttpd on a socket that listens, its limits, what is sent of exchanges.
+// HTTP connections: libmicrohttpd on a listening socket, limits, and sending of exchanges.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,26 +15,27 @@ namespace ggufx::cli {
 struct HttpOptions {
     size_t most_body = 8u << 20; // bytes
     unsigned n_connections = 256;
-    // Of one address, but for this machine's and those of proxies; 0 = as many.
+    // Connections per address, except from this machine and from proxies; 0 = no limit.
     unsigned n_per_address = 32;
-    std::vector<std::string> proxies; // addresses whose X-Forwarded-For and X-Request-Id count
-    double send_seconds = 30;         // a request is whole by then
-    std::string access_log;           // a file; empty: none
+    std::vector<std::string> proxies; // addresses whose X-Forwarded-For is trusted
+    double send_seconds = 30;         // time limit for receiving a request
+    std::string access_log;           // path of the log file; empty: no log
 };
 
 class HttpServer {
 public:
-    // Takes the socket.
+    // Takes ownership of the socket.
     HttpServer(int socket, Service &service, const Guard &guard, const HttpOptions &options);
     ~HttpServer();
 
-    // Closes connections whose request takes too long; seconds until the next one may, -1 = never.
+    // Closes connections whose request takes too long. Returns the seconds until the next deadline,
+    // -1 = none.
     double close_slow();
-    void reopen_log(); // under its name, after it was moved away
-    size_t n_open();   // requests that are not answered to the end
+    void reopen_log(); // reopens the log file after rotation
+    size_t n_open();   // requests without a complete response
 
     struct Connection;
-    struct Hooks; // what libmicrohttpd calls
+    struct Hooks; // callbacks of libmicrohttpd
 
 private:
     void add(MHD_Connection *connection, void **context);
@@ -49,7 +50,7 @@ private:
     FILE *log_ = nullptr;
     std::mutex mutex_;
     std::vector<Connection *> connections_;
-    std::map<std::string, unsigned> n_of_; // connections of an address
+    std::map<std::string, unsigned> n_of_; // connections per address
     std::atomic<size_t> n_open_ = 0;
     MHD_Daemon *daemon_ = nullptr;
 };

@@ -38,7 +38,7 @@ unsigned port_of(int socket) {
         sa_family_t family;
         in_port_t port;
     } head = {};
-    std::memcpy(&head, &at, sizeof head); // both have it in the same place
+    std::memcpy(&head, &at, sizeof head); // both structures have the family at the same offset
     return ntohs(head.port);
 }
 
@@ -80,7 +80,8 @@ Listening listen_on(const std::string &host, unsigned port) {
     const int fd = socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) fail(fd, where);
     const int on = 1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); // after a restart
+    // Allows a restart while old connections are in TIME_WAIT.
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (bind(fd, at.ai_addr, at.ai_addrlen) != 0 || listen(fd, kBacklog) != 0) fail(fd, where);
     const std::string name = at.ai_family == AF_INET6 ? "[" + host + "]" : host;
     return {fd, fmt::format("http://{}:{}", name, port_of(fd)), is_loopback(at.ai_addr), false};
@@ -108,7 +109,7 @@ Listening listen_on_given() {
         const char *const text = std::getenv(name);
         return text ? std::strtol(text, nullptr, 10) : 0;
     };
-    constexpr int first = 3; // the manager's convention
+    constexpr int first = 3; // SD_LISTEN_FDS_START
     if (number("LISTEN_PID") != getpid() || number("LISTEN_FDS") < 1)
         throw Failure(kUsage, "--listen systemd: no socket was given (LISTEN_PID, LISTEN_FDS)");
     if (number("LISTEN_FDS") > 1)
@@ -133,9 +134,9 @@ void notify_manager(const std::string &state) {
     if (n < 2 || n >= sizeof at.sun_path || (path[0] != '/' && path[0] != '@')) return;
     at.sun_family = AF_UNIX;
     std::memcpy(at.sun_path, path, n);
-    if (path[0] == '@') at.sun_path[0] = '\0'; // an abstract name
+    if (path[0] == '@') at.sun_path[0] = '\0'; // abstract socket name
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return; // it will say that nothing was told
+    if (fd < 0) return; // the manager will report the missing notification
     const auto size = static_cast<socklen_t>(offsetof(struct sockaddr_un, sun_path) + n);
     sendto(fd, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<struct sockaddr *>(&at),
            size);

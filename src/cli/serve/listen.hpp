@@ -1,4 +1,4 @@
-// A socket that listens: an address and port, a path, or what a service manager opened.
+// Listening socket: address and port, Unix path, or a socket passed by a service manager.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,17 +8,17 @@ namespace ggufx::cli {
 
 struct Listening {
     int socket;
-    std::string url; // as people type it
+    std::string url; // URL to display
     bool is_loopback, is_path;
 };
 
 bool is_loopback_name(const std::string &host); // 127.0.0.1, ::1, localhost
 Listening listen_on(const std::string &host, unsigned port);
-Listening listen_on_path(const std::string &path); // removes what is there, if it is a socket
+Listening listen_on_path(const std::string &path); // replaces an existing socket at the path
 
-// The first socket that a service manager opened for this process (LISTEN_FDS); throws Failure.
+// Returns the first socket passed by a service manager (LISTEN_FDS); throws Failure.
 Listening listen_on_given();
-// Tells a service manager (NOTIFY_SOCKET), where there is one: "READY=1".
+// Sends a state such as "READY=1" to the service manager (NOTIFY_SOCKET), if there is one.
 void notify_manager(const std::string &state);
 
 } // namespace ggufx::cli

@@ -1,4 +1,4 @@
-// Counters and histograms, as Prometheus reads them.
+// Counters and histograms in the Prometheus text format.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@ namespace ggufx::cli {
 
 class Histogram {
 public:
-    // Upper bounds of its buckets, in seconds; one more has all that is longer.
+    // Upper bounds of the buckets in seconds; one more bucket counts longer times.
     static constexpr std::array<double, 14> kBounds = {
         0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0};
     void add(double seconds);
@@ -25,8 +25,8 @@ private:
 class Metrics {
 public:
     void request(int status);
-    void waited(double seconds);      // in the queue
-    void first_token(double seconds); // since the request was taken
+    void waited(double seconds);      // time in the queue
+    void first_token(double seconds); // time to first token, from the arrival of the request
     void between_tokens(double seconds);
     void step(double seconds, const SchedulerCounts &counts);
     void memory(const BackendMemory &memory);
@@ -35,9 +35,10 @@ public:
 
 private:
     mutable std::mutex mutex_;
-    std::map<int, uint64_t> requests_; // by status
+    std::map<int, uint64_t> requests_; // counts per status
     Histogram queue_, first_, between_, step_;
-    std::array<uint64_t, 8> widths_ = {}; // steps of up to 1, 2, 4 ... 64 texts, and of more
+    // Steps with up to 1, 2, 4 ... 64 sequences, and with more.
+    std::array<uint64_t, 8> widths_ = {};
     uint64_t sum_widths_ = 0;
     SchedulerCounts counts_;
     BackendMemory memory_ = {};

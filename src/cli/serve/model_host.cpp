@@ -20,7 +20,7 @@ namespace ggufx::cli {
 
 namespace {
 
-// Fills a vector or text whose length the library tells: fill(room, &needed, &error).
+// Fills a vector or string whose size the library returns: fill(room, &needed, &error).
 template <class Room, class Fill>
 ggufx_status fill_room(Room &room, ggufx_error &error, Fill fill) {
     size_t needed = 0;
@@ -34,7 +34,7 @@ ggufx_status fill_room(Room &room, ggufx_error &error, Fill fill) {
     return status;
 }
 
-// What a client's values did, and what is the server's.
+// Throws ApiError: 503 if out of memory, otherwise 400 for the client's values.
 [[noreturn]] void refuse(ggufx_status status, const ggufx_error &error, const char *param) {
     const bool ours = status == GGUFX_E_MEMORY;
     throw ApiError(ours ? 503 : 400, error.message, param, "invalid_value");
@@ -61,7 +61,7 @@ std::unique_ptr<SessionBackend> make_machine(const ggufx_runtime *rt, const gguf
     return std::make_unique<SessionBackend>(std::move(session), model_facts(model).n_vocab);
 }
 
-// FNV-1a over words.
+// FNV-1a over 64-bit words.
 struct Hash {
     uint64_t value = 14695981039346656037u;
     void add(const void *bytes, size_t n) {
@@ -85,7 +85,8 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     name_ = options.alias;
     if (name_.empty()) name_ = meta_text(file_.get(), "general.name").value_or("");
     if (name_.empty()) name_ = options.model.empty() ? "demo" : base_name(options.model);
-    make_template(options.template_name); // before the weights are bound: its faults come at once
+    // Before the weights are bound, so that template errors are reported early.
+    make_template(options.template_name);
     ggufx_tokenizer *tokenizer = nullptr;
     call(
         [&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file_.get(), error); });
@@ -131,8 +132,8 @@ ModelHost::FileMark ModelHost::mark_of(const std::string &path) {
             info.st_mtim.tv_nsec};
 }
 
-// A file that was renamed over the name leaves the one that is served as it was; one that was
-// written into changes its weights under the server.
+// A renamed replacement leaves the served file unchanged. Writing into the file changes the weights
+// under the server.
 ModelHost::FileState ModelHost::file_state() const {
     const FileMark now = mark_of(path_);
     if (now == mark_) return FileState::same;
@@ -140,7 +141,7 @@ ModelHost::FileState ModelHost::file_state() const {
     return same_file ? FileState::overwritten : FileState::replaced;
 }
 
-// A file without one is served all the same: /v1/chat/completions says what is missing.
+// A model without a chat template is served; /v1/chat/completions reports what is missing.
 void ModelHost::make_template(const std::string &name) {
     ggufx_chat_options of;
     ggufx_chat_options_init(&of);
@@ -216,7 +217,7 @@ void ModelHost::make_embedder(const HostOptions &options) {
     ggufx_embed_options_init(&of);
     of.n_context = options.session.n_context;
     ggufx_embedder_facts info;
-    for (const uint32_t flags : {0u, GGUFX_EMBED_NORMALIZE}) { // scores stay as they are
+    for (const uint32_t flags : {0u, GGUFX_EMBED_NORMALIZE}) { // reranker scores are not normalized
         of.flags = flags;
         ggufx_embedder *embedder = nullptr;
         call([&](ggufx_error *error) {
@@ -240,11 +241,11 @@ void ModelHost::make_session(const HostOptions &options) {
     n_context_ = machine_->facts().n_context;
 }
 
-// Of all that decides an answer beside the request: the library, how tokens are computed, types of
-// caches, and the file by names, shapes and samples of its tensors: reading gigabytes would delay
-// the first answer by as long.
+// Hashes all that determines an answer besides the request: the library, the compute path, cache
+// types, and the model file. The file counts by tensor names, shapes and samples: hashing gigabytes
+// would delay the first answer.
 void ModelHost::make_fingerprint(const HostOptions &options) {
-    constexpr uint64_t sample = 4096; // bytes of each end of a tensor
+    constexpr uint64_t sample = 4096; // sampled bytes at each end of a tensor
     Hash hash;
     hash.add(std::string_view(ggufx_version()));
     hash.add(static_cast<uint64_t>(options.answers));
@@ -261,7 +262,7 @@ void ModelHost::make_fingerprint(const HostOptions &options) {
         hash.add(info.fingerprint);
         hash.add(std::bit_cast<uint32_t>(use.scale));
     }
-    std::map<uint32_t, uint64_t> bytes; // of each type
+    std::map<uint32_t, uint64_t> bytes; // tensor bytes per type
     for (size_t i = 0; i < ggufx_file_tensor_count(file_.get()); i++) {
         const ggufx_tensor *const tensor = ggufx_file_tensor(file_.get(), i);
         const ggufx_tensor_facts facts = tensor_facts(tensor);
@@ -324,7 +325,7 @@ void ModelHost::check(const std::vector<int32_t> &ids, const std::string &param)
 
 namespace {
 
-// `variables`: room for those of the template, which the request points into.
+// `variables`: storage for the template variables, which the request points into.
 ggufx_chat_request request_of(const ChatWanted &wanted, std::string &variables) {
     ggufx_chat_request request;
     ggufx_chat_request_init(&request);
@@ -372,8 +373,8 @@ std::string ModelHost::render(const ChatWanted &wanted) const {
     return out;
 }
 
-// A template that passes over tools would leave the model without them, and nobody would know. One
-// that fails without tools reads them.
+// Detects templates that ignore tools: the model would silently not see them. A template that fails
+// without tools uses them.
 bool ModelHost::renders_tools(const ChatWanted &wanted, const std::string &rendered) const {
     ChatWanted without = wanted;
     without.tools.clear();
@@ -409,7 +410,7 @@ Prompt ModelHost::prompt_of(const ChatWanted &wanted) const {
     return out;
 }
 
-// The same message without a text shows where its text begins.
+// Renders the message a second time with empty content to find where its content begins.
 void ModelHost::start_output(Prompt &prompt, const ChatWanted &wanted) const {
     ChatWanted empty = wanted;
     Json messages = Json::array();
@@ -420,7 +421,7 @@ void ModelHost::start_output(Prompt &prompt, const ChatWanted &wanted) const {
     std::string begun;
     try {
         begun = render(empty);
-    } catch (const ApiError &) {} // the template wants a text
+    } catch (const ApiError &) {} // the template requires content
     OutputStart start = output_start(rt_.get(), chat_.get(), begun, prompt.text);
     prompt.text = std::move(start.prompt);
     prompt.begun = std::move(start.begun);

@@ -1,4 +1,4 @@
-// A model as the server has it: its file, vocabulary, template and what names its answers.
+// Model as the server uses it: file, tokenizer, chat template and response metadata.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,15 +13,15 @@
 namespace ggufx::cli {
 
 struct HostOptions {
-    std::string model; // empty: the embedded one
+    std::string model; // empty: the embedded model
     std::string alias, template_name;
     SessionOptions session;
     uint32_t n_parallel = 4, n_kept = 0, n_batch = 0;
     Path answers = Path::rows;
-    bool embeddings = false; // of a model that writes texts, too
+    bool embeddings = false; // also serve embeddings from a generative model
 };
 
-// What a rank without sockets has of a model: what the first one tells its session to do.
+// Model on a rank without sockets: executes the session calls that the first rank broadcasts.
 class RankHost {
 public:
     RankHost(const Globals &globals, const HostOptions &options);
@@ -38,19 +38,20 @@ private:
 using Parser = std::unique_ptr<ggufx_chat_parser, Destroyer<ggufx_chat_parser_destroy>>;
 using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
 
-// A conversation as its template writes it.
+// Rendered prompt of a conversation.
 struct Prompt {
     std::vector<int32_t> ids;
-    std::string text;  // as its output's parser needs it; empty where there is no template
-    std::string begun; // markers that it reads before the output
+    std::string text;  // rendered text for the output parser; empty without a template
+    std::string begun; // markers to feed to the parser before the output
 };
 
-// Immutable but for the embedder, which one thread uses; the session is the machine's.
+// Immutable except for the embedder, which one thread uses. The session belongs to the scheduler's
+// backend.
 class ModelHost {
 public:
     ModelHost(const Globals &globals, const HostOptions &options);
 
-    // The session for the scheduler, once; NULL of a model that writes no text.
+    // Hands over the session for the scheduler, once; NULL for embedding-only models.
     std::unique_ptr<SessionBackend> take_machine() { return std::move(machine_); }
     bool writes() const { return !embeds_only_; }
     bool embeds() const { return embedder_ != nullptr; }
@@ -58,47 +59,50 @@ public:
 
     std::vector<int32_t> tokenize(const std::string &text, uint32_t flags) const;
     std::string detokenize(const std::vector<int32_t> &ids, uint32_t flags) const;
-    // Of a token alone, any bytes.
+    // Returns the bytes of one token.
     std::string piece(int32_t id) const;
-    // Throws ApiError where the template cannot.
+    // Throws ApiError if the template cannot render the conversation.
     Prompt prompt_of(const ChatWanted &wanted) const;
     std::string render(const ChatWanted &wanted) const;
-    // Throws ApiError about `param` where a schema says more than grammars know.
+    // Throws ApiError about `param` if a schema uses keywords that grammars do not support.
     Grammar grammar_of(uint32_t kind, const std::string &text, const char *param,
                        uint32_t flags = 0) const;
-    // A vector of each text; throws ApiError, also where `is_gone` said that nobody waits.
+    // Returns one embedding per input. Throws ApiError, also after `is_gone` reports a disconnect.
     std::vector<float> embed(const std::vector<std::vector<int32_t>> &texts,
                              const std::function<bool()> &is_gone);
     std::vector<int32_t> pair(const std::string &query, const std::string &document) const {
         return pairs_->make(query, document);
     }
-    bool ranks() const { return ranks_; } // its vectors are scores of pairs
+    bool ranks() const { return ranks_; } // reranker: returns scores of pairs
     bool ends(int32_t id) const;
     void check(const std::vector<int32_t> &ids, const std::string &param) const;
 
     const ggufx_runtime *rt() const { return rt_.get(); }
     const ggufx_tokenizer *tokenizer() const { return tokenizer_.get(); }
-    // How the models of the template write reasoning and calls; all 0 without a template.
+    // Reasoning and tool-call syntax of the template; all 0 without a template.
     const ggufx_chat_facts &chat_facts() const { return chat_facts_; }
     Parser make_parser(const ggufx_chat_parser_options &options) const;
-    // The marker that ends reasoning which a prompt has opened; empty: it has not.
+    // Returns the marker that closes the reasoning opened by the prompt; empty: none is open.
     std::string reasoning_close(const std::string &prompt) const;
     const std::vector<int32_t> &end_tokens() const { return end_tokens_; }
     const OutputTokens &output_tokens() const { return output_tokens_; }
-    bool is_plain(int32_t id) const { return plain_tokens_.has(id); } // text, no special token
-    // Tokens of text, and those of a marker: no control token, none that ends a generation.
+    bool is_plain(int32_t id) const { return plain_tokens_.has(id); } // text, not a special token
+    // Returns text tokens and the tokens of a marker, without control and end-of-generation tokens.
     TokenSet plain_tokens(const std::string &marker) const;
     const std::string &name() const { return name_; }
     const std::string &fingerprint() const { return fingerprint_; }
-    const std::string &quantization() const { return quantization_; } // the type most bytes have
+    // Quantization type with the most bytes.
+    const std::string &quantization() const { return quantization_; }
     const ggufx_model_facts &facts() const { return facts_; }
     const ModelSampling &model_sampling() const { return model_sampling_; }
-    const SamplingOptions &sampling() const { return sampling_; } // of texts, but for requests
+    // Server defaults, overridden by requests.
+    const SamplingOptions &sampling() const { return sampling_; }
     uint32_t n_context() const { return n_context_; }
     uint32_t dimensions() const { return dimensions_; }
-    uint32_t n_embed_context() const { return n_embed_context_; } // tokens of a text for a vector
+    // Maximum input tokens for an embedding.
+    uint32_t n_embed_context() const { return n_embed_context_; }
 
-    // What became of the file under its name since it was opened. Any thread.
+    // Compares the file at the path with the opened one. Thread-safe.
     enum class FileState { same, replaced, overwritten };
     FileState file_state() const;
 
@@ -131,7 +135,7 @@ private:
         bool operator==(const FileMark &) const = default;
     };
     static FileMark mark_of(const std::string &path);
-    std::string path_; // empty: there is no file
+    std::string path_; // empty: embedded model
     FileMark mark_;
     ggufx_chat_facts chat_facts_ = {};
     std::vector<int32_t> end_tokens_;

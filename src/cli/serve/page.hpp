@@ -1,4 +1,4 @@
-// The page under "/" and the description of the interface, as they are compiled in (embed.py).
+// Embedded web page for "/" and OpenAPI description (embed.py).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace ggufx::cli {
 
 std::string_view page_html();
-std::string_view page_script_hash(); // "sha256-...", of what stands in its one <script>
+std::string_view page_script_hash(); // "sha256-..." of the content of its one <script>
 std::string_view page_style_hash();
 std::string_view openapi_json();
 

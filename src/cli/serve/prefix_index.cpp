@@ -7,7 +7,7 @@ namespace ggufx::cli {
 
 namespace {
 
-// Codes that the first so many nodes of a chain stand for.
+// Returns the number of codes covered by the first n_nodes nodes of a chain.
 size_t node_end(size_t n_nodes) {
     if (n_nodes == 0) return 0;
     return n_nodes == 1 ? PrefixIndex::kLeastShared : (n_nodes - 1) * PrefixIndex::kPage;
@@ -15,7 +15,7 @@ size_t node_end(size_t n_nodes) {
 
 } // namespace
 
-// splitmix64's finisher over the sum.
+// Finisher of splitmix64, applied to hash * 0x9e3779b97f4a7c15 + value + 0x9e3779b97f4a7c15.
 uint64_t PrefixIndex::mixed(uint64_t hash, uint64_t value) {
     uint64_t x = hash * 0x9e3779b97f4a7c15u + value + 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -61,7 +61,7 @@ void PrefixIndex::cut(uint32_t sequence, size_t n) {
     while (node_end(row.hashes.size()) > row.codes.size()) drop_node(sequence);
 }
 
-// Of the sequences with this hash the one that goes on longest as wanted.
+// Returns the sequence with this hash that shares the longest prefix with `wanted`.
 PrefixIndex::Found PrefixIndex::compare(uint64_t hash, size_t n_known, uint64_t owner,
                                         std::span<const Code> wanted) const {
     Found best;
@@ -84,7 +84,7 @@ PrefixIndex::Found PrefixIndex::find(uint64_t owner, std::span<const Code> wante
     uint64_t hash = first_hash(owner);
     while (node_end(hashes.size() + 1) <= wanted.size()) {
         hash = next_hash(hash, wanted, hashes.size());
-        if (!nodes_.contains(hash)) break; // whoever has more has this node, too
+        if (!nodes_.contains(hash)) break; // a longer match would contain this node, too
         hashes.push_back(hash);
     }
     for (; !hashes.empty(); hashes.pop_back()) {

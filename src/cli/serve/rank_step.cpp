@@ -10,12 +10,12 @@ namespace ggufx::cli {
 namespace {
 
 struct Head {
-    uint64_t n_bytes; // of all
+    uint64_t n_bytes; // bytes of all messages
     uint32_t kind, path, sequence, from;
     uint64_t n_tokens, n_items;
 };
 
-struct ItemHead { // before the ids of all items
+struct ItemHead { // header before the ids of all items
     uint32_t sequence, logits;
     uint64_t n_ids;
 };
@@ -93,7 +93,7 @@ RankStep StepBytes::get(uint32_t n_sequences) const {
         require(item.sequence < n_sequences, "sequence");
         require(item.logits <= static_cast<uint32_t>(DecodeBackend::Logits::all), "logits");
         require(item.n_ids >= 1 && item.n_ids <= left.size() / sizeof(int32_t), "number of tokens");
-        // Both heads are multiples of an id, so that ids are where they may be.
+        // Both headers are multiples of the id size, so that the ids are aligned.
         const auto *const ids = reinterpret_cast<const int32_t *>(left.data());
         out.items.push_back({item.sequence,
                              {ids, static_cast<size_t>(item.n_ids)},

@@ -12,12 +12,13 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr uint32_t kStart = 600000; // ms: a rank may still read what it takes of a cold file
-// ms that the first rank waits where the others only wait for it: it ends streams, then lets them go,
-// before they have waited for kAnswerWithin and take it for the one that is lost. Messages that are not
-// taken hold it up.
+// Start timeout in ms: a rank may still read its weights from a cold file.
+constexpr uint32_t kStart = 600000;
+// Timeout in ms for broadcasts of the first rank, which block until all ranks receive them. It is
+// shorter than kAnswerWithin: after a loss the first rank ends its streams and releases the other
+// ranks, before they take the first rank for the lost one.
 constexpr uint32_t kTakenWithin = 5000;
-constexpr double kSecondsBetween = 1.0; // of meetings
+constexpr double kSecondsBetween = 1.0; // interval of heartbeat barriers
 
 template <class Fn> void call_group(const Fn &fn) {
     ggufx_error error = {};
@@ -48,7 +49,7 @@ RankBroadcaster::~RankBroadcaster() {
     try {
         send({.kind = RankStep::Kind::end});
     } catch (const std::exception &) {
-        // who is not reached ends by its deadline
+        // ranks that are not reached end by their own timeout
     }
 }
 
@@ -95,7 +96,7 @@ RankStep receive(const ggufx_group &group, StepBytes &bytes, uint32_t n_sequence
     }
 }
 
-// What fails for a reason of its own fails on all ranks; the first one knows what to do then.
+// Ignores errors of a single call: they occur on all ranks alike, and the first rank handles them.
 void make_call(const RankStep &step, SessionBackend &machine) {
     using Kind = RankStep::Kind;
     try {

@@ -1,6 +1,6 @@
-// A session of a group's ranks: the first one, which has the sockets, tells each call before it makes
-// it, the others make it after it. Who waits for a call has no other way to see that one is lost, so
-// about every second all meet.
+// Session of a group of ranks: the first rank, which has the sockets, broadcasts each call before
+// it makes it; the others repeat the call. A rank that waits for a call cannot detect a lost rank.
+// All ranks therefore pass a heartbeat barrier about every second.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,27 +11,27 @@ namespace ggufx::cli {
 
 class SessionBackend;
 
-// The group has lost a rank, or has come apart: nothing more can be computed.
+// Error: the group has lost a rank or is out of step, and nothing more can be computed.
 struct RanksLost : Failure {
     using Failure::Failure;
 };
 
-// All ranks have made their sessions; a call of all.
+// Barrier after all ranks have created their sessions; called by all ranks.
 void meet_at_start(const ggufx_group &group);
 
-// The first rank's.
+// Broadcasts the calls of the first rank.
 class RankBroadcaster {
 public:
     explicit RankBroadcaster(const ggufx_group &group) : group_(group) {}
-    ~RankBroadcaster(); // lets the others end, where it has told them anything
+    ~RankBroadcaster(); // sends the end step if any step was sent
     RankBroadcaster(const RankBroadcaster &) = delete;
     RankBroadcaster &operator=(const RankBroadcaster &) = delete;
 
-    // Throws RanksLost: the same one from the first time on.
+    // Throws RanksLost; after the first failure always the same one.
     void tell(const RankStep &step);
-    void beat(); // where nothing was told for a second
+    void beat(); // sends a heartbeat after a second without a step
     bool is_lost() const { return lost_.has_value(); }
-    // What a call of the session has failed with where the group is dead.
+    // Records the loss of the group after a session call failed with `why`, and throws RanksLost.
     [[noreturn]] void lose(const ggufx_error &why);
 
 private:
@@ -39,11 +39,11 @@ private:
 
     const ggufx_group group_;
     StepBytes bytes_;
-    double told_ = 0; // when, in seconds
+    double told_ = 0; // time of the last step in seconds
     std::optional<RanksLost> lost_;
 };
 
-// Another rank's: makes the calls that it is told of, until there are no more. Throws RanksLost.
+// Main loop of the other ranks: executes broadcast calls until the end step. Throws RanksLost.
 void follow(const ggufx_group &group, SessionBackend &machine);
 
 } // namespace ggufx::cli

@@ -10,7 +10,8 @@ namespace ggufx::cli {
 std::string random_name(size_t n) {
     constexpr std::string_view letters =
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    constexpr size_t of_each = 8; // letters of a number: what is left of it chooses evenly enough
+    // Letters per random number; the bias of the remainder is negligible.
+    constexpr size_t of_each = 8;
     std::string out;
     for (uint64_t number = 0; out.size() < n; number /= letters.size()) {
         if (out.size() % of_each == 0) number = random_number();
@@ -37,7 +38,7 @@ static Json bytes_json(std::string_view bytes) {
     return out;
 }
 
-// One that is not within a float of JSON is the smallest that programs expect.
+// Clamps a log-probability to at least -9999, the minimum that clients expect: JSON has no -inf.
 static Json token_json(std::string_view piece, float logprob) {
     return Json{{"token", piece},
                 {"logprob", static_cast<double>(std::max(logprob, -9999.0f))},

@@ -1,5 +1,5 @@
-// Answers on their way into published objects: one at the end, or a stream of their parts. Texts
-// tell a Reply what they add; which objects come of that is reply_completions' and reply_responses'.
+// Conversion of output deltas into API objects: one at the end, or a stream of events. The formats
+// are in reply_completions and reply_responses.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,26 +10,26 @@
 
 namespace ggufx::cli {
 
-// A token as `logprobs` tells it.
+// Entry of `logprobs` for one token.
 struct TokenLogprob {
     struct Top {
         std::string piece;
         float logprob;
     };
-    std::string piece;            // any bytes
-    std::optional<float> logprob; // nothing: the first token of a prompt, which nothing predicts
+    std::string piece;            // may be invalid UTF-8
+    std::optional<float> logprob; // empty for the first token of a prompt, which has no prediction
     std::vector<Top> top;
-    uint64_t start = 0;  // of its bytes in all that was written
-    uint64_t offset = 0; // the same in the text, which hidden tokens are no part of
+    uint64_t start = 0;  // offset of its bytes in the output, including hidden tokens
+    uint64_t offset = 0; // offset in the visible text
 };
 
 struct CallPart {
     uint64_t index;
-    std::string id, name; // where it begins
+    std::string id, name; // set at the start of the call
     std::string arguments;
 };
 
-// What a token added to a text; mostly a piece of the answer.
+// Output added by one token; usually a piece of the answer.
 struct Delta {
     std::string content, reasoning;
     std::vector<CallPart> calls;
@@ -41,16 +41,16 @@ struct Delta {
 
 struct Usage {
     uint64_t n_prompt = 0, n_cached = 0, n_answer = 0, n_reasoning = 0;
-    double prompt_seconds = 0, answer_seconds = 0; // of the text that took longest
+    double prompt_seconds = 0, answer_seconds = 0; // time of the slowest sequence
 };
 
 struct Ending {
     std::string reason;      // "stop", "length", "tool_calls"
-    std::string note;        // why it ended early
-    double mean_logprob = 0; // of its tokens
+    std::string note;        // reason for an early end
+    double mean_logprob = 0; // mean log-probability of its tokens
 };
 
-// Of one thread at a time.
+// Not thread-safe.
 class Reply {
 public:
     Reply(std::shared_ptr<Exchange> exchange, uint32_t n_texts)
@@ -59,12 +59,13 @@ public:
 
     Exchange &exchange() { return *exchange_; }
     uint32_t n_texts() const { return n_texts_; }
-    Usage usage; // added to by the texts
+    Usage usage; // updated by the sequences
 
-    virtual void open() = 0; // before the texts begin; of a stream its head goes out
+    virtual void open() = 0; // called before the sequences begin; a stream sends its headers
     virtual void put(uint32_t text, Delta delta) = 0;
     virtual void finish(uint32_t text, const Ending &ending) = 0;
-    virtual void fail(const ApiError &error) = 0; // of any text: there is no answer
+    // A sequence failed, so that the whole reply is an error.
+    virtual void fail(const ApiError &error) = 0;
 
 private:
     std::shared_ptr<Exchange> exchange_;
@@ -72,9 +73,9 @@ private:
 };
 
 void join(Delta &all, Delta delta);
-Json logprob_list(const std::vector<TokenLogprob> &tokens); // of chats
+Json logprob_list(const std::vector<TokenLogprob> &tokens); // format of chat completions
 
-// `n` letters and digits nobody can guess.
+// Returns `n` random letters and digits that cannot be predicted.
 std::string random_name(size_t n);
 
 } // namespace ggufx::cli

@@ -17,7 +17,7 @@ CompletionReply::CompletionReply(std::shared_ptr<Exchange> exchange, CompletionS
 void CompletionReply::open() {
     if (!shape_.stream) return;
     head_ = head(false).dump();
-    head_.pop_back(); // the brace: choices follow
+    head_.pop_back(); // removes the brace: choices follow
     exchange().open_stream();
 }
 
@@ -29,7 +29,7 @@ Json chat_logprobs(const std::vector<TokenLogprob> &tokens) {
     return Json{{"content", logprob_list(tokens)}, {"refusal", Json()}};
 }
 
-// One that is not within a float of JSON is the smallest that programs expect.
+// Clamps a log-probability to at least -9999, the minimum that clients expect: JSON has no -inf.
 Json logprob_json(float value) {
     return static_cast<double>(std::max(value, -9999.0f));
 }
@@ -102,7 +102,7 @@ Json CompletionReply::logprobs_json(const std::vector<TokenLogprob> &tokens) con
     return shape_.is_chat ? chat_logprobs(tokens) : completion_logprobs(tokens);
 }
 
-// Of an answer in one piece.
+// Choice of a reply that is not streamed.
 Json CompletionReply::choice(uint32_t of, uint32_t index) const {
     const Text &text = texts_[of];
     Json out = Json{{"index", index}};
@@ -123,7 +123,7 @@ Json CompletionReply::choice(uint32_t of, uint32_t index) const {
     return out;
 }
 
-// Of each prompt the likeliest texts, in the order in which they were seeded.
+// Returns the n best sequences of each prompt, in the order of their seeds.
 Json CompletionReply::choices() const {
     Json out = Json::array();
     for (uint32_t first = 0; first < texts_.size(); first += shape_.n_of) {
@@ -140,7 +140,7 @@ Json CompletionReply::choices() const {
     return out;
 }
 
-// ---- what the texts tell ----
+// ---- deltas of the sequences ----
 
 void CompletionReply::put(uint32_t index, Delta delta) {
     if (failed_ || delta.empty()) return;

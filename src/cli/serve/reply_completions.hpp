@@ -1,4 +1,4 @@
-// Answers of chat/completions and completions.
+// Replies of chat/completions and completions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,9 +9,9 @@ namespace ggufx::cli {
 struct CompletionShape {
     bool is_chat = true;
     bool stream = false, include_usage = false, logprobs = false;
-    uint32_t n_texts = 1; // that are written
-    uint32_t n_of = 1;    // of each prompt
-    uint32_t n_best = 1;  // of those, told: the likeliest
+    uint32_t n_texts = 1; // sequences generated
+    uint32_t n_of = 1;    // sequences per prompt
+    uint32_t n_best = 1;  // sequences returned per prompt: those with the best mean log-probability
     std::string model, fingerprint;
     uint64_t seed = 0;
 };
@@ -27,7 +27,7 @@ public:
 
 private:
     struct Text {
-        Delta all; // of an answer in one piece
+        Delta all; // whole output, if not streamed
         Ending ending;
         bool began = false;
     };
@@ -42,7 +42,7 @@ private:
 
     CompletionShape shape_;
     std::string id_;
-    std::string head_; // of a stream: what all its events begin with
+    std::string head_; // common start of all events of a stream
     uint64_t created_;
     std::vector<Text> texts_;
     uint32_t n_finished_ = 0;

@@ -48,7 +48,7 @@ static Json usage_json(const Usage &usage) {
                 {"total_tokens", usage.n_prompt + usage.n_answer}};
 }
 
-// What it is so far.
+// Returns the response object in its current state.
 Json ResponsesReply::response(const char *status, const Ending &ending) const {
     const bool cut = ending.reason == "length";
     Json out = Json{{"id", id_},
@@ -103,7 +103,7 @@ void ResponsesReply::open() {
     }
 }
 
-// The item that a piece belongs to; another one ends before it begins.
+// Returns the item that a piece belongs to; ends the previous item before a new one begins.
 ResponsesReply::Item &ResponsesReply::item_of(Kind kind, const CallPart *call) {
     const bool goes_on = item_is_open_ && items_.back().kind == kind && (!call || call->id.empty());
     if (goes_on) return items_.back();
@@ -170,7 +170,7 @@ void ResponsesReply::close_item(const char *status) {
     if (shape_.stream) send_item_done(items_.back(), status);
 }
 
-// ---- what the text tells ----
+// ---- deltas of the sequence ----
 
 void ResponsesReply::put(uint32_t, Delta delta) {
     if (failed_) return;
@@ -184,7 +184,7 @@ void ResponsesReply::put(uint32_t, Delta delta) {
 void ResponsesReply::finish(uint32_t, const Ending &ending) {
     if (failed_) return;
     const bool cut = ending.reason == "length";
-    if (items_.empty()) item_of(Kind::message, nullptr); // an answer of nothing
+    if (items_.empty()) item_of(Kind::message, nullptr); // an empty answer
     close_item(cut ? "incomplete" : "completed");
     exchange().tell({id_, usage.n_prompt, usage.n_cached, usage.n_answer});
     const char *const status = cut ? "incomplete" : "completed";

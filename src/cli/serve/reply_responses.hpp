@@ -1,5 +1,5 @@
-// Answers of /v1/responses: a list of items (reasoning, message, calls of functions), or the events
-// that make one.
+// Replies of /v1/responses: a list of items (reasoning, message, function calls), or the events
+// that build one.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@ namespace ggufx::cli {
 
 struct ResponsesShape {
     bool stream = false, logprobs = false;
-    Json asked; // members of the answer that repeat the request
+    Json asked; // response members that repeat the request
     std::string model, fingerprint;
     uint64_t seed = 0;
 };
@@ -27,7 +27,7 @@ private:
     enum class Kind { reasoning, message, call };
     struct Item {
         Kind kind;
-        std::string id, text; // of a call its arguments
+        std::string id, text; // text: arguments for a call
         std::string call_id, name;
         std::vector<TokenLogprob> logprobs;
     };
@@ -35,7 +35,7 @@ private:
     Json item_json(const Item &item, const char *status) const;
     static Json part_json(const Item &item, const Json &logprobs);
     Json event(const char *type) const;
-    Json item_event(const char *type) const; // of the last item
+    Json item_event(const char *type) const; // event about the last item
     void send(Json event);
     Item &item_of(Kind kind, const CallPart *call);
     void add(Kind kind, const std::string &text, const std::vector<TokenLogprob> &logprobs,

@@ -9,7 +9,7 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kMostInputs = 2048; // of a request
+constexpr size_t kMostInputs = 2048; // maximum inputs per request
 constexpr uint64_t kMostIds = 1u << 24;
 
 void read_stops(Fields &fields, Wanted &out) {
@@ -64,7 +64,7 @@ bool begins_with(const Json &list, bool (*is)(const Json &)) {
     return list.is_array() && list.size() > 0 && is(list.elements()[0]);
 }
 
-// A text, ids, or a list of either.
+// Reads a string, token ids, or a list of either.
 std::vector<TextOrIds> read_inputs(Fields &fields, const char *name) {
     const Json *const value = fields.take(name);
     if (!value) fields.refuse(name, "is missing");
@@ -113,7 +113,7 @@ void read_sampling(Fields &fields, Wanted &out, const SamplingDefaults &defaults
     set("min_p", out.sampling.min_p, 0, 1);
     if (const auto k = fields.whole("top_k", 0, most))
         out.sampling.top_k = static_cast<uint32_t>(*k);
-    // What a program in JavaScript can hold comes back as it was drawn.
+    // Random seeds have 32 bits, so that JavaScript clients can send them back exactly.
     out.seed = fields.whole("seed", 0, std::numeric_limits<int64_t>::max());
 }
 
@@ -147,10 +147,10 @@ CompletionWanted read_completion(const Json &body, const SamplingDefaults &defau
     out.prompts = read_inputs(fields, "prompt");
     out.suffix = fields.text("suffix");
     out.echo = fields.truth("echo").value_or(false);
-    // Between the texts around a gap code may have anything that looks like a token.
+    // With a suffix (fill in the middle) the code may contain text that looks like a special token.
     out.parse_special = fields.truth("parse_special").value_or(!out.suffix);
     out.return_special = fields.truth("return_special").value_or(false);
-    out.max_tokens = 16; // as it is published
+    out.max_tokens = 16; // default of the published API
     if (const auto n =
             fields.whole("max_tokens", out.echo ? 0 : 1, std::numeric_limits<uint32_t>::max()))
         out.max_tokens = static_cast<uint32_t>(*n);

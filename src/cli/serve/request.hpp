@@ -1,5 +1,5 @@
-// What clients ask for, read from the bodies of their requests. A field that has no effect here is
-// refused by its name, never dropped. Pure: nothing of a model or a connection.
+// Parser of request bodies. Fields without effect are refused by name, never ignored silently. Pure
+// functions, independent of model and connection.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,57 +11,57 @@
 
 namespace ggufx::cli {
 
-// How texts are written where a request does not say.
+// Sampling parameters for requests that do not set them.
 struct SamplingDefaults {
     float temperature = 1.0f, top_p = 1.0f, min_p = 0.0f;
     uint32_t top_k = 0;
-    uint32_t grammar_flags = 0; // GGUFX_GRAMMAR_*: white space of JSON
+    uint32_t grammar_flags = 0; // GGUFX_GRAMMAR_* flags: white space of JSON
 };
 
-struct Wanted {        // of a text
-    std::string model; // empty: the one there is
+struct Wanted {        // parameters of a generation
+    std::string model; // empty: the served model
     SamplingDefaults sampling;
     float frequency_penalty = 0, presence_penalty = 0;
     std::optional<uint64_t> seed;
     std::optional<uint32_t>
-        max_tokens; // 0 beside echo alone; nothing: up to the end of the context
+        max_tokens; // 0 only together with echo; empty: up to the end of the context
     std::vector<std::string> stop;
     std::vector<ggufx_logit_bias> biases;
     bool logprobs = false;
-    uint32_t n_top = 0;       // likeliest tokens told of each
-    uint32_t n = 1;           // texts
-    uint32_t best_of = 1;     // that are written for these
-    std::string conversation; // beginnings are shared within it alone; empty: with all of the key
+    uint32_t n_top = 0;       // top_logprobs: alternatives per token
+    uint32_t n = 1;           // sequences returned
+    uint32_t best_of = 1;     // sequences generated to select these from
+    std::string conversation; // prefix cache namespace; empty: shared by all requests of the key
     bool stream = false, include_usage = false, cache_prompt = true;
-    bool return_special = false;             // control tokens are parts of the text
-    std::optional<uint32_t> thinking_budget; // tokens of reasoning at most
-    bool keeps_reasoning = false;            // in the content, as it is written
+    bool return_special = false;             // special tokens stay in the text
+    std::optional<uint32_t> thinking_budget; // maximum reasoning tokens
+    bool keeps_reasoning = false;            // reasoning stays in the content
 };
 
 enum class AnswerForm { text, object, schema };
 
-// A function that can be called, with the schema of its arguments.
+// Function that can be called, with the schema of its arguments.
 struct Callable {
     std::string name, schema;
-    bool is_named = false; // the request asks for this one
+    bool is_named = false; // named by tool_choice
 };
 
 struct ChatWanted : Wanted {
-    std::string messages; // JSON, as templates take it
-    std::string tools;    // JSON; empty: none
+    std::string messages; // JSON array in the template's form
+    std::string tools;    // JSON; empty: no tools
     AnswerForm form = AnswerForm::text;
     std::string schema;
-    std::vector<Callable> forced; // one of these has to be called; none: as the model likes
-    bool parallel_calls = true;   // else the answer ends after one call
+    std::vector<Callable> forced; // functions of which one must be called; empty: the model decides
+    bool parallel_calls = true;   // false: the answer ends after one call
     std::string reasoning_effort;
-    std::optional<bool> thinks;       // what the template finds as enable_thinking
-    bool continues = false;           // the last message goes on
-    bool opens_turn = true;           // the template opens the assistant's turn
-    Json variables = Json::object();  // of the template
-    std::vector<std::string> ignored; // names of what was accepted and has no effect
+    std::optional<bool> thinks; // enable_thinking variable of the template
+    bool continues = false;     // the output continues the last message
+    bool opens_turn = true;     // add_generation_prompt: the template opens the assistant's turn
+    Json variables = Json::object();  // template variables
+    std::vector<std::string> ignored; // accepted fields that have no effect
 };
 
-// A text or its ids.
+// Text or token ids.
 struct TextOrIds {
     std::string text;
     std::vector<int32_t> ids;
@@ -72,11 +72,11 @@ struct CompletionWanted : Wanted {
     std::vector<TextOrIds> prompts;
     std::optional<std::string> suffix;
     bool echo = false;
-    bool parse_special = true; // control tokens in prompts are read
+    bool parse_special = true; // parse special tokens in prompts
 };
 
 struct ResponsesWanted : ChatWanted {
-    Json asked; // members of the answer that repeat the request
+    Json asked; // response members that repeat the request
 };
 
 struct RerankWanted {
@@ -98,18 +98,18 @@ struct TokenizeWanted {
     bool add_special = false, parse_special = false, with_pieces = false;
 };
 
-// Each throws ApiError. `lenient`: fields that nobody documents are passed over.
+// Each throws ApiError. `lenient`: ignores unknown fields.
 ChatWanted read_chat(const Json &body, const SamplingDefaults &defaults, bool lenient);
 CompletionWanted read_completion(const Json &body, const SamplingDefaults &defaults, bool lenient);
 ResponsesWanted read_responses(const Json &body, const SamplingDefaults &defaults, bool lenient);
 RerankWanted read_rerank(const Json &body, bool lenient);
-std::string read_slot_name(const Json &body, bool lenient); // of a snapshot
+std::string read_slot_name(const Json &body, bool lenient); // name of a snapshot
 EmbeddingsWanted read_embeddings(const Json &body, bool lenient);
 TokenizeWanted read_tokenize(const Json &body, bool lenient);
 std::vector<int32_t> read_detokenize(const Json &body, bool lenient);
-ChatWanted read_template(const Json &body, bool lenient); // messages and tools alone
+ChatWanted read_template(const Json &body, bool lenient); // reads messages and tools only
 
-// A body as an object; throws ApiError.
+// Parses a body as a JSON object; throws ApiError.
 Json read_body(const std::string &bytes);
 
 } // namespace ggufx::cli

@@ -1,4 +1,4 @@
-// Conversations: messages, tools and forms of answers, as templates and grammars take them.
+// Chat requests: messages, tools and response formats, converted for templates and grammars.
 // SPDX-License-Identifier: MIT
 #include "models/white_space.hpp"
 #include "serve/history.hpp"
@@ -34,7 +34,7 @@ Json calls_of(Fields &message, const Json &calls) {
         Fields call = message.within(calls.elements()[i], index_of("tool_calls", i));
         call.no_effect("type", {"function"});
         const auto id = call.text("id");
-        call.ignore("index"); // of a stream that was put together
+        call.ignore("index"); // present in calls assembled from a stream
         const Json *const function = call.take("function");
         if (!function) call.refuse("function", "is missing");
         Fields of = call.within(*function, "function");
@@ -63,16 +63,16 @@ Json read_message(Fields fields) {
     out["content"] = content ? content_of(fields, *content) : Json("");
     const Json tool_calls = calls ? calls_of(fields, *calls) : Json::array();
     if (tool_calls.size() > 0) out["tool_calls"] = tool_calls;
-    // A message of calls alone: the library knows what the template takes for no content.
+    // A message with calls only: the library knows how the template represents missing content.
     const std::string *const text = out.find("content")->text();
     if (tool_calls.size() > 0 && text && text->empty()) out["content"] = Json();
     for (const char *name : {"name", "tool_call_id", "reasoning_content"})
         if (const auto value = fields.text(name)) out[name] = *value;
     if (const auto reasoning = fields.text("reasoning");
         reasoning && !out.find("reasoning_content"))
-        out["reasoning_content"] = *reasoning; // its name in other servers
+        out["reasoning_content"] = *reasoning; // name of the field in other servers
     for (const char *name : {"refusal", "audio", "function_call"}) fields.no_effect(name, {});
-    fields.ignore("annotations"); // of an answer that was had here
+    fields.ignore("annotations"); // present in messages returned by this server
     fields.finish();
     return out;
 }
@@ -90,8 +90,8 @@ void read_messages(Fields &fields, ChatWanted &out) {
     out.messages = link_results(std::move(messages)).dump();
 }
 
-// A last message of the assistant goes on, unless the request says otherwise or asks for a form that
-// begins anew.
+// Continues a last message of the assistant, unless the request says otherwise or asks for a
+// response format that needs a new message.
 void read_turn(Fields &fields, ChatWanted &out) {
     const auto opens = fields.truth("add_generation_prompt");
     const auto continues = fields.truth("continue_final_message");
@@ -123,7 +123,7 @@ void read_form(Fields &fields, ChatWanted &out) {
         Fields schema = of.within(*named, "json_schema");
         schema.text("name");
         schema.text("description");
-        schema.truth("strict"); // it always is
+        schema.truth("strict"); // always strict
         const Json *const rules = schema.take("schema");
         if (!rules) schema.refuse("schema", "is missing");
         schema.finish();
@@ -137,7 +137,7 @@ void read_form(Fields &fields, ChatWanted &out) {
         fields.refuse("response_format", "is not supported together with a forced tool call");
 }
 
-// Documented, and without effect at these values.
+// Documented fields that have no effect at these values.
 void pass_over(Fields &fields) {
     fields.no_effect("store", {false});
     fields.no_effect("service_tier", {"auto", "default"});
@@ -181,7 +181,7 @@ void read_white_space(Fields &fields, Wanted &out) {
     out.sampling.grammar_flags = *flags;
 }
 
-// The fields of reasoning as an object.
+// Reads the `reasoning` object.
 static void read_reasoning(Fields &fields, ChatWanted &out) {
     const Json *const reasoning = fields.take("reasoning");
     if (!reasoning) return;

@@ -1,4 +1,4 @@
-// Of request.cpp and request_chat.cpp: fields that both kinds of texts have.
+// Shared readers of request.cpp and request_chat.cpp: fields of completions and chats.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +8,8 @@
 namespace ggufx::cli {
 
 constexpr size_t kMostStops = 16, kMostBiases = 4096, kMostTop = 20, kMostTexts = 8;
-constexpr size_t kMostStopBytes = 4096; // of each
-constexpr size_t kMostNameBytes = 128;  // of conversations and snapshots
+constexpr size_t kMostStopBytes = 4096; // bytes per stop string
+constexpr size_t kMostNameBytes = 128;  // bytes in names of conversations and snapshots
 
 inline std::string index_of(const std::string &list, size_t i) {
     return list + "[" + std::to_string(i) + "]";
@@ -17,21 +17,21 @@ inline std::string index_of(const std::string &list, size_t i) {
 
 void read_sampling(Fields &fields, Wanted &out, const SamplingDefaults &defaults);
 void read_cache_use(Fields &fields, Wanted &out);
-// Functions lie within "function" in chats.
+// Chat requests nest functions in "function"; /v1/responses is flat.
 enum class ToolForm { nested, flat };
-// tools, tool_choice and parallel_tool_calls.
+// Reads tools, tool_choice and parallel_tool_calls.
 void read_tools(Fields &fields, ChatWanted &out, ToolForm form);
-// How hard the model shall think, by one of the published words.
+// Reads the reasoning effort, one of the published words.
 void read_effort(Fields &fields, const char *name, ChatWanted &out);
-// Tokens of reasoning at most; -1: as many as it likes.
+// Reads the maximum number of reasoning tokens; -1: no limit.
 void read_budget(Fields &fields, const char *name, ChatWanted &out);
-// All other fields of reasoning, and variables of the template; the effort was read.
+// Reads all other reasoning fields and the template variables; call read_effort first.
 void read_thinking(Fields &fields, ChatWanted &out);
-// json_whitespace: of JSON that a grammar keeps to.
+// Reads json_whitespace: white space in grammar-constrained JSON.
 void read_white_space(Fields &fields, Wanted &out);
-// The published verbosity, a variable of the template. Gives it, or the default.
+// Reads the published verbosity, a template variable. Returns its value or the default.
 std::string read_verbosity(Fields &fields, ChatWanted &out);
-// All but max_tokens and logprobs, whose forms differ.
+// Reads all fields except max_tokens and logprobs, whose forms differ.
 void read_common(Fields &fields, Wanted &out, const SamplingDefaults &defaults);
 
 } // namespace ggufx::cli

@@ -1,4 +1,4 @@
-// Requests of /v1/responses, made conversations of chats.
+// Requests of /v1/responses, converted to chat requests.
 // SPDX-License-Identifier: MIT
 #include "serve/history.hpp"
 #include "serve/request_common.hpp"
@@ -9,7 +9,7 @@ namespace ggufx::cli {
 
 namespace {
 
-// A text, or the text parts of a list.
+// Returns a string, or the text parts of a list.
 Json content_of(Fields &item, const char *name, const Json &content) {
     if (content.text()) return content;
     if (!content.is_array()) item.refuse(name, "is neither a string nor a list of parts");
@@ -22,7 +22,7 @@ Json content_of(Fields &item, const char *name, const Json &content) {
             part.refuse("type", "is not text: only text is supported");
         const auto piece = part.text("text");
         if (!piece) part.refuse("text", "is missing");
-        part.ignore("annotations"); // of an answer that was had here
+        part.ignore("annotations"); // present in messages returned by this server
         part.ignore("logprobs");
         part.finish();
         parts.push_back(Json{{"type", "text"}, {"text", *piece}});
@@ -38,10 +38,10 @@ std::string text_of(Fields &item, const char *name, const Json &content) {
     return text;
 }
 
-// What the items say, as messages of a chat.
+// Converts input items to chat messages.
 class Conversation {
 public:
-    // False: the item is of a tool that runs elsewhere, and no part of the conversation.
+    // Returns false for items of server-side tools, which are not part of the conversation.
     bool add(Fields item) {
         static constexpr struct {
             const char *type;
@@ -80,7 +80,7 @@ private:
             item.refuse("role", "is not one of system, developer, user and assistant");
         const Json *const content = item.take("content");
         if (!content) item.refuse("content", "is missing");
-        item.ignore("phase"); // of an answer that was had here
+        item.ignore("phase"); // present in messages returned by this server
         if (role != "assistant") {
             flush();
             say(role == "developer" ? "system" : role, content_of(item, "content", *content));
@@ -94,7 +94,7 @@ private:
         const Json arguments = call_arguments(item);
         call(item, arguments);
     }
-    // The input of a custom tool is free text: the one argument of a function here.
+    // The input of a custom tool is free text: passed as the single argument of a function.
     void add_custom_call(Fields &item) {
         call(item, Json{{"input", item.text("input").value_or("")}});
     }
@@ -106,7 +106,7 @@ private:
                               {"type", "function"},
                               {"function", Json{{"name", *name}, {"arguments", arguments}}}});
     }
-    // Other values than texts are handed on as JSON.
+    // Passes values other than strings as JSON.
     void add_output(Fields &item) {
         const auto id = item.text("call_id");
         if (!id) item.refuse("call_id", "is missing");
@@ -128,7 +128,7 @@ private:
         else if (summary)
             reasoning_ += text_of(item, "summary", *summary);
     }
-    // Reasoning, text and calls of one turn are one message.
+    // Merges reasoning, text and calls of one turn into one message.
     void flush() {
         if (!has_text_ && calls_.size() == 0 && reasoning_.empty()) return;
         const bool is_null = text_.empty() && calls_.size() > 0;
@@ -166,7 +166,7 @@ void read_input(Fields &fields, ResponsesWanted &out) {
     out.messages = all.finish().dump();
 }
 
-// Functions lie flat here, and within "function" in chats.
+// Functions are flat here, and nested in "function" in chats.
 void read_functions(Fields &fields, ResponsesWanted &out) {
     const Json *const tools = fields.take("tools");
     const Json *const choice = fields.take("tool_choice");
@@ -192,7 +192,7 @@ void read_text_form(Fields &fields, ResponsesWanted &out) {
     } else if (type == "json_schema") {
         form.text("name");
         form.text("description");
-        form.truth("strict"); // it always is
+        form.truth("strict"); // always strict
         const Json *const rules = form.take("schema");
         if (!rules) form.refuse("schema", "is missing");
         out.form = AnswerForm::schema;
@@ -211,7 +211,8 @@ void read_reasoning(Fields &fields, ResponsesWanted &out) {
         Fields of = fields.within(*reasoning, "reasoning");
         read_effort(of, "effort", out);
         read_budget(of, "max_tokens", out);
-        for (const char *name : {"summary", "generate_summary"}) // there is none: all is sent
+        // No summaries: all reasoning is sent.
+        for (const char *name : {"summary", "generate_summary"})
             of.no_effect(name, {"auto", "concise", "detailed"});
         of.finish();
     }
@@ -237,7 +238,7 @@ void read_logprobs(Fields &fields, ResponsesWanted &out) {
     out.asked["top_logprobs"] = out.n_top;
 }
 
-// Documented, and without effect at these values: nothing is stored here.
+// Documented fields that have no effect at these values: the server stores nothing.
 void pass_over(Fields &fields, ResponsesWanted &out) {
     fields.no_effect("store", {false});
     fields.no_effect("background", {false});

@@ -1,4 +1,4 @@
-// Fields of reasoning: efforts, budgets, formats; and variables of the template.
+// Reasoning fields: efforts, budgets, formats; and template variables.
 // SPDX-License-Identifier: MIT
 #include "serve/request_common.hpp"
 
@@ -20,7 +20,7 @@ void read_effort(Fields &fields, const char *name, ChatWanted &out) {
 void read_budget(Fields &fields, const char *name, ChatWanted &out) {
     constexpr uint64_t most = std::numeric_limits<int32_t>::max();
     const Json *const value = fields.take(name);
-    if (!value || value->number() == -1.0) return; // as many as it likes
+    if (!value || value->number() == -1.0) return; // no limit
     const auto n = value->whole();
     if (!n || *n > most) fields.refuse(name, "is not a whole number from -1 to 2147483647");
     if (out.thinking_budget && *out.thinking_budget != *n)
@@ -30,7 +30,7 @@ void read_budget(Fields &fields, const char *name, ChatWanted &out) {
 
 namespace {
 
-// A field of the request decides, then the template's own variable.
+// A request field takes precedence over the template variable.
 void read_variables(Fields &fields, ChatWanted &out) {
     const Json *const given = fields.take("chat_template_kwargs");
     if (!given) return;

@@ -1,4 +1,4 @@
-// Functions that a model may call, or has to.
+// Functions that a model may call or must call.
 // SPDX-License-Identifier: MIT
 #include "serve/request_common.hpp"
 #include "serve/tool_schema.hpp"
@@ -10,11 +10,11 @@ namespace ggufx::cli {
 namespace {
 
 constexpr size_t kMostTools = 512;
-constexpr size_t kMostFunctionName = 128; // bytes of one that is asked for
+constexpr size_t kMostFunctionName = 128; // maximum bytes in the name of a forced function
 
 struct ToolChoice {
     enum class Kind { free, none, required } kind = Kind::free;
-    std::string name; // of the one that is required; empty: any
+    std::string name; // name of the required function; empty: any
     bool requires_one() const { return kind == Kind::required; }
     bool takes(const std::string &function) const {
         return requires_one() && (name.empty() || name == function);
@@ -48,7 +48,7 @@ ToolChoice read_choice(Fields &fields, ToolForm form) {
     return {Kind::required, *name};
 }
 
-// Names that can be written between the markers of any template.
+// Returns true for names that any template can write between its markers.
 bool is_name(const std::string &name) {
     const auto is_letter = [](unsigned char c) {
         return c >= 0x80 || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -59,7 +59,7 @@ bool is_name(const std::string &name) {
            std::all_of(name.begin(), name.end(), is_letter);
 }
 
-// The schema of arguments, which are an object.
+// Returns the schema of the arguments, which must be an object.
 std::string schema_of(Fields &function, const Json *parameters, std::vector<std::string> &widened) {
     if (!parameters) return R"({"type":"object","properties":{},"additionalProperties":false})";
     if (!parameters->is_object()) function.refuse("parameters", "is not a schema of an object");
@@ -74,9 +74,9 @@ std::string schema_of(Fields &function, const Json *parameters, std::vector<std:
 }
 
 struct Function {
-    Json json; // as templates take it
+    Json json; // JSON for the template
     Callable callable;
-    std::vector<std::string> widened; // keywords that the grammar of a forced call leaves out
+    std::vector<std::string> widened; // keywords that the grammar of a forced call ignores
 };
 
 Function read_tool(const Json &given, Fields tool, ToolForm form, const ToolChoice &choice) {
@@ -96,7 +96,7 @@ Function read_tool(const Json &given, Fields tool, ToolForm form, const ToolChoi
                   "is not a name of 1 to 128 letters, digits and _-.:/, which a forced call needs");
     const auto text = of.text("description");
     const Json *const parameters = of.take("parameters");
-    of.truth("strict"); // a call that is asked for always is
+    of.truth("strict"); // a forced call is always strict
     of.finish();
     if (inner) tool.finish();
     Json function = Json{{"name", *name}};
@@ -108,7 +108,7 @@ Function read_tool(const Json &given, Fields tool, ToolForm form, const ToolChoi
     return out;
 }
 
-// Of the functions those that a choice leaves.
+// Stores the functions that tool_choice allows.
 void force(Fields &fields, const ToolChoice &choice, std::vector<Callable> functions,
            ChatWanted &out) {
     std::erase_if(functions, [&](const Callable &one) { return !choice.takes(one.name); });
@@ -125,7 +125,7 @@ void force(Fields &fields, const ToolChoice &choice, std::vector<Callable> funct
     out.forced = std::move(functions);
 }
 
-// Tools that a service beside the model would run: the model goes without them.
+// Returns true for server-side tools, which are not supported: the model does not see them.
 bool runs_elsewhere(const Json &tool) {
     static constexpr std::string_view types[] = {"web_search",
                                                  "web_search_preview",

@@ -1,6 +1,6 @@
-// Who gets a place, and when it is given back. What a text gives does not depend on anything
-// decided here: prompts and tokens go through products without regard to neighbours, a copied
-// beginning has its own bits, and what is computed again goes the way it went the first time.
+// Admission, fair queueing and preemption. Scheduling does not change the output. Both compute
+// paths are batch-invariant, a copied prefix has the same bits, and recomputed tokens take their
+// original path.
 // SPDX-License-Identifier: MIT
 #include "serve/scheduler.hpp"
 
@@ -10,9 +10,10 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kWorthWaiting = 64; // tokens of a prompt being read that another one has, too
-constexpr int64_t kQuantum = 512;    // tokens that an owner gets in a round
-constexpr size_t kAhead = 256;       // tokens of an answer that memory is taken for
+// Wait for a running prefill that will share this many more tokens.
+constexpr size_t kWorthWaiting = 64;
+constexpr int64_t kQuantum = 512; // tokens per owner and round (deficit round robin)
+constexpr size_t kAhead = 256;    // answer tokens reserved at admission
 
 using Code = PrefixIndex::Code;
 
@@ -68,7 +69,7 @@ void Scheduler::restored(uint32_t sequence, uint64_t cache, std::span<const Code
     places_[sequence].last_used = ++uses_;
 }
 
-// ---- places that are free again ----
+// ---- free slots ----
 
 void Scheduler::forget(uint32_t place) {
     machine_.truncate(place, 0);
@@ -77,7 +78,7 @@ void Scheduler::forget(uint32_t place) {
     places_[place].reserved = 0;
 }
 
-// A free place keeps what another prompt may begin with: tokens that were computed as a prompt's.
+// A free slot keeps its prefix for later prompts: the tokens that were computed by prefill.
 void Scheduler::release(uint32_t place) {
     SequenceSlot &at = places_[place];
     at.job->is_read = true;
@@ -92,7 +93,8 @@ void Scheduler::release(uint32_t place) {
     at.reserved = n;
 }
 
-// Its text goes on later, where it was, by the way that it came.
+// Preempts a request: it returns to the queue and later continues where it was, by the same compute
+// path.
 void Scheduler::put_back(uint32_t place) {
     SequenceSlot &at = places_[place];
     const std::shared_ptr<Job> job = at.job;
@@ -137,7 +139,7 @@ bool Scheduler::drop_oldest(uint32_t unless) {
     return true;
 }
 
-// Memory for so many tokens; kept beginnings go first.
+// Reserves memory for so many tokens; evicts cached prefixes first.
 bool Scheduler::make_room(uint32_t place, uint64_t n_tokens) {
     while (!machine_.reserve(place, n_tokens))
         if (!drop_oldest(place)) return false;
@@ -179,7 +181,7 @@ void Scheduler::drop_queued() {
 
 // ---- admission ----
 
-// Rounds until one that waits may have tokens computed.
+// Adds as many rounds of quanta as the first waiting owner needs to have tokens left.
 void Scheduler::refill() {
     int64_t best = INT64_MIN;
     for (const auto &[number, owner] : owners_)
@@ -189,7 +191,7 @@ void Scheduler::refill() {
         owner.deficit = std::min(owner.deficit + rounds * kQuantum, kQuantum);
 }
 
-// Deficit round robin: the next one that waits and has tokens left in this round.
+// Deficit round robin: returns the next waiting owner that has tokens left in this round.
 std::optional<uint64_t> Scheduler::next_owner(const std::vector<uint64_t> &refused) {
     refill();
     for (const bool in_debt : {false, true}) {
@@ -204,9 +206,9 @@ std::optional<uint64_t> Scheduler::next_owner(const std::vector<uint64_t> &refus
     return {};
 }
 
-// In each owner's queue the oldest comes first.
+// Admits the oldest request of each owner's queue first.
 void Scheduler::admit() {
-    std::vector<uint64_t> refused; // owners whose oldest one has to wait
+    std::vector<uint64_t> refused; // owners whose oldest request has to wait
     while (n_waiting_ > 0 && n_running_ < options_.n_parallel) {
         const auto owner = next_owner(refused);
         if (!owner) break;
@@ -221,7 +223,7 @@ void Scheduler::admit() {
         for (const std::shared_ptr<Job> &job : owner.queue) job->writer->pass();
 }
 
-// One owner's texts may take all places, but not for long while others have none.
+// Fairness: one owner may use all slots, but is preempted after a while if another owner has none.
 void Scheduler::give_turns() {
     if (n_running_ < options_.n_parallel) return;
     const double now = clock_();
@@ -242,7 +244,7 @@ void Scheduler::give_turns() {
     last_owner_ = most->first;
 }
 
-// Tokens of this prompt that one being read will have.
+// Returns the tokens that this prompt will share with a prompt in prefill.
 size_t Scheduler::soon(const Job &job, std::span<const Code> wanted) const {
     size_t n = 0;
     for (uint32_t i = 0; i < places_.size(); i++)
@@ -260,7 +262,7 @@ std::optional<uint32_t> Scheduler::free_place(uint32_t unless) const {
     return out;
 }
 
-// How many tokens of what is wanted the place has afterwards.
+// Assigns a slot; returns the number of `job`'s tokens that it holds afterwards.
 size_t Scheduler::take_place(uint32_t place, const Job &job, const PrefixIndex::Found &donor) {
     if (donor.n > 0 && place == donor.sequence) {
         machine_.truncate(place, donor.n);
@@ -291,7 +293,8 @@ void Scheduler::start(uint32_t place, const std::shared_ptr<Job> &job, size_t n_
     job->writer->begin(n_cached);
 }
 
-// A conversation that goes on stays in its place; other beginnings are copied, so that they stay.
+// A conversation that continues reuses its slot; other prefixes are copied, so that the donor keeps
+// them.
 bool Scheduler::try_to_admit(uint64_t number) {
     const std::shared_ptr<Job> job = owners_[number].queue.front();
     if (job->first && !job->first->is_read) return false;
@@ -306,12 +309,12 @@ bool Scheduler::try_to_admit(uint64_t number) {
     constexpr uint32_t any = UINT32_MAX;
     std::optional<uint32_t> place = donor.sequence;
     if (!goes_on) place = free_place(donor.n > 0 ? donor.sequence : any);
-    if (!place) place = free_place(any); // the donor itself
+    if (!place) place = free_place(any); // reuses the donor's slot
     if (!place) return false;
     const size_t n_cached = take_place(*place, *job, donor);
     if (!make_room(*place, job->codes.size() + std::min(job->most, kAhead))) {
         forget(*place);
-        if (n_running_ > 0) return false; // they will give theirs back
+        if (n_running_ > 0) return false; // running requests will release memory
         owners_[number].queue.pop_front();
         n_waiting_--;
         job->is_read = true;

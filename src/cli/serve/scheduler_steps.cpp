@@ -1,4 +1,4 @@
-// What is computed next: chunks of prompts and tokens of texts by turns.
+// Scheduler steps: prefill chunks and decode steps alternate.
 // SPDX-License-Identifier: MIT
 #include "serve/scheduler.hpp"
 
@@ -8,9 +8,10 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kFirstChunk = 32;  // tokens, while the rate is not known
-constexpr size_t kScoredChunk = 16; // tokens of a prompt whose logits are all wanted: memory
-constexpr size_t kGrowth = 256;     // tokens of an answer that memory is taken for at once
+constexpr size_t kFirstChunk = 32; // prefill chunk in tokens while the rate is unknown
+// Chunk of a prompt whose logits are all requested; bounds the memory.
+constexpr size_t kScoredChunk = 16;
+constexpr size_t kGrowth = 256; // answer tokens reserved at once
 
 size_t n_tokens(std::span<const DecodeBackend::Item> items) {
     size_t n = 0;
@@ -25,7 +26,7 @@ size_t Scheduler::n_left(uint32_t place) const {
     return held < all ? all - held : 0;
 }
 
-// Of a prompt, or of what had been computed of an answer before its place was given back.
+// Returns the next tokens to compute, from a prompt or from the answer of a preempted request.
 Scheduler::Part Scheduler::part(uint32_t place) const {
     const Job &job = *places_[place].job;
     const size_t held = n_held(place), n_prompt = job.prompt.size();
@@ -34,7 +35,7 @@ Scheduler::Part Scheduler::part(uint32_t place) const {
     return {std::span(job.prompt).subspan(held), Path::tiles, job.answer.empty()};
 }
 
-// While others write, a chunk takes no longer than they may wait.
+// Limits a prefill chunk to the maximum delay of running decodes.
 size_t Scheduler::prompt_tokens() const {
     bool alone = true;
     for (uint32_t i = 0; i < places_.size(); i++) alone = alone && !writes(i);
@@ -45,7 +46,7 @@ size_t Scheduler::prompt_tokens() const {
     return n >= static_cast<double>(most) ? most : std::max<size_t>(static_cast<size_t>(n), 4);
 }
 
-// Places that have something to read by this way, the shortest first.
+// Returns the slots with pending prefill on this path, the shortest first.
 std::vector<uint32_t> Scheduler::reading_order(Path path) const {
     std::vector<uint32_t> out;
     for (uint32_t i = 0; i < places_.size(); i++)
@@ -55,13 +56,12 @@ std::vector<uint32_t> Scheduler::reading_order(Path path) const {
     return out;
 }
 
-// Texts share a chunk, each owner's as much as another owner's; what short ones do not use is the
-// longer ones'.
+// Divides a chunk equally among owners; tokens unused by short prompts go to longer ones.
 void Scheduler::read_prompts() {
     Path path = Path::tiles;
     std::vector<uint32_t> order = reading_order(path);
     if (order.empty()) order = reading_order(path = Path::rows);
-    std::map<uint64_t, size_t> texts; // of each owner
+    std::map<uint64_t, size_t> texts; // sequences per owner
     for (const uint32_t i : order) texts[places_[i].job->owner]++;
     size_t room = std::max(prompt_tokens(), order.size()), n_after = order.size();
     std::vector<DecodeBackend::Item> items;
@@ -90,7 +90,7 @@ void Scheduler::read_prompts() {
     prompt_rate_ = prompt_rate_ == 0 ? rate : 0.75 * prompt_rate_ + 0.25 * rate;
 }
 
-// Where memory is short the youngest text gives its place back.
+// Preempts the youngest request if memory is short.
 void Scheduler::write_tokens() {
     std::vector<uint32_t> order;
     for (uint32_t i = 0; i < places_.size(); i++)
@@ -131,7 +131,8 @@ void Scheduler::step() {
     prompts_had_turn_ ? read_prompts() : write_tokens();
 }
 
-// What fails for all is tried alone: nobody's fault ends a neighbour's text.
+// Retries the items of a failed batch one by one, so that a fault of one request does not end the
+// others.
 void Scheduler::run(std::vector<DecodeBackend::Item> &items, Path path) {
     const auto all_gone = [&] {
         return std::all_of(items.begin(), items.end(), [&](const DecodeBackend::Item &item) {
@@ -146,14 +147,16 @@ void Scheduler::run(std::vector<DecodeBackend::Item> &items, Path path) {
             logits += item.n_rows() * machine_.n_vocab();
         }
     } catch (const DecodeBackend::Refused &refused) {
-        if (refused.why == DecodeBackend::Refused::Why::cancelled) return; // they are dropped next
+        // Dropped in the next step.
+        if (refused.why == DecodeBackend::Refused::Why::cancelled) return;
         if (refused.why == DecodeBackend::Refused::Why::memory && make_memory())
-            return; // tried again
+            return; // retry in the next step
         for (const DecodeBackend::Item &item : items) run_alone(item, path);
     }
 }
 
-// For a call that the system had none for: kept beginnings go, then the youngest text.
+// Frees memory after a call ran out of it: evicts cached prefixes, then preempts the youngest
+// request.
 bool Scheduler::make_memory() {
     bool any = false;
     while (drop_oldest(UINT32_MAX)) any = true;

@@ -1,4 +1,4 @@
-// ggufx serve: a model over HTTP, with the requests and answers of the OpenAI interface.
+// ggufx serve: HTTP server with the OpenAI API.
 // SPDX-License-Identifier: MIT
 #include "common/signals.hpp"
 #include "common/text.hpp"
@@ -14,7 +14,7 @@ namespace ggufx::cli {
 
 namespace {
 
-volatile std::sig_atomic_t g_reload = 0; // the process's, as signals are
+volatile std::sig_atomic_t g_reload = 0; // process-wide, since signal handlers are
 
 void on_hangup(int) {
     g_reload = 1;
@@ -23,7 +23,7 @@ void on_hangup(int) {
 
 void prepare_signals() {
     wake_descriptor();
-    std::signal(SIGPIPE, SIG_IGN); // a client that leaves ends no server
+    std::signal(SIGPIPE, SIG_IGN); // a disconnected client must not end the server
     struct sigaction action = {};
     action.sa_handler = on_hangup;
     sigaction(SIGHUP, &action, nullptr);
@@ -39,7 +39,7 @@ void say(const Globals &globals, const std::string &text) {
                                       where));
 }
 
-// Before a model is loaded: what is refused is so at once.
+// Runs before the model is loaded, so that bad options fail at once.
 Listening listen_as_told(const ServeOptions &options) {
     const bool is_open = options.no_auth || !options.guard.key_file.empty();
     if (options.listen.starts_with("unix:")) return listen_on_path(options.listen.substr(5));
@@ -73,7 +73,7 @@ private:
     ServeOptions options_;
 };
 
-// Until then whoever asks hears that the model is being loaded.
+// Until the model is loaded, requests get an error that says so.
 void ServeVerb::load(Service &service, const Listening &at) {
     notify_manager("STATUS=loading the model");
     auto host = std::make_unique<ModelHost>(globals_, options_.host);
@@ -96,15 +96,15 @@ void ServeVerb::reload(HttpServer &server, Guard &guard) {
         server.reopen_log();
         say(globals_, "keys were read and the log was opened again");
     } catch (const Failure &failure) {
-        tell(globals_, failure); // the old ones go on
+        tell(globals_, failure); // keeps the old keys
     }
     notify_manager("READY=1");
 }
 
-// Until a signal ends the server, or a rank is lost. With no connection it sleeps.
+// Runs until a signal, or until a rank is lost. Sleeps while there are no connections.
 void ServeVerb::wait(HttpServer &server, Service &service, Guard &guard) {
     while (pending_signal() == 0 && !service.lost()) {
-        if (g_reload) { // it may have come while the model was loaded
+        if (g_reload) { // the signal may have arrived during loading
             g_reload = 0;
             reload(server, guard);
         }
@@ -113,9 +113,10 @@ void ServeVerb::wait(HttpServer &server, Service &service, Guard &guard) {
     }
 }
 
-// What is in work ends by itself, or at the deadline; then it has been sent, or its reader is slow.
+// Lets running requests finish, until the deadline. Then waits shortly for slow clients to receive
+// the rest.
 void ServeVerb::drain(HttpServer &server, Service &service) {
-    const double send_seconds = service.lost() ? 0.5 : 2; // who started the ranks waits for all
+    const double send_seconds = service.lost() ? 0.5 : 2; // the launcher waits for all ranks
     notify_manager("STOPPING=1\nSTATUS=finishing the running requests");
     service.drain();
     if (!service.lost())
@@ -125,8 +126,8 @@ void ServeVerb::drain(HttpServer &server, Service &service) {
     const double start = monotonic_seconds();
     while (!service.is_idle() && monotonic_seconds() - start < options_.drain_seconds)
         poll(nullptr, 0, 20);
-    // No connection may wait for an answer when the HTTP library ends: a call of the model that still
-    // runs is waited for, and what was made a prompt of meanwhile is stopped, too.
+    // The HTTP library must not stop while a connection waits for a response. Waits for the running
+    // model call, and also stops requests that became prompts in the meantime.
     const double stopped = monotonic_seconds();
     while (!service.is_idle() ||
            (server.n_open() > 0 && monotonic_seconds() - stopped < send_seconds)) {
@@ -146,7 +147,7 @@ int ServeVerb::run() {
     try {
         load(service, at);
     } catch (const Failure &) {
-        service.drain(); // those who asked meanwhile have their answers
+        service.drain(); // answers the requests that arrived during loading
         if (pending_signal() == 0 || is_rank()) throw; // other ranks may wait for this one
     }
     wait(server, service, guard);
@@ -155,7 +156,7 @@ int ServeVerb::run() {
     return kOk;
 }
 
-// Another rank than the first one ends when that one does, or is lost.
+// Runs a rank other than the first; ends when the first one ends or is lost.
 int follow_first(const Globals &globals, const ServeOptions &options) {
     for (const int number : {SIGTERM, SIGINT, SIGHUP}) std::signal(number, SIG_IGN);
     RankHost(globals, options.host).follow();

@@ -11,7 +11,7 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr uint32_t kManyTexts = 10; // from so many on tiles are the faster way of tokens
+constexpr uint32_t kManyTexts = 10; // --parallel value from which the tiled path decodes faster
 
 void add_address(Command &sub, ServeOptions &options) {
     sub.option("MODEL", options.host.model, "GGUF file (default the built-in model)");
@@ -138,7 +138,7 @@ void add_engine(Command &sub, ServeOptions &options) {
     add_group_options(sub, options.host.session.making.group);
 }
 
-// As an absolute path: the server keeps to it.
+// Returns the absolute path, since the server keeps using it.
 std::string folder_of(const std::string &given) {
     char path[PATH_MAX];
     struct stat info = {};
@@ -147,7 +147,7 @@ std::string folder_of(const std::string &given) {
     return path;
 }
 
-// Descriptors for all connections, and some for files.
+// Checks the limit of file descriptors: all connections, and some for files.
 void require_descriptors(unsigned n_connections) {
     constexpr rlim_t others = 64;
     const rlim_t needed = n_connections + others;

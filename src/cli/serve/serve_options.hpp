@@ -1,4 +1,4 @@
-// What `ggufx serve` is told on its command line.
+// Command line options of `ggufx serve`.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,13 +17,14 @@ struct ServeOptions {
     uint32_t n_kept = 0;
     uint64_t n_queue = 256, n_per_key = 0;
     bool no_auth = false;
-    std::vector<std::pair<uint32_t, Option>> sampling; // the options that a model has defaults for
+    // Options for which a model file may have defaults.
+    std::vector<std::pair<uint32_t, Option>> sampling;
 };
 
 void add_serve_options(Command &sub, ServeOptions &options);
-// What follows from them; throws Failure for what does not go together.
+// Derives dependent options; throws Failure for contradictions.
 void complete(ServeOptions &options);
-// What connections need of this machine; the same.
+// Prepares process limits for the connections; throws Failure.
 void prepare_sockets(ServeOptions &options);
 
 } // namespace ggufx::cli

@@ -1,4 +1,4 @@
-// Routes, and what needs no engine; what texts become is in service_completions.cpp.
+// Routes, and endpoints without the engine; generation is in service_completions.cpp.
 // SPDX-License-Identifier: MIT
 #include "serve/service.hpp"
 
@@ -13,8 +13,8 @@ namespace ggufx::cli {
 struct Service::Route {
     const char *method, *path;
     bool needs_key, is_prefix;
-    void (Service::*now)(Exchange &, const std::string &); // answers at once, or
-    void (Service::*later)(Call &, const Json &);          // of a body, or of none
+    void (Service::*now)(Exchange &, const std::string &); // handler that answers at once, or
+    void (Service::*later)(Call &, const Json &);          // handler that needs the parsed body
 };
 
 const Service::Route &Service::find(const std::string &method, const std::string &path) {
@@ -68,7 +68,7 @@ Service::Service(const ServiceOptions &options)
 
 Service::~Service() = default;
 
-// Sampling defaults of requests: options of the command line, then the file's, then the server's own.
+// Sampling defaults in order of precedence: command line, model file, server.
 void Service::use_model_sampling() {
     const ModelSampling &model = host_->model_sampling();
     SamplingDefaults &s = options_.sampling;
@@ -89,16 +89,16 @@ void Service::ready(std::unique_ptr<ModelHost> host) {
         machine_ = machine.get();
         engine_ = std::make_unique<EngineThread>(std::move(machine), options_.scheduling, metrics_);
     }
-    is_ready_ = true; // what is above is seen by who sees this
+    is_ready_ = true; // publishes the members above to other threads
 }
 
 void Service::drain() {
-    const std::lock_guard lock(mutex_); // what take() began to queue is there
+    const std::lock_guard lock(mutex_); // waits until take() has queued its request
     drains_ = true;
 }
 
 bool Service::is_idle() {
-    // In the order in which work is handed on.
+    // Checks the workers in the order in which work is passed on.
     return reader_.is_idle() && vectors_.is_idle() && (!engine_ || engine_->is_idle()) &&
            vectors_.is_idle();
 }
@@ -149,7 +149,7 @@ void Service::answer(Call &call) {
     });
 }
 
-// ---- what is answered at once ----
+// ---- endpoints answered at once ----
 
 void respond_json(Exchange &exchange, const Json &value, int status) {
     exchange.respond(status, "application/json", value.dump() + "\n");
@@ -162,7 +162,7 @@ void Service::require_host() const {
                        "model_changed");
 }
 
-// Nothing but itself, and requests to where it came from.
+// Content-Security-Policy: allows only the page's own script and style, and requests to its origin.
 void Service::page(Exchange &exchange, const std::string &) {
     exchange.respond(
         200, "text/html; charset=utf-8", std::string(page_html()),
@@ -174,7 +174,7 @@ void Service::page(Exchange &exchange, const std::string &) {
          {"Referrer-Policy", "no-referrer"}});
 }
 
-// Browsers ask for one whatever a page says.
+// Browsers request an icon even if the page declares none.
 void Service::no_icon(Exchange &exchange, const std::string &) {
     exchange.respond(204, "image/x-icon", "");
 }
@@ -183,14 +183,14 @@ void Service::openapi(Exchange &exchange, const std::string &) {
     exchange.respond(200, "application/json", std::string(openapi_json()));
 }
 
-// Of readiness: a balancer sends nothing while it is not 200.
+// Readiness check: load balancers send no requests unless the status is 200.
 void Service::health(Exchange &exchange, const std::string &) {
     if (drains_) throw ApiError(503, "the server is shutting down", "", "draining");
     require_host();
     respond_json(exchange, Json{{"status", "ok"}});
 }
 
-// Whoever answers need not be started anew.
+// Liveness check: a process that responds needs no restart.
 void Service::alive(Exchange &exchange, const std::string &) {
     respond_json(exchange, Json{{"status", "alive"}});
 }
@@ -246,7 +246,7 @@ void Service::props(Exchange &exchange, const std::string &) {
                       {"sampling", sampling}});
 }
 
-// ---- what needs no engine ----
+// ---- endpoints without the engine ----
 
 void Service::require_model(const std::string &name) const {
     if (name.empty() || name == host_->name()) return;

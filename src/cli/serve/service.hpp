@@ -1,5 +1,6 @@
-// What is asked by path, and who answers: at once, or one thread after the other that reads bodies,
-// makes prompts of them and hands these to the engine; vectors and snapshots have a thread of theirs.
+// Router and request handlers. Simple paths are answered at once; one reader thread parses the
+// other bodies, builds prompts and passes them to the engine. Embeddings and snapshots have their
+// own thread.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,15 +13,16 @@ namespace ggufx::cli {
 
 struct ServiceOptions {
     SamplingDefaults sampling;
-    uint32_t given_sampling = 0; // GGUFX_SAMPLING_*: of these the model's own do not count
+    // GGUFX_SAMPLING_* bits set on the command line; they override the model's defaults.
+    uint32_t given_sampling = 0;
     SchedulerOptions scheduling;
-    size_t n_queue = 256;        // texts that wait; more get 429
-    size_t n_per_key = 0;        // of a key, waiting and in work; 0 = any number
-    double request_seconds = 0;  // that an answer has in all; 0 = any time
-    bool share_prefixes = false; // between keys
+    size_t n_queue = 256;        // maximum queued requests; more get 429
+    size_t n_per_key = 0;        // maximum requests per key, queued and running; 0 = no limit
+    double request_seconds = 0;  // time limit for a whole request; 0 = no limit
+    bool share_prefixes = false; // share prefixes between keys
     bool lenient = false;
     bool shows_slots = false;
-    std::string slot_folder; // where snapshots are; empty: none are taken
+    std::string slot_folder; // directory of snapshots; empty: snapshots are disabled
 };
 
 class Service {
@@ -28,20 +30,20 @@ public:
     explicit Service(const ServiceOptions &options);
     ~Service();
 
-    void ready(std::unique_ptr<ModelHost> host); // once; until then it has no model
+    void ready(std::unique_ptr<ModelHost> host); // sets the model, once; there is none before
 
     struct Route;
-    // Throws ApiError where there is no such path, or not with this method.
+    // Throws ApiError if there is no such path, or not with this method.
     static const Route &find(const std::string &method, const std::string &path);
     static bool needs_key(const Route &route);
     static bool takes_body(const Route &route);
 
-    // Answers now or later.
+    // Answers immediately or queues the request.
     void take(std::shared_ptr<Exchange> exchange, const Route &route, const std::string &path,
               std::string body);
-    void drain(); // takes no more requests
+    void drain(); // refuses new requests
     bool is_idle();
-    void stop() { // ends what is in work, soon
+    void stop() { // ends running requests soon
         stops_ = true;
         if (engine_) engine_->stop();
     }
@@ -60,9 +62,9 @@ private:
     void require_model(const std::string &name) const;
     void require_writing() const;
     void use_model_sampling();
-    void require_host() const; // throws 503 while there is none, or none to be trusted
+    void require_host() const; // throws 503 without a model, or after its file was overwritten
 
-    // Answered at once.
+    // Endpoints answered at once.
     void page(Exchange &exchange, const std::string &path);
     void no_icon(Exchange &exchange, const std::string &path);
     void openapi(Exchange &exchange, const std::string &path);
@@ -81,15 +83,15 @@ private:
     void completion(Call &call, const Json &body);
     std::vector<int32_t> prompt_ids(const std::string &text, bool parse_special) const;
     std::vector<int32_t> completion_ids(const CompletionWanted &wanted, const TextOrIds &prompt);
-    struct Texts { // of a request: best_of of each prompt
+    struct Texts { // sequences of a request: best_of per prompt
         const Wanted &wanted;
         std::shared_ptr<Reply> reply;
         uint64_t seed;
-        const AnswerPlan *plan; // of a conversation, as are these
+        const AnswerPlan *plan; // chat: plan of the answer; so are the next members
         const Prompt *prompt;
         std::string tools;
         bool parallel_calls;
-        bool scores; // the prompt's tokens, too
+        bool scores; // log-probabilities of the prompt, too
     };
     void write_chat(Call &call, const ChatWanted &wanted, const Prompt &prompt,
                     std::shared_ptr<Reply> reply, uint64_t seed);
@@ -113,11 +115,12 @@ private:
     Tickets tickets_;
     uint64_t created_;
     std::unique_ptr<ModelHost> host_;
-    std::unique_ptr<EngineThread> engine_; // NULL of a model that writes no text
-    SessionBackend *machine_ = nullptr;    // the engine's
+    std::unique_ptr<EngineThread> engine_; // NULL for embedding-only models
+    SessionBackend *machine_ = nullptr;    // owned by the engine
     std::atomic<bool> is_ready_ = false, drains_ = false, stops_ = false;
     std::mutex mutex_;
-    Worker vectors_, reader_; // the reader ends first: it hands on to the others
+    // Declared last: the reader ends first, since it passes work to the others.
+    Worker vectors_, reader_;
 };
 
 void respond_json(Exchange &exchange, const Json &value, int status = 200);

@@ -1,4 +1,4 @@
-// Requests for texts: prompts, and what is handed to the engine.
+// Generation requests: prompts and jobs for the engine.
 // SPDX-License-Identifier: MIT
 #include "serve/service.hpp"
 
@@ -12,13 +12,14 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kPrefixTokens = 1024; // that a balancer's choice of a server goes by
+constexpr size_t kPrefixTokens = 1024; // prefix length for routing by a load balancer
 
 uint64_t seed_of(const Wanted &wanted) {
     return wanted.seed.value_or(random_seed());
 }
 
-// Of its first tokens: equal ones are best answered by one server.
+// Returns a name for the first tokens of a prompt. Load balancers route requests with equal names
+// to one server.
 std::string prefix_name(const std::vector<int32_t> &ids) {
     uint64_t hash = 0;
     for (size_t i = 0; i < std::min(ids.size(), kPrefixTokens); i++)
@@ -34,7 +35,7 @@ void Service::require_writing() const {
                    "unsupported");
 }
 
-// Whose beginnings a text may start with: those of its key, or of one conversation.
+// Returns the prefix cache namespace: the key, or one conversation of it.
 uint64_t Service::cache_of(uint64_t owner, const std::string &conversation) const {
     const uint64_t of_key = options_.share_prefixes ? 0 : owner;
     if (conversation.empty()) return of_key;
@@ -92,7 +93,7 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
     }
 }
 
-// From here on all that happens is the engine's to tell.
+// After this call, only the engine reports to the client.
 void Service::start(const Call &call, Reply &reply, std::vector<std::shared_ptr<Job>> jobs) {
     if (engine_->n_waiting() + jobs.size() > options_.n_queue)
         throw ApiError(429, "the queue is full", "", "queue_full");
@@ -149,7 +150,7 @@ void Service::responses(Call &call, const Json &body) {
                shape.seed);
 }
 
-// A prompt that begins with BOS gets no second one.
+// Tokenizes a prompt; adds no second BOS if the text begins with one.
 std::vector<int32_t> Service::prompt_ids(const std::string &text, bool parse_special) const {
     std::vector<int32_t> ids = host_->tokenize(
         text, GGUFX_TOKENIZE_ADD_SPECIAL | (parse_special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0));
@@ -158,7 +159,7 @@ std::vector<int32_t> Service::prompt_ids(const std::string &text, bool parse_spe
     return ids;
 }
 
-// A text, its ids, or what stands around a gap.
+// Returns the ids of a text, the given ids, or a fill-in-the-middle prompt.
 std::vector<int32_t> Service::completion_ids(const CompletionWanted &wanted,
                                              const TextOrIds &prompt) {
     if (prompt.is_ids) host_->check(prompt.ids, "prompt");

@@ -1,4 +1,4 @@
-// Vectors of texts, scores of pairs; made on a thread of their own, so that texts begin meanwhile.
+// Embeddings and reranker scores, on their own thread, so that generation requests start meanwhile.
 // SPDX-License-Identifier: MIT
 #include "serve/service.hpp"
 
@@ -12,7 +12,7 @@ namespace ggufx::cli {
 
 namespace {
 
-// The first values of a vector of length 1, brought to length 1.
+// Normalizes a truncated embedding to length 1.
 void cut_vector(std::span<float> values) {
     double sum = 0;
     for (const float v : values) sum += static_cast<double>(v) * static_cast<double>(v);
@@ -26,7 +26,7 @@ std::string base64(std::span<const float> values) {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     std::string bytes;
     for (const float value : values) {
-        const auto bits = std::bit_cast<uint32_t>(value); // the lowest byte first
+        const auto bits = std::bit_cast<uint32_t>(value); // little-endian
         for (unsigned shift = 0; shift < 32; shift += 8)
             bytes += static_cast<char>(bits >> shift & 0xff);
     }
@@ -70,7 +70,7 @@ uint64_t count(const std::vector<std::vector<int32_t>> &texts) {
 
 } // namespace
 
-// `object` makes the answer of the vectors.
+// `object` builds the response from the embeddings.
 void Service::embed_later(Call &call, std::vector<std::vector<int32_t>> texts,
                           std::function<Json(std::vector<float>)> object) {
     const uint64_t n_tokens = count(texts);
@@ -123,7 +123,7 @@ void Service::embeddings(Call &call, const Json &body) {
                 });
 }
 
-// The best first; of several classes the first one is the score.
+// Sorts by descending score; for several classes the first one is the score.
 void Service::rerank(Call &call, const Json &body) {
     auto wanted = std::make_shared<RerankWanted>(read_rerank(body, options_.lenient));
     require_model(wanted->model);

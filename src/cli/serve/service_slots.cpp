@@ -1,5 +1,6 @@
-// Places of the engine shown, saved to files and restored. The engine's thread copies to and from
-// memory, so that texts wait for no disk; a key sees and saves what its own texts left.
+// Slots endpoint: lists, saves and restores slots. The engine thread copies snapshots to and from
+// memory, so that decoding never waits for the disk. A key sees and saves only slots of its own
+// requests.
 // SPDX-License-Identifier: MIT
 #include "serve/service.hpp"
 
@@ -66,7 +67,7 @@ void Service::slot_action(Call &call, const Json &body) {
                        "unknown_path");
     if (slot >= machine_->n_sequences()) throw not_a_slot();
     const std::string name = read_slot_name(body, options_.lenient);
-    // Names of one key lead to no file of another.
+    // File names include the owner, so that one key cannot access the files of another.
     const uint64_t owner = call.exchange->owner();
     const std::string path =
         options_.slot_folder + "/" + (owner ? fmt::format("{:016x}-", owner) : "") + name + ".slot";

@@ -33,7 +33,7 @@ void SessionBackend::be_rank(std::unique_ptr<RankBroadcaster> broadcaster) {
     broadcaster_ = std::move(broadcaster);
 }
 
-// Statuses after which no rank can do anything.
+// Throws for statuses after which no rank can continue.
 void SessionBackend::check_group(ggufx_status status, const ggufx_error &error) {
     if (!is_rank_ || (status != GGUFX_E_IO && status != GGUFX_E_STATE)) return;
     if (broadcaster_) broadcaster_->lose(error);
@@ -71,14 +71,14 @@ const float *SessionBackend::decode(std::span<const Item> items, Path path,
     ggufx_error error;
     const ggufx_status status =
         ggufx_session_decode_batch(session_.get(), items_.data(), items_.size(), &options, &error);
-    // Of ranks MISMATCH says that they make different calls.
+    // On a rank, MISMATCH means that the ranks make different calls.
     check_group(status == GGUFX_E_MISMATCH ? GGUFX_E_STATE : status, error);
     if (status != GGUFX_OK) throw refused(status, error);
     return logits_.data();
 }
 
-// Fewer tokens than there are, of a sequence that there is: it cannot fail, and texts can end where
-// nobody is left to be told.
+// Cannot fail for a shorter length of an existing sequence. Requests can end after the group is
+// lost, so nothing is broadcast then.
 void SessionBackend::truncate(uint32_t sequence, uint64_t n_tokens) {
     if (!broadcaster_ || !broadcaster_->is_lost())
         tell({.kind = RankStep::Kind::truncate, .sequence = sequence, .n_tokens = n_tokens});
@@ -92,13 +92,13 @@ bool SessionBackend::copy(uint32_t from, uint32_t to, uint64_t n_tokens) {
     ggufx_error error;
     const ggufx_status status =
         ggufx_session_sequence_copy(session_.get(), from, to, n_tokens, &error);
-    // One rank without the memory cannot tell the others: the group ends with it.
+    // A rank without the memory cannot notify the others, so the whole group fails.
     check_group(status == GGUFX_E_MEMORY ? GGUFX_E_STATE : status, error);
     if (status != GGUFX_OK && status != GGUFX_E_MEMORY) throw Failure(exit_code(status), error);
     return status == GGUFX_OK;
 }
 
-// A session takes the memory of all its sequences when it is made.
+// A session allocates the memory of all its sequences at creation.
 bool SessionBackend::reserve(uint32_t, uint64_t) {
     return true;
 }

@@ -1,4 +1,4 @@
-// A session of many sequences as the scheduler drives it.
+// DecodeBackend on top of a multi-sequence session.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,8 +10,8 @@ namespace ggufx::cli {
 class SessionBackend final : public DecodeBackend {
 public:
     explicit SessionBackend(Session session, uint32_t n_vocab);
-    // Of a rank: calls throw RanksLost where the group is dead. The first one has a teller, the others
-    // are told.
+    // Makes this the session of a rank: calls throw RanksLost after the group is lost. Only the
+    // first rank has a broadcaster.
     void be_rank(std::unique_ptr<RankBroadcaster> broadcaster);
 
     uint32_t n_sequences() const override { return facts_.n_sequences; }
@@ -27,7 +27,8 @@ public:
         if (broadcaster_) broadcaster_->beat();
     }
 
-    // A sequence as the library's snapshot; of another model or other types it is a Failure.
+    // Snapshot of a sequence in the library's format. load throws Failure for another model or
+    // other cache types.
     std::string save(uint32_t sequence) const;
     void load(uint32_t sequence, std::string_view snapshot, uint64_t n_tokens);
 
@@ -46,7 +47,7 @@ private:
     std::vector<ggufx_batch_item> items_;
     std::vector<float> logits_;
     bool is_rank_ = false;
-    std::unique_ptr<RankBroadcaster> broadcaster_; // of the first rank
+    std::unique_ptr<RankBroadcaster> broadcaster_; // only on the first rank
 };
 
 } // namespace ggufx::cli

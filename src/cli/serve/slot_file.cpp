@@ -25,7 +25,7 @@ uint64_t hash_of(std::string_view bytes) {
     return hash;
 }
 
-// All before the snapshot, which has a checksum of its own.
+// Returns the header before the snapshot, which has its own checksum.
 std::string head_of(const SlotContent &content) {
     std::string out(kMagic);
     put_number(out, content.fingerprint.size(), 8);
@@ -36,7 +36,7 @@ std::string head_of(const SlotContent &content) {
     return out;
 }
 
-// Ends what cannot be written, and nothing of it is left.
+// Temporary file, deleted unless it is completely written.
 class PartFile {
 public:
     explicit PartFile(const std::string &path)
@@ -75,7 +75,7 @@ private:
     int fd_;
 };
 
-// Takes numbers and bytes off the front of a file.
+// Reads numbers and bytes sequentially from a file in memory.
 class Cursor {
 public:
     explicit Cursor(std::string_view bytes) : all_(bytes), left_(bytes) {}

@@ -1,5 +1,5 @@
-// What a place of the engine holds, in a file: who made it, which tokens by which way, and the
-// library's snapshot behind it. A file is believed nowhere.
+// Slot snapshot file: server fingerprint, tokens with their compute paths, then the library's
+// snapshot. All content is validated when read.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,14 +10,15 @@
 namespace ggufx::cli {
 
 struct SlotContent {
-    std::string fingerprint;              // of the server
-    std::vector<PrefixIndex::Code> codes; // of the tokens
+    std::string fingerprint;              // server fingerprint
+    std::vector<PrefixIndex::Code> codes; // tokens with their compute paths
     std::string snapshot;
 };
 
-// Written beside and renamed, for its owner alone to read. Throws Failure; nothing is left then.
+// Writes a temporary file and renames it; only its owner can read it. Throws Failure after deleting
+// the temporary file.
 void write_slot_file(const std::string &path, const SlotContent &content);
-// Throws Failure: what is wrong with the file, kInvalidFile where it is none.
+// Throws Failure with the fault of the file, with kInvalidFile if it is not a slot file.
 SlotContent read_slot_file(const std::string &path);
 
 } // namespace ggufx::cli

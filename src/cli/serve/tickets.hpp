@@ -1,4 +1,4 @@
-// How many texts each key has in the queue and in work.
+// Limit of requests per API key, queued and running.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@ class Tickets {
 public:
     explicit Tickets(size_t most) : all_(std::make_shared<All>()), most_(most) {}
 
-    // Held by a text as long as it lives; NULL: the key has as many as it may.
+    // Returns a ticket held for the life of a request; NULL: the key has reached its limit.
     std::shared_ptr<void> take(uint64_t owner) const {
         const std::lock_guard lock(all_->mutex);
         size_t &n = all_->n[owner];
@@ -33,7 +33,7 @@ private:
         std::map<uint64_t, size_t> n;
     };
     std::shared_ptr<All> all_;
-    size_t most_; // 0: any number
+    size_t most_; // 0: no limit
 };
 
 } // namespace ggufx::cli

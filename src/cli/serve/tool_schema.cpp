@@ -59,7 +59,7 @@ private:
         return out;
     }
 
-    // "STRING" is "string", "any" is no type at all.
+    // Normalizes type names: "STRING" becomes "string", "any" becomes no type.
     static Json types(const Json &given) {
         const auto lower = [](std::string name) {
             for (char &c : name)
@@ -121,7 +121,7 @@ private:
         }
     }
 
-    // Draft-04: a flag beside the bound.
+    // Draft 4: exclusive bounds are a boolean beside the bound.
     static void bound(Json &out, const Json &schema, const std::string &key, const Json &value) {
         if (!value.truth()) {
             out[key] = value;

@@ -1,4 +1,5 @@
-// Schemas of tools as clients write them: earlier drafts, other spellings, keywords that no grammar knows.
+// Normalization of tool schemas: earlier JSON Schema drafts, other spellings, and keywords that
+// grammars do not support.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +7,8 @@
 
 namespace ggufx::cli {
 
-// The schema in draft 2020-12. Keywords that grammars do not know are left out, so that it accepts
-// more; each of them is named in `widened`, with the JSON pointer of its schema.
+// Returns the schema in draft 2020-12. Unsupported keywords are removed, so that it accepts more.
+// Each is listed in `widened`, with the JSON pointer of its schema.
 Json modern_schema(const Json &schema, std::vector<std::string> &widened);
 
 } // namespace ggufx::cli

@@ -1,4 +1,4 @@
-// A thread that does one thing after the other.
+// Thread that runs tasks in order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace ggufx::cli {
 class Worker {
 public:
     Worker() : thread_([this] { run(); }) {}
-    // What has not begun is dropped.
+    // Drops tasks that have not started.
     ~Worker() {
         {
             const std::lock_guard lock(mutex_);
@@ -25,7 +25,7 @@ public:
     Worker(const Worker &) = delete;
     Worker &operator=(const Worker &) = delete;
 
-    // `work` throws nothing.
+    // `work` must not throw.
     void add(std::function<void()> work) {
         const std::lock_guard lock(mutex_);
         queue_.push_back(std::move(work));
@@ -52,7 +52,7 @@ private:
             is_busy_ = true;
             lock.unlock();
             work();
-            work = nullptr; // what it holds goes before the next one begins
+            work = nullptr; // releases captured objects before the next task
             lock.lock();
         }
     }
@@ -61,7 +61,7 @@ private:
     std::condition_variable wake_;
     std::deque<std::function<void()>> queue_;
     bool ends_ = false, is_busy_ = false;
-    std::thread thread_; // the last: it uses all above
+    std::thread thread_; // declared last: it uses all members above
 };
 
 } // namespace ggufx::cli
