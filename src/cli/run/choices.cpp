@@ -1,5 +1,5 @@
-// ggufx perplexity --choices: context and ending are cut into tokens together, so that the border
-// between them is a model's; what all endings of a question begin with is computed once.
+// ggufx perplexity --choices: context and continuation are tokenized together, so that the boundary
+// is tokenized as in training. The common prefix of a question's continuations is computed once.
 // SPDX-License-Identifier: MIT
 #include "run/choices.hpp"
 
@@ -23,7 +23,7 @@ const std::string &text_of(const Json &line, const char *key, const std::string 
 size_t answer_of(const Json &line, const char *key, size_t n, const std::string &place) {
     const Json *const value = line.find(key);
     uint64_t index = n;
-    if (value && value->text()) { // HellaSwag's own files have labels as texts
+    if (value && value->text()) { // HellaSwag's own files have string labels
         const std::string &label = *value->text();
         if (label.size() == 1 && label[0] >= '0' && label[0] <= '9')
             index = static_cast<uint64_t>(label[0] - '0');
@@ -56,11 +56,11 @@ Question parse_question(const Json &line, const std::string &place) {
     return question;
 }
 
-// The endings of one question as ids, behind what they have in common.
+// Continuations of one question as token ids, after their common prefix.
 struct CutQuestion {
     std::vector<int32_t> context, endings;
     std::vector<size_t> lengths;
-    size_t longest = 0; // tokens with the context
+    size_t longest = 0; // longest sequence in tokens, including the context
 };
 
 CutQuestion cut(const std::vector<std::vector<int32_t>> &ids) {
@@ -113,7 +113,7 @@ Json result_json(const ChoicesResult &result) {
             {"by_byte", score_json(result.by_byte)}};
 }
 
-// Questions of which `first` are left out.
+// Tokenizes questions; `first` is the number of questions before them, for error messages.
 std::vector<CutQuestion> cut_all(const ggufx_tokenizer *tokenizer,
                                  std::span<const Question> questions, size_t first) {
     std::vector<CutQuestion> out;
@@ -168,7 +168,7 @@ void ChoicesResult::add(const ChoicesResult &other) {
 
 namespace {
 
-// Questions first .. end - 1 of a file.
+// Evaluates questions first .. end - 1 of a file.
 class Choices {
 public:
     Choices(const Globals &globals, const ChoicesOptions &options)

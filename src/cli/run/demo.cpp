@@ -1,4 +1,4 @@
-// ggufx demo: the model inside of this tool tells a story; then what three calls did, how fast.
+// ggufx demo: generates a story with the embedded model, then reports the speed of three API calls.
 // SPDX-License-Identifier: MIT
 #include "common/json.hpp"
 #include "common/table.hpp"
@@ -82,7 +82,8 @@ static int demo(const Globals &globals, DemoOptions &options) {
     std::string text;
     const auto show = [&](const Token &token) {
         std::string piece = token.piece.value_or("");
-        if (ids.empty() && piece[0] == ' ') piece.erase(0, 1); // the space before the first word
+        // Removes the space before the first word.
+        if (ids.empty() && piece[0] == ' ') piece.erase(0, 1);
         ids.push_back(token.id);
         text += piece;
         stream.add(piece);

@@ -1,4 +1,4 @@
-// Medians of repeated calls, 50 ms each at most.
+// Medians of repeated calls, at most 50 ms per call type.
 // SPDX-License-Identifier: MIT
 #include "run/demo_calls.hpp"
 
@@ -14,8 +14,8 @@ namespace ggufx::cli {
 
 namespace {
 
-// A file with the model's bytes for ggufx_open, gone with this object; no path when none can be
-// written.
+// Temporary file with the embedded model for ggufx_open, deleted by the destructor; the path is
+// empty if it cannot be written.
 class TemporaryModel {
 public:
     TemporaryModel() {
@@ -73,7 +73,7 @@ File demo_open(const ggufx_runtime *rt, std::vector<DemoCall> &calls) {
 }
 
 void demo_matvec(const ggufx_runtime *rt, const ggufx_file *file, std::vector<DemoCall> &calls) {
-    static constexpr std::string_view kTensor = "token_embd.weight"; // the largest one
+    static constexpr std::string_view kTensor = "token_embd.weight"; // the largest tensor
     size_t index = 0;
     call([&](ggufx_error *error) {
         return ggufx_file_tensor_find(&index, file, kTensor.data(), kTensor.size(), error);

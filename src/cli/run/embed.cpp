@@ -1,4 +1,4 @@
-// ggufx embed: texts to vectors, how near they are to each other, and a reranker's order of them.
+// ggufx embed: embeddings of texts, their cosine similarities, and the ranking by a reranker.
 // SPDX-License-Identifier: MIT
 #include "common/f32_bytes.hpp"
 #include "common/json.hpp"
@@ -21,7 +21,7 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kMostInTable = 64; // texts: a table of all pairs grows with their square
+constexpr size_t kMostInTable = 64; // maximum texts: a table of all pairs grows with their square
 
 struct EmbedOptions {
     std::string model;
@@ -33,7 +33,7 @@ struct EmbedOptions {
     bool unscaled = false, npy = false, lines = false, f32 = false;
 };
 
-// Results: rows of each text, one but for --pooling none.
+// Embeddings: one row per text, or one per token with --pooling none.
 struct Embeddings {
     EmbedTexts texts;
     ggufx_embedder_facts facts = {};
@@ -60,10 +60,10 @@ ggufx_embed_options library_options(const EmbedOptions &options) {
     return out;
 }
 
-// The system gives pages as long as there are, then kills the tool.
+// Overcommit: the system grants pages until they run out, then kills the tool.
 void require_memory(uint64_t needed) {
     const uint64_t there = machine_memory();
-    if (there == 0 || needed <= there) return; // 0: not known
+    if (there == 0 || needed <= there) return; // 0: unknown
     throw Failure(kNoMemory, fmt::format("batches take {}; this machine has {} (--ctx, --batch)",
                                          bytes_text(needed), bytes_text(there)));
 }
@@ -72,7 +72,7 @@ Embedder make_embedder(const ggufx_runtime *rt, const ggufx_file *file, const gg
                        const EmbedOptions &options) {
     ggufx_embed_options asked = library_options(options);
     uint64_t needed = 0;
-    // A file that needs overrides is refused here, and made all the same.
+    // The estimate refuses files that need overrides; the embedder accepts them.
     if (ggufx_embedder_estimate(&needed, rt, file, &asked, nullptr) == GGUFX_OK)
         require_memory(needed);
     ggufx_embedder *made = nullptr;
@@ -84,7 +84,7 @@ Embedder make_embedder(const ggufx_runtime *rt, const ggufx_file *file, const gg
     const auto info = facts<ggufx_embedder_facts>([&](ggufx_embedder_facts *out, ggufx_error *e) {
         return ggufx_embedder_info(out, made, e);
     });
-    // A file that asks for scores gives them as they are.
+    // A reranker's scores are not normalized.
     if (info.pooling != GGUFX_POOLING_RANK || !(asked.flags & GGUFX_EMBED_NORMALIZE)) return owner;
     asked.flags = 0;
     owner.reset();
@@ -96,7 +96,7 @@ bool for_people(const Globals &globals, const EmbedOptions &options) {
     return !globals.json && !options.npy && !options.lines && !globals.output.ends_with(".npy");
 }
 
-// Before minutes of work: what a table cannot show.
+// Refuses options that a table cannot show, before minutes of work.
 void check_table(const Embeddings &e) {
     if (e.by_token()) throw Failure(kUsage, "--pooling none needs --json, --npy or --lines");
     if (!e.ranks() && e.texts.size() > kMostInTable)
@@ -133,7 +133,7 @@ Embeddings embed_all(const Globals &globals, const EmbedOptions &options) {
     return out;
 }
 
-// ---- what is printed ---------------------------------------------------------------------------
+// ---- output ------------------------------------------------------------------------------------
 
 Json row_json(std::span<const float> row) {
     Json out = Json::array();
@@ -207,7 +207,7 @@ void write_cosines(Output &out, const Style &style, const Embeddings &e) {
     table.print(out, style);
 }
 
-// The best first; of equal ones that which came first.
+// Sorts by descending score; equal scores keep their order.
 void write_ranks(Output &out, const Style &style, const Embeddings &e) {
     std::vector<size_t> order(e.texts.size());
     std::iota(order.begin(), order.end(), size_t{0});

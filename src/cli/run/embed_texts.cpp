@@ -15,7 +15,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-// Turns a text, or a query and a text, into ids.
+// Tokenizes a text, or a query and a text.
 class TextMaker {
 public:
     TextMaker(const ggufx_runtime *rt, const ggufx_file *file, const EmbedTextOptions &options)
@@ -34,7 +34,7 @@ public:
         pairs_ = std::make_unique<PairMaker>(rt, file, tokenizer_.get());
     }
 
-    // `from` says where the text stood.
+    // `from` describes the source of the text for error messages.
     Ids make(const std::string &text, const std::string &from) const {
         if (options_.ids) {
             Ids out = query_, more = parse_ids(text, from.c_str());
@@ -46,7 +46,7 @@ public:
         return pairs_->make(options_.query, text);
     }
 
-    // How many ids at the end are no text: [SEP], </s>.
+    // Returns the number of special tokens at the end: [SEP], </s>.
     size_t n_ending() const {
         if (!pairs_) return 0;
         return options_.query.empty() ? pairs_->n_ending() : pairs_->n_pair_ending();

@@ -1,5 +1,5 @@
-// The texts of `ggufx embed` as ids: from the command line or a file with a text per line, with
-// what the model was trained to see around them; for a reranker each behind the query.
+// Inputs of `ggufx embed` as token ids: from the command line or a file with one text a line, with
+// the special tokens of the model's training. For a reranker, each text follows the query.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,20 +10,20 @@ namespace ggufx::cli {
 struct EmbedTextOptions {
     std::vector<std::string> texts;
     std::string file;
-    std::string query; // of --rerank
-    bool ids = false;  // texts and query are lists of them
+    std::string query; // query of --rerank
+    bool ids = false;  // texts and query are lists of token ids
     bool cut = false;
 };
 
 struct EmbedTexts {
     std::vector<std::string> shown;
-    std::vector<int32_t> ids; // one text behind the other
+    std::vector<int32_t> ids; // ids of all texts, concatenated
     std::vector<size_t> lengths;
 
     size_t size() const { return lengths.size(); }
 };
 
-// With `cut` those longer than n_context are made fit; what ends a text stays.
+// `cut`: truncates texts longer than n_context; the special tokens at the end stay.
 EmbedTexts read_texts(const ggufx_runtime *rt, const ggufx_file *file,
                       const EmbedTextOptions &options, uint32_t n_context);
 

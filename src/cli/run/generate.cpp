@@ -1,4 +1,5 @@
-// A session and a sampler, a token at a time; text is held back while it may begin a stop string.
+// Generation with a session and a sampler, one token at a time. Text is withheld while it may begin
+// a stop string.
 // SPDX-License-Identifier: MIT
 #include "run/generate.hpp"
 
@@ -31,7 +32,7 @@ Generator::Generator(const ggufx_runtime *rt, const ggufx_file *file,
     n_context_ = session_facts(session_.get()).n_context;
     logits_.resize(info_.n_vocab);
 
-    // A model whose tokenizer is not supported still runs on ids.
+    // A model with an unsupported tokenizer still runs on token ids.
     ggufx_tokenizer *tokenizer = nullptr;
     ggufx_error error;
     if (ggufx_tokenizer_create(&tokenizer, file, &error) == GGUFX_OK) {
@@ -55,7 +56,7 @@ void Generator::require_tokenizer() const {
 void Generator::keep_to(const ggufx_runtime *rt, const GrammarChoice &choice) {
     require_tokenizer();
     const Grammar grammar = make_grammar(rt, tokenizer_.get(), choice, grammar_text(choice));
-    matcher_ = make_matcher(grammar.get()); // which keeps the grammar
+    matcher_ = make_matcher(grammar.get()); // the matcher keeps the grammar alive
 }
 
 std::vector<int32_t> Generator::tokenize(const std::string &text, bool is_first) const {
@@ -67,7 +68,7 @@ void Generator::feed(std::span<const int32_t> all_ids, Output *logits) {
     std::span<const int32_t> ids = all_ids;
     if ((speculates() || is_kept_) && !logits && ids.size() > 1) {
         if (!feed_tiles(session_.get(), ids.first(ids.size() - 1))) end_interrupted();
-        ids = ids.last(1); // whose logits stay
+        ids = ids.last(1); // only the last token's logits are kept
     }
     const ggufx_progress cancel = cancel_hook();
     ggufx_decode_options options;
@@ -99,13 +100,13 @@ void Generator::require_room(size_t n) const {
                               before, n_context_));
 }
 
-// Snapshots have no logits: the last token is computed again.
+// Snapshots contain no logits: the last token is recomputed.
 size_t Generator::resume(const std::string &path) {
     ggufx_error why;
     const ggufx_status status = ggufx_session_load_path(session_.get(), 0, path.c_str(), &why);
     if (status != GGUFX_OK) {
         const Failure failure(exit_code(status), why);
-        const bool is_named = status == GGUFX_E_IO; // the file, or a rank
+        const bool is_named = status == GGUFX_E_IO; // the error names the file, or a rank
         throw is_named ? failure : Failure(failure, escape(path));
     }
     const uint64_t n = ggufx_session_length(session_.get());
@@ -204,7 +205,8 @@ bool TextStream::add(const std::string &piece) {
     return true;
 }
 
-// Bytes at the end that may be the start of a stop text or, on a terminal, of a character.
+// Returns the bytes at the end that may be the start of a stop string or, on a terminal, of a
+// character.
 size_t TextStream::held_back() const {
     size_t held = 0;
     for (const std::string &stop : stops_) {

@@ -1,4 +1,4 @@
-// Text from a model: what run and demo share, so that the same seed gives the same ids in both.
+// Text generation shared by run and demo, so that the same seed gives the same ids in both.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@ struct GenerateOptions {
     SamplingOptions sampling;
     SessionOptions session;
     DraftOptions drafter;
-    std::string save, resume; // files of snapshots; empty: none
+    std::string save, resume; // paths of snapshots; empty: none
 
     bool is_kept() const { return !save.empty() || !resume.empty(); }
 };
@@ -23,34 +23,38 @@ struct GenerateOptions {
 struct Token {
     int32_t id = 0;
     float logprob = 0;
-    std::optional<std::string> piece; // nothing when the file's tokenizer is not supported
-    bool is_end = false;              // the model ends its text with this token
-    Finish finish = Finish::none;     // of the generation, if this token is its last one
+    std::optional<std::string> piece; // empty if the file's tokenizer is not supported
+    bool is_end = false;              // end-of-generation token
+    Finish finish = Finish::none;     // finish reason, if this token is the last one
 };
 
-// A session with its sampler and tokenizer.
+// Session with its sampler and tokenizer.
 class Generator {
 public:
     Generator(const ggufx_runtime *rt, const ggufx_file *file, const GenerateOptions &options);
 
-    // From now on tokens fit this grammar.
+    // Constrains all further tokens to a grammar.
     void keep_to(const ggufx_runtime *rt, const GrammarChoice &choice);
-    // Ids of a text, with the special tokens that the file asks for where it is the first one.
+    // Returns the ids of a text. The first text gets the special tokens that the file requires,
+    // such as BOS.
     std::vector<int32_t> tokenize(const std::string &text, bool is_first = true) const;
-    // Appends tokens; the logits of each go to `logits` unless that is NULL.
+    // Appends tokens; writes the logits of each to `logits` unless that is NULL.
     void feed(std::span<const int32_t> ids, Output *logits);
-    // Goes on behind the tokens of a snapshot; how many.
+    // Continues after the tokens of a snapshot; returns their number.
     size_t resume(const std::string &path);
-    void save(const std::string &path) const; // of one rank
-    // Throws Failure where a prompt of n tokens does not fit behind those of the session.
+    void save(const std::string &path) const; // called by one rank
+    // Throws Failure if a prompt of n tokens does not fit after the session's tokens.
     void require_room(size_t n) const;
-    Token next(); // chooses a token after the last one fed
+    Token next(); // samples a token after the last one fed
     bool is_full() const;
     uint32_t n_context() const { return n_context_; }
-    bool is_kept() const { return is_kept_; } // its text is saved or was
-    // Its tokens come from guesses that were right: they need not be fed.
+    // The session is saved, or was resumed from a snapshot.
+    bool is_kept() const { return is_kept_; }
+    // True with speculative decoding: accepted tokens are already in the session and need not be
+    // fed.
     bool speculates() const { return drafter_.has_value(); }
-    ggufx_speculator_facts drafter() const { return drafter_->facts(); } // only where it does
+    // Only with speculative decoding.
+    ggufx_speculator_facts drafter() const { return drafter_->facts(); }
 
     const ggufx_model_facts &info() const { return info_; }
 
@@ -62,19 +66,19 @@ private:
 
     Model model_;
     Session session_;
-    std::optional<Drafter> drafter_; // go before the session
+    std::optional<Drafter> drafter_; // declared after the session, so destroyed before it
     Sampler sampler_;
     Tokenizer tokenizer_;
     Matcher matcher_;
-    bool is_kept_ = false;        // what was computed is computed again to the same bits
-    std::string tokenizer_error_; // why there is no tokenizer
+    bool is_kept_ = false;        // recomputed tokens are bit-identical
+    std::string tokenizer_error_; // reason for a missing tokenizer
     ggufx_model_facts info_ = {};
     uint32_t n_context_ = 0;
     std::vector<float> logits_;
 };
 
-// Feeds the prompt, then up to n_predict tokens, the end token included. sink(token) sets
-// token.finish to stop after this token. A text that is saved has its last token fed too.
+// Feeds the prompt, then up to n_predict tokens, the end-of-generation token included. sink(token)
+// sets token.finish to stop after this token. If the session is saved, its last token is fed, too.
 template <class Sink>
 Finish generate(Generator &generator, std::span<const int32_t> prompt, uint32_t n_predict,
                 Output *logits, Sink &&sink) {
@@ -89,20 +93,20 @@ Finish generate(Generator &generator, std::span<const int32_t> prompt, uint32_t 
             token.finish = Finish::context;
         sink(token);
         const bool is_last = token.finish != Finish::none;
-        if (is_last && !generator.is_kept()) return token.finish; // nothing follows it
+        if (is_last && !generator.is_kept()) return token.finish; // no token follows it
         if (generator.speculates()) continue;
         if (!generator.is_full()) generator.feed(std::span(&token.id, 1), logits);
         if (is_last) return token.finish;
     }
-    return Finish::length; // no token was wanted
+    return Finish::length; // n_predict is 0
 }
 
-// Text as it comes: whole characters on a terminal, held back where a stop text may have begun.
+// Streamed text output: whole characters on a terminal, withheld while it may begin a stop string.
 class TextStream {
 public:
-    // out may be NULL: only look for stop texts.
+    // out may be NULL: only searches for stop strings.
     TextStream(Output *out, std::vector<std::string> stops);
-    bool add(const std::string &piece); // false when a stop text is complete
+    bool add(const std::string &piece); // returns false when a stop string is complete
     void finish();
 
 private:
@@ -114,7 +118,7 @@ private:
     std::string pending_;
 };
 
-// A remark on standard error; `option` raises the limit.
+// Writes a note to standard error; `option` is the one that raises the limit.
 void say_context_full(const Globals &globals, const Generator &generator,
                       const std::string &option);
 

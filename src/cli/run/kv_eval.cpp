@@ -1,4 +1,4 @@
-// ggufx kv-eval: what each pair of cache types costs and what it does to a model on a text.
+// ggufx kv-eval: memory and quality of each pair of KV cache types, measured for a model on a text.
 // SPDX-License-Identifier: MIT
 #include "run/kv_eval.hpp"
 
@@ -81,7 +81,7 @@ static void print_table(Output &out, const Globals &globals, const KvReport &rep
                           report.reference.perplexity(), report.n_chunks, options.n_context));
 }
 
-// What the runs of all shares have in common.
+// Returns the parameters that all shards of an evaluation share.
 static Json job_of(const KvReport &report, const KvEvalOptions &options, const TextModel &model) {
     Json pairs = Json::array();
     for (const KvResult &r : report.results) pairs.push_back(r.pair.name());
@@ -93,7 +93,7 @@ static Json job_of(const KvReport &report, const KvEvalOptions &options, const T
     return job;
 }
 
-// False where parts are missing.
+// Returns false if parts are missing.
 static bool merge(KvReport &report, const Parts &parts) {
     const std::optional<std::vector<Json>> results = parts.read();
     if (!results) return false;
@@ -105,7 +105,7 @@ static bool merge(KvReport &report, const Parts &parts) {
 }
 
 static int kv_eval(const Globals &globals, KvEvalOptions &options) {
-    (void)kv_pairs(options); // a name that is wrong is said before anything is read
+    (void)kv_pairs(options); // reports a wrong type name before any file is read
     complete_options(options.shards);
     const TextModel model = load_text_model(globals, options.input);
     const Share &share = options.shards.share;

@@ -1,4 +1,5 @@
-// What ggufx kv-eval measures per pair of cache types, against an F32 cache in the same run.
+// Measurements of ggufx kv-eval per pair of cache types, compared with an F32 cache in the same
+// run.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,8 +12,8 @@ struct KvEvalOptions {
     TextOptions input;
     std::string heatmap;
     std::vector<std::string> types_k = {"f16", "q8_0", "q4_0", "gx4", "gx3"};
-    std::vector<std::string> types_v; // empty: each as its keys
-    std::vector<unsigned> layers;     // whose attention is compared; empty: all
+    std::vector<std::string> types_v; // empty: the same type as the keys
+    std::vector<unsigned> layers;     // layers whose attention is compared; empty: all
     uint32_t n_context = 512;
     uint64_t chunks = 0; // 0 = all
     ShardOptions shards;
@@ -24,67 +25,68 @@ struct KvPair {
     std::string name() const { return k == v ? k : k + "/" + v; }
 };
 
-// Sums over the scored predictions of a model's logits. Those of a chunk are made first, then chunks
-// are added in their order: so shards have the figures of one run.
+// Sums over the scored predictions. Each chunk is summed first, then chunks are added in order, so
+// that shards give the figures of a single run.
 struct LogitSums {
     uint64_t n = 0, same_top = 0;
     double loss = 0, squares = 0, divergence = 0;
 
     void add(const LogitSums &other);
 
-    // The second half of a chunk of ids, as ggufx_perplexity scores it: logits of all positions but
-    // the last, with this cache and with an F32 cache (the same object: nothing is compared).
+    // Adds the second half of a chunk, as ggufx_perplexity scores it. Takes the logits of all
+    // positions except the last, with this cache and with an F32 cache. The same object for both:
+    // no comparison.
     void add(const std::vector<float> &logits, const std::vector<float> &reference,
              std::span<const int32_t> chunk, size_t n_vocab);
     double perplexity() const;
-    double standard_error() const; // of the perplexity
+    double standard_error() const; // standard error of the perplexity
 };
 
-// What a chunk, or several of them, adds to the result of a pair.
+// Contribution of one or more chunks to the result of a pair.
 struct KvSums {
-    std::vector<double> noise, power; // per compared layer: sums of squares
+    std::vector<double> noise, power; // sums of squares per compared layer
     double decode_seconds = 0;
     LogitSums logits;
 
     void add(const KvSums &other);
-    double error(size_t layer) const; // relative rms of the attention's output
-    double error() const;             // over all compared layers
+    double error(size_t layer) const; // relative RMS error of the attention output
+    double error() const;             // relative RMS error over all compared layers
 };
 struct KvChunk {
-    LogitSums reference;      // with an F32 cache
-    std::vector<KvSums> sums; // of the pairs
+    LogitSums reference;      // sums with an F32 cache
+    std::vector<KvSums> sums; // sums per pair
 };
 
 struct KvResult {
     KvPair pair;
-    uint64_t cache_bytes = 0;  // of n_context tokens
-    double bits_per_value = 0; // as stored in full pages
-    double attend_seconds = 0; // one query over n_context tokens, one layer
+    uint64_t cache_bytes = 0;  // size of a cache of n_context tokens
+    double bits_per_value = 0; // storage in full pages
+    double attend_seconds = 0; // time of one query over n_context tokens in one layer
     KvSums sums;
 };
 
 struct KvReport {
-    uint64_t n_chunks = 0;        // of the text
-    std::vector<unsigned> layers; // compared
+    uint64_t n_chunks = 0;        // chunks in the text
+    std::vector<unsigned> layers; // compared layers
     LogitSums reference;
     std::vector<KvResult> results;
-    std::vector<KvChunk> chunks; // that were run, in their order
+    std::vector<KvChunk> chunks; // evaluated chunks in order
 
     void add(const KvChunk &chunk);
 };
 
 std::vector<KvPair> kv_pairs(const KvEvalOptions &options);
-// What is to be evaluated, before any chunk is run.
+// Prepares the report, before any chunk is evaluated.
 KvReport begin_kv_report(const KvEvalOptions &options, const TextModel &model);
-// Chunks first .. end - 1.
+// Evaluates chunks first .. end - 1.
 void evaluate_kv(KvReport &report, const Globals &globals, const KvEvalOptions &options,
                  const TextModel &model, uint64_t first, uint64_t end);
 
-// Of a share of the text as its part keeps it, and back: chunks that have been run elsewhere.
+// Converts the chunks of a shard to the JSON of its part file, and adds chunks from one.
 Json kv_part_json(const KvReport &report);
 void add_kv_part(KvReport &report, const PartReader &part);
 
-// Layers x pairs, coloured by error: one SVG without references to anything else.
+// Returns an SVG heat map, layers x pairs, coloured by error, without external references.
 std::string kv_heatmap(const KvReport &report, const std::string &title);
 
 } // namespace ggufx::cli

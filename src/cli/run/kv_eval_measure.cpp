@@ -1,5 +1,6 @@
-// Each chunk of the text runs once with an F32 cache, whose keys, values and queries also go
-// through a cache of each pair (so that layers are compared one by one), then once with each pair.
+// Runs each chunk once with an F32 cache, then once with each pair of cache types. During the F32
+// run its keys, values and queries also go through a cache of each pair, for the comparison per
+// layer.
 // SPDX-License-Identifier: MIT
 #include "common/progress.hpp"
 #include "common/signals.hpp"
@@ -58,7 +59,7 @@ std::vector<KvPair> kv_pairs(const KvEvalOptions &options) {
 
 namespace {
 
-// The cache of one layer of the model.
+// Creates the cache of one layer of the model.
 Kv make_cache(const TextModel &model, const ggufx_layer_facts &layer, const KvPair &pair,
               uint32_t n_context) {
     ggufx_kv_layer window = {};
@@ -81,7 +82,7 @@ Kv make_cache(const TextModel &model, const ggufx_layer_facts &layer, const KvPa
     return owner;
 }
 
-// A pair's own caches, filled with what an F32 session computes.
+// Caches of one pair, filled with the keys and values of an F32 session.
 class Shadow {
 public:
     Shadow(const TextModel &model, KvResult &result, const std::vector<ggufx_layer_facts> &layers,
@@ -91,7 +92,7 @@ public:
             caches_.push_back(make_cache(model, layer, result.pair, n_context));
     }
 
-    // Another chunk, whose sums go there.
+    // Starts a new chunk, which adds to `sums`.
     void begin(KvSums &sums) {
         sums_ = &sums;
         sums.noise.assign(layers_.size(), 0);
@@ -117,7 +118,7 @@ public:
         }
     }
 
-    // What the full caches take, and the time of a decoding step's attention over one.
+    // Measures the memory of the full caches, and the attention time of a decode step.
     void measure(const std::vector<std::vector<float>> &queries) {
         const auto stats = facts<ggufx_kv_facts>([&](ggufx_kv_facts *out, ggufx_error *error) {
             return ggufx_kv_stats(out, caches_[0].get(), 0, error);
@@ -153,12 +154,12 @@ private:
     std::vector<float> mine_;
 };
 
-// The attention hook of the F32 session; failures wait until the decode has returned.
+// Attention hook of the F32 session; errors are reported after the decode has returned.
 struct Observer {
     std::vector<unsigned> layers;
     std::vector<ggufx_layer_facts> layer_facts;
     std::vector<Shadow> shadows;
-    std::vector<std::vector<float>> queries; // of each layer the last one seen
+    std::vector<std::vector<float>> queries; // last queries of each layer
     std::exception_ptr failure;
 
     int32_t look(uint32_t layer, size_t n, const float *q, const float *k, const float *v,
@@ -192,7 +193,8 @@ struct Observer {
     }
 };
 
-// Logits of all positions of a chunk but the last, whose prediction nothing follows.
+// Computes the logits of all positions of a chunk except the last, which has no next token to
+// predict.
 void decode(const TextModel &model, ggufx_session *session, std::span<const int32_t> ids,
             std::vector<float> &logits, const ggufx_attention_hook *hook) {
     logits.resize(ids.size() * model.facts.n_vocab);
@@ -220,7 +222,7 @@ bool has_own_keys(const ggufx_layer_facts &facts, unsigned layer) {
     return facts.kind == GGUFX_LAYER_ATTENTION && facts.reads_layer == layer;
 }
 
-// Those with keys of their own.
+// Returns the selected layers that have their own keys.
 std::vector<unsigned> chosen_layers(const KvEvalOptions &options, const TextModel &model) {
     const uint32_t n_layers = model.facts.n_layers;
     std::vector<unsigned> layers = options.layers;
@@ -239,7 +241,7 @@ std::vector<unsigned> chosen_layers(const KvEvalOptions &options, const TextMode
     return layers;
 }
 
-// Of the caches of a session with that pair.
+// Returns the cache memory of a session with that pair.
 uint64_t estimate(const TextModel &model, const KvPair &pair, uint32_t n_context) {
     ggufx_estimate_options options;
     ggufx_estimate_options_init(&options);
@@ -326,7 +328,7 @@ private:
     uint64_t n_chunks_ = 0;
     Observer observer_;
     Session reference_;
-    std::vector<Session> sessions_; // one per pair for all chunks
+    std::vector<Session> sessions_; // one session per pair for all chunks
     std::vector<float> true_logits_, logits_;
 };
 

@@ -1,5 +1,5 @@
-// Sums of chunks as the parts of shards keep them: one object a chunk, so that merging adds what one
-// run adds, in its order. Times are what they were where the shard ran; their means are shown.
+// Part files of kv-eval shards: the sums of one chunk per object, so that merging adds in the order
+// of a single run. Times are measured on the shard's machine; the report shows their means.
 // SPDX-License-Identifier: MIT
 #include "run/kv_eval.hpp"
 

@@ -1,4 +1,4 @@
-// The heat map of ggufx kv-eval.
+// SVG heat map of ggufx kv-eval.
 // SPDX-License-Identifier: MIT
 #include "run/kv_eval.hpp"
 

@@ -1,4 +1,4 @@
-// Sums over predictions: their loss, and how far they are from a reference's.
+// Sums of losses, and of KL divergences from a reference.
 // SPDX-License-Identifier: MIT
 #include "run/kv_eval.hpp"
 

@@ -1,4 +1,4 @@
-// ggufx perplexity: how well a model predicts a text, in chunks as the field's tools cut them.
+// ggufx perplexity: perplexity of a model on a text, in the same chunks as llama.cpp.
 // SPDX-License-Identifier: MIT
 #include "common/input_file.hpp"
 #include "common/progress.hpp"
@@ -46,10 +46,10 @@ static int32_t show_chunk(void *user, const ggufx_measure_facts *running) {
 
 namespace {
 
-// The chunks that are measured, of those that the text has.
+// Range of measured chunks of the text.
 struct Chunks {
-    uint64_t first = 0, end = 0; // of the share
-    uint64_t n = 0;              // of all shares
+    uint64_t first = 0, end = 0; // range of this shard
+    uint64_t n = 0;              // chunks of all shards
     uint32_t n_context = 0, step = 0;
 
     bool empty() const { return first == end; }
@@ -59,7 +59,7 @@ struct Chunks {
     }
 };
 
-// Rows as the parts of shards keep them, one list for each member.
+// Rows as stored in the part file of a shard, one list per member.
 struct Rows {
     std::vector<double> losses, base_losses, divergences;
     std::vector<bool> same_top;
@@ -94,7 +94,7 @@ static Chunks chunks_of(const PerplexityOptions &options, const TextModel &model
     return chunks;
 }
 
-// Of the saved logits of a whole text, or of the same share of it, which then is preferred.
+// Returns the path of the base logits: the shard's own file if it exists, else the whole text's.
 static std::string base_of(const PerplexityOptions &options, uint64_t *first_chunk) {
     const Share &share = options.shards.share;
     if (share.whole() || options.base.empty()) return options.base;
@@ -187,7 +187,7 @@ static Json result_json(const PerplexityOptions &options, const TextModel &model
     return line;
 }
 
-// What the runs of all shares have in common.
+// Returns the parameters that all shards of a run share.
 static Json job_of(const PerplexityOptions &options, const TextModel &model, const Chunks &chunks) {
     Json job = text_job(model);
     job.update(
@@ -221,7 +221,7 @@ static void run_share(const Globals &globals, const PerplexityOptions &options,
     parts.write(std::move(result));
 }
 
-// The rows of a part; members of equal length.
+// Appends the rows of a part; its members have equal lengths.
 static void add_rows(std::vector<ggufx_measure_row> &rows, const PartReader &part, bool compared) {
     const std::vector<double> losses = part.numbers("losses");
     const std::vector<uint64_t> tokens = part.wholes("tokens");
@@ -243,7 +243,7 @@ static void add_rows(std::vector<ggufx_measure_row> &rows, const PartReader &par
     }
 }
 
-// Nothing where parts are missing.
+// Returns nothing if parts are missing.
 static std::optional<ggufx_measure_facts> merge(const Globals &globals,
                                                 const PerplexityOptions &options,
                                                 const TextModel &model, const Chunks &chunks) {
@@ -308,7 +308,8 @@ static int perplexity(const Globals &globals, PerplexityOptions &options) {
     return kOk;
 }
 
-// The first rank reads and writes what is beside the text; all make the same calls.
+// Runs on several ranks: only the first rank reads and writes other files, all ranks make the same
+// calls.
 static int perplexity_of_ranks(const Globals &globals, PerplexityOptions &options) {
     GroupChoice &group = options.text.making.group;
     refuse_stdin(group, options.text.text);

@@ -39,7 +39,7 @@ static std::vector<int32_t> prompt_ids(const Generator &generator, const RunOpti
     return ids;
 }
 
-// The last line has what is known of the whole generation.
+// The last line has the totals of the generation.
 static Json token_json(const Token &token, const SamplingOptions &sampling) {
     Json line = json_object();
     line["id"] = token.id;
@@ -52,7 +52,7 @@ static Json token_json(const Token &token, const SamplingOptions &sampling) {
     return line;
 }
 
-// On a terminal: what came in, and how fast it went on.
+// Prints prompt size and speed on a terminal.
 static void remark(const Globals &globals, const Generator &generator, size_t n_prompt,
                    size_t n_tokens, double seconds) {
     if (globals.quiet || isatty(STDERR_FILENO) != 1) return;
@@ -71,7 +71,7 @@ static void check_options(const RunOptions &options) {
         throw Failure(kUsage, "--save and --resume cannot be used with --draft or --lookup");
 }
 
-// What is left of a text that ends early, of all ranks by one.
+// Saves a snapshot after a failed generation; on a group, one rank writes it.
 static void save_what_is_left(const Generator &generator, const GenerateOptions &options,
                               const Failure &why) {
     if (options.save.empty() || !tells_of(options.session.making.group, why)) return;
@@ -114,7 +114,7 @@ static int run(const Globals &globals, RunOptions &options) {
         finish =
             generate(generator, ids, options.generate.n_predict, logits ? &*logits : nullptr, show);
     } catch (const Failure &why) {
-        if (!globals.json) out.end_line(); // what is said of it stands below the text
+        if (!globals.json) out.end_line(); // notes go below the text
         save_what_is_left(generator, options.generate, why);
         throw;
     }

@@ -1,4 +1,4 @@
-// ggufx tokenize: a text as the ids of a model's vocabulary, or ids as text.
+// ggufx tokenize: converts text to token ids of a model's vocabulary, or ids to text.
 // SPDX-License-Identifier: MIT
 #include "common/json.hpp"
 #include "common/signals.hpp"
@@ -18,8 +18,8 @@ struct TokenizeVerb {
 
 struct Piece {
     int32_t id;
-    uint32_t flags;    // GGUFX_TOKEN_*
-    std::string bytes; // of the text; of a control token those of its name
+    uint32_t flags;    // GGUFX_TOKEN_* flags
+    std::string bytes; // bytes of the text; a control token's name
 };
 
 } // namespace
@@ -59,7 +59,7 @@ static const char *kind_name(uint32_t flags) {
     return flags & GGUFX_TOKEN_UNUSED ? "unused" : "";
 }
 
-// The pieces one behind the other, in two colours by turns; control tokens are dim.
+// Prints the pieces one after the other in two alternating colours; control tokens are dim.
 static void print_coloured(Output &out, const Style &style, const std::vector<Piece> &pieces) {
     bool odd = false;
     std::string text;
@@ -109,7 +109,7 @@ static void print_json_pieces(Output &out, const ggufx_tokenizer *tokenizer, siz
     print_json(out, line);
 }
 
-// Ids to the bytes they are, as they came.
+// Returns the bytes of the ids, unchanged.
 static std::string text_of(const ggufx_tokenizer *tokenizer, const std::vector<int32_t> &ids) {
     std::string text(8 * ids.size() + 16, '\0');
     size_t needed = 0;
