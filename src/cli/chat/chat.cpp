@@ -1,4 +1,4 @@
-// ggufx chat: a conversation with a model in the terminal, or line by line through a pipe.
+// ggufx chat: conversation with a model on the terminal, or line by line through a pipe.
 // SPDX-License-Identifier: MIT
 #include "chat/child_process.hpp"
 #include "chat/commands.hpp"
@@ -21,12 +21,12 @@ public:
     int run();
 
 private:
-    bool ask(std::string &text);        // false: the person leaves
-    bool take(const std::string &text); // a message or a command; false: leave
+    bool ask(std::string &text);        // false: the user leaves
+    bool take(const std::string &text); // takes a message or a command; false: leave
     void answer();
-    bool answer_or_say();    // false: it failed and that was said
-    bool run_calls();        // false: the person leaves
-    bool confirm(bool &yes); // false: the person leaves
+    bool answer_or_say();    // returns false after reporting an error
+    bool run_calls();        // false: the user leaves
+    bool confirm(bool &yes); // false: the user leaves
     void run_call(const ToolCall &call, const std::vector<std::string> &command,
                   unsigned timeout_s);
     void show(uint32_t kind, std::string_view text);
@@ -34,22 +34,22 @@ private:
     void end_shown();
     void print_calls(const Turn &turn);
     void print_answer(const Answered &answered);
-    void say(const std::string &text) const; // a remark, on standard error
+    void say(const std::string &text) const; // writes a note to standard error
 
     const Globals &globals_;
     const ChatOptions &options_;
     Output out_;
-    bool interactive_; // somebody types
-    Style style_;      // of standard output
+    bool interactive_; // input comes from a terminal
+    Style style_;      // style of standard output
     bool dim_remarks_;
     Engine engine_;
     Conversation conversation_;
     ChatStats stats_;
-    size_t asked_turns_ = 0; // the conversation's, when a person was asked about a call last
+    size_t asked_turns_ = 0; // number of turns when a tool call was last confirmed or refused
     Commands commands_;
     LineReader reader_;
-    uint32_t shown_ = 0;   // kind of what was written last
-    bool at_begin_ = true; // of a line
+    uint32_t shown_ = 0;   // GGUFX_CHAT_* kind of the last output
+    bool at_begin_ = true; // at the start of a line
 };
 
 } // namespace
@@ -75,7 +75,7 @@ void ChatRoom::say(const std::string &text) const {
     std::fflush(stderr);
 }
 
-// Ctrl-C at an empty prompt twice leaves.
+// Ctrl-C twice at an empty prompt leaves.
 bool ChatRoom::ask(std::string &text) {
     for (bool warned = false;;) {
         const LineReader::End end =
@@ -85,7 +85,8 @@ bool ChatRoom::ask(std::string &text) {
             if (interactive_) std::fputs("\n", stderr);
             return false;
         }
-        if (!interactive_ || !take_interrupt()) check_interrupt(); // SIGTERM, or nobody is asked
+        // SIGTERM, or input that is not interactive.
+        if (!interactive_ || !take_interrupt()) check_interrupt();
         if (interactive_) std::fputs("\n", stderr);
         if (warned) return false;
         say("Ctrl-C again, Ctrl-D or /quit leaves\n");
@@ -93,15 +94,15 @@ bool ChatRoom::ask(std::string &text) {
     }
 }
 
-// ---- what the model says ----
+// ---- output of the model ----
 
-// Output ends with the verb at a Ctrl-C, which on a terminal ends the answer alone: what the
-// terminal had not taken is dropped, as the terminal drops what nobody has read, and is no failure.
+// On a terminal, Ctrl-C ends only the current answer. Output that the interrupted write has not
+// delivered is dropped, as the terminal drops unread output; this is not an error.
 void ChatRoom::put(std::string_view text) {
     if (interactive_ && out_.is_terminal()) {
         const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
                            std::fflush(stdout) == 0;
-        // Of other failures run_verb() finds the mark.
+        // run_verb() reports other errors from the stream's error flag.
         if (!whole && errno == EINTR) std::clearerr(stdout);
     } else {
         out_.write(text);
@@ -109,7 +110,8 @@ void ChatRoom::put(std::string_view text) {
     }
 }
 
-// Reasoning is dim on a terminal and on standard error elsewhere: standard output is the answer.
+// Shows reasoning dim on a terminal, and on standard error otherwise: standard output contains the
+// answer alone.
 void ChatRoom::show(uint32_t kind, std::string_view text) {
     if (globals_.json || kind == GGUFX_CHAT_CALL_NAME || kind == GGUFX_CHAT_CALL_ARGUMENTS) return;
     const bool reasoning = kind == GGUFX_CHAT_REASONING;
@@ -125,7 +127,7 @@ void ChatRoom::show(uint32_t kind, std::string_view text) {
     at_begin_ = text.back() == '\n';
 }
 
-// The end of a part: the colour goes back, the line is finished.
+// Ends a part of the output: resets the colour and finishes the line.
 void ChatRoom::end_shown() {
     if (shown_ == GGUFX_CHAT_REASONING) put(style_.reset);
     if (!at_begin_) put("\n");
@@ -207,7 +209,7 @@ void ChatRoom::answer() {
     }
 }
 
-// ---- calls of tools ----
+// ---- tool calls ----
 
 bool ChatRoom::confirm(bool &yes) {
     std::string text;
@@ -235,13 +237,14 @@ void ChatRoom::run_call(const ToolCall &call, const std::vector<std::string> &co
     conversation_.add_result(result);
 }
 
-// Calls whose tool is a program are run one by one where a person says yes to each; the first one
-// without a result stays for the next line.
+// Runs tool calls that have a program one by one, each after confirmation. The first call without a
+// result takes the next input line as its result.
 bool ChatRoom::run_calls() {
     while (const ToolCall *const waiting = interactive_ ? conversation_.waiting_call() : nullptr) {
         const ToolCall call = *waiting;
         const ToolProgram *const program = engine_.tools().find(call.name);
-        if (asked_turns_ == conversation_.turns.size()) return true; // it was said no
+        // The user has already refused it.
+        if (asked_turns_ == conversation_.turns.size()) return true;
         asked_turns_ = conversation_.turns.size();
         bool yes = false;
         std::vector<std::string> command;
@@ -263,9 +266,9 @@ bool ChatRoom::run_calls() {
     return true;
 }
 
-// ---- what a person says ----
+// ---- user input ----
 
-// A message that is too long, or that the template refuses, is no reason to leave.
+// A message that is too long, or that the template refuses, does not end the chat.
 bool ChatRoom::answer_or_say() {
     const size_t n_before = conversation_.turns.size();
     try {
@@ -273,7 +276,8 @@ bool ChatRoom::answer_or_say() {
         return true;
     } catch (const Failure &failure) {
         if (!interactive_ || pending_signal() != 0) throw;
-        const bool has_answer = conversation_.ends_with_answer(); // /continue: it stays
+        // /continue: an existing answer stays.
+        const bool has_answer = conversation_.ends_with_answer();
         if (conversation_.turns.size() == n_before && !has_answer) conversation_.turns.pop_back();
         say(std::string(failure.what()) + "\n");
         return false;
@@ -282,7 +286,7 @@ bool ChatRoom::answer_or_say() {
 
 bool ChatRoom::take(const std::string &text) {
     Turn turn = {"user", text, {}, {}, {}, {}};
-    // Lines of a pipe are data: none is a command.
+    // Piped lines are data, never commands.
     if (interactive_ && text.starts_with('/')) {
         if (text.starts_with("//")) {
             turn.content.erase(0, 1);
@@ -313,7 +317,7 @@ int ChatRoom::run() {
     if (options_.continues) answer_or_say();
     std::string text;
     while (run_calls() && ask(text)) {
-        if (interactive_ && !is_utf8(text)) { // of a terminal's own editing
+        if (interactive_ && !is_utf8(text)) { // possible with the terminal's own line editing
             say("the message is not UTF-8\n");
             continue;
         }

@@ -1,5 +1,5 @@
-// See child_process.hpp. posix_spawn, as other threads may be there; the input is a file without a
-// name, so that nothing waits for a program that does not read.
+// Implementation of child_process.hpp. Uses posix_spawn, since other threads may exist. The input
+// is an unnamed file, so that a program that does not read it cannot block the chat.
 // SPDX-License-Identifier: MIT
 #include "chat/child_process.hpp"
 
@@ -24,9 +24,9 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr int kTick = 50;               // ms between looks for its end
-constexpr size_t kPipeBytes = 64 << 10; // that a pipe of Linux holds
-constexpr size_t kPartBytes = 4096;     // that are read at once
+constexpr int kTick = 50;               // ms between checks for its exit
+constexpr size_t kPipeBytes = 64 << 10; // capacity of a pipe on Linux
+constexpr size_t kPartBytes = 4096;     // bytes per read
 using SteadyClock = std::chrono::steady_clock;
 
 struct Closer {
@@ -42,7 +42,7 @@ std::string system_text(const char *what, int error) {
     return fmt::format("{}: {}", what, std::strerror(error));
 }
 
-// Reads what is there; false at its end.
+// Reads available bytes; returns false at the end.
 bool read_some(int fd, Ran &out, size_t &n_left_out) {
     char part[kPartBytes];
     const ssize_t n = read(fd, part, sizeof part);
@@ -76,7 +76,7 @@ std::string ended_how(int status) {
     return fmt::format("ended by signal {}", WTERMSIG(status));
 }
 
-// Follows a program to its end, or ends it.
+// Waits for a program to exit, or kills it at the timeout.
 void follow(Ran &out, pid_t pid, int fd, unsigned timeout_s) {
     const auto limit = SteadyClock::now() + std::chrono::seconds(timeout_s);
     size_t n_left_out = 0;
@@ -89,10 +89,11 @@ void follow(Ran &out, pid_t pid, int fd, unsigned timeout_s) {
         else if (SteadyClock::now() >= limit)
             out.problem = fmt::format("no end within {} s", timeout_s);
     }
-    kill(-pid, SIGKILL); // it is not waited for yet: the number is its own
+    kill(-pid, SIGKILL); // not reaped yet, so the process id is still valid
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-    // What it wrote before; what it left behind keeps nobody waiting, even if that writes on.
+    // Reads the output that is already in the pipe. Descendants that keep writing do not delay the
+    // return.
     struct pollfd rest = {fd, POLLIN, 0};
     for (size_t n = 0; open && n < kPipeBytes && poll(&rest, 1, 0) > 0; n += kPartBytes)
         open = read_some(fd, out, n_left_out);

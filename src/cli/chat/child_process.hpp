@@ -1,4 +1,4 @@
-// Another program that runs for a while: its input is given, its output kept, within bounds.
+// Child process with given input, captured output and limits on time and size.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,16 +7,16 @@
 
 namespace ggufx::cli {
 
-constexpr size_t kMostProgramOutput = 64 << 10; // bytes that are kept
+constexpr size_t kMostProgramOutput = 64 << 10; // maximum captured bytes
 
 struct Ran {
-    std::string output;  // of standard output and error, as they came; UTF-8
-    std::string problem; // empty where it ended with 0: "exit code 3", "no end within 30 s", ...
+    std::string output;  // standard output and error, interleaved as they came; UTF-8
+    std::string problem; // empty after exit code 0: "exit code 3", "no end within 30 s", ...
 };
 
-// Runs command[0] (found by PATH where it has no slash) in a group of its own, without a terminal;
-// `input` is its standard input. It is killed, with what it started, when the time is over, and at a
-// Ctrl-C, which is left to be taken. What goes wrong is the problem.
+// Runs command[0] (found by PATH unless it contains a slash) in its own process group, without a
+// terminal. `input` is its standard input. At the timeout and at a Ctrl-C the whole group is
+// killed; the interrupt stays pending for the caller. Errors are returned in `problem`.
 Ran run_program(const std::vector<std::string> &command, const std::string &input,
                 unsigned timeout_s);
 

@@ -1,4 +1,4 @@
-// A table of commands; each says what it has done in one line.
+// Table of chat commands; each reports its result in one line.
 // SPDX-License-Identifier: MIT
 #include "chat/commands.hpp"
 

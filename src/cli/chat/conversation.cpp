@@ -1,4 +1,4 @@
-// Reading is strict: what is no list of turns is refused with its name.
+// Strict reader of conversations: refuses files that are not a list of turns, with their name.
 // SPDX-License-Identifier: MIT
 #include "chat/conversation.hpp"
 
@@ -22,7 +22,7 @@ Json parsed_or_text(const std::string &arguments) {
     try {
         return Json::parse(arguments, "arguments");
     } catch (const Failure &) {
-        return arguments; // a model's mistake stays what it is
+        return arguments; // invalid JSON from the model stays unchanged
     }
 }
 

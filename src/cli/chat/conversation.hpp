@@ -1,5 +1,5 @@
-// The turns of a conversation, and the files they are kept in: JSON, and Markdown for people. Both are
-// read back.
+// Turns of a conversation and their file formats: JSON, and Markdown for reading. Both can be
+// loaded again.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,43 +8,44 @@
 namespace ggufx::cli {
 
 struct ToolCall {
-    std::string id, name, arguments; // JSON
+    std::string id, name, arguments; // arguments are JSON
 };
 
 struct Turn {
-    std::string role; // "system", "user", "assistant", "tool"
+    std::string role; // "system", "user", "assistant" or "tool"
     std::string content;
     std::string reasoning;
     std::vector<ToolCall> calls;
-    std::string call_id, name; // of "tool": the call whose result it is
+    std::string call_id, name; // role "tool": the call that this turn answers
 };
 
 class Conversation {
 public:
     std::vector<Turn> turns;
 
-    void set_system(const std::string &text); // empty: none
-    // Takes the oldest user's turn and what came of it away, never the system's; false when there
-    // is only one.
+    void set_system(const std::string &text); // empty: no system prompt
+    // Removes the oldest user turn and its answers, never the system prompt. Returns false if there
+    // is only one user turn.
     bool drop_oldest();
-    // Takes turns away down to the last user's, and gives its text; false when there is none.
+    // Removes turns down to the last user turn and returns its text; false if there is none.
     bool undo(std::string &text);
-    // The first call of the last answer that has no result yet, nothing where all have.
+    // Returns the first call of the last answer without a result; NULL if all have results.
     const ToolCall *waiting_call() const;
-    void add_result(const std::string &text); // of that call
-    bool ends_with_answer() const;            // without calls: it can go on
+    void add_result(const std::string &text); // adds the result of waiting_call()
+    bool ends_with_answer() const; // ends with an answer without calls, which can be continued
 
-    Json to_json() const;   // an array of messages
-    Json to_prompt() const; // the same for a template: the content of calls alone is null
+    Json to_json() const; // array of messages
+    // To_json() for templates: the content of a message with calls only is null.
+    Json to_prompt() const;
     std::string to_markdown() const;
     static Conversation from_json(const Json &file, const std::string &what);
     static Conversation from_markdown(const std::string &text, const std::string &what);
 
 private:
-    void name_results(); // by their ids, else by their order
+    void name_results(); // assigns results to calls by id, else by order
 };
 
-// ".md" is Markdown, anything else JSON. Throws Failure.
+// ".md" is Markdown, any other extension JSON. Throws Failure.
 void save_conversation(const Conversation &conversation, const std::string &path, bool force);
 Conversation load_conversation(const std::string &path);
 

@@ -1,5 +1,5 @@
-// libedit (BSD): keys, history, width of characters. Prompt and keys go to standard error, since
-// standard output is the model's.
+// Line editor based on libedit (BSD): keys, history, character widths. Prompt and echo go to
+// standard error, since standard output contains the model's output.
 // SPDX-License-Identifier: MIT
 #include "chat/editor.hpp"
 
@@ -45,11 +45,11 @@ public:
 
     bool read(std::string &line, const std::string &prompt) override {
         prompt_ = prompt;
-        el_resize(line_); // while an answer came
+        el_resize(line_); // resized while an answer was printed
         int n = 0;
         const char *const text = el_gets(line_, &n);
         if (pending_signal() != 0) {
-            el_reset(line_); // what was typed is forgotten, the terminal is as before
+            el_reset(line_); // discards the typed text and restores the terminal
             return false;
         }
         if (!text || n <= 0) return false;
@@ -77,8 +77,8 @@ private:
         return static_cast<LibEditor *>(self)->read_character(*out);
     }
 
-    // Like read(): 1, or 0 at the end of the input, or -1. libedit's own reader continues after a
-    // signal; here a signal ends the line.
+    // Like read(): returns 1, 0 at the end of the input, or -1. libedit's own reader continues
+    // after a signal; this one returns.
     int read_byte(char &byte) {
         if (const std::optional<char> kept = std::exchange(kept_byte_, std::nullopt)) {
             byte = *kept;
@@ -95,7 +95,7 @@ private:
         }
     }
 
-    // Bytes that are not UTF-8 become U+FFFD, so that the person sees what the model gets.
+    // Replaces invalid UTF-8 by U+FFFD, so that the user sees the text that the model gets.
     int read_character(wchar_t &out) {
         constexpr wchar_t kReplacement = 0xfffd;
         std::mbstate_t state = {};
@@ -103,7 +103,7 @@ private:
             char byte = 0;
             if (const int n = read_byte(byte); n <= 0) return n;
             const size_t length = std::mbrtowc(&out, &byte, 1, &state);
-            if (length == static_cast<size_t>(-2)) continue; // more bytes follow
+            if (length == static_cast<size_t>(-2)) continue; // incomplete character
             if (length != static_cast<size_t>(-1)) return 1;
             if (!is_first) kept_byte_ = byte; // it may begin the next character, or end the line
             out = kReplacement;
@@ -114,11 +114,11 @@ private:
     EditLine *line_;
     History *history_;
     std::string prompt_;
-    std::optional<char> kept_byte_; // read, and not part of the character before it
+    std::optional<char> kept_byte_; // byte already read that belongs to the next character
 };
 
-// libedit reads, edits and measures characters by the charset of LC_CTYPE; the tool's text is UTF-8
-// under every locale. The other categories stay those of "C": no number changes its form.
+// libedit interprets characters by the charset of LC_CTYPE, but the tool's text is UTF-8 in any
+// locale. The other categories stay "C", so that numbers keep their format.
 bool use_utf8() {
     for (const char *const name : {"C.UTF-8", "C.utf8", "en_US.UTF-8", "UTF-8", ""}) {
         const bool is_known = std::setlocale(LC_CTYPE, name) != nullptr;
@@ -131,7 +131,7 @@ bool use_utf8() {
 } // namespace
 
 std::unique_ptr<Editor> Editor::make() {
-    if (!use_utf8()) return nullptr; // the terminal's own editing keeps the bytes
+    if (!use_utf8()) return nullptr; // the terminal's own line editing passes the bytes unchanged
     auto made = std::make_unique<LibEditor>();
     if (!made->works()) return nullptr;
     return made;

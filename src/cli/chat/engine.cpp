@@ -1,5 +1,5 @@
-// The prompt of each turn is rendered and tokenized as a whole; what it shares with the cache from
-// its begin on stays, the rest is computed.
+// Renders and tokenizes the whole prompt of each turn. The prefix shared with the cache is reused,
+// the rest is computed.
 // SPDX-License-Identifier: MIT
 #include "chat/engine.hpp"
 
@@ -26,7 +26,7 @@ double since(SteadyClock::time_point start) {
     return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
-// Room for an answer that a prompt leaves at least: a quarter of the context, 256 tokens at most.
+// Returns the minimum room for an answer: a quarter of the context, at most 256 tokens.
 size_t reserve_of(size_t n_context) {
     return std::min<size_t>(n_context / 4, 256);
 }
@@ -36,12 +36,12 @@ bool is_file(const std::string &path) {
     return stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
-// What a parser tells, kept in a turn and shown.
+// Receiver of parser events: stores them in a turn and shows them.
 struct Telling {
     Turn *turn;
     const Shown *show;
-    size_t n_calls;            // of the conversation so far
-    std::exception_ptr caught; // none crosses the library
+    size_t n_calls;            // calls in the conversation so far
+    std::exception_ptr caught; // exceptions must not pass through the C library
     StrayMarkers strays = {};
 };
 
@@ -55,7 +55,7 @@ int32_t on_event(void *user, uint32_t kind, uint64_t, const char *text, size_t l
     if (piece.empty()) return 0;
     if (kind == GGUFX_CHAT_ANSWER) turn.content += piece;
     if (kind == GGUFX_CHAT_REASONING) turn.reasoning += piece;
-    if (kind == GGUFX_CHAT_CALL_NAME) // nine letters and digits, as templates of Mistral's ask for
+    if (kind == GGUFX_CHAT_CALL_NAME) // nine letters and digits, as Mistral's templates require
         turn.calls.push_back({fmt::format("call{:05}", ++telling.n_calls), piece, ""});
     if (kind == GGUFX_CHAT_CALL_ID && !turn.calls.empty()) turn.calls.back().id = piece;
     if (kind == GGUFX_CHAT_CALL_ARGUMENTS && !turn.calls.empty())
@@ -96,7 +96,8 @@ Engine::Engine(const Globals &globals, const ChatOptions &options)
     file_ = options.model.empty() ? open_demo_model(rt_.get())
                                   : open_file(rt_.get(), options.model, 0, &cancel);
     name_ = meta_text(file_.get(), "general.name").value_or(options.model);
-    make_template(options); // before the weights are bound: its faults come at once
+    // Before the weights are bound, so that template errors are reported early.
+    make_template(options);
     ggufx_tokenizer *tokenizer = nullptr;
     call(
         [&](ggufx_error *error) { return ggufx_tokenizer_create(&tokenizer, file_.get(), error); });
@@ -114,7 +115,7 @@ Engine::Engine(const Globals &globals, const ChatOptions &options)
     logits_.resize(facts.n_vocab);
     use_model_sampling(globals, sampling_, model_sampling(file_.get()));
     choose_seed(globals, sampling_, GroupChoice());
-    restart_sampler(); // before the first answer: its faults come at once
+    restart_sampler(); // before the first answer, so that sampler errors are reported early
     n_context_ = session_facts(session_.get()).n_context;
     n_predict_ = options.n_predict;
     const bool answers_at_once = options.no_think || grammar_;
@@ -131,8 +132,8 @@ void Engine::set_seed(std::optional<uint64_t> seed) {
     sampler_.reset();
 }
 
-// The sampler's penalties look at the tokens of the cache, and at no others: an answer after /seed is
-// that of a new chat with this seed.
+// Resets the sampler. Its penalties see only the tokens of the cache, so that an answer after /seed
+// equals that of a new chat with this seed.
 void Engine::restart_sampler() {
     const auto n_vocab = static_cast<uint32_t>(logits_.size());
     sampler_ = make_sampler(rt_.get(), n_vocab, sampling_, tokenizer_.get());
@@ -173,7 +174,8 @@ void Engine::make_template(const ChatOptions &options) {
         [&](ggufx_chat_facts *out, ggufx_error *e) { return ggufx_chat_info(out, chat, e); });
 }
 
-// A grammar is of all that is generated: an answer that says first what it is does not begin with it.
+// A grammar constrains all generated tokens; outputs with channels begin with a channel marker,
+// which it would refuse.
 void Engine::set_grammar(const ChatOptions &options) {
     if (facts_.flags & GGUFX_CHAT_CHANNELS)
         throw Failure(
@@ -183,7 +185,7 @@ void Engine::set_grammar(const ChatOptions &options) {
         make_grammar(rt_.get(), tokenizer_.get(), options.grammar, grammar_text(options.grammar));
 }
 
-// Fills a text or ids whose number the library tells: fill(room, &needed, &error).
+// Fills a string or id vector whose size the library returns: fill(room, &needed, &error).
 template <class Room, class Fill> static Room filled(const Fill &fill) {
     Room room(4096, typename Room::value_type());
     size_t needed = 0;
@@ -235,7 +237,7 @@ Engine::Prompt Engine::prompt_of(const Conversation &conversation) const {
     return out;
 }
 
-// The same answer without a text shows where its text begins.
+// Renders the answer a second time with empty content to find where its content begins.
 void Engine::start_output(Prompt &prompt, const Conversation &conversation) const {
     Conversation empty = conversation;
     empty.turns.back() = {"assistant", "", {}, {}, {}, {}};
@@ -243,7 +245,7 @@ void Engine::start_output(Prompt &prompt, const Conversation &conversation) cons
     std::string begun;
     try {
         begun = render(request_of(messages, true));
-    } catch (const Failure &) {} // the template wants a text
+    } catch (const Failure &) {} // the template requires content
     OutputStart start = output_start(rt_.get(), chat_.get(), begun, prompt.text);
     prompt.text = std::move(start.prompt);
     prompt.begun = std::move(start.begun);
@@ -266,7 +268,7 @@ Engine::Prompt Engine::fitting_prompt(Conversation &conversation, Answered &out)
     }
 }
 
-// The session has them now.
+// Records tokens that the session has appended.
 void Engine::taken(const int32_t *ids, size_t n) {
     cached_.insert(cached_.end(), ids, ids + n);
     const size_t n_told = told_ == ids[0] ? 1 : 0;
@@ -295,7 +297,7 @@ bool Engine::decode(const int32_t *ids, size_t n) {
     return true;
 }
 
-// At least one token is computed: its logits are wanted.
+// Computes at least one token, since its logits are needed.
 size_t Engine::feed(const std::vector<int32_t> &ids) {
     const size_t most = std::min(cached_.size(), ids.size() - 1);
     size_t same = 0;
@@ -332,7 +334,7 @@ bool Engine::guess(ggufx_matcher *matcher, size_t n_tokens, int32_t *id) {
     return true;
 }
 
-// What an answer with guesses has left in the session: perhaps more than was shown of it.
+// Reads the session's tokens after an answer with draft tokens; it may hold more than was shown.
 void Engine::take_stock() {
     cached_.resize(ggufx_session_length(session_.get()));
     call([&](ggufx_error *error) {
@@ -409,7 +411,7 @@ Answered Engine::answer(Conversation &conversation, const Shown &show) {
         const OutputTokens::Use use = output_tokens_.use(id, true);
         const bool is_end = (info.flags & GGUFX_TOKEN_END) != 0;
         const bool ends = is_end || use == OutputTokens::Use::end;
-        // A token that ends the generation is no part of the answer; one of channels tells a call
+        // An end-of-generation token is not part of the answer. A channel token separates a call
         // from an answer.
         const bool is_read = !is_end || ((facts_.flags & GGUFX_CHAT_CHANNELS) != 0 &&
                                          output_tokens_.is_marker(id, true));

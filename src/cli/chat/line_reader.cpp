@@ -1,4 +1,4 @@
-// A signal ends the reading of a line.
+// Line reader; a signal ends the reading of a line.
 // SPDX-License-Identifier: MIT
 #include "chat/line_reader.hpp"
 
@@ -15,7 +15,7 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr int kPasteWait = 30; // ms: what is pasted comes at once, people are slower
+constexpr int kPasteWait = 30; // ms without input that end a paste; typing is slower
 
 } // namespace
 
@@ -32,7 +32,7 @@ LineReader::End LineReader::read_line(std::string &line, const std::string &prom
         std::fputs(prompt.c_str(), stderr);
         std::fflush(stderr);
     }
-    for (;;) { // a byte at a time: what follows stays where more_waits() looks for it
+    for (;;) { // byte by byte, so that further input stays visible to more_waits()
         if (!wait_for_input(STDIN_FILENO)) {
             if (pending_signal() != 0) return End::interrupted;
             continue;
@@ -75,7 +75,7 @@ LineReader::End LineReader::read(std::string &text, const std::string &prompt) {
     }
     if (end == End::interrupted) return end;
     if (editor_) editor_->remember(text);
-    return End::line; // the end of the input is met again
+    return End::line; // the next read meets the end of the input again
 }
 
 } // namespace ggufx::cli

@@ -1,5 +1,5 @@
-// What a person types: lines with editing and history where libedit is there, messages of several
-// lines, pastes. From a pipe, lines as they are.
+// Terminal input: lines with editing and history (libedit), multi-line messages and pastes. Piped
+// input is read line by line.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,20 +9,20 @@ namespace ggufx::cli {
 
 class LineReader {
 public:
-    // interactive: standard input and error are terminals.
+    // interactive: standard input and standard error are terminals.
     explicit LineReader(bool interactive);
 
     enum class End { line, interrupted, closed };
-    // A message: a line; a line that ends in a backslash goes on; between lines of """ all of them;
-    // and what was pasted at once. From a pipe a line.
+    // Reads a message: one line, lines continued by a backslash, lines between """, or a whole
+    // paste. From a pipe, reads one line.
     End read(std::string &text, const std::string &prompt);
 
 private:
     End read_line(std::string &line, const std::string &prompt);
-    bool more_waits() const; // typed or pasted already
+    bool more_waits() const; // further input is available
 
     bool interactive_;
-    std::unique_ptr<Editor> editor_; // none: the terminal's own editing
+    std::unique_ptr<Editor> editor_; // NULL: the terminal's own line editing
 };
 
 } // namespace ggufx::cli

@@ -1,4 +1,4 @@
-// See tools.hpp.
+// Implementation of tools.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/tools.hpp"
 

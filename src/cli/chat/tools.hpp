@@ -1,4 +1,4 @@
-// Functions that a model may call, as a file lists them, and the programs that some of them are.
+// Functions that a model may call, read from a file, and the programs that implement them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ggufx::cli {
 
-// What runs for a call: a program and its arguments, no shell.
+// Program and arguments of a call, run without a shell.
 struct ToolProgram {
     std::vector<std::string> command;
     unsigned timeout_s = 30;
@@ -15,12 +15,12 @@ struct ToolProgram {
 class Tools {
 public:
     Tools() = default;
-    // A JSON list of functions. "command" and "timeout" beside "function" are the program's and are
-    // not shown to the model. Throws Failure.
+    // Reads a JSON list of functions. "command" and "timeout" beside "function" describe the
+    // program and are not shown to the model. Throws Failure.
     explicit Tools(const std::string &path);
 
-    const std::string &functions() const { return functions_; } // for templates; empty: none
-    const ToolProgram *find(const std::string &name) const;     // nothing: it has no program
+    const std::string &functions() const { return functions_; } // JSON for templates; empty: none
+    const ToolProgram *find(const std::string &name) const;     // NULL: the function has no program
 
 private:
     std::string functions_;
@@ -28,10 +28,10 @@ private:
     std::vector<ToolProgram> programs_;
 };
 
-// The command of a call: a word {name} becomes the argument of that name, text as it is, anything else
-// as JSON, and goes where there is no such argument. Throws Failure where the arguments are no object
-// or have a NUL.
+// Returns the command of a call. A word {name} becomes the argument of that name: strings raw,
+// anything else as JSON. The word is dropped if there is no such argument. Throws Failure unless
+// the arguments are an object without NUL.
 std::vector<std::string> command_of(const ToolProgram &program, const std::string &arguments);
-std::string command_text(const std::vector<std::string> &command); // as a shell would need it
+std::string command_text(const std::vector<std::string> &command); // quoted for a shell
 
 } // namespace ggufx::cli

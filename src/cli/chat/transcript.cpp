@@ -1,6 +1,6 @@
-// Conversations as Markdown: a heading for each turn, reasoning as a quotation, calls as blocks of JSON.
-// A line of a text that looks like one of these has a backslash in front of it, so that what is read is
-// what was written.
+// Conversations as Markdown: a heading for each turn, reasoning as a quotation, calls as blocks of
+// JSON. Text lines that look like one of these get a leading backslash, so that a saved
+// conversation is read back unchanged.
 // SPDX-License-Identifier: MIT
 #include "chat/conversation.hpp"
 
@@ -23,13 +23,13 @@ bool is_heading(std::string_view line) {
     return line.starts_with(kHeading) && is_role(line.substr(kHeading.size()));
 }
 
-// A line that would be read as something else; those with backslashes in front of it as well.
+// Returns true for lines that would be read as markup, also after leading backslashes.
 bool is_special(std::string_view line, bool first) {
     line.remove_prefix(std::min(line.find_first_not_of('\\'), line.size()));
     return is_heading(line) || line == kCallLine || (first && line.starts_with(kQuote));
 }
 
-// Calls take(line, is the first) for the lines of a text, without their ends.
+// Calls take(line, is_first) for each line of a text, without line ends.
 template <class Take> void each_line(std::string_view text, Take &&take) {
     for (bool first = true;; first = false) {
         const size_t end = text.find('\n');
@@ -59,7 +59,7 @@ std::string unescaped(std::string_view text) {
     return out;
 }
 
-// Lines of a quotation at the begin of a turn, and the empty one behind them.
+// Removes and returns the quotation at the start of a turn, and the empty line after it.
 std::string take_reasoning(std::string_view &body) {
     std::string out;
     bool quoted = false;
@@ -76,7 +76,7 @@ std::string take_reasoning(std::string_view &body) {
     return out;
 }
 
-// Blocks of calls at the end of a turn.
+// Removes and returns the blocks of calls at the end of a turn.
 std::vector<std::string> take_calls(std::string_view &body) {
     std::vector<std::string> out;
     const size_t at = body.find(kCallBegin);
@@ -124,7 +124,7 @@ Conversation Conversation::from_markdown(const std::string &text, const std::str
         if (rest[0] != '\n' || !is_heading(line))
             throw Failure(kInvalidFile, what + ": no turn begins with " + in_quotes(line));
         rest.remove_prefix(std::min(line.size() + 3, rest.size()));
-        size_t end = 0; // of the turn: in front of the next heading
+        size_t end = 0; // end of the turn, before the next heading
         for (; (end = rest.find(kNext, end)) != rest.npos; end++)
             if (is_heading(rest.substr(end + 1,
                                        std::min(rest.find('\n', end + 1), rest.size()) - end - 1)))
