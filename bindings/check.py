@@ -34,7 +34,7 @@ def check_functions():
     excused = {line for line in (HERE / "not_bound.txt").read_text().splitlines()
                if line and not line.startswith("#")}
     faults = [f"not_bound.txt: {n} is no function" for n in sorted(excused - symbols)]
-    # All zero but the size is what these give, and what the bindings write.
+    # These initializers set all members except the size to zero, as the bindings do.
     wanted = {n for n in symbols if not n.endswith(("_options_init", "_request_init", "_link_init"))}
     for language in LAYERS:
         used = called(language)

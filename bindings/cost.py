@@ -49,7 +49,7 @@ def csharp(library, work, environment):
 
 
 def python(library, work, environment):
-    # The measured process has the library's folder alone in its environment.
+    # Sets only the library's folder in the environment of the measured process.
     return [tools.python(library, environment), "-c",
             f"import runpy, sys; sys.path.insert(0, {str(HERE / 'python')!r}); "
             "runpy.run_module('tests.cost', run_name='__main__')"]

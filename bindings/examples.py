@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-# What each says; None: the first of as many lines as the model has tensors.
+# Expected output of each; None: the first of as many lines as the model has tensors.
 EXPECTED = {
     "tensors": None,
     "matvec": "1024 rows, y[0] = 4.139149, y[1023] = 0.016635",
@@ -26,12 +26,12 @@ EXPECTED = {
               "0.170 The sun was warm and the sky was blue.",
     "quantize_file": "38 tensors, 3630080 bytes become 2112000",
 }
-# Of the file that the last one writes.
+# Size of the file that the last one writes.
 QUANTIZED = "b68807671b104a269339d99fea3ac1b6aa8aedd5a71dfd1994d95991e211fe47"
 
 
 def check(name, command, model, environment, out):
-    """An example says what it must, and says what is wrong with a file that is not there."""
+    """Checks an example's output, and its error for a missing file."""
     more = [str(out)] if name == "quantize_file" else []
     out.unlink(missing_ok=True)
     done = subprocess.run([*command, model, *more], env=environment, capture_output=True, text=True,

@@ -195,7 +195,7 @@ def python_parameter(declaration, handles):
 
 
 def python_result(c):
-    """What ctypes makes of it, and what that is to a type checker."""
+    """Its ctypes type, and the type for a type checker."""
     if c == "void":
         return "None", "None"
     if c == "const char *":

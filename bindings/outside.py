@@ -20,7 +20,7 @@ import tools
 from tools import run, tool
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Of the README's program; run.py has checked that it is well-formed.
+# Checks the README's program; run.py has checked that it is well-formed.
 FENCE = re.compile(r"^```go\n(.*?)^```$", re.M | re.S)
 
 
@@ -38,7 +38,7 @@ def skips(text, language):
 
 
 def install(library, to):
-    """What an installed library is made of."""
+    """Files of an installed library."""
     shutil.copytree(HERE.parent / "include/ggufx", to / "include/ggufx")
     (to / "lib/pkgconfig").mkdir(parents=True)
     shutil.copy(library / "libggufx.so.0", to / "lib/libggufx.so.0")
@@ -90,7 +90,7 @@ def go(library, work, model):
     run([tool("go"), "build", "-o", "fresh", "."], cwd=fresh, env=environment)
     if "33 keys, y[0] = " not in said([str(fresh / "fresh"), model], env=environment):
         sys.exit("the README's program says something else")
-    run([tool("go"), "clean", "-modcache"], cwd=fresh, env=environment)  # which nobody may write
+    run([tool("go"), "clean", "-modcache"], cwd=fresh, env=environment)  # read-only
 
 
 # ---- Rust ----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAMED = re.compile(r"github\.com/([A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*)")
-# Where it must stand; go.mod is the one that the others are compared with.
+# Repository address in each package; go.mod is the reference for the others.
 PLACES = ["go/go.mod", "go/README.md", "go/examples/*/main.go", "go/*_test.go", "rust/ggufx-sys/Cargo.toml",
           "rust/ggufx/Cargo.toml", "csharp/Ggufx.csproj", "python/pyproject.toml"]
 # Copies of the licence, for what is packed from a folder of its own.

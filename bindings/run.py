@@ -41,7 +41,7 @@ def shell_commands(language):
 
 
 def check_program(command, model, environment):
-    """It says something of the demo model, and what is wrong with a file that is not there."""
+    """Checks the output for the demo model, and the error for a missing file."""
     said = subprocess.run([*command, model], env=environment, capture_output=True, text=True)
     if said.returncode or not re.search(r"33 keys, y\[0\] = -?\d", said.stdout):
         sys.exit(f"the README's program: exit {said.returncode}, {said.stdout!r} {said.stderr!r}")

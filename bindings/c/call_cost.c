@@ -1,4 +1,4 @@
-/* What a call costs: nanoseconds of the smallest product (one row of 32 values) and of a 4096 x 4096
+/* Call overhead: nanoseconds of the smallest product (one row of 32 values) and of a 4096 x 4096
  * one of Q4_K, the best of several rounds. Used by cost.py.
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 199309L

@@ -7,8 +7,8 @@ import "C"
 
 import "unsafe"
 
-// Adapter is what a file adds to a model at run time, bound to the model: LoRA or a control vector.
-// It is immutable and keeps both alive.
+// Adapter is a LoRA adapter or control vector bound to a model. It is immutable and keeps its file
+// and the model alive.
 type Adapter struct{ *handle }
 
 // AdapterOptions of NewAdapter; nil is all layers of a control vector.
@@ -65,9 +65,9 @@ func destroyAdapter(p unsafe.Pointer) { C.ggufx_adapter_destroy((*C.ggufx_adapte
 type AdapterInfo struct {
 	Kind        AdapterKind
 	Targets     int     // tensors of the model, or layers, that something is added to
-	Rank        int     // the largest; of a control vector 0
+	Rank        int     // largest rank; 0 for a control vector
 	Alpha       float64 // 0: none
-	Fingerprint uint64  // equal for adapters of equal content, made with equal options
+	Fingerprint uint64  // equal for adapters with equal content and options
 	MemoryBytes uint64  // that it takes from the allocator
 }
 
@@ -86,7 +86,7 @@ func (a *Adapter) Info() (AdapterInfo, error) {
 		uint64(out.fingerprint), uint64(out.memory_bytes)}, err
 }
 
-// HasTensor says whether it adds something to a tensor of the model's file, by its number.
+// HasTensor reports whether the adapter changes a tensor of the model's file, by its number.
 func (a *Adapter) HasTensor(tensor int) bool {
 	p, err := a.enter()
 	if err != nil {
@@ -96,8 +96,8 @@ func (a *Adapter) HasTensor(tensor int) bool {
 	return C.ggufx_adapter_has_tensor(p, C.size_t(tensor)) == 1
 }
 
-// AddRows adds to nRows rows of a tensor of the model's file what a model has in which the adapter
-// is merged. Errors: ARGUMENT, MEMORY.
+// AddRows adds the adapter's delta to nRows rows of a tensor of the model's file, as when the
+// adapter is merged into the model. Errors: ARGUMENT, MEMORY.
 func (a *Adapter) AddRows(rows []float32, tensor int, firstRow, nRows uint64, scale float32) error {
 	p, err := a.enter()
 	if err != nil {
@@ -138,8 +138,9 @@ func nativeUses(uses []AdapterUse) (list *C.ggufx_adapter_use, leave func(), err
 	return list, leave, nil
 }
 
-// SetAdapters lets an empty sequence, or AdapterAllSequences, have these adapters, in this order, in place of
-// those before. Errors: ARGUMENT, MISMATCH (another model's), STATE (Index: the sequence).
+// SetAdapters lets an empty sequence, or AdapterAllSequences, use these adapters, in this order,
+// instead of its previous ones. Errors: ARGUMENT, MISMATCH (another model's), STATE (Index: the
+// sequence).
 func (s *Session) SetAdapters(sequence uint32, uses []AdapterUse) error {
 	list, leave, err := nativeUses(uses)
 	if err != nil {
@@ -151,7 +152,7 @@ func (s *Session) SetAdapters(sequence uint32, uses []AdapterUse) error {
 	})
 }
 
-// SetAdapters lets all texts from now on have these adapters, in this order.
+// SetAdapters sets the adapters for all inputs from now on, in this order.
 func (em *Embedder) SetAdapters(uses []AdapterUse) error {
 	list, leave, err := nativeUses(uses)
 	if err != nil {

@@ -119,7 +119,7 @@ static inline ggufx_status ggufx_go_matmul_id(float *y, size_t ldy, size_t n_y, 
     GGUFX_GO_MATMUL(flags, user);
     return ggufx_matmul_id(y, ldy, n_y, rt, w, ids, n_used, x, ldx, n_x, n, &o, e);
 }
-/* The results stand one behind the other in y; n_w <= GGUFX_MATVEC_MAX_MATRICES. */
+/* The results are concatenated in y; n_w <= GGUFX_MATVEC_MAX_MATRICES. */
 static inline ggufx_status ggufx_go_matvec_many(float *y, const size_t *n_y, void *rt, void *w,
                                                 size_t n_w, const float *x, size_t n_x,
                                                 uint32_t flags, uintptr_t user, ggufx_error *e) {
@@ -273,7 +273,7 @@ static inline ggufx_status ggufx_go_perplexity(ggufx_perplexity_facts *out, gguf
 
 /* ---- conversations -------------------------------------------------------------------------- */
 
-/* Texts stand one behind the other; one without bytes is not set. */
+/* Strings are concatenated; an empty one is not set. */
 static inline const char *ggufx_go_text(const char **texts, size_t n, size_t *out_n) {
     const char *const at = n ? *texts : NULL;
     *texts += n;
@@ -348,7 +348,7 @@ static inline ggufx_status ggufx_go_grammar(ggufx_grammar **out, const ggufx_run
     return ggufx_grammar_create(out, rt, tokenizer, &o, e);
 }
 
-/* The texts stand one behind the other. */
+/* The strings are concatenated. */
 static inline ggufx_status ggufx_go_stop(ggufx_stop **out, const ggufx_runtime *rt,
                                          const char *texts, const size_t *lengths, size_t count,
                                          ggufx_error *e) {
@@ -366,7 +366,7 @@ static inline ggufx_status ggufx_go_stop(ggufx_stop **out, const ggufx_runtime *
     return status;
 }
 
-/* breakers and biases are the link's own; host: a cgo.Handle, 0 for none. */
+/* breakers and biases belong to the sampler; host: a cgo.Handle, 0 for none. */
 static inline ggufx_status ggufx_go_sampler_add(ggufx_sampler *sampler,
                                                 const ggufx_sampler_link *link,
                                                 const int32_t *breakers,
@@ -408,7 +408,7 @@ static inline ggufx_status ggufx_go_speculator_next(int32_t *ids, float *logprob
 
 enum { GGUFX_GO_SAVES = 1, GGUFX_GO_COMPARES = 2, GGUFX_GO_REPORTS = 4, GGUFX_GO_WATCHES = 8 };
 
-/* what: which functions of `user` are called. */
+/* what: selects the callbacks of `user`. */
 static inline ggufx_status ggufx_go_measure(ggufx_measure_facts *out, ggufx_session *session,
                                             const int32_t *tokens, size_t n, uint32_t n_context,
                                             int32_t bos, uint32_t stride, const char *save,
@@ -451,7 +451,7 @@ static inline ggufx_status ggufx_go_collect(ggufx_imatrix **out, ggufx_session *
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* The texts stand one behind the other. */
+/* The strings are concatenated. */
 static inline ggufx_status ggufx_go_writer_strings(ggufx_writer *writer, const char *key, size_t n,
                                                    const char *texts, const size_t *lengths,
                                                    size_t count, ggufx_error *e) {
@@ -475,7 +475,7 @@ static inline ggufx_status ggufx_go_writer_stream(ggufx_writer *writer, const ch
                                    ggufx_go_on_destroy};
     return ggufx_writer_add_stream(writer, name, n, type, n_dims, ne, &s, e);
 }
-/* path, or NULL: through the handle. out_info: only tell. */
+/* path, or NULL: through the handle. out_info: only estimates. */
 static inline ggufx_status ggufx_go_writer_write(ggufx_writer *writer, const char *path,
                                                  ggufx_writer_facts *out_info, uint64_t max_bytes,
                                                  uint64_t max_tensors, uintptr_t user, int watched,

@@ -64,7 +64,7 @@ func watched(w *Watch, call func(user C.uintptr_t) error) error {
 
 func of(user C.uintptr_t) *callbacks { return cgo.Handle(user).Value().(*callbacks) }
 
-// guard runs a function of the caller's; a panic ends the call and goes on behind it.
+// guard runs a callback; a panic ends the call and is resumed after it.
 func (c *callbacks) guard(run func() error) (ok bool) {
 	if c.panicked != nil {
 		return false

@@ -23,8 +23,8 @@ type LogitBias struct {
 	Bias float32
 }
 
-// Link is one of a chain: its Kind decides which members count, as in ggufx/sampler.h; zeros are the
-// defaults given there.
+// Link is one sampler of a chain: its Kind decides which members are used, as in ggufx/sampler.h;
+// zeros are the defaults given there.
 type Link struct {
 	Kind                            LinkKind
 	K                               uint32  // LinkKindTopK
@@ -32,7 +32,7 @@ type Link struct {
 	NSigma                          float32 // LinkKindTopNSigma
 	Probability, Threshold          float32 // LinkKindXtc
 	Temperature, Range, Exponent    float32 // LinkKindTemperature
-	Last                            uint32  // LinkKindPenalties, LinkKindDry: accepted tokens that are looked at
+	Last                            uint32  // penalties, DRY: last accepted tokens considered
 	Repetition, Frequency, Presence float32 // LinkKindPenalties
 	Multiplier, Base                float32 // LinkKindDry
 	AllowedLength                   uint32  // LinkKindDry
@@ -73,7 +73,7 @@ func ggufxGoLink(user C.uintptr_t, candidates *C.ggufx_candidate, n C.size_t) (s
 	return stopUnless(h.call(unsafe.Slice((*Candidate)(unsafe.Pointer(candidates)), int(n))))
 }
 
-// repanic goes on with the panic of a link that a call has ended.
+// repanic resumes the panic of a custom sampler after its call has ended.
 func (s *Sampler) repanic() {
 	for _, h := range *s.hosts {
 		if b, ok := h.panicked.Swap(box{}).(box); ok && b.value != nil {
@@ -82,8 +82,8 @@ func (s *Sampler) repanic() {
 	}
 }
 
-// NewChain makes a sampler without links for vocabularies of up to nVocab tokens: it draws by the
-// logits as they are. Errors: ARGUMENT, MEMORY.
+// NewChain creates an empty sampler chain for vocabularies of up to nVocab tokens: it samples from
+// the unmodified logits. Errors: ARGUMENT, MEMORY.
 func (rt *Runtime) NewChain(nVocab int, seed uint64) (*Sampler, error) {
 	rtp, err := rt.enter()
 	if err != nil {
@@ -99,7 +99,7 @@ func (rt *Runtime) NewChain(nVocab int, seed uint64) (*Sampler, error) {
 	return newSampler(s, nil), nil
 }
 
-// Add puts a link behind those that a chain has. Errors: ARGUMENT, DUPLICATE, LIMIT, MEMORY, STATE.
+// Add appends a sampler to the chain. Errors: ARGUMENT, DUPLICATE, LIMIT, MEMORY, STATE.
 func (s *Sampler) Add(link Link) error {
 	sp, err := s.enter()
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Sampler) Add(link Link) error {
 	return err
 }
 
-// Accept tells which tokens the text goes on with, whoever chose them; all or none. Errors: ARGUMENT
+// Accept records tokens appended to the sequence, from any source; all or none. Errors: ARGUMENT
 // (its Index is the first id outside of the vocabulary).
 func (s *Sampler) Accept(ids ...int32) error {
 	sp, err := s.enter()
@@ -151,7 +151,7 @@ func (s *Sampler) Accept(ids ...int32) error {
 	return done(C.ggufx_sampler_accept(sp, ints(ids), C.size_t(len(ids)), e), e)
 }
 
-// Reset goes back to how it was made, with its links.
+// Reset restores the initial state, with the same samplers.
 func (s *Sampler) Reset() error {
 	sp, err := s.enter()
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Sampler) Reset() error {
 	return done(C.ggufx_sampler_reset(sp, e), e)
 }
 
-// Clone gives another one that goes on exactly as this one would. Errors: MEMORY.
+// Clone returns a copy with the same state: it continues exactly as this one. Errors: MEMORY.
 func (s *Sampler) Clone() (*Sampler, error) {
 	sp, err := s.enter()
 	if err != nil {

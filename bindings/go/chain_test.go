@@ -80,7 +80,7 @@ func TestLinksSeeWhatWasAccepted(t *testing.T) {
 		ok(t, s.Accept(id))
 	}
 	s = newChain(t, ggufx.Link{Kind: ggufx.LinkKindDry, Last: 16, Multiplier: 9, Base: 1.5, AllowedLength: 2}, greedy)
-	ok(t, s.Accept(2, 5, 1, 0, 2, 5)) // 1 would go on as before
+	ok(t, s.Accept(2, 5, 1, 0, 2, 5)) // 1 would extend the repeat
 	check(t, draws(t, s)[0] == 4)
 	ok(t, s.Reset())
 	check(t, draws(t, s)[0] == 1)
@@ -105,7 +105,7 @@ func TestAHostMayStopOrPanic(t *testing.T) {
 	fails(t, err, ggufx.StatusCancelled)
 	s = newChain(t, ggufx.Link{Kind: ggufx.LinkKindHost, Host: func([]ggufx.Candidate) bool { panic("of the program") }})
 	clone := must[*ggufx.Sampler](t)(s.Clone())
-	ok(t, s.Close()) // the clone keeps the link
+	ok(t, s.Close()) // the clone keeps the custom sampler
 	func() {
 		defer func() { check(t, recover() == "of the program") }()
 		_, _, _ = clone.Sample(chainLogits)
@@ -179,7 +179,7 @@ func TestGuessesChangeNoID(t *testing.T) {
 	check(t, sameIDs(asked, want) && info.Drafted > 0)
 	calls := 0
 	guess := func(text []int32, last int32, out []int32) int {
-		at := len(text) + 1 - len(prompt) // of what is wanted
+		at := len(text) + 1 - len(prompt) // requested rows
 		check(t, sameIDs(text[:len(prompt)], prompt) && last == want[at-1])
 		calls++
 		return copy(out, want[at:])

@@ -19,11 +19,11 @@ type ChatOptions struct {
 	Text   string // a template
 	Name   string // of one of the file's: "tool_use"
 	Format string // a built-in one: "chatml"
-	// What the template finds as bos_token and eos_token; "": those of the file.
+	// Values of bos_token and eos_token in the template; "": those of the file.
 	BosToken, EosToken string
 }
 
-// ChatRequest is a conversation and what a template may know beside it, as JSON; "": not defined.
+// ChatRequest is a conversation with template variables, as JSON; "": not defined.
 type ChatRequest struct {
 	Messages        string // array: [{"role": "user", "content": "Hi"}]
 	Tools           string // array of functions
@@ -40,7 +40,7 @@ type ChatRun struct {
 	User bool // from messages, tools or variables
 }
 
-// joined puts texts one behind the other, with their lengths: C takes one address.
+// joined concatenates strings and returns their lengths: C takes one address.
 func joined(texts ...string) ([]byte, []C.size_t) {
 	var all []byte
 	lengths := make([]C.size_t, len(texts))
@@ -118,7 +118,7 @@ type ChatInfo struct {
 	CallNotation      ChatNotation
 	ReasoningOpen     string // the first pair of markers, or empty
 	ReasoningClose    string
-	CallPrefix        string // before the name; "ggufxid01" stands for the id of the call
+	CallPrefix        string // before the name; "ggufxid01" is a placeholder for the call id
 	CallMiddle        string
 	CallEnd           string
 	CallBeforeKey     string
@@ -167,7 +167,7 @@ func (r *ChatRequest) texts() (*C.char, *C.size_t) {
 	return texts, &lengths[0]
 }
 
-// Render gives the text of a conversation, and whose each byte is.
+// Render returns the rendered text of a conversation, and the source of each byte.
 func (c *Chat) Render(r ChatRequest) (string, []ChatRun, error) {
 	p, err := c.enter()
 	if err != nil {
@@ -195,7 +195,7 @@ func (c *Chat) Render(r ChatRequest) (string, []ChatRun, error) {
 	}
 }
 
-// Tokenize gives the ids of a conversation, in which no text of a user is a control token. flags:
+// Tokenize returns the token ids of a conversation; user text never becomes a control token. flags:
 // TokenizeAddSpecial.
 func (c *Chat) Tokenize(t *Tokenizer, r ChatRequest, flags TokenizeFlags) ([]int32, error) {
 	p, err := c.enter()
@@ -225,7 +225,7 @@ func (c *Chat) Tokenize(t *Tokenizer, r ChatRequest, flags TokenizeFlags) ([]int
 	}
 }
 
-// ChatEvent is a piece of a model's output.
+// ChatEvent is one event of the output parser.
 type ChatEvent struct {
 	Kind int    // ChatAnswer, ChatReasoning, ChatCallName, ChatCallID, ChatCallArguments
 	Call uint64 // number of the tool call, from 0
@@ -336,7 +336,7 @@ func (c *ChatParser) take() []ChatEvent {
 	return told
 }
 
-// Feed parses the next piece of the output, with special tokens written, and gives its events.
+// Feed parses more output, with special tokens as text, and returns its events.
 func (c *ChatParser) Feed(text string) ([]ChatEvent, error) {
 	p, err := c.enter()
 	if err != nil {
@@ -352,7 +352,7 @@ func (c *ChatParser) Feed(text string) ([]ChatEvent, error) {
 	return c.take(), nil
 }
 
-// Finish ends the output and gives the events of what was held back.
+// Finish ends the output and returns the events of withheld text.
 func (c *ChatParser) Finish() ([]ChatEvent, error) {
 	p, err := c.enter()
 	if err != nil {

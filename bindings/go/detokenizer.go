@@ -7,23 +7,23 @@ import "C"
 
 import "errors"
 
-// Detokenizer turns ids that come one after another back to text: bytes of a character wait until
-// it is whole. One goroutine at a time; there is nothing to close.
+// Detokenizer converts a stream of token ids to text and withholds incomplete characters. One
+// goroutine at a time; there is nothing to close.
 type Detokenizer struct {
 	tokenizer *Tokenizer
 	flags     DetokenizeFlags
 	state     C.ggufx_detokenize_state
 }
 
-// NewDetokenizer stands at the begin of a text.
+// NewDetokenizer starts at the beginning of a text.
 func (t *Tokenizer) NewDetokenizer(flags DetokenizeFlags) *Detokenizer {
 	return &Detokenizer{tokenizer: t, flags: flags &^ DetokenizeLast}
 }
 
-// Push gives the text of the next ids, without the bytes that wait. Errors: ARGUMENT.
+// Push returns the text of the next ids, without incomplete characters. Errors: ARGUMENT.
 func (d *Detokenizer) Push(ids ...int32) (string, error) { return d.part(ids, d.flags) }
 
-// Finish gives all that waits; what comes then is a text of its own.
+// Finish returns the withheld bytes; the next id starts a new text.
 func (d *Detokenizer) Finish() (string, error) {
 	rest, err := d.part(nil, d.flags|DetokenizeLast)
 	if err == nil {

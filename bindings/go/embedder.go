@@ -7,7 +7,7 @@ import "C"
 
 import "unsafe"
 
-// Embedder turns texts into vectors; it keeps its model's data alive.
+// Embedder computes embeddings; it keeps its model's data alive.
 type Embedder struct {
 	*handle
 	info EmbedderInfo
@@ -18,7 +18,7 @@ type EmbedOptions struct {
 	Context, Batch int // tokens of a text, computed at once; 0: the trained context up to 8,192, 512
 	Pooling        Pooling
 	Dimensions     int        // values of a result that are kept, the first ones; 0: all
-	Flags          EmbedFlags // results of length 1; texts that are cut
+	Flags          EmbedFlags // normalization of the results; truncation of texts
 	MatmulFlags    MatmulFlags
 }
 
@@ -39,7 +39,7 @@ func (o *EmbedOptions) raw() C.ggufx_embed_options {
 type EmbedderInfo struct {
 	Context, Batch int
 	Pooling        Pooling // never PoolingDefault
-	Dimensions     int     // of a result; of PoolingRank the classes of the file
+	Dimensions     int     // values of a result; for PoolingRank, the file's classes
 	FullDimensions int     // before the first of them are kept
 }
 
@@ -109,7 +109,7 @@ func destroyEmbedder(p unsafe.Pointer) { C.ggufx_embedder_destroy((*C.ggufx_embe
 func (em *Embedder) Info() EmbedderInfo { return em.info }
 
 // EmbedInto fills out with Dimensions values for each text, with PoolingNone for each token that is
-// used. Text i is lengths[i] of the tokens, one text behind the other. Errors: ARGUMENT, CANCELLED,
+// used. Text i is lengths[i] of the tokens, the texts concatenated. Errors: ARGUMENT, CANCELLED,
 // VALUE.
 func (em *Embedder) EmbedInto(out []float32, tokens []int32, lengths []uint, watch *Watch) error {
 	p, err := em.enter()

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// None is what is absent in Error.Offset and Error.Index.
+// None marks an absent Error.Offset or Error.Index.
 const None = ^uint64(0)
 
 // Error is why a call failed; nothing was changed by it. errors.Is finds its Status, and what a
@@ -20,7 +20,7 @@ type Error struct {
 	SystemError int    // errno of the failed system call, else 0
 	Offset      uint64 // byte offset in the file, or None
 	Index       uint64 // number of the key, tensor, row, token or argument, or None
-	Message     string // what, where, which value, which limit
+	Message     string // the object, the location, the value and the limit
 	cause       error
 }
 

@@ -17,18 +17,18 @@ type EstimateOptions struct {
 	WithImatrix  bool              // an imatrix with an entry for every tensor will be there
 	Context      uint32            // tokens of each session; 0: as NewSession
 	Batch        uint32            // tokens computed at once; 0: 512
-	Sessions     uint32            // sessions side by side; 0: 1
+	Sessions     uint32            // number of concurrent sessions; 0: 1
 	Sequences    uint32            // conversations of each session; 0: 1
-	ContextTotal uint64            // of each session, as in SessionOptions
+	ContextTotal uint64            // per session, as in SessionOptions
 	TypeK        KVType            // of the caches' keys; KVDEFAULT for both leaves them to Recommend
 	TypeV        KVType            // of their values
-	MemoryBytes  uint64            // what all of it may take; 0: no limit
+	MemoryBytes  uint64            // memory limit in bytes; 0: no limit
 	Bandwidth    float64           // bytes that all threads read from memory per second; 0: no speeds
-	Checkpoints  uint32            // of each session, as in SessionOptions
+	Checkpoints  uint32            // per session, as in SessionOptions
 	Adapters     []*File           // used by each session, all of them in each sequence
 }
 
-// Estimate is what a model takes, in bytes; see ggufx_estimate_facts.
+// Estimate is the memory of a model, in bytes; see ggufx_estimate_facts.
 type Estimate struct {
 	Flags                       EstimateFlags
 	FileType                    uint32 // recipe, or EstimateAsIs
@@ -38,7 +38,7 @@ type Estimate struct {
 	Parameters                  uint64
 	Weight, File                uint64 // Weight is in File
 	Runtime, Model, KV, Session uint64
-	Total                       uint64 // of File and the four above, and of adapters
+	Total                       uint64 // sum of File, the four members above and adapters
 	TokenWeight, TokenKV        uint64 // that one token reads
 	BitsPerWeight, WeightError  float64
 	Loss                        float64 // expected, in nats per token
@@ -126,7 +126,7 @@ func estimateOf(o *C.ggufx_estimate_facts) Estimate {
 		uint64(o.adapter_file_bytes), uint64(o.adapter_bytes)}
 }
 
-// Estimate says what a model takes: as the file stands, or as a recipe would make it.
+// Estimate returns the memory of a model: of the unchanged file, or after quantization by a recipe.
 func (rt *Runtime) Estimate(f *File, options *EstimateOptions) (Estimate, error) {
 	return rt.ask(f, options, 0)
 }

@@ -126,7 +126,7 @@ type FileInfo struct {
 	BigEndian                               bool
 	Alignment, Parts, MetaEnd, DataOffset   uint64
 	FileSize, Metas, Tensors, Values, Bytes uint64
-	Missing                                 uint64 // bytes the files lack behind their ends, when only metadata were opened
+	Missing                                 uint64 // missing data bytes (metadata-only open)
 }
 
 // Info describes the file.
@@ -151,7 +151,7 @@ func (f *File) Info() (FileInfo, error) {
 // Finding is a remark of Validate.
 type Finding struct {
 	Severity      LogLevel
-	Status        Status // what an open would say; StatusOk for a remark
+	Status        Status // status that open would return; StatusOk for a note
 	Offset, Index uint64 // or None
 	Text, Name    string
 }

@@ -76,7 +76,7 @@ func TestEverySourceGivesTheSame(t *testing.T) {
 		must[*ggufx.File](t)(rt.OpenMemory(data, nil)),
 		must[*ggufx.File](t)(rt.OpenReader(bytes.NewReader(data), int64(n), nil)),
 	}
-	rt.Close() // files keep what they need
+	rt.Close() // files keep their dependencies alive
 	for _, f := range files {
 		check(t, must[ggufx.FileInfo](t)(f.Info()).Tensors == 38)
 		w := must[*ggufx.Tensor](t)(f.Tensor("token_embd.weight"))

@@ -7,7 +7,7 @@ import "C"
 
 import "unsafe"
 
-// Grammar is what texts have to fit, over a vocabulary; immutable.
+// Grammar constrains texts over a vocabulary; immutable.
 type Grammar struct{ *handle }
 
 // NewGrammar compiles GBNF. Errors: ARGUMENT, LIMIT, MALFORMED, MEMORY, UNSUPPORTED, VALUE.
@@ -15,8 +15,8 @@ func (rt *Runtime) NewGrammar(t *Tokenizer, gbnf string) (*Grammar, error) {
 	return rt.newGrammar(t, GrammarGbnf, gbnf, 0)
 }
 
-// NewJSONGrammar is of JSON that a schema accepts. Errors as NewGrammar; a keyword that is not
-// supported is named with its place.
+// NewJSONGrammar accepts the JSON that matches a schema. Errors as NewGrammar; a keyword that is
+// not supported is named with its path.
 func (rt *Runtime) NewJSONGrammar(t *Tokenizer, schema string, flags GrammarFlags) (*Grammar, error) {
 	return rt.newGrammar(t, GrammarJsonSchema, schema, int(flags))
 }
@@ -60,19 +60,19 @@ func (g *Grammar) enter() (*C.ggufx_grammar, error) {
 
 func destroyGrammar(p unsafe.Pointer) { C.ggufx_grammar_destroy((*C.ggufx_grammar)(p)) }
 
-// Matcher is a text on its way through a grammar; one call at a time.
+// Matcher is the state of a text in a grammar; one call at a time.
 type Matcher struct{ *handle }
 
-// MatcherInfo says where a matcher stands.
+// MatcherInfo is the state of a matcher.
 type MatcherInfo struct {
-	Whole  bool   // the text fits as it is: it may end here
+	Whole  bool   // the text is complete: it may end here
 	Ended  bool   // a token that ends a generation was accepted
 	Tokens uint64 // accepted and not taken back
 	Vocab  int    // tokens of the vocabulary
 	Words  int    // of a mask
 }
 
-// NewMatcher is at the begin of a text. Errors: ARGUMENT, LIMIT, MEMORY.
+// NewMatcher starts at the beginning of a text. Errors: ARGUMENT, LIMIT, MEMORY.
 func (g *Grammar) NewMatcher() (*Matcher, error) {
 	gp, err := g.enter()
 	if err != nil {
@@ -88,7 +88,7 @@ func (g *Grammar) NewMatcher() (*Matcher, error) {
 	return &Matcher{hold(unsafe.Pointer(m), destroyMatcher)}, nil
 }
 
-// Clone gives another one at the same place, which can go back as far. Errors: MEMORY.
+// Clone returns a copy in the same state, with the same rollback depth. Errors: MEMORY.
 func (m *Matcher) Clone() (*Matcher, error) {
 	mp, err := m.enter()
 	if err != nil {
@@ -122,7 +122,7 @@ func (m *Matcher) enter() (*C.ggufx_matcher, error) {
 
 func destroyMatcher(p unsafe.Pointer) { C.ggufx_matcher_destroy((*C.ggufx_matcher)(p)) }
 
-// Info says where it stands.
+// Info returns the current state.
 func (m *Matcher) Info() (MatcherInfo, error) {
 	mp, err := m.enter()
 	if err != nil {
@@ -139,7 +139,7 @@ func (m *Matcher) Info() (MatcherInfo, error) {
 		uint64(out.n_tokens), int(out.n_vocab), int(out.n_words)}, nil
 }
 
-// Accept goes on by tokens, all of them or none. Errors: ARGUMENT, LIMIT, MEMORY, VALUE (its index
+// Accept advances by tokens, all of them or none. Errors: ARGUMENT, LIMIT, MEMORY, VALUE (its index
 // is the first that does not fit).
 func (m *Matcher) Accept(ids ...int32) error {
 	mp, err := m.enter()
@@ -162,8 +162,8 @@ func (m *Matcher) Rollback(n uint64) error {
 	return done(C.ggufx_matcher_rollback(mp, C.uint64_t(n), e), e)
 }
 
-// Mask says which tokens fit now: bit id % 32 of word id / 32; words behind the vocabulary become
-// 0. Errors: CAPACITY, LIMIT, MEMORY, MISMATCH, STATE.
+// Mask returns the allowed next tokens: bit id % 32 of word id / 32; words after the vocabulary
+// become 0. Errors: CAPACITY, LIMIT, MEMORY, MISMATCH, STATE.
 func (m *Matcher) Mask(out []uint32) error {
 	mp, err := m.enter()
 	if err != nil {

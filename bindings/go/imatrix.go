@@ -7,7 +7,7 @@ import "C"
 
 import "unsafe"
 
-// Imatrix tells what each column of a weight is worth.
+// Imatrix is an importance matrix: the weight of each column of a tensor.
 type Imatrix struct{ *handle }
 
 // OpenImatrix reads a file of either format; watch may be nil.
@@ -141,7 +141,7 @@ func (m *Imatrix) Find(name string) (*ImatrixEntry, error) {
 	return m.At(int(out))
 }
 
-// Dataset names text i it was made from.
+// Dataset returns the name of data set i it was computed from.
 func (m *Imatrix) Dataset(i int) (string, error) {
 	mp, err := m.enter()
 	if err != nil {
@@ -156,7 +156,7 @@ func (m *Imatrix) Dataset(i int) (string, error) {
 	return text, err
 }
 
-// Select keeps the entries whose place in keep is not 0.
+// Select keeps the entries whose element of keep is not 0.
 func (m *Imatrix) Select(keep []byte) error {
 	return m.use(func(p *C.ggufx_imatrix, e *C.ggufx_error) C.ggufx_status {
 		return C.ggufx_imatrix_select(p, (*C.uint8_t)(octets(keep)), C.size_t(len(keep)), e)

@@ -12,7 +12,7 @@ import (
 	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
-// oldImatrix has two tensors of two and three columns, one call of 512 tokens, the text "text".
+// oldImatrix has two tensors of two and three columns, one call of 512 tokens, data set "text".
 func oldImatrix(t testing.TB) []byte {
 	var out bytes.Buffer
 	put := func(values ...any) {

@@ -59,8 +59,8 @@ type Quantizer struct{ *handle }
 // QuantizerOptions of NewQuantizer; nil is the recipe alone.
 type QuantizerOptions struct {
 	Flags         JobFlags
-	OutputType    TensorType // of output.weight, with JobOutputType
-	EmbeddingType TensorType // of token_embd.weight, with JobEmbeddingType
+	OutputType    TensorType // type of output.weight, with JobOutputType
+	EmbeddingType TensorType // type of token_embd.weight, with JobEmbeddingType
 	Imatrix       *Imatrix
 	ImatrixName   string // for the key quantize.imatrix.file
 	ReserveBytes  uint64 // room for later edits
@@ -172,17 +172,17 @@ func (q *Quantizer) Info() (QuantizerInfo, error) {
 		uint64(out.n_fallbacks), uint64(out.n_missing)}, err
 }
 
-// PlannedTensor is what a plan makes of one tensor.
+// PlannedTensor is the planned quantization of one tensor.
 type PlannedTensor struct {
 	Name              string
 	Ne                []uint64
 	From, To, Wanted  TensorType // Wanted: before a fallback
 	Reason            JobReason
 	Imatrix           int // 1: an entry weighs its columns; 0: none is wanted; negative: none there
-	Part              int // file it goes to
+	Part              int // output file
 	BytesIn, BytesOut uint64
-	RMSE              float64 // of a run with JobRunMeasure; negative: not measured
-	Seconds           float64 // of the last run
+	RMSE              float64 // from a run with JobRunMeasure; negative: not measured
+	Seconds           float64 // result of the last run
 }
 
 func plannedTensorOf(t *C.ggufx_job_tensor) PlannedTensor {

@@ -7,8 +7,8 @@ import "C"
 
 import "unsafe"
 
-// Choose chooses types by a rule; false leaves a tensor to the recipe. Replaces what was chosen
-// before; after a failure the plan is as it was. Errors: those of NewQuantizer.
+// Choose sets per-tensor overrides by a function; false leaves a tensor to the recipe. Replaces
+// earlier overrides; after a failure the plan is as it was. Errors: those of NewQuantizer.
 func (q *Quantizer) Choose(rule func(t PlannedTensor) (TensorType, bool)) error {
 	tensors, err := q.Tensors()
 	if err != nil {
@@ -26,8 +26,8 @@ func (q *Quantizer) Choose(rule func(t PlannedTensor) (TensorType, bool)) error 
 	})
 }
 
-// Measure tells what a type would do to tensor i: the root of the mean squared error of up to
-// maxValues values (0: all); watch may be nil. Errors: TYPE, UNSUPPORTED, SHAPE, VALUE, CANCELLED.
+// Measure returns the quantization error of a type for tensor i: the RMS error of up to maxValues
+// values (0: all); watch may be nil. Errors: TYPE, UNSUPPORTED, SHAPE, VALUE, CANCELLED.
 func (q *Quantizer) Measure(i int, t TensorType, maxValues uint64, watch *Watch) (float64, error) {
 	out := new(C.double)
 	err := watched(watch, func(user C.uintptr_t) error {
@@ -53,8 +53,8 @@ func ggufxGoTensor(user C.uintptr_t, index C.size_t, t *C.ggufx_job_tensor) {
 	c.guard(func() error { c.tensorDone(int(index), plannedTensorOf(t)); return nil })
 }
 
-// Run writes the file, whole or not at all; with JobRunKeep a cancelled run leaves what one with
-// JobRunResume goes on from. Errors: STATE, MISMATCH, VALUE, IO, CANCELLED, ...
+// Run writes the file, whole or not at all; with JobRunKeep a cancelled run leaves temporary files,
+// from which a run with JobRunResume continues. Errors: STATE, MISMATCH, VALUE, IO, CANCELLED, ...
 func (q *Quantizer) Run(path string, options *RunOptions) error {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
@@ -110,20 +110,20 @@ func (w *Writer) edit(f *File, path *C.char, flags EditFlags, watch *Watch) (Edi
 		uint64(out.n_written)}, err
 }
 
-// EditInfo tells what Edit would do: the writer holds what the file is to become.
+// EditInfo describes the effect of Edit: the writer holds the new content.
 func (w *Writer) EditInfo(f *File, flags EditFlags) (EditInfo, error) {
 	return w.edit(f, nil, flags, nil)
 }
 
-// Edit makes the edit to the file at path, from which f was opened: in its place where the keys fit,
-// else as a new file; watch may be nil. Errors: STATE, CAPACITY, CANCELLED, IO, ...
+// Edit makes the edit to the file at path, from which f was opened: in place if the keys fit, else
+// as a new file; watch may be nil. Errors: STATE, CAPACITY, CANCELLED, IO, ...
 func (w *Writer) Edit(f *File, path string, flags EditFlags, watch *Watch) (EditInfo, error) {
 	text := C.CString(path)
 	defer C.free(unsafe.Pointer(text))
 	return w.edit(f, text, flags, watch)
 }
 
-// RecoverEdit finishes an edit in place that a crash interrupted; false: there was none. Errors:
+// RecoverEdit finishes an in-place edit interrupted by a crash; false: there was none. Errors:
 // STATE, IO, NOT_FOUND.
 func (rt *Runtime) RecoverEdit(path string) (bool, error) {
 	rtp, err := rt.enter()

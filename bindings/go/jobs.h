@@ -50,7 +50,7 @@ static inline ggufx_status ggufx_go_job_finish(ggufx_job *job, const char *path,
     return ggufx_job_finish(job, path, progress, e);
 }
 
-/* best: the recommended one instead of what is asked. */
+/* best: the recommended estimate instead of the requested one. */
 static inline ggufx_status
 ggufx_go_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file *file,
                   const ggufx_estimate_options *options, const ggufx_job_options *job,
@@ -62,7 +62,7 @@ ggufx_go_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt, const gguf
     return best ? ggufx_recommend(out, rt, file, &o, e) : ggufx_estimate(out, rt, file, &o, e);
 }
 
-/* path NULL: what the edit would do. */
+/* path NULL: only describes the edit. */
 static inline ggufx_status ggufx_go_edit(ggufx_edit_facts *out, ggufx_writer *writer,
                                          const ggufx_file *file, const char *path, uint32_t flags,
                                          uintptr_t user, ggufx_error *e) {

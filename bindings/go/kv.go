@@ -16,7 +16,7 @@ type KV struct {
 // KVLayer is what differs from layer to layer.
 type KVLayer struct {
 	TypeK, TypeV KVType // KVDEFAULT: that of the cache
-	Window       uint32 // positions that a token sees; 0: all until its own
+	Window       uint32 // attention window in positions; 0: all up to its own
 	WindowKind   WindowKind
 }
 
@@ -32,7 +32,7 @@ type KVOptions struct {
 	RopeStyle               RopeStyle
 	RopeDims                int
 	RopeBase, RopeScale     float32
-	RopeFrequencies         []float64 // radians of a pair per position, in place of base and scale; nil: those
+	RopeFrequencies         []float64 // radians per position, instead of base and scale
 	LayerOptions            []KVLayer // nil, or one per layer
 	Model                   uint64
 }
@@ -212,21 +212,21 @@ func (kv *KV) Truncate(sequence uint32, nTokens uint64) error {
 	})
 }
 
-// Begin a call on a sequence that Rollback can take back, whatever is appended until Commit.
+// Begin starts a transaction on a sequence: Rollback undoes all appends until Commit.
 func (kv *KV) Begin(sequence uint32) error {
 	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
 		return C.ggufx_kv_begin(p, C.uint32_t(sequence), e)
 	})
 }
 
-// Commit ends a call: what was appended stays and its queries are answered.
+// Commit ends a call and keeps the appended tokens.
 func (kv *KV) Commit(sequence uint32) error {
 	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
 		return C.ggufx_kv_commit(p, C.uint32_t(sequence), e)
 	})
 }
 
-// Rollback goes back to Begin, or cuts all layers of a sequence to the shortest one.
+// Rollback restores the state at Begin, or truncates all layers of a sequence to the shortest one.
 func (kv *KV) Rollback(sequence uint32) error {
 	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
 		return C.ggufx_kv_rollback(p, C.uint32_t(sequence), e)
@@ -240,7 +240,7 @@ func (kv *KV) Remove(sequence uint32, p0, p1 int32) error {
 	})
 }
 
-// Copy lets an empty sequence begin with the tokens at positions p0..p1-1 of another one.
+// Copy copies the tokens at positions p0..p1-1 of a sequence into an empty one.
 func (kv *KV) Copy(from, to uint32, p0, p1 int32) error {
 	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
 		return C.ggufx_kv_copy(p, C.uint32_t(from), C.uint32_t(to), C.int32_t(p0),
@@ -285,7 +285,8 @@ func (kv *KV) Calibrate(layer uint32, muK, eqK, muV []float32) error {
 	})
 }
 
-// Requantize gives the streams of a layer, or of KVAllLayers, other types; KVKeepType: as it is.
+// Requantize changes the types of the keys and values of a layer, or of KVAllLayers; KVKeepType:
+// unchanged.
 func (kv *KV) Requantize(layer uint32, typeK, typeV KVType, watch *Watch) error {
 	return watched(watch, func(user C.uintptr_t) error {
 		return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {

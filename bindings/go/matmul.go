@@ -98,8 +98,8 @@ type many struct {
 
 var manies = sync.Pool{New: func() any { return new(many) }}
 
-// MatVecMany computes the products of several matrices and one vector; they stand one behind the
-// other in y, rows[i] values each. At most 64 matrices.
+// MatVecMany computes the products of several matrices and one vector; concatenated in y, rows[i]
+// values each. At most 64 matrices.
 func MatVecMany(rt *Runtime, y []float32, rows []int, w []*Tensor, x []float32,
 	options *MatmulOptions) error {
 	rtp, err := rt.enter()

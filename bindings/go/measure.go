@@ -36,20 +36,20 @@ func (rt *Runtime) Logprobs(logits []float32, ids []int32, logprobs []float32,
 	return float32(one), err
 }
 
-// Measure says how well a text was predicted, and how far that is from saved logits, whose members are
-// 0 where there were none. Members that end in Error are standard errors.
+// Measure holds the perplexity of a text and its KL divergence from saved logits; the members of
+// the latter are 0 without saved logits. Members that end in Error are standard errors.
 type Measure struct {
 	Compared, SameModel               bool
 	Perplexity, StandardError         float64
 	Chunks, Tokens, Scored            uint64
-	BasePerplexity, BaseError         float64 // of what the saved logits predict
+	BasePerplexity, BaseError         float64 // perplexity of the saved logits
 	LogRatio, LogRatioError           float64 // log(Perplexity / BasePerplexity)
 	KL, KLError                       float64 // mean divergence of a prediction from the saved one
 	KLMedian, KLMedianError           float64
 	KL99, KL99Error                   float64 // 99 of 100 are below
 	KLMax                             float64
 	SameTop, SameTopError             float64 // share of predictions with the same likeliest token
-	RmsDifference, RmsDifferenceError float64 // of the probabilities of the tokens that came
+	RmsDifference, RmsDifferenceError float64 // RMS, of the actual tokens' probabilities
 }
 
 func measureOf(m *C.ggufx_measure_facts) *Measure {
@@ -70,8 +70,8 @@ func measureOf(m *C.ggufx_measure_facts) *Measure {
 
 // MeasureOptions of Measure; nil is the default.
 type MeasureOptions struct {
-	Stride   int                 // tokens between the begins of chunks; 0: one behind the other
-	SavePath string              // where the logits of all predictions go,
+	Stride   int                 // stride between the starts of chunks in tokens; 0: no overlap
+	SavePath string              // destination of the logits of all predictions,
 	Save     io.Writer           // or this
 	BasePath string              // saved ones to compare with,
 	Base     io.Reader           // or this
@@ -112,9 +112,9 @@ func pathOf(path string) *C.char {
 	return C.CString(path)
 }
 
-// Measure scores tokens in chunks of nContext, bos (unless -1) in the first place of each, and
-// compares their predictions with saved ones. The session must be empty, and is so again afterwards.
-// Errors: ARGUMENT, CANCELLED, MEMORY, STATE, VALUE; of saved logits IO, TRUNCATED, MAGIC, VERSION,
+// Measure scores tokens in chunks of nContext, bos (unless -1) first in each, and compares their
+// predictions with saved ones. The session must be empty; it is empty again afterwards. Errors:
+// ARGUMENT, CANCELLED, MEMORY, STATE, VALUE; of saved logits IO, TRUNCATED, MAGIC, VERSION,
 // MALFORMED, CHECKSUM, MISMATCH.
 func (s *Session) Measure(tokens []int32, nContext int, bos int32, options *MeasureOptions) (*Measure, error) {
 	sp, err := s.enter()
@@ -143,8 +143,8 @@ func (s *Session) Measure(tokens []int32, nContext int, bos int32, options *Meas
 	return measureOf(&out), nil
 }
 
-// Endings gives logarithms of the probabilities of several endings of one context, each summed over
-// its tokens; watch may be nil. The session must be empty, and is so again afterwards. Errors:
+// Endings returns the log-probabilities of several continuations of one context, each summed over
+// its tokens; watch may be nil. The session must be empty; it is empty again afterwards. Errors:
 // ARGUMENT, CANCELLED, CAPACITY, MEMORY, STATE, VALUE.
 func (s *Session) Endings(context []int32, endings [][]int32, watch *Watch) ([]float64, error) {
 	sp, err := s.enter()
@@ -177,9 +177,9 @@ type CollectOptions struct {
 	Watch   Watch
 }
 
-// CollectImatrix runs the model over tokens in chunks of nContext, bos (unless -1) in the first place
-// of each, and adds up the squares of what its matrices are multiplied by. The session must be empty,
-// and is so again afterwards. Errors: ARGUMENT, CANCELLED, MEMORY, STATE, VALUE.
+// CollectImatrix runs the model over tokens in chunks of nContext, bos (unless -1) first in each,
+// and sums the squares of the inputs of its matrices. The session must be empty; it is empty again
+// afterwards. Errors: ARGUMENT, CANCELLED, MEMORY, STATE, VALUE.
 func (s *Session) CollectImatrix(tokens []int32, nContext int, bos int32,
 	options *CollectOptions) (*Imatrix, error) {
 	sp, err := s.enter()

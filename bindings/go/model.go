@@ -143,9 +143,9 @@ type LayerInfo struct {
 	HeadDimK       int // values of a query and a key
 	HeadDimV       int // values of a value and a result
 	Window         int // tokens it sees; 0: all
-	ReadsLayer     int // whose keys and values it reads: its own, mostly
+	ReadsLayer     int // layer whose keys and values it reads, usually its own
 	Scale, Softcap float32
-	StateBytes     uint64    // of a recurrent layer, per sequence
+	StateBytes     uint64    // state of a recurrent layer, per sequence
 	Sinks          []float32 // a logit per head, or nil
 }
 
@@ -187,8 +187,8 @@ func (m *Model) Layer(layer int) (LayerInfo, error) {
 	return info, nil
 }
 
-// Graph tells what a model of this file computes, as text for people: a line per step. Errors:
-// those of ggufx_model_create.
+// Graph returns a readable description of the model's graph: one line per operation. Errors: those
+// of ggufx_model_create.
 func (f *File) Graph() (string, error) {
 	fp, err := f.enter()
 	if err != nil {

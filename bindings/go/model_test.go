@@ -24,7 +24,7 @@ func story(t testing.TB, rt *ggufx.Runtime, options *ggufx.SamplerOptions) strin
 	session := must[*ggufx.Session](t)(model.NewSession(nil))
 	info := must[ggufx.ModelInfo](t)(model.Info())
 	f.Close()
-	model.Close() // the session keeps what it needs
+	model.Close() // the session keeps its dependencies alive
 	sampler := must[*ggufx.Sampler](t)(rt.NewSampler(info.Vocab, options))
 	ids := must[[]int32](t)(tokenizer.Encode("Once upon a time", ggufx.TokenizeAddSpecial))
 	next, logits := ids, make([]float32, info.Vocab)

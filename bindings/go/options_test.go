@@ -11,7 +11,7 @@ import (
 	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
-// What each field of the options does, so that none is forgotten or lands in another one's place.
+// Tests each field of the options, so that none is missing or mapped to another one.
 
 func TestAttendOptions(t *testing.T) {
 	kv, out := filledKV(t, newRuntime(t), 5), make([]float32, 128)

@@ -62,7 +62,7 @@ static inline ggufx_status ggufx_go_sequence_truncate(void *session, uint32_t se
     return ggufx_session_sequence_truncate(session, sequence, n, e);
 }
 
-/* By value: what Go's variables were pointed to would move to its heap. */
+/* By value: pointers would make Go's variables escape to the heap. */
 typedef struct ggufx_go_sampled {
     ggufx_status status;
     int32_t id;

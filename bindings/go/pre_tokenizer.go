@@ -10,10 +10,10 @@ import (
 	"unsafe"
 )
 
-// PreTokenizer is how byte-level BPE cuts texts before it merges.
+// PreTokenizer splits text for byte-level BPE before merges.
 type PreTokenizer struct {
 	Name  string // tokenizer.ggml.pre, "llama-bpe"
-	Rules string // the name its rules go by; equal where texts are cut equally
+	Rules string // name of its split rules; equal for equal rules
 	Flags PreFlags
 	// Steps in tokenizer.json: S and the pattern of a Split, D single digits, G GPT-2's pattern
 	// and bytes, B bytes; nil where they are not known.
@@ -30,7 +30,7 @@ func PreTokenizers() ([]PreTokenizer, error) {
 			return nil, err
 		}
 		all[i] = PreTokenizer{C.GoString(out.name), C.GoString(out.rules), PreFlags(out.flags), nil}
-		if out.steps != nil { // each has a NUL behind
+		if out.steps != nil { // NUL-terminated
 			steps := strings.SplitAfter(string(view(out.steps, out.steps_length)), "\x00")
 			for _, step := range steps[:len(steps)-1] {
 				all[i].Steps = append(all[i].Steps, step[:len(step)-1])
@@ -40,5 +40,5 @@ func PreTokenizers() ([]PreTokenizer, error) {
 	return all, nil
 }
 
-// UnicodeVersion is the version of Unicode that texts are cut by, "15.0.0".
+// UnicodeVersion is the Unicode version of the split rules, "15.0.0".
 func UnicodeVersion() string { return C.GoString(C.ggufx_tokenizer_unicode()) }

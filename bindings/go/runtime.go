@@ -4,10 +4,10 @@
 // Names and contracts are those of the C headers: ggufx_kv_append is KV.Append. Every object has a
 // Close that may be called again, in any order and while other goroutines call the object: it never
 // waits. Calls that run end with their result, and the last one frees the object; calls that come
-// later fail with an error that errors.Is finds to be os.ErrClosed. A finalizer stands behind Close.
-// Otherwise a method may be called by several goroutines at once where the C function takes a const
-// object; sessions, samplers, writers and changes of a cache need one at a time. Slices are used in
-// place.
+// later fail with an error that errors.Is finds to be os.ErrClosed. A finalizer calls Close if the
+// program does not. Otherwise a method may be called by several goroutines at once where the C
+// function takes a const object; sessions, samplers, writers and changes of a cache need one at a
+// time. Slices are used in place.
 //
 // SPDX-License-Identifier: MIT
 package ggufx
@@ -25,7 +25,7 @@ type Runtime struct{ *handle }
 
 // RuntimeOptions of NewRuntime; all unset is the default.
 type RuntimeOptions struct {
-	Threads        int // own threads, the caller's included; 0: one per usable processor
+	Threads        int // number of threads, including the caller; 0: one per usable processor
 	ISA            ISA // can only lower what is found
 	WorkspaceBytes uint64
 	Log            func(level LogLevel, text string) // may be called on any thread
@@ -136,7 +136,7 @@ func (r *Runtime) KernelName(t TensorType) string {
 // Version of the library, "0.1.0".
 func Version() string { return C.GoString(C.ggufx_version()) }
 
-// Has tells whether the library has a feature: "type:q4_K", "kv:f16", "isa:avx2", "arch:llama".
+// Has reports whether the library has a feature: "type:q4_K", "kv:f16", "isa:avx2", "arch:llama".
 func Has(feature string) bool {
 	text := C.CString(feature)
 	defer C.free(unsafe.Pointer(text))

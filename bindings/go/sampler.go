@@ -10,7 +10,7 @@ import "unsafe"
 // Sampler chooses ids; it holds its random state.
 type Sampler struct {
 	*handle
-	hosts *[]*hostLink // links of the program's own
+	hosts *[]*hostLink // samplers supplied by the program
 }
 
 func newSampler(s *C.ggufx_sampler, hosts []*hostLink) *Sampler {

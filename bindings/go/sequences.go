@@ -10,11 +10,11 @@ import (
 	"unsafe"
 )
 
-// Want says which logits of an item are computed.
+// Want selects the logits of an item to compute.
 type Want uint32
 
 const (
-	WantLast Want = iota // a row: those after its last token
+	WantLast Want = iota // one row: the logits after its last token
 	WantNone             // no row
 	WantAll              // a row for each of its tokens
 )
@@ -24,20 +24,20 @@ type BatchItem struct {
 	Sequence uint32 // another one in each item of a call
 	Tokens   []int32
 	Want     Want
-	Mark     bool // cuts and copies come back to where the tokens end without computing again
-	// Rows that the first layer gets in place of those of the tokens; nil: theirs. Without Tokens
-	// there are as many as Rows has.
+	Mark     bool // sets a checkpoint at the end of these tokens
+	// Embedding rows for the first layer instead of those of the tokens; nil: the tokens' own.
+	// Without Tokens, the number of Rows counts.
 	Rows      []float32
 	Positions []int32 // ascending, one for each token; nil: without gaps
 	Hidden    Hidden
 }
 
-// Hidden says which hidden states of an item are given, those behind the last norm.
+// Hidden selects the hidden states of an item to return, those after the last norm.
 type Hidden uint32
 
 const (
 	HiddenNone Hidden = iota // no row
-	HiddenLast               // that of its last token
+	HiddenLast               // hidden state of its last token
 	HiddenAll                // a row for each of its tokens
 )
 
@@ -92,7 +92,7 @@ type BatchOptions struct {
 	Watch       Watch
 }
 
-// place copies numbers to memory of C's, which goes on behind them; NULL where there are none.
+// place copies numbers to C memory and advances past them; NULL if there are none.
 func place[T int32 | float32](at *unsafe.Pointer, from []T) unsafe.Pointer {
 	if len(from) == 0 {
 		return nil
@@ -103,8 +103,8 @@ func place[T int32 | float32](at *unsafe.Pointer, from []T) unsafe.Pointer {
 	return to
 }
 
-// nativeItems copies items, and behind them what they hold, into memory of C's, which the caller
-// frees: what is passed to C may point at no memory of Go's.
+// nativeItems copies items, followed by their data, into C memory, which the caller frees: cgo does
+// not allow pointers to Go memory within it.
 func nativeItems(items []BatchItem, width int) (list unsafe.Pointer, shape batchShape, err error) {
 	n := uintptr(len(items)) * unsafe.Sizeof(C.ggufx_batch_item{})
 	for i := range items {
@@ -199,8 +199,8 @@ func (s *Session) TruncateSequence(sequence uint32, nTokens uint64) error {
 	})
 }
 
-// RemoveTokens takes tokens first .. first + nTokens - 1 out; those behind them keep their positions,
-// and what was computed of them. Errors: ARGUMENT, MEMORY, STATE, UNSUPPORTED.
+// RemoveTokens takes tokens first .. first + nTokens - 1 out; later tokens keep their positions and
+// cache entries. Errors: ARGUMENT, MEMORY, STATE, UNSUPPORTED.
 func (s *Session) RemoveTokens(sequence uint32, first, nTokens uint64) error {
 	return s.use(func(p *C.ggufx_session, e *C.ggufx_error) C.ggufx_status {
 		return C.ggufx_session_sequence_remove(p, C.uint32_t(sequence), C.uint64_t(first), C.uint64_t(nTokens), e)
@@ -227,25 +227,25 @@ func (s *Session) Tokens(sequence uint32) (ids, positions []int32, err error) {
 	return ids, positions, err
 }
 
-// CopySequence lets an empty sequence begin with the first nTokens of another one, whose memory they
-// share. Errors: ARGUMENT, MEMORY, STATE.
+// CopySequence copies the first nTokens of a sequence into an empty one; they share memory. Errors:
+// ARGUMENT, MEMORY, STATE.
 func (s *Session) CopySequence(from, to uint32, nTokens uint64) error {
 	return s.use(func(p *C.ggufx_session, e *C.ggufx_error) C.ggufx_status {
 		return C.ggufx_session_sequence_copy(p, C.uint32_t(from), C.uint32_t(to), C.uint64_t(nTokens), e)
 	})
 }
 
-// SessionMemory is what the caches of a session take.
+// SessionMemory is the memory of a session's KV caches.
 type SessionMemory struct {
 	CacheBytes  uint64
-	Pages       uint64 // of 64 tokens of a layer, used or not; shared ones count once
-	SharedPages uint64 // places in sequences that hold a page others hold too
-	Tokens      uint64 // of all sequences
+	Pages       uint64 // pages of 64 tokens of a layer, used or not; shared ones count once
+	SharedPages uint64 // references to pages that other sequences hold, too
+	Tokens      uint64 // sum over all sequences
 	TokensLeft  uint64 // with ContextTotal: for which memory is left, in whole pages
 	RowBytes    uint64 // taken for rows that were given
 }
 
-// Memory tells what the caches take.
+// Memory returns the memory of the KV caches.
 func (s *Session) Memory() (SessionMemory, error) {
 	var out C.ggufx_session_memory_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))

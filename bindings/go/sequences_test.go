@@ -27,7 +27,7 @@ func newSession(t testing.TB, options *ggufx.SessionOptions) *ggufx.Session {
 	return must[*ggufx.Session](t)(must[*ggufx.Model](t)(rt.NewModel(demo(t, rt))).NewSession(options))
 }
 
-// aloneLogits are those of each token in a session of its own.
+// aloneLogits returns the logits of each token in a separate session.
 func aloneLogits(t testing.TB, tokens []int32) []float32 {
 	o := sequenceOptions()
 	o.Sequences = 1

@@ -22,7 +22,7 @@ type SessionOptions struct {
 	MatmulFlags    MatmulFlags
 	Checkpoints    uint32 // states kept to go back to; 0: 8, or SessionNoCheckpoints
 	Sequences      int    // conversations, each of Context tokens; 0: 1
-	ContextTotal   uint64 // tokens of all of them, for which they share memory; 0: each has its own
+	ContextTotal   uint64 // total tokens of their shared memory; 0: each has its own
 }
 
 // NewSession takes all memory of a session. Errors: ARGUMENT, MEMORY, TYPE.
@@ -63,7 +63,7 @@ func (m *Model) NewSession(options *SessionOptions) (*Session, error) {
 	return &Session{hold(unsafe.Pointer(s), destroySession), layers, info.Vocab, info.Embedding}, nil
 }
 
-// SessionInfo is what a session was made with, defaults put in.
+// SessionInfo holds the options of a session with defaults filled in.
 type SessionInfo struct {
 	Context, Batch int
 	TypeK, TypeV   KVType
@@ -106,9 +106,10 @@ func (s *Session) enter() (*C.ggufx_session, error) {
 
 func destroySession(p unsafe.Pointer) { C.ggufx_session_destroy((*C.ggufx_session)(p)) }
 
-// AttentionView is what the attention of a layer read and gave; its slices are valid during the
-// call, of the shapes that LayerInfo tells: Q and Out [Tokens][Heads][HeadDimK, HeadDimV], K and V
-// [Tokens][KVHeads][HeadDimK, HeadDimV]; V is empty where values are part of the keys (LayerVInK).
+// AttentionView holds the inputs and outputs of a layer's attention; its slices are valid during
+// the call, of the shapes that LayerInfo tells: Q and Out [Tokens][Heads][HeadDimK, HeadDimV], K
+// and V [Tokens][KVHeads][HeadDimK, HeadDimV]; V is empty if values are part of the keys
+// (LayerVInK).
 type AttentionView struct {
 	Layer        uint32
 	FirstToken   uint64
@@ -192,8 +193,8 @@ func perplexityOf(p *C.ggufx_perplexity_facts) *Perplexity {
 		uint64(p.n_tokens), uint64(p.n_scored)}
 }
 
-// Perplexity scores tokens in chunks of nContext, bos (unless -1) in the first place of each; report
-// may be nil, or return false to stop. The session must be empty, and is so again afterwards.
+// Perplexity scores tokens in chunks of nContext, bos (unless -1) first in each; report may be nil,
+// or return false to stop. The session must be empty; it is empty again afterwards.
 func (s *Session) Perplexity(tokens []int32, nContext int, bos int32,
 	report func(*Perplexity) bool) (*Perplexity, error) {
 	sp, err := s.enter()

@@ -10,23 +10,23 @@ import (
 	"unsafe"
 )
 
-// Speculator drives a session: the ids that it gives are exactly those of decoding one token after
-// another, whatever was guessed. One call at a time, also on its sessions.
+// Speculator runs speculative decoding on a session: its ids are exactly those of decoding token by
+// token, whatever the draft tokens are. One call at a time, also on its sessions.
 type Speculator struct {
 	*handle
 	session, draft *Session
 	guessing       *guessing
 }
 
-// SpeculatorOptions of NewSpeculator; nil looks the end of the text up in the text.
+// SpeculatorOptions of NewSpeculator; nil is prompt lookup.
 type SpeculatorOptions struct {
-	Draft *Session // of a smaller model with the same vocabulary
-	// Guess writes ids that may come next into out, and gives how many; the text is text, then last.
+	Draft *Session // draft model's session, with the same vocabulary
+	// Guess writes draft tokens into out and returns their number; the sequence is text, then last.
 	// Not together with Draft.
 	Guess func(text []int32, last int32, out []int32) int
-	Stops []int32 // ids that end a text
-	Most  int     // tokens guessed in a step; 0: 15
-	Match int     // tokens at the end of the text that stood before; 0: 3
+	Stops []int32 // end-of-generation token ids
+	Most  int     // maximum draft tokens per step; 0: 15
+	Match int     // n-gram length for prompt lookup; 0: 3
 }
 
 type guessing struct {
@@ -131,9 +131,9 @@ func (s *Speculator) enter() (*C.ggufx_speculator, error) {
 	return (*C.ggufx_speculator)(p), err
 }
 
-// Next gives the next tokens of the text, at least one, in ids: how many. logprobs may be nil, and so
-// may matcher and watch. The last id is not in the session yet. Errors: ARGUMENT, STATE, those of
-// Decode and Sample; nothing has changed then.
+// Next writes the next tokens, at least one, to ids and returns their number. logprobs may be nil,
+// and so may matcher and watch. The last id is not in the session yet. Errors: ARGUMENT, STATE,
+// those of Decode and Sample; nothing has changed then.
 func (s *Speculator) Next(ids []int32, logprobs []float32, sampler *Sampler, matcher *Matcher,
 	watch *Watch) (int, error) {
 	if logprobs != nil && len(logprobs) != len(ids) {
@@ -177,15 +177,15 @@ func (s *Speculator) Next(ids []int32, logprobs []float32, sampler *Sampler, mat
 	return int(n), err
 }
 
-// SpeculatorInfo says what became of guesses.
+// SpeculatorInfo counts draft tokens and their acceptance.
 type SpeculatorInfo struct {
-	Calls    uint64 // of Next that gave something
+	Calls    uint64 // calls of Next that returned tokens
 	Tokens   uint64 // they gave
-	Drafted  uint64 // guessed
-	Accepted uint64 // of these, chosen by the sampler
+	Drafted  uint64 // draft tokens
+	Accepted uint64 // accepted draft tokens: chosen by the sampler
 }
 
-// Info tells what became of guesses.
+// Info returns the counts of draft tokens and their acceptance.
 func (s *Speculator) Info() (SpeculatorInfo, error) {
 	sp, err := s.enter()
 	if err != nil {

@@ -10,17 +10,18 @@ import (
 	"unsafe"
 )
 
-// Stop looks for texts in bytes that come piece by piece; one call at a time.
+// Stop is a streaming search for stop strings; one call at a time.
 type Stop struct{ *handle }
 
-// StopInfo says how far a text is; bytes from Shown to Taken are held back.
+// StopInfo is the progress of the search; bytes from Shown to Taken are withheld.
 type StopInfo struct {
-	Found int    // which text was found, -1: none yet
-	Shown uint64 // bytes, of all that was fed, that belong to no text and may not begin one
-	Taken uint64 // bytes looked at: all, or up to the end of the text found
+	Found int    // index of the stop string found, -1: none yet
+	Shown uint64 // fed bytes that belong to no stop string and cannot begin one
+	Taken uint64 // bytes searched: all, or up to the end of the stop string found
 }
 
-// NewStop looks for texts of any bytes. Errors: ARGUMENT (its index is an empty text), LIMIT, MEMORY.
+// NewStop searches for stop strings of any bytes. Errors: ARGUMENT (its index is an empty stop
+// string), LIMIT, MEMORY.
 func (rt *Runtime) NewStop(texts ...string) (*Stop, error) {
 	rtp, err := rt.enter()
 	if err != nil {
@@ -59,7 +60,7 @@ func (s *Stop) enter() (*C.ggufx_stop, error) {
 
 func destroyStop(p unsafe.Pointer) { C.ggufx_stop_destroy((*C.ggufx_stop)(p)) }
 
-// Feed takes the next bytes. Errors: STATE (a text was found: Reset).
+// Feed takes the next bytes. Errors: STATE (a stop string was found: Reset).
 func (s *Stop) Feed(text []byte) (StopInfo, error) {
 	sp, err := s.enter()
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *Stop) Feed(text []byte) (StopInfo, error) {
 	return StopInfo{int(out.found), uint64(out.n_shown), uint64(out.n_taken)}, nil
 }
 
-// Reset goes to the begin of another text.
+// Reset restarts for another text.
 func (s *Stop) Reset() error {
 	sp, err := s.enter()
 	if err != nil {

@@ -88,8 +88,8 @@ func (f *File) Tensor(name string) (*Tensor, error) {
 	return f.tensor(p, out), nil
 }
 
-// Wrap wraps a copy of blocks as they stand in files; rowStride 0: dense. Errors: ARGUMENT, TYPE,
-// SHAPE, OVERFLOW, BOUNDS, MEMORY.
+// Wrap wraps a copy of blocks in file format; rowStride 0: dense. Errors: ARGUMENT, TYPE, SHAPE,
+// OVERFLOW, BOUNDS, MEMORY.
 func (rt *Runtime) Wrap(t TensorType, ne []uint64, rowStride uint64, data []byte, name string) (*Tensor, error) {
 	p, err := rt.enter()
 	if err != nil {

@@ -73,8 +73,7 @@ func (t *Tokenizer) Info() (TokenizerInfo, error) {
 		int32(out.unknown), TokenizerFlags(out.flags), C.GoString(out.pre)}, nil
 }
 
-// Special gives the id of a token with a meaning of its own, by its key, else by its text; -1 when
-// there is none.
+// Special returns the id of a special token, by its key, else by its text; -1 when there is none.
 func (t *Tokenizer) Special(which SpecialToken) (int32, error) {
 	tp, err := t.enter()
 	if err != nil {
@@ -109,7 +108,7 @@ func (t *Tokenizer) Token(id int32) (TokenInfo, error) {
 	return info, nil
 }
 
-// Encode gives the ids of a text.
+// Encode returns the token ids of a text.
 func (t *Tokenizer) Encode(text string, flags TokenizeFlags) ([]int32, error) {
 	tp, err := t.enter()
 	if err != nil {

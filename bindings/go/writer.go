@@ -268,8 +268,8 @@ func (w *Writer) CopyRank(f *File, rank, nRanks uint32, speeds []uint32, layers 
 	})
 }
 
-// AddStream adds a tensor whose data are made while the file is written: read fills data with bytes
-// offset.. of the dense tensor.
+// AddStream adds a tensor whose data are generated while the file is written: read fills data with
+// bytes offset.. of the dense tensor.
 func (w *Writer) AddStream(name string, t TensorType, ne []uint64,
 	read func(offset uint64, data []byte) error) error {
 	at, n := chars([]byte(name))
@@ -286,7 +286,7 @@ type WriteOptions struct {
 	Watch                        Watch
 }
 
-// WriterInfo is what a write would make.
+// WriterInfo describes the result of a write.
 type WriterInfo struct{ Metas, Tensors, Parts, Bytes uint64 }
 
 func (w *Writer) write(path *C.char, info *C.ggufx_writer_facts, options *WriteOptions,
@@ -301,7 +301,7 @@ func (w *Writer) write(path *C.char, info *C.ggufx_writer_facts, options *WriteO
 	})
 }
 
-// Info tells what a write with these options would make.
+// Info describes the result of a write with these options.
 func (w *Writer) Info(options *WriteOptions) (WriterInfo, error) {
 	var out C.ggufx_writer_facts
 	out.struct_size = C.uint32_t(unsafe.Sizeof(out))

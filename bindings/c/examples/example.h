@@ -1,4 +1,4 @@
-/* What the examples share: end with the library's message, or open the file named by argv[1].
+/* Helpers shared by the examples: end with the library's message, or open the file named by argv[1].
  * SPDX-License-Identifier: MIT */
 #ifndef GGUFX_EXAMPLE_H
 #define GGUFX_EXAMPLE_H

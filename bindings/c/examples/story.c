@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
     must(ggufx_detokenize(text, sizeof text, &n_text, tokenizer, ids, n_ids, 0, &error));
     printf("%.*s\n", (int)n_text, text);
     free(logits);
-    ggufx_sampler_destroy(sampler); /* in any order: each keeps what it needs */
+    ggufx_sampler_destroy(sampler); /* in any order: objects keep their dependencies alive */
     ggufx_file_destroy(file);
     ggufx_model_destroy(model);
     ggufx_tokenizer_destroy(tokenizer);

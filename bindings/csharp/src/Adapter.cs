@@ -12,25 +12,27 @@ namespace Ggufx
         public AdapterKind Kind { get; internal set; }
         /// <summary>Tensors of the model, or layers, that something is added to.</summary>
         public uint Targets { get; internal set; }
-        /// <summary>The largest; of a control vector 0.</summary>
+        /// <summary>Largest rank; 0 for a control vector.</summary>
         public uint Rank { get; internal set; }
         /// <summary>0: none.</summary>
         public double Alpha { get; internal set; }
-        /// <summary>Equal for adapters of equal content, made with equal options.</summary>
+        /// <summary>Equal for adapters with equal content and options.</summary>
         public ulong Fingerprint { get; internal set; }
         /// <summary>Bytes that it takes from the allocator.</summary>
         public ulong MemoryBytes { get; internal set; }
     }
 
-    /// <summary>What a file adds to a model at run time, bound to the model; immutable, keeps both alive.</summary>
+    /// <summary>LoRA adapter or control vector bound to a model. Immutable; keeps its file and the
+    /// model alive.</summary>
     public sealed unsafe class Adapter : IDisposable
     {
         private readonly AdapterHandle _made;
 
         internal AdapterHandle Handle { get { return _made.Live(this); } }
 
-        /// <summary>Bind an adapter's file to a model; of a control vector layers firstLayer to lastLayer,
-        /// counted from 0, 0 being the last. Status.Mismatch: the text names a tensor that does not fit.</summary>
+        /// <summary>Bind an adapter's file to a model; for a control vector, only layers firstLayer
+        /// to lastLayer, counted from 0, 0 being the last. Status.Mismatch: the text names a tensor
+        /// that does not fit.</summary>
         public Adapter(Model model, GgufFile file, uint firstLayer = 0, uint lastLayer = 0)
         {
             var o = default(NativeAdapterOptions);
@@ -60,8 +62,8 @@ namespace Ggufx
         /// <summary>Whether it adds something to a tensor of the model's file, by its number.</summary>
         public bool HasTensor(int tensor) { return NativeMethods.ggufx_adapter_has_tensor(Handle, Native.Size(tensor)) == 1; }
 
-        /// <summary>Add to nRows rows of a tensor of the model's file what a model has in which the adapter
-        /// is merged.</summary>
+        /// <summary>Add the adapter's delta to nRows rows of a tensor of the model's file, as when
+        /// the adapter is merged into the model.</summary>
         public void AddRows(Span<float> rows, int tensor, ulong firstRow, ulong nRows, float scale = 1)
         {
             NativeError e;
@@ -100,8 +102,9 @@ namespace Ggufx
 
     public sealed unsafe partial class Session
     {
-        /// <summary>Let an empty sequence, or Constants.AdapterAllSequences, have these adapters, in this
-        /// order, in place of those before. Status.State (Index: the sequence): it has tokens.</summary>
+        /// <summary>Let an empty sequence, or Constants.AdapterAllSequences, use these adapters, in
+        /// this order, instead of its previous ones. Status.State (Index: the sequence): it has
+        /// tokens.</summary>
         public void SetAdapters(uint sequence, params AdapterUse[] uses)
         {
             NativeError e;
@@ -113,7 +116,7 @@ namespace Ggufx
 
     public sealed unsafe partial class Embedder
     {
-        /// <summary>Let all texts from now on have these adapters, in this order.</summary>
+        /// <summary>Set the adapters for all inputs from now on, in this order.</summary>
         public void SetAdapters(params AdapterUse[] uses)
         {
             NativeError e;

@@ -1,4 +1,4 @@
-// Samplers as a chain of links in the program's order.
+// Sampler chains in an order chosen by the caller.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Collections.Generic;
@@ -23,7 +23,7 @@ namespace Ggufx
     {
         /// <summary>Id of the vocabulary.</summary>
         public int Id { get; set; }
-        /// <summary>What is added; -infinity bans the token.</summary>
+        /// <summary>Value added to the logit; -infinity bans the token.</summary>
         public float Bias { get; set; }
     }
 
@@ -31,7 +31,8 @@ namespace Ggufx
     /// A sampler and its clones may call it on several threads.</summary>
     public delegate bool SamplerLink(Span<Candidate> candidates);
 
-    /// <summary>A link of a chain: its kind decides which members count; zeros are defaults.</summary>
+    /// <summary>Sampler of a chain: its kind decides which members are used; zeros are
+    /// defaults.</summary>
     public sealed class Link
     {
         /// <summary>What it does.</summary>
@@ -46,29 +47,29 @@ namespace Ggufx
         public float Probability { get; set; }
         /// <summary>Xtc: from which probability on.</summary>
         public float Threshold { get; set; }
-        /// <summary>Temperature: what divides.</summary>
+        /// <summary>Temperature: divisor of the logits.</summary>
         public float Temperature { get; set; }
         /// <summary>Temperature: by how much the entropy changes it.</summary>
         public float Range { get; set; }
-        /// <summary>Temperature: of the entropy.</summary>
+        /// <summary>Temperature: exponent of the entropy.</summary>
         public float Exponent { get; set; }
-        /// <summary>Penalties, Dry: accepted tokens that are looked at.</summary>
+        /// <summary>Penalties, Dry: number of last accepted tokens considered.</summary>
         public uint Last { get; set; }
-        /// <summary>Penalties: what divides.</summary>
+        /// <summary>Penalties: repetition penalty, a divisor.</summary>
         public float Repetition { get; set; }
         /// <summary>Penalties: subtracted for each time.</summary>
         public float Frequency { get; set; }
         /// <summary>Penalties: subtracted once.</summary>
         public float Presence { get; set; }
-        /// <summary>Dry: of the penalty.</summary>
+        /// <summary>Dry: multiplier of the penalty.</summary>
         public float Multiplier { get; set; }
-        /// <summary>Dry: of the penalty's growth.</summary>
+        /// <summary>Dry: base of the penalty's growth.</summary>
         public float Base { get; set; }
-        /// <summary>Dry: tokens that may stand twice.</summary>
+        /// <summary>Dry: length of repeats without a penalty.</summary>
         public uint AllowedLength { get; set; }
-        /// <summary>Dry: ids over which no repeat goes.</summary>
+        /// <summary>Dry: ids that end a repeat (sequence breakers).</summary>
         public int[] Breakers { get; set; }
-        /// <summary>Bias: what is added, each id once.</summary>
+        /// <summary>Bias: values to add, each id once.</summary>
         public LogitBias[] Biases { get; set; }
         /// <summary>Mirostat: the surprise that is kept.</summary>
         public float Tau { get; set; }
@@ -78,11 +79,11 @@ namespace Ggufx
         public uint M { get; set; }
         /// <summary>Mirostat: 1 or 2.</summary>
         public uint Version { get; set; }
-        /// <summary>Host: the program's own.</summary>
+        /// <summary>Host: sampler supplied by the program.</summary>
         public SamplerLink Host { get; set; }
     }
 
-    /// A link of the program's own, as long as a sampler has it.
+    /// Sampler supplied by the program, kept while a chain uses it.
     internal sealed unsafe class HostLink
     {
         [ThreadStatic] private static Exception s_caught;
@@ -116,7 +117,7 @@ namespace Ggufx
             }
         }
 
-        /// Throws what a link of a call on this thread threw.
+        /// Rethrows the exception of a custom sampler that a call on this thread ran.
         internal static void Rethrow()
         {
             var caught = s_caught;
@@ -135,8 +136,8 @@ namespace Ggufx
             _hosts = hosts;
         }
 
-        /// <summary>A chain without links for vocabularies of up to this many tokens: it draws by the logits as they
-        /// are.</summary>
+        /// <summary>Empty sampler chain for vocabularies of up to this many tokens: it samples from
+        /// the unmodified logits.</summary>
         public static Sampler Chain(Runtime rt, uint vocab, ulong seed)
         {
             SamplerHandle made;
@@ -145,7 +146,7 @@ namespace Ggufx
             return new Sampler(made, new List<HostLink>());
         }
 
-        /// <summary>Put a link behind those that a chain has.</summary>
+        /// <summary>Append a sampler to the chain.</summary>
         public void Add(Link link)
         {
             var o = default(NativeSamplerLink);
@@ -190,7 +191,7 @@ namespace Ggufx
             if (host != null) _hosts.Add(host);
         }
 
-        /// <summary>Tell which tokens the text goes on with, whoever chose them; all or none.</summary>
+        /// <summary>Record tokens appended to the sequence, from any source; all or none.</summary>
         public void Accept(params int[] ids)
         {
             NativeError e;
@@ -198,14 +199,14 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_sampler_accept(Handle, from, Native.Size(ids.Length), &e), &e);
         }
 
-        /// <summary>Back to how it was made, with its links.</summary>
+        /// <summary>Reset to the initial state, with the same samplers.</summary>
         public void Reset()
         {
             NativeError e;
             Check.Ok(NativeMethods.ggufx_sampler_reset(Handle, &e), &e);
         }
 
-        /// <summary>Another one that goes on exactly as this one would.</summary>
+        /// <summary>Copy with the same state: it continues exactly as this one.</summary>
         public Sampler Clone()
         {
             SamplerHandle made;
@@ -214,7 +215,7 @@ namespace Ggufx
             return new Sampler(made, new List<HostLink>(_hosts));
         }
 
-        /// Ends a call that may have called links, which live as long as it.
+        /// Ends a call that may have run custom samplers, which live as long as the chain.
         internal void End(int status, NativeError* record)
         {
             GC.KeepAlive(_hosts);

@@ -8,7 +8,7 @@ using System.Text;
 
 namespace Ggufx
 {
-    /// <summary>Where a template comes from; nothing set is that of the file.</summary>
+    /// <summary>Source of a chat template; unset: the file's template.</summary>
     public sealed class ChatOptions
     {
         /// <summary>A template.</summary>
@@ -17,13 +17,13 @@ namespace Ggufx
         public string Name { get; set; }
         /// <summary>A built-in format: "chatml".</summary>
         public string Format { get; set; }
-        /// <summary>What the template finds as bos_token; null: that of the file.</summary>
+        /// <summary>Value of bos_token in the template; null: that of the file.</summary>
         public string BosToken { get; set; }
-        /// <summary>What the template finds as eos_token; null: that of the file.</summary>
+        /// <summary>Value of eos_token in the template; null: that of the file.</summary>
         public string EosToken { get; set; }
     }
 
-    /// <summary>A conversation and what a template may know beside it; null: not defined.</summary>
+    /// <summary>Conversation with template variables; null: not defined.</summary>
     public sealed class ChatRequest
     {
         /// <summary>A JSON array of turns: [{"role": "user", "content": "Hi"}].</summary>
@@ -36,7 +36,7 @@ namespace Ggufx
         public string Variables { get; set; }
         /// <summary>"low", "medium", "high".</summary>
         public string ReasoningEffort { get; set; }
-        /// <summary>Whether the assistant's turn is opened, and what is said of thinking.</summary>
+        /// <summary>Flags: open the assistant's turn, and the thinking mode.</summary>
         public ChatFlags Flags { get; set; }
         /// <summary>Seconds since 1970 in the time of day to be shown.</summary>
         public long? Clock { get; set; }
@@ -45,18 +45,18 @@ namespace Ggufx
     /// <summary>A run of bytes that one side wrote: from the end of the run before up to End.</summary>
     public struct ChatRun
     {
-        /// <summary>Byte of the UTF-8 behind the last one.</summary>
+        /// <summary>End of the run: byte offset after the last one, in UTF-8.</summary>
         public ulong End { get; internal set; }
         /// <summary>Whether it is from messages, tools or variables.</summary>
         public bool User { get; internal set; }
     }
 
-    /// <summary>A conversation as text.</summary>
+    /// <summary>Rendered conversation.</summary>
     public sealed class ChatText
     {
         /// <summary>The text.</summary>
         public string Text { get; internal set; }
-        /// <summary>Whose its bytes are.</summary>
+        /// <summary>Source of each byte: template or user.</summary>
         public ChatRun[] Runs { get; internal set; }
     }
 
@@ -79,7 +79,7 @@ namespace Ggufx
         public string ReasoningOpen { get; internal set; }
         /// <summary>Second marker of that pair.</summary>
         public string ReasoningClose { get; internal set; }
-        /// <summary>Text before the name; "ggufxid01" stands for the id of the call.</summary>
+        /// <summary>Text before the name; "ggufxid01" is a placeholder for the call id.</summary>
         public string CallPrefix { get; internal set; }
         /// <summary>Text between the name and the arguments.</summary>
         public string CallMiddle { get; internal set; }
@@ -97,7 +97,7 @@ namespace Ggufx
         public string CallQuote { get; internal set; }
     }
 
-    /// Texts that C reads during a call, at addresses that stay.
+    /// Strings that C reads during a call, at pinned addresses.
     internal sealed unsafe class Texts : IDisposable
     {
         private readonly List<GCHandle> _pinned = new List<GCHandle>();
@@ -215,7 +215,7 @@ namespace Ggufx
             return r;
         }
 
-        /// <summary>The text of a conversation, and whose each byte is.</summary>
+        /// <summary>Rendered text of a conversation, and the source of each byte.</summary>
         public ChatText Render(ChatRequest request)
         {
             var bytes = new byte[4096];
@@ -244,7 +244,8 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Ids of a conversation, in which no text of a user is a control token. flags: AddSpecial.</summary>
+        /// <summary>Token ids of a conversation; user text never becomes a control token. flags:
+        /// AddSpecial.</summary>
         public int[] Tokenize(Tokenizer tokenizer, ChatRequest request, TokenizeFlags flags = 0)
         {
             var ids = new int[1024];
@@ -266,7 +267,7 @@ namespace Ggufx
         }
     }
 
-    /// <summary>A piece of a model's output.</summary>
+    /// <summary>Event of the output parser.</summary>
     public struct ChatEvent
     {
         /// <summary>Constants.ChatAnswer, ChatReasoning, ChatCallName, ChatCallId, ChatCallArguments.</summary>
@@ -297,9 +298,10 @@ namespace Ggufx
 
         internal ChatParserHandle Handle { get { return _made.Live(this); } }
 
-        /// <summary>The format of chat counts; null: all output is answer. prompt: the rendered text, or its end; tools: a
-        /// JSON array or null; noCalls: tool calls are text of the answer. Unsupported: tools are given, and how the
-        /// template's models write calls is not known.</summary>
+        /// <summary>Uses the format of chat; null: all output is answer. prompt: the rendered text,
+        /// or its end; tools: a JSON array or null; noCalls: tool calls are text of the answer.
+        /// Unsupported: tools are given, and how the template's models write calls is not
+        /// known.</summary>
         public ChatParser(Runtime rt, Chat chat, string prompt = "", string tools = null, bool noCalls = false)
         {
             List<ChatEvent> told = _told; // the hook does not keep the parser
@@ -377,10 +379,10 @@ namespace Ggufx
             return Take();
         }
 
-        /// <summary>The next piece of the output.</summary>
+        /// <summary>More output.</summary>
         public ChatEvent[] Feed(string text) { return Feed(Encoding.UTF8.GetBytes(text)); }
 
-        /// <summary>End the output; the events of what was held back.</summary>
+        /// <summary>End the output; returns the events of withheld text.</summary>
         public ChatEvent[] Finish()
         {
             NativeError e;

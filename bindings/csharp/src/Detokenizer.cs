@@ -1,4 +1,4 @@
-// Ids that come one after another, back to text.
+// Streaming conversion of token ids to text.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Runtime.InteropServices;
@@ -6,14 +6,15 @@ using System.Text;
 
 namespace Ggufx
 {
-    /// <summary>Ids that come one after another, back to text: bytes of a character wait until it is whole. One thread at a time.</summary>
+    /// <summary>Streaming detokenizer: converts token ids to text and withholds incomplete
+    /// characters. One thread at a time.</summary>
     public sealed unsafe class Detokenizer
     {
         private readonly Tokenizer _tokenizer;
         private readonly DetokenizeFlags _flags;
         private NativeDetokenizeState _state;
 
-        /// <summary>At the begin of a text.</summary>
+        /// <summary>Starts at the beginning of a text.</summary>
         public Detokenizer(Tokenizer tokenizer, DetokenizeFlags flags = 0)
         {
             _tokenizer = tokenizer;
@@ -23,10 +24,11 @@ namespace Ggufx
         /// <summary>Bytes of the next ids, without those that wait.</summary>
         public byte[] PushBytes(ReadOnlySpan<int> ids) { return Part(ids, _flags); }
 
-        /// <summary>Text of the next ids, without what waits; what is no UTF-8 is replaced.</summary>
+        /// <summary>Text of the next ids, without incomplete characters; invalid UTF-8 is
+        /// replaced.</summary>
         public string Push(ReadOnlySpan<int> ids) { return Encoding.UTF8.GetString(PushBytes(ids)); }
 
-        /// <summary>All that waits; what comes then is a text of its own.</summary>
+        /// <summary>Withheld bytes; the next id starts a new text.</summary>
         public byte[] FinishBytes()
         {
             byte[] rest = Part(default(ReadOnlySpan<int>), _flags | DetokenizeFlags.Last);
@@ -34,7 +36,7 @@ namespace Ggufx
             return rest;
         }
 
-        /// <summary>All that waits; what comes then is a text of its own.</summary>
+        /// <summary>Withheld bytes; the next id starts a new text.</summary>
         public string Finish() { return Encoding.UTF8.GetString(FinishBytes()); }
 
         private byte[] Part(ReadOnlySpan<int> ids, DetokenizeFlags flags)

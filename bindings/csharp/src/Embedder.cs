@@ -1,4 +1,4 @@
-// Texts to vectors, and scores of rerankers.
+// Embeddings of texts, and scores of rerankers.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Collections.Generic;
@@ -7,18 +7,18 @@ using System.Threading;
 
 namespace Ggufx
 {
-    /// <summary>How texts become vectors; 0 is the default.</summary>
+    /// <summary>Options of an embedder; 0 is the default.</summary>
     public sealed unsafe class EmbedOptions
     {
-        /// <summary>Tokens of a text at most; 0: the trained context, at most 8,192.</summary>
+        /// <summary>Maximum tokens of a text; 0: the trained context, at most 8,192.</summary>
         public uint Context { get; set; }
         /// <summary>Tokens computed at once; 0: 512, or Context.</summary>
         public uint Batch { get; set; }
-        /// <summary>What becomes of a text's hidden states.</summary>
+        /// <summary>Pooling of a text's hidden states.</summary>
         public Pooling Pooling { get; set; }
         /// <summary>Values of a result that are kept, the first ones; 0: all.</summary>
         public uint Dimensions { get; set; }
-        /// <summary>Results of length 1; texts that are cut.</summary>
+        /// <summary>Normalization of the results; truncation of texts.</summary>
         public EmbedFlags Flags { get; set; }
         /// <summary>Flags of the products.</summary>
         public MatmulFlags MatmulFlags { get; set; }
@@ -41,19 +41,19 @@ namespace Ggufx
     /// <summary>Facts of an embedder.</summary>
     public sealed class EmbedderInfo
     {
-        /// <summary>Tokens of a text at most.</summary>
+        /// <summary>Maximum tokens of a text.</summary>
         public uint Context { get; internal set; }
         /// <summary>Tokens computed at once.</summary>
         public uint Batch { get; internal set; }
         /// <summary>Never Default.</summary>
         public Pooling Pooling { get; internal set; }
-        /// <summary>Values of a result; of Rank the classes of the file.</summary>
+        /// <summary>Values of a result; for Rank, the file's classes.</summary>
         public uint Dimensions { get; internal set; }
         /// <summary>Before the first of them are kept.</summary>
         public uint FullDimensions { get; internal set; }
     }
 
-    /// <summary>Texts to vectors; keeps its model's data alive.</summary>
+    /// <summary>Computes embeddings; keeps its model's data alive.</summary>
     public sealed unsafe partial class Embedder : IDisposable
     {
         private readonly EmbedderHandle _made;
@@ -88,8 +88,8 @@ namespace Ggufx
             return bytes;
         }
 
-        /// <summary>Fill to with a row for each text, with Pooling.None for each token that is used.
-        /// Text i is lengths[i] of the tokens, one text behind the other.</summary>
+        /// <summary>Fill to with a row for each text, with Pooling.None for each token that is
+        /// used. Text i is lengths[i] of the tokens, the texts concatenated.</summary>
         public void Embed(Span<float> to, ReadOnlySpan<int> tokens, ReadOnlySpan<UIntPtr> lengths,
             CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {

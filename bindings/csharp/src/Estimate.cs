@@ -1,10 +1,11 @@
-// What fits into memory: bytes of weights, caches and sessions, and the recipe that loses least.
+// Memory estimates: bytes of weights, caches and sessions, and the best recipe that fits.
 // SPDX-License-Identifier: MIT
 using System;
 
 namespace Ggufx
 {
-    /// <summary>What is asked; the default is the file as it is with the context of a session.</summary>
+    /// <summary>Options of an estimate; the default is the unchanged file with the context of a
+    /// session.</summary>
     public sealed class EstimateOptions
     {
         /// <summary>As this recipe would make it; null: as it is, or left to Recommend.</summary>
@@ -17,27 +18,27 @@ namespace Ggufx
         public uint Context { get; set; }
         /// <summary>Tokens computed at once; 0: 512.</summary>
         public uint Batch { get; set; }
-        /// <summary>Sessions side by side; 0: 1.</summary>
+        /// <summary>Number of concurrent sessions; 0: 1.</summary>
         public uint Sessions { get; set; }
         /// <summary>Conversations of each session; 0: 1.</summary>
         public uint Sequences { get; set; }
-        /// <summary>Of each session, as in SessionOptions.</summary>
+        /// <summary>Per session, as in SessionOptions.</summary>
         public ulong ContextTotal { get; set; }
         /// <summary>Type of the caches' keys; DEFAULT for both leaves them to Recommend.</summary>
         public KvType TypeK { get; set; }
         /// <summary>Type of the caches' values.</summary>
         public KvType TypeV { get; set; }
-        /// <summary>What all of it may take; 0: no limit.</summary>
+        /// <summary>Memory limit in bytes; 0: no limit.</summary>
         public ulong MemoryBytes { get; set; }
         /// <summary>Bytes that all threads read from memory per second; 0: no speeds.</summary>
         public double Bandwidth { get; set; }
-        /// <summary>Of each session, as in SessionOptions.</summary>
+        /// <summary>Per session, as in SessionOptions.</summary>
         public uint Checkpoints { get; set; }
         /// <summary>Adapters' files, used by each session, all of them in each sequence; null: none.</summary>
         public GgufFile[] Adapters { get; set; }
     }
 
-    /// <summary>What a model takes, in bytes.</summary>
+    /// <summary>Memory of a model, in bytes.</summary>
     public sealed unsafe class Estimate
     {
         /// <summary>Whether it fits, needs an imatrix, has no graph here.</summary>
@@ -48,7 +49,7 @@ namespace Ggufx
         public uint Context { get; private set; }
         /// <summary>Tokens computed at once.</summary>
         public uint Batch { get; private set; }
-        /// <summary>Conversations side by side.</summary>
+        /// <summary>Number of concurrent conversations.</summary>
         public uint Sessions { get; private set; }
         /// <summary>Type of the caches' keys.</summary>
         public KvType TypeK { get; private set; }
@@ -70,9 +71,9 @@ namespace Ggufx
         public ulong KvBytes { get; private set; }
         /// <summary>Bytes of the sessions beside their caches.</summary>
         public ulong SessionBytes { get; private set; }
-        /// <summary>Of the file and the four above, and of adapters.</summary>
+        /// <summary>Sum of the file, the four members above and adapters.</summary>
         public ulong TotalBytes { get; private set; }
-        /// <summary>Of weights, and of one token's keys and values, that a token reads.</summary>
+        /// <summary>Bytes of weights, keys and values that one token reads.</summary>
         public ulong TokenWeightBytes { get; private set; }
         /// <summary>Bytes of one token's keys and values.</summary>
         public ulong TokenKvBytes { get; private set; }
@@ -120,7 +121,8 @@ namespace Ggufx
             AdapterBytes = o->adapter_bytes;
         }
 
-        /// <summary>What a model takes: as the file stands, or as a recipe would make it.</summary>
+        /// <summary>Memory of a model: of the unchanged file, or after quantization by a
+        /// recipe.</summary>
         public static Estimate Of(Runtime rt, GgufFile file, EstimateOptions options = null)
         {
             return Ask(rt, file, options, false);

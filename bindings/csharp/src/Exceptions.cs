@@ -1,4 +1,4 @@
-// Failures of the library as exceptions, by code: each tells Status, Offset, Index and SystemError.
+// Exceptions of the library, by status code; each has Status, Offset, Index and SystemError.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Threading;
@@ -13,8 +13,8 @@ namespace Ggufx
         internal string Message;
     }
 
-    /// <summary>What a failed call said; nothing was changed by it. All failures of the library are this or
-    /// derive from it.</summary>
+    /// <summary>Error of a failed call, which changed nothing. All failures of the library are this
+    /// or derive from it.</summary>
     public class GgufxException : Exception
     {
         internal readonly Failure Failure;
@@ -57,7 +57,7 @@ namespace Ggufx
 
     internal static unsafe class Check
     {
-        /// Throws what the record says when a call failed.
+        /// Throws the error in the record if a call failed.
         internal static void Ok(int status, NativeError* record)
         {
             if (status != (int)Status.Ok) throw Of(status, record, null);

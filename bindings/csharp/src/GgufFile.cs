@@ -25,7 +25,7 @@ namespace Ggufx
         public ulong MaxStringBytes { get; set; }
         /// <summary>Ends the call when it is cancelled.</summary>
         public CancellationToken Token { get; set; }
-        /// <summary>Is told how far the call is.</summary>
+        /// <summary>Receives the progress of the call.</summary>
         public IProgress<Progress> Progress { get; set; }
     }
 
@@ -40,9 +40,9 @@ namespace Ggufx
         public ulong Alignment { get; internal set; }
         /// <summary>Files of the set.</summary>
         public ulong Parts { get; internal set; }
-        /// <summary>Where the first part's list of tensors ends.</summary>
+        /// <summary>End of the first part's tensor list.</summary>
         public ulong MetaEnd { get; internal set; }
-        /// <summary>Where tensor data begin in the first file.</summary>
+        /// <summary>Start of the tensor data in the first file.</summary>
         public ulong DataOffset { get; internal set; }
         /// <summary>Bytes of all files.</summary>
         public ulong FileSize { get; internal set; }
@@ -54,8 +54,8 @@ namespace Ggufx
         public ulong Values { get; internal set; }
         /// <summary>Bytes of all tensor data.</summary>
         public ulong Bytes { get; internal set; }
-        /// <summary>Bytes of tensor data that the files lack behind their ends; not 0 only when the head of
-        /// a file was opened for its metadata alone.</summary>
+        /// <summary>Missing bytes of tensor data after the ends of the files; not 0 only when the
+        /// head of a file was opened for its metadata alone.</summary>
         public ulong Missing { get; internal set; }
     }
 
@@ -64,7 +64,7 @@ namespace Ggufx
     {
         /// <summary>Weight.</summary>
         public LogLevel Severity { get; private set; }
-        /// <summary>What an open would say; Ok for a remark.</summary>
+        /// <summary>Status that open would return; Ok for a note.</summary>
         public Status Status { get; private set; }
         /// <summary>Byte offset in the file.</summary>
         public ulong? Offset { get; private set; }
@@ -152,8 +152,8 @@ namespace Ggufx
                 return new GgufFile(rt, Way.Memory, bytes, (ulong)data.Length, 0, 0, null, options);
         }
 
-        /// <summary>Open a stream that can seek, from its beginning; it is read during this call
-        /// only and stays the caller's.</summary>
+        /// <summary>Open a seekable stream from its start; it is read during this call only and
+        /// stays the caller's.</summary>
         public static GgufFile Open(Runtime rt, Stream stream, OpenOptions options = null)
         {
             var hook = new Hook { Size = (ulong)stream.Length };
@@ -193,7 +193,7 @@ namespace Ggufx
         /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
 
-        /// <summary>What a model of this file computes, as text for people: a line per step.</summary>
+        /// <summary>Readable description of the model's graph: one line per operation.</summary>
         public string Graph()
         {
             var bytes = new byte[4096];

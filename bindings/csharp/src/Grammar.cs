@@ -1,18 +1,18 @@
-// Texts that fit a grammar, and the tokens with which a model can write one.
+// Grammars and constrained decoding: matching texts and allowed tokens.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Runtime.InteropServices;
 
 namespace Ggufx
 {
-    /// <summary>What texts have to fit, over a vocabulary; immutable.</summary>
+    /// <summary>Grammar over a vocabulary, for constrained decoding; immutable.</summary>
     public sealed unsafe class Grammar : IDisposable
     {
         private readonly GrammarHandle _made;
 
         internal GrammarHandle Handle { get { return _made.Live(this); } }
 
-        /// <summary>Of GBNF.</summary>
+        /// <summary>Grammar from GBNF.</summary>
         public Grammar(Runtime rt, Tokenizer tokenizer, string gbnf) : this(rt, tokenizer, Constants.GrammarGbnf, gbnf, 0) { }
 
         /// <summary>JSON that a schema accepts.</summary>
@@ -39,10 +39,10 @@ namespace Ggufx
         public void Dispose() { _made.Dispose(); }
     }
 
-    /// <summary>Where a matcher stands.</summary>
+    /// <summary>State of a matcher.</summary>
     public struct MatcherInfo
     {
-        /// <summary>The text fits as it is: it may end here.</summary>
+        /// <summary>The text is complete: it may end here.</summary>
         public bool Whole { get; internal set; }
         /// <summary>A token that ends a generation was accepted.</summary>
         public bool Ended { get; internal set; }
@@ -54,14 +54,14 @@ namespace Ggufx
         public uint Words { get; internal set; }
     }
 
-    /// <summary>A text on its way through a grammar; one call at a time.</summary>
+    /// <summary>State of a text in a grammar; one call at a time.</summary>
     public sealed unsafe class Matcher : IDisposable
     {
         private readonly MatcherHandle _made;
 
         internal MatcherHandle Handle { get { return _made.Live(this); } }
 
-        /// <summary>At the begin of a text.</summary>
+        /// <summary>Starts at the beginning of a text.</summary>
         public Matcher(Grammar grammar)
         {
             NativeError e;
@@ -77,10 +77,10 @@ namespace Ggufx
         /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
 
-        /// <summary>Another one at the same place, which can go back as far.</summary>
+        /// <summary>Copy in the same state, with the same rollback depth.</summary>
         public Matcher Clone() { return new Matcher(this); }
 
-        /// <summary>Where it stands.</summary>
+        /// <summary>Current state.</summary>
         public MatcherInfo Info
         {
             get
@@ -97,7 +97,8 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Go on by tokens, all of them or none; the error's index is the first that does not fit.</summary>
+        /// <summary>Advance by tokens, all of them or none; the error's index is the first that
+        /// does not fit.</summary>
         public void Accept(params int[] ids)
         {
             NativeError e;
@@ -112,7 +113,8 @@ namespace Ggufx
             Check.Ok(NativeMethods.ggufx_matcher_rollback(Handle, tokens, &e), &e);
         }
 
-        /// <summary>Which tokens fit now: bit id % 32 of word id / 32; words behind the vocabulary become 0.</summary>
+        /// <summary>Allowed next tokens: bit id % 32 of word id / 32; words after the vocabulary
+        /// become 0.</summary>
         public void Mask(Span<uint> words)
         {
             NativeError e;

@@ -1,5 +1,5 @@
 // Functions of the program that the library calls during one call, or as long as an object lives.
-// No exception crosses the library: it ends the call and is thrown behind it.
+// No exception crosses the library: it ends the call and is rethrown after it.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Collections.Generic;
@@ -12,7 +12,7 @@ namespace Ggufx
     /// <summary>How far a long call is; Total is 0 when unknown.</summary>
     public struct Progress
     {
-        /// <summary>What is done.</summary>
+        /// <summary>Completed work.</summary>
         public ulong Done { get; internal set; }
         /// <summary>All there is to do; 0: unknown.</summary>
         public ulong Total { get; internal set; }
@@ -71,7 +71,7 @@ namespace Ggufx
             return native;
         }
 
-        /// Ends a call: what a function of the program threw comes first.
+        /// Ends a call; an exception of a callback takes precedence.
         internal static void End(Hook hook, int status, NativeError* record)
         {
             if (status == (int)Status.Ok) return;
@@ -81,7 +81,7 @@ namespace Ggufx
             throw Check.Of(status, record, hook);
         }
 
-        /// What a function threw that cannot end its call.
+        /// Exception of a callback that cannot end its call.
         internal void Rethrow()
         {
             if (Caught != null) ExceptionDispatchInfo.Capture(Caught).Throw();

@@ -1,4 +1,4 @@
-// Importance matrices: what each column of a weight is worth.
+// Importance matrices (imatrix): weight of each column of a tensor.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Runtime.InteropServices;
@@ -12,9 +12,9 @@ namespace Ggufx
     {
         /// <summary>Number of weight tensors.</summary>
         public ulong Entries { get; internal set; }
-        /// <summary>Number of texts it was made from.</summary>
+        /// <summary>Number of data sets it was computed from.</summary>
         public ulong Datasets { get; internal set; }
-        /// <summary>Chunks of those texts.</summary>
+        /// <summary>Chunks of those data sets.</summary>
         public ulong Chunks { get; internal set; }
         /// <summary>Tokens of a chunk.</summary>
         public uint ChunkTokens { get; internal set; }
@@ -66,9 +66,10 @@ namespace Ggufx
 
         private Imatrix(ImatrixHandle made) { _made = made; }
 
-        /// <summary>Run a session's model over tokens in chunks of nContext, bos (unless -1) first in each, and add up the
-        /// squares of what its matrices are multiplied by; output: the matrix of the logits, too. dataset names the text
-        /// and may be null. The session must be empty and is so again afterwards.</summary>
+        /// <summary>Run a session's model over tokens in chunks of nContext, bos (unless -1) first
+        /// in each, and sum the squares of the inputs of its matrices; output: the matrix of the
+        /// logits, too. dataset names the text and may be null. The session must be empty; it is
+        /// empty again afterwards.</summary>
         public static Imatrix Collect(Session session, ReadOnlySpan<int> tokens, uint nContext, int bos = -1, bool output = false,
             string dataset = null, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
@@ -143,7 +144,7 @@ namespace Ggufx
             return At((long)o);
         }
 
-        /// <summary>Name of a text it was made from.</summary>
+        /// <summary>Name of a data set it was computed from.</summary>
         public string Dataset(long i)
         {
             byte* text;
@@ -156,7 +157,7 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Keep the entries whose place in keep is not 0.</summary>
+        /// <summary>Keep the entries whose element of keep is not 0.</summary>
         public void Select(ReadOnlySpan<byte> keep)
         {
             NativeError e;

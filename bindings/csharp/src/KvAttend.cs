@@ -7,7 +7,7 @@ using System.Threading;
 
 namespace Ggufx
 {
-    /// <summary>How scores are made; all unset is causal.</summary>
+    /// <summary>Options of attention; all unset is causal.</summary>
     public sealed class AttendOptions
     {
         /// <summary>Flags; none is the default.</summary>
@@ -18,7 +18,7 @@ namespace Ggufx
         public float Softcap { get; set; }
         /// <summary>Positions that a query sees; 0: as the layer. It sees what both show.</summary>
         public uint Window { get; set; }
-        /// <summary>What of them it sees.</summary>
+        /// <summary>Attention pattern within the window.</summary>
         public WindowKind WindowKind { get; set; }
         /// <summary>Slopes of ALiBi, one per query head, or null.</summary>
         public float[] AlibiSlopes { get; set; }
@@ -26,7 +26,7 @@ namespace Ggufx
         public float[] SinkLogits { get; set; }
         /// <summary>Ends the call when it is cancelled.</summary>
         public CancellationToken Token { get; set; }
-        /// <summary>Is told how far the call is.</summary>
+        /// <summary>Receives the progress of the call.</summary>
         public IProgress<Progress> Progress { get; set; }
     }
 

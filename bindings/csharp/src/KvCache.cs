@@ -6,16 +6,16 @@ using System.Threading;
 
 namespace Ggufx
 {
-    /// <summary>What differs from layer to layer.</summary>
+    /// <summary>Settings that differ per layer.</summary>
     public struct KvLayer
     {
         /// <summary>Type of the keys; DEFAULT: that of the cache.</summary>
         public KvType TypeK { get; set; }
         /// <summary>Type of the values; DEFAULT: that of the cache.</summary>
         public KvType TypeV { get; set; }
-        /// <summary>Positions that a token sees; 0: all until its own.</summary>
+        /// <summary>Attention window in positions; 0: all up to its own.</summary>
         public uint Window { get; set; }
-        /// <summary>What of them it sees.</summary>
+        /// <summary>Attention pattern within the window.</summary>
         public WindowKind WindowKind { get; set; }
     }
 
@@ -54,7 +54,8 @@ namespace Ggufx
         public float RopeBase { get; set; }
         /// <summary>Factor of positions; 0: 1.</summary>
         public float RopeScale { get; set; }
-        /// <summary>Radians by which a pair turns per position, in place of base and scale; null: those.</summary>
+        /// <summary>RoPE frequencies in radians per position, instead of base and scale; null:
+        /// those.</summary>
         public double[] RopeFrequencies { get; set; }
         /// <summary>null, or one per layer.</summary>
         public KvLayer[] LayerOptions { get; set; }
@@ -225,21 +226,21 @@ namespace Ggufx
             Check.Ok(NativeMethods.ggufx_kv_truncate(Handle, sequence, nTokens, &e), &e);
         }
 
-        /// <summary>Begin a call that Rollback can take back, whatever is appended until Commit.</summary>
+        /// <summary>Begin a transaction: Rollback undoes all appends until Commit.</summary>
         public void Begin(uint sequence)
         {
             NativeError e;
             Check.Ok(NativeMethods.ggufx_kv_begin(Handle, sequence, &e), &e);
         }
 
-        /// <summary>What was appended stays; its queries are answered.</summary>
+        /// <summary>Commits the appended tokens; ends the call.</summary>
         public void Commit(uint sequence)
         {
             NativeError e;
             Check.Ok(NativeMethods.ggufx_kv_commit(Handle, sequence, &e), &e);
         }
 
-        /// <summary>Go back to Begin, or cut all layers to the shortest one.</summary>
+        /// <summary>Roll back to Begin, or truncate all layers to the shortest one.</summary>
         public void Rollback(uint sequence)
         {
             NativeError e;
@@ -253,7 +254,7 @@ namespace Ggufx
             Check.Ok(NativeMethods.ggufx_kv_remove(Handle, sequence, p0, p1, &e), &e);
         }
 
-        /// <summary>Let an empty sequence begin with tokens of another one.</summary>
+        /// <summary>Copy tokens of another sequence into an empty one.</summary>
         public void Copy(uint from, uint to, int p0, int p1)
         {
             NativeError e;
@@ -293,8 +294,8 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_kv_calibrate(Handle, layer, muK.Length == 0 ? null : mu, eqK.Length == 0 ? null : eq, Native.Size(n), muV.Length == 0 ? null : v, Native.Size(muV.Length), &e), &e);
         }
 
-        /// <summary>Give the streams of a layer, or of Constants.KvAllLayers, other types; null: as
-        /// it is.</summary>
+        /// <summary>Requantize the keys and values of a layer, or of Constants.KvAllLayers; null:
+        /// unchanged.</summary>
         public void Requantize(uint layer, KvType? typeK, KvType? typeV, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
             NativeProgress native;

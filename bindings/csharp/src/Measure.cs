@@ -1,5 +1,4 @@
-// Probabilities of tokens, how well a model predicts a text, how far it is from another one, and which of
-// several endings it expects.
+// Log-probabilities, perplexity, KL divergence from another model, and multiple-choice scores.
 // SPDX-License-Identifier: MIT
 using System;
 using System.IO;
@@ -28,8 +27,8 @@ namespace Ggufx
         }
     }
 
-    /// <summary>How well a text was predicted, and how far that is from saved logits, whose members are 0 where
-    /// there were none. Members that end in Error are standard errors.</summary>
+    /// <summary>Perplexity of a text and KL divergence from saved logits; the members of the latter
+    /// are 0 without saved logits. Members that end in Error are standard errors.</summary>
     public sealed unsafe class Measure
     {
         /// <summary>Whether saved logits were read, and were of a model with the same weights' fingerprint.</summary>
@@ -44,7 +43,7 @@ namespace Ggufx
         public ulong Tokens { get; private set; }
         /// <summary>Predictions scored.</summary>
         public ulong Scored { get; private set; }
-        /// <summary>Of what the saved logits predict.</summary>
+        /// <summary>Perplexity of the saved logits.</summary>
         public double BasePerplexity { get; private set; }
         /// <summary>Its standard error.</summary>
         public double BaseError { get; private set; }
@@ -70,7 +69,7 @@ namespace Ggufx
         public double SameTop { get; private set; }
         /// <summary>Its standard error.</summary>
         public double SameTopError { get; private set; }
-        /// <summary>Root of the mean square of what the probabilities of the tokens that came differ by.</summary>
+        /// <summary>RMS difference of the probabilities of the actual tokens.</summary>
         public double RmsDifference { get; private set; }
         /// <summary>Its standard error.</summary>
         public double RmsDifferenceError { get; private set; }
@@ -101,12 +100,13 @@ namespace Ggufx
         }
     }
 
-    /// <summary>How a text is measured; all unset is the default.</summary>
+    /// <summary>Options of a measurement; all unset is the default.</summary>
     public sealed class MeasureOptions
     {
-        /// <summary>Tokens between the begins of chunks; 0: one behind the other.</summary>
+        /// <summary>Stride between the starts of chunks in tokens; 0: chunks do not
+        /// overlap.</summary>
         public uint Stride { get; set; }
-        /// <summary>Id in the first place of each chunk; null: the text's own.</summary>
+        /// <summary>Id of the first token of each chunk; null: the text's own.</summary>
         public int? Bos { get; set; }
         /// <summary>File for the logits of all predictions.</summary>
         public string SavePath { get; set; }
@@ -122,8 +122,8 @@ namespace Ggufx
 
     public sealed unsafe partial class Session
     {
-        /// <summary>Perplexity of tokens in chunks of nContext, and the divergence from saved logits. The session
-        /// must be empty and is so again afterwards.</summary>
+        /// <summary>Perplexity of tokens in chunks of nContext, and the divergence from saved
+        /// logits. The session must be empty; it is empty again afterwards.</summary>
         public Measure Measure(ReadOnlySpan<int> tokens, uint nContext, MeasureOptions options = null,
             CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
@@ -163,8 +163,8 @@ namespace Ggufx
             return new Measure(&result);
         }
 
-        /// <summary>Logarithms of the probabilities of several endings of one context, each summed over its tokens.
-        /// The session must be empty and is so again afterwards.</summary>
+        /// <summary>Log-probabilities of several continuations of one context, each summed over its
+        /// tokens. The session must be empty; it is empty again afterwards.</summary>
         public double[] Endings(ReadOnlySpan<int> context, int[][] endings, CancellationToken token = default(CancellationToken),
             IProgress<Progress> progress = null)
         {

@@ -15,11 +15,11 @@ namespace Ggufx
         public string Kind { get; internal set; }
         /// <summary>Number of tokens.</summary>
         public uint Tokens { get; internal set; }
-        /// <summary>Id that begins a text.</summary>
+        /// <summary>Beginning-of-sequence token (BOS).</summary>
         public int Bos { get; internal set; }
         /// <summary>Id that ends one.</summary>
         public int Eos { get; internal set; }
-        /// <summary>Id of what the vocabulary lacks.</summary>
+        /// <summary>Token for unknown text (UNK).</summary>
         public int Unknown { get; internal set; }
         /// <summary>Properties of the tokenizer.</summary>
         public TokenizerFlags Flags { get; internal set; }
@@ -74,7 +74,8 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Id of a token with a meaning of its own, by its key, else by its text; -1 when there is none.</summary>
+        /// <summary>Id of a special token, by its key, else by its text; -1 when there is
+        /// none.</summary>
         public int Special(SpecialToken which)
         {
             return NativeMethods.ggufx_tokenizer_special(Handle, (uint)which);
@@ -95,7 +96,7 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Ids of a text.</summary>
+        /// <summary>Token ids of a text.</summary>
         public int[] Encode(string text, TokenizeFlags flags = 0)
         {
             byte[] bytes = Encoding.UTF8.GetBytes(text + "\0");
@@ -175,14 +176,14 @@ namespace Ggufx
         public IDictionary<string, string> Overrides { get; set; }
         /// <summary>Ends the call when it is cancelled.</summary>
         public CancellationToken Token { get; set; }
-        /// <summary>Is told how many layers are bound.</summary>
+        /// <summary>Receives the number of layers bound.</summary>
         public IProgress<Progress> Progress { get; set; }
     }
 
     /// <summary>Facts of a layer.</summary>
     public sealed class LayerInfo
     {
-        /// <summary>What mixes its tokens.</summary>
+        /// <summary>Kind of token mixing.</summary>
         public LayerKind Kind { get; internal set; }
         /// <summary>Properties of it.</summary>
         public LayerFlags Flags { get; internal set; }
@@ -196,13 +197,13 @@ namespace Ggufx
         public uint HeadDimV { get; internal set; }
         /// <summary>Tokens it sees; 0: all.</summary>
         public uint Window { get; internal set; }
-        /// <summary>Whose keys and values it reads: its own, mostly.</summary>
+        /// <summary>Layer whose keys and values it reads, usually its own.</summary>
         public uint ReadsLayer { get; internal set; }
-        /// <summary>Of scores; 0: 1 / sqrt(HeadDimK).</summary>
+        /// <summary>Scale of scores; 0: 1 / sqrt(HeadDimK).</summary>
         public float Scale { get; internal set; }
-        /// <summary>Of scores; 0: none.</summary>
+        /// <summary>Soft cap of scores; 0: none.</summary>
         public float Softcap { get; internal set; }
-        /// <summary>Of a recurrent layer, per sequence.</summary>
+        /// <summary>State of a recurrent layer, per sequence.</summary>
         public ulong StateBytes { get; internal set; }
         /// <summary>A logit per head; empty: none.</summary>
         public float[] Sinks { get; internal set; }
@@ -247,7 +248,7 @@ namespace Ggufx
             }
         }
 
-        /// Texts of C's for the time of a call.
+        /// C strings for the duration of a call.
         private sealed class Overrides : IDisposable
         {
             internal readonly NativeModelOverride[] List;

@@ -51,7 +51,7 @@ namespace Ggufx
         }
     }
 
-    /// Keeps an object while what a call showed of it is copied.
+    /// Keeps an object alive while data borrowed from it is copied.
     internal struct Hold : IDisposable
     {
         private readonly SafeHandle _handle;
@@ -93,7 +93,7 @@ namespace Ggufx
             return (UIntPtr)(ulong)n;
         }
 
-        /// A text for C, with its NUL.
+        /// NUL-terminated string for C.
         internal static byte[] Utf8(string text)
         {
             if (text == null) throw new ArgumentNullException(nameof(text));

@@ -1,4 +1,4 @@
-// How byte-level BPE cuts texts before it merges.
+// Pre-tokenizer: splits text for byte-level BPE before merges.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Collections.Generic;
@@ -12,9 +12,9 @@ namespace Ggufx
 
         /// <summary>tokenizer.ggml.pre, "llama-bpe".</summary>
         public string Name { get; private set; }
-        /// <summary>The name its rules go by; equal where texts are cut equally.</summary>
+        /// <summary>Name of its split rules; equal for equal rules.</summary>
         public string Rules { get; private set; }
-        /// <summary>What it does beside cutting.</summary>
+        /// <summary>Flags besides the split rules.</summary>
         public PreFlags Flags { get; private set; }
         /// <summary>Its steps in tokenizer.json: S and the pattern of a Split, D single digits, G GPT-2's pattern and bytes, B bytes; null where they are not known.</summary>
         public IReadOnlyList<string> Steps { get; private set; }
@@ -38,10 +38,10 @@ namespace Ggufx
             return all;
         }
 
-        /// <summary>The version of Unicode that texts are cut by, "15.0.0".</summary>
+        /// <summary>Unicode version of the split rules, "15.0.0".</summary>
         public static string UnicodeVersion { get { return Native.Text(NativeMethods.ggufx_tokenizer_unicode()); } }
 
-        // Texts that have a NUL behind each.
+        // NUL-terminated strings.
         private static string[] Parts(string all)
         {
             string[] parts = all.Split('\0');

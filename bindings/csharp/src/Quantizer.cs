@@ -48,7 +48,7 @@ namespace Ggufx
         }
     }
 
-    /// <summary>How a quantization is planned; the default is the recipe alone.</summary>
+    /// <summary>Options of a quantization; the default is the recipe alone.</summary>
     public sealed unsafe class QuantizerOptions
     {
         /// <summary>Flags; none is the default.</summary>
@@ -57,7 +57,7 @@ namespace Ggufx
         public TensorType? OutputType { get; set; }
         /// <summary>Type of token_embd.weight; null: the recipe's.</summary>
         public TensorType? EmbeddingType { get; set; }
-        /// <summary>What each column is worth, or null.</summary>
+        /// <summary>Importance matrix, or null.</summary>
         public Imatrix Imatrix { get; set; }
         /// <summary>For the key quantize.imatrix.file.</summary>
         public string ImatrixName { get; set; }
@@ -112,7 +112,7 @@ namespace Ggufx
         public ulong MissingFromImatrix { get; internal set; }
     }
 
-    /// <summary>What a plan makes of one tensor.</summary>
+    /// <summary>Planned quantization of one tensor.</summary>
     public sealed unsafe class PlannedTensor
     {
         /// <summary>Name of the tensor.</summary>
@@ -127,17 +127,18 @@ namespace Ggufx
         public TensorType Wanted { get; private set; }
         /// <summary>Why it gets its type.</summary>
         public JobReason Reason { get; private set; }
-        /// <summary>1: an entry weighs its columns; 0: none is wanted; negative: there is none.</summary>
+        /// <summary>1: weighted by an imatrix entry; 0: none is needed; negative: the entry is
+        /// missing.</summary>
         public int Imatrix { get; private set; }
-        /// <summary>File it goes to.</summary>
+        /// <summary>Output file.</summary>
         public int Part { get; private set; }
         /// <summary>Bytes as it is.</summary>
         public ulong BytesIn { get; private set; }
         /// <summary>Bytes to be.</summary>
         public ulong BytesOut { get; private set; }
-        /// <summary>Of a run with JobRunFlags.Measure, else null.</summary>
+        /// <summary>From a run with JobRunFlags.Measure, else null.</summary>
         public double? Rmse { get; private set; }
-        /// <summary>Of the last run.</summary>
+        /// <summary>Result of the last run.</summary>
         public double Seconds { get; private set; }
 
         internal PlannedTensor(NativeJobTensor* t)
@@ -244,8 +245,8 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Choose types by a rule; null leaves a tensor to the recipe. Replaces what was chosen
-        /// before; after a failure the plan is as it was.</summary>
+        /// <summary>Set per-tensor overrides by a function; null leaves a tensor to the recipe.
+        /// Replaces earlier overrides; after a failure the plan is as it was.</summary>
         public void Choose(Func<PlannedTensor, TensorType?> rule)
         {
             var types = new List<uint>();
@@ -259,8 +260,8 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_job_set_types(Handle, from, Native.Size(types.Count), &e), &e);
         }
 
-        /// <summary>What a type would do to tensor i: the root of the mean squared error of up to
-        /// maxValues values (0: all).</summary>
+        /// <summary>Quantization error of a type for tensor i: the RMS error of up to maxValues
+        /// values (0: all).</summary>
         public double Measure(long i, TensorType type, ulong maxValues = 0, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
             double o;
@@ -271,8 +272,8 @@ namespace Ggufx
             return o;
         }
 
-        /// <summary>Write the file, whole or not at all; with JobRunFlags.Keep a cancelled run leaves what
-        /// one with JobRunFlags.Resume goes on from.</summary>
+        /// <summary>Write the file, whole or not at all; with JobRunFlags.Keep a cancelled run
+        /// leaves temporary files, from which a run with JobRunFlags.Resume continues.</summary>
         public void Run(string path, RunOptions options = null)
         {
             options = options ?? new RunOptions();

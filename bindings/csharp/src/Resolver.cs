@@ -1,5 +1,5 @@
-// Where .NET finds an installed library: netstandard2.0, the one target that is built and tested, has no such
-// call and mono reads Ggufx.dll.config. NOT COMPILED HERE: it waits for a target of .NET 5 or later.
+// Library lookup in .NET: netstandard2.0, the one target that is built and tested, has no such call
+// and mono reads Ggufx.dll.config. NOT COMPILED HERE: it waits for a target of .NET 5 or later.
 // SPDX-License-Identifier: MIT
 #if NET
 using System;
@@ -15,7 +15,7 @@ namespace Ggufx
             NativeLibrary.SetDllImportResolver(typeof(NativeMethods).Assembly, Find);
         }
 
-        /// The package's own file or one beside the program; else the name that distributions install.
+        /// Looks for the package's own file, one beside the program, then the installed name.
         private static IntPtr Find(string name, Assembly assembly, DllImportSearchPath? paths)
         {
             IntPtr library;

@@ -1,4 +1,4 @@
-// The runtime: hooks and the chosen kernels, shared by everything made from it.
+// Runtime: hooks and the selected kernels, shared by all objects created from it.
 // SPDX-License-Identifier: MIT
 using System;
 
@@ -14,10 +14,10 @@ namespace Ggufx
         void ParallelFor(int n, Action<int, int> task);
     }
 
-    /// <summary>How a runtime is made; all unset is the default.</summary>
+    /// <summary>Options of a runtime; all unset is the default.</summary>
     public sealed class RuntimeOptions
     {
-        /// <summary>Own threads to use, the caller's included; 0: one per usable processor.</summary>
+        /// <summary>Number of threads, including the caller; 0: one per usable processor.</summary>
         public uint Threads { get; set; }
         /// <summary>Use a lower instruction set than there is.</summary>
         public Isa Isa { get; set; }
@@ -25,7 +25,7 @@ namespace Ggufx
         public ulong WorkspaceBytes { get; set; }
         /// <summary>May be called on any thread.</summary>
         public Action<LogLevel, string> Log { get; set; }
-        /// <summary>Runs the tasks, or null: threads of the library's own.</summary>
+        /// <summary>Executor of tasks; null: the library's own threads.</summary>
         public IExecutor Executor { get; set; }
         /// <summary>Memory of the program's: a native ggufx_allocator. Managed code has none.</summary>
         public IntPtr Allocator { get; set; }
@@ -42,7 +42,7 @@ namespace Ggufx
         public string AllocatorName { get; internal set; }
         /// <summary>Workers that a call may use.</summary>
         public uint Threads { get; internal set; }
-        /// <summary>What was found in the processor.</summary>
+        /// <summary>Detected instruction sets.</summary>
         public CpuFeatures Features { get; internal set; }
         /// <summary>Workspace of each call.</summary>
         public ulong WorkspaceBytes { get; internal set; }

@@ -10,7 +10,7 @@ namespace Ggufx
     /// <summary>Which logits of an item are computed.</summary>
     public enum Want
     {
-        /// <summary>A row: those after its last token.</summary>
+        /// <summary>One row: the logits after its last token.</summary>
         Last,
         /// <summary>No row.</summary>
         None,
@@ -32,18 +32,20 @@ namespace Ggufx
 
         /// <summary>Number of the sequence.</summary>
         public uint Sequence { get; set; }
-        /// <summary>What is appended.</summary>
+        /// <summary>Tokens or rows to append.</summary>
         public ReadOnlyMemory<int> Tokens { get; set; }
         /// <summary>Which logits are computed.</summary>
         public Want Want { get; set; }
-        /// <summary>Cuts and copies come back to where the tokens end without computing anything again.</summary>
+        /// <summary>Sets a checkpoint: truncation and copies can return to the end of these tokens
+        /// without recomputation.</summary>
         public bool Mark { get; set; }
-        /// <summary>Rows that the first layer gets in place of those of the tokens; empty: theirs. Without tokens
-        /// there are as many as this has.</summary>
+        /// <summary>Embedding rows for the first layer instead of those of the tokens; empty: the
+        /// tokens' own. Without tokens, the number of rows counts.</summary>
         public ReadOnlyMemory<float> Rows { get; set; }
-        /// <summary>Places in the text, ascending, one for each token; empty: without gaps.</summary>
+        /// <summary>Positions in the sequence, ascending, one per token; empty: without
+        /// gaps.</summary>
         public ReadOnlyMemory<int> Positions { get; set; }
-        /// <summary>Which hidden states are given, those behind the last norm.</summary>
+        /// <summary>Hidden states to return, those after the last norm.</summary>
         public Hidden Hidden { get; set; }
 
         internal int Count(int width)
@@ -71,20 +73,20 @@ namespace Ggufx
     {
         /// <summary>No row.</summary>
         None,
-        /// <summary>That of its last token.</summary>
+        /// <summary>Hidden state of its last token.</summary>
         Last,
         /// <summary>A row for each of its tokens.</summary>
         All,
     }
 
-    /// <summary>What the caches of a session take.</summary>
+    /// <summary>Memory of a session's KV caches.</summary>
     public sealed class SessionMemory
     {
         /// <summary>Bytes for keys, values and states.</summary>
         public ulong CacheBytes { get; internal set; }
         /// <summary>Pages, each of 64 tokens of a layer, used or not; shared ones count once.</summary>
         public ulong Pages { get; internal set; }
-        /// <summary>Places in sequences that hold a page others hold too.</summary>
+        /// <summary>References to pages that other sequences hold, too.</summary>
         public ulong SharedPages { get; internal set; }
         /// <summary>Tokens of all sequences.</summary>
         public ulong Tokens { get; internal set; }
@@ -94,7 +96,7 @@ namespace Ggufx
         public ulong RowBytes { get; internal set; }
     }
 
-    /// Items, and behind them what they hold, in memory of C's for the time of a call.
+    /// Items, followed by their data, in C memory for the duration of a call.
     internal unsafe struct NativeItems : IDisposable
     {
         internal readonly NativeBatchItem* List;
@@ -137,12 +139,12 @@ namespace Ggufx
         public void Dispose() { Marshal.FreeHGlobal((IntPtr)List); }
     }
 
-    /// Sequences 0 .. Sequences - 1; what has no number is about sequence 0.
+    /// Operations on sequences 0 .. Sequences - 1; calls without a sequence number use sequence 0.
     public sealed unsafe partial class Session
     {
-        /// <summary>Append tokens to many sequences, all or nothing, and fill logits with the rows that the
-        /// items want, in their order. matmul counts in place of the session's flags. A failure's Index is
-        /// the item.</summary>
+        /// <summary>Append tokens to many sequences, all or nothing, and fill logits with the rows
+        /// that the items want, in their order. matmul overrides the session's flags. A failure's
+        /// Index is the item.</summary>
         public void DecodeBatch(ReadOnlySpan<BatchItem> items, Span<float> logits, MatmulFlags? matmul = null,
             CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
@@ -201,16 +203,16 @@ namespace Ggufx
             Check.Ok(NativeMethods.ggufx_session_sequence_truncate(Handle, sequence, nTokens, &e), &e);
         }
 
-        /// <summary>Let an empty sequence begin with the first nTokens of another one, whose memory they
-        /// share.</summary>
+        /// <summary>Copy into an empty sequence the first nTokens of another one; they share
+        /// memory.</summary>
         public void CopySequence(uint from, uint to, ulong nTokens)
         {
             NativeError e;
             Check.Ok(NativeMethods.ggufx_session_sequence_copy(Handle, from, to, nTokens, &e), &e);
         }
 
-        /// <summary>Take tokens first .. first + nTokens - 1 out; those behind them keep their positions, and what
-        /// was computed of them.</summary>
+        /// <summary>Take tokens first .. first + nTokens - 1 out; later tokens keep their positions
+        /// and cache entries.</summary>
         public void RemoveTokens(uint sequence, ulong first, ulong nTokens)
         {
             NativeError e;
@@ -240,7 +242,7 @@ namespace Ggufx
             return ids;
         }
 
-        /// <summary>What its caches take.</summary>
+        /// <summary>Memory of its KV caches.</summary>
         public SessionMemory Memory
         {
             get

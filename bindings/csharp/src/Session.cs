@@ -1,4 +1,4 @@
-// One conversation, and the perplexity of a text.
+// Sessions, and the perplexity of a text.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Runtime.InteropServices;
@@ -6,7 +6,7 @@ using System.Threading;
 
 namespace Ggufx
 {
-    /// <summary>How a session is made; 0 is the default.</summary>
+    /// <summary>Options of a session; 0 is the default.</summary>
     public sealed class SessionOptions
     {
         /// <summary>Tokens of the conversation; 0: the trained context, 8192 where that is more.</summary>
@@ -23,11 +23,11 @@ namespace Ggufx
         public uint Checkpoints { get; set; }
         /// <summary>Conversations, each of Context tokens; 0: 1.</summary>
         public uint Sequences { get; set; }
-        /// <summary>Tokens of all of them, for which they share memory; 0: each has its own.</summary>
+        /// <summary>Total tokens of the sequences' shared memory; 0: each has its own.</summary>
         public ulong ContextTotal { get; set; }
     }
 
-    /// <summary>What a session was made with, defaults put in.</summary>
+    /// <summary>Options of a session with defaults filled in.</summary>
     public sealed class SessionInfo
     {
         /// <summary>Tokens that it holds at most.</summary>
@@ -40,11 +40,11 @@ namespace Ggufx
         public KvType TypeV { get; internal set; }
         /// <summary>Conversations that it holds.</summary>
         public uint Sequences { get; internal set; }
-        /// <summary>Tokens for which they share memory; 0: each has its own.</summary>
+        /// <summary>Total tokens of the sequences' shared memory; 0: each has its own.</summary>
         public ulong ContextTotal { get; internal set; }
     }
 
-    /// <summary>What the attention of a layer read and gave; valid during the call only.</summary>
+    /// <summary>Inputs and outputs of a layer's attention; valid during the call only.</summary>
     public readonly unsafe ref struct AttentionView
     {
         private readonly float* _q, _k, _v, _out;
@@ -74,7 +74,7 @@ namespace Ggufx
         public ReadOnlySpan<float> K { get { return new ReadOnlySpan<float>(_k, Tokens * _widths[1]); } }
         /// <summary>Values, [Tokens][KvHeads][HeadDimV]; empty where they are part of the keys.</summary>
         public ReadOnlySpan<float> V { get { return new ReadOnlySpan<float>(_v, Tokens * _widths[2]); } }
-        /// <summary>What attention gave, [Tokens][Heads][HeadDimV].</summary>
+        /// <summary>Output of attention, [Tokens][Heads][HeadDimV].</summary>
         public ReadOnlySpan<float> Out { get { return new ReadOnlySpan<float>(_out, Tokens * _widths[3]); } }
     }
 
@@ -105,7 +105,8 @@ namespace Ggufx
         }
     }
 
-    /// <summary>One conversation: its cache, position and last logits; or as many as its options say.</summary>
+    /// <summary>Session: KV cache, position and last logits of one sequence, or of
+    /// several.</summary>
     public sealed unsafe partial class Session : IDisposable
     {
         private readonly SessionHandle _made;
@@ -140,7 +141,7 @@ namespace Ggufx
         /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
 
-        /// <summary>What it was made with.</summary>
+        /// <summary>Options with defaults filled in.</summary>
         public SessionInfo Info
         {
             get

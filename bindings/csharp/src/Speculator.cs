@@ -1,4 +1,4 @@
-// Several tokens of a text for the price of little more than one.
+// Speculative decoding: several tokens at little more than the cost of one.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Runtime.ExceptionServices;
@@ -7,39 +7,39 @@ using System.Threading;
 
 namespace Ggufx
 {
-    /// <summary>Guesses how a text goes on, which is text, then last: writes ids into guess, and gives how
-    /// many.</summary>
+    /// <summary>Proposes draft tokens for a sequence that consists of text, then last: writes ids
+    /// into guess and returns their number.</summary>
     public delegate int Guess(ReadOnlySpan<int> text, int last, Span<int> guess);
 
-    /// <summary>Who guesses, and how much; all unset looks the text's end up in the text.</summary>
+    /// <summary>Options of speculative decoding; all unset is prompt lookup.</summary>
     public sealed class SpeculatorOptions
     {
         /// <summary>A session of a smaller model with the same vocabulary.</summary>
         public Session Draft { get; set; }
-        /// <summary>The program's own guesses; not together with Draft.</summary>
+        /// <summary>Draft tokens from a callback; not together with Draft.</summary>
         public Guess Guess { get; set; }
-        /// <summary>Ids that end a text.</summary>
+        /// <summary>End-of-generation token ids.</summary>
         public int[] Stops { get; set; }
-        /// <summary>Tokens guessed in a step at most; 0: 15.</summary>
+        /// <summary>Maximum draft tokens per step; 0: 15.</summary>
         public uint Most { get; set; }
-        /// <summary>Tokens at the end of the text that stood before; 0: 3.</summary>
+        /// <summary>N-gram length for prompt lookup; 0: 3.</summary>
         public uint Match { get; set; }
     }
 
-    /// <summary>What became of guesses.</summary>
+    /// <summary>Draft tokens and their acceptance.</summary>
     public struct SpeculatorInfo
     {
         /// <summary>Calls that gave something.</summary>
         public ulong Calls { get; internal set; }
         /// <summary>Tokens they gave.</summary>
         public ulong Tokens { get; internal set; }
-        /// <summary>Tokens guessed.</summary>
+        /// <summary>Draft tokens.</summary>
         public ulong Drafted { get; internal set; }
-        /// <summary>Of these, chosen by the sampler.</summary>
+        /// <summary>Accepted draft tokens: chosen by the sampler.</summary>
         public ulong Accepted { get; internal set; }
     }
 
-    /// Guesses of the program's own, as long as a speculator asks for them.
+    /// Draft callback of the program, kept while a speculator uses it.
     internal sealed unsafe class HostGuess
     {
         private readonly Guess _guess;
@@ -82,8 +82,8 @@ namespace Ggufx
         }
     }
 
-    /// <summary>Drives a session: the ids that it gives are exactly those of decoding one token after another,
-    /// whatever was guessed. One call at a time, also on its sessions.</summary>
+    /// <summary>Speculative decoding on a session: its ids are exactly those of decoding token by
+    /// token, whatever the draft tokens are. One call at a time, also on its sessions.</summary>
     public sealed unsafe class Speculator : IDisposable
     {
         private readonly SpeculatorHandle _made;
@@ -157,8 +157,9 @@ namespace Ggufx
             GC.SuppressFinalize(this);
         }
 
-        /// <summary>The next tokens of the text, at least one, in ids: how many. logprobs may be empty, matcher null.
-        /// The last id is not in the session yet. After a failure nothing has changed.</summary>
+        /// <summary>Write the next tokens, at least one, to ids; returns their number. logprobs may
+        /// be empty, matcher null. The last id is not in the session yet. After a failure nothing
+        /// has changed.</summary>
         public int Next(Span<int> ids, Span<float> logprobs, Sampler sampler, Matcher matcher = null,
             CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
@@ -186,7 +187,7 @@ namespace Ggufx
             return (int)n;
         }
 
-        /// <summary>What became of guesses.</summary>
+        /// <summary>Draft tokens and their acceptance.</summary>
         public SpeculatorInfo Info
         {
             get

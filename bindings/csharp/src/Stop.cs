@@ -1,29 +1,29 @@
-// Texts that end a generation.
+// Stop strings.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Runtime.InteropServices;
 
 namespace Ggufx
 {
-    /// <summary>How far a text is; bytes from Shown to Taken are held back.</summary>
+    /// <summary>Progress of the search; bytes from Shown to Taken are withheld.</summary>
     public struct StopInfo
     {
-        /// <summary>Which text was found; -1: none yet.</summary>
+        /// <summary>Index of the stop string found; -1: none yet.</summary>
         public int Found { get; internal set; }
-        /// <summary>Bytes, of all that was fed, that belong to no text and may not begin one.</summary>
+        /// <summary>Fed bytes that belong to no stop string and cannot begin one.</summary>
         public ulong Shown { get; internal set; }
-        /// <summary>Bytes looked at: all, or up to the end of the text found.</summary>
+        /// <summary>Bytes searched: all, or up to the end of the stop string found.</summary>
         public ulong Taken { get; internal set; }
     }
 
-    /// <summary>Looks for texts in bytes that come piece by piece; one call at a time.</summary>
+    /// <summary>Streaming search for stop strings; one call at a time.</summary>
     public sealed unsafe class Stop : IDisposable
     {
         private readonly StopHandle _made;
 
         internal StopHandle Handle { get { return _made.Live(this); } }
 
-        /// <summary>Look for these texts; the error's index is an empty one.</summary>
+        /// <summary>Search for these stop strings; the error's index is an empty one.</summary>
         public Stop(Runtime rt, params string[] texts)
         {
             NativeError e;
@@ -39,7 +39,7 @@ namespace Ggufx
         /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
 
-        /// <summary>The next bytes; STATE once a text was found.</summary>
+        /// <summary>The next bytes; STATE once a stop string was found.</summary>
         public StopInfo Feed(ReadOnlySpan<byte> text)
         {
             var o = default(NativeStopFacts);
@@ -51,7 +51,7 @@ namespace Ggufx
             return new StopInfo { Found = o.found, Shown = o.n_shown, Taken = o.n_taken };
         }
 
-        /// <summary>To the begin of another text.</summary>
+        /// <summary>Restart for another text.</summary>
         public void Reset()
         {
             NativeError e;

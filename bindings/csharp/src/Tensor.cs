@@ -49,9 +49,9 @@ namespace Ggufx
         public ulong Rows { get; internal set; }
         /// <summary>Bytes of all rows.</summary>
         public ulong Bytes { get; internal set; }
-        /// <summary>Where it begins in its part's data; null when wrapped.</summary>
+        /// <summary>Offset in its part's data; null when wrapped.</summary>
         public ulong? Offset { get; internal set; }
-        /// <summary>Where it begins in its part's file; null when wrapped.</summary>
+        /// <summary>Offset in its part's file; null when wrapped.</summary>
         public ulong? FileOffset { get; internal set; }
         /// <summary>Number of its part.</summary>
         public uint Part { get; internal set; }
@@ -73,8 +73,8 @@ namespace Ggufx
             return new Tensor(new TensorHandle(file.Handle, p));
         }
 
-        /// <summary>Wrap blocks as they stand in files, without a copy: the array is pinned until the
-        /// last user of the tensor is gone. rowStride 0: dense.</summary>
+        /// <summary>Wrap blocks in file format, without a copy: the array is pinned until the last
+        /// user of the tensor is gone. rowStride 0: dense.</summary>
         public static Tensor Wrap(Runtime rt, TensorType type, ulong[] ne, byte[] data, string name, ulong rowStride = 0)
         {
             var pin = GCHandle.Alloc(data, GCHandleType.Pinned);
@@ -218,8 +218,8 @@ namespace Ggufx
             finally { if (hook != null) hook.Dispose(); }
         }
 
-        /// <summary>Products of several matrices and one vector; they stand one behind the other in
-        /// y, rows[i] values each. At most 64 matrices.</summary>
+        /// <summary>Products of several matrices and one vector; concatenated in y, rows[i] values
+        /// each. At most 64 matrices.</summary>
         public static void MatVecMany(Runtime rt, Span<float> y, int[] rows, Tensor[] w, ReadOnlySpan<float> x,
             MatmulFlags flags = 0, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {

@@ -8,7 +8,7 @@ using System.Threading;
 
 namespace Ggufx
 {
-    /// <summary>What a write would make.</summary>
+    /// <summary>Result of a write.</summary>
     public sealed class WriterInfo
     {
         /// <summary>Number of keys.</summary>
@@ -30,7 +30,7 @@ namespace Ggufx
         public ulong MaxPartTensors { get; set; }
         /// <summary>Ends the call when it is cancelled.</summary>
         public CancellationToken Token { get; set; }
-        /// <summary>Is told how far the call is.</summary>
+        /// <summary>Receives the progress of the call.</summary>
         public IProgress<Progress> Progress { get; set; }
     }
 
@@ -240,7 +240,7 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_writer_copy_rank(Handle, file.Handle, rank, nRanks, s, flags, &e), &e);
         }
 
-        /// <summary>Add a tensor whose data are made while the file is written.</summary>
+        /// <summary>Add a tensor whose data are generated while the file is written.</summary>
         public void Add(string name, TensorType type, ulong[] ne, TensorSource source)
         {
             var hook = new Hook { OnRead = (offset, data, n) => source(offset, new Span<byte>(data, n)) };
@@ -265,7 +265,7 @@ namespace Ggufx
             return o;
         }
 
-        /// <summary>What a write with these options would make.</summary>
+        /// <summary>Describes the result of a write with these options.</summary>
         public WriterInfo Info(WriteOptions options = null)
         {
             var o = Options(options ?? new WriteOptions());

@@ -1,16 +1,16 @@
-// Editing the keys and names of a file where it stands.
+// In-place edits of the keys and names of a file.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Threading;
 
 namespace Ggufx
 {
-    /// <summary>What an edit does.</summary>
+    /// <summary>Result of an edit.</summary>
     public sealed class EditInfo
     {
         /// <summary>Tensor data stay where they are, unread and unwritten.</summary>
         public bool InPlace { get; internal set; }
-        /// <summary>Bytes of the file behind the edit.</summary>
+        /// <summary>Size of the file after the edit, in bytes.</summary>
         public ulong Bytes { get; internal set; }
         /// <summary>Room that is left for later edits.</summary>
         public ulong ReserveBytes { get; internal set; }
@@ -40,7 +40,7 @@ namespace Ggufx
             return new EditInfo { InPlace = facts.in_place != 0, Bytes = facts.n_bytes, ReserveBytes = facts.reserve_bytes, Written = facts.n_written };
         }
 
-        /// <summary>What Edit would do: the writer holds what the file is to become.</summary>
+        /// <summary>Describes the effect of Edit: the writer holds the new content.</summary>
         public EditInfo PlanEdit(GgufFile file, EditFlags flags = 0)
         {
             var facts = EditFacts();
@@ -50,8 +50,8 @@ namespace Ggufx
             return Told(facts);
         }
 
-        /// <summary>Make the edit to the file at the path, from which `file` was opened: in its place where
-        /// the keys fit, else as a new file.</summary>
+        /// <summary>Make the edit to the file at the path, from which `file` was opened: in place
+        /// if the keys fit, else as a new file.</summary>
         public EditInfo Edit(GgufFile file, string path, EditFlags flags = 0, CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {
             var facts = EditFacts();
@@ -67,7 +67,8 @@ namespace Ggufx
             return Told(facts);
         }
 
-        /// <summary>Finish an edit in place that a crash interrupted; false: there was none.</summary>
+        /// <summary>Finish an in-place edit interrupted by a crash; false: there was
+        /// none.</summary>
         public static bool RecoverEdit(Runtime rt, string path)
         {
             int o;

@@ -5,7 +5,7 @@ using Ggufx;
 
 public static partial class Tests
 {
-    // What this thread allocates in a hundred calls; the first ones are compiled.
+    // Allocations of this thread in a hundred calls; warm-up calls are compiled first.
     static long Allocated(Action call)
     {
         for (int i = 0; i < 3; i++) call();

@@ -1,4 +1,4 @@
-// Samplers as chains, texts guessed, texts measured against saved logits, texts edited.
+// Sampler chains, speculative decoding, comparison with saved logits, cache edits.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Collections.Generic;
@@ -61,7 +61,7 @@ public static partial class Tests
             sampler.Accept(wanted);
         }
         sampler = NewChain(new Link { Kind = LinkKind.Dry, Last = 16, Multiplier = 9, Base = 1.5f, AllowedLength = 2 }, greedy);
-        sampler.Accept(2, 5, 1, 0, 2, 5); // 1 would go on as before
+        sampler.Accept(2, 5, 1, 0, 2, 5); // 1 would extend the repeat
         That(Draws(sampler)[0] == 4);
         sampler.Reset();
         That(Draws(sampler)[0] == 1);
@@ -86,7 +86,7 @@ public static partial class Tests
         Fails(Status.Cancelled, () => Draws(NewChain(new Link { Kind = LinkKind.Host, Host = list => false })));
         var sampler = NewChain(new Link { Kind = LinkKind.Host, Host = list => { throw new InvalidOperationException("of the program"); } });
         var clone = sampler.Clone();
-        sampler.Dispose(); // the clone keeps the link
+        sampler.Dispose(); // the clone keeps the custom sampler
         sampler = null;
         GC.Collect();
         GC.WaitForPendingFinalizers();
@@ -157,7 +157,7 @@ public static partial class Tests
         int calls = 0;
         Guess guess = (text, last, into) =>
         {
-            int at = text.Length + 1 - prompt.Length; // of what is wanted
+            int at = text.Length + 1 - prompt.Length; // requested rows
             That(text.Slice(0, prompt.Length).SequenceEqual(prompt) && last == wanted[at - 1]);
             calls++;
             int n = Math.Min(into.Length, wanted.Length - at);

@@ -1,4 +1,4 @@
-// What a call costs: nanoseconds of the smallest product and of a 4096 x 4096 one of Q4_K, the best of
+// Call overhead: nanoseconds of the smallest product and of a 4096 x 4096 one of Q4_K, the best of
 // several rounds. Used by ../../cost.py.
 // SPDX-License-Identifier: MIT
 using System;

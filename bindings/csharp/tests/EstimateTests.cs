@@ -1,4 +1,4 @@
-// What fits into memory.
+// Memory estimates.
 // SPDX-License-Identifier: MIT
 using Ggufx;
 

@@ -7,7 +7,7 @@ using Ggufx;
 
 public static partial class Tests
 {
-    // Two tensors of two and three columns, one call of 512 tokens, the text "text".
+    // Two tensors of two and three columns, one call of 512 tokens, data set "text".
     static byte[] OldImatrix()
     {
         var to = new BinaryWriter(new MemoryStream());

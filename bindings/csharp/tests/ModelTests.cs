@@ -16,7 +16,7 @@ public static partial class Tests
         var session = new Session(model);
         var info = model.Info;
         file.Dispose();
-        model.Dispose(); // the session keeps what it needs
+        model.Dispose(); // the session keeps its dependencies alive
         var sampler = new Sampler(Rt, info.Vocab, options);
         var ids = tokenizer.Encode("Once upon a time", TokenizeFlags.AddSpecial).ToList();
         int[] next = ids.ToArray();

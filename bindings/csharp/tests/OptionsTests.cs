@@ -1,4 +1,4 @@
-// What each field of the options does, so that none is forgotten or lands in another one's place.
+// Tests each field of the options, so that none is missing or mapped to another one.
 // SPDX-License-Identifier: MIT
 using System;
 using System.IO;

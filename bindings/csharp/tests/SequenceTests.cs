@@ -17,7 +17,7 @@ public static partial class Tests
         return new Session(new Model(Rt, Demo()), new SessionOptions { Context = context, Sequences = sequences, MatmulFlags = flags, TypeK = typeK });
     }
 
-    // The logits of each token in a session of its own.
+    // Logits of each token in a separate session.
     static float[] AloneLogits(int[] tokens)
     {
         var all = new float[tokens.Length * Row];

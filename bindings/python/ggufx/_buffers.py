@@ -74,7 +74,7 @@ def writes(buffer: Buffer, dtype: np.dtype[Any], what: str, n: int | None = None
 
 def result(out: Buffer | None, shape: tuple[int, ...], dtype: np.dtype[Any] = F32,
            what: str = "out") -> Array:
-    """Where a result goes: a new array of a shape, or a buffer of so many values."""
+    """Destination of a result: a new array of a shape, or a buffer of so many values."""
     if out is None:
         return np.empty(shape, dtype)
     n = 1

@@ -19,7 +19,8 @@ from ._tasks import Tasks
 from .errors import argument, check, thrown
 from .ids import Status
 
-# Told how far a long call is; the total is 0 when unknown. False ends it with CancelledError.
+# Receives the progress of a long call; the total is 0 when unknown. False ends it with
+# CancelledError.
 Progress = Callable[[int, int], Optional[bool]]
 
 _live: dict[int | None, Any] = {}  # what the library knows by a number
@@ -69,7 +70,7 @@ class Following:
             return False
 
     def end(self, status: int, record: _raw.ggufx_error) -> None:
-        """Raise what a function raised, else what the record says."""
+        """Raise the exception of a callback, else the error in the record."""
         caught, self.caught = self.caught, None
         if caught is not None:
             try:
@@ -138,15 +139,15 @@ def _read(user: int, to: int, n: int) -> int:
 
 
 class Hosted:
-    """A function of the program's that an object keeps, and its clones. What it raises ends the
-    call that runs it, in the same thread."""
+    """Callback kept by an object and its clones. Its exception ends the call that runs it, in
+    the same thread."""
 
     def __init__(self) -> None:
         self.user = keep(self)
         self.thrown = threading.local()
 
     def guarded(self, otherwise: Any, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What the function gives."""
+        """Result of the function."""
         if getattr(self.thrown, "error", None) is not None:
             return otherwise
         try:
@@ -157,7 +158,7 @@ class Hosted:
             return otherwise
 
     def rethrow(self) -> None:
-        """Raise what it raised in a call of this thread."""
+        """Raise the exception that it raised in a call of this thread."""
         error, self.thrown.error = getattr(self.thrown, "error", None), None
         if error is not None:
             try:
@@ -167,8 +168,8 @@ class Hosted:
 
 
 class Source:
-    """Where the library reads as long as an object lives. A source is read in calls of several
-    objects: what it raised is the cause of the failure of that call."""
+    """Byte source that the library reads while an object lives. A source is read in calls of
+    several objects: what it raised is the cause of the failure of that call."""
 
     def __init__(self, read: Callable[[int, int], Any], size: int = 0) -> None:
         self.read, self.size = read, size
@@ -219,8 +220,9 @@ class _Unraisable:
 
 
 def _hook(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a hook of a runtime gives, None where it raised. That is told to sys.unraisablehook, and
-    is the cause of a failure of this thread's call; KeyboardInterrupt is raised behind the call."""
+    """Result of a runtime hook, None if it raised. The exception goes to sys.unraisablehook and
+    is the cause of a failure of this thread's call; KeyboardInterrupt is raised behind the
+    call."""
     try:
         _signals.handle()
         return function(*arguments)

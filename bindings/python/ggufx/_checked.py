@@ -14,7 +14,7 @@ LIMITS: dict[Any, tuple[int, int]] = {
 
 
 def refuse(what: str, value: Any, low: int, high: int) -> None:
-    """Raise what the library would say if it saw the number."""
+    """Raise the error that the library would return for the number."""
     from .errors import argument  # which needs the structs
     raise argument(f"{what} is {value}, not within {low} .. {high}")
 

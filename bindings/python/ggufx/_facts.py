@@ -42,7 +42,7 @@ def text(at: int | None, n: int | None = None) -> str:
 
 
 def to_bytes(text: str | bytes) -> bytes:
-    """A text for the library, which takes its length too."""
+    """String argument with a length."""
     return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
 
 
@@ -55,7 +55,7 @@ def path_bytes(path: Path) -> bytes:
 
 
 def terminated(text: str | bytes) -> bytes:
-    """A text for the library, which ends at a NUL."""
+    """NUL-terminated string argument."""
     encoded = to_bytes(text)
     if b"\0" in encoded:
         raise argument(f"the text holds a NUL: {text!r}")

@@ -116,7 +116,7 @@ KINDS: dict[str, type[Handle]] = {
 
 
 class Object:
-    """What all objects do: close, and with-statements."""
+    """Base of all objects: close, and with-statements."""
 
     _own: Handle | None = None
 

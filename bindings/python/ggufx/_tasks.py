@@ -25,7 +25,7 @@ class Tasks:
         self._changed = threading.Condition()
 
     def run(self, index: int, worker: int) -> None:
-        """What the executor calls."""
+        """Callback of the executor."""
         with self._changed:
             if not self._open:
                 raise StateError("STATE: the call whose task it was has ended")

@@ -29,15 +29,16 @@ class AdapterInfo:
     n_targets: int
     """Tensors of the model, or layers, that something is added to."""
     rank: int
-    """The largest; of a control vector 0."""
+    """Largest rank; 0 for a control vector."""
     alpha: float
     fingerprint: int
-    """Equal for adapters of equal content, made with equal options."""
+    """Equal for adapters with equal content and options."""
     memory_bytes: int
 
 
 class Adapter(Object):
-    """What a file adds to a model at run time, bound to the model; immutable, keeps both alive."""
+    """LoRA adapter or control vector bound to a model. Immutable; keeps its file and the model
+    alive."""
 
     def __init__(self, model: Model, file: File, *, first_layer: int = 0,
                  last_layer: int = 0) -> None:
@@ -59,8 +60,8 @@ class Adapter(Object):
         return lib.ggufx_adapter_has_tensor(self._handle, tensor) == 1
 
     def add_rows(self, rows: Buffer, tensor: int, first_row: int = 0, scale: float = 1) -> None:
-        """Add to rows, f32 [n][ne0], of a tensor of the model's file, from first_row on, what a
-        model has in which the adapter is merged."""
+        """Add to rows, f32 [n][ne0], of a tensor of the model's file, from first_row on, the
+        adapter's delta, as when the adapter is merged into the model."""
         of, e = writes(rows, F32, "rows"), _raw.ggufx_error()
         if of.ndim != 2:
             raise argument(f"rows has the shape {of.shape}, not [n][ne0]")

@@ -41,16 +41,16 @@ def chat_formats() -> list[str]:
 
 @dataclass(frozen=True)
 class ChatText:
-    """A conversation as text."""
+    """Rendered conversation."""
 
     text: str
     runs: tuple[tuple[int, bool], ...]
-    """Whose its bytes are: the end of each run, and whether it is a user's."""
+    """Source of its bytes: the end of each run, and whether it is user text."""
 
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A conversation and what a template may know beside it; None: not defined."""
+    """Conversation with template variables; None: not defined."""
 
     messages: Messages
     tools: Sequence[Any] | None = None
@@ -60,7 +60,7 @@ class ChatRequest:
     generate: bool = True
     """Open the assistant's turn."""
     continues: bool = False
-    """Go on with the last message, which ends the text; not with `generate`."""
+    """Continue the last message, which ends the text; not with `generate`."""
     thinking: bool | None = None
     clock: int | None = None
     """Seconds since 1970 in the time of day to be shown."""
@@ -87,7 +87,7 @@ class ChatRequest:
 
 
 def _set(raw: Any, name: str, text: str | bytes) -> bytes:
-    """A text of a struct, which the caller keeps."""
+    """String member of a struct, kept alive by the caller."""
     of = to_bytes(text)
     setattr(raw, name, cast(c_char_p(of), c_void_p).value)
     setattr(raw, name + "_length", len(of))
@@ -112,7 +112,7 @@ class ChatInfo:
     """The first pair of markers, or empty."""
     reasoning_close: str
     call_prefix: str
-    """Before the name; "ggufxid01" stands for the id of the call."""
+    """Before the name; "ggufxid01" is a placeholder for the call id."""
     call_middle: str
     call_end: str
     call_before_key: str
@@ -151,7 +151,7 @@ class Chat(Object):
                     call_notation=ChatNotation(o.call_notation), **texts)
 
     def render(self, request: ChatRequest | Messages) -> ChatText:
-        """The text of a conversation, and whose each byte is."""
+        """Rendered text of a conversation, and the source of each byte."""
         raw, kept = _request(request)._filled()
         text, runs = create_string_buffer(4096), (_raw.ggufx_chat_run * 64)()
         needed, n_runs, e = c_size_t(), c_size_t(), _raw.ggufx_error()
@@ -168,7 +168,7 @@ class Chat(Object):
 
     def tokenize(self, tokenizer: Tokenizer, request: ChatRequest | Messages,
                  flags: int = 0) -> Array:
-        """Ids of a conversation, i32, in which no text of a user is a control token. flags:
+        """Token ids of a conversation, i32; user text never becomes a control token. flags:
         TokenizeFlags.ADD_SPECIAL."""
         raw, kept = _request(request)._filled()
         ids, needed, e = np.empty(1024, I32), c_size_t(), _raw.ggufx_error()
@@ -188,7 +188,7 @@ def _request(request: ChatRequest | Messages) -> ChatRequest:
 
 @dataclass(frozen=True)
 class ChatEvent:
-    """A piece of a model's output."""
+    """Event of the output parser."""
 
     kind: int
     """CHAT_ANSWER, CHAT_REASONING, CHAT_CALL_NAME, CHAT_CALL_ID, CHAT_CALL_ARGUMENTS."""
@@ -210,11 +210,12 @@ class ChatParserInfo:
 
 
 class ChatParser(Object):
-    """Splits a model's output as it comes into answer, reasoning and tool calls. Calls run alone.
+    """Splits a model's output as it comes into answer, reasoning and tool calls. A concurrent
+    call raises StateError.
 
-    The template's format counts; without one all output is answer. `prompt` is the rendered text or
-    its end. Tools that a template's models call in an unknown format are UNSUPPORTED, unless
-    `no_calls` leaves tool calls as text of the answer."""
+    Uses the template's format; without one all output is answer. `prompt` is the rendered
+    text or its end. Tools that a template's models call in an unknown format are UNSUPPORTED,
+    unless `no_calls` leaves tool calls as text of the answer."""
 
     def __init__(self, rt: Runtime, chat: Chat | None, prompt: str = "",
                  tools: Sequence[Any] | None = None, *, no_calls: bool = False) -> None:
@@ -254,7 +255,7 @@ class ChatParser(Object):
         return told
 
     def feed(self, text: str | bytes) -> list[ChatEvent]:
-        """Parse the next piece of the output, with special tokens written; its events."""
+        """Parse more output, with special tokens as text; returns its events."""
         if not isinstance(text, (str, bytes)):
             raise argument(f"text is a {type(text).__name__}")
         of, e = to_bytes(text), _raw.ggufx_error()
@@ -263,7 +264,7 @@ class ChatParser(Object):
             return self._told()
 
     def finish(self) -> list[ChatEvent]:
-        """End the output; the events of what was held back."""
+        """End the output; returns the events of withheld text."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_chat_parser_finish(self._handle, byref(e)), e)

@@ -15,11 +15,11 @@ from .tokenizer import Tokenizer
 
 
 class Detokenizer:
-    """Ids that come one after another, back to text: bytes of a character wait until it is whole.
-    One thread at a time."""
+    """Streaming detokenizer: converts token ids to text and withholds incomplete characters. One
+    thread at a time."""
 
     def __init__(self, tokenizer: Tokenizer, flags: int = 0) -> None:
-        """At the begin of a text. flags: DetokenizeFlags."""
+        """Starts at the beginning of a text. flags: DetokenizeFlags."""
         self._tokenizer, self._flags = tokenizer, flags & ~DetokenizeFlags.LAST
         self._state = _raw.ggufx_detokenize_state()
 
@@ -28,17 +28,17 @@ class Detokenizer:
         return self._part(ids, self._flags)
 
     def finish_bytes(self) -> bytes:
-        """All that waits; what comes then is a text of its own."""
+        """Withheld bytes; the next id starts a new text."""
         rest = self._part([], self._flags | DetokenizeFlags.LAST)
         self._state = _raw.ggufx_detokenize_state()
         return rest
 
     def push(self, ids: Ints) -> str:
-        """Text of the next ids, without what waits; what is no UTF-8 is replaced."""
+        """Text of the next ids, without incomplete characters; invalid UTF-8 is replaced."""
         return self.push_bytes(ids).decode("utf-8", "replace")
 
     def finish(self) -> str:
-        """All that waits; what comes then is a text of its own."""
+        """Withheld bytes; the next id starts a new text."""
         return self.finish_bytes().decode("utf-8", "replace")
 
     def _part(self, ids: Ints, flags: int) -> bytes:

@@ -20,7 +20,7 @@ from .runtime import Runtime
 
 @dataclass(frozen=True)
 class EditInfo:
-    """What an edit does."""
+    """Result of an edit."""
 
     in_place: bool
     """Tensor data stay where they are, unread and unwritten."""
@@ -30,12 +30,12 @@ class EditInfo:
 
 
 class Editing(Object):
-    """What a writer does to a file that is there."""
+    """Edits of an existing file by a writer."""
 
     _turns: Turns
 
     def plan_edit(self, file: File, flags: int = EditFlags(0)) -> EditInfo:
-        """What edit would do: the writer holds what the file is to become."""
+        """Describes the effect of edit: the writer holds the new content."""
         o = _raw.ggufx_edit_options(struct_size=sizeof(_raw.ggufx_edit_options), flags=flags)
         with self._turns.reading:
             facts = asked(_raw.ggufx_edit_facts, lib.ggufx_edit_info, self._handle, file._handle,
@@ -44,8 +44,8 @@ class Editing(Object):
 
     def edit(self, file: File, path: Path, flags: int = EditFlags(0),
              progress: Progress | None = None) -> EditInfo:
-        """Make the edit to the file at the path, from which `file` was opened: in its place where
-        the keys fit, else as a new file."""
+        """Make the edit to the file at the path, from which `file` was opened: in place if the
+        keys fit, else as a new file."""
         o = _raw.ggufx_edit_options(struct_size=sizeof(_raw.ggufx_edit_options), flags=flags)
         facts = _raw.ggufx_edit_facts(struct_size=sizeof(_raw.ggufx_edit_facts))
         e, name = _raw.ggufx_error(), path_bytes(path)
@@ -57,7 +57,7 @@ class Editing(Object):
 
 
 def recover_edit(rt: Runtime, path: Path) -> bool:
-    """Finish an edit in place that a crash interrupted; False: there was none."""
+    """Finish an in-place edit interrupted by a crash; False: there was none."""
     o, e = c_int32(), _raw.ggufx_error()
     check(lib.ggufx_edit_recover(byref(o), rt._handle, path_bytes(path), byref(e)), e)
     return o.value != 0

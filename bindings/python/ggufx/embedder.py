@@ -26,10 +26,10 @@ from .runtime import Runtime
 
 @dataclass(frozen=True)
 class EmbedOptions:
-    """How texts become vectors; 0 is the default."""
+    """Options of an embedder; 0 is the default."""
 
     n_context: int = 0
-    """Tokens of a text at most; 0: the trained context, at most 8,192."""
+    """Maximum tokens of a text; 0: the trained context, at most 8,192."""
     n_batch: int = 0
     """Tokens computed at once; 0: 512, or n_context."""
     pooling: int = Pooling.DEFAULT
@@ -38,7 +38,7 @@ class EmbedOptions:
     normalize: bool = False
     """Results have length 1."""
     cut: bool = False
-    """A longer text is cut to its first n_context tokens."""
+    """A longer text is truncated to its first n_context tokens."""
     matmul_flags: int = 0
 
     def _filled(self) -> _raw.ggufx_embed_options:
@@ -58,13 +58,13 @@ class EmbedderInfo:
     n_batch: int
     pooling: Pooling
     dimensions: int
-    """Values of a result; of RANK the classes of the file."""
+    """Values of a result; for RANK, the file's classes."""
     full_dimensions: int
     """Before the first of them are kept."""
 
 
 class Embedder(Object):
-    """Texts to vectors. Calls run alone: one beside another raises StateError."""
+    """Computes embeddings. A concurrent call raises StateError."""
 
     def __init__(self, model: Model, options: EmbedOptions | None = None) -> None:
         o, own, e = (options or EmbedOptions())._filled(), EmbedderHandle(), _raw.ggufx_error()
@@ -79,7 +79,7 @@ class Embedder(Object):
         return made(EmbedderInfo, o, pooling=Pooling(o.pooling))
 
     def set_adapters(self, adapters: Iterable[AdapterUse]) -> None:
-        """Let all texts from now on have these adapters, in this order: each an Adapter, or
+        """Set the adapters for all inputs from now on, in this order: each an Adapter, or
         (Adapter, scale)."""
         uses, n, kept = uses_of(adapters)
         e = _raw.ggufx_error()
@@ -89,8 +89,8 @@ class Embedder(Object):
 
     def embed(self, texts: Sequence[Ints], out: Buffer | None = None, *,
               progress: Progress | None = None) -> Floats:
-        """A row for each text, a list of ids, with what the model was trained to see around it;
-        with Pooling.NONE a row for each token."""
+        """One row per text, a list of ids, with the special tokens of the model's training; with
+        Pooling.NONE a row for each token."""
         parts = [numbers(text, I32, "texts").reshape(-1) for text in texts]
         lengths = np.array([part.size for part in parts], np.uintp)
         tokens = np.concatenate(parts) if parts else np.empty(0, I32)

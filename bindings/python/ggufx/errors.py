@@ -33,7 +33,7 @@ def present(value: int) -> int | None:
 
 
 class Error(Exception):
-    """What a failed call said; nothing was changed by it."""
+    """Error of a failed call, which changed nothing."""
 
     code: Status = Status.INTERNAL
     offset: int | None = None
@@ -315,7 +315,7 @@ def _made(kind: type[Error], code: Status, text: str, record: ggufx_error) -> Er
 
 
 def check(status: int, record: ggufx_error) -> None:
-    """Raise what the record says when a call failed."""
+    """Raises the error in the record if a call failed."""
     if _signals.waiting:
         _signals.handle()
     if status:
@@ -329,6 +329,6 @@ def check(status: int, record: ggufx_error) -> None:
 
 
 def argument(text: str) -> ArgumentError:
-    """What the library would say of an argument that it is not shown."""
+    """Error that the library would return for an argument checked in Python."""
     return ArgumentError("ARGUMENT: " + text)
 

@@ -19,7 +19,7 @@ from .runtime import Runtime
 
 @dataclass
 class EstimateOptions:
-    """What is asked; the default is the file as it is with the context of a session."""
+    """Options of an estimate; the default is the unchanged file with the context of a session."""
 
     recipe: FileType | None = None
     """As this recipe would make it; None: as it is, or left to recommend."""
@@ -34,20 +34,20 @@ class EstimateOptions:
     """Of the caches' keys; DEFAULT, for the values too, leaves both to recommend."""
     type_v: KvType = KvType.DEFAULT
     memory_bytes: int = 0
-    """What all of it may take; 0: no limit."""
+    """Memory limit in bytes; 0: no limit."""
     bandwidth: float = 0
     """Bytes that all threads read from memory per second; 0: no speeds."""
     n_checkpoints: int = 0
     n_sequences: int = 0
     n_context_total: int = 0
-    """Of each session, as Session takes them."""
+    """Per session, as Session takes them."""
     adapters: Sequence[File] = ()
     """LoRA adapters and control vectors that all sessions use together."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a model takes, in bytes, as ggufx/estimate.h tells."""
+    """Memory of a model, in bytes; see ggufx/estimate.h."""
 
     flags: EstimateFlags
     file_type: int
@@ -78,7 +78,7 @@ class Estimate:
 
 
 def estimate(rt: Runtime, file: File, options: EstimateOptions | None = None) -> Estimate:
-    """What a model takes: as the file stands, or as a recipe would make it."""
+    """Memory of a model: of the unchanged file, or after quantization by a recipe."""
     return _ask(lib.ggufx_estimate, rt, file, options or EstimateOptions())
 
 

@@ -144,8 +144,8 @@ class File(Object):
 
     @classmethod
     def open_stream(cls, rt: Runtime, stream: BinaryIO, **options: Any) -> File:
-        """Open a stream that can seek, from its beginning; it is read during this call only and
-        stays the caller's."""
+        """Open a seekable stream from its start; it is read during this call only and stays the
+        caller's."""
         def read(offset: int, n: int) -> bytes:
             stream.seek(offset)
             return _whole(stream, n)
@@ -191,8 +191,8 @@ class File(Object):
     def validate(self, flags: int = ValidateFlags.DEEP,
                  report: Callable[[Finding], bool | None] | None = None,
                  progress: Progress | None = None) -> list[Finding]:
-        """Check the file beyond what open refuses. The findings; report is told each one before,
-        and returns False to stop."""
+        """Check the file beyond what open refuses. The findings; report receives each one
+        before, and returns False to stop."""
         found: list[Finding] = []
 
         def one(at: int) -> bool | None:

@@ -32,7 +32,7 @@ class Grammar(Object):
     def json_schema(cls, rt: Runtime, tokenizer: Tokenizer,
                     schema: Mapping[str, Any] | bool | str | bytes, *,
                     flags: GrammarFlags = GrammarFlags(0)) -> Grammar:
-        """JSON that a schema accepts, which is a dictionary or its text."""
+        """JSON that a schema (a dictionary or JSON text) accepts."""
         text = schema if isinstance(schema, (str, bytes)) else json.dumps(schema, ensure_ascii=False)
         made = cls.__new__(cls)
         made._make(rt, tokenizer, GRAMMAR_JSON_SCHEMA, text, int(flags))
@@ -52,20 +52,20 @@ class Grammar(Object):
 
 @dataclass(frozen=True)
 class MatcherInfo:
-    """Where a matcher stands."""
+    """State of a matcher."""
 
     whole: bool
-    """The text fits as it is: it may end here."""
+    """The text is complete: it may end here."""
     ended: bool
     """A token that ends a generation was accepted."""
     n_tokens: int
     n_vocab: int
     n_words: int
-    """Of a mask."""
+    """Words of a mask."""
 
 
 class Matcher(Object):
-    """A text on its way through a grammar, at its begin. Calls run alone."""
+    """State of a text in a grammar, initially empty. A concurrent call raises StateError."""
 
     def __init__(self, grammar: Grammar) -> None:
         own, e = MatcherHandle(), _raw.ggufx_error()
@@ -73,7 +73,7 @@ class Matcher(Object):
         self._own, self._turns = own, Turns()
 
     def clone(self) -> Matcher:
-        """Another one at the same place, which can go back as far."""
+        """Copy in the same state, with the same rollback depth."""
         own, e = MatcherHandle(), _raw.ggufx_error()
         with self._turns.reading:
             check(lib.ggufx_matcher_clone(byref(own), self._handle, byref(e)), e)
@@ -83,14 +83,15 @@ class Matcher(Object):
 
     @property
     def info(self) -> MatcherInfo:
-        """Where it stands."""
+        """Current state."""
         with self._turns.reading:
             o = asked(_raw.ggufx_matcher_facts, lib.ggufx_matcher_info, self._handle)
         return made(MatcherInfo, o, whole=bool(o.flags & MATCHER_WHOLE),
                     ended=bool(o.flags & MATCHER_ENDED))
 
     def accept(self, ids: Ints) -> None:
-        """Go on by tokens, all of them or none: a ValueError names the first that does not fit."""
+        """Advance by tokens, all of them or none: a ValueError names the first that does not
+        fit."""
         of, e = numbers(ids, I32, "ids"), _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_matcher_accept(self._handle, address(of), of.size, byref(e)), e)

@@ -74,9 +74,9 @@ class Imatrix(Object):
     def collect(cls, session: Session, tokens: Ints, n_context: int, *, bos: int = -1,
                 output: bool = False, dataset: str | None = None,
                 progress: Progress | None = None) -> Imatrix:
-        """Run a session's model over tokens in chunks of n_context, bos (unless -1) first in each,
-        and add up the squares of what its matrices are multiplied by; output: the matrix of the
-        logits, too. The session must be empty and is so again afterwards."""
+        """Run a session's model over tokens in chunks of n_context, bos (unless -1) first in
+        each, and sum the squares of the inputs of its matrices; output: the matrix of the
+        logits, too. The session must be empty; it is empty again afterwards."""
         of, e = numbers(tokens, I32, "tokens"), _raw.ggufx_error()
         name = None if dataset is None else terminated(dataset)
         o = _raw.ggufx_imatrix_options(
@@ -132,7 +132,7 @@ class Imatrix(Object):
                                 _copy(o.counts, shape[:1]), _copy(o.values, shape))
 
     def dataset(self, i: int) -> str:
-        """Name of a text it was made from."""
+        """Name of a data set it was computed from."""
         at, n, e = c_void_p(), c_size_t(), _raw.ggufx_error()
         own = self._handle  # keeps the text
         with self._turns.reading:
@@ -140,7 +140,7 @@ class Imatrix(Object):
             return text(at.value, n.value)
 
     def select(self, keep: Buffer) -> None:
-        """Keep the entries whose place in keep, bytes or bools, is not 0."""
+        """Keep the entries whose element of keep, bytes or bools, is not 0."""
         of, e = raw_bytes(keep, "keep"), _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_imatrix_select(self._handle, address(of), of.size, byref(e)), e)

@@ -50,13 +50,13 @@ class FileType:
 
 @dataclass
 class QuantizerOptions:
-    """How a quantization is planned; the default is the recipe alone."""
+    """Options of a quantization; the default is the recipe alone."""
 
     flags: JobFlags = JobFlags(0)
     output_type: TensorType | None = None
-    """Of output.weight; None: the recipe's."""
+    """Type of output.weight; None: the recipe's."""
     embedding_type: TensorType | None = None
-    """Of token_embd.weight; None: the recipe's."""
+    """Type of token_embd.weight; None: the recipe's."""
     imatrix: Imatrix | None = None
     imatrix_name: str | None = None
     """For the key quantize.imatrix.file."""
@@ -64,7 +64,7 @@ class QuantizerOptions:
     """Room for later edits."""
 
     def _filled(self) -> tuple[_raw.ggufx_job_options, object]:
-        """The struct, and what it points at."""
+        """C struct, and the data that it points to."""
         o = _raw.ggufx_job_options(struct_size=sizeof(_raw.ggufx_job_options), flags=self.flags,
                                    reserve_bytes=self.reserve_bytes)
         if self.output_type is not None:
@@ -98,7 +98,7 @@ class QuantizerInfo:
 
 @dataclass(frozen=True)
 class PlannedTensor:
-    """What a plan makes of one tensor."""
+    """Planned quantization of one tensor."""
 
     name: str
     ne: tuple[int, ...]
@@ -110,14 +110,14 @@ class PlannedTensor:
     """Before a fallback."""
     reason: JobReason
     imatrix: int
-    """1: an entry weighs its columns; 0: none is wanted; negative: there is none."""
+    """1: weighted by an imatrix entry; 0: none is needed; negative: the entry is missing."""
     part: int
     bytes_in: int
     bytes_out: int
     rmse: float | None
-    """Of a run with JobRunFlags.MEASURE."""
+    """From a run with JobRunFlags.MEASURE."""
     seconds: float
-    """Of the last run."""
+    """Result of the last run."""
 
 
 def _planned(o: _raw.ggufx_job_tensor) -> PlannedTensor:
@@ -162,8 +162,8 @@ class Quantizer(Object):
         return (self[i] for i in range(len(self)))
 
     def choose(self, rule: Callable[[PlannedTensor], TensorType | None]) -> None:
-        """Choose types by a rule; None leaves a tensor to the recipe. Replaces what was chosen
-        before; after a failure the plan is as it was."""
+        """Set per-tensor overrides by a function; None leaves a tensor to the recipe. Replaces
+        earlier overrides; after a failure the plan is as it was."""
         chosen = [rule(t) for t in self]
         types = numbers([JOB_BY_RECIPE if t is None else int(t) for t in chosen], U32, "types")
         e = _raw.ggufx_error()
@@ -172,8 +172,8 @@ class Quantizer(Object):
 
     def measure(self, i: int, type: int, max_values: int = 0,
                 progress: Progress | None = None) -> float:
-        """What a type would do to tensor i: the root of the mean squared error of up to max_values
-        values (0: all)."""
+        """Quantization error of a type for tensor i: the RMS error of up to max_values values
+        (0: all)."""
         o, e = c_double(), _raw.ggufx_error()
         with self._turns.reading, Following(progress) as call:
             call.end(lib.ggufx_job_measure(byref(o), self._handle, i, type, max_values,
@@ -183,9 +183,10 @@ class Quantizer(Object):
     def run(self, path: Path, flags: int = JobRunFlags(0), *, shard: int = 0, n_shards: int = 0,
             tensor_done: Callable[[int, PlannedTensor], object] | None = None,
             progress: Progress | None = None) -> None:
-        """Write the file, whole or not at all; with JobRunFlags.KEEP a cancelled run leaves what
-        one with JobRunFlags.RESUME goes on from. shard: number of this run, from 1, of n_shards
-        that finish() ends. tensor_done is told each tensor that is written."""
+        """Write the file, whole or not at all; with JobRunFlags.KEEP a cancelled run leaves
+        temporary files, from which a run with JobRunFlags.RESUME continues. shard: number of
+        this run, from 1, of n_shards that finish() ends. tensor_done receives each tensor
+        that is written."""
         def done(index: int, at: int) -> None:
             if tensor_done is not None:
                 tensor_done(index, _planned(cast(at, POINTER(_raw.ggufx_job_tensor)).contents))

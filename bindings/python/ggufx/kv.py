@@ -28,12 +28,12 @@ from .runtime import Runtime
 
 @dataclass
 class KvLayer:
-    """What differs from layer to layer."""
+    """Settings that differ per layer."""
 
     type_k: KvType = KvType.DEFAULT
     type_v: KvType = KvType.DEFAULT
     window: int = 0
-    """Positions that a token sees; 0: all until its own."""
+    """Attention window in positions; 0: all up to its own."""
     window_kind: WindowKind = WindowKind.SLIDING
 
 
@@ -57,14 +57,14 @@ class KvOptions:
     rope_base: float = 0
     rope_scale: float = 0
     rope_frequencies: Buffer | None = None
-    """Radians by which a pair turns per position, in place of base and scale."""
+    """RoPE frequencies in radians per position, instead of base and scale."""
     flags: KvFlags = KvFlags(0)
     model: int = 0
     layers: list[KvLayer] | None = None
     """None, or one per layer."""
 
     def _filled(self) -> tuple[_raw.ggufx_kv_options, object]:
-        """The struct, and what it points at."""
+        """C struct, and the data that it points to."""
         o = _raw.ggufx_kv_options(struct_size=sizeof(_raw.ggufx_kv_options), flags=self.flags)
         for name in ("n_layers", "n_kv_heads", "n_q_heads", "head_dim_k", "head_dim_v", "type_k",
                      "type_v", "n_sequences", "max_tokens", "n_sinks", "rope_style", "rope_dims",
@@ -111,8 +111,8 @@ def kv_estimate(rt: Runtime, options: KvOptions, n_tokens: int) -> int:
 
 
 class KvCache(Attention, Snapshots):
-    """Keys and values of layers and sequences, and attention over them. Calls that change it run
-    alone: one beside another raises StateError."""
+    """Keys and values of layers and sequences, and attention over them. A concurrent call that
+    changes it raises StateError."""
 
     def __init__(self, rt: Runtime, options: KvOptions) -> None:
         o, kept = options._filled()
@@ -203,19 +203,19 @@ class KvCache(Attention, Snapshots):
             check(lib.ggufx_kv_truncate(self._handle, sequence, n_tokens, byref(e)), e)
 
     def begin(self, sequence: int) -> None:
-        """Begin a call that rollback can take back, whatever is appended until commit."""
+        """Begin a transaction: rollback undoes all appends until commit."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_kv_begin(self._handle, sequence, byref(e)), e)
 
     def commit(self, sequence: int) -> None:
-        """What was appended stays; its queries are answered."""
+        """Commits the appended tokens; ends the call."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_kv_commit(self._handle, sequence, byref(e)), e)
 
     def rollback(self, sequence: int) -> None:
-        """Go back to begin, or cut all layers to the shortest one."""
+        """Roll back to begin, or truncate all layers to the shortest one."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_kv_rollback(self._handle, sequence, byref(e)), e)
@@ -227,7 +227,7 @@ class KvCache(Attention, Snapshots):
             check(lib.ggufx_kv_remove(self._handle, sequence, p0, p1, byref(e)), e)
 
     def copy(self, source: int, to: int, p0: int, p1: int) -> None:
-        """Let an empty sequence begin with tokens of another one."""
+        """Copy tokens of another sequence into an empty one."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_kv_copy(self._handle, source, to, p0, p1, byref(e)), e)
@@ -266,7 +266,7 @@ class KvCache(Attention, Snapshots):
 
     def requantize(self, layer: int = KV_ALL_LAYERS, type_k: int = KV_KEEP_TYPE,
                    type_v: int = KV_KEEP_TYPE, progress: Progress | None = None) -> None:
-        """Give the streams of a layer, or of all, other types."""
+        """Requantize the keys and values of a layer, or of all."""
         e = _raw.ggufx_error()
         with self._turns.changing, Following(progress) as call:
             call.end(lib.ggufx_kv_requantize(self._handle, layer, type_k, type_v, call.progress,

@@ -18,7 +18,7 @@ from .errors import argument, check
 
 
 class Attention(Object):
-    """What queries ask of a cache; several threads may at once."""
+    """Attention queries on a cache; thread-safe."""
 
     _turns: Turns
     _key: tuple[int, int]

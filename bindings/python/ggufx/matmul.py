@@ -42,7 +42,7 @@ def _call(function: Callable[..., int], arguments: tuple[Any, ...], flags: int,
 
 
 class Products(Object):
-    """What a tensor does with vectors. rt: another runtime than its own; flags: MatmulFlags."""
+    """Products of a tensor with vectors. rt: another runtime than its own; flags: MatmulFlags."""
 
     _runtime: RuntimeHandle
     ne: tuple[int, ...]

@@ -21,8 +21,8 @@ from .ids import MeasureFlags
 
 @dataclass(frozen=True)
 class Measure:
-    """How well a text was predicted, and how far that is from saved logits, whose members are 0
-    where there were none. Members that end in error are standard errors: ggufx/measure.h."""
+    """Perplexity of a text and KL divergence from saved logits; the members of the latter are 0
+    without saved logits. Members that end in error are standard errors: ggufx/measure.h."""
 
     flags: MeasureFlags
     perplexity: float
@@ -52,7 +52,7 @@ def _measure(o: _raw.ggufx_measure_facts) -> Measure:
 
 
 class Measures(Object):
-    """What a session measures."""
+    """Measurements of a session."""
 
     _turns: Turns
 
@@ -62,8 +62,8 @@ class Measures(Object):
                 report: Callable[[Measure], bool | None] | None = None,
                 progress: Progress | None = None) -> Measure:
         """Score tokens in chunks of n_context, bos (unless -1) first in each. The logits of all
-        predictions go to `save`; those of `base`, which was saved so, are compared with. report
-        is told the running result, and returns False to stop."""
+        predictions go to `save`; those of `base`, saved the same way, are compared. report
+        receives the running result, and returns False to stop."""
         of, kept = numbers(tokens, I32, "tokens"), []
         o = _raw.ggufx_measure_options(
             struct_size=sizeof(_raw.ggufx_measure_options), stride=stride)

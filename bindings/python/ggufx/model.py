@@ -110,7 +110,7 @@ def _written(value: Override) -> str:
 
 
 def graph(file: File) -> str:
-    """What a model of a file computes, as text for people: a line per step."""
+    """Readable description of the model's graph: one line per operation."""
     out, needed, e = create_string_buffer(4096), c_size_t(), _raw.ggufx_error()
     while True:
         status = lib.ggufx_file_graph(out, len(out), byref(needed), file._handle, byref(e))

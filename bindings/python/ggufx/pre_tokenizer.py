@@ -20,7 +20,7 @@ class PreTokenizer:
     name: str
     """tokenizer.ggml.pre, "llama-bpe"."""
     rules: str
-    """The name its rules go by; equal where texts are cut equally."""
+    """Name of its split rules; equal for equal rules."""
     flags: PreFlags
     steps: tuple[str, ...] | None
     """Its steps in tokenizer.json: S and the pattern of a Split, D single digits, G GPT-2's pattern
@@ -35,11 +35,11 @@ def pre_tokenizers() -> list[PreTokenizer]:
 def _at(index: int) -> PreTokenizer:
     o = asked(_raw.ggufx_pre_facts, lib.ggufx_tokenizer_pre, index)
     steps = None
-    if o.steps:  # each has a NUL behind
+    if o.steps:  # NUL-terminated
         steps = tuple(string_at(o.steps, o.steps_length).decode("utf-8").split("\0")[:-1])
     return PreTokenizer(text(o.name), text(o.rules), PreFlags(o.flags), steps)
 
 
 def unicode_version() -> str:
-    """The version of Unicode that texts are cut by, "15.0.0"."""
+    """Unicode version of the split rules, "15.0.0"."""
     return (lib.ggufx_tokenizer_unicode() or b"").decode()

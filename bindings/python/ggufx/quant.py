@@ -18,7 +18,7 @@ from .runtime import Runtime
 
 
 class Decoding(Object):
-    """What a tensor does with its blocks."""
+    """Quantization and dequantization of a tensor's blocks."""
 
     _runtime: RuntimeHandle
     ne: tuple[int, ...]

@@ -21,7 +21,7 @@ from .grammar import Matcher
 from .ids import LinkKind
 from .runtime import Runtime
 
-# Of a link of the program's own: an array that it may change.
+# Candidates of a custom sampler: an array that it may change.
 CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32)])
 Candidates = NDArray[Any]
 BIAS = np.dtype([("id", np.int32), ("bias", np.float32)])
@@ -44,7 +44,7 @@ def logprobs(rt: Runtime, logits: Buffer, k: int, chosen: int | None = None
 
 @dataclass
 class Link:
-    """A link of a chain; which members count, and what zeros mean, follows from its kind:
+    """Sampler of a chain; its kind decides which members are used and what zeros mean:
     ggufx/sampler.h."""
 
     kind: LinkKind
@@ -70,8 +70,8 @@ class Link:
     breakers: Ints = ()
     biases: Sequence[tuple[int, float]] = ()
     host: Callable[[Candidates], bool | None] | None = None
-    """Of LinkKind.HOST: changes logits of the candidates that are left, an array with `id` and
-    `logit`, or their order; False ends the call with CancelledError."""
+    """Callback of LinkKind.HOST: changes the logits of the remaining candidates, an array with
+    `id` and `logit`, or their order; False ends the call with CancelledError."""
 
     NUMBERS = ("k", "p", "n_sigma", "probability", "threshold", "temperature", "range", "exponent",
                "repetition", "frequency", "presence", "n_last", "multiplier", "base",
@@ -79,7 +79,7 @@ class Link:
 
 
 class _Host(Hosted):
-    """A link of the program's own."""
+    """Sampler supplied by the program."""
 
     def __init__(self, link: Callable[[Candidates], bool | None]) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class _Host(Hosted):
 
 
 class _Kept:
-    """Lets go of a link's number with the last sampler that has it."""
+    """Releases a custom sampler's id with the last chain that uses it."""
 
     def __init__(self, host: _Host) -> None:
         self.host = host
@@ -122,25 +122,25 @@ class Sampler(Object):
     _hosts: list[_Kept]
 
     def _ended(self, status: int, record: _raw.ggufx_error) -> None:
-        """A call that may have run links of the program's own."""
+        """Call that may have run custom samplers."""
         for host in self._hosts:
             host.rethrow()
         check(status, record)
 
     def accept(self, ids: Ints) -> None:
-        """Tell which tokens the text goes on with, whoever chose them: all or none."""
+        """Record tokens appended to the sequence, from any source: all or none."""
         of, e = numbers(ids, I32, "ids"), _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_sampler_accept(self._handle, address(of), of.size, byref(e)), e)
 
     def reset(self) -> None:
-        """Back to how it was made, with its links."""
+        """Reset to the initial state, with the same samplers."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_sampler_reset(self._handle, byref(e)), e)
 
     def clone(self) -> Sampler:
-        """Another one that goes on exactly as this one would."""
+        """Copy with the same state: it continues exactly as this one."""
         own, e = SamplerHandle(), _raw.ggufx_error()
         with self._turns.reading:
             check(lib.ggufx_sampler_clone(byref(own), self._handle, byref(e)), e)
@@ -170,8 +170,8 @@ class Sampler(Object):
 
 
 class Chain(Sampler):
-    """A sampler as links in the program's order; without links it draws by the logits as they
-    are."""
+    """Sampler chain in an order chosen by the caller; an empty chain samples from the unmodified
+    logits."""
 
     def __init__(self, rt: Runtime, n_vocab: int, links: Sequence[Link] = (), *,
                  seed: int = 0) -> None:
@@ -182,7 +182,7 @@ class Chain(Sampler):
             self.add(link)
 
     def add(self, link: Link) -> None:
-        """Put a link behind those that it has."""
+        """Append a sampler to the chain."""
         o = _raw.ggufx_sampler_link(struct_size=sizeof(_raw.ggufx_sampler_link), kind=link.kind)
         for name in Link.NUMBERS:
             setattr(o, name, getattr(link, name))

@@ -32,7 +32,7 @@ class Want(IntEnum):
 
     NONE = 0
     LAST = BATCH_LOGITS
-    """A row: those after its last token."""
+    """One row: the logits after its last token."""
     ALL = BATCH_ALL_LOGITS
     """A row for each of its tokens."""
 
@@ -45,27 +45,28 @@ class BatchItem:
     tokens: Ints
     want: Want = Want.LAST
     mark: bool = False
-    """Cuts and copies come back to where the tokens end without computing anything again."""
+    """Sets a checkpoint: truncation and copies can return to the end of these tokens without
+    recomputation."""
     rows: Buffer | None = None
-    """f32 [n][n_embedding] that the first layer gets in place of the rows of the tokens. Without
-    tokens there are as many as this has."""
+    """f32 [n][n_embedding] for the first layer instead of the tokens' embedding rows. Without
+    tokens, the number of rows counts."""
     positions: Ints | None = None
     """Ascending, one for each token; None: without gaps."""
     hidden: Want = Want.NONE
-    """Which hidden states are given, those behind the last norm."""
+    """Hidden states to return, those after the last norm."""
 
 
 @dataclass(frozen=True)
 class SessionMemory:
-    """What the caches of a session take."""
+    """Memory of a session's KV caches."""
 
     cache_bytes: int
     n_pages: int
-    """Of 64 tokens of a layer, used or not; shared ones count once."""
+    """Pages of 64 tokens of a layer, used or not; shared ones count once."""
     n_shared_pages: int
-    """Places in sequences that hold a page others hold too."""
+    """References to pages that other sequences hold, too."""
     n_tokens: int
-    """Of all sequences."""
+    """Sum over all sequences."""
     n_tokens_left: int
     """With n_context_total: for which memory is left, in whole pages."""
     embedded_bytes: int
@@ -108,8 +109,8 @@ def _filled(items: Sequence[BatchItem], width: int) -> tuple[Any, list[list[Arra
 
 
 class Sequences(Object):
-    """What a session does with sequences 0 .. n_sequences - 1. Those without a number in their
-    calls are about sequence 0."""
+    """Operations on sequences 0 .. n_sequences - 1. Calls without a sequence number use sequence
+    0."""
 
     _turns: Turns
     n_vocab: int
@@ -120,8 +121,8 @@ class Sequences(Object):
                      progress: Progress | None = None) -> Floats:
         """Append tokens to many sequences, all or nothing, and compute the logits that the items
         want: rows in their order, [n][n_vocab], in `logits` or in a new array. `hidden`, f32
-        [n][n_embedding], is filled with the hidden states that they want. matmul_flags count in
-        place of the session's."""
+        [n][n_embedding], is filled with the hidden states that they want. matmul_flags
+        override the session's."""
         raw, kept, rows, n_hidden = _filled(items, self.n_embedding)
         to, e = result(logits, (rows, self.n_vocab), what="logits"), _raw.ggufx_error()
         o = _raw.ggufx_batch_options(
@@ -154,15 +155,15 @@ class Sequences(Object):
                   e)
 
     def copy_sequence(self, source: int, to: int, n_tokens: int) -> None:
-        """Let an empty sequence begin with the first n_tokens tokens of another one, whose memory
-        they share."""
+        """Copy into an empty sequence the first n_tokens tokens of another one; they share
+        memory."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_session_sequence_copy(self._handle, source, to, n_tokens, byref(e)), e)
 
     def remove_tokens(self, sequence: int, first: int, n_tokens: int) -> None:
-        """Take tokens first .. first + n_tokens - 1 out; those behind them keep their positions,
-        and what was computed of them."""
+        """Take tokens first .. first + n_tokens - 1 out; later tokens keep their positions and
+        cache entries."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_session_sequence_remove(self._handle, sequence, first, n_tokens,
@@ -186,8 +187,8 @@ class Sequences(Object):
         return ids, places
 
     def set_adapters(self, adapters: Iterable[AdapterUse], sequence: int | None = None) -> None:
-        """Let an empty sequence, or all of them, have these adapters, in this order, in place of
-        those before: each an Adapter, or (Adapter, scale)."""
+        """Let an empty sequence, or all of them, use these adapters, in this order, instead of
+        its previous ones: each an Adapter, or (Adapter, scale)."""
         uses, n, kept = uses_of(adapters)
         to, e = ADAPTER_ALL_SEQUENCES if sequence is None else sequence, _raw.ggufx_error()
         with self._turns.changing:
@@ -196,7 +197,7 @@ class Sequences(Object):
 
     @property
     def memory(self) -> SessionMemory:
-        """What its caches take."""
+        """Memory of its KV caches."""
         with self._turns.reading:
             o = asked(_raw.ggufx_session_memory_facts, lib.ggufx_session_memory, self._handle)
         return made(SessionMemory, o)

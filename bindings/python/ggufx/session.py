@@ -28,7 +28,7 @@ from .tokenizer import Tokenizer
 
 
 class AttentionView:
-    """What the attention of a layer read and gave. Each array is a copy that is made when it is
+    """Inputs and outputs of a layer's attention. Each array is a copy that is made when it is
     asked for, which the function may do while it runs."""
 
     def __init__(self, info: LayerInfo, layer: int, first_token: int, n_tokens: int,
@@ -58,13 +58,13 @@ class AttentionView:
 
     @property
     def v(self) -> Floats:
-        """Values, [n_tokens][KV heads][head_dim_v]; of none where they are part of the keys."""
+        """Values, [n_tokens][KV heads][head_dim_v]; empty if values are part of the keys."""
         own = not self._info.flags & LayerFlags.V_IN_K
         return self._copy(2, self._info.n_kv_heads, self._info.head_dim_v if own else 0)
 
     @property
     def out(self) -> Floats:
-        """What came out, [n_tokens][heads][head_dim_v]."""
+        """Output of attention, [n_tokens][heads][head_dim_v]."""
         return self._copy(3, self._info.n_heads, self._info.head_dim_v)
 
 
@@ -85,7 +85,7 @@ class Perplexity:
 
 @dataclass(frozen=True)
 class SessionInfo:
-    """What a session was made with, defaults put in."""
+    """Options of a session with defaults filled in."""
 
     n_context: int
     n_batch: int
@@ -96,8 +96,8 @@ class SessionInfo:
 
 
 class Session(Sequences, Measures):
-    """One conversation: its cache, position and last logits; or n_sequences of them. Calls that
-    change it run alone: one beside another raises StateError."""
+    """Session: KV cache, position and last logits of one sequence, or of n_sequences. A
+    concurrent call that changes it raises StateError."""
 
     def __init__(self, model: Model, *, n_context: int = 0, n_batch: int = 0,
                  type_k: int = KvType.DEFAULT, type_v: int = KvType.DEFAULT,
@@ -116,7 +116,7 @@ class Session(Sequences, Measures):
 
     @property
     def info(self) -> SessionInfo:
-        """What it was made with."""
+        """Options with defaults filled in."""
         with self._turns.reading:
             o = asked(_raw.ggufx_session_facts, lib.ggufx_session_info, self._handle)
         return made(SessionInfo, o, type_k=KvType(o.type_k), type_v=KvType(o.type_v))
@@ -172,10 +172,9 @@ class Session(Sequences, Measures):
     def generate(self, tokens: Ints, sampler: Sampler, n: int | None = None, *,
                  tokenizer: Tokenizer | None = None, matcher: Matcher | None = None,
                  progress: Progress | None = None) -> Iterator[int]:
-        """Decode tokens, then give one sampled id after the other, at most n. Ends where the
-        context is full, and before a token that ends generation where a tokenizer is given. An id
-        that was given is decoded when the next one is asked for. With a matcher ids are those that
-        fit, and it goes along."""
+        """Decode tokens, then yield sampled ids, at most n. Ends when the context is full, and
+        with a tokenizer before an end-of-generation token. A yielded id is decoded when the
+        next one is requested. A matcher constrains the ids and advances with them."""
         logits, given = np.empty(self.n_vocab, F32), 0
         following = numbers(tokens, I32, "tokens")
         while (n is None or given < n) and len(self) + following.size <= self.n_context:
@@ -190,8 +189,8 @@ class Session(Sequences, Measures):
 
     def score(self, tokens: Ints, n_context: int, bos: int = -1,
               report: Callable[[Perplexity], bool | None] | None = None) -> Perplexity:
-        """Score tokens in chunks of n_context, bos (unless -1) first in each. report is told the
-        running result, and returns False to stop."""
+        """Score tokens in chunks of n_context, bos (unless -1) first in each. report receives
+        the running result, and returns False to stop."""
         of = numbers(tokens, I32, "tokens")
 
         def one(at: int) -> bool | None:
@@ -209,8 +208,8 @@ class Session(Sequences, Measures):
 
     def endings(self, context: Ints, endings: Sequence[Ints], *,
                 progress: Progress | None = None) -> Doubles:
-        """Logarithms of the probabilities of several endings of one context, each summed over its
-        tokens. The session must be empty and is so again afterwards."""
+        """Log-probabilities of several continuations of one context, each summed over its
+        tokens. The session must be empty; it is empty again afterwards."""
         of = numbers(context, I32, "context")
         parts = [numbers(ending, I32, "endings") for ending in endings]
         every = np.concatenate([np.empty(0, I32), *parts])

@@ -22,22 +22,22 @@ from .grammar import Matcher
 from .sampler import Sampler
 from .session import Session
 
-# Ids that may come next, at most `most`, behind a text (an array) and the token after it.
+# Draft tokens, at most `most`, after a sequence (an array) and the token after it.
 Guess = Callable[[Ints32, int, int], Ints]
 
 
 @dataclass(frozen=True)
 class SpeculatorInfo:
-    """What became of guesses."""
+    """Draft tokens and their acceptance."""
 
     n_calls: int
     """That gave something."""
     n_tokens: int
     """They gave."""
     n_drafted: int
-    """Guessed."""
+    """Draft tokens."""
     n_accepted: int
-    """Of these, chosen by the sampler."""
+    """Accepted draft tokens: chosen by the sampler."""
     bytes: int
     """Taken beside the object."""
 
@@ -59,11 +59,12 @@ class _Guessing(Hosted):
 
 
 class Speculator(Object):
-    """Drives a session: the ids that it gives are exactly those of decoding one token after
-    another, whatever was guessed. The session's products must be BATCH_INVARIANT or TILES.
+    """Speculative decoding on a session: its ids are exactly those of decoding token by token,
+    whatever the draft tokens are. The session's matmul flags must be BATCH_INVARIANT or
+    TILES.
 
-    Guesses are looked up in the text; or they are those of `draft`, a session of a smaller model
-    with the same vocabulary; or what `guess` gives."""
+    Draft tokens come from prompt lookup, from `draft` (a draft model's session with the same
+    vocabulary), or from `guess`."""
 
     def __init__(self, session: Session, *, draft: Session | None = None,
                  guess: Guess | None = None, stops: Ints = (), n_draft: int = 0,
@@ -99,9 +100,8 @@ class Speculator(Object):
 
     def next(self, capacity: int, sampler: Sampler, matcher: Matcher | None = None, *,
              progress: Progress | None = None) -> tuple[Ints32, Floats]:
-        """The next tokens of the text, one to `capacity`, and the logarithms of their
-        probabilities. The last one is not in the session yet. A call that fails changes
-        nothing."""
+        """The next tokens, one to `capacity`, and their log-probabilities. The last one is not
+        in the session yet. A call that fails changes nothing."""
         ids, values, n = np.empty(capacity, I32), np.empty(capacity, F32), c_size_t()
         e = _raw.ggufx_error()
         with ExitStack() as turns:
@@ -123,7 +123,7 @@ class Speculator(Object):
 
     def generate(self, sampler: Sampler, n: int, *, matcher: Matcher | None = None,
                  progress: Progress | None = None) -> Iterator[int]:
-        """The next n ids of the text, one after the other."""
+        """The next n ids, one after the other."""
         given = 0
         while given < n:
             ids, _ = self.next(n - given, sampler, matcher, progress=progress)
@@ -133,7 +133,7 @@ class Speculator(Object):
 
     @property
     def info(self) -> SpeculatorInfo:
-        """What became of guesses."""
+        """Draft tokens and their acceptance."""
         with self._turns.reading:
             o = asked(_raw.ggufx_speculator_facts, lib.ggufx_speculator_info, self._handle)
         return made(SpeculatorInfo, o)

@@ -19,18 +19,18 @@ from .runtime import Runtime
 
 @dataclass(frozen=True)
 class StopInfo:
-    """How far a text is; bytes from n_shown to n_taken are held back."""
+    """Progress of the search; bytes from n_shown to n_taken are withheld."""
 
     found: int | None
-    """Which text was found."""
+    """Index of the stop string found."""
     n_shown: int
-    """Bytes, of all that was fed, that belong to no text and may not begin one."""
+    """Fed bytes that belong to no stop string and cannot begin one."""
     n_taken: int
-    """Bytes looked at: all, or up to the end of the text found."""
+    """Bytes searched: all, or up to the end of the stop string found."""
 
 
 class Stop(Object):
-    """Looks for texts in bytes that come piece by piece. Calls run alone."""
+    """Streaming search for stop strings. A concurrent call raises StateError."""
 
     def __init__(self, rt: Runtime, texts: Sequence[str | bytes]) -> None:
         kept = [to_bytes(text) for text in texts]
@@ -42,7 +42,7 @@ class Stop(Object):
         self._own, self._turns = own, Turns()
 
     def feed(self, text: str | Buffer) -> StopInfo:
-        """The next bytes. StateError once a text was found: reset()."""
+        """The next bytes. StateError once a stop string was found: reset()."""
         of = raw_bytes(to_bytes(text) if isinstance(text, str) else text, "text")
         o = _raw.ggufx_stop_facts(struct_size=sizeof(_raw.ggufx_stop_facts))
         e = _raw.ggufx_error()
@@ -51,7 +51,7 @@ class Stop(Object):
         return StopInfo(None if o.found < 0 else o.found, o.n_shown, o.n_taken)
 
     def reset(self) -> None:
-        """To the begin of another text."""
+        """Restart for another text."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_stop_reset(self._handle, byref(e)), e)

@@ -54,7 +54,7 @@ class Tensor(Products, Decoding, Object):
     @classmethod
     def wrap(cls, rt: Runtime, type: int, ne: Sequence[int], data: Buffer, name: str = "",
              row_stride: int = 0) -> Tensor:
-        """Blocks as they stand in files, in a buffer, without a copy: it is kept until the last
+        """Wraps blocks in file format, in a buffer, without a copy: it is kept until the last
         user of the tensor is gone. ne[0] is along a row; row_stride 0: dense."""
         bytes_ = raw_bytes(data, "data")
         dims = dimensions(ne)

@@ -69,12 +69,12 @@ class Tokenizer(Object):
         return made(TokenInfo, o, flags=TokenFlags(o.flags), text=of)
 
     def special(self, which: SpecialToken | int) -> int | None:
-        """The id of a token with a meaning of its own, by its key, else by its text."""
+        """Id of a special token, by its key, else by its text."""
         id = lib.ggufx_tokenizer_special(self._handle, which)
         return None if id < 0 else id
 
     def encode(self, text: str | bytes, flags: int = 0) -> Array:
-        """Ids of a text, i32. flags: TokenizeFlags."""
+        """Token ids of a text, i32. flags: TokenizeFlags."""
         of = to_bytes(text)
         ids, needed, e = np.empty(len(of) + 2, I32), c_size_t(), _raw.ggufx_error()
         while True:

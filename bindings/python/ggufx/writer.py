@@ -32,7 +32,7 @@ _ELEMENTS = {
 
 @dataclass(frozen=True)
 class WriterInfo:
-    """What a write would make."""
+    """Result of a write."""
 
     n_meta: int
     n_tensors: int
@@ -155,8 +155,8 @@ class Writer(Editing):
 
     def add_stream(self, name: str, type: int, ne: Sequence[int],
                    read: Callable[[int, int], Buffer]) -> None:
-        """Add a tensor whose data are made while the file is written: read(offset, n) gives the
-        next n bytes, little-endian blocks."""
+        """Add a tensor whose data are generated while the file is written: read(offset, n) gives
+        the next n bytes, little-endian blocks."""
         source, title, dims, e = Source(read), to_bytes(name), dimensions(ne), _raw.ggufx_error()
         stream = _raw.ggufx_tensor_stream(
             struct_size=sizeof(_raw.ggufx_tensor_stream), user=_callbacks.keep(source),
@@ -174,7 +174,7 @@ class Writer(Editing):
             max_part_tensors=max_part_tensors, flags=0 if replace else WriteFlags.NO_REPLACE)
 
     def info(self, *, max_part_bytes: int = 0, max_part_tensors: int = 0) -> WriterInfo:
-        """What a write with these options would make."""
+        """Describes the result of a write with these options."""
         o = self._options(max_part_bytes, max_part_tensors)
         with self._turns.reading:
             return made(WriterInfo, asked(_raw.ggufx_writer_facts, lib.ggufx_writer_info,
@@ -203,7 +203,7 @@ class Writer(Editing):
             self._end(call, status, e)
 
     def _end(self, call: Following, status: int, e: _raw.ggufx_error) -> None:
-        """What a source raised comes first."""
+        """An exception of a source takes precedence."""
         for source in self._sources:
             caught, source.caught = source.caught, None
             if caught is not None and call.caught is None:

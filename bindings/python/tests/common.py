@@ -90,7 +90,7 @@ def filled(rt: Runtime, n: int) -> KvCache:
 
 
 def old_imatrix() -> bytes:
-    """Two tensors of two and three columns, one call of 512 tokens, the text "text"."""
+    """Two tensors of two and three columns, one call of 512 tokens, data set "text"."""
     data = struct.pack("<i", 2)
     for name, values in ((b"a.weight", (512, 1024)), (b"b.weight", (1, 2, 3))):
         data += struct.pack(f"<i{len(name)}sii{len(values)}f", len(name), name, 1, len(values),

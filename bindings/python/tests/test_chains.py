@@ -57,7 +57,7 @@ class Chains(Case):
             sampler.accept([want])
         dry = Link(LinkKind.DRY, n_last=16, multiplier=9, base=1.5, allowed_length=2)
         sampler = self.chain(dry, GREEDY)
-        sampler.accept([2, 5, 1, 0, 2, 5])  # 1 would go on as before
+        sampler.accept([2, 5, 1, 0, 2, 5])  # 1 would extend the repeat
         self.assertEqual(sampler.sample(LOGITS)[0], 4)
         sampler.reset()
         self.assertEqual(sampler.sample(LOGITS)[0], 1)
@@ -83,7 +83,7 @@ class Chains(Case):
 
         sampler = self.chain(Link(LinkKind.HOST, host=broken))
         clone = sampler.clone()
-        del sampler  # the clone keeps the link
+        del sampler  # the clone keeps the custom sampler
         gc.collect()
         for _ in range(2):
             self.assertRaises(KeyError, clone.sample, LOGITS)
@@ -120,7 +120,7 @@ class Guesses(Case):
         self.assertGreater(drafted, 0)
 
         def guess(text: Ints32, last: int, most: int) -> list[int]:
-            at = text.size + 1 - len(PROMPT)  # of what is wanted
+            at = text.size + 1 - len(PROMPT)  # requested rows
             self.assertEqual((text[:len(PROMPT)].tolist(), last), (PROMPT, want[at - 1]))
             calls.append(at)
             return want[at:at + most]

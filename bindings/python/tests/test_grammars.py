@@ -26,7 +26,7 @@ class Grammars(Case):
         info = matcher.info
         self.assertEqual((info.n_tokens, info.n_vocab, info.n_words), (0, 1024, 32))
         self.assertFalse(info.whole or info.ended)
-        ids = self.tokenizer.encode("the cat.")  # the tokenizer puts a space in front
+        ids = self.tokenizer.encode("the cat.")  # the tokenizer adds a leading space
         for n, id in enumerate(ids):
             self.assertIn(id, matcher.allowed())
             self.assertEqual(matcher.info.n_tokens, n)

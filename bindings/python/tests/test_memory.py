@@ -43,7 +43,7 @@ def decode(path: pathlib.Path, given: bool) -> None:
     with Runtime(threads=2) as rt, File.open(rt, path) as file:
         w = file.tensor("t")
         w.slice(1, 0, 8).dequantize()
-        pathlib.Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        pathlib.Path("/proc/self/clear_refs").write_text("5")  # resets the peak
         before = status("VmRSS")
         out = w.dequantize(np.empty(w.shape, np.float32)) if given else w.dequantize()
         peak = status("VmHWM") - before

@@ -23,7 +23,7 @@ class Models(Case):
         model, tokenizer = Model(self.rt, file), Tokenizer(file)
         session, info = Session(model), model.info
         file.close()
-        model.close()  # the session keeps what it needs
+        model.close()  # the session keeps its dependencies alive
         sampler = Sampler(self.rt, info.n_vocab, **how)
         ids = tokenizer.encode("Once upon a time", TokenizeFlags.ADD_SPECIAL).tolist()
         ids += session.generate(ids, sampler, 40 - len(ids), tokenizer=tokenizer)

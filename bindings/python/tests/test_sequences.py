@@ -24,7 +24,7 @@ class ManySequences(Case):
         return Session(Model(self.rt, self.demo()), **{**asked, **named})
 
     def alone(self, ids: list[int]) -> Floats:
-        """The logits of each token in a session of its own."""
+        """Logits of each token in a separate session."""
         every = np.empty((len(ids), 1024), np.float32)
         self.session(n_sequences=1).decode(ids, every)
         return every

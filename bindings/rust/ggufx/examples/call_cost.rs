@@ -1,5 +1,5 @@
-//! What a call costs: nanoseconds of the smallest product and of a 4096 x 4096 one of Q4_K, the best
-//! of several rounds. Used by bindings/cost.py.
+//! Call overhead: nanoseconds of the smallest product and of a 4096 x 4096 one of Q4_K, the best of
+//! several rounds. Used by bindings/cost.py.
 // SPDX-License-Identifier: MIT
 use ggufx::{quantize_blocks, MatmulOptions, Runtime, Tensor, TensorType};
 use std::time::Instant;

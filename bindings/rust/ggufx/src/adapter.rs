@@ -6,7 +6,8 @@ use crate::{AdapterKind, Embedder, File, Model, Session};
 use ggufx_sys as sys;
 
 handle! {
-    /// What a file adds to a model at run time, bound to the model; immutable, keeps both alive.
+    /// LoRA adapter or control vector bound to a model. Immutable; keeps its file and the model
+    /// alive.
     Adapter(ggufx_adapter, ggufx_adapter_destroy) sync
 }
 
@@ -26,11 +27,11 @@ pub struct AdapterInfo {
     pub kind: AdapterKind,
     /// Tensors of the model, or layers, that something is added to.
     pub n_targets: u32,
-    /// The largest; of a control vector 0.
+    /// Largest rank; 0 for a control vector.
     pub rank: u32,
     /// 0: none.
     pub alpha: f64,
-    /// Equal for adapters of equal content, made with equal options.
+    /// Equal for adapters with equal content and options.
     pub fingerprint: u64,
     /// That it takes from the allocator.
     pub memory_bytes: u64,
@@ -65,8 +66,8 @@ impl Adapter {
     pub fn has_tensor(&self, tensor: usize) -> bool {
         unsafe { sys::ggufx_adapter_has_tensor(self.as_raw(), tensor) == 1 }
     }
-    /// Add to `n_rows` rows of a tensor of the model's file what a model has in which the adapter
-    /// is merged. Errors: `ARGUMENT`, `MEMORY`.
+    /// Add to `n_rows` rows of a tensor of the model's file the adapter's delta, as when the
+    /// adapter is merged into the model. Errors: `ARGUMENT`, `MEMORY`.
     pub fn add_rows(
         &self,
         rows: &mut [f32],
@@ -93,8 +94,9 @@ fn raw_uses(uses: &[(&Adapter, f32)]) -> Vec<sys::ggufx_adapter_use> {
 }
 
 impl Session {
-    /// Let an empty sequence (`None`: all of them) have these adapters with their scales, in this
-    /// order, in place of those before. Errors: `ARGUMENT`, `MISMATCH` (another model's), `STATE`.
+    /// Let an empty sequence (`None`: all of them) use these adapters with their scales, in this
+    /// order, instead of its previous ones. Errors: `ARGUMENT`, `MISMATCH` (another model's),
+    /// `STATE`.
     pub fn set_adapters(&mut self, sequence: Option<u32>, uses: &[(&Adapter, f32)]) -> Result<()> {
         let to = sequence.unwrap_or(sys::GGUFX_ADAPTER_ALL_SEQUENCES);
         let (session, list) = (self.as_raw(), raw_uses(uses));
@@ -105,7 +107,7 @@ impl Session {
 }
 
 impl Embedder {
-    /// Let all texts from now on have these adapters with their scales, in this order.
+    /// Set the adapters and their scales for all inputs from now on, in this order.
     pub fn set_adapters(&mut self, uses: &[(&Adapter, f32)]) -> Result<()> {
         let (embedder, list) = (self.as_raw(), raw_uses(uses));
         check(|e| unsafe {

@@ -16,7 +16,7 @@ handle! {
     Chat(ggufx_chat, ggufx_chat_destroy) sync
 }
 
-/// Where a template comes from: nothing set is that of the file.
+/// Source of a chat template; unset: the file's template.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChatOptions<'a> {
     /// A template.
@@ -25,13 +25,13 @@ pub struct ChatOptions<'a> {
     pub name: Option<&'a str>,
     /// A built-in format: "chatml".
     pub format: Option<&'a str>,
-    /// What the template finds as `bos_token`; `None`: that of the file.
+    /// Value of `bos_token` in the template; `None`: that of the file.
     pub bos_token: Option<&'a str>,
-    /// What the template finds as `eos_token`; `None`: that of the file.
+    /// Value of `eos_token` in the template; `None`: that of the file.
     pub eos_token: Option<&'a str>,
 }
 
-/// A conversation and what a template may know beside it; `None`: not defined.
+/// Conversation with template variables; `None`: not defined.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChatRequest<'a> {
     /// A JSON array of turns: `[{"role": "user", "content": "Hi"}]`.
@@ -44,7 +44,7 @@ pub struct ChatRequest<'a> {
     pub variables: Option<&'a str>,
     /// "low", "medium", "high".
     pub reasoning_effort: Option<&'a str>,
-    /// Whether the assistant's turn is opened, and what is said of thinking.
+    /// Flags: open the assistant's turn, and the thinking mode.
     pub flags: ChatFlags,
     /// Seconds since 1970 in the time of day to be shown.
     pub clock: Option<i64>,
@@ -53,7 +53,7 @@ pub struct ChatRequest<'a> {
 /// A run of bytes that one side wrote: from the end of the run before up to `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChatRun {
-    /// Byte behind the last one.
+    /// End of the run: byte offset after the last one.
     pub end: u64,
     /// Whether it is from messages, tools or variables.
     pub user: bool,
@@ -76,7 +76,7 @@ pub struct ChatInfo<'c> {
     /// The first pair of markers, or empty.
     pub reasoning_open: &'c str,
     pub reasoning_close: &'c str,
-    /// Before the name; "ggufxid01" stands for the id of the call.
+    /// Before the name; "ggufxid01" is a placeholder for the call id.
     pub call_prefix: &'c str,
     pub call_middle: &'c str,
     pub call_end: &'c str,
@@ -112,7 +112,7 @@ impl ChatRequest<'_> {
 
 /// Names of the built-in formats.
 pub fn chat_formats() -> Vec<&'static str> {
-    // SAFETY: names are valid for ever, NULL is behind the last.
+    // SAFETY: names are static, with a NULL after the last.
     let name = |i| unsafe { sys::ggufx_chat_format_name(i) };
     (0..).map(name).take_while(|n| !n.is_null()).map(|n| unsafe { forever(n) }).collect()
 }
@@ -159,7 +159,7 @@ impl Chat {
             }
         })
     }
-    /// The text of a conversation, and whose each byte is.
+    /// Rendered text of a conversation, and the source of each byte.
     pub fn render(&self, request: &ChatRequest<'_>) -> Result<(String, Vec<ChatRun>)> {
         let raw = request.raw();
         let (mut text, mut runs) = (vec![0u8; 4096], vec![sys::ggufx_chat_run { end: 0, user: 0 }; 64]);
@@ -186,7 +186,7 @@ impl Chat {
             runs.resize(n_runs, sys::ggufx_chat_run { end: 0, user: 0 });
         }
     }
-    /// Ids of a conversation, in which no text of a user is a control token.
+    /// Token ids of a conversation; user text never becomes a control token.
     pub fn tokenize(
         &self,
         tokenizer: &Tokenizer,
@@ -203,7 +203,7 @@ impl Chat {
     }
 }
 
-/// A piece of a model's output.
+/// Event of the output parser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChatEvent {
@@ -257,7 +257,7 @@ mod raw {
     }
 }
 
-// What events add to while a call runs, which has the parser alone.
+// Receiver of events during a call, which has exclusive access to the parser.
 #[derive(Debug, Default)]
 struct Told(UnsafeCell<Vec<ChatEvent>>);
 // SAFETY: reached by `&mut ChatParser` only.
@@ -324,7 +324,7 @@ impl ChatParser {
         })?;
         Ok(std::mem::take(self.told.0.get_mut()))
     }
-    /// End the output; the events of what was held back.
+    /// End the output; returns the events of withheld text.
     pub fn finish(&mut self) -> Result<Vec<ChatEvent>> {
         let parser = self.handle.as_raw();
         check(|e| unsafe { sys::ggufx_chat_parser_finish(parser, e) })?;

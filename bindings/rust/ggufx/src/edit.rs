@@ -1,4 +1,4 @@
-//! Editing the keys and names of a file where it stands.
+//! In-place edits of the keys and names of a file.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, Result};
 use crate::file::path_string;
@@ -8,11 +8,11 @@ use crate::{EditFlags, File, Runtime, Writer};
 use ggufx_sys as sys;
 use std::path::Path;
 
-/// What an edit does; see `ggufx_edit_facts`.
+/// Result of an edit; see `ggufx_edit_facts`.
 pub type EditInfo = sys::ggufx_edit_facts;
 
 impl Writer {
-    /// What [`Writer::edit`] would do: the writer holds what `file` is to become. Errors: those of
+    /// What [`Writer::edit`] would do: the writer holds the new content of `file`. Errors: those of
     /// `ggufx_edit_info`.
     pub fn edit_info(&self, file: &File, flags: EditFlags) -> Result<EditInfo> {
         let (mut out, mut raw) = (sized!(ggufx_edit_facts), sized!(ggufx_edit_options));
@@ -22,8 +22,8 @@ impl Writer {
         })?;
         Ok(out)
     }
-    /// Make the edit to the file at `path`, from which `file` was opened: in its place where the keys
-    /// fit, else as a new file. Errors: `STATE`, `CAPACITY`, `CANCELLED`, `IO`, ...
+    /// Make the edit to the file at `path`, from which `file` was opened: in place if the keys fit,
+    /// else as a new file. Errors: `STATE`, `CAPACITY`, `CANCELLED`, `IO`, ...
     pub fn edit<'a>(
         &mut self,
         file: &File,
@@ -42,7 +42,7 @@ impl Writer {
     }
 }
 
-/// Finish an edit in place that a crash interrupted; false: there was none. Errors: `STATE`, `IO`,
+/// Finish an in-place edit interrupted by a crash; false: there was none. Errors: `STATE`, `IO`,
 /// `NOT_FOUND`.
 pub fn recover_edit(rt: &Runtime, path: impl AsRef<Path>) -> Result<bool> {
     let (path, mut out) = (path_string(path.as_ref())?, 0);

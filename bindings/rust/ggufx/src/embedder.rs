@@ -1,4 +1,4 @@
-//! Texts to vectors, and scores of rerankers.
+//! Embeddings of texts, and scores of rerankers.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, Result};
 use crate::handle::{create, sized};
@@ -20,25 +20,25 @@ mod raw {
     }
 }
 
-/// Texts to vectors. Keeps its model alive.
+/// Computes embeddings. Keeps its model alive.
 #[derive(Debug)]
 pub struct Embedder {
     handle: raw::Handle,
     info: EmbedderInfo,
 }
 
-/// How texts become vectors; 0 is the default.
+/// Options of an embedder; 0 is the default.
 #[derive(Clone, Copy, Debug)]
 pub struct EmbedOptions {
-    /// Tokens of a text at most; 0: the trained context, at most 8,192.
+    /// Maximum tokens of a text; 0: the trained context, at most 8,192.
     pub n_context: u32,
     /// Tokens computed at once; 0: 512, or `n_context`.
     pub n_batch: u32,
-    /// What becomes of a text's hidden states.
+    /// Pooling of a text's hidden states.
     pub pooling: Pooling,
     /// Values of a result that are kept, the first ones; 0: all.
     pub dimensions: u32,
-    /// Results of length 1; texts that are cut.
+    /// Normalization of the results; truncation of texts.
     pub flags: EmbedFlags,
     /// Of all products.
     pub matmul_flags: MatmulFlags,
@@ -73,13 +73,13 @@ impl EmbedOptions {
 /// Facts of an embedder.
 #[derive(Clone, Copy, Debug)]
 pub struct EmbedderInfo {
-    /// Tokens of a text at most.
+    /// Maximum tokens of a text.
     pub n_context: u32,
     /// Tokens computed at once.
     pub n_batch: u32,
     /// Never `DEFAULT`.
     pub pooling: Pooling,
-    /// Values of a result; of `RANK` the classes of the file.
+    /// Values of a result; for `RANK`, the file's classes.
     pub dimensions: u32,
     /// Before the first of them are kept.
     pub full_dimensions: u32,
@@ -121,8 +121,8 @@ impl Embedder {
         self.info
     }
     /// A row of `dimensions` floats for each text, with `Pooling::NONE` for each token that is
-    /// used. Text i is `lengths[i]` of the tokens, one text behind the other.
-    /// Errors: `ARGUMENT`, `CANCELLED`, `VALUE`.
+    /// used. Text i is `lengths[i]` of the tokens, the texts concatenated. Errors: `ARGUMENT`,
+    /// `CANCELLED`, `VALUE`.
     pub fn embed_into<'a>(
         &mut self,
         out: &mut [f32],

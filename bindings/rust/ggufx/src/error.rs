@@ -5,7 +5,7 @@ use ggufx_sys as sys;
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 
-/// What a call of the library came to.
+/// Status of a library call.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a call failed. Nothing was changed by it.
@@ -42,7 +42,7 @@ impl Error {
     pub fn index(&self) -> Option<u64> {
         self.index
     }
-    /// What, where, which value, which limit.
+    /// Message: the object, the location, the value and the limit.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -58,7 +58,7 @@ impl std::error::Error for Error {}
 impl Status {
     /// Name of the code without its prefix, "TRUNCATED".
     pub fn name(self) -> &'static str {
-        // SAFETY: the text is never NULL and lives for ever.
+        // SAFETY: the string is static and never NULL.
         unsafe { forever(sys::ggufx_status_name(self.0)) }
     }
 }

@@ -1,4 +1,4 @@
-//! What fits into memory: bytes of weights, caches and sessions, and the recipe that loses least.
+//! Memory estimates: bytes of weights, caches and sessions, and the best recipe that fits.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, Result};
 use crate::handle::sized;
@@ -6,7 +6,7 @@ use crate::types::c_string;
 use crate::{EstimateFlags, File, FileType, KvType, QuantizerOptions, Runtime};
 use ggufx_sys as sys;
 
-/// What is asked; the default is the file as it is with the context of a session.
+/// Options of an estimate; the default is the unchanged file with the context of a session.
 #[derive(Clone, Copy, Default)]
 pub struct EstimateOptions<'a> {
     /// As this recipe would make it; None: as it is. To [`recommend`], None leaves it open.
@@ -19,27 +19,27 @@ pub struct EstimateOptions<'a> {
     pub n_context: u32,
     /// Tokens computed at once; 0: 512.
     pub n_batch: u32,
-    /// Sessions side by side; 0: 1.
+    /// Number of concurrent sessions; 0: 1.
     pub n_sessions: u32,
     /// Conversations of each session; 0: 1.
     pub n_sequences: u32,
-    /// Of each session, as in [`crate::SessionOptions`].
+    /// Per session, as in [`crate::SessionOptions`].
     pub n_context_total: u64,
     /// Of the keys; None: F16, or left to [`recommend`] where both are None.
     pub type_k: Option<KvType>,
     /// Of the values, as `type_k`.
     pub type_v: Option<KvType>,
-    /// What all of it may take; 0: no limit.
+    /// Memory limit in bytes; 0: no limit.
     pub memory_bytes: u64,
     /// Bytes that all threads read from memory per second; 0: no speeds.
     pub bandwidth: f64,
-    /// Of each session, as in [`crate::SessionOptions`].
+    /// Per session, as in [`crate::SessionOptions`].
     pub n_checkpoints: Option<u32>,
     /// LoRA adapters and control vectors that all sessions use together.
     pub adapters: &'a [&'a File],
 }
 
-/// What a model takes; see `ggufx_estimate_facts`.
+/// Memory of a model; see `ggufx_estimate_facts`.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate {
     /// Fits, needs an imatrix, has no graph here.
@@ -93,7 +93,7 @@ fn ask(
     })
 }
 
-/// What a model takes: as the file stands, or as a recipe would make it. Errors: those of
+/// Memory of a model: of the unchanged file, or after quantization by a recipe. Errors: those of
 /// `ggufx_estimate`.
 pub fn estimate(rt: &Runtime, file: &File, options: EstimateOptions<'_>) -> Result<Estimate> {
     let (rt, file) = (rt.as_raw(), file.as_raw());

@@ -45,7 +45,7 @@ pub struct OpenOptions<'a> {
 pub struct Finding<'a> {
     /// Weight.
     pub severity: LogLevel,
-    /// What an open would say; `OK` for a remark.
+    /// Status that open would return; `OK` for a note.
     pub status: Status,
     /// Offset in the file.
     pub offset: Option<u64>,

@@ -1,4 +1,4 @@
-//! Texts that fit a grammar, and the tokens with which a model can write one.
+//! Grammars and constrained decoding: matching texts and allowed tokens.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, Result};
 use crate::handle::{create, handle, sized};
@@ -28,12 +28,12 @@ impl Grammar {
         })?;
         Ok(Grammar { raw })
     }
-    /// Of GBNF. Errors: `LIMIT`, `MALFORMED`, `MEMORY`, `UNSUPPORTED`, `VALUE`.
+    /// Grammar from GBNF. Errors: `LIMIT`, `MALFORMED`, `MEMORY`, `UNSUPPORTED`, `VALUE`.
     pub fn gbnf(rt: &Runtime, tokenizer: &Tokenizer, text: impl AsRef<[u8]>) -> Result<Self> {
         Self::new(rt, tokenizer, sys::GGUFX_GRAMMAR_GBNF, text.as_ref(), 0)
     }
     /// JSON that a schema accepts. Errors as `gbnf`; a keyword that is not supported is named with
-    /// its place.
+    /// its path.
     pub fn json_schema(
         rt: &Runtime,
         tokenizer: &Tokenizer,
@@ -45,14 +45,14 @@ impl Grammar {
 }
 
 handle! {
-    /// A text on its way through a grammar.
+    /// State of a text in a grammar.
     Matcher(ggufx_matcher, ggufx_matcher_destroy) sync
 }
 
-/// Where a matcher stands.
+/// State of a matcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatcherInfo {
-    /// The text fits as it is: it may end here.
+    /// The text is complete: it may end here.
     pub whole: bool,
     /// A token that ends a generation was accepted.
     pub ended: bool,
@@ -60,23 +60,23 @@ pub struct MatcherInfo {
     pub n_tokens: u64,
     /// Tokens of the vocabulary.
     pub n_vocab: u32,
-    /// Of a mask.
+    /// Words of a mask.
     pub n_words: u32,
 }
 
 impl Matcher {
-    /// At the begin of a text. Errors: `LIMIT`, `MEMORY`.
+    /// Starts at the beginning of a text. Errors: `LIMIT`, `MEMORY`.
     pub fn new(grammar: &Grammar) -> Result<Self> {
         let raw =
             create(|out, e| unsafe { sys::ggufx_matcher_create(out, grammar.as_raw(), e) })?;
         Ok(Matcher { raw })
     }
-    /// Another one at the same place, which can go back as far. Errors: `MEMORY`.
+    /// Copy in the same state, with the same rollback depth. Errors: `MEMORY`.
     pub fn try_clone(&self) -> Result<Self> {
         let raw = create(|out, e| unsafe { sys::ggufx_matcher_clone(out, self.as_raw(), e) })?;
         Ok(Matcher { raw })
     }
-    /// Where it stands.
+    /// Current state.
     pub fn info(&self) -> Result<MatcherInfo> {
         let mut out = sized!(ggufx_matcher_facts);
         check(|e| unsafe { sys::ggufx_matcher_info(&mut out, self.as_raw(), e) })?;
@@ -88,7 +88,7 @@ impl Matcher {
             n_words: out.n_words,
         })
     }
-    /// Go on by tokens, all of them or none. Errors: `ARGUMENT`, `LIMIT`, `MEMORY`, `VALUE` (its
+    /// Advance by tokens, all of them or none. Errors: `ARGUMENT`, `LIMIT`, `MEMORY`, `VALUE` (its
     /// index is the first that does not fit).
     pub fn accept(&mut self, ids: &[i32]) -> Result<()> {
         let (matcher, from, n) = (self.as_raw(), ids.as_ptr(), ids.len());
@@ -99,7 +99,7 @@ impl Matcher {
         let matcher = self.as_raw();
         check(|e| unsafe { sys::ggufx_matcher_rollback(matcher, n_tokens, e) })
     }
-    /// Which tokens fit now: bit `id % 32` of word `id / 32`; words behind the vocabulary are 0.
+    /// Allowed next tokens: bit `id % 32` of word `id / 32`; words after the vocabulary are 0.
     /// Errors: `CAPACITY`, `LIMIT`, `MEMORY`, `MISMATCH`, `STATE`.
     pub fn mask_into(&mut self, out: &mut [u32]) -> Result<()> {
         let (matcher, to, n) = (self.as_raw(), out.as_mut_ptr(), out.len());

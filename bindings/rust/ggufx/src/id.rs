@@ -1,4 +1,4 @@
-//! Numbers of the C interface as types of their own. Numbers this version has no name for pass.
+//! Numbers of the C interface as types of their own. Unknown numbers are accepted.
 // SPDX-License-Identifier: MIT
 
 macro_rules! id {

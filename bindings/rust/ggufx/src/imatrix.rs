@@ -1,4 +1,4 @@
-//! Importance matrices: what each column of a weight is worth.
+//! Importance matrices (imatrix): weight of each column of a tensor.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, Result};
 use crate::file::path_string;
@@ -30,7 +30,7 @@ pub struct CollectOptions<'a> {
 /// Facts of an importance matrix; see `ggufx_imatrix_facts`.
 pub type ImatrixInfo = sys::ggufx_imatrix_facts;
 
-/// What one weight tensor's columns are worth.
+/// Column weights of one tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct ImatrixEntry<'i> {
     /// Of the weight tensor.
@@ -68,9 +68,9 @@ impl Imatrix {
         })?;
         Ok(Imatrix { raw })
     }
-    /// Run a session's model over tokens in chunks of `n_context` and add up the squares of what
-    /// its matrices are multiplied by. The session must be empty and is so again afterwards.
-    /// Errors: `ARGUMENT`, `CANCELLED`, `MEMORY`, `STATE`, `VALUE`.
+    /// Run a session's model over tokens in chunks of `n_context` and sum the squares of the inputs
+    /// of its matrices. The session must be empty; it is empty again afterwards. Errors:
+    /// `ARGUMENT`, `CANCELLED`, `MEMORY`, `STATE`, `VALUE`.
     pub fn collect(
         session: &mut Session,
         tokens: &[i32],
@@ -118,7 +118,7 @@ impl Imatrix {
         check(|e| unsafe { sys::ggufx_imatrix_find(&mut out, self.as_raw(), at, n, e) })?;
         self.entry(out)
     }
-    /// Name of a text it was made from.
+    /// Name of a data set it was computed from.
     pub fn dataset(&self, index: usize) -> Result<&[u8]> {
         let (mut text, mut n) = (std::ptr::null(), 0);
         check(|e| unsafe {
@@ -126,7 +126,7 @@ impl Imatrix {
         })?;
         Ok(unsafe { bytes(text, n) })
     }
-    /// Keep the entries whose place in `keep` is not 0.
+    /// Keep the entries whose element of `keep` is not 0.
     pub fn select(&mut self, keep: &[u8]) -> Result<()> {
         check(|e| unsafe {
             sys::ggufx_imatrix_select(self.as_raw(), keep.as_ptr(), keep.len(), e)

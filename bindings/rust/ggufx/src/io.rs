@@ -50,7 +50,7 @@ unsafe extern "C" fn source_read(
 ) -> i32 {
     let source = &mut *user.cast::<Source>();
     let reader = &mut source.reader;
-    std::ptr::write_bytes(dst.cast::<u8>(), 0, n); // a reader may look at what it was given
+    std::ptr::write_bytes(dst.cast::<u8>(), 0, n); // a reader may inspect the buffer
     let buffer = std::slice::from_raw_parts_mut(dst.cast::<u8>(), n);
     guarded(&mut source.panic, sys::GGUFX_E_IO, || status_of(reader.read_exact_at(buffer, offset)))
 }

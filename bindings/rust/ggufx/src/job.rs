@@ -51,16 +51,16 @@ handle! {
     Quantizer(ggufx_job, ggufx_job_destroy) sync
 }
 
-/// How a quantization is planned; the default is the recipe alone.
+/// Options of a quantization; the default is the recipe alone.
 #[derive(Clone, Copy, Default)]
 pub struct QuantizerOptions<'a> {
     /// Flags; those of the types below are set by them.
     pub flags: JobFlags,
-    /// Of output.weight.
+    /// Type of output.weight.
     pub output_type: Option<TensorType>,
-    /// Of token_embd.weight.
+    /// Type of token_embd.weight.
     pub embedding_type: Option<TensorType>,
-    /// What columns are worth.
+    /// Importance matrix.
     pub imatrix: Option<&'a Imatrix>,
     /// For the key quantize.imatrix.file.
     pub imatrix_name: Option<&'a str>,
@@ -91,7 +91,7 @@ impl QuantizerOptions<'_> {
 /// Facts of a plan; see `ggufx_job_facts`.
 pub type QuantizerInfo = sys::ggufx_job_facts;
 
-/// What a plan makes of one tensor.
+/// Planned quantization of one tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedTensor<'j> {
     /// Its name.
@@ -118,7 +118,7 @@ impl PlannedTensor<'_> {
             facts,
         }
     }
-    /// Of a run that measured: the root of the mean squared error.
+    /// RMS error, from a run that measured it.
     pub fn rmse(&self) -> Option<f64> {
         Some(self.facts.rmse).filter(|rmse| *rmse >= 0.0)
     }
@@ -155,8 +155,8 @@ impl Quantizer {
     pub fn tensors(&self) -> impl Iterator<Item = PlannedTensor<'_>> {
         (0..).map_while(move |i| self.tensor(i).ok())
     }
-    /// Choose types by a rule: None leaves a tensor to the recipe. Replaces what was chosen before;
-    /// after a failure the plan is as it was. Errors: those of [`Quantizer::new`].
+    /// Set per-tensor overrides by a function: None leaves a tensor to the recipe. Replaces earlier
+    /// overrides; after a failure the plan is as it was. Errors: those of [`Quantizer::new`].
     pub fn choose(
         &mut self,
         mut rule: impl FnMut(&PlannedTensor<'_>) -> Option<TensorType>,
@@ -168,8 +168,8 @@ impl Quantizer {
         let (from, n) = (types.as_ptr(), types.len());
         check(|e| unsafe { sys::ggufx_job_set_types(self.as_raw(), from, n, e) })
     }
-    /// What a type would do to tensor `index`: the root of the mean squared error of up to
-    /// `max_values` values (0: all). Errors: `TYPE`, `UNSUPPORTED`, `SHAPE`, `VALUE`, `CANCELLED`.
+    /// Quantization error of a type for tensor `index`: the RMS error of up to `max_values` values
+    /// (0: all). Errors: `TYPE`, `UNSUPPORTED`, `SHAPE`, `VALUE`, `CANCELLED`.
     pub fn measure<'a>(
         &self,
         index: usize,

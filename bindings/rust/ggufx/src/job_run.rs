@@ -40,8 +40,9 @@ unsafe extern "C" fn on_tensor(
 }
 
 impl Quantizer {
-    /// Write the file, whole or not at all; with [`JobRunFlags::KEEP`] a cancelled run leaves what
-    /// one with [`JobRunFlags::RESUME`] goes on from. Errors: those of `ggufx_job_run`.
+    /// Write the file, whole or not at all; with [`JobRunFlags::KEEP`] a cancelled run leaves
+    /// temporary files, from which a run with [`JobRunFlags::RESUME`] continues. Errors: those of
+    /// `ggufx_job_run`.
     pub fn run(&mut self, path: impl AsRef<std::path::Path>, options: RunOptions<'_>) -> Result<()> {
         let (path, job) = (path_string(path.as_ref())?, self.as_raw());
         let mut raw = sized!(ggufx_job_run_options);

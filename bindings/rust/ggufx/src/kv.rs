@@ -31,7 +31,7 @@ pub const ALL_SEQUENCES: u32 = sys::GGUFX_KV_ALL_SEQUENCES;
 /// For every layer.
 pub const ALL_LAYERS: u32 = sys::GGUFX_KV_ALL_LAYERS;
 
-/// What differs from layer to layer.
+/// Settings that differ per layer.
 pub type KvLayer = sys::ggufx_kv_layer;
 /// Facts of a layer or cache; see `ggufx_kv_facts`.
 pub type KvStats = sys::ggufx_kv_facts;
@@ -56,7 +56,7 @@ pub struct KvOptions<'a> {
     pub rope_dims: u32,
     pub rope_base: f32,
     pub rope_scale: f32,
-    /// Radians by which a pair turns per position, in place of base and scale; empty: those.
+    /// RoPE frequencies in radians per position, instead of base and scale; empty: those.
     pub rope_frequencies: &'a [f64],
     /// Empty, or one per layer.
     pub layers: &'a [KvLayer],
@@ -205,15 +205,15 @@ impl Kv {
     pub fn truncate(&mut self, sequence: u32, n_tokens: u64) -> Result<()> {
         check(|e| unsafe { sys::ggufx_kv_truncate(self.as_raw(), sequence, n_tokens, e) })
     }
-    /// Begin a call that `rollback` can take back, whatever is appended until `commit`.
+    /// Begin a transaction: `rollback` undoes all appends until `commit`.
     pub fn begin(&mut self, sequence: u32) -> Result<()> {
         check(|e| unsafe { sys::ggufx_kv_begin(self.as_raw(), sequence, e) })
     }
-    /// What was appended stays; its queries are answered.
+    /// Commits the appended tokens; ends the call.
     pub fn commit(&mut self, sequence: u32) -> Result<()> {
         check(|e| unsafe { sys::ggufx_kv_commit(self.as_raw(), sequence, e) })
     }
-    /// Go back to `begin`, or cut all layers to the shortest one.
+    /// Roll back to `begin`, or truncate all layers to the shortest one.
     pub fn rollback(&mut self, sequence: u32) -> Result<()> {
         check(|e| unsafe { sys::ggufx_kv_rollback(self.as_raw(), sequence, e) })
     }
@@ -221,7 +221,7 @@ impl Kv {
     pub fn remove(&mut self, sequence: u32, at: std::ops::Range<i32>) -> Result<()> {
         check(|e| unsafe { sys::ggufx_kv_remove(self.as_raw(), sequence, at.start, at.end, e) })
     }
-    /// Let an empty sequence begin with tokens of another one.
+    /// Copy tokens of another sequence into an empty one.
     pub fn copy(&mut self, from: u32, to: u32, at: std::ops::Range<i32>) -> Result<()> {
         check(|e| unsafe { sys::ggufx_kv_copy(self.as_raw(), from, to, at.start, at.end, e) })
     }
@@ -252,7 +252,7 @@ impl Kv {
         let (kv, mu_v) = (self.as_raw(), optional(mu_v, n_v, "means")?);
         check(|e| unsafe { sys::ggufx_kv_calibrate(kv, layer, mu, eq, n_k, mu_v, n_v, e) })
     }
-    /// Give the streams of a layer, or of [`ALL_LAYERS`], other types; None: as it is.
+    /// Requantize the keys and values of a layer, or of [`ALL_LAYERS`]; None: unchanged.
     pub fn requantize<'a>(
         &mut self,
         layer: u32,

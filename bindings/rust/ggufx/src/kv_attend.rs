@@ -7,12 +7,12 @@ use crate::watch::{watch, Progress};
 use crate::{AttendFlags, Kv, WindowKind};
 use ggufx_sys as sys;
 
-/// How scores are made; the default is causal.
+/// Options of attention; the default is causal.
 #[derive(Default)]
 pub struct AttendOptions<'a> {
     /// Flags.
     pub flags: AttendFlags,
-    /// Of the scores; 0: 1 / sqrt(head_dim_k).
+    /// Scale of the scores; 0: 1 / sqrt(head_dim_k).
     pub scale: f32,
     /// 0: none.
     pub softcap: f32,

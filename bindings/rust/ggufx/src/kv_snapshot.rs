@@ -20,7 +20,7 @@ impl<'a> Saving<'a> {
     pub(crate) fn new(to: &'a mut dyn Write) -> Self {
         Saving { to, panic: None }
     }
-    /// What the C side calls, as long as `self` stays where it is.
+    /// C callbacks, valid while `self` is not moved.
     pub(crate) fn hook(&mut self) -> (WriteFn, *mut sys::c_void) {
         (Some(on_write), (self as *mut Saving<'_>).cast())
     }
@@ -43,14 +43,14 @@ impl<'a> Loading<'a> {
     pub(crate) fn new(from: &'a mut dyn Read) -> Self {
         Loading { from, panic: None }
     }
-    /// What the C side calls, as long as `self` stays where it is.
+    /// C callbacks, valid while `self` is not moved.
     pub(crate) fn hook(&mut self) -> (ReadFn, *mut sys::c_void) {
         (Some(on_read), (self as *mut Loading<'_>).cast())
     }
 }
 unsafe extern "C" fn on_read(user: *mut sys::c_void, data: *mut sys::c_void, n: usize) -> i32 {
     let state = &mut *user.cast::<Loading<'_>>();
-    std::ptr::write_bytes(data.cast::<u8>(), 0, n); // a reader may look at what it was given
+    std::ptr::write_bytes(data.cast::<u8>(), 0, n); // a reader may inspect the buffer
     let bytes = std::slice::from_raw_parts_mut(data.cast(), n);
     let from = &mut state.from;
     guarded(&mut state.panic, sys::GGUFX_E_IO, || match from.read_exact(bytes) {
@@ -60,7 +60,7 @@ unsafe extern "C" fn on_read(user: *mut sys::c_void, data: *mut sys::c_void, n: 
     })
 }
 
-/// A call that gives the pieces of a snapshot to a function.
+/// Call that passes the parts of a snapshot to a function.
 pub(crate) fn saved(
     to: &mut dyn Write,
     call: impl FnOnce(WriteFn, *mut sys::c_void, *mut sys::ggufx_error) -> sys::ggufx_status,
@@ -71,7 +71,7 @@ pub(crate) fn saved(
     rethrow(state.panic);
     result
 }
-/// A call that asks a function for the pieces of a snapshot.
+/// Call that gets the parts of a snapshot from a function.
 pub(crate) fn loaded(
     from: &mut dyn Read,
     call: impl FnOnce(ReadFn, *mut sys::c_void, *mut sys::ggufx_error) -> sys::ggufx_status,

@@ -1,4 +1,4 @@
-//! What must not compile, each beside what does: only the documentation's tests see this file.
+//! Code that must not compile, beside code that does: only the documentation's tests see this file.
 // SPDX-License-Identifier: MIT
 
 /// A tensor of a file, and what it shows, end before the file does.
@@ -53,7 +53,7 @@ pub struct OfFiles;
 /// ```
 pub struct OfSlices;
 
-/// What a plan says of a tensor ends when the plan changes.
+/// A planned tensor borrows from the plan until it changes.
 /// ```no_run
 /// fn look(mut plan: ggufx::Quantizer) -> ggufx::Result<()> {
 ///     println!("{:?}", plan.tensor(0)?);

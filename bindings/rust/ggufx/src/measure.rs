@@ -1,5 +1,4 @@
-//! How well a model predicts a text, how far it is from another one, which of several endings it
-//! expects.
+//! Perplexity, KL divergence from another model, and multiple-choice scores.
 // SPDX-License-Identifier: MIT
 use crate::error::Result;
 use crate::file::path_string;
@@ -15,7 +14,7 @@ use std::path::Path;
 /// Result of [`Session::measure`]; see `ggufx_measure_facts`.
 pub type Measure = sys::ggufx_measure_facts;
 
-/// Where saved logits go, or come from.
+/// Destination or source of saved logits.
 pub enum SavedLogits<'a, T: ?Sized> {
     /// A file.
     Path(&'a Path),
@@ -23,12 +22,12 @@ pub enum SavedLogits<'a, T: ?Sized> {
     Stream(&'a mut T),
 }
 
-/// How a text is measured; the default is all unset.
+/// Options of a measurement; the default is all unset.
 #[derive(Default)]
 pub struct MeasureOptions<'a> {
-    /// Tokens between the begins of chunks; 0: one behind the other.
+    /// Stride between the starts of chunks in tokens; 0: chunks do not overlap.
     pub stride: u32,
-    /// Where the logits of all predictions go.
+    /// Destination of the logits of all predictions.
     pub save: Option<SavedLogits<'a, dyn Write + 'a>>,
     /// Saved ones to compare with.
     pub base: Option<SavedLogits<'a, dyn Read + 'a>>,
@@ -51,7 +50,7 @@ unsafe extern "C" fn on_chunk(user: *mut sys::c_void, running: *const Measure) -
 
 impl Session {
     /// Perplexity of tokens in chunks of `n_context`, and the divergence from saved logits. The
-    /// session must be empty and is so again afterwards. Errors: those of `ggufx_measure`.
+    /// session must be empty; it is empty again afterwards. Errors: those of `ggufx_measure`.
     pub fn measure<'a>(
         &mut self,
         tokens: &[i32],
@@ -102,9 +101,9 @@ impl Session {
         rethrow(reporting.and_then(|state| state.panic));
         result.map(|()| out)
     }
-    /// Logarithms of the probabilities of several endings of one context, each summed over its
-    /// tokens. The session must be empty and is so again afterwards.
-    /// Errors: `ARGUMENT`, `CANCELLED`, `CAPACITY`, `MEMORY`, `STATE`, `VALUE`.
+    /// Log-probabilities of several continuations of one context, each summed over its tokens. The
+    /// session must be empty; it is empty again afterwards. Errors: `ARGUMENT`, `CANCELLED`,
+    /// `CAPACITY`, `MEMORY`, `STATE`, `VALUE`.
     pub fn endings<'a, T: AsRef<[i32]>>(
         &mut self,
         context: &[i32],

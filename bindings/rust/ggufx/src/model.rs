@@ -35,7 +35,7 @@ pub struct ModelInfo {
     pub flags: ModelFlags,
 }
 
-/// How a model is made; the default is all unset.
+/// Options of a model; the default is all unset.
 #[derive(Default)]
 pub struct ModelOptions<'a> {
     /// Keys of the file as if they had other values: `("llama.rope.freq_base", "50000")`.
@@ -56,11 +56,11 @@ pub struct LayerInfo<'m> {
     pub head_dim_v: u32,
     /// Tokens it sees; 0: all.
     pub window: u32,
-    /// Whose keys and values it reads: its own, mostly.
+    /// Layer whose keys and values it reads, usually its own.
     pub reads_layer: u32,
     pub scale: f32,
     pub softcap: f32,
-    /// Of a recurrent layer, per sequence.
+    /// State of a recurrent layer, per sequence.
     pub state_bytes: u64,
     /// A logit per head, or none.
     pub sinks: &'m [f32],
@@ -157,7 +157,7 @@ impl Model {
 }
 
 impl File {
-    /// What a model of this file computes, as text for people: a line per step. Errors: those of
+    /// Readable description of the model's graph: one line per operation. Errors: those of
     /// `ggufx_model_create`.
     pub fn graph(&self) -> Result<String> {
         let text = grow(4096, |out: &mut Vec<u8>, needed, e| unsafe {

@@ -1,4 +1,4 @@
-//! How byte-level BPE cuts texts before it merges.
+//! Pre-tokenizer: splits text for byte-level BPE before merges.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, forever, Result};
 use crate::handle::{bytes, sized};
@@ -10,9 +10,9 @@ use ggufx_sys as sys;
 pub struct PreTokenizer {
     /// `tokenizer.ggml.pre`, "llama-bpe".
     pub name: &'static str,
-    /// The name its rules go by; equal where texts are cut equally.
+    /// Name of its split rules; equal for equal rules.
     pub rules: &'static str,
-    /// What it does beside cutting.
+    /// Flags besides the split rules.
     pub flags: PreFlags,
     /// Its steps in tokenizer.json: `S` and the pattern of a Split, `D` single digits, `G` GPT-2's
     /// pattern and bytes, `B` bytes; `None` where they are not known.
@@ -33,7 +33,7 @@ impl PreTokenizer {
     fn at(index: usize) -> Result<PreTokenizer> {
         let mut out = sized!(ggufx_pre_facts);
         check(|e| unsafe { sys::ggufx_tokenizer_pre(&mut out, index, e) })?;
-        // SAFETY: the texts live for ever.
+        // SAFETY: the strings are static.
         let steps: &'static [u8] = unsafe { bytes(out.steps, out.steps_length) };
         Ok(PreTokenizer {
             name: unsafe { forever(out.name) },
@@ -44,13 +44,13 @@ impl PreTokenizer {
     }
 }
 
-/// Texts that have a NUL behind each.
+/// NUL-terminated strings.
 fn parts(all: &'static [u8]) -> Vec<&'static str> {
     let ended = all.split_inclusive(|&b| b == 0);
     ended.map(|part| std::str::from_utf8(&part[..part.len() - 1]).unwrap_or("")).collect()
 }
 
-/// The version of Unicode that texts are cut by, "15.0.0".
+/// Unicode version of the split rules, "15.0.0".
 pub fn unicode_version() -> &'static str {
     // SAFETY: never NULL, lives for ever.
     unsafe { forever(sys::ggufx_tokenizer_unicode()) }

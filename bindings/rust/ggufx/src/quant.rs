@@ -49,7 +49,7 @@ pub fn dequantize_blocks(
 /// How rows are quantized; the default is all unset.
 #[derive(Default)]
 pub struct QuantizeOptions<'a> {
-    /// Way to choose; None: the reference's bytes.
+    /// Quantization method; None: the reference's bytes.
     pub mode: Option<QuantizeMode>,
     /// A weight per column.
     pub imatrix: Option<&'a [f32]>,

@@ -1,4 +1,4 @@
-//! The runtime: hooks and the chosen kernels, shared by everything made from it.
+//! Runtime: hooks and the selected kernels, shared by all objects created from it.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, forever, Error, Result};
 use crate::handle::{create, handle, sized};
@@ -23,7 +23,7 @@ pub struct RuntimeOptions {
 }
 
 impl RuntimeOptions {
-    /// Own threads to use, the caller's included; 0: one per usable processor.
+    /// Number of threads, including the caller; 0: one per usable processor.
     pub fn threads(mut self, threads: u32) -> Self {
         self.threads = threads;
         self
@@ -102,7 +102,7 @@ pub struct RuntimeInfo {
     pub isa_name: &'static str,
     /// Workers a call may use.
     pub threads: u32,
-    /// What was found in the processor.
+    /// Detected instruction sets.
     pub features: CpuFeatures,
     /// "mimalloc", "system" or "host".
     pub allocator_name: &'static str,

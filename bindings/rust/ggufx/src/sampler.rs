@@ -25,14 +25,14 @@ mod raw {
 #[derive(Debug)]
 pub struct Sampler {
     handle: raw::Handle,
-    hosts: Vec<Arc<Host>>, // of links, shared with clones
+    hosts: Vec<Arc<Host>>, // custom samplers, shared with clones
 }
 
 /// A token that may be chosen: `id` and `logit`.
 pub type Candidate = sys::ggufx_candidate;
 
-/// A link of the program's own: changes logits of the candidates that are left, or their order; a
-/// logit of -infinity takes one away; `Break` ends the call with `CANCELLED`.
+/// Sampler supplied by the program: changes the logits or the order of the remaining candidates; a
+/// logit of -infinity removes one; `Break` ends the call with `CANCELLED`.
 pub type HostLink = dyn Fn(&mut [Candidate]) -> ControlFlow<()> + Send + Sync;
 
 struct Host {
@@ -59,7 +59,7 @@ unsafe extern "C" fn on_link(
     guarded(&mut panic, 1, || (host.link)(candidates).is_break() as i32)
 }
 
-/// A link of a chain; zeros are what the C side makes of them (`ggufx/sampler.h`).
+/// Sampler of a chain; zeros are the defaults in `ggufx/sampler.h`.
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum Link<'a> {
@@ -67,25 +67,25 @@ pub enum Link<'a> {
     TopK(u32),
     /// The fewest by rank whose probabilities add up to this.
     TopP(f32),
-    /// Those of at least so much of the likeliest one's probability.
+    /// Keeps tokens with at least this fraction of the top probability.
     MinP(f32),
     /// The fewest that add up to this, nearest to the entropy first.
     Typical(f32),
-    /// Those within so many standard deviations of the largest logit.
+    /// Keeps tokens within this many standard deviations of the largest logit.
     TopNSigma(f32),
     /// Takes away all of at least `threshold` but the least likely, with a probability.
     Xtc { probability: f32, threshold: f32 },
-    /// Divides; with a range, by what the entropy says.
+    /// Divides the logits; with a range, the temperature depends on the entropy.
     Temperature { temperature: f32, range: f32, exponent: f32 },
-    /// For what stands among the last accepted tokens.
+    /// Penalties for tokens among the last accepted ones.
     Penalties { n_last: u32, repetition: f32, frequency: f32, presence: f32 },
-    /// Don't repeat yourself: for what would go on as before.
+    /// DRY (don't repeat yourself): penalty for tokens that extend a repeat.
     Dry { n_last: u32, multiplier: f32, base: f32, allowed_length: u32, breakers: &'a [i32] },
     /// Added to logits: ids and what.
     Bias(&'a [(i32, f32)]),
     /// Keeps the surprise near tau; version 1 or 2. Last.
     Mirostat { version: u32, tau: f32, eta: f32, m: u32 },
-    /// The program's own.
+    /// Supplied by the program.
     Host(Box<HostLink>),
 }
 
@@ -118,7 +118,7 @@ impl Sampler {
         })?;
         Ok(Sampler { handle: raw::Handle::new(handle), hosts: Vec::new() })
     }
-    /// A chain without links, which draws by the logits as they are. Errors: `ARGUMENT`, `MEMORY`.
+    /// Empty sampler chain, which samples from the unmodified logits. Errors: `ARGUMENT`, `MEMORY`.
     pub fn chain(rt: &Runtime, n_vocab: u32, seed: u64) -> Result<Self> {
         let handle = create(|out, e| unsafe {
             sys::ggufx_sampler_create_chain(out, rt.as_raw(), n_vocab, seed, e)
@@ -129,8 +129,7 @@ impl Sampler {
     pub fn as_raw(&self) -> *mut sys::ggufx_sampler {
         self.handle.as_raw()
     }
-    /// Put a link behind those that a chain has. Errors: `ARGUMENT`, `DUPLICATE`, `LIMIT`, `MEMORY`,
-    /// `STATE`.
+    /// Append a sampler to the chain. Errors: `ARGUMENT`, `DUPLICATE`, `LIMIT`, `MEMORY`, `STATE`.
     pub fn add(&mut self, link: Link<'_>) -> Result<()> {
         let mut raw = sized!(ggufx_sampler_link);
         let (mut biases, mut host) = (Vec::new(), None);
@@ -180,16 +179,16 @@ impl Sampler {
         self.hosts.extend(host);
         Ok(())
     }
-    /// Tell which tokens the text goes on with, whoever chose them. Errors: `ARGUMENT`.
+    /// Record tokens appended to the sequence, from any source. Errors: `ARGUMENT`.
     pub fn accept(&mut self, ids: &[i32]) -> Result<()> {
         let (sampler, from, n) = (self.as_raw(), ids.as_ptr(), ids.len());
         check(|e| unsafe { sys::ggufx_sampler_accept(sampler, from, n, e) })
     }
-    /// Back to how it was made, with its links.
+    /// Reset to the initial state, with the same samplers.
     pub fn reset(&mut self) -> Result<()> {
         check(|e| unsafe { sys::ggufx_sampler_reset(self.as_raw(), e) })
     }
-    /// Another one that goes on exactly as this one would. Errors: `MEMORY`.
+    /// Copy with the same state: it continues exactly as this one. Errors: `MEMORY`.
     pub fn try_clone(&self) -> Result<Self> {
         let handle = create(|out, e| unsafe { sys::ggufx_sampler_clone(out, self.as_raw(), e) })?;
         Ok(Sampler { handle: raw::Handle::new(handle), hosts: self.hosts.clone() })

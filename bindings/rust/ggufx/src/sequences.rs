@@ -16,7 +16,7 @@ use std::path::Path;
 pub enum Want {
     /// No row.
     None,
-    /// A row: those after its last token.
+    /// One row: the logits after its last token.
     #[default]
     Last,
     /// A row for each of its tokens.
@@ -49,13 +49,13 @@ impl<'a> BatchItem<'a> {
         (item.raw.tokens, item.raw.n_tokens) = (std::ptr::null(), n_tokens);
         item.with_rows(rows)
     }
-    /// Rows for what the first layer gets in place of these tokens, which count where a model looks
-    /// them up elsewhere.
+    /// Embedding rows for the first layer instead of those of the tokens. The tokens still count
+    /// where a model looks them up elsewhere.
     pub fn with_rows(mut self, rows: &'a [f32]) -> Self {
         (self.raw.embeddings, self.raw.n_embeddings) = (rows.as_ptr(), rows.len());
         self
     }
-    /// Places in the text, ascending, one for each token. Errors: `ARGUMENT` (another number).
+    /// Positions in the sequence, ascending, one per token. Errors: `ARGUMENT` (another number).
     pub fn at(mut self, positions: &'a [i32]) -> Result<Self> {
         if positions.len() != self.raw.n_tokens {
             return Err(Error::argument("as many positions as tokens are needed"));
@@ -63,7 +63,7 @@ impl<'a> BatchItem<'a> {
         self.raw.positions = positions.as_ptr();
         Ok(self)
     }
-    /// Which hidden states are given, those behind the last norm.
+    /// Hidden states to return, those after the last norm.
     pub fn hidden(mut self, want: Want) -> Self {
         self.raw.flags &= !(sys::GGUFX_BATCH_EMBED | sys::GGUFX_BATCH_ALL_EMBED);
         self.raw.flags |= match want {
@@ -73,7 +73,8 @@ impl<'a> BatchItem<'a> {
         };
         self
     }
-    /// Cuts and copies come back to where the tokens end without computing anything again.
+    /// Sets a checkpoint: truncation and copies can return to the end of these tokens without
+    /// recomputation.
     pub fn mark(mut self) -> Self {
         self.raw.flags |= sys::GGUFX_BATCH_MARK;
         self
@@ -114,16 +115,16 @@ pub struct BatchOptions<'a> {
     pub progress: Option<&'a mut Progress<'a>>,
 }
 
-/// What the caches of a session take.
+/// Memory of a session's KV caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionMemory {
     /// Taken for keys, values and states.
     pub cache_bytes: u64,
-    /// Of 64 tokens of a layer, used or not; shared ones count once.
+    /// Pages of 64 tokens of a layer, used or not; shared ones count once.
     pub n_pages: u64,
-    /// Places in sequences that hold a page others hold too.
+    /// References to pages that other sequences hold, too.
     pub n_shared_pages: u64,
-    /// Of all sequences.
+    /// Sum over all sequences.
     pub n_tokens: u64,
     /// With `n_context_total`: for which memory is left, in whole pages.
     pub n_tokens_left: u64,
@@ -174,14 +175,14 @@ impl Session {
         let session = self.as_raw();
         check(|e| unsafe { sys::ggufx_session_sequence_truncate(session, sequence, n_tokens, e) })
     }
-    /// Let an empty sequence begin with the first `n_tokens` of another one, whose memory they
-    /// share. Errors: `ARGUMENT`, `MEMORY`, `STATE`.
+    /// Copy into an empty sequence the first `n_tokens` of another one; they share memory. Errors:
+    /// `ARGUMENT`, `MEMORY`, `STATE`.
     pub fn copy_sequence(&mut self, from: u32, to: u32, n_tokens: u64) -> Result<()> {
         let session = self.as_raw();
         check(|e| unsafe { sys::ggufx_session_sequence_copy(session, from, to, n_tokens, e) })
     }
-    /// Take tokens `first .. first + n_tokens` out; those behind them keep their positions, and what
-    /// was computed of them. Errors: `ARGUMENT`, `MEMORY`, `STATE`, `UNSUPPORTED`.
+    /// Take tokens `first .. first + n_tokens` out; later tokens keep their positions and cache
+    /// entries. Errors: `ARGUMENT`, `MEMORY`, `STATE`, `UNSUPPORTED`.
     pub fn remove_tokens(&mut self, sequence: u32, first: u64, n_tokens: u64) -> Result<()> {
         let session = self.as_raw();
         check(|e| unsafe {
@@ -212,7 +213,7 @@ impl Session {
         })?;
         Ok((ids, positions))
     }
-    /// What its caches take.
+    /// Memory of its KV caches.
     pub fn memory(&self) -> Result<SessionMemory> {
         let mut out = sized!(ggufx_session_memory_facts);
         check(|e| unsafe { sys::ggufx_session_memory(&mut out, self.as_raw(), e) })?;

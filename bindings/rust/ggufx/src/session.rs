@@ -1,4 +1,4 @@
-//! One conversation, and the perplexity of a text.
+//! Sessions, and the perplexity of a text.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, Result};
 use crate::handle::{create, handle, size, sized};
@@ -30,7 +30,7 @@ pub struct Session {
     pub(crate) n_vocab: usize,
 }
 
-/// How a session is made; 0 and None are defaults.
+/// Options of a session; 0 and None are defaults.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SessionOptions {
     /// Tokens at most; 0: the trained context, 8192 where that is more.
@@ -47,7 +47,7 @@ pub struct SessionOptions {
     pub n_checkpoints: Option<u32>,
     /// Conversations, each of `n_context` tokens; 0: 1.
     pub n_sequences: u32,
-    /// Tokens of all of them, for which they share memory; 0: each has its own.
+    /// Total tokens of the sequences' shared memory; 0: each has its own.
     pub n_context_total: u64,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn checkpoints(n: Option<u32>) -> u32 {
     }
 }
 
-/// What a session was made with, defaults put in.
+/// Options of a session with defaults filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct SessionInfo {
@@ -70,8 +70,8 @@ pub struct SessionInfo {
     pub n_context_total: u64,
 }
 
-/// What the attention of a layer read and gave; see `ggufx_attention_hook`. `v` is empty where
-/// values are part of the keys ([`crate::LayerFlags::V_IN_K`]).
+/// Inputs and outputs of a layer's attention; see `ggufx_attention_hook`. `v` is empty if values
+/// are part of the keys ([`crate::LayerFlags::V_IN_K`]).
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct AttentionView<'a> {
@@ -157,7 +157,7 @@ impl Session {
     pub fn as_raw(&self) -> *mut sys::ggufx_session {
         self.handle.as_raw()
     }
-    /// What it was made with.
+    /// Options with defaults filled in.
     pub fn info(&self) -> Result<SessionInfo> {
         let mut out = sized!(ggufx_session_facts);
         check(|e| unsafe { sys::ggufx_session_info(&mut out, self.as_raw(), e) })?;
@@ -222,7 +222,7 @@ impl Session {
         check(|e| unsafe { sys::ggufx_session_truncate(self.as_raw(), n_tokens, e) })
     }
     /// Perplexity of tokens in chunks of `n_context`; `report` sees the running result and may
-    /// stop. The session must be empty and is so again afterwards.
+    /// stop. The session must be empty; it is empty again afterwards.
     pub fn perplexity(
         &mut self,
         tokens: &[i32],

@@ -1,4 +1,4 @@
-//! Several tokens of a text for the price of little more than one.
+//! Speculative decoding: several tokens at little more than the cost of one.
 // SPDX-License-Identifier: MIT
 use crate::error::Result;
 use crate::handle::{create, handle, sized};
@@ -19,35 +19,35 @@ mod raw {
     }
 }
 
-/// Guesses how a text goes on: writes ids into the last argument and gives how many; the others are
-/// the text and the token behind it.
+/// Proposes draft tokens: writes ids into the last argument and returns their number; the others
+/// are the sequence and the token after it.
 pub type Guess<'a> = dyn FnMut(&[i32], i32, &mut [i32]) -> usize + 'a;
 
-/// Who guesses, and how much; the default looks the text's end up in the text.
+/// Options of speculative decoding; the default is prompt lookup.
 #[derive(Default)]
 pub struct SpeculatorOptions<'a> {
     /// A session of a smaller model with the same vocabulary.
     pub draft: Option<&'a mut Session>,
-    /// The program's own guesses; not together with `draft`.
+    /// Draft tokens from a callback; not together with `draft`.
     pub guess: Option<Box<Guess<'a>>>,
-    /// Ids that end a text.
+    /// End-of-generation token ids.
     pub stops: &'a [i32],
-    /// Tokens guessed in a step at most; 0: 15.
+    /// Maximum draft tokens per step; 0: 15.
     pub n_draft: u32,
-    /// Tokens at the end of the text that stood before; 0: 3.
+    /// N-gram length for prompt lookup; 0: 3.
     pub n_match: u32,
 }
 
-/// What became of guesses.
+/// Draft tokens and their acceptance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpeculatorInfo {
     /// That gave something.
     pub n_calls: u64,
     /// They gave.
     pub n_tokens: u64,
-    /// Guessed.
+    /// Draft tokens.
     pub n_drafted: u64,
-    /// Of these, chosen by the sampler.
+    /// Accepted draft tokens: chosen by the sampler.
     pub n_accepted: u64,
 }
 
@@ -72,8 +72,8 @@ unsafe extern "C" fn on_guess(
     guarded(&mut state.panic, 0, || guess(text, last, out).min(most))
 }
 
-/// Drives a session: the ids that it gives are exactly those of decoding one token after another,
-/// whatever was guessed.
+/// Speculative decoding on a session: its ids are exactly those of decoding token by token,
+/// whatever the draft tokens are.
 pub struct Speculator<'a> {
     handle: raw::Handle,
     session: &'a mut Session,
@@ -114,8 +114,9 @@ impl<'a> Speculator<'a> {
     pub fn as_raw(&self) -> *mut sys::ggufx_speculator {
         self.handle.as_raw()
     }
-    /// The next tokens of the text, at least one, into `ids`: how many. `logprobs`, of as many, may
-    /// be empty. The last one is not in the session yet. Errors: those of `ggufx_speculator_next`.
+    /// Write the next tokens, at least one, to `ids`; returns their number. `logprobs`, of as many,
+    /// may be empty. The last one is not in the session yet. Errors: those of
+    /// `ggufx_speculator_next`.
     pub fn next<'p>(
         &mut self,
         ids: &mut [i32],
@@ -145,7 +146,7 @@ impl<'a> Speculator<'a> {
         }
         result.map(|()| n)
     }
-    /// What became of guesses.
+    /// Draft tokens and their acceptance.
     pub fn info(&self) -> Result<SpeculatorInfo> {
         let mut out = sized!(ggufx_speculator_facts);
         crate::error::check(|e| unsafe {

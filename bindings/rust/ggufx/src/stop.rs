@@ -1,4 +1,4 @@
-//! Texts that end a generation.
+//! Stop strings.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, Result};
 use crate::handle::{create, handle, sized};
@@ -6,23 +6,24 @@ use crate::Runtime;
 use ggufx_sys as sys;
 
 handle! {
-    /// Looks for texts in bytes that come piece by piece.
+    /// Streaming search for stop strings.
     Stop(ggufx_stop, ggufx_stop_destroy)
 }
 
-/// How far a text is; bytes from `n_shown` to `n_taken` are held back.
+/// Progress of the search; bytes from `n_shown` to `n_taken` are withheld.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StopInfo {
-    /// Which text was found.
+    /// Index of the stop string found.
     pub found: Option<usize>,
-    /// Bytes, of all that was fed, that belong to no text and may not begin one.
+    /// Fed bytes that belong to no stop string and cannot begin one.
     pub n_shown: u64,
-    /// Bytes looked at: all, or up to the end of the text found.
+    /// Bytes searched: all, or up to the end of the stop string found.
     pub n_taken: u64,
 }
 
 impl Stop {
-    /// Look for texts of any bytes. Errors: `ARGUMENT` (index: an empty text), `LIMIT`, `MEMORY`.
+    /// Search for stop strings of any bytes. Errors: `ARGUMENT` (index: an empty text), `LIMIT`,
+    /// `MEMORY`.
     pub fn new<T: AsRef<[u8]>>(rt: &Runtime, texts: &[T]) -> Result<Self> {
         let texts = texts.iter().map(|text| {
             let text = text.as_ref();
@@ -34,7 +35,7 @@ impl Stop {
         })?;
         Ok(Stop { raw })
     }
-    /// The next bytes. Errors: `STATE` (a text was found: [`Stop::reset`]).
+    /// The next bytes. Errors: `STATE` (a stop string was found: [`Stop::reset`]).
     pub fn feed(&mut self, text: impl AsRef<[u8]>) -> Result<StopInfo> {
         let (text, mut out) = (text.as_ref(), sized!(ggufx_stop_facts));
         let (stop, from, n) = (self.as_raw(), text.as_ptr().cast(), text.len());
@@ -42,7 +43,7 @@ impl Stop {
         let found = usize::try_from(out.found).ok();
         Ok(StopInfo { found, n_shown: out.n_shown, n_taken: out.n_taken })
     }
-    /// To the begin of another text.
+    /// Restart for another text.
     pub fn reset(&mut self) -> Result<()> {
         check(|e| unsafe { sys::ggufx_stop_reset(self.as_raw(), e) })
     }

@@ -63,8 +63,8 @@ impl<'f> Tensor<'f> {
     fn owned(raw: NonNull<sys::ggufx_tensor>) -> Tensor<'static> {
         Tensor { raw, owned: true, file: PhantomData }
     }
-    /// Wrap blocks as they stand in files; they are dropped with the last user of the tensor.
-    /// `row_stride` 0: dense. Errors: `ARGUMENT`, `TYPE`, `SHAPE`, `OVERFLOW`, `BOUNDS`, `MEMORY`.
+    /// Wrap blocks in file format; they are dropped with the last user of the tensor. `row_stride`
+    /// 0: dense. Errors: `ARGUMENT`, `TYPE`, `SHAPE`, `OVERFLOW`, `BOUNDS`, `MEMORY`.
     pub fn wrap(
         rt: &Runtime,
         kind: TensorType,

@@ -57,7 +57,7 @@ impl Tokenizer {
             pre: if out.pre.is_null() { None } else { Some(unsafe { forever(out.pre) }) },
         })
     }
-    /// The id of a token with a meaning of its own, by its key, else by its text.
+    /// Id of a special token, by its key, else by its text.
     pub fn special(&self, which: SpecialToken) -> Option<i32> {
         present(unsafe { sys::ggufx_tokenizer_special(self.as_raw(), which.0) })
     }
@@ -72,7 +72,7 @@ impl Tokenizer {
             text: unsafe { bytes(out.text, out.text_length) },
         })
     }
-    /// Ids of a text.
+    /// Token ids of a text.
     pub fn encode(&self, text: impl AsRef<[u8]>, flags: TokenizeFlags) -> Result<Vec<i32>> {
         let text = text.as_ref();
         grow(text.len() + 2, |out: &mut Vec<i32>, needed, e| unsafe {
@@ -99,7 +99,7 @@ fn present(id: i32) -> Option<i32> {
     Some(id)
 }
 
-/// Ids that come one after another, back to text: bytes of a character wait until it is whole.
+/// Streaming detokenizer: converts token ids to text and withholds incomplete characters.
 ///
 /// ```
 /// # use ggufx::{DetokenizeFlags, Detokenizer, File, Runtime, TokenizeFlags, Tokenizer};
@@ -124,7 +124,7 @@ pub struct Detokenizer<'t> {
 }
 
 impl<'t> Detokenizer<'t> {
-    /// At the begin of a text.
+    /// Starts at the beginning of a text.
     pub fn new(tokenizer: &'t Tokenizer, flags: DetokenizeFlags) -> Self {
         let state = sys::ggufx_detokenize_state { waiting: 0, reserved: [0; 3] };
         let flags = DetokenizeFlags(flags.0 & !DetokenizeFlags::LAST.0);
@@ -134,7 +134,7 @@ impl<'t> Detokenizer<'t> {
     pub fn push(&mut self, ids: &[i32]) -> Result<Vec<u8>> {
         self.part(ids, self.flags)
     }
-    /// All that waits; what comes then is a text of its own.
+    /// Withheld bytes; the next id starts a new text.
     pub fn finish(&mut self) -> Result<Vec<u8>> {
         let rest = self.part(&[], DetokenizeFlags(self.flags.0 | DetokenizeFlags::LAST.0))?;
         *self = Self::new(self.tokenizer, self.flags);
@@ -152,7 +152,7 @@ impl<'t> Detokenizer<'t> {
     }
 }
 
-/// Fill a vector by a call that says what it needs.
+/// Fills a vector with a call that returns the needed size.
 pub(crate) fn grow<T: Clone + Default>(
     guess: usize,
     mut call: impl FnMut(&mut Vec<T>, *mut usize, *mut sys::ggufx_error) -> sys::ggufx_status,

@@ -1,4 +1,4 @@
-//! What the library knows of types, and of itself.
+//! Types, and information on the library.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, forever, Error, Result};
 use crate::handle::sized;
@@ -23,7 +23,7 @@ pub fn has(feature: &str) -> bool {
 pub struct TypeInfo {
     /// Its name, "q4_K".
     pub name: &'static str,
-    /// What it is and what can be done with it.
+    /// Description and capabilities.
     pub flags: TypeFlags,
     /// Values per block; 0: a head of the KV cache is the block.
     pub block_values: u32,

@@ -12,7 +12,7 @@ use std::ptr::null;
 /// `Break` ends it with [`Status::CANCELLED`](crate::Status::CANCELLED).
 pub type Progress<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
 
-/// What a callback paniced with.
+/// Panic payload of a callback.
 pub(crate) type Panic = Option<Box<dyn Any + Send>>;
 
 /// Run a callback; after a panic, `stop` is what the C side is told.

@@ -10,7 +10,7 @@ handle! {
     Writer(ggufx_writer, ggufx_writer_destroy) sync
 }
 
-/// How a file is made; 0 is the default.
+/// Options of a file; 0 is the default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriterOptions {
     /// Flags.

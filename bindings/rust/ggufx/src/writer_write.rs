@@ -1,4 +1,4 @@
-//! New files: data made while they are written, and the writing.
+//! Writing of new files, and data generated during a write.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, Result};
 use crate::file::path_string;
@@ -9,7 +9,7 @@ use ggufx_sys as sys;
 use std::io;
 use std::ptr::null;
 
-/// Data of a tensor, made while its file is written, at each write anew.
+/// Tensor data generated while its file is written, again at each write.
 pub trait Stream: Send + 'static {
     /// Fill `buffer` with bytes `offset ..` of the dense tensor, little-endian blocks as in files.
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
@@ -31,7 +31,7 @@ pub struct WriteOptions<'a> {
     pub progress: Option<&'a mut Progress<'a>>,
 }
 
-/// What a write would make; see `ggufx_writer_facts`.
+/// Result of a write; see `ggufx_writer_facts`.
 pub type WriterInfo = sys::ggufx_writer_facts;
 
 impl WriteOptions<'_> {
@@ -56,7 +56,7 @@ unsafe extern "C" fn stream_read(
     n: usize,
 ) -> i32 {
     let stream = &mut *user.cast::<Box<dyn Stream>>();
-    std::ptr::write_bytes(dst.cast::<u8>(), 0, n); // a stream may look at what it was given
+    std::ptr::write_bytes(dst.cast::<u8>(), 0, n); // a stream may inspect the buffer
     let buffer = std::slice::from_raw_parts_mut(dst.cast::<u8>(), n);
     let mut panic = None;
     let done = guarded(&mut panic, Err(io::ErrorKind::Other.into()), || stream.read(offset, buffer));
@@ -91,7 +91,8 @@ unsafe extern "C" fn on_write(
 }
 
 impl Writer {
-    /// Add a tensor whose data are made while the file is written. A panic fails the write (`IO`).
+    /// Add a tensor whose data are generated while the file is written. A panic fails the write
+    /// (`IO`).
     pub fn add_stream(
         &mut self,
         name: &str,
@@ -114,7 +115,7 @@ impl Writer {
             sys::ggufx_writer_add_stream(w, at, n, kind.0, dims, ne.as_ptr(), &hook, e)
         })
     }
-    /// What a write with these options would make.
+    /// Describes the result of a write with these options.
     pub fn info(&self, options: WriteOptions<'_>) -> Result<WriterInfo> {
         let mut out = sized!(ggufx_writer_facts);
         options.run(|o, e| unsafe { sys::ggufx_writer_info(&mut out, self.as_raw(), o, e) })?;

@@ -1,4 +1,4 @@
-//! LoRA adapters and control vectors, in files made here.
+//! LoRA adapters and control vectors, in files created by the test.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, numbers, runtime, scratch};
 use ggufx::{

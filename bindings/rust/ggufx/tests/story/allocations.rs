@@ -27,7 +27,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// What this thread allocates in a hundred calls.
+/// Allocations of this thread in a hundred calls.
 fn allocations(mut call: impl FnMut() -> ggufx::Result<()>) -> u64 {
     let before = COUNT.with(Cell::get);
     for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! Samplers as chains, texts guessed, texts measured against saved logits.
+//! Sampler chains, speculative decoding, comparison with saved logits.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime, scratch};
 use ggufx::{
@@ -58,7 +58,7 @@ fn links_see_what_was_accepted() {
     let (multiplier, base, allowed_length) = (9.0, 1.5, 2);
     let dry = Link::Dry { n_last: 16, multiplier, base, allowed_length, breakers };
     let mut sampler = chain(vec![dry, greedy()]);
-    sampler.accept(&[2, 5, 1, 0, 2, 5]).unwrap(); // 1 would go on as before
+    sampler.accept(&[2, 5, 1, 0, 2, 5]).unwrap(); // 1 would extend the repeat
     assert_eq!(sampler.sample(&LOGITS).unwrap().0, 4);
     sampler.reset().unwrap();
     assert_eq!(sampler.sample(&LOGITS).unwrap().0, 1);
@@ -84,7 +84,7 @@ fn a_host_may_stop_or_panic() {
     let panics = Link::Host(Box::new(|_: &mut [Candidate]| panic!("of the program")));
     let sampler = chain(vec![panics]);
     let mut clone = sampler.try_clone().unwrap();
-    drop(sampler); // the clone keeps the link
+    drop(sampler); // the clone keeps the custom sampler
     assert!(catch_unwind(AssertUnwindSafe(|| clone.sample(&LOGITS).map(drop))).is_err());
     let mut sampler = chain(vec![Link::Mirostat { version: 1, tau: 0.0, eta: 0.0, m: 0 }]);
     fails(sampler.add(Link::TopK(1)), Status::STATE);
@@ -149,7 +149,7 @@ fn guesses_change_no_id() {
     assert!(asked.1 > 0);
     let mut n_text = 0;
     let guess = Box::new(|text: &[i32], last: i32, out: &mut [i32]| {
-        let at = text.len() + 1 - prompt.len(); // of what is wanted
+        let at = text.len() + 1 - prompt.len(); // requested rows
         assert_eq!((&text[..prompt.len()], last), (&prompt[..], want[at - 1]));
         n_text += 1;
         let right = want[at..].iter().zip(out.iter_mut()).map(|(id, to)| *to = *id).count();

@@ -1,4 +1,4 @@
-//! Conversations as texts and ids, and outputs as answer, reasoning and tool calls.
+//! Chat templates and the output parser: answer, reasoning and tool calls.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{

@@ -1,4 +1,4 @@
-//! Probabilities of tokens and endings, texts that end a generation, matrices of a model.
+//! Log-probabilities of tokens and continuations, stop strings, weight matrices.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{

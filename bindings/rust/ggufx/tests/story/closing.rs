@@ -9,7 +9,7 @@ use ggufx::{
 };
 use std::sync::{Arc, Mutex, RwLock};
 
-/// An object that somebody may take away while others use it.
+/// Object that one thread drops while others use it.
 struct Shared<T>(RwLock<Option<Arc<T>>>);
 impl<T> Shared<T> {
     fn new(object: T) -> Self {
@@ -130,7 +130,7 @@ fn wear(o: &Objects) {
         if !left.contains(&true) {
             return;
         }
-        std::thread::yield_now(); // to whoever closes
+        std::thread::yield_now(); // passed to the closing thread
     }
 }
 

@@ -1,4 +1,4 @@
-//! Open in every way, read metadata, find tensors, what goes wrong.
+//! All ways to open a file, metadata, tensors and errors.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, model_path, runtime, scratch};
 use ggufx::{File, IoMode, MetaType, OpenFlags, OpenOptions, ReadAt, Status, ValidateFlags};

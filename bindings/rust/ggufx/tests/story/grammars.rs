@@ -1,4 +1,4 @@
-//! Texts that fit a grammar or a schema.
+//! Grammars and JSON Schemas.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{

@@ -4,7 +4,7 @@ use crate::{fails, runtime, scratch};
 use ggufx::{Imatrix, ImatrixFormat, Status};
 use std::ops::ControlFlow;
 
-/// Two tensors of two and three columns, one call of 512 tokens, the text "text".
+/// Two tensors of two and three columns, one call of 512 tokens, data set "text".
 pub fn old() -> Vec<u8> {
     let mut out = 2i32.to_le_bytes().to_vec();
     for (name, values) in [("a.weight", &[512f32, 1024.][..]), ("b.weight", &[1., 2., 3.])] {

@@ -53,7 +53,7 @@ pub fn runtime() -> Runtime {
 pub fn demo(rt: &Runtime) -> File {
     File::open(rt, model_path()).unwrap()
 }
-/// A path of this test's own.
+/// Path for this test alone.
 pub fn scratch(name: &str) -> std::path::PathBuf {
     std::env::temp_dir().join(format!("ggufx-rust-{}-{}", std::process::id(), name))
 }

@@ -1,4 +1,4 @@
-//! The demo model tells its story, the same one each time.
+//! Deterministic generation with the demo model.
 // SPDX-License-Identifier: MIT
 use crate::{demo, fails, runtime};
 use ggufx::{
@@ -14,7 +14,7 @@ fn story(rt: &ggufx::Runtime, options: SamplerOptions) -> String {
     let (model, tokenizer) = (Model::new(rt, &file).unwrap(), Tokenizer::new(&file).unwrap());
     let info = model.info().unwrap();
     let mut session = Session::new(&model, SessionOptions::default()).unwrap();
-    drop((file, model)); // the session keeps what it needs
+    drop((file, model)); // the session keeps its dependencies alive
     let mut sampler = Sampler::new(rt, info.n_vocab, options).unwrap();
     let mut ids = tokenizer.encode("Once upon a time", TokenizeFlags::ADD_SPECIAL).unwrap();
     let (mut next, mut logits) = (ids.clone(), vec![0.0; info.n_vocab as usize]);

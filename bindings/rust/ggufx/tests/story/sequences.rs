@@ -23,7 +23,7 @@ fn session(options: SessionOptions) -> Session {
     let rt = runtime();
     Session::new(&Model::new(&rt, &demo(&rt)).unwrap(), options).unwrap()
 }
-/// The logits of each token in a session of its own.
+/// Logits of each token in a separate session.
 fn alone(tokens: &[i32]) -> Vec<f32> {
     let mut all = vec![0.0; tokens.len() * ROW];
     let every = DecodeOptions { all_logits: Some(&mut all), ..Default::default() };
