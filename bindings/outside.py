@@ -74,7 +74,7 @@ def serve(module, version, to):
 
 def go(library, work, model):
     environment = install(library, work / "installed")
-    cache = pathlib.Path(sys.argv[3]).resolve().parent / "go/cache"  # that of run.py: Go's own packages
+    cache = pathlib.Path(sys.argv[3]).resolve().parent / "go/cache"  # shared with run.py
     environment.update(GOFLAGS="-mod=mod", GOTOOLCHAIN="local", GOCACHE=str(cache), GOSUMDB="off",
                        GOPATH=str(work / "path"), GOPROXY=f"file://{work}/proxy")
     module = repository.go_module()
@@ -118,7 +118,7 @@ def rust(library, work, _model):
         for field in ("license", "repository", "keywords", "categories", "readme", "description"):
             if f"\n{field} = " not in manifest:
                 sys.exit(f"{name}.crate: no {field}")
-    # As docs.rs does it, and as somebody does who has no library.
+    # Build as on docs.rs, without the library.
     nothing = {**environment, "PKG_CONFIG": "false", "RUSTDOCFLAGS": "-Dwarnings",
                "CARGO_TARGET_DIR": str(work / "documented")}
     for more in ({}, {"DOCS_RS": "1"}):

@@ -12,7 +12,7 @@ NAMED = re.compile(r"github\.com/([A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*)")
 # Repository address in each package; go.mod is the reference for the others.
 PLACES = ["go/go.mod", "go/README.md", "go/examples/*/main.go", "go/*_test.go", "rust/ggufx-sys/Cargo.toml",
           "rust/ggufx/Cargo.toml", "csharp/Ggufx.csproj", "python/pyproject.toml"]
-# Copies of the licence, for what is packed from a folder of its own.
+# Copies of the licence, for packages built from one folder.
 LICENCES = ["go/LICENSE", "rust/ggufx-sys/LICENSE", "rust/ggufx/LICENSE", "csharp/LICENSE",
             "python/LICENSE"]
 # The version of the library, where packages repeat it.

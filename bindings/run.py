@@ -18,11 +18,11 @@ from tools import run, tool
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-READMES = {"rust": "rust/ggufx"}  # of the crate that is published with it
+READMES = {"rust": "rust/ggufx"}  # folder of the published crate
 
 
 def first_program(language, fence):
-    """The README's program, which is short: what Go's form takes twice the lines for."""
+    """Returns the README's first program, of at most 15 lines (30 in Go)."""
     text = (HERE / READMES.get(language, language) / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(rf"^```{fence}\n(.*?)^```$", text, re.M | re.S)
     most = 30 if language == "go" else 15

@@ -39,7 +39,7 @@ def write_pc(library, work):
 
 
 def cargo(library, work, environment):
-    """The command and what it is run with; environment is filled in, as in go()."""
+    """The command and its environment; environment is filled in, as in go()."""
     # Nothing is compiled twice or debugged here: without what serves that it takes a fifth less.
     fast = {"CARGO_INCREMENTAL": "0", "CARGO_PROFILE_DEV_DEBUG": "0", "CARGO_PROFILE_TEST_DEBUG": "0"}
     environment.update(RUSTC=tool("rustc"), RUSTDOC=tool("rustdoc"), GGUFX_LIB_DIR=str(library),
@@ -57,7 +57,8 @@ def go(library, work, environment):
 
 
 def python(library, environment):
-    """Debian's interpreter, which has the packages, and what a program needs to find this one."""
+    """Debian's interpreter, which has the packages, and the variables that make programs find
+    this one."""
     found = tool("python3")
     if subprocess.run([found, "-c", "import numpy"], stderr=subprocess.DEVNULL).returncode:
         print("skipped: NumPy is not installed (python3-numpy)")
@@ -72,5 +73,5 @@ def mcs():
 
 
 def sources(folder):
-    """Of C#."""
+    """Tools for C#."""
     return sorted(map(str, (HERE / folder).glob("*.cs")))

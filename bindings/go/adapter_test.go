@@ -14,7 +14,7 @@ import (
 
 const (
 	target = "blk.0.attn_q.weight"
-	width  = 256 // of the demo model
+	width  = 256 // n_embedding of the demo model
 )
 
 // madeFile is one with text keys and tensors [width, rows] of the same numbers each time.

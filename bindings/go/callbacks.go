@@ -39,7 +39,7 @@ type callbacks struct {
 	panicked   any
 }
 
-// run passes the callbacks to a call, and what they did to the result.
+// run passes the callbacks to a call, and returns their errors.
 func (c *callbacks) run(call func(user C.uintptr_t) error) error {
 	handle := cgo.NewHandle(c)
 	defer handle.Delete()

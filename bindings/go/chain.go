@@ -50,7 +50,7 @@ type hostLink struct {
 	handle   cgo.Handle
 	samplers atomic.Int32
 	call     func(candidates []Candidate) bool
-	panicked atomic.Value // of type any in a box
+	panicked atomic.Value // boxed value of type any
 }
 
 type box struct{ value any }

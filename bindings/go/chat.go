@@ -17,7 +17,7 @@ type Chat struct{ *handle }
 // ChatOptions of NewChat; nothing set is the template of the file.
 type ChatOptions struct {
 	Text   string // a template
-	Name   string // of one of the file's: "tool_use"
+	Name   string // name of a template in the file: "tool_use"
 	Format string // a built-in one: "chatml"
 	// Values of bos_token and eos_token in the template; "": those of the file.
 	BosToken, EosToken string

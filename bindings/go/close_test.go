@@ -15,7 +15,8 @@ import (
 	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
-// counted is one call on an object: nil for a right result, what the call said, or a wrong result.
+// counted makes one call on an object. It returns nil for a correct result, else the call's error
+// or an error for a wrong result.
 type counted struct {
 	name string
 	call func() error

@@ -10,7 +10,7 @@ import (
 	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
-// benchmark tells the nanoseconds of a product on one thread, the best of several rounds; see
+// benchmark reports the nanoseconds of a product on one thread, the best of several rounds; see
 // ../cost.py, which has it run once (-benchtime 1x).
 func benchmark(b *testing.B, kind ggufx.TensorType, rows, columns, rounds, calls int) {
 	rt := must[*ggufx.Runtime](b)(ggufx.NewRuntime(&ggufx.RuntimeOptions{Threads: 1}))

@@ -13,8 +13,9 @@ import (
 // None marks an absent Error.Offset or Error.Index.
 const None = ^uint64(0)
 
-// Error is why a call failed; nothing was changed by it. errors.Is finds its Status, and what a
-// context or callback said: errors.Is(err, ggufx.StatusNotFound), errors.Is(err, context.Canceled).
+// Error is the error of a failed call, which changed nothing. errors.Is matches its Status, and the
+// error of a context or callback: errors.Is(err, ggufx.StatusNotFound), errors.Is(err,
+// context.Canceled).
 type Error struct {
 	Status      Status
 	SystemError int    // errno of the failed system call, else 0
@@ -33,7 +34,7 @@ func (e *Error) Is(target error) bool {
 	return ok && status == e.Status
 }
 
-// Unwrap gives what a context or callback of the caller said, if that ended the call.
+// Unwrap returns the error of the caller's context or callback, if that ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Error gives the name of the code, "TRUNCATED".

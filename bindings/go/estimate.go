@@ -20,8 +20,8 @@ type EstimateOptions struct {
 	Sessions     uint32            // number of concurrent sessions; 0: 1
 	Sequences    uint32            // conversations of each session; 0: 1
 	ContextTotal uint64            // per session, as in SessionOptions
-	TypeK        KVType            // of the caches' keys; KVDEFAULT for both leaves them to Recommend
-	TypeV        KVType            // of their values
+	TypeK        KVType            // type of the keys; KVDEFAULT for both leaves them to Recommend
+	TypeV        KVType            // type of the values
 	MemoryBytes  uint64            // memory limit in bytes; 0: no limit
 	Bandwidth    float64           // bytes that all threads read from memory per second; 0: no speeds
 	Checkpoints  uint32            // per session, as in SessionOptions
@@ -44,7 +44,7 @@ type Estimate struct {
 	Loss                        float64 // expected, in nats per token
 	TokensPerSecond             float64 // at most; 0: no bandwidth
 	TokensPerSecondFull         float64 // at the end of the context
-	AdapterFile, Adapter        uint64  // adapters' files; what they and their arithmetic take: in Total
+	AdapterFile, Adapter        uint64  // adapter files; their memory is included in Total
 }
 
 func (rt *Runtime) ask(f *File, options *EstimateOptions, best C.int) (Estimate, error) {

@@ -78,8 +78,8 @@ func (rt *Runtime) OpenMemory(data []byte, options *OpenOptions) (*File, error) 
 		OpenCopy)
 }
 
-// OpenReader opens size bytes of a reader, which is used during this call only. What it returns as
-// an error, errors.Is and errors.As find.
+// OpenReader opens size bytes of a reader, which is used during this call only. errors.Is and
+// errors.As match the errors that it returns.
 func (rt *Runtime) OpenReader(r io.ReaderAt, size int64, options *OpenOptions) (*File, error) {
 	c := &callbacks{size: uint64(size)}
 	c.read = func(offset uint64, data []byte) error {

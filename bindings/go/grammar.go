@@ -69,7 +69,7 @@ type MatcherInfo struct {
 	Ended  bool   // a token that ends a generation was accepted
 	Tokens uint64 // accepted and not taken back
 	Vocab  int    // tokens of the vocabulary
-	Words  int    // of a mask
+	Words  int    // words of a mask
 }
 
 // NewMatcher starts at the beginning of a text. Errors: ARGUMENT, LIMIT, MEMORY.

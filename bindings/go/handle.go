@@ -26,7 +26,7 @@ func hold(p unsafe.Pointer, destroy func(p unsafe.Pointer)) *handle {
 	return h
 }
 
-// enter begins a call, which leave ends; what is an object's name for the error of a closed one.
+// enter begins a call, which leave ends; what: the object's name, for the error of a closed one.
 func (h *handle) enter(what string) (unsafe.Pointer, error) {
 	if h == nil {
 		return nil, argument("the %s is nil", what)

@@ -15,7 +15,7 @@ type KV struct {
 
 // KVLayer is what differs from layer to layer.
 type KVLayer struct {
-	TypeK, TypeV KVType // KVDEFAULT: that of the cache
+	TypeK, TypeV KVType // KVDEFAULT: the cache's type
 	Window       uint32 // attention window in positions; 0: all up to its own
 	WindowKind   WindowKind
 }

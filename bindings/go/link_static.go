@@ -4,7 +4,7 @@
 
 package ggufx
 
-// The archive, and what a C++ archive needs; CGO_CFLAGS and CGO_LDFLAGS name folders that are not
+// The static library and its C++ dependencies; CGO_CFLAGS and CGO_LDFLAGS name folders that are not
 // the system's.
 
 // #cgo CFLAGS: -DGGUFX_STATIC

@@ -139,7 +139,7 @@ func (m *Model) Info() (ModelInfo, error) {
 type LayerInfo struct {
 	Kind           LayerKind
 	Flags          LayerFlags
-	Heads, KVHeads int // of attention; else 0
+	Heads, KVHeads int // for attention; else 0
 	HeadDimK       int // values of a query and a key
 	HeadDimV       int // values of a value and a result
 	Window         int // tokens it sees; 0: all
@@ -149,7 +149,7 @@ type LayerInfo struct {
 	Sinks          []float32 // a logit per head, or nil
 }
 
-// layerWidths are values per token of what the attention of a layer reads and gives.
+// layerWidths returns the values per token of the inputs and outputs of a layer's attention.
 type layerWidths struct{ q, k, v, out int }
 
 func (l *LayerInfo) widths() layerWidths {

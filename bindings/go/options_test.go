@@ -121,7 +121,7 @@ func TestSamplerOptions(t *testing.T) {
 	for _, o := range []ggufx.SamplerOptions{{TopK: 1}, {TopP: 0.01}, {MinP: 0.9}} {
 		check(t, draws(o) == last, o)
 	}
-	two := draws(ggufx.SamplerOptions{MinP: 0.2}) // of the likeliest one's: what top-p of 0.2 would drop
+	two := draws(ggufx.SamplerOptions{MinP: 0.2}) // of the top probability; not top-p
 	check(t, two != last && draws(ggufx.SamplerOptions{TopP: 0.2}) == last, two)
 	check(t, draws(ggufx.SamplerOptions{Seed: 1}) != draws(ggufx.SamplerOptions{Seed: 2}))
 	check(t, draws(ggufx.SamplerOptions{Seed: 1}) == draws(ggufx.SamplerOptions{Seed: 1}))

@@ -20,13 +20,13 @@ import (
 	"unsafe"
 )
 
-// Runtime holds the hooks and the chosen kernels; objects made from it keep what they need.
+// Runtime holds the hooks and the chosen kernels; objects made from it keep it alive.
 type Runtime struct{ *handle }
 
 // RuntimeOptions of NewRuntime; all unset is the default.
 type RuntimeOptions struct {
 	Threads        int // number of threads, including the caller; 0: one per usable processor
-	ISA            ISA // can only lower what is found
+	ISA            ISA // can only exclude detected instruction sets
 	WorkspaceBytes uint64
 	Log            func(level LogLevel, text string) // may be called on any thread
 	Executor       Executor
@@ -79,7 +79,7 @@ func checkLibrary() error {
 	return nil
 }
 
-// Close drops the runtime; what was made from it stays usable.
+// Close drops the runtime; objects made from it stay usable.
 func (r *Runtime) Close() error {
 	if r == nil {
 		return nil

@@ -87,7 +87,7 @@ func (item *BatchItem) wants(n int, shape *batchShape) (flags C.uint32_t, err er
 
 // BatchOptions of DecodeBatch; nil is the default.
 type BatchOptions struct {
-	MatmulFlags *MatmulFlags // of the products of this call; nil: those of the session
+	MatmulFlags *MatmulFlags // matmul flags of this call; nil: the session's
 	Hidden      []float32    // filled with the hidden states that the items want
 	Watch       Watch
 }

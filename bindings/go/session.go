@@ -12,7 +12,7 @@ type Session struct {
 	*handle
 	layers []layerWidths
 	vocab  int
-	width  int // of a row of the first layer
+	width  int // width of a row of the first layer
 }
 
 // SessionOptions of NewSession; nil is the default.

@@ -114,8 +114,8 @@ func TestEveryLongCallIsFollowed(t *testing.T) {
 	}
 }
 
-// collected runs something n times with an object of its own that its callbacks hold, and counts
-// those of which the collector finds that nobody holds them any more.
+// collected runs a function n times, each with a new object that its callbacks reference. It counts
+// the objects that the garbage collector frees.
 func collected(n int, use func(held *[64]byte)) int {
 	var gone int32
 	for i := 0; i < n; i++ {

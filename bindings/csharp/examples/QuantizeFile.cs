@@ -1,4 +1,4 @@
-// A whole model by the recipe Q4_K_M, the bytes of the reference quantizer.
+// Quantizes a whole model by the recipe Q4_K_M, to the same bytes as the reference quantizer.
 // usage: quantizefile.exe MODEL.gguf OUT.gguf
 // SPDX-License-Identifier: MIT
 using System;

@@ -82,7 +82,7 @@ namespace Ggufx
             Scale = scale;
         }
 
-        /// <summary>What is used.</summary>
+        /// <summary>Adapter to use.</summary>
         public Adapter Adapter { get; set; }
         /// <summary>Any finite number; 0: it adds nothing.</summary>
         public float Scale { get; set; }

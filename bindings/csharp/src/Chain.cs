@@ -35,7 +35,7 @@ namespace Ggufx
     /// defaults.</summary>
     public sealed class Link
     {
-        /// <summary>What it does.</summary>
+        /// <summary>Kind of sampler.</summary>
         public LinkKind Kind { get; set; }
         /// <summary>TopK: how many.</summary>
         public uint K { get; set; }

@@ -17,9 +17,9 @@ namespace Ggufx
         public string Name { get; set; }
         /// <summary>A built-in format: "chatml".</summary>
         public string Format { get; set; }
-        /// <summary>Value of bos_token in the template; null: that of the file.</summary>
+        /// <summary>Value of bos_token in the template; null: the file's.</summary>
         public string BosToken { get; set; }
-        /// <summary>Value of eos_token in the template; null: that of the file.</summary>
+        /// <summary>Value of eos_token in the template; null: the file's.</summary>
         public string EosToken { get; set; }
     }
 
@@ -274,7 +274,7 @@ namespace Ggufx
         public uint Kind { get; internal set; }
         /// <summary>Number of the tool call, from 0.</summary>
         public ulong Call { get; internal set; }
-        /// <summary>The piece.</summary>
+        /// <summary>Text of the event.</summary>
         public string Text { get; internal set; }
     }
 

@@ -21,7 +21,7 @@ namespace Ggufx
             _flags = flags & ~DetokenizeFlags.Last;
         }
 
-        /// <summary>Bytes of the next ids, without those that wait.</summary>
+        /// <summary>Bytes of the next ids, without incomplete characters.</summary>
         public byte[] PushBytes(ReadOnlySpan<int> ids) { return Part(ids, _flags); }
 
         /// <summary>Text of the next ids, without incomplete characters; invalid UTF-8 is

@@ -35,8 +35,8 @@ namespace Ggufx
         internal GgufxArgumentException(Failure f) : base(f) { }
     }
 
-    /// <summary>The system failed, or something is not there: IO, NOT_FOUND, TRUNCATED. What a stream of the
-    /// program's threw is its InnerException.</summary>
+    /// <summary>The system failed, or something is not there: IO, NOT_FOUND, TRUNCATED. The
+    /// exception of a caller's stream is its InnerException.</summary>
     public sealed class GgufxIOException : GgufxException
     {
         internal GgufxIOException(Failure f, Exception inner) : base(f, inner) { }

@@ -1,4 +1,4 @@
-// Attention over a cache, what it holds, and its snapshots.
+// Attention over a cache, its contents and its snapshots.
 // SPDX-License-Identifier: MIT
 using System;
 using System.IO;

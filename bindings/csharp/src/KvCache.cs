@@ -9,9 +9,9 @@ namespace Ggufx
     /// <summary>Settings that differ per layer.</summary>
     public struct KvLayer
     {
-        /// <summary>Type of the keys; DEFAULT: that of the cache.</summary>
+        /// <summary>Type of the keys; DEFAULT: the cache's type.</summary>
         public KvType TypeK { get; set; }
-        /// <summary>Type of the values; DEFAULT: that of the cache.</summary>
+        /// <summary>Type of the values; DEFAULT: the cache's type.</summary>
         public KvType TypeV { get; set; }
         /// <summary>Attention window in positions; 0: all up to its own.</summary>
         public uint Window { get; set; }

@@ -45,11 +45,11 @@ namespace Ggufx
         }
         /// <summary>Type of the value.</summary>
         public MetaType Type { get { return (MetaType)Entry.type_; } }
-        /// <summary>Of an array, else -1.</summary>
+        /// <summary>Element type of an array, else -1.</summary>
         public MetaType ElementType { get { return (MetaType)Entry.element_type; } }
         /// <summary>Elements of an array, bytes of a string, else 1.</summary>
         public ulong Count { get { return Entry.count; } }
-        /// <summary>Where the value begins in the file.</summary>
+        /// <summary>Offset of the value in the file.</summary>
         public ulong Offset { get { return Entry.offset; } }
 
         /// <summary>An integer that fits.</summary>

@@ -10,7 +10,7 @@ using Ggufx;
 public static partial class Tests
 {
     const string Target = "blk.0.attn_q.weight";
-    const int Width = 256; // of the demo model
+    const int Width = 256; // n_embedding of the demo model
 
     // Text keys, and tensors of a shape whose numbers are the same each time.
     static GgufFile MadeFile(Runtime rt, Dictionary<string, string> keys, Dictionary<string, ulong[]> tensors)

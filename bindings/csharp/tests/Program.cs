@@ -1,4 +1,4 @@
-// A runner without a framework: every method whose name begins with Test, and what they share.
+// Test runner without a framework: runs every method named Test..., and has the shared helpers.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Linq;

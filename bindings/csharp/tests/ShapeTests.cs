@@ -1,4 +1,4 @@
-// What a program of Unity's, and a reader of the interface, relies on; found by reflection.
+// Properties of the interface that Unity programs rely on, checked by reflection.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Linq;
@@ -28,7 +28,7 @@ public static partial class Tests
             That((Type)attribute.ConstructorArguments[0].Value == function.GetType(), function.Method);
             That(Has(function.GetType(), "UnmanagedFunctionPointerAttribute"), function.GetType());
         }
-        // No other way leads out: what goes to the library is numbers, pointers and handles.
+        // Only numbers, pointers and handles are passed to the library.
         foreach (var call in typeof(NativeMethods).GetMethods(Everything))
             That(!call.GetParameters().Any(p => IsDelegate(p.ParameterType)), call);
         foreach (var type in typeof(Runtime).Assembly.GetTypes().Where(t => t.Namespace == "Ggufx" && t.Name.StartsWith("Native") && t.IsValueType))

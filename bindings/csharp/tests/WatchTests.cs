@@ -1,4 +1,4 @@
-// Calls that a token and a progress can follow, and objects that nobody holds when a call is over.
+// Cancellation tokens and progress of calls, and release of callback objects after a call.
 // SPDX-License-Identifier: MIT
 using System;
 using System.Collections.Generic;

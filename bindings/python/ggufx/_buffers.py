@@ -116,7 +116,7 @@ def dimensions(ne: Sequence[int]) -> Any:
 
 
 def address(array: Array) -> int:
-    """Of the first value; the array must be kept while the address is used."""
+    """Address of the first value; the array must stay alive while the address is used."""
     memory: Any = array
     try:
         return addressof(c_char.from_buffer(memory))  # a third of the time of the next

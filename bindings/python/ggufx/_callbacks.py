@@ -23,7 +23,7 @@ from .ids import Status
 # CancelledError.
 Progress = Callable[[int, int], Optional[bool]]
 
-_live: dict[int | None, Any] = {}  # what the library knows by a number
+_live: dict[int | None, Any] = {}  # objects that the library references by a number
 _numbers = itertools.count(1)
 
 
@@ -37,8 +37,8 @@ def keep(thing: object) -> int:
 class Following:
     """A with-statement around a call that can be followed, ended, and interrupted by Ctrl-C.
 
-    In the main thread handlers of signals run where the call polls, so that what they raise (a
-    KeyboardInterrupt) ends the call; in others Python runs none."""
+    In the main thread, signal handlers run when the call polls, so that their exception (a
+    KeyboardInterrupt) ends the call; other threads run no handlers."""
 
     def __init__(self, progress: Progress | None = None,
                  on: Callable[..., Any] | None = None) -> None:
@@ -169,7 +169,7 @@ class Hosted:
 
 class Source:
     """Byte source that the library reads while an object lives. A source is read in calls of
-    several objects: what it raised is the cause of the failure of that call."""
+    several objects; its exception is the cause of that call's error."""
 
     def __init__(self, read: Callable[[int, int], Any], size: int = 0) -> None:
         self.read, self.size = read, size

@@ -31,9 +31,8 @@ class Checked(Structure):
 
 
 def checked(name: str, function: Callable[..., Any], types: list[Any]) -> Callable[..., Any]:
-    """A function that looks at its numbers first, where it takes some. Those of size_t are not
-    looked at: they are lengths of arrays, or places, which the library compares with what there
-    is."""
+    """Wraps a function with range checks of its integer arguments. Arguments of size_t are not
+    checked: they are lengths or indices, which the library checks."""
     limits = [(i, *LIMITS[t]) for i, t in enumerate(types) if t in LIMITS]
     if not limits:
         return function

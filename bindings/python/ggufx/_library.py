@@ -14,7 +14,7 @@ from typing import Any
 from . import _raw, ids
 from ._checked import checked
 
-# What the system's loader is asked for. The second of Linux is the one file of an application.
+# Library names for the system's loader. The second name on Linux is that of a bundled library.
 NAMES = {
     "win32": ["ggufx.dll", "libggufx-0.dll"],
     "darwin": ["libggufx.0.dylib", "libggufx.dylib"],

@@ -54,7 +54,8 @@ entry(_deliver)  # for a signal that follows at once
 
 
 def handle() -> None:
-    """Run the handlers that waited, and raise what waited, where that is caught or a call ends."""
+    """Run the pending handlers, and raise pending exceptions, when they are caught or a call
+    ends."""
     while waiting and threading.current_thread() is threading.main_thread():
         first = waiting.pop(0)
         if isinstance(first, BaseException):
@@ -78,7 +79,7 @@ class Waiting:
             for number, handler in handlers().items():
                 self._handlers[number] = handler
                 signal.signal(number, self._note)
-        except BaseException:  # of one that did not wait yet
+        except BaseException:  # of a handler that was not pending
             self.end()
             raise
 
@@ -86,7 +87,7 @@ class Waiting:
         self._noted.append(number)
 
     def handle(self) -> None:
-        """Run the handlers that waited."""
+        """Run the pending handlers."""
         while self._noted:
             number = self._noted.pop(0)
             self._handlers[number](number, None)

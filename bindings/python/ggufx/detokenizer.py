@@ -24,7 +24,7 @@ class Detokenizer:
         self._state = _raw.ggufx_detokenize_state()
 
     def push_bytes(self, ids: Ints) -> bytes:
-        """Bytes of the next ids, without those that wait."""
+        """Bytes of the next ids, without incomplete characters."""
         return self._part(ids, self._flags)
 
     def finish_bytes(self) -> bytes:

@@ -23,8 +23,8 @@ __all__ = [
     "HparamError", "MissingError",
 ]
 
-NONE = 2**64 - 1  # what is absent
-thrown = threading.local()  # by_hook: what a hook raised that this thread's call ran
+NONE = 2**64 - 1  # marks absent members
+thrown = threading.local()  # by_hook: exception of a hook that this thread's call ran
 
 
 def present(value: int) -> int | None:

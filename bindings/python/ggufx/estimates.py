@@ -31,7 +31,7 @@ class EstimateOptions:
     n_batch: int = 0
     n_sessions: int = 0
     type_k: KvType = KvType.DEFAULT
-    """Of the caches' keys; DEFAULT, for the values too, leaves both to recommend."""
+    """Type of the keys; DEFAULT, for the values too, leaves both to recommend."""
     type_v: KvType = KvType.DEFAULT
     memory_bytes: int = 0
     """Memory limit in bytes; 0: no limit."""

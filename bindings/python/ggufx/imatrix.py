@@ -124,7 +124,7 @@ class Imatrix(Object):
         n = len(self)
         if not -n <= which < n:
             raise IndexError(f"entry {which} of {n}")
-        own = self._handle  # keeps what the entry points at, also beside a close
+        own = self._handle  # keeps the entry's data alive, also during a concurrent close
         with self._turns.reading:
             o = asked(_raw.ggufx_imatrix_entry, lib.ggufx_imatrix_at, own, which % n)
             shape = (o.n_matrices, o.n_columns)

@@ -58,7 +58,7 @@ class Meta:
         return o.value
 
     def to_bool(self) -> bool:
-        """A bool; of no other type."""
+        """Value of type bool; no conversion."""
         o, e = c_int32(), _raw.ggufx_error()
         check(lib.ggufx_file_meta_bool(byref(o), self._file, self.index, byref(e)), e)
         return o.value != 0

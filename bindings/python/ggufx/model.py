@@ -45,7 +45,7 @@ class ModelInfo:
 
 @dataclass(frozen=True)
 class LayerInfo:
-    """Facts of a layer; of attention the shapes that an attention hook sees."""
+    """Facts of a layer; for attention, the shapes that an attention hook receives."""
 
     kind: LayerKind
     flags: LayerFlags

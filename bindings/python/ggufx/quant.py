@@ -47,7 +47,7 @@ class Decoding(Object):
 
 
 def dequantize(rt: Runtime, type: int, blocks: Buffer, out: Buffer | None = None) -> Floats:
-    """Whole blocks in a buffer as f32; of a matrix of bytes, row by row."""
+    """Dequantizes whole blocks in a buffer to f32; a matrix of bytes row by row."""
     of = raw_bytes(blocks, "blocks")
     info = type_info(type)
     if of.nbytes % info.block_bytes:

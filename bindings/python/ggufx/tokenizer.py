@@ -98,5 +98,5 @@ class Tokenizer(Object):
             out = create_string_buffer(needed.value)
 
     def decode(self, ids: Ints, flags: int = 0) -> str:
-        """Text of ids; what is no UTF-8 is replaced."""
+        """Text of ids; invalid UTF-8 is replaced."""
         return self.decode_bytes(ids, flags).decode("utf-8", "replace")

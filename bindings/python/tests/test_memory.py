@@ -20,7 +20,7 @@ from .common import Case
 
 MIB = int(os.environ.get("GGUFX_TEST_MIB", "256"))
 COLUMNS = 4096
-SLACK = 16 << 20  # what the interpreter and the library take for themselves meanwhile
+SLACK = 16 << 20  # memory of the interpreter and the library
 
 
 def status(key: str) -> int:
@@ -39,7 +39,7 @@ def write(path: pathlib.Path) -> None:
 
 
 def decode(path: pathlib.Path, given: bool) -> None:
-    """Runs in a process of its own; prints what it held at most over what it held before."""
+    """Runs in a separate process; prints the peak memory above the initial one."""
     with Runtime(threads=2) as rt, File.open(rt, path) as file:
         w = file.tensor("t")
         w.slice(1, 0, 8).dequantize()

@@ -45,7 +45,7 @@ class Models(Case):
         for _ in range(2):
             parts = [out.push_bytes([id]) for id in ids]
             self.assertEqual("".join(part.decode() for part in parts), text)
-            self.assertGreaterEqual(parts.count(b""), 4)  # bytes that wait
+            self.assertGreaterEqual(parts.count(b""), 4)  # incomplete characters
             self.assertEqual(out.finish(), "")
             self.assertEqual(out.push([half]), "")
             self.fails(Status.ARGUMENT, out.push, [5000])

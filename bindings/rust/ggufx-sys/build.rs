@@ -1,5 +1,5 @@
-//! Finds libggufx: the folder GGUFX_LIB_DIR, else what pkg-config says; nothing with `dlopen`. Where it
-//! is not found, documentation and checks still work, and a program is not linked.
+//! Finds libggufx: in the folder GGUFX_LIB_DIR, else by pkg-config; not needed with `dlopen`.
+//! Without it, documentation and checks still work, but programs do not link.
 // SPDX-License-Identifier: MIT
 use std::env;
 use std::process::Command;

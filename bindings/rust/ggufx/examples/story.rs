@@ -1,4 +1,4 @@
-//! Run a model: tokens of a prompt, then the likeliest token again and again.
+//! Greedy generation: prefills a prompt, then decodes the most likely token at each step.
 // SPDX-License-Identifier: MIT
 use ggufx::{
     DetokenizeFlags, File, Model, Result, Runtime, Sampler, SamplerOptions, Session,

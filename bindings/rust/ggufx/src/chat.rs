@@ -25,9 +25,9 @@ pub struct ChatOptions<'a> {
     pub name: Option<&'a str>,
     /// A built-in format: "chatml".
     pub format: Option<&'a str>,
-    /// Value of `bos_token` in the template; `None`: that of the file.
+    /// Value of `bos_token` in the template; `None`: the file's.
     pub bos_token: Option<&'a str>,
-    /// Value of `eos_token` in the template; `None`: that of the file.
+    /// Value of `eos_token` in the template; `None`: the file's.
     pub eos_token: Option<&'a str>,
 }
 

@@ -12,8 +12,8 @@ use std::path::Path;
 pub type EditInfo = sys::ggufx_edit_facts;
 
 impl Writer {
-    /// What [`Writer::edit`] would do: the writer holds the new content of `file`. Errors: those of
-    /// `ggufx_edit_info`.
+    /// Describes the effect of [`Writer::edit`]: the writer holds the new content of `file`.
+    /// Errors: those of `ggufx_edit_info`.
     pub fn edit_info(&self, file: &File, flags: EditFlags) -> Result<EditInfo> {
         let (mut out, mut raw) = (sized!(ggufx_edit_facts), sized!(ggufx_edit_options));
         raw.flags = flags.0;

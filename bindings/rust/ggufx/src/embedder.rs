@@ -40,7 +40,7 @@ pub struct EmbedOptions {
     pub dimensions: u32,
     /// Normalization of the results; truncation of texts.
     pub flags: EmbedFlags,
-    /// Of all products.
+    /// Matmul flags.
     pub matmul_flags: MatmulFlags,
 }
 

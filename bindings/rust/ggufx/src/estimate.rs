@@ -25,9 +25,9 @@ pub struct EstimateOptions<'a> {
     pub n_sequences: u32,
     /// Per session, as in [`crate::SessionOptions`].
     pub n_context_total: u64,
-    /// Of the keys; None: F16, or left to [`recommend`] where both are None.
+    /// Type of the keys; None: F16, or left to [`recommend`] where both are None.
     pub type_k: Option<KvType>,
-    /// Of the values, as `type_k`.
+    /// Type of the values, as `type_k`.
     pub type_v: Option<KvType>,
     /// Memory limit in bytes; 0: no limit.
     pub memory_bytes: u64,

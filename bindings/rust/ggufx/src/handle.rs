@@ -67,7 +67,7 @@ macro_rules! sized {
 }
 pub(crate) use sized;
 
-/// A text of the C side that ends with NUL; NULL is empty, and so is what is no UTF-8.
+/// NUL-terminated C string; NULL and invalid UTF-8 become empty.
 ///
 /// # Safety
 /// `text` lives for 'a.

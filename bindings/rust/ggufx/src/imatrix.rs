@@ -33,7 +33,7 @@ pub type ImatrixInfo = sys::ggufx_imatrix_facts;
 /// Column weights of one tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct ImatrixEntry<'i> {
-    /// Of the weight tensor.
+    /// Name of the weight tensor.
     pub name: &'i [u8],
     /// Columns.
     pub n_columns: usize,

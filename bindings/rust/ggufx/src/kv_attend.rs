@@ -1,4 +1,4 @@
-//! Attention over a cache, and what it holds.
+//! Attention over a cache, and its contents.
 // SPDX-License-Identifier: MIT
 use crate::error::{check, Error, Result};
 use crate::handle::sized;
@@ -18,7 +18,7 @@ pub struct AttendOptions<'a> {
     pub softcap: f32,
     /// Positions a query sees; 0: as the layer.
     pub window: u32,
-    /// Of the window; None: sliding.
+    /// Kind of the window; None: sliding.
     pub window_kind: Option<WindowKind>,
     /// One per query head.
     pub alibi_slopes: Option<&'a [f32]>,

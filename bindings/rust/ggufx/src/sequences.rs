@@ -43,7 +43,7 @@ impl<'a> BatchItem<'a> {
         (raw.tokens, raw.n_tokens) = (tokens.as_ptr(), tokens.len());
         BatchItem { raw, tokens: PhantomData }
     }
-    /// `n_tokens` rows of `n_embedding` floats each for what the first layer gets, instead of tokens.
+    /// `n_tokens` rows of `n_embedding` floats each as the first layer's input, instead of tokens.
     pub fn of_rows(sequence: u32, n_tokens: usize, rows: &'a [f32], want: Want) -> Self {
         let mut item = BatchItem::new(sequence, &[], want);
         (item.raw.tokens, item.raw.n_tokens) = (std::ptr::null(), n_tokens);
@@ -107,7 +107,7 @@ fn logits_flags(want: Want) -> u32 {
 /// How a batch is decoded; the default is all unset.
 #[derive(Default)]
 pub struct BatchOptions<'a> {
-    /// Of the products of this call; None: those of the session.
+    /// Matmul flags of this call; None: the session's.
     pub matmul_flags: Option<MatmulFlags>,
     /// Filled with the hidden states that the items want, `[n][n_embedding]`.
     pub hidden: Option<&'a mut [f32]>,

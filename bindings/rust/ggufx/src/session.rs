@@ -37,11 +37,11 @@ pub struct SessionOptions {
     pub n_context: u32,
     /// Tokens computed at once; 0: 512.
     pub n_batch: u32,
-    /// Of the cache.
+    /// Type in the cache.
     pub type_k: Option<KvType>,
-    /// Of the cache.
+    /// Type in the cache.
     pub type_v: Option<KvType>,
-    /// Of all products.
+    /// Matmul flags.
     pub matmul_flags: MatmulFlags,
     /// States of recurrent layers kept for [`Session::truncate`]; None: 8.
     pub n_checkpoints: Option<u32>,

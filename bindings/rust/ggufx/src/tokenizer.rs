@@ -130,7 +130,7 @@ impl<'t> Detokenizer<'t> {
         let flags = DetokenizeFlags(flags.0 & !DetokenizeFlags::LAST.0);
         Detokenizer { tokenizer, flags, state }
     }
-    /// Bytes of the next ids, without those that wait. Errors: `ARGUMENT`.
+    /// Bytes of the next ids, without incomplete characters. Errors: `ARGUMENT`.
     pub fn push(&mut self, ids: &[i32]) -> Result<Vec<u8>> {
         self.part(ids, self.flags)
     }

@@ -15,7 +15,7 @@ pub type Progress<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
 /// Panic payload of a callback.
 pub(crate) type Panic = Option<Box<dyn Any + Send>>;
 
-/// Run a callback; after a panic, `stop` is what the C side is told.
+/// Run a callback; after a panic, `stop` is returned to C.
 pub(crate) fn guarded<T>(panic: &mut Panic, stop: T, run: impl FnOnce() -> T) -> T {
     if panic.is_some() {
         return stop;

@@ -9,7 +9,7 @@ use ggufx::{
 
 const IDS: [i32; 4] = [1, 300, 301, 302];
 const TARGET: &str = "blk.0.attn_q.weight";
-const WIDTH: usize = 256; // of the demo model
+const WIDTH: usize = 256; // n_embedding of the demo model
 const ROW: usize = 1024;
 
 /// Text keys, and tensors of a shape whose numbers are the same each time.

@@ -1,6 +1,6 @@
 //! The whole interface on the demo model and on small files made here.
 // SPDX-License-Identifier: MIT
-/// A test that goes without the demo model returns here, after a word to stderr.
+/// Skips a test without the demo model, with a note on stderr.
 macro_rules! needs_model {
     () => {
         if crate::model().is_none() {

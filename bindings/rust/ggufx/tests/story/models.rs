@@ -70,7 +70,7 @@ fn ids_one_by_one_give_whole_characters() {
     for _ in 0..2 {
         let parts: Vec<_> = ids.iter().map(|&id| out.push(&[id]).unwrap()).collect();
         assert!(parts.iter().all(|part| std::str::from_utf8(part).is_ok()));
-        assert!(parts.iter().filter(|part| part.is_empty()).count() >= 4); // bytes that wait
+        assert!(parts.iter().filter(|part| part.is_empty()).count() >= 4); // incomplete characters
         assert_eq!(parts.concat(), text.as_bytes());
         assert!(out.finish().unwrap().is_empty());
     }
