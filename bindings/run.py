@@ -52,7 +52,7 @@ def check_program(command, model, environment):
 
 
 def c(library, work, model, environment):
-    """C needs no binding: its examples alone."""
+    """C needs no binding: runs only its examples."""
     compiler, folder = tool("cc"), HERE / "c/examples"
     flags = ["-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Werror", f"-I{HERE.parent}/include"]
     names = [path.stem for path in sorted(folder.glob("*.c"))]
@@ -82,7 +82,7 @@ def rust(library, work, model, environment):
 
 
 def go_race(library, work, model, environment):
-    """Builds Go's own packages once more, which takes most of a minute."""
+    """Rebuilds Go's standard packages, which takes most of a minute."""
     compiler, here = tools.go(library, work, environment)
     run([compiler, "test", "-race", "-short", "-vet=off", "-count=1", "."], **here)
 

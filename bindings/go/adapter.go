@@ -16,8 +16,8 @@ type AdapterOptions struct {
 	FirstLayer, LastLayer uint32 // counted from 0; LastLayer 0: the last
 }
 
-// NewAdapter binds an adapter's file to a model. Errors: MISMATCH (the text names a tensor that does
-// not fit), those of ggufx_adapter_create.
+// NewAdapter binds an adapter's file to a model. Errors: MISMATCH (the message names the tensor
+// that does not fit), those of ggufx_adapter_create.
 func (m *Model) NewAdapter(f *File, options *AdapterOptions) (*Adapter, error) {
 	mp, err := m.enter()
 	if err != nil {
@@ -68,7 +68,7 @@ type AdapterInfo struct {
 	Rank        int     // largest rank; 0 for a control vector
 	Alpha       float64 // 0: none
 	Fingerprint uint64  // equal for adapters with equal content and options
-	MemoryBytes uint64  // that it takes from the allocator
+	MemoryBytes uint64  // bytes from the allocator
 }
 
 // Info describes the adapter.

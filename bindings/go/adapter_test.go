@@ -17,7 +17,7 @@ const (
 	width  = 256 // n_embedding of the demo model
 )
 
-// madeFile is one with text keys and tensors [width, rows] of the same numbers each time.
+// madeFile creates a file with text keys and tensors [width, rows] of reproducible values.
 func madeFile(t testing.TB, rt *ggufx.Runtime, keys map[string]string, tensors map[string][]uint64) *ggufx.File {
 	w := must[*ggufx.Writer](t)(rt.NewWriter(nil))
 	for key, value := range keys {

@@ -8,7 +8,7 @@ import (
 	ggufx "github.com/ggufx/libggufx/bindings/go"
 )
 
-// TestNoAllocationPerCall counts what Go's heap gives in the calls of a program's inner loop.
+// TestNoAllocationPerCall counts Go heap allocations in the calls of an inner loop.
 func TestNoAllocationPerCall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector lets pools forget")

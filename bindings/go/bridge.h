@@ -475,7 +475,7 @@ static inline ggufx_status ggufx_go_writer_stream(ggufx_writer *writer, const ch
                                    ggufx_go_on_destroy};
     return ggufx_writer_add_stream(writer, name, n, type, n_dims, ne, &s, e);
 }
-/* path, or NULL: through the handle. out_info: only estimates. */
+/* path, or NULL: through the handle. out_info: only describes the write. */
 static inline ggufx_status ggufx_go_writer_write(ggufx_writer *writer, const char *path,
                                                  ggufx_writer_facts *out_info, uint64_t max_bytes,
                                                  uint64_t max_tensors, uintptr_t user, int watched,

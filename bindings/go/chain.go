@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// Candidate is a token that may be chosen; a Logit of -infinity takes it away.
+// Candidate is a token that may be sampled; a Logit of -infinity removes it.
 type Candidate struct {
 	ID    int32
 	Logit float32

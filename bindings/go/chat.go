@@ -50,7 +50,7 @@ func joined(texts ...string) ([]byte, []C.size_t) {
 	return all, lengths
 }
 
-// ChatFormats gives the names of the built-in formats.
+// ChatFormats returns the names of the built-in formats.
 func ChatFormats() []string {
 	var names []string
 	for {

@@ -37,7 +37,7 @@ type closing struct {
 	close []func() error
 }
 
-// alone lets one goroutine at a time call an object that takes one at a time; Close does not ask.
+// alone serializes calls on an object that is not safe for concurrent use, except Close.
 func alone(one *sync.Mutex, call func() error) func() error {
 	return func() error {
 		one.Lock()

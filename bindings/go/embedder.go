@@ -43,7 +43,8 @@ type EmbedderInfo struct {
 	FullDimensions int     // before the first of them are kept
 }
 
-// NewEmbedder takes all memory of an embedder. Errors: those of ggufx_embedder_create.
+// NewEmbedder creates an embedder and allocates all its memory. Errors: those of
+// ggufx_embedder_create.
 func (m *Model) NewEmbedder(options *EmbedOptions) (*Embedder, error) {
 	mp, err := m.enter()
 	if err != nil {
@@ -69,7 +70,7 @@ func (m *Model) NewEmbedder(options *EmbedOptions) (*Embedder, error) {
 	return made, nil
 }
 
-// EstimateEmbedder gives the bytes that such an embedder of a file takes, beside its model.
+// EstimateEmbedder returns the memory of such an embedder in bytes, without its model.
 func (rt *Runtime) EstimateEmbedder(f *File, options *EmbedOptions) (uint64, error) {
 	rtp, err := rt.enter()
 	if err != nil {
@@ -109,7 +110,7 @@ func destroyEmbedder(p unsafe.Pointer) { C.ggufx_embedder_destroy((*C.ggufx_embe
 func (em *Embedder) Info() EmbedderInfo { return em.info }
 
 // EmbedInto fills out with Dimensions values for each text, with PoolingNone for each token that is
-// used. Text i is lengths[i] of the tokens, the texts concatenated. Errors: ARGUMENT, CANCELLED,
+// used. The inputs are concatenated; text i has lengths[i] tokens. Errors: ARGUMENT, CANCELLED,
 // VALUE.
 func (em *Embedder) EmbedInto(out []float32, tokens []int32, lengths []uint, watch *Watch) error {
 	p, err := em.enter()
@@ -128,7 +129,7 @@ func (em *Embedder) EmbedInto(out []float32, tokens []int32, lengths []uint, wat
 	})
 }
 
-// Embed gives a row of Dimensions values for each text, with PoolingNone for each token.
+// Embed returns a row of Dimensions values for each text, with PoolingNone for each token.
 func (em *Embedder) Embed(texts [][]int32, watch *Watch) ([]float32, error) {
 	if em == nil {
 		return nil, argument("no embedder")

@@ -25,7 +25,7 @@ type Error struct {
 	cause       error
 }
 
-// Error gives the code's name and the sentence.
+// Error returns the code's name and the sentence.
 func (e *Error) Error() string { return e.Status.Error() + ": " + e.Message }
 
 // Is compares with a Status.
@@ -37,7 +37,7 @@ func (e *Error) Is(target error) bool {
 // Unwrap returns the error of the caller's context or callback, if that ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Error gives the name of the code, "TRUNCATED".
+// Error returns the name of the code, "TRUNCATED".
 func (s Status) Error() string { return C.GoString(C.ggufx_status_name(C.ggufx_status(s))) }
 
 // Records are kept and used again, so that a call allocates nothing.
@@ -45,7 +45,7 @@ var records = sync.Pool{New: func() any { return new(C.ggufx_error) }}
 
 func record() *C.ggufx_error { return records.Get().(*C.ggufx_error) }
 
-// done gives the record back and makes the error of a failed call.
+// done releases the record and returns the error of a failed call.
 func done(status C.ggufx_status, e *C.ggufx_error) error {
 	if status == C.GGUFX_OK {
 		records.Put(e)

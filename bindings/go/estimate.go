@@ -131,7 +131,7 @@ func (rt *Runtime) Estimate(f *File, options *EstimateOptions) (Estimate, error)
 	return rt.ask(f, options, 0)
 }
 
-// Recommend gives the recipe and the types of cache that lose least among those that fit. Errors:
+// Recommend returns the recipe and cache types with the least quality loss that fit. Errors:
 // CAPACITY (nothing fits).
 func (rt *Runtime) Recommend(f *File, options *EstimateOptions) (Estimate, error) {
 	return rt.ask(f, options, 1)

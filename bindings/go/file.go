@@ -16,7 +16,7 @@ import (
 // File is an opened GGUF, one file or a split set; immutable.
 type File struct{ *handle }
 
-// OpenOptions of the ways to open a file; nil is the default.
+// OpenOptions of a file; nil is the default.
 type OpenOptions struct {
 	Flags            OpenFlags
 	IO               IOMode

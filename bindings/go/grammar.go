@@ -151,7 +151,7 @@ func (m *Matcher) Accept(ids ...int32) error {
 	return done(C.ggufx_matcher_accept(mp, ints(ids), C.size_t(len(ids)), e), e)
 }
 
-// Rollback takes back the last tokens. Errors: ARGUMENT.
+// Rollback undoes the last tokens. Errors: ARGUMENT.
 func (m *Matcher) Rollback(n uint64) error {
 	mp, err := m.enter()
 	if err != nil {
@@ -174,8 +174,8 @@ func (m *Matcher) Mask(out []uint32) error {
 	return done(C.ggufx_matcher_mask(words(out), C.size_t(len(out)), mp, e), e)
 }
 
-// SampleMatching chooses an id among those that fit, which the matcher accepts, and gives the
-// logarithm of its probability among all.
+// SampleMatching samples an id that the matcher accepts, and returns its log-probability among all
+// tokens.
 func (s *Sampler) SampleMatching(m *Matcher, logits []float32) (id int32, logprob float32, err error) {
 	sp, err := s.enter()
 	if err != nil {

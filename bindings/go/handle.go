@@ -19,7 +19,7 @@ type handle struct {
 
 const closed = 1 << 63
 
-// hold takes an object, which is destroyed at the latest when nothing shows its handle any more.
+// hold takes an object, which is destroyed at the latest when its handle is unreachable.
 func hold(p unsafe.Pointer, destroy func(p unsafe.Pointer)) *handle {
 	h := &handle{p: p, destroy: destroy}
 	runtime.SetFinalizer(h, (*handle).close)

@@ -18,7 +18,7 @@ type Executor interface {
 	ParallelFor(n int, task func(index, worker int))
 }
 
-// Allocator gives memory of C's, never of Go's.
+// Allocator returns C memory, never Go memory.
 type Allocator interface {
 	Alloc(size, align uintptr) unsafe.Pointer // nil when there is none
 	Free(memory unsafe.Pointer, size, align uintptr)

@@ -66,7 +66,7 @@ func (m *Imatrix) enter() (*C.ggufx_imatrix, error) {
 
 func destroyImatrix(p unsafe.Pointer) { C.ggufx_imatrix_destroy((*C.ggufx_imatrix)(p)) }
 
-// use runs a call whose result is its status alone.
+// use runs a call that returns only a status.
 func (m *Imatrix) use(call func(p *C.ggufx_imatrix, e *C.ggufx_error) C.ggufx_status) error {
 	p, err := m.enter()
 	if err != nil {
@@ -107,7 +107,7 @@ type ImatrixEntry struct {
 	Values            []float32 // Sums / Counts, for QuantizeOptions
 }
 
-// At gives entry i. Errors: ARGUMENT.
+// At returns entry i. Errors: ARGUMENT.
 func (m *Imatrix) At(i int) (*ImatrixEntry, error) {
 	p, err := m.enter()
 	if err != nil {
@@ -129,7 +129,7 @@ func (m *Imatrix) At(i int) (*ImatrixEntry, error) {
 		copied(out.values, all)}, nil
 }
 
-// Find gives the entry of a weight tensor. Errors: NOT_FOUND.
+// Find returns the entry of a weight tensor. Errors: NOT_FOUND.
 func (m *Imatrix) Find(name string) (*ImatrixEntry, error) {
 	text, n := chars([]byte(name))
 	var out C.size_t

@@ -66,7 +66,7 @@ type QuantizerOptions struct {
 	ReserveBytes  uint64 // room for later edits
 }
 
-// raw gives the C record, the imatrix and the name that belong into it (C memory); free ends both.
+// raw returns the C record with its imatrix and name (C memory); free releases both.
 func (options *QuantizerOptions) raw() (o C.ggufx_job_options, imatrix *C.ggufx_imatrix,
 	name *C.char, free func(), err error) {
 	free = func() {}
@@ -139,7 +139,7 @@ func (q *Quantizer) enter() (*C.ggufx_job, error) {
 
 func destroyQuantizer(p unsafe.Pointer) { C.ggufx_job_destroy((*C.ggufx_job)(p)) }
 
-// use runs a call whose result is its status alone.
+// use runs a call that returns only a status.
 func (q *Quantizer) use(call func(p *C.ggufx_job, e *C.ggufx_error) C.ggufx_status) error {
 	p, err := q.enter()
 	if err != nil {
@@ -195,7 +195,7 @@ func plannedTensorOf(t *C.ggufx_job_tensor) PlannedTensor {
 		uint64(t.bytes_in), uint64(t.bytes_out), float64(t.rmse), float64(t.seconds)}
 }
 
-// At gives tensor i in the order they are written. Errors: ARGUMENT.
+// At returns tensor i in the order they are written. Errors: ARGUMENT.
 func (q *Quantizer) At(i int) (PlannedTensor, error) {
 	qp, err := q.enter()
 	if err != nil {
@@ -213,7 +213,7 @@ func (q *Quantizer) At(i int) (PlannedTensor, error) {
 	return t, nil
 }
 
-// Tensors gives all tensors in the order they are written.
+// Tensors returns all tensors in the order they are written.
 func (q *Quantizer) Tensors() ([]PlannedTensor, error) {
 	info, err := q.Info()
 	all := make([]PlannedTensor, 0, info.Tensors)

@@ -89,7 +89,7 @@ func (rt *Runtime) NewKV(o *KVOptions) (*KV, error) {
 	return &KV{hold(unsafe.Pointer(out), destroyKV), o.QHeads}, nil
 }
 
-// EstimateKV gives the bytes of such a cache once nTokens are reserved in every sequence.
+// EstimateKV returns the memory of such a cache in bytes, with nTokens reserved in every sequence.
 func (rt *Runtime) EstimateKV(o *KVOptions, nTokens uint64) (uint64, error) {
 	rtp, err := rt.enter()
 	if err != nil {
@@ -122,7 +122,7 @@ func (kv *KV) enter() (*C.ggufx_kv, error) {
 
 func destroyKV(p unsafe.Pointer) { C.ggufx_kv_destroy((*C.ggufx_kv)(p)) }
 
-// use runs a call whose result is its status alone.
+// use runs a call that returns only a status.
 func (kv *KV) use(call func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status) error {
 	p, err := kv.enter()
 	if err != nil {
@@ -133,7 +133,7 @@ func (kv *KV) use(call func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status) err
 	return done(call(p, e), e)
 }
 
-// Reserve takes all pages that nTokens of a sequence need.
+// Reserve reserves all pages for nTokens of a sequence.
 func (kv *KV) Reserve(sequence uint32, nTokens uint64) error {
 	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
 		return C.ggufx_kv_reserve(p, C.uint32_t(sequence), C.uint64_t(nTokens), e)
@@ -188,7 +188,7 @@ func (kv *KV) AppendBatch(layer uint32, sequences []uint32, positions []int32, k
 	})
 }
 
-// Length gives the tokens of a sequence.
+// Length returns the tokens of a sequence.
 func (kv *KV) Length(sequence uint32) (uint64, error) {
 	var out C.uint64_t
 	err := kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
@@ -233,7 +233,7 @@ func (kv *KV) Rollback(sequence uint32) error {
 	})
 }
 
-// Remove takes the tokens at positions p0..p1-1 away.
+// Remove removes the tokens at positions p0..p1-1.
 func (kv *KV) Remove(sequence uint32, p0, p1 int32) error {
 	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {
 		return C.ggufx_kv_remove(p, C.uint32_t(sequence), C.int32_t(p0), C.int32_t(p1), e)

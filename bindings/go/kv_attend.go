@@ -73,7 +73,7 @@ func (kv *KV) Read(k, v []float32, layer, sequence uint32, first, nTokens uint64
 	})
 }
 
-// Scores gives the scores of queries against every token of a layer; scale 0: 1 / sqrt(HeadDimK).
+// Scores returns the scores of queries against every token of a layer; scale 0: 1 / sqrt(HeadDimK).
 func (kv *KV) Scores(out []float32, layer, sequence uint32, q []float32, nQueries int,
 	scale float32) error {
 	return kv.use(func(p *C.ggufx_kv, e *C.ggufx_error) C.ggufx_status {

@@ -14,7 +14,7 @@ import (
 const NoToken = -1
 
 // Logprobs fills ids and logprobs, of equal length, with the likeliest tokens and the natural
-// logarithms of their probabilities, and gives that of the token chosen, which may be NoToken.
+// logarithms of their probabilities, and returns that of the sampled token, which may be NoToken.
 // Errors: ARGUMENT, VALUE.
 func (rt *Runtime) Logprobs(logits []float32, ids []int32, logprobs []float32,
 	chosen int32) (float32, error) {

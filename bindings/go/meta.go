@@ -14,7 +14,7 @@ type Meta struct {
 	entry C.ggufx_meta_entry
 }
 
-// MetaCount gives the number of keys.
+// MetaCount returns the number of keys.
 func (f *File) MetaCount() int {
 	p, err := f.enter()
 	if err != nil {
@@ -24,7 +24,7 @@ func (f *File) MetaCount() int {
 	return int(C.ggufx_file_meta_count(p))
 }
 
-// MetaAt gives key number i in file order. Errors: ARGUMENT.
+// MetaAt returns key number i in file order. Errors: ARGUMENT.
 func (f *File) MetaAt(i int) (*Meta, error) {
 	fp, err := f.enter()
 	if err != nil {
@@ -57,10 +57,10 @@ func (f *File) Meta(key string) (*Meta, error) {
 	return f.MetaAt(int(out))
 }
 
-// Index gives its number in the file.
+// Index returns its number in the file.
 func (m *Meta) Index() int { return int(m.index) }
 
-// Key gives the key; "" for a nested array.
+// Key returns the key; "" for a nested array.
 func (m *Meta) Key() string {
 	if _, err := m.file.enter(); err != nil {
 		return ""
@@ -69,19 +69,19 @@ func (m *Meta) Key() string {
 	return string(view(m.entry.key, m.entry.key_length))
 }
 
-// Type gives the type of the value.
+// Type returns the type of the value.
 func (m *Meta) Type() MetaType { return MetaType(m.entry._type) }
 
-// ElementType gives the type of an array's elements, -1 of others.
+// ElementType returns the type of an array's elements, -1 of others.
 func (m *Meta) ElementType() MetaType { return MetaType(m.entry.element_type) }
 
-// Count gives the elements of an array, bytes of a string, else 1.
+// Count returns the elements of an array, bytes of a string, else 1.
 func (m *Meta) Count() uint64 { return uint64(m.entry.count) }
 
 // Offset of the value in the file.
 func (m *Meta) Offset() uint64 { return uint64(m.entry.offset) }
 
-// Uint64 gives an integer that fits. Errors: KVTYPE, VALUE.
+// Uint64 returns an integer that fits. Errors: KVTYPE, VALUE.
 func (m *Meta) Uint64() (uint64, error) {
 	fp, err := m.file.enter()
 	if err != nil {
@@ -94,7 +94,7 @@ func (m *Meta) Uint64() (uint64, error) {
 	return uint64(out), err
 }
 
-// Int64 gives an integer that fits. Errors: KVTYPE, VALUE.
+// Int64 returns an integer that fits. Errors: KVTYPE, VALUE.
 func (m *Meta) Int64() (int64, error) {
 	fp, err := m.file.enter()
 	if err != nil {
@@ -107,7 +107,7 @@ func (m *Meta) Int64() (int64, error) {
 	return int64(out), err
 }
 
-// Float64 gives a number that loses nothing. Errors: KVTYPE, VALUE.
+// Float64 returns a number that loses nothing. Errors: KVTYPE, VALUE.
 func (m *Meta) Float64() (float64, error) {
 	fp, err := m.file.enter()
 	if err != nil {
@@ -120,7 +120,7 @@ func (m *Meta) Float64() (float64, error) {
 	return float64(out), err
 }
 
-// Bool gives a bool. Errors: KVTYPE.
+// Bool returns a bool. Errors: KVTYPE.
 func (m *Meta) Bool() (bool, error) {
 	fp, err := m.file.enter()
 	if err != nil {
@@ -133,7 +133,7 @@ func (m *Meta) Bool() (bool, error) {
 	return out != 0, err
 }
 
-// Text gives a string, which may hold any bytes. Errors: KVTYPE.
+// Text returns a string, which may hold any bytes. Errors: KVTYPE.
 func (m *Meta) Text() (string, error) {
 	fp, err := m.file.enter()
 	if err != nil {
@@ -192,7 +192,7 @@ func (m *Meta) Float64s(first uint64, out []float64) error {
 		C.size_t(len(out)), e), e)
 }
 
-// TextAt gives string i of an array of strings.
+// TextAt returns string i of an array of strings.
 func (m *Meta) TextAt(i uint64) (string, error) {
 	fp, err := m.file.enter()
 	if err != nil {
@@ -207,7 +207,7 @@ func (m *Meta) TextAt(i uint64) (string, error) {
 	return text, err
 }
 
-// Nested gives array i of an array of arrays.
+// Nested returns array i of an array of arrays.
 func (m *Meta) Nested(i uint64) (*Meta, error) {
 	fp, err := m.file.enter()
 	if err != nil {

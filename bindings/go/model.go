@@ -56,7 +56,7 @@ func (rt *Runtime) NewModelWith(f *File, options *ModelOptions) (*Model, error) 
 	return &Model{hold(unsafe.Pointer(m), destroyModel)}, nil
 }
 
-// overridesOf copies overrides into memory of C's, which free gives back.
+// overridesOf copies overrides into C memory, which free releases.
 func overridesOf(from map[string]string) (list *C.ggufx_model_override, free func(), err error) {
 	texts := []unsafe.Pointer{}
 	free = func() {

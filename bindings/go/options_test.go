@@ -67,7 +67,7 @@ func TestKVOptions(t *testing.T) {
 	chunks := ggufx.KVLayer{TypeK: ggufx.KVF32, TypeV: ggufx.KVF32, Window: 2, WindowKind: ggufx.WindowKindChunked}
 	chunked := kvOf(func(o *ggufx.KVOptions) { o.LayerOptions = []ggufx.KVLayer{chunks, {}} })
 	ok(t, chunked.Append(0, 0, 5, nil, numbers(320), numbers(320)))
-	check(t, near(attended(t, chunked, 0)[:1], numbers(320)[256:257], 1e-5)) // the token itself alone
+	check(t, near(attended(t, chunked, 0)[:1], numbers(320)[256:257], 1e-5)) // only the token
 	slim := kvOf(func(o *ggufx.KVOptions) { o.HeadDimV = 16 })
 	ok(t, slim.Append(0, 0, 1, nil, numbers(64), numbers(32)))
 	ok(t, slim.Attend(out[:64], nil, 0, 0, numbers(128), 1, nil, nil))

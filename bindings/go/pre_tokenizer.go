@@ -20,7 +20,7 @@ type PreTokenizer struct {
 	Steps []string
 }
 
-// PreTokenizers gives every one that the library knows.
+// PreTokenizers returns all pre-tokenizers of the library.
 func PreTokenizers() ([]PreTokenizer, error) {
 	all := make([]PreTokenizer, C.ggufx_tokenizer_pre_count())
 	for i := range all {

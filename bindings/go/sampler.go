@@ -69,7 +69,7 @@ func (s *Sampler) enter() (*C.ggufx_sampler, error) {
 	return (*C.ggufx_sampler)(p), err
 }
 
-// Sample chooses an id, and gives the logarithm of its probability before the filters.
+// Sample samples an id, and returns its log-probability before the filters.
 func (s *Sampler) Sample(logits []float32) (id int32, logprob float32, err error) {
 	sp, err := s.enter()
 	if err != nil {

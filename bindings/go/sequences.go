@@ -41,7 +41,7 @@ const (
 	HiddenAll                // a row for each of its tokens
 )
 
-// shape of a batch: how much memory of C's it takes, and how many rows come back.
+// shape of a batch: size of its C memory, and number of result rows.
 type batchShape struct {
 	ids, positions, floats int
 	logits, hidden         int
@@ -133,9 +133,9 @@ func nativeItems(items []BatchItem, width int) (list unsafe.Pointer, shape batch
 	return list, shape, nil
 }
 
-// DecodeBatch appends tokens to many sequences, all or nothing, and gives the rows of logits that the
-// items want, in their order: in logits, or nil: in a new slice. Errors: ARGUMENT and CAPACITY (Index:
-// the item), CANCELLED, VALUE.
+// DecodeBatch appends tokens to many sequences, all or nothing, and returns the rows of logits that
+// the items request, in their order: in logits, or nil: in a new slice. Errors: ARGUMENT and
+// CAPACITY (Index: the item), CANCELLED, VALUE.
 func (s *Session) DecodeBatch(items []BatchItem, logits []float32, options *BatchOptions) ([]float32, error) {
 	sp, err := s.enter()
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Session) DecodeBatch(items []BatchItem, logits []float32, options *Batc
 	return logits, nil
 }
 
-// use runs a call whose result is its status alone.
+// use runs a call that returns only a status.
 func (s *Session) use(call func(p *C.ggufx_session, e *C.ggufx_error) C.ggufx_status) error {
 	p, err := s.enter()
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Session) use(call func(p *C.ggufx_session, e *C.ggufx_error) C.ggufx_st
 	return done(call(p, e), e)
 }
 
-// SequenceLength gives the tokens of a sequence; 0 of one that there is not.
+// SequenceLength returns the number of tokens in a sequence; 0 if it does not exist.
 func (s *Session) SequenceLength(sequence uint32) uint64 {
 	p, err := s.enter()
 	if err != nil {
@@ -216,7 +216,7 @@ func (s *Session) ShiftTokens(sequence uint32, first, nTokens uint64, delta int3
 	})
 }
 
-// Tokens gives the ids of a sequence, and their positions.
+// Tokens returns the ids of a sequence, and their positions.
 func (s *Session) Tokens(sequence uint32) (ids, positions []int32, err error) {
 	err = s.use(func(p *C.ggufx_session, e *C.ggufx_error) C.ggufx_status {
 		n := uint64(C.ggufx_session_sequence_length(p, C.uint32_t(sequence)))

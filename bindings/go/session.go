@@ -25,7 +25,7 @@ type SessionOptions struct {
 	ContextTotal   uint64 // total tokens of their shared memory; 0: each has its own
 }
 
-// NewSession takes all memory of a session. Errors: ARGUMENT, MEMORY, TYPE.
+// NewSession creates a session and allocates all its memory. Errors: ARGUMENT, MEMORY, TYPE.
 func (m *Model) NewSession(options *SessionOptions) (*Session, error) {
 	mp, err := m.enter()
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *Session) Logits(out []float32) error {
 	return done(C.ggufx_go_logits(floats(out), C.size_t(len(out)), unsafe.Pointer(sp), e), e)
 }
 
-// Length gives the tokens in the conversation.
+// Length returns the tokens in the conversation.
 func (s *Session) Length() uint64 {
 	p, err := s.enter()
 	if err != nil {

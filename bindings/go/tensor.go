@@ -36,7 +36,7 @@ func owned(p *C.ggufx_tensor) *Tensor {
 
 func destroyTensor(p unsafe.Pointer) { C.ggufx_tensor_destroy((*C.ggufx_tensor)(p)) }
 
-// Close drops wrapped memory or a slice; a tensor of a file is left alone.
+// Close drops wrapped memory or a slice; it has no effect on a tensor of a file.
 func (t *Tensor) Close() error {
 	if t == nil || !t.owned {
 		return nil
@@ -44,7 +44,7 @@ func (t *Tensor) Close() error {
 	return t.close()
 }
 
-// TensorCount gives the number of tensors over all parts.
+// TensorCount returns the number of tensors over all parts.
 func (f *File) TensorCount() int {
 	p, err := f.enter()
 	if err != nil {
@@ -54,7 +54,7 @@ func (f *File) TensorCount() int {
 	return int(C.ggufx_file_tensor_count(p))
 }
 
-// TensorAt gives tensor i in file order; nil out of range, or when the file is closed.
+// TensorAt returns tensor i in file order; nil out of range, or when the file is closed.
 func (f *File) TensorAt(i int) *Tensor {
 	p, err := f.enter()
 	if err != nil {
@@ -129,7 +129,7 @@ func wrap(rt *C.ggufx_runtime, t TensorType, ne []uint64, stride uint64, data un
 	return owned(out), nil
 }
 
-// Slice gives indices first..first+n-1 of a dimension, sharing the data and keeping them alive.
+// Slice returns indices first..first+n-1 of a dimension, sharing the data and keeping them alive.
 // Errors: ARGUMENT, SHAPE (off a block border), UNSUPPORTED, MEMORY.
 func (t *Tensor) Slice(dim int, first, n uint64) (*Tensor, error) {
 	p, err := t.enter()

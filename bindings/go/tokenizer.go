@@ -132,7 +132,7 @@ func (t *Tokenizer) Encode(text string, flags TokenizeFlags) ([]int32, error) {
 	}
 }
 
-// Decode gives the bytes of ids; one id may be part of a character.
+// Decode returns the bytes of ids; one id may be part of a character.
 func (t *Tokenizer) Decode(ids []int32, flags DetokenizeFlags) (string, error) {
 	tp, err := t.enter()
 	if err != nil {

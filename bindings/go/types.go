@@ -26,7 +26,7 @@ func (t TensorType) Info() (TypeInfo, error) {
 		int(out.block_bytes)}, nil
 }
 
-// String gives the name of the type.
+// String returns the name of the type.
 func (t TensorType) String() string {
 	info, err := t.Info()
 	if err != nil {
@@ -35,7 +35,7 @@ func (t TensorType) String() string {
 	return info.Name
 }
 
-// RowBytes gives the bytes of a row of n values. Errors: TYPE, SHAPE, OVERFLOW.
+// RowBytes returns the bytes of a row of n values. Errors: TYPE, SHAPE, OVERFLOW.
 func (t TensorType) RowBytes(n uint64) (uint64, error) {
 	var out C.uint64_t
 	e := record()

@@ -159,7 +159,7 @@ func TestFunctionsAreLetGo(t *testing.T) {
 		"executor": func(held *[64]byte) {
 			must[*ggufx.Runtime](t)(ggufx.NewRuntime(&ggufx.RuntimeOptions{Executor: &heldJobs{held: held}})).Close()
 		},
-		"allocator": func(held *[64]byte) { // which gives nothing: the call fails
+		"allocator": func(held *[64]byte) { // which returns NULL: the call fails
 			_, err := ggufx.NewRuntime(&ggufx.RuntimeOptions{Allocator: heldMemory{held}})
 			fails(t, err, ggufx.StatusMemory)
 		},

@@ -60,7 +60,7 @@ func (w *Writer) enter() (*C.ggufx_writer, error) {
 
 func destroyWriter(p unsafe.Pointer) { C.ggufx_writer_destroy((*C.ggufx_writer)(p)) }
 
-// use runs a call whose result is its status alone.
+// use runs a call that returns only a status.
 func (w *Writer) use(call func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status) error {
 	p, err := w.enter()
 	if err != nil {
@@ -189,7 +189,7 @@ func (w *Writer) SetValue(key string, t MetaType, value []byte) error {
 	})
 }
 
-// Unset takes a key away. Errors: NOT_FOUND.
+// Unset removes a key. Errors: NOT_FOUND.
 func (w *Writer) Unset(key string) error {
 	k, n := chars([]byte(key))
 	return w.use(func(p *C.ggufx_writer, e *C.ggufx_error) C.ggufx_status {
@@ -197,7 +197,7 @@ func (w *Writer) Unset(key string) error {
 	})
 }
 
-// Rename gives a key another name. Errors: NOT_FOUND, KEY, DUPLICATE.
+// Rename renames a key. Errors: NOT_FOUND, KEY, DUPLICATE.
 func (w *Writer) Rename(key, newKey string) error {
 	k, n := chars([]byte(key))
 	to, nTo := chars([]byte(newKey))
@@ -321,7 +321,7 @@ func (w *Writer) Write(path string, options *WriteOptions) error {
 	return watched(watch, func(user C.uintptr_t) error { return w.write(text, nil, options, user, 1) })
 }
 
-// WriteStream gives the parts in order, each one's bytes in order, to a function.
+// WriteStream passes the parts in order, each one's bytes in order, to a function.
 func (w *Writer) WriteStream(write func(part int, data []byte) error, options *WriteOptions) error {
 	c, follow := callbacks{write: write}, C.int(0)
 	if options != nil && !options.Watch.unset() {

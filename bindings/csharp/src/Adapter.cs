@@ -18,7 +18,7 @@ namespace Ggufx
         public double Alpha { get; internal set; }
         /// <summary>Equal for adapters with equal content and options.</summary>
         public ulong Fingerprint { get; internal set; }
-        /// <summary>Bytes that it takes from the allocator.</summary>
+        /// <summary>Bytes from the allocator.</summary>
         public ulong MemoryBytes { get; internal set; }
     }
 
@@ -31,8 +31,8 @@ namespace Ggufx
         internal AdapterHandle Handle { get { return _made.Live(this); } }
 
         /// <summary>Bind an adapter's file to a model; for a control vector, only layers firstLayer
-        /// to lastLayer, counted from 0, 0 being the last. Status.Mismatch: the text names a tensor
-        /// that does not fit.</summary>
+        /// to lastLayer, counted from 0, 0 being the last. Status.Mismatch: the message names the
+        /// tensor that does not fit.</summary>
         public Adapter(Model model, GgufFile file, uint firstLayer = 0, uint lastLayer = 0)
         {
             var o = default(NativeAdapterOptions);

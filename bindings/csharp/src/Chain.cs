@@ -7,7 +7,7 @@ using System.Runtime.InteropServices;
 
 namespace Ggufx
 {
-    /// <summary>A token that may be chosen; a Logit of -infinity takes it away.</summary>
+    /// <summary>Token that may be sampled; a Logit of -infinity removes it.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public struct Candidate
     {

@@ -60,7 +60,7 @@ namespace Ggufx
 
         internal EmbedderHandle Handle { get { return _made.Live(this); } }
 
-        /// <summary>Take all memory of an embedder.</summary>
+        /// <summary>Create an embedder and allocate all its memory.</summary>
         public Embedder(Model model, EmbedOptions options = null)
         {
             NativeEmbedOptions o = EmbedOptions.Fill(options);
@@ -78,7 +78,7 @@ namespace Ggufx
         /// <summary>Facts of it.</summary>
         public EmbedderInfo Info { get; private set; }
 
-        /// <summary>Bytes that such an embedder of a file takes, beside its model.</summary>
+        /// <summary>Memory of such an embedder in bytes, without its model.</summary>
         public static ulong Estimate(Runtime rt, GgufFile file, EmbedOptions options = null)
         {
             NativeEmbedOptions o = EmbedOptions.Fill(options);
@@ -89,7 +89,7 @@ namespace Ggufx
         }
 
         /// <summary>Fill to with a row for each text, with Pooling.None for each token that is
-        /// used. Text i is lengths[i] of the tokens, the texts concatenated.</summary>
+        /// used. The inputs are concatenated; text i has lengths[i] tokens.</summary>
         public void Embed(Span<float> to, ReadOnlySpan<int> tokens, ReadOnlySpan<UIntPtr> lengths,
             CancellationToken token = default(CancellationToken), IProgress<Progress> progress = null)
         {

@@ -106,7 +106,7 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_matcher_accept(Handle, from, Native.Size(ids.Length), &e), &e);
         }
 
-        /// <summary>Take back the last tokens.</summary>
+        /// <summary>Roll back the last tokens.</summary>
         public void Rollback(ulong tokens)
         {
             NativeError e;

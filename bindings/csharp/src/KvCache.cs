@@ -155,7 +155,7 @@ namespace Ggufx
         /// <summary>Close it. Does not wait: a call that runs on another thread ends with its result and frees it.</summary>
         public void Dispose() { _made.Dispose(); }
 
-        /// <summary>Take all pages that nTokens of a sequence need.</summary>
+        /// <summary>Reserve all pages for nTokens of a sequence.</summary>
         public void Reserve(uint sequence, ulong nTokens)
         {
             NativeError e;

@@ -11,8 +11,9 @@ namespace Ggufx
     /// <summary>Probabilities of tokens.</summary>
     public static unsafe class Logprobs
     {
-        /// <summary>Fills ids and logprobs, of equal length, with the likeliest tokens and the natural logarithms of
-        /// their probabilities; gives that of the token chosen, 0 where that is null.</summary>
+        /// <summary>Fills ids and logprobs, of equal length, with the likeliest tokens and the
+        /// natural logarithms of their probabilities; returns that of the sampled token, 0 if it is
+        /// null.</summary>
         public static float Of(Runtime rt, ReadOnlySpan<float> logits, Span<int> ids, Span<float> logprobs, int? chosen = null)
         {
             Check.Length(logprobs.Length, ids.Length, "logprobs");

@@ -169,7 +169,7 @@ namespace Ggufx
         public ModelFlags Flags { get; internal set; }
     }
 
-    /// <summary>How a model is made.</summary>
+    /// <summary>Options of a model.</summary>
     public sealed class ModelOptions
     {
         /// <summary>Keys of the file as if they had these values: "llama.rope.freq_base".</summary>

@@ -24,8 +24,8 @@ namespace Ggufx
             SpeculatorHandle speculator, SamplerHandle sampler, IntPtr matcher, NativeProgress* progress, NativeError* error);
     }
 
-    /// An object of the library's. Calls that run keep it; after Dispose no call begins, which SafeHandle
-    /// alone allows as long as others run or hold it.
+    /// Object of the library. Calls that run keep it; after Dispose no call begins, which
+    /// SafeHandle alone allows as long as others run or hold it.
     internal abstract class LibraryHandle : SafeHandleZeroOrMinusOneIsInvalid
     {
         private volatile bool _disposed;
@@ -66,7 +66,7 @@ namespace Ggufx
         public void Dispose() { _handle.DangerousRelease(); }
     }
 
-    /// Handles whose objects stay for the time of a call that takes a list of them.
+    /// Handles kept alive during a call that takes a list of them.
     internal sealed class HeldHandles : IDisposable
     {
         private readonly List<SafeHandle> _held;

@@ -106,7 +106,7 @@ namespace Ggufx
         public ulong BytesOut { get; internal set; }
         /// <summary>Bytes of all files to be.</summary>
         public ulong FileBytes { get; internal set; }
-        /// <summary>Tensors whose shape does not take their type.</summary>
+        /// <summary>Tensors whose shape does not allow the type.</summary>
         public ulong Fallbacks { get; internal set; }
         /// <summary>Tensors without an entry of the imatrix, where one was given.</summary>
         public ulong MissingFromImatrix { get; internal set; }

@@ -115,7 +115,7 @@ namespace Ggufx
         private readonly int[][] _widths; // of the layers
         private readonly int _vocab, _width;
 
-        /// <summary>Take all memory of a conversation.</summary>
+        /// <summary>Create a session and allocate all its memory.</summary>
         public Session(Model model, SessionOptions options = null)
         {
             options = options ?? new SessionOptions();

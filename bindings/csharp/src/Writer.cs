@@ -185,7 +185,7 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_writer_set_value(Handle, k, n, (int)type, v, Native.Size(value.Length), &e), &e);
         }
 
-        /// <summary>Take a key away.</summary>
+        /// <summary>Remove a key.</summary>
         public void Unset(string key)
         {
             UIntPtr n;
@@ -194,7 +194,7 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_writer_unset(Handle, k, n, &e), &e);
         }
 
-        /// <summary>Give a key another name.</summary>
+        /// <summary>Rename a key.</summary>
         public void Rename(string key, string newKey)
         {
             UIntPtr n, m;
@@ -291,7 +291,7 @@ namespace Ggufx
             }
         }
 
-        /// <summary>Give the parts in order, each one's bytes in order, to a function.</summary>
+        /// <summary>Pass the parts in order, each one's bytes in order, to a function.</summary>
         public void Write(PartSink sink, WriteOptions options = null)
         {
             options = options ?? new WriteOptions();

@@ -12,7 +12,7 @@ public static partial class Tests
     const string Target = "blk.0.attn_q.weight";
     const int Width = 256; // n_embedding of the demo model
 
-    // Text keys, and tensors of a shape whose numbers are the same each time.
+    // Text keys, and tensors of a shape with reproducible values.
     static GgufFile MadeFile(Runtime rt, Dictionary<string, string> keys, Dictionary<string, ulong[]> tensors)
     {
         var w = new Writer(rt);

@@ -21,7 +21,7 @@ public static partial class Tests
             return made;
         }
 
-        /// A call on an object that takes one caller at a time; Dispose does not ask.
+        /// Call on an object that is not thread-safe; Dispose may run at the same time.
         void Alone(object one, Action call)
         {
             Calls.Add(() => { lock (one) call(); });

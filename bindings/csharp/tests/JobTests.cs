@@ -21,7 +21,7 @@ public static partial class Tests
         return q.Tensors.Count(t => t.Reason == JobReason.Chosen && t.To == TensorType.Q5_1);
     }
 
-    // A path that nothing stands under.
+    // Path that does not exist.
     static string Free()
     {
         string path = Path.GetTempFileName();

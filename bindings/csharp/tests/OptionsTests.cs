@@ -63,7 +63,7 @@ public static partial class Tests
         layer0.WindowKind = WindowKind.Chunked;
         var chunked = Cache(o => o.LayerOptions = new[] { layer0, new KvLayer() });
         chunked.Append(0, 0, 5, Numbers(320), Numbers(320));
-        That(Math.Abs(Attended(chunked, 0)[0] - Numbers(320)[256]) < 1e-5); // the token itself alone
+        That(Math.Abs(Attended(chunked, 0)[0] - Numbers(320)[256]) < 1e-5); // only the token itself
         var slim = Cache(o => o.HeadDimV = 16);
         slim.Append(0, 0, 1, Numbers(64), Numbers(32));
         slim.Attend(new float[64], null, 0, 0, Numbers(128), 1);

@@ -7,7 +7,7 @@ using Ggufx;
 
 public static partial class Tests
 {
-    /// The demo model; a test that asks for it where there is none is skipped.
+    /// The demo model; tests that need it are skipped without it.
     internal static string ModelPath
     {
         get

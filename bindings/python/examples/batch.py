@@ -1,4 +1,4 @@
-"""Several prompts in one session: each step gives every text its next token.
+"""Continuous batching: several prompts in one session; each step decodes one token per sequence.
 
 SPDX-License-Identifier: MIT
 """

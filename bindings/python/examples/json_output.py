@@ -1,4 +1,4 @@
-"""An answer that is JSON of a schema, whatever the model would like to say.
+"""Structured output: constrained decoding of JSON that matches a JSON Schema.
 
 SPDX-License-Identifier: MIT
 """

@@ -1,4 +1,5 @@
-"""The rows of a tensor to f32, to blocks of Q4_K and back: sizes and what it costs.
+"""Dequantizes the rows of a tensor to f32, quantizes them to Q4_K and back; prints sizes
+and errors.
 
 SPDX-License-Identifier: MIT
 """

@@ -1,4 +1,4 @@
-"""Which text is about the same as a question: their vectors point the same way.
+"""Semantic search: finds the text most similar to a question by cosine similarity.
 
 SPDX-License-Identifier: MIT
 """

@@ -1,4 +1,4 @@
-"""A prompt that texts begin with: it is computed once, and they share its memory.
+"""Shared prefix: a common prompt is computed once, and sequences share its KV cache.
 
 SPDX-License-Identifier: MIT
 """

@@ -108,7 +108,7 @@ def numbers(values: Ints, dtype: np.dtype[Any], what: str, n: int | None = None)
 
 
 def dimensions(ne: Sequence[int]) -> Any:
-    """Values per dimension as C takes them."""
+    """Values per dimension as a C array."""
     for n in ne:
         if not 0 <= n < 2**63:
             raise argument(f"ne has {n}, not within 0 .. 2^63 - 1")

@@ -221,7 +221,7 @@ class _Unraisable:
 
 def _hook(function: Callable[..., Any], *arguments: Any) -> Any:
     """Result of a runtime hook, None if it raised. The exception goes to sys.unraisablehook and
-    is the cause of a failure of this thread's call; KeyboardInterrupt is raised behind the
+    is the cause of a failure of this thread's call; KeyboardInterrupt is raised after the
     call."""
     try:
         _signals.handle()
@@ -232,7 +232,7 @@ def _hook(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _told(function: Callable[..., Any], *arguments: Any) -> None:
-    """The same for a hook that gives nothing, which runs whatever waits."""
+    """The same for a hook without a result, which runs also with pending exceptions."""
     try:
         function(*arguments)
     except BaseException as e:

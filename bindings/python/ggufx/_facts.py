@@ -18,7 +18,7 @@ S = TypeVar("S", bound=Structure)
 
 
 def asked(struct: type[S], function: Callable[..., int], *arguments: object) -> S:
-    """The facts that a function gives of an object."""
+    """Facts of an object, from one of the library's functions."""
     out = struct()
     out.struct_size = sizeof(struct)
     record = ggufx_error()
@@ -34,8 +34,8 @@ def made(kind: type[T], struct: object, /, **differing: Any) -> T:
 
 
 def text(at: int | None, n: int | None = None) -> str:
-    """A text of the library's. Names of files may hold any byte: those that are no UTF-8 come back
-    as they were when the text is given to the library."""
+    """String from the library. File names may contain any bytes: invalid UTF-8 is escaped, and
+    restored when the string is passed back."""
     if not at or n == 0:
         return ""
     return string_at(at, -1 if n is None else n).decode("utf-8", "surrogateescape")

@@ -133,8 +133,8 @@ class Object:
         return self._own is None
 
     def close(self) -> None:
-        """Let go; again is allowed. Calls that run, arrays over its memory and objects made from it
-        go on: the last one of them frees it."""
+        """Close the object; may be called again. Running calls, arrays over its memory and
+        objects made from it stay valid: the last of them frees it."""
         self._own = None
 
     def __reduce_ex__(self, protocol: object) -> str:
@@ -149,7 +149,7 @@ class Object:
 
 
 class Turns:
-    """Calls on an object that not every call may share: one that changes it runs alone."""
+    """Lock of an object's calls: a call that changes it is exclusive."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -74,7 +74,7 @@ AdapterUse = Union[Adapter, Tuple[Adapter, float]]
 
 
 def uses_of(adapters: Iterable[AdapterUse]) -> tuple[Any, int, list[Any]]:
-    """The uses as C takes them, how many, and the handles that they point at."""
+    """C array of uses, its length, and the handles that it points to."""
     pairs = [use if isinstance(use, tuple) else (use, 1.0) for use in adapters]
     out, kept = (_raw.ggufx_adapter_use * max(len(pairs), 1))(), []
     for to, (adapter, scale) in zip(out, pairs):

@@ -106,7 +106,7 @@ class Embedder(Object):
 
 
 def embedder_estimate(rt: Runtime, file: File, options: EmbedOptions | None = None) -> int:
-    """Bytes that an Embedder of this file takes, beside its model."""
+    """Memory of an Embedder for this file in bytes, without its model."""
     o, out, e = (options or EmbedOptions())._filled(), c_uint64(), _raw.ggufx_error()
     check(lib.ggufx_embedder_estimate(byref(out), rt._handle, file._handle, byref(o), byref(e)), e)
     return out.value

@@ -140,7 +140,7 @@ class FileError(Error, ValueError):
 
 
 class MalformedError(FileError):
-    """A fault that has no code of its own."""
+    """Error without its own code."""
 
 
 class ModelError(FileError):

@@ -41,7 +41,7 @@ class FileInfo:
 
 @dataclass(frozen=True)
 class Finding:
-    """A remark of a validation; status is the code an open would give."""
+    """Finding of a validation; status is the code that open would return."""
 
     severity: LogLevel
     status: Status

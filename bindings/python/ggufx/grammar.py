@@ -97,7 +97,7 @@ class Matcher(Object):
             check(lib.ggufx_matcher_accept(self._handle, address(of), of.size, byref(e)), e)
 
     def rollback(self, n_tokens: int) -> None:
-        """Take back the last tokens."""
+        """Roll back the last tokens."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_matcher_rollback(self._handle, n_tokens, byref(e)), e)

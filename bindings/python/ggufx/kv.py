@@ -126,7 +126,7 @@ class KvCache(Attention, Snapshots):
         self._result = options.n_q_heads, options.head_dim_v or options.head_dim_k
 
     def reserve(self, sequence: int, n_tokens: int) -> None:
-        """Take all pages that n_tokens of a sequence need."""
+        """Reserve all pages for n_tokens of a sequence."""
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_kv_reserve(self._handle, sequence, n_tokens, byref(e)), e)

@@ -64,7 +64,7 @@ class Meta:
         return o.value != 0
 
     def __bytes__(self) -> bytes:
-        """A string as it stands in the file."""
+        """String as stored in the file, undecoded."""
         at, n, e = c_void_p(), c_size_t(), _raw.ggufx_error()
         check(lib.ggufx_file_meta_string(byref(at), byref(n), self._file, self.index, byref(e)), e)
         return string_at(at, n.value) if n.value else b""
@@ -93,7 +93,7 @@ class Meta:
         return to
 
     def bytes_at(self, i: int) -> bytes:
-        """String i of an array of strings, as it stands in the file."""
+        """String i of an array of strings, as stored in the file."""
         at, n, e = c_void_p(), c_size_t(), _raw.ggufx_error()
         check(lib.ggufx_file_meta_array_string(byref(at), byref(n), self._file, self.index, i,
                                                byref(e)), e)

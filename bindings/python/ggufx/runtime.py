@@ -28,13 +28,13 @@ class Executor(Protocol):
 
 
 class Allocator(Protocol):
-    """Gives the library its memory, from any thread."""
+    """Allocator of the library; may be called on any thread."""
 
     def alloc(self, size: int, align: int) -> int:
         """The address of so many bytes; 0: there are none."""
 
     def free(self, address: int, size: int, align: int) -> None:
-        """Take back what alloc gave."""
+        """Free memory from alloc."""
 
 
 @dataclass(frozen=True)

@@ -89,8 +89,7 @@ def _given(item: BatchItem, width: int) -> tuple[list[Array], int]:
 
 
 def _filled(items: Sequence[BatchItem], width: int) -> tuple[Any, list[list[Array]], int, int]:
-    """The items as C takes them, the arrays that they point at, rows of logits and of hidden
-    states."""
+    """C items, the arrays that they point to, and the numbers of logit and hidden-state rows."""
     out, kept, rows, states = (_raw.ggufx_batch_item * max(len(items), 1))(), [], 0, 0
     for to, item in zip(out, items):
         if not 0 <= item.sequence < 2**32:

@@ -28,8 +28,8 @@ from .tokenizer import Tokenizer
 
 
 class AttentionView:
-    """Inputs and outputs of a layer's attention. Each array is a copy that is made when it is
-    asked for, which the function may do while it runs."""
+    """Inputs and outputs of a layer's attention. Each array is copied on access, which is valid
+    only during the callback."""
 
     def __init__(self, info: LayerInfo, layer: int, first_token: int, n_tokens: int,
                  at: tuple[int, int, int, int]) -> None:

@@ -111,13 +111,13 @@ class Writer(Editing):
                                              of.nbytes, byref(e)), e)
 
     def unset(self, key: str) -> None:
-        """Take a key away."""
+        """Remove a key."""
         name, e = to_bytes(key), _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_writer_unset(self._handle, name, len(name), byref(e)), e)
 
     def rename(self, key: str, new_key: str) -> None:
-        """Give a key another name."""
+        """Rename a key."""
         name, to, e = to_bytes(key), to_bytes(new_key), _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_writer_rename(self._handle, name, len(name), to, len(to), byref(e)), e)
@@ -155,8 +155,8 @@ class Writer(Editing):
 
     def add_stream(self, name: str, type: int, ne: Sequence[int],
                    read: Callable[[int, int], Buffer]) -> None:
-        """Add a tensor whose data are generated while the file is written: read(offset, n) gives
-        the next n bytes, little-endian blocks."""
+        """Add a tensor whose data are generated while the file is written: read(offset, n)
+        returns the next n bytes, little-endian blocks."""
         source, title, dims, e = Source(read), to_bytes(name), dimensions(ne), _raw.ggufx_error()
         stream = _raw.ggufx_tensor_stream(
             struct_size=sizeof(_raw.ggufx_tensor_stream), user=_callbacks.keep(source),

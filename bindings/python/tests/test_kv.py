@@ -169,7 +169,7 @@ class Caches(Case):
         chunked = self.cache(
             layers=[KvLayer(KvType.F32, KvType.F32, 2, WindowKind.CHUNKED), KvLayer()])
         chunked.append(0, 0, numbers(5, 2, 32), numbers(5, 2, 32))
-        self.near(self.attended(chunked)[0, 0], numbers(5, 2, 32)[4, 0], 1e-5)  # itself alone
+        self.near(self.attended(chunked)[0, 0], numbers(5, 2, 32)[4, 0], 1e-5)  # only itself
         slim = self.cache(head_dim_v=16)
         slim.append(0, 0, numbers(1, 2, 32), numbers(1, 2, 16))
         self.assertEqual(self.attended(slim).shape, (1, 4, 16))

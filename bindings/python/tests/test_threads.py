@@ -29,7 +29,7 @@ THREADS = 8
 
 
 def slow() -> Floats:
-    """Rows that take seconds in mode BEST."""
+    """Rows that need seconds in mode BEST."""
     return numbers(256, 16384)
 
 

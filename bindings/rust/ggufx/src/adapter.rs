@@ -33,13 +33,13 @@ pub struct AdapterInfo {
     pub alpha: f64,
     /// Equal for adapters with equal content and options.
     pub fingerprint: u64,
-    /// That it takes from the allocator.
+    /// Bytes from the allocator.
     pub memory_bytes: u64,
 }
 
 impl Adapter {
-    /// Bind an adapter's file to a model. Errors: `MISMATCH` (the text names a tensor that does not
-    /// fit), those of `ggufx_adapter_create`.
+    /// Bind an adapter's file to a model. Errors: `MISMATCH` (the message names the tensor that
+    /// does not fit), those of `ggufx_adapter_create`.
     pub fn new(model: &Model, file: &File, options: AdapterOptions) -> Result<Self> {
         let mut options_raw = sized!(ggufx_adapter_options);
         options_raw.first_layer = options.first_layer;

@@ -137,7 +137,7 @@ impl Chat {
         let mut out = sized!(ggufx_chat_facts);
         check(|e| unsafe { sys::ggufx_chat_info(&mut out, self.as_raw(), e) })?;
         let has = |flag| out.flags & flag != 0;
-        // SAFETY: the texts live as long as the template.
+        // SAFETY: the strings live as long as the template.
         Ok(unsafe {
             ChatInfo {
                 takes_tools: has(sys::GGUFX_CHAT_TAKES_TOOLS),

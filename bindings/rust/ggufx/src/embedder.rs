@@ -104,7 +104,7 @@ impl Embedder {
         };
         Ok(Embedder { handle, info })
     }
-    /// Bytes that such an embedder of a file takes, beside its model.
+    /// Memory of such an embedder in bytes, without its model.
     pub fn estimate(rt: &Runtime, file: &File, options: EmbedOptions) -> Result<u64> {
         let (raw, mut out) = (options.raw(), 0);
         check(|e| unsafe {
@@ -121,7 +121,7 @@ impl Embedder {
         self.info
     }
     /// A row of `dimensions` floats for each text, with `Pooling::NONE` for each token that is
-    /// used. Text i is `lengths[i]` of the tokens, the texts concatenated. Errors: `ARGUMENT`,
+    /// used. The inputs are concatenated; text i has `lengths[i]` tokens. Errors: `ARGUMENT`,
     /// `CANCELLED`, `VALUE`.
     pub fn embed_into<'a>(
         &mut self,

@@ -63,7 +63,7 @@ impl Status {
     }
 }
 
-/// A text that the library keeps for ever.
+/// Static string of the library.
 ///
 /// # Safety
 /// `text` is such a text, or NULL.

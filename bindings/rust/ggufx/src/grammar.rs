@@ -94,7 +94,7 @@ impl Matcher {
         let (matcher, from, n) = (self.as_raw(), ids.as_ptr(), ids.len());
         check(|e| unsafe { sys::ggufx_matcher_accept(matcher, from, n, e) })
     }
-    /// Take back the last tokens. Errors: `ARGUMENT`.
+    /// Roll back the last tokens. Errors: `ARGUMENT`.
     pub fn rollback(&mut self, n_tokens: u64) -> Result<()> {
         let matcher = self.as_raw();
         check(|e| unsafe { sys::ggufx_matcher_rollback(matcher, n_tokens, e) })

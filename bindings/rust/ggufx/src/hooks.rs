@@ -15,7 +15,7 @@ pub(crate) type LogSink = dyn Fn(LogLevel, &str) + Send + Sync;
 pub unsafe trait Allocator: Send + Sync {
     /// `size` bytes (never 0) aligned to `align` (a power of two), or NULL.
     fn alloc(&self, size: usize, align: usize) -> *mut u8;
-    /// Give back what `alloc` gave for the same numbers.
+    /// Free memory that `alloc` returned for the same numbers.
     ///
     /// # Safety
     /// `ptr` came from `alloc` and is not used any more.
@@ -34,7 +34,7 @@ pub unsafe trait Executor: Send + Sync {
     fn parallel_for(&self, n_tasks: u32, task: &(dyn Fn(u32, u32) + Sync));
 }
 
-/// A hook's state in a box of its own, so that its address fits a `void *`.
+/// Boxed state of a hook, so that its address fits a `void *`.
 fn user_of<T: ?Sized>(hook: Box<T>) -> *mut sys::c_void {
     Box::into_raw(Box::new(hook)).cast()
 }
@@ -89,7 +89,7 @@ pub(crate) fn log(hook: Box<LogSink>) -> sys::ggufx_log {
     }
 }
 
-/// The C side's context, which it says any thread may use.
+/// Context of the C side, which is thread-safe by contract.
 struct Context(*mut sys::c_void);
 unsafe impl Sync for Context {}
 impl Context {

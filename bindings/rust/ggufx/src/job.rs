@@ -34,7 +34,7 @@ impl FileType {
     }
     /// All recipes, most bits first.
     pub fn all() -> impl Iterator<Item = FileType> {
-        // SAFETY: takes nothing.
+        // SAFETY: no arguments.
         (0..unsafe { sys::ggufx_file_type_count() }).filter_map(|i| FileType::at(i).ok())
     }
     /// Find a recipe by name, without regard to case; "Q4_K" is Q4_K_M. Errors: `NOT_FOUND`.

@@ -97,7 +97,7 @@ impl KvOptions<'_> {
         raw.model = self.model;
         raw
     }
-    /// Bytes such a cache takes once `n_tokens` are reserved in every sequence.
+    /// Memory of such a cache in bytes, with `n_tokens` reserved in every sequence.
     pub fn estimate(&self, rt: &Runtime, n_tokens: u64) -> Result<u64> {
         let (raw, mut out) = (self.raw(), 0);
         check(|e| unsafe { sys::ggufx_kv_estimate(&mut out, rt.as_raw(), &raw, n_tokens, e) })?;
@@ -128,7 +128,7 @@ impl Kv {
     pub(crate) fn n_q_heads(&self) -> usize {
         self.n_q_heads
     }
-    /// Take all pages that `n_tokens` of a sequence need.
+    /// Reserve all pages for `n_tokens` of a sequence.
     pub fn reserve(&mut self, sequence: u32, n_tokens: u64) -> Result<()> {
         check(|e| unsafe { sys::ggufx_kv_reserve(self.as_raw(), sequence, n_tokens, e) })
     }

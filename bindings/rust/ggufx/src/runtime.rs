@@ -11,7 +11,7 @@ handle! {
     Runtime(ggufx_runtime, ggufx_runtime_destroy) sync
 }
 
-/// How a [`Runtime`] is made; all unset is the default.
+/// Options of a [`Runtime`]; all unset is the default.
 #[derive(Default)]
 pub struct RuntimeOptions {
     threads: u32,
@@ -43,7 +43,7 @@ impl RuntimeOptions {
         self.allocator = Some(Box::new(allocator));
         self
     }
-    /// Give messages to the host; may be called on any thread.
+    /// Log callback; may be called on any thread.
     pub fn log(mut self, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
         self.log = Some(Box::new(log));
         self

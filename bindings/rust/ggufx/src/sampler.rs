@@ -73,7 +73,8 @@ pub enum Link<'a> {
     Typical(f32),
     /// Keeps tokens within this many standard deviations of the largest logit.
     TopNSigma(f32),
-    /// Takes away all of at least `threshold` but the least likely, with a probability.
+    /// XTC: with a probability, removes all tokens of at least `threshold` except the least likely
+    /// of them.
     Xtc { probability: f32, threshold: f32 },
     /// Divides the logits; with a range, the temperature depends on the entropy.
     Temperature { temperature: f32, range: f32, exponent: f32 },
@@ -216,7 +217,8 @@ impl Sampler {
 }
 
 /// The likeliest tokens: fills `ids` and `logprobs`, of equal length, with them and the natural
-/// logarithms of their probabilities; gives that of the token `chosen`. Errors: `ARGUMENT`, `VALUE`.
+/// logarithms of their probabilities; returns that of the token `chosen`. Errors: `ARGUMENT`,
+/// `VALUE`.
 pub fn logprobs(
     rt: &Runtime,
     logits: &[f32],

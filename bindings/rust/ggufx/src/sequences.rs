@@ -30,7 +30,7 @@ pub struct BatchItem<'a> {
     raw: sys::ggufx_batch_item,
     tokens: PhantomData<&'a [i32]>,
 }
-// SAFETY: it stands for slices of numbers and some numbers.
+// SAFETY: it represents slices of numbers and plain numbers.
 unsafe impl Send for BatchItem<'_> {}
 unsafe impl Sync for BatchItem<'_> {}
 

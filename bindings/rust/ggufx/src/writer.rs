@@ -81,12 +81,12 @@ impl Writer {
         let (from, n_bytes) = (value.as_ptr().cast(), value.len());
         check(|e| unsafe { sys::ggufx_writer_set_value(w, k, n, kind.0, from, n_bytes, e) })
     }
-    /// Take a key away. Errors: `NOT_FOUND`.
+    /// Remove a key. Errors: `NOT_FOUND`.
     pub fn unset(&mut self, key: &str) -> Result<()> {
         let (w, k, n) = (self.as_raw(), key.as_ptr().cast(), key.len());
         check(|e| unsafe { sys::ggufx_writer_unset(w, k, n, e) })
     }
-    /// Give a key another name. Errors: `NOT_FOUND`, `KEY`, `DUPLICATE`, ...
+    /// Rename a key. Errors: `NOT_FOUND`, `KEY`, `DUPLICATE`, ...
     pub fn rename(&mut self, key: &str, new_key: &str) -> Result<()> {
         let (w, k, n) = (self.as_raw(), key.as_ptr().cast(), key.len());
         let (to, n_to) = (new_key.as_ptr().cast(), new_key.len());

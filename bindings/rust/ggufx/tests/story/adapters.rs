@@ -12,7 +12,7 @@ const TARGET: &str = "blk.0.attn_q.weight";
 const WIDTH: usize = 256; // n_embedding of the demo model
 const ROW: usize = 1024;
 
-/// Text keys, and tensors of a shape whose numbers are the same each time.
+/// Text keys, and tensors of a shape with reproducible values.
 fn made(rt: &Runtime, keys: &[(&str, &str)], tensors: &[(&str, &[u64])]) -> File {
     static MADE: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let mut w = Writer::new(rt, WriterOptions::default()).unwrap();

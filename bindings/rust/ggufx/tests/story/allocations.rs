@@ -1,4 +1,4 @@
-//! Calls that take buffers allocate nothing, counted by the program's own allocator.
+//! Checks that calls with buffers allocate nothing, by a counting allocator.
 // SPDX-License-Identifier: MIT
 use crate::{demo, numbers, runtime};
 use ggufx::{

@@ -25,7 +25,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// One of each; `Mutex` around those that take one caller at a time.
+/// One of each, in a `Mutex` if it is not thread-safe.
 struct Objects {
     rt: Shared<Runtime>,
     file: Shared<File>,

@@ -1,4 +1,4 @@
-//! Every call that takes a progress hook: it is called, it can end the call, it is let go.
+//! Every call with a progress hook: the hook runs, can end the call, and is released.
 // SPDX-License-Identifier: MIT
 use crate::{demo, jobs::plan, kv::filled, model_path, numbers, runtime, scratch};
 use ggufx::{

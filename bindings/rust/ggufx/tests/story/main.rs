@@ -1,4 +1,4 @@
-//! The whole interface on the demo model and on small files made here.
+//! Tests of the whole interface on the demo model and on small generated files.
 // SPDX-License-Identifier: MIT
 /// Skips a test without the demo model, with a note on stderr.
 macro_rules! needs_model {

@@ -25,7 +25,7 @@ fn of_attention() {
     let no = AttendOptions::default;
     gives(no(), -0.907634, -0.748555);
     let chunks = AttendOptions { window: 2, window_kind: Some(WindowKind::CHUNKED), ..no() };
-    gives(chunks, numbers(320)[256], numbers(320)[319]); // the token itself alone
+    gives(chunks, numbers(320)[256], numbers(320)[319]); // only the token itself
     gives(AttendOptions { scale: 0.3, ..no() }, -0.926654, -0.763931);
     gives(AttendOptions { softcap: 0.5, ..no() }, -0.874823, -0.724180);
     gives(AttendOptions { window: 2, ..no() }, -0.795041, -0.638277);
