@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cross.h"
-#include "ok.h"
+#include "../unit/ok.h"
 
 #include <stdio.h>
 

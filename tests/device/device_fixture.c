@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "device_fixture.h"
-#include "ok.h"
+#include "../unit/ok.h"
 
 #include <stdbool.h>
 

@@ -7,10 +7,10 @@
  * GGUFX_TEST_CUDA=all:I/N: all sizes for the I-th of N parts of all types (tests/full.sh)
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/ok.h"
 #include "../unit/test_step.h"
 #include "cross.h"
 #include "fake_cuda.h"
-#include "ok.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

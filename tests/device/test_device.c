@@ -3,9 +3,9 @@
  * and products with the processor's bits. Long, as it is one list of calls.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/ok.h"
 #include "../unit/test_step.h"
 #include "fake_fixture.h"
-#include "ok.h"
 
 static void test_devices_of_a_plug_in_are_listed(void **state) {
     (void)state;

@@ -4,8 +4,8 @@
  * processor's results right.
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/ok.h"
 #include "fake_fixture.h"
-#include "ok.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: MIT
  */
 #include "../unit/model_fixture.h"
+#include "../unit/ok.h"
 #include "fake_fixture.h"
-#include "ok.h"
 
 enum { kTokens = 9 };
 static const int32_t ids[kTokens] = {TINY_BOS, 40, 77, 12, 200, 5, 61, 99, 130};

@@ -6,9 +6,9 @@
  * usage: test_device_sessions PLUGIN [fake|few]      few: runs that an emulated GPU does in seconds
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/ok.h"
 #include "../unit/session_fixture.h"
 #include "fake_fixture.h"
-#include "ok.h"
 
 #include <stdio.h>
 

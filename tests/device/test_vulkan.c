@@ -9,8 +9,8 @@
  * (tests/full.sh)
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/ok.h"
 #include "cross.h"
-#include "ok.h"
 
 #include <stdio.h>
 #include <time.h>

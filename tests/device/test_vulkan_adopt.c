@@ -5,10 +5,10 @@
  * usage: test_vulkan_adopt PLUGIN [layers]      layers: some of the orders
  * SPDX-License-Identifier: MIT
  */
+#include "../unit/ok.h"
 #include "../unit/test_step.h"
 #include "device_fixture.h"
 #include "engine.h"
-#include "ok.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
