@@ -8,8 +8,6 @@ import re
 TOKEN = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z])\'(?:\\.|[^\'\\\n])+\''
                    r"|//[^\n]*|/\*(?:.|\n)*?\*/")
 SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".def", ".inc", ".cu", ".cuh", ".comp", ".glsl"}
-# Folders whose comments are not rewritten yet; the list only shrinks.
-NOT_DONE = ("bindings/", "src/cli/run/", "src/cli/chat/", "src/cli/serve/")
 
 
 def source_files(root):
@@ -17,7 +15,7 @@ def source_files(root):
     for folder in ("include", "src", "examples", "bindings", "tests"):
         for path in sorted((root / folder).rglob("*")):
             name = path.relative_to(root).as_posix()
-            if path.suffix in SUFFIXES and "node_modules" not in path.parts and not name.startswith(NOT_DONE):
+            if path.suffix in SUFFIXES and "node_modules" not in path.parts:
                 yield name, path.read_text(encoding="utf-8")
 
 

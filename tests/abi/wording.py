@@ -5,7 +5,7 @@ README.md and CHANGELOG.md stay short, README files of folders have at most a pa
 Sentences are short, use the field's terms and no private wording. Options on pages exist in the tool.
 
 usage: wording.py SOURCE_ROOT [TOOL]
-       wording.py --comments SOURCE_ROOT FOLDER...   only the comments below these folders, done or not
+       wording.py --comments SOURCE_ROOT FOLDER...   only the comments below these folders
 SPDX-License-Identifier: MIT
 """
 import pathlib
@@ -262,7 +262,6 @@ def check_options(root, tool):
 
 def list_comments(root, folders):
     """Prints faults of comments below some folders, including folders that are not rewritten yet."""
-    comments.NOT_DONE = ()
     files = [(name, text) for name, text in comments.source_files(root) if name.startswith(tuple(folders))]
     faults = [fault for name, text in files
               for fault in comments.faults_of(name, text, OPENERS, WORDS, COMMENT_WORDS) if not is_allowed(name, fault)]
