@@ -1,6 +1,5 @@
 // bert and derived models: bidirectional attention, norms after the sums. bert has learned
-// positions, nomic-bert has RoPE (-moe: feed-forward networks without gates), jina-bert-v2 has
-// ALiBi.
+// positions, nomic-bert RoPE (-moe: networks without gates), jina-bert-v2 ALiBi.
 // SPDX-License-Identifier: MIT
 #include "model/arch/architectures.hpp"
 

@@ -14,8 +14,7 @@ static ArchConfig gemma_config(const Builder &b) {
     return t;
 }
 
-// The 27B models, recognized by their number of layers, scale attention by 1 / sqrt(n_embd /
-// heads).
+// The 27B models (`large_layers`) scale attention by 1 / sqrt(n_embd / heads).
 static ArchConfig windowed(Builder &b, uint32_t window, double logit_cap, uint32_t large_layers) {
     const Keys &keys = b.keys();
     ArchConfig t = gemma_config(b);

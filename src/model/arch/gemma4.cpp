@@ -39,8 +39,7 @@ public:
     }
 
 private:
-    // Returns the last layer of the same kind with its own keys and values, which a later layer
-    // reads.
+    // Returns the last layer of the same kind with its own KV, which a later layer reads.
     uint32_t source_of(uint32_t layer) const {
         if (layer < own_) return layer;
         const bool windowed = t_.has_window(layer);
