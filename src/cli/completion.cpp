@@ -19,7 +19,7 @@ namespace {
 
 // Position of the word to complete.
 struct Place {
-    std::vector<const CommandFacts *> path;
+    CommandPath path;
     size_t n_arguments = 0;
     const OptionFacts *option = nullptr; // the option that needs a value
     bool only_arguments = false;         // after "--"
@@ -37,19 +37,6 @@ static bool starts_with(const std::string &word, const std::string &start) {
            std::equal(start.begin(), start.end(), word.begin(), equal);
 }
 
-// Finds an option of the command or of its parents.
-static const OptionFacts *find_option(const Place &place, const std::string &name) {
-    for (const CommandFacts *command : place.path) {
-        for (const OptionFacts &option : command->options) {
-            const auto &names = option.names;
-            if (!option.is_argument && std::find(names.begin(), names.end(), name) != names.end()) {
-                return &option;
-            }
-        }
-    }
-    return nullptr;
-}
-
 static const CommandFacts *find_command(const CommandFacts &in, const std::string &name) {
     for (const CommandFacts &command : in.commands) {
         if (command.name == name) return &command;
@@ -63,7 +50,7 @@ static void pass(Place &place, const std::string &word) {
     } else if (!place.only_arguments && word == "--") {
         place.only_arguments = true;
     } else if (!place.only_arguments && word.size() > 1 && word[0] == '-') {
-        const OptionFacts *option = find_option(place, word); // "--a=b" includes its value
+        const OptionFacts *option = find_option(place.path, word); // "--a=b" includes its value
         if (option && !option->value.empty()) place.option = option;
     } else if (const CommandFacts *command = find_command(*place.path.back(), word)) {
         if (command->name != "help") place.path.push_back(command); // a command's name follows help
@@ -181,7 +168,7 @@ Completion complete(const CommandFacts &tool, const std::vector<std::string> &wo
     }
     const size_t equals = last.find('=');
     if (equals == std::string::npos) return complete_option(place, last);
-    const OptionFacts *option = find_option(place, last.substr(0, equals));
+    const OptionFacts *option = find_option(place.path, last.substr(0, equals));
     if (!option || option->value.empty()) return {};
     return complete_value(*option, all_isas, last.substr(0, equals + 1), last.substr(equals + 1));
 }

@@ -46,7 +46,7 @@ class Answers(tool.Case):
         for verb in (["quantize"], ["bench", "matvec"], ["info"], ["run"]):
             offered = self.words(*verb, "--")
             usage = self.ok(*verb, "--help").decode()
-            own = re.findall(r"^  (?:-\w,)?(?:--rules?,)?(--[\w-]+)", usage, re.M)  # --rule: an earlier name
+            own = re.findall(r"^  (?:-\w,)?(?:--[\w-]+,)*(--[\w-]+)", usage, re.M)
             self.assertGreater(len(own), 4)
             self.assertEqual(offered[: len(own)], own)
             self.assertIn("--threads", offered)

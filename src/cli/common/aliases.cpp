@@ -62,29 +62,14 @@ bool has_name(const std::vector<std::string> &names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-const OptionFacts *find_option(const CommandFacts &command, std::string_view name) {
-    const auto found = std::find_if(command.options.begin(), command.options.end(),
-                                    [&](const OptionFacts &o) { return has_name(o.names, name); });
-    return found == command.options.end() ? nullptr : &*found;
-}
-
-using Path = std::vector<const CommandFacts *>; // the tool, and the commands that are named
-
-// Options of a command are those of the commands it is in, too.
-const OptionFacts *find_option(const Path &path, std::string_view name) {
-    for (const CommandFacts *command : path)
-        if (const OptionFacts *option = find_option(*command, name)) return option;
-    return nullptr;
-}
-
-const AliasFacts *find_alias(const Path &path, std::string_view name) {
+const AliasFacts *find_alias(const CommandPath &path, std::string_view name) {
     for (const AliasFacts &alias : path.back()->aliases)
         if (has_name(alias.names, name)) return &alias;
     return nullptr;
 }
 
 // Whether the word after `word` is the value of an option: "-o", "--output", "-vo".
-bool takes_next(const Path &path, const std::string &word) {
+bool takes_next(const CommandPath &path, const std::string &word) {
     if (const OptionFacts *option = find_option(path, word)) return !option->value.empty();
     if (word.starts_with("--")) return false;
     for (size_t i = 1; i < word.size(); i++) { // flags, until one takes the rest as its value
@@ -166,7 +151,7 @@ private:
         return "";
     }
 
-    Path path_;
+    CommandPath path_;
     std::vector<std::string> &words_;
     size_t at_ = 0;
     size_t first_argument_ = 0; // after the name of the command
@@ -174,6 +159,18 @@ private:
 };
 
 } // namespace
+
+const OptionFacts *find_option(const CommandFacts &command, std::string_view name) {
+    const auto found = std::find_if(command.options.begin(), command.options.end(),
+                                    [&](const OptionFacts &o) { return has_name(o.names, name); });
+    return found == command.options.end() ? nullptr : &*found;
+}
+
+const OptionFacts *find_option(const CommandPath &path, std::string_view name) {
+    for (const CommandFacts *command : path)
+        if (const OptionFacts *option = find_option(*command, name)) return option;
+    return nullptr;
+}
 
 std::vector<AliasFacts> aliases_of(const CommandFacts &command) {
     std::vector<AliasFacts> out;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ggufx::cli {
@@ -33,5 +34,13 @@ struct CommandFacts {
     std::vector<AliasFacts> aliases;
     std::vector<CommandFacts> commands;
 };
+
+// The tool, and the commands that are named after it.
+using CommandPath = std::vector<const CommandFacts *>;
+
+// Returns the option or argument of that name, or null. A path also has the options of the
+// commands around the last one.
+const OptionFacts *find_option(const CommandFacts &command, std::string_view name);
+const OptionFacts *find_option(const CommandPath &path, std::string_view name);
 
 } // namespace ggufx::cli
