@@ -96,7 +96,7 @@ private:
 };
 
 struct FakeWriter : Writer {
-    FakeWriter(FakeMachine &machine_, size_t n) : machine(machine_), n_wanted(n) {}
+    FakeWriter(FakeMachine &backend_, size_t n) : machine(backend_), n_wanted(n) {}
     bool is_gone() override { return gone; }
     bool is_late() override { return late; }
     void score(size_t first, std::span<const float> logits) override {

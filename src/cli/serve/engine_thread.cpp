@@ -16,7 +16,7 @@ double monotonic_seconds() {
 
 EngineThread::EngineThread(std::unique_ptr<DecodeBackend> machine, const SchedulerOptions &options,
                            Metrics &metrics)
-    : machine_(std::move(machine)), scheduler_(*machine_, options, monotonic_seconds),
+    : backend_(std::move(machine)), scheduler_(*backend_, options, monotonic_seconds),
       metrics_(metrics), thread_([this] { run(); }) {}
 
 EngineThread::~EngineThread() {
@@ -55,7 +55,7 @@ bool EngineThread::take() {
     const auto has_work = [&] {
         return stops_ || ends_ || !incoming_.empty() || !tasks_.empty() || !scheduler_.is_idle();
     };
-    if (machine_->beats() && !lost_)
+    if (backend_->beats() && !lost_)
         wake_.wait_for(lock, std::chrono::seconds(1), has_work);
     else
         wake_.wait(lock, has_work);
@@ -92,17 +92,17 @@ void EngineThread::guard(const std::function<void()> &work) {
 }
 
 void EngineThread::run() {
-    metrics_.memory(machine_->memory());
+    metrics_.memory(backend_->memory());
     double told = monotonic_seconds();
     while (take()) {
         const double start = monotonic_seconds();
         if (start - told >= 1) { // once a second: memory statistics visit all pages
-            metrics_.memory(machine_->memory());
+            metrics_.memory(backend_->memory());
             told = start;
         }
         if (!lost_) { // written by this thread alone; the lock protects readers
             guard([&] {
-                machine_->beat();
+                backend_->beat();
                 scheduler_.step();
             });
         }

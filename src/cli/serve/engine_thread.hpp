@@ -35,7 +35,7 @@ private:
     void guard(const std::function<void()> &work);
     void lose(const RanksLost &lost);
 
-    std::unique_ptr<DecodeBackend> machine_;
+    std::unique_ptr<DecodeBackend> backend_;
     Scheduler scheduler_;
     Metrics &metrics_;
     std::mutex mutex_;

@@ -107,22 +107,22 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     make_fingerprint(options);
     const GroupChoice &choice = options.session.making.group;
     if (!choice.is_set()) return;
-    machine_->be_rank(std::make_unique<RankBroadcaster>(choice.group));
+    backend_->be_rank(std::make_unique<RankBroadcaster>(choice.group));
     meet_at_start(choice.group);
 }
 
 RankHost::RankHost(const Globals &globals, const HostOptions &options)
     : rt_(make_runtime(globals)), file_(open_model(rt_.get(), options)),
       model_(make_model(rt_.get(), file_.get(), options.session.making)),
-      machine_(make_machine(rt_.get(), file_.get(), model_.get(), options,
+      backend_(make_machine(rt_.get(), file_.get(), model_.get(), options,
                             Adapters(rt_.get(), model_.get(), options.session.adapters))),
       group_(options.session.making.group.group) {
-    machine_->be_rank(nullptr);
+    backend_->be_rank(nullptr);
     meet_at_start(group_);
 }
 
 void RankHost::follow() {
-    cli::follow(group_, *machine_);
+    cli::follow(group_, *backend_);
 }
 
 ModelHost::FileMark ModelHost::mark_of(const std::string &path) {
@@ -237,8 +237,8 @@ void ModelHost::make_embedder(const HostOptions &options) {
 }
 
 void ModelHost::make_session(const HostOptions &options) {
-    machine_ = make_machine(rt_.get(), file_.get(), model_.get(), options, adapters_);
-    n_context_ = machine_->facts().n_context;
+    backend_ = make_machine(rt_.get(), file_.get(), model_.get(), options, adapters_);
+    n_context_ = backend_->facts().n_context;
 }
 
 // Hashes all that determines an answer besides the request: the library, the compute path, cache

@@ -31,7 +31,7 @@ private:
     Runtime rt_;
     File file_;
     Model model_;
-    std::unique_ptr<SessionBackend> machine_;
+    std::unique_ptr<SessionBackend> backend_;
     const ggufx_group group_;
 };
 
@@ -52,7 +52,7 @@ public:
     ModelHost(const Globals &globals, const HostOptions &options);
 
     // Hands over the session for the scheduler, once; NULL for embedding-only models.
-    std::unique_ptr<SessionBackend> take_machine() { return std::move(machine_); }
+    std::unique_ptr<SessionBackend> take_machine() { return std::move(backend_); }
     bool writes() const { return !embeds_only_; }
     bool embeds() const { return embedder_ != nullptr; }
     bool has_template() const { return chat_ != nullptr; }
@@ -124,7 +124,7 @@ private:
     std::unique_ptr<PairMaker> pairs_;
     Adapters adapters_;
     Embedder embedder_;
-    std::unique_ptr<SessionBackend> machine_;
+    std::unique_ptr<SessionBackend> backend_;
     ggufx_model_facts facts_ = {};
     ModelSampling model_sampling_;
     SamplingOptions sampling_;

@@ -30,7 +30,7 @@ size_t common(std::span<const Code> a, std::span<const Code> b) {
 } // namespace
 
 Scheduler::Scheduler(DecodeBackend &machine, const SchedulerOptions &options, Clock clock)
-    : machine_(machine), options_(options), clock_(std::move(clock)),
+    : backend_(machine), options_(options), clock_(std::move(clock)),
       index_(machine.n_sequences(), options.secret), places_(machine.n_sequences()) {
     options_.n_parallel = std::min(options.n_parallel, machine.n_sequences());
 }
@@ -72,8 +72,8 @@ void Scheduler::restored(uint32_t sequence, uint64_t cache, std::span<const Code
 // ---- free slots ----
 
 void Scheduler::forget(uint32_t place) {
-    machine_.truncate(place, 0);
-    machine_.reserve(place, 0);
+    backend_.truncate(place, 0);
+    backend_.reserve(place, 0);
     index_.begin(place, 0);
     places_[place].reserved = 0;
 }
@@ -87,9 +87,9 @@ void Scheduler::release(uint32_t place) {
     n_running_--;
     at.last_used = ++uses_;
     const size_t n = slot(place).n_prompt;
-    if (n < n_held(place)) machine_.truncate(place, n);
+    if (n < n_held(place)) backend_.truncate(place, n);
     index_.cut(place, n);
-    machine_.reserve(place, n);
+    backend_.reserve(place, n);
     at.reserved = n;
 }
 
@@ -141,7 +141,7 @@ bool Scheduler::drop_oldest(uint32_t unless) {
 
 // Reserves memory for so many tokens; evicts cached prefixes first.
 bool Scheduler::make_room(uint32_t place, uint64_t n_tokens) {
-    while (!machine_.reserve(place, n_tokens))
+    while (!backend_.reserve(place, n_tokens))
         if (!drop_oldest(place)) return false;
     places_[place].reserved = n_tokens;
     return true;
@@ -265,13 +265,13 @@ std::optional<uint32_t> Scheduler::free_place(uint32_t unless) const {
 // Assigns a slot; returns the number of `job`'s tokens that it holds afterwards.
 size_t Scheduler::take_place(uint32_t place, const Job &job, const PrefixIndex::Found &donor) {
     if (donor.n > 0 && place == donor.sequence) {
-        machine_.truncate(place, donor.n);
+        backend_.truncate(place, donor.n);
         index_.cut(place, donor.n);
         return donor.n;
     }
-    machine_.truncate(place, 0);
+    backend_.truncate(place, 0);
     index_.begin(place, job.cache);
-    if (donor.n == 0 || !machine_.copy(donor.sequence, place, donor.n)) return 0;
+    if (donor.n == 0 || !backend_.copy(donor.sequence, place, donor.n)) return 0;
     index_.append(place, std::span(job.codes).first(donor.n));
     places_[donor.sequence].last_used = ++uses_;
     return donor.n;

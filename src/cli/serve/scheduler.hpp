@@ -201,7 +201,7 @@ private:
     void done(const DecodeBackend::Item &item, Path path, const float *logits);
     void charge(uint32_t place, size_t n);
 
-    DecodeBackend &machine_;
+    DecodeBackend &backend_;
     SchedulerOptions options_;
     Clock clock_;
     PrefixIndex index_; // tokens of each sequence, and the index of prefixes

@@ -39,7 +39,7 @@ Scheduler::Part Scheduler::part(uint32_t place) const {
 size_t Scheduler::prompt_tokens() const {
     bool alone = true;
     for (uint32_t i = 0; i < places_.size(); i++) alone = alone && !writes(i);
-    const size_t most = machine_.n_batch();
+    const size_t most = backend_.n_batch();
     if (alone) return most;
     if (prompt_rate_ == 0) return std::min(kFirstChunk, most);
     const double n = prompt_rate_ * options_.prompt_seconds;
@@ -141,10 +141,10 @@ void Scheduler::run(std::vector<DecodeBackend::Item> &items, Path path) {
     };
     counts_.width = static_cast<uint32_t>(items.size());
     try {
-        const float *logits = machine_.decode(items, path, all_gone);
+        const float *logits = backend_.decode(items, path, all_gone);
         for (const DecodeBackend::Item &item : items) {
             done(item, path, logits);
-            logits += item.n_rows() * machine_.n_vocab();
+            logits += item.n_rows() * backend_.n_vocab();
         }
     } catch (const DecodeBackend::Refused &refused) {
         // Dropped in the next step.
@@ -170,7 +170,7 @@ bool Scheduler::make_memory() {
 void Scheduler::run_alone(const DecodeBackend::Item &item, Path path) {
     const std::shared_ptr<Job> job = places_[item.sequence].job;
     try {
-        done(item, path, machine_.decode({&item, 1}, path, [&] { return job->writer->is_gone(); }));
+        done(item, path, backend_.decode({&item, 1}, path, [&] { return job->writer->is_gone(); }));
     } catch (const DecodeBackend::Refused &refused) {
         if (refused.why == DecodeBackend::Refused::Why::cancelled) return;
         job->writer->fail(refused.what(), refused.why == DecodeBackend::Refused::Why::memory);
@@ -185,7 +185,7 @@ void Scheduler::charge(uint32_t place, size_t n) {
 void Scheduler::done(const DecodeBackend::Item &item, Path path, const float *logits) {
     const uint32_t place = item.sequence;
     Job &job = *places_[place].job;
-    const size_t held = n_held(place), n = item.ids.size(), n_vocab = machine_.n_vocab();
+    const size_t held = n_held(place), n = item.ids.size(), n_vocab = backend_.n_vocab();
     const bool again = held >= job.prompt.size() && n_left(place) > 0;
     std::vector<PrefixIndex::Code> codes;
     for (const int32_t id : item.ids)

@@ -86,7 +86,7 @@ void Service::ready(std::unique_ptr<ModelHost> host) {
     use_model_sampling();
     if (host_->writes()) {
         std::unique_ptr<SessionBackend> machine = host_->take_machine();
-        machine_ = machine.get();
+        backend_ = machine.get();
         engine_ = std::make_unique<EngineThread>(std::move(machine), options_.scheduling, metrics_);
     }
     is_ready_ = true; // publishes the members above to other threads
@@ -237,7 +237,7 @@ void Service::props(Exchange &exchange, const std::string &) {
                       {"architecture", host_->facts().architecture},
                       {"n_context", host_->n_context()},
                       {"n_vocab", host_->facts().n_vocab},
-                      {"n_parallel", machine_ ? options_.scheduling.n_parallel : 0},
+                      {"n_parallel", backend_ ? options_.scheduling.n_parallel : 0},
                       {"chat_template", host_->has_template()},
                       {"embeddings", host_->embeds() && !host_->ranks()},
                       {"rerank", host_->ranks()},

@@ -116,7 +116,7 @@ private:
     uint64_t created_;
     std::unique_ptr<ModelHost> host_;
     std::unique_ptr<EngineThread> engine_; // NULL for embedding-only models
-    SessionBackend *machine_ = nullptr;    // owned by the engine
+    SessionBackend *backend_ = nullptr;    // owned by the engine
     std::atomic<bool> is_ready_ = false, drains_ = false, stops_ = false;
     std::mutex mutex_;
     // Declared last: the reader ends first, since it passes work to the others.

@@ -40,7 +40,7 @@ void Service::slots(Call &call, const Json &) {
         throw ApiError(404, "slots are not shown (see --slots of the server)", "", "unknown_path");
     const uint64_t cache = cache_of(call.exchange->owner(), "");
     engine_->post(
-        [exchange = call.exchange, cache, n = machine_->n_sequences()](Scheduler &scheduler) {
+        [exchange = call.exchange, cache, n = backend_->n_sequences()](Scheduler &scheduler) {
             Json list = Json::array();
             for (uint32_t i = 0; i < n; i++) {
                 const SlotView slot = scheduler.slot(i);
@@ -65,7 +65,7 @@ void Service::slot_action(Call &call, const Json &body) {
     if (options_.slot_folder.empty())
         throw ApiError(404, "snapshots are disabled (see --slot-dir of the server)", "",
                        "unknown_path");
-    if (slot >= machine_->n_sequences()) throw not_a_slot();
+    if (slot >= backend_->n_sequences()) throw not_a_slot();
     const std::string name = read_slot_name(body, options_.lenient);
     // File names include the owner, so that one key cannot access the files of another.
     const uint64_t owner = call.exchange->owner();
@@ -88,7 +88,7 @@ void Service::save_slot(Call &call, uint32_t slot, const std::string &path) {
             content->fingerprint = host_->fingerprint();
             const auto held = scheduler.held(slot);
             content->codes.assign(held.begin(), held.end());
-            content->snapshot = machine_->save(slot);
+            content->snapshot = backend_->save(slot);
             vectors_.add([exchange, path, content, slot] {
                 respond_error(*exchange, [&] {
                     write_slot_file(path, *content);
@@ -120,7 +120,7 @@ void Service::restore_slot(Call &call, uint32_t slot, const std::string &path) {
                     const SlotView view = scheduler.slot(slot);
                     if (view.n_tokens > 0 && view.cache != cache) throw not_a_slot();
                     require_idle(view);
-                    machine_->load(slot, content->snapshot, content->codes.size());
+                    backend_->load(slot, content->snapshot, content->codes.size());
                     scheduler.restored(slot, cache, content->codes);
                     respond_json(*exchange,
                                  Json{{"id", slot}, {"n_tokens", content->codes.size()}});
