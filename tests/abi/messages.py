@@ -104,13 +104,9 @@ ALLOWED = [
 ]
 
 
-def is_allowed(name, text):
-    return any(name == file and part in text for file, part, _ in ALLOWED)
-
-
 def faults_of(name, call, text):
     """Faults of a message of a file."""
-    if is_allowed(name, text):
+    if wording.is_allowed(name, text, ALLOWED):
         return []
     plain = re.sub(r"\"[^\"\n]*\"|'[^'\s]*'|`[^`]*`", "QUOTED", text)
     out = []
