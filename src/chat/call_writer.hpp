@@ -1,5 +1,5 @@
-// Tool calls of a history as text, in the form in which the models of a template write them. It is used where
-// a template leaves calls out of a history.
+// Tool calls of a history as text, in the form that the models of a template write. They replace
+// calls that a template leaves out of a history.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,11 +15,12 @@ struct WrittenCall {
     Value object;                    // a dict
 };
 
-// Appends calls to the text that precedes them. Markers belong to the template, names and arguments to the user.
+// Appends calls to the text that precedes them. Markers belong to the template, names and arguments
+// to the user.
 class CallWriter {
 public:
-    // `index` of the first call in its conversation. `line_begins`: the text before is empty or ends with a
-    // line break.
+    // `index` of the first call in its conversation. `line_begins`: the text before is empty or
+    // ends with a line break.
     CallWriter(Meter &meter, const CallFormat &format, TextBuilder &out, size_t index,
                bool line_begins)
         : meter_(meter), format_(format), out_(out), index_(index), line_begins_(line_begins) {}

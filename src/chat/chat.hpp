@@ -36,8 +36,8 @@ public:
     Template(const Ref<Host> &host, std::string_view source, std::string_view bos,
              std::string_view eos);
     // Renders a request. Messages are converted to the forms that the template supports
-    // (history.hpp). Throws the errors of TemplateMachine::run() and read_json(); their offsets refer to
-    // the JSON or the template.
+    // (history.hpp). Throws the errors of TemplateMachine::run() and read_json(); their offsets
+    // refer to the JSON or the template.
     void render(Output &out, const Request &request) const;
     // Appends the template's own text literals and the texts of its special tokens. They live as
     // long as the template. Throws std::bad_alloc.

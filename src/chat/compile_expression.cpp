@@ -1,4 +1,4 @@
-// TemplateCompiler of expressions: see compiler.hpp. Grammar and precedence are Jinja's: `or`, `and`,
+// Compilation of expressions, see compiler.hpp. Grammar and precedence are Jinja's: `or`, `and`,
 // `not`, comparisons, + -, ~, * / // %, **, signs; tests and filters bind to the operand before
 // them.
 // SPDX-License-Identifier: MIT

@@ -1,4 +1,4 @@
-// TemplateCompiler of statements: see compiler.hpp. Open blocks are in a list, so they do not use the
+// Compilation of statements, see compiler.hpp. Open blocks are in a list, so they do not use the
 // thread's stack.
 // SPDX-License-Identifier: MIT
 #include "chat/compiler.hpp"

@@ -1,4 +1,4 @@
-// TemplateCompiler: tokens and instructions: see compiler.hpp.
+// Tokens and instructions of the template compiler, see compiler.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/compiler.hpp"
 

@@ -92,7 +92,7 @@ struct Macro {
     Scope *scope;
 };
 
-// RangeValue of TemplateProgram::name_texts: the names of arguments.
+// Range of TemplateProgram::name_texts: the names of arguments.
 struct Names {
     uint32_t first = 0, count = 0;
 };

@@ -1,4 +1,4 @@
-// GrammarCompiler, see program.hpp. Nodes are compiled from their end: each gets the instruction that
+// Compiler of grammars, see program.hpp. Nodes are compiled from their end: each gets the instruction that
 // follows it.
 // SPDX-License-Identifier: MIT
 #include "grammar/program.hpp"

@@ -1,5 +1,5 @@
 // A compiled grammar: instructions over bytes. A rule call leaves the next instruction as a frame
-// on a stack; a counted repetition is a frame with a number. Subschemas that cannot be completed are
+// on a stack; a counted repetition is a frame with a number. Parts that cannot be completed are
 // left out, so every accepted prefix can be completed.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -1,6 +1,6 @@
-// GrammarProgram::runs: instructions that accept any run of an alphabet's characters, or any one of them
-// before a rule ends. Set bits are certain; clear bits may be unknown. Masks here have one bit for
-// each state between bytes of UTF-8 (plain.hpp).
+// GrammarProgram::runs: instructions that accept any run of an alphabet's characters, or any one of
+// them before a rule ends. Set bits are certain; clear bits may be unknown. Masks here have one bit
+// for each state between bytes of UTF-8 (plain.hpp).
 // SPDX-License-Identifier: MIT
 #include "grammar/plain.hpp"
 #include "grammar/program.hpp"

@@ -39,7 +39,7 @@ private:
     };
     void plan_last();
     void plan_new();
-    // PagePart i < n_parts(): the old last page first, if it takes part, then the new pages.
+    // Returns part i < n_parts(): the old last page first, if it takes part, then the new pages.
     PagePart part(size_t i) const;
     size_t n_parts() const { return (last_.floats ? 1 : 0) + n_new_; }
     bool waits(const PagePart &part) const;

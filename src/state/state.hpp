@@ -104,7 +104,7 @@ Status check_sequence(const StateCache::State &state, uint32_t sequence, Failure
 Status check_open(const StateCache::State &state, uint32_t sequence, Failure *failure);
 // Also refuses a sequence with an open call.
 Status check_closed(const StateCache::State &state, uint32_t sequence, Failure *failure);
-// SequenceRange of sequences: one, or with kAllSequences all.
+// Range of sequences: one, or with kAllSequences all.
 struct SequenceRange {
     uint32_t first, end;
 };

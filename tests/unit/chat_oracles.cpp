@@ -127,8 +127,8 @@ const char *const kFitted[][3] = {
      "functools[{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}]"},
 };
 
-// Templates that leave out the calls of a history: these texts are written into the content, and the rest is
-// Python's.
+// Templates that leave out the calls of a history. These texts are written into the content; the
+// rest is Python's.
 const char *const kWritten[][3] = {
     {"LFM2-8B-A1B.jinja", "tool_reply",
      "<|tool_call_start|>[get_weather(city=\"Paris\")]<|tool_call_end|>"},

@@ -168,7 +168,7 @@ int main() {
             n_layers++;
             test_one_layer(tiny);
         }
-        const bool is_refused = tiny.name == kRefused; // whichever others a step leaves
+        const bool is_refused = tiny.name == kRefused; // part of every selection
         if (done++ % test_step_sanitized() == 0 || is_refused) test_all_layers(tiny, &counts);
     }
     CHECK(n_layers == std::size(kOneLayer), "%zu of the models were found", n_layers);
