@@ -50,7 +50,7 @@ extern "C" void ggufx_chat_parser_options_init(ggufx_chat_parser_options *option
 static bool has_tools(std::string_view json) {
     size_t n = 0;
     for (const char c : json)
-        if (!chat::is_json_space(c) && n++ < 2 && c != "[]"[n - 1]) return true;
+        if (!is_json_space(c) && n++ < 2 && c != "[]"[n - 1]) return true;
     return n > 2;
 }
 

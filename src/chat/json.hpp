@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/json_scan.hpp"
 #include "chat/value.hpp"
 
 namespace ggufx::chat {
@@ -13,9 +14,7 @@ enum class JsonNumbers : uint8_t {
     as_written, // Kind::written, which borrows the input text
 };
 
-inline bool is_json_space(char c) {
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
+using ggufx::is_json_space;
 // The text without white space at both ends.
 inline std::string_view trimmed(std::string_view s) {
     while (!s.empty() && is_json_space(s.front())) s.remove_prefix(1);

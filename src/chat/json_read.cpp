@@ -1,210 +1,116 @@
-// Strict JSON reader: see json.hpp.
+// JSON reader: see json.hpp.
 // SPDX-License-Identifier: MIT
 #include "chat/json.hpp"
 
-#include <charconv>
-#include <string.h>
+#include "base/json_scan.hpp"
 
 namespace ggufx::chat {
 
 namespace {
 
+// Builds values from the parts that the scanner reports.
 class JsonReader {
 public:
     JsonReader(Meter &meter, std::string_view text, const char *what, JsonNumbers numbers)
-        : meter_(meter), s_(text), what_(what), numbers_(numbers) {}
+        : meter_(meter), s_(text), what_(what), numbers_(numbers), scanner_(*this, text),
+          string_(meter) {}
 
     Value read() {
         meter_.charge_bytes(s_.size());
         const size_t bad = first_invalid(s_);
         if (bad < s_.size()) refuse(bad, "a byte that is not valid UTF-8");
-        const Value out = value(0);
-        skip_space();
-        if (i_ < s_.size()) refuse(i_, "text after the value");
-        return out;
+        scanner_.scan();
+        return root_;
     }
 
 private:
+    friend class JsonScanner<JsonReader, kJsonDepth>;
+
     [[noreturn]] void refuse(size_t at, const char *why) const {
         fail(Status::malformed, {at}, "%s: JSON has %s at byte %" PRIu64, what_, why,
              static_cast<uint64_t>(at));
     }
-
-    void skip_space() {
-        while (i_ < s_.size() && is_json_space(s_[i_])) i_++;
+    [[noreturn]] void too_deep(size_t at) const {
+        fail(Status::limit, {at}, "%s: JSON is nested deeper than %u at byte %" PRIu64, what_,
+             kJsonDepth, static_cast<uint64_t>(at));
     }
+    void lone_surrogate(size_t) const {} // becomes U+FFFD
 
-    char peek() {
-        skip_space();
-        if (i_ >= s_.size()) refuse(i_, "its end instead of a value");
-        return s_[i_];
-    }
-
-    Value value(unsigned depth) {
+    void add(const Value &value) {
         meter_.charge(1);
-        const char c = peek();
-        if (depth >= kJsonDepth && (c == '{' || c == '[')) {
-            fail(Status::limit, {i_}, "%s: JSON is nested deeper than %u at byte %" PRIu64, what_,
-                 kJsonDepth, static_cast<uint64_t>(i_));
+        if (depth_ == 0) {
+            root_ = value;
+        } else if (const Value &top = open_[depth_ - 1].container; top.is(Kind::dict)) {
+            // the last of equal names counts
+            assign(meter_, top.dict, open_[depth_ - 1].name, value);
+        } else {
+            append(meter_, top.list, value);
         }
-        if (c == '{') return object(depth);
-        if (c == '[') return array(depth);
-        if (c == '"') return Value::of(string());
-        if (c == '-' || (c >= '0' && c <= '9')) return number();
-        return word();
     }
 
-    Value word() {
-        const std::string_view rest = s_.substr(i_);
-        const auto is = [&](std::string_view word) {
-            if (rest.substr(0, word.size()) != word) return false;
-            i_ += word.size();
-            return true;
-        };
-        if (is("true")) return Value::of(true, true);
-        if (is("false")) return Value::of(false, true);
-        if (is("null")) return Value::none(true);
-        refuse(i_, "a character that begins no value");
-    }
+    void null() { add(Value::none(true)); }
+    void boolean(bool value) { add(Value::of(value, true)); }
 
-    Value object(unsigned depth) {
+    void object_begin() {
         Dict *const dict = make_dict(meter_);
         dict->user = true;
-        i_++;
-        if (peek() == '}') return i_++, Value::of(dict);
-        for (;;) {
-            if (peek() != '"') refuse(i_, "no name of a member in quotes");
-            const Value key = Value::of(string());
-            if (peek() != ':') refuse(i_, "no ':' after the name of a member");
-            i_++;
-            assign(meter_, dict, key, value(depth + 1)); // the last of equal names counts
-            const char c = peek();
-            i_++;
-            if (c == '}') return Value::of(dict);
-            if (c != ',') refuse(i_ - 1, "no ',' or '}' after a member");
-        }
+        add(Value::of(dict));
+        open_[depth_++].container = Value::of(dict);
     }
-
-    Value array(unsigned depth) {
+    void array_begin() {
         List *const list = make_list(meter_);
         list->user = true;
-        i_++;
-        if (peek() == ']') return i_++, Value::of(list);
-        for (;;) {
-            append(meter_, list, value(depth + 1));
-            const char c = peek();
-            i_++;
-            if (c == ']') return Value::of(list);
-            if (c != ',') refuse(i_ - 1, "no ',' or ']' after an element");
+        add(Value::of(list));
+        open_[depth_++].container = Value::of(list);
+    }
+    void object_end() { depth_--; }
+    void array_end() { depth_--; }
+
+    void put_string(const Text *text, bool is_name) {
+        if (is_name) {
+            open_[depth_ - 1].name = Value::of(text);
+        } else {
+            add(Value::of(text));
         }
     }
-
-    const Text *string() {
-        const size_t begin = ++i_;
-        for (; i_ < s_.size() && s_[i_] != '"' && s_[i_] != '\\'; i_++)
-            if (static_cast<uint8_t>(s_[i_]) < 0x20) refuse(i_, "a control character in a string");
-        if (i_ < s_.size() && s_[i_] == '"')
-            return make_text(meter_, s_.substr(begin, i_++ - begin), true);
-        return escaped_string(begin);
+    void plain_string(std::string_view text, bool is_name) {
+        put_string(make_text(meter_, text, true), is_name);
     }
+    void string_begin() { string_ = TextBuilder(meter_); }
+    void string_part(std::string_view text) { string_.add(text, true); }
+    void string_code(uint32_t code) { string_.add_code(code, true); }
+    void string_end(bool is_name) { put_string(string_.finish(), is_name); }
 
-    const Text *escaped_string(size_t plain) {
-        TextBuilder out(meter_);
-        for (; i_ < s_.size(); i_++) {
-            const char c = s_[i_];
-            if (static_cast<uint8_t>(c) < 0x20) refuse(i_, "a control character in a string");
-            if (c != '"' && c != '\\') continue;
-            out.add(s_.substr(plain, i_ - plain), true);
-            if (c == '"') {
-                i_++;
-                const Text *const text = out.finish();
-                return text->size > 0 ? text : borrow_text(meter_, std::string_view(), true);
-            }
-            escape(out);
-            plain = i_ + 1;
-        }
-        refuse(i_, "its end inside a string");
-    }
-
-    // From the backslash to the last character of the escape.
-    void escape(TextBuilder &out) {
-        static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-        const size_t begin = i_++;
-        if (i_ >= s_.size()) refuse(begin, "its end inside a string");
-        if (s_[i_] == 'u') return out.add_code(unicode(begin), true);
-        const char *const at = static_cast<const char *>(memchr(from, s_[i_], sizeof from - 1));
-        if (!at) refuse(begin, "an unknown escape");
-        out.add({to + (at - from), 1}, true);
-    }
-
-    uint32_t hex4(size_t begin) {
-        uint32_t code = 0;
-        if (s_.size() - i_ < 5) refuse(begin, "an escape without four digits");
-        const char *const digits = s_.data() + i_ + 1;
-        const auto [end, error] = std::from_chars(digits, digits + 4, code, 16);
-        if (error != std::errc() || end != digits + 4)
-            refuse(begin, "an escape without four digits");
-        i_ += 4;
-        return code;
-    }
-
-    // A surrogate pair is one character; a lone surrogate becomes U+FFFD.
-    uint32_t unicode(size_t begin) {
-        const uint32_t high = hex4(begin);
-        if (high < 0xd800 || high >= 0xe000) return high;
-        if (high >= 0xdc00 || s_.substr(i_ + 1, 2) != "\\u") return 0xfffd;
-        const size_t before = i_;
-        i_ += 2;
-        const uint32_t low = hex4(before + 1);
-        if (low >= 0xdc00 && low < 0xe000)
-            return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-        i_ = before; // the second escape is a character of its own
-        return 0xfffd;
-    }
-
-    Value number() {
-        const size_t begin = i_;
-        const auto digits = [&] {
-            const size_t first = i_;
-            while (i_ < s_.size() && s_[i_] >= '0' && s_[i_] <= '9') i_++;
-            if (i_ == first) refuse(begin, "a number without digits");
-            return i_ - first;
-        };
-        bool whole = true;
-        if (s_[i_] == '-') i_++;
-        const bool zero = i_ < s_.size() && s_[i_] == '0';
-        if (digits() > 1 && zero) refuse(begin, "a number with a leading zero");
-        if (i_ < s_.size() && s_[i_] == '.') {
-            whole = false;
-            i_++;
-            digits();
-        }
-        if (i_ < s_.size() && (s_[i_] == 'e' || s_[i_] == 'E')) {
-            whole = false;
-            i_++;
-            if (i_ < s_.size() && (s_[i_] == '+' || s_[i_] == '-')) i_++;
-            digits();
-        }
-        const char *const first = s_.data() + begin, *const last = s_.data() + i_;
+    void number(std::string_view text, bool is_integer) {
+        const char *const first = text.data(), *const last = first + text.size();
         if (numbers_ == JsonNumbers::as_written) {
-            Value out = Value::of(borrow_text(meter_, s_.substr(begin, i_ - begin), true));
+            Value out = Value::of(borrow_text(meter_, text, true));
             out.kind = Kind::written;
-            return out;
+            return add(out);
         }
         int64_t integer = 0;
-        if (whole && std::from_chars(first, last, integer).ec == std::errc())
-            return Value::of(integer, true);
+        if (is_integer && std::from_chars(first, last, integer).ec == std::errc())
+            return add(Value::of(integer, true));
         double real = 0;
         if (std::from_chars(first, last, real).ec != std::errc())
-            refuse(begin, "a number outside of a float's range");
-        return Value::of(real, true);
+            refuse(static_cast<size_t>(first - s_.data()), "a number outside of a float's range");
+        add(Value::of(real, true));
     }
+
+    struct Open {
+        Value container;
+        Value name; // name of the next member
+    };
 
     Meter &meter_;
     std::string_view s_;
     const char *what_;
     JsonNumbers numbers_;
-    size_t i_ = 0;
+    JsonScanner<JsonReader, kJsonDepth> scanner_;
+    TextBuilder string_;
+    Value root_;
+    Open open_[kJsonDepth];
+    unsigned depth_ = 0;
 };
 
 } // namespace
