@@ -29,7 +29,7 @@ class Hostile(Convert):
         for content, text in (
                 (b"", "0 bytes"), (b"\0" * 7, "7 bytes"), (struct.pack("<Q", 1), "limit is 0"),
                 (struct.pack("<Q", 2**64 - 1) + b"{}", "limit is 2"), (self.header(b""), "header"),
-                (self.header(b"[]"), "not a JSON object"), (self.header(b"{\"a\":}"), "byte 6"),
+                (self.header(b"[]"), "not a JSON object"), (self.header(b"{\"a\":}"), "byte 5"),
                 (self.header(b"[" * 1000), "deeper"), (self.header(b'{"a":{},"a":{}}'), "two members"),
                 (self.header(b'{"\xff":1}'), "byte"), (self.header({**good, "shape": [3]}, bytes(8)), "12 bytes"),
                 (self.header({**good, "shape": [-1]}, bytes(8)), "-1"),

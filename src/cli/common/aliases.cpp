@@ -107,13 +107,13 @@ private:
         const bool is_option = find_option(path_, name) != nullptr;
         const AliasFacts *alias = is_option ? nullptr : find_alias(path_, name);
         if (!alias) {
-            at_ += equals == std::string::npos && takes_next(path_, word) ? 2 : 1;
+            at_ += equals == std::string::npos && takes_next(path_, word) ? 2u : 1u;
             return "";
         }
         if (alias->option.empty()) return drop();
         if (alias->option[0] != '-') return move_model(name, equals);
         words_[at_].replace(0, name.size(), alias->option);
-        at_ += equals == std::string::npos && !alias->value.empty() ? 2 : 1;
+        at_ += equals == std::string::npos && !alias->value.empty() ? 2u : 1u;
         return "";
     }
 

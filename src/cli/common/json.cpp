@@ -1,10 +1,13 @@
-// JSON values, serialization and parsing; the only file that includes nlohmann-json.
+// JSON values, serialization and parsing.
 // SPDX-License-Identifier: MIT
 #include "common/json.hpp"
 
+#include "base/json_scan.hpp"
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
 namespace ggufx::cli {
 
@@ -111,142 +114,267 @@ std::optional<double> Json::number() const {
     return std::nullopt;
 }
 
+// ---- writer ----
+
 namespace {
 
-using Library = nlohmann::ordered_json;
+void indent_to(std::string &out, int indent, int depth) {
+    if (indent < 0) return;
+    out += '\n';
+    out.append(static_cast<size_t>(indent) * static_cast<size_t>(depth), ' ');
+}
+
+// Appends the shortest decimal number that is read as the same double, always with a fraction or
+// an exponent: 0.1, 100.0, 1e+30.
+void append_double(std::string &out, double value) {
+    char text[32];
+    constexpr int first_plain = -4, last_plain = 14; // exponents that are written out
+    const char *const end =
+        std::to_chars(text, text + sizeof text, value, std::chars_format::scientific).ptr;
+    const std::string_view all(text, static_cast<size_t>(end - text));
+    int exponent = 0;
+    const char *const e = all.data() + all.find('e') + 1;
+    std::from_chars(*e == '+' ? e + 1 : e, end, exponent);
+    if (exponent < first_plain || exponent > last_plain) {
+        out += all;
+        return;
+    }
+    const auto plain = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed);
+    out.append(text, plain.ptr);
+    if (std::find(text, plain.ptr, '.') == plain.ptr) out += ".0";
+}
+
+void append_unit(std::string &out, uint32_t unit) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    out += "\\u";
+    for (unsigned shift = 16; shift > 0; shift -= 4) out += digits[unit >> (shift - 4) & 15];
+}
+
+// Appends the first character of `text`, of more than a byte, and returns its length. JSON goes to
+// terminals too: characters that escape() replaces are written as \uXXXX, which is equivalent.
+size_t append_wide(std::string &out, std::string_view text) {
+    const size_t n = utf8_length(text);
+    if (n == 0) {
+        out += "\xef\xbf\xbd"; // U+FFFD for an invalid byte and the continuation bytes after it
+        size_t end = 1;
+        while (end < text.size() && (text[end] & 0xc0) == 0x80) end++;
+        return end;
+    }
+    const uint32_t code = n < 4 ? unsafe_code(text.substr(0, n)) : 0;
+    if (code != 0) {
+        append_unit(out, code);
+    } else {
+        out += text.substr(0, n);
+    }
+    return n;
+}
+
+bool is_plain(char c) {
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
 
 } // namespace
 
-// Converts a value to the type of nlohmann-json.
+void append_json_string(std::string &out, std::string_view text) {
+    constexpr std::string_view codes = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt";
+    out += '"';
+    for (size_t i = 0, n; i < text.size(); i += n) {
+        const size_t begin = i;
+        while (i < text.size() && is_plain(text[i])) i++;
+        out += text.substr(begin, i - begin);
+        if (i == text.size()) break;
+        n = 1;
+        if (const size_t at = codes.find(text[i]); at != codes.npos) {
+            out += '\\';
+            out += letters[at];
+        } else if (const auto c = static_cast<unsigned char>(text[i]); c < 0x80) {
+            append_unit(out, c);
+        } else {
+            n = append_wide(out, text.substr(i));
+        }
+    }
+    out += '"';
+}
+
+// Appends a value; recursive, as deep as the values are nested.
 struct Json::Writer {
-    Library operator()(const Array &array) const {
-        Library out = Library::array();
-        for (const Json &element : array) out.push_back(std::visit(*this, element.value_));
-        return out;
+    std::string &out;
+    int indent, depth = 0;
+
+    void write(const Json &value) { std::visit(*this, value.value_); }
+    void operator()(std::nullptr_t) { out += "null"; }
+    void operator()(bool value) { out += value ? "true" : "false"; }
+    void operator()(std::integral auto value) {
+        char text[24];
+        out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
     }
-    Library operator()(const Object &object) const {
-        Library out = Library::object();
-        // Members are appended to the container below the library's map, which would compare each
-        // name with all before it. The names are unique already.
-        auto &list =
-            static_cast<Library::object_t::Container &>(out.get_ref<Library::object_t &>());
-        for (size_t i = 0; i < object.keys.size(); i++)
-            list.emplace_back(object.keys[i], std::visit(*this, object.values[i].value_));
-        return out;
+    void operator()(double value) { append_double(out, value); }
+    void operator()(const std::string &text) { append_json_string(out, text); }
+    void operator()(const Array &array) {
+        write_list('[', array.size(), ']', [&](size_t i) { write(array[i]); });
     }
-    Library operator()(const auto &scalar) const { return scalar; }
+    void operator()(const Object &object) {
+        write_list('{', object.keys.size(), '}', [&](size_t i) {
+            append_json_string(out, object.keys[i]);
+            out += indent < 0 ? ":" : ": ";
+            write(object.values[i]);
+        });
+    }
+    template <class Write> void write_list(char open, size_t n, char close, const Write &element) {
+        out += open;
+        depth++;
+        for (size_t i = 0; i < n; i++) {
+            if (i > 0) out += ',';
+            indent_to(out, indent, depth);
+            element(i);
+        }
+        depth--;
+        if (n > 0) indent_to(out, indent, depth);
+        out += close;
+    }
 };
 
-// JSON goes to terminals too. Characters that escape() replaces are written as \uXXXX, which is
-// equivalent. They occur in strings only; the library has escaped those below 0x20.
-static std::string without_marks(std::string text) {
-    const auto may_be_mark = [](char c) { return static_cast<unsigned char>(c) >= 0x7f; };
-    if (std::none_of(text.begin(), text.end(), may_be_mark)) return text;
+std::string Json::dump(int indent) const {
     std::string out;
-    for (size_t i = 0; i < text.size();) {
-        const size_t n = std::max<size_t>(1, utf8_length(std::string_view(text).substr(i)));
-        const std::string_view character = std::string_view(text).substr(i, n);
-        const bool may_be = text[i] == '\x7f' || n == 2 || n == 3;
-        const std::string shown = may_be ? escape(character) : "";
-        if (!may_be || shown == character) {
-            out += character;
-        } else { // escape() gives "\x7f" or "\u{202e}"
-            const std::string digits = n == 1 ? shown.substr(2) : shown.substr(3, shown.size() - 4);
-            out += "\\u" + std::string(4 - digits.size(), '0') + digits;
-        }
-        i += n;
-    }
+    Writer{out, indent}.write(*this);
     return out;
 }
 
-std::string Json::dump(int indent) const {
-    return without_marks(
-        std::visit(Writer(), value_).dump(indent, ' ', false, Library::error_handler_t::replace));
+// ---- reader ----
+
+// Returns whether a number that no double can hold is too large, and not too close to zero.
+static bool is_overflow(std::string_view digits) {
+    const size_t e = std::min(digits.find_first_of("eE"), digits.size());
+    const std::string_view mantissa = digits.substr(0, e);
+    const size_t point = std::min(mantissa.find('.'), mantissa.size());
+    const size_t first = mantissa.find_first_of("123456789");
+    if (first == mantissa.npos) return false;
+    const double magnitude = static_cast<double>(point) - static_cast<double>(first);
+    const bool is_negative = digits.substr(e).find('-') != digits.npos;
+    const size_t begin = digits.find_first_of("123456789", e);
+    if (begin == digits.npos) return magnitude > 0;
+    double exponent = 1e9; // more digits than any exponent needs
+    if (digits.size() - begin < 9) {
+        uint32_t read = 0;
+        std::from_chars(digits.data() + begin, digits.data() + digits.size(), read);
+        exponent = read;
+    }
+    return magnitude + (is_negative ? -exponent : exponent) > 0;
 }
 
-// Builds the value from the parser's events, without recursion. A member is appended without a
-// search for its name, so a vocabulary of 250,000 tokens is parsed in linear time.
+// Builds the value from the parts that the scanner reports. A member is appended without a search
+// for its name, so a vocabulary of 250,000 tokens is read in linear time.
 struct Json::Reader {
-    static constexpr size_t kMaxDepth = 64; // bounds the recursion of the destructor
+    static constexpr unsigned kMaxDepth = 64; // bounds the recursion of writer and destructor
 
-    bool put(Json value) {
-        if (open_.empty()) {
-            root_ = std::move(value);
-            return true;
+    Reader(std::string_view text_, const std::string &what_) : text(text_), what(what_) {}
+
+    [[noreturn]] void fail(const std::string &why) const {
+        throw Failure(kInvalidFile, what + ": " + why);
+    }
+    [[noreturn]] void refuse(size_t at, const char *why) const {
+        fail(fmt::format("{} at byte {}{}", why, at, place()));
+    }
+    [[noreturn]] void too_deep(size_t at) const {
+        fail(fmt::format("nested deeper than {} at byte {}", kMaxDepth, at));
+    }
+    void lone_surrogate(size_t at) const {
+        if (surrogates == Surrogates::refuse) refuse(at, "half of a surrogate pair");
+    }
+    // Returns the name of the value that is being read, such as ", in messages[2].content".
+    std::string place() const {
+        constexpr size_t most = 100;
+        std::string out;
+        for (const Json *container : open) {
+            if (const auto *object = std::get_if<Object>(&container->value_)) {
+                if (object->keys.empty()) break;
+                out += (out.empty() ? "" : ".") + shorten(object->keys.back(), 60);
+            } else {
+                const bool is_inmost = container == open.back();
+                out += fmt::format("[{}]", container->size() - (is_inmost ? 0 : 1));
+            }
         }
-        Json &top = *open_.back();
+        return out.empty() || out.size() > most ? "" : ", in " + out;
+    }
+
+    Json &add(Json value) {
+        if (open.empty()) {
+            root = std::move(value);
+            return root;
+        }
+        Json &top = *open.back();
         Array &into =
             top.is_object() ? std::get<Object>(top.value_).values : std::get<Array>(top.value_);
-        into.push_back(std::move(value));
-        return true;
+        return into.emplace_back(std::move(value));
     }
-
-    bool begin(Json value) {
-        if (open_.size() >= kMaxDepth) return refuse("nested deeper than 64");
-        put(std::move(value));
-        if (open_.empty()) {
-            open_.push_back(&root_);
-        } else {
-            Json &top = *open_.back();
-            Array &into =
-                top.is_object() ? std::get<Object>(top.value_).values : std::get<Array>(top.value_);
-            open_.push_back(&into.back());
-        }
-        return true;
-    }
-
-    bool null() { return put({}); }
-    bool boolean(bool value) { return put(value); }
-    bool number_integer(int64_t value) { return put(value); }
-    bool number_unsigned(uint64_t value) { return put(value); }
-    bool number_float(double value, const std::string &) { return put(value); }
-    bool string(std::string &value) { return put(std::string_view(value)); }
-    bool binary(Library::binary_t &) { return refuse("binary"); }
-    bool start_object(size_t) { return begin(Json::object()); }
-    bool start_array(size_t) { return begin(Json::array()); }
-    bool key(std::string &name) {
-        std::get<Object>(open_.back()->value_).keys.push_back(std::move(name));
-        return true;
-    }
-    bool end_array() {
-        open_.pop_back();
-        return true;
-    }
-    bool end_object() {
-        const std::vector<std::string> &keys = open_.back()->keys();
+    void null() { add({}); }
+    void boolean(bool value) { add(value); }
+    void object_begin() { open.push_back(&add(Json::object())); }
+    void array_begin() { open.push_back(&add(Json::array())); }
+    void array_end() { open.pop_back(); }
+    void object_end() {
+        const std::vector<std::string> &keys = open.back()->keys();
         std::vector<std::string_view> sorted(keys.begin(), keys.end());
         std::sort(sorted.begin(), sorted.end());
         const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-        if (twice != sorted.end()) return refuse("two members \"" + shorten(*twice, 60) + "\"");
-        return end_array();
+        if (twice != sorted.end()) fail("two members \"" + shorten(*twice, 60) + "\"");
+        array_end();
     }
-    bool parse_error(size_t place, const std::string &, const Library::exception &error) {
-        const std::string_view text = error.what();
-        const size_t colon = text.find(": "); // after the library's error code
-        return refuse("at byte " + std::to_string(place) + ": " +
-                      std::string(colon == text.npos ? text : text.substr(colon + 2)));
+    void put_string(std::string_view value, bool is_name) {
+        if (is_name) {
+            std::get<Object>(open.back()->value_).keys.emplace_back(value);
+        } else {
+            add(value);
+        }
     }
-    bool refuse(const std::string &why) {
-        if (fault_.empty()) fault_ = why;
-        return false;
+    void plain_string(std::string_view value, bool is_name) { put_string(value, is_name); }
+    void string_begin() { string.clear(); }
+    void string_part(std::string_view part) { string += part; }
+    void string_code(uint32_t code) { append_utf8(string, code); }
+    void string_end(bool is_name) { put_string(string, is_name); }
+
+    void number(std::string_view digits, bool is_integer) {
+        const char *const first = digits.data(), *const last = first + digits.size();
+        uint64_t natural = 0;
+        int64_t integer = 0;
+        if (is_integer && std::from_chars(first, last, natural).ec == std::errc()) {
+            add(natural);
+        } else if (is_integer && std::from_chars(first, last, integer).ec == std::errc()) {
+            add(integer);
+        } else {
+            double real = 0;
+            const bool is_out = std::from_chars(first, last, real).ec != std::errc();
+            if (is_out && is_overflow(digits))
+                refuse(static_cast<size_t>(first - text.data()),
+                       "a number outside of the range of a double");
+            add(is_out ? 0.0 : real);
+        }
     }
 
-    Json root_;
-    std::vector<Json *> open_;
-    std::string fault_;
+    std::string_view text;
+    const std::string &what;
+    Surrogates surrogates = Surrogates::refuse;
+    Json root;
+    std::vector<Json *> open;
+    std::string string;
 };
 
-Json Json::parse(std::string_view text, const std::string &what) {
-    Reader reader;
-    if (!Library::sax_parse(text.begin(), text.end(), &reader)) {
-        throw Failure(kInvalidFile, what + ": " + reader.fault_);
-    }
-    return std::move(reader.root_);
+Json Json::parse(std::string_view text, const std::string &what, Surrogates surrogates) {
+    Reader reader(text, what);
+    reader.surrogates = surrogates;
+    if (const size_t bad = valid_length(text); bad < text.size())
+        reader.refuse(bad, "a byte that is not valid UTF-8");
+    JsonScanner<Reader, Reader::kMaxDepth>(reader, text).scan();
+    return std::move(reader.root);
 }
 
 bool is_json_object(std::string_view text) {
     const size_t first = text.find_first_not_of(" \t\r\n");
-    return first != text.npos && text[first] == '{' && Library::accept(text.begin(), text.end());
+    if (first == text.npos || text[first] != '{') return false;
+    try {
+        Json::parse(text, "");
+        return true;
+    } catch (const Failure &) { return false; }
 }
 
 Json json_object() {

@@ -1,5 +1,4 @@
-// JSON values: members in the order of insertion or of the file, integers of 64 bits. nlohmann-json
-// reads and writes them; its header stays in json.cpp, as each inclusion costs seconds.
+// JSON values: members in the order of insertion or of the file, integers of 64 bits.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -64,9 +63,11 @@ public:
     std::optional<double> number() const;         // any number
     const std::vector<std::string> &keys() const; // names of an object's members
 
-    // Throws Failure (invalid file) with `what`, the position and the reason. Refuses duplicate
-    // members and nesting deeper than 64; a number beyond 64 bits becomes a double.
-    static Json parse(std::string_view text, const std::string &what);
+    enum class Surrogates : uint8_t { refuse, replace }; // lone surrogates: refused, or U+FFFD
+    // Throws Failure (invalid file) with `what`, the reason and the position. Refuses duplicate
+    // members and nesting deeper than 64; an integer beyond 64 bits becomes a double.
+    static Json parse(std::string_view text, const std::string &what,
+                      Surrogates surrogates = Surrogates::refuse);
 
     // indent < 0: on one line. Invalid UTF-8 becomes U+FFFD.
     std::string dump(int indent = -1) const;
@@ -86,6 +87,9 @@ struct Json::Member {
     std::string key;
     Json value;
 };
+
+// Appends a string in quotes, which is valid JSON and safe on a terminal.
+void append_json_string(std::string &out, std::string_view text);
 
 // Returns whether `text` is a JSON object.
 bool is_json_object(std::string_view text);

@@ -27,13 +27,37 @@ size_t utf8_length(std::string_view text) {
     return overlong || outside ? 0 : n;
 }
 
-bool is_utf8(std::string_view text) {
-    while (!text.empty()) {
-        const size_t n = utf8_length(text);
-        if (n == 0) return false;
-        text.remove_prefix(n);
+size_t valid_length(std::string_view text) {
+    size_t at = 0;
+    while (at < text.size()) {
+        const size_t n = utf8_length(text.substr(at));
+        if (n == 0) break;
+        at += n;
     }
-    return true;
+    return at;
+}
+
+bool is_utf8(std::string_view text) {
+    return valid_length(text) == text.size();
+}
+
+void append_utf8(std::string &out, uint32_t code) {
+    const auto more = [&](unsigned shift) {
+        out += static_cast<char>(0x80 | (code >> shift & 0x3f));
+    };
+    if (code < 0x80) {
+        out += static_cast<char>(code);
+    } else if (code < 0x800) {
+        out += static_cast<char>(0xc0 | code >> 6);
+    } else if (code < 0x10000) {
+        out += static_cast<char>(0xe0 | code >> 12);
+        more(6);
+    } else {
+        out += static_cast<char>(0xf0 | code >> 18);
+        more(12);
+        more(6);
+    }
+    if (code >= 0x80) more(0);
 }
 
 static uint32_t code_point(std::string_view text, size_t n) {
@@ -44,10 +68,15 @@ static uint32_t code_point(std::string_view text, size_t n) {
 }
 
 // Returns whether a character can move the cursor, change colours or reorder a line.
-static bool is_unsafe(uint32_t point) {
+static bool is_unsafe_point(uint32_t point) {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||
            (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) ||
            point == 0xfeff;
+}
+
+uint32_t unsafe_code(std::string_view character) {
+    const uint32_t point = code_point(character, character.size());
+    return is_unsafe_point(point) ? point : 0;
 }
 
 static std::string escape_point(uint32_t point) {
@@ -75,7 +104,7 @@ static std::string escape_text(std::string_view text, bool keep_layout, size_t l
         }
         const uint32_t point = code_point(text, n);
         const bool kept = keep_layout && (point == '\n' || point == '\t');
-        if (is_unsafe(point) && !kept) {
+        if (is_unsafe_point(point) && !kept) {
             out += escape_point(point);
         } else {
             out += text.substr(0, n);

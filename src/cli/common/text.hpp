@@ -11,7 +11,11 @@ namespace ggufx::cli {
 
 // Returns the length of the well-formed UTF-8 character at the start of `text`, or 0.
 size_t utf8_length(std::string_view text);
+size_t valid_length(std::string_view text); // bytes before the first that is not UTF-8
 bool is_utf8(std::string_view text);
+void append_utf8(std::string &out, uint32_t code);
+// Returns the code point of a well-formed character that escape() replaces, 0 for all others.
+uint32_t unsafe_code(std::string_view character);
 
 // Escapes text for a terminal and for one line of a table. Control characters, direction marks and
 // bytes that are not UTF-8 become \n, \t, \u{202e} or \xff. Backslashes are not doubled: for
