@@ -45,6 +45,18 @@ void Exchange::respond(const ApiError &error) {
     respond(error.status, "application/json", error.to_json().dump() + "\n", std::move(headers));
 }
 
+void Exchange::respond_out_of_memory() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::waiting) {
+        state_ = State::whole;
+        status_ = 503;
+        type_.swap(spare_type_);
+        body_.swap(spare_body_);
+    }
+    ended_ = true;
+    wake();
+}
+
 void Exchange::add_header(const std::string &name, const std::string &value) {
     const std::lock_guard lock(mutex_);
     if (state_ == State::waiting) headers_.emplace_back(name, value);

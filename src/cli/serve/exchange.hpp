@@ -35,6 +35,7 @@ public:
     void respond(int status, const std::string &type, std::string body,
                  std::vector<Header> headers = {});
     void respond(const ApiError &error);
+    void respond_out_of_memory() noexcept; // 503; needs no memory
     void open_stream();
     // Call before respond or open_stream.
     void add_header(const std::string &name, const std::string &value);
@@ -73,6 +74,11 @@ private:
     State state_ = State::waiting;
     int status_ = 0;
     std::string type_, body_;
+    // Response for which there is no memory later.
+    std::string spare_type_ = "application/json",
+                spare_body_ =
+                    "{\"error\":{\"message\":\"out of memory\",\"type\":\"overloaded_error\","
+                    "\"param\":null,\"code\":\"out_of_memory\"}}\n";
     std::vector<Header> headers_;
     size_t n_sent_ = 0;
     bool ended_ = false, is_waiting_ = false;

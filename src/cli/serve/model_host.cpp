@@ -447,7 +447,7 @@ static int32_t report_gone(void *user, uint64_t, uint64_t) {
     return (*static_cast<const std::function<bool()> *>(user))();
 }
 
-std::vector<float> ModelHost::embed(const std::vector<std::vector<int32_t>> &texts,
+std::vector<float> ModelHost::embed(std::span<const std::vector<int32_t>> texts,
                                     const std::function<bool()> &is_gone) {
     std::vector<int32_t> ids;
     std::vector<size_t> lengths;

@@ -68,7 +68,7 @@ public:
     Grammar grammar_of(uint32_t kind, const std::string &text, const char *param,
                        uint32_t flags = 0) const;
     // Returns one embedding per input. Throws ApiError, also after `is_gone` reports a disconnect.
-    std::vector<float> embed(const std::vector<std::vector<int32_t>> &texts,
+    std::vector<float> embed(std::span<const std::vector<int32_t>> texts,
                              const std::function<bool()> &is_gone);
     std::vector<int32_t> pair(const std::string &query, const std::string &document) const {
         return pairs_->make(query, document);

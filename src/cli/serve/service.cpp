@@ -10,6 +10,14 @@
 
 namespace ggufx::cli {
 
+namespace {
+
+// Keys whose requests are read at the same time; each has one thread at most.
+constexpr size_t kReaders = 8;
+constexpr size_t kLargeBody = 64u << 10; // bytes
+
+} // namespace
+
 struct Service::Route {
     const char *method, *path;
     bool needs_key, is_prefix;
@@ -62,7 +70,7 @@ bool Service::takes_body(const Route &route) {
 
 Service::Service(const ServiceOptions &options)
     : options_(options), tickets_(options.n_per_key),
-      created_(static_cast<uint64_t>(std::time(nullptr))) {
+      created_(static_cast<uint64_t>(std::time(nullptr))), vectors_(1), readers_(kReaders) {
     options_.scheduling.secret = random_number();
 }
 
@@ -99,18 +107,35 @@ void Service::drain() {
 
 bool Service::is_idle() {
     // Checks the workers in the order in which work is passed on.
-    return reader_.is_idle() && vectors_.is_idle() && (!engine_ || engine_->is_idle()) &&
+    return readers_.is_idle() && vectors_.is_idle() && (!engine_ || engine_->is_idle()) &&
            vectors_.is_idle();
 }
 
-void Service::respond_error(Exchange &exchange, const std::function<void()> &work) {
+static void respond_or_throw(Exchange &exchange, const std::function<void()> &work) {
     try {
         work();
     } catch (const ApiError &error) { exchange.respond(error); } catch (const Failure &failure) {
         exchange.respond(ApiError(failure.exit_code == kNoMemory ? 503 : 500, failure.what()));
     } catch (const std::bad_alloc &) {
-        exchange.respond(ApiError(503, "out of memory"));
+        exchange.respond_out_of_memory();
     } catch (const std::exception &error) { exchange.respond(ApiError(500, error.what())); }
+}
+
+void Service::respond_error(Exchange &exchange, const std::function<void()> &work) noexcept {
+    try {
+        respond_or_throw(exchange, work);
+    } catch (...) { // the error response needs memory, too
+        exchange.respond_out_of_memory();
+    }
+}
+
+std::shared_ptr<void> Service::take_ticket(const Exchange &exchange) const {
+    auto ticket = tickets_.take(exchange.asker());
+    if (ticket) return ticket;
+    throw ApiError(429,
+                   fmt::format("the key has {} running and queued requests, which is the limit",
+                               options_.n_per_key),
+                   "", "key_limit");
 }
 
 void Service::take(std::shared_ptr<Exchange> exchange, const Route &route, const std::string &path,
@@ -128,15 +153,21 @@ void Service::take(std::shared_ptr<Exchange> exchange, const Route &route, const
         exchange->respond(ApiError(503, "the model is being loaded", "", "loading"));
         return;
     }
-    if (reader_.n_waiting() + vectors_.n_waiting() + (engine_ ? engine_->n_waiting() : 0) >=
+    if (readers_.n_waiting() + vectors_.n_waiting() + (engine_ ? engine_->n_waiting() : 0) >=
         options_.n_queue) {
         exchange->respond(ApiError(429, "the queue is full", "", "queue_full"));
         return;
     }
-    auto call = std::make_shared<Call>(
-        Call{std::move(exchange), &route, path, std::move(body), monotonic_seconds()});
-    reader_.add([this, call] {
-        if (!call->exchange->is_gone()) answer(*call);
+    respond_error(*exchange, [&] {
+        const size_t body_bytes = body.size();
+        auto call = std::make_shared<Call>(Call{exchange, &route, path, std::move(body),
+                                                monotonic_seconds(), take_ticket(*exchange)});
+        // A key has two turns, so that its large bodies do not delay its small ones.
+        const uint64_t owner = PrefixIndex::mixed(exchange->asker(), body_bytes >= kLargeBody);
+        readers_.add(owner, [this, call] {
+            if (!call->exchange->is_gone()) answer(*call);
+            return false;
+        });
     });
 }
 

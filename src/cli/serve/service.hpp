@@ -1,13 +1,13 @@
-// Router and request handlers. Simple paths are answered at once; one reader thread parses the
-// other bodies, builds prompts and passes them to the engine. Embeddings and snapshots have their
-// own thread.
+// Router and request handlers. Simple paths are answered at once; reader threads parse the other
+// bodies, build prompts and pass them to the engine. Embeddings and snapshots have their own thread.
+// In both places the API keys take turns.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "serve/completion_writer.hpp"
 #include "serve/engine_thread.hpp"
+#include "serve/fair_workers.hpp"
 #include "serve/tickets.hpp"
-#include "serve/worker.hpp"
 
 namespace ggufx::cli {
 
@@ -56,9 +56,11 @@ private:
         const Route *route;
         std::string path, body;
         double taken;
+        std::shared_ptr<void> ticket; // counts for --per-key
     };
     void answer(Call &call);
-    static void respond_error(Exchange &exchange, const std::function<void()> &work);
+    static void respond_error(Exchange &exchange, const std::function<void()> &work) noexcept;
+    std::shared_ptr<void> take_ticket(const Exchange &exchange) const; // throws 429
     void require_model(const std::string &name) const;
     void require_writing() const;
     void use_model_sampling();
@@ -102,6 +104,8 @@ private:
     // service_embeddings.cpp
     void embeddings(Call &call, const Json &body);
     void rerank(Call &call, const Json &body);
+    struct EmbeddingJob;
+    bool embed_piece(EmbeddingJob &job);
     void embed_later(Call &call, std::vector<std::vector<int32_t>> texts,
                      std::function<Json(std::vector<float>)> object);
     // service_slots.cpp
@@ -119,8 +123,8 @@ private:
     SessionBackend *backend_ = nullptr;    // owned by the engine
     std::atomic<bool> is_ready_ = false, drains_ = false, stops_ = false;
     std::mutex mutex_;
-    // Declared last: the reader ends first, since it passes work to the others.
-    Worker vectors_, reader_;
+    // Declared last: the readers end first, since they pass work to the others.
+    FairWorkers vectors_, readers_;
 };
 
 void respond_json(Exchange &exchange, const Json &value, int status = 200);

@@ -71,13 +71,7 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
             plan.tools = texts.tools;
             plan.parallel_calls = texts.parallel_calls;
         }
-        plan.ticket = tickets_.take(call.exchange->asker());
-        if (!plan.ticket)
-            throw ApiError(
-                429,
-                fmt::format("the key has {} running and queued requests, which is the limit",
-                            options_.n_per_key),
-                "", "key_limit");
+        plan.ticket = jobs.empty() ? call.ticket : take_ticket(*call.exchange);
         auto job = std::make_shared<Job>();
         job->prompt = ids;
         job->owner = call.exchange->asker();

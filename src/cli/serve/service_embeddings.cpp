@@ -12,6 +12,9 @@ namespace ggufx::cli {
 
 namespace {
 
+// Tokens after which the embeddings of another key have their turn.
+constexpr size_t kPieceTokens = 512;
+
 // Normalizes a truncated embedding to length 1.
 void cut_vector(std::span<float> values) {
     double sum = 0;
@@ -70,20 +73,41 @@ uint64_t count(const std::vector<std::vector<int32_t>> &texts) {
 
 } // namespace
 
-// `object` builds the response from the embeddings.
+struct Service::EmbeddingJob {
+    std::shared_ptr<Exchange> exchange;
+    std::shared_ptr<void> ticket;
+    std::vector<std::vector<int32_t>> texts;
+    std::function<Json(std::vector<float>)> object; // builds the response from the embeddings
+    std::vector<float> values;
+    size_t n_done = 0; // texts
+};
+
+// Embeds some of the texts. Returns true if others are left.
+bool Service::embed_piece(EmbeddingJob &job) {
+    const auto ends = [&] { return stops_ || job.exchange->is_gone(); };
+    if (ends()) throw ApiError(503, "the server is shutting down", "", "draining");
+    size_t end = job.n_done, n_tokens = 0;
+    while (end < job.texts.size() && (end == job.n_done || n_tokens < kPieceTokens))
+        n_tokens += job.texts[end++].size();
+    const std::span all(job.texts);
+    const std::vector<float> values = host_->embed(all.subspan(job.n_done, end - job.n_done), ends);
+    job.values.insert(job.values.end(), values.begin(), values.end());
+    job.n_done = end;
+    if (end < job.texts.size()) return true;
+    job.exchange->tell({"", count(job.texts), 0, 0});
+    respond_json(*job.exchange, job.object(std::move(job.values)));
+    return false;
+}
+
 void Service::embed_later(Call &call, std::vector<std::vector<int32_t>> texts,
                           std::function<Json(std::vector<float>)> object) {
-    const uint64_t n_tokens = count(texts);
-    vectors_.add([this, exchange = call.exchange, texts = std::move(texts),
-                  object = std::move(object), n_tokens] {
-        if (exchange->is_gone()) return;
-        const auto ends = [&] { return stops_ || exchange->is_gone(); };
-        respond_error(*exchange, [&] {
-            if (ends()) throw ApiError(503, "the server is shutting down", "", "draining");
-            const Json answer = object(host_->embed(texts, ends));
-            exchange->tell({"", n_tokens, 0, 0});
-            respond_json(*exchange, answer);
-        });
+    auto job = std::make_shared<EmbeddingJob>(
+        EmbeddingJob{call.exchange, call.ticket, std::move(texts), std::move(object), {}});
+    vectors_.add(call.exchange->asker(), [this, job] {
+        bool is_unfinished = false;
+        if (!job->exchange->is_gone())
+            respond_error(*job->exchange, [&] { is_unfinished = embed_piece(*job); });
+        return is_unfinished;
     });
 }
 

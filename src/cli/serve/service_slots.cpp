@@ -89,12 +89,13 @@ void Service::save_slot(Call &call, uint32_t slot, const std::string &path) {
             const auto held = scheduler.held(slot);
             content->codes.assign(held.begin(), held.end());
             content->snapshot = backend_->save(slot);
-            vectors_.add([exchange, path, content, slot] {
+            vectors_.add(exchange->asker(), [exchange, path, content, slot] {
                 respond_error(*exchange, [&] {
                     write_slot_file(path, *content);
                     respond_json(*exchange,
                                  Json{{"id", slot}, {"n_tokens", content->codes.size()}});
                 });
+                return false;
             });
         });
     });
@@ -102,7 +103,7 @@ void Service::save_slot(Call &call, uint32_t slot, const std::string &path) {
 
 void Service::restore_slot(Call &call, uint32_t slot, const std::string &path) {
     const uint64_t cache = cache_of(call.exchange->owner(), "");
-    vectors_.add([this, exchange = call.exchange, slot, path, cache] {
+    vectors_.add(call.exchange->asker(), [this, exchange = call.exchange, slot, path, cache] {
         respond_error(*exchange, [&] {
             auto content = std::make_shared<SlotContent>();
             try {
@@ -127,6 +128,7 @@ void Service::restore_slot(Call &call, uint32_t slot, const std::string &path) {
                 });
             });
         });
+        return false;
     });
 }
 
