@@ -161,6 +161,20 @@ class Completions(Served):
         self.assertEqual(both["logprobs"]["token_logprobs"][1:len(ids)], scored["logprobs"]["token_logprobs"][1:])
         self.assertEqual(self.server.ask(TEXT, {"prompt": "x", "max_tokens": 0})[0], 400)
 
+    def test_a_streamed_echo_is_the_whole_one(self):
+        ids = self.server.ask("/tokenize", {"content": "The sun", "add_special": True})[1]["tokens"]
+        for fields in ({}, {"n": 2}, {"logprobs": 2}, {"prompt": [ids, "One day"], "n": 2, "logprobs": 1}, {"logprobs": 0, "max_tokens": 0}):
+            with self.subTest(fields):
+                body = {"prompt": "Once upon a time", "max_tokens": 4, "seed": 5, "echo": True, **fields}
+                want = self.complete(**body)["choices"]
+                texts, logprobs = [""] * len(want), [[] for _ in want]
+                for event in self.server.stream(TEXT, body)[:-1]:
+                    for choice in event["choices"]:
+                        texts[choice["index"]] += choice["text"]
+                        logprobs[choice["index"]] += (choice["logprobs"] or {}).get("token_logprobs", [])
+                self.assertEqual(texts, [c["text"] for c in want])
+                self.assertEqual(logprobs, [(c["logprobs"] or {}).get("token_logprobs", []) for c in want])
+
     def test_scores_of_a_prompt_are_those_of_perplexity(self):
         ids = self.server.ask("/tokenize", {"content": "The sun was warm and the dog was happy.", "add_special": True})[1]["tokens"]
         two = self.complete(prompt=[ids, ids[:4]], echo=True, logprobs=0, max_tokens=0)["choices"]

@@ -99,7 +99,8 @@ private:
                     std::shared_ptr<Reply> reply, uint64_t seed);
     void add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call, const Texts &texts,
                   const std::vector<int32_t> &ids, uint32_t prompt_index);
-    void start(const Call &call, Reply &reply, std::vector<std::shared_ptr<Job>> jobs);
+    void start(const Call &call, Reply &reply, std::vector<std::shared_ptr<Job>> jobs,
+               const std::vector<std::string> &echoes);
     uint64_t cache_of(uint64_t owner, const std::string &conversation) const;
     // service_embeddings.cpp
     void embeddings(Call &call, const Json &body);

@@ -87,12 +87,15 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
     }
 }
 
-// After this call, only the engine reports to the client.
-void Service::start(const Call &call, Reply &reply, std::vector<std::shared_ptr<Job>> jobs) {
+// Begins the reply with the given text of each sequence. After this call, only the engine reports to
+// the client.
+void Service::start(const Call &call, Reply &reply, std::vector<std::shared_ptr<Job>> jobs,
+                    const std::vector<std::string> &echoes) {
     if (engine_->n_waiting() + jobs.size() > options_.n_queue)
         throw ApiError(429, "the queue is full", "", "queue_full");
     call.exchange->add_header("X-Ggufx-Prefix", prefix_name(jobs[0]->prompt));
     reply.open();
+    for (uint32_t i = 0; i < echoes.size(); i++) reply.put(i, {echoes[i], {}, {}, {}});
     engine_->add(std::move(jobs));
 }
 
@@ -108,7 +111,7 @@ void Service::write_chat(Call &call, const ChatWanted &wanted, const Prompt &pro
     if (!wanted.ignored.empty())
         call.exchange->add_header("X-Ggufx-Ignored",
                                   fmt::format("{}", fmt::join(wanted.ignored, ", ")));
-    start(call, *reply, std::move(jobs));
+    start(call, *reply, std::move(jobs), {});
 }
 
 void Service::chat(Call &call, const Json &body) {
@@ -207,14 +210,13 @@ void Service::completion(Call &call, const Json &body) {
         const std::vector<int32_t> ids = completion_ids(wanted, wanted.prompts[i]);
         add_jobs(jobs, call, {wanted, reply, seed, nullptr, nullptr, "", true, scores}, ids, i);
     }
+    std::vector<std::string> echoes;
     for (uint32_t i = 0; wanted.echo && i < reply->n_texts(); i++) {
         const TextOrIds &prompt = wanted.prompts[i / wanted.best_of];
-        Delta delta;
         const uint32_t flags = wanted.return_special ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0;
-        delta.content = prompt.is_ids ? host_->detokenize(prompt.ids, flags) : prompt.text;
-        reply->put(i, std::move(delta));
+        echoes.push_back(prompt.is_ids ? host_->detokenize(prompt.ids, flags) : prompt.text);
     }
-    start(call, *reply, std::move(jobs));
+    start(call, *reply, std::move(jobs), echoes);
 }
 
 } // namespace ggufx::cli
