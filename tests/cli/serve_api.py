@@ -29,6 +29,14 @@ TOOLS = [{"type": "function", "name": "weather", "description": "of a city",
           "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
 
 
+def reranker(case):
+    """Returns the path of a generated model that ranks documents."""
+    model = case.path("rank.gguf")
+    subprocess.run([python_with_numpy(), "-c", RERANKER, tool.REFERENCE, model], check=True,
+                   env=tool.environment(PYTHONDONTWRITEBYTECODE="1"))
+    return model
+
+
 def typed(response):
     """Returns the events of /v1/responses, after checking that `event:` equals the type in `data:`."""
     out = []
@@ -329,9 +337,7 @@ class Slots(Served):
 
 class Rerank(Served):
     def test_scores_are_those_of_embed(self):
-        model = self.path("rank.gguf")
-        subprocess.run([python_with_numpy(), "-c", RERANKER, tool.REFERENCE, model], check=True,
-                       env=tool.environment(PYTHONDONTWRITEBYTECODE="1"))
+        model = reranker(self)
         documents = ["The sun is warm.", "A dog ran.", "Cats sleep all day."]
         server = self.serve(model=model)
         status, answer = server.ask("/v1/rerank", {"query": "dogs", "documents": documents, "return_documents": True})

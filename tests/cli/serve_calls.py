@@ -136,7 +136,7 @@ class Calls(Served):
         tools = lambda name="get", **function: [{"type": "function", "function": {"name": name, **function}}]
         for fields, word in (({"tools": []}, "no tools"), ({"tools": None}, "no tools"), ({"tools": tools("a b")}, "name"), ({"tools": tools("x" * 129)}, "name"),
                              ({"tools": tools("")}, "name"), ({"tools": tools() * 2}, "two functions"), ({"stop": "x"}, "stop"),
-                             ({"tool_choice": "any"}, "tool_choice"), ({"tool_choice": {"type": "function"}}, "names no function"),
+                             ({"tool_choice": "any"}, "tool_choice"), ({"tool_choice": {"type": "function"}}, "tool_choice.function is missing"),
                              ({"tool_choice": {"type": "function", "function": {"name": "other"}}}, "names no function"),
                              ({"tool_choice": {"type": "allowed_tools"}}, "type"), ({"tool_choice": {"type": "function", "function": {"name": "get"}, "x": 1}}, "unknown field"),
                              ({"tools": tools(parameters={"type": "string"})}, "schema of an object"), ({"tools": tools(parameters=[1])}, "schema of an object"),

@@ -65,7 +65,7 @@ class Histories(Served):
                 for arguments in ('{"a":', "[1]", [1], 7, "x", '"{}"', True):
                     status, answer = server.ask(APPLY, {"messages": [STORY[0], said(call("{}"), call(arguments))]})
                     message = self.refused(400, "invalid_value", (status, answer))
-                    self.assertIn("messages[1].tool_calls[1].function.arguments is neither a JSON object", message)
+                    self.assertIn("messages[1].tool_calls[1].function.arguments is not a JSON object or the text of one, but ", message)
                     self.assertEqual(answer["error"]["param"], "messages[1].tool_calls[1].function.arguments")
 
     def test_results_belong_to_calls(self):

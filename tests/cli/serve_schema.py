@@ -1,22 +1,25 @@
-# The OpenAPI description of the server (src/cli/serve/openapi.json): requests and answers must conform.
+# The OpenAPI description of the server (src/cli/serve/api): requests and answers must conform.
 # SPDX-License-Identifier: MIT
 import functools
 import os
+import sys
 
 import tool
+
+sys.path.insert(0, os.path.join(tool.SOURCE, "src", "cli", "serve", "api"))
+import api  # noqa: E402
 
 try:
     import jsonschema
 except ImportError:  # Debian's python3-jsonschema
     jsonschema = None
 
-PATH = os.path.join(tool.SOURCE, "src", "cli", "serve", "openapi.json")
 checked = {}  # number of answers by path
 
 
 @functools.lru_cache(None)
 def document():
-    return tool.read_json(PATH)
+    return api.openapi()
 
 
 @functools.lru_cache(None)
@@ -48,6 +51,11 @@ def fails(check, value, what):
         raise AssertionError("%s: %s at %s" % (what, best.message[:300], list(best.absolute_path)))
 
 
+def check_request(path, body):
+    if jsonschema:
+        fails(validator("paths", described(path), "post", "requestBody", "content", "application/json", "schema"), body, "request of " + path)
+
+
 def check(path, method, body, status, answer, kind="application/json"):
     """Checks an answer against the description, and the request of an accepted one, too."""
     name = described(path)
@@ -66,5 +74,5 @@ def check(path, method, body, status, answer, kind="application/json"):
     else:
         fails(validator("paths", name, verb, "responses", "200", "content", kind, "schema"), answer, path)
         if body is not None:
-            fails(validator("paths", name, verb, "requestBody", "content", "application/json", "schema"), body, "request of " + path)
+            check_request(path, body)
     checked[name] = checked.get(name, 0) + 1

@@ -103,6 +103,7 @@ search() {
     mkdir -p "$work" && cd "$work" || return 2
     rm -rf made && seeds "$1" || return 1
     [ ! -e "$fuzz/dictionaries/$1.txt" ] || dict=("-dict=$fuzz/dictionaries/$1.txt")
+    [ "$1" != serve ] || dict=("-dict=$build/src/cli/serve/dictionary.txt")
     TIMEFORMAT='%U %S'
     { time "$program" "-max_total_time=$seconds" "-max_len=$(limits "$1")" "${dict[@]}" -timeout=400 -report_slow_units=400 -rss_limit_mb=4000 \
         -close_fd_mask=1 -print_final_stats=1 -artifact_prefix="$work/fault-" corpus made >search.log 2>&1; } 2>time.log

@@ -119,17 +119,14 @@ Json call_arguments(Fields &call) {
     const Json *const given = call.take("arguments");
     if (!given) return Json::object();
     if (given->is_object()) return *given;
-    const std::string *const text = given->text();
-    const std::string shown = text ? *text : given->dump();
-    if (text) {
-        const size_t first = text->find_first_not_of(" \t\r\n");
-        const size_t end = text->find_last_not_of(" \t\r\n") + 1;
-        if (first == std::string::npos || text->substr(first, end - first) == "null")
-            return Json::object();
-        if (is_json_object(*text)) return *given;
-    }
-    call.refuse("arguments", fmt::format("is neither a JSON object nor the text of one, but \"{}\"",
-                                         escape(shown.substr(0, 80))));
+    const std::string &text = *given->text();
+    const size_t first = text.find_first_not_of(" \t\r\n");
+    const size_t end = text.find_last_not_of(" \t\r\n") + 1;
+    if (first == std::string::npos || text.substr(first, end - first) == "null")
+        return Json::object();
+    if (is_json_object(text)) return *given;
+    call.refuse("arguments", fmt::format("is not a JSON object or the text of one, but \"{}\"",
+                                         escape(text.substr(0, 80))));
 }
 
 Json link_results(std::vector<Json> messages) {

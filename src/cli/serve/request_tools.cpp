@@ -9,7 +9,6 @@ namespace ggufx::cli {
 
 namespace {
 
-constexpr size_t kMostTools = 512;
 constexpr size_t kMostFunctionName = 128; // maximum bytes in the name of a forced function
 
 struct ToolChoice {
@@ -21,31 +20,19 @@ struct ToolChoice {
     }
 };
 
-ToolChoice read_choice(Fields &fields, ToolForm form) {
+ToolChoice read_choice(Fields &fields, Nesting nesting) {
     using Kind = ToolChoice::Kind;
     const Json *const choice = fields.take("tool_choice");
-    if (!choice) return {};
-    if (const std::string *const text = choice->text()) {
-        if (*text == "auto") return {};
-        if (*text == "none") return {Kind::none, ""};
-        if (*text == "required") return {Kind::required, ""};
-    }
-    if (!choice->is_object())
-        fields.refuse("tool_choice",
-                      "is not one of \"auto\", \"none\", \"required\" and a function");
-    Fields of = fields.within(*choice, "tool_choice");
-    if (of.text("type") != "function") of.refuse("type", "is not \"function\"");
-    std::optional<std::string> name;
-    if (form == ToolForm::flat) {
-        name = of.text("name");
-    } else if (const Json *const function = of.take("function")) {
-        Fields inner = of.within(*function, "function");
-        name = inner.text("name");
-        inner.finish();
-    }
-    if (!name) of.refuse(form == ToolForm::flat ? "name" : "function", "names no function");
+    const std::string *const word = choice ? choice->text() : nullptr;
+    if (!choice || (word && *word == "auto")) return {};
+    if (word) return {*word == "none" ? Kind::none : Kind::required, ""};
+    Fields of = *fields.object("tool_choice");
+    auto nested = nesting == Nesting::nested ? of.object("function") : std::nullopt;
+    Fields &function = nested ? *nested : of;
+    const std::string name = *function.text("name");
+    function.finish();
     of.finish();
-    return {Kind::required, *name};
+    return {Kind::required, name};
 }
 
 // Returns true for names that any template can write between its markers.
@@ -79,32 +66,25 @@ struct Function {
     std::vector<std::string> widened; // keywords that the grammar of a forced call ignores
 };
 
-Function read_tool(const Json &given, Fields tool, ToolForm form, const ToolChoice &choice) {
+Function read_tool(const Json &given, Fields tool, Nesting nesting, const ToolChoice &choice) {
     Function out;
-    tool.no_effect("type", {"function"});
-    const Json *inner = nullptr;
-    if (form == ToolForm::nested) {
-        inner = tool.take("function");
-        if (!inner) tool.refuse("function", "is missing");
-    }
-    Fields of = inner ? tool.within(*inner, "function") : tool;
-    const auto name = of.text("name");
-    if (!name) of.refuse("name", "is missing");
-    const bool is_taken = choice.takes(*name);
-    if (is_taken && !is_name(*name))
+    auto nested = nesting == Nesting::nested ? tool.object("function") : std::nullopt;
+    Fields &of = nested ? *nested : tool;
+    const std::string name = *of.text("name");
+    const bool is_taken = choice.takes(name);
+    if (is_taken && !is_name(name))
         of.refuse("name",
                   "is not a name of 1 to 128 letters, digits and _-.:/, which a forced call needs");
     const auto text = of.text("description");
     const Json *const parameters = of.take("parameters");
-    of.truth("strict"); // a forced call is always strict
     of.finish();
-    if (inner) tool.finish();
-    Json function = Json{{"name", *name}};
+    tool.finish();
+    Json function = Json{{"name", name}};
     if (text) function["description"] = *text;
     if (parameters) function["parameters"] = *parameters;
-    out.json = inner ? given : Json{{"type", "function"}, {"function", function}};
-    out.callable = {*name, is_taken ? schema_of(of, parameters, out.widened) : "",
-                    choice.name == *name};
+    out.json = nested ? given : Json{{"type", "function"}, {"function", function}};
+    out.callable = {name, is_taken ? schema_of(of, parameters, out.widened) : "",
+                    choice.name == name};
     return out;
 }
 
@@ -125,49 +105,25 @@ void force(Fields &fields, const ToolChoice &choice, std::vector<Callable> funct
     out.forced = std::move(functions);
 }
 
-// Returns true for server-side tools, which are not supported: the model does not see them.
-bool runs_elsewhere(const Json &tool) {
-    static constexpr std::string_view types[] = {"web_search",
-                                                 "web_search_preview",
-                                                 "file_search",
-                                                 "code_interpreter",
-                                                 "computer",
-                                                 "mcp",
-                                                 "image_generation",
-                                                 "local_shell",
-                                                 "shell",
-                                                 "apply_patch",
-                                                 "tool_search",
-                                                 "namespace",
-                                                 "custom",
-                                                 "computer_use_preview"};
-    const Json *const type = tool.is_object() ? tool.find("type") : nullptr;
-    if (!type || !type->text()) return false;
-    std::string_view name = *type->text();
-    const size_t dated = name.find("_20"); // web_search_2025_08_26
-    name = name.substr(0, dated);
-    return std::find(std::begin(types), std::end(types), name) != std::end(types);
-}
-
 } // namespace
 
-void read_tools(Fields &fields, ChatWanted &out, ToolForm form) {
+void read_tools(Fields &fields, ChatWanted &out, Nesting nesting) {
     const Json *const tools = fields.take("tools");
-    const ToolChoice choice = read_choice(fields, form);
-    out.parallel_calls = fields.truth("parallel_tool_calls").value_or(true);
-    if (tools && (!tools->is_array() || tools->size() > kMostTools))
-        fields.refuse("tools", "is not a list of at most 512 functions");
+    const ToolChoice choice = read_choice(fields, nesting);
+    out.parallel_calls = *fields.truth("parallel_tool_calls");
     Json all = Json::array();
     std::vector<Callable> functions;
     for (size_t i = 0; tools && i < tools->size(); i++) {
         const Json &given = tools->elements()[i];
-        if (form == ToolForm::flat && runs_elsewhere(given)) {
-            out.ignored.push_back(index_of("tools", i));
+        const Fields of = fields.entry("tools", given, i);
+        const std::string place = "tools[" + std::to_string(i) + "]";
+        if (of.is_skipped()) { // a hosted tool
+            out.ignored.push_back(place);
             continue;
         }
-        Function tool = read_tool(given, fields.within(given, index_of("tools", i)), form, choice);
+        Function tool = read_tool(given, of, nesting, choice);
         for (const std::string &keyword : tool.widened)
-            out.ignored.push_back(index_of("tools", i) + " " + keyword);
+            out.ignored.push_back(place + " " + keyword);
         all.push_back(std::move(tool.json));
         functions.push_back(std::move(tool.callable));
     }
