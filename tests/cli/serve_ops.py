@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
 import unittest
@@ -36,6 +37,17 @@ def ask_path(path, request="/health"):
         while piece := at.recv(65536):
             out += piece
     return int(out[9:12]), out.split(b"\r\n\r\n", 1)[1]
+
+
+def head_hash(data):
+    """The checksum of a slot file's head: a chain of splitmix64."""
+    mask, value = 2 ** 64 - 1, len(data)
+    for byte in data:
+        x = value * 0x9e3779b97f4a7c15 + byte + 0x9e3779b97f4a7c15 & mask
+        x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9 & mask
+        x = (x ^ x >> 27) * 0x94d049bb133111eb & mask
+        value = x ^ x >> 31
+    return value
 
 
 def until(check, seconds=20):
@@ -297,6 +309,56 @@ class Files(Served):
         with open(os.path.join(folder, "one.slot"), "rb") as file:
             self.assertEqual(file.read(), before)
         self.assertEqual(server.ask(TEXT, {"prompt": "Once upon a time", "max_tokens": 2})[0], 200)
+
+    def damaged(self, good):
+        """Snapshots of a slot with a fault at every step of reading, by name."""
+        n_name = struct.unpack_from("<Q", good, 10)[0]
+        n_codes = struct.unpack_from("<Q", good, 18 + n_name)[0]
+        codes, end = 26 + n_name, 26 + n_name + 4 * n_codes  # the checksum of the head is at the end
+        out = {"excess": good + b"x", "empty": b"", "head alone": good[:end + 8]}
+        for i in range(1, 24):
+            at = i * len(good) // 24
+            out["cut at %d" % at] = good[:at]
+            out["bit at %d" % at] = good[:at] + bytes([good[at] ^ 1]) + good[at + 1:]
+        for name, changed in (("one token less", struct.pack("<Q", n_codes - 1) + good[codes:end - 4]),
+                              ("another token", struct.pack("<Q", n_codes) + good[codes:end - 4] + struct.pack("<I", 2 * 300)),
+                              ("no such token", struct.pack("<Q", n_codes) + good[codes:end - 4] + b"\xff\xff\xff\xff"),
+                              ("no tokens", struct.pack("<Q", 0))):
+            head = good[:codes - 8] + changed
+            out[name] = head + struct.pack("<Q", head_hash(head)) + good[end + 8:]
+        return out
+
+    def test_a_refused_snapshot_ends_no_request(self):
+        folder = self.path("slots")
+        os.mkdir(folder)
+        server = self.serve("--parallel", "3", "--cache-slots", "3", "--slot-dir", folder, "--api-key-file", self.path("keys", KEYS))
+        first, second = of_key("first"), of_key("second")
+        body = {"prompt": "The sun is up. " * 20, "max_tokens": 8, "temperature": 0}
+        ask = lambda: server.ask(TEXT, body, headers=first)
+        want = ask()[1]["choices"]
+        act = lambda what: server.ask("/slots/%d/%s" % (max(server.ask("/slots", headers=first)[1], key=lambda s: s["n_tokens"])["id"], what), {"filename": "one"}, headers=first)
+        self.assertEqual(act("save")[0], 200)
+        path = os.path.join(folder, os.listdir(folder)[0])
+        with open(path, "rb") as file:
+            good = file.read()
+        long_body = {**LONG, "n": 2}
+        alone = server.ask(CHAT, long_body, headers=second)[1]["choices"]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            neighbour = pool.submit(server.ask, CHAT, long_body, headers=second)
+            for name, content in self.damaged(good).items():
+                with self.subTest(name):
+                    with open(path, "wb") as file:
+                        file.write(content)
+                    self.assertIn("snapshot", self.refused(400, "invalid_snapshot", act("restore")))
+                    self.assertEqual([ask()[1].get("choices"), ask()[1].get("choices")], [want, want])
+                    if neighbour.done():
+                        self.assertEqual(neighbour.result()[1].get("choices"), alone)
+                        neighbour = pool.submit(server.ask, CHAT, long_body, headers=second)
+            self.assertEqual(neighbour.result()[1].get("choices"), alone)
+        with open(path, "wb") as file:
+            file.write(good)
+        self.assertEqual(act("restore")[0], 200)
+        self.assertEqual(ask()[1]["choices"], want)
 
     def test_a_model_that_is_replaced_goes_on_and_one_that_is_changed_does_not(self):
         path = self.path("model.gguf")

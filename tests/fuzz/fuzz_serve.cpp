@@ -1,8 +1,10 @@
 // Fuzz target: request bodies for `ggufx serve`. Each becomes a request within its limits, or a
-// refusal with a status and a reason. Also host names and API keys of access checks. With
+// refusal with a status and a reason. Also host names and API keys of access checks. The bytes are
+// a script for the scheduler, too, whose index and session always have the same tokens. With
 // libFuzzer, omit main (-DGGUFX_FUZZER). Otherwise the seeds below are truncated and mutated by a
 // fixed sequence.
 // SPDX-License-Identifier: MIT
+#include "../serve/fake_backend.hpp"
 #include "replay.h"
 #include "serve/guard.hpp"
 #include "serve/request.hpp"
@@ -55,8 +57,93 @@ static void check(const ChatWanted &wanted) {
     }
 }
 
+// Runs requests, clients that leave, snapshots and faults, as the bytes say.
+class Script {
+public:
+    Script() : machine_(3, 32), scheduler_(machine_, options(), [this] { return machine_.time; }) {}
+
+    void run(const std::string &bytes) {
+        constexpr size_t most = 256; // bytes that count
+        for (size_t i = 0; i < std::min(bytes.size(), most); i++) {
+            act(static_cast<uint8_t>(bytes[i]));
+            if (!scheduler_.is_consistent()) abort();
+        }
+        machine_.faults.fail_at(-1, 0);
+        for (int i = 0; !scheduler_.is_idle(); i++) {
+            if (i == 100000) abort();
+            scheduler_.step();
+            if (!scheduler_.is_consistent()) abort();
+        }
+        for (const auto &writer : writers_)
+            if (!writer->has_ended() && !writer->gone) abort();
+    }
+
+private:
+    static SchedulerOptions options() {
+        SchedulerOptions out;
+        out.patience_seconds = 0.05;
+        return out;
+    }
+    void act(uint8_t byte) {
+        const uint8_t value = byte >> 3; // 0 .. 31
+        switch (byte & 7) {
+        case 0:
+            add(value);
+            break;
+        case 1:
+            restore(value);
+            break;
+        case 2:
+            machine_.faults.fail_at(1 + value / 4, value % FaultPlan::kKinds);
+            break;
+        case 3:
+            machine_.room = value > 15 ? 0 : 100 + 20u * value;
+            break;
+        case 4:
+            if (!writers_.empty() && value % 2 == 0) writers_[value % writers_.size()]->gone = true;
+            if (!writers_.empty() && value % 2 == 1) writers_[value % writers_.size()]->late = true;
+            break;
+        case 5:
+            if (value == 0) scheduler_.stop("the end");
+            if (value == 1) scheduler_.fail_all("a fault", Fault::internal);
+            break;
+        default:
+            for (int i = 0; i <= value / 8; i++) scheduler_.step();
+        }
+    }
+    void add(uint8_t value) {
+        if (writers_.size() == 16) return;
+        auto job = std::make_shared<Job>();
+        job->prompt = made(1 + value % 3, 1 + 9u * value);
+        job->owner = value % 2;
+        job->most = 1 + value;
+        job->scores = value % 7 == 0;
+        writers_.push_back(std::make_shared<FakeWriter>(machine_, job->most));
+        job->writer = writers_.back();
+        scheduler_.add(std::move(job));
+    }
+    void restore(uint8_t value) {
+        const uint32_t slot = value % 3;
+        if (scheduler_.slot(slot).state != SlotView::State::free) return;
+        std::vector<PrefixIndex::Code> codes;
+        for (const int32_t id : made(1, 5u * value))
+            codes.push_back(static_cast<PrefixIndex::Code>(id) * 2);
+        std::string snapshot(reinterpret_cast<const char *>(codes.data()), codes.size() * 4);
+        if (value % 4 == 1) snapshot += '!';
+        if (value % 4 == 2 && !codes.empty()) codes.back()++;
+        try {
+            scheduler_.restore(slot, value % 2, codes, snapshot);
+        } catch (const DecodeBackend::Refused &) {}
+    }
+
+    FakeMachine machine_;
+    Scheduler scheduler_;
+    std::vector<std::shared_ptr<FakeWriter>> writers_;
+};
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const std::string copy(reinterpret_cast<const char *>(data), size); // exactly sized
+    Script().run(copy);
     const bool lenient = size % 2 == 1;
     const SamplingDefaults defaults;
     Json body;
@@ -178,6 +265,11 @@ int main(int argc, char **argv) {
             if (next() % 8 == 0) bytes.insert(next() % (bytes.size() + 1), good.substr(0, 40));
             replay_input(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
         }
+    }
+    for (long i = 0; i < count; i++, n_run++) { // scripts
+        std::string bytes(1 + next() % 256, '\0');
+        for (char &byte : bytes) byte = static_cast<char>(next());
+        replay_input(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
     }
     std::printf("%ld inputs\n", n_run);
     return 0;

@@ -1,143 +1,30 @@
 // The server's scheduler: a model that computes logits by arithmetic, a clock that advances per
 // computed token, clients that disconnect at any time.
 // SPDX-License-Identifier: MIT
-#include "serve/scheduler.hpp"
-#include "check.hpp"
+#include "fake_backend.hpp"
 
 #include <cstdio>
-#include <set>
+#include <cstdlib>
 
 using namespace ggufx::cli;
 
-namespace {
+// Allocations until one fails; not positive: none does.
+static long g_allocations_left = 0;
 
-using Ids = std::vector<int32_t>;
-
-// A token's logits depend on all tokens before it and their modes, so that any mix-up by the
-// scheduler changes the output.
-class FakeMachine : public DecodeBackend {
-public:
-    FakeMachine(uint32_t n_sequences, uint32_t n_batch)
-        : rows_(n_sequences), reserved_(n_sequences), n_batch_(n_batch),
-          logits_((n_sequences + n_batch) * 2) {}
-    uint32_t n_sequences() const override { return static_cast<uint32_t>(rows_.size()); }
-    uint32_t n_vocab() const override { return 2; }
-    uint32_t n_batch() const override { return n_batch_; }
-
-    const float *decode(std::span<const Item> items, Path path,
-                        const std::function<bool()> &is_cancelled) override {
-        n_calls++;
-        std::set<uint32_t> seen;
-        uint64_t n = 0;
-        for (const Item &item : items) {
-            CHECK(seen.insert(item.sequence).second);
-            CHECK(!item.ids.empty());
-            n += item.ids.size();
-        }
-        most = std::max(most, n);
-        time += 0.001 * static_cast<double>(n);
-        if (is_cancelled()) throw Refused(Refused::Why::cancelled, "cancelled");
-        for (const Item &item : items)
-            for (const int32_t id : item.ids) {
-                if (id == fails_at) throw Refused(Refused::Why::other, "a NaN");
-                if (id == full_at && n_full > 0) {
-                    n_full--;
-                    throw Refused(Refused::Why::memory, "no memory");
-                }
-            }
-        size_t row = 0;
-        for (const Item &item : items) {
-            for (size_t i = 0; i < item.ids.size(); i++) {
-                rows_[item.sequence].push_back(item.ids[i] * 2 + (path == Path::rows));
-                if (item.logits == Logits::all ||
-                    (item.logits == Logits::last && i + 1 == item.ids.size()))
-                    logits_.at(2 * row++) = value(rows_[item.sequence]);
-            }
-        }
-        return logits_.data();
-    }
-    void truncate(uint32_t sequence, uint64_t n) override {
-        CHECK(n <= rows_[sequence].size());
-        rows_[sequence].resize(n);
-    }
-    bool copy(uint32_t from, uint32_t to, uint64_t n) override {
-        CHECK(rows_[to].empty() && from != to && n <= rows_[from].size());
-        if (refuses_copies) return false;
-        rows_[to].assign(rows_[from].begin(), rows_[from].begin() + static_cast<ptrdiff_t>(n));
-        n_copies++;
-        return true;
-    }
-    // Memory for `room` tokens in total, if that is set.
-    bool reserve(uint32_t sequence, uint64_t n) override {
-        uint64_t others = 0;
-        for (size_t i = 0; i < reserved_.size(); i++)
-            if (i != sequence) others += std::max<uint64_t>(reserved_[i], rows_[i].size());
-        if (room > 0 && others + n > room) return false;
-        reserved_[sequence] = n;
-        return true;
-    }
-    static float value(const Ids &row) {
-        uint32_t hash = 7;
-        for (const int32_t id : row) hash = (hash ^ static_cast<uint32_t>(id)) * 16777619u;
-        return static_cast<float>(hash % 1000);
-    }
-
-    double time = 0;
-    uint64_t n_calls = 0, n_copies = 0, most = 0;
-    uint64_t room = 0;
-    int32_t fails_at = -1, full_at = -1, n_full = 0;
-    bool refuses_copies = false;
-
-private:
-    std::vector<Ids> rows_;
-    std::vector<uint64_t> reserved_;
-    uint32_t n_batch_;
-    std::vector<float> logits_;
-};
-
-struct FakeWriter : Writer {
-    FakeWriter(FakeMachine &backend_, size_t n) : machine(backend_), n_wanted(n) {}
-    bool is_gone() override { return gone; }
-    bool is_late() override { return late; }
-    void score(size_t first, std::span<const float> logits) override {
-        CHECK(first == scores.size());
-        for (size_t i = 0; i < logits.size(); i += 2)
-            scores.push_back(static_cast<int32_t>(logits[i]));
-    }
-    void begin(size_t n) override {
-        CHECK(begun == 0 || machine.n_calls == 0);
-        n_cached = n;
-        begun = machine.n_calls;
-    }
-    void pass() override { n_passed++; }
-    std::optional<int32_t> next(std::span<const float> logits) override {
-        out.push_back(static_cast<int32_t>(logits[0]));
-        if (last > 0) longest = std::max(longest, machine.time - last);
-        last = machine.time;
-        if (out.size() < n_wanted) return out.back();
-        ended = machine.n_calls;
-        return {};
-    }
-    void fail(const std::string &why, bool is_full) override {
-        failure = why;
-        full = is_full;
-    }
-    void stop(const std::string &) override { stopped = true; }
-
-    FakeMachine &machine;
-    size_t n_wanted, n_cached = 0;
-    uint64_t n_passed = 0, begun = 0, ended = 0;
-    Ids out, scores;
-    double last = 0, longest = 0;
-    bool gone = false, late = false, stopped = false, full = false;
-    std::string failure;
-};
-
-Ids made(int32_t first, size_t n) {
-    Ids out;
-    for (size_t i = 0; i < n; i++) out.push_back(first + static_cast<int32_t>(i % 50));
-    return out;
+// Not inlined: gcc would take the pair for a mismatch.
+[[gnu::noinline]] void *operator new(std::size_t n) {
+    if (g_allocations_left > 0 && --g_allocations_left == 0) throw std::bad_alloc();
+    if (void *const out = std::malloc(n > 0 ? n : 1)) return out;
+    throw std::bad_alloc();
 }
+[[gnu::noinline]] void operator delete(void *memory) noexcept {
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void *memory, std::size_t) noexcept {
+    std::free(memory);
+}
+
+namespace {
 
 struct Bench {
     explicit Bench(uint32_t n_sequences, SchedulerOptions options = {}, uint32_t n_batch = 64)
@@ -157,10 +44,14 @@ struct Bench {
         scheduler.add(last_job);
         return writer;
     }
+    void step() {
+        scheduler.step();
+        CHECK(scheduler.is_consistent());
+    }
     void run() {
         for (int i = 0; !scheduler.is_idle(); i++) {
             CHECK(i < 100000);
-            scheduler.step();
+            step();
         }
     }
     FakeMachine machine;
@@ -190,7 +81,7 @@ void texts_among_others_are_those_alone() {
                 prompts.push_back(made(i % 3, 5 + static_cast<size_t>(i * 7 % 90)));
                 writers.push_back(bench.add(prompts.back(), 1 + static_cast<size_t>(i % 9),
                                             static_cast<uint64_t>(i % 4)));
-                if (i % 5 == 0) bench.scheduler.step();
+                if (i % 5 == 0) bench.step();
             }
             bench.run();
             for (size_t i = 0; i < writers.size(); i++)
@@ -265,7 +156,7 @@ void a_copy_that_has_no_memory_is_computed() {
     Bench bench(2);
     bench.machine.refuses_copies = true;
     bench.add(made(1, 200), 50);
-    for (int i = 0; i < 10; i++) bench.scheduler.step();
+    for (int i = 0; i < 10; i++) bench.step();
     const auto other = bench.add(made(1, 200), 3);
     bench.run();
     CHECK(other->n_cached == 0 && other->out == alone(made(1, 200), 3));
@@ -276,7 +167,7 @@ void a_long_prompt_does_not_stop_others() {
     options.prompt_seconds = 0.01; // ten tokens of this model
     Bench bench(4, options, 512);
     const auto writer = bench.add(made(1, 8), 300);
-    for (int i = 0; i < 5; i++) bench.scheduler.step();
+    for (int i = 0; i < 5; i++) bench.step();
     const auto long_one = bench.add(made(70, 2000), 2);
     const auto short_one = bench.add(made(200, 12), 2);
     bench.run();
@@ -302,16 +193,16 @@ void who_leaves_frees_the_place_at_the_next_step() {
     const auto gone = bench.add(made(1, 8), 1000);
     const auto queued = bench.add(made(1, 8), 5);
     const auto waits = bench.add(made(3, 8), 5);
-    for (int i = 0; i < 5; i++) bench.scheduler.step();
+    for (int i = 0; i < 5; i++) bench.step();
     gone->gone = queued->gone = true;
-    bench.scheduler.step();
+    bench.step();
     CHECK(bench.scheduler.counts().n_left == 2);
     CHECK(waits->begun > 0);
     const size_t n = gone->out.size();
     bench.run();
     CHECK(gone->out.size() == n && queued->out.empty() && waits->out == alone(made(3, 8), 5));
     const auto reads = bench.add(made(5, 5000), 5); // disconnects during prefill
-    bench.scheduler.step();
+    bench.step();
     reads->gone = true;
     bench.run();
     CHECK(reads->out.empty() && bench.scheduler.counts().n_running == 0);
@@ -326,7 +217,7 @@ void a_fault_of_one_is_nobody_elses() {
     const auto faulty = bench.add(bad, 10);
     const auto other = bench.add(made(4, 20), 10);
     bench.run();
-    CHECK(faulty->failure == "a NaN" && !faulty->full && faulty->out.empty());
+    CHECK(faulty->failure == "a NaN" && faulty->fault == Fault::internal && faulty->out.empty());
     CHECK(good->out == alone(made(1, 20), 10) && other->out == alone(made(4, 20), 10));
 }
 
@@ -345,13 +236,13 @@ void without_memory_free_places_give_theirs() {
     bench.machine.n_full = 3;
     const auto refused = bench.add(prompt, 3, 5);
     bench.run();
-    CHECK(refused->full && refused->out.empty());
+    CHECK(refused->is_full() && refused->out.empty());
 }
 
 void stop_ends_all() {
     Bench bench(1);
     const auto runs = bench.add(made(1, 8), 100), waits = bench.add(made(1, 8), 100);
-    for (int i = 0; i < 5; i++) bench.scheduler.step();
+    for (int i = 0; i < 5; i++) bench.step();
     bench.scheduler.stop("the end");
     CHECK(runs->stopped && waits->stopped && bench.scheduler.is_idle());
     const auto later = bench.add(made(1, 8), 4);
@@ -424,7 +315,7 @@ void a_text_that_gave_its_place_back_goes_on() {
             CHECK(writers[static_cast<size_t>(i)]->out == alone(made(40 * i, 30), 600, answers));
         const auto large = bench.add(made(3, 2000), 5); // never fits
         bench.run();
-        CHECK(large->full && large->out.empty());
+        CHECK(large->is_full() && large->out.empty());
     }
 }
 
@@ -434,10 +325,10 @@ void who_waits_long_gets_a_place_of_one_with_many() {
     Bench bench(4, options);
     std::vector<std::shared_ptr<FakeWriter>> many;
     for (int i = 0; i < 8; i++) many.push_back(bench.add(made(40 * i, 30), 2000, 1));
-    for (int i = 0; i < 100; i++) bench.scheduler.step();
+    for (int i = 0; i < 100; i++) bench.step();
     const auto other = bench.add(made(7, 30), 10, 2);
     const double start = bench.machine.time;
-    while (other->ended == 0) bench.scheduler.step();
+    while (other->ended == 0) bench.step();
     CHECK(bench.machine.time - start < 1.0);
     CHECK(bench.scheduler.counts().n_preempted == 1);
     bench.run();
@@ -454,7 +345,7 @@ void owners_get_as_many_tokens() {
     std::vector<std::shared_ptr<FakeWriter>> large, small;
     for (int i = 0; i < 6; i++) large.push_back(bench.add(made(i, 1000), 200, 1));
     for (int i = 0; i < 60; i++) small.push_back(bench.add(made(i + 7, 40), 60, 2));
-    while (large[2]->ended == 0) bench.scheduler.step();
+    while (large[2]->ended == 0) bench.step();
     size_t n = 0; // finished short requests, which have as many tokens as the long ones
     for (const auto &writer : small) n += writer->ended > 0;
     CHECK(n >= 20 && n <= 50);
@@ -483,11 +374,183 @@ void scores_are_those_of_every_token() {
 void who_is_late_ends() {
     Bench bench(1);
     const auto runs = bench.add(made(1, 8), 1000), waits = bench.add(made(1, 8), 10);
-    for (int i = 0; i < 5; i++) bench.scheduler.step();
+    for (int i = 0; i < 5; i++) bench.step();
     runs->late = waits->late = true;
     bench.run();
     CHECK(runs->stopped && waits->stopped && runs->out.size() > 2 && waits->out.empty());
     CHECK(bench.scheduler.counts().n_left == 0);
+}
+
+std::string snapshot_of(std::span<const PrefixIndex::Code> codes) {
+    return {reinterpret_cast<const char *>(codes.data()), codes.size_bytes()};
+}
+
+// A slot with a prefix, and a running request of another owner beside it.
+struct RestoreBench : Bench {
+    RestoreBench() : Bench(3) {
+        machine.take_memory(4096);
+        add(prompt, 4, 1);
+        run();
+        while (scheduler.slot(slot).n_tokens == 0) slot++;
+        codes.assign(scheduler.held(slot).begin(), scheduler.held(slot).end());
+        neighbour = add(made(7, 50), 30, 2);
+        for (int i = 0; i < 5; i++) step();
+    }
+    // Returns whether the snapshot was refused.
+    bool restore(std::span<const PrefixIndex::Code> of, const std::string &snapshot) {
+        bool is_refused = false;
+        try {
+            scheduler.restore(slot, 1, of, snapshot);
+        } catch (const DecodeBackend::Refused &) {
+            is_refused = true;
+        } catch (const std::bad_alloc &) { is_refused = true; }
+        g_allocations_left = 0;
+        CHECK(scheduler.is_consistent());
+        const size_t n = scheduler.slot(slot).n_tokens;
+        CHECK(n == 0 || n == codes.size());
+        return is_refused;
+    }
+    // The prefix, found or not, gives the same answer, and the neighbour goes on.
+    void check_answers() {
+        for (int i = 0; i < 2; i++) {
+            const auto again = add(prompt, 4, 1);
+            run();
+            CHECK(again->out == alone(prompt, 4) && (i == 0 || again->n_cached > 0));
+        }
+        CHECK(neighbour->out == alone(made(7, 50), 30));
+    }
+    const Ids prompt = made(1, 100);
+    uint32_t slot = 0;
+    std::vector<PrefixIndex::Code> codes;
+    std::shared_ptr<FakeWriter> neighbour;
+};
+
+void a_refused_snapshot_leaves_index_and_session_alike() {
+    for (const int how : {0, 1, 2, 3, 4}) {
+        RestoreBench bench;
+        std::vector<PrefixIndex::Code> codes = bench.codes;
+        std::string snapshot = snapshot_of(bench.codes);
+        if (how == 1) snapshot += "x";
+        if (how == 2) snapshot.resize(snapshot.size() - 40);
+        if (how == 3) codes[50] += 2;
+        if (how == 4) codes.pop_back();
+        CHECK(bench.restore(codes, snapshot) == (how > 0));
+        bench.check_answers();
+    }
+}
+
+void a_fault_at_any_point_of_a_restore_is_harmless() {
+    for (int kind = 0; kind < FaultPlan::kKinds; kind++) {
+        for (long n = 1, used = 1; used != 0; n++) {
+            RestoreBench bench;
+            bench.machine.faults.fail_at(n, kind);
+            used = bench.restore(bench.codes, snapshot_of(bench.codes));
+            CHECK(used == bench.machine.faults.is_used());
+            bench.machine.faults.fail_at(-1, 0);
+            bench.check_answers();
+        }
+    }
+    for (long n = 1, used = 1; used != 0; n++) {
+        RestoreBench bench;
+        const std::string snapshot = snapshot_of(bench.codes);
+        g_allocations_left = n;
+        used = bench.restore(bench.codes, snapshot);
+        bench.check_answers();
+    }
+}
+
+// An index that lists lost tokens costs a computation, not the requests.
+void tokens_that_the_session_lost_are_computed() {
+    for (const bool is_copied : {false, true}) {
+        Bench bench(3);
+        bench.add(made(1, 100), 4, 1);
+        bench.run();
+        const auto neighbour = bench.add(made(7, 50), 30, 2);
+        for (int i = 0; i < 5; i++) bench.step();
+        for (uint32_t i = 0; i < 3; i++)
+            if (bench.scheduler.slot(i).n_tokens == 100) bench.machine.lose_tokens(i);
+        const Ids prompt = made(1, is_copied ? 40 : 100);
+        const auto again = bench.add(prompt, 4, 1);
+        bench.run();
+        CHECK(again->out == alone(prompt, 4) && again->n_cached == 0);
+        CHECK(neighbour->out == alone(made(7, 50), 30));
+    }
+}
+
+// Requests that share prefixes, queue, are scored and are preempted.
+struct FaultBench : Bench {
+    explicit FaultBench() : Bench(3, options(), 32) {
+        machine.take_memory(4096);
+        machine.room = 330;
+    }
+    static SchedulerOptions options() {
+        SchedulerOptions out;
+        out.patience_seconds = 0.2;
+        return out;
+    }
+    // Adds the requests and runs them. The allocation and the point of that number fail, from 1;
+    // 0: none. Returns the number of failed requests.
+    size_t run_all(long allocation, long point, int kind) {
+        std::vector<std::shared_ptr<Job>> jobs;
+        const Ids prompts[] = {made(1, 70), made(1, 70), made(30, 90), made(1, 80), made(9, 20)};
+        for (size_t i = 0; i < std::size(prompts); i++) {
+            auto job = std::make_shared<Job>();
+            job->prompt = prompts[i];
+            job->owner = i % 2;
+            job->most = 60;
+            job->scores = i == 4;
+            if (i == 1) job->first = jobs[0];
+            writers.push_back(std::make_shared<FakeWriter>(machine, 60));
+            job->writer = writers.back();
+            jobs.push_back(std::move(job));
+        }
+        machine.faults.fail_at(point > 0 ? point : -1, kind);
+        g_allocations_left = allocation;
+        for (auto &job : jobs) scheduler.add(std::move(job));
+        run();
+        is_used = allocation > 0 ? g_allocations_left == 0 : machine.faults.is_used();
+        g_allocations_left = 0;
+        machine.faults.fail_at(-1, 0);
+        size_t n_failed = 0;
+        for (size_t i = 0; i < writers.size(); i++) {
+            CHECK(writers[i]->has_ended());
+            n_failed += !writers[i]->failure.empty();
+            CHECK(!writers[i]->failure.empty() || writers[i]->out == alone(prompts[i], 60));
+        }
+        const SchedulerCounts counts = scheduler.counts();
+        CHECK(counts.n_running == 0 && counts.n_waiting == 0);
+        return n_failed;
+    }
+    std::vector<std::shared_ptr<FakeWriter>> writers;
+    bool is_used = false; // the planned failure has happened
+};
+
+void a_fault_at_any_point_ends_one_request() {
+    size_t n_failed = 0;
+    for (int kind = 0; kind < FaultPlan::kKinds; kind++) {
+        bool is_used = true;
+        for (long n = 1; is_used; n++) {
+            FaultBench bench;
+            const size_t failed = bench.run_all(0, n, kind);
+            CHECK(failed <= 1);
+            is_used = bench.is_used;
+            n_failed += failed;
+        }
+    }
+    CHECK(n_failed > 100);
+}
+
+void without_memory_for_a_request_the_others_go_on() {
+    size_t n_failed = 0;
+    bool is_used = true;
+    for (long n = 1; is_used; n++) {
+        FaultBench bench;
+        const size_t failed = bench.run_all(n, 0, 0);
+        CHECK(failed <= 1);
+        is_used = bench.is_used;
+        n_failed += failed;
+    }
+    CHECK(n_failed > 100);
 }
 
 // Four times as many equal requests take four times the work, plus at most a third.
@@ -522,6 +585,11 @@ int main() {
     owners_get_as_many_tokens();
     scores_are_those_of_every_token();
     who_is_late_ends();
+    a_refused_snapshot_leaves_index_and_session_alike();
+    a_fault_at_any_point_of_a_restore_is_harmless();
+    tokens_that_the_session_lost_are_computed();
+    a_fault_at_any_point_ends_one_request();
+    without_memory_for_a_request_the_others_go_on();
     work_grows_with_what_is_asked();
     std::printf("%d checks\n", g_checks);
     return g_checks > 100 ? 0 : 1;

@@ -284,7 +284,8 @@ TokenLogprob CompletionWriter::token_of(std::span<const float> logits, int32_t i
 void CompletionWriter::note_scores(size_t first, std::span<const float> logits) {
     const std::vector<int32_t> &ids = plan_.echoed;
     const size_t n_vocab = host_.facts().n_vocab, n = logits.size() / n_vocab;
-    if (first == 0) {
+    if (first == 0) { // also after a preemption
+        pending_.clear();
         pending_.push_back({host_.piece(ids[0]), {}, {}, 0, 0});
         n_shown_ = pending_.back().piece.size();
     }
@@ -307,11 +308,23 @@ void CompletionWriter::note_scores(size_t first, std::span<const float> logits) 
 }
 
 void CompletionWriter::score(size_t first, std::span<const float> logits) {
+    attempt([&] { note_scores(first, logits); });
+}
+
+void CompletionWriter::pass() noexcept {
     try {
-        note_scores(first, logits);
+        reply_->exchange().keep_alive(clock_());
+    } catch (const std::exception &) {} // without memory there is no comment
+}
+
+template <class Work> void CompletionWriter::attempt(const Work &work) noexcept {
+    try {
+        work();
     } catch (const Failure &failure) {
-        fail(failure.what(), false);
-    } catch (const std::bad_alloc &) { fail("out of memory", true); }
+        fail(failure.what(), failure.exit_code == kNoMemory ? Fault::memory : Fault::internal);
+    } catch (const std::bad_alloc &) {
+        fail("out of memory", Fault::memory);
+    } catch (const std::exception &error) { fail(error.what(), Fault::internal); }
 }
 
 void CompletionWriter::note_time() {
@@ -496,12 +509,9 @@ std::optional<int32_t> CompletionWriter::write(std::span<const float> logits) {
 }
 
 std::optional<int32_t> CompletionWriter::next(std::span<const float> logits) {
-    try {
-        return write(logits);
-    } catch (const Failure &failure) {
-        fail(failure.what(), false);
-    } catch (const std::bad_alloc &) { fail("out of memory", true); }
-    return {};
+    std::optional<int32_t> out;
+    attempt([&] { out = write(logits); });
+    return out;
 }
 
 void CompletionWriter::end(const std::string &reason, const std::string &note) {
@@ -520,18 +530,21 @@ void CompletionWriter::end(const std::string &reason, const std::string &note) {
                    {has_calls_ && reason == "stop" ? "tool_calls" : reason, note, mean});
 }
 
-void CompletionWriter::fail(const std::string &why, bool is_full) {
+void CompletionWriter::fail(const char *why, Fault fault) noexcept {
     has_failed_ = true;
-    reply_->fail(ApiError(is_full ? 503 : 500, why));
+    try {
+        reply_->fail(ApiError(fault == Fault::internal ? 500 : 503, why, "",
+                              fault == Fault::model_changed ? "model_changed" : ""));
+    } catch (const std::exception &) { reply_->exchange().end(); }
 }
 
-void CompletionWriter::stop(const std::string &why) {
-    try {
+void CompletionWriter::stop(const char *why) noexcept {
+    attempt([&] {
         if (n_tokens_ == 0) // no output yet: the client can retry on another server
             reply_->fail(ApiError(503, why));
         else
             end("length", why);
-    } catch (const Failure &failure) { fail(failure.what(), false); }
+    });
 }
 
 } // namespace ggufx::cli

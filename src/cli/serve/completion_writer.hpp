@@ -35,14 +35,14 @@ public:
     CompletionWriter(const ModelHost &host, std::shared_ptr<Reply> reply, Metrics &metrics,
                      Clock clock, const CompletionPlan &plan, const Wanted &wanted, uint64_t seed);
 
-    bool is_gone() override { return reply_->exchange().is_gone(); }
-    bool is_late() override { return plan_.deadline > 0 && clock_() >= plan_.deadline; }
+    bool is_gone() noexcept override { return reply_->exchange().is_gone(); }
+    bool is_late() noexcept override { return plan_.deadline > 0 && clock_() >= plan_.deadline; }
     void begin(size_t n_cached) override;
-    void pass() override { reply_->exchange().keep_alive(clock_()); }
+    void pass() noexcept override;
     void score(size_t first, std::span<const float> logits) override;
     std::optional<int32_t> next(std::span<const float> logits) override;
-    void fail(const std::string &why, bool is_full) override;
-    void stop(const std::string &why) override;
+    void fail(const char *why, Fault fault) noexcept override;
+    void stop(const char *why) noexcept override;
 
 private:
     // Stage of a constrained generation.
@@ -55,6 +55,7 @@ private:
         call,
     };
     std::optional<int32_t> write(std::span<const float> logits);
+    template <class Work> void attempt(const Work &work) noexcept; // an error ends the reply
     void make_parser();
     Parser make_parser_of(const Prompt &prompt, uint32_t flags, bool is_told);
     std::optional<int32_t> close_reasoning(); // closing marker when the budget is used up

@@ -3,6 +3,7 @@
 
 #include "common/signals.hpp"
 
+#include <cassert>
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -30,6 +31,7 @@ EngineThread::~EngineThread() {
 
 void EngineThread::add(std::vector<std::shared_ptr<Job>> jobs) {
     const std::lock_guard lock(mutex_);
+    incoming_.reserve(incoming_.size() + jobs.size());
     is_idle_ = false;
     n_waiting_ += jobs.size();
     for (std::shared_ptr<Job> &job : jobs) incoming_.push_back(std::move(job));
@@ -38,8 +40,8 @@ void EngineThread::add(std::vector<std::shared_ptr<Job>> jobs) {
 
 void EngineThread::post(Task task) {
     const std::lock_guard lock(mutex_);
-    is_idle_ = false;
     tasks_.push_back(std::move(task));
+    is_idle_ = false;
     wake_.notify_one();
 }
 
@@ -64,8 +66,8 @@ bool EngineThread::take() {
     const std::vector<Task> tasks = std::exchange(tasks_, {});
     const bool stops = std::exchange(stops_, false) || lost_, ends = ends_;
     lock.unlock();
-    for (const Task &task : tasks) task(scheduler_);
-    if (stops) guard([&] { scheduler_.stop("the server is shutting down"); });
+    for (const Task &task : tasks) guard([&] { task(scheduler_); });
+    if (stops) scheduler_.stop("the server is shutting down");
     return !ends;
 }
 
@@ -74,42 +76,44 @@ std::optional<RanksLost> EngineThread::lost() {
     return lost_;
 }
 
-void EngineThread::lose(const RanksLost &lost) {
+void EngineThread::lose(const RanksLost &lost) noexcept {
     scheduler_.stop("the server has lost a part of its model");
     const std::lock_guard lock(mutex_);
     lost_ = lost;
     wake(); // wakes the connection thread, which shuts the server down
 }
 
-void EngineThread::guard(const std::function<void()> &work) {
+// Handles errors that concern no single request, also without memory. The thread goes on.
+template <class Work> void EngineThread::guard(const Work &work) noexcept {
     try {
         work();
     } catch (const RanksLost &lost) { lose(lost); } catch (const std::exception &error) {
-        // out of memory for the list of a step, or a similar error
         std::fprintf(stderr, "ggufx: %s: all running requests end\n", error.what());
-        scheduler_.stop("out of memory");
+        scheduler_.fail_all("the server failed between two requests", Fault::internal);
     }
 }
 
-void EngineThread::run() {
+void EngineThread::note_memory(double now) {
     metrics_.memory(backend_->memory());
-    double told = monotonic_seconds();
-    while (take()) {
-        const double start = monotonic_seconds();
-        if (start - told >= 1) { // once a second: memory statistics visit all pages
-            metrics_.memory(backend_->memory());
-            told = start;
-        }
-        if (!lost_) { // written by this thread alone; the lock protects readers
-            guard([&] {
-                backend_->beat();
-                scheduler_.step();
-            });
-        }
-        const SchedulerCounts counts = scheduler_.counts();
-        n_waiting_ = counts.n_waiting;
-        metrics_.step(monotonic_seconds() - start, counts);
+    told_ = now;
+}
+
+void EngineThread::step() {
+    const double start = monotonic_seconds();
+    if (start - told_ >= 1) note_memory(start); // once a second: it visits all pages
+    if (!lost_) { // written by this thread alone; the lock protects readers
+        backend_->beat();
+        scheduler_.step();
+        assert(scheduler_.is_consistent());
     }
+    const SchedulerCounts counts = scheduler_.counts();
+    n_waiting_ = counts.n_waiting;
+    metrics_.step(monotonic_seconds() - start, counts);
+}
+
+void EngineThread::run() noexcept {
+    guard([this] { note_memory(monotonic_seconds()); });
+    while (take()) guard([this] { step(); });
 }
 
 } // namespace ggufx::cli

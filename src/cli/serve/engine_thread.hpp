@@ -20,9 +20,9 @@ public:
                  Metrics &metrics);
     ~EngineThread(); // stops running requests
 
-    void add(std::vector<std::shared_ptr<Job>> jobs);
-    void post(Task task);                           // runs a task between two steps; does not throw
-    size_t n_waiting() const { return n_waiting_; } // requests in the queue
+    void add(std::vector<std::shared_ptr<Job>> jobs); // all of them, or none and throws
+    void post(Task task);                             // runs a task between two steps
+    size_t n_waiting() const { return n_waiting_; }   // requests in the queue
     bool is_idle() const { return is_idle_; }
     void stop(); // ends all requests soon
     // Set after the group has lost a rank: running requests have ended, and no new ones are
@@ -30,10 +30,12 @@ public:
     std::optional<RanksLost> lost();
 
 private:
-    void run();
+    void run() noexcept;
     bool take(); // false: the thread ends
-    void guard(const std::function<void()> &work);
-    void lose(const RanksLost &lost);
+    template <class Work> void guard(const Work &work) noexcept;
+    void step();
+    void note_memory(double now);
+    void lose(const RanksLost &lost) noexcept;
 
     std::unique_ptr<DecodeBackend> backend_;
     Scheduler scheduler_;
@@ -43,6 +45,7 @@ private:
     std::vector<std::shared_ptr<Job>> incoming_;
     std::vector<Task> tasks_;
     bool stops_ = false, ends_ = false;
+    double told_ = 0; // time of the last memory statistics in seconds
     std::optional<RanksLost> lost_;
     std::atomic<size_t> n_waiting_ = 0;
     std::atomic<bool> is_idle_ = true;

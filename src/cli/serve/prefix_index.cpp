@@ -50,8 +50,8 @@ void PrefixIndex::append(uint32_t sequence, std::span<const Code> codes) {
     while (node_end(row.hashes.size() + 1) <= row.codes.size()) {
         const uint64_t before = row.hashes.empty() ? first_hash(row.owner) : row.hashes.back();
         const uint64_t hash = next_hash(before, row.codes, row.hashes.size());
+        row.hashes.push_back(hash); // first: a node without its hash would never be dropped
         nodes_.emplace(hash, sequence);
-        row.hashes.push_back(hash);
     }
 }
 

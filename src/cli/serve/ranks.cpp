@@ -2,7 +2,6 @@
 #include "serve/ranks.hpp"
 
 #include "models/ranks.hpp"
-#include "serve/api_error.hpp"
 #include "serve/engine_thread.hpp"
 #include "serve/session_backend.hpp"
 
@@ -107,12 +106,9 @@ void make_call(const RankStep &step, SessionBackend &machine) {
         else if (step.kind == Kind::copy)
             (void)machine.copy(step.from, step.sequence, step.n_tokens);
         else if (step.kind == Kind::load)
-            machine.load(
-                step.sequence,
-                {reinterpret_cast<const char *>(step.snapshot.data()), step.snapshot.size()},
-                step.n_tokens);
-    } catch (const DecodeBackend::Refused &) {
-    } catch (const ApiError &) {}
+            machine.load(step.sequence, {reinterpret_cast<const char *>(step.snapshot.data()),
+                                         step.snapshot.size()});
+    } catch (const DecodeBackend::Refused &) {}
 }
 
 } // namespace

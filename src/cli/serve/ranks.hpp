@@ -12,7 +12,7 @@ namespace ggufx::cli {
 class SessionBackend;
 
 // Error: the group has lost a rank or is out of step, and nothing more can be computed.
-struct RanksLost : Failure {
+struct RanksLost : Failure, DecodeBackend::Lost {
     using Failure::Failure;
 };
 

@@ -33,13 +33,27 @@ Scheduler::Scheduler(DecodeBackend &machine, const SchedulerOptions &options, Cl
     : backend_(machine), options_(options), clock_(std::move(clock)),
       index_(machine.n_sequences(), options.secret), places_(machine.n_sequences()) {
     options_.n_parallel = std::min(options.n_parallel, machine.n_sequences());
+    order_.reserve(machine.n_sequences());
+    items_.reserve(machine.n_sequences());
 }
 
 void Scheduler::add(std::shared_ptr<Job> job) {
-    for (const int32_t id : job->prompt) job->codes.push_back(code_of(id, Path::tiles));
-    job->waits_since = clock_();
-    owners_[job->owner].queue.push_back(std::move(job));
-    n_waiting_++;
+    const auto queue = [&] {
+        for (const int32_t id : job->prompt) job->codes.push_back(code_of(id, Path::tiles));
+        job->waits_since = clock_();
+        owners_[job->owner].queue.push_back(job);
+        n_waiting_++;
+    };
+    isolate(queue, [&](const char *why, Fault fault) {
+        job->is_read = true;
+        job->writer->fail(why, fault);
+    });
+}
+
+bool Scheduler::is_consistent() const {
+    for (uint32_t i = 0; i < places_.size(); i++)
+        if (!backend_.holds(i, index_.codes(i))) return false;
+    return true;
 }
 
 SchedulerCounts Scheduler::counts() const {
@@ -63,58 +77,92 @@ SlotView Scheduler::slot(uint32_t sequence) const {
             index_.owner(sequence), codes.size(), static_cast<size_t>(end - codes.begin())};
 }
 
-void Scheduler::restored(uint32_t sequence, uint64_t cache, std::span<const Code> codes) {
-    index_.begin(sequence, cache);
-    index_.append(sequence, codes);
+void Scheduler::restore(uint32_t sequence, uint64_t cache, std::span<const Code> codes,
+                        std::string_view snapshot) {
+    try {
+        backend_.load(sequence, snapshot);
+        if (!backend_.holds(sequence, codes))
+            throw DecodeBackend::Refused(DecodeBackend::Refused::Why::other,
+                                         "the snapshot does not hold the tokens that it names");
+        index_.begin(sequence, cache);
+        index_.append(sequence, codes);
+    } catch (const std::exception &) {
+        if (!backend_.holds(sequence, index_.codes(sequence))) forget(sequence);
+        throw;
+    }
     places_[sequence].last_used = ++uses_;
 }
 
 // ---- free slots ----
 
-void Scheduler::forget(uint32_t place) {
-    backend_.truncate(place, 0);
-    backend_.reserve(place, 0);
+// Empties a slot, in the index even if the session fails: take_place() empties the session again
+// before a request gets the slot.
+void Scheduler::forget(uint32_t place) noexcept {
     index_.begin(place, 0);
     places_[place].reserved = 0;
+    try {
+        backend_.truncate(place, 0);
+        backend_.reserve(place, 0);
+    } catch (const std::exception &) {} // a lost backend reports it in the next call
 }
 
-// A free slot keeps its prefix for later prompts: the tokens that were computed by prefill.
-void Scheduler::release(uint32_t place) {
+void Scheduler::vacate(uint32_t place) noexcept {
     SequenceSlot &at = places_[place];
-    at.job->is_read = true;
-    owners_[at.job->owner].n_running--;
+    owners_.find(at.job->owner)->second.n_running--;
     at.job.reset();
     n_running_--;
     at.last_used = ++uses_;
+}
+
+// A free slot keeps its prefix for later prompts: the tokens that were computed by prefill.
+void Scheduler::release(uint32_t place) noexcept {
+    places_[place].job->is_read = true;
+    vacate(place);
     const size_t n = slot(place).n_prompt;
-    if (n < n_held(place)) backend_.truncate(place, n);
-    index_.cut(place, n);
-    backend_.reserve(place, n);
-    at.reserved = n;
+    try {
+        if (n < n_held(place)) backend_.truncate(place, n);
+        index_.cut(place, n);
+        backend_.reserve(place, n);
+        places_[place].reserved = n;
+    } catch (const std::exception &) { forget(place); }
+}
+
+// Ends a request in its slot after an error. The slot is forgotten, since index and session may
+// differ.
+void Scheduler::fail(uint32_t place, const char *why, Fault fault) noexcept {
+    const std::shared_ptr<Job> job = places_[place].job;
+    if (job) {
+        job->is_read = true;
+        vacate(place);
+        job->writer->fail(why, fault);
+    }
+    forget(place);
+}
+
+// Keeps the computed tokens of an answer in its request.
+void Scheduler::keep_answer(uint32_t place) {
+    Job &job = *places_[place].job;
+    const auto held = index_.codes(place).subspan(job.prompt.size());
+    job.answer.clear();
+    for (const Code code : held) job.answer.push_back(static_cast<int32_t>(code >> 1));
+    job.codes.resize(job.prompt.size());
+    job.codes.insert(job.codes.end(), held.begin(), held.end());
+    job.next = places_[place].next;
 }
 
 // Preempts a request: it returns to the queue and later continues where it was, by the same compute
 // path.
 void Scheduler::put_back(uint32_t place) {
-    SequenceSlot &at = places_[place];
-    const std::shared_ptr<Job> job = at.job;
-    if (writes(place)) {
-        const auto held = index_.codes(place).subspan(job->prompt.size());
-        job->answer.clear();
-        for (const Code code : held) job->answer.push_back(static_cast<int32_t>(code >> 1));
-        job->codes.resize(job->prompt.size());
-        job->codes.insert(job->codes.end(), held.begin(), held.end());
-        job->next = at.next;
-    }
-    Owner &owner = owners_[job->owner];
-    owner.n_running--;
-    at.job.reset();
-    n_running_--;
-    at.last_used = ++uses_;
-    job->waits_since = clock_();
-    owner.queue.push_front(job);
-    n_waiting_++;
-    counts_.n_preempted++;
+    const std::shared_ptr<Job> job = places_[place].job;
+    const auto queue = [&] {
+        if (writes(place)) keep_answer(place);
+        owners_[job->owner].queue.push_front(job);
+        vacate(place);
+        job->waits_since = clock_();
+        n_waiting_++;
+        counts_.n_preempted++;
+    };
+    isolate(queue, [&](const char *why, Fault fault) { fail(place, why, fault); });
 }
 
 std::optional<uint32_t> Scheduler::youngest(std::optional<uint64_t> owner) const {
@@ -192,30 +240,33 @@ void Scheduler::refill() {
 }
 
 // Deficit round robin: returns the next waiting owner that has tokens left in this round.
-std::optional<uint64_t> Scheduler::next_owner(const std::vector<uint64_t> &refused) {
+std::optional<uint64_t> Scheduler::next_owner() {
     refill();
     for (const bool in_debt : {false, true}) {
         auto at = owners_.upper_bound(last_owner_);
         for (size_t i = 0; i < owners_.size(); i++, ++at) {
             if (at == owners_.end()) at = owners_.begin();
             if (at->second.queue.empty() || (at->second.deficit <= 0) != in_debt) continue;
-            if (std::find(refused.begin(), refused.end(), at->first) == refused.end())
-                return at->first;
+            if (!at->second.is_refused) return at->first;
         }
     }
     return {};
 }
 
+void Scheduler::clear_refusals() {
+    for (auto &[number, owner] : owners_) owner.is_refused = false;
+}
+
 // Admits the oldest request of each owner's queue first.
 void Scheduler::admit() {
-    std::vector<uint64_t> refused; // owners whose oldest request has to wait
+    clear_refusals();
     while (n_waiting_ > 0 && n_running_ < options_.n_parallel) {
-        const auto owner = next_owner(refused);
+        const auto owner = next_owner();
         if (!owner) break;
         if (try_to_admit(*owner))
-            refused.clear();
+            clear_refusals();
         else
-            refused.push_back(*owner);
+            owners_[*owner].is_refused = true;
         last_owner_ = *owner;
     }
     give_turns();
@@ -262,19 +313,32 @@ std::optional<uint32_t> Scheduler::free_place(uint32_t unless) const {
     return out;
 }
 
-// Assigns a slot; returns the number of `job`'s tokens that it holds afterwards.
+// Assigns a slot; returns the number of `job`'s tokens that it holds afterwards. A prefix that the
+// session refuses is computed.
 size_t Scheduler::take_place(uint32_t place, const Job &job, const PrefixIndex::Found &donor) {
-    if (donor.n > 0 && place == donor.sequence) {
+    try {
+        if (donor.n > 0 && take_prefix(place, job, donor)) return donor.n;
+    } catch (const DecodeBackend::Refused &) {
+        if (!places_[donor.sequence].job) forget(donor.sequence);
+    }
+    index_.begin(place, job.cache);
+    backend_.truncate(place, 0);
+    return 0;
+}
+
+// Returns false if there is no memory for a copy.
+bool Scheduler::take_prefix(uint32_t place, const Job &job, const PrefixIndex::Found &donor) {
+    if (place == donor.sequence) {
         backend_.truncate(place, donor.n);
         index_.cut(place, donor.n);
-        return donor.n;
+        return true;
     }
-    backend_.truncate(place, 0);
     index_.begin(place, job.cache);
-    if (donor.n == 0 || !backend_.copy(donor.sequence, place, donor.n)) return 0;
+    backend_.truncate(place, 0);
+    if (!backend_.copy(donor.sequence, place, donor.n)) return false;
     index_.append(place, std::span(job.codes).first(donor.n));
     places_[donor.sequence].last_used = ++uses_;
-    return donor.n;
+    return true;
 }
 
 void Scheduler::start(uint32_t place, const std::shared_ptr<Job> &job, size_t n_cached) {
@@ -293,10 +357,31 @@ void Scheduler::start(uint32_t place, const std::shared_ptr<Job> &job, size_t n_
     job->writer->begin(n_cached);
 }
 
-// A conversation that continues reuses its slot; other prefixes are copied, so that the donor keeps
-// them.
+// Ends a request that waits at the front of its queue with an error.
+void Scheduler::refuse(const std::shared_ptr<Job> &job, const char *why, Fault fault) noexcept {
+    owners_.find(job->owner)->second.queue.pop_front();
+    n_waiting_--;
+    job->is_read = true;
+    job->writer->fail(why, fault);
+}
+
+// Returns false if the oldest request of this owner has to wait.
 bool Scheduler::try_to_admit(uint64_t number) {
     const std::shared_ptr<Job> job = owners_[number].queue.front();
+    std::optional<uint32_t> place;
+    bool is_admitted = true; // or ended
+    isolate([&] { is_admitted = admit_job(job, place); },
+            [&](const char *why, Fault fault) {
+                const bool waits = !place || places_[*place].job != job;
+                if (place) fail(*place, why, fault);
+                if (waits) refuse(job, why, fault);
+            });
+    return is_admitted;
+}
+
+// A conversation that continues reuses its slot; other prefixes are copied, so that the donor keeps
+// them.
+bool Scheduler::admit_job(const std::shared_ptr<Job> &job, std::optional<uint32_t> &place) {
     if (job->first && !job->first->is_read) return false;
     const auto wanted = std::span<const Code>(job->codes).first(job->codes.size() - !job->next);
     PrefixIndex::Found donor;
@@ -307,7 +392,7 @@ bool Scheduler::try_to_admit(uint64_t number) {
     const bool goes_on =
         donor.n > 0 && !places_[donor.sequence].job && donor.n * 2 >= n_held(donor.sequence);
     constexpr uint32_t any = UINT32_MAX;
-    std::optional<uint32_t> place = donor.sequence;
+    place = donor.sequence;
     if (!goes_on) place = free_place(donor.n > 0 ? donor.sequence : any);
     if (!place) place = free_place(any); // reuses the donor's slot
     if (!place) return false;
@@ -315,10 +400,7 @@ bool Scheduler::try_to_admit(uint64_t number) {
     if (!make_room(*place, job->codes.size() + std::min(job->most, kAhead))) {
         forget(*place);
         if (n_running_ > 0) return false; // running requests will release memory
-        owners_[number].queue.pop_front();
-        n_waiting_--;
-        job->is_read = true;
-        job->writer->fail("there is no memory for a prompt of this length", true);
+        refuse(job, "there is no memory for a prompt of this length", Fault::memory);
         return true;
     }
     start(*place, job, n_cached);

@@ -42,19 +42,25 @@ public:
         Refused(Why why_, const std::string &text) : std::runtime_error(text), why(why_) {}
         Why why;
     };
+    // Base of errors after which no sequence can be computed. Every later decode throws one, too.
+    struct Lost {};
 
     virtual ~DecodeBackend() = default;
     virtual uint32_t n_sequences() const = 0;
     virtual uint32_t n_vocab() const = 0;
     virtual uint32_t n_batch() const = 0; // tokens per batch
+    // The calls below throw Refused or an error with the base Lost.
     // Returns the logits of the items that request them, row after row, valid until the next call.
-    // Throws Refused.
     virtual const float *decode(std::span<const Item> items, Path path,
                                 const std::function<bool()> &is_cancelled) = 0;
     virtual void truncate(uint32_t sequence, uint64_t n_tokens) = 0;
     // Copies the first n_tokens of `from` into the empty sequence `to`. Returns false if there is
     // no memory for it.
     virtual bool copy(uint32_t from, uint32_t to, uint64_t n_tokens) = 0;
+    // Replaces a sequence by a snapshot. May have changed it if the snapshot has excess bytes.
+    virtual void load(uint32_t sequence, std::string_view snapshot) = 0;
+    // Whether a sequence has exactly these tokens, at positions from 0 on. Does not throw.
+    virtual bool holds(uint32_t sequence, std::span<const PrefixIndex::Code> codes) const = 0;
     // Resizes the memory of a sequence to so many tokens: takes more, or releases the excess.
     // Returns false without any change if there is none left.
     virtual bool reserve(uint32_t sequence, uint64_t n_tokens) = 0;
@@ -65,21 +71,24 @@ public:
     virtual void beat() {}
 };
 
-// Receiver of the logits of one sequence.
+// Reasons for which a request fails.
+enum class Fault { internal, memory, model_changed };
+
+// Receiver of the logits of one sequence. An exception of begin, score or next ends its request.
 class Writer {
 public:
     virtual ~Writer() = default;
-    virtual bool is_gone() = 0;              // the client disconnected
-    virtual bool is_late() { return false; } // the request timeout has passed
+    virtual bool is_gone() noexcept = 0;              // the client disconnected
+    virtual bool is_late() noexcept { return false; } // the request timeout has passed
     virtual void begin(size_t n_cached) = 0; // n_cached: prompt tokens found in the prefix cache
-    virtual void pass() = 0;                 // called while it waits
+    virtual void pass() noexcept = 0;        // called while it waits
     // Receives logits of prompt tokens from `first` on, for jobs with `scores`.
     virtual void score(size_t first, std::span<const float> logits) { (void)first, (void)logits; }
     // Returns the next token; empty: the generation has ended, and its client was notified.
     virtual std::optional<int32_t> next(std::span<const float> logits) = 0;
     // Ends the generation with an error.
-    virtual void fail(const std::string &why, bool is_full) = 0;
-    virtual void stop(const std::string &why) = 0; // ends the generation early
+    virtual void fail(const char *why, Fault fault) noexcept = 0;
+    virtual void stop(const char *why) noexcept = 0; // ends the generation early
 };
 
 struct Job {
@@ -136,16 +145,23 @@ public:
 
     void add(std::shared_ptr<Job> job);
     bool is_idle() const { return n_waiting_ == 0 && n_running_ == 0; }
-    void step();                       // makes at most one backend call
-    void stop(const std::string &why); // ends all requests
+    // Makes at most one backend call. A failure ends the request that it concerns; errors with the
+    // base DecodeBackend::Lost are thrown.
+    void step();
+    void stop(const char *why) noexcept;                  // ends all requests early
+    void fail_all(const char *why, Fault fault) noexcept; // ends all requests with an error
     SchedulerCounts counts() const;
+    // Whether index and session have the same tokens.
+    bool is_consistent() const;
 
     SlotView slot(uint32_t sequence) const;
     std::span<const PrefixIndex::Code> held(uint32_t sequence) const {
         return index_.codes(sequence);
     }
-    // Registers a snapshot that was loaded into a free slot, with the tokens `codes`.
-    void restored(uint32_t sequence, uint64_t cache, std::span<const PrefixIndex::Code> codes);
+    // Loads a snapshot of the tokens `codes` into a free slot. After an error the slot has its old
+    // tokens or none. Throws Refused.
+    void restore(uint32_t sequence, uint64_t cache, std::span<const PrefixIndex::Code> codes,
+                 std::string_view snapshot);
 
 private:
     struct SequenceSlot { // state of one sequence
@@ -159,6 +175,8 @@ private:
         std::deque<std::shared_ptr<Job>> queue;
         int64_t deficit = 0; // token budget left in this round
         size_t n_running = 0;
+        size_t n_reading = 0;    // sequences that take part in the next chunk of prompts
+        bool is_refused = false; // its oldest request has to wait
     };
     struct Part { // tokens that a slot has to compute before decode
         std::span<const int32_t> ids;
@@ -176,28 +194,39 @@ private:
     void drop_queued();
     void admit();
     bool try_to_admit(uint64_t owner);
+    bool admit_job(const std::shared_ptr<Job> &job, std::optional<uint32_t> &place);
     void start(uint32_t place, const std::shared_ptr<Job> &job, size_t n_cached);
-    std::optional<uint64_t> next_owner(const std::vector<uint64_t> &refused);
+    void refuse(const std::shared_ptr<Job> &job, const char *why, Fault fault) noexcept;
+    std::optional<uint64_t> next_owner();
+    void clear_refusals();
     void refill();
     void give_turns();
     size_t soon(const Job &job, std::span<const PrefixIndex::Code> wanted) const;
     std::optional<uint32_t> free_place(uint32_t unless) const;
     size_t take_place(uint32_t place, const Job &job, const PrefixIndex::Found &donor);
+    bool take_prefix(uint32_t place, const Job &job, const PrefixIndex::Found &donor);
     bool make_room(uint32_t place, uint64_t n_tokens);
     bool drop_oldest(uint32_t unless);
-    void forget(uint32_t place);
+    void forget(uint32_t place) noexcept;
     void put_back(uint32_t place);
+    void keep_answer(uint32_t place);
     std::optional<uint32_t> youngest(std::optional<uint64_t> owner) const;
-    void release(uint32_t place);
+    void vacate(uint32_t place) noexcept;
+    void release(uint32_t place) noexcept;
+    void fail(uint32_t place, const char *why, Fault fault) noexcept;
+    // Calls work(); passes an error that concerns one request to fail(text, fault).
+    template <class Work, class Fail> static void isolate(const Work &work, const Fail &fail);
 
     // scheduler_steps.cpp: prefill and decode
     void read_prompts();
     void write_tokens();
     size_t prompt_tokens() const; // chunk size
-    std::vector<uint32_t> reading_order(Path path) const;
-    void run(std::vector<DecodeBackend::Item> &items, Path path);
+    void find_reading(Path path);
+    void plan_chunk();
+    void run(Path path);
     bool make_memory();
     void run_alone(const DecodeBackend::Item &item, Path path);
+    void finish(const DecodeBackend::Item &item, Path path, const float *logits);
     void done(const DecodeBackend::Item &item, Path path, const float *logits);
     void charge(uint32_t place, size_t n);
 
@@ -206,6 +235,9 @@ private:
     Clock clock_;
     PrefixIndex index_; // tokens of each sequence, and the index of prefixes
     std::vector<SequenceSlot> places_;
+    // Slots and items of a step: members, so that no step needs memory for all its requests.
+    std::vector<uint32_t> order_;
+    std::vector<DecodeBackend::Item> items_;
     std::map<uint64_t, Owner> owners_;
     uint64_t last_owner_ = 0;
     size_t n_waiting_ = 0, n_running_ = 0;
@@ -214,5 +246,16 @@ private:
     double prompt_rate_ = 0; // prefill tokens per second, 0 = unknown
     SchedulerCounts counts_;
 };
+
+template <class Work, class Fail> void Scheduler::isolate(const Work &work, const Fail &fail) {
+    try {
+        work();
+    } catch (const DecodeBackend::Lost &) { throw; } catch (const DecodeBackend::Refused &refused) {
+        const bool is_full = refused.why == DecodeBackend::Refused::Why::memory;
+        fail(refused.what(), is_full ? Fault::memory : Fault::internal);
+    } catch (const std::bad_alloc &) {
+        fail("out of memory", Fault::memory);
+    } catch (const std::exception &error) { fail(error.what(), Fault::internal); }
+}
 
 } // namespace ggufx::cli

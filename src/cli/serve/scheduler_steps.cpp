@@ -46,64 +46,69 @@ size_t Scheduler::prompt_tokens() const {
     return n >= static_cast<double>(most) ? most : std::max<size_t>(static_cast<size_t>(n), 4);
 }
 
-// Returns the slots with pending prefill on this path, the shortest first.
-std::vector<uint32_t> Scheduler::reading_order(Path path) const {
-    std::vector<uint32_t> out;
+// Sets the order to the slots with pending prefill on this path, the shortest first.
+void Scheduler::find_reading(Path path) {
+    order_.clear();
     for (uint32_t i = 0; i < places_.size(); i++)
-        if (reads(i) && part(i).path == path) out.push_back(i);
-    std::stable_sort(out.begin(), out.end(),
+        if (reads(i) && part(i).path == path) order_.push_back(i);
+    std::stable_sort(order_.begin(), order_.end(),
                      [&](uint32_t a, uint32_t b) { return n_left(a) < n_left(b); });
-    return out;
 }
 
 // Divides a chunk equally among owners; tokens unused by short prompts go to longer ones.
-void Scheduler::read_prompts() {
-    Path path = Path::tiles;
-    std::vector<uint32_t> order = reading_order(path);
-    if (order.empty()) order = reading_order(path = Path::rows);
-    std::map<uint64_t, size_t> texts; // sequences per owner
-    for (const uint32_t i : order) texts[places_[i].job->owner]++;
-    size_t room = std::max(prompt_tokens(), order.size()), n_after = order.size();
-    std::vector<DecodeBackend::Item> items;
-    for (const uint32_t i : order) {
+void Scheduler::plan_chunk() {
+    const auto n_reading = [&](uint32_t place) -> size_t & {
+        return owners_.find(places_[place].job->owner)->second.n_reading;
+    };
+    size_t n_owners = 0;
+    for (const uint32_t i : order_) n_owners += n_reading(i)++ == 0;
+    size_t room = std::max(prompt_tokens(), order_.size()), n_after = order_.size();
+    items_.clear();
+    for (const uint32_t i : order_) {
         const Job &job = *places_[i].job;
         const Part of = part(i);
         n_after--;
-        size_t &of_owner = texts[job.owner];
-        const size_t fair = room / texts.size() / of_owner;
+        const size_t fair = room / n_owners / n_reading(i);
         size_t n = std::min(of.ids.size(), std::clamp<size_t>(fair, 1, room - n_after));
-        if (job.scores && of.path == Path::tiles) n = std::min(n, kScoredChunk);
+        // With a next token all scores are told: a preempted request computes its prompt again.
+        const bool scored = job.scores && !job.next && n_held(i) < job.prompt.size();
+        if (scored) n = std::min(n, kScoredChunk);
         room -= n;
-        if (--of_owner == 0) texts.erase(job.owner);
+        if (--n_reading(i) == 0) n_owners--;
         const bool ends = of.is_last && n == of.ids.size() && !job.next;
-        const bool scored = job.scores && n_held(i) < job.prompt.size();
-        items.push_back({i, of.ids.first(n),
-                         scored ? DecodeBackend::Logits::all
-                         : ends ? DecodeBackend::Logits::last
-                                : DecodeBackend::Logits::none});
+        items_.push_back({i, of.ids.first(n),
+                          scored ? DecodeBackend::Logits::all
+                          : ends ? DecodeBackend::Logits::last
+                                 : DecodeBackend::Logits::none});
     }
+}
+
+void Scheduler::read_prompts() {
+    Path path = Path::tiles;
+    find_reading(path);
+    if (order_.empty()) find_reading(path = Path::rows);
+    plan_chunk();
     const double start = clock_();
-    run(items, path);
+    run(path);
     const double seconds = clock_() - start;
     if (seconds <= 0 || path != Path::tiles) return;
-    const double rate = static_cast<double>(n_tokens(items)) / seconds;
+    const double rate = static_cast<double>(n_tokens(items_)) / seconds;
     prompt_rate_ = prompt_rate_ == 0 ? rate : 0.75 * prompt_rate_ + 0.25 * rate;
 }
 
 // Preempts the youngest request if memory is short.
 void Scheduler::write_tokens() {
-    std::vector<uint32_t> order;
+    order_.clear();
     for (uint32_t i = 0; i < places_.size(); i++)
-        if (writes(i)) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(),
+        if (writes(i)) order_.push_back(i);
+    std::stable_sort(order_.begin(), order_.end(),
                      [&](uint32_t a, uint32_t b) { return places_[a].began < places_[b].began; });
-    std::vector<DecodeBackend::Item> items;
-    for (const uint32_t i : order) {
+    for (const uint32_t i : order_) {
         while (places_[i].job && n_held(i) >= places_[i].reserved &&
                !make_room(i, n_held(i) + std::min(places_[i].job->most, kGrowth))) {
             const uint32_t victim = *youngest({});
             if (victim == i && n_running_ == 1) {
-                places_[i].job->writer->fail("the KV cache is full", true);
+                places_[i].job->writer->fail("the KV cache is full", Fault::memory);
                 release(i);
                 break;
             }
@@ -111,10 +116,11 @@ void Scheduler::write_tokens() {
             forget(victim);
         }
     }
-    for (const uint32_t i : order)
+    items_.clear();
+    for (const uint32_t i : order_)
         if (places_[i].job && writes(i))
-            items.push_back({i, {&places_[i].next, 1}, DecodeBackend::Logits::last});
-    if (!items.empty()) run(items, options_.answers);
+            items_.push_back({i, {&places_[i].next, 1}, DecodeBackend::Logits::last});
+    if (!items_.empty()) run(options_.answers);
 }
 
 void Scheduler::step() {
@@ -133,25 +139,27 @@ void Scheduler::step() {
 
 // Retries the items of a failed batch one by one, so that a fault of one request does not end the
 // others.
-void Scheduler::run(std::vector<DecodeBackend::Item> &items, Path path) {
-    const auto all_gone = [&] {
-        return std::all_of(items.begin(), items.end(), [&](const DecodeBackend::Item &item) {
+void Scheduler::run(Path path) {
+    const auto all_gone = [this] {
+        return std::all_of(items_.begin(), items_.end(), [&](const DecodeBackend::Item &item) {
             return places_[item.sequence].job->writer->is_gone();
         });
     };
-    counts_.width = static_cast<uint32_t>(items.size());
+    counts_.width = static_cast<uint32_t>(items_.size());
+    const float *logits = nullptr;
     try {
-        const float *logits = backend_.decode(items, path, all_gone);
-        for (const DecodeBackend::Item &item : items) {
-            done(item, path, logits);
-            logits += item.n_rows() * backend_.n_vocab();
-        }
+        logits = backend_.decode(items_, path, all_gone);
     } catch (const DecodeBackend::Refused &refused) {
         // Dropped in the next step.
         if (refused.why == DecodeBackend::Refused::Why::cancelled) return;
         if (refused.why == DecodeBackend::Refused::Why::memory && make_memory())
             return; // retry in the next step
-        for (const DecodeBackend::Item &item : items) run_alone(item, path);
+        for (const DecodeBackend::Item &item : items_) run_alone(item, path);
+        return;
+    }
+    for (const DecodeBackend::Item &item : items_) {
+        finish(item, path, logits);
+        logits += item.n_rows() * backend_.n_vocab();
     }
 }
 
@@ -169,17 +177,28 @@ bool Scheduler::make_memory() {
 
 void Scheduler::run_alone(const DecodeBackend::Item &item, Path path) {
     const std::shared_ptr<Job> job = places_[item.sequence].job;
+    const float *logits = nullptr;
     try {
-        done(item, path, backend_.decode({&item, 1}, path, [&] { return job->writer->is_gone(); }));
+        logits = backend_.decode({&item, 1}, path, [&] { return job->writer->is_gone(); });
     } catch (const DecodeBackend::Refused &refused) {
-        if (refused.why == DecodeBackend::Refused::Why::cancelled) return;
-        job->writer->fail(refused.what(), refused.why == DecodeBackend::Refused::Why::memory);
+        using Why = DecodeBackend::Refused::Why;
+        if (refused.why == Why::cancelled) return;
+        job->writer->fail(refused.what(),
+                          refused.why == Why::memory ? Fault::memory : Fault::internal);
         release(item.sequence);
+        return;
     }
+    finish(item, path, logits);
+}
+
+// The session has the item's tokens from here on: after an error its slot is forgotten.
+void Scheduler::finish(const DecodeBackend::Item &item, Path path, const float *logits) {
+    isolate([&] { done(item, path, logits); },
+            [&](const char *why, Fault fault) { fail(item.sequence, why, fault); });
 }
 
 void Scheduler::charge(uint32_t place, size_t n) {
-    owners_[places_[place].job->owner].deficit -= static_cast<int64_t>(n);
+    owners_.find(places_[place].job->owner)->second.deficit -= static_cast<int64_t>(n);
 }
 
 void Scheduler::done(const DecodeBackend::Item &item, Path path, const float *logits) {
@@ -209,7 +228,7 @@ void Scheduler::done(const DecodeBackend::Item &item, Path path, const float *lo
         release(place);
 }
 
-void Scheduler::stop(const std::string &why) {
+void Scheduler::stop(const char *why) noexcept {
     for (uint32_t i = 0; i < places_.size(); i++) {
         if (!places_[i].job) continue;
         places_[i].job->writer->stop(why);
@@ -223,6 +242,13 @@ void Scheduler::stop(const std::string &why) {
         owner.queue.clear();
     }
     n_waiting_ = 0;
+}
+
+// Forgets all slots: their content may be what has failed.
+void Scheduler::fail_all(const char *why, Fault fault) noexcept {
+    for (uint32_t i = 0; i < places_.size(); i++) fail(i, why, fault);
+    for (auto &[number, owner] : owners_)
+        while (!owner.queue.empty()) refuse(std::shared_ptr<Job>(owner.queue.front()), why, fault);
 }
 
 } // namespace ggufx::cli

@@ -32,6 +32,15 @@ void require_idle(const SlotView &slot) {
         throw ApiError(503, "the slot has a running request", "", "slot_busy");
 }
 
+void restore(Scheduler &scheduler, uint32_t slot, uint64_t cache, const SlotContent &content) {
+    try {
+        scheduler.restore(slot, cache, content.codes, content.snapshot);
+    } catch (const DecodeBackend::Refused &refused) {
+        if (refused.why == DecodeBackend::Refused::Why::memory) throw ApiError(503, refused.what());
+        throw ApiError(400, refused.what(), "filename", "invalid_snapshot");
+    }
+}
+
 } // namespace
 
 void Service::slots(Call &call, const Json &) {
@@ -116,13 +125,12 @@ void Service::restore_slot(Call &call, uint32_t slot, const std::string &path) {
             if (content->fingerprint != host_->fingerprint())
                 throw ApiError(400, "the snapshot is of another model, or of other options",
                                "filename", "invalid_snapshot");
-            engine_->post([this, exchange, slot, cache, content](Scheduler &scheduler) {
+            engine_->post([exchange, slot, cache, content](Scheduler &scheduler) {
                 respond_error(*exchange, [&] {
                     const SlotView view = scheduler.slot(slot);
                     if (view.n_tokens > 0 && view.cache != cache) throw not_a_slot();
                     require_idle(view);
-                    backend_->load(slot, content->snapshot, content->codes.size());
-                    scheduler.restored(slot, cache, content->codes);
+                    restore(scheduler, slot, cache, *content);
                     respond_json(*exchange,
                                  Json{{"id", slot}, {"n_tokens", content->codes.size()}});
                 });

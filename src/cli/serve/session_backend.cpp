@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "serve/session_backend.hpp"
 
-#include "serve/api_error.hpp"
-
+#include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 
 namespace ggufx::cli {
 
@@ -40,6 +40,16 @@ void SessionBackend::check_group(ggufx_status status, const ggufx_error &error) 
     throw RanksLost(exit_code(status), error);
 }
 
+// Errors before a message is sent leave the ranks as they are.
+void SessionBackend::tell(const RankStep &step) {
+    if (!broadcaster_) return;
+    try {
+        broadcaster_->tell(step);
+    } catch (const std::bad_alloc &) {
+        throw Refused(Refused::Why::memory, "out of memory");
+    } catch (const std::length_error &error) { throw Refused(Refused::Why::other, error.what()); }
+}
+
 const float *SessionBackend::decode(std::span<const Item> items, Path path,
                                     const std::function<bool()> &is_cancelled) {
     size_t n_rows = 0;
@@ -52,7 +62,9 @@ const float *SessionBackend::decode(std::span<const Item> items, Path path,
         items_.push_back(batch_item(item.sequence, flags, item.ids));
     }
     const size_t n_logits = n_rows * n_vocab_;
-    if (logits_.size() < n_logits) logits_.resize(n_logits);
+    try {
+        if (logits_.size() < n_logits) logits_.resize(n_logits);
+    } catch (const std::bad_alloc &) { throw Refused(Refused::Why::memory, "out of memory"); }
     ggufx_progress progress = {};
     progress.struct_size = sizeof progress;
     progress.user = const_cast<std::function<bool()> *>(&is_cancelled);
@@ -82,9 +94,10 @@ const float *SessionBackend::decode(std::span<const Item> items, Path path,
 void SessionBackend::truncate(uint32_t sequence, uint64_t n_tokens) {
     if (!broadcaster_ || !broadcaster_->is_lost())
         tell({.kind = RankStep::Kind::truncate, .sequence = sequence, .n_tokens = n_tokens});
-    call([&](ggufx_error *error) {
-        return ggufx_session_sequence_truncate(session_.get(), sequence, n_tokens, error);
-    });
+    ggufx_error error;
+    const ggufx_status status =
+        ggufx_session_sequence_truncate(session_.get(), sequence, n_tokens, &error);
+    if (status != GGUFX_OK) throw refused(status, error);
 }
 
 bool SessionBackend::copy(uint32_t from, uint32_t to, uint64_t n_tokens) {
@@ -94,7 +107,7 @@ bool SessionBackend::copy(uint32_t from, uint32_t to, uint64_t n_tokens) {
         ggufx_session_sequence_copy(session_.get(), from, to, n_tokens, &error);
     // A rank without the memory cannot notify the others, so the whole group fails.
     check_group(status == GGUFX_E_MEMORY ? GGUFX_E_STATE : status, error);
-    if (status != GGUFX_OK && status != GGUFX_E_MEMORY) throw Failure(exit_code(status), error);
+    if (status != GGUFX_OK && status != GGUFX_E_MEMORY) throw refused(status, error);
     return status == GGUFX_OK;
 }
 
@@ -117,7 +130,7 @@ std::string SessionBackend::save(uint32_t sequence) const {
     return out;
 }
 
-void SessionBackend::load(uint32_t sequence, std::string_view snapshot, uint64_t n_tokens) {
+void SessionBackend::load(uint32_t sequence, std::string_view snapshot) {
     std::string_view left = snapshot;
     const auto read = [](void *user, void *data, size_t n) {
         auto &from = *static_cast<std::string_view *>(user);
@@ -127,19 +140,32 @@ void SessionBackend::load(uint32_t sequence, std::string_view snapshot, uint64_t
         return ggufx_status{GGUFX_OK};
     };
     const auto *const bytes = reinterpret_cast<const uint8_t *>(snapshot.data());
-    tell({.kind = RankStep::Kind::load,
-          .sequence = sequence,
-          .n_tokens = n_tokens,
-          .snapshot = {bytes, snapshot.size()}});
+    tell(
+        {.kind = RankStep::Kind::load, .sequence = sequence, .snapshot = {bytes, snapshot.size()}});
     ggufx_error error;
     const ggufx_status status = ggufx_session_load(session_.get(), sequence, read, &left, &error);
     check_group(status, error);
-    if (status == GGUFX_E_MEMORY) throw ApiError(503, error.message);
-    if (status != GGUFX_OK) throw ApiError(400, error.message, "filename", "invalid_snapshot");
-    if (left.empty() && ggufx_session_sequence_length(session_.get(), sequence) == n_tokens) return;
-    truncate(sequence, 0);
-    throw ApiError(400, "the snapshot does not hold the tokens it names", "filename",
-                   "invalid_snapshot");
+    if (status != GGUFX_OK) throw refused(status, error);
+    if (!left.empty())
+        throw Refused(Refused::Why::other,
+                      fmt::format("the snapshot has {} bytes after its end", left.size()));
+}
+
+bool SessionBackend::holds(uint32_t sequence, std::span<const PrefixIndex::Code> codes) const {
+    constexpr size_t most = 256; // tokens at once, on the stack
+    int32_t ids[most], positions[most];
+    if (ggufx_session_sequence_length(session_.get(), sequence) != codes.size()) return false;
+    for (size_t first = 0; first < codes.size(); first += most) {
+        const size_t n = std::min(most, codes.size() - first);
+        if (ggufx_session_sequence_tokens(ids, positions, session_.get(), sequence, first, n,
+                                          nullptr) != GGUFX_OK)
+            return false;
+        for (size_t i = 0; i < n; i++)
+            if (static_cast<PrefixIndex::Code>(ids[i]) != codes[first + i] >> 1 ||
+                static_cast<size_t>(positions[i]) != first + i)
+                return false;
+    }
+    return true;
 }
 
 BackendMemory SessionBackend::memory() const {

@@ -27,18 +27,16 @@ public:
         if (broadcaster_) broadcaster_->beat();
     }
 
-    // Snapshot of a sequence in the library's format. load throws Failure for another model or
-    // other cache types.
+    // Snapshot of a sequence in the library's format.
     std::string save(uint32_t sequence) const;
-    void load(uint32_t sequence, std::string_view snapshot, uint64_t n_tokens);
+    void load(uint32_t sequence, std::string_view snapshot) override;
+    bool holds(uint32_t sequence, std::span<const PrefixIndex::Code> codes) const override;
 
     const ggufx_session_facts &facts() const { return facts_; }
     BackendMemory memory() const override;
 
 private:
-    void tell(const RankStep &step) {
-        if (broadcaster_) broadcaster_->tell(step);
-    }
+    void tell(const RankStep &step);
     void check_group(ggufx_status status, const ggufx_error &error);
 
     Session session_;
