@@ -58,9 +58,11 @@ void *Thread::entry(void *self) {
 
 bool Thread::start(void (*run)(void *), void *arg) {
     start_ = {run, arg};
-    // Signals belong to the host's threads: a new thread inherits the blocked mask.
+    // Signals belong to the host's threads: a new thread inherits the blocked mask. Faults of the
+    // thread itself go to the handlers of the host; if blocked, they would end the process.
     sigset_t all, before;
     sigfillset(&all);
+    for (const int fault : {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP}) sigdelset(&all, fault);
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return false;
     pthread_attr_t attr;
     bool ok = pthread_attr_init(&attr) == 0;

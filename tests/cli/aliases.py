@@ -99,7 +99,7 @@ class Aliases(tool.Case):
             self.assertEqual(len(names), len(set(names)), command)
             self.assertEqual(set(names) & options, set(), command)
             for _, option in listed:
-                self.assertIn(option.split(":")[0], [*options, "MODEL", "no effect"], command)
+                self.assertIn(re.split("[:=]", option)[0], [*options, "MODEL", "no effect"], command)
         self.assertLessEqual(set(self.commands()), set(COMMANDS))
 
     def test_each_gives_the_same_as_its_option(self):
@@ -132,6 +132,13 @@ class Aliases(tool.Case):
             self.assertEqual(self.ok("run", MODEL, "Once", *words, *options), expected)
             self.assertEqual(self.ok("run", MODEL, *words, "-p", "Once", *options), expected)
         self.assertIn('unexpected argument "maybe"', self.fails(2, "run", MODEL, "Once", "-fa", "maybe", *options))
+
+    def test_a_flag_may_stand_for_an_option_with_a_value(self):
+        self.assertIn("--weights is given more than once", self.fails(2, "serve", MODEL, "--no-mmap", "--weights", "copy"))
+        self.assertIn("--port", self.fails(2, "serve", MODEL, "--no-mmap", "--port", "x"))
+        self.assertIn("--weights", self.fails(2, "serve", MODEL, "--no-mmap=yes"))
+        words = ("run", MODEL, "Once", "-n", "4", "--seed", "1")
+        self.assertEqual(self.ok(*words, "--no-mmap"), self.ok(*words, "--weights", "map"))
 
     def test_values_and_words_after_two_dashes_stay(self):
         options = ("-n", "6", "--seed", "1")

@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+import threading
 import time
 import unittest
 
@@ -379,6 +380,99 @@ class Files(Served):
             file.write(b"x")
         self.refused(503, "model_changed", other.ask(CHAT, body))
         self.assertEqual([other.ask("/health")[0], other.ask("/livez")[0]], [503, 200])
+
+    def changed(self, change, *args, path=None, files=None):
+        """Runs requests while the model's file changes. Returns the statuses, the errors of the stream and the server."""
+        if path is None:
+            path = self.path("model.gguf")
+            shutil.copyfile(MODEL, path)
+        server = self.serve("--embeddings", *args, model=path)
+        server.want = server.ask(CHAT, {"messages": STORY, "max_tokens": 8, "seed": 1})[1]["choices"]
+        stop = threading.Event()
+
+        def embed():
+            status = 200
+            while status == 200 and not stop.is_set():
+                status = server.ask("/v1/embeddings", {"input": ["The sun " * 60] * 20})[0]
+            return status
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            embeds = pool.submit(embed)
+            try:
+                got = events(server.open(CHAT, {**LONG, "n": 4, "stream": True}))
+                next(got)
+                whole = pool.submit(server.ask, CHAT, {**LONG, "n": 4, "seed": 5})
+                server.wait_for("running", 8)
+                change(files or path)
+                chunks = list(got)
+                statuses = [whole.result()[0]]
+            finally:
+                stop.set()
+            statuses.append(embeds.result())
+        return statuses, [c["error"]["code"] for c in chunks if c != "[DONE]" and "error" in c], server
+
+    def overwrite(self, path, at=None):
+        size = os.path.getsize(path)
+        with open(path, "r+b") as file:
+            file.seek(size // 2 if at is None else at)
+            byte = file.read(1)
+            file.seek(-1, 1)
+            file.write(bytes([byte[0] ^ 1]))
+
+    def truncate(self, path, to=0):
+        os.truncate(path, to)
+
+    def refuses_all(self, server, errors):
+        self.assertEqual(set(errors), {"model_changed"})
+        self.refused(503, "model_changed", server.ask(CHAT, {"messages": STORY, "max_tokens": 2}))
+        self.refused(503, "model_changed", server.ask("/v1/embeddings", {"input": "x"}))
+        self.assertEqual([server.ask("/health")[0], server.ask("/livez")[0]], [503, 200])
+        self.assertEqual(server.end(), 0)  # by a signal, and in order
+
+    def test_requests_of_a_changed_model_end_with_an_error(self):
+        for change in (self.overwrite, lambda path: self.overwrite(path, os.path.getsize(path) - 1)):
+            statuses, errors, server = self.changed(change, "-t", "1", "--parallel", "8")
+            self.assertEqual(statuses, [503, 503])
+            self.refuses_all(server, errors)
+
+    def test_a_truncated_model_ends_requests_and_not_the_server(self):
+        for threads, to in (("1", 0), ("3", 0), ("3", 300000)):
+            with self.subTest((threads, to)):
+                statuses, errors, server = self.changed(lambda path, to=to: self.truncate(path, to), "-t", threads, "--parallel", "8")
+                self.assertEqual(statuses, [503, 503])
+                self.refuses_all(server, errors)
+
+    def test_every_part_of_a_split_set_counts(self):
+        self.ok("split", MODEL, self.path("part"), "--max-tensors", "8", "-q")
+        parts = sorted(os.path.join(self.folder, name) for name in os.listdir(self.folder) if name.startswith("part-"))
+        self.assertGreater(len(parts), 2)
+        statuses, errors, server = self.changed(self.overwrite, "-t", "1", "--parallel", "8", path=parts[0], files=parts[-1])
+        self.assertEqual(statuses, [503, 503])
+        self.refuses_all(server, errors)
+
+    def test_a_model_that_is_only_touched_goes_on(self):
+        def touch(path):
+            for change in (lambda: os.utime(path), lambda: os.utime(path, (5, 5)), lambda: os.chmod(path, 0o600), lambda: os.link(path, path + ".link")):
+                change()
+                time.sleep(0.02)
+            with open(path, "r+b") as file:  # the same bytes
+                content = file.read()
+                file.seek(0)
+                file.write(content)
+        path = self.path("model.gguf")
+        statuses, errors, server = self.changed(touch, "--parallel", "8")
+        self.assertEqual((statuses, errors), ([200, 200], []))
+        self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 8, "seed": 1})[1]["choices"], server.want)
+        self.assertFalse(server.ask("/props")[1]["file_replaced"])
+        self.overwrite(path)  # later changes count
+        self.refused(503, "model_changed", server.ask(CHAT, {"messages": STORY}))
+
+    def test_weights_in_memory_do_not_change(self):
+        for option, change in ((("--weights", "copy"), self.overwrite), (("--no-mmap",), self.truncate)):
+            statuses, errors, server = self.changed(change, *option, "--parallel", "8")
+            self.assertEqual((statuses, errors), ([200, 200], []))
+            self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 8, "seed": 1})[1]["choices"], server.want)
+            self.assertTrue(server.ask("/props")[1]["file_replaced"])
+        self.assertIn("--weights", self.fails(2, "serve", MODEL, "--weights", "fast"))
 
     def test_the_log_is_opened_again(self):
         log = self.path("log")

@@ -116,7 +116,7 @@ public:
         own.threads = threads;
         rt_ = make_runtime(own);
         const ggufx_progress cancel = cancel_hook();
-        file_ = open_file(rt_.get(), options.model, 0, &cancel);
+        file_ = open_file(rt_.get(), options.model, 0, &cancel, options.making.group.io());
         model_ = make_model(rt_.get(), file_.get(), options.making);
         runtime_ = runtime_facts(rt_.get());
         facts_ = model_facts(model_.get());

@@ -12,7 +12,7 @@ namespace {
 // An alias exists where a command has the option and none of that name of its own.
 struct Alias {
     const char *names;
-    const char *option; // or an argument
+    const char *option; // or an argument; "--option=value": a flag of llama.cpp
 };
 
 // Names of llama.cpp's programs (common/arg.cpp, llama-bench) whose meaning is the same here.
@@ -41,6 +41,7 @@ constexpr Alias kAliases[] = {
     {"--control-vector-scaled", "--control-vector"},
     {"-a", "--alias"},
     {"--slot-save-path", "--slot-dir"},
+    {"--no-mmap", "--weights=copy"},
 };
 
 // Attention is always fused: commands with types of a KV cache accept these names without effect,
@@ -176,7 +177,9 @@ std::vector<AliasFacts> aliases_of(const CommandFacts &command) {
     std::vector<AliasFacts> out;
     if (!find_option(command, "MODEL")) return out;
     const auto add = [&](const Alias &alias, bool has_effect) {
-        const OptionFacts *option = find_option(command, alias.option);
+        const std::string_view meaning = alias.option;
+        const size_t name_end = std::min(meaning.find('='), meaning.size());
+        const OptionFacts *option = find_option(command, meaning.substr(0, name_end));
         if (!option) return;
         AliasFacts facts;
         for (std::string &name : split_names(alias.names))
@@ -184,7 +187,8 @@ std::vector<AliasFacts> aliases_of(const CommandFacts &command) {
         if (facts.names.empty()) return;
         if (has_effect) {
             facts.option = alias.option;
-            facts.value = option->is_argument ? alias.option : option->value;
+            if (name_end == meaning.size())
+                facts.value = option->is_argument ? alias.option : option->value;
         }
         out.push_back(std::move(facts));
     };

@@ -140,12 +140,13 @@ static ggufx_status open_stdin(ggufx_file **out, const ggufx_runtime *rt,
 }
 
 File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
-               const ggufx_progress *progress) {
+               const ggufx_progress *progress, int32_t io) {
     const bool from_stdin = path == "-";
     if (!from_stdin) try_to_recover(rt, path);
     ggufx_open_options options;
     ggufx_open_options_init(&options);
     options.flags = flags;
+    options.io = io;
     options.progress = progress;
     ggufx_file *file = nullptr;
     try {

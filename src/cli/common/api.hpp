@@ -60,9 +60,9 @@ Runtime try_runtime(int32_t isa, unsigned threads);
 
 // Finishes or rolls back an edit or write of `path` that a crash interrupted, and reports it.
 void try_to_recover(const ggufx_runtime *rt, const std::string &path);
-// Opens a file after try_to_recover(). "-" is standard input.
+// Opens a file after try_to_recover(). "-" is standard input. io: GGUFX_IO_*.
 File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
-               const ggufx_progress *progress = nullptr);
+               const ggufx_progress *progress = nullptr, int32_t io = GGUFX_IO_AUTO);
 ggufx_file_facts file_facts(const ggufx_file *file);
 
 ggufx_model_facts model_facts(const ggufx_model *model);

@@ -22,8 +22,8 @@ struct OptionFacts {
 // An option of llama.cpp that the command accepts; no line of its help.
 struct AliasFacts {
     std::vector<std::string> names; // "-c", "--ctx-size"
-    std::string option;             // "--ctx", or an argument, "MODEL"; empty: no effect
-    std::string value;              // the name of the value, "N"; empty for a flag
+    std::string option; // "--ctx", "--weights=copy", or an argument, "MODEL"; empty: no effect
+    std::string value;  // the name of the value, "N"; empty for a flag
 };
 
 struct CommandFacts {

@@ -56,6 +56,13 @@ ggufx_adapter_options control_options(const AdapterOptions &options) {
 
 } // namespace
 
+std::vector<std::string> adapter_files(const AdapterOptions &options) {
+    std::vector<std::string> out;
+    for (const auto *const list : {&options.loras, &options.controls})
+        for (const std::string &given : *list) out.push_back(parse_given(given).file);
+    return out;
+}
+
 void add_lora_option(Command &sub, AdapterOptions &options) {
     sub.option("--lora", options.loras, "LoRA adapter, FILE or FILE:SCALE")
         .value("FILE")
@@ -78,16 +85,16 @@ Adapters::Adapters(const ggufx_runtime *rt, const ggufx_model *model,
         throw Failure(kUsage, "--control-layers needs --control-vector");
     ggufx_adapter_options plain;
     ggufx_adapter_options_init(&plain);
-    for (const std::string &given : options.loras) add(rt, model, given, plain);
+    for (const std::string &given : options.loras) add(rt, model, given, plain, options.io);
     const ggufx_adapter_options of_layers = control_options(options);
-    for (const std::string &given : options.controls) add(rt, model, given, of_layers);
+    for (const std::string &given : options.controls) add(rt, model, given, of_layers, options.io);
 }
 
 void Adapters::add(const ggufx_runtime *rt, const ggufx_model *model, const std::string &given,
-                   const ggufx_adapter_options &options) {
+                   const ggufx_adapter_options &options, int32_t io) {
     const FileAndScale parsed = parse_given(given);
     const ggufx_progress cancel = cancel_hook();
-    const File file = open_file(rt, parsed.file, 0, &cancel);
+    const File file = open_file(rt, parsed.file, 0, &cancel, io);
     ggufx_adapter *adapter = nullptr;
     ggufx_error error;
     const ggufx_status status = ggufx_adapter_create(&adapter, model, file.get(), &options, &error);

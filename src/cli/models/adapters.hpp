@@ -11,8 +11,10 @@ namespace ggufx::cli {
 struct AdapterOptions {
     std::vector<std::string> loras, controls; // "FILE" or "FILE:SCALE"
     std::string layers;                       // layers of control vectors: "FIRST-LAST"
+    int32_t io = GGUFX_IO_AUTO;               // how the files are loaded: GGUFX_IO_*
 };
 
+std::vector<std::string> adapter_files(const AdapterOptions &options); // their paths
 void add_lora_option(Command &sub, AdapterOptions &options);
 void add_adapter_options(Command &sub, AdapterOptions &options); // LoRA and control vectors
 
@@ -31,7 +33,7 @@ public:
 
 private:
     void add(const ggufx_runtime *rt, const ggufx_model *model, const std::string &given,
-             const ggufx_adapter_options &options);
+             const ggufx_adapter_options &options, int32_t io);
 
     std::vector<Adapter> adapters_;
     std::vector<ggufx_adapter_use> uses_;

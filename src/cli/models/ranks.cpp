@@ -138,11 +138,18 @@ void add_group_options(Command &sub, GroupChoice &choice) {
            "run the model together with other processes that are started alike: mpi (under mpirun)")
         .value("KIND");
     sub.option("--weights", choice.weights,
-               "share of rows or layers per rank of --group: 3,1, or auto = by measured memory "
-               "bandwidth (default equal)")
+               "copy = read weights into memory, so that the file may change afterwards; map = "
+               "memory-map them (default). With --group: share of rows or layers per rank, 3,1, or "
+               "auto = by measured memory bandwidth (default equal)")
         .value("LIST");
     sub.flag("--pipeline", choice.by_layers,
              "pipeline parallelism: whole layers per rank of --group, for slow links");
+}
+
+void GroupChoice::take_loading() {
+    if (weights != "copy" && weights != "map") return;
+    copies_weights = weights == "copy";
+    weights.clear();
 }
 
 bool tells_of(const GroupChoice &choice, const Failure &failure) {
@@ -169,6 +176,7 @@ std::vector<uint32_t> speeds_of(const Globals &globals, const GroupChoice &choic
 
 int run_as_rank(const Globals &globals, GroupChoice &choice, std::string &model,
                 const RankVerb &verb) {
+    choice.take_loading();
     refuse_stdin(choice, model);
     if (!choice.is_set() && !choice.weights.empty())
         throw Failure(kUsage, "--weights needs --group");

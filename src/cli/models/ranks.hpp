@@ -15,6 +15,7 @@ constexpr uint32_t kAnswerWithin = 7000;
 struct GroupChoice {
     std::string name;    // "mpi"; empty: none
     std::string weights; // "auto", "3,1"; empty: equal
+    bool copies_weights = false;
     bool by_layers = false;
     ggufx_group group = {};
     std::vector<uint32_t> speeds; // one per rank; empty: equal
@@ -22,6 +23,10 @@ struct GroupChoice {
     bool is_set() const { return !name.empty(); }
     bool is_first() const { return group.rank == 0; } // or the only rank
     uint32_t n_ranks() const { return is_set() ? group.size : 1; }
+    // --weights also has words for loading, which say nothing about shares: moves such a word to
+    // copies_weights.
+    void take_loading();
+    int32_t io() const { return copies_weights ? GGUFX_IO_READ : GGUFX_IO_AUTO; }
 };
 
 // --group, --weights and --pipeline.

@@ -75,7 +75,7 @@ TextModel load_text_model(const Globals &globals, const TextOptions &options) {
     loaded.rt = make_runtime(globals);
     const std::string text = read_utf8(options.text);
     const ggufx_progress cancel = cancel_hook();
-    loaded.file = open_file(loaded.rt.get(), options.model, 0, &cancel);
+    loaded.file = open_file(loaded.rt.get(), options.model, 0, &cancel, options.making.group.io());
     loaded.model = make_model(loaded.rt.get(), loaded.file.get(), options.making);
     loaded.facts = model_facts(loaded.model.get());
     if (options.ids) {

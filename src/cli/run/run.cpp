@@ -81,9 +81,10 @@ static void save_what_is_left(const Generator &generator, const GenerateOptions 
 static int run(const Globals &globals, RunOptions &options) {
     const Runtime rt = make_runtime(globals);
     const ggufx_progress cancel = cancel_hook();
-    const File file = open_file(rt.get(), options.model, 0, &cancel);
+    const GroupChoice &group = options.generate.session.making.group;
+    const File file = open_file(rt.get(), options.model, 0, &cancel, group.io());
     use_model_sampling(globals, options.generate.sampling, model_sampling(file.get()));
-    choose_seed(globals, options.generate.sampling, options.generate.session.making.group);
+    choose_seed(globals, options.generate.sampling, group);
     Generator generator(rt.get(), file.get(), options.generate);
     if (options.grammar.is_set()) generator.keep_to(rt.get(), options.grammar);
     if (!options.generate.resume.empty()) (void)generator.resume(options.generate.resume);

@@ -320,6 +320,8 @@ void CompletionWriter::pass() noexcept {
 template <class Work> void CompletionWriter::attempt(const Work &work) noexcept {
     try {
         work();
+    } catch (const ApiError &error) {
+        fail(error.what(), error.code == "model_changed" ? Fault::model_changed : Fault::internal);
     } catch (const Failure &failure) {
         fail(failure.what(), failure.exit_code == kNoMemory ? Fault::memory : Fault::internal);
     } catch (const std::bad_alloc &) {
@@ -515,6 +517,7 @@ std::optional<int32_t> CompletionWriter::next(std::span<const float> logits) {
 }
 
 void CompletionWriter::end(const std::string &reason, const std::string &note) {
+    host_.require_same_weights();
     if (!is_stopped_ && stage_ != Stage::call)
         held_ += piece(0, true); // incomplete character, so no stop string matches
     show(held_.size());

@@ -2,6 +2,7 @@
 #include "serve/engine_thread.hpp"
 
 #include "common/signals.hpp"
+#include "serve/session_backend.hpp"
 
 #include <cassert>
 #include <chrono>
@@ -87,7 +88,9 @@ void EngineThread::lose(const RanksLost &lost) noexcept {
 template <class Work> void EngineThread::guard(const Work &work) noexcept {
     try {
         work();
-    } catch (const RanksLost &lost) { lose(lost); } catch (const std::exception &error) {
+    } catch (const RanksLost &lost) { lose(lost); } catch (const ModelChanged &changed) {
+        scheduler_.fail_all(changed.what(), Fault::model_changed);
+    } catch (const std::exception &error) {
         std::fprintf(stderr, "ggufx: %s: all running requests end\n", error.what());
         scheduler_.fail_all("the server failed between two requests", Fault::internal);
     }

@@ -6,6 +6,7 @@
 #include "models/demo_model.hpp"
 #include "models/prefill.hpp"
 #include "models/text_model.hpp"
+#include "serve/engine_thread.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -14,7 +15,6 @@
 #include <fmt/format.h>
 #include <ggufx/embed.h>
 #include <map>
-#include <sys/stat.h>
 
 namespace ggufx::cli {
 
@@ -42,7 +42,18 @@ ggufx_status fill_room(Room &room, ggufx_error &error, Fill fill) {
 
 File open_model(const ggufx_runtime *rt, const HostOptions &options) {
     const ggufx_progress cancel = cancel_hook();
-    return options.model.empty() ? open_demo_model(rt) : open_file(rt, options.model, 0, &cancel);
+    if (options.model.empty()) return open_demo_model(rt);
+    return open_file(rt, options.model, 0, &cancel, options.session.making.group.io());
+}
+
+// Notes the model and its adapters, after an interrupted edit of them was completed.
+std::unique_ptr<ModelFiles> note_files(const ggufx_runtime *rt, const HostOptions &options) {
+    const bool is_stdin = options.model == "-";
+    std::vector<std::string> paths = adapter_files(options.session.adapters);
+    if (!is_stdin && !options.model.empty()) paths.push_back(options.model);
+    for (const std::string &path : paths) try_to_recover(rt, path);
+    if (is_stdin) paths.emplace_back("/dev/stdin");
+    return std::make_unique<ModelFiles>(paths);
 }
 
 std::unique_ptr<SessionBackend> make_machine(const ggufx_runtime *rt, const ggufx_file *file,
@@ -79,8 +90,7 @@ struct Hash {
 
 ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     : rt_(make_runtime(globals)) {
-    if (!options.model.empty() && options.model != "-") path_ = options.model;
-    mark_ = mark_of(path_);
+    files_ = note_files(rt_.get(), options);
     file_ = open_model(rt_.get(), options);
     name_ = options.alias;
     if (name_.empty()) name_ = meta_text(file_.get(), "general.name").value_or("");
@@ -105,6 +115,8 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     if (!embeds_only_ && chat_)
         output_tokens_ = OutputTokens(rt_.get(), chat_.get(), tokenizer_.get());
     make_fingerprint(options);
+    files_->loaded(!options.session.making.group.copies_weights);
+    if (backend_) backend_->watch(*files_);
     const GroupChoice &choice = options.session.making.group;
     if (!choice.is_set()) return;
     backend_->be_rank(std::make_unique<RankBroadcaster>(choice.group));
@@ -112,11 +124,14 @@ ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
 }
 
 RankHost::RankHost(const Globals &globals, const HostOptions &options)
-    : rt_(make_runtime(globals)), file_(open_model(rt_.get(), options)),
-      model_(make_model(rt_.get(), file_.get(), options.session.making)),
-      backend_(make_machine(rt_.get(), file_.get(), model_.get(), options,
-                            Adapters(rt_.get(), model_.get(), options.session.adapters))),
-      group_(options.session.making.group.group) {
+    : rt_(make_runtime(globals)), group_(options.session.making.group.group),
+      files_(note_files(rt_.get(), options)) {
+    file_ = open_model(rt_.get(), options);
+    model_ = make_model(rt_.get(), file_.get(), options.session.making);
+    backend_ = make_machine(rt_.get(), file_.get(), model_.get(), options,
+                            Adapters(rt_.get(), model_.get(), options.session.adapters));
+    files_->loaded(!options.session.making.group.copies_weights);
+    backend_->watch(*files_);
     backend_->be_rank(nullptr);
     meet_at_start(group_);
 }
@@ -125,20 +140,8 @@ void RankHost::follow() {
     cli::follow(group_, *backend_);
 }
 
-ModelHost::FileMark ModelHost::mark_of(const std::string &path) {
-    struct stat info = {};
-    if (path.empty() || stat(path.c_str(), &info) != 0) return {};
-    return {info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size), info.st_mtim.tv_sec,
-            info.st_mtim.tv_nsec};
-}
-
-// A renamed replacement leaves the served file unchanged. Writing into the file changes the weights
-// under the server.
-ModelHost::FileState ModelHost::file_state() const {
-    const FileMark now = mark_of(path_);
-    if (now == mark_) return FileState::same;
-    const bool same_file = now.device == mark_.device && now.node == mark_.node;
-    return same_file ? FileState::overwritten : FileState::replaced;
+void ModelHost::require_same_weights() const {
+    if (files_->is_changed()) throw ApiError(503, ModelFiles::kChanged, "", "model_changed");
 }
 
 // A model without a chat template is served; /v1/chat/completions reports what is missing.
@@ -458,14 +461,18 @@ std::vector<float> ModelHost::embed(std::span<const std::vector<int32_t>> texts,
     std::vector<float> out(texts.size() * dimensions_);
     ggufx_progress progress = {};
     progress.struct_size = sizeof progress;
-    progress.user = const_cast<std::function<bool()> *>(&is_gone);
+    const std::function<bool()> ends = [&] {
+        return is_gone() || !files_->is_intact(monotonic_seconds());
+    };
+    progress.user = const_cast<std::function<bool()> *>(&ends);
     progress.report = report_gone;
     ggufx_error error;
     const ggufx_status status =
         ggufx_embed(out.data(), out.size(), embedder_.get(), ids.data(), ids.size(), lengths.data(),
                     lengths.size(), &progress, &error);
+    require_same_weights(); // else the values mean nothing
     if (status == GGUFX_E_CANCELLED) throw ApiError(503, "cancelled");
-    if (status == GGUFX_E_ARGUMENT) refuse(status, error, "input");
+    if (status == GGUFX_E_ARGUMENT || status == GGUFX_E_MEMORY) refuse(status, error, "input");
     if (status != GGUFX_OK) throw ApiError(500, error.message);
     return out;
 }

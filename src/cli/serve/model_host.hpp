@@ -6,6 +6,7 @@
 #include "models/output_tokens.hpp"
 #include "models/sampling_defaults.hpp"
 #include "models/text_pairs.hpp"
+#include "serve/model_files.hpp"
 #include "serve/request.hpp"
 #include "serve/session_backend.hpp"
 #include "serve/token_choice.hpp"
@@ -33,6 +34,7 @@ private:
     Model model_;
     std::unique_ptr<SessionBackend> backend_;
     const ggufx_group group_;
+    std::unique_ptr<ModelFiles> files_; // ends before the mappings that it guards
 };
 
 using Parser = std::unique_ptr<ggufx_chat_parser, Destroyer<ggufx_chat_parser_destroy>>;
@@ -102,9 +104,10 @@ public:
     // Maximum input tokens for an embedding.
     uint32_t n_embed_context() const { return n_embed_context_; }
 
-    // Compares the file at the path with the opened one. Thread-safe.
-    enum class FileState { same, replaced, overwritten };
-    FileState file_state() const;
+    // Whether another file has the path of the model. Thread-safe.
+    bool is_file_replaced() const { return files_->state() == ModelFiles::State::replaced; }
+    // Throws ApiError 503 after the content of a mapped file has changed. Thread-safe.
+    void require_same_weights() const;
 
 private:
     void make_template(const std::string &name);
@@ -129,20 +132,13 @@ private:
     ModelSampling model_sampling_;
     SamplingOptions sampling_;
     std::string name_, fingerprint_, quantization_;
-    struct FileMark {
-        uint64_t device = 0, node = 0, size = 0;
-        int64_t seconds = 0, nanoseconds = 0;
-        bool operator==(const FileMark &) const = default;
-    };
-    static FileMark mark_of(const std::string &path);
-    std::string path_; // empty: embedded model
-    FileMark mark_;
     ggufx_chat_facts chat_facts_ = {};
     std::vector<int32_t> end_tokens_;
     TokenSet plain_tokens_;
     OutputTokens output_tokens_;
     uint32_t n_context_ = 0, dimensions_ = 0, n_embed_context_ = 0;
     bool embeds_only_ = false, ranks_ = false;
+    std::unique_ptr<ModelFiles> files_; // ends before the mappings that it guards
 };
 
 } // namespace ggufx::cli

@@ -70,7 +70,7 @@ void Scheduler::plan_chunk() {
         n_after--;
         const size_t fair = room / n_owners / n_reading(i);
         size_t n = std::min(of.ids.size(), std::clamp<size_t>(fair, 1, room - n_after));
-        // With a next token all scores are told: a preempted request computes its prompt again.
+        // A preempted request with a next token computes its prompt again, after all its scores.
         const bool scored = job.scores && !job.next && n_held(i) < job.prompt.size();
         if (scored) n = std::min(n, kScoredChunk);
         room -= n;

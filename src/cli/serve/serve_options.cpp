@@ -174,13 +174,15 @@ void add_serve_options(Command &sub, ServeOptions &options) {
 void complete(ServeOptions &options) {
     for (const auto &[key, option] : options.sampling)
         if (option.was_given()) options.service.given_sampling |= key;
-    const GroupChoice &group = options.host.session.making.group;
+    GroupChoice &group = options.host.session.making.group;
+    group.take_loading();
     if (group.is_set() && options.host.embeddings)
         throw Failure(kUsage, "--embeddings cannot be used with --group");
     if (options.decode == "auto")
         options.decode = options.host.n_parallel >= kManyTexts ? "tiled" : "row-wise";
     options.host.answers = options.decode == "tiled" ? Path::tiles : Path::rows;
     options.host.n_kept = options.n_kept;
+    options.host.session.adapters.io = group.io();
     SchedulerOptions &scheduling = options.service.scheduling;
     scheduling.answers = options.host.answers;
     scheduling.n_parallel = options.host.n_parallel;

@@ -188,9 +188,7 @@ void respond_json(Exchange &exchange, const Json &value, int status) {
 
 void Service::require_host() const {
     if (!is_ready_) throw ApiError(503, "the model is being loaded", "", "loading");
-    if (host_->file_state() == ModelHost::FileState::overwritten)
-        throw ApiError(503, "the file of the model was changed: restart the server", "",
-                       "model_changed");
+    host_->require_same_weights();
 }
 
 // Content-Security-Policy: allows only the page's own script and style, and requests to its origin.
@@ -260,7 +258,6 @@ void Service::props(Exchange &exchange, const std::string &) {
                          {"min_p", static_cast<double>(s.min_p)}};
     const ModelSampling &model = host_->model_sampling();
     if (!model.is_empty()) sampling["model"] = sampling_json(model);
-    const bool is_replaced = host_->file_state() == ModelHost::FileState::replaced;
     respond_json(exchange,
                  Json{{"version", ggufx_version()},
                       {"model", host_->name()},
@@ -272,7 +269,7 @@ void Service::props(Exchange &exchange, const std::string &) {
                       {"chat_template", host_->has_template()},
                       {"embeddings", host_->embeds() && !host_->ranks()},
                       {"rerank", host_->ranks()},
-                      {"file_replaced", is_replaced},
+                      {"file_replaced", host_->is_file_replaced()},
                       {"decode", options_.scheduling.answers == Path::rows ? "row-wise" : "tiled"},
                       {"sampling", sampling}});
 }

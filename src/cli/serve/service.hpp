@@ -64,7 +64,7 @@ private:
     void require_model(const std::string &name) const;
     void require_writing() const;
     void use_model_sampling();
-    void require_host() const; // throws 503 without a model, or after its file was overwritten
+    void require_host() const; // throws 503 without a model, or after its file has changed
 
     // Endpoints answered at once.
     void page(Exchange &exchange, const std::string &path);

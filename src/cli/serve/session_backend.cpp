@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "serve/session_backend.hpp"
 
+#include "serve/engine_thread.hpp"
+#include "serve/model_files.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -38,6 +41,11 @@ void SessionBackend::check_group(ggufx_status status, const ggufx_error &error) 
     if (!is_rank_ || (status != GGUFX_E_IO && status != GGUFX_E_STATE)) return;
     if (broadcaster_) broadcaster_->lose(error);
     throw RanksLost(exit_code(status), error);
+}
+
+// Called after a computation: its results count only if the weights were those of the load.
+void SessionBackend::check_files() const {
+    if (files_ && !files_->is_intact(monotonic_seconds())) throw ModelChanged(ModelFiles::kChanged);
 }
 
 // Errors before a message is sent leave the ranks as they are.
@@ -85,6 +93,7 @@ const float *SessionBackend::decode(std::span<const Item> items, Path path,
         ggufx_session_decode_batch(session_.get(), items_.data(), items_.size(), &options, &error);
     // On a rank, MISMATCH means that the ranks make different calls.
     check_group(status == GGUFX_E_MISMATCH ? GGUFX_E_STATE : status, error);
+    check_files();
     if (status != GGUFX_OK) throw refused(status, error);
     return logits_.data();
 }

@@ -7,12 +7,21 @@
 
 namespace ggufx::cli {
 
+class ModelFiles;
+
+// Error: the content of the model's file has changed, so that results mean nothing.
+struct ModelChanged : std::runtime_error, DecodeBackend::Lost {
+    using std::runtime_error::runtime_error;
+};
+
 class SessionBackend final : public DecodeBackend {
 public:
     explicit SessionBackend(Session session, uint32_t n_vocab);
     // Makes this the session of a rank: calls throw RanksLost after the group is lost. Only the
     // first rank has a broadcaster.
     void be_rank(std::unique_ptr<RankBroadcaster> broadcaster);
+    // decode throws ModelChanged after these files, which outlive this, have changed.
+    void watch(ModelFiles &files) { files_ = &files; }
 
     uint32_t n_sequences() const override { return facts_.n_sequences; }
     uint32_t n_vocab() const override { return n_vocab_; }
@@ -37,6 +46,7 @@ public:
 
 private:
     void tell(const RankStep &step);
+    void check_files() const;
     void check_group(ggufx_status status, const ggufx_error &error);
 
     Session session_;
@@ -44,6 +54,7 @@ private:
     uint32_t n_vocab_;
     std::vector<ggufx_batch_item> items_;
     std::vector<float> logits_;
+    ModelFiles *files_ = nullptr;
     bool is_rank_ = false;
     std::unique_ptr<RankBroadcaster> broadcaster_; // only on the first rank
 };
