@@ -104,7 +104,8 @@ typedef struct ggufx_chat_message {
 #define GGUFX_CHAT_CONTINUE 16u
 
 /* Input of a chat template. Strings are UTF-8 with their lengths in bytes; NULL: the variable is
- * undefined. */
+ * undefined. A step takes about 20 ns, and a function of the template takes steps by the bytes that
+ * it reads and writes. */
 typedef struct ggufx_chat_request {
     uint32_t struct_size;
     uint32_t flags; /* GGUFX_CHAT_* */
@@ -126,7 +127,9 @@ typedef struct ggufx_chat_request {
     uint64_t max_steps;  /* steps of the template; 0 = 1,000,000, plus 128 per byte of input */
     uint64_t max_memory; /* bytes of its values; 0 = 32 MiB, plus 64 per byte of input */
     uint64_t max_output; /* bytes of output; 0 = 32 MiB, plus 16 per byte of input */
-    uint64_t reserved[4];
+    /* steps done, of an unknown total; NULL: cannot be cancelled */
+    const ggufx_progress *progress;
+    uint64_t reserved[3];
 } ggufx_chat_request;
 
 /* Fills the request with its defaults.   Threads: any.   Since: 0.1. */
@@ -159,7 +162,7 @@ typedef struct ggufx_chat_run {
  * - Calls that a template leaves out become a part of the content, in the form that its models
  *   write (ggufx_chat_info). Results that a template leaves out stay left out.
  *
- * If a template fails, it is run a second time. That run fills in missing descriptions, parameters,
+ * If a template fails, it is run a second time, with the same limits. That run fills in missing descriptions, parameters,
  * call ids (nine letters and digits) and names of results. It merges system messages into one at
  * the start. A third run has one call per message.
  *
@@ -168,7 +171,7 @@ typedef struct ggufx_chat_run {
  * ends after that.
  *
  * Errors:
- * - ARGUMENT, CAPACITY, MEMORY.
+ * - ARGUMENT, CANCELLED, CAPACITY, MEMORY.
  * - LIMIT: steps, memory, output or depth.
  * - MALFORMED: JSON or UTF-8. offset is the byte of that string, index the message.
  * - MISMATCH: the template called raise_exception(); the error has its message.

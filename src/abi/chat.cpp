@@ -168,6 +168,7 @@ chat::Request import_request(const ggufx_chat_request &r, const Vector<chat::Mes
     require(!out.has_clock || (r.clock <= kLatest && r.clock >= -62135596800),
             "clock must lie within the years 1 to 9999");
     out.limits = {r.max_steps, r.max_memory, r.max_output};
+    out.progress = import_progress(r.progress);
     return out;
 }
 

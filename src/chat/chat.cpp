@@ -40,6 +40,7 @@ Limits limits_of(const Request &request, size_t source) {
 }
 
 const Text *checked_text(Meter &meter, std::string_view text, size_t message, const char *what) {
+    meter.charge_bytes(text.size());
     const size_t bad = first_invalid(text);
     if (bad < text.size()) {
         fail(Status::malformed, {bad, message},
@@ -185,10 +186,10 @@ bool Template::reads(std::string_view variable) const {
     return false;
 }
 
-Forms Template::forms() const {
+Forms Template::forms(const Progress &progress) const {
     Forms out = {forms_.load(std::memory_order_relaxed)};
     if (out.has(Forms::known)) return out;
-    out = find_forms(program_, bos_, eos_);
+    out = find_forms(program_, bos_, eos_, progress);
     forms_.store(out.bits, std::memory_order_relaxed);
     return out;
 }
@@ -255,10 +256,11 @@ void Template::render(Output &out, const Request &request) const {
         try {
             if (render_once(out, request, attempt)) return;
         } catch (const Error &e) {
+            const auto status = static_cast<Status>(e.failure.status);
             const bool is_fault = attempt == Attempt::given && !may_be_form(e);
-            if (is_fault || static_cast<Status>(e.failure.status) == Status::memory) throw;
+            if (is_fault || status == Status::memory || status == Status::cancelled) throw;
             if (attempt == Attempt::given) first = e;
-            if (static_cast<Status>(e.failure.status) == Status::unsupported) throw;
+            if (status == Status::unsupported) throw;
         }
     }
     throw first; // the first error refers to the caller's own form
@@ -266,13 +268,13 @@ void Template::render(Output &out, const Request &request) const {
 
 bool Template::render_once(Output &out, const Request &request, Attempt attempt) const {
     const bool completes = attempt != Attempt::given;
-    Meter meter(program_.host.get(), limits_of(request, program_.source.size()));
+    Meter meter(program_.host.get(), limits_of(request, program_.source.size()), request.progress);
     TemplateMachine machine(program_, meter, out);
     const Value messages = SourceReader(meter, request).messages();
     if (request.continues) mark_end(meter, messages.list);
     bool has_changed = false;
     if (messages.list->size > 0) {
-        fit_messages(meter, messages.list, forms(), request.calls, attempt);
+        fit_messages(meter, messages.list, forms(request.progress), request.calls, attempt);
         if (completes) has_changed = complete_messages(meter, messages.list, attempt);
     }
     machine.set("messages", messages);

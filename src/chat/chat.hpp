@@ -28,6 +28,7 @@ struct Request {
     int64_t clock = 0;
     const CallFormat *calls = nullptr; // form of calls that the template leaves out
     Limits limits;                     // 0: depends on the size of the input
+    Progress progress;                 // polled with the steps done so far
 };
 
 class Template {
@@ -47,7 +48,7 @@ public:
     std::string_view source() const { return program_.source; }
 
 private:
-    Forms forms() const;
+    Forms forms(const Progress &progress) const;
     // Returns false, without rendering, if this attempt would have the same input as the first.
     bool render_once(Output &out, const Request &request, Attempt attempt) const;
 

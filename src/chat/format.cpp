@@ -100,6 +100,7 @@ void write_whole(TextBuilder &out, const Field &f, int64_t value, unsigned base,
 }
 
 void write_real(Meter &meter, TextBuilder &out, const Field &f, double value, bool user) {
+    meter.charge(16); // hundreds of digits are possible
     constexpr uint64_t kPrecise = 400;
     const uint64_t precision = f.has_precision ? f.precision : 6;
     if (precision > kPrecise) fail(Status::limit, {}, "more than %" PRIu64 " decimals", kPrecise);
@@ -251,7 +252,9 @@ const Text *format_percent(Meter &meter, const Text &format, const Value &values
         if (sign == s.npos) break;
         i = sign + 1;
         const Text *name = nullptr;
+        const size_t begin = i;
         const Field f = read_percent(meter, s, i, name);
+        meter.charge_chars(i - begin);
         if (f.type == '%') {
             out.add(format, i - 1, i);
         } else if (name) {
@@ -350,6 +353,7 @@ const Value &named_argument(Meter &meter, const Arguments &arguments, std::strin
                             size_t &next) {
     size_t i = 0;
     if (!name.empty() && (name[0] < '0' || name[0] > '9')) {
+        meter.charge_items(arguments.n_named);
         for (size_t k = 0; k < arguments.n_named; k++)
             if (arguments.names[k]->view() == name) return arguments.named[k];
         fail(Status::value, {}, "no value '%s' for the format", Quoted(name).c_str());
@@ -390,6 +394,7 @@ const Text *format_braces(Meter &meter, const Text &format, const Arguments &arg
             fail(Status::value, {}, "Single '%c' encountered in format string", s[brace]);
         std::string_view name = s.substr(i, close - i), spec;
         i = close + 1;
+        meter.charge_chars(2 * name.size());
         if (const size_t colon = name.find(':'); colon != name.npos) {
             spec = name.substr(colon + 1);
             name = name.substr(0, colon);

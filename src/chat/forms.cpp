@@ -25,8 +25,10 @@ constexpr const char *kParts =
 
 class Prober {
 public:
-    Prober(const TemplateProgram &program, const Text *bos, const Text *eos)
-        : program_(program), bos_(bos), eos_(eos), shown_(program.host.get()) {}
+    Prober(const TemplateProgram &program, const Text *bos, const Text *eos,
+           const Progress &progress)
+        : program_(program), bos_(bos), eos_(eos), progress_(progress), shown_(program.host.get()) {
+    }
 
     Forms find() {
         find_arguments();
@@ -48,7 +50,7 @@ private:
         shown_.runs.clear();
         if (is_over_) return {};
         try {
-            Meter meter(program_.host.get(), kProbeLimits);
+            Meter meter(program_.host.get(), kProbeLimits, progress_);
             TemplateMachine machine(program_, meter, shown_);
             machine.set("messages", read_json(meter, messages, "messages"));
             Value functions;
@@ -62,7 +64,7 @@ private:
             machine.run();
         } catch (const Error &e) {
             const auto status = static_cast<Status>(e.failure.status);
-            if (status == Status::memory) throw;
+            if (status == Status::memory || status == Status::cancelled) throw;
             is_over_ = status == Status::limit; // further probes would reach the limit, too
             return {};
         }
@@ -209,6 +211,7 @@ private:
 
     const TemplateProgram &program_;
     const Text *bos_, *eos_;
+    const Progress progress_;
     Output shown_;
     uint32_t bits_ = 0;
     bool is_over_ = false;
@@ -223,8 +226,9 @@ Role role_from(std::string_view name) {
     return Role::none;
 }
 
-Forms find_forms(const TemplateProgram &program, const Text *bos, const Text *eos) {
-    return Prober(program, bos, eos).find();
+Forms find_forms(const TemplateProgram &program, const Text *bos, const Text *eos,
+                 const Progress &progress) {
+    return Prober(program, bos, eos, progress).find();
 }
 
 } // namespace ggufx::chat

@@ -34,7 +34,9 @@ struct Forms {
     bool has(uint32_t bit, Role role) const { return has(bit << static_cast<unsigned>(role)); }
 };
 
-// Throws memory, std::bad_alloc. A template that fails with a conversation does not get its forms.
-Forms find_forms(const TemplateProgram &program, const Text *bos, const Text *eos);
+// Throws memory, cancelled, std::bad_alloc. A template that fails with a conversation does not get
+// its forms.
+Forms find_forms(const TemplateProgram &program, const Text *bos, const Text *eos,
+                 const Progress &progress);
 
 } // namespace ggufx::chat

@@ -110,11 +110,11 @@ private:
     void string(const Text &text) {
         static const char hex[] = "0123456789abcdef";
         const std::string_view s = text.view();
-        meter_.charge_bytes(s.size());
         const bool whose = text.size > 0 && text.is_user(0);
         out_.add("\"", whose);
         size_t plain = 0;
         for (size_t i = 0, n; i < s.size(); i += n) {
+            meter_.charge_chars(1);
             n = step(s, i);
             const auto c = static_cast<uint8_t>(s[i]);
             if (c >= 0x20 && c != '"' && c != '\\' && (c < 0x80 || !style_.ascii)) continue;

@@ -12,22 +12,28 @@ namespace ggufx::chat {
 
 // ---- output ----
 
-void Output::add(const Text &piece, size_t begin, size_t end, uint64_t limit) {
+void Output::add(Meter &meter, const Text &piece, size_t begin, size_t end) {
+    const uint64_t limit = meter.limits().output_bytes;
     if (begin == end) return;
     if (end - begin > limit - text.size()) {
         fail(Status::limit, {}, "more than %" PRIu64 " bytes of text", limit);
     }
     text.insert(text.end(), piece.data + begin, piece.data + end);
     const uint64_t user = piece.is_user(begin);
-    if (runs.empty() || runs.back().user != user) runs.push_back({0, user});
+    if (runs.empty() || runs.back().user != user) {
+        meter.reserve(sizeof(Run));
+        runs.push_back({0, user});
+    }
     runs.back().end = text.size();
 }
 
-void Output::add(const Text &piece, uint64_t limit) {
-    if (!piece.mask) return add(piece, 0, piece.size, limit);
+void Output::add(Meter &meter, const Text &piece) {
+    meter.charge_bytes(piece.size);
+    if (!piece.mask) return add(meter, piece, 0, piece.size);
     for (size_t i = 0, end; i < piece.size; i = end) {
         for (end = i + 1; end < piece.size && piece.mask[end] == piece.mask[i];) end++;
-        add(piece, i, end, limit);
+        meter.charge_chars(2 + (end - i) / 4);
+        add(meter, piece, i, end);
     }
 }
 
@@ -44,6 +50,7 @@ TemplateMachine::TemplateMachine(const TemplateProgram &program, Meter &meter, O
 
 bool TemplateMachine::set(std::string_view name, const Value &value) {
     bool is_there = false;
+    meter_.charge_items(program_.variables.size());
     for (size_t i = 0; i < program_.variables.size(); i++) {
         if (program_.variables[i]->view() != name) continue;
         globals_[i] = value;
@@ -105,7 +112,7 @@ Scope *TemplateMachine::new_scope(Scope *parent) {
 
 Value TemplateMachine::load(uint32_t variable) {
     for (const Scope *scope = scope_; scope != &root_; scope = scope->parent) {
-        meter_.charge(scope->size / 4);
+        meter_.charge_items(1 + scope->size);
         for (uint32_t i = scope->size; i > 0; i--)
             if (scope->names[i - 1] == variable) return scope->values[i - 1];
     }
@@ -128,7 +135,7 @@ void TemplateMachine::store(uint32_t variable, const Value &value) {
         globals_[variable] = value;
         return;
     }
-    meter_.charge(scope_->size / 4);
+    meter_.charge_items(1 + scope_->size);
     for (uint32_t i = 0; i < scope_->size; i++)
         if (scope_->names[i] == variable) return (void)(scope_->values[i] = value);
     if (scope_->size == scope_->capacity) {
@@ -160,8 +167,7 @@ void TemplateMachine::store_attribute(const Instruction &in) {
 
 void TemplateMachine::print_text(const Text &text) {
     if (!captures_.empty()) return captures_.back().add(text);
-    meter_.charge_bytes(text.size);
-    output_.add(text, meter_.limits().output_bytes);
+    output_.add(meter_, text);
 }
 
 void TemplateMachine::print(const Value &value) {
@@ -268,7 +274,6 @@ void TemplateMachine::concat(size_t n) {
 }
 
 void TemplateMachine::make_list_of(const Instruction &in) {
-    meter_.charge(in.count);
     List *const list = make_list(meter_, in.count);
     const Value *const values = top(in.count);
     for (size_t i = 0; i < in.count; i++) append(meter_, list, values[i]);
@@ -333,7 +338,10 @@ void TemplateMachine::step_loops(const Instruction &in) {
     case Op::macro: {
         const MacroCode &code = program_.macros[in.index];
         Macro *const macro = meter_.make<Macro>(Macro{&code, code.name, scope_});
-        for (Scope *s = scope_; s; s = s->parent) s->captured = true;
+        for (Scope *s = scope_; s; s = s->parent) {
+            meter_.charge_items(1);
+            s->captured = true;
+        }
         Value out;
         out.kind = Kind::macro;
         out.macro = macro;

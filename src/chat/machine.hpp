@@ -27,8 +27,11 @@ struct Output {
         : text(HostAllocator<char>(host)), runs(HostAllocator<Run>(host)) {}
     Vector<char> text;
     Vector<Run> runs;
-    void add(const Text &piece, size_t begin, size_t end, uint64_t limit);
-    void add(const Text &piece, uint64_t limit);
+    // Throws Error: limit, cancelled.
+    void add(Meter &meter, const Text &piece);
+
+private:
+    void add(Meter &meter, const Text &piece, size_t begin, size_t end);
 };
 
 class TemplateMachine {

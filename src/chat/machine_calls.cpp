@@ -211,7 +211,7 @@ void TemplateMachine::bind(Frame &frame, const Macro &macro, const Arguments &pa
     Value caller = make_undefined(meter_, "caller");
     for (size_t k = 0; k < passed.n_named; k++) {
         size_t i = 0;
-        meter_.charge(code.n_parameters / 4);
+        meter_.charge_items(1 + code.n_parameters);
         while (i < code.n_parameters &&
                program_.variables[parameters[i]]->view() != passed.names[k]->view())
             i++;

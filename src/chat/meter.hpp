@@ -1,13 +1,14 @@
 // Limits of one rendering: steps and memory are counted down, so that a malicious template soon
-// fails with an error. Values of a rendering live in the arena and are freed together.
+// fails with an error. A step is about 20 ns; functions charge for each byte that they read or
+// write (tests/unit/chat_work). Values of a rendering live in the arena and are freed together.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "base/arena.hpp"
 #include "base/host.hpp"
 #include "base/status.hpp"
+#include "base/work.hpp"
 
-#include <inttypes.h>
 #include <type_traits>
 #include <utility>
 
@@ -21,8 +22,9 @@ struct Limits {
 
 class Meter {
 public:
-    Meter(const Host *host, const Limits &limits)
-        : host_(host), arena_(host), limits_(limits), steps_left_(limits.steps),
+    // Throws Error: cancelled.
+    Meter(const Host *host, const Limits &limits, const Progress &progress = {})
+        : host_(host), arena_(host), limits_(limits), work_(limits.steps, progress),
           memory_left_(limits.memory_bytes) {}
     Meter(const Meter &) = delete;
     Meter &operator=(const Meter &) = delete;
@@ -34,20 +36,24 @@ public:
         }
     }
 
-    // Charges n steps of the machine, or n pieces of about 16 bytes that are read. Throws limit.
-    void charge(uint64_t n) {
-        if (n > steps_left_) {
-            fail(Status::limit, {}, "more than %" PRIu64 " steps", limits_.steps);
-        }
-        steps_left_ -= n;
+    // Charge work before or while it is done. Throw Error: limit, cancelled.
+    void charge(uint64_t n_steps) { work_.add_steps(n_steps); }
+    // A piece of n bytes that is copied or compared as a whole.
+    void charge_bytes(uint64_t n) { work_.add(n < UINT64_MAX - kPiece ? n + kPiece : n); }
+    // n characters that are decoded and examined one by one.
+    void charge_chars(uint64_t n) {
+        work_.add(n < UINT64_MAX / kCharacter ? n * kCharacter : UINT64_MAX);
     }
-    void charge_bytes(uint64_t n) { charge(n / 16); }
+    void charge_items(uint64_t n) { // n values that are copied
+        work_.add(n < UINT64_MAX / kItem ? n * kItem : UINT64_MAX);
+    }
 
     // Allocates uninitialized memory that lives as long as the meter. Throws limit, std::bad_alloc.
     void *bytes(uint64_t n) {
         if (n > memory_left_ || n > SIZE_MAX - 8) {
             fail(Status::limit, {}, "more than %" PRIu64 " bytes of memory", limits_.memory_bytes);
         }
+        work_.add(kAllocation + n / 64);
         const uint64_t rounded = (n + 7) & ~uint64_t{7};
         memory_left_ -= rounded < memory_left_ ? rounded : memory_left_;
         return arena_.add(static_cast<size_t>(rounded));
@@ -91,10 +97,13 @@ private:
         const Host *const host = object->host();
         unmake(*host, object);
     }
+    // Units of work, of 16 in a step.
+    static constexpr uint64_t kPiece = 4, kCharacter = 6, kItem = 4, kAllocation = 8;
+
     const Host *host_;
     Arena arena_;
     Limits limits_;
-    uint64_t steps_left_;
+    Work work_;
     uint64_t memory_left_;
     Cleanup *cleanups_ = nullptr;
 };

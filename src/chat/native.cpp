@@ -20,6 +20,7 @@ static size_t count_parameters(const Native &native) {
 
 Value invoke(Environment &env, const Native &native, const Value &self,
              const Arguments &arguments) {
+    env.meter.charge_items(2 + arguments.n_named);
     if (native.open) return native.open(env, self, arguments);
     const size_t n = count_parameters(native);
     Value a[kMostParameters + 1];
@@ -152,6 +153,7 @@ static const Native *first_method(const Value &self) {
 }
 
 Value get_attribute(Environment &env, const Value &object, const Text *name) {
+    env.meter.charge(1); // some dozen names are compared
     if (object.is(Kind::undefined)) fail_undefined(object);
     if (const Native *const native = find_method(object, name->view()))
         return method_of(env, object, native, first_method(object));
@@ -218,6 +220,7 @@ Value get_item(Environment &env, const Value &object, const Value &key) {
 Value get_path(Environment &env, const Value &object, const Value &path) {
     if (!path.is(Kind::string)) return get_item(env, object, path);
     const std::string_view s = path.text->view();
+    env.meter.charge_chars(s.size());
     Value at = object;
     for (size_t begin = 0;;) {
         env.meter.charge(1);

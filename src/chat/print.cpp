@@ -64,7 +64,7 @@ static void write_escape(TextBuilder &out, uint32_t code, bool user) {
 }
 
 static void write_quoted(Meter &meter, TextBuilder &out, const Text &text) {
-    meter.charge_bytes(text.size);
+    meter.charge_bytes(2 * text.size);
     const std::string_view s = text.view();
     const bool single = s.find('\'') != s.npos, both = single && s.find('"') != s.npos;
     const char quote = single && !both ? '"' : '\'';
@@ -72,6 +72,7 @@ static void write_quoted(Meter &meter, TextBuilder &out, const Text &text) {
     out.add({&quote, 1}, whose);
     size_t plain = 0; // start of the unescaped characters
     for (size_t i = 0, n; i < s.size(); i += n) {
+        meter.charge_chars(1);
         n = step(s, i);
         const uint32_t c = decode(s, i);
         const bool simple = c == '\n' || c == '\r' || c == '\t' || c == '\\';
@@ -130,7 +131,7 @@ static void write_list(Meter &meter, TextBuilder &out, const Value &value, unsig
 }
 
 void write_repr(Meter &meter, TextBuilder &out, const Value &value, unsigned depth) {
-    meter.charge(1);
+    meter.charge(value.is(Kind::real) ? 8 : 1);
     if (depth > kDeepest) fail(Status::limit, {}, "values nested deeper than %u", kDeepest);
     switch (value.kind) {
     case Kind::none:

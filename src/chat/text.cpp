@@ -62,7 +62,7 @@ size_t byte_of(Meter &meter, const Text &text, size_t index) {
     if (chars == text.size) return index;
     if (index >= chars) return text.size;
     size_t at = 0;
-    meter.charge_bytes(index);
+    meter.charge_chars(index);
     for (; index > 0; index--) at += step(text.view(), at);
     return at;
 }
@@ -171,8 +171,8 @@ const Text *escaped(Meter &meter, const Text &text) {
     static const char *const to[] = {"&amp;", "&lt;", "&gt;", "&#34;", "&#39;"};
     TextBuilder out(meter);
     size_t plain = 0;
-    meter.charge_bytes(text.size);
     for (size_t i = 0; i < text.size; i++) {
+        meter.charge_chars(1);
         const size_t which = from.find(text.data[i]);
         if (which == from.npos) continue;
         out.add(text, plain, i);
@@ -216,45 +216,63 @@ const Text *TextBuilder::finish() {
 
 // ---- searching: Knuth-Morris-Pratt for longer needles ----
 
-static size_t find_long(Meter &meter, std::string_view text, std::string_view needle, size_t from) {
-    const size_t m = needle.size();
-    meter.charge_bytes(m + (text.size() - from));
-    uint32_t *const border = meter.array<uint32_t>(m);
-    border[0] = 0;
+constexpr size_t kStretch = 16 * 1024; // bytes that are searched between two charges
+
+// Charges the search of n bytes for a short needle, which is compared at each of them.
+static void charge_compared(Meter &meter, size_t n) {
+    meter.charge_bytes(3 * n);
+}
+
+size_t Finder::find_short(std::string_view text, size_t from) {
+    for (size_t begin = from;; begin += kStretch) {
+        const std::string_view part = text.substr(begin, kStretch + needle_.size());
+        const size_t at = part.find(needle_);
+        charge_compared(meter_, at == part.npos ? part.size() : at);
+        if (at != part.npos) return begin + at;
+        if (part.size() == text.size() - begin) return text.npos;
+    }
+}
+
+void Finder::find_borders() {
+    const size_t m = needle_.size();
+    if (m > UINT32_MAX) fail(Status::limit, {}, "a search for more than %u bytes", UINT32_MAX);
+    meter_.charge_chars(m);
+    borders_ = meter_.array<uint32_t>(m);
+    borders_[0] = 0;
     for (size_t i = 1, k = 0; i < m; i++) {
-        while (k > 0 && needle[i] != needle[k]) k = border[k - 1];
-        k += needle[i] == needle[k];
-        border[i] = static_cast<uint32_t>(k);
+        while (k > 0 && needle_[i] != needle_[k]) k = borders_[k - 1];
+        k += needle_[i] == needle_[k];
+        borders_[i] = static_cast<uint32_t>(k);
     }
+}
+
+size_t Finder::find_long(std::string_view text, size_t from, bool last) {
+    if (!borders_) find_borders();
+    size_t found = text.npos;
     for (size_t i = from, k = 0; i < text.size(); i++) {
-        while (k > 0 && text[i] != needle[k]) k = border[k - 1];
-        k += text[i] == needle[k];
-        if (k == m) return i + 1 - m;
+        if (i % 16 == 0) meter_.charge_chars(8);
+        while (k > 0 && text[i] != needle_[k]) k = borders_[k - 1];
+        k += text[i] == needle_[k];
+        if (k < needle_.size()) continue;
+        found = i + 1 - needle_.size();
+        if (!last) break;
+        k = borders_[k - 1];
     }
-    return std::string_view::npos;
+    return found;
 }
 
-size_t find(Meter &meter, std::string_view text, std::string_view needle, size_t from) {
-    if (from > text.size() || needle.size() > text.size() - from) return std::string_view::npos;
-    if (needle.size() > 32 && needle.size() <= UINT32_MAX)
-        return find_long(meter, text, needle, from);
-    const size_t at = text.find(needle, from);
-    meter.charge_bytes((at == std::string_view::npos ? text.size() : at) - from);
-    return at;
+size_t Finder::find(std::string_view text, size_t from) {
+    meter_.charge_bytes(0);
+    if (from > text.size() || needle_.size() > text.size() - from) return text.npos;
+    return needle_.size() <= kShort ? find_short(text, from) : find_long(text, from, false);
 }
 
-size_t find_last(Meter &meter, std::string_view text, std::string_view needle) {
-    if (needle.size() <= 32) {
-        meter.charge_bytes(text.size());
-        return text.rfind(needle);
-    }
-    size_t last = std::string_view::npos, from = 0;
-    for (;;) { // at most size hits, each charged
-        const size_t at = find(meter, text, needle, from);
-        if (at == std::string_view::npos) return last;
-        last = at;
-        from = at + 1;
-    }
+size_t Finder::find_last(std::string_view text) {
+    meter_.charge_bytes(0);
+    if (needle_.size() > text.size()) return text.npos;
+    if (needle_.size() > kShort) return find_long(text, 0, true);
+    charge_compared(meter_, text.size());
+    return text.rfind(needle_);
 }
 
 bool is_space(uint32_t c) {

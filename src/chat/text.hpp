@@ -67,9 +67,30 @@ private:
     TextRoom *room_ = nullptr;
 };
 
-// Returns the byte offset of the first `needle` at or after `from`, or npos. Linear in both.
-size_t find(Meter &meter, std::string_view text, std::string_view needle, size_t from);
-size_t find_last(Meter &meter, std::string_view text, std::string_view needle);
+// Finds a needle in texts from left to right. All finds together are linear in the text and the
+// needle.
+class Finder {
+public:
+    Finder(Meter &meter, std::string_view needle) : meter_(meter), needle_(needle) {}
+    // Returns the byte offset of the first needle at or after `from`, or npos.
+    size_t find(std::string_view text, size_t from);
+    size_t find_last(std::string_view text);
+
+private:
+    static constexpr size_t kShort = 32; // bytes of a needle that is compared at each place
+    size_t find_short(std::string_view text, size_t from);
+    size_t find_long(std::string_view text, size_t from, bool last);
+    void find_borders();
+    Meter &meter_;
+    std::string_view needle_;
+    uint32_t *borders_ = nullptr; // by length: the longest proper prefix that is a suffix
+};
+inline size_t find(Meter &meter, std::string_view text, std::string_view needle, size_t from) {
+    return Finder(meter, needle).find(text, from);
+}
+inline size_t find_last(Meter &meter, std::string_view text, std::string_view needle) {
+    return Finder(meter, needle).find_last(text);
+}
 
 bool is_space(uint32_t code); // as str.isspace
 

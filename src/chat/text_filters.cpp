@@ -124,7 +124,7 @@ Value truncate(Environment &env, const Value *a) {
     if (static_cast<int64_t>(count_chars(env.meter, text)) - n <= leeway) return a[0];
     size_t cut = byte_of(env.meter, text, static_cast<size_t>(n - end_chars));
     if (!given(a[2]) || !truth(a[2])) {
-        const size_t space = text.view().substr(0, cut).rfind(' ');
+        const size_t space = find_last(env.meter, text.view().substr(0, cut), " ");
         if (space != std::string_view::npos) cut = space;
     }
     return arithmetic(env, Op::add, Value::of(part(env.meter, text, 0, cut)), Value::of(&end));
@@ -188,10 +188,10 @@ Value urlencode(Environment &env, const Value *a) {
 
 Value wordcount(Environment &env, const Value *a) {
     const std::string_view s = soft(env, a[0]).view();
-    env.meter.charge_bytes(s.size());
     int64_t n = 0;
     bool inside = false;
     for (size_t i = 0; i < s.size(); i += step(s, i)) {
+        env.meter.charge_chars(2);
         const uint32_t c = decode(s, i);
         const bool word = c == '_' || is_alpha(c) || is_numeric(c);
         n += word && !inside;
@@ -257,6 +257,7 @@ bool read_real(Environment &env, const Text &text, double &out) {
     const std::string_view s = strip(env.meter, text, Value(), true, true)->view();
     char digits[400];
     size_t n = 0;
+    env.meter.charge_chars(64 + (s.size() < 2 * sizeof digits ? s.size() : 2 * sizeof digits));
     for (size_t i = 0; i < s.size(); i++) {
         const bool between = i > 0 && i + 1 < s.size() && s[i - 1] >= '0' && s[i - 1] <= '9' &&
                              s[i + 1] >= '0' && s[i + 1] <= '9';
@@ -274,6 +275,7 @@ bool read_real(Environment &env, const Text &text, double &out) {
 
 bool read_whole(Environment &env, const Text &text, int64_t base, int64_t &out) {
     const std::string_view s = strip(env.meter, text, Value(), true, true)->view();
+    env.meter.charge_chars(s.size());
     char digits[80];
     size_t n = 0, i = 0;
     const bool minus = !s.empty() && s[0] == '-';
@@ -372,7 +374,8 @@ Value round_whole(int64_t value, int64_t precision, bool user) {
     return Value::of(down, user);
 }
 
-Value rounding(Environment &, const Value *a) {
+Value rounding(Environment &env, const Value *a) {
+    env.meter.charge(16); // hundreds of digits are written and read
     if (a[0].is(Kind::undefined)) fail_undefined(a[0]);
     if (!a[0].is_number())
         fail(Status::value, {}, "type %s doesn't define __round__ method", type_name(a[0]));

@@ -32,7 +32,7 @@ int64_t most_of(const Value &value) {
 List *split_spaces(Meter &meter, const Text &text, int64_t most) {
     List *const out = make_list(meter);
     const std::string_view s = text.view();
-    meter.charge_bytes(s.size());
+    meter.charge_chars(s.size());
     for (size_t i = 0;;) {
         while (i < s.size() && is_space(decode(s, i))) i += step(s, i);
         if (i >= s.size()) return out;
@@ -57,7 +57,7 @@ List *reversed(Meter &meter, const List &list) {
 List *rsplit_spaces(Meter &meter, const Text &text, int64_t most) {
     List *const out = make_list(meter);
     const std::string_view s = text.view();
-    meter.charge_bytes(s.size());
+    meter.charge_chars(s.size());
     for (size_t end = s.size();;) {
         while (end > 0 && is_space(decode(s, end - step_back(s, end)))) end -= step_back(s, end);
         if (end == 0) return reversed(meter, *out);
@@ -86,9 +86,10 @@ Value split(Environment &env, const Value *a) {
     if (!given(a[1]) || a[1].is(Kind::none)) return Value::of(split_spaces(meter, self(a), most));
     const Text &text = self(a), &by = separator_of(a[1]);
     List *const out = make_list(meter);
+    Finder finder(meter, by.view());
     size_t begin = 0;
     while (most-- > 0) {
-        const size_t at = find(meter, text.view(), by.view(), begin);
+        const size_t at = finder.find(text.view(), begin);
         if (at == std::string_view::npos) break;
         append(meter, out, Value::of(part(meter, text, begin, at)));
         begin = at + by.size;
@@ -159,8 +160,9 @@ const Text *window(Environment &env, const Value *a, size_t &begin_chars) {
     return get_slice(env, a[0], bounds).text;
 }
 
-bool fits(std::string_view text, std::string_view affix, bool front) {
+bool fits(Meter &meter, std::string_view text, std::string_view affix, bool front) {
     if (affix.size() > text.size()) return false;
+    meter.charge_bytes(affix.size());
     return front ? text.substr(0, affix.size()) == affix
                  : text.substr(text.size() - affix.size()) == affix;
 }
@@ -170,13 +172,12 @@ template <bool Front> Value has_affix(Environment &env, const Value *a) {
     const Text *const text = window(env, a, begin);
     if (!a[1].is(Kind::tuple)) {
         const Text &affix = text_argument(a[1], Front ? "startswith arg" : "endswith arg");
-        env.meter.charge_bytes(affix.size);
-        return Value::of(text && fits(text->view(), affix.view(), Front));
+        return Value::of(text && fits(env.meter, text->view(), affix.view(), Front));
     }
     for (size_t i = 0; i < a[1].list->size; i++) {
         const Text &affix = text_argument(a[1].list->items[i], "an item of the tuple");
-        env.meter.charge(1 + affix.size / 16);
-        if (text && fits(text->view(), affix.view(), Front)) return Value::of(true);
+        env.meter.charge(1);
+        if (text && fits(env.meter, text->view(), affix.view(), Front)) return Value::of(true);
     }
     return Value::of(false);
 }
@@ -204,9 +205,10 @@ Value count(Environment &env, const Value *a) {
     const Text &what = text_argument(a[1], "argument");
     if (!text) return Value::of(int64_t{0});
     if (what.size == 0) return Value::of(static_cast<int64_t>(count_chars(env.meter, *text)) + 1);
+    Finder finder(env.meter, what.view());
     int64_t n = 0;
     for (size_t i = 0;; n++) {
-        const size_t at = find(env.meter, text->view(), what.view(), i);
+        const size_t at = finder.find(text->view(), i);
         if (at == std::string_view::npos) return Value::of(n);
         i = at + what.size;
     }
@@ -215,9 +217,10 @@ Value count(Environment &env, const Value *a) {
 template <bool (*Test)(uint32_t), bool EmptyHolds = false>
 Value all_chars(Environment &env, const Value *a) {
     const std::string_view s = self(a).view();
-    env.meter.charge_bytes(s.size());
-    for (size_t i = 0; i < s.size(); i += step(s, i))
+    for (size_t i = 0; i < s.size(); i += step(s, i)) {
+        env.meter.charge_chars(1);
         if (!Test(decode(s, i))) return Value::of(false);
+    }
     return Value::of(EmptyHolds || !s.empty());
 }
 
@@ -230,9 +233,9 @@ bool is_ascii(uint32_t c) {
 
 template <bool Upper> Value has_case(Environment &env, const Value *a) {
     const std::string_view s = self(a).view();
-    env.meter.charge_bytes(s.size());
     bool any = false;
     for (size_t i = 0; i < s.size(); i += step(s, i)) {
+        env.meter.charge_chars(2);
         const uint32_t c = decode(s, i);
         const bool title = category_of(c) == Category::Lt;
         if ((Upper ? is_lower(c) : is_upper(c)) || title) return Value::of(false);
@@ -302,7 +305,7 @@ Value zfill(Environment &env, const Value *a) {
 
 template <bool Front> Value without(Environment &env, const Value *a) {
     const Text &text = self(a), &affix = text_argument(a[1], "argument");
-    if (!fits(text.view(), affix.view(), Front)) return a[0];
+    if (!fits(env.meter, text.view(), affix.view(), Front)) return a[0];
     return Value::of(Front ? part(env.meter, text, affix.size, text.size)
                            : part(env.meter, text, 0, text.size - affix.size));
 }

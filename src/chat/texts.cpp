@@ -36,7 +36,7 @@ static void write_case(Meter &meter, TextBuilder &out, const Text &text, size_t 
     uint32_t codes[3];
     const bool user = text.is_user(i);
     if (code == kSigma && to == Case::lower) {
-        meter.charge_bytes(text.size); // it scans the neighbourhood
+        meter.charge_chars(text.size); // it scans the neighbourhood
         return out.add_code(ends_word(text.view(), i, n) ? kFinalSigma : 0x3c3, user);
     }
     const size_t k = change_case(codes, code, to);
@@ -44,11 +44,11 @@ static void write_case(Meter &meter, TextBuilder &out, const Text &text, size_t 
 }
 
 const Text *with_case(Meter &meter, const Text &text, Casing casing) {
-    meter.charge(text.size);
     TextBuilder out(meter);
     const std::string_view s = text.view();
     bool inside = false; // within a word, for title
     for (size_t i = 0, n; i < s.size(); i += n) {
+        meter.charge(1);
         n = step(s, i);
         const uint32_t c = decode(s, i);
         Case to = casing == Casing::upper ? Case::upper : Case::lower;
@@ -73,8 +73,9 @@ const Text *strip(Meter &meter, const Text &text, const Value &chars, bool left,
     if (!spaces) set = text_argument(chars, "strip arg").view();
     const auto goes = [&](size_t i) {
         const size_t n = step(s, i);
+        meter.charge_chars(1);
         if (spaces) return is_space(decode(s, i));
-        meter.charge(1 + set.size() / 16);
+        meter.charge_chars(set.size());
         for (size_t k = 0; k < set.size(); k += step(set, k))
             if (set.substr(k, step(set, k)) == s.substr(i, n)) return true;
         return false;
@@ -82,7 +83,6 @@ const Text *strip(Meter &meter, const Text &text, const Value &chars, bool left,
     size_t begin = 0, end = s.size();
     while (left && begin < end && goes(begin)) begin += step(s, begin);
     while (right && end > begin && goes(end - step_back(s, end))) end -= step_back(s, end);
-    meter.charge_bytes(begin + (s.size() - end));
     return part(meter, text, begin, end);
 }
 
@@ -106,8 +106,9 @@ const Text *replace(Meter &meter, const Text &text, const Text &from, const Text
         out.add(text, i, s.size());
         return out.finish();
     }
+    Finder finder(meter, from.view());
     for (; most != 0; most -= most > 0) {
-        const size_t at = find(meter, s, from.view(), i);
+        const size_t at = finder.find(s, i);
         if (at == s.npos) break;
         meter.charge(1);
         out.add(text, i, at);
@@ -128,10 +129,10 @@ static bool breaks_line(uint32_t c) {
 
 List *split_lines(Meter &meter, const Text &text, bool keep_ends) {
     List *const out = make_list(meter);
-    meter.charge_bytes(text.size);
     const std::string_view s = text.view();
     size_t begin = 0;
     for (size_t i = 0, n; i < s.size(); i += n) {
+        meter.charge_chars(1);
         n = step(s, i);
         const uint32_t c = decode(s, i);
         if (!breaks_line(c)) continue;

@@ -27,6 +27,7 @@ template <class T> static void grow(Meter &meter, T *&items, size_t size, size_t
 }
 
 void append(Meter &meter, List *list, const Value &value) {
+    meter.charge_items(1);
     if (list->size == list->capacity) grow(meter, list->items, list->size, list->capacity);
     list->items[list->size++] = value;
 }

@@ -105,6 +105,15 @@ static void test_loops_and_recursion_end(void **state) {
         "{{ [1] | slice(999999999) | list }}",
         "{{ 'abc'.ljust(99999999999) }}",
         "{{ 'a\tb'.expandtabs(999999999) }}",
+        "{% set c = 'a' * 10000 %}{% for i in range(99999) %}{% set x = c.count('a') %}{% endfor "
+        "%}",
+        "{% set c = 'a' * 10000 %}{% for i in range(99999) %}{% set x = c | truncate(9900) %}"
+        "{% endfor %}",
+        "{% set z = '0' * 10000 %}{% for i in range(99999) %}{% set x = z | int %}{% endfor %}",
+        "{% set c = 'a' * 100000 %}{% for i in range(99999) %}{% set x = c.removeprefix(c) %}"
+        "{% endfor %}",
+        "{% set f = '%' ~ '-' * 10000 ~ 'd' %}{% for i in range(99999) %}{% set x = f % 1 %}"
+        "{% endfor %}",
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) assert_ends(texts[i], GGUFX_OK);
@@ -208,11 +217,65 @@ static void test_allowed_depth_is_there(void **state) {
     rendered_free(&j.r);
 }
 
+typedef struct poll {
+    uint64_t n, last, cancel_at; /* polls so far; steps at the last one */
+} poll;
+
+static int32_t count_poll(void *user, uint64_t done, uint64_t total) {
+    poll *p = user;
+    assert_int_equal(total, 0);
+    assert_true(done == 0 || done > p->last);
+    p->last = done;
+    return ++p->n == p->cancel_at;
+}
+
+static rendered render_polled(const char *text, poll *p, uint64_t max_steps) {
+    ggufx_chat_request request;
+    ggufx_progress progress = {sizeof progress, 0, NULL, p, count_poll};
+    ggufx_chat_request_init(&request);
+    /* With a message, the forms of the template are probed first. */
+    request.messages_json = "[{\"role\":\"user\",\"content\":\"hi\"}]";
+    request.messages_json_length = strlen(request.messages_json);
+    request.max_steps = max_steps;
+    request.progress = &progress;
+    return render_with(text, &request);
+}
+
+/* The hook is called every few thousand steps, and whenever it cancels, the call ends at once: no
+ * other form of the conversation is tried. */
+static void test_a_progress_hook_ends_a_rendering(void **state) {
+    static const char *const texts[] = {
+        "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}",
+        "{% for a in range(9999) %}{% set x = range(999) | map('string') | join %}{% endfor %}",
+        "{% set c = 'a' * 10000 %}{% for a in range(9999) %}{% set x = c.count('a') %}{% endfor %}",
+        "{{ ('a' * 400000).upper() }}{{ raise_exception('no') }}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        poll all = {0};
+        rendered r = render_polled(texts[i], &all, 1000000);
+        assert_int_not_equal(r.status, GGUFX_OK);
+        assert_int_not_equal(r.status, GGUFX_E_CANCELLED);
+        assert_true(all.n > 100);
+        rendered_free(&r);
+        for (uint64_t at = 1; at < all.n; at += 1 + all.n / 16) {
+            poll some = {0};
+            some.cancel_at = at;
+            r = render_polled(texts[i], &some, 1000000);
+            assert_int_equal(r.status, GGUFX_E_CANCELLED);
+            assert_non_null(strstr(r.error.message, "cancelled"));
+            assert_int_equal(some.n, at);
+            rendered_free(&r);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loops_and_recursion_end),
         cmocka_unit_test(test_nesting_ends),
         cmocka_unit_test(test_allowed_depth_is_there),
+        cmocka_unit_test(test_a_progress_hook_ends_a_rendering),
     };
     return cmocka_run_group_tests(tests, chat_setup, chat_teardown);
 }
