@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 import concurrent.futures
 import ctypes
+import fcntl
 import json
 import os
 import resource
@@ -502,6 +503,124 @@ class Files(Served):
         held.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.assertIn(b" 200 ", held.recv(100))
         held.close()
+
+
+def sip_hash(secret, data):
+    """Returns SipHash-2-4 of the data."""
+    mask = (1 << 64) - 1
+    low, high = struct.unpack("<QQ", secret)
+    a, b, c, d = low ^ 0x736f6d6570736575, high ^ 0x646f72616e646f6d, low ^ 0x6c7967656e657261, high ^ 0x7465646279746573
+
+    def rounds(n):
+        nonlocal a, b, c, d
+        turned = lambda x, k: (x << k | x >> (64 - k)) & mask
+        for _ in range(n):
+            a, c = (a + b) & mask, (c + d) & mask
+            b, d = turned(b, 13) ^ a, turned(d, 16) ^ c
+            a, c = (turned(a, 32) + d) & mask, (c + b) & mask
+            d, b = turned(d, 21) ^ a, turned(b, 17) ^ c
+            c = turned(c, 32)
+    for word, in struct.iter_unpack("<Q", data + bytes(-(len(data) + 1) % 8) + bytes([len(data) & 255])):
+        d ^= word
+        rounds(2)
+        a ^= word
+    c ^= 0xff
+    rounds(4)
+    return a ^ b ^ c ^ d
+
+
+class Snapshots(Served):
+    def setUp(self):
+        super().setUp()
+        self.slots = self.path("slots")
+        os.mkdir(self.slots)
+
+    def start(self, *args):
+        return self.serve("--parallel", "1", "--slot-dir", self.slots, *args)
+
+    def save(self, server, name, **options):
+        return server.ask("/slots/0/save", {"filename": name}, **options)
+
+    def delete(self, server, name, path="/slots/0", **options):
+        return server.ask(path, {"filename": name}, method="DELETE", **options)
+
+    def test_a_key_has_its_quota(self):
+        server = self.start("--slot-quota", "1", "--api-key-file", self.path("keys", KEYS))
+        key, other = of_key("first"), of_key("second")
+        server.ask(TEXT, {"prompt": "Once upon a time there was a girl. " * 15, "max_tokens": 1}, headers=key)
+        n_saved = 0
+        while (answer := self.save(server, "n%d" % n_saved, headers=key))[0] == 200:
+            n_saved += 1
+        self.assertGreater(n_saved, 1)
+        message = self.refused(403, "slot_quota", answer)
+        self.assertIn("the limit is 1048576 (see --slot-quota of the server): delete one", message)
+        size = sum(os.path.getsize(os.path.join(self.slots, name)) for name in os.listdir(self.slots) if name.endswith(".slot"))
+        self.assertLessEqual(size, 1 << 20)
+        self.assertEqual(self.save(server, "n0", headers=key)[0], 200)  # replaces one
+        self.assertEqual(self.delete(server, "n1", headers=key), (200, {"filename": "n1", "deleted": True}))
+        self.assertEqual(self.save(server, "n%d" % n_saved, headers=key)[0], 200)
+        server.ask(TEXT, {"prompt": "Once upon a time there was a girl. " * 15, "max_tokens": 1}, headers=other)
+        self.assertEqual(self.save(server, "n0", headers=other)[0], 200)
+        self.assertEqual(self.delete(server, "n2", headers=other)[0], 404)
+
+    def test_a_key_has_a_limit_of_files(self):
+        server = self.start()
+        server.ask(TEXT, {"prompt": "Once", "max_tokens": 1})
+        for i in range(256):
+            self.path("slots/%d.slot" % i, b"x")
+        self.assertIn("257 snapshots, the limit is 256", self.refused(403, "slot_quota", self.save(server, "one")))
+        self.assertEqual(self.save(server, "255")[0], 200)
+
+    def test_a_snapshot_is_deleted(self):
+        server = self.start()
+        server.ask(TEXT, {"prompt": "Once", "max_tokens": 1})
+        self.assertEqual(self.save(server, "one")[0], 200)
+        self.refused(404, "unknown_snapshot", self.delete(server, "two"))
+        self.refused(404, "unknown_slot", self.delete(server, "one", "/slots/7"))
+        for path in ("/slots/0/save", "/slots/x", "/slots/", "/slots/0/"):
+            self.assertEqual(self.delete(server, "one", path)[0], 404, path)
+        for name in ("../one", ".", "", "a/b", None):
+            self.assertEqual(self.delete(server, name)[0], 400, name)
+        self.assertEqual(os.listdir(self.slots), ["one.slot"])
+        self.assertEqual(self.delete(server, "one")[0], 200)
+        self.assertEqual(os.listdir(self.slots), [])
+        self.assertEqual(server.ask("/slots/0/restore", {"filename": "one"})[0], 404)
+
+    def test_leftovers_are_deleted_at_the_start(self):
+        kept = ["a.slot", "model.gguf.part", "notes"]
+        for name in (*kept, "a.slot.part", "0123456789abcdef-b.slot.part", "names.key.0123.key.part"):
+            self.path("slots/" + name, b"x")
+        os.mkdir(os.path.join(self.slots, "c.slot.part"))
+        with open(self.path("slots/d.slot.part", b"x"), "rb") as written:
+            fcntl.flock(written, fcntl.LOCK_EX)  # by another server
+            self.start()
+        self.assertEqual(sorted(os.listdir(self.slots)), sorted([*kept, "c.slot.part", "d.slot.part"]))
+
+    def test_names_of_files_hide_the_key(self):
+        args = "--api-key-file", self.path("keys", KEYS)
+        key = of_key("first")
+        for _ in range(2):  # the name outlives the server
+            server = self.start(*args)
+            server.ask(TEXT, {"prompt": "Once", "max_tokens": 1}, headers=key)
+            self.assertEqual(self.save(server, "one", headers=key)[0], 200)
+            self.assertEqual(server.ask("/slots/0/restore", {"filename": "one"}, headers=key)[0], 200)
+            self.assertEqual(server.end(), 0)
+        path = os.path.join(self.slots, "names.key")
+        with open(path, "rb") as file:
+            secret = file.read()
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        self.assertEqual(sip_hash(bytes(range(16)), bytes(range(15))), 0xa129ca6149be45e5)  # of the reference
+        name = "%016x-one.slot" % sip_hash(secret, b"first-key-0123456789")
+        self.assertEqual(sorted(os.listdir(self.slots)), sorted([name, "names.key"]))
+        os.chmod(path, 0o640)
+        self.assertIn("other users may read the secret (mode 640, 600 is needed)", self.fails(1, "serve", MODEL, "--slot-dir", self.slots, *args))
+        os.chmod(path, 0o600)
+        for content in (b"", secret[:15], secret + b"x"):
+            self.path("slots/names.key", content)
+            self.assertIn("no secret of 16 bytes", self.fails(1, "serve", MODEL, "--slot-dir", self.slots, *args))
+        os.unlink(path)
+        os.symlink("one", path)
+        self.assertIn("names.key", self.fails(1, "serve", MODEL, "--slot-dir", self.slots, *args))
 
 
 class Shapes(Served):

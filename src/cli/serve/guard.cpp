@@ -28,9 +28,15 @@ std::string trimmed(const std::string &line) {
     return first == std::string::npos ? "" : line.substr(first, last - first + 1);
 }
 
-uint64_t owner_of(std::string_view key) {
-    const uint64_t hash = std::hash<std::string_view>()(key);
-    return hash == 0 ? 1 : hash;
+// Returns the credentials of `Authorization: Bearer KEY`, nothing of another scheme.
+std::string_view bearer_key(std::string_view authorization) {
+    constexpr std::string_view scheme = "Bearer", blanks = " \t";
+    const size_t end = authorization.find_first_of(blanks);
+    const size_t first = authorization.find_first_not_of(blanks, end);
+    if (end == std::string_view::npos || first == std::string_view::npos ||
+        !is_same_name(authorization.substr(0, end), scheme))
+        return {};
+    return authorization.substr(first, authorization.find_last_not_of(blanks) - first + 1);
 }
 
 } // namespace
@@ -56,7 +62,8 @@ Guard::Guard(const GuardOptions &options) : options_(options) {
 
 void Guard::read_keys() {
     if (options_.key_file.empty()) return;
-    const std::string text = read_utf8(options_.key_file);
+    std::string text = read_utf8(options_.key_file);
+    if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3); // byte order mark
     std::vector<std::string> keys;
     for (size_t at = 0, end; at < text.size(); at = end + 1) {
         end = std::min(text.find('\n', at), text.size());
@@ -69,6 +76,11 @@ void Guard::read_keys() {
     if (keys.empty()) throw Failure(kUsage, "--api-key-file: the file has no key");
     const std::lock_guard lock(mutex_);
     keys_ = std::move(keys);
+}
+
+uint64_t Guard::owner_of(std::string_view key) const {
+    const uint64_t hash = sip_hash(options_.secret, key);
+    return hash == 0 ? 1 : hash; // 0: no key
 }
 
 bool Guard::knows_host(std::string_view host) const {
@@ -96,11 +108,7 @@ uint64_t Guard::check(const Asker &asker, bool needs_key) const {
         throw ApiError(403, "the origin is not allowed (see --cors of the server)", "",
                        "unknown_origin");
     if (!has_keys || !needs_key) return 0;
-    constexpr std::string_view scheme = "Bearer ";
-    const std::string_view given = asker.authorization;
-    std::string_view key;
-    if (given.size() > scheme.size() && is_same_name(given.substr(0, scheme.size()), scheme))
-        key = given.substr(scheme.size());
+    const std::string_view key = bearer_key(asker.authorization);
     bool known = false;
     const std::lock_guard lock(mutex_);
     for (const std::string &one : keys_) known = equal(key, one) || known;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "serve/api_error.hpp"
+#include "serve/key_hash.hpp"
 
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@ struct GuardOptions {
     std::vector<std::string> hosts;   // names of this machine, besides localhost and IP addresses
     std::vector<std::string> origins; // origins whose pages may send requests
     bool is_local_socket = false;     // Unix socket: file permissions control the access
+    HashSecret secret = {};           // for names of keys
 };
 
 // Headers of a request; empty if absent.
@@ -32,6 +34,7 @@ public:
 
 private:
     bool knows_host(std::string_view host) const;
+    uint64_t owner_of(std::string_view key) const;
 
     GuardOptions options_;
     mutable std::mutex mutex_;

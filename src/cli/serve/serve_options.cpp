@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "serve/serve_options.hpp"
 
+#include "common/random.hpp"
+
 #include <climits>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -58,6 +60,9 @@ void add_access(Command &sub, ServeOptions &options) {
     sub.option("--slot-dir", options.service.slot_folder,
                "folder for snapshots of slots (/slots/N/save, /slots/N/restore)")
         .value("DIR");
+    sub.option("--slot-quota", options.slot_quota_mib,
+               "maximum size of the snapshots of a key in MiB, 0 = no limit (default 16384)")
+        .between(0, 1u << 30);
 }
 
 void add_limits(Command &sub, ServeOptions &options) {
@@ -192,12 +197,18 @@ void complete(ServeOptions &options) {
     options.service.n_queue = options.n_queue;
     options.service.n_per_key = options.n_per_key;
     options.service.request_seconds = options.request_seconds;
+    options.service.slot_quota.n_bytes = static_cast<uint64_t>(options.slot_quota_mib) << 20;
     options.http.most_body = static_cast<size_t>(options.most_body_mib) << 20;
 }
 
 void prepare_sockets(ServeOptions &options) {
-    if (!options.service.slot_folder.empty())
-        options.service.slot_folder = folder_of(options.service.slot_folder);
+    std::string &slots = options.service.slot_folder;
+    options.guard.secret = {random_number(), random_number()};
+    if (!slots.empty()) {
+        slots = folder_of(slots);
+        sweep_slot_folder(slots);
+        if (!options.guard.key_file.empty()) options.guard.secret = slot_secret(slots);
+    }
     require_descriptors(options.http.n_connections);
 }
 

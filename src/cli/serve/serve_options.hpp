@@ -13,6 +13,7 @@ struct ServeOptions {
     HttpOptions http;
     std::string address = "127.0.0.1", listen, decode = "row-wise", json_whitespace = "limited";
     unsigned port = 8080, drain_seconds = 30, most_body_mib = 8, prompt_ms = 100;
+    unsigned slot_quota_mib = 16384;
     unsigned request_seconds = 0, patience_seconds = 10;
     uint32_t n_kept = 0;
     uint64_t n_queue = 256, n_per_key = 0;

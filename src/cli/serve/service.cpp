@@ -7,6 +7,7 @@
 
 #include <ctime>
 #include <fmt/format.h>
+#include <span>
 
 namespace ggufx::cli {
 
@@ -23,9 +24,14 @@ struct Service::Route {
     bool needs_key, is_prefix;
     void (Service::*now)(Exchange &, const std::string &); // handler that answers at once, or
     void (Service::*later)(Call &, const Json &);          // handler that needs the parsed body
+
+    bool is_of(const std::string &asked) const {
+        return is_prefix ? asked.starts_with(path) : asked == path;
+    }
+    static std::span<const Route> all();
 };
 
-const Service::Route &Service::find(const std::string &method, const std::string &path) {
+std::span<const Service::Route> Service::Route::all() {
     static const Route routes[] = {
         {"GET", "/", false, false, &Service::page, nullptr},
         {"GET", "/favicon.ico", false, false, &Service::no_icon, nullptr},
@@ -46,16 +52,32 @@ const Service::Route &Service::find(const std::string &method, const std::string
         {"POST", "/detokenize", true, false, nullptr, &Service::detokenize},
         {"POST", "/apply-template", true, false, nullptr, &Service::apply_template},
         {"POST", "/slots/", true, true, nullptr, &Service::slot_action},
+        {"DELETE", "/slots/", true, true, nullptr, &Service::delete_snapshot},
     };
+    return routes;
+}
+
+std::string Service::methods_of(const std::string &path) {
+    std::string out;
+    for (const Route &route : Route::all()) {
+        if (!route.is_of(path)) continue;
+        if (!out.empty()) out += ", ";
+        out += route.method;
+        if (std::string_view(route.method) == "GET") out += ", HEAD";
+    }
+    return out;
+}
+
+const Service::Route &Service::find(const std::string &method, const std::string &path) {
     const std::string asked = method == "HEAD" ? "GET" : method;
     const Route *other = nullptr;
-    for (const Route &route : routes) {
-        if (route.is_prefix ? !path.starts_with(route.path) : path != route.path) continue;
+    for (const Route &route : Route::all()) {
+        if (!route.is_of(path)) continue;
         if (asked == route.method) return route;
         other = &route;
     }
     if (other)
-        throw ApiError(405, fmt::format("{} takes {}", other->path, other->method), "",
+        throw ApiError(405, fmt::format("{} takes {}", other->path, methods_of(path)), "",
                        "method_not_allowed");
     throw ApiError(404, "there is nothing under this path", "", "unknown_path");
 }
@@ -65,7 +87,7 @@ bool Service::needs_key(const Route &route) {
 }
 
 bool Service::takes_body(const Route &route) {
-    return route.later && std::string_view(route.method) == "POST";
+    return route.later && std::string_view(route.method) != "GET";
 }
 
 Service::Service(const ServiceOptions &options)

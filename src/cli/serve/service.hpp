@@ -7,6 +7,7 @@
 #include "serve/completion_writer.hpp"
 #include "serve/engine_thread.hpp"
 #include "serve/fair_workers.hpp"
+#include "serve/slot_folder.hpp"
 #include "serve/tickets.hpp"
 
 namespace ggufx::cli {
@@ -23,6 +24,7 @@ struct ServiceOptions {
     bool lenient = false;
     bool shows_slots = false;
     std::string slot_folder; // directory of snapshots; empty: snapshots are disabled
+    SlotQuota slot_quota;
 };
 
 class Service {
@@ -35,6 +37,7 @@ public:
     struct Route;
     // Throws ApiError if there is no such path, or not with this method.
     static const Route &find(const std::string &method, const std::string &path);
+    static std::string methods_of(const std::string &path); // "GET, HEAD"
     static bool needs_key(const Route &route);
     static bool takes_body(const Route &route);
 
@@ -112,8 +115,11 @@ private:
     // service_slots.cpp
     void slots(Call &call, const Json &body);
     void slot_action(Call &call, const Json &body);
-    void save_slot(Call &call, uint32_t slot, const std::string &path);
-    void restore_slot(Call &call, uint32_t slot, const std::string &path);
+    void delete_snapshot(Call &call, const Json &body);
+    void save_slot(Call &call, uint32_t slot, const std::string &name);
+    void restore_slot(Call &call, uint32_t slot, const std::string &name);
+    void require_snapshots(uint32_t slot) const;
+    std::string snapshot_path(const Call &call, const std::string &name) const;
 
     ServiceOptions options_;
     Metrics metrics_;

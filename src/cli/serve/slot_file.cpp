@@ -120,6 +120,10 @@ std::string read_all(const std::string &path) {
 
 } // namespace
 
+uint64_t slot_file_bytes(const SlotContent &content) {
+    return head_of(content).size() + content.snapshot.size();
+}
+
 void write_slot_file(const std::string &path, const SlotContent &content) {
     PartFile file(path);
     file.write_all(head_of(content));

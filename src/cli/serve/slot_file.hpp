@@ -15,6 +15,7 @@ struct SlotContent {
     std::string snapshot;
 };
 
+uint64_t slot_file_bytes(const SlotContent &content); // size of its file
 // Writes a temporary file and renames it; only its owner can read it. Throws Failure after deleting
 // the temporary file.
 void write_slot_file(const std::string &path, const SlotContent &content);
