@@ -220,17 +220,6 @@ class End(Served):
 
 
 class Clients(Served):
-    def test_who_reads_nothing_is_left(self):
-        server = self.serve("--parallel", "8")
-        body = json.dumps({**LONG, "n": 8, "stream": True, "logprobs": True, "top_logprobs": 20}).encode()
-        with socket.socket() as at:
-            at.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-            at.connect((server.host, server.port))
-            at.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (CHAT.encode(), len(body)) + body)
-            until(lambda: server.metric("cancelled_total") > 0 or server.metric("running") == 0 and server.metric("generation_tokens_total") > 3000, 60)
-            self.assertEqual(server.metric("cancelled_total"), 8)
-        self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 3})[0], 200)
-
     def test_idle_connections_block_no_client(self):
         server = self.serve("--connections", "8")
         held = [server.connect() for _ in range(30)]

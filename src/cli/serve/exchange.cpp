@@ -11,6 +11,7 @@ namespace {
 
 // Seconds without output before a keep-alive comment, so that proxies do not time out.
 constexpr double kQuiet = 15;
+constexpr std::string_view kComment = ": keep-alive\n\n";
 
 } // namespace
 
@@ -32,7 +33,8 @@ void Exchange::respond(int status, const std::string &type, std::string body,
     state_ = State::whole;
     status_ = status;
     type_ = type;
-    body_ = std::move(body);
+    n_unsent_ = body.size();
+    if (!body.empty()) unsent_.push_back(std::move(body));
     for (Header &header : headers) headers_.push_back(std::move(header));
     ended_ = true;
     wake();
@@ -51,7 +53,10 @@ void Exchange::respond_out_of_memory() noexcept {
         state_ = State::whole;
         status_ = 503;
         type_.swap(spare_type_);
-        body_.swap(spare_body_);
+        unsent_.swap(spare_);
+        n_unsent_ = unsent_.front().size();
+    } else if (state_ == State::stream && !ended_) {
+        gone_ = is_cut_ = true;
     }
     ended_ = true;
     wake();
@@ -62,20 +67,25 @@ void Exchange::add_header(const std::string &name, const std::string &value) {
     if (state_ == State::waiting) headers_.emplace_back(name, value);
 }
 
-void Exchange::open_stream() {
+void Exchange::open_stream(CutEvent cut_event) {
     const std::lock_guard lock(mutex_);
     if (state_ != State::waiting) return;
     state_ = State::stream;
     status_ = 200;
+    cut_event_ = cut_event;
     wake();
 }
 
-void Exchange::write(std::string_view text) {
-    const std::lock_guard lock(mutex_);
-    if (ended_ || gone_) return;
-    body_ += text;
-    if (body_.size() - n_sent_ > kMostUnsent) gone_ = true;
+void Exchange::append(std::string_view text) {
+    if (ended_ || gone_ || text.empty()) return;
+    unsent_.emplace_back(text);
+    n_unsent_ += text.size();
     wake();
+}
+
+void Exchange::write(std::string_view event) {
+    const std::lock_guard lock(mutex_);
+    append(event);
 }
 
 void Exchange::end() {
@@ -90,7 +100,8 @@ void Exchange::keep_alive(double now) {
     if (last_write_ == 0 || now < last_write_) last_write_ = now;
     if (now - last_write_ < kQuiet) return;
     last_write_ = now;
-    write(": keep-alive\n\n");
+    const std::lock_guard lock(mutex_);
+    if (unsent_.empty()) append(kComment);
 }
 
 void Exchange::tell(ExchangeFacts facts) {
@@ -125,8 +136,7 @@ void Exchange::close() {
 
 Exchange::Head Exchange::take_head(const std::function<void()> &wait) {
     const std::lock_guard lock(mutex_);
-    Head out = {state_, status_, type_, {}, headers_};
-    if (state_ == State::whole) out.body = std::move(body_);
+    Head out = {state_, status_, type_, n_unsent_, headers_};
     if (state_ == State::waiting && !gone_) {
         is_waiting_ = true;
         wait();
@@ -134,23 +144,71 @@ Exchange::Head Exchange::take_head(const std::function<void()> &wait) {
     return out;
 }
 
+size_t Exchange::take(char *out, size_t most) {
+    size_t n = 0;
+    while (n < most && !unsent_.empty()) {
+        const std::string &first = unsent_.front();
+        const size_t more = std::min(first.size() - n_of_first_, most - n);
+        std::memcpy(out + n, first.data() + n_of_first_, more);
+        n += more;
+        n_of_first_ += more;
+        if (n_of_first_ < first.size()) break;
+        n_events_ += first != kComment;
+        unsent_.pop_front();
+        n_of_first_ = 0;
+    }
+    n_unsent_ -= n;
+    n_read_ += n;
+    return n;
+}
+
 ptrdiff_t Exchange::read(char *out, size_t most, const std::function<void()> &wait) {
     const std::lock_guard lock(mutex_);
-    if (gone_) return -1;
-    const size_t n = std::min(body_.size() - n_sent_, most);
-    if (n == 0) {
-        if (ended_) return -1;
-        is_waiting_ = true;
-        wait();
-        return 0;
+    n_sent_ = n_read_;
+    if (gone_ && !is_cut_) return kBroken;
+    if (const size_t n = take(out, most)) return static_cast<ptrdiff_t>(n);
+    if (is_cut_) return kBroken;
+    if (ended_) {
+        n_read_++;
+        return kEnd;
     }
-    std::memcpy(out, body_.data() + n_sent_, n);
-    n_sent_ += n;
-    if (n_sent_ == body_.size()) {
-        body_.clear();
-        n_sent_ = 0;
+    is_waiting_ = true;
+    wait();
+    return 0;
+}
+
+bool Exchange::is_slow(double now, double seconds) {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::waiting || gone_) return false;
+    const uint64_t owed = n_unsent_ + n_read_ - n_sent_;
+    if (owed == 0) due_ = 0;
+    if (owed > 0 && (due_ == 0 || n_sent_ >= goal_)) {
+        due_ = now + seconds;
+        goal_ = n_sent_ + std::min<uint64_t>(owed, kLeastRead);
     }
-    return static_cast<ptrdiff_t>(n);
+    return owed > 0 && now >= due_;
+}
+
+bool Exchange::cut(const ApiError &error) {
+    const std::lock_guard lock(mutex_);
+    gone_ = is_cut_ = true;
+    unsent_.resize(n_of_first_ > 0 ? 1 : 0);
+    n_unsent_ = unsent_.empty() ? 0 : unsent_.front().size() - n_of_first_;
+    const bool keeps_event = !unsent_.empty() && unsent_.front() != kComment;
+    wake();
+    if (!cut_event_) return false;
+    try {
+        std::string last = cut_event_(error, n_events_ + keeps_event);
+        const size_t n_bytes = last.size();
+        unsent_.push_back(std::move(last));
+        n_unsent_ += n_bytes;
+        return true;
+    } catch (const std::bad_alloc &) { return false; } // the stream ends without the event
+}
+
+bool Exchange::is_read() {
+    const std::lock_guard lock(mutex_);
+    return ended_ && !is_cut_ && n_unsent_ == 0;
 }
 
 } // namespace ggufx::cli

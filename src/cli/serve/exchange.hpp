@@ -6,6 +6,7 @@
 #include "serve/api_error.hpp"
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -23,8 +24,10 @@ struct ExchangeFacts {
 class Exchange {
 public:
     using Header = std::pair<std::string, std::string>;
-    // Unsent bytes of a stream; limit for slow clients.
-    static constexpr size_t kMostUnsent = 256u << 10;
+    // Returns the last event of a stream that is cut after `n_events` events.
+    using CutEvent = std::string (*)(const ApiError &error, size_t n_events);
+    // Bytes that a client reads within the time limit for sending, if so many wait for it.
+    static constexpr size_t kLeastRead = 256u << 10;
 
     // `owner`: id of the API key, 0 without keys. `asker`: id for fair queueing, from the key or
     // the address.
@@ -36,14 +39,14 @@ public:
                  std::vector<Header> headers = {});
     void respond(const ApiError &error);
     void respond_out_of_memory() noexcept; // 503; needs no memory
-    void open_stream();
+    void open_stream(CutEvent cut_event);
     // Call before respond or open_stream.
     void add_header(const std::string &name, const std::string &value);
-    void write(std::string_view text);
+    void write(std::string_view event); // one whole event of a stream
     void end();
     void keep_alive(double now); // sends an SSE comment after a quiet period
     void tell(ExchangeFacts facts);
-    bool is_gone(); // the client disconnected or is too slow; polls the socket
+    bool is_gone(); // the client disconnected or was too slow; polls the socket
     uint64_t owner() const { return owner_; }
     uint64_t asker() const { return asker_; }
 
@@ -52,36 +55,56 @@ public:
     struct Head {
         State state;
         int status;
-        std::string type, body; // set for whole responses; moved out
+        std::string type; // set for whole responses; so is the next member
+        size_t n_bytes;
         std::vector<Header> headers;
     };
     // Returns the available head. If there is none, `wait` runs under the lock, so that no wake is
     // lost.
     Head take_head(const std::function<void()> &wait);
-    // Returns the stream bytes read; 0 after calling `wait` if there are none yet, -1 at the end.
+    // Returns the number of bytes read; 0 after calling `wait` if there are none yet, kEnd after the
+    // last one, kBroken if the client left or the stream was cut. A call means that the client has
+    // everything that the calls before returned.
+    static constexpr ptrdiff_t kEnd = -1, kBroken = -2;
     ptrdiff_t read(char *out, size_t most, const std::function<void()> &wait);
     void set_wake(std::function<void()> wake);
     void close(); // the socket may be reused from here on
+    // Returns true if the client has not read what waits for it, at most kLeastRead, in `seconds`.
+    // Time counts from the first call that finds something.
+    bool is_slow(double now, double seconds);
+    // Ends the work for a slow client. The rest of the current event and an error event replace the
+    // unsent part of a stream. Returns true if this event waits to be read.
+    bool cut(const ApiError &error);
+    bool is_read(); // the client's side has read everything
     int status() const { return status_; }
     ExchangeFacts facts();
 
 private:
-    void wake(); // call with the lock held
+    void wake(); // call with the lock held; so are the next ones
+    void append(std::string_view text);
+    size_t take(char *out, size_t most);
 
     std::mutex mutex_;
     uint64_t owner_, asker_;
     int socket_;
     State state_ = State::waiting;
     int status_ = 0;
-    std::string type_, body_;
-    // Response for which there is no memory later.
-    std::string spare_type_ = "application/json",
-                spare_body_ =
-                    "{\"error\":{\"message\":\"out of memory\",\"type\":\"overloaded_error\","
-                    "\"param\":null,\"code\":\"out_of_memory\"}}\n";
+    std::string type_;
     std::vector<Header> headers_;
-    size_t n_sent_ = 0;
-    bool ended_ = false, is_waiting_ = false;
+    std::deque<std::string> unsent_; // the whole body, or events
+    // Response for which there is no memory later.
+    std::string spare_type_ = "application/json";
+    std::deque<std::string> spare_ = {
+        "{\"error\":{\"message\":\"out of memory\",\"type\":\"overloaded_error\",\"param\":null,"
+        "\"code\":\"out_of_memory\"}}\n"};
+    CutEvent cut_event_ = nullptr;
+    // Bytes in unsent_, bytes of its first entry that were read, events that were read.
+    size_t n_unsent_ = 0, n_of_first_ = 0, n_events_ = 0;
+    // Bytes that were read, and those of them that were sent. The head counts as one byte, and so
+    // does the end of the response.
+    uint64_t n_read_ = 1, n_sent_ = 0, goal_ = 0;
+    double due_ = 0; // time by which goal_ must be sent; 0: none
+    bool ended_ = false, is_waiting_ = false, is_cut_ = false;
     ExchangeFacts facts_;
     std::atomic<bool> gone_ = false;
     std::atomic<double> last_write_ = 0;

@@ -1,7 +1,9 @@
 // HTTP connections: libmicrohttpd on a listening socket, limits, and sending of exchanges.
+// No callback throws: without memory it closes the connection.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "serve/access_log.hpp"
 #include "serve/guard.hpp"
 #include "serve/service.hpp"
 
@@ -15,11 +17,13 @@ namespace ggufx::cli {
 struct HttpOptions {
     size_t most_body = 8u << 20; // bytes
     unsigned n_connections = 256;
-    // Connections per address, except from this machine and from proxies; 0 = no limit.
+    // Connections per address, and requests per address that a proxy forwards for, except from this
+    // machine; 0 = no limit.
     unsigned n_per_address = 32;
     std::vector<std::string> proxies; // addresses whose X-Forwarded-For is trusted
-    double send_seconds = 30;         // time limit for receiving a request
-    std::string access_log;           // path of the log file; empty: no log
+    double receive_seconds = 30;      // time limit for a head, and for a body
+    unsigned send_seconds = 30;       // see Exchange::is_slow
+    std::string access_log;           // path of the log file; empty: no log, "-": stdout
 };
 
 class HttpServer {
@@ -28,29 +32,31 @@ public:
     HttpServer(int socket, Service &service, const Guard &guard, const HttpOptions &options);
     ~HttpServer();
 
-    // Closes connections whose request takes too long. Returns the seconds until the next deadline,
-    // -1 = none.
+    // Closes connections whose client sends or reads too slowly. Returns the seconds until the next
+    // deadline, -1 = none.
     double close_slow();
-    void reopen_log(); // reopens the log file after rotation
-    size_t n_open();   // requests without a complete response
+    void reopen_log() { log_.reopen(); } // after rotation
+    size_t n_open();                     // requests without a complete response
 
     struct Connection;
     struct Hooks; // callbacks of libmicrohttpd
 
 private:
     void add(MHD_Connection *connection, void **context);
-    void open_log();
     bool may_connect(const std::string &address);
     void make_room();
+    void cut(Connection &connection, double now);
+    void admit(const std::string &address); // counts a forwarded request, or throws ApiError
+    void release(const std::string &address);
 
     Service &service_;
     const Guard &guard_;
     HttpOptions options_;
-    std::mutex log_mutex_;
-    FILE *log_ = nullptr;
+    AccessLog log_;
     std::mutex mutex_;
     std::vector<Connection *> connections_;
-    std::map<std::string, unsigned> n_of_; // connections per address
+    // Connections per address; requests per forwarded address.
+    std::map<std::string, unsigned> n_of_, n_forwarded_;
     std::atomic<size_t> n_open_ = 0;
     MHD_Daemon *daemon_ = nullptr;
 };

@@ -31,6 +31,11 @@ void Metrics::request(int status) {
     requests_[status]++;
 }
 
+void Metrics::log_lost() {
+    const std::lock_guard lock(mutex_);
+    n_log_lost_++;
+}
+
 void Metrics::waited(double seconds) {
     const std::lock_guard lock(mutex_);
     queue_.add(seconds);
@@ -98,6 +103,7 @@ std::string Metrics::text() const {
     add("pages", "gauge", "Pages of the KV caches: 64 tokens of a layer each.", memory_.n_pages);
     add("shared_pages", "gauge", "References to pages that several slots share.",
         memory_.n_shared_pages);
+    add("access_log_lost_total", "counter", "Lines lost from the access log.", n_log_lost_);
     out += "# HELP ggufx_step_sequences Sequences per call of the model.\n"
            "# TYPE ggufx_step_sequences histogram\n";
     uint64_t n = 0;

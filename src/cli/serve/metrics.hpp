@@ -25,6 +25,7 @@ private:
 class Metrics {
 public:
     void request(int status);
+    void log_lost();                  // a line of the access log
     void waited(double seconds);      // time in the queue
     void first_token(double seconds); // time to first token, from the arrival of the request
     void between_tokens(double seconds);
@@ -40,6 +41,7 @@ private:
     // Steps with up to 1, 2, 4 ... 64 sequences, and with more.
     std::array<uint64_t, 8> widths_ = {};
     uint64_t sum_widths_ = 0;
+    uint64_t n_log_lost_ = 0;
     SchedulerCounts counts_;
     BackendMemory memory_ = {};
 };

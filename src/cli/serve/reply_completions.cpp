@@ -18,7 +18,8 @@ void CompletionReply::open() {
     if (!shape_.stream) return;
     head_ = head(false).dump();
     head_.pop_back(); // removes the brace: choices follow
-    exchange().open_stream();
+    exchange().open_stream(
+        [](const ApiError &error, size_t) { return "data: " + error.to_json().dump() + "\n\n"; });
 }
 
 // ---- parts of objects ----

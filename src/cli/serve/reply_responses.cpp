@@ -93,9 +93,18 @@ void ResponsesReply::send(Json event) {
     exchange().write("event: " + *event.find("type")->text() + "\ndata: " + event.dump() + "\n\n");
 }
 
+static std::string cut_event(const ApiError &error, size_t n_events) {
+    const Json event = Json{{"type", "error"},
+                            {"sequence_number", n_events},
+                            {"code", error.code},
+                            {"message", error.what()},
+                            {"param", Json()}};
+    return "event: error\ndata: " + event.dump() + "\n\n";
+}
+
 void ResponsesReply::open() {
     if (!shape_.stream) return;
-    exchange().open_stream();
+    exchange().open_stream(cut_event);
     for (const char *type : {"response.created", "response.in_progress"}) {
         Json one = event(type);
         one["response"] = response("in_progress", {});

@@ -97,6 +97,8 @@ void ServeVerb::reload(HttpServer &server, Guard &guard) {
         say(globals_, "keys were read and the log was opened again");
     } catch (const Failure &failure) {
         tell(globals_, failure); // keeps the old keys
+    } catch (const std::bad_alloc &) {
+        std::fputs("ggufx: out of memory: the old keys and the old log are kept\n", stderr);
     }
     notify_manager("READY=1");
 }

@@ -48,7 +48,8 @@ void add_access(Command &sub, ServeOptions &options) {
         .value("ORIGIN")
         .repeatable();
     sub.option("--trusted-proxy", options.http.proxies,
-               "proxy whose X-Forwarded-For is used; its connections are not limited per address")
+               "proxy whose X-Forwarded-For is used; --per-address limits the requests of each "
+               "forwarded address")
         .value("ADDRESS")
         .repeatable();
     sub.option("--access-log", options.http.access_log,
@@ -82,6 +83,11 @@ void add_limits(Command &sub, ServeOptions &options) {
     sub.option("--request-timeout", options.request_seconds,
                "maximum seconds per request, 0 = no limit (default 0)")
         .between(0, 86400);
+    sub.option(
+           "--send-timeout", options.http.send_seconds,
+           "seconds in which a client must read the part of an answer that waits for it, at most "
+           "256 KiB of it (default 30)")
+        .between(1, 86400);
     sub.option("--drain", options.drain_seconds,
                "seconds that running requests have after SIGTERM (default 30)")
         .between(0, 86400);
