@@ -38,7 +38,7 @@ def described(path):
     paths = document()["paths"]
     if path in paths:
         return path
-    for prefix, rest in (("/v1/models/", "/v1/models/{id}"), ("/slots/", "/slots/{id}/" + path.rsplit("/", 1)[-1])):
+    for prefix, rest in (("/v1/models/", "/v1/models/{id}"), ("/slots/", "/".join(["/slots/{id}", *path.split("/")[3:]]))):
         if path.startswith(prefix) and rest in paths:
             return rest
     return None

@@ -63,12 +63,12 @@ def operation(name, summary, answers, errors, path):
     return out
 
 
-def post(path, name, summary, body, answer, event):
+def with_body(method, path, name, summary, body, answer, event=None):
     answers = content(answer)
     if event:
         answers |= content(event, "text/event-stream")
     out = operation(name, summary, answers, api_answers.ERRORS, path)
-    return {"post": {**out, "requestBody": {"required": True, "content": content(ref(GROUPS[body].component))}}}
+    return {method: {**out, "requestBody": {"required": True, "content": content(ref(GROUPS[body].component))}}}
 
 
 def get(path, name, summary, answer, errors, kind):
@@ -86,7 +86,8 @@ def openapi():
                                 "Streams end with data: [DONE], those of /v1/responses with their last event."},
         "servers": [{"url": "http://127.0.0.1:8080"}],
         "security": [{"key": []}],
-        "paths": {**{path: post(path, *rest) for path, rest in api_answers.POSTS.items()},
+        "paths": {**{path: with_body("post", path, *rest) for path, rest in api_answers.POSTS.items()},
+                  **{path: with_body("delete", path, *rest) for path, rest in api_answers.DELETES.items()},
                   **{path: get(path, *rest) for path, rest in api_answers.GETS.items()}},
         "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}, "responses": errors,
                        "schemas": {**{group.component: group_schema(group) for group in GROUPS.values()}, **api_answers.SCHEMAS}}}

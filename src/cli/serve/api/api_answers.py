@@ -103,7 +103,9 @@ SCHEMAS = {
         event("reasoning_text.delta", **PART, delta=TEXT),
         event("reasoning_text.done", **PART, text=TEXT),
         event("function_call_arguments.delta", item_id=TEXT, **ITEM, delta=TEXT),
-        event("function_call_arguments.done", item_id=TEXT, **ITEM, name=TEXT, arguments=TEXT)),
+        event("function_call_arguments.done", item_id=TEXT, **ITEM, name=TEXT, arguments=TEXT),
+        shape(type={"const": "error", "description": "the client read too slowly: the stream ends"}, sequence_number=COUNT, code=TEXT,
+              message=TEXT, param={"type": "null"})),
     "Embeddings": shape(object=one_of("list"), model=TEXT, usage=VECTOR_USAGE,
                         data=items(shape(object=one_of("embedding"), index=COUNT, embedding=any_of(items(NUMBER), TEXT)))),
     "Rerank": shape(object=one_of("list"), model=TEXT, usage=VECTOR_USAGE,
@@ -126,16 +128,16 @@ PROPS = shape(version=TEXT, model=TEXT, system_fingerprint=TEXT, architecture=TE
 ERRORS = {
     400: "invalid request: message and param tell the reason",
     401: "the API key is missing or not valid",
-    403: "the host name or the origin is not allowed",
+    403: "the host name or the origin is not allowed, or the quota of snapshots is used up",
     404: "unknown path, model or slot",
     405: "wrong method",
     413: "the body is too large",
-    415: "the body is not JSON",
-    429: "the queue is full, or the limit of the key is reached",
+    415: "the body is not JSON, or has a content encoding",
+    429: "the queue is full, or the limit of the key or of the address is reached",
     500: "internal error of the server",
     503: "the model is being loaded, or the server is shutting down",
 }
-KEYED, OPEN = (401, 403, 405, 503), (403, 405)
+KEYED, OPEN = (400, 401, 403, 405, 429, 503), (400, 403, 405, 429)
 # path: (operation, summary, group of the body, answer, event or None)
 POSTS = {
     "/v1/chat/completions": ("chat", "Create a chat completion", "chat", ref("Chat"), any_of(ref("ChatChunk"), ref("Error"))),
@@ -149,6 +151,11 @@ POSTS = {
     "/apply-template": ("template", "Apply the chat template to a conversation", "apply_template", shape(prompt=TEXT), None),
     "/slots/{id}/save": ("save", "Save an idle slot to a file in --slot-dir", "slots", SLOT, None),
     "/slots/{id}/restore": ("restore", "Restore an idle slot from such a file", "slots", SLOT, None),
+}
+# path: (operation, summary, group of the body, answer)
+DELETES = {
+    "/slots/{id}": ("delete", "Delete a snapshot of this key from --slot-dir; the slot itself does not change", "slots",
+                    shape(filename=TEXT, deleted={"const": True})),
 }
 # path: (operation, summary, answer, errors, media type)
 GETS = {
