@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import random
+import re
 import unittest
 
 import serve_schema
@@ -31,6 +32,13 @@ LENGTHS = {"chat": ("max_tokens", "max_completion_tokens"), "completions": ("max
 # Fields that this model or server refuses with every value.
 REFUSED = {("completions", "suffix")}
 LAST = {"response.completed", "response.incomplete"}
+# Values that most fields do not have.
+VALUES = [None, True, -1, 0, 1, 9, 21, 1.5, 3.0, 1e9, 2**33, 2**64, "", "x" * 200, "auto", "tool", [], {}, [1], [2.0], ["a"], [[]], [{}], [None],
+          {"a": 1}, {"5": 1000}, {"x": 1}, {"messages": 1}, {"type": "x"}, {"type": None}, {"name": 5}, {"effort": "x"}, {"role": "user"},
+          [{"type": "function"}], [{"role": "user", "content": [{"type": "text"}]}], [{"type": "message"}], [{"type": "reasoning", "role": "user"}],
+          [{"type": "web_search_call", "x": 1}], [{"type": "web_search_2025_08_26", "x": 1}], {"type": "json_schema"},
+          {"type": "text", "json_schema": {"schema": {}}}, {"format": {"type": "json_schema"}}, {"type": "function", "function": {}}]
+WRONG = re.compile(r"^\S+ is not .*, but |^unknown field: |^\S+ is missing$")
 
 
 class Bodies:
@@ -142,6 +150,22 @@ class Pairs(Served):
         for name in ("save", "restore"):
             slot = max(self.server.ask("/slots")[1], key=lambda s: s["n_tokens"])["id"]
             self.check_all(self.server, "/slots/{id}/" + name, "/slots/%d/%s" % (slot, name))
+
+    def test_a_value_is_refused_by_its_name_if_the_description_lacks_it(self):
+        def one(case):
+            path, field, body = case
+            is_described = serve_schema.is_described(path, body)
+            with self.server.open(path.replace("{id}", "0"), body) as response:
+                answer = None if response.status == 200 else json.loads(response.read())
+            is_wrong = answer is not None and WRONG.search(answer["error"]["message"])
+            if bool(is_wrong) == is_described or is_wrong and not answer["error"]["param"].startswith(field):
+                raise AssertionError("%s %s: %s" % (path, json.dumps(body), answer))
+            return not is_wrong
+        cases = [(path, row.name, {**Bodies(post[2]).body((), False), row.name: value}) for path, post in POSTS.items()
+                 for row in GROUPS[post[2]].rows for value in VALUES if post[2] != "rerank"]
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            passed = list(pool.map(one, cases[::tool.STEP]))
+        self.assertTrue(any(passed) and not all(passed))
 
     def test_rerank(self):
         self.check_all(self.serve(model=reranker(self)), "/v1/rerank")

@@ -51,9 +51,16 @@ def fails(check, value, what):
         raise AssertionError("%s: %s at %s" % (what, best.message[:300], list(best.absolute_path)))
 
 
+def of_requests(path):
+    return validator("paths", described(path), "post", "requestBody", "content", "application/json", "schema")
+
+
+def is_described(path, body):
+    return of_requests(path).is_valid(body)
+
+
 def check_request(path, body):
-    if jsonschema:
-        fails(validator("paths", described(path), "post", "requestBody", "content", "application/json", "schema"), body, "request of " + path)
+    fails(of_requests(path), body, "request of " + path)
 
 
 def check(path, method, body, status, answer, kind="application/json"):

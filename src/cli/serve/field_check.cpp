@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace ggufx::cli {
@@ -44,7 +45,7 @@ std::string shown(const Json &value) {
 }
 
 bool is_whole(const Json &value, const Type &type) {
-    const auto whole = value.whole();
+    const auto whole = whole_of(value);
     if (!whole) return type.least < 0 && value.number() == static_cast<double>(type.least);
     return *whole <= static_cast<uint64_t>(type.most) &&
            (type.least <= 0 || *whole >= static_cast<uint64_t>(type.least));
@@ -220,6 +221,14 @@ ObjectForm form_of(const Json &object, const Group &group) {
 
 void check_fields(const Json &body, const Group &group, bool lenient) {
     Checker(lenient).check(body, group, Place{nullptr, {}, 0});
+}
+
+std::optional<uint64_t> whole_of(const Json &value) {
+    constexpr double most = 9007199254740992; // 2^53: integers of a double are exact up to here
+    if (const auto whole = value.whole()) return whole;
+    const auto number = value.number();
+    if (!number || !(*number >= 0 && *number <= most) || *number != std::floor(*number)) return {};
+    return static_cast<uint64_t>(*number);
 }
 
 std::optional<int32_t> token_id(std::string_view digits) {

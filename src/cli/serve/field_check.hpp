@@ -24,6 +24,9 @@ ObjectForm form_of(const Json &object, const Group &group);
 // or unknown. null counts as absent. `lenient`: ignores unknown fields.
 void check_fields(const Json &body, const Group &group, bool lenient);
 
+// Returns a whole number, also one with a fraction of zero (16.0), as JSON Schema counts it.
+std::optional<uint64_t> whole_of(const Json &value);
+
 std::optional<int32_t> token_id(std::string_view digits);
 
 } // namespace ggufx::cli

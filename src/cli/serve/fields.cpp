@@ -77,7 +77,7 @@ std::optional<double> Fields::number(NumberName name) {
 std::optional<uint64_t> Fields::whole(WholeName name) {
     const Row *row = nullptr;
     const Json *const value = take(name.name, name.kKinds, &row);
-    if (value) return value->whole(); // -1 is none
+    if (value) return whole_of(*value); // -1 is none
     if (!row->has_preset) return {};
     return static_cast<uint64_t>(row->preset_number);
 }

@@ -489,7 +489,7 @@ MHD_Result HttpServer::Hooks::send(MHD_Connection *connection, Request &request)
     if (head.state == Exchange::State::waiting)
         return request.exchange->is_gone() ? MHD_NO : MHD_YES;
     const bool is_stream = head.state == Exchange::State::stream;
-    auto reader = std::make_unique<QueryReader>(request.exchange, connection);
+    std::unique_ptr<QueryReader> reader(new QueryReader{request.exchange, connection});
     MHD_Response *const response = MHD_create_response_from_callback(
         is_stream ? MHD_SIZE_UNKNOWN : head.n_bytes, kBlockBytes, read, reader.get(), free_reader);
     if (response) reader.release();

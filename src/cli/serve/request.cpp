@@ -25,7 +25,7 @@ void read_biases(Fields &fields, Wanted &out) {
 std::vector<int32_t> read_ids(const Json &list) {
     std::vector<int32_t> out;
     out.reserve(list.size());
-    for (const Json &id : list.elements()) out.push_back(static_cast<int32_t>(*id.whole()));
+    for (const Json &id : list.elements()) out.push_back(static_cast<int32_t>(*whole_of(id)));
     return out;
 }
 
@@ -38,7 +38,7 @@ std::vector<TextOrIds> read_inputs(const Json &value) {
         else
             out.push_back({"", read_ids(one), true});
     };
-    if (value.text() || value.elements()[0].whole())
+    if (value.text() || value.elements()[0].number())
         add(value);
     else
         for (const Json &one : value.elements()) add(one);
