@@ -1,17 +1,21 @@
 # serve: refusals, clients that disconnect, are slow or broken, and the end of the server.
 # SPDX-License-Identifier: MIT
+import concurrent.futures
+import http.client
 import json
 import os
+import resource
 import signal
 import socket
 import threading
 import time
+import unittest
 
 import tool
 from serve_case import STORY, Served, events
 from tool import MODEL
 
-CHAT = "/v1/chat/completions"
+CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
 LONG = {"messages": STORY, "max_tokens": 400, "temperature": 0, "logit_bias": {"2": -100}}  # no end before
 
 
@@ -223,6 +227,33 @@ class Clients(Served):
         for at in held:
             at.close()
         server.wait_for("running", 0)
+
+    @unittest.skipIf(tool.WRAPPER or tool.SANITIZED, "the memory is not that of the server alone")
+    def test_without_memory_requests_end_and_the_server_goes_on(self):
+        unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        for n_bytes in (0, 1 << 14, 1 << 17, 1 << 20):
+            with self.subTest(n_bytes):
+                server = self.serve("--parallel", "8", "--embeddings", "-t", "1")
+                short = {"messages": STORY, "max_tokens": 8, "temperature": 0}
+                want = server.ask(CHAT, short)[1]["choices"]
+                with open("/proc/%d/statm" % server.process.pid, encoding="ascii") as file:
+                    n_mapped = int(file.read().split()[0]) * resource.getpagesize()
+                resource.prlimit(server.process.pid, resource.RLIMIT_AS, (n_mapped + n_bytes, resource.RLIM_INFINITY))
+
+                def status(i):
+                    body = {"prompt": "Once " * (100 * (i % 4) + 1), "max_tokens": 60, "logprobs": 5, "echo": i % 3 == 0, "n": 1 + i % 4, "seed": i}
+                    path, body = (TEXT, body) if i % 4 else ("/v1/embeddings", {"input": ["The sun " * 60] * 30})
+                    try:
+                        with server.open(path, body) as response:
+                            response.read()
+                            return response.status
+                    except (http.client.HTTPException, OSError):
+                        return 503  # no memory for a response: the connection is closed
+                with concurrent.futures.ThreadPoolExecutor(24) as pool:
+                    self.assertLessEqual(set(pool.map(status, range(24))), {200, 503})
+                resource.prlimit(server.process.pid, resource.RLIMIT_AS, unlimited)
+                self.assertEqual(server.ask(CHAT, short)[1]["choices"], want)
+                self.assertEqual(server.end(), 0)
 
     def test_nothing_is_left_of_many_requests(self):
         server = self.serve()

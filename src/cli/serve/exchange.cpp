@@ -91,6 +91,7 @@ void Exchange::write(std::string_view event) {
 void Exchange::end() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
+    if (state_ == State::waiting) gone_ = true; // no memory for a response: closes the connection
     wake();
 }
 

@@ -133,9 +133,10 @@ bool Service::is_idle() {
            vectors_.is_idle();
 }
 
-static void respond_or_throw(Exchange &exchange, const std::function<void()> &work) {
+// Throws if there is no memory for the response.
+static void respond_current(Exchange &exchange) {
     try {
-        work();
+        throw;
     } catch (const ApiError &error) { exchange.respond(error); } catch (const Failure &failure) {
         exchange.respond(ApiError(failure.exit_code == kNoMemory ? 503 : 500, failure.what()));
     } catch (const std::bad_alloc &) {
@@ -143,12 +144,10 @@ static void respond_or_throw(Exchange &exchange, const std::function<void()> &wo
     } catch (const std::exception &error) { exchange.respond(ApiError(500, error.what())); }
 }
 
-void Service::respond_error(Exchange &exchange, const std::function<void()> &work) noexcept {
+void Service::respond_current_error(Exchange &exchange) noexcept {
     try {
-        respond_or_throw(exchange, work);
-    } catch (...) { // the error response needs memory, too
-        exchange.respond_out_of_memory();
-    }
+        respond_current(exchange);
+    } catch (const std::exception &) { exchange.respond_out_of_memory(); }
 }
 
 std::shared_ptr<void> Service::take_ticket(const Exchange &exchange) const {

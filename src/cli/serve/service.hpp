@@ -62,7 +62,14 @@ private:
         std::shared_ptr<void> ticket; // counts for --per-key
     };
     void answer(Call &call);
-    static void respond_error(Exchange &exchange, const std::function<void()> &work) noexcept;
+    // Calls work() and responds with its error, if any. Without memory for a response,
+    // responds with one that needs none.
+    template <class Work> static void respond_error(Exchange &exchange, const Work &work) noexcept {
+        try {
+            work();
+        } catch (const std::exception &) { respond_current_error(exchange); }
+    }
+    static void respond_current_error(Exchange &exchange) noexcept;
     std::shared_ptr<void> take_ticket(const Exchange &exchange) const; // throws 429
     void require_model(const std::string &name) const;
     void require_writing() const;
