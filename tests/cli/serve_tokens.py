@@ -5,7 +5,7 @@ import json
 
 import tool
 from scripted import scripted_model
-from serve_case import STORY, Served, text_of
+from serve_case import STORY, Served, events, text_of
 
 CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
 PLAIN = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}<|assistant|>"
@@ -15,6 +15,10 @@ CHANNELS = "{% for m in messages %}<|start|>{{ m.role }}<|message|>{{ m.content 
 CALLS = """{% for t in tools %}{{ t.function.name }}{% endfor %}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% for c in m.tool_calls or [] %}\
 <|invoke|>{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}<|done|>{% endfor %}{% endfor %}<|assistant|>"""
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
+
+
+def is_text(piece):
+    return "\ufffd" not in piece.decode(errors="replace")
 
 
 class Scripted(Served):
@@ -65,6 +69,57 @@ class Prompts(Served):
         self.assertEqual(n(parse_special=True), 5)
         self.assertGreater(n(), 7)
         self.assertEqual(n(), n(parse_special=False))
+
+
+class Parts(Served):
+    """Tokens that are parts of a character: the demo model writes them at a high temperature."""
+    def test_responses_have_the_logprobs_of_chats(self):
+        server, n_parts = self.share(), 0
+        more = {"temperature": 8, "top_logprobs": 2}
+        for seed in range(20):
+            chat = server.ask(CHAT, {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 40, "seed": seed, "logprobs": True, **more})[1]["choices"][0]
+            want = chat["logprobs"]["content"]
+            body = {"input": "Hi", "max_output_tokens": 40, "seed": seed, "include": ["message.output_text.logprobs"], **more}
+            part = server.ask("/v1/responses", body)[1]["output"][-1]["content"][0]
+            self.assertEqual((part["text"], part["logprobs"]), (chat["message"]["content"], want))
+            with server.open("/v1/responses", {**body, "stream": True}) as response:
+                deltas = [event for event in events(response) if event["type"] == "response.output_text.delta"]
+            self.assertEqual("".join(event["delta"] for event in deltas), part["text"])
+            self.assertEqual([one for event in deltas for one in event["logprobs"]], want)
+            self.assertEqual(b"".join(bytes(one["bytes"]) for one in want).replace(b"<s>", b"").replace(b"<unk>", b"").decode(errors="replace"), part["text"])
+            n_parts += sum(not is_text(bytes(one["bytes"])) for one in want)
+        self.assertGreater(n_parts, 10)
+
+    def check_offsets(self, choice, pieces):
+        """Each offset counts the characters before the one that the token is in."""
+        text, before = choice["text"], b""
+        for piece, offset in zip(pieces, choice["logprobs"]["text_offset"], strict=True):
+            whole = (before + piece).decode(errors="replace")
+            first = len((before + piece[:1]).decode(errors="replace")) - 1
+            self.assertEqual((offset, text[:len(whole)]), (first, whole), (text, before, piece))
+            before += piece
+
+    def test_text_offsets_count_characters(self):
+        server = self.share()
+        for seed in range(20):
+            body = {"prompt": "The", "max_tokens": 40, "seed": seed, "temperature": 8, "logprobs": 0}
+            choice = server.ask(TEXT, body)[1]["choices"][0]
+            if "\ufffd" not in choice["text"] and all("\ufffd" not in token for token in choice["logprobs"]["tokens"]):
+                self.check_offsets(choice, [token.encode() for token in choice["logprobs"]["tokens"]])
+        for prompt in ("\u00e9\U0001f600 the", "\u65e5\u672c and \u00fc", "plain"):
+            choice = server.ask(TEXT, {"prompt": prompt, "max_tokens": 5, "echo": True, "logprobs": 0, "seed": 1})[1]["choices"][0]
+            tokens = server.ask("/tokenize", {"content": prompt, "add_special": True, "with_pieces": True})[1]["tokens"]
+            offsets, n = choice["logprobs"]["text_offset"], len(tokens)
+            self.assertTrue(choice["text"].startswith(prompt))
+            self.assertEqual(offsets[:2], [0, 0])  # BOS has no text
+            self.assertEqual(offsets[n], len(prompt))
+            self.assertEqual(offsets, sorted(offsets))
+            parts = [offset for token, offset in zip(choice["logprobs"]["tokens"][:n], offsets) if token == "\ufffd"]
+            self.assertLessEqual({prompt[offset] for offset in parts}, set("\u00e9\U0001f600\u65e5\u672c\u00fc"))
+            self.assertEqual("\U0001f600" in prompt, parts.count(1) == 4)  # four bytes, one character
+            for token, offset in zip(choice["logprobs"]["tokens"][2:], offsets[2:]):
+                if "\ufffd" not in token:
+                    self.assertEqual(choice["text"][offset:offset + len(token)], token)
 
 
 class Texts(Scripted):

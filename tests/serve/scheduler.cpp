@@ -516,6 +516,7 @@ struct FaultBench : Bench {
             CHECK(writers[i]->has_ended());
             n_failed += !writers[i]->failure.empty();
             CHECK(!writers[i]->failure.empty() || writers[i]->out == alone(prompts[i], 60));
+            CHECK(!writers[i]->failure.empty() || writers[i]->scores.size() == (i == 4 ? 20 : 0));
         }
         const SchedulerCounts counts = scheduler.counts();
         CHECK(counts.n_running == 0 && counts.n_waiting == 0);

@@ -60,6 +60,20 @@ void append_utf8(std::string &out, uint32_t code) {
     if (code >= 0x80) more(0);
 }
 
+size_t count_characters(std::string_view text) {
+    size_t count = 0;
+    for (; !text.empty(); count++) {
+        size_t n = utf8_length(text);
+        if (n == 0) {
+            const uint32_t lead = byte_at(text, 0);
+            const size_t most = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+            for (n = 1; n < std::min(most, text.size()) && (byte_at(text, n) & 0xc0) == 0x80;) n++;
+        }
+        text.remove_prefix(n);
+    }
+    return count;
+}
+
 static uint32_t code_point(std::string_view text, size_t n) {
     static constexpr uint32_t kLeadMask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
     uint32_t point = byte_at(text, 0) & kLeadMask[n];

@@ -16,6 +16,8 @@ bool is_utf8(std::string_view text);
 void append_utf8(std::string &out, uint32_t code);
 // Returns the code point of a well-formed character that escape() replaces, 0 for all others.
 uint32_t unsafe_code(std::string_view character);
+// Returns the number of characters; the bytes of a truncated one count as one.
+size_t count_characters(std::string_view text);
 
 // Escapes text for a terminal and for one line of a table. Control characters, direction marks and
 // bytes that are not UTF-8 become \n, \t, \u{202e} or \xff. Backslashes are not doubled: for

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "serve/completion_writer.hpp"
 
+#include "common/text.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -273,8 +275,8 @@ TokenLogprob CompletionWriter::token_of(std::span<const float> logits, int32_t i
                                   logits.data(), logits.size(), id, error);
         });
     }
-    const uint64_t start = n_shown_ + held_.size();
-    TokenLogprob token = {host_.piece(id), logprob, {}, start, start - n_hidden_};
+    TokenLogprob token = {host_.piece(id), logprob, {}, n_shown_ + held_.size(), 0};
+    token.offset = next_offset(token.piece);
     for (size_t i = 0; i < k; i++)
         token.top.push_back({host_.piece(top_ids_[i]), top_logprobs_[i]});
     return token;
@@ -286,8 +288,12 @@ void CompletionWriter::note_scores(size_t first, std::span<const float> logits) 
     const size_t n_vocab = host_.facts().n_vocab, n = logits.size() / n_vocab;
     if (first == 0) { // also after a preemption
         pending_.clear();
-        pending_.push_back({host_.piece(ids[0]), {}, {}, 0, 0});
-        n_shown_ = pending_.back().piece.size();
+        n_shown_ = n_characters_ = 0;
+        n_missing_ = 0;
+        state_ = {};
+        TokenLogprob token = {host_.piece(ids[0]), {}, {}, 0, 0};
+        token.offset = next_offset(token.piece);
+        note_prompt(0, std::move(token));
     }
     for (size_t i = first + 1; i <= first + n && i < ids.size(); i++) {
         const auto row = logits.subspan((i - 1 - first) * n_vocab, n_vocab);
@@ -296,15 +302,41 @@ void CompletionWriter::note_scores(size_t first, std::span<const float> logits) 
             return ggufx_logprobs(nullptr, nullptr, 0, &logprob, host_.rt(), row.data(), n_vocab,
                                   ids[i], error);
         });
-        pending_.push_back(token_of(row, ids[i], logprob));
-        n_shown_ += pending_.back().piece.size();
+        note_prompt(i, token_of(row, ids[i], logprob));
     }
     if (first + n < ids.size()) return;
+    n_characters_ += count_characters(part(0, GGUFX_DETOKENIZE_LAST));
+    n_missing_ = 0;
+    state_ = {};
     delta_.logprobs = std::move(pending_);
     pending_.clear();
     reply_->put(plan_.index, std::move(delta_));
     delta_ = {};
     n_told_ = n_shown_;
+}
+
+// Adds a token of the prompt.
+void CompletionWriter::note_prompt(size_t i, TokenLogprob token) {
+    n_shown_ += token.piece.size();
+    pending_.push_back(std::move(token));
+    const bool keeps_special = keeps_special_ || (plan_.echoes_special && i > 0); // not BOS
+    n_characters_ +=
+        count_characters(part(plan_.echoed[i], keeps_special ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0));
+}
+
+// Returns the offset of a token in characters: that of the character that it begins or continues.
+uint64_t CompletionWriter::next_offset(const std::string &piece) {
+    const auto continues = [](char byte) { return (byte & 0xc0) == 0x80; };
+    const bool is_new = !piece.empty() && !continues(piece[0]);
+    const uint64_t offset = n_characters_ + (n_missing_ > 0 && is_new);
+    for (const char byte : piece) {
+        const auto lead = static_cast<unsigned char>(byte);
+        if (n_missing_ > 0 && continues(byte))
+            n_missing_--;
+        else
+            n_missing_ = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
+    }
+    return offset;
 }
 
 void CompletionWriter::score(size_t first, std::span<const float> logits) {
@@ -344,8 +376,13 @@ void CompletionWriter::note_time() {
 std::string CompletionWriter::piece(int32_t id, bool last) {
     // Hidden markers are located by it.
     const bool keeps = parser_ || call_ || stop_ || keeps_special_;
-    const uint32_t flags = (keeps ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0) |
-                           GGUFX_DETOKENIZE_KEEP_SPACE | (last ? GGUFX_DETOKENIZE_LAST : 0);
+    return part(id, (keeps ? GGUFX_DETOKENIZE_KEEP_SPECIAL : 0) | GGUFX_DETOKENIZE_KEEP_SPACE |
+                        (last ? GGUFX_DETOKENIZE_LAST : 0));
+}
+
+// Returns the next part of the text. With GGUFX_DETOKENIZE_LAST: the rest, without a token.
+std::string CompletionWriter::part(int32_t id, uint32_t flags) {
+    const bool last = (flags & GGUFX_DETOKENIZE_LAST) != 0;
     std::string text(256, '\0');
     size_t needed = 0;
     const auto detokenize = [&](ggufx_error *error) {
@@ -367,12 +404,11 @@ void CompletionWriter::hold(int32_t id, const std::string &bytes) {
     held_ += bytes;
     const bool is_marker = parser_ && host_.output_tokens().is_marker(id, !plan_.tools.empty());
     const bool is_hidden = use_of(id) != OutputTokens::Use::text;
-    if (!is_marker && !is_hidden) return;
-    const size_t n = std::min(bytes.size(), host_.piece(id).size());
+    const size_t n = is_marker || is_hidden ? std::min(bytes.size(), host_.piece(id).size()) : 0;
+    const size_t n_visible = bytes.size() - (is_hidden ? n : 0);
+    n_characters_ += count_characters(std::string_view(bytes).substr(0, n_visible));
     const uint64_t end = n_shown_ + held_.size();
-    if (n == 0) return;
-    specials_.push_back({end - n, end, is_hidden});
-    if (is_hidden) n_hidden_ += n;
+    if (n > 0) specials_.push_back({end - n, end, is_hidden});
 }
 
 // Moves the first n held bytes to the output, without the hidden tokens.

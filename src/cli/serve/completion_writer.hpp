@@ -22,6 +22,7 @@ struct CompletionPlan {
     double deadline = 0; // time at which the request expires; 0: never
     std::shared_ptr<void> ticket;
     std::vector<int32_t> echoed; // prompt tokens whose log-probabilities are returned, too
+    bool echoes_special = false; // the echoed text spells its special tokens
     // Chat: the template's markers split the output, with the tools of the request.
     const AnswerPlan *answer = nullptr; // `answer` and `prompt` are read by the constructor alone
     const Prompt *prompt = nullptr;
@@ -80,6 +81,9 @@ private:
     void feed(const std::string &text); // passes text to the parsers
     void end(const std::string &reason, const std::string &note = "");
     std::string piece(int32_t id, bool last);
+    std::string part(int32_t id, uint32_t flags);
+    void note_prompt(size_t i, TokenLogprob token);
+    uint64_t next_offset(const std::string &piece);
     static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *text,
                             size_t length);
 
@@ -109,7 +113,8 @@ private:
     };
     std::deque<Special> specials_; // special tokens within held_
     StrayMarkers strays_;
-    uint64_t n_hidden_ = 0;             // hidden bytes so far
+    uint64_t n_characters_ = 0;         // whole characters of the visible text so far
+    unsigned n_missing_ = 0;            // bytes that the character of the last token lacks
     uint64_t n_shown_ = 0;              // bytes before held_, including hidden ones
     uint64_t n_told_ = 0;               // bytes of n_shown_ that belong to the echoed prompt
     std::vector<TokenLogprob> pending_; // tokens whose text is not shown yet

@@ -43,8 +43,8 @@ public:
     // Call before respond or open_stream.
     void add_header(const std::string &name, const std::string &value);
     void write(std::string_view event); // one whole event of a stream
-    void end(); // without a response or a stream: closes the connection
-    void keep_alive(double now); // sends an SSE comment after a quiet period
+    void end();                         // without a response or a stream: closes the connection
+    void keep_alive(double now);        // sends an SSE comment after a quiet period
     void tell(ExchangeFacts facts);
     bool is_gone(); // the client disconnected or was too slow; polls the socket
     uint64_t owner() const { return owner_; }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "serve/reply_responses.hpp"
 
+#include "common/text.hpp"
+
 #include <ctime>
+#include <utility>
 
 namespace ggufx::cli {
 
@@ -143,7 +146,7 @@ void ResponsesReply::add(Kind kind, const std::string &text,
     item.text += text;
     if (kind == Kind::message)
         item.logprobs.insert(item.logprobs.end(), logprobs.begin(), logprobs.end());
-    if (!shape_.stream || text.empty()) return;
+    if (!shape_.stream || (text.empty() && logprobs.empty())) return;
     Json delta = item_event(kind == Kind::call        ? "response.function_call_arguments.delta"
                             : kind == Kind::reasoning ? "response.reasoning_text.delta"
                                                       : "response.output_text.delta");
@@ -181,12 +184,25 @@ void ResponsesReply::close_item(const char *status) {
 
 // ---- deltas of the sequence ----
 
+// Keeps the log-probabilities of a delta for the text that follows. Without text of its own it is of
+// the message that goes on, or a part of its first character.
+void ResponsesReply::keep(Delta &delta) {
+    if (!shape_.logprobs) return;
+    const bool is_other = !delta.reasoning.empty() || !delta.calls.empty();
+    const bool goes_on = item_is_open_ && items_.back().kind == Kind::message;
+    if (delta.content.empty() && is_other) kept_.clear();
+    for (TokenLogprob &token : delta.logprobs)
+        if (!delta.content.empty() || (!is_other && (goes_on || !is_utf8(token.piece))))
+            kept_.push_back(std::move(token));
+}
+
 void ResponsesReply::put(uint32_t, Delta delta) {
     if (failed_) return;
     const std::vector<TokenLogprob> none;
+    keep(delta);
     if (!delta.reasoning.empty()) add(Kind::reasoning, delta.reasoning, none, nullptr);
     if (!delta.content.empty())
-        add(Kind::message, delta.content, shape_.logprobs ? delta.logprobs : none, nullptr);
+        add(Kind::message, delta.content, std::exchange(kept_, {}), nullptr);
     for (const CallPart &call : delta.calls) add(Kind::call, call.arguments, none, &call);
 }
 
@@ -194,6 +210,8 @@ void ResponsesReply::finish(uint32_t, const Ending &ending) {
     if (failed_) return;
     const bool cut = ending.reason == "length";
     if (items_.empty()) item_of(Kind::message, nullptr); // an empty answer
+    if (item_is_open_ && items_.back().kind == Kind::message)
+        add(Kind::message, "", std::exchange(kept_, {}), nullptr);
     close_item(cut ? "incomplete" : "completed");
     exchange().tell({id_, usage.n_prompt, usage.n_cached, usage.n_answer});
     const char *const status = cut ? "incomplete" : "completed";

@@ -40,6 +40,7 @@ private:
     Item &item_of(Kind kind, const CallPart *call);
     void add(Kind kind, const std::string &text, const std::vector<TokenLogprob> &logprobs,
              const CallPart *call);
+    void keep(Delta &delta);
     void close_item(const char *status);
     void send_item_done(const Item &item, const char *status);
 
@@ -47,6 +48,7 @@ private:
     std::string id_;
     uint64_t created_;
     std::vector<Item> items_;
+    std::vector<TokenLogprob> kept_; // log-probabilities of tokens whose text follows
     bool item_is_open_ = false, failed_ = false;
     uint64_t n_events_ = 0;
 };

@@ -103,7 +103,8 @@ private:
         const Prompt *prompt;
         std::string tools;
         bool parallel_calls;
-        bool scores; // log-probabilities of the prompt, too
+        bool scores;                 // log-probabilities of the prompt, too
+        bool echoes_special = false; // its text spells special tokens
     };
     void write_chat(Call &call, const ChatWanted &wanted, const Prompt &prompt,
                     std::shared_ptr<Reply> reply, uint64_t seed);

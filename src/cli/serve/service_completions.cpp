@@ -65,6 +65,7 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
         plan.taken = call.taken;
         if (options_.request_seconds > 0) plan.deadline = call.taken + options_.request_seconds;
         if (texts.scores) plan.echoed = ids;
+        plan.echoes_special = texts.echoes_special;
         if (texts.plan) {
             plan.answer = texts.plan;
             plan.prompt = texts.prompt;
@@ -208,7 +209,9 @@ void Service::completion(Call &call, const Json &body) {
     std::vector<std::shared_ptr<Job>> jobs;
     for (uint32_t i = 0; i < wanted.prompts.size(); i++) {
         const std::vector<int32_t> ids = completion_ids(wanted, wanted.prompts[i]);
-        add_jobs(jobs, call, {wanted, reply, seed, nullptr, nullptr, "", true, scores}, ids, i);
+        const bool is_text = !wanted.prompts[i].is_ids;
+        add_jobs(jobs, call, {wanted, reply, seed, nullptr, nullptr, "", true, scores, is_text},
+                 ids, i);
     }
     std::vector<std::string> echoes;
     for (uint32_t i = 0; wanted.echo && i < reply->n_texts(); i++) {
