@@ -30,12 +30,16 @@ void Exchange::respond(int status, const std::string &type, std::string body,
                        std::vector<Header> headers) {
     const std::lock_guard lock(mutex_);
     if (state_ != State::waiting) return;
-    state_ = State::whole;
-    status_ = status;
-    type_ = type;
-    n_unsent_ = body.size();
-    if (!body.empty()) unsent_.push_back(std::move(body));
+    const size_t n_bytes = body.size();
+    std::string own_type = type;
+    headers_.reserve(headers_.size() + headers.size());
+    if (n_bytes > 0) unsent_.push_back(std::move(body));
+    // Nothing fails from here on: a response without memory is another one.
     for (Header &header : headers) headers_.push_back(std::move(header));
+    type_ = std::move(own_type);
+    n_unsent_ = n_bytes;
+    status_ = status;
+    state_ = State::whole;
     ended_ = true;
     wake();
 }

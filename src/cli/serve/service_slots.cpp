@@ -69,13 +69,15 @@ void Service::slots(Call &call, const Json &) {
     const uint64_t cache = cache_of(call.exchange->owner(), "");
     engine_->post(
         [exchange = call.exchange, cache, n = backend_->n_sequences()](Scheduler &scheduler) {
-            Json list = Json::array();
-            for (uint32_t i = 0; i < n; i++) {
-                const SlotView slot = scheduler.slot(i);
-                const bool shown = slot.n_tokens == 0 || slot.cache == cache;
-                if (shown) list.push_back(slot_json(i, slot));
-            }
-            respond_json(*exchange, list);
+            respond_error(*exchange, [&] {
+                Json list = Json::array();
+                for (uint32_t i = 0; i < n; i++) {
+                    const SlotView slot = scheduler.slot(i);
+                    const bool shown = slot.n_tokens == 0 || slot.cache == cache;
+                    if (shown) list.push_back(slot_json(i, slot));
+                }
+                respond_json(*exchange, list);
+            });
         });
 }
 

@@ -16,21 +16,32 @@ public:
 
     // Returns a ticket held for the life of a request; NULL: the key has reached its limit.
     std::shared_ptr<void> take(uint64_t owner) const {
+        auto ticket =
+            std::make_shared<Ticket>(all_, owner); // no allocation may fail after the count
         const std::lock_guard lock(all_->mutex);
         size_t &n = all_->n[owner];
         if (most_ > 0 && n >= most_) return nullptr;
         n++;
-        return std::shared_ptr<void>(all_.get(), [all = all_, owner](void *) {
-            const std::lock_guard held(all->mutex);
-            const auto at = all->n.find(owner);
-            if (--at->second == 0) all->n.erase(at);
-        });
+        ticket->is_counted = true;
+        return ticket;
     }
 
 private:
     struct All {
         std::mutex mutex;
         std::map<uint64_t, size_t> n;
+    };
+    struct Ticket {
+        Ticket(std::shared_ptr<All> all_, uint64_t owner_) : all(std::move(all_)), owner(owner_) {}
+        ~Ticket() {
+            if (!is_counted) return;
+            const std::lock_guard lock(all->mutex);
+            const auto at = all->n.find(owner);
+            if (--at->second == 0) all->n.erase(at);
+        }
+        std::shared_ptr<All> all;
+        uint64_t owner;
+        bool is_counted = false;
     };
     std::shared_ptr<All> all_;
     size_t most_; // 0: no limit
