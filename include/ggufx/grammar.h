@@ -104,7 +104,11 @@ typedef struct ggufx_grammar_options {
     uint32_t kind;    /* GGUFX_GRAMMAR_GBNF or _JSON_SCHEMA */
     const char *text; /* UTF-8 */
     size_t text_length;
-    uint64_t reserved[4];
+    /* steps done, of an unknown total; NULL: cannot be cancelled */
+    const ggufx_progress *progress;
+    uint64_t max_steps;  /* steps of the compilation; 0 = 4,000,000, plus 2,000 per byte of text */
+    uint64_t max_memory; /* bytes that it uses; 0 = 32 MiB, plus 2 KiB per byte of text */
+    uint64_t reserved[1];
 } ggufx_grammar_options;
 
 /* Fills the options with their defaults: GBNF, no text.   Threads: any.   Since: 0.1. */

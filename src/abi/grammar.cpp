@@ -33,25 +33,30 @@ void add_token(grammar::Vocabulary &out, const model::Tokenizer &tokenizer, int3
     out.add({room.data(), n <= room.size() ? n : 0}, false);
 }
 
-Ref<grammar::Vocabulary> make_vocabulary(const model::Tokenizer &tokenizer) {
+Ref<grammar::Vocabulary> make_vocabulary(const model::Tokenizer &tokenizer,
+                                         const Progress &progress) {
+    constexpr size_t kTokensPerPoll = 4096;
     const model::Vocab &vocab = tokenizer.vocab();
     if (vocab.kind() == model::VocabKind::none)
         fail(Status::unsupported, {}, "the vocabulary has token ids without text");
     const Ref<Host> &host = vocab.host();
     auto made = Ref<grammar::Vocabulary>::adopt(make<grammar::Vocabulary>(*host, host));
     Vector<char> room(grammar::kMostTokenBytes, '\0', HostAllocator<char>(host.get()));
-    for (size_t id = 0; id < vocab.size(); id++)
+    for (size_t id = 0; id < vocab.size(); id++) {
+        if (id % kTokensPerPoll == 0 && progress.cancelled(0, 0))
+            fail(Status::cancelled, {}, "the progress callback cancelled the call");
         add_token(*made, tokenizer, static_cast<int32_t>(id), room);
+    }
     made->build();
     return made;
 }
 
 // Vocabulary of a tokenizer, created on first use. If two threads create it at the same time, one
 // of them is used.
-Ref<grammar::Vocabulary> vocabulary_of(ggufx_tokenizer &tokenizer) {
+Ref<grammar::Vocabulary> vocabulary_of(ggufx_tokenizer &tokenizer, const Progress &progress) {
     grammar::Vocabulary *known = tokenizer.vocabulary.load(Order::acquire);
     if (!known) {
-        Ref<grammar::Vocabulary> made = make_vocabulary(tokenizer.tokenizer);
+        Ref<grammar::Vocabulary> made = make_vocabulary(tokenizer.tokenizer, progress);
         if (tokenizer.vocabulary.replace(known, made.get(), Order::acq_rel)) known = made.detach();
     }
     return Ref<grammar::Vocabulary>::share(known);
@@ -76,6 +81,9 @@ grammar::GrammarOptions import_grammar_options(const ggufx_grammar_options *opti
         fail(Status::argument, {}, "ggufx_grammar_options.kind is %" PRIu32, in.kind);
     require(in.text || in.text_length == 0, "text is NULL and has a length");
     out.text = {in.text ? in.text : "", in.text_length};
+    out.max_steps = in.max_steps;
+    out.max_memory = in.max_memory;
+    out.progress = import_progress(in.progress);
     return out;
 }
 
@@ -114,7 +122,8 @@ extern "C" ggufx_status ggufx_grammar_create(ggufx_grammar **out, const ggufx_ru
         require(options, "options must be set");
         const grammar::GrammarOptions imported = import_grammar_options(options);
         // The cached vocabulary is not a visible change of the tokenizer.
-        auto vocabulary = vocabulary_of(const_cast<ggufx_tokenizer &>(*tokenizer));
+        auto vocabulary =
+            vocabulary_of(const_cast<ggufx_tokenizer &>(*tokenizer), imported.progress);
         *out = make<ggufx_grammar>(*rt->host, rt->host, std::move(vocabulary), imported);
     });
 }

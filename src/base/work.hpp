@@ -30,6 +30,7 @@ public:
             add_slow(units);
     }
 
+    bool is_spent() const { return is_spent_; } // the limit was exceeded
     uint64_t most_steps() const { return most_; }
 
 private:
@@ -47,7 +48,10 @@ private:
     }
     void add_slow(uint64_t units) {
         const uint64_t beyond = units - slice_; // of the slice
-        if (beyond > left_) { fail(Status::limit, {}, "more than %" PRIu64 " steps", most_); }
+        if (beyond > left_) {
+            is_spent_ = true;
+            fail(Status::limit, {}, "more than %" PRIu64 " steps", most_);
+        }
         left_ -= beyond;
         slice_ = 0;
         poll();
@@ -56,6 +60,7 @@ private:
     uint64_t most_;
     uint64_t left_;      // units after the slice
     uint64_t slice_ = 0; // units until the next poll
+    bool is_spent_ = false;
     Progress progress_;
 };
 

@@ -24,7 +24,11 @@ class Meter {
 public:
     // Throws Error: cancelled.
     Meter(const Host *host, const Limits &limits, const Progress &progress = {})
-        : host_(host), arena_(host), limits_(limits), work_(limits.steps, progress),
+        : host_(host), arena_(host), limits_(limits), own_(limits.steps, progress), work_(&own_),
+          memory_left_(limits.memory_bytes) {}
+    // Counts its steps as a part of other work.
+    Meter(const Host *host, const Limits &limits, Work &shared)
+        : host_(host), arena_(host), limits_(limits), own_(0, {}), work_(&shared),
           memory_left_(limits.memory_bytes) {}
     Meter(const Meter &) = delete;
     Meter &operator=(const Meter &) = delete;
@@ -37,15 +41,15 @@ public:
     }
 
     // Charge work before or while it is done. Throw Error: limit, cancelled.
-    void charge(uint64_t n_steps) { work_.add_steps(n_steps); }
+    void charge(uint64_t n_steps) { work_->add_steps(n_steps); }
     // A piece of n bytes that is copied or compared as a whole.
-    void charge_bytes(uint64_t n) { work_.add(n < UINT64_MAX - kPiece ? n + kPiece : n); }
+    void charge_bytes(uint64_t n) { work_->add(n < UINT64_MAX - kPiece ? n + kPiece : n); }
     // n characters that are decoded and examined one by one.
     void charge_chars(uint64_t n) {
-        work_.add(n < UINT64_MAX / kCharacter ? n * kCharacter : UINT64_MAX);
+        work_->add(n < UINT64_MAX / kCharacter ? n * kCharacter : UINT64_MAX);
     }
     void charge_items(uint64_t n) { // n values that are copied
-        work_.add(n < UINT64_MAX / kItem ? n * kItem : UINT64_MAX);
+        work_->add(n < UINT64_MAX / kItem ? n * kItem : UINT64_MAX);
     }
 
     // Allocates uninitialized memory that lives as long as the meter. Throws limit, std::bad_alloc.
@@ -53,7 +57,7 @@ public:
         if (n > memory_left_ || n > SIZE_MAX - 8) {
             fail(Status::limit, {}, "more than %" PRIu64 " bytes of memory", limits_.memory_bytes);
         }
-        work_.add(kAllocation + n / 64);
+        work_->add(kAllocation + n / 64);
         const uint64_t rounded = (n + 7) & ~uint64_t{7};
         memory_left_ -= rounded < memory_left_ ? rounded : memory_left_;
         return arena_.add(static_cast<size_t>(rounded));
@@ -103,7 +107,8 @@ private:
     const Host *host_;
     Arena arena_;
     Limits limits_;
-    Work work_;
+    Work own_;
+    Work *work_;
     uint64_t memory_left_;
     Cleanup *cleanups_ = nullptr;
 };

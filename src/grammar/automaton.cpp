@@ -72,7 +72,8 @@ uint32_t Automaton::add_state(bool is_whole) {
     return n_states() - 1;
 }
 
-void minimize(Automaton &a) {
+void minimize(Automaton &a, Work &work) {
+    work.add_steps(a.next.size());
     const Vector<uint8_t> live = find_live(a);
     const uint32_t n = a.n_states(), k = a.n_symbols;
     if (n == 0 || !live[a.start]) {
@@ -100,6 +101,7 @@ void minimize(Automaton &a) {
     for (unsigned round = 0;; round++) {
         if (round == kMostRounds) return; // too many rounds: no states are merged
         const size_t n_before = heads.size();
+        work.add_steps(a.next.size() / 4);
         std::fill(slots.begin(), slots.end(), kNoState);
         heads.clear(); // first state of each part
         for (uint32_t i = 0; i < n; i++) {
@@ -132,7 +134,7 @@ void minimize(Automaton &a) {
     a.whole.swap(out.whole);
 }
 
-Automaton intersect(const Automaton &a, const Automaton &b) {
+Automaton intersect(const Automaton &a, const Automaton &b, Work &work) {
     const Host *const host = a.next.get_allocator().host();
     Automaton out(host, a.n_symbols);
     if (a.start == kNoState || b.start == kNoState) {
@@ -151,6 +153,7 @@ Automaton intersect(const Automaton &a, const Automaton &b) {
     };
     number_of(a.start, b.start);
     for (uint32_t i = 0; i < out.n_states(); i++) {
+        work.add_steps(out.n_symbols);
         const auto p = static_cast<uint32_t>(numbers.first(i));
         const auto q = static_cast<uint32_t>(numbers.second(i));
         for (uint32_t s = 0; s < out.n_symbols; s++) {

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/host.hpp"
+#include "base/work.hpp"
 
 namespace ggufx::grammar {
 
@@ -48,12 +48,12 @@ private:
 
 // Drops transitions that cannot be completed and merges equivalent states, unless that takes over
 // 64 rounds. start becomes kNoState if the language is empty. Time: states x symbols x rounds.
-// Throws std::bad_alloc.
-void minimize(Automaton &automaton);
+// Throws Error (limit, cancelled) / std::bad_alloc.
+void minimize(Automaton &automaton, Work &work);
 
 constexpr uint32_t kMostProduct = 1 << 14;
 // Intersection of two languages over the same symbols; not minimized. Throws Error (limit: over
-// kMostProduct states) / std::bad_alloc.
-Automaton intersect(const Automaton &a, const Automaton &b);
+// kMostProduct states, work; cancelled) / std::bad_alloc.
+Automaton intersect(const Automaton &a, const Automaton &b, Work &work);
 
 } // namespace ggufx::grammar

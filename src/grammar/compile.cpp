@@ -45,6 +45,7 @@ private:
 uint32_t GrammarCompiler::add(Instruction instruction) {
     if (out_.code.size() >= kMostInstructions)
         fail(Status::limit, {}, "the grammar has over %" PRIu32 " steps", kMostInstructions);
+    syntax_.work().add_steps(1);
     out_.code.push_back(instruction);
     return static_cast<uint32_t>(out_.code.size() - 1);
 }
@@ -70,6 +71,7 @@ Instruction GrammarCompiler::join(const uint32_t *targets, uint32_t n, uint32_t 
     // Nested choices copy their edges repeatedly; the copies are limited to twice all edges.
     if (bytes.size() > 1 && n_edges <= kMostJoined && n_joined_ + n_edges < 2 * out_.edges.size()) {
         n_joined_ += n_edges;
+        syntax_.work().add_steps(n_edges / 4);
         const auto first = static_cast<uint32_t>(out_.edges.size());
         for (const uint32_t target : bytes) {
             const Instruction in = out_.code[target];
@@ -151,6 +153,7 @@ uint32_t GrammarCompiler::emit_set(const SyntaxNode &node, uint32_t next) {
         bytes.add(syntax_.ranges(node)[i].first, syntax_.ranges(node)[i].last);
     uint32_t any[4] = {next, kFail, kFail, kFail}; // any[i]: i continuation bytes, then next
     Vector<Edge> heads{HostAllocator<Edge>(syntax_.host())};
+    syntax_.work().add_steps(4 * bytes.found().size());
     for (const ByteRanges::Sequence &s : bytes.found()) {
         uint32_t at = next;
         uint8_t i = s.n;
@@ -235,6 +238,7 @@ uint32_t GrammarCompiler::emit_members(const SyntaxNode &node, uint32_t next) {
 
 uint32_t GrammarCompiler::emit(Node node, uint32_t next) {
     const SyntaxNode &n = syntax_[node];
+    syntax_.work().add_steps(1);
     if (++n_emitted_ > 2 * kMostInstructions) // a repeated empty node adds no instruction
         fail(Status::limit, {}, "the grammar has over %" PRIu32 " steps", kMostInstructions);
     if (!properties_.fits[node]) return kFail;
@@ -290,7 +294,7 @@ void compile(GrammarProgram &program, const Syntax &syntax, std::string_view sou
         fail(Status::value, {}, "no text fits the grammar");
     refuse_left_recursion(syntax, properties, source);
     GrammarCompiler(program, syntax, properties).run();
-    find_runs(program);
+    find_runs(program, syntax.work());
 }
 
 } // namespace ggufx::grammar

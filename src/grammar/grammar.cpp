@@ -2,12 +2,22 @@
 // SPDX-License-Identifier: MIT
 #include "grammar/grammar.hpp"
 
+#include "base/budget.hpp"
 #include "grammar/gbnf.hpp"
 #include "grammar/schema.hpp"
 
 #include <inttypes.h>
 
 namespace ggufx::grammar {
+
+namespace {
+
+// Limits grow with the text, so that time and memory are linear in it. The constants are several
+// times what the largest schemas of published tools and tests take (tests/grammar).
+constexpr uint64_t kSteps = 4000000, kStepsPerByte = 2000;
+constexpr uint64_t kMemory = 32 << 20, kMemoryPerByte = 2048;
+
+} // namespace
 
 Grammar::Grammar(Ref<Host> host, Ref<Vocabulary> vocabulary, const GrammarOptions &options)
     : host_(std::move(host)), vocabulary_(std::move(vocabulary)), program_(host_.get()),
@@ -16,12 +26,23 @@ Grammar::Grammar(Ref<Host> host, Ref<Vocabulary> vocabulary, const GrammarOption
         fail(Status::limit, {}, "the grammar has %" PRIu64 " bytes, over %" PRIu64,
              static_cast<uint64_t>(options.text.size()), kMostSource);
     }
-    Syntax syntax(host_.get());
-    if (options.source == Source::gbnf)
-        read_gbnf(syntax, options.text);
-    else
-        read_schema(syntax, options.text, options.schema);
-    compile(program_, syntax, options.text);
+    const uint64_t n = options.text.size();
+    Budget budget(*host_, options.max_steps ? options.max_steps : kSteps + n * kStepsPerByte,
+                  options.max_memory ? options.max_memory : kMemory + n * kMemoryPerByte,
+                  options.progress);
+    Syntax syntax(budget.host(), budget.work());
+    GrammarProgram program(budget.host());
+    try {
+        if (options.source == Source::gbnf)
+            read_gbnf(syntax, options.text);
+        else
+            read_schema(syntax, options.text, options.schema);
+        compile(program, syntax, options.text);
+    } catch (const Error &) {
+        if (!budget.is_spent()) throw;
+        fail(Status::limit, {}, "%s: %s", syntax.most_complex(), budget.reason());
+    }
+    program_.assign(program);
 }
 
 } // namespace ggufx::grammar

@@ -16,11 +16,13 @@ struct GrammarOptions {
     Source source = Source::gbnf;
     std::string_view text;
     SchemaOptions schema;
+    uint64_t max_steps = 0, max_memory = 0; // 0: depends on the size of the text
+    Progress progress;                      // polled with the steps done so far
 };
 
 class Grammar {
 public:
-    // Throws Error (limit, malformed, unsupported, value) / std::bad_alloc.
+    // Throws Error (cancelled, limit, malformed, unsupported, value) / std::bad_alloc.
     Grammar(Ref<Host> host, Ref<Vocabulary> vocabulary, const GrammarOptions &options);
 
     const GrammarProgram &program() const { return program_; }

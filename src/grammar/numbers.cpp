@@ -388,7 +388,8 @@ struct DigitsTrack {
 // ---- conditions together ----
 
 // Returns the automaton of a track over all numbers; not minimized.
-template <class Track> Automaton follow(const Host *host, const Track &track) {
+template <class Track> Automaton follow(const Syntax &syntax, const Track &track) {
+    const Host *const host = syntax.host();
     Automaton out(host, kNumberSymbols);
     StateNumbers numbers(host); // pairs of shape and track state
     const auto number_of = [&](Shape shape, uint64_t known) {
@@ -402,6 +403,7 @@ template <class Track> Automaton follow(const Host *host, const Track &track) {
     number_of(Shape::begin, 0);
     for (uint32_t i = 0; i < out.n_states(); i++) {
         const auto before = static_cast<Shape>(numbers.first(i));
+        syntax.work().add_steps(kNumberSymbols);
         for (uint32_t symbol = 0; symbol < kNumberSymbols; symbol++) {
             const Shape shape = next_shape(before, symbol);
             if (shape == Shape::none) continue;
@@ -412,11 +414,11 @@ template <class Track> Automaton follow(const Host *host, const Track &track) {
     return out;
 }
 
-Automaton follow_step(const Host *host, const NumberFacts::Step &step, int32_t most) {
+Automaton follow_step(const Syntax &syntax, const NumberFacts::Step &step, int32_t most) {
     const Vector<char> &digits = step.size.digits;
     const int32_t places = static_cast<int32_t>(digits.size()) - step.size.exponent;
     if (digits.size() == 1 && digits[0] == '1')
-        return follow(host, PlacesTrack(places, step.is_multiple, most));
+        return follow(syntax, PlacesTrack(places, step.is_multiple, most));
     uint64_t divisor = 0;
     const auto add_digit = [&](char c) {
         divisor =
@@ -427,8 +429,9 @@ Automaton follow_step(const Host *host, const NumberFacts::Step &step, int32_t m
     if (divisor > kMostDivisor)
         fail(Status::unsupported, {},
              "'multipleOf' is supported up to %" PRIu32 ", and of powers of ten", kMostDivisor);
-    return follow(host, DivisorTrack(static_cast<uint32_t>(divisor),
-                                     static_cast<uint32_t>(std::max(places, 0)), step.is_multiple));
+    return follow(syntax,
+                  DivisorTrack(static_cast<uint32_t>(divisor),
+                               static_cast<uint32_t>(std::max(places, 0)), step.is_multiple));
 }
 
 } // namespace
@@ -444,8 +447,8 @@ bool NumberFacts::are_met(const Decimal &value) const {
 }
 
 NumberRules::NumberRules(Syntax &syntax, bool any_form)
-    : syntax_(syntax), any_form_(any_form), all_(smallest(follow(syntax.host(), ExponentTrack()))),
-      digits_(smallest(follow(syntax.host(), DigitsTrack()))),
+    : syntax_(syntax), any_form_(any_form), all_(smallest(follow(syntax, ExponentTrack()))),
+      digits_(smallest(follow(syntax, DigitsTrack()))),
       kinds_(HostAllocator<std::pair<const std::pair<bool, int32_t>, Automaton>>(syntax.host())),
       known_(HostAllocator<std::pair<const Vector<char>, Node>>(syntax.host())) {}
 
@@ -453,7 +456,7 @@ Automaton NumberRules::smallest(Automaton made) {
     work_ += made.n_states();
     if (work_ > kMostNumberWork)
         fail(Status::limit, {}, "numbers take over %" PRIu64 " states in all", kMostNumberWork);
-    minimize(made);
+    minimize(made, syntax_.work());
     return made;
 }
 
@@ -463,8 +466,9 @@ const Automaton &NumberRules::kind(bool whole, int32_t most) {
     const int32_t told = std::min(most, kMostTold);
     const auto found = kinds_.find({whole, told});
     if (found != kinds_.end()) return found->second;
-    const Automaton made = smallest(follow(syntax_.host(), PlacesTrack(0, whole, told)));
-    return kinds_.emplace(std::pair(whole, told), smallest(intersect(all_, made))).first->second;
+    const Automaton made = smallest(follow(syntax_, PlacesTrack(0, whole, told)));
+    return kinds_.emplace(std::pair(whole, told), smallest(intersect(all_, made, syntax_.work())))
+        .first->second;
 }
 
 // Converts bounds to those of the magnitudes of one sign. Returns false if there is no such number.
@@ -513,9 +517,10 @@ Node NumberRules::sizes(const NumberFacts &facts, const Vector<NumberFacts::Boun
     const bool of_any_kind = (facts.whole && facts.fraction) || named;
     Automaton out = whole && !any_form_ ? digits_ : of_any_kind ? all_ : kind(facts.whole, most);
     for (const NumberFacts::Bound &b : bounds)
-        out = smallest(intersect(out, smallest(follow(host, OrderTrack(b.value, b.order)))));
+        out = smallest(intersect(out, smallest(follow(syntax_, OrderTrack(b.value, b.order))),
+                                 syntax_.work()));
     for (const NumberFacts::Step &step : facts.steps)
-        out = smallest(intersect(out, smallest(follow_step(host, step, most))));
+        out = smallest(intersect(out, smallest(follow_step(syntax_, step, most)), syntax_.work()));
     const Node body = add_automaton(syntax_, "number", out, [&](const Vector<uint32_t> &symbols) {
         Vector<CharRange> ranges{HostAllocator<CharRange>(host)};
         for (const uint32_t symbol : symbols) {

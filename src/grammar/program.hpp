@@ -6,6 +6,8 @@
 
 #include "grammar/syntax.hpp"
 
+#include <string.h>
+
 namespace ggufx::grammar {
 
 constexpr uint32_t kMostInstructions = 1 << 22;
@@ -57,6 +59,22 @@ struct GrammarProgram {
           targets(HostAllocator<uint32_t>(host)), repetitions(HostAllocator<Repetition>(host)),
           picks(HostAllocator<Pick>(host)), entries(HostAllocator<uint32_t>(host)),
           runs(HostAllocator<uint8_t>(host)) {}
+    // Copies a program into memory of this one's host. Throws std::bad_alloc.
+    void assign(const GrammarProgram &other) {
+        const auto copy = [](auto &to, const auto &from) { to.assign(from.begin(), from.end()); };
+        copy(code, other.code);
+        copy(edges, other.edges);
+        copy(targets, other.targets);
+        copy(repetitions, other.repetitions);
+        copy(picks, other.picks);
+        copy(entries, other.entries);
+        copy(runs, other.runs);
+        root = other.root;
+        n_classes = other.n_classes;
+        memcpy(classes, other.classes, sizeof classes);
+        memcpy(sample, other.sample, sizeof sample);
+    }
+
     Vector<Instruction> code;
     Vector<Edge> edges;
     Vector<uint32_t> targets;
@@ -75,6 +93,7 @@ struct GrammarProgram {
 // std::bad_alloc. Time and memory are linear in the syntax. Literals in repetitions of nodes that
 // may be empty are repeated, up to a limit.
 void compile(GrammarProgram &program, const Syntax &syntax, std::string_view source);
-void find_runs(GrammarProgram &program); // called by compile(). Throws std::bad_alloc
+// Called by compile(). Throws Error (limit, cancelled) / std::bad_alloc.
+void find_runs(GrammarProgram &program, Work &work);
 
 } // namespace ggufx::grammar

@@ -38,6 +38,7 @@ public:
         : syntax_(syntax), first_(numbers()), parents_(numbers()), waits_(numbers()),
           members_(numbers()), ready_(numbers()), roles_(HostAllocator<Role>(syntax.host())) {
         const size_t n = syntax.size();
+        syntax.work().add_steps(4 * n);
         first_.assign(n + 1, 0);
         for (Node i = 0; i < n; i++)
             each_child(syntax, syntax[i], [&](Node child, Role) { first_[child + 1]++; });
@@ -58,6 +59,7 @@ public:
     // holds(leaf): the property of a literal or set.
     template <class Holds> void solve(Vector<uint8_t> &out, Holds holds) {
         out.assign(syntax_.size(), 0);
+        syntax_.work().add_steps(2 * syntax_.size() + parents_.size());
         ready_.clear();
         const auto tell = [&](Node node) {
             if (!out[node]) out[node] = 1, ready_.push_back(node);
@@ -128,6 +130,7 @@ void refuse_left_recursion(const Syntax &syntax, const Properties &properties,
         if (node.form == Form::rule) return syntax.rules()[node.first].body;
         return node.max > 0 ? node.child : kNoNode;
     };
+    syntax.work().add_steps(syntax.size());
     for (Node root = 0; root < syntax.size(); root++) {
         if (state[root] != fresh) continue;
         path.push_back({root, 0});

@@ -10,11 +10,11 @@
 
 namespace ggufx::grammar {
 
-Regexes::Regexes(const Host *host)
+Regexes::Regexes(const Host *host, Work &work)
     : nodes_(HostAllocator<RegexNode>(host)), lists_(HostAllocator<Numbers>(host)),
       known_(HostAllocator<std::pair<const std::array<uint32_t, 4>, uint32_t>>(host)),
       known_lists_(HostAllocator<std::pair<const Numbers, uint32_t>>(host)),
-      derivatives_(HostAllocator<std::pair<const uint64_t, uint32_t>>(host)) {
+      derivatives_(HostAllocator<std::pair<const uint64_t, uint32_t>>(host)), all_work_(work) {
     add(Form::none, false, 0, 0, 0, 0);
     add(Form::empty, true, 0, 0, 0, 0);
     const uint32_t every = intern({{0, kLastCode}, HostAllocator<uint32_t>(host)});
@@ -26,6 +26,7 @@ Regexes::Regexes(const Host *host)
 
 void Regexes::charge(uint64_t n) {
     work_ += n;
+    all_work_.add_steps(16 * n);
     if (work_ > kMostRegexWork)
         fail(Status::limit, {}, "patterns take over %" PRIu64 " steps", kMostRegexWork);
 }
@@ -249,6 +250,7 @@ void Regexes::find_letters(Alphabetic &out, Numbers &codes, Regex a) {
     out.n_symbols = 1;
     Vector<CharRange> ranges(out.ranges);
     Numbers symbols(codes), split(codes);
+    all_work_.add_steps(seen.size() / 64);
     for (const uint32_t list : sets) {
         charge(1 + (out.ranges.size() + lists_[list].size()) / 16);
         const Numbers &ends = lists_[list];
@@ -312,12 +314,13 @@ void Regexes::make_automaton(Automaton &out, Alphabetic &letters, Regex a) {
         return;
     }
     for (uint32_t i = 0; i < states.size(); i++) {
+        all_work_.add_steps(4 * uint64_t{letters.n_symbols});
         for (uint32_t s = 0; s < letters.n_symbols; s++) {
             const uint32_t to = number_of(derive(states[i], codes[s]));
             out.next[size_t{i} * letters.n_symbols + s] = to;
         }
     }
-    minimize(out);
+    minimize(out, all_work_);
 }
 
 bool Regexes::is_none(Regex a) {
@@ -329,6 +332,7 @@ bool Regexes::is_none(Regex a) {
     seen.insert(a);
     todo.push_back(a);
     for (size_t i = 0; i < todo.size(); i++) {
+        all_work_.add_steps(4 * codes.size());
         charge(codes.size() / 16);
         if (has_empty(todo[i])) return false;
         if (i >= kMostRegexStates)

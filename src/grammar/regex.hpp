@@ -31,7 +31,7 @@ struct Alphabetic {
 
 class Regexes {
 public:
-    explicit Regexes(const Host *host);
+    Regexes(const Host *host, Work &work);
 
     // All throw Error (limit) / std::bad_alloc.
     Regex none() const { return 0; }
@@ -81,6 +81,7 @@ private:
     Index<std::array<uint32_t, 4>> known_;
     Index<Numbers> known_lists_;
     Index<uint64_t> derivatives_;
+    Work &all_work_; // of the compilation
     uint64_t work_ = 0;
 };
 

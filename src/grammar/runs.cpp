@@ -35,8 +35,8 @@ struct Bytes { // set of bytes
 
 class RunFinder {
 public:
-    RunFinder(GrammarProgram &program, Alphabet alphabet)
-        : program_(program), alphabet_(alphabet),
+    RunFinder(GrammarProgram &program, Alphabet alphabet, Work &work)
+        : program_(program), alphabet_(alphabet), work_(work),
           possible_(program.code.size(), 0, program.runs.get_allocator()), one_(possible_),
           any_(possible_), held_(possible_),
           active_(HostAllocator<uint32_t>(program.runs.get_allocator().host())) {
@@ -71,6 +71,7 @@ private:
     template <class Look> bool sweep(const Look &look, unsigned time) {
         const size_t n = active_.size();
         bool changed = false;
+        work_.add_steps(n);
         for (size_t i = 0; i < n; i++) changed |= look(active_[time % 2 ? n - 1 - i : i]);
         return changed;
     }
@@ -99,6 +100,7 @@ private:
     template <class Holds>
     bool covers(const uint32_t *codes, uint32_t n, unsigned state, const Holds &holds) const {
         Bytes seen;
+        for (uint32_t i = 0; i < n; i++) work_.add_steps(4 + program_.code[codes[i]].b);
         const auto each = [&](auto &&visit) {
             for (uint32_t i = 0; i < n; i++) {
                 const Instruction in = program_.code[codes[i]];
@@ -187,6 +189,7 @@ private:
 
     GrammarProgram &program_;
     const Alphabet alphabet_;
+    Work &work_;
     Bytes legal_[kUtf8States];
     Vector<uint8_t> possible_, one_, any_, held_;
     Vector<uint32_t> active_; // instructions that may get a bit
@@ -194,9 +197,10 @@ private:
 
 } // namespace
 
-void find_runs(GrammarProgram &program) {
+void find_runs(GrammarProgram &program, Work &work) {
     program.runs.assign(program.code.size(), 0);
-    for (unsigned i = 0; i < kAlphabets; i++) RunFinder(program, static_cast<Alphabet>(i)).run();
+    for (unsigned i = 0; i < kAlphabets; i++)
+        RunFinder(program, static_cast<Alphabet>(i), work).run();
 }
 
 } // namespace ggufx::grammar

@@ -26,9 +26,9 @@ constexpr std::string_view kOldKeywords[][2] = {
 } // namespace
 
 SchemaReader::SchemaReader(Syntax &syntax, std::string_view text, const SchemaOptions &options)
-    : syntax_(syntax), tree_(syntax.host(), text), alternatives_(tree_, options.formats),
-      json_(syntax, options.white_space), strings_(syntax, json_),
-      numbers_(syntax, options.any_number),
+    : syntax_(syntax), tree_(syntax.host(), syntax.work(), text),
+      alternatives_(tree_, options.formats), json_(syntax, options.white_space),
+      strings_(syntax, json_), numbers_(syntax, options.any_number),
       rules_(HostAllocator<std::pair<const Key, uint32_t>>(syntax.host())),
       todo_(HostAllocator<Todo>(syntax.host())), any_order_(options.any_order) {}
 
@@ -45,6 +45,26 @@ auto SchemaReader::at(const Alternative &alternative, const Run &run) -> decltyp
 }
 
 void SchemaReader::read() {
+    try {
+        read_all();
+    } catch (const Error &) {
+        note_most_complex();
+        throw;
+    }
+    note_most_complex();
+}
+
+// Some alternatives are usual; many of them multiply the work for all other keywords.
+void SchemaReader::note_most_complex() {
+    constexpr size_t kUnusual = 16;
+    const SchemaAlternatives::Widest &widest = alternatives_.widest();
+    const bool is_wide = widest.n >= kUnusual;
+    char pointer[160];
+    SchemaTree::print_pointer(pointer, sizeof pointer, is_wide ? widest.location : location_);
+    syntax_.set_most_complex(pointer, is_wide ? widest.keyword : std::string_view(keyword_));
+}
+
+void SchemaReader::read_all() {
     Subschemas parts = tree_.none();
     tree_.add(parts, tree_.root());
     const Node root = node_of(parts);
@@ -104,6 +124,7 @@ Node SchemaReader::way_node(const Alternative &alternative) {
     NumberFacts numbers(syntax_.host());
     StringFacts strings(syntax_.host());
     const uint32_t kinds = alternative.kinds;
+    location_ = alternative.held.empty() ? nullptr : alternative.held[0].location;
     if (kinds & kNumber) read_numbers(numbers, alternative);
     if (kinds & kString) read_strings(strings, alternative);
     Nodes alternatives = nodes();
@@ -244,6 +265,7 @@ void SchemaReader::read_numbers(NumberFacts &out, const Alternative &alternative
                          "'multipleOf' is not above 0, or has over %d digits", kMostDigits);
         out.steps.push_back({std::move(size), is_multiple});
     };
+    keyword_ = "multipleOf";
     out.whole = (alternative.kinds & kInteger) != 0;
     out.fraction = (alternative.kinds & kFraction) != 0;
     for (const Subschema &part : alternative.held) {
@@ -278,6 +300,7 @@ Node SchemaReader::write_numbers(const NumberFacts &facts, const Alternative &al
 void SchemaReader::read_strings(StringFacts &out, const Alternative &alternative) {
     const auto add_pattern = [&](std::string_view text, bool matches,
                                  const SchemaLocation *location) {
+        keyword_ = "pattern";
         try {
             const StringFacts::Match match = {strings_.pattern(text, "'pattern'"), matches};
             if (std::find(out.patterns.begin(), out.patterns.end(), match) == out.patterns.end())
@@ -314,6 +337,7 @@ void SchemaReader::read_strings(StringFacts &out, const Alternative &alternative
 
 // Returns the strings that a schema allows, for names of members.
 Regex SchemaReader::name_language(const Subschema &part) {
+    keyword_ = "propertyNames";
     Subschemas parts = tree_.none();
     tree_.add(parts, part);
     if (parts.empty()) return strings_.regexes().any();

@@ -39,6 +39,7 @@ bool SchemaAlternatives::asserts_format(const Subschema &part, std::string_view 
 
 void SchemaAlternatives::count_work(uint64_t n) {
     work_ += n;
+    tree_.work().add_steps(n);
     if (work_ > kMostCopied) fail(Status::limit, {}, "the schema has too many alternatives");
 }
 
@@ -65,12 +66,45 @@ void SchemaAlternatives::expand(Vector<Alternative> &out, const Subschemas &part
         } else {
             const Task task = path.tasks[path.next_task++];
             const size_t before = paths.size();
+            note_width(task, before + out.size());
             choose(paths, path, task);
             std::reverse(paths.begin() + static_cast<ptrdiff_t>(before), paths.end());
         }
         require_few(paths.size() + out.size());
     }
     exact_ = outer_exact;
+}
+
+// Notes the keyword of a choice if there were never more alternatives before.
+void SchemaAlternatives::note_width(const Task &task, size_t n) {
+    const SchemaLocation *location = task.part.location;
+    if (n <= widest_.n) return;
+    std::string_view keyword = "not";
+    switch (task.kind) {
+    case TaskKind::any_of:
+    case TaskKind::maybe:
+        keyword = "anyOf";
+        break;
+    case TaskKind::one_of:
+        keyword = "oneOf";
+        break;
+    case TaskKind::condition:
+        keyword = "if";
+        break;
+    case TaskKind::required:
+        keyword = "dependentRequired";
+        break;
+    case TaskKind::schemas:
+        keyword = "dependentSchemas";
+        break;
+    case TaskKind::values:
+        keyword = "enum";
+        break;
+    case TaskKind::violate: // the keyword that led to the negated schema
+        if (location) keyword = location->key, location = location->above;
+        break;
+    }
+    widest_ = {n, location, keyword};
 }
 
 // ---- schemas that hold, schemas that do not ----

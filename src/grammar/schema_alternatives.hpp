@@ -65,6 +65,13 @@ public:
     bool asserts_format(const Subschema &part,
                         std::string_view name); // throws for unsupported ones
     void count_work(uint64_t n);                // also for callers; limited per schema
+    // The keyword that led to most alternatives of a schema so far.
+    struct Widest {
+        size_t n;
+        const SchemaLocation *location;
+        std::string_view keyword;
+    };
+    const Widest &widest() const { return widest_; }
     // Returns enum, or const as a list of one value; null if there is neither.
     const chat::List *choices(const Subschema &part);
 
@@ -92,6 +99,7 @@ private:
     class Violations;
     using Paths = Vector<Path>;
 
+    void note_width(const Task &task, size_t n);
     void open_all(Path &path);
     void hold(Path &path, const Subschema &part, uint32_t above);
     void deny(Path &path, const Subschema &part);
@@ -116,6 +124,7 @@ private:
     using Map = std::map<Key, T, std::less<Key>, HostAllocator<std::pair<const Key, T>>>;
     Map<const chat::Dict *, const chat::List *> constants_; // `const` as lists
     Map<Pair, bool> apart_; // pairs of oneOf branches that exclude each other
+    Widest widest_ = {};
     uint64_t work_ = 0;
     unsigned nesting_ = 0; // nesting of compared branches
     bool exact_ = false;   // it matters which branches of anyOf hold

@@ -22,6 +22,7 @@ constexpr size_t kMostConditions = 6; // conditions that only some items must me
 } // namespace
 
 void SchemaReader::read_array(ArrayFacts &out, const Alternative &alternative) {
+    keyword_ = "items";
     for (uint32_t number = 0; number < alternative.held.size(); number++) {
         const Subschema &part = alternative.held[number];
         out.min = std::max(out.min, tree_.find_count(part, "minItems", 0));
@@ -97,6 +98,7 @@ public:
     ArrayRules(SchemaReader &reader, const Alternative &alternative)
         : reader_(reader), syntax_(reader.syntax_), tree_(reader.tree_), facts_(syntax_.host()),
           location_(alternative.held.empty() ? nullptr : alternative.held[0].location),
+          ordered_(HostAllocator<uint32_t>(syntax_.host())), ranges_(ordered_),
           values_(HostAllocator<Value>(syntax_.host())), constants_(tree_.none()),
           rules_(HostAllocator<std::pair<const State, uint32_t>>(syntax_.host())),
           todo_(HostAllocator<State>(syntax_.host())) {
@@ -114,10 +116,37 @@ public:
     }
 
 private:
+    // Sorts the schemas of single items by index, then by their order in facts_.
+    void order_items() {
+        ordered_.clear();
+        ranges_.clear();
+        for (uint32_t i = 0; i < facts_.items.size(); i++)
+            (facts_.items[i].first == facts_.items[i].last ? ordered_ : ranges_).push_back(i);
+        syntax_.work().add_steps(8 * facts_.items.size());
+        std::sort(ordered_.begin(), ordered_.end(), [&](uint32_t a, uint32_t b) {
+            const uint32_t x = facts_.items[a].first, y = facts_.items[b].first;
+            return x != y ? x < y : a < b;
+        });
+    }
+
+    // The order of the schemas is that of facts_.
     Subschemas parts_of(uint32_t index) {
         Subschemas out = tree_.none();
-        for (const ArrayFacts::Item &item : facts_.items)
+        auto one = std::lower_bound(
+            ordered_.begin(), ordered_.end(), index,
+            [&](uint32_t item, uint32_t wanted) { return facts_.items[item].first < wanted; });
+        const auto add_singles = [&](uint32_t before) {
+            for (; one != ordered_.end() && *one < before && facts_.items[*one].first == index;
+                 one++)
+                tree_.add(out, facts_.items[*one].part);
+        };
+        for (const uint32_t range : ranges_) {
+            add_singles(range);
+            syntax_.work().add_steps(1);
+            const ArrayFacts::Item &item = facts_.items[range];
             if (item.first <= index && index <= item.last) tree_.add(out, item.part);
+        }
+        add_singles(UINT32_MAX);
         return out;
     }
     Node item(uint32_t index) { return reader_.json_.item(reader_.node_of(parts_of(index))); }
@@ -145,6 +174,7 @@ private:
         std::erase_if(facts_.contains,
                       [](const ArrayFacts::Contains &one) { return one.max == 0; });
         if (facts_.unique && facts_.max <= 1) facts_.unique = nullptr;
+        order_items();
     }
 
     // Items whose schema depends on the index, then the others.
@@ -339,6 +369,7 @@ private:
     const SchemaLocation *location_;
     uint32_t n_told_ = 0; // items whose schema depends on the index
     uint32_t n_counted_ = 0;
+    Vector<uint32_t> ordered_, ranges_; // numbers of facts_.items: of one index, of several
     Vector<Value> values_;
     Subschemas constants_; // schemas of values_
     std::map<State, uint32_t, std::less<State>, HostAllocator<std::pair<const State, uint32_t>>>

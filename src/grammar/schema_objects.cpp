@@ -26,6 +26,7 @@ constexpr uint32_t kMostObjectStates = 1 << 15;
 } // namespace
 
 void SchemaReader::read_object(ObjectFacts &out, const Alternative &alternative) {
+    keyword_ = "properties";
     const auto source_of = [&](const Subschema &part) {
         alternatives_.count_work(1 + out.sources.size() / 64);
         for (uint32_t i = 0; i < out.sources.size(); i++)

@@ -69,6 +69,8 @@ public:
     void read();
 
 private:
+    void read_all();
+    void note_most_complex();
     friend class ArrayRules;
     friend class ObjectRules;
     using Nodes = Vector<Node>;
@@ -116,6 +118,8 @@ private:
     NumberRules numbers_;
     std::map<Key, uint32_t, std::less<Key>, HostAllocator<std::pair<const Key, uint32_t>>> rules_;
     Vector<Todo> todo_;
+    const SchemaLocation *location_ = nullptr; // of the schema that is written
+    const char *keyword_ = "type";             // that is written
     const bool any_order_;
 };
 

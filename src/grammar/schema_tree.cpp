@@ -36,9 +36,7 @@ constexpr std::string_view kOneSchema[] = {"additionalProperties",
 constexpr std::string_view kListOfSchemas[] = {"allOf", "anyOf", "oneOf", "prefixItems"};
 constexpr std::string_view kNamedSchemas[] = {"$defs", "definitions", "dependentSchemas",
                                               "patternProperties", "properties"};
-chat::Limits limits_of(size_t n) {
-    return {uint64_t{1} << 32, (64u << 20) + 64 * uint64_t{n}, 1};
-}
+constexpr chat::Limits kUnlimited = {0, UINT64_MAX, 1}; // the compilation's budget counts
 
 template <size_t N> bool has(const std::string_view (&list)[N], std::string_view key) {
     return std::find(std::begin(list), std::end(list), key) != std::end(list);
@@ -46,8 +44,9 @@ template <size_t N> bool has(const std::string_view (&list)[N], std::string_view
 
 } // namespace
 
-SchemaTree::SchemaTree(const Host *host, std::string_view text)
-    : host_(host), meter_(host, limits_of(text.size())), resources_(HostAllocator<Resource>(host)),
+SchemaTree::SchemaTree(const Host *host, Work &work, std::string_view text)
+    : host_(host), work_(work), meter_(host, kUnlimited, work),
+      resources_(HostAllocator<Resource>(host)),
       by_uri_(HostAllocator<std::pair<const std::string_view, uint32_t>>(host)),
       resource_of_(HostAllocator<std::pair<const Dict *const, uint32_t>>(host)),
       anchors_(HostAllocator<std::pair<const std::pair<uint32_t, std::string_view>, Anchor>>(host)),
@@ -74,20 +73,24 @@ const SchemaLocation *SchemaTree::below(const SchemaLocation *above, std::string
     return meter_.make<SchemaLocation>(above, key);
 }
 
+void SchemaTree::print_pointer(char *out, size_t size, const SchemaLocation *location) {
+    const SchemaLocation *path[kMostShown];
+    unsigned n = 0;
+    for (; location && n < kMostShown; location = location->above)
+        if (!location->key.empty()) path[n++] = location;
+    size_t at = print_text(out, size, "#%s", location ? "/..." : "");
+    while (n-- > 0)
+        at += print_text(out + at, size - at, "/%s",
+                         Quoted(path[n]->key.data(), path[n]->key.size()).c_str());
+}
+
 void SchemaTree::refuse(const SchemaLocation *location, Status status, const char *format, ...) {
     char text[200], pointer[200];
     va_list args;
     va_start(args, format);
     print_text_v(text, sizeof text, format, args);
     va_end(args);
-    const SchemaLocation *path[kMostShown];
-    unsigned n = 0;
-    for (; location && n < kMostShown; location = location->above)
-        if (!location->key.empty()) path[n++] = location;
-    size_t at = print_text(pointer, sizeof pointer, "#%s", location ? "/..." : "");
-    while (n-- > 0)
-        at += print_text(pointer + at, sizeof pointer - at, "/%s",
-                         Quoted(path[n]->key.data(), path[n]->key.size()).c_str());
+    print_pointer(pointer, sizeof pointer, location);
     fail(status, {}, "%s: %s", pointer, text);
 }
 
@@ -196,6 +199,7 @@ Subschema SchemaTree::enter(const Subschema &of, const Value &schema, std::strin
 
 void SchemaTree::add(Subschemas &out, const Subschema &part) {
     if (part.is_true()) return;
+    work_.add(4 + 4 * out.size());
     for (const Subschema &there : out)
         if (there.same(part)) return;
     out.push_back(part);

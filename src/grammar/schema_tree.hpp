@@ -62,11 +62,15 @@ enum : uint32_t {
 
 class SchemaTree {
 public:
-    SchemaTree(const Host *host, std::string_view text); // throws Error / std::bad_alloc
+    // Throws Error / std::bad_alloc.
+    SchemaTree(const Host *host, Work &work, std::string_view text);
     Subschema root();
     const Host *host() const { return host_; }
     chat::Meter &meter() { return meter_; }
+    Work &work() { return work_; }
     const SchemaLocation *below(const SchemaLocation *above, std::string_view key);
+    // Writes the JSON pointer of a location, shortened if it is long.
+    static void print_pointer(char *out, size_t size, const SchemaLocation *location);
     [[noreturn]] void refuse(const SchemaLocation *location, Status status, const char *format, ...)
         GGUFX_PRINTF(4, 5);
     Subschemas none() const { return Subschemas(HostAllocator<Subschema>(host_)); }
@@ -127,6 +131,7 @@ private:
         bool dynamic;
     };
     const Host *host_;
+    Work &work_;
     chat::Meter meter_;
     chat::Value root_;
     Vector<Resource> resources_;

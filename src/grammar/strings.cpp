@@ -10,7 +10,7 @@
 namespace ggufx::grammar {
 
 StringRules::StringRules(Syntax &syntax, JsonText &json)
-    : syntax_(syntax), json_(json), regexes_(syntax.host()), sets_(syntax.host()),
+    : syntax_(syntax), json_(json), regexes_(syntax.host(), syntax.work()), sets_(syntax.host()),
       patterns_(HostAllocator<std::pair<const std::string_view, Pattern>>(syntax.host())),
       languages_(
           HostAllocator<std::pair<const std::pair<const Pattern *, bool>, Regex>>(syntax.host())),

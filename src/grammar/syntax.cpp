@@ -8,16 +8,24 @@
 
 namespace ggufx::grammar {
 
-Syntax::Syntax(const Host *host)
-    : nodes_(HostAllocator<SyntaxNode>(host)), children_(HostAllocator<Node>(host)),
+Syntax::Syntax(const Host *host, Work &work)
+    : work_(work), nodes_(HostAllocator<SyntaxNode>(host)), children_(HostAllocator<Node>(host)),
       ranges_(HostAllocator<CharRange>(host)), texts_(HostAllocator<char>(host)),
-      rules_(HostAllocator<Rule>(host)) {}
+      rules_(HostAllocator<Rule>(host)) {
+    print_text(most_complex_, sizeof most_complex_, "the grammar is too complex");
+}
+
+void Syntax::set_most_complex(const char *pointer, std::string_view keyword) {
+    print_text(most_complex_, sizeof most_complex_, "%s: '%s' makes the schema too complex",
+               pointer, Quoted(keyword).c_str());
+}
 
 Node Syntax::add(SyntaxNode node) {
     if (nodes_.size() >= kMostNodes)
         fail(Status::limit, {}, "the grammar has over %" PRIu32 " parts", kMostNodes);
     if (node.depth > kDeepest)
         fail(Status::limit, {}, "the grammar is nested deeper than %" PRIu32, kDeepest);
+    work_.add_steps(1);
     nodes_.push_back(node);
     return static_cast<Node>(nodes_.size() - 1);
 }
@@ -25,6 +33,7 @@ Node Syntax::add(SyntaxNode node) {
 Node Syntax::literal(std::string_view bytes) {
     const size_t first = texts_.size();
     if (bytes.size() > INT32_MAX - first) fail(Status::limit, {}, "the grammar has over 2 GiB");
+    work_.add(bytes.size());
     texts_.insert(texts_.end(), bytes.begin(), bytes.end());
     return add({Form::literal, 1, static_cast<uint32_t>(first), static_cast<uint32_t>(bytes.size()),
                 0, 0, 0, 0, 0});
@@ -34,6 +43,7 @@ Node Syntax::set(const CharRange *ranges, size_t n) {
     const size_t first = ranges_.size();
     if (n > kMostRanges - first)
         fail(Status::limit, {}, "the grammar has over %" PRIu32 " ranges", kMostRanges);
+    work_.add_steps(n);
     ranges_.insert(ranges_.end(), ranges, ranges + n);
     const size_t kept = merge_ranges(ranges_.data() + first, n);
     ranges_.resize(first + kept);
@@ -45,6 +55,7 @@ Node Syntax::group(Form form, const Node *nodes, size_t n) {
     if (n == 1) return nodes[0];
     const size_t first = children_.size();
     uint32_t depth = 0;
+    work_.add(4 * n);
     for (size_t i = 0; i < n; i++) depth = std::max(depth, nodes_[nodes[i]].depth);
     children_.insert(children_.end(), nodes, nodes + n);
     return add(
@@ -70,6 +81,7 @@ Node Syntax::rule(uint32_t number) {
 Node Syntax::members(const Members &of) {
     const size_t first = children_.size();
     uint32_t depth = nodes_[of.between].depth;
+    work_.add(4 * of.n);
     for (size_t i = 0; i < of.n; i++) depth = std::max(depth, nodes_[of.items[i]].depth);
     children_.push_back(of.between);
     children_.insert(children_.end(), of.items, of.items + of.n);
@@ -80,6 +92,7 @@ Node Syntax::members(const Members &of) {
 uint32_t Syntax::add_rule(std::string_view name, uint64_t offset) {
     const size_t first = texts_.size();
     if (name.size() > INT32_MAX - first) fail(Status::limit, {}, "the grammar has over 2 GiB");
+    work_.add_steps(1);
     texts_.insert(texts_.end(), name.begin(), name.end());
     rules_.push_back(
         {static_cast<uint32_t>(first), static_cast<uint32_t>(name.size()), kNoNode, offset});

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/host.hpp"
 #include "base/status.hpp"
+#include "base/work.hpp"
 
 #include <initializer_list>
 #include <string_view>
@@ -53,9 +53,9 @@ struct Rule {
 
 class Syntax {
 public:
-    explicit Syntax(const Host *host);
+    Syntax(const Host *host, Work &work);
 
-    // All throw Error (limit) / std::bad_alloc.
+    // All throw Error (limit, cancelled) / std::bad_alloc.
     Node literal(std::string_view bytes);
     Node empty() { return literal({}); }
     Node set(const CharRange *ranges, size_t n); // in any order; no range: matches nothing
@@ -91,18 +91,24 @@ public:
     const CharRange *ranges(const SyntaxNode &n) const { return ranges_.data() + n.first; }
     const Node *children(const SyntaxNode &n) const { return children_.data() + n.first; }
     const Host *host() const { return nodes_.get_allocator().host(); }
+    Work &work() const { return work_; } // of the whole compilation
+    // The start of an error message: the part of the source that takes most work.
+    const char *most_complex() const { return most_complex_; }
+    void set_most_complex(const char *pointer, std::string_view keyword);
 
 private:
     Node add(SyntaxNode node);
     Node group(Form form, const Node *nodes, size_t n);
     std::string_view text(uint32_t first, uint32_t n) const { return {texts_.data() + first, n}; }
 
+    Work &work_;
     Vector<SyntaxNode> nodes_;
     Vector<Node> children_;
     Vector<CharRange> ranges_;
     Vector<char> texts_;
     Vector<Rule> rules_;
     uint32_t root_ = 0;
+    char most_complex_[256];
 };
 
 // Sorts and merges ranges in place. Returns their new number.

@@ -111,6 +111,177 @@ static void test_a_text_of_costly_calls_ends(void **state) {
     ggufx_matcher_destroy(m);
 }
 
+/* The status of a schema that may take these steps and bytes of memory, 0 for the defaults. */
+static ggufx_status create_within(const char *text, uint64_t max_steps, uint64_t max_memory,
+                                  const ggufx_progress *progress, ggufx_error *error) {
+    ggufx_grammar_options options;
+    ggufx_grammar *grammar = NULL;
+    ggufx_grammar_options_init(&options);
+    options.kind = text[0] == '{' ? GGUFX_GRAMMAR_JSON_SCHEMA : GGUFX_GRAMMAR_GBNF;
+    options.text = text;
+    options.text_length = strlen(text);
+    options.max_steps = max_steps;
+    options.max_memory = max_memory;
+    options.progress = progress;
+    const ggufx_status status = ggufx_grammar_create(&grammar, rt, v.tokenizer, &options, error);
+    assert_int_equal(grammar != NULL, status == GGUFX_OK);
+    ggufx_grammar_destroy(grammar);
+    return status;
+}
+
+static int32_t note_steps(void *user, uint64_t done, uint64_t total) {
+    (void)total;
+    *(uint64_t *)user = done;
+    return 0;
+}
+
+/* Returns the steps of a compilation, to a few thousand. */
+static uint64_t steps_of(const char *text) {
+    ggufx_error error = {0};
+    uint64_t steps = 0;
+    const ggufx_progress progress = {sizeof progress, 0, NULL, &steps, note_steps};
+    if (create_within(text, 0, 0, &progress, &error) != GGUFX_OK)
+        fail_msg("%.70s: %s", text, error.message);
+    return steps;
+}
+
+/* Returns head, n items that are separated by commas, and tail. %zu in an item is its number. */
+static char *listed(size_t n, const char *head, const char *item, const char *tail) {
+    char *out = malloc(strlen(head) + n * (strlen(item) + 32) + strlen(tail) + 1);
+    char *at = out + sprintf(out, "%s", head);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0) *at++ = ',';
+        for (const char *c = item; *c; c++) {
+            if (strncmp(c, "%zu", 3) == 0)
+                at += sprintf(at, "%zu", i), c += 2;
+            else
+                *at++ = *c;
+        }
+    }
+    sprintf(at, "%s", tail);
+    return out;
+}
+
+static void test_work_of_lists_is_linear(void **state) {
+    static const struct {
+        size_t n;
+        const char *head, *item, *tail;
+    } rows[] = {
+        {4000, "{\"const\":[", "%zu", "]}"},
+        {1000, "{\"const\":[", "[%zu,[%zu]]", "]}"},
+        {1000, "{\"const\":{", "\"k%zu\":%zu", "}}"},
+        {4000, "{\"prefixItems\":[", "{\"maxLength\":%zu}", "]}"},
+        {2000, "{\"items\":{\"type\":\"null\"},\"minItems\":5,\"prefixItems\":[", "{\"const\":%zu}",
+         "]}"},
+        {2000, "{\"unevaluatedItems\":false,\"prefixItems\":[", "{\"const\":%zu}", "]}"},
+        {1000, "{\"contains\":{\"type\":\"null\"},\"prefixItems\":[", "{\"const\":%zu}", "]}"},
+        {800, "{\"enum\":[", "[%zu]", "]}"},
+        {4000, "{\"enum\":[", "\"%zu\"", "]}"},
+        {2000, "{\"type\":\"null\",\"not\":{\"const\":[", "%zu", "]}}"},
+        {500, "{\"properties\":{", "\"k%zu\":{\"type\":\"string\"}", "}}"},
+        {500, "{\"required\":[", "\"k%zu\"", "]}"},
+        {500, "{\"anyOf\":[", "{\"const\":%zu}", "]}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t steps[2];
+        for (size_t k = 0; k < 2; k++) {
+            char *text = listed(rows[i].n * (k ? 4 : 1), rows[i].head, rows[i].item, rows[i].tail);
+            steps[k] = steps_of(text);
+            free(text);
+        }
+        if (steps[1] > 5 * (steps[0] + 4096))
+            fail_msg("%s%s: %llu steps, %llu at 4 times the size", rows[i].head, rows[i].item,
+                     (unsigned long long)steps[0], (unsigned long long)steps[1]);
+    }
+}
+
+/* Short schemas whose alternatives multiply. */
+static void test_small_schemas_that_explode_end(void **state) {
+    static const struct {
+        const char *head, *item, *tail, *keyword;
+        size_t n;
+    } rows[] = {
+        {"{\"type\":\"object\",\"allOf\":[",
+         "{\"anyOf\":[{\"required\":[\"a%zu\"]},{\"required\":[\"b%zu\"]}]}", "]}", "'anyOf'", 12},
+        {"{\"type\":\"object\",\"allOf\":[",
+         "{\"oneOf\":[{\"required\":[\"a%zu\"]},{\"required\":[\"b%zu\"]}]}", "]}", "'oneOf'", 12},
+        {"{\"type\":\"object\",\"dependentRequired\":{", "\"a%zu\":[\"b%zu\"]", "}}",
+         "'dependentRequired'", 12},
+        {"{\"type\":\"object\",\"allOf\":[",
+         "{\"if\":{\"required\":[\"a%zu\"]},\"then\":{\"required\":[\"b%zu\"]}}", "]}", "'if'", 12},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *text = listed(rows[i].n, rows[i].head, rows[i].item, rows[i].tail);
+        ggufx_error error = {0};
+        const ggufx_status status = create_within(text, 0, 0, NULL, &error);
+        if (status != GGUFX_E_LIMIT || !strstr(error.message, rows[i].keyword))
+            fail_msg("%s: %s %s", text, ggufx_status_name(status), error.message);
+        assert_non_null(strstr(error.message, "max_"));
+        free(text);
+    }
+}
+
+/* Each limit ends the compilation of either notation; its message names the option. */
+static void test_limits_of_steps_and_memory(void **state) {
+    char *const rules = listed(300, "root ::= \"x\" # ", "%zu", "\n");
+    char *const schema = listed(300, "{\"enum\":[", "\"%zu\"", "]}");
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const char *const text = i ? rules : schema;
+        ggufx_error error = {0};
+        assert_int_equal(create_within(text, 0, 0, NULL, &error), GGUFX_OK);
+        assert_int_equal(create_within(text, UINT64_MAX, UINT64_MAX, NULL, &error), GGUFX_OK);
+        assert_int_equal(create_within(text, 1, 0, NULL, &error), GGUFX_E_LIMIT);
+        assert_non_null(strstr(error.message, "1 steps to compile (use max_steps)"));
+        assert_int_equal(create_within(text, 0, 1, NULL, &error), GGUFX_E_LIMIT);
+        assert_non_null(strstr(error.message, "1 bytes to compile (use max_memory)"));
+    }
+    free(rules);
+    free(schema);
+}
+
+typedef struct poll {
+    uint64_t n, cancel_at;
+} poll;
+
+static int32_t count_poll(void *user, uint64_t done, uint64_t total) {
+    poll *p = user;
+    (void)done, (void)total;
+    return ++p->n == p->cancel_at;
+}
+
+static void test_a_progress_hook_ends_a_compilation(void **state) {
+    char *const texts[] = {
+        listed(3000, "{\"const\":[", "%zu", "]}"),
+        listed(11, "{\"type\":\"object\",\"allOf\":[",
+               "{\"anyOf\":[{\"required\":[\"a%zu\"]},{\"required\":[\"b%zu\"]}]}", "]}"),
+        listed(60, "{\"type\":\"array\",\"prefixItems\":[", "{\"multipleOf\":1%zu}", "]}"),
+        listed(60, "{\"type\":\"array\",\"prefixItems\":[",
+               "{\"type\":\"string\",\"pattern\":\"(a|b)*a(a|b){1%zu}\",\"format\":\"uri\"}", "]}"),
+        listed(20000, "root ::= \"x\"* ", "", "\n"),
+    };
+    (void)state;
+    for (char *c = texts[4]; *c; c++)
+        if (*c == ',') *c = '.'; /* any character */
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        poll all = {0};
+        ggufx_error error = {0};
+        ggufx_progress progress = {sizeof progress, 0, NULL, &all, count_poll};
+        (void)create_within(texts[i], 0, 0, &progress, &error);
+        if (all.n < 8) fail_msg("%.60s: %llu polls", texts[i], (unsigned long long)all.n);
+        for (uint64_t at = 1; at <= all.n; at += 1 + all.n / 16) {
+            poll some = {0, at};
+            progress.user = &some;
+            assert_int_equal(create_within(texts[i], 0, 0, &progress, &error), GGUFX_E_CANCELLED);
+            assert_non_null(strstr(error.message, "cancelled"));
+            assert_int_equal(some.n, at);
+        }
+        free(texts[i]);
+    }
+}
+
 /* Returns n times `open`, then `middle`, then n times `close`. */
 static char *nested(size_t n, const char *open, const char *middle, const char *close) {
     const size_t size = strlen(open) * n + strlen(middle) + strlen(close) * n + 16;
@@ -312,6 +483,10 @@ static void test_schemas_within_schemas_end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_work_of_lists_is_linear),
+        cmocka_unit_test(test_small_schemas_that_explode_end),
+        cmocka_unit_test(test_limits_of_steps_and_memory),
+        cmocka_unit_test(test_a_progress_hook_ends_a_compilation),
         cmocka_unit_test(test_schemas_made_to_explode_end),
         cmocka_unit_test(test_schemas_of_two_long_lists_end),
         cmocka_unit_test(test_memory_of_schemas_stays_within_bounds),
