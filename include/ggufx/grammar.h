@@ -62,6 +62,10 @@ typedef struct ggufx_grammar ggufx_grammar;
  *   parses as an integer. With GGUFX_GRAMMAR_ANY_NUMBER 1.0, 1e0 and 1.5E+3 are integers too, but
  *   10e-1 is not.
  * - Numbers count with all their digits, as text, even if a host parses them as floats.
+ * - Numbers have at most 20 digits before the point, 20 after it and 3 in the exponent, so that an
+ *   output ends. If a number of the schema has more, one digit more than that. With
+ *   GGUFX_GRAMMAR_ANY_NUMBER, or a `multipleOf` above 100 without its decimal point that is no
+ *   power of ten, there is no limit.
  *
  * All keywords of the draft are known. UNSUPPORTED are the following; the message has the keyword
  * and the JSON pointer of its schema:
@@ -94,7 +98,8 @@ typedef struct ggufx_grammar ggufx_grammar;
 #define GGUFX_GRAMMAR_COMPACT 1u    /* schemas: JSON without white space */
 #define GGUFX_GRAMMAR_ANY_ORDER 2u  /* schemas: members of objects in any order */
 #define GGUFX_GRAMMAR_NO_FORMATS 4u /* schemas: `format` is an annotation */
-#define GGUFX_GRAMMAR_ANY_NUMBER 8u /* schemas: integers in any form of a number: 1.0, 1e0 */
+/* schemas: integers in any form of a number, as 1.0 or 1e0; numbers of any length */
+#define GGUFX_GRAMMAR_ANY_NUMBER 8u
 #define GGUFX_GRAMMAR_ANY_SPACE 16u /* schemas: any amount of white space; not with COMPACT */
 
 typedef struct ggufx_grammar_options {
@@ -118,13 +123,13 @@ GGUFX_API void ggufx_grammar_options_init(ggufx_grammar_options *options);
  * Compiles a grammar for the vocabulary of a tokenizer.
  *
  * The grammar does not need the tokenizer afterwards. The first grammar of a tokenizer takes
- * longer. Time and memory are linear in the text, which is at most 16 MiB. Exceptions, with fixed
- * bounds, are repetitions of parts that may be empty and combinations of schemas. Tokens of more
- * than 512 bytes never match.
+ * longer. Time and memory are linear in the text, which is at most 16 MiB, except for combinations
+ * of schemas and repetitions of parts that may be empty. These end at max_steps, of some 10 ns
+ * each, or max_memory. Tokens of more than 512 bytes never match.
  *
  * Errors:
- * - ARGUMENT, MEMORY.
- * - LIMIT: size, nesting.
+ * - ARGUMENT, CANCELLED, MEMORY.
+ * - LIMIT: size, nesting, steps, memory. The message has the keyword that takes most of them.
  * - MALFORMED.
  * - UNSUPPORTED: left recursion, tokens by name, a keyword, a tokenizer without token texts.
  * - VALUE: no string matches.

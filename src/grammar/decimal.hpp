@@ -9,6 +9,9 @@
 
 namespace ggufx::grammar {
 
+// Digits that a number may have at most if its schema needs no more, so that a model cannot write
+// digits for ever: before the decimal point, after it, in the exponent.
+constexpr uint32_t kWholeDigits = 20, kFractionDigits = 20, kExponentDigits = 3;
 constexpr int32_t kMostDigits = 400; // limit before the decimal point, after it, and in all
 
 // 0.d1 d2 d3 ... * 10^exponent; neither the first nor the last digit is 0. No digits: 0.

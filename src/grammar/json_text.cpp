@@ -3,6 +3,7 @@
 #include "grammar/json_text.hpp"
 
 #include "chat/text.hpp"
+#include "grammar/decimal.hpp"
 
 #include <algorithm>
 
@@ -35,7 +36,7 @@ bool JsonText::Less::operator()(const Ranges &a, const Ranges &b) const {
         });
 }
 
-JsonText::JsonText(Syntax &syntax, WhiteSpace white_space)
+JsonText::JsonText(Syntax &syntax, WhiteSpace white_space, bool any_digits)
     : syntax_(syntax), white_space_(white_space),
       sets_(HostAllocator<std::pair<const Ranges, Node>>(syntax.host())) {
     Syntax &s = syntax_;
@@ -73,13 +74,17 @@ JsonText::JsonText(Syntax &syntax, WhiteSpace white_space)
     string_ = define("string", string(0, kMany));
 
     const Node digit = s.set({{'0', '9'}});
-    const Node whole = s.sequence(
-        {s.optional(s.literal("-")),
-         s.choice({s.literal("0"), s.sequence({s.set({{'1', '9'}}), s.repeat(digit, 0, kMany)})})});
-    const Node fraction = s.sequence({s.literal("."), s.repeat(digit, 1, kMany)});
+    const auto digits = [&](uint32_t min, uint32_t max) {
+        return s.repeat(digit, min, any_digits ? kMany : max);
+    };
+    const Node whole =
+        s.sequence({s.optional(s.literal("-")),
+                    s.choice({s.literal("0"),
+                              s.sequence({s.set({{'1', '9'}}), digits(0, kWholeDigits - 1)})})});
+    const Node fraction = s.sequence({s.literal("."), digits(1, kFractionDigits)});
     const Node exponent =
         s.sequence({s.set({{'e', 'e'}, {'E', 'E'}}), s.optional(s.set({{'+', '+'}, {'-', '-'}})),
-                    s.repeat(digit, 1, kMany)});
+                    digits(1, kExponentDigits)});
     number_ = define("number", s.sequence({whole, s.optional(fraction), s.optional(exponent)}));
 
     Vector<Node> alternatives{HostAllocator<Node>(s.host())};

@@ -17,7 +17,8 @@ enum class WhiteSpace : uint8_t {
 
 class JsonText {
 public:
-    JsonText(Syntax &syntax, WhiteSpace white_space);
+    // any_digits: numbers may have any number of digits.
+    JsonText(Syntax &syntax, WhiteSpace white_space, bool any_digits);
 
     Node space() { return syntax_.rule(space_); } // optional white space
     Node any_value() { return syntax_.rule(value_); }

@@ -385,6 +385,26 @@ struct DigitsTrack {
     }
 };
 
+// Numbers with at most so many digits before the point, after it and in the exponent.
+class LengthTrack {
+public:
+    LengthTrack(uint32_t whole, uint32_t fraction) : whole_(whole), fraction_(fraction) {}
+
+    uint64_t step(uint64_t n, Shape before, uint32_t symbol) const {
+        if (n == kTooMany) return n;
+        if (symbol >= 10) return 0; // another part begins
+        const uint64_t most = in_fraction(before)       ? fraction_
+                              : before >= Shape::zero_e ? kExponentDigits
+                                                        : whole_;
+        return n < most ? n + 1 : kTooMany;
+    }
+    bool fits(uint64_t n, Shape) const { return n != kTooMany; }
+
+private:
+    static constexpr uint64_t kTooMany = UINT64_MAX;
+    uint32_t whole_, fraction_;
+};
+
 // ---- conditions together ----
 
 // Returns the automaton of a track over all numbers; not minimized.
@@ -414,18 +434,33 @@ template <class Track> Automaton follow(const Syntax &syntax, const Track &track
     return out;
 }
 
-Automaton follow_step(const Syntax &syntax, const NumberFacts::Step &step, int32_t most) {
+// Returns the multiple without its decimal point; above kMostDivisor it is not exact.
+uint64_t divisor_of(const NumberFacts::Step &step) {
     const Vector<char> &digits = step.size.digits;
-    const int32_t places = static_cast<int32_t>(digits.size()) - step.size.exponent;
-    if (digits.size() == 1 && digits[0] == '1')
-        return follow(syntax, PlacesTrack(places, step.is_multiple, most));
     uint64_t divisor = 0;
     const auto add_digit = [&](char c) {
         divisor =
             std::min<uint64_t>(kMostDivisor + 1, divisor * 10 + static_cast<uint64_t>(c - '0'));
     };
     for (const char c : digits) add_digit(c);
-    for (int32_t i = places; i < 0; i++) add_digit('0');
+    for (auto i = static_cast<int32_t>(digits.size()); i < step.size.exponent; i++) add_digit('0');
+    return divisor;
+}
+
+bool is_power_of_ten(const NumberFacts::Step &step) {
+    return step.size.digits.size() == 1 && step.size.digits[0] == '1';
+}
+
+// Whether the states of a multiple are few enough to be multiplied by those of a length.
+bool can_count(const NumberFacts::Step &step) {
+    return is_power_of_ten(step) || divisor_of(step) <= kMostCountedDivisor;
+}
+
+Automaton follow_step(const Syntax &syntax, const NumberFacts::Step &step, int32_t most) {
+    const Vector<char> &digits = step.size.digits;
+    const int32_t places = static_cast<int32_t>(digits.size()) - step.size.exponent;
+    if (is_power_of_ten(step)) return follow(syntax, PlacesTrack(places, step.is_multiple, most));
+    const uint64_t divisor = divisor_of(step);
     if (divisor > kMostDivisor)
         fail(Status::unsupported, {},
              "'multipleOf' is supported up to %" PRIu32 ", and of powers of ten", kMostDivisor);
@@ -450,6 +485,7 @@ NumberRules::NumberRules(Syntax &syntax, bool any_form)
     : syntax_(syntax), any_form_(any_form), all_(smallest(follow(syntax, ExponentTrack()))),
       digits_(smallest(follow(syntax, DigitsTrack()))),
       kinds_(HostAllocator<std::pair<const std::pair<bool, int32_t>, Automaton>>(syntax.host())),
+      starts_(HostAllocator<std::pair<const Start, Automaton>>(syntax.host())),
       known_(HostAllocator<std::pair<const Vector<char>, Node>>(syntax.host())) {}
 
 Automaton NumberRules::smallest(Automaton made) {
@@ -469,6 +505,36 @@ const Automaton &NumberRules::kind(bool whole, int32_t most) {
     const Automaton made = smallest(follow(syntax_, PlacesTrack(0, whole, told)));
     return kinds_.emplace(std::pair(whole, told), smallest(intersect(all_, made, syntax_.work())))
         .first->second;
+}
+
+// Returns the usual lengths, or those that numbers of these conditions may need.
+NumberRules::Lengths NumberRules::lengths_of(const NumberFacts &facts) {
+    Lengths out = {kWholeDigits, kFractionDigits};
+    const auto take = [&](const Decimal &value) {
+        const auto n = static_cast<int32_t>(value.digits.size());
+        const int32_t whole = std::max(value.exponent, 0), rest = std::max(n - value.exponent, 0);
+        out.whole = std::max(out.whole, static_cast<uint32_t>(whole) + 1);
+        out.fraction = std::max(out.fraction, static_cast<uint32_t>(rest) + 1);
+    };
+    for (const NumberFacts::Bound &bound : facts.bounds) take(bound.value);
+    for (const NumberFacts::Step &step : facts.steps) take(step.size);
+    return out;
+}
+
+const Automaton &NumberRules::numbers_of(Kinds kinds, int32_t most, const Lengths *lengths) {
+    const Automaton &all = kinds == Kinds::digits ? digits_
+                           : kinds == Kinds::all  ? all_
+                                                  : kind(kinds == Kinds::whole, most);
+    if (!lengths) return all;
+    const bool by_kind = kinds == Kinds::whole || kinds == Kinds::fraction;
+    const Start key = {static_cast<uint32_t>(kinds),
+                       by_kind ? static_cast<uint32_t>(std::min(most, kMostTold)) : 0,
+                       lengths->whole, lengths->fraction};
+    const auto found = starts_.find(key);
+    if (found != starts_.end()) return found->second;
+    const Automaton track =
+        smallest(follow(syntax_, LengthTrack(lengths->whole, lengths->fraction)));
+    return starts_.emplace(key, smallest(intersect(all, track, syntax_.work()))).first->second;
 }
 
 // Converts bounds to those of the magnitudes of one sign. Returns false if there is no such number.
@@ -515,7 +581,14 @@ Node NumberRules::sizes(const NumberFacts &facts, const Vector<NumberFacts::Boun
         whole = whole || b.value.is_whole();
     }
     const bool of_any_kind = (facts.whole && facts.fraction) || named;
-    Automaton out = whole && !any_form_ ? digits_ : of_any_kind ? all_ : kind(facts.whole, most);
+    const Lengths lengths = lengths_of(facts);
+    const bool counts =
+        !any_form_ && std::all_of(facts.steps.begin(), facts.steps.end(), can_count);
+    const Kinds kinds = whole && !any_form_ ? Kinds::digits
+                        : of_any_kind       ? Kinds::all
+                        : facts.whole       ? Kinds::whole
+                                            : Kinds::fraction;
+    Automaton out = numbers_of(kinds, most, counts ? &lengths : nullptr);
     for (const NumberFacts::Bound &b : bounds)
         out = smallest(intersect(out, smallest(follow(syntax_, OrderTrack(b.value, b.order))),
                                  syntax_.work()));

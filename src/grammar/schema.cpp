@@ -27,7 +27,7 @@ constexpr std::string_view kOldKeywords[][2] = {
 
 SchemaReader::SchemaReader(Syntax &syntax, std::string_view text, const SchemaOptions &options)
     : syntax_(syntax), tree_(syntax.host(), syntax.work(), text),
-      alternatives_(tree_, options.formats), json_(syntax, options.white_space),
+      alternatives_(tree_, options.formats), json_(syntax, options.white_space, options.any_number),
       strings_(syntax, json_), numbers_(syntax, options.any_number),
       rules_(HostAllocator<std::pair<const Key, uint32_t>>(syntax.host())),
       todo_(HostAllocator<Todo>(syntax.host())), any_order_(options.any_order) {}

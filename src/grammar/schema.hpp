@@ -11,7 +11,7 @@ struct SchemaOptions {
     WhiteSpace white_space = WhiteSpace::limited;
     bool any_order = false;  // members of objects may come in any order
     bool formats = true;     // `format` is an assertion
-    bool any_number = false; // integers may have any form of a number
+    bool any_number = false; // integers in any form of a number, numbers of any length
 };
 
 // Throws Error (malformed, limit, unsupported: the keyword and the JSON pointer of its schema) /

@@ -43,7 +43,7 @@ static void test_scalars_follow_their_keywords(void **state) {
          {"null", "[1,{\"a\":\"b\"}]", "-1.5e+3", "\"\\ud83d\\ude00\\n\""},
          {"", "nul", "01", "\"\\ud83d\"", "[1,]"}},
         {"{\"type\":\"integer\"}",
-         {"-12", "0", "-0", "1000000000000000000000"},
+         {"-12", "0", "-0", "10000000000000000000"},
          {"1.5", "00", "1.0", "1e0", "0.0"}},
         {"{\"type\":\"integer\",\"minimum\":-12,\"maximum\":105}",
          {"-12", "0", "99", "105"},
@@ -641,6 +641,65 @@ static void test_integers_may_have_any_form(void **state) {
         }
 }
 
+/* Returns how many digits follow a text until one does not match, or `most`. */
+static size_t digits_after(const char *schema, uint32_t flags, const char *text, char digit,
+                           size_t most) {
+    ggufx_matcher *m = new_flagged(schema, flags);
+    const int32_t id = FIRST_BYTE + (uint8_t)digit;
+    size_t n = 0;
+    if (accept_text(m, text, NULL) == GGUFX_OK)
+        while (n < most && ggufx_matcher_accept(m, &id, 1, NULL) == GGUFX_OK) n++;
+    ggufx_matcher_destroy(m);
+    return n;
+}
+
+/* A model cannot write digits for ever, whichever part of a number they belong to. */
+static void test_numbers_have_a_last_digit(void **state) {
+    static const char *const schemas[] = {
+        "{}",
+        "{\"type\":\"integer\"}",
+        "{\"type\":\"number\"}",
+        "{\"type\":\"integer\",\"minimum\":0}",
+        "{\"type\":\"number\",\"exclusiveMinimum\":0.5}",
+        "{\"type\":\"number\",\"maximum\":1e30}",
+        "{\"type\":\"number\",\"minimum\":-1.5,\"maximum\":1.5}",
+        "{\"type\":\"integer\",\"multipleOf\":1}",
+        "{\"type\":\"integer\",\"multipleOf\":7}",
+        "{\"type\":\"number\",\"multipleOf\":0.01}",
+        "{\"type\":\"number\",\"multipleOf\":1000}",
+        "{\"type\":\"number\",\"not\":{\"type\":\"integer\"}}",
+        "{\"type\":\"number\",\"not\":{\"const\":5}}",
+        "{\"type\":\"integer\",\"not\":{\"multipleOf\":3}}",
+        "{\"enum\":[1.5,1,0,0.1,9]}",
+    };
+    static const char *const begins[] = {"", "-", "1", "1.", "1.5", "0.", "0.1", "1e", "1e+", "9"};
+    (void)state;
+    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++)
+        for (size_t k = 0; k < sizeof begins / sizeof *begins; k++)
+            for (char digit = '0'; digit <= '9'; digit = (char)(digit + 3))
+                if (digits_after(schemas[i], 0, begins[k], digit, 500) > 32)
+                    fail_msg("%s: \"%s\" and any number of %c", schemas[i], begins[k], digit);
+    const char *const integer = "{\"type\":\"integer\"}", *const number = "{\"type\":\"number\"}";
+    assert_int_equal(digits_after(integer, 0, "", '9', 500), 20);
+    assert_int_equal(digits_after(integer, 0, "-", '9', 500), 20);
+    assert_int_equal(digits_after(number, 0, "", '9', 500), 20);
+    assert_int_equal(digits_after(number, 0, "1.", '9', 500), 20);
+    assert_int_equal(digits_after(number, 0, "1e-", '9', 500), 3);
+    assert_int_equal(digits_after(integer, GGUFX_GRAMMAR_ANY_NUMBER, "", '9', 500), 500);
+    assert_int_equal(digits_after(number, GGUFX_GRAMMAR_ANY_NUMBER, "1.", '9', 500), 500);
+    /* Schemas that need more digits have them. */
+    assert_fits(&v, SCHEMA, "{\"type\":\"integer\",\"minimum\":1e30}",
+                "1000000000000000000000000000000");
+    assert_fits(&v, SCHEMA, "{\"type\":\"integer\",\"exclusiveMinimum\":99999999999999999999}",
+                "100000000000000000000");
+    assert_fits(&v, SCHEMA, "{\"const\":1.0000000000000000000000001}",
+                "1.0000000000000000000000001");
+    assert_fits(&v, SCHEMA, "{\"type\":\"number\",\"exclusiveMinimum\":0,\"maximum\":1e-30}",
+                "0.000000000000000000000000000001");
+    assert_fits(&v, SCHEMA, "{\"type\":\"integer\",\"multipleOf\":1e25,\"minimum\":1}",
+                "10000000000000000000000000");
+}
+
 static void test_characters_are_written_as_programs_write_them(void **state) {
     static const row rows[] = {
         {"{\"const\":\"a/\xc3\xa9\xf0\x9f\x98\x80\\n\"}",
@@ -700,6 +759,7 @@ int main(void) {
         cmocka_unit_test(test_masks_of_parts_have_the_tokens_that_are_accepted),
         cmocka_unit_test(test_formats_may_say_nothing),
         cmocka_unit_test(test_integers_may_have_any_form),
+        cmocka_unit_test(test_numbers_have_a_last_digit),
         cmocka_unit_test(test_characters_are_written_as_programs_write_them),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
