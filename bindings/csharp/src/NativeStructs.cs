@@ -223,7 +223,8 @@ namespace Ggufx
         internal ulong max_steps;
         internal ulong max_memory;
         internal ulong max_output;
-        internal fixed ulong reserved[4];
+        internal NativeProgress* progress;
+        internal fixed ulong reserved[3];
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -526,7 +527,10 @@ namespace Ggufx
         internal uint kind;
         internal byte* text;
         internal UIntPtr text_length;
-        internal fixed ulong reserved[4];
+        internal NativeProgress* progress;
+        internal ulong max_steps;
+        internal ulong max_memory;
+        internal fixed ulong reserved[1];
     }
 
     [StructLayout(LayoutKind.Sequential)]

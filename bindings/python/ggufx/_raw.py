@@ -341,6 +341,7 @@ class ggufx_chat_request(Structure):
     max_steps: int
     max_memory: int
     max_output: int
+    progress: int | None
     reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
@@ -363,7 +364,8 @@ class ggufx_chat_request(Structure):
         ("max_steps", c_uint64),
         ("max_memory", c_uint64),
         ("max_output", c_uint64),
-        ("reserved", c_uint64 * 4),
+        ("progress", c_void_p),
+        ("reserved", c_uint64 * 3),
     ]
 
 
@@ -871,6 +873,9 @@ class ggufx_grammar_options(Checked):
     kind: int
     text: int | None
     text_length: int
+    progress: int | None
+    max_steps: int
+    max_memory: int
     reserved: Array[Any]
     _fields_ = [
         ("struct_size", c_uint32),
@@ -879,7 +884,10 @@ class ggufx_grammar_options(Checked):
         ("kind", c_uint32),
         ("text", c_void_p),
         ("text_length", c_size_t),
-        ("reserved", c_uint64 * 4),
+        ("progress", c_void_p),
+        ("max_steps", c_uint64),
+        ("max_memory", c_uint64),
+        ("reserved", c_uint64 * 1),
     ]
 
 

@@ -346,7 +346,8 @@ pub struct ggufx_chat_request {
     pub max_steps: u64,
     pub max_memory: u64,
     pub max_output: u64,
-    pub reserved: [u64; 4],
+    pub progress: *const ggufx_progress,
+    pub reserved: [u64; 3],
 }
 
 #[repr(C)]
@@ -654,7 +655,10 @@ pub struct ggufx_grammar_options {
     pub kind: u32,
     pub text: *const c_char,
     pub text_length: usize,
-    pub reserved: [u64; 4],
+    pub progress: *const ggufx_progress,
+    pub max_steps: u64,
+    pub max_memory: u64,
+    pub reserved: [u64; 1],
 }
 
 #[repr(C)]
