@@ -236,8 +236,9 @@ GGUFX_API ggufx_status ggufx_writer_info(ggufx_writer_facts *out, const ggufx_wr
  *
  * The file is written as PATH.part, synced to disk and renamed. It replaces an existing file, even
  * a source of the tensors, and takes over its mode and, if permitted, its owner. A symbolic link
- * stays, and its target is replaced. After a failure an existing file is unchanged, and PATH.part
- * is deleted.
+ * stays, and its target is replaced. Links under names that the library makes up, PATH.part and
+ * parts of a set, are refused. After a failure an existing file is unchanged, and PATH.part is
+ * deleted.
  *
  * The parts of a set are renamed after all of them are complete, the first one last. The files that
  * they replace are kept as PATH.part.old meanwhile. After a failure they are restored; after a kill

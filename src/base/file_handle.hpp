@@ -17,9 +17,9 @@ public:
     static constexpr unsigned kCreate = 4; // if there is none
     static constexpr unsigned kEmpty = 8;  // truncated
     static constexpr unsigned kNoLinks = 16;
-    static constexpr unsigned kNoWait = 32; // do not wait for the other end of a pipe
-    static constexpr unsigned kAppend = 64; // for append() only
-    static constexpr unsigned kNew = 128;   // with kCreate: SystemError::exists if the file exists
+    static constexpr unsigned kAnyKind = 32; // also folders and devices, for callers that look()
+    static constexpr unsigned kAppend = 64;  // for append() only
+    static constexpr unsigned kNew = 128;    // with kCreate: SystemError::exists if the file exists
     static constexpr unsigned kPrivate = 256; // created with owner-only access
     enum class Kind { regular, folder, other };
     struct Facts {
@@ -32,13 +32,15 @@ public:
     FileHandle &operator=(const FileHandle &) = delete;
     ~FileHandle() { close(); }
 
+    // Never waits for the other end of a pipe. Files that are not regular ones are refused
+    // (SystemError::is_folder, is_pipe), except with kAnyKind.
     int32_t open(const char *path, unsigned how);
     int32_t duplicate(int fd); // duplicates the caller's descriptor; POSIX only
     void close();              // releases the lock, too
     bool is_open() const { return handle_ != kNoFile; }
 
     int32_t look(Facts *out) const;
-    bool is_at(const char *path) const; // true if the path leads to this file
+    bool is_at(const char *path) const; // true if the path, which is no link, is this file
 
     // Takes an exclusive or shared lock without waiting. Returns false if another handle holds a
     // conflicting lock. On file systems without locks this does nothing and returns true.
@@ -54,7 +56,7 @@ public:
     // Appends in one call; other processes may append to the file at the same time.
     int32_t append(const void *data, size_t n) const;
 
-    // Copies owner, group (both if permitted) and mode of another file. If the group cannot be set,
+    // Copies owner, group (both if permitted) and mode of another regular file. If the group cannot be set,
     // it gets only the access bits of others.
     int32_t take_rights_of(const char *path) const;
 
@@ -76,6 +78,7 @@ private:
     Native handle_ = kNoFile;
 };
 
+// A link is of another kind, except on Windows, where replacing it does not follow it either.
 int32_t look_at(const char *path, FileHandle::Facts *out);
 int32_t remove_file(const char *path);
 int32_t replace_file(const char *from, const char *to);  // `to` is the old file or the new one

@@ -51,11 +51,17 @@ int32_t FileHandle::open(const char *path, unsigned how) {
     close();
     int flags = how & kWrite ? (how & kRead ? O_RDWR : O_WRONLY) : O_RDONLY;
     flags |= O_CLOEXEC | (how & kCreate ? O_CREAT : 0) | (how & kEmpty ? O_TRUNC : 0);
-    flags |= (how & kNoLinks ? O_NOFOLLOW : 0) | (how & kNoWait ? O_NONBLOCK : 0);
+    flags |= (how & kNoLinks ? O_NOFOLLOW : 0) | O_NONBLOCK | O_NOCTTY;
     flags |= (how & kAppend ? O_APPEND : 0) | (how & kNew ? O_EXCL : 0);
     const mode_t mode = how & kPrivate ? 0600 : 0666;
     handle_ = uninterrupted([&] { return ::open(path, flags, mode); });
-    return result_of(handle_);
+    if (handle_ < 0) return errno == ENXIO ? SystemError::is_pipe : errno; // nobody reads from it
+    Facts facts;
+    int32_t error = how & kAnyKind ? 0 : look(&facts);
+    if (!error && !(how & kAnyKind) && facts.kind != Kind::regular)
+        error = facts.kind == Kind::folder ? SystemError::is_folder : SystemError::is_pipe;
+    if (error) close();
+    return error;
 }
 
 int32_t FileHandle::duplicate(int fd) {
@@ -78,7 +84,7 @@ int32_t FileHandle::look(Facts *out) const {
 
 bool FileHandle::is_at(const char *path) const {
     struct stat here = {}, there = {};
-    return fstat(handle_, &here) == 0 && stat(path, &there) == 0 && here.st_dev == there.st_dev &&
+    return fstat(handle_, &here) == 0 && lstat(path, &there) == 0 && here.st_dev == there.st_dev &&
            here.st_ino == there.st_ino;
 }
 
@@ -117,7 +123,8 @@ int32_t FileHandle::append(const void *data, size_t n) const {
 // Owner first, mode last: changing the owner clears mode bits.
 int32_t FileHandle::take_rights_of(const char *path) const {
     struct stat from = {}, own = {};
-    if (stat(path, &from) != 0 || fstat(handle_, &own) != 0) return errno;
+    if (lstat(path, &from) != 0 || fstat(handle_, &own) != 0) return errno;
+    if (!S_ISREG(from.st_mode)) return SystemError::is_pipe;
     mode_t mode = from.st_mode & 07777;
     const bool same_owner =
         own.st_uid == from.st_uid || fchown(handle_, from.st_uid, static_cast<gid_t>(-1)) == 0;
@@ -141,7 +148,7 @@ int32_t FileHandle::sync() const {
 
 int32_t look_at(const char *path, FileHandle::Facts *out) {
     struct stat info = {};
-    if (stat(path, &info) != 0) return errno;
+    if (lstat(path, &info) != 0) return errno;
     *out = facts_of(info);
     return 0;
 }

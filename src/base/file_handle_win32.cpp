@@ -100,6 +100,10 @@ int32_t FileHandle::open(const char *path, unsigned how) {
     if (handle == INVALID_HANDLE_VALUE) return taken(last_error());
     handle_ = handle;
     int32_t error = how & kNoLinks && is_link(handle) ? kErrorIsLink : 0;
+    Facts facts;
+    if (!error && !(how & kAnyKind)) error = look(&facts);
+    if (!error && !(how & kAnyKind) && facts.kind != Kind::regular)
+        error = facts.kind == Kind::folder ? SystemError::is_folder : SystemError::is_pipe;
     if (!error && how & kEmpty) error = resize(0);
     if (error) close();
     return error;

@@ -18,7 +18,7 @@ bool exists(const char *path) {
 
 bool is_same_file(const char *a, const char *b) {
     FileHandle file;
-    return file.open(a, FileHandle::kRead) == 0 && file.is_at(b);
+    return file.open(a, FileHandle::kRead | FileHandle::kNoLinks) == 0 && file.is_at(b);
 }
 
 [[noreturn]] void fail_io(const char *what, const Vector<char> &name, int32_t error) {
@@ -29,7 +29,7 @@ bool is_same_file(const char *a, const char *b) {
 } // namespace
 
 void FileSet::add(std::string_view path) {
-    Names names = {link_target(host_, path), Vector<char>(HostAllocator<char>(host_.get()))};
+    Names names = {copy_path(host_, path), Vector<char>(HostAllocator<char>(host_.get()))};
     names.aside.assign(names.path.begin(), names.path.end() - 1);
     names.aside.insert(names.aside.end(), kSuffix.begin(), kSuffix.end());
     names.aside.push_back(0);
@@ -67,11 +67,11 @@ int32_t FileSet::set_aside(const Names &file) const {
 }
 
 void FileSet::set_aside() {
-    for (const Names &file : files_) {
-        const int32_t error = set_aside(file);
+    for (size_t i = 0; i < files_.size(); i++) {
+        const int32_t error = set_aside(files_[i]);
         if (error == 0) continue;
-        put_back();
-        fail_io("set aside what has the name", file.path, error);
+        put_back_first(i);
+        fail_io("set aside what has the name", files_[i].path, error);
     }
     sync_folder_of(files_[0].aside.data());
 }
@@ -82,6 +82,7 @@ int32_t FileSet::put_back(const Names &file) const {
     const int32_t error = look_at(aside, &old);
     if (is_absent(error)) return 0;
     if (error) return error;
+    if (old.kind != FileHandle::Kind::regular) return SystemError::exists; // not a backup
     if (old.size > 0 && !is_same_file(path, aside)) return replace_file(aside, path);
     if (old.size == 0) {
         const int32_t removed = remove_file(path);
@@ -91,7 +92,11 @@ int32_t FileSet::put_back(const Names &file) const {
 }
 
 bool FileSet::put_back() noexcept {
-    for (size_t i = files_.size(); i-- > 0;)
+    return put_back_first(files_.size());
+}
+
+bool FileSet::put_back_first(size_t n) noexcept {
+    for (size_t i = n; i-- > 0;)
         if (put_back(files_[i]) != 0) return false; // recover() continues from here
     sync_folder_of(files_[0].path.data());
     return true;
@@ -113,6 +118,11 @@ void FileSet::forget() noexcept {
 
 void FileSet::recover() {
     if (!was_interrupted()) return;
+    for (const Names &file : files_) {
+        FileHandle::Facts facts;
+        if (look_at(file.aside.data(), &facts) == 0 && facts.kind != FileHandle::Kind::regular)
+            fail_io("use as a backup", file.aside, SystemError::exists);
+    }
     const bool complete = is_complete();
     if (!(complete ? forget_all() : put_back()))
         fail(Status::io, {}, "cannot %s beside \"%s\"",

@@ -16,7 +16,7 @@ public:
     explicit FileSet(const Ref<Host> &host)
         : host_(host), files_(HostAllocator<Names>(host.get())) {}
 
-    void add(std::string_view path); // in order of the set; symbolic links are followed
+    void add(std::string_view path); // in order of the set; links of these names are refused
     size_t size() const { return files_.size(); }
 
     bool was_interrupted() const; // true if recover() has work to do
@@ -36,6 +36,7 @@ private:
     bool is_complete() const;
     int32_t set_aside(const Names &file) const;
     int32_t put_back(const Names &file) const;
+    bool put_back_first(size_t n) noexcept;
     bool forget_all() noexcept;
 
     const Ref<Host> &host_;

@@ -47,7 +47,7 @@ private:
 };
 
 void FileSource::open(const char *path) {
-    check("open", file_.open(path, FileHandle::kRead | FileHandle::kNoWait));
+    check("open", file_.open(path, FileHandle::kRead | FileHandle::kAnyKind));
     check_kind();
 }
 

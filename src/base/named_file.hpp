@@ -11,11 +11,12 @@
 
 namespace ggufx::io {
 
-// PATH with a suffix, and the file of that name.
+// A file that the caller named, after links; or a name made up from another one, which is never
+// resolved.
 class Named {
 public:
-    Named(const Ref<Host> &host, const char *path, std::string_view suffix)
-        : path_(link_target(host, path)) {
+    Named(const Ref<Host> &host, const char *path) : path_(link_target(host, path)) {}
+    Named(const Named &other, std::string_view suffix) : path_(other.path_), links_(kNoLinks) {
         path_.pop_back();
         path_.insert(path_.end(), suffix.begin(), suffix.end());
         path_.push_back(0);
@@ -24,7 +25,7 @@ public:
     Quoted shown() const { return Quoted(path_.data(), path_.size() - 1); }
 
     bool open(unsigned how) { // false if there is none
-        const int32_t error = file_.open(path(), how);
+        const int32_t error = file_.open(path(), how | links_);
         if (is_absent(error)) return false;
         check("open", error);
         return true;
@@ -42,8 +43,6 @@ public:
     uint64_t size() const {
         FileHandle::Facts facts;
         check("look at", file_.look(&facts));
-        if (facts.kind != FileHandle::Kind::regular)
-            fail(Status::io, {}, "\"%s\" is not a regular file", shown().c_str());
         return facts.size;
     }
 
@@ -76,7 +75,9 @@ private:
                  shown().c_str(), system_text(error), error);
     }
 
+    static constexpr unsigned kNoLinks = FileHandle::kNoLinks;
     Vector<char> path_;
+    unsigned links_ = 0; // flag of open()
     FileHandle file_;
 };
 

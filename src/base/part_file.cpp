@@ -11,9 +11,14 @@ constexpr int kMaxLinks = 40; // Linux's limit
 constexpr size_t kMaxPath = 4096;
 } // namespace
 
-Vector<char> link_target(const Ref<Host> &host, std::string_view path) {
+Vector<char> copy_path(const Ref<Host> &host, std::string_view path) {
     Vector<char> out(path.begin(), path.end(), HostAllocator<char>(host.get()));
     out.push_back(0);
+    return out;
+}
+
+Vector<char> link_target(const Ref<Host> &host, std::string_view path) {
+    Vector<char> out = copy_path(host, path);
     char target[kMaxPath];
     for (int i = 0; i < kMaxLinks && read_link(out.data(), target, sizeof target) == 0; i++) {
         const char *slash = strrchr(out.data(), '/');
@@ -26,7 +31,8 @@ Vector<char> link_target(const Ref<Host> &host, std::string_view path) {
 }
 
 PartFile::PartFile(const Ref<Host> &host, std::string_view path, const PartOptions &options)
-    : path_(link_target(host, path)), part_(path_), options_(options) {
+    : path_(options.own_name ? copy_path(host, path) : link_target(host, path)), part_(path_),
+      options_(options) {
     part_.pop_back();
     part_.insert(part_.end(), kPartSuffix.begin(), kPartSuffix.end());
     part_.push_back(0);
@@ -90,11 +96,19 @@ bool PartFile::take(Open how, bool shared) {
     return false;
 }
 
+// Returns whether PATH exists; it must be a file that can be replaced.
+bool PartFile::exists() const {
+    FileHandle::Facts facts;
+    if (look_at(path(), &facts) != 0) return false;
+    if (facts.kind == FileHandle::Kind::regular) return true;
+    const bool is_folder = facts.kind == FileHandle::Kind::folder;
+    fail(Status::io, {.system_error = is_folder ? SystemError::is_folder : SystemError::exists},
+         "\"%s\" exists and is not a regular file", shown().c_str());
+}
+
 void PartFile::open(Open how, bool shared) {
     FileHandle::Facts facts;
-    const bool exists = look_at(path(), &facts) == 0;
-    if (exists && facts.kind != FileHandle::Kind::regular)
-        fail(Status::io, {}, "\"%s\" exists and is not a regular file", shown().c_str());
+    const bool exists = this->exists();
     if (exists && options_.keep_old) fail_io("write", SystemError::exists);
     replaces_ = exists;
     published_ = false;
@@ -116,6 +130,7 @@ void PartFile::require_space(uint64_t n_bytes) const {
 }
 
 void PartFile::publish() {
+    (void)exists(); // it may have become a link or a folder
     const int32_t error =
         options_.keep_old ? name_file(part(), path()) : replace_file(part(), path());
     if (error) fail_io("rename to", error);

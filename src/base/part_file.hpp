@@ -1,5 +1,6 @@
 // Temporary output file PATH.part, renamed to PATH when complete. It is locked and has the access
-// rights of the file that it replaces. If PATH is a symbolic link, its target is replaced.
+// rights of the file that it replaces. If PATH is a symbolic link, its target is replaced, unless
+// the name was made up here.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,6 +16,7 @@ namespace ggufx::io {
 struct PartOptions {
     bool is_private = false; // new files have owner-only access
     bool keep_old = false;   // an existing file is not replaced
+    bool own_name = false;   // PATH was made up here, not given: a link of this name is refused
 };
 
 class PartFile {
@@ -52,6 +54,7 @@ private:
     bool create();
     void lock(bool shared);
     void require_regular() const;
+    bool exists() const;
 
     Vector<char> path_, part_; // NUL-terminated
     PartOptions options_;
@@ -59,7 +62,8 @@ private:
     bool replaces_ = false, published_ = false;
 };
 
-// Follows symbolic links, whose target need not exist. Returns a NUL-terminated path.
+// Return NUL-terminated paths: as given, or after symbolic links, whose target need not exist.
+Vector<char> copy_path(const Ref<Host> &host, std::string_view path);
 Vector<char> link_target(const Ref<Host> &host, std::string_view path);
 
 } // namespace ggufx::io

@@ -76,18 +76,19 @@ uint64_t write_or_restore(const Named &file, const Vector<Extent> &extents, cons
 }
 
 // Deletes the temporary file of a process that died while it wrote a journal.
-void remove_unfinished(const Ref<Host> &host, const char *journal) {
-    Named part(host, journal, ".part");
-    if (!part.open(kRead)) return;
-    try {
-        OutputFile(host, std::string_view(journal)).open(); // deleted by the destructor
-    } catch (const Error &) {}                              // the leftover is harmless
+void remove_unfinished(const Ref<Host> &host, const Named &journal) {
+    const Named part(journal, ".part");
+    FileHandle::Facts facts;
+    if (look_at(part.path(), &facts) != 0 || facts.kind != FileHandle::Kind::regular) return;
+    try { // the destructor deletes it
+        OutputFile(host, std::string_view(journal.path()), kJournalOptions).open();
+    } catch (const Error &) {} // the leftover is harmless
 }
 
 } // namespace
 
 uint64_t patch_file(const Ref<Host> &host, const char *path, const Patch &patch) {
-    Named file(host, path, ""), journal(host, path, kJournalSuffix);
+    Named file(host, path), journal(file, kJournalSuffix);
     file.must_open(kReadWrite);
     file.lock();
     if (journal.open(kRead))
@@ -104,10 +105,10 @@ uint64_t patch_file(const Ref<Host> &host, const char *path, const Patch &patch)
 }
 
 bool recover_patch(const Ref<Host> &host, const char *path) {
-    Named file(host, path, ""), journal(host, path, kJournalSuffix);
+    Named file(host, path), journal(file, kJournalSuffix);
     if (!journal.open(kRead)) {
         file.must_open(kRead);
-        remove_unfinished(host, journal.path());
+        remove_unfinished(host, journal);
         return false;
     }
     file.must_open(kReadWrite);

@@ -224,7 +224,7 @@ uint64_t crc_of_rest(const JournalPlan &plan) {
 } // namespace
 
 uint64_t write_journal(const Ref<Host> &host, const char *path, const JournalPlan &plan) {
-    OutputFile out(host, std::string_view(path));
+    OutputFile out(host, std::string_view(path), kJournalOptions);
     out.open();
     JournalWriter journal(out);
     journal.put(kMagic, sizeof kMagic);

@@ -28,6 +28,8 @@ struct JournalPlan {
     const Vector<Extent> &extents; // changed ranges, ascending
 };
 
+constexpr PartOptions kJournalOptions = {.own_name = true};
+
 // Writes PATH.patch, synced before it gets its name. Returns its size in bytes. Throws io, state,
 // memory.
 uint64_t write_journal(const Ref<Host> &host, const char *path, const JournalPlan &plan);

@@ -31,6 +31,7 @@ public:
         const Vector<char> name = part_path(part);
         io::PartOptions options;
         options.keep_old = keep_old_ && (part > 0 || set_.size() == 0);
+        options.own_name = plan_.splits();
         files_.push_back(make<io::OutputFile>(*host_, host_,
                                               std::string_view(name.data(), name.size()), options));
         files_.back()->open(part == 0 ? plan_.n_bytes() : 0);
@@ -124,7 +125,7 @@ bool recover_set(const Ref<Host> &host, const char *path) {
         if (i == 1 && !set.was_interrupted()) return false;
     }
     const Vector<char> first = split_part_name(host, {path, n - kSplitTail}, 0, count);
-    io::OutputFile lock(host, {first.data(), first.size()});
+    io::OutputFile lock(host, {first.data(), first.size()}, {.own_name = true});
     lock.open();
     set.recover();
     return true;

@@ -224,6 +224,7 @@ io::ResumableFile &Run::open_draft(const char *path, size_t part, io::ResumableF
     for (size_t i = 1; i < parts_.size() && part == 0 && mode == Mode::fresh; i++)
         n_more += parts_[i].n_bytes;
     const Vector<char> name = name_of(part);
+    options.own_name = std::string_view(name.data(), name.size()) != path;
     drafts_.push_back(make<io::ResumableFile>(*job_.host(), job_.host(),
                                               std::string_view(name.data(), name.size()), options));
     drafts_.back()->open(mode, parts_[part].n_bytes, n_more);
