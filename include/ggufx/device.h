@@ -35,7 +35,8 @@ typedef struct ggufx_device_options {
     uint32_t struct_size;
     uint32_t flags; /* GGUFX_DEVICE_ALLOW_BOUNDED, _FMA_F64, _FMA_F32 */
     const void *next;
-    /* Folder of the plugins, or one plugin; NULL: the folder of this library. */
+    /* Folder of the plugins, or one plugin; NULL: the folder of this library's file. Relative paths
+     * are refused in processes with elevated privileges (set-user-ID). */
     const char *plugin_path;
     /* Loads from the host's cache of compiled shaders, which outlives the process. Returns the
      * number of bytes stored under a key, 0 if none, and copies at most `capacity` of them. The

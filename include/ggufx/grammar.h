@@ -123,9 +123,9 @@ GGUFX_API void ggufx_grammar_options_init(ggufx_grammar_options *options);
  * Compiles a grammar for the vocabulary of a tokenizer.
  *
  * The grammar does not need the tokenizer afterwards. The first grammar of a tokenizer takes
- * longer. Time and memory are linear in the text, which is at most 16 MiB, except for combinations
- * of schemas and repetitions of parts that may be empty. These end at max_steps, of some 10 ns
- * each, or max_memory. Tokens of more than 512 bytes never match.
+ * longer. Time and memory are linear in the text, which is at most 16 MiB. Combinations of schemas,
+ * and repetitions of parts that may be empty, take more. They end at max_steps, of some 10 ns each,
+ * or at max_memory. Tokens of more than 512 bytes never match.
  *
  * Errors:
  * - ARGUMENT, CANCELLED, MEMORY.

@@ -47,7 +47,7 @@ private:
         left_ -= slice_;
     }
     void add_slow(uint64_t units) {
-        const uint64_t beyond = units - slice_; // of the slice
+        const uint64_t beyond = units - slice_; // units after the slice
         if (beyond > left_) {
             is_spent_ = true;
             fail(Status::limit, {}, "more than %" PRIu64 " steps", most_);

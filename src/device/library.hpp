@@ -14,11 +14,13 @@ using Path = char[1024];
 constexpr const char *kBackends[] = {"cuda", "vulkan"};
 
 // Loads a plugin file and returns its table, or null with a message in *why. The file stays mapped,
-// because drivers leave threads and handlers that would crash after dlclose.
+// because drivers leave threads and handlers that would crash after dlclose. A relative path is
+// refused in a process with elevated privileges.
 const plugin::Table *load(const char *path, Failure *why);
 
-// Writes the path of a backend's plugin in `folder`; null means the folder of this library. Returns
-// false with a message when the path is too long or the library's folder is unknown.
+// Writes the path of a backend's plugin in `folder`; null means the folder of this library's file,
+// which does not depend on the working directory, PATH or the name of the program. Returns false
+// with a message when the path is too long or the library's folder is unknown.
 bool path_of(Path &out, const char *folder, const char *backend, Failure *why);
 
 // Returns true if the path is an existing folder.

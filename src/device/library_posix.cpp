@@ -3,10 +3,18 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/auxv.h>
+#elif defined(__APPLE__)
+#include <libproc.h>
+#endif
 
 namespace ggufx::device {
 
@@ -31,9 +39,96 @@ bool is_absent(const char *path) {
     return lstat(path, &facts) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
+// Whether the process has rights that its caller does not have (set-user-ID, file capabilities).
+bool is_elevated() {
+#if defined(__linux__)
+    return getauxval(AT_SECURE) != 0;
+#elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__)
+    return issetugid() != 0;
+#else
+    return getuid() != geteuid() || getgid() != getegid();
+#endif
+}
+
+#if defined(__linux__)
+// Reads the lines of a file one by one, each cut to the size of a buffer.
+class Lines {
+public:
+    explicit Lines(const char *path) : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
+    ~Lines() {
+        if (file_ >= 0) ::close(file_);
+    }
+    Lines(const Lines &) = delete;
+    Lines &operator=(const Lines &) = delete;
+
+    bool next(char *out, size_t size) {
+        size_t n = 0;
+        for (int c; (c = get()) >= 0;) {
+            if (c == '\n') return out[n] = 0, true;
+            if (n + 1 < size) out[n++] = static_cast<char>(c);
+        }
+        return false;
+    }
+
+private:
+    int get() {
+        if (at_ == n_) {
+            at_ = n_ = 0;
+            const ssize_t got = file_ < 0 ? -1 : read(file_, buffer_, sizeof buffer_);
+            if (got <= 0) return -1;
+            n_ = static_cast<size_t>(got);
+        }
+        return static_cast<unsigned char>(buffer_[at_++]);
+    }
+    int file_;
+    char buffer_[2048];
+    size_t at_ = 0, n_ = 0;
+};
+
+// The kernel knows the file of a mapping. dladdr() has the name by which it was loaded: the first
+// argument of a program, or a path relative to a former working directory.
+bool find_own_file(Path &out, const void *address) {
+    const auto wanted = reinterpret_cast<uintptr_t>(address);
+    char line[sizeof out + 128];
+    for (Lines lines("/proc/self/maps"); lines.next(line, sizeof line);) {
+        uintptr_t first = 0, end = 0;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &first, &end) != 2) continue;
+        if (wanted < first || wanted >= end) continue;
+        const char *const path = strchr(line, '/');
+        if (!path || strncmp(path, "/memfd:", 7) == 0 || strlen(path) >= sizeof out) return false;
+        memcpy(out, path, strlen(path) + 1);
+        return true;
+    }
+    return false;
+}
+#elif defined(__APPLE__)
+bool find_own_file(Path &out, const void *address) {
+    const int n = proc_regionfilename(getpid(), reinterpret_cast<uintptr_t>(address), out,
+                                      static_cast<uint32_t>(sizeof out));
+    if (n <= 0 || static_cast<size_t>(n) >= sizeof out) return false;
+    out[n] = 0;
+    return true;
+}
+#else
+bool find_own_file(Path &out, const void *address) {
+    Dl_info self;
+    if (is_elevated() || !dladdr(address, &self) || !self.dli_fname) return false;
+    if (strlen(self.dli_fname) >= sizeof out) return false;
+    memcpy(out, self.dli_fname, strlen(self.dli_fname) + 1);
+    return true;
+}
+#endif
+
 } // namespace
 
 const plugin::Table *load(const char *path, Failure *why) {
+    if (path[0] != '/' && is_elevated()) {
+        set_failure(why, Status::unsupported, {},
+                    "the path of a plugin must be absolute in a process with elevated privileges, "
+                    "not %s",
+                    path);
+        return nullptr;
+    }
     // dlopen would search the system's library folders for a name without a slash.
     Path beside;
     if (!strchr(path, '/')) {
@@ -60,19 +155,16 @@ const plugin::Table *load(const char *path, Failure *why) {
 }
 
 bool path_of(Path &out, const char *folder, const char *backend, Failure *why) {
-    size_t n_folder = 0;
-    if (folder) {
-        n_folder = strlen(folder);
-    } else {
-        Dl_info self;
-        if (!dladdr(reinterpret_cast<const void *>(&path_of), &self) || !self.dli_fname) {
-            set_failure(why, Status::unsupported, {}, "the system does not say where libggufx is");
+    size_t n_folder = folder ? strlen(folder) : 0;
+    Path own;
+    if (!folder) {
+        if (!find_own_file(own, reinterpret_cast<const void *>(&path_of)) || own[0] != '/') {
+            set_failure(why, Status::unsupported, {},
+                        "the system does not say in which folder libggufx is (use plugin_path)");
             return false;
         }
-        folder = self.dli_fname;
-        const char *end = strrchr(folder, '/');
-        n_folder = end ? static_cast<size_t>(end - folder) : 0;
-        if (!end) folder = ".", n_folder = 1;
+        folder = own;
+        n_folder = static_cast<size_t>(strrchr(own, '/') - own);
     }
     const int n = snprintf(out, sizeof out, "%.*s/libggufx-%s" GGUFX_PLUGIN_SUFFIX,
                            static_cast<int>(n_folder), folder, backend);

@@ -81,7 +81,7 @@ private:
     Index<std::array<uint32_t, 4>> known_;
     Index<Numbers> known_lists_;
     Index<uint64_t> derivatives_;
-    Work &all_work_; // of the compilation
+    Work &all_work_; // the whole compilation
     uint64_t work_ = 0;
 };
 

@@ -369,7 +369,7 @@ private:
     const SchemaLocation *location_;
     uint32_t n_told_ = 0; // items whose schema depends on the index
     uint32_t n_counted_ = 0;
-    Vector<uint32_t> ordered_, ranges_; // numbers of facts_.items: of one index, of several
+    Vector<uint32_t> ordered_, ranges_; // numbers of facts_.items with one index, with several
     Vector<Value> values_;
     Subschemas constants_; // schemas of values_
     std::map<State, uint32_t, std::less<State>, HostAllocator<std::pair<const State, uint32_t>>>

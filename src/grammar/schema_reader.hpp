@@ -118,7 +118,7 @@ private:
     NumberRules numbers_;
     std::map<Key, uint32_t, std::less<Key>, HostAllocator<std::pair<const Key, uint32_t>>> rules_;
     Vector<Todo> todo_;
-    const SchemaLocation *location_ = nullptr; // of the schema that is written
+    const SchemaLocation *location_ = nullptr; // the schema that is being written
     const char *keyword_ = "type";             // that is written
     const bool any_order_;
 };

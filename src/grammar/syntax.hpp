@@ -91,7 +91,7 @@ public:
     const CharRange *ranges(const SyntaxNode &n) const { return ranges_.data() + n.first; }
     const Node *children(const SyntaxNode &n) const { return children_.data() + n.first; }
     const Host *host() const { return nodes_.get_allocator().host(); }
-    Work &work() const { return work_; } // of the whole compilation
+    Work &work() const { return work_; } // the whole compilation
     // The start of an error message: the part of the source that takes most work.
     const char *most_complex() const { return most_complex_; }
     void set_most_complex(const char *pointer, std::string_view keyword);

@@ -21,7 +21,7 @@ static void name_in_folder(char *out, const char *name) {
     snprintf(out, TEMPORARY_PATH, "%s/%s", folder, name);
 }
 
-/* Puts something under a name. What links lead to is elsewhere in the folder. */
+/* Puts something under a name. The targets of links are elsewhere in the folder. */
 static void put_plant(plant what, const char *name) {
     name_in_folder(victim, "victim");
     name_in_folder(nothing, "nothing");
