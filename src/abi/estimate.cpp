@@ -5,6 +5,7 @@
 #include "abi/job_plan.hpp"
 #include "abi/model_handles.hpp"
 #include "abi/options.hpp"
+#include "base/fpenv.hpp"
 
 #include <ggufx/estimate.h>
 
@@ -119,6 +120,7 @@ void answer(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file
     require(out && alive(rt, Tag::runtime), "out and rt must be set");
     require(alive(file, Tag::file), "file must be set");
     check_output(out, "ggufx_estimate_facts");
+    const CanonicalFp canonical;
     AdapterFiles adapters;
     const model::RankFile part(*file->file); // outlives its speeds
     const model::EstimateOptions imported = import_estimate(options, part, adapters);

@@ -37,7 +37,7 @@ public:
         return FpMode(0);
     }
     void set() const {
-        __asm__ volatile("msr fpcr, %0" : : "r"(word_));
+        __asm__ volatile("msr fpcr, %0" : : "r"(word_) : "memory");
     }
 #else
     using Word = unsigned;
@@ -71,6 +71,13 @@ class CanonicalFp : FpScope {
 public:
     CanonicalFp() : FpScope(FpMode::canonical()) {}
 };
+
+// For results that are not stored in memory within a scope, and their inputs: compilers may move
+// arithmetic out of the scope, but no volatile access.
+template <class T> T pinned(T value) {
+    const volatile T kept = value;
+    return kept;
+}
 
 } // namespace
 } // namespace ggufx

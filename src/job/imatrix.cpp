@@ -43,6 +43,7 @@ void add(ImatrixEntry &into, const ImatrixEntry &from) {
 } // namespace
 
 void ImatrixEntry::round_exact() {
+    const CanonicalFp canonical;
     sums.resize(exact_sums.size());
     counts.resize(exact_counts.size());
     for (size_t i = 0; i < sums.size(); i++) sums[i] = exact_sums[i].value();

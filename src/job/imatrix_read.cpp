@@ -2,6 +2,7 @@
 // little-endian).
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
+#include "base/fpenv.hpp"
 #include "gguf/open.hpp"
 #include "job/imatrix.hpp"
 
@@ -163,6 +164,7 @@ void read_dat_entry(Imatrix &out, Cursor &in) {
     const size_t n = in.count("a number of values", 1, 4);
     const uint8_t *values = in.take(4 * n, "values");
     entry.sums.resize(n);
+    const CanonicalFp canonical;
     // kDatChunk is a power of two, so sums / counts has the bits of value / calls.
     for (size_t i = 0; i < n; i++) entry.sums[i] = load_f32le(values + 4 * i) * float{kDatChunk};
     entry.counts.assign(1, static_cast<float>(n_calls > 0 ? n_calls : 1) * float{kDatChunk});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/bytes.hpp"
+#include "base/fpenv.hpp"
 #include "base/output.hpp"
 #include "gguf/shape.hpp"
 #include "gguf/writer.hpp"
@@ -108,6 +109,7 @@ private:
 int32_t calls_of(const ImatrixEntry &entry, uint32_t chunk_tokens) {
     float most = 0;
     for (const float count : entry.counts) most = count > most ? count : most;
+    const CanonicalFp canonical;
     const double calls = ceil(double{most} / (chunk_tokens ? chunk_tokens : 1));
     return calls < 1 ? 1 : calls > INT32_MAX ? INT32_MAX : static_cast<int32_t>(calls);
 }
@@ -120,10 +122,14 @@ void DatFile::put(const ImatrixEntry &entry, uint32_t chunk_tokens) {
     const size_t n_columns = entry.n_columns();
     uint8_t piece[4096];
     size_t held = 0;
-    for (size_t i = 0; i < entry.sums.size(); i++) {
+    const auto scaled = [&](size_t i) {
+        const CanonicalFp canonical;
         const double count = entry.counts[i / n_columns];
         const double mean = count > 0 ? double{entry.sums[i]} / count : 1.0;
-        store_f32le(piece + held, static_cast<float>(mean * calls));
+        return static_cast<float>(mean * calls);
+    };
+    for (size_t i = 0; i < entry.sums.size(); i++) {
+        store_f32le(piece + held, scaled(i));
         held += 4;
         if (held < sizeof piece && i + 1 < entry.sums.size()) continue;
         out_.write(piece, held);

@@ -2,6 +2,7 @@
 #include "job/plan_sums.hpp"
 
 #include "base/checked.hpp"
+#include "base/fpenv.hpp"
 #include "formats/format.hpp"
 
 #include <math.h>
@@ -70,6 +71,7 @@ double type_error(uint32_t type, bool weighed) {
 }
 
 PlanSums sum_plan(const Plan &plan, uint64_t n_experts, uint64_t n_used_experts) {
+    const CanonicalFp canonical;
     PlanSums sums;
     const bool tied = !plan.has_output();
     double squares = 0, n_values = 0;

@@ -111,6 +111,7 @@ void Converter::add_error(const float *x, uint64_t n_rows, const Buffer &blocks)
     Failure failure;
     if (engine_.dequantize(y, w, 0, n_rows, &failure) != Status::ok) throw Error{failure};
     const auto n = static_cast<size_t>(n_rows * tensor_->ne[0]);
+    const CanonicalFp canonical;
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         const double d = double{y[i]} - double{x[i]};
@@ -147,7 +148,9 @@ void Converter::convert(Converted *out, uint64_t first_row, uint64_t n, const Pr
 }
 
 double Converter::rmse() const {
-    return n_measured_ ? sqrt(squares_ / static_cast<double>(n_measured_)) : 0.0;
+    const CanonicalFp canonical;
+    const double n = static_cast<double>(pinned(n_measured_));
+    return pinned(n > 0 ? sqrt(pinned(squares_) / n) : 0.0);
 }
 
 } // namespace ggufx::job

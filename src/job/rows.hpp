@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/fpenv.hpp"
 #include "job/plan.hpp"
 #include "matmul/matmul.hpp"
 #include "quant/neighbours.hpp"
@@ -21,9 +22,13 @@ struct Piece {
 private:
     static int32_t report(void *user, uint64_t done, uint64_t total) {
         const Piece &piece = *static_cast<const Piece *>(user);
-        const double share = total ? static_cast<double>(done) / static_cast<double>(total) : 0;
-        const auto part = static_cast<uint64_t>(share * static_cast<double>(piece.size));
-        return piece.whole.cancelled(piece.done + part, piece.total);
+        return piece.whole.cancelled(piece.done + piece.part(done, total), piece.total);
+    }
+    uint64_t part(uint64_t n_done, uint64_t of) const {
+        const CanonicalFp canonical; // not around the hook, which is the host's code
+        const double all = static_cast<double>(pinned(of));
+        const double share = all > 0 ? static_cast<double>(pinned(n_done)) / all : 0;
+        return pinned(static_cast<uint64_t>(share * static_cast<double>(pinned(size))));
     }
 };
 

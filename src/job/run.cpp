@@ -1,6 +1,7 @@
 // Runs of a quantization: converts and writes its parts.
 // SPDX-License-Identifier: MIT
 #include "base/file_set.hpp"
+#include "base/fpenv.hpp"
 #include "job/quantize.hpp"
 
 #include <inttypes.h>
@@ -13,10 +14,17 @@ namespace ggufx::job {
 
 namespace {
 
-double seconds_now() {
+timespec now() {
     timespec t = {};
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+    return t;
+}
+
+double seconds_since(const timespec &begin) {
+    const CanonicalFp canonical;
+    const timespec end = now();
+    return pinned(static_cast<double>(end.tv_sec - begin.tv_sec) +
+                  static_cast<double>(end.tv_nsec - begin.tv_nsec) * 1e-9);
 }
 
 } // namespace
@@ -173,12 +181,12 @@ uint64_t Run::convert_tensor(PlannedTensor &tensor, uint64_t at, io::ResumableFi
 }
 
 uint64_t Run::write_tensor(PlannedTensor &tensor, uint64_t at, io::ResumableFile &draft) {
-    const double begin = seconds_now();
+    const timespec begin = now();
     tensor.rmse = -1;
     const uint64_t sum =
         tensor.copies() ? copy_tensor(tensor.source, at, draft) : convert_tensor(tensor, at, draft);
     if (options_.measure && tensor.copies()) tensor.rmse = 0;
-    tensor.seconds = seconds_now() - begin;
+    tensor.seconds = seconds_since(begin);
     return sum;
 }
 
@@ -186,11 +194,12 @@ uint64_t Run::write_tensor(PlannedTensor &tensor, uint64_t at, io::ResumableFile
 // input bytes. Must be called for the tensors in order.
 bool Run::mine(const PlannedTensor &tensor) {
     if (options_.n_shards == 0) return true;
-    const double middle =
-        static_cast<double>(before_) + static_cast<double>(tensor.source.n_bytes) / 2;
+    const CanonicalFp canonical; // all shards must agree
+    const double middle = static_cast<double>(pinned(before_)) +
+                          static_cast<double>(pinned(tensor.source.n_bytes)) / 2;
     before_ += tensor.source.n_bytes;
-    const double share = work_ ? middle / static_cast<double>(work_) : 0;
-    const auto shard = static_cast<uint32_t>(share * options_.n_shards);
+    const double all = static_cast<double>(pinned(work_)), share = all > 0 ? middle / all : 0;
+    const auto shard = pinned(static_cast<uint32_t>(share * options_.n_shards));
     return shard + 1 == options_.shard;
 }
 

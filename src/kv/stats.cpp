@@ -1,5 +1,6 @@
 // Statistics for ggufx_kv_stats: tokens, pages, bytes, encoding errors.
 // SPDX-License-Identifier: MIT
+#include "base/fpenv.hpp"
 #include "kv/state.hpp"
 
 namespace ggufx::kv {
@@ -43,6 +44,7 @@ void add_layer(Stats &out, Sums &sums, const Cache::State &s, uint32_t index) {
 
 Status Cache::stats(Stats *out, uint32_t layer, Failure *failure) const {
     const State &s = *state_;
+    const CanonicalFp canonical;
     *out = {};
     if (layer != kAllLayers) {
         const Status status = check_layer(s.config, layer, failure);
