@@ -19,6 +19,8 @@
  * - `*_destroy(NULL)` does nothing. Objects may be destroyed in any order.
  * - Host hooks are copied when an object is created. Their destroy(user) runs exactly once, also if
  *   the creation fails. Hooks must not throw or longjmp.
+ * - pthread_cancel takes effect after a call, also for hooks within it; threads of the asynchronous
+ *   type must not call this library.
  * - No function throws, aborts, prints, reads the environment or changes the process. The one
  *   exception: hardened builds (-Dhardening, the default) end the process on a detected overrun of
  *   a stack or buffer.

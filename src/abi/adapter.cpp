@@ -88,6 +88,7 @@ extern "C" ggufx_status ggufx_adapter_create(ggufx_adapter **out, const ggufx_mo
 }
 
 extern "C" void ggufx_adapter_destroy(ggufx_adapter *adapter) {
+    const NoCancel whole;
     if (!alive(adapter, Tag::adapter)) return;
     const Ref<ggufx_model> keep = adapter->model;
     destroy_object(keep->model.host(), adapter);

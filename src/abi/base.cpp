@@ -177,6 +177,7 @@ extern "C" ggufx_status ggufx_runtime_create(ggufx_runtime **out,
 }
 
 extern "C" void ggufx_runtime_destroy(ggufx_runtime *rt) {
+    const NoCancel whole;
     if (alive(rt, Tag::runtime)) rt->release();
 }
 

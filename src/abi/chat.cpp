@@ -93,6 +93,7 @@ extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime 
 }
 
 extern "C" void ggufx_chat_destroy(ggufx_chat *chat) {
+    const NoCancel whole;
     if (!alive(chat, Tag::chat)) return;
     destroy_object(chat->program.host(), chat);
 }

@@ -84,6 +84,7 @@ extern "C" ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const 
 }
 
 extern "C" void ggufx_chat_parser_destroy(ggufx_chat_parser *parser) {
+    const NoCancel whole;
     if (!alive(parser, Tag::chat_parser)) return;
     destroy_object(parser->parser.host(), parser);
 }

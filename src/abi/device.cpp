@@ -139,10 +139,12 @@ extern "C" ggufx_status ggufx_device_adopt_vulkan(ggufx_device **out, const gguf
 }
 
 extern "C" void ggufx_device_detach(ggufx_device *device) {
+    const NoCancel whole;
     if (alive(device, Tag::device)) device->device->detach();
 }
 
 extern "C" void ggufx_device_destroy(ggufx_device *device) {
+    const NoCancel whole;
     if (!alive(device, Tag::device)) return;
     const Ref<Host> host = device->device->host();
     device->tag = Tag::dead;

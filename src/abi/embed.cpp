@@ -86,6 +86,7 @@ extern "C" ggufx_status ggufx_embedder_create(ggufx_embedder **out, const ggufx_
 }
 
 extern "C" void ggufx_embedder_destroy(ggufx_embedder *embedder) {
+    const NoCancel whole;
     if (!alive(embedder, Tag::embedder)) return;
     destroy_object(embedder->model->model.host(), embedder);
 }

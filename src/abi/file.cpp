@@ -134,6 +134,7 @@ extern "C" ggufx_status ggufx_open_io(ggufx_file **out, const ggufx_runtime *rt,
 }
 
 extern "C" void ggufx_file_destroy(ggufx_file *file) {
+    const NoCancel whole;
     if (!alive(file, Tag::file)) return;
     file->tag = Tag::dead;
     const Ref<Host> host = file->file->host();

@@ -129,6 +129,7 @@ extern "C" ggufx_status ggufx_grammar_create(ggufx_grammar **out, const ggufx_ru
 }
 
 extern "C" void ggufx_grammar_destroy(ggufx_grammar *grammar) {
+    const NoCancel whole;
     if (alive(grammar, Tag::grammar)) grammar->release();
 }
 
@@ -153,6 +154,7 @@ extern "C" ggufx_status ggufx_matcher_clone(ggufx_matcher **out, const ggufx_mat
 }
 
 extern "C" void ggufx_matcher_destroy(ggufx_matcher *matcher) {
+    const NoCancel whole;
     if (!alive(matcher, Tag::matcher)) return;
     const Ref<ggufx_grammar> keep = matcher->grammar;
     destroy_object(keep->grammar.host(), matcher);

@@ -5,6 +5,7 @@
 
 #include "abi/handles.hpp"
 #include "base/status.hpp"
+#include "base/thread.hpp"
 
 #include <ggufx/base.h>
 #include <new>
@@ -19,6 +20,7 @@ inline Failure *failure_of(ggufx_error *error) {
 
 // Body returns Status, or void for success; it may throw Error or std::bad_alloc.
 template <class Body> ggufx_status guard(ggufx_error *error, Body &&body) noexcept {
+    const NoCancel whole;
     try {
         if constexpr (std::is_void_v<decltype(body())>) {
             body();

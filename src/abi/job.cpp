@@ -136,6 +136,7 @@ extern "C" ggufx_status ggufx_job_quantize(ggufx_job **out, const ggufx_runtime 
 }
 
 extern "C" void ggufx_job_destroy(ggufx_job *job) {
+    const NoCancel whole;
     if (!alive(job, Tag::job)) return;
     job->tag = Tag::dead;
     const RuntimeRef rt = job->rt;

@@ -135,6 +135,7 @@ extern "C" ggufx_status ggufx_kv_estimate(uint64_t *out, const ggufx_runtime *rt
 }
 
 extern "C" void ggufx_kv_destroy(ggufx_kv *kv) {
+    const NoCancel whole;
     if (!alive(kv, Tag::kv)) return;
     kv::Cache::destroy(kv->cache);
     const RuntimeRef keep = kv->runtime;

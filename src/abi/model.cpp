@@ -202,6 +202,7 @@ extern "C" ggufx_status ggufx_model_create(ggufx_model **out, const ggufx_runtim
 }
 
 extern "C" void ggufx_model_destroy(ggufx_model *model) {
+    const NoCancel whole;
     if (alive(model, Tag::model)) model->release();
 }
 
@@ -345,6 +346,7 @@ extern "C" ggufx_status ggufx_session_create(ggufx_session **out, const ggufx_mo
 }
 
 extern "C" void ggufx_session_destroy(ggufx_session *session) {
+    const NoCancel whole;
     if (!alive(session, Tag::session)) return;
     destroy_object(session->model->model.host(), session);
 }

@@ -62,6 +62,7 @@ extern "C" ggufx_status ggufx_sampler_create(ggufx_sampler **out, const ggufx_ru
 }
 
 extern "C" void ggufx_sampler_destroy(ggufx_sampler *sampler) {
+    const NoCancel whole;
     if (!alive(sampler, Tag::sampler)) return;
     const RuntimeRef keep = sampler->runtime;
     destroy_object(keep->host, sampler);

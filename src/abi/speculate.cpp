@@ -136,6 +136,7 @@ extern "C" ggufx_status ggufx_speculator_create(ggufx_speculator **out, ggufx_se
 }
 
 extern "C" void ggufx_speculator_destroy(ggufx_speculator *speculator) {
+    const NoCancel whole;
     if (!alive(speculator, Tag::speculator)) return;
     const Ref<ggufx_model> keep = speculator->model;
     destroy_object(keep->model.host(), speculator);

@@ -88,6 +88,7 @@ extern "C" ggufx_status ggufx_stop_create(ggufx_stop **out, const ggufx_runtime 
 }
 
 extern "C" void ggufx_stop_destroy(ggufx_stop *stop) {
+    const NoCancel whole;
     if (alive(stop, Tag::stop)) destroy_object(stop->host, stop);
 }
 

@@ -56,6 +56,7 @@ extern "C" ggufx_status ggufx_tokenizer_create(ggufx_tokenizer **out, const gguf
 }
 
 extern "C" void ggufx_tokenizer_destroy(ggufx_tokenizer *tokenizer) {
+    const NoCancel whole;
     if (!alive(tokenizer, Tag::tokenizer)) return;
     destroy_object(vocab_of(tokenizer).host(), tokenizer);
 }

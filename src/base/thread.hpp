@@ -31,6 +31,30 @@ private:
 #endif
 };
 
+// Postpones cancellation of the calling thread (pthread_cancel) until the end of a scope, because
+// its unwinding cannot pass code that is noexcept.
+class NoCancel {
+public:
+#if defined(_WIN32) || defined(__ANDROID__) // no cancellation
+    NoCancel() {}
+    ~NoCancel() {}
+#else
+    NoCancel() {
+        (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_);
+    }
+    ~NoCancel() {
+        (void)pthread_setcancelstate(before_, &before_);
+    }
+#endif
+    NoCancel(const NoCancel &) = delete;
+    NoCancel &operator=(const NoCancel &) = delete;
+
+private:
+#if !defined(_WIN32) && !defined(__ANDROID__)
+    int before_ = 0;
+#endif
+};
+
 int64_t process_id();
 int64_t monotonic_ns();
 

@@ -1,5 +1,5 @@
 """The C API: every public function that returns a status is defined in src/abi, once, and runs its body inside
-guard(); no other function has C linkage. A file without_PART.cpp defines a part's functions again, for libraries
+guard(); those that destroy an object postpone cancellation themselves. No other function has C linkage. A file without_PART.cpp defines a part's functions again, for libraries
 that omit the part.
 
 usage: guards.py SOURCE_ROOT
@@ -37,6 +37,9 @@ def main():
                 faults.append(f"{path.name}: {name} is not in a public header")
             if "ggufx_status" in result and not re.search(r"\bguard\(", body):
                 faults.append(f"{path.name}: {name} does not use guard()")
+            destroys = names is defined and re.search(r"_(destroy|detach)$", name)
+            if destroys and not body.startswith("    const NoCancel whole;\n"):
+                faults.append(f"{path.name}: {name} does not postpone cancellation (NoCancel)")
             if re.search(r"\bthrow\b(?!;)", body):
                 faults.append(f"{path.name}: {name} throws itself; use fail() or require()")
     for name in sorted(set(declared) - set(defined)):
