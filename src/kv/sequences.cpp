@@ -111,6 +111,21 @@ int32_t last_outside(const Track &track, int32_t p0, int32_t p1) {
     return track.dropped_last;
 }
 
+// Merges a part with the one before it if they are adjacent in a page and have equal shifts, so that
+// shifting back restores the order of all sums.
+void merge_at(Track &track, size_t at) {
+    if (at == 0 || at >= track.n_pages) return;
+    PageRef &last = track.pages[at - 1];
+    const PageRef &page = track.pages[at];
+    if (page.block != last.block || page.delta != last.delta || page.first != last.first + last.n)
+        return;
+    last.n = static_cast<uint16_t>(last.n + page.n);
+    last.block->n_owners--;
+    if (page.plain) page.plain->n_owners--;
+    for (size_t i = at; i + 1 < track.n_pages; i++) track.pages[i] = track.pages[i + 1];
+    track.n_pages--;
+}
+
 Status check_span(int32_t p0, int32_t p1, Failure *failure) {
     if (p0 <= p1) return Status::ok;
     return set_failure(failure, Status::argument, {},
@@ -190,6 +205,7 @@ void remove_part(const Cache::State &s, Layer &layer, Track &track, const Cache:
     }
     for (size_t i = end; i < track.n_pages; i++) track.pages[i - (end - first)] = track.pages[i];
     track.n_pages -= end - first;
+    if (first == end) merge_at(track, first); // nothing was removed
     if (track.n_pages == 0) track.n_tokens = track.n_dropped = 0;
     number_pages(track);
     track.learned_end = track.n_dropped ? 0 : UINT64_MAX;
@@ -317,12 +333,29 @@ Status Cache::copy(uint32_t from, uint32_t to, int32_t p0, int32_t p1, Failure *
 
 namespace {
 
-// Checks that positions still do not descend, and fit 32 bits, after a shift. Stored positions fit
-// too, so the sums of shifts, which are differences of the two, fit 32 bits.
+// Calls visit(position) for the held tokens on both sides of a position, as far as there are any.
+// Returns false if one of the calls does.
+template <class Visit> bool visit_beside(const Track &track, int32_t p, const Visit &visit) {
+    const size_t at = page_from(track, p);
+    const PageRef *const page = track.pages + at;
+    uint32_t t = 0;
+    if (at < track.n_pages)
+        while (position_at(*page, t) < p) t++;
+    if (t > 0 && !visit(position_at(*page, t - 1))) return false;
+    if (t == 0 && at > 0 && !visit(position_at(page[-1], page[-1].n - 1u))) return false;
+    return at == track.n_pages || visit(position_at(*page, t));
+}
+
+// Checks that positions still do not descend, and fit 32 bits, after a shift. Tokens within the span
+// keep their order, so those at its ends decide. Stored positions fit too, so the sums of shifts,
+// which are differences of the two, fit 32 bits.
 Status check_shift(const RopeShift &turn, const Track &track, int32_t p0, int32_t p1, int32_t delta,
                    Failure *failure) {
-    int64_t last = 0; // positions are not negative
+    int64_t last = 0;      // positions are not negative
+    int32_t last_old = -1; // an empty span has the same tokens at both ends
     const auto fits = [&](int32_t old) {
+        if (old < last_old) return true;
+        last_old = old;
         const int64_t now = int64_t(old) + (old >= p0 && old < p1 ? delta : 0), before = last;
         last = now;
         if (now >= before && now <= INT32_MAX) return true;
@@ -333,12 +366,10 @@ Status check_shift(const RopeShift &turn, const Track &track, int32_t p0, int32_
     };
     if (track.n_dropped && !(fits(track.dropped_first) && fits(track.dropped_last)))
         return Status::argument;
-    for (size_t i = 0; i < track.n_pages; i++) {
-        const PageRef &page = track.pages[i];
-        for (uint32_t t = 0; t < page.n; t++)
-            if (!fits(position_at(page, t))) return Status::argument;
-        if (position_at(page, 0) < p1 && position_at(page, page.n - 1u) >= p0 &&
-            !can_turn(turn, int64_t(page.delta) + delta))
+    if (!visit_beside(track, p0, fits) || !visit_beside(track, p1, fits)) return Status::argument;
+    for (size_t i = page_from(track, p0); i < track.n_pages; i++) {
+        if (position_at(track.pages[i], 0) >= p1) break;
+        if (!can_turn(turn, int64_t(track.pages[i].delta) + delta))
             return set_failure(failure, Status::argument, {},
                                "cannot shift by %d: keys would rotate by more than 2^31 radians",
                                delta);
@@ -359,25 +390,6 @@ Status check_shifted_window(const Cache::State &s, uint32_t l, const Track &trac
     const int32_t behind = shifted(track.dropped_last, p0, p1, delta);
     return sees_dropped(s.layers[l], behind, last) ? refuse_dropped("shift", l, failure)
                                                    : Status::ok;
-}
-
-// Merges adjacent parts of a page with equal shifts, so that shifting back restores the order of
-// all sums.
-void merge_parts(Track &track) {
-    size_t n = 0;
-    for (size_t i = 1; i < track.n_pages; i++) {
-        PageRef &last = track.pages[n];
-        const PageRef &page = track.pages[i];
-        if (page.block == last.block && page.delta == last.delta &&
-            page.first == last.first + last.n) {
-            last.n = static_cast<uint16_t>(last.n + page.n);
-            last.block->n_owners--;
-            if (page.plain) page.plain->n_owners--;
-        } else {
-            track.pages[++n] = page;
-        }
-    }
-    if (track.n_pages) track.n_pages = n + 1;
 }
 
 } // namespace
@@ -409,7 +421,8 @@ void Cache::shift(uint32_t sequence, int32_t p0, int32_t p1, int32_t delta) {
             track.dropped_first = shifted(track.dropped_first, p0, p1, delta);
             track.dropped_last = shifted(track.dropped_last, p0, p1, delta);
         }
-        merge_parts(track);
+        merge_at(track, end);
+        merge_at(track, first);
     }
 }
 

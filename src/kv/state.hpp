@@ -282,6 +282,8 @@ bool holds_encoded(const Track &track);
 void forget_learned(Track &track);
 int32_t position_at(const PageRef &page, uint32_t i);
 int32_t last_position(const Track &track);
+// Returns the first page that ends at position p or later. Positions do not descend.
+size_t page_from(const Track &track, int32_t p);
 // Splits a page so that one begins at the first token whose position is at least p; returns its
 // index. The table must have room for one more.
 size_t split_at(Track &track, int32_t p);

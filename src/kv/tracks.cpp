@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "kv/state.hpp"
 
+#include <algorithm>
+
 namespace ggufx::kv {
 
 namespace {
@@ -300,9 +302,14 @@ int32_t last_position(const Track &track) {
     return position_at(page, page.n - 1u);
 }
 
+size_t page_from(const Track &track, int32_t p) {
+    const PageRef *const begin = track.pages, *const end = begin + track.n_pages;
+    const auto is_before = [&](const PageRef &page) { return position_at(page, page.n - 1u) < p; };
+    return static_cast<size_t>(std::partition_point(begin, end, is_before) - begin);
+}
+
 size_t split_at(Track &track, int32_t p) {
-    size_t at = 0;
-    while (at < track.n_pages && position_at(track.pages[at], track.pages[at].n - 1u) < p) at++;
+    const size_t at = page_from(track, p);
     if (at == track.n_pages) return at;
     PageRef &page = track.pages[at];
     uint32_t head = 0;

@@ -54,10 +54,35 @@ static void finish(void *work) {
     free(b);
 }
 
+/* A sequence of n tokens. */
+static void *sequence_of(size_t n) {
+    batch *b = calloc(1, sizeof *b);
+    ggufx_kv_options options;
+    ggufx_kv_options_init(&options);
+    options.n_layers = options.n_kv_heads = options.n_q_heads = 1;
+    options.head_dim_k = options.head_dim_v = kDim;
+    options.type_k = options.type_v = GGUFX_KV_F16;
+    options.rope_style = GGUFX_KV_ROPE_HALVES;
+    b->n = n;
+    b->values = calloc(n, kDim * sizeof *b->values);
+    assert_non_null(b->values);
+    OK(ggufx_kv_create(&b->kv, rt, &options, ok_error()));
+    OK(ggufx_kv_append(b->kv, 0, 0, n, NULL, b->values, n * kDim, b->values, n * kDim, ok_error()));
+    return b;
+}
+
+/* Each token is moved by one, from the last to the first. */
+static void shift_each(void *work) {
+    batch *b = work;
+    for (size_t i = b->n; i-- > 0;)
+        OK(ggufx_kv_shift(b->kv, 0, (int32_t)i, (int32_t)i + 1, 1, ok_error()));
+}
+
 int main(void) {
     /* a power of two: the multiplier is odd, so every sequence occurs once */
     static const cost_case cases[] = {
         {"append_batch of many sequences", 2048, with_sequences, append, finish, 4096},
+        {"shifts of one token each", 8192, sequence_of, shift_each, finish, 64},
     };
     return run_cost_cases(cases, sizeof cases / sizeof *cases);
 }
