@@ -55,7 +55,8 @@ int32_t FileHandle::open(const char *path, unsigned how) {
     flags |= (how & kAppend ? O_APPEND : 0) | (how & kNew ? O_EXCL : 0);
     const mode_t mode = how & kPrivate ? 0600 : 0666;
     handle_ = uninterrupted([&] { return ::open(path, flags, mode); });
-    if (handle_ < 0) return errno == ENXIO ? SystemError::is_pipe : errno; // a pipe without a reader
+    if (handle_ < 0)
+        return errno == ENXIO ? SystemError::is_pipe : errno; // a pipe without a reader
     Facts facts;
     int32_t error = how & kAnyKind ? 0 : look(&facts);
     if (!error && !(how & kAnyKind) && facts.kind != Kind::regular)

@@ -111,7 +111,7 @@ int32_t last_outside(const Track &track, int32_t p0, int32_t p1) {
     return track.dropped_last;
 }
 
-// Merges a part with the one before it if they are adjacent in a page and have equal shifts, so that
+// Merges a part with the one before it if they are adjacent in a page and have equal shifts. Thus
 // shifting back restores the order of all sums.
 void merge_at(Track &track, size_t at) {
     if (at == 0 || at >= track.n_pages) return;

@@ -38,13 +38,21 @@ static int fails(void) {
     return 1;
 }
 
-void *malloc(size_t size) { return fails() ? NULL : __libc_malloc(size); }
-void *calloc(size_t n, size_t size) { return fails() ? NULL : __libc_calloc(n, size); }
-void *realloc(void *old, size_t size) { return fails() ? NULL : __libc_realloc(old, size); }
+void *malloc(size_t size) {
+    return fails() ? NULL : __libc_malloc(size);
+}
+void *calloc(size_t n, size_t size) {
+    return fails() ? NULL : __libc_calloc(n, size);
+}
+void *realloc(void *old, size_t size) {
+    return fails() ? NULL : __libc_realloc(old, size);
+}
 void *memalign(size_t alignment, size_t size) {
     return fails() ? NULL : __libc_memalign(alignment, size);
 }
-void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+void *aligned_alloc(size_t alignment, size_t size) {
+    return memalign(alignment, size);
+}
 int posix_memalign(void **out, size_t alignment, size_t size) {
     void *made = memalign(alignment, size);
     if (!made) return ENOMEM;

@@ -12,7 +12,7 @@ using namespace ggufx::cli;
 
 namespace {
 
-// Tasks of two owners wait behind a task that blocks; then one thread takes them in turns.
+// Tasks of two owners wait for a task that blocks; then one thread takes them in turns.
 void test_owners_take_turns() {
     FairWorkers workers(1);
     std::promise<void> begin;
