@@ -78,6 +78,7 @@ private:
 
     Vector<Slot> slots_; // size is a power of two, or 0
     size_t n_taken_ = 0; // slots that are not empty
+    size_t n_used_ = 0;  // without those of erased values
     Rest rest_;          // values without a free slot within kReach
 };
 
@@ -110,28 +111,31 @@ template <class T> typename TextIndex<T>::Slot *TextIndex<T>::free_slot(uint64_t
     return nullptr;
 }
 
-// Rehashes the values into a larger table. Keys in rest_ stay there, because find() searches both.
+// Rehashes the values into a table with room, which is larger unless erased values take the room.
+// Keys in rest_ stay there, because find() searches both.
 template <class T>
 template <class NameOf>
 void TextIndex<T>::reserve(size_t more, const NameOf &name_of) {
     size_t n = slots_.size() < kFewest ? kFewest : slots_.size();
-    while (n / 2 < n_taken_ + more) n *= 2;
-    if (n == slots_.size()) return;
+    if (n == slots_.size() && n / 2 >= n_taken_ + more) return;
+    while (n / 2 < n_used_ + more) n *= 2;
     TextIndex next(slots_.get_allocator().host());
     next.slots_.assign(n, Slot{kEmpty, T{}});
     for (const Slot &slot : slots_)
         if (slot.used()) next.insert(slot.value, name_of);
     slots_.swap(next.slots_);
     n_taken_ = next.n_taken_;
+    n_used_ = next.n_used_;
     rest_.merge(next.rest_);
 }
 
 template <class T>
 template <class NameOf>
 void TextIndex<T>::insert(T value, uint64_t h, const NameOf &name_of) {
-    if (slots_.size() / 2 < n_taken_ + 1) reserve(n_taken_ + 1, name_of);
+    if (slots_.size() / 2 < n_taken_ + 1) reserve(n_used_ + 1, name_of);
     if (Slot *slot = free_slot(h)) {
         n_taken_ += slot->tag == kEmpty;
+        n_used_++;
         *slot = {tag_of(h), value};
     } else {
         rest_.emplace(name_of(value), value);
@@ -156,7 +160,7 @@ template <class T>
 template <class NameOf>
 void TextIndex<T>::erase(std::string_view text, const NameOf &name_of) noexcept {
     if (const Slot *slot = find_slot(text, hash(text), name_of))
-        const_cast<Slot *>(slot)->tag = kGone;
+        const_cast<Slot *>(slot)->tag = kGone, n_used_--;
     else
         rest_.erase(rest_.find(text));
 }

@@ -6,6 +6,8 @@
 #include "ok.h"
 #include "writer_fixture.h"
 
+#include <stdio.h>
+
 static void test_every_value_type_is_written_as_the_format_says(void **state) {
     (void)state;
     for (uint32_t version = 2; version <= 3; version++)
@@ -146,6 +148,47 @@ static void test_reserve_is_an_array_of_zeros_after_the_keys(void **state) {
     }
 }
 
+/* Sets and unsets keys with names that were never there before; 20 others stay. */
+static void set_and_unset(ggufx_writer *w, int first, int n) {
+    char name[32];
+    for (int i = first; i < first + n; i++) {
+        const size_t length = (size_t)snprintf(name, sizeof name, "new.%d", i);
+        OK(ggufx_writer_set_u64(w, name, length, GGUFX_VALUE_U32, 7, ok_error()));
+        if (i % 3 == 0) {
+            const size_t longer = length + 1;
+            char other[40];
+            snprintf(other, sizeof other, "%sx", name);
+            OK(ggufx_writer_rename(w, name, length, other, longer, ok_error()));
+            OK(ggufx_writer_unset(w, other, longer, ok_error()));
+        } else {
+            OK(ggufx_writer_unset(w, name, length, ok_error()));
+        }
+    }
+}
+
+static void test_keys_that_come_and_go_take_no_memory(void **state) {
+    fault memory;
+    ggufx_writer *w = NULL;
+    ggufx_writer_facts facts = {.struct_size = sizeof facts};
+    char name[32];
+    (void)state;
+    fault_init(&memory);
+    ggufx_runtime *own = fault_runtime(&memory, 1);
+    OK(ggufx_writer_create(&w, own, NULL, ok_error()));
+    for (int i = 0; i < 20; i++)
+        OK(ggufx_writer_set_u64(w, name, (size_t)snprintf(name, sizeof name, "old.%d", i),
+                                GGUFX_VALUE_U32, 7, ok_error()));
+    set_and_unset(w, 0, 1000);
+    const long long before = memory.live_bytes;
+    set_and_unset(w, 1000, 50000);
+    assert_int_equal(memory.live_bytes, before);
+    OK(ggufx_writer_info(&facts, w, NULL, ok_error()));
+    assert_int_equal(facts.n_meta, 20);
+    ggufx_writer_destroy(w);
+    ggufx_runtime_destroy(own);
+    assert_int_equal(memory.live, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_value_type_is_written_as_the_format_says),
@@ -153,6 +196,7 @@ int main(void) {
         cmocka_unit_test(test_keys_keep_their_place_when_set_again_renamed_or_removed),
         cmocka_unit_test(test_general_alignment_lays_out_the_file),
         cmocka_unit_test(test_reserve_is_an_array_of_zeros_after_the_keys),
+        cmocka_unit_test(test_keys_that_come_and_go_take_no_memory),
     };
     return cmocka_run_group_tests(tests, writer_setup, writer_teardown);
 }
