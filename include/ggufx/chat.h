@@ -200,6 +200,8 @@ GGUFX_API ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out
  * All other user-defined tokens are recognized everywhere. Without such tokens in the messages the
  * ids are those of ggufx_tokenize with GGUFX_TOKENIZE_PARSE_SPECIAL.
  *
+ * request->progress is also polled between tokens that are recognized as a whole.
+ *
  * With GGUFX_TOKENIZE_ADD_SPECIAL in `flags`, BOS is added once at the start if the file asks for
  * it; nothing is added at the end. Writes at most `capacity` ids and always sets *out_needed;
  * CAPACITY if that is larger.

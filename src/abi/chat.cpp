@@ -174,13 +174,15 @@ chat::Request import_request(const ggufx_chat_request &r, const Vector<chat::Mes
 }
 
 // Renders a request into `output`: the text, and the origin of its bytes (template or messages).
-void render(chat::Output &output, const ggufx_chat &chat, const ggufx_chat_request *request) {
+// Returns the progress hook of the request.
+Progress render(chat::Output &output, const ggufx_chat &chat, const ggufx_chat_request *request) {
     const auto r = import_options(request, kKnownFlags, "ggufx_chat_request");
     Vector<chat::Message> messages{HostAllocator<chat::Message>(chat.program.host().get())};
     import_messages(messages, r);
     chat::Request in = import_request(r, messages);
     in.calls = &chat.format->call;
     chat.program.render(output, in);
+    return in.progress;
 }
 
 } // namespace
@@ -247,7 +249,7 @@ extern "C" ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, s
         if (unknown) fail(Status::argument, {}, "unknown flags 0x%x", unknown);
         const Host *const host = chat->program.host().get();
         chat::Output output(host);
-        render(output, *chat, request);
+        const Progress progress = render(output, *chat, request);
         Vector<model::OriginRun> runs{HostAllocator<model::OriginRun>(host)};
         runs.reserve(output.runs.size());
         for (const chat::Run &run : output.runs) runs.push_back({run.end, run.user});
@@ -257,6 +259,7 @@ extern "C" ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, s
         model::TokenizeOptions options;
         options.parse_special = true;
         options.origin = &origin;
+        options.progress = progress;
         Vector<int32_t> ids{HostAllocator<int32_t>(host)};
         const model::Vocab &vocab = tokenizer->tokenizer.vocab();
         const bool wants_bos =

@@ -383,6 +383,52 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
     return status;
 }
 
+// The hook of a request is also polled while its text becomes tokens, between messages.
+void test_a_progress_hook_ends_the_tokenization() {
+    struct Polls {
+        uint64_t n, cancel_at;
+    };
+    const auto report = [](void *user, uint64_t, uint64_t) -> int32_t {
+        auto *polls = static_cast<Polls *>(user);
+        return ++polls->n == polls->cancel_at;
+    };
+    const Made made(tempting_vocab("llama"));
+    // A cheap template, so that most polls are those of the tokenizer.
+    std::string text = "{{ messages[0].content }}";
+    for (int i = 0; i < 2000; i++) text += "<|start|>some words to be merged, one after another";
+    const Chat chat(text);
+    ggufx_chat_message message = {};
+    message.role = message.content = "user";
+    message.role_length = message.content_length = 4;
+    const auto run = [&](Polls &polls, bool tokenizes) {
+        ggufx_progress progress = {};
+        progress.struct_size = sizeof progress;
+        progress.user = &polls;
+        progress.report = report;
+        ggufx_chat_request request;
+        ggufx_chat_request_init(&request);
+        request.messages = &message;
+        request.n_messages = 1;
+        request.progress = &progress;
+        size_t n = 0;
+        if (!tokenizes)
+            return ggufx_chat_render(nullptr, 0, &n, nullptr, 0, nullptr, chat.chat, &request,
+                                     nullptr);
+        return ggufx_chat_tokenize(nullptr, 0, &n, chat.chat, made.tokenizer, &request, 0, nullptr);
+    };
+    Polls render = {}, all = {};
+    CHECK(run(render, false) == GGUFX_E_CAPACITY, "rendered");
+    CHECK(run(all, true) == GGUFX_E_CAPACITY, "tokenized");
+    CHECK(all.n > render.n + 10, "%d polls, %d of them by the template", static_cast<int>(all.n),
+          static_cast<int>(render.n));
+    for (uint64_t at = 1; at <= all.n; at++) {
+        Polls some = {0, at};
+        const ggufx_status status = run(some, true);
+        CHECK(status == GGUFX_E_CANCELLED && some.n == at, "poll %d of %d: %s",
+              static_cast<int>(some.n), static_cast<int>(at), ggufx_status_name(status));
+    }
+}
+
 void test_each_failing_allocation() {
     for (const char *kind : kMadeKinds) {
         MadeVocab vocab = marked_vocab(kind);
@@ -562,6 +608,7 @@ int main(int argc, char **argv) {
         test_user_defined_tokens_of_the_template();
         test_bos_stands_in_front_once();
         test_what_is_refused();
+        test_a_progress_hook_ends_the_tokenization();
         test_each_failing_allocation();
         test_made_vocabularies(what);
     }

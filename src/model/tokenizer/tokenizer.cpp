@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/tokenizer.hpp"
 
+#include "base/work.hpp"
 #include "model/tokenizer/bpe.hpp"
 #include "model/tokenizer/raw_bpe.hpp"
 #include "model/tokenizer/rwkv.hpp"
@@ -138,11 +139,13 @@ void Tokenizer::tokenize(Vector<int32_t> &ids, std::string_view text,
         if (options.add_special && wanted && id >= 0) ids.push_back(id);
     };
     add(vocab_.add_bos(), vocab_.bos());
+    Work work(UINT64_MAX, options.progress);
     size_t done = 0;
     for (const WholeTokens::Piece &piece : pieces) {
         std::string_view plain = text.substr(done, piece.start - done);
         while (whole_.id(piece) == mask_ && !plain.empty() && is_space(plain.back()))
             plain.remove_suffix(1);
+        work.add_steps(plain.size() + 1);
         tokenize_plain(ids, plain, controls);
         ids.push_back(whole_.id(piece));
         done = size_t{piece.start} + whole_.length(piece);

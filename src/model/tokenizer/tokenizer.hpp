@@ -13,6 +13,7 @@ struct TokenizeOptions {
     bool add_special = false;       // adds BOS, EOS and separator as the file asks
     bool parse_special = false;     // encodes text of control tokens as these tokens
     const Origin *origin = nullptr; // allows control tokens in the template's bytes only
+    Progress progress;              // polled between tokens that are matched whole
 };
 
 class Tokenizer {
@@ -24,8 +25,8 @@ public:
 
     const Vocab &vocab() const { return vocab_; }
 
-    // Appends ids. Throws Error (argument: over 2^29 bytes; unsupported: no texts; vocab) /
-    // std::bad_alloc.
+    // Appends ids. Throws Error (argument: over 2^29 bytes; cancelled; unsupported: no texts; vocab)
+    // / std::bad_alloc.
     void tokenize(Vector<int32_t> &ids, std::string_view text,
                   const TokenizeOptions &options) const;
 
