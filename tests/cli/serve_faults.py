@@ -63,6 +63,9 @@ class Requests(Served):
         self.refused(404, "model_not_found", self.server.ask(CHAT, {"messages": STORY, "model": "other"}))
         self.refused(400, "context_length_exceeded", self.server.ask("/v1/completions", {"prompt": "word " * 600}))
         self.refused(400, "invalid_value", self.server.ask("/v1/completions", {"prompt": [1, 99999]}))
+        # before it is tokenized
+        for path, body in ((TEXT, {"prompt": "x" * 500000}), (CHAT, {"messages": [{"role": "user", "content": "x" * 500000}]})):
+            self.assertIn("bytes", self.refused(400, "context_length_exceeded", self.server.ask(path, body)))
         self.refused(400, "unsupported", self.server.ask("/v1/embeddings", {"input": "x"}))
         lenient = self.serve("--lenient")
         lenient.checks = False  # the description is that of the strict one
@@ -87,6 +90,19 @@ class Requests(Served):
         self.assertIn(b" 413 ", raw(self.server, head + chunks)[:20])
         self.refused(415, "unsupported_type", self.server.ask(CHAT, b"{}", headers={"Content-Type": "text/plain"}))
         self.assertEqual(self.server.ask("/health")[0], 200)
+
+    def test_half_of_a_surrogate_pair_becomes_a_replacement_character(self):
+        with self.server.open("/tokenize", b'{"content": "a\\ud83d\\u0041\\udc00"}') as response:
+            self.assertEqual(response.status, 200)
+            tokens = json.loads(response.read())["tokens"]
+        status, answer = self.server.ask("/detokenize", {"tokens": tokens})
+        self.assertEqual((status, answer["content"].strip()), (200, "a\ufffdA\ufffd"))
+
+    def test_a_schema_with_too_many_alternatives_is_the_clients_error(self):
+        schema = {"enum": ["country/%05d" % i for i in range(20000)]}
+        status, answer = self.server.ask(CHAT, {"messages": STORY, "max_tokens": 20, "seed": 1, "response_format": {
+            "type": "json_schema", "json_schema": {"name": "x", "schema": schema}}})
+        self.assertIn(status, (200, 400), answer)
 
     def test_paths_methods_and_broken_heads(self):
         self.refused(404, "unknown_path", self.server.ask("/v2/none"))

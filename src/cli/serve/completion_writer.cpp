@@ -355,7 +355,10 @@ template <class Work> void CompletionWriter::attempt(const Work &work) noexcept 
     } catch (const ApiError &error) {
         fail(error.what(), error.code == "model_changed" ? Fault::model_changed : Fault::internal);
     } catch (const Failure &failure) {
-        fail(failure.what(), failure.exit_code == kNoMemory ? Fault::memory : Fault::internal);
+        const bool is_limit = failure.detail && failure.detail->status == GGUFX_E_LIMIT;
+        fail(failure.what(), failure.exit_code == kNoMemory ? Fault::memory
+                             : is_limit                     ? Fault::limit
+                                                            : Fault::internal);
     } catch (const std::bad_alloc &) {
         fail("out of memory", Fault::memory);
     } catch (const std::exception &error) { fail(error.what(), Fault::internal); }
@@ -572,8 +575,11 @@ void CompletionWriter::end(const std::string &reason, const std::string &note) {
 void CompletionWriter::fail(const char *why, Fault fault) noexcept {
     has_failed_ = true;
     try {
-        reply_->fail(ApiError(fault == Fault::internal ? 500 : 503, why, "",
-                              fault == Fault::model_changed ? "model_changed" : ""));
+        const int status = fault == Fault::internal ? 500 : fault == Fault::limit ? 400 : 503;
+        const char *const code = fault == Fault::model_changed ? "model_changed"
+                                 : fault == Fault::limit       ? "too_much_work"
+                                                               : "";
+        reply_->fail(ApiError(status, why, "", code));
     } catch (const std::exception &) { reply_->exchange().end(); }
 }
 

@@ -7,6 +7,7 @@
 #include "models/prefill.hpp"
 #include "models/text_model.hpp"
 #include "serve/engine_thread.hpp"
+#include "serve/preparation.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -36,6 +37,12 @@ ggufx_status fill_room(Room &room, ggufx_error &error, Fill fill) {
 
 // Throws ApiError: 503 if out of memory, otherwise 400 for the client's values.
 [[noreturn]] void refuse(ggufx_status status, const ggufx_error &error, const char *param) {
+    if (status == GGUFX_E_CANCELLED)
+        throw ApiError(
+            400,
+            fmt::format("{}: its preparation takes more than {} seconds of processor time", param,
+                        Preparation::kMostSeconds),
+            param, "too_much_work");
     const bool ours = status == GGUFX_E_MEMORY;
     throw ApiError(ours ? 503 : 400, error.message, param, "invalid_value");
 }
@@ -176,6 +183,7 @@ void ModelHost::find_end_tokens() {
             cli::facts<ggufx_token_facts>([&](ggufx_token_facts *out, ggufx_error *e) {
                 return ggufx_token_info(out, tokenizer_.get(), id, e);
             });
+        longest_token_ = std::max(longest_token_, info.text_length);
         if ((info.flags & GGUFX_TOKEN_END) != 0)
             end_tokens_.push_back(id);
         else if ((info.flags & (GGUFX_TOKEN_CONTROL | GGUFX_TOKEN_UNKNOWN)) == 0)
@@ -303,6 +311,14 @@ std::string ModelHost::detokenize(const std::vector<int32_t> &ids, uint32_t flag
     return out;
 }
 
+void ModelHost::require_room(size_t n_bytes, const char *param) const {
+    if (n_bytes / std::max<size_t>(longest_token_, 1) < n_context_) return;
+    throw ApiError(400,
+                   fmt::format("{}: {} bytes are more than {} tokens of the context can hold",
+                               param, n_bytes, n_context_),
+                   param, "context_length_exceeded");
+}
+
 std::string ModelHost::piece(int32_t id) const {
     return detokenize({id}, GGUFX_DETOKENIZE_KEEP_SPECIAL | GGUFX_DETOKENIZE_KEEP_SPACE);
 }
@@ -333,6 +349,7 @@ ggufx_chat_request request_of(const ChatWanted &wanted, std::string &variables) 
     ggufx_chat_request request;
     ggufx_chat_request_init(&request);
     request.flags = GGUFX_CHAT_CLOCK;
+    request.progress = Preparation::progress();
     if (wanted.opens_turn) request.flags |= GGUFX_CHAT_GENERATE;
     if (wanted.continues) request.flags |= GGUFX_CHAT_CONTINUE;
     if (wanted.thinks) request.flags |= *wanted.thinks ? GGUFX_CHAT_THINK : GGUFX_CHAT_NO_THINK;
@@ -400,6 +417,7 @@ void ModelHost::require_tools(const ChatWanted &wanted, const std::string &rende
 Prompt ModelHost::prompt_of(const ChatWanted &wanted) const {
     Prompt out;
     out.text = render(wanted);
+    require_room(out.text.size(), "messages");
     if (!wanted.tools.empty()) require_tools(wanted, out.text);
     std::string variables;
     const ggufx_chat_request request = request_of(wanted, variables);
@@ -438,6 +456,7 @@ Grammar ModelHost::grammar_of(uint32_t kind, const std::string &text, const char
     options.flags = flags;
     options.text = text.data();
     options.text_length = text.size();
+    options.progress = Preparation::progress();
     ggufx_grammar *grammar = nullptr;
     ggufx_error error;
     const ggufx_status status =

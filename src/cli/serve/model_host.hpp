@@ -60,6 +60,8 @@ public:
     bool has_template() const { return chat_ != nullptr; }
 
     std::vector<int32_t> tokenize(const std::string &text, uint32_t flags) const;
+    // Throws ApiError if the context cannot hold a text of so many bytes, before it is tokenized.
+    void require_room(size_t n_bytes, const char *param) const;
     std::string detokenize(const std::vector<int32_t> &ids, uint32_t flags) const;
     // Returns the bytes of one token.
     std::string piece(int32_t id) const;
@@ -134,6 +136,7 @@ private:
     std::string name_, fingerprint_, quantization_;
     ggufx_chat_facts chat_facts_ = {};
     std::vector<int32_t> end_tokens_;
+    size_t longest_token_ = 0; // bytes
     TokenSet plain_tokens_;
     OutputTokens output_tokens_;
     uint32_t n_context_ = 0, dimensions_ = 0, n_embed_context_ = 0;

@@ -160,7 +160,7 @@ std::vector<int32_t> read_detokenize(const Json &body, bool lenient) {
 Json read_body(const std::string &bytes) {
     if (!is_utf8(bytes)) throw ApiError(400, "the body is not UTF-8", "", "invalid_utf8");
     try {
-        return Json::parse(bytes, "the body");
+        return Json::parse(bytes, "the body", Json::Surrogates::replace);
     } catch (const Failure &failure) { throw ApiError(400, failure.what(), "", "invalid_json"); }
 }
 

@@ -72,7 +72,7 @@ public:
 };
 
 // Reasons for which a request fails.
-enum class Fault { internal, memory, model_changed };
+enum class Fault { internal, memory, model_changed, limit };
 
 // Receiver of the logits of one sequence. An exception of begin, score or next ends its request.
 class Writer {

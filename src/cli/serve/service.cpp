@@ -4,6 +4,7 @@
 
 #include "common/random.hpp"
 #include "serve/page.hpp"
+#include "serve/preparation.hpp"
 
 #include <ctime>
 #include <fmt/format.h>
@@ -195,6 +196,7 @@ void Service::take(std::shared_ptr<Exchange> exchange, const Route &route, const
 void Service::answer(Call &call) {
     respond_error(*call.exchange, [&] {
         require_host();
+        const Preparation preparation;
         const Json body = takes_body(*call.route) ? read_body(call.body) : Json::object();
         call.body = {};
         (this->*call.route->later)(call, body);

@@ -150,6 +150,7 @@ void Service::responses(Call &call, const Json &body) {
 
 // Tokenizes a prompt; adds no second BOS if the text begins with one.
 std::vector<int32_t> Service::prompt_ids(const std::string &text, bool parse_special) const {
+    host_->require_room(text.size(), "prompt");
     std::vector<int32_t> ids = host_->tokenize(
         text, GGUFX_TOKENIZE_ADD_SPECIAL | (parse_special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0));
     const int32_t bos = ggufx_tokenizer_special(host_->tokenizer(), GGUFX_SPECIAL_BOS);
@@ -178,6 +179,8 @@ std::vector<int32_t> Service::completion_ids(const CompletionWanted &wanted,
         out.insert(out.end(), ids.begin(), ids.end());
     };
     const uint32_t flags = wanted.parse_special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0;
+    host_->require_room(prompt.text.size(), "prompt");
+    host_->require_room(wanted.suffix->size(), "suffix");
     add(prompt.is_ids ? prompt.ids : host_->tokenize(prompt.text, flags));
     out.push_back(behind);
     add(host_->tokenize(*wanted.suffix, flags));
