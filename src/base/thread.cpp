@@ -62,7 +62,8 @@ bool Thread::start(void (*run)(void *), void *arg) {
     // thread itself go to the handlers of the host; if blocked, they would end the process.
     sigset_t all, before;
     sigfillset(&all);
-    for (const int fault : {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP}) sigdelset(&all, fault);
+    static constexpr int kFaults[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    for (const int fault : kFaults) sigdelset(&all, fault);
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return false;
     pthread_attr_t attr;
     bool ok = pthread_attr_init(&attr) == 0;

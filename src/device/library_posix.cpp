@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "device/library.hpp"
 
+#include <charconv>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -92,7 +93,9 @@ bool find_own_file(Path &out, const void *address) {
     char line[sizeof out + 128];
     for (Lines lines("/proc/self/maps"); lines.next(line, sizeof line);) {
         uintptr_t first = 0, end = 0;
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &first, &end) != 2) continue;
+        const char *const stop = line + strlen(line);
+        const char *const dash = std::from_chars(line, stop, first, 16).ptr;
+        if (*dash != '-' || std::from_chars(dash + 1, stop, end, 16).ec != std::errc()) continue;
         if (wanted < first || wanted >= end) continue;
         const char *const path = strchr(line, '/');
         if (!path || strncmp(path, "/memfd:", 7) == 0 || strlen(path) >= sizeof out) return false;

@@ -57,6 +57,8 @@ static void check(const ChatWanted &wanted) {
     }
 }
 
+namespace {
+
 // Runs requests, clients that leave, snapshots and faults, as the bytes say.
 class Script {
 public:
@@ -140,6 +142,8 @@ private:
     Scheduler scheduler_;
     std::vector<std::shared_ptr<FakeWriter>> writers_;
 };
+
+} // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const std::string copy(reinterpret_cast<const char *>(data), size); // exactly sized
