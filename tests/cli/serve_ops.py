@@ -329,7 +329,7 @@ class Files(Served):
         want = ask()[1]["choices"]
         act = lambda what: server.ask("/slots/%d/%s" % (max(server.ask("/slots", headers=first)[1], key=lambda s: s["n_tokens"])["id"], what), {"filename": "one"}, headers=first)
         self.assertEqual(act("save")[0], 200)
-        path = os.path.join(folder, os.listdir(folder)[0])
+        path = os.path.join(folder, next(name for name in os.listdir(folder) if name.endswith(".slot")))
         with open(path, "rb") as file:
             good = file.read()
         long_body = {**LONG, "n": 2}

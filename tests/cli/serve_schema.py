@@ -51,16 +51,16 @@ def fails(check, value, what):
         raise AssertionError("%s: %s at %s" % (what, best.message[:300], list(best.absolute_path)))
 
 
-def of_requests(path):
-    return validator("paths", described(path), "post", "requestBody", "content", "application/json", "schema")
+def of_requests(path, verb="post"):
+    return validator("paths", described(path), verb, "requestBody", "content", "application/json", "schema")
 
 
 def is_described(path, body):
     return of_requests(path).is_valid(body)
 
 
-def check_request(path, body):
-    fails(of_requests(path), body, "request of " + path)
+def check_request(path, body, verb="post"):
+    fails(of_requests(path, verb), body, "request of " + path)
 
 
 def check(path, method, body, status, answer, kind="application/json"):
@@ -81,5 +81,5 @@ def check(path, method, body, status, answer, kind="application/json"):
     else:
         fails(validator("paths", name, verb, "responses", "200", "content", kind, "schema"), answer, path)
         if body is not None:
-            check_request(path, body)
+            check_request(path, body, verb)
     checked[name] = checked.get(name, 0) + 1
