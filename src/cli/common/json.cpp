@@ -151,7 +151,7 @@ void append_unit(std::string &out, uint32_t unit) {
 }
 
 // Appends the first character of `text`, of more than a byte, and returns its length. JSON goes to
-// terminals too: characters that escape() replaces are written as \uXXXX, which is equivalent.
+// terminals too: characters that escape() replaces are written as equivalent \u escapes.
 size_t append_wide(std::string &out, std::string_view text) {
     const size_t n = utf8_length(text);
     if (n == 0) {
