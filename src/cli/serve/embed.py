@@ -9,12 +9,11 @@ import sys
 
 MOST_PAGE = 40 << 10  # bytes: it is sent whole, and read by people
 
-LITERAL = 8000  # bytes of a piece: compilers need not take longer ones
+LITERAL = 8000  # characters of a piece: compilers need not take literals of more than 64 KiB, joined ones included
 
 
-def literal(text):
-    pieces = [text[i:i + LITERAL] for i in range(0, len(text), LITERAL)]
-    return "\n".join('    R"page(%s)page"' % piece for piece in pieces) or '    ""'
+def literals(text):
+    return ",\n".join('        R"page(%s)page"' % text[i:i + LITERAL] for i in range(0, len(text), LITERAL))
 
 
 def hash_of(page, tag):
@@ -34,10 +33,12 @@ def main(page_path, openapi_path, out_path):
     values = {"page_html": page, "page_script_hash": hash_of(page, "script"),
               "page_style_hash": hash_of(page, "style"), "openapi_json": openapi}
     with open(out_path, "w", encoding="utf-8", newline="") as out:
-        out.write('#include "serve/page.hpp"\n\nnamespace ggufx::cli {\n')
+        out.write('#include "serve/page.hpp"\n\n#include <initializer_list>\n#include <string>\n\nnamespace ggufx::cli {\n'
+                  "namespace {\n\nstd::string joined(std::initializer_list<std::string_view> pieces) {\n    std::string text;\n"
+                  "    for (const std::string_view piece : pieces)\n        text += piece;\n    return text;\n}\n\n} // namespace\n")
         for name, text in values.items():
-            out.write("\nstd::string_view %s() {\n    static constexpr std::string_view text =\n%s;\n    return text;\n}\n"
-                      % (name, literal(text)))
+            out.write("\nstd::string_view %s() {\n    static const std::string text = joined({\n%s});\n    return text;\n}\n"
+                      % (name, literals(text)))
         out.write("\n} // namespace ggufx::cli\n")
 
 

@@ -24,7 +24,7 @@ constexpr uint64_t kSampleBytes = 64u << 10;
 // Samples per file: up to 64 MiB the whole content counts, beyond that samples at equal distances.
 constexpr uint64_t kMostSamples = 1024;
 constexpr size_t kSamplesPerLook = 8;
-constexpr double kSecondsBetween = 1;
+constexpr double kSecondsBetweenLooks = 1;
 
 uint64_t n_samples(uint64_t n_bytes) {
     return std::min((n_bytes + kSampleBytes - 1) / kSampleBytes, kMostSamples);
@@ -197,7 +197,7 @@ ModelFiles::State ModelFiles::state() {
 bool ModelFiles::is_intact(double now) {
     if (is_changed_ || MappingGuard::has_lost_data() || now < next_look_ || !is_mapped_)
         return !is_changed_ && !MappingGuard::has_lost_data();
-    next_look_ = now + kSecondsBetween;
+    next_look_ = now + kSecondsBetweenLooks;
     if (state() == State::changed) return false;
     const std::lock_guard lock(mutex_);
     if (!has_next_samples()) report(kChanged);

@@ -17,7 +17,7 @@ constexpr uint32_t kStart = 600000;
 // shorter than kAnswerWithin: after a loss the first rank ends its streams and releases the other
 // ranks, before they take the first rank for the lost one.
 constexpr uint32_t kTakenWithin = 5000;
-constexpr double kSecondsBetween = 1.0; // interval of heartbeat barriers
+constexpr double kHeartbeatSeconds = 1.0; // interval of heartbeat barriers
 
 template <class Fn> void call_group(const Fn &fn) {
     ggufx_error error = {};
@@ -44,7 +44,7 @@ void meet_at_start(const ggufx_group &group) {
 // ---- the first rank ----
 
 RankBroadcaster::~RankBroadcaster() {
-    if (told_ == 0 || lost_) return;
+    if (last_step_ == 0 || lost_) return;
     try {
         send({.kind = RankStep::Kind::end});
     } catch (const std::exception &) {
@@ -59,7 +59,7 @@ void RankBroadcaster::lose(const ggufx_error &why) {
 
 void RankBroadcaster::send(const RankStep &step) {
     bytes_.put(step);
-    told_ = monotonic_seconds();
+    last_step_ = monotonic_seconds();
     pass(group_, bytes_.first(), kTakenWithin);
     if (!bytes_.rest().empty()) pass(group_, bytes_.rest(), kTakenWithin);
 }
@@ -76,7 +76,7 @@ void RankBroadcaster::tell(const RankStep &step) {
 }
 
 void RankBroadcaster::beat() {
-    if (lost_ || monotonic_seconds() - told_ >= kSecondsBetween)
+    if (lost_ || monotonic_seconds() - last_step_ >= kHeartbeatSeconds)
         tell({.kind = RankStep::Kind::beat});
 }
 

@@ -39,7 +39,7 @@ private:
 
     const ggufx_group group_;
     StepBytes bytes_;
-    double told_ = 0; // time of the last step in seconds
+    double last_step_ = 0; // time of the last step in seconds
     std::optional<RanksLost> lost_;
 };
 
