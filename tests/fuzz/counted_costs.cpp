@@ -509,26 +509,30 @@ template <class Read> int told(Read &&read) {
     }
 }
 
+Json body_of(const std::string &text) {
+    return read_body(text, {text.size(), SIZE_MAX}, true);
+}
+
 int run_json(const std::string &text) {
-    return told([&] { read_body(text); });
+    return told([&] { body_of(text); });
 }
 int run_chat(const std::string &text) {
     const SamplingDefaults defaults;
-    return told([&] { read_chat(read_body(text), defaults, false); });
+    return told([&] { read_chat(body_of(text), defaults, false); });
 }
 int run_completion(const std::string &text) {
     const SamplingDefaults defaults;
-    return told([&] { read_completion(read_body(text), defaults, false); });
+    return told([&] { read_completion(body_of(text), defaults, false); });
 }
 int run_responses(const std::string &text) {
     const SamplingDefaults defaults;
-    return told([&] { read_responses(read_body(text), defaults, false); });
+    return told([&] { read_responses(body_of(text), defaults, false); });
 }
 int run_rerank(const std::string &text) {
-    return told([&] { read_rerank(read_body(text), false); });
+    return told([&] { read_rerank(body_of(text), false); });
 }
 int run_embeddings(const std::string &text) {
-    return told([&] { read_embeddings(read_body(text), false); });
+    return told([&] { read_embeddings(body_of(text), false); });
 }
 int run_llama2c(const std::string &text) {
     uint32_t n = 0;

@@ -173,9 +173,40 @@ void test_errors() {
     CHECK(is_read(std::string(64, '[') + std::string(64, ']')));
     CHECK(error_of("[\"\xff\"]") == "the body: a byte that is not valid UTF-8 at byte 2");
     CHECK(error_of("[\"\\ud800\"]") == "the body: half of a surrogate pair at byte 2, in [0]");
-    const auto replace = Json::Surrogates::replace;
+    JsonReading replace;
+    replace.replaces_surrogates = true;
     CHECK(Json::parse("[\"\\ud800\\udc00\\ud800\\u0041\\udc00\"]", "", replace).dump() ==
           "[\"\xf0\x90\x80\x80\xef\xbf\xbd\x41\xef\xbf\xbd\"]");
+}
+
+// Lists of numbers take 4 bytes a number where the reading names them, and are ordinary lists otherwise.
+void test_number_lists() {
+    static constexpr std::string_view names[] = {"a"};
+    JsonReading reading;
+    reading.number_lists = names;
+    const auto read = [&](const std::string &text) { return Json::parse(text, "", reading); };
+    CHECK(read("{\"a\":[1,4294967295]}").find("a")->numbers() != nullptr);
+    for (const char *const text :
+         {"{\"a\":[1,2,3]}", "{\"a\":[[1],[2,3],[]]}", "{\"a\":[1,-2]}", "{\"a\":[1,2,4294967296]}",
+          "{\"a\":[1,\"x\",3]}", "{\"a\":[1,[2]]}", "{\"a\":[null,1]}", "{\"b\":[1,2]}",
+          "{\"a\":{\"c\":[1,2]}}", "{\"a\":[[[1]]]}", "[1,2]", "{\"a\":[1,{\"a\":[2]}]}"}) {
+        CHECK(read(text).dump() == text);
+        CHECK(read(text).size() == Json::parse(text, "").size());
+    }
+    CHECK(read("{\"b\":[1,2]}").find("b")->elements().size() == 2);
+    CHECK(read("{\"a\":[1,2.0]}").find("a")->elements().size() == 2);
+    reading.most_bytes = 16000;
+    std::string many = "1";
+    for (int i = 0; i < 1000; i++) many += ",1";
+    CHECK(read("{\"a\":[" + many + "]}").find("a")->size() == 1001);
+    try {
+        read("{\"b\":[" + many + "]}");
+        CHECK(false);
+    } catch (const Failure &failure) {
+        CHECK(failure.exit_code == kNoMemory);
+        CHECK(std::string(failure.what())
+                  .starts_with(": its values take more than 16000 bytes of memory, in b["));
+    }
 }
 
 // Bytes that are no UTF-8 and characters that move a terminal's cursor never reach the output.
@@ -201,6 +232,7 @@ int main() {
     test_numbers();
     test_broken_texts();
     test_errors();
+    test_number_lists();
     test_written_strings();
     std::printf("%d checks\n", g_checks);
 }

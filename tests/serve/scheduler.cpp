@@ -17,6 +17,9 @@ static long g_allocations_left = 0;
     if (void *const out = std::malloc(n > 0 ? n : 1)) return out;
     throw std::bad_alloc();
 }
+[[gnu::noinline]] void *operator new(std::size_t n, const std::nothrow_t &) noexcept {
+    return std::malloc(n > 0 ? n : 1); // std::stable_sort does without
+}
 [[gnu::noinline]] void operator delete(void *memory) noexcept {
     std::free(memory);
 }

@@ -59,6 +59,12 @@ Json &Json::operator[](std::string_view key) {
     return object.values.emplace_back();
 }
 
+Json Json::written(std::string text) {
+    Json json;
+    json.value_ = Written{std::move(text)};
+    return json;
+}
+
 void Json::update(const Json &other) {
     const auto &object = std::get<Object>(other.value_);
     for (size_t i = 0; i < object.keys.size(); i++) (*this)[object.keys[i]] = object.values[i];
@@ -89,8 +95,12 @@ const Json::Array &Json::elements() const {
     return object ? object->values : std::get<Array>(value_);
 }
 
+const Json::Numbers *Json::numbers() const {
+    return std::get_if<Numbers>(&value_);
+}
+
 size_t Json::size() const {
-    return elements().size();
+    return numbers() ? numbers()->size() : elements().size();
 }
 
 const std::vector<std::string> &Json::keys() const {
@@ -175,9 +185,8 @@ bool is_plain(char c) {
 
 } // namespace
 
-void append_json_string(std::string &out, std::string_view text) {
+void append_json_characters(std::string &out, std::string_view text) {
     constexpr std::string_view codes = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt";
-    out += '"';
     for (size_t i = 0, n; i < text.size(); i += n) {
         const size_t begin = i;
         while (i < text.size() && is_plain(text[i])) i++;
@@ -193,6 +202,11 @@ void append_json_string(std::string &out, std::string_view text) {
             n = append_wide(out, text.substr(i));
         }
     }
+}
+
+void append_json_string(std::string &out, std::string_view text) {
+    out += '"';
+    append_json_characters(out, text);
     out += '"';
 }
 
@@ -210,6 +224,10 @@ struct Json::Writer {
     }
     void operator()(double value) { append_double(out, value); }
     void operator()(const std::string &text) { append_json_string(out, text); }
+    void operator()(const Written &text) { out += text.json; }
+    void operator()(const Numbers &list) {
+        write_list('[', list.size(), ']', [&](size_t i) { (*this)(list[i]); });
+    }
     void operator()(const Array &array) {
         write_list('[', array.size(), ']', [&](size_t i) { write(array[i]); });
     }
@@ -267,7 +285,8 @@ static bool is_overflow(std::string_view digits) {
 struct Json::Reader {
     static constexpr unsigned kMaxDepth = 64; // bounds the recursion of writer and destructor
 
-    Reader(std::string_view text_, const std::string &what_) : text(text_), what(what_) {}
+    Reader(std::string_view text_, const std::string &what_, const JsonReading &reading_)
+        : text(text_), what(what_), reading(reading_) {}
 
     [[noreturn]] void fail(const std::string &why) const {
         throw Failure(kInvalidFile, what + ": " + why);
@@ -279,7 +298,7 @@ struct Json::Reader {
         fail(fmt::format("nested deeper than {} at byte {}", kMaxDepth, at));
     }
     void lone_surrogate(size_t at) const {
-        if (surrogates == Surrogates::refuse) refuse(at, "half of a surrogate pair");
+        if (!reading.replaces_surrogates) refuse(at, "half of a surrogate pair");
     }
     // Returns the name of the value that is being read, such as ", in messages[2].content".
     std::string place() const {
@@ -297,15 +316,55 @@ struct Json::Reader {
         return out.empty() || out.size() > most ? "" : ", in " + out;
     }
 
+    // Counts memory before it is allocated.
+    void charge(size_t n) {
+        n_bytes += n;
+        if (n_bytes <= reading.most_bytes) return;
+        throw Failure(kNoMemory, fmt::format("{}: its values take more than {} bytes of memory{}",
+                                             what, reading.most_bytes, place()));
+    }
+    template <class Item> void charge_growth(const std::vector<Item> &list) {
+        if (list.size() == list.capacity()) charge(std::max<size_t>(list.size(), 1) * sizeof(Item));
+    }
+    void charge_text(std::string_view value) {
+        if (value.size() > std::string().capacity()) charge(value.size() + 1);
+    }
+
+    Array &values_of(Json &container) {
+        if (container.is_object()) return std::get<Object>(container.value_).values;
+        if (container.numbers()) spread(container);
+        return std::get<Array>(container.value_);
+    }
+    // Makes a list of any values from a list of numbers.
+    void spread(Json &list) {
+        const Numbers numbers = std::move(std::get<Numbers>(list.value_));
+        charge((numbers.size() + 1) * sizeof(Json));
+        list.value_ = Array(numbers.begin(), numbers.end());
+    }
     Json &add(Json value) {
         if (open.empty()) {
             root = std::move(value);
             return root;
         }
-        Json &top = *open.back();
-        Array &into =
-            top.is_object() ? std::get<Object>(top.value_).values : std::get<Array>(top.value_);
+        Array &into = values_of(*open.back());
+        charge_growth(into);
         return into.emplace_back(std::move(value));
+    }
+    // Returns whether a number was added to a list that has only numbers.
+    bool add_to_numbers(uint64_t number) {
+        if (number > UINT32_MAX || open.size() < 2 || open.size() > 3 || !open[0]->is_object())
+            return false;
+        const auto &names = reading.number_lists;
+        if (std::find(names.begin(), names.end(), open[0]->keys().back()) == names.end())
+            return false;
+        Json &top = *open.back();
+        if (const Array *const list = std::get_if<Array>(&top.value_); list && list->empty())
+            top.value_ = Numbers();
+        auto *const numbers = std::get_if<Numbers>(&top.value_);
+        if (!numbers) return false;
+        charge_growth(*numbers);
+        numbers->push_back(static_cast<uint32_t>(number));
+        return true;
     }
     void null() { add({}); }
     void boolean(bool value) { add(value); }
@@ -314,6 +373,7 @@ struct Json::Reader {
     void array_end() { open.pop_back(); }
     void object_end() {
         const std::vector<std::string> &keys = open.back()->keys();
+        charge(keys.size() * sizeof(std::string_view));
         std::vector<std::string_view> sorted(keys.begin(), keys.end());
         std::sort(sorted.begin(), sorted.end());
         const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
@@ -321,8 +381,11 @@ struct Json::Reader {
         array_end();
     }
     void put_string(std::string_view value, bool is_name) {
+        charge_text(value);
         if (is_name) {
-            std::get<Object>(open.back()->value_).keys.emplace_back(value);
+            std::vector<std::string> &keys = std::get<Object>(open.back()->value_).keys;
+            charge_growth(keys);
+            keys.emplace_back(value);
         } else {
             add(value);
         }
@@ -338,7 +401,7 @@ struct Json::Reader {
         uint64_t natural = 0;
         int64_t integer = 0;
         if (is_integer && std::from_chars(first, last, natural).ec == std::errc()) {
-            add(natural);
+            if (!add_to_numbers(natural)) add(natural);
         } else if (is_integer && std::from_chars(first, last, integer).ec == std::errc()) {
             add(integer);
         } else {
@@ -353,28 +416,19 @@ struct Json::Reader {
 
     std::string_view text;
     const std::string &what;
-    Surrogates surrogates = Surrogates::refuse;
+    const JsonReading &reading;
+    size_t n_bytes = sizeof(Json); // memory of the values
     Json root;
     std::vector<Json *> open;
     std::string string;
 };
 
-Json Json::parse(std::string_view text, const std::string &what, Surrogates surrogates) {
-    Reader reader(text, what);
-    reader.surrogates = surrogates;
+Json Json::parse(std::string_view text, const std::string &what, const JsonReading &reading) {
+    Reader reader(text, what, reading);
     if (const size_t bad = valid_length(text); bad < text.size())
         reader.refuse(bad, "a byte that is not valid UTF-8");
     JsonScanner<Reader, Reader::kMaxDepth>(reader, text).scan();
     return std::move(reader.root);
-}
-
-bool is_json_object(std::string_view text) {
-    const size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == text.npos || text[first] != '{') return false;
-    try {
-        Json::parse(text, "");
-        return true;
-    } catch (const Failure &) { return false; }
 }
 
 Json json_object() {

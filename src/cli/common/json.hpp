@@ -7,14 +7,24 @@
 
 #include <concepts>
 #include <initializer_list>
+#include <span>
 #include <variant>
 
 namespace ggufx::cli {
+
+struct JsonReading {
+    bool replaces_surrogates = false; // lone surrogates become U+FFFD; otherwise they are refused
+    size_t most_bytes = SIZE_MAX;     // memory of the value
+    // Members of the outermost object that may be long lists of numbers, or lists of these. Such
+    // lists of numbers below 2^32 take 4 bytes each; see Json::numbers().
+    std::span<const std::string_view> number_lists;
+};
 
 class Json {
 public:
     struct Member; // {"key", value}
     using Array = std::vector<Json>;
+    using Numbers = std::vector<uint32_t>;
 
     Json();                                      // null
     Json(std::initializer_list<Member> members); // an object
@@ -51,23 +61,27 @@ public:
     const Json *find(std::string_view key) const;
     const std::string *text() const;
     uint64_t natural() const;
-    const Array &elements() const; // elements of an array, or values of an object
-    size_t size() const;           // elements or members
+    const Array &elements() const;  // elements of an array, or values of an object
+    const Numbers *numbers() const; // of a list that JsonReading names, else NULL; no elements()
+    size_t size() const;            // elements or members
 
     // Values that were read; nothing if the type differs.
     bool is_null() const { return value_.index() == 0; }
-    bool is_array() const { return std::holds_alternative<Array>(value_); }
+    bool is_array() const { return std::holds_alternative<Array>(value_) || numbers(); }
     bool is_object() const { return std::holds_alternative<Object>(value_); }
     std::optional<bool> truth() const;
     std::optional<uint64_t> whole() const;        // an integer >= 0
     std::optional<double> number() const;         // any number
     const std::vector<std::string> &keys() const; // names of an object's members
 
-    enum class Surrogates : uint8_t { refuse, replace }; // lone surrogates: refused, or U+FFFD
-    // Throws Failure (invalid file) with `what`, the reason and the position. Refuses duplicate
-    // members and nesting deeper than 64; an integer beyond 64 bits becomes a double.
+    // A value that is its JSON text already. It can only be written.
+    static Json written(std::string json);
+
+    // Throws Failure (invalid file, or no memory beyond most_bytes) with `what`, the reason and the
+    // position. Refuses duplicate members and nesting deeper than 64; an integer beyond 64 bits
+    // becomes a double.
     static Json parse(std::string_view text, const std::string &what,
-                      Surrogates surrogates = Surrogates::refuse);
+                      const JsonReading &reading = {});
 
     // indent < 0: on one line. Invalid UTF-8 becomes U+FFFD.
     std::string dump(int indent = -1) const;
@@ -77,9 +91,13 @@ private:
         std::vector<std::string> keys;
         Array values;
     };
+    struct Written {
+        std::string json;
+    };
     struct Writer;
     struct Reader;
-    std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string, Array, Object>
+    std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string, Array, Object,
+                 Numbers, Written>
         value_ = nullptr;
 };
 
@@ -90,9 +108,7 @@ struct Json::Member {
 
 // Appends a string in quotes, which is valid JSON and safe on a terminal.
 void append_json_string(std::string &out, std::string_view text);
-
-// Returns whether `text` is a JSON object.
-bool is_json_object(std::string_view text);
+void append_json_characters(std::string &out, std::string_view text); // without the quotes
 
 constexpr int kSchema = 1; // version of all objects that the tool prints
 

@@ -23,8 +23,12 @@ std::vector<int32_t> tokenize(const ggufx_tokenizer *tokenizer, std::string_view
                               flags, error);
     };
     ggufx_error error;
-    if (tokenize(&error) == GGUFX_E_CAPACITY) ids.resize(needed);
-    call(tokenize);
+    ggufx_status status = tokenize(&error);
+    if (status == GGUFX_E_CAPACITY) {
+        ids.resize(needed);
+        status = tokenize(&error);
+    }
+    if (status != GGUFX_OK) throw Failure(exit_code(status), error);
     ids.resize(needed);
     return ids;
 }

@@ -28,13 +28,12 @@ uint32_t links_asked(const ModelSampling &model, const Wanted &wanted) {
     return out;
 }
 
-Sampler make_text_sampler(const ModelHost &host, const Wanted &wanted, uint64_t seed) {
+SamplingOptions sampling_options(const ModelHost &host, const Wanted &wanted) {
     SamplingOptions options = host.sampling();
     options.temperature = wanted.sampling.temperature;
     options.top_k = wanted.sampling.top_k;
     options.top_p = wanted.sampling.top_p;
     options.min_p = wanted.sampling.min_p;
-    options.seed = seed;
     if (!host.model_sampling().orders(links_asked(host.model_sampling(), wanted)))
         options.samplers.clear();
     options.frequency_penalty = wanted.frequency_penalty;
@@ -44,6 +43,10 @@ Sampler make_text_sampler(const ModelHost &host, const Wanted &wanted, uint64_t 
                                       host.n_context(), GGUFX_LINK_MOST_LAST});
     for (const ggufx_logit_bias &bias : wanted.biases)
         options.biases.push_back(fmt::format("{}={}", bias.id, bias.bias));
+    return options;
+}
+
+Sampler make_text_sampler(const ModelHost &host, const SamplingOptions &options) {
     try {
         return make_sampler(host.rt(), host.facts().n_vocab, options, host.tokenizer());
     } catch (const Failure &failure) {
@@ -65,12 +68,19 @@ Stop make_stop(const ModelHost &host, const std::vector<std::string> &texts) {
 
 } // namespace
 
+std::shared_ptr<const SamplingOptions> checked_sampling(const ModelHost &host,
+                                                        const Wanted &wanted) {
+    auto options = std::make_shared<const SamplingOptions>(sampling_options(host, wanted));
+    make_text_sampler(host, *options);
+    return options;
+}
+
 CompletionWriter::CompletionWriter(const ModelHost &host, std::shared_ptr<Reply> reply,
                                    Metrics &metrics, Clock clock, const CompletionPlan &plan,
                                    const Wanted &wanted, uint64_t seed)
     : host_(host), reply_(std::move(reply)), metrics_(metrics), clock_(clock), plan_(plan),
-      sampler_(make_text_sampler(host, wanted, seed)), stop_(make_stop(host, wanted.stop)),
-      top_ids_(plan.n_top), top_logprobs_(plan.n_top), is_chat_(plan.prompt != nullptr),
+      seed_(seed), stop_(make_stop(host, wanted.stop)), top_ids_(plan.n_top),
+      top_logprobs_(plan.n_top), is_chat_(plan.prompt != nullptr),
       keeps_special_(wanted.return_special), keeps_reasoning_(wanted.keeps_reasoning),
       budget_(wanted.thinking_budget) {
     if (plan_.prompt) make_parser();
@@ -525,6 +535,11 @@ std::optional<int32_t> CompletionWriter::write(std::span<const float> logits) {
         end("length");
         return {};
     }
+    if (!sampler_) {
+        SamplingOptions options = *plan_.sampling;
+        options.seed = seed_;
+        sampler_ = make_text_sampler(host_, options);
+    }
     float logprob = 0;
     const int32_t id = sample(logits, logprob);
     call([&](ggufx_error *error) { return ggufx_sampler_accept(sampler_.get(), &id, 1, error); });
@@ -580,7 +595,7 @@ void CompletionWriter::fail(const char *why, Fault fault) noexcept {
                                  : fault == Fault::limit       ? "too_much_work"
                                                                : "";
         reply_->fail(ApiError(status, why, "", code));
-    } catch (const std::exception &) { reply_->exchange().end(); }
+    } catch (const std::exception &) { reply_->exchange().respond_out_of_memory(); }
 }
 
 void CompletionWriter::stop(const char *why) noexcept {

@@ -18,8 +18,9 @@ struct CompletionPlan {
     bool logprobs = false;
     bool rates = false; // best_of ranks the sequences by mean log-probability
     uint32_t n_top = 0;
-    double taken = 0;    // time at which the request was accepted
-    double deadline = 0; // time at which the request expires; 0: never
+    std::shared_ptr<const SamplingOptions> sampling; // see checked_sampling()
+    double taken = 0;                                // time at which the request was accepted
+    double deadline = 0;                             // time at which the request expires; 0: never
     std::shared_ptr<void> ticket;
     std::vector<int32_t> echoed; // prompt tokens whose log-probabilities are returned, too
     bool echoes_special = false; // the echoed text spells its special tokens
@@ -29,6 +30,10 @@ struct CompletionPlan {
     std::string tools;
     bool parallel_calls = true; // false: the generation ends after one call
 };
+
+// Returns the sampling of a request; throws ApiError if no sampler can be made from it.
+std::shared_ptr<const SamplingOptions> checked_sampling(const ModelHost &host,
+                                                        const Wanted &wanted);
 
 class CompletionWriter final : public Writer {
 public:
@@ -92,7 +97,8 @@ private:
     Metrics &metrics_;
     Clock clock_;
     CompletionPlan plan_;
-    Sampler sampler_;
+    uint64_t seed_;
+    Sampler sampler_; // made with the first token: it is large, and many requests may wait
     Stage stage_ = Stage::free;
     std::vector<int32_t> given_; // forced tokens in reverse order, the next one last
     std::vector<int32_t> opening_;

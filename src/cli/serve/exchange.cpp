@@ -12,6 +12,7 @@ namespace {
 // Seconds without output before a keep-alive comment, so that proxies do not time out.
 constexpr double kQuiet = 15;
 constexpr std::string_view kComment = ": keep-alive\n\n";
+constexpr size_t kPartBytes = 16u << 10; // of a body that is sent in parts
 
 } // namespace
 
@@ -49,6 +50,33 @@ void Exchange::respond(const ApiError &error) {
     if (error.status == 429 || error.status == 503) headers.emplace_back("Retry-After", "1");
     if (error.status == 401) headers.emplace_back("WWW-Authenticate", "Bearer");
     respond(error.status, "application/json", error.to_json().dump() + "\n", std::move(headers));
+}
+
+// Appends parts until there are enough bytes; returns false after the last one.
+static bool fill_part(std::string &part, const Exchange::Source &next) {
+    while (part.size() < kPartBytes)
+        if (!next(part)) return false;
+    return true;
+}
+
+void Exchange::respond_parts(const std::string &type, Source next) {
+    std::string first;
+    if (!fill_part(first, next)) {
+        respond(200, type, std::move(first));
+        return;
+    }
+    const std::lock_guard lock(mutex_);
+    if (state_ != State::waiting) return;
+    std::string own_type = type;
+    const size_t n_bytes = first.size();
+    unsent_.push_back(std::move(first));
+    type_ = std::move(own_type);
+    next_ = std::move(next);
+    n_unsent_ = n_bytes;
+    status_ = 200;
+    state_ = State::parts;
+    ended_ = true;
+    wake();
 }
 
 void Exchange::respond_out_of_memory() noexcept {
@@ -95,7 +123,6 @@ void Exchange::write(std::string_view event) {
 void Exchange::end() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
-    if (state_ == State::waiting) gone_ = true; // no memory for a response: closes the connection
     wake();
 }
 
@@ -137,6 +164,7 @@ void Exchange::close() {
     gone_ = true;
     socket_ = -1;
     wake_ = nullptr;
+    next_ = nullptr;
 }
 
 Exchange::Head Exchange::take_head(const std::function<void()> &wait) {
@@ -167,10 +195,26 @@ size_t Exchange::take(char *out, size_t most) {
     return n;
 }
 
+// Puts the next part of the body into unsent_.
+void Exchange::pull() {
+    try {
+        std::string part;
+        const bool is_last = !fill_part(part, next_);
+        const size_t n_bytes = part.size();
+        if (n_bytes > 0) unsent_.push_back(std::move(part));
+        n_unsent_ += n_bytes;
+        if (is_last) next_ = nullptr;
+    } catch (const std::exception &) { // the client notices that the end is missing
+        next_ = nullptr;
+        gone_ = is_cut_ = true;
+    }
+}
+
 ptrdiff_t Exchange::read(char *out, size_t most, const std::function<void()> &wait) {
     const std::lock_guard lock(mutex_);
     n_sent_ = n_read_;
     if (gone_ && !is_cut_) return kBroken;
+    if (unsent_.empty() && next_) pull();
     if (const size_t n = take(out, most)) return static_cast<ptrdiff_t>(n);
     if (is_cut_) return kBroken;
     if (ended_) {
@@ -197,6 +241,7 @@ bool Exchange::is_slow(double now, double seconds) {
 bool Exchange::cut(const ApiError &error) {
     const std::lock_guard lock(mutex_);
     gone_ = is_cut_ = true;
+    next_ = nullptr;
     unsent_.resize(n_of_first_ > 0 ? 1 : 0);
     n_unsent_ = unsent_.empty() ? 0 : unsent_.front().size() - n_of_first_;
     const bool keeps_event = !unsent_.empty() && unsent_.front() != kComment;
@@ -213,7 +258,7 @@ bool Exchange::cut(const ApiError &error) {
 
 bool Exchange::is_read() {
     const std::lock_guard lock(mutex_);
-    return ended_ && !is_cut_ && n_unsent_ == 0;
+    return ended_ && !is_cut_ && n_unsent_ == 0 && !next_;
 }
 
 } // namespace ggufx::cli

@@ -38,12 +38,17 @@ public:
     void respond(int status, const std::string &type, std::string body,
                  std::vector<Header> headers = {});
     void respond(const ApiError &error);
+    // Responds with 200 and a body whose parts `next` appends to its argument, until it returns
+    // false. The sender calls it as the client reads, so a large body takes little memory; if it
+    // throws, the connection is closed. A short body is sent as a whole.
+    using Source = std::function<bool(std::string &out)>;
+    void respond_parts(const std::string &type, Source next);
     void respond_out_of_memory() noexcept; // 503; needs no memory
     void open_stream(CutEvent cut_event);
     // Call before respond or open_stream.
     void add_header(const std::string &name, const std::string &value);
     void write(std::string_view event); // one whole event of a stream
-    void end();                         // without a response or a stream: closes the connection
+    void end();                         // of a stream
     void keep_alive(double now);        // sends an SSE comment after a quiet period
     void tell(ExchangeFacts facts);
     bool is_gone(); // the client disconnected or was too slow; polls the socket
@@ -51,12 +56,12 @@ public:
     uint64_t asker() const { return asker_; }
 
     // Sender side.
-    enum class State { waiting, whole, stream };
+    enum class State { waiting, whole, parts, stream };
     struct Head {
         State state;
         int status;
-        std::string type; // set for whole responses; so is the next member
-        size_t n_bytes;
+        std::string type; // empty for streams
+        size_t n_bytes;   // of a whole response
         std::vector<Header> headers;
     };
     // Returns the available head. If there is none, `wait` runs under the lock, so that no wake is
@@ -83,6 +88,7 @@ private:
     void wake(); // call with the lock held; so are the next ones
     void append(std::string_view text);
     size_t take(char *out, size_t most);
+    void pull();
 
     std::mutex mutex_;
     uint64_t owner_, asker_;
@@ -98,6 +104,7 @@ private:
         "{\"error\":{\"message\":\"out of memory\",\"type\":\"overloaded_error\",\"param\":null,"
         "\"code\":\"out_of_memory\"}}\n"};
     CutEvent cut_event_ = nullptr;
+    Source next_; // NULL: nothing comes after unsent_
     // Bytes in unsent_, bytes of its first entry that were read, events that were read.
     size_t n_unsent_ = 0, n_of_first_ = 0, n_events_ = 0;
     // Bytes that were read, and those of them that were sent. The head counts as one byte, and so

@@ -100,7 +100,9 @@ bool resembles(const Json &value, const Type &type) {
         return value.text() != nullptr;
     case Kind::list:
         return value.is_array() &&
-               (value.size() == 0 || resembles(value.elements()[0], *type.parts[0]));
+               (value.size() == 0 ||
+                resembles(value.numbers() ? Json(value.numbers()->front()) : value.elements()[0],
+                          *type.parts[0]));
     case Kind::map:
     case Kind::object:
     case Kind::group:
@@ -182,7 +184,8 @@ private:
         if (type.kind == Kind::group) check(value, *type.group, at);
         if (type.kind == Kind::list)
             for (size_t i = 0; i < value.size(); i++)
-                check(value.elements()[i], *type.parts[0], Place{&at, {}, i});
+                check(value.numbers() ? Json((*value.numbers())[i]) : value.elements()[i],
+                      *type.parts[0], Place{&at, {}, i});
         if (type.kind == Kind::map)
             for (size_t i = 0; i < value.size(); i++)
                 check(value.elements()[i], *type.parts[0], Place{&at, value.keys()[i], 0});

@@ -101,8 +101,7 @@ Fields Fields::entry(Name name, const Json &object, size_t index) const {
 }
 
 void Fields::refuse(Name name, const std::string &what) const {
-    const std::string path = path_ + std::string(name.name);
-    throw ApiError(400, path + " " + what, path, "invalid_value");
+    throw ApiError(400, path(name) + " " + what, path(name), "invalid_value");
 }
 
 void Fields::finish() const {

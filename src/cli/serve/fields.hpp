@@ -58,6 +58,7 @@ public:
     // Throws std::logic_error if the reader has left out a field that has an effect.
     void finish() const;
 
+    std::string path(Name name) const { return path_ + std::string(name.name); } // in the body
     [[noreturn]] void refuse(Name name, const std::string &what) const;
 
 private:

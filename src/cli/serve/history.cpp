@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "serve/history.hpp"
 
+#include "serve/preparation.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <unordered_map>
@@ -113,6 +115,19 @@ private:
     uint64_t n_made_ = 0;
 };
 
+bool is_object_text(const std::string &text, const std::string &path) {
+    const RequestMemory *const memory = Preparation::memory();
+    try {
+        JsonReading reading;
+        if (memory) reading.most_bytes = memory->of_values();
+        return Json::parse(text, path, reading).is_object();
+    } catch (const Failure &failure) {
+        if (failure.exit_code == kNoMemory)
+            throw ApiError(400, failure.what(), path, "too_complex");
+        return false;
+    }
+}
+
 } // namespace
 
 Json call_arguments(Fields &call) {
@@ -124,7 +139,7 @@ Json call_arguments(Fields &call) {
     const size_t end = text.find_last_not_of(" \t\r\n") + 1;
     if (first == std::string::npos || text.substr(first, end - first) == "null")
         return Json::object();
-    if (is_json_object(text)) return *given;
+    if (is_object_text(text, call.path("arguments"))) return *given;
     call.refuse("arguments", fmt::format("is not a JSON object or the text of one, but \"{}\"",
                                          escape(text.substr(0, 80))));
 }

@@ -488,10 +488,10 @@ MHD_Result HttpServer::Hooks::send(MHD_Connection *connection, Request &request)
         request.exchange->take_head([&] { MHD_suspend_connection(connection); });
     if (head.state == Exchange::State::waiting)
         return request.exchange->is_gone() ? MHD_NO : MHD_YES;
-    const bool is_stream = head.state == Exchange::State::stream;
     std::unique_ptr<QueryReader> reader(new QueryReader{request.exchange, connection});
     MHD_Response *const response = MHD_create_response_from_callback(
-        is_stream ? MHD_SIZE_UNKNOWN : head.n_bytes, kBlockBytes, read, reader.get(), free_reader);
+        head.state == Exchange::State::whole ? head.n_bytes : MHD_SIZE_UNKNOWN, kBlockBytes, read,
+        reader.get(), free_reader);
     if (response) reader.release();
     return send_head(connection, request, response, head);
 }

@@ -25,7 +25,7 @@ namespace {
 template <class Room, class Fill>
 ggufx_status fill_room(Room &room, ggufx_error &error, Fill fill) {
     size_t needed = 0;
-    room.resize(4096);
+    if (room.empty()) room.resize(4096);
     ggufx_status status = fill(&needed, &error);
     if (status == GGUFX_E_CAPACITY) {
         room.resize(needed);
@@ -300,8 +300,8 @@ std::vector<int32_t> ModelHost::tokenize(const std::string &text, uint32_t flags
     return cli::tokenize(tokenizer_.get(), text, flags);
 }
 
-std::string ModelHost::detokenize(const std::vector<int32_t> &ids, uint32_t flags) const {
-    std::string out;
+std::string ModelHost::detokenize(std::span<const int32_t> ids, uint32_t flags) const {
+    std::string out(16 * ids.size() + 64, '\0'); // longer than most texts
     ggufx_error error;
     const ggufx_status status = fill_room(out, error, [&](size_t *needed, ggufx_error *e) {
         return ggufx_detokenize(out.data(), out.size(), needed, tokenizer_.get(), ids.data(),
@@ -320,7 +320,20 @@ void ModelHost::require_room(size_t n_bytes, const char *param) const {
 }
 
 std::string ModelHost::piece(int32_t id) const {
-    return detokenize({id}, GGUFX_DETOKENIZE_KEEP_SPECIAL | GGUFX_DETOKENIZE_KEEP_SPACE);
+    return detokenize({&id, 1}, GGUFX_DETOKENIZE_KEEP_SPECIAL | GGUFX_DETOKENIZE_KEEP_SPACE);
+}
+
+std::string ModelHost::detokenize_part(std::span<const int32_t> ids, ggufx_detokenize_state &state,
+                                       bool is_last) const {
+    std::string out;
+    ggufx_error error;
+    const uint32_t flags = GGUFX_DETOKENIZE_KEEP_SPECIAL | (is_last ? GGUFX_DETOKENIZE_LAST : 0);
+    const ggufx_status status = fill_room(out, error, [&](size_t *needed, ggufx_error *e) {
+        return ggufx_detokenize_part(out.data(), out.size(), needed, &state, tokenizer_.get(),
+                                     ids.data(), ids.size(), flags, e);
+    });
+    if (status != GGUFX_OK) refuse(status, error, "tokens");
+    return out;
 }
 
 bool ModelHost::ends(int32_t id) const {
@@ -350,6 +363,10 @@ ggufx_chat_request request_of(const ChatWanted &wanted, std::string &variables) 
     ggufx_chat_request_init(&request);
     request.flags = GGUFX_CHAT_CLOCK;
     request.progress = Preparation::progress();
+    if (const RequestMemory *const memory = Preparation::memory()) {
+        request.max_memory = memory->of_template();
+        request.max_output = memory->of_prompt();
+    }
     if (wanted.opens_turn) request.flags |= GGUFX_CHAT_GENERATE;
     if (wanted.continues) request.flags |= GGUFX_CHAT_CONTINUE;
     if (wanted.thinks) request.flags |= *wanted.thinks ? GGUFX_CHAT_THINK : GGUFX_CHAT_NO_THINK;

@@ -62,9 +62,12 @@ public:
     std::vector<int32_t> tokenize(const std::string &text, uint32_t flags) const;
     // Throws ApiError if the context cannot hold a text of so many bytes, before it is tokenized.
     void require_room(size_t n_bytes, const char *param) const;
-    std::string detokenize(const std::vector<int32_t> &ids, uint32_t flags) const;
+    std::string detokenize(std::span<const int32_t> ids, uint32_t flags) const;
     // Returns the bytes of one token.
     std::string piece(int32_t id) const;
+    // Returns the text of ids that come one after another, with their special tokens.
+    std::string detokenize_part(std::span<const int32_t> ids, ggufx_detokenize_state &state,
+                                bool is_last) const;
     // Throws ApiError if the template cannot render the conversation.
     Prompt prompt_of(const ChatWanted &wanted) const;
     std::string render(const ChatWanted &wanted) const;

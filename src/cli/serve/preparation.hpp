@@ -1,7 +1,9 @@
-// Limit on the processor time that one request may take before the scheduler: its template, its
-// grammars, its tokens. The library's calls poll it on the thread that makes them.
+// Limits on the processor time and memory that one request may take before the scheduler: its
+// template, its grammars, its tokens. The library's calls poll the time on the thread that makes them.
 // SPDX-License-Identifier: MIT
 #pragma once
+
+#include "serve/request_memory.hpp"
 
 #include <ctime>
 #include <ggufx/base.h>
@@ -12,7 +14,8 @@ class Preparation {
 public:
     static constexpr double kMostSeconds = 10;
 
-    Preparation() : end_(processor_seconds() + kMostSeconds) {
+    explicit Preparation(const RequestMemory &memory)
+        : end_(processor_seconds() + kMostSeconds), memory_(memory) {
         progress_.struct_size = sizeof progress_;
         progress_.user = this;
         progress_.report = [](void *user, uint64_t, uint64_t) -> int32_t {
@@ -24,8 +27,9 @@ public:
     Preparation(const Preparation &) = delete;
     Preparation &operator=(const Preparation &) = delete;
 
-    // Returns the limit of this thread; NULL outside of a preparation.
+    // Limits of this thread; NULL outside of a preparation.
     static const ggufx_progress *progress() { return current_ ? &current_->progress_ : nullptr; }
+    static const RequestMemory *memory() { return current_ ? &current_->memory_ : nullptr; }
 
 private:
     static double processor_seconds() { // used by this thread
@@ -36,6 +40,7 @@ private:
 
     static inline thread_local const Preparation *current_ = nullptr;
     double end_;
+    RequestMemory memory_;
     ggufx_progress progress_ = {};
 };
 

@@ -32,6 +32,16 @@ void join(Delta &all, Delta delta) {
     for (TokenLogprob &token : delta.logprobs) all.logprobs.push_back(std::move(token));
 }
 
+void JsonList::add(const Json &value) {
+    text_ += text_.empty() ? '[' : ',';
+    text_ += value.dump();
+}
+
+Json JsonList::json() && {
+    if (text_.empty()) text_ = "[";
+    return Json::written(std::move(text_) + "]");
+}
+
 static Json bytes_json(std::string_view bytes) {
     Json out = Json::array();
     for (const char byte : bytes) out.push_back(static_cast<unsigned char>(byte));
@@ -46,15 +56,15 @@ static Json token_json(std::string_view piece, float logprob) {
 }
 
 Json logprob_list(const std::vector<TokenLogprob> &tokens) {
-    Json content = Json::array();
+    JsonList content;
     for (const TokenLogprob &token : tokens) {
         Json one = token_json(token.piece, token.logprob.value_or(0));
         Json top = Json::array();
         for (const auto &other : token.top) top.push_back(token_json(other.piece, other.logprob));
         one["top_logprobs"] = top;
-        content.push_back(one);
+        content.add(one);
     }
-    return content;
+    return std::move(content).json();
 }
 
 } // namespace ggufx::cli

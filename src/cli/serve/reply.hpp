@@ -72,6 +72,16 @@ private:
     uint32_t n_texts_;
 };
 
+// A list of values that is kept as text: trees of many small values take twenty times as much.
+class JsonList {
+public:
+    void add(const Json &value);
+    Json json() &&;
+
+private:
+    std::string text_; // empty: no values
+};
+
 void join(Delta &all, Delta delta);
 Json logprob_list(const std::vector<TokenLogprob> &tokens); // format of chat completions
 

@@ -36,20 +36,19 @@ Json logprob_json(float value) {
 }
 
 Json completion_logprobs(const std::vector<TokenLogprob> &tokens) {
-    Json pieces = Json::array(), logprobs = Json::array(), tops = Json::array(),
-         offsets = Json::array();
+    JsonList pieces, logprobs, tops, offsets;
     for (const TokenLogprob &token : tokens) {
-        pieces.push_back(token.piece);
-        logprobs.push_back(token.logprob ? logprob_json(*token.logprob) : Json());
+        pieces.add(token.piece);
+        logprobs.add(token.logprob ? logprob_json(*token.logprob) : Json());
         Json top = Json::object();
         for (const auto &other : token.top) top[other.piece] = logprob_json(other.logprob);
-        tops.push_back(token.logprob ? top : Json());
-        offsets.push_back(token.offset);
+        tops.add(token.logprob ? top : Json());
+        offsets.add(token.offset);
     }
-    return Json{{"tokens", pieces},
-                {"token_logprobs", logprobs},
-                {"top_logprobs", tops},
-                {"text_offset", offsets}};
+    return Json{{"tokens", std::move(pieces).json()},
+                {"token_logprobs", std::move(logprobs).json()},
+                {"top_logprobs", std::move(tops).json()},
+                {"text_offset", std::move(offsets).json()}};
 }
 
 Json call_json(const CallPart &call, bool indexed) {

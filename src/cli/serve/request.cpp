@@ -23,7 +23,8 @@ void read_biases(Fields &fields, Wanted &out) {
 }
 
 std::vector<int32_t> read_ids(const Json &list) {
-    std::vector<int32_t> out;
+    if (list.numbers()) return {list.numbers()->begin(), list.numbers()->end()};
+    std::vector<int32_t> out; // some of the numbers have a fraction of 0
     out.reserve(list.size());
     for (const Json &id : list.elements()) out.push_back(static_cast<int32_t>(*whole_of(id)));
     return out;
@@ -38,7 +39,7 @@ std::vector<TextOrIds> read_inputs(const Json &value) {
         else
             out.push_back({"", read_ids(one), true});
     };
-    if (value.text() || value.elements()[0].number())
+    if (value.text() || value.numbers() || value.elements()[0].number())
         add(value);
     else
         for (const Json &one : value.elements()) add(one);
@@ -157,11 +158,16 @@ std::vector<int32_t> read_detokenize(const Json &body, bool lenient) {
     return read_ids(*Fields(body, group::detokenize, lenient).take("tokens"));
 }
 
-Json read_body(const std::string &bytes) {
+Json read_body(const std::string &bytes, const RequestMemory &memory, bool replaces_surrogates) {
     if (!is_utf8(bytes)) throw ApiError(400, "the body is not UTF-8", "", "invalid_utf8");
+    static constexpr std::string_view long_lists[] = {"input", "prompt", "tokens"};
     try {
-        return Json::parse(bytes, "the body", Json::Surrogates::replace);
-    } catch (const Failure &failure) { throw ApiError(400, failure.what(), "", "invalid_json"); }
+        return Json::parse(bytes, "the body",
+                           {replaces_surrogates, memory.of_values(), long_lists});
+    } catch (const Failure &failure) {
+        throw ApiError(400, failure.what(), "",
+                       failure.exit_code == kNoMemory ? "too_complex" : "invalid_json");
+    }
 }
 
 } // namespace ggufx::cli

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "serve/api_error.hpp"
+#include "serve/request_memory.hpp"
 
 #include <ggufx/sampler.h>
 
@@ -109,7 +110,7 @@ TokenizeWanted read_tokenize(const Json &body, bool lenient);
 std::vector<int32_t> read_detokenize(const Json &body, bool lenient);
 ChatWanted read_template(const Json &body, bool lenient); // reads messages and tools only
 
-// Parses a body as a JSON object; throws ApiError.
-Json read_body(const std::string &bytes);
+// Parses a body as JSON; throws ApiError. `replaces_surrogates`: lone ones become U+FFFD.
+Json read_body(const std::string &bytes, const RequestMemory &memory, bool replaces_surrogates);
 
 } // namespace ggufx::cli

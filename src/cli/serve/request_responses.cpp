@@ -7,6 +7,11 @@ namespace ggufx::cli {
 
 namespace {
 
+// Keeps a value that responses repeat as text, which takes less memory.
+Json written(const Json &value) {
+    return Json::written(value.dump());
+}
+
 std::string text_of(const Fields &item, Fields::Name name, const Json &content) {
     if (content.text()) return *content.text();
     std::string text;
@@ -115,8 +120,8 @@ void read_input(Fields &fields, ResponsesWanted &out) {
 void read_functions(Fields &fields, ResponsesWanted &out) {
     const Json *const tools = fields.take("tools");
     const Json *const choice = fields.take("tool_choice");
-    out.asked["tool_choice"] = choice ? *choice : Json("auto");
-    out.asked["tools"] = tools ? *tools : Json::array();
+    out.asked["tool_choice"] = choice ? written(*choice) : Json("auto");
+    out.asked["tools"] = tools ? written(*tools) : Json::array();
     read_tools(fields, out, Nesting::flat);
 }
 
@@ -125,7 +130,7 @@ void read_text_form(Fields &fields, ResponsesWanted &out) {
     std::string verbosity = "medium";
     if (auto text = fields.object("text")) {
         verbosity = read_verbosity(*text, out);
-        if (const Json *const given = text->take("format")) format = *given;
+        if (const Json *const given = text->take("format")) format = written(*given);
         if (const auto form = text->object("format")) read_form(*form, out, Nesting::flat);
         text->finish();
     }
@@ -158,7 +163,7 @@ void read_logprobs(Fields &fields, ResponsesWanted &out) {
 void repeat(Fields &fields, ResponsesWanted &out) {
     const Json *const metadata = fields.take("metadata");
     const auto user = fields.text("user");
-    out.asked["metadata"] = metadata ? *metadata : Json::object();
+    out.asked["metadata"] = metadata ? written(*metadata) : Json::object();
     out.asked["user"] = user ? Json(*user) : Json();
     out.asked["store"] = false;
     out.asked["background"] = false;

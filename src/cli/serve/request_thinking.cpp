@@ -19,14 +19,26 @@ void read_budget(Fields &fields, Fields::WholeName name, ChatWanted &out) {
     out.thinking_budget = *n;
 }
 
+// Keeps the values as text, which takes less memory.
+static void add_variables(const Json &given, Json &variables) {
+    std::vector<Json::Member> members;
+    for (size_t i = 0; i < given.size(); i++)
+        members.push_back({given.keys()[i], Json::written(given.elements()[i].dump())});
+    Json all = Json::object_of(std::move(members));
+    for (size_t i = 0; i < variables.size(); i++)
+        if (!given.find(variables.keys()[i])) all[variables.keys()[i]] = variables.elements()[i];
+    variables = std::move(all);
+}
+
 void read_thinking(Fields &fields, ChatWanted &out) {
     const auto thinks = fields.truth("enable_thinking");
     if (thinks) out.thinks = thinks;
     if (out.thinks == true && out.reasoning_effort == "none")
         fields.refuse("enable_thinking", "is true, but the effort of reasoning is none");
     // A request field takes precedence over the template variable.
-    if (const Json *const given = fields.take("chat_template_kwargs")) out.variables.update(*given);
-    const Json *const own = out.variables.find("enable_thinking");
+    const Json *const given = fields.take("chat_template_kwargs");
+    if (given) add_variables(*given, out.variables);
+    const Json *const own = given ? given->find("enable_thinking") : nullptr;
     if (own && own->truth() && !out.thinks) out.thinks = own->truth();
     if (out.thinks && own) out.variables["enable_thinking"] = *out.thinks;
     read_budget(fields, "thinking_budget", out);

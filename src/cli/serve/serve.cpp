@@ -9,6 +9,9 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <poll.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace ggufx::cli {
 
@@ -138,7 +141,16 @@ void ServeVerb::drain(HttpServer &server, Service &service) {
     }
 }
 
+// Large allocations are returned to the system when they are freed. By default the C library raises
+// this limit up to 32 MiB as they are freed, and then keeps them in its heaps.
+void prepare_memory() {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+#endif
+}
+
 int ServeVerb::run() {
+    prepare_memory();
     prepare_signals();
     prepare_sockets(options_);
     const Listening at = listen_as_told(options_);

@@ -80,6 +80,13 @@ void add_limits(Command &sub, ServeOptions &options) {
     sub.option("--max-body", options.most_body_mib,
                "maximum size of a request body in MiB (default 8)")
         .between(1, 1024);
+    sub.option("--max-request-memory", options.most_memory_mib,
+               "maximum memory of a request in MiB, which is also limited to 16 bytes per byte of "
+               "its body, plus 16 MiB (default 256)")
+        .between(16, 1u << 20);
+    sub.option("--surrogates", options.surrogates,
+               "lone surrogates in strings: replace = by U+FFFD; refuse (default replace)")
+        .one_of({"replace", "refuse"});
     sub.option("--request-timeout", options.request_seconds,
                "maximum seconds per request, 0 = no limit (default 0)")
         .between(0, 86400);
@@ -204,6 +211,8 @@ void complete(ServeOptions &options) {
     options.service.n_per_key = options.n_per_key;
     options.service.request_seconds = options.request_seconds;
     options.service.slot_quota.n_bytes = static_cast<uint64_t>(options.slot_quota_mib) << 20;
+    options.service.most_request_memory = static_cast<size_t>(options.most_memory_mib) << 20;
+    options.service.replaces_surrogates = options.surrogates == "replace";
     options.http.most_body = static_cast<size_t>(options.most_body_mib) << 20;
 }
 

@@ -9,6 +9,9 @@
 #include <ctime>
 #include <fmt/format.h>
 #include <span>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace ggufx::cli {
 
@@ -17,6 +20,15 @@ namespace {
 // Keys whose requests are read at the same time; each has one thread at most.
 constexpr size_t kReaders = 8;
 constexpr size_t kLargeBody = 64u << 10; // bytes
+constexpr size_t kTrimmedBody = 1u << 20; // bytes
+
+// Returns the memory of a large request to the system. The C library keeps what was freed, for each
+// thread that reads requests.
+void return_memory() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 
 } // namespace
 
@@ -24,7 +36,7 @@ struct Service::Route {
     const char *method, *path;
     bool needs_key, is_prefix;
     void (Service::*now)(Exchange &, const std::string &); // handler that answers at once, or
-    void (Service::*later)(Call &, const Json &);          // handler that needs the parsed body
+    void (Service::*later)(Call &, Json);                  // handler that needs the parsed body
 
     bool is_of(const std::string &asked) const {
         return is_prefix ? asked.starts_with(path) : asked == path;
@@ -194,13 +206,17 @@ void Service::take(std::shared_ptr<Exchange> exchange, const Route &route, const
 }
 
 void Service::answer(Call &call) {
+    const size_t n_body = call.body.size();
     respond_error(*call.exchange, [&] {
         require_host();
-        const Preparation preparation;
-        const Json body = takes_body(*call.route) ? read_body(call.body) : Json::object();
-        call.body = {};
-        (this->*call.route->later)(call, body);
+        const RequestMemory memory(n_body, options_.most_request_memory);
+        const Preparation preparation(memory);
+        Json body = Json::object();
+        if (takes_body(*call.route))
+            body = read_body(std::exchange(call.body, {}), memory, options_.replaces_surrogates);
+        (this->*call.route->later)(call, std::move(body));
     });
+    if (n_body >= kTrimmedBody) return_memory();
 }
 
 // ---- endpoints answered at once ----
@@ -307,29 +323,8 @@ void Service::require_model(const std::string &name) const {
                    "model", "model_not_found");
 }
 
-void Service::tokenize(Call &call, const Json &body) {
-    const TokenizeWanted wanted = read_tokenize(body, options_.lenient);
-    const uint32_t flags = (wanted.add_special ? GGUFX_TOKENIZE_ADD_SPECIAL : 0) |
-                           (wanted.parse_special ? GGUFX_TOKENIZE_PARSE_SPECIAL : 0);
-    Json tokens = Json::array();
-    for (const int32_t id : host_->tokenize(wanted.content, flags)) {
-        if (wanted.with_pieces)
-            tokens.push_back(Json{{"id", id}, {"piece", json_bytes(host_->piece(id))}});
-        else
-            tokens.push_back(id);
-    }
-    respond_json(*call.exchange, Json{{"tokens", tokens}});
-}
-
-void Service::detokenize(Call &call, const Json &body) {
-    const std::vector<int32_t> ids = read_detokenize(body, options_.lenient);
-    host_->check(ids, "tokens");
-    respond_json(*call.exchange,
-                 Json{{"content", host_->detokenize(ids, GGUFX_DETOKENIZE_KEEP_SPECIAL)}});
-}
-
-void Service::apply_template(Call &call, const Json &body) {
-    const ChatWanted wanted = read_template(body, options_.lenient);
+void Service::apply_template(Call &call, Json body) {
+    const ChatWanted wanted = read_template(std::exchange(body, {}), options_.lenient);
     respond_json(*call.exchange, Json{{"prompt", host_->render(wanted)}});
 }
 

@@ -22,6 +22,8 @@ struct ServiceOptions {
     double request_seconds = 0;  // time limit for a whole request; 0 = no limit
     bool share_prefixes = false; // share prefixes between keys
     bool lenient = false;
+    bool replaces_surrogates = true; // lone surrogates become U+FFFD; otherwise they are refused
+    size_t most_request_memory = 256u << 20; // see RequestMemory
     bool shows_slots = false;
     std::string slot_folder; // directory of snapshots; empty: snapshots are disabled
     SlotQuota slot_quota;
@@ -85,20 +87,22 @@ private:
     void models(Exchange &exchange, const std::string &path);
     void metrics_text(Exchange &exchange, const std::string &path);
     void props(Exchange &exchange, const std::string &path);
+    // service_tokens.cpp
+    void tokenize(Call &call, Json body);
+    void detokenize(Call &call, Json body);
     // service.cpp
-    void tokenize(Call &call, const Json &body);
-    void detokenize(Call &call, const Json &body);
-    void apply_template(Call &call, const Json &body);
+    void apply_template(Call &call, Json body);
     // service_completions.cpp
-    void chat(Call &call, const Json &body);
-    void responses(Call &call, const Json &body);
-    void completion(Call &call, const Json &body);
+    void chat(Call &call, Json body);
+    void responses(Call &call, Json body);
+    void completion(Call &call, Json body);
     std::vector<int32_t> prompt_ids(const std::string &text, bool parse_special) const;
     std::vector<int32_t> completion_ids(const CompletionWanted &wanted, const TextOrIds &prompt);
     struct Texts { // sequences of a request: best_of per prompt
         const Wanted &wanted;
         std::shared_ptr<Reply> reply;
         uint64_t seed;
+        std::shared_ptr<const SamplingOptions> sampling;
         const AnswerPlan *plan; // chat: plan of the answer; so are the next members
         const Prompt *prompt;
         std::string tools;
@@ -114,16 +118,15 @@ private:
                const std::vector<std::string> &echoes);
     uint64_t cache_of(uint64_t owner, const std::string &conversation) const;
     // service_embeddings.cpp
-    void embeddings(Call &call, const Json &body);
-    void rerank(Call &call, const Json &body);
+    void embeddings(Call &call, Json body);
+    void rerank(Call &call, Json body);
     struct EmbeddingJob;
     bool embed_piece(EmbeddingJob &job);
-    void embed_later(Call &call, std::vector<std::vector<int32_t>> texts,
-                     std::function<Json(std::vector<float>)> object);
+    void embed_later(EmbeddingJob job);
     // service_slots.cpp
-    void slots(Call &call, const Json &body);
-    void slot_action(Call &call, const Json &body);
-    void delete_snapshot(Call &call, const Json &body);
+    void slots(Call &call, Json body);
+    void slot_action(Call &call, Json body);
+    void delete_snapshot(Call &call, Json body);
     void save_slot(Call &call, uint32_t slot, const std::string &name);
     void restore_slot(Call &call, uint32_t slot, const std::string &name);
     void require_snapshots(uint32_t slot) const;
@@ -143,5 +146,11 @@ private:
 };
 
 void respond_json(Exchange &exchange, const Json &value, int status = 200);
+
+// Responds with a body that makes itself in parts: append_to(out) returns false after the last one.
+template <class Body> void respond_parts(Exchange &exchange, std::shared_ptr<Body> body) {
+    exchange.respond_parts("application/json",
+                           [body](std::string &out) { return body->append_to(out); });
+}
 
 } // namespace ggufx::cli

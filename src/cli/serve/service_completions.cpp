@@ -62,6 +62,7 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
         plan.logprobs = texts.wanted.logprobs;
         plan.rates = texts.wanted.best_of > texts.wanted.n;
         plan.n_top = texts.wanted.n_top;
+        plan.sampling = texts.sampling;
         plan.taken = call.taken;
         if (options_.request_seconds > 0) plan.deadline = call.taken + options_.request_seconds;
         if (texts.scores) plan.echoed = ids;
@@ -107,16 +108,18 @@ void Service::write_chat(Call &call, const ChatWanted &wanted, const Prompt &pro
     ids.insert(ids.end(), plan.prompt.begin(), plan.prompt.end());
     std::vector<std::shared_ptr<Job>> jobs;
     add_jobs(jobs, call,
-             {wanted, reply, seed, &plan, &prompt, wanted.tools, wanted.parallel_calls, false}, ids,
-             0);
+             {wanted, reply, seed, checked_sampling(*host_, wanted), &plan, &prompt, wanted.tools,
+              wanted.parallel_calls, false},
+             ids, 0);
     if (!wanted.ignored.empty())
         call.exchange->add_header("X-Ggufx-Ignored",
                                   fmt::format("{}", fmt::join(wanted.ignored, ", ")));
     start(call, *reply, std::move(jobs), {});
 }
 
-void Service::chat(Call &call, const Json &body) {
-    const ChatWanted wanted = read_chat(body, options_.sampling, options_.lenient);
+void Service::chat(Call &call, Json body) {
+    const ChatWanted wanted =
+        read_chat(std::exchange(body, {}), options_.sampling, options_.lenient);
     require_model(wanted.model);
     require_writing();
     const uint64_t seed = seed_of(wanted);
@@ -132,8 +135,9 @@ void Service::chat(Call &call, const Json &body) {
     write_chat(call, wanted, prompt, std::make_shared<CompletionReply>(call.exchange, shape), seed);
 }
 
-void Service::responses(Call &call, const Json &body) {
-    const ResponsesWanted wanted = read_responses(body, options_.sampling, options_.lenient);
+void Service::responses(Call &call, Json body) {
+    const ResponsesWanted wanted =
+        read_responses(std::exchange(body, {}), options_.sampling, options_.lenient);
     require_model(wanted.model);
     require_writing();
     ResponsesShape shape;
@@ -188,8 +192,9 @@ std::vector<int32_t> Service::completion_ids(const CompletionWanted &wanted,
     return out;
 }
 
-void Service::completion(Call &call, const Json &body) {
-    const CompletionWanted wanted = read_completion(body, options_.sampling, options_.lenient);
+void Service::completion(Call &call, Json body) {
+    const CompletionWanted wanted =
+        read_completion(std::exchange(body, {}), options_.sampling, options_.lenient);
     require_model(wanted.model);
     require_writing();
     if (wanted.prompts.size() * wanted.best_of > options_.n_queue)
@@ -209,12 +214,14 @@ void Service::completion(Call &call, const Json &body) {
     shape.seed = seed;
     const auto reply = std::make_shared<CompletionReply>(call.exchange, shape);
     const bool scores = wanted.echo && wanted.logprobs;
+    const auto sampling = checked_sampling(*host_, wanted);
     std::vector<std::shared_ptr<Job>> jobs;
     for (uint32_t i = 0; i < wanted.prompts.size(); i++) {
         const std::vector<int32_t> ids = completion_ids(wanted, wanted.prompts[i]);
         const bool is_text = !wanted.prompts[i].is_ids;
-        add_jobs(jobs, call, {wanted, reply, seed, nullptr, nullptr, "", true, scores, is_text},
-                 ids, i);
+        add_jobs(jobs, call,
+                 {wanted, reply, seed, sampling, nullptr, nullptr, "", true, scores, is_text}, ids,
+                 i);
     }
     std::vector<std::string> echoes;
     for (uint32_t i = 0; wanted.echo && i < reply->n_texts(); i++) {

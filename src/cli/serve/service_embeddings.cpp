@@ -52,32 +52,52 @@ Json vector_json(std::span<const float> values, bool as_base64) {
     return out;
 }
 
-void require_tokens(const std::vector<std::vector<int32_t>> &texts, uint32_t most,
-                    const char *param) {
-    for (size_t i = 0; i < texts.size(); i++) {
-        if (texts[i].empty())
-            throw ApiError(400, fmt::format("text {} has no tokens", i), param, "invalid_value");
-        if (texts[i].size() > most)
-            throw ApiError(400,
-                           fmt::format("text {} has {} tokens, but the context holds {}", i,
-                                       texts[i].size(), most),
-                           param, "context_length_exceeded");
-    }
+void require_tokens(size_t n, uint32_t most, size_t index, const char *param) {
+    if (n == 0)
+        throw ApiError(400, fmt::format("text {} has no tokens", index), param, "invalid_value");
+    if (n > most)
+        throw ApiError(
+            400, fmt::format("text {} has {} tokens, but the context holds {}", index, n, most),
+            param, "context_length_exceeded");
 }
 
-uint64_t count(const std::vector<std::vector<int32_t>> &texts) {
-    uint64_t n = 0;
-    for (const auto &text : texts) n += text.size();
-    return n;
-}
+// Body of a response with embeddings; `n` of the `full` values of each are returned.
+class EmbeddingList {
+public:
+    EmbeddingList(std::vector<float> values, uint32_t full, uint32_t n, bool as_base64, Json tail)
+        : values_(std::move(values)), full_(full), n_(n), as_base64_(as_base64),
+          tail_(std::move(tail)) {}
+
+    bool append_to(std::string &out) {
+        out += index_ == 0 ? "{\"object\":\"list\",\"data\":[" : ",";
+        const std::span<float> values(values_.data() + index_ * full_, n_);
+        if (n_ < full_) cut_vector(values);
+        out += Json{{"object", "embedding"},
+                    {"index", index_},
+                    {"embedding", vector_json(values, as_base64_)}}
+                   .dump();
+        if (++index_ < values_.size() / full_) return true;
+        out += "]," + tail_.dump().substr(1) + "\n";
+        return false;
+    }
+
+private:
+    std::vector<float> values_;
+    uint32_t full_, n_;
+    bool as_base64_;
+    Json tail_; // members after the list
+    size_t index_ = 0;
+};
 
 } // namespace
 
 struct Service::EmbeddingJob {
     std::shared_ptr<Exchange> exchange;
     std::shared_ptr<void> ticket;
-    std::vector<std::vector<int32_t>> texts;
-    std::function<Json(std::vector<float>)> object; // builds the response from the embeddings
+    size_t n_texts;
+    uint64_t n_tokens; // of all texts
+    std::function<std::vector<int32_t>(size_t index)> text;
+    std::function<void(Exchange &, std::vector<float>)> respond;
     std::vector<float> values;
     size_t n_done = 0; // texts
 };
@@ -86,24 +106,20 @@ struct Service::EmbeddingJob {
 bool Service::embed_piece(EmbeddingJob &job) {
     const auto ends = [&] { return stops_ || job.exchange->is_gone(); };
     if (ends()) throw ApiError(503, "the server is shutting down", "", "draining");
-    size_t end = job.n_done, n_tokens = 0;
-    while (end < job.texts.size() && (end == job.n_done || n_tokens < kPieceTokens))
-        n_tokens += job.texts[end++].size();
-    const std::span all(job.texts);
-    const std::vector<float> values = host_->embed(all.subspan(job.n_done, end - job.n_done), ends);
+    std::vector<std::vector<int32_t>> texts;
+    for (size_t n = 0; n < kPieceTokens && job.n_done < job.n_texts; n += texts.back().size())
+        texts.push_back(job.text(job.n_done++));
+    const std::vector<float> values = host_->embed(texts, ends);
     job.values.insert(job.values.end(), values.begin(), values.end());
-    job.n_done = end;
-    if (end < job.texts.size()) return true;
-    job.exchange->tell({"", count(job.texts), 0, 0});
-    respond_json(*job.exchange, job.object(std::move(job.values)));
+    if (job.n_done < job.n_texts) return true;
+    job.exchange->tell({"", job.n_tokens, 0, 0});
+    job.respond(*job.exchange, std::move(job.values));
     return false;
 }
 
-void Service::embed_later(Call &call, std::vector<std::vector<int32_t>> texts,
-                          std::function<Json(std::vector<float>)> object) {
-    auto job = std::make_shared<EmbeddingJob>(
-        EmbeddingJob{call.exchange, call.ticket, std::move(texts), std::move(object), {}});
-    vectors_.add(call.exchange->asker(), [this, job] {
+void Service::embed_later(EmbeddingJob all) {
+    auto job = std::make_shared<EmbeddingJob>(std::move(all));
+    vectors_.add(job->exchange->asker(), [this, job] {
         bool is_unfinished = false;
         if (!job->exchange->is_gone())
             respond_error(*job->exchange, [&] { is_unfinished = embed_piece(*job); });
@@ -111,8 +127,8 @@ void Service::embed_later(Call &call, std::vector<std::vector<int32_t>> texts,
     });
 }
 
-void Service::embeddings(Call &call, const Json &body) {
-    const EmbeddingsWanted wanted = read_embeddings(body, options_.lenient);
+void Service::embeddings(Call &call, Json body) {
+    EmbeddingsWanted wanted = read_embeddings(std::exchange(body, {}), options_.lenient);
     require_model(wanted.model);
     if (!host_->embeds() || host_->ranks())
         throw ApiError(400, "the model is not an embedding model (see --embeddings of the server)",
@@ -121,43 +137,51 @@ void Service::embeddings(Call &call, const Json &body) {
     if (n > full)
         throw ApiError(400, fmt::format("the embeddings have {} values", full), "dimensions",
                        "invalid_value");
-    std::vector<std::vector<int32_t>> texts;
-    for (const TextOrIds &input : wanted.inputs) {
-        if (input.is_ids) host_->check(input.ids, "input");
-        texts.push_back(input.is_ids ? input.ids
-                                     : host_->tokenize(input.text, GGUFX_TOKENIZE_ADD_SPECIAL));
+    auto texts = std::make_shared<std::vector<std::vector<int32_t>>>();
+    uint64_t n_tokens = 0;
+    for (TextOrIds &input : wanted.inputs) {
+        if (input.is_ids)
+            host_->check(input.ids, "input");
+        else
+            input.ids = host_->tokenize(input.text, GGUFX_TOKENIZE_ADD_SPECIAL);
+        require_tokens(input.ids.size(), host_->n_embed_context(), texts->size(), "input");
+        n_tokens += input.ids.size();
+        texts->push_back(std::move(input.ids));
     }
-    require_tokens(texts, host_->n_embed_context(), "input");
-    const uint64_t n_tokens = count(texts);
-    embed_later(call, std::move(texts),
-                [this, n, full, n_tokens, as_base64 = wanted.base64](std::vector<float> vectors) {
-                    Json data = Json::array();
-                    for (size_t i = 0; i < vectors.size() / full; i++) {
-                        const std::span<float> values(vectors.data() + i * full, n);
-                        if (n < full) cut_vector(values);
-                        data.push_back(Json{{"object", "embedding"},
-                                            {"index", i},
-                                            {"embedding", vector_json(values, as_base64)}});
-                    }
-                    return Json{
-                        {"object", "list"},
-                        {"data", data},
-                        {"model", host_->name()},
-                        {"usage", Json{{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}}}};
-                });
+    const Json tail =
+        Json{{"model", host_->name()},
+             {"usage", Json{{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}}}};
+    embed_later({call.exchange,
+                 call.ticket,
+                 texts->size(),
+                 n_tokens,
+                 [texts](size_t i) { return (*texts)[i]; },
+                 [=, as_base64 = wanted.base64](Exchange &exchange, std::vector<float> values) {
+                     respond_parts(exchange, std::make_shared<EmbeddingList>(
+                                                 std::move(values), full, n, as_base64, tail));
+                 },
+                 {}});
 }
 
 // Sorts by descending score; for several classes the first one is the score.
-void Service::rerank(Call &call, const Json &body) {
-    auto wanted = std::make_shared<RerankWanted>(read_rerank(body, options_.lenient));
+void Service::rerank(Call &call, Json body) {
+    auto wanted =
+        std::make_shared<RerankWanted>(read_rerank(std::exchange(body, {}), options_.lenient));
     require_model(wanted->model);
     if (!host_->ranks()) throw ApiError(400, "the model is not a reranker", "model", "unsupported");
-    std::vector<std::vector<int32_t>> pairs;
-    for (const std::string &document : wanted->documents)
-        pairs.push_back(host_->pair(wanted->query, document));
-    require_tokens(pairs, host_->n_embed_context(), "documents");
-    const uint64_t n_tokens = count(pairs);
-    embed_later(call, std::move(pairs), [this, wanted, n_tokens](std::vector<float> scores) {
+    const std::vector<std::string> &documents = wanted->documents;
+    // Pairs repeat the query, so they are made again when their turn comes.
+    const auto pair = [this, wanted](size_t i) {
+        return host_->pair(wanted->query, wanted->documents[i]);
+    };
+    uint64_t n_tokens = 0;
+    for (size_t i = 0; i < documents.size(); i++) {
+        host_->require_room(wanted->query.size() + documents[i].size(), "documents");
+        const size_t n = pair(i).size();
+        require_tokens(n, host_->n_embed_context(), i, "documents");
+        n_tokens += n;
+    }
+    const auto respond = [this, wanted, n_tokens](Exchange &exchange, std::vector<float> scores) {
         const uint32_t each = host_->dimensions();
         std::vector<size_t> order(scores.size() / each);
         std::iota(order.begin(), order.end(), size_t{0});
@@ -171,11 +195,13 @@ void Service::rerank(Call &call, const Json &body) {
             if (wanted->return_documents) one["document"] = Json{{"text", wanted->documents[i]}};
             results.push_back(one);
         }
-        return Json{{"object", "list"},
-                    {"model", host_->name()},
-                    {"results", results},
-                    {"usage", Json{{"prompt_tokens", n_tokens}, {"total_tokens", n_tokens}}}};
-    });
+        respond_json(exchange, Json{{"object", "list"},
+                                    {"model", host_->name()},
+                                    {"results", results},
+                                    {"usage", Json{{"prompt_tokens", n_tokens},
+                                                   {"total_tokens", n_tokens}}}});
+    };
+    embed_later({call.exchange, call.ticket, documents.size(), n_tokens, pair, respond, {}});
 }
 
 } // namespace ggufx::cli

@@ -62,7 +62,7 @@ void restore(Scheduler &scheduler, uint32_t slot, uint64_t cache, const SlotCont
 
 } // namespace
 
-void Service::slots(Call &call, const Json &) {
+void Service::slots(Call &call, Json) {
     require_writing();
     if (!options_.shows_slots && options_.slot_folder.empty())
         throw ApiError(404, "slots are not shown (see --slots of the server)", "", "unknown_path");
@@ -82,11 +82,11 @@ void Service::slots(Call &call, const Json &) {
 }
 
 // /slots/NUMBER/save, /slots/NUMBER/restore
-void Service::slot_action(Call &call, const Json &body) {
+void Service::slot_action(Call &call, Json body) {
     const auto [slot, action] = slot_of(call.path);
     if (action != "save" && action != "restore") throw unknown_path();
     require_snapshots(slot);
-    const std::string name = read_slot_name(body, options_.lenient);
+    const std::string name = read_slot_name(std::exchange(body, {}), options_.lenient);
     if (action == "save")
         save_slot(call, slot, name);
     else
@@ -94,11 +94,11 @@ void Service::slot_action(Call &call, const Json &body) {
 }
 
 // DELETE /slots/NUMBER. The number has no effect: a snapshot belongs to a key, not to a slot.
-void Service::delete_snapshot(Call &call, const Json &body) {
+void Service::delete_snapshot(Call &call, Json body) {
     const auto [slot, action] = slot_of(call.path);
     if (!action.empty()) throw unknown_path();
     require_snapshots(slot);
-    const std::string name = read_slot_name(body, options_.lenient);
+    const std::string name = read_slot_name(std::exchange(body, {}), options_.lenient);
     vectors_.add(
         call.exchange->asker(), [exchange = call.exchange, name, path = snapshot_path(call, name)] {
             respond_error(*exchange, [&] {
