@@ -284,6 +284,7 @@ static bool is_overflow(std::string_view digits) {
 // for its name, so a vocabulary of 250,000 tokens is read in linear time.
 struct Json::Reader {
     static constexpr unsigned kMaxDepth = 64; // bounds the recursion of writer and destructor
+    static constexpr size_t kPerBlock = 16;   // bytes that an allocator adds to each block
 
     Reader(std::string_view text_, const std::string &what_, const JsonReading &reading_)
         : text(text_), what(what_), reading(reading_) {}
@@ -324,10 +325,11 @@ struct Json::Reader {
                                              what, reading.most_bytes, place()));
     }
     template <class Item> void charge_growth(const std::vector<Item> &list) {
+        if (list.empty()) charge(kPerBlock);
         if (list.size() == list.capacity()) charge(std::max<size_t>(list.size(), 1) * sizeof(Item));
     }
     void charge_text(std::string_view value) {
-        if (value.size() > std::string().capacity()) charge(value.size() + 1);
+        if (value.size() > std::string().capacity()) charge(value.size() + 1 + kPerBlock);
     }
 
     Array &values_of(Json &container) {

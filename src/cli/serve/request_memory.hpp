@@ -16,7 +16,7 @@ public:
 
     size_t whole() const { return n_; }
     // Values of the body. Readers copy them once, in the worst case.
-    size_t of_values() const { return n_ / 8 * 3; }
+    size_t of_values() const { return n_ / 3; }
     // After the values are gone: those of the chat template, and its output.
     size_t of_template() const { return n_ / 2; }
     size_t of_prompt() const { return n_ / 8; }
