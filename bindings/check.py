@@ -6,10 +6,10 @@ SPDX-License-Identifier: MIT
 """
 import pathlib
 import re
+import sys
 
 import groups
-import header
-import public
+import interface
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -48,14 +48,16 @@ def check_functions():
 def check_type_ids():
     table = (ROOT / "src/formats/formats.def").read_text()
     rows = {(m[0], int(m[1])) for m in re.findall(r"^X\((\w+), (\d+),", table, re.M)}
-    found, _ = groups.grouped(header.constants(ROOT / "include"))
+    constants = interface.load(ROOT / "include").constants
+    found, _ = groups.grouped({name: c.value for name, c in constants.items()})
     ids = {(member, value) for member, _, value in found["TensorType"][1]}
     return [f"formats.def and the headers differ: {x}" for x in sorted(rows ^ ids)]
 
 
 def main():
     faults = check_functions() + check_type_ids()
-    public.finish("languages", faults, len(LAYERS))
+    print(f"{len(LAYERS)} languages, {len(faults)} faults", *faults, sep="\n")
+    sys.exit(bool(faults))
 
 
 main()

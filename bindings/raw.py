@@ -1,5 +1,5 @@
-"""Writes, or compares with the headers, what the bindings repeat of them: declarations, structs,
-constants. Everything else in the bindings is written by hand.
+"""Writes, or compares, the committed files that repeat the public headers: declarations, structs and constants
+of the bindings. Everything else in the bindings is written by hand.
 
 usage: raw.py [--write]     (without: exit 1 when a file differs)
 SPDX-License-Identifier: MIT
@@ -10,11 +10,14 @@ import sys
 import textwrap
 
 import groups
-import header
-import public
+import interface
+import languages
 
 HERE = pathlib.Path(__file__).resolve().parent
 INCLUDE = HERE.parent / "include"
+API = interface.load(INCLUDE)
+OBJECTS, STRUCTS = sorted(API.objects), API.structs.values()
+CONSTANTS = {name: c.value for name, c in API.constants.items() if name != "GGUFX_NONE"}  # NONE has 64 bits
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n" \
        "// SPDX-License-Identifier: MIT\n"
 
@@ -29,39 +32,37 @@ def wrap(line, indent):
 # ---- Rust ----------------------------------------------------------------------------------------
 
 def rust_functions():
-    lines = [wrap(header.rust_function(p), "    ") for p in public.prototypes(INCLUDE)]
+    lines = [wrap(languages.rust_function(p), "    ") for p in API.functions]
     return NOTE + "use crate::*;\n\nfunctions! {\n" + "\n".join(lines) + "\n}\n"
 
 
-def rust_struct_text(name, body):
-    fields = [f"    pub {header.rust_parameter(f)}," for f in body.split(";") if f.strip()]
-    wrapped = "\n".join(wrap(f.strip(), "    ") for f in fields)
-    return f"#[repr(C)]\n#[derive(Clone, Copy, Debug)]\npub struct {name} {{\n{wrapped}\n}}\n"
+def rust_struct_text(s):
+    wrapped = "\n".join(wrap(f"pub {languages.rust_parameter(m)},", "    ") for m in s.members)
+    return f"#[repr(C)]\n#[derive(Clone, Copy, Debug)]\npub struct {s.name} {{\n{wrapped}\n}}\n"
 
 
 def rust_structs():
-    structs = public.structs(INCLUDE)
-    texts = [rust_struct_text(n, b) for n, b in structs.items()]
+    texts = [rust_struct_text(s) for s in STRUCTS]
     objects = "".join(
         f"#[repr(C)]\npub struct {n} {{\n    _opaque: [u8; 0],\n"
         "    _marker: PhantomData<(*mut u8, PhantomPinned)>,\n}\n\n"
-        for n in sorted(header.handles(INCLUDE)))
-    sizes = "".join(f"    (\"{n}\\0\", size_of::<{n}>()),\n" for n in structs)
+        for n in OBJECTS)
+    sizes = "".join(f"    (\"{s.name}\\0\", size_of::<{s.name}>()),\n" for s in STRUCTS)
     return (NOTE + "use crate::{c_char, ggufx_status};\nuse core::ffi::c_void;\n"
             "use core::marker::{PhantomData, PhantomPinned};\nuse core::mem::size_of;\n\n" +
             objects + "\n".join(texts) +
             "\n/// Each struct's C name, NUL-terminated, and its size here.\n"
-            f"pub const SIZES: [(&str, usize); {len(structs)}] = [\n{sizes}];\n")
+            f"pub const SIZES: [(&str, usize); {len(STRUCTS)}] = [\n{sizes}];\n")
 
 
 def rust_constants():
     lines = [f"pub const {n}: {groups.integer_of(n)} = {v};\n"
-             for n, v in header.constants(INCLUDE).items()]
+             for n, v in CONSTANTS.items()]
     return NOTE + "pub const GGUFX_NONE: u64 = u64::MAX;\n" + "".join(lines)
 
 
 def rust_ids():
-    found, _ = groups.grouped(header.constants(INCLUDE))
+    found, _ = groups.grouped(CONSTANTS)
     text = NOTE + "use crate::id::{bits, id};\nuse ggufx_sys as sys;\n"
     for name, (row, members) in found.items():
         lines = "".join(f"    {m} = {c},\n" for m, c, _ in members)
@@ -76,24 +77,21 @@ USING = "using System;\nusing System.Runtime.InteropServices;\n\nnamespace Ggufx
 
 
 def sharp_functions():
-    objects = header.handles(INCLUDE)
     lines = ["        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]\n" +
-             wrap(header.sharp_function(p, objects), "        ")
-             for p in public.prototypes(INCLUDE)]
+             wrap(languages.sharp_function(p, OBJECTS), "        ")
+             for p in API.functions]
     return (NOTE + USING + "    internal static unsafe partial class NativeMethods\n    {\n" +
             "\n".join(lines) + "\n    }\n}\n")
 
 
 def sharp_structs():
-    objects, structs = header.handles(INCLUDE), public.structs(INCLUDE)
     texts = []
-    for name, body in structs.items():
-        fields = "".join(f"        internal {header.sharp_field(f, objects)}\n"
-                         for f in body.split(";") if f.strip())
+    for s in STRUCTS:
+        fields = "".join(f"        internal {languages.sharp_field(m, OBJECTS)}\n" for m in s.members)
         texts.append("    [StructLayout(LayoutKind.Sequential)]\n    internal unsafe struct "
-                     f"Native{header.camel(name)}\n    {{\n{fields}    }}\n")
-    sizes = "".join(f"            {{ \"{n}\", sizeof(Native{header.camel(n)}) }},\n"
-                    for n in structs)
+                     f"Native{languages.camel(s.name)}\n    {{\n{fields}    }}\n")
+    sizes = "".join(f"            {{ \"{s.name}\", sizeof(Native{languages.camel(s.name)}) }},\n"
+                    for s in STRUCTS)
     return (NOTE + "#pragma warning disable 169, 649\nusing System.Collections.Generic;\n" + USING +
             "\n".join(texts) +
             "\n    internal static unsafe class NativeSizes\n    {\n"
@@ -104,11 +102,11 @@ def sharp_structs():
 def sharp_handles():
     """Every object's SafeHandle, but a tensor's, which may be borrowed."""
     texts = [
-        f"    internal sealed class {header.camel(n)}Handle : LibraryHandle\n"
-        f"    {{\n        private {header.camel(n)}Handle() {{ }}\n\n"
+        f"    internal sealed class {languages.camel(n)}Handle : LibraryHandle\n"
+        f"    {{\n        private {languages.camel(n)}Handle() {{ }}\n\n"
         "        protected override bool ReleaseHandle()\n        {\n"
         f"            NativeMethods.{n}_destroy(handle);\n            return true;\n        }}\n"
-        "    }\n" for n in sorted(header.handles(INCLUDE)) if n != "ggufx_tensor"]
+        "    }\n" for n in OBJECTS if n != "ggufx_tensor"]
     return (NOTE + "\nnamespace Ggufx\n{\n" + "\n".join(texts) +
             "}\n")
 
@@ -117,7 +115,7 @@ SHARP_INTEGER = {"i32": "int", "u32": "uint", "u64": "ulong"}
 
 
 def sharp_constants():
-    found, rest = groups.grouped(header.constants(INCLUDE))
+    found, rest = groups.grouped(CONSTANTS)
     text = NOTE + USING
     for name, (row, members) in found.items():
         same = name in ("TensorType", "KvType", "TypeFlags", "CpuFeatures", "MetaType")
@@ -150,7 +148,7 @@ def go_words(name):
 
 
 def go_constants():
-    found, rest = groups.grouped(header.constants(INCLUDE))
+    found, rest = groups.grouped(CONSTANTS)
     text = NOTE + "\npackage ggufx\n"
     for name, (row, members) in found.items():
         prefix = GO_PREFIX.get(name, go_words(name.removesuffix("Flags")))
@@ -171,30 +169,28 @@ def go_constants():
 PYTHON_NOTE = NOTE.replace("// ", "# ")
 
 
-def python_struct(name, body):
-    fields = [header.python_field(f) for f in body.split(";") if f.strip()]
+def python_struct(s):
+    fields = [languages.python_field(m) for m in s.members]
     types = "".join(f"    {n}: {hint}\n" for n, _, hint in fields)
     rows = "".join(f'        ("{n}", {kind}),\n' for n, kind, _ in fields)
-    base = "Checked" if "options" in name or name == "ggufx_kv_layer" else "Structure"
-    return f"class {name}({base}):\n{types}    _fields_ = [\n{rows}    ]\n"
+    base = "Checked" if "options" in s.name or s.name == "ggufx_kv_layer" else "Structure"
+    return f"class {s.name}({base}):\n{types}    _fields_ = [\n{rows}    ]\n"
 
 
 def python_raw():
-    structs, functions = public.structs(INCLUDE), public.prototypes(INCLUDE)
-    objects, hints, rows = header.handles(INCLUDE), "", ""
-    for p in functions:
-        result, hint = header.python_result(p.result)
-        parameters = [header.python_parameter(d, objects) for d in header.split_top(p.parameters)]
+    hints, rows = "", ""
+    for p in API.functions:
+        result, hint = languages.python_result(p.result)
+        parameters = [languages.python_parameter(d, OBJECTS) for d in p.parameters]
         hints += f"    {p.name}: Callable[..., {hint}]\n"
         rows += wrap(f'"{p.name}": ({result}, [{", ".join(parameters)}]),', "    ") + "\n"
-    names = sorted({t for p in functions for d in header.split_top(p.parameters)
-                    for t in [header.python_parameter(d, objects)] if t[0] != '"'} |
-                   {header.python_result(p.result)[0] for p in functions} - {"None"} |
-                   {header.python_field(f)[1].split()[0] for b in structs.values()
-                    for f in b.split(";") if f.strip()})
+    names = sorted({t for p in API.functions for d in p.parameters
+                    for t in [languages.python_parameter(d, OBJECTS)] if t[0] != '"'} |
+                   {languages.python_result(p.result)[0] for p in API.functions} - {"None"} |
+                   {languages.python_field(m)[1].split()[0] for s in STRUCTS for m in s.members})
     imports = wrap("from ctypes import (" + ", ".join(["Array", "Structure", *names]) + ")", "")
-    texts = "\n\n".join(python_struct(n, b) for n, b in structs.items())
-    every = "".join(f"    {n},\n" for n in structs)
+    texts = "\n\n".join(python_struct(s) for s in STRUCTS)
+    every = "".join(f"    {s.name},\n" for s in STRUCTS)
     return (PYTHON_NOTE + "from __future__ import annotations\n\n" + imports +
             "\nfrom typing import Any, Callable\n\nfrom ._checked import Checked\n\n\n" + texts +
             f"\n\nSTRUCTS: list[type[Structure]] = [\n{every}]\n"
@@ -203,7 +199,7 @@ def python_raw():
 
 
 def python_ids():
-    found, rest = groups.grouped(header.constants(INCLUDE))
+    found, rest = groups.grouped(CONSTANTS)
     text = PYTHON_NOTE + "from enum import IntFlag as _Flags\n\nfrom ._enum import Id as _Id\n"
     for name, (row, members) in found.items():
         lines = "".join(f"    {m} = {v}\n" for m, _, v in members)
@@ -214,30 +210,35 @@ def python_ids():
 
 
 FILES = {
-    "python/ggufx/_raw.py": python_raw,
-    "python/ggufx/ids.py": python_ids,
-    "rust/ggufx-sys/src/functions.rs": rust_functions,
-    "rust/ggufx-sys/src/structs.rs": rust_structs,
-    "rust/ggufx-sys/src/constants.rs": rust_constants,
-    "rust/ggufx/src/ids.rs": rust_ids,
-    "csharp/src/NativeMethods.Functions.cs": sharp_functions,
-    "csharp/src/NativeStructs.cs": sharp_structs,
-    "csharp/src/NativeHandles.cs": sharp_handles,
-    "csharp/src/Enums.cs": sharp_constants,
-    "go/ids.go": go_constants,
+    "bindings/python/ggufx/_raw.py": python_raw,
+    "bindings/python/ggufx/ids.py": python_ids,
+    "bindings/rust/ggufx-sys/src/functions.rs": rust_functions,
+    "bindings/rust/ggufx-sys/src/structs.rs": rust_structs,
+    "bindings/rust/ggufx-sys/src/constants.rs": rust_constants,
+    "bindings/rust/ggufx/src/ids.rs": rust_ids,
+    "bindings/csharp/src/NativeMethods.Functions.cs": sharp_functions,
+    "bindings/csharp/src/NativeStructs.cs": sharp_structs,
+    "bindings/csharp/src/NativeHandles.cs": sharp_handles,
+    "bindings/csharp/src/Enums.cs": sharp_constants,
+    "bindings/go/ids.go": go_constants,
 }
 
 
-def main():
-    write, faults = "--write" in sys.argv, []
+def differences():
+    """The committed files that are not what the headers give."""
     for path, make in FILES.items():
-        text, file = make(), HERE / path
-        if write:
-            file.write_text(text, encoding="utf-8")
-        elif not file.is_file() or file.read_text(encoding="utf-8") != text:
-            faults.append(f"bindings/{path} differs from the headers: bindings/raw.py --write")
-    if not write:
-        public.finish("written files", faults, len(FILES))
+        file = HERE.parent / path
+        if not file.is_file() or file.read_text(encoding="utf-8") != make():
+            yield f"{path} differs from the headers: python3 bindings/raw.py --write"
 
 
-main()
+def main():
+    if "--write" in sys.argv:
+        for path, make in FILES.items():
+            (HERE.parent / path).write_text(make(), encoding="utf-8")
+    else:
+        sys.exit("\n".join(differences()) or 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -145,7 +145,7 @@ GGUFX_API int32_t ggufx_adapter_has_tensor(const ggufx_adapter *adapter, size_t 
 /*
  * Adds s B A to rows of a tensor of the model's file, as a merge of the adapter does.
  *
- * rows       f32 [n_rows][ne0], n floats in all.
+ * rows       {len: n} f32 [n_rows][ne0].
  * tensor     index of the tensor in the model's file.
  * first_row  first row, counted through all matrices of the tensor.
  *

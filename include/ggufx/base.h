@@ -21,6 +21,8 @@
  *   the creation fails. Hooks must not throw or longjmp.
  * - pthread_cancel takes effect after a call, also for hooks within it; threads of the asynchronous
  *   type must not call this library.
+ * - A tag in braces tells what names and types cannot: {null} may be NULL; {len: n} has n elements;
+ *   {keeps} must outlive the object that the call creates; {takes} is used until destroy(user).
  * - No function throws, aborts, prints, reads the environment or changes the process. The one
  *   exception: hardened builds (-Dhardening, the default) end the process on a detected overrun of
  *   a stack or buffer.

@@ -34,11 +34,11 @@ extern "C" {
 typedef struct ggufx_batch_item {
     uint32_t sequence;     /* below n_sequences; each item of a call has another one */
     uint32_t flags;        /* GGUFX_BATCH_* */
-    const int32_t *tokens; /* [n_tokens], read by the call only; may be NULL with embeddings */
+    const int32_t *tokens; /* {null} read by the call only; NULL: with embeddings alone */
     size_t n_tokens;       /* at least 1 */
     /*
-     * f32 [n_tokens][n_embedding], finite: the input of the first layer, such as an image or a soft
-     * prompt. NULL: the embeddings of the tokens.
+     * {null} f32 [n_tokens][n_embedding], finite: the input of the first layer, such as an image or
+     * a soft prompt. NULL: the embeddings of the tokens.
      *
      * They replace the rows of token_embd, including the factor that some models apply. Learned
      * positions are added as usual. `tokens` are then only used if a model looks ids up elsewhere;
@@ -46,8 +46,8 @@ typedef struct ggufx_batch_item {
      */
     const float *embeddings;
     size_t n_embeddings; /* floats of embeddings: n_tokens * n_embedding; 0 without */
-    /* [n_tokens] positions, ascending, after that of the sequence's last token; NULL: without
-     * gaps */
+    /* {null} {len: n_tokens} positions, ascending, after that of the sequence's last token; NULL:
+     * without gaps */
     const int32_t *positions;
 } ggufx_batch_item;
 
@@ -158,9 +158,14 @@ GGUFX_API ggufx_status ggufx_session_sequence_shift(ggufx_session *session, uint
                                                     uint64_t first, uint64_t n_tokens,
                                                     int32_t delta, ggufx_error *error);
 
-/* Copies the ids and positions of tokens `first` .. first + n_tokens - 1. Either output may be
- * NULL.
- * Errors: ARGUMENT.   Threads: any number at once (const).   Allocates: no.   Since: 0.1. */
+/*
+ * Copies the ids and positions of tokens `first` .. first + n_tokens - 1.
+ *
+ * out_ids        {null} {len: n_tokens} token ids.
+ * out_positions  {null} {len: n_tokens} their positions.
+ *
+ * Errors: ARGUMENT.   Threads: any number at once (const).   Allocates: no.   Since: 0.1.
+ */
 GGUFX_API ggufx_status ggufx_session_sequence_tokens(int32_t *out_ids, int32_t *out_positions,
                                                      const ggufx_session *session,
                                                      uint32_t sequence, uint64_t first,

@@ -53,8 +53,10 @@ GGUFX_API void ggufx_chat_options_init(ggufx_chat_options *options);
 /*
  * Compiles a chat template: options->text, a built-in format, or else the template of a file.
  *
- * The call reads the file and does not keep it. file may be NULL if it is not needed; options may
- * be NULL. Time and memory are linear in the size of the template, which is at most 16 MiB.
+ * file  {null} read by the call and not kept; NULL if it is not needed.
+ *
+ * options may be NULL. Time and memory are linear in the size of the template, which is at most 16
+ * MiB.
  *
  * Errors:
  * - ARGUMENT: neither a template nor a file; two of text, name and format.
@@ -86,13 +88,14 @@ GGUFX_API const char *ggufx_chat_format_name(size_t index);
 typedef struct ggufx_chat_message {
     const char *role; /* "system", "user", "assistant" or "tool" */
     size_t role_length;
-    const char *content; /* NULL: null, unless there are parts */
+    const char *content; /* {null} NULL: null, unless there are parts */
     size_t content_length;
-    const char *parts; /* JSON array in place of content: [{"type": "text", "text": "..."}] */
+    /* {null} JSON array in place of content: [{"type": "text", "text": "..."}] */
+    const char *parts;
     size_t parts_length;
-    const char *tool_calls; /* JSON array: [{"type": "function", "function": {...}}] */
+    const char *tool_calls; /* {null} JSON array: [{"type": "function", "function": {...}}] */
     size_t tool_calls_length;
-    const char *more; /* JSON object */
+    const char *more; /* {null} JSON object */
     size_t more_length;
 } ggufx_chat_message;
 
@@ -146,7 +149,10 @@ typedef struct ggufx_chat_run {
  *
  * Writes at most `capacity` bytes (no NUL) and at most `run_capacity` runs; neighbouring runs
  * differ in origin. *out_needed and *out_runs_needed are always set; CAPACITY if one of them is
- * larger. out_runs and out_runs_needed may be NULL.
+ * larger.
+ *
+ * out_runs         {null} the runs.
+ * out_runs_needed  {null} number of all runs.
  *
  * JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer beyond
  * 64 bits becomes a float.

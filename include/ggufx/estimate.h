@@ -47,8 +47,8 @@ typedef struct ggufx_estimate_options {
     const ggufx_file *const *adapters;
     size_t n_adapters;
     uint64_t device_memory_bytes; /* free memory of a device (device.h); 0: no device */
-    /* [n_ranks] as in ggufx_group_options; NULL: equal. For one rank of a group (group.h), with
-     * tensor parallelism or with GGUFX_ESTIMATE_LAYERS. */
+    /* {len: n_ranks} as in ggufx_group_options; NULL: equal. For one rank of a group (group.h),
+     * with tensor parallelism or with GGUFX_ESTIMATE_LAYERS. */
     const uint32_t *speeds;
     /* ranks of the group, at most 256; 0 = 1, or those of a rank's file (group.h) */
     uint32_t n_ranks;

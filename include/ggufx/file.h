@@ -76,7 +76,8 @@ GGUFX_API void ggufx_open_options_init(ggufx_open_options *options);
  * GGUFX_IO_READ, or GGUFX_OPEN_COPY for memory, protects against such changes. Borrowed memory and
  * maps of callbacks behave like mapped files.
  *
- * Errors: ARGUMENT, MEMORY, IO, NOT_FOUND, CANCELLED and every fault of a file (base.h).
+ * Errors: ARGUMENT, MEMORY, IO, NOT_FOUND, CANCELLED, and the faults of a file (base.h): TRUNCATED
+ * .. UNSUPPORTED, COUNT .. SPLIT.
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_open(ggufx_file **out, const ggufx_runtime *rt, const char *path,
@@ -97,6 +98,8 @@ GGUFX_API ggufx_status ggufx_open_fd(ggufx_file **out, const ggufx_runtime *rt, 
 /*
  * Opens a GGUF file in memory.
  *
+ * data  {takes} the bytes of the file.
+ *
  * Without GGUFX_OPEN_COPY the bytes are borrowed until destroy(user) is called. That happens once:
  * after the last user of the file is gone, or before this call returns a failure. With
  * GGUFX_OPEN_COPY it happens before this call returns. destroy may be NULL.
@@ -108,8 +111,8 @@ GGUFX_API ggufx_status ggufx_open_memory(ggufx_file **out, const ggufx_runtime *
                                          void *user, const ggufx_open_options *options,
                                          ggufx_error *error);
 
-/* Callbacks that read a file. read_at returns GGUFX_OK after all n bytes were read. map and unmap
- * may be NULL; map returns NULL if it cannot map. close(user) runs once, also if the open fails.
+/* Callbacks that read a file. read_at returns GGUFX_OK after all n bytes were read. map returns
+ * NULL if it cannot map. close(user) runs once, also if the open fails.
  * Calls other than unmap and close come from the opening thread only. */
 typedef struct ggufx_io {
     uint32_t struct_size;
@@ -118,9 +121,9 @@ typedef struct ggufx_io {
     void *user;
     ggufx_status (*size)(void *user, uint64_t *out);
     ggufx_status (*read_at)(void *user, uint64_t offset, void *dst, size_t n);
-    const void *(*map)(void *user, uint64_t offset, size_t n);
-    void (*unmap)(void *user, const void *data, size_t n);
-    void (*close)(void *user); /* may be NULL */
+    const void *(*map)(void *user, uint64_t offset, size_t n); /* {null} */
+    void (*unmap)(void *user, const void *data, size_t n);     /* {null} */
+    void (*close)(void *user);                                 /* may be NULL */
 } ggufx_io;
 
 /* Opens a file through callbacks.
@@ -180,7 +183,7 @@ typedef struct ggufx_meta_entry {
     uint32_t flags;       /* 0 */
     int32_t type;         /* GGUFX_VALUE_* */
     int32_t element_type; /* GGUFX_VALUE_* of the elements of an array, else -1 */
-    const char *key;      /* may contain any byte; NULL for a nested array */
+    const char *key;      /* {null} may contain any byte; NULL for a nested array */
     size_t key_length;
     uint64_t count;  /* elements of an array, bytes of a string, else 1 */
     uint64_t offset; /* byte offset of the value in the file, or in the first part of a set */
@@ -238,7 +241,7 @@ GGUFX_API ggufx_status ggufx_file_meta_string(const char **out, size_t *out_leng
  * Copies elements first .. first + n - 1 of an array of numbers or bools, converted as the scalar
  * getters do.
  *
- * A scalar counts as an array of one.
+ * out  {len: n} the elements. A scalar counts as an array of one.
  *
  * Errors: ARGUMENT (range), KVTYPE, VALUE (error->index is the element).
  * Threads: any number at once.   Since: 0.1.
@@ -246,11 +249,15 @@ GGUFX_API ggufx_status ggufx_file_meta_string(const char **out, size_t *out_leng
 GGUFX_API ggufx_status ggufx_file_meta_array_u64(uint64_t *out, const ggufx_file *file,
                                                  size_t index, uint64_t first, size_t n,
                                                  ggufx_error *error);
-/* Copies array elements as signed integers. Errors: as ggufx_file_meta_array_u64.
+/* Copies array elements as signed integers.
+ * out  {len: n} the elements.
+ * Errors: as ggufx_file_meta_array_u64.
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_file_meta_array_i64(int64_t *out, const ggufx_file *file, size_t index,
                                                  uint64_t first, size_t n, ggufx_error *error);
-/* Copies array elements as floating-point numbers. Errors: as ggufx_file_meta_array_u64.
+/* Copies array elements as floating-point numbers.
+ * out  {len: n} the elements.
+ * Errors: as ggufx_file_meta_array_u64.
  * Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_file_meta_array_f64(double *out, const ggufx_file *file, size_t index,
                                                  uint64_t first, size_t n, ggufx_error *error);
@@ -331,9 +338,13 @@ GGUFX_API const void *ggufx_tensor_data(const ggufx_tensor *tensor);
 /*
  * Wraps memory of the caller as a tensor of ne[0 .. n_dims - 1] values.
  *
- * Rows are `row_stride` bytes apart (0 = dense; at least a row). Fields are little-endian as in a
- * file, on any host. data must stay valid until destroy(user) is called. That happens once, also if
- * this call fails; destroy may be NULL. name may be NULL.
+ * ne    {len: n_dims} values per dimension.
+ * data  {takes} rows that are `row_stride` bytes apart (0 = dense; at least a row). Fields are
+ *       little-endian as in a file, on any host.
+ * name  {null} the name of the tensor.
+ *
+ * data must stay valid until destroy(user) is called. That happens once, also if this call fails;
+ * destroy may be NULL.
  *
  * Errors: ARGUMENT, MEMORY, TYPE, SHAPE, OVERFLOW, BOUNDS (n_bytes is too small).
  * Threads: any number at once.   Since: 0.1.
@@ -376,7 +387,7 @@ typedef struct ggufx_finding {
     uint64_t offset;  /* byte offset in the file, or GGUFX_NONE */
     uint64_t index;   /* index of the key or tensor, or GGUFX_NONE */
     const char *text; /* UTF-8, NUL-terminated; valid during the call */
-    const char *name; /* name of the key or tensor, not NUL-terminated; may be NULL */
+    const char *name; /* {null} name of the key or tensor, not NUL-terminated */
     size_t name_length;
 } ggufx_finding;
 

@@ -221,8 +221,9 @@ GGUFX_API ggufx_status ggufx_matcher_info(ggufx_matcher_facts *out, const ggufx_
  * Samples a token among those that match a grammar.
  *
  * As ggufx_sampler_sample, but the sampler only sees matching tokens with ids below n. The matcher
- * accepts the chosen id. *out_logprob is the log-probability among all n tokens. A call that fails
- * changes neither sampler nor matcher.
+ * accepts the chosen id. A call that fails changes neither sampler nor matcher.
+ *
+ * out_logprob  {null} the log-probability among all n tokens.
  *
  * Errors: as ggufx_sampler_sample and ggufx_matcher_mask.
  * Threads: exclusive on sampler and matcher.   Allocates: yes.   Since: 0.1.

@@ -97,8 +97,9 @@ typedef struct ggufx_group_options {
     uint32_t flags; /* GGUFX_GROUP_LAYERS */
     const void *next;
     const ggufx_group *group; /* copied; destroy(user) runs once, as that of all hooks */
-    /* [size] relative speeds of the ranks, 1 .. 2^20: rows or layers are assigned in proportion;
-     * read by the call only. NULL: those of a rank's file (ggufx_writer_copy_rank), else equal. */
+    /* {len: group.size} relative speeds of the ranks, 1 .. 2^20: rows or layers are assigned in
+     * proportion; read by the call only. NULL: those of a rank's file (ggufx_writer_copy_rank),
+     * else equal. */
     const uint32_t *speeds;
     /* Timeout of a message; with GGUFX_GROUP_LAYERS per 16 tokens of the batch. 0 = 8,000. */
     uint32_t timeout_ms;
@@ -126,8 +127,8 @@ GGUFX_API void ggufx_group_options_init(ggufx_group_options *options);
  *
  * Parameters:
  *
- * speeds  [n_ranks] as in ggufx_group_options; NULL: equal. A group without speeds uses those of
- *         the file.
+ * speeds  {null} {len: n_ranks} as in ggufx_group_options; NULL: equal. A group without speeds uses
+ *         those of the file.
  * flags   GGUFX_GROUP_LAYERS for pipeline parallelism: all rows of the rank's matrices, one row of
  *         others.
  *

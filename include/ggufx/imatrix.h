@@ -76,9 +76,9 @@ typedef struct ggufx_imatrix_entry {
     size_t name_length;
     uint64_t n_columns;  /* columns of the tensor */
     uint64_t n_matrices; /* experts; 1 for other tensors */
-    const float *sums;   /* [n_matrices][n_columns] sums of squared activations */
-    const float *counts; /* [n_matrices] tokens */
-    /* [n_matrices][n_columns] sums / counts, 1 without counts: the imatrix of
+    const float *sums;   /* {len: n_matrices * n_columns} sums of squared activations */
+    const float *counts; /* {len: n_matrices} tokens */
+    /* {len: n_matrices * n_columns} sums / counts, 1 without counts: the imatrix of
      * ggufx_quantize_options */
     const float *values;
 } ggufx_imatrix_entry;

@@ -80,7 +80,7 @@ typedef struct ggufx_kv_options {
     float rope_base;          /* 0 = 10000 */
     float rope_scale;         /* scale of positions; 0 = 1 */
     uint32_t n_layer_options; /* 0, or n_layers */
-    /* [n_layer_options], read by the call only; NULL if n_layer_options is 0 */
+    /* {len: n_layer_options} read by the call only; NULL if n_layer_options is 0 */
     const ggufx_kv_layer *layers;
     uint64_t model; /* id chosen by the caller; snapshots with another one are refused */
     /* [n_rope_frequencies] angle in radians by which RoPE rotates pair i per position, read by the
@@ -149,12 +149,12 @@ GGUFX_API ggufx_status ggufx_kv_reserve(ggufx_kv *kv, uint32_t sequence, uint64_
 /*
  * Appends n_tokens tokens to one layer of a sequence, all or nothing.
  *
- * positions  one per token, not negative and not descending, or NULL = the next ones (0, 1, ...
+ * positions  {null} {len: n_tokens} not negative and not descending; NULL: the next ones (0, 1, ...
  *            without gaps). The causal mask compares positions. Keys are stored as given: the call
  *            does not apply RoPE.
  * k          f32, [n_tokens][n_kv_heads][head_dim_k], n_k floats in all; copied (quantized).
- * v          f32, [n_tokens][n_kv_heads][head_dim_v], n_v floats in all; copied (quantized). NULL
- *            and 0 with GGUFX_KV_V_IN_K.
+ * v          {null} f32, [n_tokens][n_kv_heads][head_dim_v], n_v floats in all; copied
+ *            (quantized). NULL and 0 with GGUFX_KV_V_IN_K.
  *
  * Bits: queries of these tokens before the next append are independent of the partition into
  * appends. Queries of older tokens may depend on it until ggufx_kv_commit. A failed executor costs
@@ -175,8 +175,14 @@ GGUFX_API ggufx_status ggufx_kv_append(ggufx_kv *kv, uint32_t layer, uint32_t se
 /* Formats of 16-bit keys and values. */
 enum { GGUFX_KV_HALF_F16 = 1, GGUFX_KV_HALF_BF16 = 2 };
 
-/* Appends 16-bit keys and values; `format` is GGUFX_KV_HALF_*. n_k and n_v count values. Errors,
- * bits: as ggufx_kv_append.   Threads: exclusive on kv.   Since: 0.1. */
+/*
+ * Appends 16-bit keys and values; `format` is GGUFX_KV_HALF_*. n_k and n_v count values.
+ *
+ * positions  {null} {len: n_tokens} as in ggufx_kv_append.
+ * v          {null} as in ggufx_kv_append.
+ *
+ * Bits as ggufx_kv_append. Errors: as ggufx_kv_append.   Threads: exclusive on kv.   Since: 0.1.
+ */
 GGUFX_API ggufx_status ggufx_kv_append_half(ggufx_kv *kv, uint32_t layer, uint32_t sequence,
                                             size_t n_tokens, const int32_t *positions,
                                             uint32_t format, const uint16_t *k, size_t n_k,
@@ -185,9 +191,13 @@ GGUFX_API ggufx_status ggufx_kv_append_half(ggufx_kv *kv, uint32_t layer, uint32
 /*
  * Appends tokens of several sequences to one layer, all or nothing.
  *
- * Token i is appended to sequences[i] at positions[i]. Positions must not descend within a
- * sequence. k and v are as in ggufx_kv_append. Errors, bits: as ggufx_kv_append.
+ * sequences  {len: n_tokens} token i is appended to sequences[i].
+ * positions  {null} {len: n_tokens} must not descend within a sequence.
+ * v          {null} as in ggufx_kv_append, as is k.
  *
+ * Bits as ggufx_kv_append.
+ *
+ * Errors: as ggufx_kv_append.
  * Threads: exclusive on kv.   Allocates: only new pages.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_append_batch(ggufx_kv *kv, uint32_t layer, size_t n_tokens,
@@ -228,9 +238,9 @@ GGUFX_API void ggufx_attend_options_init(ggufx_attend_options *options);
  * Query head h reads KV head h / (n_q_heads / n_kv_heads).
  *
  * out        f32, [n_queries][n_q_heads][head_dim_v], n_out floats in all.
- * lse        NULL, or f32 [n_queries][n_q_heads]: log of the sum of exp(score).
+ * lse        {null} {len: n_queries * n_q_heads} f32: log of the sum of exp(score).
  * q          f32, [n_queries][n_q_heads][head_dim_k], n_q floats in all.
- * positions  one per query, not negative, or NULL = those of the last n_queries tokens.
+ * positions  {null} {len: n_queries} not negative; NULL: those of the last n_queries tokens.
  * options    NULL = defaults.
  *
  * A query that sees no token gives 0 and lse = -infinity; with a sink, lse is its logit. A NaN or
@@ -254,15 +264,15 @@ GGUFX_API ggufx_status ggufx_kv_attend(float *out, size_t n_out, float *lse, con
 /*
  * Computes the attention of n queries, each over its own sequence.
  *
- * Query i reads sequences[i], which may repeat, at positions[i]; NULL = the last token of its
- * sequence.
+ * out        f32, [n][n_q_heads][head_dim_v].
+ * lse        {null} {len: n * n_q_heads} as in ggufx_kv_attend.
+ * sequences  {len: n} query i reads sequences[i], which may repeat.
+ * q          f32, [n][n_q_heads][head_dim_k].
+ * positions  {null} {len: n} NULL: the last token of each sequence.
  *
- * out  f32, [n][n_q_heads][head_dim_v].
- * lse  NULL, or f32 [n][n_q_heads].
- * q    f32, [n][n_q_heads][head_dim_k].
+ * The bits and the memory of each query are those of ggufx_kv_attend.
  *
- * The bits of each query are those of ggufx_kv_attend. Errors, memory: as ggufx_kv_attend.
- *
+ * Errors: as ggufx_kv_attend.
  * Threads: any number at once (const); uses the runtime's executor.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_kv_attend_batch(float *out, size_t n_out, float *lse,
@@ -276,7 +286,10 @@ GGUFX_API ggufx_status ggufx_kv_attend_batch(float *out, size_t n_out, float *ls
  * Dequantizes tokens first .. first + n_tokens - 1 of a layer to f32.
  *
  * The result is in the basis in which they were appended, with shifted keys at their current
- * positions. k and v may each be NULL. Layouts are those of ggufx_kv_append.
+ * positions. Layouts are those of ggufx_kv_append.
+ *
+ * k  {null} the keys.
+ * v  {null} the values.
  *
  * Errors: ARGUMENT (range, or tokens that the window of the layer has dropped).
  * Threads: any number at once (const).   Allocates: no.   Since: 0.1.
@@ -308,6 +321,7 @@ GGUFX_API ggufx_status ggufx_kv_length(uint64_t *out, const ggufx_kv *kv, uint32
                                        ggufx_error *error);
 
 /* Copies the positions of tokens first .. first + n - 1 of a sequence (first layer).
+ * out  {len: n} the positions.
  * Errors: ARGUMENT.   Threads: any number at once (const).   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_kv_positions(int32_t *out, const ggufx_kv *kv, uint32_t sequence,
                                           uint64_t first, uint64_t n, ggufx_error *error);
@@ -436,8 +450,9 @@ GGUFX_API ggufx_status ggufx_kv_keep(ggufx_kv *kv, uint32_t sequence, ggufx_erro
  * do not change each other's bits. Stored keys are (k - mu_k) / eq_k, stored values v - mu_v;
  * results are corrected for it.
  *
- * mu_k, eq_k  f32, [n_kv_heads][head_dim_k], n_k floats each; NULL = 0 and 1. eq_k > 0.
- * mu_v        f32, [n_kv_heads][head_dim_v], n_v floats; NULL = 0.
+ * mu_k  {null} {len: n_k} f32, [n_kv_heads][head_dim_k]; NULL = 0.
+ * eq_k  {null} f32, [n_kv_heads][head_dim_k], above 0; NULL = 1.
+ * mu_v  {null} f32, [n_kv_heads][head_dim_v]; NULL = 0.
  *
  * Errors: ARGUMENT (lengths, values), UNSUPPORTED (a layer without centring), STATE (pages are
  * quantized already).

@@ -91,8 +91,9 @@ GGUFX_API ggufx_status ggufx_matmul(float *y, size_t ldy, size_t n_y, const gguf
  * x is packed once, and the executor gets the rows of all matrices together. The bits of each y[i]
  * are those of ggufx_matvec.
  *
- * w  n_w <= GGUFX_MATVEC_MAX_MATRICES tensors of any types, all with ne0 = n_x; 0 is allowed.
- * y  n_w buffers, y[i] with n_y[i] = rows of w[i] values; they overlap neither x nor each other.
+ * w    n_w <= GGUFX_MATVEC_MAX_MATRICES tensors of any types, all with ne0 = n_x; 0 is allowed.
+ * y    {len: n_w} buffers that overlap neither x nor each other.
+ * n_y  {len: n_w} y[i] has n_y[i] = rows of w[i] values.
  *
  * Otherwise as ggufx_matvec; the arrays are only read during the call. All arguments are checked
  * before anything is computed.
@@ -111,8 +112,8 @@ GGUFX_API ggufx_status ggufx_matvec_many(float *const *y, const size_t *n_y,
  * Result r = j * n_used + i, at y + r * ldy, is expert ids[r] times column j of the n columns of x.
  *
  * w         experts along the third dimension: ne2 matrices of ne1 rows and ne0 columns, ne3 = 1.
- * ids       n * n_used numbers below ne2, in any order; they may repeat. If n or n_used is 0,
- *           nothing is read or written.
+ * ids       {len: n * n_used} numbers below ne2, in any order; they may repeat. If n or n_used is
+ *           0, nothing is read or written.
  * x         column j at x + j * ldx. For one column per result (down projection): n results with
  *           n_used = 1.
  * ldx, ldy  distance of two columns in floats, 0 = dense (ne0, ne1).

@@ -151,9 +151,9 @@ GGUFX_API ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const ggufx
  * Computes the log-probabilities of several continuations of one context: a multiple-choice
  * question.
  *
- * out         [n_endings] sum over the tokens of a continuation.
+ * out         {len: n_endings} sum over the tokens of a continuation.
  * context     [n_context] token ids, at least one.
- * `endings`   ids of all continuations, one after another.
+ * `endings`   {len: sum(n_tokens)} ids of all continuations, one after another.
  * n_tokens    [n_endings] number of ids of each, at least one.
  * progress    counts tokens; NULL: none.
  *

@@ -133,7 +133,7 @@ typedef struct ggufx_tokenizer_facts {
     int32_t bos;          /* id, or -1 */
     int32_t eos;          /* id, or -1 */
     int32_t unknown;      /* id, or -1 */
-    /* pre-tokenizer of BPE: "llama-bpe", else NULL; valid for the life of the process */
+    /* {null} pre-tokenizer of BPE: "llama-bpe", else NULL; valid for the life of the process */
     const char *pre;
 } ggufx_tokenizer_facts;
 
@@ -180,8 +180,9 @@ typedef struct ggufx_pre_facts {
     uint32_t flags;       /* GGUFX_PRE_* */
     const char *name;     /* tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process */
     const char *rules;    /* name of its rules; equal for pre-tokenizers that split equally */
-    /* Its steps as in tokenizer.json, each terminated by NUL; NULL if they are not known. 'S' and
-     * the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B' bytes. */
+    /* {null} Its steps as in tokenizer.json, each terminated by NUL; NULL if they are not known:
+     * 'S' and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
+     * bytes. */
     const char *steps;
     size_t steps_length; /* bytes of all steps, each NUL included */
 } ggufx_pre_facts;
@@ -303,7 +304,8 @@ typedef struct ggufx_layer_facts {
     float softcap;        /* soft cap of the scores; 0: none */
     uint32_t reserved;
     uint64_t state_bytes; /* bytes of the recurrent state of a sequence */
-    const float *sinks;   /* [n_heads] attention sink logits, or NULL; valid as long as the model */
+    /* {null} {len: n_heads} attention sink logits, or NULL; valid as long as the model */
+    const float *sinks;
 } ggufx_layer_facts;
 
 /* Describes a layer. out->struct_size must be set.
@@ -530,7 +532,7 @@ GGUFX_API void ggufx_sampler_destroy(ggufx_sampler *sampler);
 /*
  * Samples an id from n logits.
  *
- * out_logprob may be NULL: the natural log-probability of the id before the filters.
+ * out_logprob  {null} the natural log-probability of the id before the filters.
  *
  * Errors: ARGUMENT, VALUE (a NaN or +infinity, or no finite logit).
  * Threads: exclusive on sampler.   Allocates: no.   Since: 0.1.
@@ -556,9 +558,10 @@ typedef struct ggufx_perplexity_facts {
  * does.
  *
  * Token 0 of each chunk is replaced by the id `bos` unless that is -1. Predictions at positions
- * n_context / 2 to n_context - 2 are scored. A rest shorter than a chunk is dropped. report (may be
- * NULL) gets the running result after each chunk; a non-zero result stops. session must be empty
- * and hold n_context tokens; it is empty again afterwards.
+ * n_context / 2 to n_context - 2 are scored. A rest shorter than a chunk is dropped. session must
+ * be empty and hold n_context tokens; it is empty again afterwards.
+ *
+ * report  {null} gets the running result after each chunk; a non-zero result stops.
  *
  * Errors: ARGUMENT (fewer tokens than one chunk), STATE, CANCELLED, VALUE, MEMORY.
  * Threads: exclusive on session.   Since: 0.1.

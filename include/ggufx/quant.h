@@ -55,7 +55,7 @@ typedef struct ggufx_quantize_options {
     const void *next;
     int32_t mode; /* GGUFX_QUANTIZE_* */
     uint32_t reserved0;
-    const float *imatrix;           /* [n_cols] weights of the columns, >= 0, or NULL */
+    const float *imatrix;           /* {len: n_cols} weights of the columns, >= 0, or NULL */
     const ggufx_progress *progress; /* counts blocks; NULL: none */
     uint64_t reserved[2];
 } ggufx_quantize_options;
@@ -68,7 +68,7 @@ GGUFX_API void ggufx_quantize_options_init(ggufx_quantize_options *options);
  *
  * out      n_bytes >= n_rows * ggufx_row_bytes(type, n_cols), written dense, little-endian fields;
  *          must not overlap rows. Unspecified after an error.
- * rows     f32, [n_rows][n_cols], dense.
+ * rows     {len: n_rows * n_cols} f32, dense.
  * options  may be NULL. Types without a search (Q8_0, F16, ...) ignore the imatrix.
  *
  * IQ2_XXS, IQ2_XS and IQ1_S need an imatrix. IQ3_S has the bytes of the reference also in this

@@ -250,9 +250,9 @@ GGUFX_API ggufx_status ggufx_file_sampling(ggufx_sampling_facts *out, int32_t *o
 /*
  * Computes the natural log-probabilities of a chosen token and of the k likeliest, among n tokens.
  *
- * out_chosen    log-probability of `chosen`; NULL: `chosen` is ignored.
- * out_ids       [k] the k likeliest by rank, k <= n; may be NULL if k is 0.
- * out_logprobs  [k] their log-probabilities; may be NULL if k is 0.
+ * out_chosen    {null} log-probability of `chosen`; NULL: `chosen` is ignored.
+ * out_ids       {len: k} the k likeliest by rank, k <= n; may be NULL if k is 0.
+ * out_logprobs  {len: k} their log-probabilities; may be NULL if k is 0.
  *
  * Each is logit - largest - log(sum of weights) in binary64, rounded once; the sum is that of a
  * vocabulary. The log-probability of a logit of -infinity is -infinity.

@@ -35,9 +35,9 @@ typedef struct ggufx_speculator_options {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     const void *next;
-    /* Session of a draft model with the same vocabulary, which proposes its likeliest tokens. The
-     * speculator owns the content of its sequence 0. It must outlive the speculator. Its context
-     * limits drafting. NULL: no draft model. */
+    /* {keeps} Session of a draft model with the same vocabulary, which proposes its likeliest
+     * tokens. The speculator owns the content of its sequence 0. Its context limits drafting. NULL:
+     * no draft model. */
     ggufx_session *draft;
     /* Draft tokens of the host: writes up to `most` ids to `out` and returns their number; a larger
      * one is ARGUMENT. The sequence is text[n_text], then `last`. It must not call into the
@@ -60,6 +60,8 @@ GGUFX_API void ggufx_speculator_options_init(ggufx_speculator_options *options);
 
 /*
  * Creates a speculator for sequence 0 of a session, which must outlive it.
+ *
+ * session  {keeps} the call continues its sequence 0.
  *
  * options may be NULL. Memory: n_draft + 1 rows of logits, and 8 to 12 bytes per token of the
  * context for prompt lookup.
@@ -89,10 +91,10 @@ GGUFX_API void ggufx_speculator_destroy(ggufx_speculator *speculator);
  * session was changed since the last call (decode, truncate, copy, load), generation continues from
  * there. It must then have logits, and the last id is not added.
  *
- * out_ids       [capacity].
- * out_logprobs  [capacity] as of ggufx_sampler_sample, or NULL.
+ * out_ids       the tokens.
+ * out_logprobs  {null} as of ggufx_sampler_sample.
  * out_n         number of tokens.
- * matcher       NULL: no grammar.
+ * matcher       {null} NULL: no grammar.
  * progress      NULL: cannot be cancelled; its counts are those of the running decode.
  *
  * A call that fails changes neither session, sampler nor matcher, and the next one starts at the

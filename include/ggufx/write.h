@@ -83,13 +83,14 @@ GGUFX_API ggufx_status ggufx_writer_set_string(ggufx_writer *writer, const char 
  * Elements are in the host's byte order, dense, in the width of element_type. A bool is one byte;
  * any value except 0 is true.
  *
- * Errors: as ggufx_writer_set_u64; ARGUMENT for the element types STRING and ARRAY.
+ * Errors: as ggufx_writer_set_u64; ARGUMENT for strings and arrays.
  * Threads: exclusive on writer.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_writer_set_array(ggufx_writer *writer, const char *key, size_t length,
                                               int32_t element_type, const void *elements,
                                               size_t count, ggufx_error *error);
 /* Sets a key to an array of strings, copied. String i has lengths[i] bytes.
+ * texts  {len: count} any bytes.
  * Errors: as ggufx_writer_set_u64.   Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_set_array_string(ggufx_writer *writer, const char *key,
                                                      size_t length, const char *const *texts,
@@ -145,8 +146,9 @@ GGUFX_API ggufx_status ggufx_writer_copy_meta(ggufx_writer *writer, const ggufx_
 /*
  * Adds a tensor of a file, wrapped memory (ggufx_tensor_wrap) or a slice.
  *
- * The source is kept until the writer is destroyed; the handle may be destroyed before. name may be
- * NULL: the name of the tensor.
+ * The source is kept until the writer is destroyed; the handle may be destroyed before.
+ *
+ * name  {null} NULL: the name of the tensor.
  *
  * Errors:
  * - ARGUMENT, MEMORY, LIMIT, DUPLICATE, TYPE.
@@ -181,7 +183,8 @@ typedef struct ggufx_tensor_stream {
     void (*destroy)(void *user);
 } ggufx_tensor_stream;
 
-/* Adds a tensor of ne[0 .. n_dims - 1] values whose data come from callbacks.
+/* Adds a tensor whose data come from callbacks.
+ * ne  {len: n_dims} values per dimension.
  * Errors: as ggufx_writer_add_tensor; SHAPE (a row that is not whole blocks), OVERFLOW.
  * Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_add_stream(ggufx_writer *writer, const char *name,
@@ -321,7 +324,9 @@ GGUFX_API ggufx_status ggufx_edit_info(ggufx_edit_facts *out, const ggufx_writer
                                        ggufx_error *error);
 
 /*
- * Edits the file at `path`, from which `file` was opened. out may be NULL.
+ * Edits the file at `path`, from which `file` was opened.
+ *
+ * out  {null} the effect of the edit.
  *
  * A new file is written as ggufx_writer_write does. An edit in place writes only the changed bytes
  * before the tensor data. At every moment the disk has all of the old metadata or all of the new:
@@ -350,8 +355,9 @@ GGUFX_API ggufx_status ggufx_edit_write(ggufx_edit_facts *out, ggufx_writer *wri
  * replace.
  *
  * For a set, `path` is that of any part. The old parts are restored, or deleted if all new parts
- * have their names. *out (may be NULL) is 1 if there was an interruption; the log tells (INFO) how
- * much was left to do.
+ * have their names. The log tells (INFO) how much was left to do.
+ *
+ * out  {null} 1 if there was an interruption, else 0.
  *
  * Errors:
  * - ARGUMENT, MEMORY, IO, NOT_FOUND.

@@ -35,9 +35,9 @@ def build(compiler, include, work):
     work.mkdir(parents=True, exist_ok=True)
     source, library = work / "interface.c", work / "interface.so"
     lines = ["#include <ggufx/ggufx.h>\n"]
-    for p in public.prototypes(include):
+    for p in public.interface.load(include).functions:
         body = "" if p.result == "void" else "return 0; "
-        lines.append(f"{p.result} {p.name}({p.parameters}) {{ {body}}}\n")
+        lines.append(f"{p.result} {p.name}({p.signature}) {{ {body}}}\n")
     source.write_text("".join(lines))
     subprocess.run([compiler, "-g", "-O0", "-w", "-fPIC", "-shared", "-nostdlib",
                     "-Wl,-soname,libggufx.so.0", f"-Wl,--version-script={ROOT}/src/abi/ggufx.map",
@@ -100,8 +100,8 @@ CHANGES = [
     ("kv.h", r"(uint32_t n_layers;)", r"uint32_t before;\n    \1", True),
     ("types.h", r"(ggufx_row_bytes\(uint64_t \*out, uint32_t type, )uint64_t", r"\1uint32_t", True),
     ("matmul.h", r"(ggufx_matvec\()float \*y", r"\1double *y", True),
-    ("base.h", r"(GGUFX_API uint32_t ggufx_abi_version)", r"GGUFX_API int32_t ggufx_new(void);\n\1",
-     False),
+    ("base.h", r"(GGUFX_API uint32_t ggufx_abi_version)", r"GGUFX_API int32_t ggufx_new(void);\n"
+     r"/* A copy of the contract.   Threads: any.   Since: 0.1. */\n\1", False),
 ]
 
 

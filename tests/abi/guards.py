@@ -16,7 +16,7 @@ DEFINITION = re.compile(r'^extern "C" (.*?)\b(ggufx_\w+)\((.*?)\) (?:noexcept )?
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    declared = {p.name: p for p in public.prototypes(root / "include")}
+    declared = {p.name: p for p in public.interface.load(root / "include").functions}
     defined, left_out, faults = {}, {}, []
     for path in sorted((root / "src").rglob("*.cpp")):
         if {"cli", "plugins"} & set(path.relative_to(root).parts):  # hosts of the library

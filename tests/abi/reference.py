@@ -21,7 +21,7 @@ UNDOCUMENTED = ["GGUFX_API int32_t ggufx_nothing_said(void);",
 def names_of_docs(root):
     """Returns API names in README.md and docs that no header has."""
     headers = "".join(path.read_text(encoding="utf-8") for path in
-                      public.header_paths(root / "include"))
+                      (root / "include").rglob("*.h"))
     known = set(re.findall(r"\b(?:ggufx|GGUFX)_\w+\b", headers))
     faults, n_names = [], 0
     for page in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:
@@ -52,8 +52,8 @@ def doxygen(program, doxyfile, work, source=None):
 
 def check_pages(root, work):
     text = "".join(path.read_text(encoding="utf-8") for path in (work / "api").glob("*.html"))
-    names = [p.name for p in public.prototypes(root / "include")] + \
-        list(public.structs(root / "include"))
+    api = public.interface.load(root / "include")
+    names = [f.name for f in api.functions] + list(api.structs)
     faults = [f"no page has {name}" for name in names if name not in text]
     batch = (work / "api/batch_8h.html").read_text(encoding="utf-8")
     if not re.search(r'href="model_8h\.html#\w+"[^>]*>ggufx_session_truncate', batch):

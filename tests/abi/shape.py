@@ -1,4 +1,4 @@
-"""Shape of the public headers: names, parameter types, contract comments.
+"""Shape of the public headers: names, parameter types. description.py checks the comments.
 
 usage: shape.py INCLUDE
 SPDX-License-Identifier: MIT
@@ -22,40 +22,29 @@ def check_prototype(p):
     faults = []
     if p.result not in RESULTS:
         faults.append(f"result type {p.result}")
-    if re.search(FORBIDDEN, p.parameters):
+    if re.search(FORBIDDEN, p.signature):
         faults.append("type not allowed in an interface: "
-                      + re.search(FORBIDDEN, p.parameters).group(0))
-    if p.parameters == "":
+                      + re.search(FORBIDDEN, p.signature).group(0))
+    if p.signature == "":
         faults.append("write (void)")
-    if re.search(r"\bggufx_(?!status\b)\w+ (?!\*)\w+(,|$)", p.parameters):
+    if re.search(r"\bggufx_(?!status\b)\w+ (?!\*)\w+(,|$)", p.signature):
         faults.append("struct by value")
     words = p.name.split("_")
     if words[1] not in MODULE_VERBS and (words[1] not in OBJECTS or len(words) < 3):
         faults.append("name is not ggufx_<object>_<verb> or a known module verb")
     fallible = p.result == "ggufx_status"
-    if fallible != p.parameters.endswith("ggufx_error *error"):
+    if fallible != p.signature.endswith("ggufx_error *error"):
         faults.append("a fallible call, and only that, ends with ggufx_error *error")
     outputs = [bool(re.match(r"(\w+ \*+out|float \*y|size_t \*out|float \*k)", a.strip()))
-               for a in p.parameters.split(",")]
+               for a in p.signature.split(",")]
     if p.name.endswith("_create") and not outputs[0]:
         faults.append("the output comes first")
     return faults
 
 
-def check_comment(p):
-    faults = []
-    for wanted in ("Threads:", "Since:"):
-        if wanted not in p.comment:
-            faults.append(f"comment has no '{wanted}'")
-    mentions_failure = re.search(r"Errors|As ggufx_|as ggufx_", p.comment)
-    if p.result == "ggufx_status" and not mentions_failure:
-        faults.append("comment does not name the errors")
-    return faults
-
-
 def check_text(path):
     text = path.read_text(encoding="utf-8")
-    code = public.COMMENT.sub("", text)
+    code = public.interface.COMMENT.sub("", text)
     faults = []
     if "//" in code:
         faults.append("// comment")
@@ -81,16 +70,15 @@ def check_text(path):
 def main():
     include = sys.argv[1]
     faults = []
-    for path in public.header_paths(include):
+    for path in public.interface.header_paths(include):
         faults += check_text(path)
-    prototypes = public.prototypes(include)
-    for p in prototypes:
-        faults += [f"{p}: {f}" for f in check_prototype(p) + check_comment(p)]
-    for name, body in public.structs(include).items():
-        plain = re.sub(r"\([^)]*\)\([^)]*\)", "", body)
-        if re.search(FORBIDDEN + r"|:\s*\d", plain):
-            faults.append(f"{name}: field type not allowed")
-    public.finish("public headers", faults, len(prototypes))
+    api = public.interface.load(include)
+    for p in api.functions:
+        faults += [f"{p}: {f}" for f in check_prototype(p)]
+    for struct in api.structs.values():
+        faults += [f"{struct.header}:{m.line}: type not allowed: {m.type}" for m in struct.members
+                   if re.search(FORBIDDEN, m.type)]
+    public.finish("public headers", faults, len(api.functions))
 
 
 main()

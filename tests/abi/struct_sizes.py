@@ -11,52 +11,33 @@ import sys
 import public
 
 include, output = sys.argv[1:]
-structs = {name: [f.strip() for f in body.split(";") if f.strip()]
-           for name, body in public.structs(include).items()}
-sized = [n for n, fields in structs.items() if fields[0] == "uint32_t struct_size"]
-POINTER = re.compile(r"(const )?(ggufx_\w+) \*(\w+)$")
+API = public.interface.load(include)
+structs = API.structs
+sized = [name for name, s in structs.items() if s.members[0].name == "struct_size"]
 ENDS = ("destroy", "close")  # refused calls would destroy the object several times
 
 
-def split(parameters):
-    """Splits parameters at the outermost commas."""
-    parts, depth = [""], 0
-    for c in parameters:
-        depth += (c == "(") - (c == ")")
-        if c == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += c
-    return [p.strip() for p in parts]
-
-
-def name_of(parameter):
-    match = re.search(r"\(\*(\w+)\)\(", parameter) or re.search(r"(\w+)$", parameter)
-    return match.group(1)
+def struct_of(d):
+    """The struct with a size that a parameter or member points to, or None."""
+    match = re.match(r"(?:const )?(ggufx_\w+) \*$", d.type) if d.parameters is None else None
+    return match.group(1) if match and match.group(1) in sized else None
 
 
 def nested(struct):
-    """Returns fields that point to further structs with a size."""
-    found = (POINTER.match(f) for f in structs[struct])
-    return [(m.group(2), m.group(3)) for m in found if m and m.group(2) in sized]
-
-
-def field(struct, name):
-    return next((f for f in structs[struct] if re.search(r"\b%s\b" % name, f)), None)
+    """Returns members that point to further structs with a size."""
+    return [(struct_of(m), m.name) for m in structs[struct].members if struct_of(m)]
 
 
 def quiet(struct, variable, lines):
-    lines += [f"    {variable}.{end} = NULL;" for end in ENDS if field(struct, f"(\\*{end})")
-              or any(f"(*{end})" in f for f in structs[struct])]
+    names = [m.name for m in structs[struct].members]
+    lines += [f"    {variable}.{end} = NULL;" for end in ENDS if end in names]
 
 
 def reserved(struct):
     """Yields expressions of all reserved numbers."""
-    for f in structs[struct]:
-        match = re.match(r"uint\d+_t (reserved\d*)(?:\[(\d+)\])?$", f)
-        if match:
-            count = int(match.group(2) or 0)
-            yield from [f"{match.group(1)}[{i}]" for i in range(count)] or [match.group(1)]
+    for m in structs[struct].members:
+        if m.name.startswith("reserved"):
+            yield from [f"{m.name}[{i}]" for i in range(int(m.array or 0))] or [m.name]
 
 
 def refusals(function, struct, call, get):
@@ -87,26 +68,24 @@ def refusals(function, struct, call, get):
 
 
 def wrapper(prototype):
-    parameters = split(prototype.parameters)
-    names = [name_of(p) for p in parameters]
+    parameters = prototype.parameters
+    names = [p.name for p in parameters]
     function = prototype.name
     lines, ends = [], []
     out = None
     arguments = ["&odd_error" if n == "error" else "NULL" if n in ENDS else n for n in names]
-    for p, n in zip(parameters, names):
-        match = POINTER.match(p)
-        if match and match.group(2) in sized and not match.group(1):
-            out = (match.group(2), n)
+    for p in parameters:
+        if struct_of(p) and not p.type.startswith("const"):
+            out = (struct_of(p), p.name)
     if out:  # output of the library while other structs are tested
         ends += [f"    {out[0]} own = {{0}};", f"    own.struct_size = sizeof own;"]
         arguments[names.index(out[1])] = "&own"
     for i, p in enumerate(parameters):
-        match = POINTER.match(p)
-        if not match or match.group(2) not in sized:
+        struct, name = struct_of(p), p.name
+        if not struct:
             continue
-        struct, name = match.group(2), match.group(3)
         call = f"{function}({', '.join([*arguments[:i], 'odd', *arguments[i + 1:]])})"
-        if not match.group(1):
+        if not p.type.startswith("const"):
             lines += ["    for (size_t i = 0; i < n_odd_sizes; i++) {",
                       f"        {struct} *odd = prepare_odd(NULL, sizeof *odd);",
                       "        odd->struct_size = odd_sizes[i];",
@@ -135,8 +114,8 @@ def wrapper(prototype):
                 lines += [f"    own_{f}.{g} = &own_{f}_{g};"]
             lines += refusals(function, inner, with_inner, f"&own_{f}")
             lines += [f"    own_{name}.{f} = {name} ? {name}->{f} : NULL;"]
-            lines += [f"    if (own_{name}.{f}) own_{name}.{f} = &own_{f};"] if any(
-                e in str(structs[inner]) for e in ENDS) or nested(inner) else []
+            closes = any(m.name in ENDS for m in structs[inner].members)
+            lines += [f"    if (own_{name}.{f}) own_{name}.{f} = &own_{f};"] if closes or nested(inner) else []
     real = ", ".join(names)
     if out:  # as a newer caller passes it
         real = ", ".join("odd" if n == out[1] else n for n in names)
@@ -149,11 +128,10 @@ def wrapper(prototype):
                   "    return status;"]
     else:
         lines += [f"    return {function}({real});"]
-    return [f"static ggufx_status sized_{function}({prototype.parameters}) {{"] + ends + lines + ["}", ""]
+    return [f"static ggufx_status sized_{function}({prototype.signature}) {{"] + ends + lines + ["}", ""]
 
 
-taken = [p for p in public.prototypes(include) if p.result == "ggufx_status" and any(
-    (m := POINTER.match(q)) and m.group(2) in sized for q in split(p.parameters))]
+taken = [f for f in API.functions if f.result == "ggufx_status" and any(map(struct_of, f.parameters))]
 with open(output, "w", encoding="utf-8") as out_file:
     text = ["/* Written by struct_sizes.py. SPDX-License-Identifier: MIT */"]
     for prototype in taken:
@@ -162,10 +140,9 @@ with open(output, "w", encoding="utf-8") as out_file:
     text += [f"    api->{p.name.removeprefix('ggufx_')} = sized_{p.name};" for p in taken]
     text += ["}", "", f"enum {{ n_wrapped = {len(taken)} }};"]
     out_file.write("\n".join(text) + "\n")
-reached = {m.group(2) for p in taken for q in split(p.parameters) if (m := POINTER.match(q))}
+reached = {struct_of(p) for f in taken for p in f.parameters} - {None}
 for _ in range(2):
-    reached |= {inner for s in list(reached) if s in structs for inner, _ in nested(s)}
-callbacks = {s for s in sized for p in public.prototypes(include)
-             if re.search(r"\(\*\w+\)\([^)]*\b%s\b" % s, p.parameters)}
+    reached |= {inner for s in list(reached) for inner, _ in nested(s)}
+callbacks = {struct_of(q) for f in API.functions for p in f.parameters for q in p.parameters or ()}
 public.finish("structs with a size", [f"{s} is taken by no function" for s in sized
                                       if s not in reached | callbacks], len(sized))

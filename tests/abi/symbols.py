@@ -25,7 +25,7 @@ def difference(left, right, left_name, right_name):
 
 def main():
     nm, include, listed_path, library, node = sys.argv[1:6]
-    declared = sorted(p.name for p in public.prototypes(include))
+    declared = sorted(p.name for p in public.interface.load(include).functions)
     listed = pathlib.Path(listed_path).read_text().split()
     faults = difference(declared, listed, "the headers", "symbols.txt")
     if listed != sorted(set(listed)):

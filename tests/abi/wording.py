@@ -55,7 +55,7 @@ ALLOWED = [
 OTHERS_OPTIONS = {"--enable-recovery", "--prefix", "--mca", "--json", "--no-install-recommends", "--strip", "--cflags",
                   "--libs", "--static", "--suite", "--list", "--print-errorlogs", "--buildtype", "--keep", "--sum",
                   "--write", "--leak", "--check", "--coverage", "--bits", "--bench", "--merge", "--split", "--override-kv",
-                  "--chat-template"}
+                  "--chat-template", "--renew"}
 
 
 def strip_code(text):

@@ -10,11 +10,11 @@ import tool
 from tool import SOURCE
 
 
-def overview():
-    """Returns ggufx(3), as the build writes it."""
+def write_man3(folder):
+    """Writes the pages of the C interface, as the build does, and returns their paths by name."""
     script = os.path.join(SOURCE, "pkgconfig", "man3.py")
-    return subprocess.run([sys.executable, script, SOURCE, "0"], check=True,
-                          stdout=subprocess.PIPE).stdout
+    subprocess.run([sys.executable, script, SOURCE, "0", folder], check=True)
+    return {name: os.path.join(folder, name) for name in sorted(os.listdir(folder))}
 
 
 class Manual(tool.Case):
@@ -29,8 +29,8 @@ class Manual(tool.Case):
         return Manual.texts[command]
 
     def pages(self):
-        pages = {"ggufx.1": self.path("ggufx.1", self.page()),
-                 "ggufx.3": self.path("ggufx.3", overview())}
+        man3 = write_man3(self.path("man3"))
+        pages = {"ggufx.1": self.path("ggufx.1", self.page()), "ggufx.3": man3["ggufx.3"]}
         for command in self.commands():
             name = f"ggufx-{command}.1"
             pages[name] = self.path(name, self.page(command))
@@ -99,13 +99,35 @@ class Manual(tool.Case):
         self.assertEqual(told, dict(re.findall(r"(\d+) ([a-z ]+)", notes)))
         self.assertEqual(len(told), 8)
 
-    def test_overview_names_every_function(self):
-        page = overview().decode()
+    def test_every_function_has_a_page(self):
+        man3 = write_man3(self.path("man3"))
+        with open(man3["ggufx.3"], encoding="utf-8") as file:
+            page = file.read()
         with open(os.path.join(SOURCE, "tests/abi/symbols.txt"), encoding="utf-8") as file:
             names = file.read().split()
         self.assertGreater(len(names), 100)
         self.assertEqual(sorted(re.findall(r"\\fB(ggufx_\w+)\\fR\(", page)), sorted(names))
         self.assertNotRegex(page, r"\n\n")
+        self.assertEqual(sorted(man3), sorted(["ggufx.3", *(f"{name}.3" for name in names)]))
+        for name, path in man3.items():
+            with open(path, encoding="utf-8") as file:
+                page = file.read()
+            for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "SEE ALSO"):
+                self.assertIn(f"\n.SH {section}\n", page, name)
+        with open(man3["ggufx_kv_attend.3"], encoding="utf-8") as file:
+            page = file.read()
+        for part in (".I lse\nMay be NULL. n_queries * n_q_heads elements. f32", ".SS ggufx_attend_options\n",
+                     ".SH ERRORS\n.IP \\(bu 2\nARGUMENT, CANCELLED.\n", ".SH THREADS\nany number at once"):
+            self.assertIn(part, page)
+
+    def test_pages_of_functions_have_no_complaint(self):
+        if not shutil.which("mandoc") or not shutil.which("groff"):
+            self.skipTest("no mandoc, or no groff")
+        pages = list(write_man3(self.path("man3")).values())
+        said = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *pages], stdout=subprocess.PIPE).stdout.decode()
+        self.assertEqual([line for line in said.splitlines() if "missing date" not in line], [])
+        said = subprocess.run(["groff", "-man", "-ww", "-T", "utf8", "-z", *pages], stderr=subprocess.PIPE).stderr.decode()
+        self.assertEqual(said, "")
 
 
 if __name__ == "__main__":
