@@ -1,5 +1,5 @@
-"""Writes, or compares, the committed files that repeat the public headers: declarations, structs and constants
-of the bindings. Everything else in the bindings is written by hand.
+"""Writes, or compares, the committed files that repeat the public headers: ggufx/loader.h, and the declarations,
+structs and constants of the bindings. Everything else in the bindings is written by hand.
 
 usage: raw.py [--write]     (without: exit 1 when a file differs)
 SPDX-License-Identifier: MIT
@@ -12,6 +12,7 @@ import textwrap
 import groups
 import interface
 import languages
+import loader
 
 HERE = pathlib.Path(__file__).resolve().parent
 INCLUDE = HERE.parent / "include"
@@ -210,6 +211,7 @@ def python_ids():
 
 
 FILES = {
+    "include/ggufx/loader.h": lambda: loader.header(API),
     "bindings/python/ggufx/_raw.py": python_raw,
     "bindings/python/ggufx/ids.py": python_ids,
     "bindings/rust/ggufx-sys/src/functions.rs": rust_functions,

@@ -5,7 +5,7 @@
  * usage: allocators now|deepbind LIBRARY | allocators linked
  * SPDX-License-Identifier: MIT
  */
-#include "api_table.h"
+#include "exercise.h"
 #include "slots.h"
 
 #include <dlfcn.h>
@@ -36,7 +36,7 @@ static int fault(const char *text) {
 }
 
 /* Creates a runtime with the default allocator, which is mimalloc where the system has it. */
-static int use_default_allocator(const struct api *api) {
+static int use_default_allocator(const ggufx_functions *api) {
     ggufx_runtime *rt = NULL;
     ggufx_runtime_facts facts = {.struct_size = sizeof facts};
     if (api->runtime_create(&rt, NULL, NULL) != GGUFX_OK) return fault("no runtime");
@@ -51,13 +51,19 @@ static int use_default_allocator(const struct api *api) {
     return 0;
 }
 
+#if !defined(LINKED)
+static void *get_symbol(void *library, const char *name) {
+    return dlsym(library, name);
+}
+#endif
+
 int main(int argc, char **argv) {
-    struct api api;
+    ggufx_functions api;
     int dynamic = 0;
     if (argc < 2) return 2;
 #if defined(LINKED)
     (void)argv;
-    const struct api direct = API_DIRECT;
+    const ggufx_functions direct = API_DIRECT;
     api = direct;
     dynamic = LINKED == 1; /* 1: shared, 2: static library */
 #else
@@ -65,9 +71,7 @@ int main(int argc, char **argv) {
     void *library =
         dlopen(argv[2], RTLD_NOW | (strcmp(argv[1], "deepbind") == 0 ? RTLD_DEEPBIND : RTLD_LOCAL));
     if (!library) return fault(dlerror());
-    void **slots = (void **)&api;
-    for (size_t i = 0; i < sizeof api_names / sizeof *api_names; i++)
-        slots[i] = dlsym(library, api_names[i]);
+    if (ggufx_load(&api, get_symbol, library) != NULL) return fault("a function is missing");
     dynamic = 1;
 #endif
     if (use_default_allocator(&api) != 0) return 1;

@@ -108,15 +108,19 @@ def check_json(root, work):
         yield f"interface.py refuses with exit {code}: {said}"
 
 
-def check_committed():
+def check_committed(include, work):
+    import loader
     import raw
     yield from raw.differences()
+    copy, _ = changed(include, work / "include", "base.h", "GGUFX_API const char *ggufx_version(void);", "", "")
+    if loader.header(interface.read(copy)) == (include / "ggufx/loader.h").read_text(encoding="utf-8"):
+        yield "a function less, but loader.h is the same"
 
 
 def main():
     root, work = (pathlib.Path(a).resolve() for a in sys.argv[1:])
     work.mkdir(parents=True, exist_ok=True)
-    faults = [*check_committed(), *check_json(root, work),
+    faults = [*check_committed(root / "include", work), *check_json(root, work),
               *check_refusals(root / "include", work)]
     public.finish("descriptions", faults, len(REFUSED) + 2)
 

@@ -38,7 +38,7 @@ void exercise_mix(exercise *e, const void *data, size_t n, size_t width) {
 /* ---- runtime and types ---------------------------------------------------------------------- */
 
 static ggufx_status run_runtime(exercise *e, const ggufx_runtime *rt) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_runtime_facts facts = {.struct_size = sizeof facts};
     ggufx_type_facts type = {.struct_size = sizeof type};
@@ -77,7 +77,7 @@ static ggufx_status io_read_at(void *user, uint64_t offset, void *dst, size_t n)
 }
 
 static ggufx_status run_open(exercise *e, const ggufx_runtime *rt) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_file *by_path = NULL, *by_fd = NULL, *by_memory = NULL, *by_io = NULL;
     ggufx_open_options options;
@@ -106,7 +106,7 @@ end:
 
 /* Reads key i with the scalar getters that fit its type. */
 static ggufx_status read_scalar(exercise *e, const ggufx_file *file, size_t i, int32_t type) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     uint64_t u = 0;
     int64_t s = 0;
@@ -134,7 +134,7 @@ end:
 }
 
 static ggufx_status read_array(exercise *e, const ggufx_file *file, size_t i, int32_t element) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     uint64_t u = 0;
     int64_t s = 0;
@@ -165,7 +165,7 @@ static int32_t on_finding(void *user, const ggufx_finding *finding) {
 }
 
 static ggufx_status run_files(exercise *e, const ggufx_runtime *rt) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_file *file = NULL;
     ggufx_file_facts facts = {.struct_size = sizeof facts};
     ggufx_sampling_facts sampling = {.struct_size = sizeof sampling};
@@ -198,7 +198,7 @@ end:
 /* ---- all ------------------------------------------------------------------------------------ */
 
 ggufx_status exercise_run(exercise *e) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_runtime *rt = NULL;
     ggufx_file *file = NULL;
@@ -233,7 +233,7 @@ void exercise_prepare(void) {
     if (!small.data) gb_everything(&small, 3, 0);
 }
 
-void exercise_init(exercise *e, const struct api *api, const char *path) {
+void exercise_init(exercise *e, const ggufx_functions *api, const char *path) {
     exercise_prepare();
     memset(e, 0, sizeof *e);
     e->api = api;

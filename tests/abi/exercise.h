@@ -6,7 +6,12 @@
 #ifndef GGUFX_TEST_EXERCISE_H
 #define GGUFX_TEST_EXERCISE_H
 
-#include "api_table.h"
+#include <ggufx/loader.h>
+
+/* The table of a program that is linked with the library. */
+#define API_FUNCTION(name) ggufx_##name,
+#define API_DIRECT                                                                                 \
+    { GGUFX_FUNCTIONS(API_FUNCTION) }
 
 #define EXERCISE_FILES 1u    /* open in every mode, metadata, validate */
 #define EXERCISE_PRODUCTS 2u /* tensors, dequantization, products */
@@ -21,7 +26,7 @@
 #endif
 
 typedef struct exercise {
-    const struct api *api;
+    const ggufx_functions *api;
     const char *path;  /* the demo model */
     const void *small; /* gb_everything() */
     size_t n_small;
@@ -42,7 +47,7 @@ ggufx_status exercise_run(exercise *e);
 void exercise_prepare(void);
 
 /* Fills e for the functions in api and the demo model at path. */
-void exercise_init(exercise *e, const struct api *api, const char *path);
+void exercise_init(exercise *e, const ggufx_functions *api, const char *path);
 
 /* The parts that compute; file is the demo model. */
 ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx_file *file);

@@ -50,7 +50,7 @@ static ggufx_file *made_control(exercise *e, const ggufx_runtime *rt, uint64_t n
 
 static ggufx_status use(exercise *e, const ggufx_model *model, const ggufx_adapter_use *uses,
                         const int32_t *ids, float *logits, uint32_t n_vocab) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     static const size_t length = kTokens;
     ggufx_status status = GGUFX_OK;
     ggufx_session *session = NULL;
@@ -81,7 +81,7 @@ end:
 
 ggufx_status exercise_adapter(exercise *e, const ggufx_runtime *rt, const ggufx_file *file,
                               const ggufx_model *model, const int32_t *ids, uint32_t n_vocab) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_adapter *adapters[2] = {NULL, NULL};
     ggufx_file *files[2] = {NULL, NULL};

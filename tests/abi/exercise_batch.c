@@ -34,7 +34,7 @@ static ggufx_status read_piece(void *user, void *data, size_t n) {
 }
 
 static ggufx_status use_snapshots(exercise *e, ggufx_session *session) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     snapshot *saved = calloc(1, sizeof *saved);
     char path[] = "/tmp/ggufx-exercise-XXXXXX"; /* unique: runs are concurrent */
@@ -55,7 +55,7 @@ end:
 /* Starts two sequences; a third one continues a copy of the second after three tokens. */
 static ggufx_status use_sequences(exercise *e, ggufx_session *session, const int32_t *ids,
                                   float *logits, uint32_t n_vocab) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
     ggufx_batch_options options;
@@ -105,7 +105,7 @@ end:
  * decoding by prompt lookup. */
 static ggufx_status use_speculator(exercise *e, ggufx_session *session, ggufx_sampler *sampler,
                                    const int32_t *ids) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_speculator *speculator = NULL;
     ggufx_speculator_options options;
@@ -131,7 +131,7 @@ end:
 
 static ggufx_status speculate(exercise *e, const ggufx_runtime *rt, const ggufx_model *model,
                               const int32_t *ids, uint32_t n_vocab) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_session *session = NULL;
     ggufx_sampler *sampler = NULL;
@@ -150,7 +150,7 @@ end:
 
 ggufx_status exercise_batch(exercise *e, const ggufx_runtime *rt, const ggufx_model *model,
                             const int32_t *ids, uint32_t n_vocab) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_session *session = NULL;
     ggufx_session_options options;

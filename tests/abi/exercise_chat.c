@@ -17,7 +17,7 @@ static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *te
 
 static ggufx_status run_render(exercise *e, const ggufx_chat *chat) {
     static const char json[] = "[{\"role\":\"user\",\"content\":\"Hi\"}]";
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_chat_request request;
     ggufx_chat_run runs[16];
@@ -37,7 +37,7 @@ end:
 static ggufx_status run_parser(exercise *e, const ggufx_runtime *rt, const ggufx_chat *chat) {
     static const char said[] =
         "<think>hm</think>Hi<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>";
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_chat_parser *parser = NULL;
     ggufx_chat_parser_options options;
@@ -61,7 +61,7 @@ ggufx_status exercise_chat(exercise *e, const ggufx_runtime *rt) {
     static const char text[] =
         "{% for m in messages %}<think><tool_call>{{ m.content | tojson }}{{ 1.5 ** 2 }}"
         "{{ strftime_now('%Y') }}{% endfor %}{{ add_generation_prompt }}";
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_chat *own = NULL, *format = NULL;
     ggufx_chat_options options;
@@ -91,7 +91,7 @@ end:
 ggufx_status exercise_chat_tokens(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
     static const char text[] = "<s>{{ messages[0].content }}</s>";
     static const char json[] = "[{\"content\":\"Hi </s>\"}]";
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_tokenizer *tokenizer = NULL;
     ggufx_chat *chat = NULL;

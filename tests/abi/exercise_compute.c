@@ -21,7 +21,7 @@ void exercise_fill(float *x, size_t n) {
 
 static ggufx_status run_slices(exercise *e, const ggufx_runtime *rt, const ggufx_tensor *w,
                                float *out) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_tensor *slice = NULL, *wrapped = NULL;
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
@@ -46,7 +46,7 @@ end:
 static ggufx_status run_quantize(exercise *e, const ggufx_runtime *rt, const float *x) {
     static const uint32_t types[] = {GGUFX_TYPE_Q8_0, GGUFX_TYPE_Q4_0,  GGUFX_TYPE_Q4_K,
                                      GGUFX_TYPE_Q6_K, GGUFX_TYPE_IQ3_S, GGUFX_TYPE_MXFP4};
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     enum { kBytes = 272 * kVectors }; /* Q8_0 is the longest */
     uint8_t *out = calloc(kBytes, 1);
@@ -72,7 +72,7 @@ static ggufx_status run_lists(exercise *e, const ggufx_runtime *rt, const ggufx_
                               const float *x, float *y, const ggufx_matmul_options *options) {
     enum { kExperts = 4, kUsed = 2, kResults = kUsed * kVectors };
     static const uint32_t ids[kResults] = {0, 3, 3, 1, 0, 3, 3, 0, 2, 3};
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_tensor *experts = NULL;
     ggufx_tensor_facts facts = {.struct_size = sizeof facts};
@@ -94,7 +94,7 @@ end:
 }
 
 ggufx_status exercise_products(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_tensor *rows = NULL;
     size_t at = 0;
@@ -131,7 +131,7 @@ enum { kIds = 16 };
 static ggufx_status run_grammar(exercise *e, const ggufx_runtime *rt,
                                 const ggufx_tokenizer *tokenizer, uint32_t n_vocab) {
     static const char text[] = "root ::= [a-z ]{1,40} \".\"";
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_grammar *grammar = NULL;
     ggufx_matcher *matcher = NULL, *other = NULL;
@@ -167,7 +167,7 @@ end:
 
 static ggufx_status run_tokenizer(exercise *e, const ggufx_runtime *rt, const ggufx_file *file,
                                   int32_t *ids) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_tokenizer *tokenizer = NULL;
     ggufx_tokenizer_facts facts = {.struct_size = sizeof facts};
@@ -198,7 +198,7 @@ end:
 
 /* Collects an importance matrix of two chunks. */
 static ggufx_status collect(exercise *e, ggufx_session *session, const int32_t *ids, size_t n) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_imatrix *imatrix = NULL;
     ggufx_imatrix_entry entry = {.struct_size = sizeof entry};
@@ -247,7 +247,7 @@ static int32_t keep_row(void *user, const ggufx_measure_row *rows, size_t n) {
 /* Saves logits and compares against them; scores two continuations of one and two tokens. */
 static ggufx_status measure(exercise *e, const ggufx_runtime *rt, ggufx_session *session,
                             const int32_t *ids, size_t n) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     const size_t lengths[2] = {1, 2};
     ggufx_status status = GGUFX_OK;
     ggufx_measure_facts facts = {.struct_size = sizeof facts};
@@ -305,7 +305,7 @@ static int32_t on_candidates(void *user, ggufx_candidate *candidates, size_t n) 
 /* Applies a chain of three samplers and its clone, log-probabilities and a stop string. */
 static ggufx_status use_chain(exercise *e, const ggufx_runtime *rt, const float *logits,
                               uint32_t n_vocab) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_sampler *chain = NULL, *clone = NULL;
     ggufx_sampler_link link;
@@ -356,7 +356,7 @@ end:
 
 static ggufx_status use_session(exercise *e, const ggufx_runtime *rt, ggufx_session *session,
                                 const int32_t *ids, float *logits, uint32_t n_vocab) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_sampler *sampler = NULL;
     ggufx_sampler_options sampling;
@@ -391,7 +391,7 @@ end:
 /* Estimates sizes: unchanged, with a recipe, and the best quantization mix. The demo model is
  * already quantized. */
 static ggufx_status run_estimates(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_estimate_facts whole = {.struct_size = sizeof whole}, less = whole;
     ggufx_estimate_options options;
@@ -420,7 +420,7 @@ end:
  * values. */
 static ggufx_status run_embedder(exercise *e, const ggufx_runtime *rt, const ggufx_file *file,
                                  const ggufx_model *model, const int32_t *ids) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     static const size_t lengths[] = {3, kIds - 3};
     ggufx_status status = GGUFX_OK;
     ggufx_embedder *embedder = NULL;
@@ -444,7 +444,7 @@ end:
 }
 
 ggufx_status exercise_model(exercise *e, const ggufx_runtime *rt, const ggufx_file *file) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_model *model = NULL;
     ggufx_session *session = NULL;
     ggufx_model_options options;

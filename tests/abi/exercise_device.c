@@ -16,7 +16,7 @@ static const char plugin[] = "";
 #endif
 
 ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_device_options options;
     ggufx_device_facts facts = {.struct_size = sizeof facts}, opened = facts;

@@ -43,7 +43,7 @@ static void on_destroy(void *user) {
 
 ggufx_status exercise_group(exercise *e, const ggufx_runtime *rt, const ggufx_file *file,
                             const int32_t *ids, uint32_t n_vocab) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     int n_groups = 1;
     const ggufx_group group = {.struct_size = sizeof group,

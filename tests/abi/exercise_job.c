@@ -16,7 +16,7 @@ static const unsigned char kDat[] = {2, 0,    0,    0, 1, 0, 0,    0,    'a', 1,
                                      0, 0x40, 0x40, 3, 0, 0, 0,    1,    0,   0, 0, 't'};
 
 static ggufx_status look(exercise *e, const ggufx_imatrix *imatrix) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_imatrix_facts facts = {.struct_size = sizeof facts};
     ggufx_imatrix_entry entry = {.struct_size = sizeof entry};
@@ -34,7 +34,7 @@ end:
 
 ggufx_status exercise_imatrix(exercise *e, const ggufx_runtime *rt) {
     static const uint8_t kKeep[2] = {0, 1};
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_imatrix *imatrix = NULL, *again = NULL;
     char path[] = "/tmp/ggufx-exercise-XXXXXX";
@@ -76,7 +76,7 @@ static void to_file_order(float *x, size_t n) {
 /* Writes a model with one f32 tensor that is quantized and one that is not. */
 static ggufx_status make_model(exercise *e, const ggufx_runtime *rt, const char *path,
                                const float *x) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_writer *w = NULL;
     ggufx_tensor *rows = NULL, *norm = NULL;
@@ -103,7 +103,7 @@ static void mix_tensor(void *user, size_t index, const ggufx_job_tensor *tensor)
 }
 
 static ggufx_status plan_job(exercise *e, ggufx_job *job) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_job_facts facts = {.struct_size = sizeof facts};
     ggufx_job_tensor tensor = {.struct_size = sizeof tensor};
@@ -122,7 +122,7 @@ end:
 
 /* Runs the job in one piece, then as two shards; both give the same file. */
 static ggufx_status run_job(exercise *e, const ggufx_runtime *rt, ggufx_job *job, char *path) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_file *file = NULL;
     ggufx_job_run_options run;
@@ -145,7 +145,7 @@ end:
 }
 
 static ggufx_status look_at_recipes(exercise *e, uint32_t *file_type) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_file_type_facts facts = {.struct_size = sizeof facts};
     TRY(a->file_type_from_name(file_type, "q4_0", &e->error));
@@ -156,7 +156,7 @@ end:
 }
 
 ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_file *file = NULL;
     ggufx_imatrix *imatrix = NULL;

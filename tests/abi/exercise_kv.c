@@ -35,7 +35,7 @@ static ggufx_status read_snapshot(void *user, void *data, size_t n) {
 
 /* Expects 11 tokens in both sequences. */
 static ggufx_status use_file(exercise *e, ggufx_kv *kv) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     uint64_t length = 0;
     char path[] = "/tmp/ggufx-exercise-XXXXXX"; /* unique, because runs are concurrent */
@@ -53,7 +53,7 @@ end:
 
 /* Expects 10 tokens in sequence 0. */
 static ggufx_status use_sequences(exercise *e, ggufx_kv *kv, const float *in, float *out) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     const uint32_t sequences[4] = {1, 0, 1, 1};
     const int32_t positions[4] = {10, 20, 10, 11};
@@ -91,7 +91,7 @@ end:
 }
 
 static ggufx_status use_kv(exercise *e, ggufx_kv *kv, const float *in, float *out) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_attend_options options;
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
@@ -128,7 +128,7 @@ end:
 /* Uses a cache whose values are part of the keys, as in MLA. */
 static ggufx_status use_keys(exercise *e, const ggufx_runtime *rt, ggufx_kv_options options,
                              const float *in, float *out) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_kv *kv = NULL;
     ggufx_attend_options attend;
@@ -148,7 +148,7 @@ end:
 }
 
 ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_kv *kv = NULL;
     uint64_t bytes = 0;

@@ -26,7 +26,7 @@ static ggufx_status make_bytes(void *user, uint64_t offset, void *dst, size_t n)
 static ggufx_status set_keys(exercise *e, ggufx_writer *w) {
     static const char *const kTexts[2] = {"first", "second"};
     static const size_t kLengths[2] = {5, 6};
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     TRY(a->writer_set_u64(w, S("w.u"), GGUFX_VALUE_U32, 7, &e->error));
     TRY(a->writer_set_i64(w, S("w.i"), GGUFX_VALUE_I16, -7, &e->error));
@@ -43,7 +43,7 @@ end:
 }
 
 static ggufx_status add_tensors(exercise *e, ggufx_writer *w, const ggufx_file *file) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     const uint64_t ne[2] = {1000, 700};
     const ggufx_tensor_stream stream = {.struct_size = sizeof stream, .read = make_bytes};
@@ -58,7 +58,7 @@ end:
 /* Writes a complete file, or none. */
 static ggufx_status write_file(exercise *e, const ggufx_runtime *rt, ggufx_writer *w,
                                const ggufx_write_options *options, uint64_t n_bytes) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_file *file = NULL;
     ggufx_file_facts facts = {.struct_size = sizeof facts};
@@ -77,7 +77,7 @@ end:
 
 /* Adds a key in the reserved header space, then by rewriting the file. */
 static ggufx_status edit_file(exercise *e, const ggufx_runtime *rt, ggufx_writer *w) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_file *file = NULL;
     ggufx_writer *edit = NULL;
@@ -111,7 +111,7 @@ end:
 }
 
 ggufx_status exercise_write(exercise *e, const ggufx_runtime *rt) {
-    const struct api *a = e->api;
+    const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_file *file = NULL;
     ggufx_writer *w = NULL;

@@ -1,8 +1,8 @@
 /*
  * The library as a plugin: dlopen, use from 4 host threads, dlclose, a hundred times. The library
  * is unloaded after each cycle, and mappings, threads and memory do not grow. Symbols are resolved
- * by dlsym only.
- * usage: loading now|deepbind|copies LIBRARY MODEL [SECOND_COPY]
+ * by dlsym only (ggufx/loader.h).
+ * usage: loading now|deepbind|copies|older LIBRARY MODEL [SECOND_COPY]
  * SPDX-License-Identifier: MIT
  */
 #include "exercise.h"
@@ -30,12 +30,12 @@ static const long kRssSlackKib = 512, kHeapSlackKib = 64, kMappingSlack = 2 * kT
 
 static const char *model_path;
 
-static void load_api(struct api *api, void *library) {
-    void **slots = (void **)api;
-    for (size_t i = 0; i < sizeof api_names / sizeof *api_names; i++) {
-        slots[i] = dlsym(library, api_names[i]);
-        MUST(slots[i] != NULL);
-    }
+static void *get_symbol(void *library, const char *name) {
+    return dlsym(library, name);
+}
+
+static void load_api(ggufx_functions *api, void *library) {
+    MUST(ggufx_load(api, get_symbol, library) == NULL);
 }
 
 static void *open_library(const char *path, int flags) {
@@ -48,7 +48,7 @@ static void *open_library(const char *path, int flags) {
 /* ---- host threads, the same ones over all cycles --------------------------------------------- */
 
 static struct {
-    struct api api;
+    ggufx_functions api;
     uint32_t parts;
     int done;
     pthread_barrier_t begin, end;
@@ -150,7 +150,7 @@ static void test_cycles_leave_nothing(const char *path, int flags) {
 
 static void test_two_copies_work_side_by_side(const char *path, const char *copy) {
     void *first = open_library(path, RTLD_LOCAL), *second = open_library(copy, RTLD_LOCAL);
-    struct api apis[2];
+    ggufx_functions apis[2];
     exercise e[2];
     load_api(&apis[0], first);
     load_api(&apis[1], second);
@@ -165,12 +165,47 @@ static void test_two_copies_work_side_by_side(const char *path, const char *copy
     MUST(dlclose(second) == 0);
 }
 
+/* ---- a library that lacks functions ----------------------------------------------------------- */
+
+static void *get_older_symbol(void *library, const char *name) {
+    const int newer =
+        strcmp(name, "ggufx_open_io") == 0 || strcmp(name, "ggufx_writer_create") == 0;
+    return newer ? NULL : dlsym(library, name);
+}
+
+static void *get_nothing(void *user, const char *name) {
+    (void)user, (void)name;
+    return NULL;
+}
+
+static void test_missing_functions_are_null_and_named(const char *path) {
+    void *library = open_library(path, RTLD_LOCAL);
+    ggufx_functions api;
+    ggufx_runtime *rt = NULL;
+    size_t n_missing = 0;
+    memset(&api, 0xff, sizeof api);
+    MUST(strcmp(ggufx_load(&api, get_older_symbol, library), "ggufx_open_io") == 0);
+    MUST(api.open_io == NULL && api.writer_create == NULL);
+#define COUNT_MISSING(name) n_missing += api.name == NULL;
+    GGUFX_FUNCTIONS(COUNT_MISSING)
+    MUST(n_missing == 2);
+    MUST(api.abi_version() == GGUFX_ABI_VERSION);
+    MUST(api.runtime_create(&rt, NULL, NULL) == GGUFX_OK);
+    api.runtime_destroy(rt);
+    MUST(ggufx_load(&api, get_nothing, NULL) != NULL && api.version == NULL);
+    MUST(dlclose(library) == 0);
+}
+
 int main(int argc, char **argv) {
     pthread_t threads[kThreads];
     if (argc < 4) return 2;
     model_path = argv[3];
     MUST(setenv("MIMALLOC_RESET_DELAY", "0", 1) == 0); /* mimalloc 2.0 */
     MUST(setenv("MIMALLOC_PURGE_DELAY", "0", 1) == 0); /* mimalloc 2.1 */
+    if (strcmp(argv[1], "older") == 0) {
+        test_missing_functions_are_null_and_named(argv[2]);
+        return 0;
+    }
     if (strcmp(argv[1], "copies") == 0) {
         if (argc < 5) return 2;
         test_two_copies_work_side_by_side(argv[2], argv[4]);

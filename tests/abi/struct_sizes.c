@@ -63,7 +63,7 @@ static void zeroed(const char *function, size_t known, size_t more) {
 #include "struct_sizes.h"
 
 int main(int argc, char **argv) {
-    struct api api = API_DIRECT;
+    ggufx_functions api = API_DIRECT;
     exercise e;
     if (argc != 2) return 1;
     wrap_all(&api);

@@ -136,7 +136,7 @@ with open(output, "w", encoding="utf-8") as out_file:
     text = ["/* Written by struct_sizes.py. SPDX-License-Identifier: MIT */"]
     for prototype in taken:
         text += wrapper(prototype)
-    text += ["static void wrap_all(struct api *api) {"]
+    text += ["static void wrap_all(ggufx_functions *api) {"]
     text += [f"    api->{p.name.removeprefix('ggufx_')} = sized_{p.name};" for p in taken]
     text += ["}", "", f"enum {{ n_wrapped = {len(taken)} }};"]
     out_file.write("\n".join(text) + "\n")

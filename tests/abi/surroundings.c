@@ -32,7 +32,7 @@
 #include <sys/syscall.h>
 #endif
 
-static const struct api kApi = API_DIRECT;
+static const ggufx_functions kApi = API_DIRECT;
 static const char *model_path;
 static char **words; /* arguments after the model's path */
 static int n_words;

@@ -32,9 +32,9 @@ static void check_slot(void *user, const char *object, const char *symbol, const
     exit(1);
 }
 
-static void check_homes(const struct api *api, const char *name) {
+static void check_homes(const ggufx_functions *api, const char *name) {
     void *const *slots = (void *const *)api;
-    for (size_t i = 0; i < sizeof api_names / sizeof *api_names; i++) {
+    for (size_t i = 0; i < sizeof *api / sizeof *slots; i++) {
         Dl_info info;
         MUST(dladdr(slots[i], &info) && has_name(info.dli_fname, name));
     }
@@ -42,7 +42,7 @@ static void check_homes(const struct api *api, const char *name) {
 
 typedef struct player {
     pthread_t thread;
-    const struct api *api;
+    const ggufx_functions *api;
     jobs *j;
     uint64_t hash;
 } player;
@@ -63,7 +63,7 @@ static void *play(void *user) {
 }
 
 /* Runs both copies at the same time, on one job system. */
-static uint64_t play_both(const struct api *first, const struct api *second, jobs *j) {
+static uint64_t play_both(const ggufx_functions *first, const ggufx_functions *second, jobs *j) {
     player p[2] = {{.api = first, .j = j}, {.api = second, .j = j}};
     for (int i = 0; i < 2; i++) MUST(pthread_create(&p[i].thread, NULL, play, &p[i]) == 0);
     for (int i = 0; i < 2; i++) pthread_join(p[i].thread, NULL);
@@ -73,7 +73,7 @@ static uint64_t play_both(const struct api *first, const struct api *second, job
 
 static void test_copies_do_not_meet(const char *path, const char *older_path, int flags,
                                     int older_goes_first, jobs *j) {
-    struct api older, ours;
+    ggufx_functions older, ours;
     player alone = {.j = j};
     void *older_library = plugin_load(&older, older_path, RTLD_GLOBAL);
     void *library = plugin_load(&ours, path, flags);

@@ -29,7 +29,7 @@ static void check_slot(void *user, const char *object, const char *symbol, const
 }
 
 /* Makes the library throw and catch errors: an invalid file, a length beyond all memory. */
-static void fail_inside(const struct api *api) {
+static void fail_inside(const ggufx_functions *api) {
     static const unsigned char bytes[] = "GGUF\3\0\0\0\377\377\377\377\377\377\377\177";
     ggufx_runtime *rt = NULL;
     ggufx_file *file = NULL;
@@ -40,7 +40,7 @@ static void fail_inside(const struct api *api) {
 }
 
 int main(int argc, char **argv) {
-    struct api api;
+    ggufx_functions api;
     pak archive;
     jobs j;
     memory m;

@@ -24,7 +24,7 @@ static void must_be_ok(const story *s, ggufx_status status) {
 }
 
 /* Returns the scenario's hash in a program without hooks of its own. */
-static uint64_t plain_hash(const struct api *api) {
+static uint64_t plain_hash(const ggufx_functions *api) {
     story s;
     story_init(&s, api, &archive);
     must_be_ok(&s, story_run(&s));
@@ -34,7 +34,7 @@ static uint64_t plain_hash(const struct api *api) {
 /* ---- play ------------------------------------------------------------------------------------ */
 
 static void test_a_host_of_its_own_gets_the_same_bits(void) {
-    struct api api;
+    ggufx_functions api;
     jobs j;
     memory m;
     story s;
@@ -64,7 +64,7 @@ static void test_a_host_of_its_own_gets_the_same_bits(void) {
 
 /* ---- pressure -------------------------------------------------------------------------------- */
 
-static void test_a_hard_cap_is_an_error_and_leaves_nothing(const struct api *api, jobs *j,
+static void test_a_hard_cap_is_an_error_and_leaves_nothing(const ggufx_functions *api, jobs *j,
                                                            uint64_t expected) {
     enum { kCaps = SANITIZED ? 8 : 24 };
     memory m;
@@ -92,7 +92,7 @@ static void test_a_hard_cap_is_an_error_and_leaves_nothing(const struct api *api
 
 /* The cap falls to the memory in use: existing objects keep working, new ones fail until it rises
  * again. */
-static void test_a_cap_that_falls_while_objects_live(const struct api *a, jobs *j) {
+static void test_a_cap_that_falls_while_objects_live(const ggufx_functions *a, jobs *j) {
     memory m;
     ggufx_runtime *rt = NULL;
     ggufx_file *file = NULL;
@@ -135,7 +135,7 @@ static void test_a_cap_that_falls_while_objects_live(const struct api *a, jobs *
 }
 
 static void test_little_memory_changes_no_bit(void) {
-    struct api api;
+    ggufx_functions api;
     jobs j;
     void *library = plugin_load(&api, library_path, kPluginFlags);
     const uint64_t expected = plain_hash(&api);

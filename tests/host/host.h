@@ -63,13 +63,13 @@ void pak_build(pak *p, const char *model);
 void pak_remove(const pak *p);
 /* Opens an entry by descriptor, which is closed before this returns. The odd entry is read, the
  * others may be memory-mapped. */
-ggufx_status pak_open(ggufx_file **out, const struct api *a, const ggufx_runtime *rt, const pak *p,
-                      int entry, ggufx_error *error);
+ggufx_status pak_open(ggufx_file **out, const ggufx_functions *a, const ggufx_runtime *rt,
+                      const pak *p, int entry, ggufx_error *error);
 
 /* ---- story.c: a scenario of a game that uses the library ------------------------------------- */
 
 typedef struct story {
-    const struct api *api;
+    const ggufx_functions *api;
     const pak *archive;
     ggufx_runtime_options options;
     long cancel_at; /* poll of the first decode that cancels; 0 = none */
@@ -80,7 +80,7 @@ typedef struct story {
     ggufx_error error;
 } story;
 
-void story_init(story *s, const struct api *api, const pak *archive);
+void story_init(story *s, const ggufx_functions *api, const pak *archive);
 /* Returns the status of the failed call, or GGUFX_OK; all objects are destroyed. */
 ggufx_status story_run(story *s);
 /* The same with the host's jobs, memory and log. */
@@ -90,7 +90,7 @@ ggufx_status story_play(story *s, jobs *j, memory *m);
 
 /* RTLD_DEEPBIND, except under sanitizers, which refuse it. */
 extern const int kPluginFlags;
-void *plugin_load(struct api *api, const char *path, int flags);
+void *plugin_load(ggufx_functions *api, const char *path, int flags);
 /* Also checks that the library is unloaded. */
 void plugin_unload(void *library, const char *path);
 

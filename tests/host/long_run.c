@@ -30,7 +30,7 @@ static struct state {
     atomic_ullong rounds[kThreads];
 } * state;
 
-static const struct api kApi = API_DIRECT;
+static const ggufx_functions kApi = API_DIRECT;
 static const char *model, *folder, *leak;
 
 static void lose(void) {

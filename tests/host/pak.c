@@ -74,8 +74,8 @@ void pak_remove(const pak *p) {
     MUST(unlink(p->path) == 0);
 }
 
-ggufx_status pak_open(ggufx_file **out, const struct api *a, const ggufx_runtime *rt, const pak *p,
-                      int entry, ggufx_error *error) {
+ggufx_status pak_open(ggufx_file **out, const ggufx_functions *a, const ggufx_runtime *rt,
+                      const pak *p, int entry, ggufx_error *error) {
     const int fd = open(p->path, O_RDONLY | O_CLOEXEC);
     ggufx_open_options options;
     MUST(fd >= 0);

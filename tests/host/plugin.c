@@ -13,18 +13,18 @@ const int kPluginFlags = RTLD_LOCAL;
 const int kPluginFlags = RTLD_LOCAL | RTLD_DEEPBIND;
 #endif
 
-void *plugin_load(struct api *api, const char *path, int flags) {
-    void **slots = (void **)api;
+static void *get_symbol(void *library, const char *name) {
+    return dlsym(library, name);
+}
+
+void *plugin_load(ggufx_functions *api, const char *path, int flags) {
     /* libcpuinfo never frees its tables, which would be a leak after unloading, so it stays
      * loaded. */
     if (SANITIZED) (void)dlopen("libcpuinfo.so.0", RTLD_NOW | RTLD_NODELETE);
     void *library = dlopen(path, RTLD_NOW | flags);
     if (!library) fprintf(stderr, "%s\n", dlerror());
     MUST(library != NULL);
-    for (size_t i = 0; i < sizeof api_names / sizeof *api_names; i++) {
-        slots[i] = dlsym(library, api_names[i]);
-        MUST(slots[i] != NULL);
-    }
+    MUST(ggufx_load(api, get_symbol, library) == NULL);
     return library;
 }
 

@@ -30,7 +30,7 @@ typedef struct objects {
 } objects;
 
 /* A product that is split into tasks. executor may be NULL: the library's own threads. */
-static void begin_use(objects *o, const struct api *a, const ggufx_executor *executor,
+static void begin_use(objects *o, const ggufx_functions *a, const ggufx_executor *executor,
                       const ggufx_allocator *allocator) {
     ggufx_runtime_options options;
     size_t at = 0;
@@ -46,12 +46,12 @@ static void begin_use(objects *o, const struct api *a, const ggufx_executor *exe
     MUST(a->tensor_slice(&o->w, a->file_tensor(o->file, at), 1, 0, kRows, NULL) == GGUFX_OK);
 }
 
-static void use(objects *o, const struct api *a) {
+static void use(objects *o, const ggufx_functions *a) {
     MUST(a->matmul(o->y, 0, kRows * kVectors, o->rt, o->w, o->x, 0, kColumns * kVectors, kVectors,
                    NULL, NULL) == GGUFX_OK);
 }
 
-static void end_use(objects *o, const struct api *a) {
+static void end_use(objects *o, const ggufx_functions *a) {
     a->file_destroy(o->file);
     a->runtime_destroy(o->rt);
     a->tensor_destroy(o->w);
@@ -114,7 +114,7 @@ static void must_be_level(footprint early, footprint late) {
 }
 
 static void cycle(jobs *j, memory *m, float *first) {
-    struct api api;
+    ggufx_functions api;
     objects with_jobs, with_threads;
     const ggufx_allocator allocator = memory_hooks(m);
     const ggufx_executor executor = {.struct_size = sizeof executor,
@@ -157,7 +157,7 @@ static void test_reloads_leave_nothing(void) {
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
-static const struct api *forked_api;
+static const ggufx_functions *forked_api;
 static atomic_int stop_decoding;
 
 /* A thread that is inside the library whenever a fork happens. */
@@ -203,7 +203,7 @@ static void fork_children(objects *o, const float *expected, int n) {
 }
 
 static void test_forks_with_threads_alive(void) {
-    struct api api;
+    ggufx_functions api;
     jobs j;
     memory m;
     objects own_threads, host_jobs;

@@ -40,7 +40,7 @@ static int32_t interrupt(void *user, uint64_t done, uint64_t total) {
 /* Decodes the prompt, cancelled at a poll: the session stays unchanged, and the repeated call
  * succeeds. */
 static ggufx_status hear(story *s, ggufx_session *session, const int32_t *ids) {
-    const struct api *a = s->api;
+    const ggufx_functions *a = s->api;
     ggufx_progress progress = {.struct_size = sizeof progress, .user = s, .report = interrupt};
     ggufx_decode_options options;
     ggufx_status status = GGUFX_OK;
@@ -59,7 +59,7 @@ end:
 
 static ggufx_status answer(story *s, const ggufx_runtime *rt, ggufx_session *session, float *logits,
                            uint32_t n_vocab) {
-    const struct api *a = s->api;
+    const ggufx_functions *a = s->api;
     ggufx_sampler *sampler = NULL;
     ggufx_status status = GGUFX_OK;
     DO(a->sampler_create(&sampler, rt, n_vocab, NULL, &s->error));
@@ -77,7 +77,7 @@ end:
 }
 
 static ggufx_status talk(story *s, const ggufx_runtime *rt, const ggufx_file *file) {
-    const struct api *a = s->api;
+    const ggufx_functions *a = s->api;
     ggufx_model *model = NULL;
     ggufx_session *session = NULL;
     ggufx_model_facts facts = {.struct_size = sizeof facts};
@@ -104,7 +104,7 @@ end:
 }
 
 ggufx_status story_run(story *s) {
-    const struct api *a = s->api;
+    const ggufx_functions *a = s->api;
     const uint64_t mode = get_mode();
     ggufx_runtime *rt = NULL;
     ggufx_file *file = NULL, *part = NULL;
@@ -124,7 +124,7 @@ end:
     return status;
 }
 
-void story_init(story *s, const struct api *api, const pak *archive) {
+void story_init(story *s, const ggufx_functions *api, const pak *archive) {
     memset(s, 0, sizeof *s);
     s->api = api;
     s->archive = archive;
