@@ -10,6 +10,7 @@ namespace ggufx::cli {
 namespace {
 
 constexpr size_t kMostFunctionName = 128; // maximum bytes in the name of a forced function
+constexpr size_t kMostIgnored = 64;       // keywords that the response header names
 
 struct ToolChoice {
     enum class Kind { free, none, required } kind = Kind::free;
@@ -123,7 +124,7 @@ void read_tools(Fields &fields, ChatWanted &out, Nesting nesting) {
         }
         Function tool = read_tool(given, of, nesting, choice);
         for (const std::string &keyword : tool.widened)
-            out.ignored.push_back(place + " " + keyword);
+            if (out.ignored.size() < kMostIgnored) out.ignored.push_back(place + " " + keyword);
         all.push_back(std::move(tool.json));
         functions.push_back(std::move(tool.callable));
     }

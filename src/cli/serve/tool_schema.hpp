@@ -8,7 +8,7 @@
 namespace ggufx::cli {
 
 // Returns the schema in draft 2020-12. Unsupported keywords are removed, so that it accepts more.
-// Each is listed in `widened`, with the JSON pointer of its schema.
+// The first of them are listed in `widened`, each with the JSON pointer of its schema.
 Json modern_schema(const Json &schema, std::vector<std::string> &widened);
 
 } // namespace ggufx::cli
