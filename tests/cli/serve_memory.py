@@ -3,6 +3,7 @@ SPDX-License-Identifier: MIT
 """
 import concurrent.futures
 import http.client
+import itertools
 import json
 import os
 import random
@@ -11,6 +12,7 @@ import tempfile
 import time
 import unittest
 
+from serve_calls import FORMS
 from serve_case import STORY, Server, end
 from tool import main
 
@@ -23,7 +25,14 @@ LOAD = (
     (CHAT, {"messages": STORY, "max_tokens": 4, "seed": 1, "stream": True, "logprobs": True, "top_logprobs": 3}),
     (CHAT, {"messages": STORY, "max_tokens": 8, "seed": 1, "response_format": {"type": "json_schema", "json_schema": {
         "name": "x", "schema": {"type": "object", "properties": {"a": {"enum": ["b", "c"]}}, "required": ["a"]}}}}),
+    # SERIAL is another number in each request, so its grammar is compiled.
+    (CHAT, {"messages": STORY, "max_tokens": 8, "seed": 1, "response_format": {"type": "json_schema", "json_schema": {
+        "name": "x", "schema": {"type": "object", "properties": {"SERIAL": {"enum": ["b", "c"]}}, "required": ["SERIAL"]}}}}),
     (CHAT, {"messages": STORY, "max_tokens": 8, "tools": [TOOL]}),
+    (CHAT, {"messages": STORY, "max_tokens": 8, "seed": 1, "tools": [TOOL], "tool_choice": "required"}),
+    (CHAT, {"messages": STORY, "max_tokens": 8, "seed": 1, "tool_choice": "required", "tools": [{"type": "function", "function": {
+        "name": "f", "parameters": {"type": "object", "properties": {"SERIAL": {"$ref": "#/$defs/n"}}, "required": ["SERIAL"],
+                                    "$defs": {"n": {"type": "integer"}}}}}]}),
     (CHAT, {"messages": "x"}),
     ("/v1/responses", {"input": "Once", "max_output_tokens": 4, "stream": True}),
     (COMPLETION, {"prompt": ["Once", "upon a time"], "max_tokens": 4, "n": 2, "logprobs": 2, "echo": True}),
@@ -45,7 +54,11 @@ class Memory(unittest.TestCase):
         with open(path, "wb") as file:
             file.write(bytes(24))
         cls.numbers = open(path, "r+b", buffering=0)
-        cls.server = Server("--embeddings", "--slots", "--slot-dir", cls.folder.name, "--parallel", 3, "--ctx", 256,
+        template = os.path.join(cls.folder.name, "template")
+        with open(template, "w", encoding="utf-8") as file:
+            file.write(FORMS["tagged"]["template"].replace("tools | tojson", "tools | length"))
+        cls.serial = itertools.count()
+        cls.server = Server("--template", template, "--embeddings", "--slots", "--slot-dir", cls.folder.name, "--parallel", 3, "--ctx", 256,
                             env={"LD_PRELOAD": LIBRARY, "GGUFX_FAIL_MALLOC": path})
 
     @classmethod
@@ -73,7 +86,8 @@ class Memory(unittest.TestCase):
             connection = http.client.HTTPConnection("localhost")
             connection.sock = at
             try:
-                connection.request("POST" if body else "GET", path, json.dumps(body) if body else None,
+                data = json.dumps(body).replace("SERIAL", "s%d" % next(self.serial)) if body else None
+                connection.request("POST" if body else "GET", path, data,
                                    {"Content-Type": "application/json", "Connection": "close"})
                 with connection.getresponse() as response:
                     return response.status, response.read()

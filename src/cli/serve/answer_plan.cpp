@@ -52,16 +52,20 @@ void plan_reasoning(AnswerPlan &out, const ModelHost &host, const Prompt &prompt
 
 } // namespace
 
-AnswerPlan plan_answer(const ModelHost &host, const ChatWanted &wanted, const Prompt &prompt) {
+AnswerPlan plan_answer(const ModelHost &host, const ChatWanted &wanted, const Prompt &prompt,
+                       uint64_t asker) {
     AnswerPlan out;
     if (wanted.form == AnswerForm::text && wanted.forced.empty()) return out;
     const bool has_channels = (host.chat_facts().flags & GGUFX_CHAT_CHANNELS) != 0;
+    const uint32_t flags = wanted.sampling.grammar_flags;
+    size_t n_bytes = wanted.forced.empty() ? wanted.schema.size() : 0;
+    for (const Callable &function : wanted.forced) n_bytes += function.schema.size();
+    SchemaCompiler grammars(host.grammars(), host.tokenizer(), asker, flags, n_bytes);
     if (!wanted.forced.empty()) {
-        out.call = plan_call(host, wanted.forced, wanted.sampling.grammar_flags);
+        out.call = plan_call(host, grammars, wanted.forced);
         out.opening = call_opening(host, *out.call);
     } else {
-        out.json = host.grammar_of(GGUFX_GRAMMAR_JSON_SCHEMA, wanted.schema, "response_format",
-                                   wanted.sampling.grammar_flags);
+        out.json = grammars.of_schema(wanted.schema, {"response_format", ""});
         if (has_channels) out.opening = marker(host, "<|channel|>final<|message|>");
     }
     if (out.json && !wanted.tools.empty()) {

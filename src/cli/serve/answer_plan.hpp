@@ -14,14 +14,15 @@ struct AnswerPlan {
     std::optional<int32_t> reasoning_open; // token with which the model may open reasoning
     // Forced tokens before the JSON or the call's name, after reasoning.
     std::vector<int32_t> opening;
-    Grammar json;                     // nullptr: no JSON was requested
+    SharedGrammar json;               // nullptr: no JSON was requested
     std::optional<int32_t> call_open; // token that opens a tool call in place of JSON
     std::shared_ptr<const CallPlan> call;
     bool is_free() const { return !json && !call; }
 };
 
-// `prompt` is the rendered conversation. Throws ApiError if a schema uses keywords that grammars do
-// not support.
-AnswerPlan plan_answer(const ModelHost &host, const ChatWanted &wanted, const Prompt &prompt);
+// `prompt` is the rendered conversation, `asker` the key or address. Throws ApiError if a schema uses
+// keywords that grammars do not support, or if the schemas take too much work or memory.
+AnswerPlan plan_answer(const ModelHost &host, const ChatWanted &wanted, const Prompt &prompt,
+                       uint64_t asker);
 
 } // namespace ggufx::cli

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "serve/call_plan.hpp"
-
-#include <algorithm>
+#include "serve/call_parameters.hpp"
 
 namespace ggufx::cli {
 
@@ -67,133 +65,6 @@ bool is_complete(const ggufx_matcher *matcher) {
 
 namespace {
 
-// Resolves $ref within the schema of the arguments.
-const Json *resolve(const Json &root, const Json *schema) {
-    for (unsigned depth = 0; schema && depth < 16; depth++) {
-        const Json *const reference = schema->is_object() ? schema->find("$ref") : nullptr;
-        if (!reference || !reference->text() || !reference->text()->starts_with("#")) return schema;
-        const Json *at = &root;
-        std::string_view path = std::string_view(*reference->text()).substr(1);
-        while (at && !path.empty()) {
-            path.remove_prefix(1);
-            const std::string key(path.substr(0, path.find('/')));
-            path.remove_prefix(key.size());
-            at = at->is_object() ? at->find(key) : nullptr;
-        }
-        schema = at;
-    }
-    return nullptr;
-}
-
-// Returns true if every value that the schema accepts is a string; stores allowed values and
-// maximum length.
-bool only_strings(const Json &root, const Json *given, CallPlan::Parameter &out) {
-    const Json *const schema = resolve(root, given);
-    if (!schema || !schema->is_object()) return false;
-    if (const Json *const values = schema->find("enum")) {
-        if (!values->is_array()) return false;
-        for (size_t i = 0; i < values->size(); i++) {
-            const std::string *const text = values->elements()[i].text();
-            if (!text) return false;
-            out.texts.push_back(*text);
-        }
-        return !out.texts.empty();
-    }
-    if (const Json *const value = schema->find("const")) {
-        if (!value->text()) return false;
-        out.texts.push_back(*value->text());
-        return true;
-    }
-    const Json *const most = schema->find("maxLength");
-    if (most) out.max_length = most->whole().value_or(UINT64_MAX);
-    const Json *const type = schema->find("type");
-    return type && type->text() && *type->text() == "string";
-}
-
-CallPlan::Parameter plan_parameter(const ModelHost &host, const CallSyntax &syntax,
-                                   const Json &root, const std::string &key, const Json &schema) {
-    CallPlan::Parameter out;
-    out.key = key;
-    out.is_string = !syntax.string_end.empty() && only_strings(root, &schema, out);
-    if (out.is_string) return out;
-    out.texts.clear();
-    Json own = schema.is_object() ? schema : Json::object();
-    for (const char *const name : {"$defs", "definitions"})
-        if (const Json *const definitions = root.find(name)) own[name] = *definitions;
-    out.grammar =
-        host.grammar_of(GGUFX_GRAMMAR_JSON_SCHEMA, own.dump(), "tools", syntax.grammar_flags);
-    return out;
-}
-
-// Adds the properties of a schema and of its allOf members, and those of the first anyOf or oneOf
-// alternative.
-void add_parameters(const ModelHost &host, const CallSyntax &syntax, const Json &root,
-                    const Json *given, CallPlan::Function &out, unsigned depth) {
-    const Json *const schema = resolve(root, given);
-    if (!schema || !schema->is_object() || depth > 8) return;
-    const Json *const properties = schema->find("properties");
-    for (size_t i = 0; properties && properties->is_object() && i < properties->size(); i++) {
-        const std::string &key = properties->keys()[i];
-        const auto same = [&](const CallPlan::Parameter &other) { return other.key == key; };
-        if (std::none_of(out.parameters.begin(), out.parameters.end(), same))
-            out.parameters.push_back(
-                plan_parameter(host, syntax, root, key, properties->elements()[i]));
-    }
-    const Json *const all = schema->find("allOf");
-    for (size_t i = 0; all && all->is_array() && i < all->size(); i++)
-        add_parameters(host, syntax, root, &all->elements()[i], out, depth + 1);
-    for (const char *const key : {"anyOf", "oneOf"})
-        if (const Json *const any = schema->find(key); any && any->is_array() && any->size() > 0)
-            add_parameters(host, syntax, root, &any->elements()[0], out, depth + 1);
-    const Json *const required = schema->find("required");
-    for (size_t i = 0; required && required->is_array() && i < required->size(); i++)
-        for (CallPlan::Parameter &parameter : out.parameters)
-            if (required->elements()[i].text() && *required->elements()[i].text() == parameter.key)
-                parameter.is_required = true;
-}
-
-} // namespace
-
-// A schema that cannot become a grammar refuses the request if the request names that function.
-// Otherwise the function accepts any arguments.
-static void plan_function(const ModelHost &host, const CallSyntax &syntax, const Callable &function,
-                          CallPlan::Function &out) {
-    const auto plan = [&](const std::string &schema) {
-        if (syntax.is_object) {
-            out.arguments =
-                host.grammar_of(GGUFX_GRAMMAR_JSON_SCHEMA, schema, "tools", syntax.grammar_flags);
-            return;
-        }
-        const Json root = Json::parse(schema, "tools");
-        add_parameters(host, syntax, root, &root, out, 0);
-    };
-    try {
-        plan(function.schema);
-    } catch (const ApiError &) {
-        if (function.is_named) throw;
-        out.parameters.clear();
-        plan(R"({"type":"object"})");
-    }
-}
-
-std::shared_ptr<const CallPlan>
-plan_call(const ModelHost &host, const std::vector<Callable> &functions, uint32_t grammar_flags) {
-    auto out = std::make_shared<CallPlan>();
-    out->id = random_name(9);
-    out->syntax = call_syntax(host.chat_facts(), out->id);
-    out->syntax.grammar_flags = grammar_flags;
-    for (const Callable &function : functions) {
-        CallPlan::Function &one = out->functions.emplace_back();
-        one.name = function.name;
-        plan_function(host, out->syntax, function, one);
-    }
-    return out;
-}
-
-// ---- writing ----
-
-namespace {
-
 using Ids = std::vector<int32_t>;
 
 void append(Ids &out, const Ids &more) {
@@ -208,6 +79,55 @@ Ids marker_ids(const ModelHost &host, const std::string &text) {
 Ids text_ids(const ModelHost &host, const std::string &text) {
     return text.empty() ? Ids() : host.tokenize(text, 0);
 }
+
+void plan_schema(SchemaCompiler &grammars, const CallSyntax &syntax, const std::string &schema,
+                 CallPlan::Function &out) {
+    if (syntax.is_object) {
+        out.arguments = grammars.of_schema(schema, {"tools", out.name});
+        return;
+    }
+    const Json root = Json::parse(schema, "tools");
+    out.parameters = ParameterReader(grammars, syntax, out.name, root).read();
+}
+
+// A schema that cannot become a grammar refuses the request if the request names that function.
+// Otherwise the function accepts any arguments.
+void plan_function(SchemaCompiler &grammars, const CallSyntax &syntax, const Callable &function,
+                   CallPlan::Function &out) {
+    out.name = function.name;
+    try {
+        plan_schema(grammars, syntax, function.schema, out);
+    } catch (const ApiError &error) {
+        const bool is_of_schema = error.status == 400 && error.code != SchemaCompiler::kTooMuch;
+        if (function.is_named || !is_of_schema) throw;
+        plan_schema(grammars, syntax, R"({"type":"object"})", out);
+    }
+}
+
+} // namespace
+
+std::shared_ptr<const CallPlan> plan_call(const ModelHost &host, SchemaCompiler &grammars,
+                                          const std::vector<Callable> &functions) {
+    auto out = std::make_shared<CallPlan>();
+    out->id = random_name(9);
+    out->syntax = call_syntax(host.chat_facts(), out->id);
+    const CallSyntax &syntax = out->syntax;
+    const Ids before_text = marker_ids(host, syntax.after_key + syntax.string_open);
+    const Ids before_json = marker_ids(host, syntax.after_key_other);
+    for (const Callable &function : functions) {
+        CallPlan::Function &one = out->functions.emplace_back();
+        plan_function(grammars, syntax, function, one);
+        for (CallPlan::Parameter &parameter : one.parameters) {
+            parameter.ids = text_ids(host, parameter.key);
+            append(parameter.ids, parameter.is_string ? before_text : before_json);
+        }
+    }
+    return out;
+}
+
+// ---- writing ----
+
+namespace {
 
 Ids name_ids(const ModelHost &host, const CallPlan &plan, const std::string &name) {
     Ids out = text_ids(host, name);
@@ -274,10 +194,11 @@ void CallWriter::begin_arguments(Delta &delta) {
     has_begun_ = true;
     choice_.clear();
     if (plan_->syntax.is_object) {
-        matcher_ = make_matcher(function_->arguments.get());
+        matcher_ = make_matcher(function_->arguments->handle.get());
         stage_ = Stage::object;
         return;
     }
+    is_written_.assign(function_->parameters.size(), false);
     put(delta, "{");
     offer_keys();
     if (offered_.empty()) finish(delta);
@@ -290,13 +211,14 @@ void CallWriter::offer_keys() {
     choice_.clear();
     offered_.clear();
     bool can_end = true;
-    for (const CallPlan::Parameter &parameter : function_->parameters) {
-        if (std::find(written_.begin(), written_.end(), &parameter) != written_.end()) continue;
+    const Ids before =
+        marker_ids(host_, (n_written_ == 0 ? "" : syntax.separator) + syntax.before_key);
+    for (size_t i = 0; i < function_->parameters.size(); i++) {
+        if (is_written_[i]) continue;
+        const CallPlan::Parameter &parameter = function_->parameters[i];
         can_end = can_end && !parameter.is_required;
-        Ids ids = marker_ids(host_, (written_.empty() ? "" : syntax.separator) + syntax.before_key);
-        append(ids, text_ids(host_, parameter.key));
-        append(ids, marker_ids(host_, parameter.is_string ? syntax.after_key + syntax.string_open
-                                                          : syntax.after_key_other));
+        Ids ids = before;
+        append(ids, parameter.ids);
         choice_.add(std::move(ids));
         offered_.push_back(&parameter);
     }
@@ -310,13 +232,14 @@ void CallWriter::finish(Delta &delta) {
 }
 
 void CallWriter::begin_value(Delta &delta) {
-    put(delta, (written_.empty() ? "" : ", ") + Json(parameter_->key).dump() + ": ");
-    written_.push_back(parameter_);
+    put(delta, (n_written_ == 0 ? "" : ", ") + Json(parameter_->key).dump() + ": ");
+    is_written_[static_cast<size_t>(parameter_ - function_->parameters.data())] = true;
+    n_written_++;
     choice_.clear();
     text_.clear();
     n_chars_ = n_wanted_ = 0;
     if (!parameter_->is_string) {
-        matcher_ = make_matcher(parameter_->grammar.get());
+        matcher_ = make_matcher(parameter_->grammar->handle.get());
         stage_ = Stage::value;
         if (plan_->syntax.value_end.empty()) {
             offer_keys(); // the separator and the next key end the value
@@ -328,7 +251,8 @@ void CallWriter::begin_value(Delta &delta) {
         return;
     }
     stage_ = Stage::string;
-    for (const std::string &text : parameter_->texts) {
+    if (!parameter_->texts) return;
+    for (const std::string &text : *parameter_->texts) {
         Ids ids = text_ids(host_, text);
         append(ids, marker_ids(host_, plan_->syntax.string_end));
         choice_.add(std::move(ids));
@@ -398,7 +322,7 @@ void CallWriter::add(int32_t id, const std::string &bytes, Delta &delta) {
         parameter_ = offered_[*chosen];
         begin_value(delta);
     } else if (stage_ == Stage::string) {
-        put(delta, Json(parameter_->texts[*chosen]).dump());
+        put(delta, Json((*parameter_->texts)[*chosen]).dump());
         end_value(delta);
     } else {
         end_value(delta);

@@ -5,6 +5,7 @@
 
 #include "serve/model_host.hpp"
 #include "serve/reply.hpp"
+#include "serve/schema_compiler.hpp"
 #include "serve/token_choice.hpp"
 
 namespace ggufx::cli {
@@ -16,22 +17,23 @@ struct CallSyntax {
     // Parameter syntax: `open`, then each key and value, then `end`; separators between them.
     std::string open, separator, before_key, after_key, after_key_other, value_end, end;
     std::string string_open, string_end; // text around a raw string; no end: strings are JSON
-    uint32_t grammar_flags = 0;          // GGUFX_GRAMMAR_* flags for JSON values
 };
 // `id`: call id, for templates that write one.
 CallSyntax call_syntax(const ggufx_chat_facts &facts, const std::string &id);
 
 struct CallPlan {
+    using Texts = std::shared_ptr<const std::vector<std::string>>;
     struct Parameter {
         std::string key;
         bool is_required = false, is_string = false; // is_string: written raw, without JSON quotes
-        std::vector<std::string> texts;              // allowed strings; empty: any string
+        Texts texts;                                 // allowed strings; NULL: any string
         uint64_t max_length = UINT64_MAX;            // maximum length in characters
-        Grammar grammar;                             // grammar of a JSON value
+        SharedGrammar grammar;                       // grammar of a JSON value
+        std::vector<int32_t> ids;                    // tokens of the key and what follows it
     };
     struct Function {
         std::string name;
-        Grammar arguments; // grammar of the object of arguments
+        SharedGrammar arguments; // grammar of the object of arguments
         std::vector<Parameter> parameters;
     };
     CallSyntax syntax;
@@ -44,9 +46,10 @@ struct CallPlan {
     }
 };
 
-// Throws ApiError if a schema uses keywords that grammars do not support.
-std::shared_ptr<const CallPlan>
-plan_call(const ModelHost &host, const std::vector<Callable> &functions, uint32_t grammar_flags);
+// Throws ApiError if a schema uses keywords that grammars do not support, or if the schemas take too
+// much work or memory.
+std::shared_ptr<const CallPlan> plan_call(const ModelHost &host, SchemaCompiler &grammars,
+                                          const std::vector<Callable> &functions);
 
 // Constraint on the next token.
 struct Constraint {
@@ -86,7 +89,8 @@ private:
     const CallPlan::Parameter *parameter_ = nullptr;
     // Options of the current choice; the last one may be the end.
     std::vector<const CallPlan::Parameter *> offered_;
-    std::vector<const CallPlan::Parameter *> written_;
+    std::vector<bool> is_written_; // parameters of the function
+    size_t n_written_ = 0;
     Stage stage_ = Stage::name;
     TokenChoice choice_;
     TokenSet allowed_;

@@ -120,7 +120,7 @@ Parser CompletionWriter::make_parser_of(const Prompt &prompt, uint32_t flags, bo
 }
 
 void CompletionWriter::begin_answer(const AnswerPlan &plan) {
-    if (plan.json) matcher_ = make_matcher(plan.json.get());
+    if (plan.json) matcher_ = make_matcher(plan.json->handle.get());
     if (plan.call) call_.emplace(host_, plan.call);
     opening_.assign(plan.opening.rbegin(), plan.opening.rend());
     reasoning_open_ = plan.reasoning_open;

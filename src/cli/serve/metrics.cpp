@@ -67,6 +67,11 @@ void Metrics::memory(const BackendMemory &memory) {
     memory_ = memory;
 }
 
+void Metrics::grammars(const GrammarCache::Counts &grammars) {
+    const std::lock_guard lock(mutex_);
+    grammars_ = grammars;
+}
+
 SchedulerCounts Metrics::counts() const {
     const std::lock_guard lock(mutex_);
     return counts_;
@@ -103,6 +108,12 @@ std::string Metrics::text() const {
     add("pages", "gauge", "Pages of the KV caches: 64 tokens of a layer each.", memory_.n_pages);
     add("shared_pages", "gauge", "References to pages that several slots share.",
         memory_.n_shared_pages);
+    add("grammars_compiled_total", "counter", "Compilations of JSON Schemas.",
+        grammars_.n_compiled);
+    add("grammars_cached_total", "counter", "Grammars taken from the cache.", grammars_.n_cached);
+    add("grammar_cache_entries", "gauge", "Grammars in the cache.", grammars_.n_entries);
+    add("grammar_cache_bytes", "gauge", "Memory of the grammars in the cache, with their masks.",
+        grammars_.n_bytes);
     add("access_log_lost_total", "counter", "Lines lost from the access log.", n_log_lost_);
     out += "# HELP ggufx_step_sequences Sequences per call of the model.\n"
            "# TYPE ggufx_step_sequences histogram\n";

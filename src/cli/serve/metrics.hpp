@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "serve/grammar_cache.hpp"
 #include "serve/scheduler.hpp"
 
 #include <array>
@@ -31,6 +32,7 @@ public:
     void between_tokens(double seconds);
     void step(double seconds, const SchedulerCounts &counts);
     void memory(const BackendMemory &memory);
+    void grammars(const GrammarCache::Counts &grammars);
     SchedulerCounts counts() const;
     std::string text() const;
 
@@ -44,6 +46,7 @@ private:
     uint64_t n_log_lost_ = 0;
     SchedulerCounts counts_;
     BackendMemory memory_ = {};
+    GrammarCache::Counts grammars_;
 };
 
 } // namespace ggufx::cli

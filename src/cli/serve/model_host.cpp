@@ -35,18 +35,6 @@ ggufx_status fill_room(Room &room, ggufx_error &error, Fill fill) {
     return status;
 }
 
-// Throws ApiError: 503 if out of memory, otherwise 400 for the client's values.
-[[noreturn]] void refuse(ggufx_status status, const ggufx_error &error, const char *param) {
-    if (status == GGUFX_E_CANCELLED)
-        throw ApiError(
-            400,
-            fmt::format("{}: its preparation takes more than {} seconds of processor time", param,
-                        Preparation::kMostSeconds),
-            param, "too_much_work");
-    const bool ours = status == GGUFX_E_MEMORY;
-    throw ApiError(ours ? 503 : 400, error.message, param, "invalid_value");
-}
-
 File open_model(const ggufx_runtime *rt, const HostOptions &options) {
     const ggufx_progress cancel = cancel_hook();
     if (options.model.empty()) return open_demo_model(rt);
@@ -94,6 +82,17 @@ struct Hash {
 };
 
 } // namespace
+
+void refuse_call(ggufx_status status, const ggufx_error &error, const char *param) {
+    if (status == GGUFX_E_CANCELLED)
+        throw ApiError(
+            400,
+            fmt::format("{}: its preparation takes more than {} seconds of processor time", param,
+                        Preparation::kMostSeconds),
+            param, "too_much_work");
+    const bool ours = status == GGUFX_E_MEMORY;
+    throw ApiError(ours ? 503 : 400, error.message, param, "invalid_value");
+}
 
 ModelHost::ModelHost(const Globals &globals, const HostOptions &options)
     : rt_(make_runtime(globals)) {
@@ -307,7 +306,7 @@ std::string ModelHost::detokenize(std::span<const int32_t> ids, uint32_t flags) 
         return ggufx_detokenize(out.data(), out.size(), needed, tokenizer_.get(), ids.data(),
                                 ids.size(), flags, e);
     });
-    if (status != GGUFX_OK) refuse(status, error, "tokens");
+    if (status != GGUFX_OK) refuse_call(status, error, "tokens");
     return out;
 }
 
@@ -406,7 +405,7 @@ std::string ModelHost::render(const ChatWanted &wanted) const {
         return ggufx_chat_render(out.data(), out.size(), needed, nullptr, 0, nullptr, chat_.get(),
                                  &request, e);
     });
-    if (status != GGUFX_OK) refuse(status, error, "messages");
+    if (status != GGUFX_OK) refuse_call(status, error, "messages");
     return out;
 }
 
@@ -443,7 +442,7 @@ Prompt ModelHost::prompt_of(const ChatWanted &wanted) const {
         return ggufx_chat_tokenize(out.ids.data(), out.ids.size(), needed, chat_.get(),
                                    tokenizer_.get(), &request, GGUFX_TOKENIZE_ADD_SPECIAL, e);
     });
-    if (status != GGUFX_OK) refuse(status, error, "messages");
+    if (status != GGUFX_OK) refuse_call(status, error, "messages");
     if (wanted.continues) start_output(out, wanted);
     return out;
 }
@@ -463,23 +462,6 @@ void ModelHost::start_output(Prompt &prompt, const ChatWanted &wanted) const {
     OutputStart start = output_start(rt_.get(), chat_.get(), begun, prompt.text);
     prompt.text = std::move(start.prompt);
     prompt.begun = std::move(start.begun);
-}
-
-Grammar ModelHost::grammar_of(uint32_t kind, const std::string &text, const char *param,
-                              uint32_t flags) const {
-    ggufx_grammar_options options;
-    ggufx_grammar_options_init(&options);
-    options.kind = kind;
-    options.flags = flags;
-    options.text = text.data();
-    options.text_length = text.size();
-    options.progress = Preparation::progress();
-    ggufx_grammar *grammar = nullptr;
-    ggufx_error error;
-    const ggufx_status status =
-        ggufx_grammar_create(&grammar, rt_.get(), tokenizer_.get(), &options, &error);
-    if (status != GGUFX_OK) refuse(status, error, param);
-    return Grammar(grammar);
 }
 
 static int32_t report_gone(void *user, uint64_t, uint64_t) {
@@ -508,7 +490,7 @@ std::vector<float> ModelHost::embed(std::span<const std::vector<int32_t>> texts,
                     lengths.size(), &progress, &error);
     require_same_weights(); // else the values mean nothing
     if (status == GGUFX_E_CANCELLED) throw ApiError(503, "cancelled");
-    if (status == GGUFX_E_ARGUMENT || status == GGUFX_E_MEMORY) refuse(status, error, "input");
+    if (status == GGUFX_E_ARGUMENT || status == GGUFX_E_MEMORY) refuse_call(status, error, "input");
     if (status != GGUFX_OK) throw ApiError(500, error.message);
     return out;
 }

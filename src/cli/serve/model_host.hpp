@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "models/grammar_choice.hpp"
 #include "models/output_tokens.hpp"
 #include "models/sampling_defaults.hpp"
 #include "models/text_pairs.hpp"
+#include "serve/grammar_cache.hpp"
 #include "serve/model_files.hpp"
 #include "serve/request.hpp"
 #include "serve/session_backend.hpp"
@@ -36,6 +36,10 @@ private:
     const ggufx_group group_;
     std::unique_ptr<ModelFiles> files_; // ends before the mappings that it guards
 };
+
+// Throws ApiError about `param` after a failed call: 503 if out of memory, otherwise 400 for the
+// client's values.
+[[noreturn]] void refuse_call(ggufx_status status, const ggufx_error &error, const char *param);
 
 using Parser = std::unique_ptr<ggufx_chat_parser, Destroyer<ggufx_chat_parser_destroy>>;
 using ChatTemplate = std::unique_ptr<ggufx_chat, Destroyer<ggufx_chat_destroy>>;
@@ -71,9 +75,7 @@ public:
     // Throws ApiError if the template cannot render the conversation.
     Prompt prompt_of(const ChatWanted &wanted) const;
     std::string render(const ChatWanted &wanted) const;
-    // Throws ApiError about `param` if a schema uses keywords that grammars do not support.
-    Grammar grammar_of(uint32_t kind, const std::string &text, const char *param,
-                       uint32_t flags = 0) const;
+    GrammarCache &grammars() const { return grammars_; } // thread-safe
     // Returns one embedding per input. Throws ApiError, also after `is_gone` reports a disconnect.
     std::vector<float> embed(std::span<const std::vector<int32_t>> texts,
                              const std::function<bool()> &is_gone);
@@ -142,6 +144,7 @@ private:
     size_t longest_token_ = 0; // bytes
     TokenSet plain_tokens_;
     OutputTokens output_tokens_;
+    mutable GrammarCache grammars_;
     uint32_t n_context_ = 0, dimensions_ = 0, n_embed_context_ = 0;
     bool embeds_only_ = false, ranks_ = false;
     std::unique_ptr<ModelFiles> files_; // ends before the mappings that it guards

@@ -103,7 +103,7 @@ void Service::start(const Call &call, Reply &reply, std::vector<std::shared_ptr<
 
 void Service::write_chat(Call &call, const ChatWanted &wanted, const Prompt &prompt,
                          std::shared_ptr<Reply> reply, uint64_t seed) {
-    const AnswerPlan plan = plan_answer(*host_, wanted, prompt);
+    const AnswerPlan plan = plan_answer(*host_, wanted, prompt, call.exchange->asker());
     std::vector<int32_t> ids = prompt.ids;
     ids.insert(ids.end(), plan.prompt.begin(), plan.prompt.end());
     std::vector<std::shared_ptr<Job>> jobs;
