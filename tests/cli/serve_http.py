@@ -8,6 +8,7 @@ import resource
 import signal
 import socket
 import time
+import unittest
 
 import tool
 from serve_case import STORY, Served
@@ -231,6 +232,34 @@ class Connections(Served):
             self.assertNotEqual(piece, b"", answer)
             answer += piece
         self.assertEqual(statuses(answer)[-1], 200)
+
+    @unittest.skipIf(tool.WRAPPER or tool.SANITIZED, "the memory is not that of the server alone")
+    def test_a_body_is_stored_once(self):
+        """The thread that has all connections takes no more pages for large bodies than they have."""
+        server, n, n_bytes = self.serve(), 12, 7 << 20
+        folder = "/proc/%d/task/" % server.process.pid
+
+        def stored():
+            with open("/proc/%d/statm" % server.process.pid, encoding="ascii") as file:
+                return int(file.read().split()[1])
+
+        def faults():
+            for task in os.listdir(folder):
+                with open(folder + task + "/stat", encoding="ascii") as file:
+                    name, fields = file.read().rsplit(")", 1)
+                if "MHD" in name:
+                    return int(fields.split()[7])
+            raise AssertionError("no thread has the connections")
+        before, first = stored(), faults()
+        connections = [server.connect() for _ in range(n)]
+        for at in connections:
+            self.addCleanup(at.close)
+            at.sendall(head("Content-Length: %d" % (n_bytes + 1)))
+        for _ in range(n_bytes // (1 << 18)):
+            for at in connections:
+                at.sendall(b" " * (1 << 18))
+        until(lambda: (stored() - before) * resource.getpagesize() >= n * (n_bytes - (1 << 16)))
+        self.assertLess(faults() - first, 1.3 * n * n_bytes / resource.getpagesize())
 
     def test_forwarded_addresses_have_their_limit(self):
         server = self.serve("--per-address", "2", "--trusted-proxy", "127.0.0.1", "--trusted-proxy", "10.0.0.9", "--parallel", "1", "--access-log", self.path("log"))

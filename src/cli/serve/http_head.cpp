@@ -122,6 +122,14 @@ bool HttpHead::has_body() const {
     return is_chunked() || length.find_first_not_of('0') != std::string_view::npos;
 }
 
+uint64_t HttpHead::n_body_bytes() const {
+    const std::string_view length = value("Content-Length");
+    uint64_t n_bytes = 0;
+    const auto [end, error] =
+        std::from_chars(length.data(), length.data() + length.size(), n_bytes);
+    return error == std::errc::result_out_of_range ? UINT64_MAX : n_bytes;
+}
+
 void HttpHead::require_json(uint64_t most) const {
     bool is_plain = true, is_of_json = true;
     each([&](std::string_view name, std::string_view text) {
@@ -132,12 +140,7 @@ void HttpHead::require_json(uint64_t most) const {
     });
     if (!is_plain) refuse(415, "the body must have no Content-Encoding", "unsupported_encoding");
     if (!is_of_json) refuse(415, "the body must be application/json", "unsupported_type");
-    const std::string_view length = value("Content-Length");
-    uint64_t n_bytes = 0;
-    const auto [end, error] =
-        std::from_chars(length.data(), length.data() + length.size(), n_bytes);
-    if (error == std::errc::result_out_of_range || n_bytes > most)
-        refuse(413, "the body is too large", "too_large");
+    if (n_body_bytes() > most) refuse(413, "the body is too large", "too_large");
 }
 
 } // namespace ggufx::cli

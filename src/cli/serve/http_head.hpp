@@ -34,6 +34,8 @@ public:
     // Throws ApiError unless the body is JSON without a content encoding, of at most `most` bytes.
     void require_json(uint64_t most) const;
     bool has_body() const;
+    // Returns Content-Length: 0 without one, UINT64_MAX for larger numbers.
+    uint64_t n_body_bytes() const;
     bool is_chunked() const { return n_transfer_ > 0; }
 
 private:
