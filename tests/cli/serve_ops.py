@@ -255,6 +255,27 @@ class Clients(Served):
         server.wait_for("running", 0)
         self.assertEqual(server.ask(CHAT, {"messages": STORY, "max_tokens": 2}, headers=of_key("first"))[0], 200)
 
+    def test_a_full_queue_has_room_for_another_key(self):
+        server = self.serve("--parallel", "1", "--queue", "16", "--api-key-file", self.path("keys", KEYS))
+        server.metric = lambda name: Server.metric(server, name, headers=of_key("second"))
+        many, held = {**LONG, "n": 8, "stream": True}, []
+
+        def hold(name, body):
+            held.append(server.open(CHAT, body, headers=of_key(name)))
+            self.addCleanup(held[-1].close)
+            self.assertEqual(held[-1].status, 200)
+        hold("first", {**many, "n": 1})
+        server.wait_for("running", 1)
+        hold("first", many)
+        hold("first", many)
+        self.refused(429, "queue_full", server.ask(CHAT, {**LONG, "n": 8}, headers=of_key("first")))
+        hold("second", many)  # eight are its share
+        for name in ("first", "second"):
+            self.refused(429, "queue_full", server.ask(CHAT, {**LONG, "n": 8}, headers=of_key(name)))
+        for response in held:
+            response.close()
+        server.wait_for("running", 0)
+
     def test_a_key_with_many_requests_is_preempted(self):
         """Requests wait for a slot only briefly, and a preempted request gives the same answer."""
         bodies = [{**LONG, "max_tokens": 200, "seed": i, "temperature": 1, "logprobs": True} for i in range(5)]

@@ -172,6 +172,14 @@ std::shared_ptr<void> Service::take_ticket(const Exchange &exchange) const {
                    "", "key_limit");
 }
 
+void Service::require_queue(const Exchange &exchange, size_t n_more) {
+    const size_t n_waiting = engine_ ? engine_->n_waiting() : 0;
+    if (n_waiting + n_more <= options_.n_queue) return;
+    // One key must not keep out the others.
+    if (tickets_.exceeds_share(exchange.asker(), options_.n_queue))
+        throw ApiError(429, "the queue is full", "", "queue_full");
+}
+
 void Service::take(std::shared_ptr<Exchange> exchange, const Route &route, const std::string &path,
                    std::string body) {
     if (route.now) {
@@ -187,15 +195,12 @@ void Service::take(std::shared_ptr<Exchange> exchange, const Route &route, const
         exchange->respond(ApiError(503, "the model is being loaded", "", "loading"));
         return;
     }
-    if (readers_.n_waiting() + vectors_.n_waiting() + (engine_ ? engine_->n_waiting() : 0) >=
-        options_.n_queue) {
-        exchange->respond(ApiError(429, "the queue is full", "", "queue_full"));
-        return;
-    }
     respond_error(*exchange, [&] {
         const size_t body_bytes = body.size();
         auto call = std::make_shared<Call>(Call{exchange, &route, path, std::move(body),
                                                 monotonic_seconds(), take_ticket(*exchange)});
+        const size_t n_read = readers_.n_waiting() + vectors_.n_waiting();
+        require_queue(*exchange, n_read + 1);
         // A key has two turns, so that its large bodies do not delay its small ones.
         const uint64_t owner = PrefixIndex::mixed(exchange->asker(), body_bytes >= kLargeBody);
         readers_.add(owner, [this, call] {

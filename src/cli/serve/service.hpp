@@ -73,6 +73,9 @@ private:
     }
     static void respond_current_error(Exchange &exchange) noexcept;
     std::shared_ptr<void> take_ticket(const Exchange &exchange) const; // throws 429
+    // Throws 429 if so many more requests exceed the queue and the share of the key, which already
+    // has their tickets.
+    void require_queue(const Exchange &exchange, size_t n_more);
     void require_model(const std::string &name) const;
     void require_writing() const;
     void use_model_sampling();

@@ -93,8 +93,7 @@ void Service::add_jobs(std::vector<std::shared_ptr<Job>> &jobs, const Call &call
 // the client.
 void Service::start(const Call &call, Reply &reply, std::vector<std::shared_ptr<Job>> jobs,
                     const std::vector<std::string> &echoes) {
-    if (engine_->n_waiting() + jobs.size() > options_.n_queue)
-        throw ApiError(429, "the queue is full", "", "queue_full");
+    require_queue(*call.exchange, jobs.size());
     call.exchange->add_header("X-Ggufx-Prefix", prefix_name(jobs[0]->prompt));
     reply.open();
     for (uint32_t i = 0; i < echoes.size(); i++) reply.put(i, {echoes[i], {}, {}, {}});

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -24,6 +25,14 @@ public:
         n++;
         ticket->is_counted = true;
         return ticket;
+    }
+
+    // Whether the requests of a key, at least one, are more than its share: all keys with requests
+    // have equal shares of `n_places`.
+    bool exceeds_share(uint64_t owner, size_t n_places) const {
+        const std::lock_guard lock(all_->mutex);
+        const auto at = all_->n.find(owner);
+        return at != all_->n.end() && at->second > std::max<size_t>(1, n_places / all_->n.size());
     }
 
 private:
