@@ -87,6 +87,8 @@ class Heads(Served):
             "a continued line": head("X-A: b", " c", first=get) + HIDDEN,
             "a name in two lines": head("Content-Lengt: %d" % len(BODY), " h") + BODY + HIDDEN,
             "chunks of HTTP/1.0": head("Transfer-Encoding: chunked", first="POST %s HTTP/1.0" % CHAT) + chunked(BODY) + HIDDEN,
+            "a carriage return in a value": head("X-A: b\rContent-Length: 5", first=get) + HIDDEN,
+            "a carriage return after a value": head("X-A: b\r", first=get) + HIDDEN,
             "no host": head(first=get, host=None) + HIDDEN,
             "two hosts": head("Host: localhost", first=get) + HIDDEN,
             "two hosts that differ": head("host: evil.example", first=get) + HIDDEN,
@@ -123,6 +125,11 @@ class Heads(Served):
                 self.assertEqual(statuses(raw(self.server, data)), [200])
         two = head(first="GET /health HTTP/1.1") + head(length) + BODY + head(close, first="HEAD /health HTTP/1.1")
         self.assertEqual(statuses(raw(self.server, two)), [200, 200, 200])
+
+    def test_a_path_does_not_end_at_a_zero(self):
+        for path in ("/v1/models%00", "/health%00", "/health%00/slots", "/%00", "/v1/models%2f%00"):
+            answer = raw(self.server, head("Connection: close", first="GET %s HTTP/1.1" % path))
+            self.assertEqual(statuses(answer), [404], path)
 
     def test_methods_are_named(self):
         for first, allowed in (("GET " + CHAT, "POST"), ("POST /health", "GET, HEAD"), ("PUT /slots/0/save", "POST, DELETE"),

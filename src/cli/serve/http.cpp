@@ -68,6 +68,7 @@ struct HttpServer::Hooks {
     static void connection(void *cls, MHD_Connection *connection, void **context,
                            MHD_ConnectionNotificationCode code);
     static MHD_Result accept(void *cls, const struct sockaddr *at, socklen_t n);
+    static size_t unescape(void *cls, MHD_Connection *connection, char *text);
     static void describe(HttpServer &server, MHD_Connection *connection, const HttpHead &head,
                          Request &request);
     static MHD_Result request(void *cls, MHD_Connection *connection, const char *url,
@@ -194,6 +195,11 @@ MHD_Result HttpServer::Hooks::accept(void *cls, const struct sockaddr *at, sockl
     try {
         return server.may_connect(text_of(at)) ? MHD_YES : MHD_NO;
     } catch (const std::bad_alloc &) { return MHD_NO; }
+}
+
+// A path with a zero keeps its escapes: it would end there, and a proxy could see another path.
+size_t HttpServer::Hooks::unescape(void *, MHD_Connection *, char *text) {
+    return std::strstr(text, "%00") ? std::strlen(text) : MHD_http_unescape(text);
 }
 
 // The connections of a proxy are those of many clients: admit() counts the requests of each.
@@ -572,7 +578,8 @@ HttpServer::HttpServer(int socket, Service &service, const Guard &guard,
         0, Hooks::accept, this, Hooks::request, this, MHD_OPTION_EXTERNAL_LOGGER, quiet, nullptr,
         MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_NOTIFY_COMPLETED, Hooks::completed, this,
         MHD_OPTION_NOTIFY_CONNECTION, Hooks::connection, this, MHD_OPTION_CONNECTION_LIMIT,
-        options.n_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kHeaderBytes, MHD_OPTION_END);
+        options.n_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kHeaderBytes,
+        MHD_OPTION_UNESCAPE_CALLBACK, Hooks::unescape, this, MHD_OPTION_END);
     if (!daemon_) throw Failure(kRuntimeError, "the HTTP library cannot start");
 } catch (...) { close(socket); }
 

@@ -30,6 +30,11 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
+// A program may take a carriage return for the end of the line.
+bool is_value(std::string_view text) {
+    return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+}
+
 // Parameters of a media type, such as charset, are ignored.
 bool is_json(std::string_view media_type) {
     return is_same_field(trimmed(media_type.substr(0, media_type.find(';'))), "application/json");
@@ -83,7 +88,7 @@ bool HttpHead::is_complete() const {
     const bool is_old = std::string_view(MHD_get_version()).starts_with("0.9.");
     const char *at = version_.data() + version_.size(); // end of the line before
     each([&](std::string_view name, std::string_view text) {
-        is_good = is_good && is_token(name);
+        is_good = is_good && is_token(name) && is_value(text);
         if (!is_good || !is_old) return;
         const char *const begin = name.data(), *const colon = begin + name.size();
         is_good = (begin == at + 1 || (begin == at + 2 && at[1] == '\0')) && colon < text.data() &&
