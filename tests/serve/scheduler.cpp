@@ -341,6 +341,31 @@ void who_waits_long_gets_a_place_of_one_with_many() {
     CHECK(other->out == alone(made(7, 30), 10));
 }
 
+// Returns the time until another owner's request has ended, if the slots have requests with prompts
+// and answers of so many tokens.
+double wait_beside(size_t n_prompt, uint64_t n_answer, double patience) {
+    SchedulerOptions options;
+    options.patience_seconds = patience;
+    Bench bench(4, options);
+    for (int i = 0; i < 4; i++) bench.add(made(40 * i, n_prompt), 5000, 1);
+    while (bench.scheduler.counts().n_answer_tokens < 4 * n_answer) bench.step();
+    const auto other = bench.add(made(7, 30), 1, 2);
+    const double start = bench.machine.time;
+    while (other->ended == 0) bench.step();
+    CHECK(bench.scheduler.counts().n_preempted == 1);
+    return bench.machine.time - start;
+}
+
+// A token takes 1 ms: the longer the victim has run, the longer the other owner waits.
+void a_wait_is_no_longer_than_the_work_that_is_lost() {
+    const double none = wait_beside(30, 1, 0);
+    const double little = wait_beside(30, 100, 1000), much = wait_beside(3000, 100, 1000);
+    CHECK(none < 0.1);
+    CHECK(little - none > 0.1 && little - none < 0.3);
+    CHECK(much - none > 3 && much - none < 6);
+    CHECK(wait_beside(3000, 100, 0.5) < 1);
+}
+
 // Deficit round robin: an owner of long requests does not get more tokens than one of short
 // requests.
 void owners_get_as_many_tokens() {
@@ -586,6 +611,7 @@ int main() {
     beginnings_of_ended_texts_are_kept();
     a_text_that_gave_its_place_back_goes_on();
     who_waits_long_gets_a_place_of_one_with_many();
+    a_wait_is_no_longer_than_the_work_that_is_lost();
     owners_get_as_many_tokens();
     scores_are_those_of_every_token();
     who_is_late_ends();

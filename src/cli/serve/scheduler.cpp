@@ -5,6 +5,7 @@
 #include "serve/scheduler.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace ggufx::cli {
 
@@ -12,8 +13,7 @@ namespace {
 
 // Wait for a running prefill that will share this many more tokens.
 constexpr size_t kWorthWaiting = 64;
-constexpr int64_t kQuantum = 512; // tokens per owner and round (deficit round robin)
-constexpr size_t kAhead = 256;    // answer tokens reserved at admission
+constexpr size_t kAhead = 256; // answer tokens reserved at admission
 
 using Code = PrefixIndex::Code;
 
@@ -274,24 +274,38 @@ void Scheduler::admit() {
         for (const std::shared_ptr<Job> &job : owner.queue) job->writer->pass();
 }
 
-// Fairness: one owner may use all slots, but is preempted after a while if another owner has none.
-void Scheduler::give_turns() {
-    if (n_running_ < options_.n_parallel) return;
-    const double now = clock_();
-    const auto has_waited = [&](const Owner &owner) {
-        return owner.n_running == 0 && !owner.queue.empty() &&
-               now - owner.queue.front()->waits_since >= options_.patience_seconds;
+// Estimates the time in which a preempted request gets where it was.
+double Scheduler::recompute_seconds(uint32_t place) const {
+    const SlotView held = slot(place);
+    const auto seconds = [](size_t n, double rate) {
+        if (n == 0) return 0.0;
+        return rate > 0 ? static_cast<double>(n) / rate : std::numeric_limits<double>::infinity();
     };
-    const auto waiting = std::find_if(owners_.begin(), owners_.end(),
-                                      [&](const auto &one) { return has_waited(one.second); });
+    return seconds(held.n_prompt, prompt_rate_) +
+           seconds(held.n_tokens - held.n_prompt, answer_rate_);
+}
+
+// Fairness: one owner may use all slots, but is preempted if another owner has none. The other one
+// waits as long as the lost work takes.
+void Scheduler::give_turns() {
+    if (n_running_ < options_.n_parallel || n_waiting_ == 0) return;
     const auto most =
         std::max_element(owners_.begin(), owners_.end(), [](const auto &a, const auto &b) {
             return a.second.n_running < b.second.n_running;
         });
-    if (waiting == owners_.end() || most->second.n_running < 2 ||
-        waiting->second.deficit < most->second.deficit)
-        return;
-    put_back(*youngest(most->first));
+    if (most->second.n_running < 2) return;
+    std::optional<double> since;
+    for (const auto &[number, owner] : owners_) {
+        if (owner.n_running > 0 || owner.queue.empty() || owner.deficit < most->second.deficit)
+            continue;
+        const double begin = owner.queue.front()->waits_since;
+        since = std::min(since.value_or(begin), begin);
+    }
+    if (!since) return;
+    const uint32_t victim = *youngest(most->first);
+    const double least = std::min(options_.patience_seconds, recompute_seconds(victim));
+    if (clock_() - *since < least) return;
+    put_back(victim);
     last_owner_ = most->first;
 }
 

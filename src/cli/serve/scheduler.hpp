@@ -115,7 +115,8 @@ struct SchedulerOptions {
     uint32_t n_parallel = UINT32_MAX; // maximum running sequences
     double prompt_seconds = 0.1;      // maximum decode delay by a chunk of prefill
     Path answers = Path::rows;        // path of decode; prefill always uses tiles
-    // An owner without a running request waits this long before an owner with several is preempted.
+    // An owner without a running request waits at most this long before an owner with several is
+    // preempted.
     double patience_seconds = 10;
     uint64_t secret = 0; // seed of the prefix hashes
 };
@@ -171,9 +172,10 @@ private:
         uint64_t began = 0;       // admission number; the youngest has the largest
         uint64_t reserved = 0;    // tokens with reserved memory
     };
+    static constexpr int64_t kQuantum = 512; // tokens per owner and round (deficit round robin)
     struct Owner {
         std::deque<std::shared_ptr<Job>> queue;
-        int64_t deficit = 0; // token budget left in this round
+        int64_t deficit = kQuantum; // token budget left in this round
         size_t n_running = 0;
         size_t n_reading = 0;    // sequences that take part in the next chunk of prompts
         bool is_refused = false; // its oldest request has to wait
@@ -210,6 +212,7 @@ private:
     void forget(uint32_t place) noexcept;
     void put_back(uint32_t place);
     void keep_answer(uint32_t place);
+    double recompute_seconds(uint32_t place) const;
     std::optional<uint32_t> youngest(std::optional<uint64_t> owner) const;
     void vacate(uint32_t place) noexcept;
     void release(uint32_t place) noexcept;
@@ -229,6 +232,7 @@ private:
     void finish(const DecodeBackend::Item &item, Path path, const float *logits);
     void done(const DecodeBackend::Item &item, Path path, const float *logits);
     void charge(uint32_t place, size_t n);
+    void note_rate(double &rate, double start) const;
 
     DecodeBackend &backend_;
     SchedulerOptions options_;
@@ -244,6 +248,7 @@ private:
     uint64_t uses_ = 0;
     bool prompts_had_turn_ = false;
     double prompt_rate_ = 0; // prefill tokens per second, 0 = unknown
+    double answer_rate_ = 0; // decode tokens per second of all sequences
     SchedulerCounts counts_;
 };
 

@@ -90,10 +90,15 @@ void Scheduler::read_prompts() {
     plan_chunk();
     const double start = clock_();
     run(path);
+    note_rate(path == Path::tiles ? prompt_rate_ : answer_rate_, start);
+}
+
+// Updates a mean rate by the items of the call that began at `start`.
+void Scheduler::note_rate(double &rate, double start) const {
     const double seconds = clock_() - start;
-    if (seconds <= 0 || path != Path::tiles) return;
-    const double rate = static_cast<double>(n_tokens(items_)) / seconds;
-    prompt_rate_ = prompt_rate_ == 0 ? rate : 0.75 * prompt_rate_ + 0.25 * rate;
+    if (seconds <= 0) return;
+    const double now = static_cast<double>(n_tokens(items_)) / seconds;
+    rate = rate == 0 ? now : 0.75 * rate + 0.25 * now;
 }
 
 // Preempts the youngest request if memory is short.
@@ -120,7 +125,10 @@ void Scheduler::write_tokens() {
     for (const uint32_t i : order_)
         if (places_[i].job && writes(i))
             items_.push_back({i, {&places_[i].next, 1}, DecodeBackend::Logits::last});
-    if (!items_.empty()) run(options_.answers);
+    if (items_.empty()) return;
+    const double start = clock_();
+    run(options_.answers);
+    note_rate(answer_rate_, start);
 }
 
 void Scheduler::step() {

@@ -120,8 +120,8 @@ void add_engine(Command &sub, ServeOptions &options) {
            "milliseconds that token generation waits for prefill of other requests (default 100)")
         .between(1, 60000);
     sub.option("--preempt-after", options.patience_seconds,
-               "seconds after which a key without a running request preempts the youngest request "
-               "of another key (default 10)")
+               "maximum seconds after which a key without a running request preempts the youngest "
+               "request of another key; earlier if that loses little work (default 10)")
         .between(0, 86400);
     sub.flag("--share-prefixes", options.service.share_prefixes,
              "share the prefix cache between keys");
