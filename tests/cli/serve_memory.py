@@ -105,7 +105,9 @@ class Memory(unittest.TestCase):
         if status >= 400 and not body.startswith(b"<html>"):  # the HTTP library's own page
             self.assertTrue(body, where)
             self.assertTrue(json.loads(body)["error"]["message"], where)
-        elif status == 200 and not (request[1] or {}).get("stream") and request[0] != "/metrics":
+        elif status == 200 and (request[1] or {}).get("stream"):
+            self.assertRegex(body, rb'\[DONE\]\n\n$|\n\nevent: (error|response\.(completed|incomplete|failed))\n.*\n\n$|"error":', where)
+        elif status == 200 and request[0] != "/metrics":
             try:
                 json.loads(body)
             except ValueError as error:
