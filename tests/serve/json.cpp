@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <bit>
+#include <ctime>
 #include <random>
 
 using namespace ggufx::cli;
@@ -225,6 +227,34 @@ void test_written_strings() {
     }
 }
 
+// Processor seconds of the fastest of three calls.
+template <class Work> double seconds_of(const Work &work) {
+    double best = 1e9;
+    for (int i = 0; i < 3; i++) {
+        const std::clock_t start = std::clock();
+        work();
+        best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+    }
+    return best;
+}
+
+void test_updates() {
+    Json value = Json::parse("{\"a\":1,\"b\":2}", "");
+    value.update(Json::parse("{\"c\":3,\"b\":4,\"d\":5}", ""));
+    CHECK(value.dump() == "{\"a\":1,\"b\":4,\"c\":3,\"d\":5}");
+    std::string text = "{\"x\":0";
+    for (int i = 0; i < 40000; i++) text += ",\"a" + std::to_string(i) + "\":1";
+    text += "}";
+    Json many;
+    const double parsed = seconds_of([&] { many = Json::parse(text, ""); });
+    // Two hundred times as long if each member is compared with all.
+    CHECK(seconds_of([&] {
+              Json out = Json::parse("{\"a1\":2}", "");
+              out.update(many);
+              CHECK(out.size() == 40001);
+          }) < 10 * parsed);
+}
+
 } // namespace
 
 int main() {
@@ -234,5 +264,6 @@ int main() {
     test_errors();
     test_number_lists();
     test_written_strings();
+    test_updates();
     std::printf("%d checks\n", g_checks);
 }

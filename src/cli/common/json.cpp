@@ -66,8 +66,20 @@ Json Json::written(std::string text) {
 }
 
 void Json::update(const Json &other) {
+    auto &own = std::get<Object>(value_);
     const auto &object = std::get<Object>(other.value_);
-    for (size_t i = 0; i < object.keys.size(); i++) (*this)[object.keys[i]] = object.values[i];
+    // The new members differ from each other: they are only compared with the old ones.
+    const size_t n_old = own.keys.size();
+    for (size_t i = 0; i < object.keys.size(); i++) {
+        const auto end = own.keys.begin() + static_cast<ptrdiff_t>(n_old);
+        const auto at = std::find(own.keys.begin(), end, object.keys[i]);
+        if (at != end) {
+            own.values[static_cast<size_t>(at - own.keys.begin())] = object.values[i];
+            continue;
+        }
+        own.keys.push_back(object.keys[i]);
+        own.values.push_back(object.values[i]);
+    }
 }
 
 void Json::push_back(Json element) {
