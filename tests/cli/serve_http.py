@@ -12,6 +12,7 @@ import unittest
 
 import tool
 from serve_case import STORY, Served
+from tool import MODEL
 
 CHAT = "/v1/chat/completions"
 BODY = json.dumps({"messages": STORY, "max_tokens": 2, "seed": 1}).encode()
@@ -410,6 +411,28 @@ class Log(Served):
         self.assertEqual(server.process.wait(60), 0)
         text = server.process.stderr.read().decode()
         self.assertEqual((text.count("--access-log"), text.count("No space left on device")), (1, 1))
+
+    def test_a_pipe_that_is_read_slowly_stops_nothing(self):
+        log = self.path("log")
+        os.mkfifo(log)
+        self.assertIn("no program reads", self.fails(1, "serve", MODEL, "--port", "0", "--access-log", log))
+        reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
+        server, n = self.serve("--access-log", log), 600
+        for _ in range(n):
+            self.assertEqual(server.ask("/health")[0], 200)
+        lost = server.metric("access_log_lost_total")
+        lines = b""
+        while piece := os.read(reader, 65536):
+            lines += piece
+            if len(piece) < 65536:
+                break
+        kept = [json.loads(line) for line in lines.splitlines()]
+        self.assertEqual((len(kept) + lost, {line["path"] for line in kept}), (n, {"/health"}))
+        self.assertGreater(lost, 0)
+        server.ask("/livez")
+        self.assertEqual(json.loads(os.read(reader, 65536).splitlines()[-1])["path"], "/livez")
+        os.close(reader)
+        self.assertEqual(server.ask("/health")[0], 200)
 
     def test_no_line_is_torn_on_a_full_disk(self):
         log = self.path("log")

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,17 +47,30 @@ AccessLog::~AccessLog() {
 
 void AccessLog::reopen() {
     if (path_.empty()) return;
-    constexpr int how = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+    // Without O_NONBLOCK, a FIFO that no program reads would keep the server from its start.
+    constexpr int how = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
     const int opened = path_ == "-" ? STDOUT_FILENO : open(path_.c_str(), how, 0666);
     if (opened < 0)
-        throw Failure(kRuntimeError, std::string("--access-log: ") + std::strerror(errno));
+        throw Failure(kRuntimeError,
+                      std::string("--access-log: ") +
+                          (errno == ENXIO ? "no program reads this pipe" : std::strerror(errno)));
     const std::lock_guard lock(mutex_);
     if (fd_ > STDERR_FILENO) close(fd_);
     fd_ = opened;
     has_lost_ = is_torn_ = false;
 }
 
+// A program that reads a pipe too slowly must not stop the server: the line is lost instead. Pipes
+// take a line whole or not at all.
+static bool has_room(int fd) {
+    struct pollfd at = {fd, POLLOUT, 0};
+    if (poll(&at, 1, 0) != 0) return true; // or an error, which the write reports
+    errno = EAGAIN;
+    return false;
+}
+
 bool AccessLog::append(std::string_view line) {
+    if (!has_room(fd_)) return false;
     if (is_torn_ && write_all(fd_, "\n") == 0) return false;
     is_torn_ = false;
     const size_t n = write_all(fd_, line);

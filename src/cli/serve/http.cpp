@@ -36,7 +36,7 @@ using Phase = HttpServer::Connection::Phase;
 
 namespace {
 
-constexpr size_t kMostLogged = 256; // logged bytes of a path
+constexpr size_t kMostLogged = 256; // logged bytes of a path, and of a method
 // Libmicrohttpd buffer for the headers of request and response.
 constexpr size_t kHeaderBytes = 32u << 10;
 constexpr size_t kSmallBody = 64u << 10;  // bytes for which no memory is reserved
@@ -555,7 +555,7 @@ void HttpServer::Hooks::finish(HttpServer &server, const Request &request, bool 
         Json{{"time", static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec)},
              {"request", request.id},
              {"address", request.address},
-             {"method", request.method},
+             {"method", request.method.substr(0, kMostLogged)},
              {"path", request.path.substr(0, kMostLogged)},
              {"status", status},
              {"seconds", monotonic_seconds() - request.began},
