@@ -44,9 +44,13 @@ class Server:
         connection.sock = self.connect()
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
-        connection.request(method or ("GET" if body is None else "POST"), path, body,
-                           {"Content-Type": "application/json", "Connection": "close", **(headers or {})})
-        return connection.getresponse()
+        try:
+            connection.request(method or ("GET" if body is None else "POST"), path, body,
+                               {"Content-Type": "application/json", "Connection": "close", **(headers or {})})
+            return connection.getresponse()
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            raise
 
     def ask(self, path, body=None, **options):
         """Returns status and object of an answer."""
