@@ -17,6 +17,20 @@ namespace {
 constexpr uint64_t kSteps = 4000000, kStepsPerByte = 2000;
 constexpr uint64_t kMemory = 32 << 20, kMemoryPerByte = 2048;
 
+void compile_source(GrammarProgram &out, Budget &budget, const GrammarOptions &options) {
+    Syntax syntax(budget.host(), budget.work());
+    try {
+        if (options.source == Source::gbnf)
+            read_gbnf(syntax, options.text);
+        else
+            read_schema(syntax, options.text, options.schema);
+        compile(out, syntax, options.text);
+    } catch (const Error &) {
+        if (!budget.is_spent()) throw;
+        fail(Status::limit, {}, "%s: %s", syntax.most_complex(), budget.reason());
+    }
+}
+
 } // namespace
 
 Grammar::Grammar(Ref<Host> host, Ref<Vocabulary> vocabulary, const GrammarOptions &options)
@@ -30,19 +44,9 @@ Grammar::Grammar(Ref<Host> host, Ref<Vocabulary> vocabulary, const GrammarOption
     Budget budget(*host_, options.max_steps ? options.max_steps : kSteps + n * kStepsPerByte,
                   options.max_memory ? options.max_memory : kMemory + n * kMemoryPerByte,
                   options.progress);
-    Syntax syntax(budget.host(), budget.work());
     GrammarProgram program(budget.host());
-    try {
-        if (options.source == Source::gbnf)
-            read_gbnf(syntax, options.text);
-        else
-            read_schema(syntax, options.text, options.schema);
-        compile(program, syntax, options.text);
-    } catch (const Error &) {
-        if (!budget.is_spent()) throw;
-        fail(Status::limit, {}, "%s: %s", syntax.most_complex(), budget.reason());
-    }
-    program_.assign(program);
+    compile_source(program, budget, options);
+    program_.take(program);
 }
 
 } // namespace ggufx::grammar

@@ -59,9 +59,14 @@ struct GrammarProgram {
           targets(HostAllocator<uint32_t>(host)), repetitions(HostAllocator<Repetition>(host)),
           picks(HostAllocator<Pick>(host)), entries(HostAllocator<uint32_t>(host)),
           runs(HostAllocator<uint8_t>(host)) {}
-    // Copies a program into memory of this one's host. Throws std::bad_alloc.
-    void assign(const GrammarProgram &other) {
-        const auto copy = [](auto &to, const auto &from) { to.assign(from.begin(), from.end()); };
+    // Moves a program into memory of this one's host: each part is freed once it is copied. Throws
+    // std::bad_alloc.
+    void take(GrammarProgram &other) {
+        const auto copy = [](auto &to, auto &from) {
+            to.assign(from.begin(), from.end());
+            from.clear();
+            from.shrink_to_fit();
+        };
         copy(code, other.code);
         copy(edges, other.edges);
         copy(targets, other.targets);

@@ -9,9 +9,9 @@
 namespace ggufx::grammar {
 
 Syntax::Syntax(const Host *host, Work &work)
-    : work_(work), nodes_(HostAllocator<SyntaxNode>(host)), children_(HostAllocator<Node>(host)),
-      ranges_(HostAllocator<CharRange>(host)), texts_(HostAllocator<char>(host)),
-      rules_(HostAllocator<Rule>(host)) {
+    : work_(work), nodes_(HostAllocator<Stored>(host)), counts_(HostAllocator<SyntaxCounts>(host)),
+      children_(HostAllocator<Node>(host)), ranges_(HostAllocator<CharRange>(host)),
+      texts_(HostAllocator<char>(host)), rules_(HostAllocator<Rule>(host)) {
     print_text(most_complex_, sizeof most_complex_, "the grammar is too complex");
 }
 
@@ -20,14 +20,28 @@ void Syntax::set_most_complex(const char *pointer, std::string_view keyword) {
                pointer, Quoted(keyword).c_str());
 }
 
-Node Syntax::add(SyntaxNode node) {
+Node Syntax::add(Form form, uint32_t depth, size_t first, size_t n) {
     if (nodes_.size() >= kMostNodes)
         fail(Status::limit, {}, "the grammar has over %" PRIu32 " parts", kMostNodes);
-    if (node.depth > kDeepest)
+    if (depth > kDeepest)
         fail(Status::limit, {}, "the grammar is nested deeper than %" PRIu32, kDeepest);
     work_.add_steps(1);
-    nodes_.push_back(node);
+    nodes_.push_back({form, static_cast<uint8_t>(depth), static_cast<uint32_t>(first),
+                      static_cast<uint32_t>(n)});
     return static_cast<Node>(nodes_.size() - 1);
+}
+
+SyntaxNode Syntax::operator[](Node node) const {
+    const Stored &stored = nodes_[node];
+    SyntaxNode out = {{}, stored.form, stored.first, stored.n, kNoNode};
+    if (stored.form == Form::repeat) {
+        static_cast<SyntaxCounts &>(out) = counts_[stored.first];
+        out.child = stored.n;
+        out.first = out.n = 0;
+    } else if (stored.form == Form::members) {
+        static_cast<SyntaxCounts &>(out) = counts_[children_[stored.first - 1]];
+    }
+    return out;
 }
 
 Node Syntax::literal(std::string_view bytes) {
@@ -35,8 +49,7 @@ Node Syntax::literal(std::string_view bytes) {
     if (bytes.size() > INT32_MAX - first) fail(Status::limit, {}, "the grammar has over 2 GiB");
     work_.add(bytes.size());
     texts_.insert(texts_.end(), bytes.begin(), bytes.end());
-    return add({Form::literal, 1, static_cast<uint32_t>(first), static_cast<uint32_t>(bytes.size()),
-                0, 0, 0, 0, 0});
+    return add(Form::literal, 1, first, bytes.size());
 }
 
 Node Syntax::set(const CharRange *ranges, size_t n) {
@@ -47,8 +60,7 @@ Node Syntax::set(const CharRange *ranges, size_t n) {
     ranges_.insert(ranges_.end(), ranges, ranges + n);
     const size_t kept = merge_ranges(ranges_.data() + first, n);
     ranges_.resize(first + kept);
-    return add(
-        {Form::set, 1, static_cast<uint32_t>(first), static_cast<uint32_t>(kept), 0, 0, 0, 0, 0});
+    return add(Form::set, 1, first, kept);
 }
 
 Node Syntax::group(Form form, const Node *nodes, size_t n) {
@@ -56,10 +68,9 @@ Node Syntax::group(Form form, const Node *nodes, size_t n) {
     const size_t first = children_.size();
     uint32_t depth = 0;
     work_.add(4 * n);
-    for (size_t i = 0; i < n; i++) depth = std::max(depth, nodes_[nodes[i]].depth);
+    for (size_t i = 0; i < n; i++) depth = std::max<uint32_t>(depth, nodes_[nodes[i]].depth);
     children_.insert(children_.end(), nodes, nodes + n);
-    return add(
-        {form, depth + 1, static_cast<uint32_t>(first), static_cast<uint32_t>(n), 0, 0, 0, 0, 0});
+    return add(form, depth + 1, first, n);
 }
 
 Node Syntax::sequence(const Node *nodes, size_t n) {
@@ -71,22 +82,25 @@ Node Syntax::choice(const Node *nodes, size_t n) {
 }
 
 Node Syntax::repeat(Node child, uint32_t min, uint32_t max) {
-    return add({Form::repeat, nodes_[child].depth + 1, 0, 0, child, min, max, 0, 0});
+    const size_t first = counts_.size();
+    counts_.push_back({min, max});
+    return add(Form::repeat, nodes_[child].depth + 1u, first, child);
 }
 
 Node Syntax::rule(uint32_t number) {
-    return add({Form::rule, 1, number, 0, 0, 0, 0, 0, 0});
+    return add(Form::rule, 1, number, 0);
 }
 
 Node Syntax::members(const Members &of) {
-    const size_t first = children_.size();
     uint32_t depth = nodes_[of.between].depth;
     work_.add(4 * of.n);
-    for (size_t i = 0; i < of.n; i++) depth = std::max(depth, nodes_[of.items[i]].depth);
+    for (size_t i = 0; i < of.n; i++) depth = std::max<uint32_t>(depth, nodes_[of.items[i]].depth);
+    children_.push_back(static_cast<uint32_t>(counts_.size()));
+    counts_.push_back({of.min, of.max, of.n_required, of.n_once});
+    const size_t first = children_.size();
     children_.push_back(of.between);
     children_.insert(children_.end(), of.items, of.items + of.n);
-    return add({Form::members, depth + 1, static_cast<uint32_t>(first),
-                static_cast<uint32_t>(of.n + 1), 0, of.min, of.max, of.n_required, of.n_once});
+    return add(Form::members, depth + 1, first, of.n + 1);
 }
 
 uint32_t Syntax::add_rule(std::string_view name, uint64_t offset) {

@@ -35,14 +35,18 @@ struct CharRange {
     uint32_t first, last;
 };
 
-struct SyntaxNode {
+// Numbers of a repetition, or of members.
+struct SyntaxCounts {
+    uint32_t min = 0, max = 0;
+    // members: the first ones that are required; that appear at most once
+    uint32_t n_required = 0, n_once = 0;
+};
+
+struct SyntaxNode : SyntaxCounts {
     Form form;
-    uint32_t depth;
     // Literal: bytes. Set: ranges. Sequence, choice, members: children. Rule: first is its index.
     uint32_t first, n;
-    uint32_t child, min, max; // repeat; min and max also of members
-    // members: the first ones that are required; that appear at most once
-    uint32_t n_required, n_once;
+    uint32_t child; // repeat
 };
 
 struct Rule {
@@ -86,7 +90,7 @@ public:
         return text(rules_[rule].name, rules_[rule].name_length);
     }
     size_t size() const { return nodes_.size(); }
-    const SyntaxNode &operator[](Node node) const { return nodes_[node]; }
+    SyntaxNode operator[](Node node) const;
     std::string_view bytes(const SyntaxNode &n) const { return text(n.first, n.n); }
     const CharRange *ranges(const SyntaxNode &n) const { return ranges_.data() + n.first; }
     const Node *children(const SyntaxNode &n) const { return children_.data() + n.first; }
@@ -97,12 +101,22 @@ public:
     void set_most_complex(const char *pointer, std::string_view keyword);
 
 private:
-    Node add(SyntaxNode node);
+    // A node as it is stored: large grammars have millions.
+    struct Stored {
+        Form form;
+        uint8_t depth;
+        // As in SyntaxNode. Repeat: index of counts_, child. Members: their index of counts_ is the
+        // child before the first.
+        uint32_t first, n;
+    };
+    static_assert(kDeepest < UINT8_MAX);
+    Node add(Form form, uint32_t depth, size_t first, size_t n);
     Node group(Form form, const Node *nodes, size_t n);
     std::string_view text(uint32_t first, uint32_t n) const { return {texts_.data() + first, n}; }
 
     Work &work_;
-    Vector<SyntaxNode> nodes_;
+    Vector<Stored> nodes_;
+    Vector<SyntaxCounts> counts_;
     Vector<Node> children_;
     Vector<CharRange> ranges_;
     Vector<char> texts_;

@@ -116,6 +116,13 @@ class Grammars(Served):
         with open("/proc/%d/status" % server.process.pid, encoding="ascii") as file:
             return next(int(line.split()[1]) * KIB for line in file if line.startswith("VmHWM"))
 
+    def test_large_schemas_keep_to_the_limits(self):
+        server = self.share()
+        for schema in ({"enum": ["country/%05d" % i for i in range(20000)]},
+                       {"type": "object", "properties": {"n%d" % k: {"type": "object", "properties": {"p%d" % i: {"type": "string"} for i in range(50)}} for k in range(100)}}):
+            form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+            self.assertEqual(server.ask(CHAT, {"messages": STORY, "response_format": form, "max_tokens": 2, "seed": 1})[0], 200)
+
     def test_a_key_evicts_only_its_own_grammars(self):
         keys = self.path("keys", "\n".join(KEYS).encode())
         server = self.serve("--template", self.template("object"), "--api-key-file", keys)
