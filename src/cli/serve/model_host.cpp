@@ -331,7 +331,7 @@ std::string ModelHost::detokenize_part(std::span<const int32_t> ids, ggufx_detok
         return ggufx_detokenize_part(out.data(), out.size(), needed, &state, tokenizer_.get(),
                                      ids.data(), ids.size(), flags, e);
     });
-    if (status != GGUFX_OK) refuse(status, error, "tokens");
+    if (status != GGUFX_OK) refuse_call(status, error, "tokens");
     return out;
 }
 
