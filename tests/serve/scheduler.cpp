@@ -366,6 +366,32 @@ void a_wait_is_no_longer_than_the_work_that_is_lost() {
     CHECK(wait_beside(3000, 100, 0.5) < 1);
 }
 
+// A token takes 1 ms, and a whole chunk 512 ms: the first short request of another owner may wait
+// for one, the next ones do not.
+void long_prompts_are_cut_while_owners_share() {
+    SchedulerOptions options;
+    options.prompt_seconds = 0.1;
+    Bench bench(4, options, 512);
+    const Ids prompt = made(1, 20000);
+    const auto large = bench.add(prompt, 1, 1);
+    for (int i = 0; i < 5; i++) bench.step();
+    CHECK(bench.machine.most == 512);
+    for (int i = 0; i < 10; i++) {
+        const auto small = bench.add(made(20 + i, 30), 1, 2);
+        const double start = bench.machine.time;
+        while (small->ended == 0) bench.step();
+        CHECK(i == 0 || bench.machine.time - start < 0.25);
+        for (int k = 0; k < 3; k++) bench.step();
+    }
+    const double end = bench.machine.time + 11;
+    while (bench.machine.time < end) bench.step();
+    bench.machine.most = 0;
+    bench.step();
+    CHECK(bench.machine.most == 512); // the other owner is gone
+    bench.run();
+    CHECK(large->out == alone(prompt, 1));
+}
+
 // Deficit round robin: an owner of long requests does not get more tokens than one of short
 // requests.
 void owners_get_as_many_tokens() {
@@ -612,6 +638,7 @@ int main() {
     a_text_that_gave_its_place_back_goes_on();
     who_waits_long_gets_a_place_of_one_with_many();
     a_wait_is_no_longer_than_the_work_that_is_lost();
+    long_prompts_are_cut_while_owners_share();
     owners_get_as_many_tokens();
     scores_are_those_of_every_token();
     who_is_late_ends();

@@ -223,6 +223,7 @@ private:
     // scheduler_steps.cpp: prefill and decode
     void read_prompts();
     void write_tokens();
+    void note_owners();
     size_t prompt_tokens() const; // chunk size
     void find_reading(Path path);
     void plan_chunk();
@@ -247,8 +248,9 @@ private:
     size_t n_waiting_ = 0, n_running_ = 0;
     uint64_t uses_ = 0;
     bool prompts_had_turn_ = false;
-    double prompt_rate_ = 0; // prefill tokens per second, 0 = unknown
-    double answer_rate_ = 0; // decode tokens per second of all sequences
+    double prompt_rate_ = 0;  // prefill tokens per second, 0 = unknown
+    double shared_until_ = 0; // several owners had requests a short while before this time
+    double answer_rate_ = 0;  // decode tokens per second of all sequences
     SchedulerCounts counts_;
 };
 

@@ -9,6 +9,9 @@ namespace ggufx::cli {
 namespace {
 
 constexpr size_t kFirstChunk = 32; // prefill chunk in tokens while the rate is unknown
+// Smallest chunk beside decodes, and without them: matrix products of fewer tokens are slow.
+constexpr size_t kLeast = 4, kLeastAlone = 64;
+constexpr double kShared = 10; // seconds after which an owner counts as gone
 // Chunk of a prompt whose logits are all requested; bounds the memory.
 constexpr size_t kScoredChunk = 16;
 constexpr size_t kGrowth = 256; // answer tokens reserved at once
@@ -35,15 +38,25 @@ Scheduler::Part Scheduler::part(uint32_t place) const {
     return {std::span(job.prompt).subspan(held), Path::tiles, job.answer.empty()};
 }
 
-// Limits a prefill chunk to the maximum delay of running decodes.
+// Notes whether several owners have requests.
+void Scheduler::note_owners() {
+    const auto n = std::count_if(owners_.begin(), owners_.end(), [](const auto &one) {
+        return one.second.n_running > 0 || !one.second.queue.empty();
+    });
+    if (n > 1) shared_until_ = clock_() + kShared;
+}
+
+// Limits a prefill chunk to the maximum delay of running decodes, and of the next request of another
+// owner.
 size_t Scheduler::prompt_tokens() const {
     bool alone = true;
     for (uint32_t i = 0; i < places_.size(); i++) alone = alone && !writes(i);
     const size_t most = backend_.n_batch();
-    if (alone) return most;
+    if (alone && clock_() >= shared_until_) return most;
     if (prompt_rate_ == 0) return std::min(kFirstChunk, most);
     const double n = prompt_rate_ * options_.prompt_seconds;
-    return n >= static_cast<double>(most) ? most : std::max<size_t>(static_cast<size_t>(n), 4);
+    const size_t least = std::min(alone ? kLeastAlone : kLeast, most);
+    return n >= static_cast<double>(most) ? most : std::max(static_cast<size_t>(n), least);
 }
 
 // Sets the order to the slots with pending prefill on this path, the shortest first.
@@ -134,6 +147,7 @@ void Scheduler::write_tokens() {
 void Scheduler::step() {
     drop_gone();
     admit();
+    note_owners();
     bool is_reading = false, is_writing = false;
     for (uint32_t i = 0; i < places_.size(); i++) {
         is_reading = is_reading || reads(i);
