@@ -62,7 +62,7 @@ public:
     const std::string *text() const;
     uint64_t natural() const;
     const Array &elements() const;  // elements of an array, or values of an object
-    const Numbers *numbers() const; // of a list that JsonReading names, else NULL; no elements()
+    const Numbers *numbers() const; // if JsonReading names the list, else NULL; no elements()
     size_t size() const;            // elements or members
 
     // Values that were read; nothing if the type differs.

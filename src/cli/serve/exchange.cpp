@@ -12,7 +12,7 @@ namespace {
 // Seconds without output before a keep-alive comment, so that proxies do not time out.
 constexpr double kQuiet = 15;
 constexpr std::string_view kComment = ": keep-alive\n\n";
-constexpr size_t kPartBytes = 16u << 10; // of a body that is sent in parts
+constexpr size_t kPartBytes = 16u << 10; // least size of a part of a body
 
 } // namespace
 

@@ -48,7 +48,7 @@ public:
     // Call before respond or open_stream.
     void add_header(const std::string &name, const std::string &value);
     void write(std::string_view event); // one whole event of a stream
-    void end();                         // of a stream
+    void end();                         // ends a stream
     void keep_alive(double now);        // sends an SSE comment after a quiet period
     void tell(ExchangeFacts facts);
     bool is_gone(); // the client disconnected or was too slow; polls the socket
@@ -61,7 +61,7 @@ public:
         State state;
         int status;
         std::string type; // empty for streams
-        size_t n_bytes;   // of a whole response
+        size_t n_bytes;   // if the response is whole
         std::vector<Header> headers;
     };
     // Returns the available head. If there is none, `wait` runs under the lock, so that no wake is

@@ -14,7 +14,7 @@ struct ServeOptions {
     std::string address = "127.0.0.1", listen, decode = "row-wise", json_whitespace = "limited",
                 surrogates = "replace";
     unsigned port = 8080, drain_seconds = 30, most_body_mib = 8, prompt_ms = 100;
-    unsigned most_memory_mib = 256; // of a request
+    unsigned most_memory_mib = 256; // per request
     unsigned slot_quota_mib = 16384;
     unsigned request_seconds = 0, patience_seconds = 10;
     uint32_t n_kept = 0;

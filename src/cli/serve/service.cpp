@@ -19,7 +19,7 @@ namespace {
 
 // Keys whose requests are read at the same time; each has one thread at most.
 constexpr size_t kReaders = 8;
-constexpr size_t kLargeBody = 64u << 10; // bytes
+constexpr size_t kLargeBody = 64u << 10;  // bytes
 constexpr size_t kTrimmedBody = 1u << 20; // bytes
 
 // Returns the memory of a large request to the system. The C library keeps what was freed, for each

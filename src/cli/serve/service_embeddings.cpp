@@ -95,7 +95,7 @@ struct Service::EmbeddingJob {
     std::shared_ptr<Exchange> exchange;
     std::shared_ptr<void> ticket;
     size_t n_texts;
-    uint64_t n_tokens; // of all texts
+    uint64_t n_tokens; // in all texts
     std::function<std::vector<int32_t>(size_t index)> text;
     std::function<void(Exchange &, std::vector<float>)> respond;
     std::vector<float> values;
