@@ -6,6 +6,7 @@
 #include "abi/options.hpp"
 #include "chat/formats.hpp"
 
+#include <algorithm>
 #include <ggufx/chat.h>
 #include <inttypes.h>
 #include <string.h>
@@ -260,7 +261,7 @@ extern "C" ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, s
         options.parse_special = true;
         options.origin = &origin;
         options.progress = progress;
-        Vector<int32_t> ids{HostAllocator<int32_t>(host)};
+        model::Ids ids(host);
         const model::Vocab &vocab = tokenizer->tokenizer.vocab();
         const bool wants_bos =
             (flags & GGUFX_TOKENIZE_ADD_SPECIAL) && vocab.add_bos() && vocab.bos() >= 0;
@@ -269,8 +270,7 @@ extern "C" ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, s
         const bool twice = wants_bos && ids.size() > 1 && ids[1] == vocab.bos();
         const size_t first = twice ? 1 : 0, n = ids.size() - first;
         *out_needed = n;
-        const size_t n_copied = n < capacity ? n : capacity;
-        if (n_copied > 0) memcpy(out_ids, ids.data() + first, n_copied * sizeof *out_ids);
+        ids.copy(out_ids, first, std::min(n, capacity));
         if (n > capacity) {
             fail(Status::capacity, {}, "the text has %" PRIu64 " tokens, the buffer holds %" PRIu64,
                  static_cast<uint64_t>(n), static_cast<uint64_t>(capacity));

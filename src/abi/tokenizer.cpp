@@ -4,6 +4,7 @@
 #include "abi/model_handles.hpp"
 #include "abi/options.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <ggufx/model.h>
 #include <inttypes.h>
@@ -73,11 +74,10 @@ extern "C" ggufx_status ggufx_tokenize(int32_t *out_ids, size_t capacity, size_t
         model::TokenizeOptions options;
         options.add_special = (flags & GGUFX_TOKENIZE_ADD_SPECIAL) != 0;
         options.parse_special = (flags & GGUFX_TOKENIZE_PARSE_SPECIAL) != 0;
-        Vector<int32_t> ids{HostAllocator<int32_t>(vocab_of(tokenizer).host().get())};
+        model::Ids ids(vocab_of(tokenizer).host().get());
         tokenizer->tokenizer.tokenize(ids, {text, length}, options);
         *out_needed = ids.size();
-        const size_t n = ids.size() < capacity ? ids.size() : capacity;
-        if (n > 0) memcpy(out_ids, ids.data(), n * sizeof *out_ids);
+        ids.copy(out_ids, 0, std::min(ids.size(), capacity));
         if (ids.size() > capacity) {
             fail(Status::capacity, {}, "the text has %" PRIu64 " tokens, the buffer holds %" PRIu64,
                  static_cast<uint64_t>(ids.size()), static_cast<uint64_t>(capacity));

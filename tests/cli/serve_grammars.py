@@ -104,7 +104,9 @@ class Grammars(Served):
                 self.assertEqual(self.ask(server, tools, {"type": "function", "function": {"name": first + "500"}})[0], 200)
         # Schemas without a grammar count, too. Few of them fail only their own calls.
         self.assertEqual(self.ask(server, [endless(0), ordinary(1)])[0], 200)
-        self.assertIn("steps to compile", self.refused(400, "too_much_work", self.ask(server, [endless(i) for i in range(512)])))
+        message = self.refused(400, "too_much_work", self.ask(server, [endless(i) for i in range(512)]))
+        if not tool.SANITIZED:  # with sanitizers the limit of processor time comes first
+            self.assertIn("steps to compile", message)
         named = {"type": "function", "function": {"name": "endless_0"}}
         self.assertIn("anyOf", self.refused(400, "invalid_value", self.ask(server, [endless(0), ordinary(1)], named)))
         self.assertEqual(self.ask(server, [ordinary(i) for i in range(512)])[0], 200)

@@ -123,7 +123,7 @@ private:
 };
 
 Ends split(const Host *host, const pre::PreTokenizer &tokenizer, std::string_view text) {
-    pre::Cuts cuts(host);
+    model::PlaceSet cuts(host);
     tokenizer.split(cuts, text);
     Ends out;
     for (size_t start = 0; start < text.size(); start = out.back()) out.push_back(cuts.next(start));

@@ -45,7 +45,7 @@ std::string from_hex(const std::string &hex) {
 Lengths split(const Host *host, const pre::PreTokenizer &tokenizer, const std::string &text) {
     Lengths out;
     if (text.empty()) return out;
-    pre::Cuts cuts(host);
+    model::PlaceSet cuts(host);
     tokenizer.split(cuts, text);
     for (size_t start = 0, end; start < text.size(); start = end) {
         end = cuts.next(start);
@@ -93,7 +93,7 @@ void test_splits(const Host *host, const json &stored, bool has_all) {
 }
 
 double seconds_of(const Host *host, const pre::PreTokenizer &tokenizer, const std::string &text) {
-    pre::Cuts cuts(host);
+    model::PlaceSet cuts(host);
     const clock_t start = clock();
     tokenizer.split(cuts, text);
     return static_cast<double>(clock() - start) / CLOCKS_PER_SEC;

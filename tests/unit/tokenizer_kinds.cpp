@@ -110,17 +110,21 @@ std::vector<std::string> characters(const std::string &text) {
 // Merges the best pair, the leftmost of equals, until there is none; smaller ranks are better.
 template <class RankOf>
 std::vector<std::string> merge_naively(std::vector<std::string> parts, const RankOf &rank_of) {
-    for (;;) {
-        size_t best = 0;
-        double least = HUGE_VAL;
-        for (size_t i = 0; i + 1 < parts.size(); i++) {
-            const double rank = rank_of(parts[i], parts[i + 1]);
-            if (rank < least) least = rank, best = i;
-        }
-        if (least == HUGE_VAL) return parts;
-        parts[best] += parts[best + 1];
-        parts.erase(parts.begin() + static_cast<ptrdiff_t>(best) + 1);
+    std::vector<double> ranks; // rank of each part with the next one
+    for (size_t i = 0; i + 1 < parts.size(); i++) ranks.push_back(rank_of(parts[i], parts[i + 1]));
+    while (!ranks.empty()) {
+        const auto least = std::min_element(ranks.begin(), ranks.end());
+        if (*least == HUGE_VAL) break;
+        const ptrdiff_t best = least - ranks.begin();
+        const auto left = parts.begin() + best;
+        *left += left[1];
+        parts.erase(left + 1);
+        ranks.erase(least);
+        const auto at = ranks.begin() + best;
+        if (at != ranks.end()) *at = rank_of(left[0], left[1]);
+        if (best > 0) at[-1] = rank_of(left[-1], left[0]);
     }
+    return parts;
 }
 
 Ids bytes_as_tokens(const Texts &texts, const std::string &part) {
@@ -162,12 +166,14 @@ Ids naive_bpe(const MadeVocab &vocab, const std::string &text, bool raw) {
     return out;
 }
 
-Ids naive_spm(const MadeVocab &vocab, const std::string &text) {
+// `by_id`: lower ids first, as for a list of ranks.
+Ids naive_spm(const MadeVocab &vocab, const std::string &text, bool by_id = false) {
     const Texts texts = texts_of(vocab);
     const auto rank = [&](const std::string &a, const std::string &b) {
         const auto at = texts.find(a + b);
-        return at == texts.end() ? HUGE_VAL
-                                 : -double{vocab.tokens[static_cast<size_t>(at->second)].score};
+        if (at == texts.end()) return HUGE_VAL;
+        return by_id ? static_cast<double>(at->second)
+                     : -double{vocab.tokens[static_cast<size_t>(at->second)].score};
     };
     Ids out;
     for (const std::string &part : merge_naively(characters(text), rank)) {
@@ -314,6 +320,113 @@ void test_scores_merge_as_a_naive_one() {
         for (uint32_t n : {1u, 4u, 9u, 30u, 60u}) {
             const std::string text = random_text(letters, n);
             expect(tokenizer, "llama", text, naive_spm(vocab, text));
+        }
+    }
+}
+
+// Words of every length up to 200, and long ones whose pairs are more than the queue holds. Few
+// letters and equal scores make many ties.
+template <class Naive>
+void expect_long_words(const char *kind, const MadeVocab &vocab,
+                       const std::vector<std::string> &letters, const Naive &naive) {
+    Tokenizer tokenizer(vocab);
+    CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
+    for (uint32_t n = 0; n <= 200; n++) {
+        const std::string text = random_text(letters, n);
+        expect(tokenizer, kind, text, naive(text));
+    }
+    for (const uint32_t n : {1023u, 1024u, 1025u, 1026u, 2500u, 6000u}) {
+        std::string text = random_text(letters, n);
+        expect(tokenizer, kind, text, naive(text));
+        text.clear();
+        while (text.size() < n) text += letters[0];
+        expect(tokenizer, kind, text, naive(text));
+    }
+}
+
+void test_long_words_merge_as_a_naive_one() {
+    const std::vector<std::string> letters = {"a", "b"}, wide = {"a", "\xc3\xa9", "\xe4\xb8\xad"};
+    for (int round = 0; round < (SLOW ? 1 : 4); round++) {
+        MadeVocab bytes("gpt2");
+        bytes.pre = "qwen2";
+        for (const std::string &letter : letters) bytes.add(letter, 1);
+        bytes.merges = {"a a", "aa aa"};
+        add_merges(bytes, letters, 12);
+        expect_long_words("gpt2", bytes, letters,
+                          [&](const std::string &text) { return naive_bpe(bytes, text, false); });
+
+        MadeVocab ranks("gpt2");
+        ranks.pre = "kimi-k2";
+        ranks.has_merges = false;
+        for (uint32_t i = 0; i < 12; i++) ranks.add(random_text(letters, 2 + random_below(4)), 1);
+        for (const std::string &letter : letters) ranks.add(letter, 1);
+        expect_long_words("ranks", ranks, letters,
+                          [&](const std::string &text) { return naive_spm(ranks, text, true); });
+
+        for (const char *kind : {"gemma4", "llama"}) {
+            MadeVocab vocab(kind);
+            vocab.flags["tokenizer.ggml.add_space_prefix"] = false;
+            add_byte_tokens(vocab);
+            vocab.add("a", 1, -1), vocab.add(kSpace, 1, -1);
+            std::vector<std::string> parts = wide;
+            if (round % 2) parts[1] = kSpace;
+            vocab.merges = {"a a", "aa aa"};
+            add_merges(vocab, parts, 12);
+            for (MadeToken &token : vocab.tokens)
+                if (token.score == 0) token.score = static_cast<float>(random_below(5)) - 2;
+            const bool raw = vocab.model == "gemma4";
+            expect_long_words(kind, vocab, parts, [&](const std::string &text) {
+                return raw ? naive_bpe(vocab, text, true) : naive_spm(vocab, text);
+            });
+        }
+    }
+}
+
+// Encodes a message that the template writes without anything around it.
+Ids encode_message(const Tokenizer &tokenizer, const std::string &text) {
+    const std::string whole = "{% for m in messages %}{{ m.content }}{% endfor %}";
+    ggufx_chat_message message = {};
+    ggufx_chat_options options;
+    ggufx_chat_request request;
+    ggufx_chat *chat = nullptr;
+    ggufx_chat_options_init(&options);
+    ggufx_chat_request_init(&request);
+    options.text = whole.data();
+    options.text_length = whole.size();
+    message.content = text.data();
+    message.content_length = text.size();
+    request.messages = &message;
+    request.n_messages = 1;
+    Ids ids(3 * text.size() + 8);
+    size_t n = 0;
+    ggufx_error error = {};
+    ggufx_status status = ggufx_chat_create(&chat, g_runtime, nullptr, &options, &error);
+    if (status == GGUFX_OK)
+        status = ggufx_chat_tokenize(ids.data(), ids.size(), &n, chat, tokenizer.tokenizer,
+                                     &request, 0, &error);
+    CHECK(status == GGUFX_OK, "%s", error.message);
+    ggufx_chat_destroy(chat);
+    ids.resize(n);
+    return ids;
+}
+
+// A control token that merging would give is as if it were missing.
+void test_long_words_of_a_user_become_no_control_tokens() {
+    for (const char *kind : {"gpt2", "gemma4", "llama"}) {
+        MadeVocab vocab = full_vocab(kind), without = vocab;
+        vocab.flags["tokenizer.ggml.add_space_prefix"] = false;
+        for (size_t i = 0; i < vocab.tokens.size(); i++)
+            if (vocab.tokens[i].text == "ab") vocab.tokens[i].kind = 3, without.tokens[i].text = "";
+        std::erase(without.merges, "a b");
+        const Tokenizer tokenizer(vocab);
+        CHECK(tokenizer.status == GGUFX_OK, "%s: %s", kind, tokenizer.error.message);
+        for (const uint32_t n : {3u, 60u, 500u, 3000u}) {
+            const std::string text = random_text({"a", "b", "c"}, n);
+            const Ids got = encode_message(tokenizer, text);
+            const Ids want = vocab.model == "llama" ? naive_spm(without, text)
+                                                    : naive_bpe(without, text, kind[1] == 'e');
+            CHECK(got == want, "%s, %u letters: %s, not %s", kind, n, show(got).c_str(),
+                  show(want).c_str());
         }
     }
 }
@@ -785,6 +898,94 @@ void test_a_tokenizer_is_as_before_a_call_that_failed() {
     }
 }
 
+// Text of `n_bytes` in pieces, which random() selects.
+std::string long_word(const std::vector<std::string> &pieces, size_t n_bytes) {
+    std::string out;
+    while (out.size() < n_bytes) out += pieces[random_below(static_cast<uint32_t>(pieces.size()))];
+    return out;
+}
+
+std::vector<MadeVocab> memory_vocabularies() {
+    std::vector<MadeVocab> out;
+    for (const char *kind : kMadeKinds) {
+        MadeVocab vocab = full_vocab(kind);
+        vocab.merges.insert(vocab.merges.end(), {"a a", "aa aa", "aaaa aaaa"});
+        for (const char *text : {"aa", "aaaa", "aaaaaaaa"}) vocab.add(text, 1, -1);
+        out.push_back(vocab);
+        if (vocab.model == "gpt2") {
+            vocab.pre = "kimi-k2";
+            vocab.has_merges = false;
+            out.push_back(vocab);
+        }
+    }
+    for (const char *model : {"llama", "t5"}) { // without and with merged spaces
+        MadeVocab vocab = full_vocab(model);
+        vocab.flags["tokenizer.ggml.remove_extra_whitespaces"] = model[0] == 'l';
+        out.push_back(vocab);
+    }
+    MadeVocab lower = full_vocab("gpt2");
+    lower.model = "whitespace";
+    lower.pre = "whitespace";
+    lower.keys["tokenizer.ggml.unknown_token_id"] = 0;
+    lower.flags["tokenizer.ggml.normalizer.lowercase"] = true;
+    out.push_back(lower);
+    return out;
+}
+
+// The call's own ids included.
+void test_memory_of_a_text_is_bounded() {
+    constexpr size_t n_bytes = 1 << 18;
+    constexpr long long kEach = 10, kAnyText = 64 << 10;
+    const std::vector<std::string> kTexts[] = {
+        {"a"},
+        {"x"},
+        {" "},
+        {"."},
+        {"0"},
+        {"\n"},
+        {"\t"},
+        {"a", "b"},
+        {"a", "b", "c", "d", "e", "f"},
+        {"A", "z", "+", "9"},
+        {"\xc3\xa9"},
+        {"\xe4\xb8\xad"},
+        {"\xf0\x9f\x98\x80"},
+        {"\xcc\x81"},
+        {"\xff"},
+        {"\xff", "a"},
+        {"a", " "},
+        {" ", " ", "x"},
+        {"a ", "."},
+        {kSpace},
+        {"<|turn|>"},
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa "},
+    };
+    for (const MadeVocab &vocab : memory_vocabularies()) {
+        fault memory;
+        fault_init(&memory);
+        ggufx_runtime *const rt = fault_runtime(&memory, 1);
+        {
+            Tokenizer tokenizer(vocab, rt);
+            CHECK(tokenizer.status == GGUFX_OK, "%s: %s", vocab.model.c_str(),
+                  tokenizer.error.message);
+            for (const std::vector<std::string> &pieces : kTexts) {
+                const std::string text = long_word(pieces, n_bytes);
+                fault_reset(&memory);
+                const long long before = memory.live_bytes;
+                (void)tokenizer.encode(text);
+                const long long bytes = memory.peak_bytes - before;
+                CHECK(tokenizer.status == GGUFX_OK, "%s: %s", vocab.model.c_str(),
+                      tokenizer.error.message);
+                CHECK(bytes <= kEach * static_cast<long long>(text.size()) + kAnyText,
+                      "%s %s, \"%s\": %.1f bytes per byte", vocab.model.c_str(), vocab.pre.c_str(),
+                      pieces[0].c_str(),
+                      static_cast<double>(bytes) / static_cast<double>(text.size()));
+            }
+        }
+        ggufx_runtime_destroy(rt);
+    }
+}
+
 struct Timed {
     Tokenizer *tokenizer;
     const std::string *text;
@@ -919,6 +1120,8 @@ int main(int n_arguments, char **arguments) {
     test_byte_level_merges_as_a_naive_one();
     test_raw_merges_as_a_naive_one();
     test_scores_merge_as_a_naive_one();
+    test_long_words_merge_as_a_naive_one();
+    test_long_words_of_a_user_become_no_control_tokens();
     test_unigram_is_the_best_way();
     test_words_are_the_longest_pieces();
     test_rwkv_takes_the_longest_token();
@@ -932,6 +1135,7 @@ int main(int n_arguments, char **arguments) {
     test_white_space_between_words_may_have_no_token();
     test_bytes_without_a_token_are_refused();
     test_each_failing_allocation();
+    test_memory_of_a_text_is_bounded();
     test_a_tokenizer_is_as_before_a_call_that_failed();
     return end();
 }

@@ -5,6 +5,7 @@
 
 #include "model/tokenizer/score_merger.hpp"
 
+#include <optional>
 #include <string.h>
 
 namespace ggufx::model {
@@ -12,10 +13,11 @@ namespace ggufx::model {
 struct Bpe::Work {
     Vector<char> mapped; // the piece in the characters of the byte map
     RankMerger merger;
-    ScoreMerger by_id;
+    std::optional<ScoreMerger> by_id;
     Work(const Vocab &vocab, const Merges &merges)
-        : mapped(HostAllocator<char>(vocab.host().get())), merger(merges, vocab.host().get()),
-          by_id(vocab, ScoreMerger::Order::id) {}
+        : mapped(HostAllocator<char>(vocab.host().get())), merger(merges, vocab.host().get()) {
+        if (merges.ranks_are_ids()) by_id.emplace(vocab, ScoreMerger::Order::id);
+    }
 };
 
 Bpe::Bpe(const Vocab &vocab)
@@ -32,8 +34,8 @@ Bpe::Bpe(const Vocab &vocab)
     }
 }
 
-void Bpe::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
-    pre::Cuts cuts(vocab_.host().get());
+void Bpe::encode(Ids &ids, std::string_view text, Controls controls) const {
+    PlaceSet cuts(vocab_.host().get());
     pre_.split(cuts, text);
     Work work(vocab_, merges_);
     for (size_t start = 0, end; start < text.size(); start = end) {
@@ -48,8 +50,7 @@ void Bpe::merge(Work &work, std::string_view piece, Controls controls) const {
     work.merger.run(controls);
 }
 
-void Bpe::encode_piece(Vector<int32_t> &ids, Work &work, std::string_view piece,
-                       Controls controls) const {
+void Bpe::encode_piece(Ids &ids, Work &work, std::string_view piece, Controls controls) const {
     int32_t whole = -1;
     if (piece.size() <= vocab_.longest()) { // mapped to characters it is as long, or longer
         whole = vocab_.find(map(work.mapped, piece), controls);
@@ -58,31 +59,27 @@ void Bpe::encode_piece(Vector<int32_t> &ids, Work &work, std::string_view piece,
     }
     if (merges_.ranks_are_ids()) return encode_by_id(ids, work, piece, controls);
     merge(work, piece, Controls::allowed);
-    const auto &parts = work.merger.parts();
-    if (whole >= 0)
-        alone_.set(whole, parts.size() == 1 && parts[0].symbol == static_cast<Symbol>(whole));
+    if (whole >= 0) alone_.set(whole, work.merger.is_alone(static_cast<Symbol>(whole)));
     const bool refused = work.merger.has_refused(controls);
     if (refused) merge(work, piece, controls);
-    size_t at = 0;
-    for (const RankMerger::Part &part : parts) {
-        if (merges_.is_token(part.symbol) &&
-            !(refused && merges_.is_refused(part.symbol, controls)))
-            ids.push_back(static_cast<int32_t>(part.symbol));
-        else
-            put_bytes(ids, piece.substr(at, part.length), controls);
-        at += part.length;
-    }
+    work.merger.take([](size_t) { return size_t{1}; },
+                     [&](Symbol symbol, size_t at, size_t n) {
+                         if (merges_.is_token(symbol) &&
+                             !(refused && merges_.is_refused(symbol, controls)))
+                             ids.push_back(static_cast<int32_t>(symbol));
+                         else
+                             put_bytes(ids, piece.substr(at, n), controls);
+                     });
 }
 
 // Encodes with a list of ranks, without merges.
-void Bpe::encode_by_id(Vector<int32_t> &ids, Work &work, std::string_view piece,
-                       Controls controls) const {
+void Bpe::encode_by_id(Ids &ids, Work &work, std::string_view piece, Controls controls) const {
     const size_t n_before = ids.size();
     const std::string_view text = map(work.mapped, piece);
-    work.by_id.encode(ids, text, Controls::allowed);
+    work.by_id->encode(ids, text, Controls::allowed);
     if (!has_refused(vocab_, ids, n_before, controls)) return;
-    ids.resize(n_before);
-    work.by_id.encode(ids, text, controls);
+    ids.shorten(n_before);
+    work.by_id->encode(ids, text, controls);
 }
 
 // Maps bytes to characters.
@@ -98,7 +95,7 @@ std::string_view Bpe::map(Vector<char> &out, std::string_view piece) const {
 }
 
 // Appends the bytes of a merge result without a token one by one.
-void Bpe::put_bytes(Vector<int32_t> &ids, std::string_view bytes, Controls controls) const {
+void Bpe::put_bytes(Ids &ids, std::string_view bytes, Controls controls) const {
     for (const char c : bytes) {
         const uint8_t byte = static_cast<uint8_t>(c);
         const Symbol symbol = mapped_[byte].symbol;

@@ -14,17 +14,15 @@ class Bpe final : public Encoder {
 public:
     // Throws Error (missing, vocab) / std::bad_alloc. Keeps a reference to the vocabulary.
     explicit Bpe(const Vocab &vocab);
-    void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const override;
+    void encode(Ids &ids, std::string_view text, Controls controls) const override;
 
 private:
     struct Work;
-    void encode_piece(Vector<int32_t> &ids, Work &work, std::string_view piece,
-                      Controls controls) const;
-    void encode_by_id(Vector<int32_t> &ids, Work &work, std::string_view piece,
-                      Controls controls) const;
+    void encode_piece(Ids &ids, Work &work, std::string_view piece, Controls controls) const;
+    void encode_by_id(Ids &ids, Work &work, std::string_view piece, Controls controls) const;
     void merge(Work &work, std::string_view piece, Controls controls) const;
     std::string_view map(Vector<char> &out, std::string_view piece) const;
-    void put_bytes(Vector<int32_t> &ids, std::string_view bytes, Controls controls) const;
+    void put_bytes(Ids &ids, std::string_view bytes, Controls controls) const;
 
     const Vocab &vocab_;
     Merges merges_;

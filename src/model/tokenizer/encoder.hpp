@@ -12,12 +12,12 @@ public:
     // Appends the ids of a text that is not empty and has less than 2^31 bytes. Throws Error
     // (vocab: no token for a byte) / std::bad_alloc. Thread-safe. With refused controls the ids are
     // the same, except that text is not encoded as control tokens.
-    virtual void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const = 0;
+    virtual void encode(Ids &ids, std::string_view text, Controls controls) const = 0;
 };
 
 // Returns whether there are refused tokens among the ids from `first` on.
-inline bool has_refused(const Vocab &vocab, const Vector<int32_t> &ids, size_t first,
-                        Controls controls) {
+inline bool has_refused(const Vocab &vocab, const Ids &ids, size_t first, Controls controls) {
+    if (!controls.are_refused()) return false;
     for (size_t i = first; i < ids.size(); i++)
         if (vocab.is_refused(ids[i], controls)) return true;
     return false;

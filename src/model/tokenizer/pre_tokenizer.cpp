@@ -300,7 +300,7 @@ size_t PreTokenizer::Search::match_digits(size_t at, size_t r) {
     return at;
 }
 
-void PreTokenizer::split(Cuts &cuts, std::string_view text) const {
+void PreTokenizer::split(PlaceSet &cuts, std::string_view text) const {
     Vector<uint8_t> classes(compiled_.get_allocator());
     classify(classes, text);
     cuts.reset(text.size() + 1);

@@ -7,30 +7,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/host.hpp"
+#include "model/tokenizer/place_set.hpp"
 #include "model/tokenizer/pre_rules.hpp"
 
-#include <bit>
-
 namespace ggufx::model::pre {
-
-// Ends of pieces in a text, a bit per byte.
-class Cuts {
-public:
-    explicit Cuts(const Host *host) : words_(HostAllocator<uint64_t>(host)) {}
-    void reset(size_t n_bytes) { words_.assign(n_bytes / 64 + 1, 0); }
-    void add(size_t place) { words_[place / 64] |= uint64_t{1} << place % 64; }
-    // Returns the first end after `place`; there must be one.
-    size_t next(size_t place) const {
-        size_t word = ++place / 64;
-        uint64_t bits = words_[word] >> place % 64 << place % 64;
-        while (!bits) bits = words_[++word];
-        return word * 64 + static_cast<size_t>(std::countr_zero(bits));
-    }
-
-private:
-    Vector<uint64_t> words_;
-};
 
 class PreTokenizer {
 public:
@@ -39,7 +19,7 @@ public:
 
     // Adds the ends of the pieces, including that of the text, which must not be empty. Throws
     // std::bad_alloc.
-    void split(Cuts &cuts, std::string_view text) const;
+    void split(PlaceSet &cuts, std::string_view text) const;
 
 private:
     // Parts of a row, each a set of characters: a bit in Compiled::sets.

@@ -15,7 +15,7 @@ RawBpe::RawBpe(const Vocab &vocab)
     }
 }
 
-void RawBpe::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
+void RawBpe::encode(Ids &ids, std::string_view text, Controls controls) const {
     if (!vocab_.escapes_spaces()) return encode_between_spaces(ids, text, controls);
     const bool whole_lines = vocab_.pre()->rules->whole_lines;
     RankMerger merger(merges_, vocab_.host().get());
@@ -32,8 +32,7 @@ void RawBpe::encode(Vector<int32_t> &ids, std::string_view text, Controls contro
 }
 
 // Encodes pieces without white space, in lower case if the file asks for it.
-void RawBpe::encode_between_spaces(Vector<int32_t> &ids, std::string_view text,
-                                   Controls controls) const {
+void RawBpe::encode_between_spaces(Ids &ids, std::string_view text, Controls controls) const {
     RankMerger merger(merges_, vocab_.host().get());
     Vector<char> lower{HostAllocator<char>(vocab_.host().get())};
     while (!text.empty()) {
@@ -64,30 +63,26 @@ void RawBpe::encode_between_spaces(Vector<int32_t> &ids, std::string_view text,
 }
 
 // Encodes white space by the vocabulary's tokens for it, else by byte tokens, else not at all.
-void RawBpe::encode_spaces(Vector<int32_t> &ids, RankMerger &merger, std::string_view spaces,
+void RawBpe::encode_spaces(Ids &ids, RankMerger &merger, std::string_view spaces,
                            Controls controls) const {
     merge(merger, spaces, controls);
-    size_t at = 0;
-    for (const RankMerger::Part &part : merger.parts()) {
-        if (!put_token(ids, part, true, controls)) {
-            for (const char c : spaces.substr(at, part.length)) {
-                const int32_t id = vocab_.byte_token(static_cast<uint8_t>(c));
-                if (id >= 0) ids.push_back(id);
-            }
+    take(ids, merger, spaces, true, controls, [&](std::string_view bytes) {
+        for (const char c : bytes) {
+            const int32_t id = vocab_.byte_token(static_cast<uint8_t>(c));
+            if (id >= 0) ids.push_back(id);
         }
-        at += part.length;
-    }
+    });
 }
 
 // A run of newlines that is a token is kept whole, even if merging would not produce it.
-void RawBpe::encode_lines(Vector<int32_t> &ids, RankMerger &merger, std::string_view lines,
+void RawBpe::encode_lines(Ids &ids, RankMerger &merger, std::string_view lines,
                           Controls controls) const {
     const int32_t id = vocab_.find(lines, controls);
     if (id >= 0) return ids.push_back(id);
     encode_word(ids, merger, lines, controls);
 }
 
-void RawBpe::encode_words(Vector<int32_t> &ids, RankMerger &merger, std::string_view text,
+void RawBpe::encode_words(Ids &ids, RankMerger &merger, std::string_view text,
                           Controls controls) const {
     if (merges_.cross_spaces()) return encode_word(ids, merger, text, controls);
     for (Words words(text); !words.done();) encode_word(ids, merger, words.next(), controls);
@@ -98,37 +93,36 @@ void RawBpe::merge(RankMerger &merger, std::string_view word, Controls controls)
     for (size_t at = 0; at < word.size();) {
         const size_t length = symbol_length(word.substr(at));
         const uint8_t byte = static_cast<uint8_t>(word[at]);
-        merger.add(byte < 128 ? ascii_[byte] : merges_.symbol(word.substr(at, length)),
-                   static_cast<uint32_t>(length));
+        merger.add(byte < 128 ? ascii_[byte] : merges_.symbol(word.substr(at, length)), length);
         at += length;
     }
     merger.run(controls);
 }
 
-void RawBpe::encode_word(Vector<int32_t> &ids, RankMerger &merger, std::string_view word,
+void RawBpe::encode_word(Ids &ids, RankMerger &merger, std::string_view word,
                          Controls controls) const {
     const int32_t whole = vocab_.find(word, controls);
     if (whole >= 0 && alone_.of(whole) == Alone::yes) return ids.push_back(whole);
     merge(merger, word, Controls::allowed);
-    const auto &parts = merger.parts();
-    if (whole >= 0)
-        alone_.set(whole, parts.size() == 1 && parts[0].symbol == static_cast<Symbol>(whole));
+    if (whole >= 0) alone_.set(whole, merger.is_alone(static_cast<Symbol>(whole)));
     const bool refused = merger.has_refused(controls);
     if (refused) merge(merger, word, controls);
-    size_t at = 0;
-    for (const RankMerger::Part &part : parts) {
-        if (!put_token(ids, part, refused, controls))
-            vocab_.put_bytes(ids, word.substr(at, part.length), controls);
-        at += part.length;
-    }
+    take(ids, merger, word, refused, controls,
+         [&](std::string_view bytes) { vocab_.put_bytes(ids, bytes, controls); });
 }
 
-bool RawBpe::put_token(Vector<int32_t> &ids, const RankMerger::Part &part, bool refused,
-                       Controls controls) const {
-    const bool there =
-        merges_.is_token(part.symbol) && !(refused && merges_.is_refused(part.symbol, controls));
-    if (there) ids.push_back(static_cast<int32_t>(part.symbol));
-    return there;
+template <class PutBytes>
+void RawBpe::take(Ids &ids, RankMerger &merger, std::string_view word, bool refused,
+                  Controls controls, const PutBytes &put_bytes) const {
+    merger.take([&](size_t at) { return symbol_length(word.substr(at)); },
+                [&](Symbol symbol, size_t at, size_t n) {
+                    const bool there = merges_.is_token(symbol) &&
+                                       !(refused && merges_.is_refused(symbol, controls));
+                    if (there)
+                        ids.push_back(static_cast<int32_t>(symbol));
+                    else
+                        put_bytes(word.substr(at, n));
+                });
 }
 
 } // namespace ggufx::model

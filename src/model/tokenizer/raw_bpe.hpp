@@ -13,24 +13,22 @@ class RawBpe final : public Encoder {
 public:
     // Throws Error (missing, vocab) / std::bad_alloc. Keeps a reference to the vocabulary.
     explicit RawBpe(const Vocab &vocab);
-    void encode(Vector<int32_t> &ids, std::string_view text,
+    void encode(Ids &ids, std::string_view text,
                 Controls controls) const override; // spaces are escaped before, see escapes_spaces
 
 private:
-    void encode_between_spaces(Vector<int32_t> &ids, std::string_view text,
-                               Controls controls) const;
-    void encode_spaces(Vector<int32_t> &ids, RankMerger &merger, std::string_view spaces,
+    void encode_between_spaces(Ids &ids, std::string_view text, Controls controls) const;
+    void encode_spaces(Ids &ids, RankMerger &merger, std::string_view spaces,
                        Controls controls) const;
-    void encode_lines(Vector<int32_t> &ids, RankMerger &merger, std::string_view lines,
+    void encode_lines(Ids &ids, RankMerger &merger, std::string_view lines,
                       Controls controls) const;
-    void encode_words(Vector<int32_t> &ids, RankMerger &merger, std::string_view text,
-                      Controls controls) const;
-    void encode_word(Vector<int32_t> &ids, RankMerger &merger, std::string_view word,
-                     Controls controls) const;
+    void encode_words(Ids &ids, RankMerger &merger, std::string_view text, Controls controls) const;
+    void encode_word(Ids &ids, RankMerger &merger, std::string_view word, Controls controls) const;
     void merge(RankMerger &merger, std::string_view word, Controls controls) const;
-    // Appends the ids of a part; returns false if it has no token.
-    bool put_token(Vector<int32_t> &ids, const RankMerger::Part &part, bool refused,
-                   Controls controls) const;
+    // Appends the ids of the merged word; put_bytes(bytes) those of a symbol without a token.
+    template <class PutBytes>
+    void take(Ids &ids, RankMerger &merger, std::string_view word, bool refused, Controls controls,
+              const PutBytes &put_bytes) const;
 
     const Vocab &vocab_;
     Merges merges_;

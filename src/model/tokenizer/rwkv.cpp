@@ -46,7 +46,7 @@ Rwkv::Rwkv(const Vocab &vocab) : vocab_(vocab), trie_(vocab.host().get()) {
     trie_.build(entries);
 }
 
-void Rwkv::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
+void Rwkv::encode(Ids &ids, std::string_view text, Controls controls) const {
     const auto counts = [&](int32_t id) { return !vocab_.is_refused(id, controls); };
     while (!text.empty()) {
         size_t length = 1;

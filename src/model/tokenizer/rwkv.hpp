@@ -12,7 +12,7 @@ class Rwkv final : public Encoder {
 public:
     // Throws Error (limit) / std::bad_alloc. Keeps a reference to the vocabulary.
     explicit Rwkv(const Vocab &vocab);
-    void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const override;
+    void encode(Ids &ids, std::string_view text, Controls controls) const override;
 
 private:
     const Vocab &vocab_;

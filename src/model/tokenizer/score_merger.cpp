@@ -1,85 +1,72 @@
-// Symbols are a linked list over the text; a heap holds the candidate pairs. A pair that changed
-// since is recognized by its length and dropped.
+// A symbol is a range of the text, so a pair is looked up by its text. See merging.hpp.
 // SPDX-License-Identifier: MIT
 #include "model/tokenizer/score_merger.hpp"
 
 #include "model/tokenizer/words.hpp"
 
-#include <algorithm>
-
 namespace ggufx::model {
 
-namespace {
-
-constexpr uint32_t kEnd = UINT32_MAX;
-
-} // namespace
-
-// Returns true when a comes after b: std heaps keep the greatest on top.
-bool ScoreMerger::after(const Pair &a, const Pair &b) {
-    return a.score < b.score || (a.score == b.score && a.left > b.left);
+// Higher scores have lower ranks.
+uint32_t ScoreMerger::rank_of(int32_t id) const {
+    if (id < 0) return kNoRank;
+    if (order_ == Order::id) return static_cast<uint32_t>(id);
+    const float score = vocab_[static_cast<size_t>(id)].score + 0.0f; // never -0
+    const uint32_t bits = std::bit_cast<uint32_t>(score);             // never a NaN
+    return bits >> 31 ? bits : ~bits & 0x7fffffff;
 }
 
-void ScoreMerger::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) {
+void ScoreMerger::encode(Ids &ids, std::string_view text, Controls controls) {
     text_ = text;
     controls_ = controls;
-    symbols_.clear();
-    heap_.clear();
-    split();
-    for (uint32_t i = 1; i < symbols_.size(); i++) propose(i - 1, i);
-    while (!heap_.empty()) {
-        std::pop_heap(heap_.begin(), heap_.end(), after);
-        const Pair pair = heap_.back();
-        heap_.pop_back();
-        merge(pair);
+    if (!split_few()) return encode_many(ids);
+    merge_few(parts_, [&](Part &left, const Part &right) {
+        left.joined = find(left.start, right.start + right.length);
+        left.rank = rank_of(left.joined);
+    });
+    for (const Part &part : parts_) put(ids, part.symbol, part.start, part.start + part.length);
+}
+
+// Splits the text into characters; returns false if there are too many.
+bool ScoreMerger::split_few() {
+    parts_.clear();
+    for (size_t start = 0, length; start < text_.size(); start += length) {
+        if (parts_.size() == kFewSymbols) return false;
+        length = symbol_length(text_.substr(start));
+        parts_.push_back(
+            {static_cast<uint32_t>(start), static_cast<uint32_t>(length), kNoRank, 0, kUnknown});
     }
-    write(ids);
+    return true;
 }
 
-void ScoreMerger::split() {
-    uint32_t start = 0;
-    const uint32_t end = static_cast<uint32_t>(text_.size()); // the caller limits texts to 2^31
-    while (start < end) {
-        const uint32_t length = static_cast<uint32_t>(symbol_length(text_.substr(start)));
-        const uint32_t i = static_cast<uint32_t>(symbols_.size());
-        const bool last = start + length == end;
-        symbols_.push_back({i == 0 ? kEnd : i - 1, last ? kEnd : i + 1, start, length});
-        start += length;
+void ScoreMerger::encode_many(Ids &ids) {
+    if (!many_) many_.emplace(vocab_.host().get());
+    PlaceSet &starts = many_->starts;
+    const size_t n_bytes = text_.size();
+    size_t n_symbols = 0;
+    starts.reset(n_bytes + 1);
+    for (size_t start = 0; start < n_bytes; n_symbols++) {
+        starts.add(start);
+        start += symbol_length(text_.substr(start));
+    }
+    starts.add(n_bytes);
+    many_->queue.start(n_symbols, n_bytes);
+    merge_many(
+        many_->queue, starts, n_bytes,
+        [&](size_t left, size_t, size_t end) { return rank_of(find(left, end)); },
+        [](size_t, size_t) {});
+    many_->queue.release();
+    for (size_t start = 0, end; start < n_bytes; start = end) {
+        end = starts.next(start);
+        put(ids, kUnknown, start, end);
     }
 }
 
-void ScoreMerger::propose(uint32_t left, uint32_t right) {
-    if (left == kEnd || right == kEnd) return;
-    const uint32_t length = symbols_[left].length + symbols_[right].length;
-    const int32_t id = vocab_.find(text_.substr(symbols_[left].start, length), controls_);
-    if (id < 0) return;
-    const float score =
-        order_ == Order::id ? -static_cast<float>(id) : vocab_[static_cast<size_t>(id)].score;
-    heap_.push_back({score, left, right, length});
-    std::push_heap(heap_.begin(), heap_.end(), after);
-}
-
-void ScoreMerger::merge(const Pair &pair) {
-    Node &left = symbols_[pair.left];
-    Node &right = symbols_[pair.right];
-    if (left.length == 0 || right.length == 0 || left.length + right.length != pair.length) return;
-    left.length = pair.length;
-    right.length = 0;
-    left.next = right.next;
-    if (left.next != kEnd) symbols_[left.next].previous = pair.left;
-    propose(left.previous, pair.left);
-    propose(pair.left, left.next);
-}
-
-void ScoreMerger::write(Vector<int32_t> &ids) const {
-    for (uint32_t i = symbols_.empty() ? kEnd : 0; i != kEnd; i = symbols_[i].next) {
-        const std::string_view piece = text_.substr(symbols_[i].start, symbols_[i].length);
-        const int32_t id = vocab_.find(piece, controls_);
-        if (id >= 0)
-            ids.push_back(id);
-        else
-            vocab_.put_bytes(ids, piece, controls_);
-    }
+void ScoreMerger::put(Ids &ids, int32_t id, size_t start, size_t end) const {
+    if (id == kUnknown) id = find(start, end);
+    if (id >= 0)
+        ids.push_back(id);
+    else
+        vocab_.put_bytes(ids, text_.substr(start, end - start), controls_);
 }
 
 } // namespace ggufx::model

@@ -3,43 +3,50 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "model/tokenizer/merging.hpp"
 #include "model/tokenizer/vocab.hpp"
+
+#include <optional>
 
 namespace ggufx::model {
 
-// Working memory of merging, reused for each text.
+// Working memory of merging, reused for each text: 1/4 byte per byte and 2 per symbol.
 class ScoreMerger {
 public:
     enum class Order { score, id }; // id: the lowest id first, for lists of ranks
     ScoreMerger(const Vocab &vocab, Order order)
-        : vocab_(vocab), order_(order), symbols_(HostAllocator<Node>(vocab.host().get())),
-          heap_(HostAllocator<Pair>(vocab.host().get())) {}
+        : vocab_(vocab), order_(order), parts_(HostAllocator<Part>(vocab.host().get())) {}
 
     // Appends the ids of `text`; refused controls are treated as missing tokens. Throws Error
     // (vocab: a byte that has no token) / std::bad_alloc. O(n log n).
-    void encode(Vector<int32_t> &ids, std::string_view text, Controls controls);
+    void encode(Ids &ids, std::string_view text, Controls controls);
 
 private:
-    struct Node {
-        uint32_t previous, next; // kEnd: none
-        uint32_t start, length;  // bytes; length 0: merged into its left neighbour
+    static constexpr int32_t kUnknown = -2;
+    struct Part {
+        uint32_t start, length; // bytes
+        uint32_t rank;          // rank of the pair with the next part
+        int32_t joined, symbol; // ids of that pair and of the part; kUnknown: not looked up
     };
-    struct Pair {
-        float score;
-        uint32_t left, right, length;
+    struct Many {
+        explicit Many(const Host *host) : starts(host), queue(host) {}
+        PlaceSet starts; // starts of symbols, and the end of the text
+        MergeQueue queue;
     };
-    static bool after(const Pair &a, const Pair &b);
-    void split();
-    void propose(uint32_t left, uint32_t right);
-    void merge(const Pair &pair);
-    void write(Vector<int32_t> &ids) const;
+    bool split_few();
+    void encode_many(Ids &ids);
+    uint32_t rank_of(int32_t id) const;
+    int32_t find(size_t start, size_t end) const {
+        return vocab_.find(text_.substr(start, end - start), controls_);
+    }
+    void put(Ids &ids, int32_t id, size_t start, size_t end) const;
 
     const Vocab &vocab_;
     const Order order_;
     std::string_view text_;
     Controls controls_;
-    Vector<Node> symbols_;
-    Vector<Pair> heap_;
+    Vector<Part> parts_;
+    std::optional<Many> many_;
 };
 
 } // namespace ggufx::model

@@ -12,7 +12,7 @@ Spm::Spm(const Vocab &vocab) : vocab_(vocab), alone_(vocab.host().get(), vocab.s
         cross_spaces_ = space_within(vocab[i].view());
 }
 
-void Spm::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
+void Spm::encode(Ids &ids, std::string_view text, Controls controls) const {
     ScoreMerger merger(vocab_, ScoreMerger::Order::score);
     if (cross_spaces_) {
         encode_word(ids, merger, text, controls);
@@ -32,12 +32,12 @@ void Spm::encode(Vector<int32_t> &ids, std::string_view text, Controls controls)
     }
 }
 
-bool Spm::encode_word(Vector<int32_t> &ids, ScoreMerger &merger, std::string_view word,
+bool Spm::encode_word(Ids &ids, ScoreMerger &merger, std::string_view word,
                       Controls controls) const {
     const size_t n_before = ids.size();
     merger.encode(ids, word, Controls::allowed);
     if (!has_refused(vocab_, ids, n_before, controls)) return true;
-    ids.resize(n_before);
+    ids.shorten(n_before);
     merger.encode(ids, word, controls);
     return false;
 }

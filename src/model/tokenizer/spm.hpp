@@ -11,13 +11,12 @@ class Spm final : public Encoder {
 public:
     // Throws std::bad_alloc. Keeps a reference to the vocabulary.
     explicit Spm(const Vocab &vocab);
-    void encode(Vector<int32_t> &ids, std::string_view text,
+    void encode(Ids &ids, std::string_view text,
                 Controls controls) const override; // spaces are U+2581
 
 private:
     // Returns true when the ids are the same as with allowed controls.
-    bool encode_word(Vector<int32_t> &ids, ScoreMerger &merger, std::string_view word,
-                     Controls controls) const;
+    bool encode_word(Ids &ids, ScoreMerger &merger, std::string_view word, Controls controls) const;
 
     const Vocab &vocab_;
     Alone alone_;

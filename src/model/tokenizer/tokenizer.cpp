@@ -96,8 +96,7 @@ int32_t Tokenizer::find_mask() const {
     return takes ? vocab_.find("<mask>") : -1;
 }
 
-void Tokenizer::tokenize_plain(Vector<int32_t> &ids, std::string_view text,
-                               Controls controls) const {
+void Tokenizer::tokenize_plain(Ids &ids, std::string_view text, Controls controls) const {
     if (text.empty()) return;
     if (!vocab_.escapes_spaces()) return encoder_->encode(ids, text, controls);
     Vector<char> escaped{HostAllocator<char>(vocab_.host().get())};
@@ -124,15 +123,14 @@ void Tokenizer::tokenize_plain(Vector<int32_t> &ids, std::string_view text,
     if (!escaped.empty()) encoder_->encode(ids, {escaped.data(), escaped.size()}, controls);
 }
 
-void Tokenizer::tokenize(Vector<int32_t> &ids, std::string_view text,
-                         const TokenizeOptions &options) const {
+void Tokenizer::tokenize(Ids &ids, std::string_view text, const TokenizeOptions &options) const {
     if (text.size() > kMaxText) {
         fail(Status::argument, {}, "the text has %" PRIu64 " bytes, the limit is %" PRIu64,
              static_cast<uint64_t>(text.size()), static_cast<uint64_t>(kMaxText));
     }
     if (!encoder_) fail(Status::unsupported, {}, "the model has no vocabulary, only ids");
-    Vector<WholeTokens::Piece> pieces{HostAllocator<WholeTokens::Piece>(vocab_.host().get())};
-    whole_.find(pieces, text, options.parse_special, options.origin);
+    std::optional<WholeTokens::Pieces> pieces =
+        whole_.find(text, options.parse_special, options.origin);
     const Controls controls =
         options.origin ? Controls(options.origin->marks()) : Controls::allowed;
     const auto add = [&](bool wanted, int32_t id) {
@@ -141,7 +139,8 @@ void Tokenizer::tokenize(Vector<int32_t> &ids, std::string_view text,
     add(vocab_.add_bos(), vocab_.bos());
     Work work(UINT64_MAX, options.progress);
     size_t done = 0;
-    for (const WholeTokens::Piece &piece : pieces) {
+    for (; pieces && !pieces->empty(); pieces->pop_front()) { // frees memory for the ids
+        const WholeTokens::Piece piece = pieces->front();
         std::string_view plain = text.substr(done, piece.start - done);
         while (whole_.id(piece) == mask_ && !plain.empty() && is_space(plain.back()))
             plain.remove_suffix(1);

@@ -27,8 +27,7 @@ public:
 
     // Appends ids. Throws Error (argument: over 2^29 bytes; cancelled; unsupported: no texts; vocab)
     // / std::bad_alloc.
-    void tokenize(Vector<int32_t> &ids, std::string_view text,
-                  const TokenizeOptions &options) const;
+    void tokenize(Ids &ids, std::string_view text, const TokenizeOptions &options) const;
 
     // Finds a template's marker tokens for an Origin, see WholeTokens.
     void find_marks(Marks &out, const Vector<std::string_view> &literals) const {
@@ -41,7 +40,7 @@ public:
                       const DetokenizeOptions &options, DetokenizeState &state, bool last) const;
 
 private:
-    void tokenize_plain(Vector<int32_t> &ids, std::string_view text, Controls controls) const;
+    void tokenize_plain(Ids &ids, std::string_view text, Controls controls) const;
     int32_t find_mask() const;
 
     Vocab vocab_;

@@ -58,6 +58,7 @@ void Unigram::normalize(Vector<char> &out, std::string_view text, Controls contr
                  kMaxNormalized);
         }
     };
+    out.reserve(text.size() + kSpaceText.size());
     const bool front = vocab_.add_space() && !vocab_.spaces_behind();
     bool in_word = false, first = true;
     while (!text.empty()) {
@@ -87,50 +88,125 @@ void Unigram::normalize(Vector<char> &out, std::string_view text, Controls contr
     if (vocab_.add_space() && vocab_.spaces_behind()) put(kSpaceText);
 }
 
-void Unigram::find_best(Vector<Best> &best, std::string_view text, Controls controls) const {
-    best.assign(text.size() + 1, Best{-DBL_MAX, vocab_.unknown(), 0});
-    best[0].score = 0;
-    const auto improve = [&](size_t end, double score, int32_t id, size_t length) {
-        if (score > best[end].score) best[end] = {score, id, static_cast<uint32_t>(length)};
+// Returns the unknown token for a character without a token.
+int32_t Unigram::id_of(std::string_view piece, Controls controls) const {
+    uint32_t node = 0;
+    for (const char c : piece) {
+        node = trie_.child(node, c);
+        if (node == 0) return vocab_.unknown();
+    }
+    const int32_t id = trie_.id(node);
+    return id < 0 || vocab_.is_refused(id, controls) ? vocab_.unknown() : id;
+}
+
+// The best token that ends at each character. At a character that no token spans the path is known
+// up to there, so its ids are appended and its memory is used again. A long stretch without such a
+// character takes 2 bytes per byte. All else is kept for twice as many bytes as a token may have.
+class Unigram::Path {
+public:
+    Path(const Unigram &unigram, std::string_view text, Controls controls)
+        : unigram_(unigram), vocab_(unigram.vocab_), text_(text), controls_(controls),
+          best_(std::min(kKept, text.size() + 1), Best{-DBL_MAX, -1, 0},
+                HostAllocator<Best>(vocab_.host().get())),
+          lengths_(HostAllocator<uint16_t>(vocab_.host().get())), ends_(vocab_.host().get()) {}
+
+    void append(Ids &ids) {
+        best_[0].score = 0;
+        for (size_t at = 0, next; at < text_.size(); at = next) {
+            next = at + extend(at);
+            for (size_t i = at; i < next; i++) best_[i % kKept].score = -DBL_MAX;
+            const Best &here = best_[next % kKept];
+            if (next == reach_ && next - here.length == begin_)
+                put(ids, here.id), begin_ = next;
+            else
+                keep(ids, next, here.length);
+        }
+    }
+
+private:
+    static constexpr size_t kKept = 2 * kMaxTrieText, kShort = 4 * kKept;
+    struct Best {
+        double score;
+        int32_t id;
+        uint32_t length; // bytes
     };
-    for (size_t at = 0; at < text.size();) {
-        const size_t character = std::min(size_t{lead_length(text[at])}, text.size() - at);
+
+    // Tries the tokens that start at a character; returns its length.
+    size_t extend(size_t at) {
+        const size_t character = std::min(size_t{lead_length(text_[at])}, text_.size() - at);
+        const double before = best_[at % kKept].score;
+        const auto improve = [&](size_t end, double score, int32_t id) {
+            Best &best = best_[end % kKept];
+            if (score > best.score) best = {score, id, static_cast<uint32_t>(end - at)};
+        };
         bool has_character = false;
+        size_t last = at + character;
         uint32_t node = 0;
-        for (size_t end = at; end < text.size();) {
-            node = trie_.child(node, text[end++]);
+        for (size_t end = at; end < text_.size();) {
+            node = unigram_.trie_.child(node, text_[end++]);
             if (node == 0) break;
-            const int32_t id = trie_.id(node);
-            if (id < 0 || vocab_.is_refused(id, controls)) continue;
+            const int32_t id = unigram_.trie_.id(node);
+            if (id < 0 || vocab_.is_refused(id, controls_)) continue;
             const Token &token = vocab_[static_cast<size_t>(id)];
             const double score = token.kind == TokenKind::user ? 0 : double{token.score};
             has_character = has_character || end - at == character;
-            improve(end, best[at].score + score, id, end - at);
+            last = std::max(last, end);
+            improve(end, before + score, id);
         }
         if (!has_character)
-            improve(at + character, best[at].score + unknown_score_, vocab_.unknown(), character);
-        at += character;
+            improve(at + character, before + unigram_.unknown_score_, vocab_.unknown());
+        reach_ = std::max(reach_, last);
+        return character;
     }
-}
-
-void Unigram::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
-    const Host *host = vocab_.host().get();
-    Vector<char> normalized{HostAllocator<char>(host)};
-    normalize(normalized, text, controls);
-    if (normalized.empty()) return;
-    Vector<Best> best{HostAllocator<Best>(host)};
-    find_best(best, {normalized.data(), normalized.size()}, controls);
-    const size_t n_before = ids.size();
-    bool after_unknown = false;
-    for (size_t at = normalized.size(); at > 0; at -= best[at].length) {
-        const bool unknown = best[at].id == vocab_.unknown();
-        if (best[at].id < 0)
+    void keep(Ids &ids, size_t end, uint32_t length) {
+        const size_t n = end - begin_;
+        if (n >= lengths_.size()) {
+            const size_t rest = text_.size() - begin_ + 1;
+            lengths_.resize(n < kShort ? std::min(kShort, rest) : rest);
+        }
+        lengths_[n] = static_cast<uint16_t>(length);
+        if (end == reach_) append_known(ids, n);
+    }
+    // Appends the ids of the next n bytes.
+    void append_known(Ids &ids, size_t n) {
+        ends_.reset(n + 1);
+        for (size_t end = n; end > 0; end -= lengths_[end]) ends_.add(end);
+        if (n > kShort) Vector<uint16_t>(lengths_.get_allocator()).swap(lengths_);
+        for (size_t start = 0, end; start < n; start = end) {
+            end = ends_.next(start);
+            put(ids, n < kKept
+                         ? best_[(begin_ + end) % kKept].id
+                         : unigram_.id_of(text_.substr(begin_ + start, end - start), controls_));
+        }
+        begin_ += n;
+    }
+    // A run of unknown characters becomes one token.
+    void put(Ids &ids, int32_t id) {
+        if (id < 0)
             fail(Status::vocab, {},
                  "a character has no token, and the vocabulary no unknown token");
-        if (!(unknown && after_unknown)) ids.push_back(best[at].id);
-        after_unknown = unknown;
+        const bool unknown = id == vocab_.unknown();
+        if (!(unknown && after_unknown_)) ids.push_back(id);
+        after_unknown_ = unknown;
     }
-    std::reverse(ids.begin() + static_cast<ptrdiff_t>(n_before), ids.end());
+
+    const Unigram &unigram_;
+    const Vocab &vocab_;
+    const std::string_view text_;
+    const Controls controls_;
+    size_t begin_ = 0, reach_ = 0; // no token spans begin_; the last end of a token
+    Vector<Best> best_;            // by end; a ring
+    Vector<uint16_t> lengths_;     // from begin_ on, at the ends of characters
+    PlaceSet ends_;                // ends of the path, from begin_ on
+    bool after_unknown_ = false;
+};
+
+void Unigram::encode(Ids &ids, std::string_view text, Controls controls) const {
+    Vector<char> normalized{HostAllocator<char>(vocab_.host().get())};
+    normalize(normalized, text, controls);
+    if (normalized.empty()) return;
+    if (normalized.capacity() > normalized.size() / 3 * 4) normalized.shrink_to_fit();
+    Path(*this, {normalized.data(), normalized.size()}, controls).append(ids);
 }
 
 } // namespace ggufx::model

@@ -4,6 +4,7 @@
 
 #include "model/tokenizer/charsmap.hpp"
 #include "model/tokenizer/encoder.hpp"
+#include "model/tokenizer/place_set.hpp"
 #include "model/tokenizer/trie.hpp"
 
 namespace ggufx::model {
@@ -12,16 +13,12 @@ class Unigram final : public Encoder {
 public:
     // Throws Error (vocab, limit) / std::bad_alloc. Keeps a reference to the vocabulary.
     explicit Unigram(const Vocab &vocab);
-    void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const override;
+    void encode(Ids &ids, std::string_view text, Controls controls) const override;
 
 private:
-    struct Best {
-        double score;
-        int32_t id;
-        uint32_t length; // bytes of the token that ends here
-    };
+    class Path;
     void normalize(Vector<char> &out, std::string_view text, Controls controls) const;
-    void find_best(Vector<Best> &best, std::string_view text, Controls controls) const;
+    int32_t id_of(std::string_view piece, Controls controls) const;
     size_t copied_length(std::string_view text, Controls controls) const;
 
     const Vocab &vocab_;

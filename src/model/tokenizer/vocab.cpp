@@ -380,7 +380,7 @@ void Vocab::index_texts() {
     }
 }
 
-void Vocab::put_bytes(Vector<int32_t> &ids, std::string_view bytes, Controls controls) const {
+void Vocab::put_bytes(Ids &ids, std::string_view bytes, Controls controls) const {
     for (const char c : bytes) {
         int32_t id = byte_token(static_cast<uint8_t>(c));
         if (id < 0) id = find({&c, 1}, controls);

@@ -7,6 +7,7 @@
 #include "base/arena.hpp"
 #include "base/text_index.hpp"
 #include "gguf/file.hpp"
+#include "model/tokenizer/blocks.hpp"
 #include "model/tokenizer/marks.hpp"
 #include "model/tokenizer/pre_rules.hpp"
 
@@ -15,6 +16,8 @@
 #include <string_view>
 
 namespace ggufx::model {
+
+using Ids = Blocks<int32_t>;
 
 // Values of tokenizer.ggml.token_type in files.
 enum class TokenKind : uint8_t {
@@ -107,8 +110,7 @@ public:
     uint32_t longest() const { return longest_; }                   // bytes of the longest text
     // Appends tokens for bytes without a text token: byte tokens, else tokens of one byte, else the
     // unknown token. Throws Error (vocab: there is none) / std::bad_alloc.
-    void put_bytes(Vector<int32_t> &ids, std::string_view bytes,
-                   Controls controls = Controls::allowed) const;
+    void put_bytes(Ids &ids, std::string_view bytes, Controls controls = Controls::allowed) const;
 
     int32_t special(Special which) const { return special_[static_cast<size_t>(which)]; } // or -1
     int32_t bos() const { return special(Special::bos); }

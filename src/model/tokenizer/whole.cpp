@@ -284,12 +284,13 @@ private:
     uint32_t rank_ = 0;
 };
 
-void WholeTokens::find(Vector<Piece> &out, std::string_view text, bool parse_special,
-                       const Origin *origin) const {
+std::optional<WholeTokens::Pieces> WholeTokens::find(std::string_view text, bool parse_special,
+                                                     const Origin *origin) const {
     const Rule rule(*this, parse_special, origin);
     const Host *host = first_.get_allocator().host();
     Hits hits(*this, rule, text);
-    if (hits.empty()) return;
+    if (hits.empty()) return std::nullopt;
+    Pieces out{HostAllocator<Piece>(host)};
     Vector<uint64_t> again{
         HostAllocator<uint64_t>(host)}; // a heap: the lowest rank and position on top
     Claims claims(host, static_cast<uint32_t>(text.size()));
@@ -319,6 +320,7 @@ void WholeTokens::find(Vector<Piece> &out, std::string_view text, bool parse_spe
     }
     std::sort(out.begin(), out.end(),
               [](const Piece &a, const Piece &b) { return a.start < b.start; });
+    return out;
 }
 
 } // namespace ggufx::model

@@ -18,6 +18,9 @@
 #include "model/tokenizer/origin.hpp"
 #include "model/tokenizer/vocab.hpp"
 
+#include <deque>
+#include <optional>
+
 namespace ggufx::model {
 
 constexpr uint64_t kMaxWholeBytes = uint64_t{64} << 20; // real vocabularies have less than 1 MiB
@@ -31,6 +34,7 @@ public:
         uint32_t start;
         uint32_t token; // argument for length() and id()
     };
+    using Pieces = std::deque<Piece, HostAllocator<Piece>>;
     uint32_t length(const Piece &piece) const { return tokens_[piece.token].length; }
     int32_t id(const Piece &piece) const { return tokens_[piece.token].id; }
 
@@ -39,11 +43,11 @@ public:
     // markers. Linear in the literals and the tokens. Throws std::bad_alloc.
     void find_marks(Marks &out, const Vector<std::string_view> &literals) const;
 
-    // Finds the claimed pieces of `text` (less than 2^32 bytes), in order. Control and unknown
-    // tokens count with `parse_special` only. With `origin`, they and its marker tokens count in
-    // the template's bytes only. Throws std::bad_alloc.
-    void find(Vector<Piece> &out, std::string_view text, bool parse_special,
-              const Origin *origin) const;
+    // Finds the claimed pieces of `text` (less than 2^32 bytes), in order; none if no token occurs.
+    // Control and unknown tokens count with `parse_special` only. With `origin`, they and its marker
+    // tokens count in the template's bytes only. Throws std::bad_alloc.
+    std::optional<Pieces> find(std::string_view text, bool parse_special,
+                               const Origin *origin) const;
 
 private:
     static constexpr uint32_t kNone32 = UINT32_MAX;

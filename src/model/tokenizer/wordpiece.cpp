@@ -37,7 +37,7 @@ Wordpiece::Wordpiece(const Vocab &vocab) : vocab_(vocab), trie_(vocab.host().get
     trie_.build(entries);
 }
 
-void Wordpiece::encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const {
+void Wordpiece::encode(Ids &ids, std::string_view text, Controls controls) const {
     Vector<char> word{HostAllocator<char>(vocab_.host().get())};
     word.assign(kSpaceText.begin(), kSpaceText.end());
     const auto end_word = [&] {
@@ -71,14 +71,14 @@ void Wordpiece::encode(Vector<int32_t> &ids, std::string_view text, Controls con
     end_word();
 }
 
-void Wordpiece::encode_word(Vector<int32_t> &ids, std::string_view word, Controls controls) const {
+void Wordpiece::encode_word(Ids &ids, std::string_view word, Controls controls) const {
     const auto counts = [&](int32_t id) { return !vocab_.is_refused(id, controls); };
     const size_t n_before = ids.size();
     while (!word.empty()) {
         size_t length = 0;
         const int32_t id = trie_.longest(word, &length, counts);
         if (id < 0) { // then the whole word becomes the unknown token
-            ids.resize(n_before);
+            ids.shorten(n_before);
             if (vocab_.unknown() < 0)
                 fail(Status::vocab, {}, "a word has no token, and the vocabulary no unknown token");
             return ids.push_back(vocab_.unknown());

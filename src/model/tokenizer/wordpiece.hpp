@@ -12,10 +12,10 @@ class Wordpiece final : public Encoder {
 public:
     // Throws Error (limit) / std::bad_alloc. Keeps a reference to the vocabulary.
     explicit Wordpiece(const Vocab &vocab);
-    void encode(Vector<int32_t> &ids, std::string_view text, Controls controls) const override;
+    void encode(Ids &ids, std::string_view text, Controls controls) const override;
 
 private:
-    void encode_word(Vector<int32_t> &ids, std::string_view word, Controls controls) const;
+    void encode_word(Ids &ids, std::string_view word, Controls controls) const;
 
     const Vocab &vocab_;
     Trie trie_;
