@@ -40,7 +40,7 @@ run_tests() {
 sanitizers=(--buildtype debugoptimized)
 # Kills of a run that replaces files, and rounds of objects closed under eight threads in three
 # languages: at length in the first suite only.
-GGUFX_TEST_KILLS=200 GGUFX_CLOSE_ROUNDS=10000 suite plain "--timeout-multiplier 8" -Dwerror=true
+GGUFX_TEST_KILLS=200 GGUFX_CLOSE_ROUNDS=10000 GGUFX_TEST_LIMITED_REQUESTS=1000 suite plain "--timeout-multiplier 8" -Dwerror=true
 run_tests repeated "$builds/plain" "--repeat 5 --suite unit --suite checkasm --suite abi"
 # Every type, size, way and fma on a Vulkan device, in parts: half of the time drivers compile, with a thread.
 printf '\n== every size on vulkan\n'

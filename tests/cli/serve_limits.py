@@ -4,6 +4,7 @@
 import concurrent.futures
 import http.client
 import json
+import os
 import random
 import resource
 import unittest
@@ -12,7 +13,7 @@ import tool
 from serve_case import STORY, Served
 
 CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
-N_REQUESTS = 1000
+N_REQUESTS = int(os.environ.get("GGUFX_TEST_LIMITED_REQUESTS", "200"))  # under each limit; tests/full.sh: 1,000
 SIZES = (1 << 16, 1 << 18, 1 << 20, 4 << 20, 32 << 20)  # bytes beside what the server has after its first requests
 OWN = {"id", "call_id", "item_id", "created", "created_at", "seconds", "timings", "cached_tokens"}  # differ by nature
 
@@ -116,7 +117,7 @@ class Limits(Served):
                 with open("/proc/%d/status" % server.process.pid, encoding="ascii") as file:
                     n_data = next(int(line.split()[1]) << 10 for line in file if line.startswith("VmData:"))
                 resource.prlimit(server.process.pid, resource.RLIMIT_DATA, (n_data + n_bytes, resource.RLIM_INFINITY))
-                chosen = [choose.randrange(len(REQUESTS)) for _ in range(max(N_REQUESTS // tool.STEP, 100))]
+                chosen = [choose.randrange(len(REQUESTS)) for _ in range(max(N_REQUESTS // tool.STEP, 50))]
                 answers = self.load(server, [REQUESTS[i] for i in chosen])
                 self.assertIsNone(server.process.poll())
                 n_right = sum(self.check(REQUESTS[i], answer, expected[i]) for i, answer in zip(chosen, answers))
