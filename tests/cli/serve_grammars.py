@@ -38,6 +38,8 @@ def endless(i):
     """Returns a tool with a schema that has no grammar, as its compilation takes more than its limit of steps."""
     return tool_of("endless_%d" % i, {}, additionalProperties=True, allOf=[{"anyOf": [{"required": ["a%d_%d" % (k, i)]}, {"required": ["b%d_%d" % (k, i)]}]} for k in range(7)])
 
+SLOW = tool.SANITIZED or bool(tool.WRAPPER)  # the limit of processor time comes before those that are counted
+
 
 class Grammars(Served):
     def template(self, form):
@@ -94,10 +96,11 @@ class Grammars(Served):
                 n_bytes = len(json.dumps(tools))
                 before = self.peak(server)
                 message = self.refused(400, "too_much_work", self.ask(server, tools))
-                self.assertIn(words, message)
-                self.assertIn('function "%s' % first, message)
-                # In the same way from the cache, and alone.
-                self.assertEqual(self.refused(400, "too_much_work", self.ask(server, tools)), message)
+                if not SLOW:
+                    self.assertIn(words, message)
+                    self.assertIn('function "%s' % first, message)
+                    # In the same way from the cache, and alone.
+                    self.assertEqual(self.refused(400, "too_much_work", self.ask(server, tools)), message)
                 if sys.platform == "linux" and not tool.WRAPPER and not tool.SANITIZED:
                     self.assertLess(self.peak(server) - before, 2 * (16 * n_bytes + 16 * MIB) + 64 * MIB)
                 self.assertEqual(self.ask(server, tools[:8])[0], 200)
@@ -105,7 +108,7 @@ class Grammars(Served):
         # Schemas without a grammar count, too. Few of them fail only their own calls.
         self.assertEqual(self.ask(server, [endless(0), ordinary(1)])[0], 200)
         message = self.refused(400, "too_much_work", self.ask(server, [endless(i) for i in range(512)]))
-        if not tool.SANITIZED:  # with sanitizers the limit of processor time comes first
+        if not SLOW:
             self.assertIn("steps to compile", message)
         named = {"type": "function", "function": {"name": "endless_0"}}
         self.assertIn("anyOf", self.refused(400, "invalid_value", self.ask(server, [endless(0), ordinary(1)], named)))
