@@ -83,6 +83,8 @@ bool is_one_of(const Json &value, const Type &type) {
                                    : value.text() && is_in(type.words, *value.text());
 }
 
+bool first_resembles(const Json &list, const Type &type);
+
 // Whether the value has the JSON type of `type`. The first entry of a list decides.
 bool resembles(const Json &value, const Type &type) {
     switch (type.kind) {
@@ -99,10 +101,7 @@ bool resembles(const Json &value, const Type &type) {
     case Kind::words:
         return value.text() != nullptr;
     case Kind::list:
-        return value.is_array() &&
-               (value.size() == 0 ||
-                resembles(value.numbers() ? Json(value.numbers()->front()) : value.elements()[0],
-                          *type.parts[0]));
+        return value.is_array() && (value.size() == 0 || first_resembles(value, *type.parts[0]));
     case Kind::map:
     case Kind::object:
     case Kind::group:
@@ -112,6 +111,11 @@ bool resembles(const Json &value, const Type &type) {
     }
     return std::any_of(type.parts.begin(), type.parts.end(),
                        [&](const Type *part) { return resembles(value, *part); });
+}
+
+bool first_resembles(const Json &list, const Type &type) {
+    return list.numbers() ? resembles(Json(list.numbers()->front()), type)
+                          : resembles(list.elements()[0], type);
 }
 
 class Checker {
@@ -178,14 +182,22 @@ private:
         return true;
     }
 
+    void check_entries(const Json &list, const Type &type, const Place &at) const {
+        const Json::Numbers *const numbers = list.numbers();
+        for (size_t i = 0; i < list.size(); i++) {
+            const Place entry = {&at, {}, i};
+            if (numbers)
+                check(Json((*numbers)[i]), type, entry);
+            else
+                check(list.elements()[i], type, entry);
+        }
+    }
+
     void check(const Json &value, const Type &type, const Place &at) const {
         if (!fits(value, type))
             refuse(at, fmt::format("is not {}, but {}", type.phrase, shown(value)));
         if (type.kind == Kind::group) check(value, *type.group, at);
-        if (type.kind == Kind::list)
-            for (size_t i = 0; i < value.size(); i++)
-                check(value.numbers() ? Json((*value.numbers())[i]) : value.elements()[i],
-                      *type.parts[0], Place{&at, {}, i});
+        if (type.kind == Kind::list) check_entries(value, *type.parts[0], at);
         if (type.kind == Kind::map)
             for (size_t i = 0; i < value.size(); i++)
                 check(value.elements()[i], *type.parts[0], Place{&at, value.keys()[i], 0});

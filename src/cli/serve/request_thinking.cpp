@@ -24,10 +24,7 @@ static void add_variables(const Json &given, Json &variables) {
     std::vector<Json::Member> members;
     for (size_t i = 0; i < given.size(); i++)
         members.push_back({given.keys()[i], Json::written(given.elements()[i].dump())});
-    Json all = Json::object_of(std::move(members));
-    for (size_t i = 0; i < variables.size(); i++)
-        if (!given.find(variables.keys()[i])) all[variables.keys()[i]] = variables.elements()[i];
-    variables = std::move(all);
+    variables.update(Json::object_of(std::move(members)));
 }
 
 void read_thinking(Fields &fields, ChatWanted &out) {

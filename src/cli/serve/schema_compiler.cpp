@@ -17,20 +17,22 @@ std::string named(const SchemaCompiler::Place &place) {
 
 } // namespace
 
+void SchemaCompiler::refuse(const Place &place, const char *what, uint64_t constant,
+                            uint64_t per_byte) const {
+    throw ApiError(
+        400,
+        fmt::format("{}: the grammars of the request take more than {} {} ({} and {} per "
+                    "byte of the schemas): use fewer or simpler schemas",
+                    named(place), constant + n_bytes_ * per_byte, what, constant, per_byte),
+        place.param, kTooMuch);
+}
+
 void SchemaCompiler::refuse_steps(const Place &place) const {
-    throw ApiError(400,
-                   fmt::format("{}: the grammars of the request take more than {} steps to compile "
-                               "({} and {} per byte of the schemas): use fewer or simpler schemas",
-                               named(place), most_steps(), kSteps, kStepsPerByte),
-                   place.param, kTooMuch);
+    refuse(place, "steps to compile", kSteps, kStepsPerByte);
 }
 
 void SchemaCompiler::refuse_memory(const Place &place) const {
-    throw ApiError(400,
-                   fmt::format("{}: the grammars of the request take more than {} bytes of memory "
-                               "({} and {} per byte of the schemas): use fewer or simpler schemas",
-                               named(place), most_memory(), kMemory, kMemoryPerByte),
-                   place.param, kTooMuch);
+    refuse(place, "bytes of memory", kMemory, kMemoryPerByte);
 }
 
 int32_t SchemaCompiler::report(void *user, uint64_t done, uint64_t total) {

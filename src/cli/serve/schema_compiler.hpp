@@ -38,6 +38,8 @@ private:
     Grammar create(const std::string &text, GrammarMemory &memory, const ggufx_runtime *runtime,
                    const Place &place);
     void count(const CompiledGrammar &grammar, const Place &place);
+    [[noreturn]] void refuse(const Place &place, const char *what, uint64_t constant,
+                             uint64_t per_byte) const;
     [[noreturn]] void refuse_steps(const Place &place) const;
     [[noreturn]] void refuse_memory(const Place &place) const;
     uint64_t most_memory() const { return kMemory + n_bytes_ * kMemoryPerByte; }
