@@ -110,7 +110,8 @@ SessionBytes::SessionBytes(const Host &host, const Graph &graph, const SessionPl
     : caches(Caches::estimate(graph, host, plan.caches)),
       rest(scratch_bytes(graph, plan.n_batch) + 2 * graph.shape.n_vocab * uint64_t{sizeof(float)} +
            graph.rope_tables.size() * sizeof(const double *) +
-           plan.caches.n_sequences * Session::sequence_bytes(plan.caches.n_context)) {
+           plan.caches.n_sequences * Session::sequence_bytes(plan.caches.n_context) +
+           Session::call_bytes(plan.caches.n_sequences)) {
     const uint32_t n_slices = slicing_of(graph, n_ranks, plan.n_batch).most;
     rest += BatchRows::bytes(plan.n_batch, plan.caches.n_sequences, n_slices);
     if (n_slices > 1) rest += Messenger::bytes();
@@ -143,7 +144,8 @@ Session::Session(const Model &model, const SessionPlan &plan, const matmul::Opti
       modes_(ids_.size(), HostAllocator<uint8_t>(model.host().get())),
       items_(plan.caches.n_sequences, HostAllocator<BatchItem>(model.host().get())),
       adapter_scratch_(model.host().get()),
-      messenger_(slicing_.most > 1 ? Messenger::create(model.host()) : nullptr) {
+      messenger_(slicing_.most > 1 ? Messenger::create(model.host()) : nullptr),
+      call_(make_call(plan.caches.n_sequences)) {
     const Graph &graph = model.graph();
     frequencies_.reserve(graph.rope_tables.size());
     for (const RopeTable &rope_table : graph.rope_tables)
@@ -163,21 +165,20 @@ Session::Session(const Model &model, const SessionPlan &plan, const matmul::Opti
 
 Session::~Session() = default;
 
-// Builds a runner. Slices do not pay within one machine: messages cost almost nothing there, and
+// Slices do not pay within one machine: messages cost almost nothing there, and
 // two products of half the rows cost more than one.
-Runner Session::runner(const matmul::Options &options) {
+Runner::Memory Session::memory() {
     const RankGroup *const ranks = model_.ranks();
     const bool pays = model_.graph().by_layers || (ranks && !ranks->is_one_machine());
-    const Runner::Memory memory = {reinterpret_cast<float *>(scratch_.data()),
-                                   n_batch_,
-                                   frequencies_.data(),
-                                   model_.ranks(),
-                                   model_.all_gather_memory(),
-                                   adapter_scratch_.data(),
-                                   adapter_scratch_.size(),
-                                   messenger_.get(),
-                                   pays ? slicing_ : Slicing{}};
-    return {model_.graph(), model_.engine(), caches_, memory, options};
+    return {reinterpret_cast<float *>(scratch_.data()),
+            n_batch_,
+            frequencies_.data(),
+            model_.ranks(),
+            model_.all_gather_memory(),
+            adapter_scratch_.data(),
+            adapter_scratch_.size(),
+            messenger_.get(),
+            pays ? slicing_ : Slicing{}};
 }
 
 Status Session::logits(float *out, Failure *failure) const {
@@ -222,6 +223,8 @@ Status Session::nearest(uint64_t *out, uint32_t index, uint64_t n_tokens, Failur
 }
 
 Status Session::truncate(uint32_t index, uint64_t n_tokens, Failure *failure) {
+    Status status = check_idle(failure);
+    if (status != Status::ok) return status;
     Sequence &sequence = sequences_[index];
     if (n_tokens > sequence.length) {
         return set_failure(failure, Status::argument, {.index = index},
@@ -229,7 +232,7 @@ Status Session::truncate(uint32_t index, uint64_t n_tokens, Failure *failure) {
     }
     const uint64_t n_held = n_tokens < sequence.held ? n_tokens : sequence.held;
     uint64_t held = 0;
-    const Status status = nearest(&held, index, n_held, failure);
+    status = nearest(&held, index, n_held, failure);
     if (status != Status::ok) return status;
     sequence.held = held;
     caches_.truncate(index, sequence.held);
@@ -246,10 +249,17 @@ void Session::shorten(Sequence &sequence, uint64_t length) const {
     if (sequence.embedded.empty()) return;
     const uint64_t n = sequence.n_embedded(length);
     sequence.embedded.resize(static_cast<size_t>(n * model_.shape().n_embd));
-    if (n == 0) Vector<float>(sequence.embedded.get_allocator()).swap(sequence.embedded);
+    trim(sequence);
+}
+
+void Session::trim(Sequence &sequence) {
+    if (sequence.embedded.empty())
+        Vector<float>(sequence.embedded.get_allocator()).swap(sequence.embedded);
 }
 
 void Session::set_adapters(uint32_t index, const AdapterSet::Use *uses, size_t n) {
+    Failure failure = {};
+    if (check_idle(&failure) != Status::ok) throw Error{failure};
     const bool all = index == kAllSequences;
     const size_t first = all ? 0 : index, end = all ? sequences_.size() : first + 1;
     for (size_t i = first; i < end; i++)
@@ -266,6 +276,8 @@ void Session::set_adapters(uint32_t index, const AdapterSet::Use *uses, size_t n
 
 // Copies a sequence; the next call recomputes tokens that the caches cannot share.
 Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *failure) {
+    Status status = check_idle(failure);
+    if (status != Status::ok) return status;
     const Sequence &source = sequences_[from];
     Sequence &sequence = sequences_[to];
     if (n_tokens > source.length)
@@ -287,7 +299,7 @@ Status Session::copy(uint32_t from, uint32_t to, uint64_t n_tokens, Failure *fai
     Vector<float> embedded(source.embedded.begin(), source.embedded.begin() + ptrdiff_t(n_values),
                            source.embedded.get_allocator());
     uint64_t held = 0;
-    Status status = nearest(&held, from, n_tokens < source.held ? n_tokens : source.held, failure);
+    status = nearest(&held, from, n_tokens < source.held ? n_tokens : source.held, failure);
     if (status != Status::ok) return status;
     const int32_t end = held ? source.positions[held - 1] + 1 : 0;
     if (held) status = caches_.copy(from, to, held, end, failure);
@@ -347,7 +359,8 @@ Status Session::remove_held(uint32_t index, uint64_t first, uint64_t n, Failure 
 
 Status Session::remove(uint32_t index, uint64_t first, uint64_t n, Failure *failure) {
     Sequence &sequence = sequences_[index];
-    Status status = check_part(sequence.length, first, n, index, failure);
+    Status status = check_idle(failure);
+    if (status == Status::ok) status = check_part(sequence.length, first, n, index, failure);
     if (status != Status::ok || n == 0) return status;
     if (first + n == sequence.length) return truncate(index, first, failure);
     status = remove_held(index, first, n, failure);
@@ -385,7 +398,8 @@ static Status check_shift(const int32_t *positions, uint64_t length, uint64_t fi
 
 Status Session::shift(uint32_t index, uint64_t first, uint64_t n, int32_t delta, Failure *failure) {
     Sequence &sequence = sequences_[index];
-    Status status = check_part(sequence.length, first, n, index, failure);
+    Status status = check_idle(failure);
+    if (status == Status::ok) status = check_part(sequence.length, first, n, index, failure);
     if (status != Status::ok || n == 0 || delta == 0) return status;
     int32_t *const p = sequence.positions;
     if (model_.shape().n_positions)

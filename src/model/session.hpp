@@ -8,6 +8,8 @@
 #include "model/model.hpp"
 #include "model/run/runner.hpp"
 
+#include <memory>
+
 namespace ggufx::model {
 
 struct SessionOptions {
@@ -54,6 +56,14 @@ struct BatchOptions {
     const matmul::Options *matmul = nullptr; // null: the session's
 };
 
+// Time for a part of a step.
+struct StepOptions {
+    Progress progress;      // tokens done
+    uint64_t budget_us = 0; // 0: until the step is complete
+    Clock clock;
+    uint64_t block_weights = kBlockWeights;
+};
+
 // Watchers of a decode that is not a call of the public interface.
 struct Watchers {
     Progress progress;
@@ -85,11 +95,21 @@ public:
     Session(const Session &) = delete;
     Session &operator=(const Session &) = delete;
 
-    // Contracts: include/ggufx/model.h and batch.h. Only decode_batch throws (bad_alloc, with
-    // embeddings). Sequence indices must be below n_sequences().
+    // Contracts: include/ggufx/model.h and batch.h. None of these throws.
+    // Sequence indices must be below n_sequences().
     Status decode(const int32_t *tokens, size_t n, const DecodeOptions &options, Failure *failure);
     Status decode_batch(const BatchItem *items, size_t n_items, const BatchOptions &options,
                         Failure *failure);
+    // A step is a decode_batch in parts, with its bits. open_step copies the items; the memory of
+    // the outputs must stay. advance_step runs groups of operations until the budget is used up, at
+    // least one. The step ends when it is complete, fails or is abandoned; the latter two restore
+    // the session to the bit. Meanwhile calls that change or save the session fail with STATE.
+    // Errors: those of decode_batch, STATE, UNSUPPORTED (ranks of a group). Nothing throws.
+    Status open_step(const BatchItem *items, size_t n_items, const BatchOptions &options,
+                     Failure *failure);
+    Status advance_step(const StepOptions &options, bool *complete, Failure *failure);
+    void abandon_step();
+    bool has_step() const;
     Status logits(float *out, Failure *failure) const; // [n_vocab]
     uint64_t length(uint32_t sequence) const { return sequences_[sequence].length; }
     const int32_t *ids(uint32_t sequence) const { return sequences_[sequence].ids; } // [length]
@@ -121,7 +141,8 @@ public:
     Status load_path(uint32_t sequence, const char *path, Failure *failure);
 
     static uint64_t sequence_bytes(uint32_t n_context); // per sequence, besides its cache
-    uint64_t embedded_bytes() const;                    // caller's embeddings that are kept
+    static uint64_t call_bytes(uint32_t n_sequences);
+    uint64_t embedded_bytes() const; // caller's embeddings that are kept
 
     const Model &model() const { return model_; }
     // Returns the identity of the model with the adapters of a sequence: it determines the logits.
@@ -163,9 +184,27 @@ private:
     class TokenReader;
     class Poll;
     class Call;
+    struct DestroyCall {
+        const Host *host;
+        void operator()(Call *call) const;
+    };
+    using OwnedCall = std::unique_ptr<Call, DestroyCall>;
+    struct CallOptions {
+        matmul::Options matmul;
+        AttentionHook attention; // for one item
+        float *logits;           // [sum of n_logits][n_vocab]
+        float *hidden = nullptr; // [sum of n_hidden][n_embd]
+        ProductWatcher *products = nullptr;
+        bool keeps_stream = false; // keeps all rows of the last batch, for project()
+    };
 
     Session(const Model &model, const SessionPlan &plan, const matmul::Options &matmul);
-    Runner runner(const matmul::Options &options);
+    OwnedCall make_call(uint32_t n_sequences);
+    Runner::Memory memory();
+    CallOptions call_options(const BatchOptions &options) const;
+    Status check_idle(Failure *failure) const;
+    Status run(const BatchItem *items, size_t n_items, const CallOptions &options,
+               const Progress &progress, Failure *failure);
     Status check_items(const BatchItem *items, size_t n_items, Failure *failure);
     Status check_item(const BatchItem &item, size_t index, Failure *failure) const;
     Status check_tokens(const BatchItem &item, Failure *failure) const;
@@ -174,6 +213,7 @@ private:
     Status make_room(const BatchItem &item, Failure *failure);
     Status nearest(uint64_t *out, uint32_t index, uint64_t n_tokens, Failure *failure) const;
     void shorten(Sequence &sequence, uint64_t length) const;
+    static void trim(Sequence &sequence);
     Status remove_held(uint32_t index, uint64_t first, uint64_t n, Failure *failure);
     int32_t end_of_positions() const;
     static void save_tokens(SnapshotOutput &out, const Sequence &sequence, uint64_t held);
@@ -200,6 +240,8 @@ private:
     const Messenger::Owned messenger_; // null if no batch is cut
     bool has_logits_ = false;          // logits_ belongs to sequence 0
     uint64_t n_changes_ = 0;
+    SlowestGroup slowest_; // measured by the latest step with a prompt
+    const OwnedCall call_; // the first to go
 };
 
 } // namespace ggufx::model

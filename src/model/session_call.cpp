@@ -1,6 +1,7 @@
 // Decodes in batches, all or nothing: on a failure the caches return to their state before the
 // call, and new logits are dropped. Tokens that truncation dropped from the caches are recomputed
-// as the first part of the call.
+// as the first part of the call. A step is such a call in parts: between them the scratch holds its
+// activations, and the caches keep their rollback points.
 // SPDX-License-Identifier: MIT
 #include "model/session.hpp"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace ggufx::model {
 
@@ -28,11 +30,18 @@ bool has_nan(const float *x, size_t n) {
 // ones can be interrupted too. A layer counts for its share of the batch.
 class Session::Poll final : public AttentionWatcher, public LayerWatcher {
 public:
-    Poll(const Progress &user, const AttentionHook &hook, uint64_t length, uint64_t total,
-         uint32_t n_layers)
-        : user_(user), hook_(hook), length_(length), total_(total), n_layers_(n_layers) {}
-
-    Progress progress() { return user_.report ? Progress{this, report} : Progress{}; }
+    void begin(const AttentionHook &hook, uint64_t length, uint64_t total, uint32_t n_layers) {
+        hook_ = hook;
+        length_ = length;
+        total_ = total;
+        n_layers_ = n_layers;
+        start_ = n_ = done_ = 0;
+    }
+    // Returns the hook for operations.
+    Progress report_to(const Progress &user) {
+        user_ = user;
+        return user_.report ? Progress{this, report} : Progress{};
+    }
     void begin_batch(uint64_t done, uint64_t n) {
         start_ = done_ = done;
         n_ = n;
@@ -58,78 +67,106 @@ private:
         return static_cast<Poll *>(self)->cancelled();
     }
 
-    const Progress &user_;
-    const AttentionHook &hook_;
-    const uint64_t length_; // tokens of the sequence before this call
-    uint64_t total_, start_ = 0, n_ = 0, done_ = 0;
-    uint32_t n_layers_;
+    Progress user_;
+    AttentionHook hook_;
+    uint64_t length_ = 0; // tokens of the sequence before this call
+    uint64_t total_ = 0, start_ = 0, n_ = 0, done_ = 0;
+    uint32_t n_layers_ = 0;
 };
 
-// A call on the sequences of some items; n_logits is their total.
+// The open call of a session, if there is one.
 class Session::Call {
 public:
-    struct Options {
-        matmul::Options matmul;
-        Progress progress;
-        AttentionHook attention; // for one item
-        float *logits;           // [sum of n_logits][n_vocab]
-        float *hidden = nullptr; // [sum of n_hidden][n_embd]
-        ProductWatcher *products = nullptr;
-        bool keeps_stream = false; // keeps all rows of the last batch, for Session::project
-    };
-    Call(Session &session, const BatchItem *items, size_t n_items, const Options &options)
-        : session_(session), items_(items), n_items_(n_items), options_(options),
-          poll_(options_.progress, options_.attention, sequence(0).length, n_tokens(),
-                session.model_.shape().n_layers),
-          out_{options.logits, options.hidden} {}
+    Call(Session &session, uint32_t n_sequences)
+        : session_(session), items_(HostAllocator<Item>(session.model_.host().get())) {
+        items_.reserve(n_sequences);
+    }
+    Call(const Call &) = delete;
+    ~Call() {
+        if (is_open()) abandon();
+    }
+    static uint64_t bytes(uint32_t n_sequences) {
+        return sizeof(Call) + n_sequences * sizeof(Item);
+    }
 
-    Status run(Failure *failure);
+    bool is_open() const { return !items_.empty(); }
+    // Copies the items; a failure leaves no call open. In a group all ranks begin together.
+    Status open(const BatchItem *items, size_t n_items, const CallOptions &options,
+                Failure *failure);
+    // Runs the call to its end, or until the budget is used up. The end and a failure close it; in
+    // a group both are those of all ranks.
+    Status advance(const Progress &progress, Budget *budget, bool *complete, Failure *failure);
+    void abandon() { close(Status::cancelled); }
 
 private:
-    Sequence &sequence(size_t item) const { return session_.sequences_[items_[item].sequence]; }
-    uint64_t n_tokens() const {
-        uint64_t n = 0;
-        for (size_t i = 0; i < n_items_; i++) n += items_[i].n;
-        return n;
-    }
+    // Tokens of an item are stored after those of its sequence.
+    struct Item {
+        uint32_t sequence;
+        bool mark;
+        uint64_t n;
+        size_t n_logits, n_hidden;
+        size_t n_embedded; // floats of the sequence's embeddings before it
+    };
     // Tokens of the items that a pass takes.
     enum class Take { again, fresh, all };
     struct TokenPosition {
         size_t item;
         uint64_t at; // index in its sequence
     };
-    Status begin(Failure *failure);
-    uint32_t fingerprint() const;
+    Sequence &sequence(size_t item) const { return session_.sequences_[items_[item].sequence]; }
+    Status begin(const BatchItem *items, size_t n_items, Failure *failure);
+    void store(const BatchItem &item);
+    uint32_t fingerprint(const BatchItem *items, size_t n_items) const;
     uint32_t patience() const;
-    Status run_passes(Failure *failure);
     bool is_one_pass() const;
     TokenPosition first_position(Take take, size_t item) const;
     uint8_t mode_at(const TokenPosition &place) const;
+    void embed(const TokenPosition &place, size_t n);
     size_t add_rows(const TokenPosition &place, uint64_t end);
-    size_t add_again(const TokenPosition &place, size_t most);
-    void add_fresh(const TokenPosition &place, size_t n);
-    uint64_t gather(Take take, TokenPosition *place);
-    Status pass(Take take, Failure *failure);
-    Status forward(const matmul::Options &matmul, AttentionWatcher *watcher, Failure *failure);
-    void take_tokens(const BatchItem &item, Sequence &sequence) const;
+    size_t room(uint8_t mode, const Budget *budget) const;
+    void gather(size_t most);
+    bool next_batch(const Budget *budget);
+    Status run_batch(Budget *budget, bool *complete, Failure *failure);
+    Status take_outputs(Failure *failure);
+    Status run(Budget *budget, bool *complete, Failure *failure);
     void commit();
+    void rollback();
+    void close(Status status);
 
     Session &session_;
-    const BatchItem *items_;
-    size_t n_items_;
-    const Options options_;
+    CallOptions options_ = {};
+    Vector<Item> items_;
     Poll poll_;
-    Runner::Outputs out_;  // for the next rows
-    uint64_t n_fresh_ = 0; // finished new tokens
+    Progress progress_;
+    Runner::Outputs out_ = {}; // for the next rows
+    uint64_t n_fresh_ = 0;     // finished new tokens
+    Take take_ = Take::all;
+    TokenPosition place_ = {};  // the next token
+    size_t left_ = 0;           // rows that the batch may still take
+    std::optional<Runner> run_; // the running batch
+    uint64_t batch_fresh_ = 0;  // its new tokens
 };
 
+void Session::DestroyCall::operator()(Call *call) const {
+    unmake(*host, call);
+}
+
+Session::OwnedCall Session::make_call(uint32_t n_sequences) {
+    const Host *const host = model_.host().get();
+    return OwnedCall(make<Call>(*host, *this, n_sequences), DestroyCall{host});
+}
+
+uint64_t Session::call_bytes(uint32_t n_sequences) {
+    return Call::bytes(n_sequences);
+}
+
 // Returns a fingerprint of the call's arguments, which must be equal on all ranks.
-uint32_t Session::Call::fingerprint() const {
+uint32_t Session::Call::fingerprint(const BatchItem *items, size_t n_items) const {
     const size_t width = session_.model_.shape().n_embd;
     uint64_t crc = mode_of(options_.matmul);
-    for (size_t i = 0; i < n_items_; i++) {
-        const BatchItem &item = items_[i];
-        const Sequence &s = sequence(i);
+    for (size_t i = 0; i < n_items; i++) {
+        const BatchItem &item = items[i];
+        const Sequence &s = session_.sequences_[item.sequence];
         const uint64_t numbers[] = {
             item.sequence, item.n, item.n_logits, item.n_hidden,
             s.length,      s.held, item.mark,     uint64_t(s.next_position())};
@@ -144,23 +181,44 @@ uint32_t Session::Call::fingerprint() const {
     return static_cast<uint32_t>(crc ^ crc >> 32);
 }
 
-// Begins the call on all sequences, or on none.
-Status Session::Call::begin(Failure *failure) {
+// Begins the call on the sequences of all items, or up to the first one that fails.
+Status Session::Call::begin(const BatchItem *items, size_t n_items, Failure *failure) {
     Caches &caches = session_.caches_;
-    for (size_t i = 0; i < n_items_; i++) {
-        const Sequence &s = sequence(i);
+    for (size_t i = 0; i < n_items; i++) {
+        Sequence &s = session_.sequences_[items[i].sequence];
         const uint64_t again = s.length - s.held;
         Failure why = {};
-        Status status = session_.make_room(items_[i], &why);
+        Status status = session_.make_room(items[i], &why);
         if (status == Status::ok)
-            status = caches.begin(items_[i].sequence, again, again + items_[i].n, &why);
-        if (status == Status::ok) continue;
-        (void)set_failure(failure, status, {.index = i}, "item %" PRIu64 ": %s",
-                          static_cast<uint64_t>(i), why.message);
-        while (i-- > 0) caches.rollback(items_[i].sequence);
-        return status;
+            status = caches.begin(items[i].sequence, again, again + items[i].n, &why);
+        if (status == Status::ok) {
+            store(items[i]);
+            continue;
+        }
+        trim(s);
+        return set_failure(failure, status, {.index = i}, "item %" PRIu64 ": %s",
+                           static_cast<uint64_t>(i), why.message);
     }
     return Status::ok;
+}
+
+// Stores an item, and its tokens after those of its sequence; make_room has reserved memory for
+// embeddings.
+void Session::Call::store(const BatchItem &item) {
+    Sequence &s = session_.sequences_[item.sequence];
+    const uint8_t mode = mode_of(options_.matmul) | (item.embeddings ? kModeEmbedded : 0);
+    const int64_t next = s.next_position();
+    for (size_t i = 0; i < item.n; i++) {
+        s.ids[s.length + i] = item.tokens ? item.tokens[i] : 0;
+        s.positions[s.length + i] =
+            item.positions ? item.positions[i] : static_cast<int32_t>(next + int64_t(i));
+        s.modes[s.length + i] = mode;
+    }
+    items_.push_back(
+        {item.sequence, item.mark, item.n, item.n_logits, item.n_hidden, s.embedded.size()});
+    const size_t n_values = item.embeddings ? item.n * session_.model_.shape().n_embd : 0;
+    s.embedded.insert(s.embedded.end(), item.embeddings, item.embeddings + n_values);
+    s.end = s.length + item.n;
 }
 
 // Returns a factor for the timeout of messages. With pipeline parallelism a rank sends after all of
@@ -172,30 +230,6 @@ uint32_t Session::Call::patience() const {
     return session_.model_.graph().by_layers && n > 1 ? static_cast<uint32_t>(n) : 1;
 }
 
-// Runs the gathered rows.
-Status Session::Call::forward(const matmul::Options &matmul, AttentionWatcher *watcher,
-                              Failure *failure) {
-    matmul::Options options = matmul;
-    options.progress = poll_.progress();
-    Runner run = session_.runner(options);
-    run.watch(watcher, &poll_);
-    run.watch(options_.products);
-    RankGroup *const ranks = session_.model_.ranks();
-    if (ranks) ranks->be_patient(patience());
-    Status status = options_.keeps_stream ? run.forward(session_.rows_, failure)
-                                          : run.predict(out_, session_.rows_, failure);
-    status = run.settle(session_.rows_, status, failure);
-    if (ranks) ranks->be_patient(1);
-    if (status != Status::ok) return status;
-    const size_t n_logits = session_.rows_.of_logits().size() * session_.logits_.size();
-    const size_t n_hidden = session_.rows_.of_hidden().size() * session_.model_.shape().n_embd;
-    if (has_nan(out_.logits, n_logits) || has_nan(out_.hidden, n_hidden))
-        return set_failure(failure, Status::value, {}, "the model computed a NaN");
-    if (n_logits) out_.logits += n_logits;
-    if (n_hidden) out_.hidden += n_hidden;
-    return status;
-}
-
 // Returns whether recomputed and new tokens share a batch: the products must be batch-invariant or
 // tiled, and no hook may expect new tokens only.
 bool Session::Call::is_one_pass() const {
@@ -205,7 +239,7 @@ bool Session::Call::is_one_pass() const {
 
 // Returns the position of the first item from `item` on that has tokens to take.
 Session::Call::TokenPosition Session::Call::first_position(Take take, size_t item) const {
-    for (; item < n_items_; item++) {
+    for (; item < items_.size(); item++) {
         const Sequence &s = sequence(item);
         if (take == Take::fresh) return {item, s.length};
         if (take == Take::all || s.held < s.length) return {item, s.held};
@@ -214,37 +248,32 @@ Session::Call::TokenPosition Session::Call::first_position(Take take, size_t ite
 }
 
 uint8_t Session::Call::mode_at(const TokenPosition &place) const {
-    const Sequence &s = sequence(place.item);
-    return place.at < s.length ? products_of(s.modes[place.at]) : mode_of(options_.matmul);
+    return products_of(sequence(place.item).modes[place.at]);
 }
 
-// Adds recomputed tokens, all of one mode; returns their number.
-size_t Session::Call::add_again(const TokenPosition &place, size_t most) {
+// Sets the embeddings of the caller for the latest n rows, from a position on.
+void Session::Call::embed(const TokenPosition &place, size_t n) {
     const Sequence &s = sequence(place.item);
-    size_t n = 1;
-    while (n < most && products_of(s.modes[place.at + n]) == mode_at(place)) n++;
-    session_.rows_.add({.sequence = items_[place.item].sequence,
-                        .first = place.at,
-                        .n = n,
-                        .ids = s.ids + place.at,
-                        .positions = s.positions + place.at,
-                        .position = 0,
-                        .adapters = s.adapters.get()});
     const size_t width = session_.model_.shape().n_embd;
-    const float *row = s.embedded.empty() ? nullptr : s.embedded.data();
-    if (row) row += s.n_embedded(place.at) * width;
-    for (size_t i = 0; i < n && row; i++) {
-        if (!(s.modes[place.at + i] & kModeEmbedded)) continue;
+    const float *row = nullptr;
+    for (size_t i = 0; i < n && !s.embedded.empty(); i++) {
+        const uint64_t at = place.at + i;
+        if (!(s.modes[at] & kModeEmbedded)) continue;
+        if (!row && at < s.length) row = s.embedded.data() + s.n_embedded(at) * width;
+        if (!row) row = s.embedded.data() + items_[place.item].n_embedded + (at - s.length) * width;
         session_.rows_.embed(n - 1 - i, row);
         row += width;
     }
-    return n;
 }
 
-void Session::Call::add_fresh(const TokenPosition &place, size_t n) {
-    const BatchItem &item = items_[place.item];
+// Adds as many tokens as fit from a position on, all of one mode, all new or all recomputed.
+size_t Session::Call::add_rows(const TokenPosition &place, uint64_t end) {
+    const Item &item = items_[place.item];
     const Sequence &s = sequence(place.item);
-    const uint64_t done = place.at - s.length;
+    const uint64_t left = (place.at < s.length && s.length < end ? s.length : end) - place.at;
+    const size_t most = left < left_ ? static_cast<size_t>(left) : left_;
+    size_t n = 1;
+    while (n < most && products_of(s.modes[place.at + n]) == mode_at(place)) n++;
     const uint64_t behind = s.end - place.at - n; // tokens for a later batch
     const auto wanted = [&](size_t all) {
         const uint64_t here = all > behind ? all - behind : 0;
@@ -253,118 +282,205 @@ void Session::Call::add_fresh(const TokenPosition &place, size_t n) {
     session_.rows_.add({.sequence = item.sequence,
                         .first = place.at,
                         .n = n,
-                        .ids = item.tokens ? item.tokens + done : nullptr,
-                        .positions = item.positions ? item.positions + done : nullptr,
-                        .position = static_cast<int32_t>(s.next_position() + int64_t(done)),
+                        .ids = s.ids + place.at,
+                        .positions = s.positions + place.at,
+                        .position = 0,
                         .n_logits = wanted(item.n_logits),
                         .n_hidden = wanted(item.n_hidden),
                         .adapters = s.adapters.get()});
-    const size_t width = session_.model_.shape().n_embd;
-    for (size_t i = 0; i < n && item.embeddings; i++)
-        session_.rows_.embed(n - 1 - i, item.embeddings + (done + i) * width);
+    embed(place, n);
+    left_ -= n;
+    return n;
 }
 
-// Adds as many tokens as fit from a position on, all of its mode, all new or all recomputed.
-size_t Session::Call::add_rows(const TokenPosition &place, uint64_t end) {
-    const Sequence &s = sequence(place.item);
-    const bool again = place.at < s.length;
-    const uint64_t left = (again && s.length < end ? s.length : end) - place.at;
-    const size_t room = session_.rows_.room();
-    const size_t most = left < room ? static_cast<size_t>(left) : room;
-    if (again) return add_again(place, most);
-    add_fresh(place, most);
-    return most;
-}
-
-// Gathers as many tokens as fit from *place on, all of one mode; returns the number of new ones.
-uint64_t Session::Call::gather(Take take, TokenPosition *place) {
-    uint64_t n_fresh = 0;
+// Gathers at most so many tokens from the next one on, all of one mode.
+void Session::Call::gather(size_t most) {
     session_.rows_.clear();
-    for (const uint8_t mode = mode_at(*place);
-         place->item < n_items_ && session_.rows_.room() && mode_at(*place) == mode;) {
-        const Sequence &s = sequence(place->item);
-        const uint64_t end = take == Take::again ? s.length : s.end;
-        const size_t n = add_rows(*place, end);
-        n_fresh += place->at >= s.length ? n : 0;
-        place->at += n;
-        if (place->at == end) *place = first_position(take, place->item + 1);
+    batch_fresh_ = 0;
+    left_ = most;
+    for (const uint8_t mode = mode_at(place_);
+         place_.item < items_.size() && left_ && mode_at(place_) == mode;) {
+        const Sequence &s = sequence(place_.item);
+        const uint64_t end = take_ == Take::again ? s.length : s.end;
+        const size_t n = add_rows(place_, end);
+        batch_fresh_ += place_.at >= s.length ? n : 0;
+        place_.at += n;
+        if (place_.at == end) place_ = first_position(take_, place_.item + 1);
     }
-    return n_fresh;
 }
 
-Status Session::Call::pass(Take take, Failure *failure) {
-    for (TokenPosition place = first_position(take, 0); place.item < n_items_;) {
-        const uint8_t mode = mode_at(place);
-        const uint64_t n_fresh = gather(take, &place);
-        poll_.begin_batch(n_fresh_, n_fresh);
-        const Status status = forward(with_mode(options_.matmul, mode),
-                                      take == Take::fresh ? &poll_ : nullptr, failure);
-        if (status != Status::ok) return status;
-        n_fresh_ += n_fresh;
-        for (const BatchPart &part : session_.rows_.parts()) {
-            const Sequence &s = session_.sequences_[part.sequence];
-            const uint64_t end = part.first + part.n;
-            if (end < s.end) session_.caches_.pass(part.sequence, end - s.held);
-        }
+// Returns the most rows of a batch. The budget decides only in modes whose bits do not depend on
+// other rows.
+size_t Session::Call::room(uint8_t mode, const Budget *budget) const {
+    const size_t most = session_.n_batch_;
+    if (!budget || !(mode & (kModeInvariant | kModeTiles))) return most;
+    return std::min(most, chunk_tokens(session_.slowest_, budget->ns()));
+}
+
+// Begins the next batch; returns false after the last one.
+bool Session::Call::next_batch(const Budget *budget) {
+    if (place_.item == items_.size() && take_ == Take::again)
+        place_ = first_position(take_ = Take::fresh, 0);
+    if (place_.item == items_.size()) return false;
+    const uint8_t mode = mode_at(place_);
+    gather(room(mode, budget));
+    poll_.begin_batch(n_fresh_, batch_fresh_);
+    run_.emplace(session_.model_.graph(), session_.model_.engine(), session_.caches_,
+                 session_.memory(), with_mode(options_.matmul, mode));
+    run_->watch(take_ == Take::fresh ? &poll_ : nullptr, &poll_);
+    run_->watch(options_.products);
+    run_->begin(out_, session_.rows_,
+                options_.keeps_stream ? Runner::Rows::all : Runner::Rows::wanted);
+    return true;
+}
+
+// Runs the batch; in a group it ends with the same result on all ranks.
+Status Session::Call::run_batch(Budget *budget, bool *complete, Failure *failure) {
+    RankGroup *const ranks = session_.model_.ranks();
+    run_->poll(progress_);
+    if (ranks) ranks->be_patient(patience());
+    Status status = run_->advance(budget, complete, failure);
+    if (status == Status::ok && !*complete) return status;
+    status = run_->settle(session_.rows_, status, failure);
+    if (ranks) ranks->be_patient(1);
+    return status == Status::ok ? take_outputs(failure) : status;
+}
+
+// Checks the outputs of a batch, and records checkpoints after its tokens.
+Status Session::Call::take_outputs(Failure *failure) {
+    const size_t n_logits = session_.rows_.of_logits().size() * session_.logits_.size();
+    const size_t n_hidden = session_.rows_.of_hidden().size() * session_.model_.shape().n_embd;
+    if (has_nan(out_.logits, n_logits) || has_nan(out_.hidden, n_hidden))
+        return set_failure(failure, Status::value, {}, "the model computed a NaN");
+    if (n_logits) out_.logits += n_logits;
+    if (n_hidden) out_.hidden += n_hidden;
+    n_fresh_ += batch_fresh_;
+    for (const BatchPart &part : session_.rows_.parts()) {
+        const Sequence &s = session_.sequences_[part.sequence];
+        const uint64_t end = part.first + part.n;
+        if (end < s.end) session_.caches_.pass(part.sequence, end - s.held);
     }
+    const SlowestGroup slowest = run_->slowest();
+    // Single tokens say little about a prompt.
+    if (slowest.ns && (slowest.n_tokens > 1 || session_.slowest_.n_tokens <= 1))
+        session_.slowest_ = slowest;
+    run_.reset();
     return Status::ok;
 }
 
-// Stores the tokens; make_room has reserved memory for embeddings.
-void Session::Call::take_tokens(const BatchItem &item, Sequence &s) const {
-    const uint8_t mode = mode_of(options_.matmul) | (item.embeddings ? kModeEmbedded : 0);
-    const int64_t next = s.next_position();
-    for (size_t i = 0; i < item.n; i++) {
-        s.ids[s.length + i] = item.tokens ? item.tokens[i] : 0;
-        s.positions[s.length + i] =
-            item.positions ? item.positions[i] : static_cast<int32_t>(next + int64_t(i));
-        s.modes[s.length + i] = mode;
+// Runs batches; *complete says that the last one has ended.
+Status Session::Call::run(Budget *budget, bool *complete, Failure *failure) {
+    for (;;) {
+        if (!run_ && !next_batch(budget)) return Status::ok;
+        const Status status = run_batch(budget, complete, failure);
+        if (status != Status::ok || !*complete) return status;
+        *complete = place_.item == items_.size() && take_ != Take::again;
+        if (budget && budget->is_used_up()) return status;
     }
-    const size_t n_values = item.embeddings ? item.n * session_.model_.shape().n_embd : 0;
-    s.embedded.insert(s.embedded.end(), item.embeddings, item.embeddings + n_values);
-    s.length += item.n;
 }
 
 void Session::Call::commit() {
-    for (size_t i = 0; i < n_items_; i++) {
-        Sequence &s = sequence(i);
-        session_.n_changes_ += items_[i].sequence == 0;
-        take_tokens(items_[i], s);
-        session_.caches_.commit(items_[i].sequence, s.length - s.held);
+    for (const Item &item : items_) {
+        Sequence &s = session_.sequences_[item.sequence];
+        session_.n_changes_ += item.sequence == 0;
+        if (item.sequence == 0) session_.has_logits_ = false;
+        s.length = s.end;
+        session_.caches_.commit(item.sequence, s.length - s.held);
         s.held = s.length;
-        if (items_[i].mark) session_.caches_.mark(items_[i].sequence);
+        if (item.mark) session_.caches_.mark(item.sequence);
     }
 }
 
-Status Session::Call::run_passes(Failure *failure) {
-    for (size_t i = 0; i < n_items_; i++) sequence(i).end = sequence(i).length + items_[i].n;
-    Status status = Status::ok;
-    if (is_one_pass()) {
-        status = pass(Take::all, failure);
-    } else {
-        status = pass(Take::again, failure);
-        if (status == Status::ok) status = pass(Take::fresh, failure);
+void Session::Call::rollback() {
+    for (const Item &item : items_) {
+        Sequence &s = session_.sequences_[item.sequence];
+        session_.caches_.rollback(item.sequence);
+        s.embedded.resize(item.n_embedded);
+        trim(s);
     }
-    for (size_t i = 0; i < n_items_; i++) sequence(i).end = 0;
-    return status;
 }
 
-// Runs the call. In a group all ranks begin together; each batch, and the call, end with the same
-// result on all ranks.
-Status Session::Call::run(Failure *failure) {
-    RankGroup *const ranks = session_.model_.ranks();
-    const Status begun = begin(failure);
-    if (begun != Status::ok && !ranks) return begun;
-    Status status = ranks ? ranks->begin(fingerprint(), begun, failure) : begun;
-    if (status == Status::ok) status = run_passes(failure);
-    if (ranks) ranks->end(status);
-    if (status == Status::ok) {
+void Session::Call::close(Status status) {
+    if (RankGroup *const ranks = session_.model_.ranks()) ranks->end(status);
+    run_.reset();
+    if (status == Status::ok)
         commit();
+    else
+        rollback();
+    for (size_t i = 0; i < items_.size(); i++) sequence(i).end = 0;
+    items_.clear();
+}
+
+Status Session::Call::open(const BatchItem *items, size_t n_items, const CallOptions &options,
+                           Failure *failure) {
+    options_ = options;
+    out_ = {options.logits, options.hidden};
+    Status status = begin(items, n_items, failure);
+    if (RankGroup *const ranks = session_.model_.ranks())
+        status = ranks->begin(fingerprint(items, n_items), status, failure);
+    if (status != Status::ok) {
+        close(status);
         return status;
     }
-    for (size_t i = 0; i < n_items_ && begun == Status::ok; i++)
-        session_.caches_.rollback(items_[i].sequence);
+    uint64_t n_tokens = 0;
+    for (const Item &item : items_) n_tokens += item.n;
+    poll_.begin(options_.attention, sequence(0).length, n_tokens, session_.model_.shape().n_layers);
+    n_fresh_ = 0;
+    take_ = is_one_pass() ? Take::all : Take::again;
+    place_ = first_position(take_, 0);
     return status;
+}
+
+Status Session::Call::advance(const Progress &progress, Budget *budget, bool *complete,
+                              Failure *failure) {
+    progress_ = poll_.report_to(progress);
+    const Status status = run(budget, complete, failure);
+    if (status != Status::ok || *complete) close(status);
+    return status;
+}
+
+Status Session::check_idle(Failure *failure) const {
+    if (!has_step()) return Status::ok;
+    return set_failure(failure, Status::state, {},
+                       "a step of the session is in flight: advance it to its end or abandon it");
+}
+
+// Runs a call at once.
+Status Session::run(const BatchItem *items, size_t n_items, const CallOptions &options,
+                    const Progress &progress, Failure *failure) {
+    Status status = call_->open(items, n_items, options, failure);
+    bool complete = false;
+    return status == Status::ok ? call_->advance(progress, nullptr, &complete, failure) : status;
+}
+
+bool Session::has_step() const {
+    return call_->is_open();
+}
+
+Status Session::open_step(const BatchItem *items, size_t n_items, const BatchOptions &options,
+                          Failure *failure) {
+    Status status = check_idle(failure);
+    if (status == Status::ok && model_.ranks())
+        return set_failure(failure, Status::unsupported, {},
+                           "ranks of a group decode in one call: they cannot pause in a step");
+    if (status == Status::ok && n_items == 0)
+        return set_failure(failure, Status::argument, {}, "a step needs at least one item");
+    if (status == Status::ok) status = check_items(items, n_items, failure);
+    if (status != Status::ok) return status;
+    return call_->open(items, n_items, call_options(options), failure);
+}
+
+Status Session::advance_step(const StepOptions &options, bool *complete, Failure *failure) {
+    *complete = false;
+    if (!has_step())
+        return set_failure(failure, Status::state, {}, "no step of the session is in flight");
+    if (options.budget_us == 0) return call_->advance(options.progress, nullptr, complete, failure);
+    Budget budget(options.budget_us, options.clock, options.block_weights);
+    return call_->advance(options.progress, &budget, complete, failure);
+}
+
+void Session::abandon_step() {
+    if (has_step()) call_->abandon();
 }
 
 Status Session::decode(const int32_t *tokens, size_t n, const DecodeOptions &options,
@@ -372,11 +488,11 @@ Status Session::decode(const int32_t *tokens, size_t n, const DecodeOptions &opt
     const size_t n_vocab = logits_.size();
     float *const all = options.all_logits;
     const BatchItem item = {.tokens = tokens, .n = n, .n_logits = all ? n : 1};
-    Status status = check_tokens(item, failure);
+    Status status = check_idle(failure);
+    if (status == Status::ok) status = check_tokens(item, failure);
     if (status != Status::ok) return status;
-    Call call(*this, &item, 1,
-              {matmul_, options.progress, options.attention, all ? all : next_logits_.data()});
-    status = call.run(failure);
+    status = run(&item, 1, {matmul_, options.attention, all ? all : next_logits_.data()},
+                 options.progress, failure);
     if (status != Status::ok) return status;
     if (all) memcpy(next_logits_.data(), all + (n - 1) * n_vocab, n_vocab * sizeof(float));
     logits_.swap(next_logits_);
@@ -398,35 +514,37 @@ Status Session::make_room(const BatchItem &item, Failure *failure) {
     return Status::ok;
 }
 
+Session::CallOptions Session::call_options(const BatchOptions &options) const {
+    return {options.matmul ? *options.matmul : matmul_, {}, options.logits, options.hidden};
+}
+
 Status Session::decode_batch(const BatchItem *items, size_t n_items, const BatchOptions &options,
                              Failure *failure) {
-    const Status status = check_items(items, n_items, failure);
+    Status status = check_idle(failure);
+    if (status == Status::ok) status = check_items(items, n_items, failure);
     if (status != Status::ok || n_items == 0) return status;
-    const matmul::Options &matmul = options.matmul ? *options.matmul : matmul_;
-    Call call(*this, items, n_items,
-              {matmul, options.progress, {}, options.logits, options.hidden});
-    const Status done = call.run(failure);
-    for (size_t i = 0; i < n_items && done == Status::ok; i++)
-        if (items[i].sequence == 0) has_logits_ = false;
-    return done;
+    return run(items, n_items, call_options(options), options.progress, failure);
 }
 
 Status Session::advance(const int32_t *tokens, size_t n, Failure *failure,
                         const Watchers &watchers) {
+    const Status status = check_idle(failure);
+    if (status != Status::ok) return status;
     has_logits_ = false;
     const BatchItem item = {.tokens = tokens, .n = n};
-    return Call(*this, &item, 1,
-                {matmul_, watchers.progress, {}, nullptr, nullptr, watchers.products, true})
-        .run(failure);
+    return run(&item, 1, {matmul_, {}, nullptr, nullptr, watchers.products, true},
+               watchers.progress, failure);
 }
 
 Status Session::project(float *logits, size_t row, size_t n, Failure *failure,
                         const Watchers &watchers) {
+    Status status = check_idle(failure);
+    if (status != Status::ok) return status;
     matmul::Options options = matmul_;
     options.progress = watchers.progress;
-    Runner run = runner(options);
+    Runner run(model_.graph(), model_.engine(), caches_, memory(), options);
     run.watch(watchers.products);
-    const Status status = run.project(logits, rows_, row, n, failure);
+    status = run.project(logits, rows_, row, n, failure);
     if (status == Status::ok && has_nan(logits, n * logits_.size())) {
         return set_failure(failure, Status::value, {}, "the model computed a NaN");
     }

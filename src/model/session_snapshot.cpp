@@ -222,6 +222,8 @@ Caches::Kept Session::kept_caches(uint32_t index) const {
 }
 
 Status Session::save(uint32_t index, WriteFn write, void *user, Failure *failure) const {
+    const Status idle = check_idle(failure);
+    if (idle != Status::ok) return idle;
     const bool all = index == kAllSequences, has_caches = !model_.ranks();
     const uint32_t first = all ? 0 : index, end = all ? n_sequences() : index + 1;
     for (uint32_t i = first; i < end; i++)
@@ -310,23 +312,29 @@ Status Session::take_all(uint32_t index, Arrived &arrived, Status own, Failure *
 }
 
 Status Session::load(uint32_t index, const Reader &reader, Failure *failure) {
+    Status status = check_idle(failure);
+    if (status != Status::ok) return status;
     Arrived arrived(model_.host().get());
-    const Status status = read_snapshot(index, reader, arrived, failure);
+    status = read_snapshot(index, reader, arrived, failure);
     return take_all(index, arrived, status, failure);
 }
 
 Status Session::save_path(uint32_t sequence, const char *path, Failure *failure) const {
+    const Status status = check_idle(failure);
+    if (status != Status::ok) return status;
     return save_snapshot(model_.host(), path, [&](WriteFn write, void *user) {
         return save(sequence, write, user, failure);
     });
 }
 
 Status Session::load_path(uint32_t sequence, const char *path, Failure *failure) {
+    Status status = check_idle(failure);
+    if (status != Status::ok) return status;
     Arrived arrived(model_.host().get());
     const auto from = [&](const Reader &reader, Failure *why) {
         return read_snapshot(sequence, reader, arrived, why);
     };
-    const Status status = load_snapshot(*model_.host(), path, from, failure);
+    status = load_snapshot(*model_.host(), path, from, failure);
     return take_all(sequence, arrived, status, failure);
 }
 

@@ -382,7 +382,9 @@ public:
                        .positions = nullptr,
                        .position = static_cast<int32_t>(first),
                        .n_logits = some});
-            status = run.predict({logits.data() + done * n_vocab, nullptr}, rows_, &failure);
+            run.begin({logits.data() + done * n_vocab, nullptr}, rows_);
+            bool complete = false;
+            status = run.advance(nullptr, &complete, &failure);
         }
         CHECK(status == Status::ok, "decode: %s", failure.message);
         caches_.commit(sequence, n);

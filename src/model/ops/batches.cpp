@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include <algorithm>
+
 namespace ggufx::model {
 
 namespace {
@@ -44,18 +46,64 @@ Status watched(const Context &c, Status status, const uint32_t *weights, uint32_
     return c.products->product_done(weights, n, columns, failure);
 }
 
-Status run(const Context &c, const op::Product &s, Failure *failure) {
-    matmul::Product list[4];
+ProductColumns columns_of(const Context &c, const op::Product &s) {
+    return {c.at(s.in, 0), c.stride(s.in), c.n};
+}
+
+// Ends a product whose matrices are multiplied.
+Status finish(const Context &c, const op::Product &s, Status status, Failure *failure) {
+    const ProductColumns in = columns_of(c, s);
     uint32_t weights[4];
     for (uint32_t i = 0; i < s.n; i++) {
-        list[i] = {c.weights(s.to[i].weights), c.at(s.to[i].out, 0), c.stride(s.to[i].out)};
-        weights[i] = s.to[i].weights;
+        const op::Product::To &to = s.to[i];
+        weights[i] = to.weights;
+        if (status == Status::ok)
+            status =
+                adapt(c, {to.weights, in.x, in.stride, c.at(to.out, 0), c.stride(to.out)}, failure);
     }
-    const ProductColumns in = {c.at(s.in, 0), c.stride(s.in), c.n};
-    Status status = c.engine.matmul_many(list, s.n, in.x, in.stride, in.n, c.options, failure);
-    for (uint32_t i = 0; i < s.n && status == Status::ok; i++)
-        status = adapt(c, {weights[i], in.x, in.stride, list[i].y, list[i].ldy}, failure);
     return watched(c, status, weights, s.n, in, failure);
+}
+
+Status run(const Context &c, const op::Product &s, Failure *failure) {
+    matmul::Product list[4];
+    for (uint32_t i = 0; i < s.n; i++)
+        list[i] = {c.weights(s.to[i].weights), c.at(s.to[i].out, 0), c.stride(s.to[i].out)};
+    const ProductColumns in = columns_of(c, s);
+    return finish(c, s, c.engine.matmul_many(list, s.n, in.x, in.stride, in.n, c.options, failure),
+                  failure);
+}
+
+constexpr uint64_t kBlockRows = 64; // whole tiles
+
+// A device runs whole products.
+bool has_blocks(const Context &c, const op::Product &s) {
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < s.n; i++) {
+        const matmul::Weights &w = c.weights(s.to[i].weights);
+        if (w.remote.home) return false;
+        n += w.n_rows * w.n_cols;
+    }
+    return n > c.block_weights;
+}
+
+// Runs the next rows of one matrix; *row counts those of all matrices.
+Status run_rows(const Context &c, const op::Product &s, uint64_t *row, Failure *failure) {
+    uint64_t first = *row;
+    uint32_t i = 0;
+    while (first >= c.weights(s.to[i].weights).n_rows) first -= c.weights(s.to[i++].weights).n_rows;
+    const op::Product::To &to = s.to[i];
+    matmul::Weights w = c.weights(to.weights);
+    const uint64_t left = w.n_rows - first;
+    const uint64_t rows =
+        c.block_weights ? c.block_weights / w.n_cols / kBlockRows * kBlockRows : left;
+    w.data += first * w.stride;
+    w.n_rows = std::min(left, std::max(rows, kBlockRows));
+    const bool is_last = i + 1 == s.n && w.n_rows == left;
+    *row = is_last ? 0 : *row + w.n_rows;
+    const ProductColumns in = columns_of(c, s);
+    const Status status = c.engine.matmul(c.at(to.out, 0) + first, c.stride(to.out), w, in.x,
+                                          in.stride, in.n, c.options, failure);
+    return is_last ? finish(c, s, status, failure) : status;
 }
 
 Status run(const Context &c, const op::HeadProduct &s, Failure *failure) {
@@ -224,6 +272,13 @@ Status run_batch(const Context &c, const Op &op, Failure *failure) {
                 return run(c, s, failure);
         },
         op);
+}
+
+Status run_block(const Context &c, const Op &op, uint64_t *row, Failure *failure) {
+    const auto *product = std::get_if<op::Product>(&op);
+    if (product && (*row > 0 || has_blocks(c, *product)))
+        return run_rows(c, *product, row, failure);
+    return run_batch(c, op, failure);
 }
 
 } // namespace ggufx::model

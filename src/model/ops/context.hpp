@@ -68,6 +68,7 @@ struct Context {
     RankGroup *ranks = nullptr; // ranks that run the graph together, and memory for messages
     const AllGatherMemory *all_gather_memory = nullptr;
 
+    uint64_t block_weights = 0; // weights of a product to multiply at once; 0: all
     float *scratch;
     size_t n_batch;          // rows that fit into scratch
     float *logits = nullptr; // for `n` rows
@@ -138,6 +139,9 @@ struct Context {
 void run_row(const Context &c, const Op &op, size_t row);
 // Runs an operation that is not row-wise. Never allocates or throws.
 Status run_batch(const Context &c, const Op &op, Failure *failure);
+// Runs a block of the rows of a large product from *row on; *row is then the next one, or 0 after
+// the last. Runs other operations whole.
+Status run_block(const Context &c, const Op &op, uint64_t *row, Failure *failure);
 
 // Returns attention options for a cache that has the layer's window.
 kv::AttendOptions attend_options(const Context &c, const op::Attend &s);

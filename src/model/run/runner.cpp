@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include <algorithm>
+
 namespace ggufx::model {
 
 Runner::Runner(const Graph &graph, const matmul::Engine &engine, const Caches &caches,
@@ -54,49 +56,42 @@ Status broadcast_failure(const Context &c, uint32_t group, uint32_t end, Status 
     return own; // Runner::settle sends it
 }
 
-// Groups of the body, possibly without rows: layers end all the same.
-class Body {
-public:
-    explicit Body(LayerWatcher *layers) : layers_(layers) {}
-    Status run(const Context &c, uint32_t end, Failure *failure) {
-        Status status = Status::ok;
-        while (next_ < end && status == Status::ok) {
-            const Group &group = c.graph.groups[next_++];
-            if (c.n > 0) status = run_group(c, group, failure);
-            if (status == Status::ok && group.ends_layer) status = end_layer(c, failure);
-        }
-        if (status == Status::ok) return status;
-        return broadcast_failure(c, next_, end, status, failure);
-    }
-
-private:
-    Status end_layer(const Context &c, Failure *failure) {
-        const Status status = c.n > 0 ? adapt_layer(c, layer_, failure) : Status::ok;
-        if (status == Status::ok && layers_) return layers_->layer_done(layer_++, failure);
-        layer_++;
-        return status;
-    }
-
-    LayerWatcher *layers_;
-    uint32_t next_ = 0, layer_ = 0;
-};
-
 } // namespace
 
-Status run_layers(const Context &c, LayerWatcher *layers, Failure *failure) {
-    return Body(layers).run(c, c.graph.end_group(PartKind::body), failure);
+// Rows may be none: layers end all the same.
+Status Cursor::step(const Context &c, Failure *failure) {
+    const Group &group = c.graph.groups[next_];
+    Status status = Status::ok;
+    if (c.n > 0 && (c.block_weights || is_inside()) && !group.rows)
+        status = run_block(c, c.graph.ops[group.first], &row_, failure);
+    else if (c.n > 0)
+        status = run_group(c, group, failure);
+    if (status == Status::ok && row_ > 0) return status; // the product has more rows
+    row_ = 0;
+    next_++;
+    return status == Status::ok && group.ends_layer ? end_layer(c, failure) : status;
 }
 
-static Status run_parts(const Context &c, PartKind from, PartKind to, Failure *failure) {
+Status Cursor::end_layer(const Context &c, Failure *failure) {
+    const uint32_t layer = layer_++;
+    const Status status = c.n > 0 ? adapt_layer(c, layer, failure) : Status::ok;
+    return status == Status::ok && layers_ ? layers_->layer_done(layer, failure) : status;
+}
+
+// Runs the groups up to `end`.
+static Status run_to(Cursor cursor, const Context &c, uint32_t end, Failure *failure) {
     Status status = Status::ok;
-    const uint32_t end = c.graph.end_group(to);
-    uint32_t i = c.graph.first_group(from);
-    while (i < end && status == Status::ok) status = run_group(c, c.graph.groups[i++], failure);
-    return status == Status::ok ? status : broadcast_failure(c, i, end, status, failure);
+    while (cursor.group() < end && status == Status::ok) status = cursor.step(c, failure);
+    return status == Status::ok ? status
+                                : broadcast_failure(c, cursor.group(), end, status, failure);
+}
+
+Status run_layers(const Context &c, LayerWatcher *layers, Failure *failure) {
+    return run_to(Cursor(layers), c, c.graph.end_group(PartKind::body), failure);
 }
 
 Status run_part(const Context &c, PartKind part, Failure *failure) {
-    return run_parts(c, part, part, failure);
+    return run_to(Cursor(nullptr, c.graph.first_group(part)), c, c.graph.end_group(part), failure);
 }
 
 // Last part for the hidden states of a batch: they are not sent unless requested.
@@ -112,17 +107,6 @@ bool Runner::cut(BatchRows &rows) {
     if (n > 1) rows.cut(n);
     is_sliced_ = n > 1;
     return is_sliced_;
-}
-
-Status Runner::forward(BatchRows &rows, Failure *failure) {
-    rows.set(context_);
-    owes_logits_ = !rows.of_logits().empty();
-    if (!cut(rows)) return run_layers(context_, layers_, failure);
-    const uint32_t end = context_.graph.end_group(PartKind::body);
-    Wavefront wavefront({context_, rows, *messenger_, layers_, end, end, {}});
-    const Status status = wavefront.run(failure);
-    if (status == Status::ok) wavefront.join_stream();
-    return status;
 }
 
 Status Runner::project(float *logits, BatchRows &rows, size_t row, size_t n, Failure *failure) {
@@ -168,23 +152,6 @@ WantedRows all_of(const Vector<uint32_t> &rows) {
 
 } // namespace
 
-// Projects the requested rows, which are first in the stream.
-Status Runner::project(const Outputs &out, const BatchRows &rows, Failure *failure) {
-    context_.logits = out.logits;
-    context_.batch_rows = rows.wanted().data();
-    context_.n = rows.wanted().size();
-    const Status status = run_parts(context_, PartKind::hidden, last_of_hidden(rows), failure);
-    if (status != Status::ok) return status;
-    if (!rows.of_hidden().empty())
-        take_hidden(context_, out.hidden, all_of(rows.wanted()), all_of(rows.of_hidden()),
-                    all_of(rows.of_logits()));
-    context_.batch_rows = rows.of_logits().data();
-    context_.n = rows.of_logits().size();
-    if (context_.n == 0) return status;
-    owes_logits_ = false;
-    return run_part(context_, PartKind::logits, failure);
-}
-
 // After the last operation that reads other rows, unrequested rows can be dropped. It needs a run
 // without hooks, and other rows that keep their bits: experts and adapters count rows.
 bool Runner::may_leave_rows(size_t n_wanted) const {
@@ -194,32 +161,105 @@ bool Runner::may_leave_rows(size_t n_wanted) const {
            (options.batch_invariant || options.tiles || !counts);
 }
 
-// Uses tiled products for few rows if all rows would use them.
-Status Runner::predict(const Outputs &out, BatchRows &rows, Failure *failure) {
-    rows.set(context_);
-    owes_logits_ = !rows.of_logits().empty();
+void Runner::begin(const Outputs &out, BatchRows &rows, Rows kept) {
     const Graph &graph = context_.graph;
-    const size_t n = context_.n, n_wanted = rows.wanted().size();
-    const uint32_t end = graph.end_group(PartKind::body);
-    const uint32_t alone = may_leave_rows(n_wanted) ? graph.alone_group : end;
-    if (cut(rows))
-        return Wavefront({context_, rows, *messenger_, layers_, alone,
-                          graph.end_group(PartKind::logits), out})
-            .run(failure);
-    Body body(layers_);
-    Status status = body.run(context_, alone, failure);
-    Context rest = context_;
-    rest.batch_rows = rows.wanted().data();
-    rest.n = n_wanted;
-    rest.options.tiles |= n >= matmul::kTileColumns && !rest.options.batch_invariant;
-    const uint32_t behind = graph.end_group(last_of_hidden(rows));
-    if (status != Status::ok)
-        return n_wanted > 0 ? broadcast_failure(rest, alone, behind, status, failure) : status;
-    gather_rows(context_, all_of(rows.wanted()), alone);
-    status = body.run(rest, end, failure);
-    if (n_wanted == 0) return status;
-    return status == Status::ok ? project(out, rows, failure)
-                                : broadcast_failure(rest, end, behind, status, failure);
+    rows.set(context_);
+    rows_ = &rows;
+    out_ = out;
+    cursor_ = Cursor(layers_);
+    times_ = {};
+    owes_logits_ = !rows.of_logits().empty();
+    const bool leaves = kept == Rows::wanted && may_leave_rows(rows.wanted().size());
+    alone_ = leaves ? graph.alone_group : graph.end_group(PartKind::body);
+    end_ = kept == Rows::all || rows.wanted().empty() ? graph.end_group(PartKind::body)
+           : owes_logits_                             ? graph.end_group(PartKind::logits)
+                                                      : graph.end_group(PartKind::spread);
+    kept_ = kept;
+    (void)cut(rows);
+}
+
+// Context of a group. Few requested rows use tiled products in the body if all rows would.
+Context Runner::context(uint32_t group) const {
+    const Graph &graph = context_.graph;
+    const BatchRows &rows = *rows_;
+    Context c = context_;
+    if (group < alone_) return c;
+    c.batch_rows = rows.wanted().data();
+    c.n = rows.wanted().size();
+    if (group < graph.first_group(PartKind::hidden))
+        c.options.tiles |= rows.n() >= matmul::kTileColumns && !c.options.batch_invariant;
+    if (group < graph.first_group(PartKind::logits)) return c;
+    c.batch_rows = rows.of_logits().data();
+    c.n = rows.of_logits().size();
+    c.logits = out_.logits;
+    return c;
+}
+
+// Prepares a group, or the end: moves requested rows to the front, copies hidden states.
+void Runner::enter(uint32_t group) {
+    const BatchRows &rows = *rows_;
+    if (group == alone_) gather_rows(context_, all_of(rows.wanted()), group);
+    if (group != context_.graph.first_group(PartKind::logits)) return;
+    if (!rows.of_hidden().empty())
+        take_hidden(context_, out_.hidden, all_of(rows.wanted()), all_of(rows.of_hidden()),
+                    all_of(rows.of_logits()));
+    owes_logits_ = false;
+}
+
+// Hidden states are not sent unless requested.
+bool Runner::is_left_out(uint32_t group) const {
+    return group >= context_.graph.first_group(PartKind::spread) &&
+           group < context_.graph.end_group(PartKind::spread) && rows_->of_hidden().empty();
+}
+
+Status Runner::run_slices(Failure *failure) {
+    const bool keeps = kept_ == Rows::all;
+    const uint32_t end = keeps ? end_ : context_.graph.end_group(PartKind::logits);
+    Wavefront wavefront({context_, *rows_, *messenger_, layers_, alone_, end, out_});
+    const Status status = wavefront.run(failure);
+    if (status == Status::ok && keeps) wavefront.join_stream();
+    return status;
+}
+
+// Sends this rank's failure in the first message that the others expect before the logits, or
+// among them.
+Status Runner::report(Status own, Failure *failure) {
+    const Graph &graph = context_.graph;
+    const uint32_t next = cursor_.group(), logits = graph.first_group(PartKind::logits);
+    if (next > logits) return broadcast_failure(context(logits), next, end_, own, failure);
+    const Status status = broadcast_failure(context_, next, alone_, own, failure);
+    if (rows_->wanted().empty()) return status;
+    const uint32_t from = std::max(next, alone_);
+    const uint32_t behind = graph.end_group(last_of_hidden(*rows_));
+    return broadcast_failure(context(from), from, behind, status, failure);
+}
+
+Status Runner::advance(Budget *budget, bool *complete, Failure *failure) {
+    *complete = is_sliced_;
+    if (is_sliced_) return run_slices(failure);
+    context_.block_weights = budget ? budget->block_weights() : 0;
+    for (;;) {
+        const uint32_t group = cursor_.group();
+        if (!cursor_.is_inside()) enter(group);
+        *complete = group >= end_;
+        if (*complete) return Status::ok;
+        if (is_left_out(group)) {
+            cursor_.skip();
+            continue;
+        }
+        const Context c = context(group);
+        const uint32_t layer = cursor_.layer();
+        const Status status = cursor_.step(c, failure);
+        if (status != Status::ok) return report(status, failure);
+        if (budget && is_late(*budget, c.n, layer)) return status;
+    }
+}
+
+// Measures the group of a layer that ran over n rows; returns whether the call has to pause.
+bool Runner::is_late(Budget &budget, size_t n, uint32_t layer) {
+    const uint64_t ns = budget.lap();
+    if (n == rows_->n()) times_.add(ns, cursor_.layer() != layer);
+    return budget.is_used_up();
 }
 
 Status Runner::settle(const BatchRows &rows, Status own, Failure *failure) {
