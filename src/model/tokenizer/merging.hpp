@@ -13,10 +13,10 @@ namespace ggufx::model {
 constexpr uint32_t kNoRank = UINT32_MAX; // the pair is not joined
 constexpr size_t kFewSymbols = 40;       // up to this many are merged without a queue
 
-// Pairs in the order of ranks, then positions, with room for a quarter of the symbols. A full queue
-// drops its last quarter, and all later pairs until the next scan of the symbols. A join removes at
-// most three pairs and adds two. So each scan of a full queue leads to joins of a fixed part of the
-// symbols, and the number of scans is bounded.
+// Pairs in the order of ranks, then positions, with room for a quarter of the symbols, or for all
+// pairs of a short text. A full queue drops its last quarter, and all later pairs until the next
+// scan of the symbols. A join removes at most three pairs and adds two. So each scan of a full
+// queue leads to joins of a fixed part of the symbols, and the number of scans is bounded.
 //
 // A pair that has changed since stays in the queue. Symbols with such pairs are known, so that no
 // other pair is looked up again.
@@ -31,13 +31,13 @@ public:
     // std::bad_alloc.
     void start(size_t n_symbols, size_t n_places) {
         n_places_ = n_places;
-        room_ = std::max(kLeast, n_symbols / 4);
+        room_ = std::max(std::min(2 * n_symbols, kShort), n_symbols / 4);
         heap_.clear();
-        if (n_symbols > kLeast) heap_.reserve(room_);
+        heap_.reserve(std::max(room_, kKept));
     }
     // Frees memory, except what short texts need.
     void release() {
-        if (heap_.capacity() <= kLeast) return;
+        if (heap_.capacity() <= kKept) return;
         heap_.clear();
         heap_.shrink_to_fit();
     }
@@ -68,14 +68,16 @@ public:
     }
     bool pop(Pair *pair) {
         if (heap_.empty()) return false;
-        std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-        *pair = {static_cast<uint32_t>(heap_.back() >> 32), static_cast<uint32_t>(heap_.back())};
+        *pair = {static_cast<uint32_t>(heap_[0] >> 32), static_cast<uint32_t>(heap_[0])};
+        const uint64_t last = heap_.back();
         heap_.pop_back();
+        if (!heap_.empty()) replace_top(last);
         return true;
     }
 
 private:
-    static constexpr size_t kLeast = 1024;
+    static constexpr size_t kShort = 1 << 16; // 512 KiB; scans would cost more time than memory
+    static constexpr size_t kKept = 1024;
 
     void cut() {
         const auto rest = heap_.begin() + static_cast<ptrdiff_t>(room_ - room_ / 4);
@@ -83,6 +85,21 @@ private:
         limit_ = *rest;
         heap_.erase(rest, heap_.end());
         if (!scans_) end_scan();
+    }
+
+    // As std::pop_heap, but without a branch for the lower child, which is wrong half of the time.
+    void replace_top(uint64_t order) {
+        const size_t n = heap_.size();
+        size_t hole = 0;
+        for (size_t child = 1; child < n; child = 2 * hole + 1) {
+            const size_t right = child + (child + 1 < n);
+            child += heap_[right] < heap_[child];
+            heap_[hole] = heap_[child];
+            hole = child;
+        }
+        for (size_t parent; hole > 0 && order < heap_[parent = (hole - 1) / 2]; hole = parent)
+            heap_[hole] = heap_[parent];
+        heap_[hole] = order;
     }
 
     Vector<uint64_t> heap_; // rank, left: the lowest on top
@@ -93,8 +110,9 @@ private:
 };
 
 // Merges the symbols that start at `starts`, the end of the text included. rank_of(left, right,
-// end) is the rank of a pair that ends at `end`, or kNoRank. join(left, right) lets the left symbol
-// be the pair. O(n log n) calls; throws as they do.
+// end) is the rank of a pair that ends at `end`, or kNoRank. join(left, right, found) lets the left
+// symbol be the pair; found: rank_of() was called before for this pair. O(n log n) calls; throws as
+// they do.
 template <class RankOf, class Join>
 void merge_many(MergeQueue &queue, PlaceSet &starts, size_t n, const RankOf &rank_of,
                 const Join &join) {
@@ -115,8 +133,9 @@ void merge_many(MergeQueue &queue, PlaceSet &starts, size_t n, const RankOf &ran
             const size_t right = starts.next(left);
             if (right == n) continue;
             const size_t end = starts.next(right);
-            if (queue.may_have_changed(left) && rank_of(left, right, end) != best.rank) continue;
-            join(left, right);
+            const bool looks = queue.may_have_changed(left);
+            if (looks && rank_of(left, right, end) != best.rank) continue;
+            join(left, right, looks);
             starts.remove(right);
             if (left > 0) {
                 const size_t before = starts.previous(left);

@@ -50,14 +50,16 @@ void RankMerger::run_many() {
     MergeQueue &queue = many_->queue;
     starts.fill(symbols.size() + 1);
     queue.start(symbols.size(), symbols.size());
+    const Merge *merge = nullptr;
     merge_many(
         queue, starts, symbols.size(),
         [&](size_t left, size_t right, size_t) {
-            const Merge *merge = merge_of(symbols[left], symbols[right]);
+            merge = merge_of(symbols[left], symbols[right]);
             return merge ? merge->rank : kNoRank;
         },
-        [&](size_t left, size_t right) {
-            symbols[left] = merges_.find(symbols[left], symbols[right])->joined;
+        [&](size_t left, size_t right, bool found) {
+            if (!found) merge = merges_.find(symbols[left], symbols[right]);
+            symbols[left] = merge->joined;
         });
     queue.release();
 }

@@ -10,7 +10,8 @@
 
 namespace ggufx::model {
 
-// Working memory of merging, reused for each piece: 6.4 bytes per symbol.
+// Working memory of merging, reused for each piece: 6.4 bytes per symbol, or 4.4 and at most
+// 512 KiB.
 class RankMerger {
 public:
     RankMerger(const Merges &merges, const Host *host)

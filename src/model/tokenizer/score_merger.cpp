@@ -53,7 +53,7 @@ void ScoreMerger::encode_many(Ids &ids) {
     merge_many(
         many_->queue, starts, n_bytes,
         [&](size_t left, size_t, size_t end) { return rank_of(find(left, end)); },
-        [](size_t, size_t) {});
+        [](size_t, size_t, bool) {});
     many_->queue.release();
     for (size_t start = 0, end; start < n_bytes; start = end) {
         end = starts.next(start);

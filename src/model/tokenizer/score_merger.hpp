@@ -10,7 +10,8 @@
 
 namespace ggufx::model {
 
-// Working memory of merging, reused for each text: 1/4 byte per byte and 2 per symbol.
+// Working memory of merging, reused for each text: 1/4 byte per byte and 2 per
+// symbol, or at most 512 KiB.
 class ScoreMerger {
 public:
     enum class Order { score, id }; // id: the lowest id first, for lists of ranks
@@ -30,7 +31,7 @@ private:
     };
     struct Many {
         explicit Many(const Host *host) : starts(host), queue(host) {}
-        PlaceSet starts; // starts of symbols, and the end of the text
+        PlaceSet starts; // starts of symbols, and the end
         MergeQueue queue;
     };
     bool split_few();
