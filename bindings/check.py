@@ -8,7 +8,6 @@ import pathlib
 import re
 import sys
 
-import groups
 import interface
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -48,9 +47,8 @@ def check_functions():
 def check_type_ids():
     table = (ROOT / "src/formats/formats.def").read_text()
     rows = {(m[0], int(m[1])) for m in re.findall(r"^X\((\w+), (\d+),", table, re.M)}
-    constants = interface.load(ROOT / "include").constants
-    found, _ = groups.grouped({name: c.value for name, c in constants.items()})
-    ids = {(member, value) for member, _, value in found["TensorType"][1]}
+    types = interface.load(ROOT / "include").enumerations["ggufx_type"]
+    ids = {(member, c.value) for member, c in types.members()}
     return [f"formats.def and the headers differ: {x}" for x in sorted(rows ^ ids)]
 
 

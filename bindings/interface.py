@@ -20,9 +20,9 @@ ENUM = re.compile(r"\benum \{(.*?)\};", re.S)
 ENUMERATOR = re.compile(r"((?:/\*(?:(?!\*/).)*\*/\s*)*)(GGUFX_\w+) = (-?\d+),?((?:[ \t]*/\*.*?\*/)?)", re.S)
 MACRO = re.compile(r"^#define (GGUFX_\w+) (0x[0-9a-f]+|\d+|UINT64_MAX)u?[ \t]*((?:/\*.*?\*/)?)$", re.M | re.S)
 OBJECT = re.compile(r"typedef struct (ggufx_\w+) \1;")
-SCALAR = re.compile(r"typedef u?int\d+_t ggufx_\w+;")
+INTEGER = re.compile(r"^typedef (u?int\d+_t) (ggufx_\w+);", re.M)
 FUNCTION = re.compile(r"^GGUFX_API\b([^;]*);", re.M)
-INTEGERS = {"i32": "int32_t", "u32": "uint32_t", "u64": "uint64_t"}
+FLAGS = ("_flags", "_features")  # ends of the names of sets of bits
 # Members that mean the same in every struct: name, comment.
 CONVENTIONS = [
     (r"struct_size", "Bytes of this struct, set by the caller."),
@@ -48,6 +48,7 @@ class Declaration:
     parameters: list = None  # of a callback
     line: int = 0
     doc: str = ""
+    enumeration: str = ""  # name of its integer type; type is then the integer itself
     tags: dict = field(default_factory=dict)
     meaning: dict = field(default_factory=dict)  # role and what belongs to it, by roles.py
 
@@ -86,10 +87,45 @@ class Constant:
 
 
 @dataclass
+class Enumeration:
+    """A named integer type with its constants, which follow its declaration."""
+    header: str
+    line: int
+    name: str
+    type: str  # of the integer
+    comment: str
+    constants: list = field(default_factory=list)
+
+    @property
+    def is_flags(self):
+        return self.name.endswith(FLAGS)
+
+    @property
+    def title(self):
+        """ggufx_io_mode -> IoMode"""
+        if self.name == "ggufx_type":  # Type is a word of several languages
+            return "TensorType"
+        return "".join(word.capitalize() for word in self.name.split("_")[1:])
+
+    def members(self):
+        """(name without the words that all constants share, Constant)"""
+        return [("OK" if c.name == "GGUFX_OK" else "_".join(c.name.split("_")[self.n_common_words():]), c)
+                for c in self.constants]
+
+    def n_common_words(self):
+        rows = [c.name.split("_") for c in self.constants if c.name != "GGUFX_OK"]
+        if len(rows) == 1:  # the words of the type
+            rows.append(self.name.upper().split("_"))
+        most = min(len(row) - 1 for row in rows)
+        return max(2, next((i for i in range(most) if len({row[i] for row in rows}) > 1), most))
+
+
+@dataclass
 class Interface:
     functions: list
     structs: dict  # name -> Struct
     constants: dict  # name -> Constant
+    enumerations: dict  # name -> Enumeration
     objects: dict  # name of an opaque type -> its comment
 
 
@@ -175,14 +211,26 @@ def read_structs(header, text):
 
 
 def read_constants(header, text):
+    """Yields constants with the position of each."""
     for body in ENUM.finditer(text):
         for part in ENUMERATOR.finditer(body[1]):
-            yield Constant(header, line_of(text, body.start(1) + part.start(2)), part[2], int(part[3]),
-                           words(part[4] or part[1]))
+            at = body.start(1) + part.start(2)
+            yield at, Constant(header, line_of(text, at), part[2], int(part[3]), words(part[4] or part[1]))
     for part in MACRO.finditer(text):
         value = 2**64 - 1 if part[2] == "UINT64_MAX" else int(part[2], 0)
-        yield Constant(header, line_of(text, part.start()), part[1], value,
-                       words(part[3]) or comment_above(text, part.start()))
+        yield part.start(), Constant(header, line_of(text, part.start()), part[1], value,
+                                     words(part[3]) or comment_above(text, part.start()))
+
+
+def read_enumerations(header, text, constants):
+    """Constants belong to the integer type before them, up to an empty line."""
+    blank = COMMENT.sub(lambda match: re.sub(r"[^\n]", "*", match[0]).replace("\n\n", "\n*"), text)
+    starts = [match.start() for match in INTEGER.finditer(text)]
+    for match in INTEGER.finditer(text):
+        end = min(at for at in [*starts, blank.find("\n\n", match.end())] if at > match.start())
+        found = [c for at, c in constants if match.end() < at < end]
+        yield Enumeration(header, line_of(text, match.start()), match[2], match[1], comment_above(text, match.start()),
+                          found)
 
 
 def leftovers(header, text):
@@ -190,7 +238,7 @@ def leftovers(header, text):
     def blank(match):
         return "\n" * match[0].count("\n")
 
-    for pattern in (COMMENT, FUNCTION, STRUCT, OBJECT, SCALAR):
+    for pattern in (COMMENT, FUNCTION, STRUCT, OBJECT, INTEGER):
         text = pattern.sub(blank, text)
     text = ENUM.sub(lambda match: ENUMERATOR.sub(blank, match[1]), text)
     for number, line in enumerate(text.split("\n"), 1):
@@ -200,15 +248,39 @@ def leftovers(header, text):
             yield f"{header}:{number}: cannot read: {line.strip()}"
 
 
+def resolve(declarations, enumerations):
+    """Replaces named integer types by the integers."""
+    for d in declarations:
+        base = re.search(r"ggufx_\w+", d.type)
+        if base and base[0] in enumerations and base[0] != "ggufx_status":
+            d.enumeration = base[0]
+            d.type = d.type.replace(base[0], enumerations[base[0]].type)
+        resolve(d.parameters or [], enumerations)
+
+
 def read_syntax(include):
-    found = Interface([], {}, {}, {})
+    found = Interface([], {}, {}, {}, {})
     for path in header_paths(include):
         text = path.read_text(encoding="utf-8")
         found.functions += read_functions(path.name, text)
         found.structs.update({s.name: s for s in read_structs(path.name, text)})
-        found.constants.update({c.name: c for c in read_constants(path.name, text)})
+        constants = list(read_constants(path.name, text))
+        found.constants.update({c.name: c for _, c in constants})
+        found.enumerations.update({e.name: e for e in read_enumerations(path.name, text, constants)})
         found.objects.update({m[1]: comment_above(text, m.start()) for m in OBJECT.finditer(text)})
+    for owner in found.functions:
+        resolve(owner.parameters, found.enumerations)
+    for owner in found.structs.values():
+        resolve(owner.members, found.enumerations)
     return found
+
+
+def enumeration_faults(found):
+    for e in found.enumerations.values():
+        if not e.constants:
+            yield f"{e.header}:{e.line}: {e.name}: no constants follow it"
+        if not e.comment and e.name != "ggufx_status":
+            yield f"{e.header}:{e.line}: {e.name}: no comment"
 
 
 def read(include):
@@ -216,7 +288,7 @@ def read(include):
     import contract
     import roles
     found = read_syntax(include)
-    faults = [*roles.assign(found), *contract.read(found)]
+    faults = [*roles.assign(found), *contract.read(found), *enumeration_faults(found)]
     for path in header_paths(include):
         faults += leftovers(path.name, path.read_text(encoding="utf-8"))
     if faults:
@@ -236,6 +308,8 @@ def load(include):
 
 def as_json(d):
     out = {"name": d.name, "type": d.type}
+    if d.enumeration:
+        out["enumeration"] = d.enumeration
     if d.array:
         out["array"] = d.array
     if d.parameters is not None:
@@ -245,16 +319,14 @@ def as_json(d):
 
 def describe(found):
     """The whole interface as one JSON value."""
-    import groups
-    enumerations, _ = groups.grouped({n: c.value for n, c in found.constants.items()})
     macros = {name: c.value for name, c in found.constants.items()}
     return {
         "library": "ggufx",
         "version": ".".join(str(macros[f"GGUFX_VERSION_{part}"]) for part in ("MAJOR", "MINOR", "PATCH")),
         "abi": macros["GGUFX_ABI_VERSION"],
         "objects": [{"name": name, "doc": doc} for name, doc in found.objects.items()],
-        "enumerations": [{"name": name, "type": INTEGERS[row[2]], "flags": row[3], "doc": row[4],
-                          "constants": [c for _, c, _ in members]} for name, (row, members) in enumerations.items()],
+        "enumerations": [{"name": e.name, "type": e.type, "flags": e.is_flags, "doc": e.comment,
+                          "constants": [c.name for c in e.constants]} for e in found.enumerations.values()],
         "constants": [{"name": c.name, "value": c.value, "header": c.header, "doc": c.doc}
                       for c in found.constants.values()],
         "structs": [{"name": s.name, "header": s.header, "sized": s.members[0].name == "struct_size",

@@ -9,7 +9,6 @@ import re
 import sys
 import textwrap
 
-import groups
 import interface
 import languages
 import loader
@@ -19,6 +18,9 @@ INCLUDE = HERE.parent / "include"
 API = interface.load(INCLUDE)
 OBJECTS, STRUCTS = sorted(API.objects), API.structs.values()
 CONSTANTS = {name: c.value for name, c in API.constants.items() if name != "GGUFX_NONE"}  # NONE has 64 bits
+ENUMERATIONS = API.enumerations.values()
+ENUMERATION_OF = {c.name: e for e in ENUMERATIONS for c in e.constants}
+PLAIN = [(name, value) for name, value in CONSTANTS.items() if name not in ENUMERATION_OF]
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n" \
        "// SPDX-License-Identifier: MIT\n"
 
@@ -28,6 +30,16 @@ def wrap(line, indent):
     return "\n".join(textwrap.wrap(line, 100, initial_indent=indent,
                                    subsequent_indent=indent + "    ", break_long_words=False,
                                    break_on_hyphens=False))
+
+
+def words(member):
+    """NOT_FOUND -> NotFound"""
+    return "".join(w[:1] + w[1:].lower() for w in member.split("_"))
+
+
+def summary(e):
+    """The first sentence of its comment."""
+    return re.split(r"[.:](?:\s|$)", " ".join(e.comment.split()))[0]
 
 
 # ---- Rust ----------------------------------------------------------------------------------------
@@ -56,19 +68,23 @@ def rust_structs():
             f"pub const SIZES: [(&str, usize); {len(STRUCTS)}] = [\n{sizes}];\n")
 
 
+def rust_integer(name):
+    if name in ENUMERATION_OF:
+        return languages.RUST[ENUMERATION_OF[name].type]
+    return "usize" if "MAX_" in name else "u32"
+
+
 def rust_constants():
-    lines = [f"pub const {n}: {groups.integer_of(n)} = {v};\n"
-             for n, v in CONSTANTS.items()]
+    lines = [f"pub const {n}: {rust_integer(n)} = {v};\n" for n, v in CONSTANTS.items()]
     return NOTE + "pub const GGUFX_NONE: u64 = u64::MAX;\n" + "".join(lines)
 
 
 def rust_ids():
-    found, _ = groups.grouped(CONSTANTS)
     text = NOTE + "use crate::id::{bits, id};\nuse ggufx_sys as sys;\n"
-    for name, (row, members) in found.items():
-        lines = "".join(f"    {m} = {c},\n" for m, c, _ in members)
-        text += (f"\n{'bits' if row[3] else 'id'}! {{\n    /// {row[4]} (`GGUFX_{row[0]}*`).\n"
-                 f"    {name}: {row[2]}\n{lines}}}\n")
+    for e in ENUMERATIONS:
+        lines = "".join(f"    {m} = {c.name},\n" for m, c in e.members())
+        text += (f"\n{'bits' if e.is_flags else 'id'}! {{\n    /// {summary(e)} (`{e.name}`).\n"
+                 f"    {e.title}: {languages.RUST[e.type]}\n{lines}}}\n")
     return text
 
 
@@ -112,30 +128,25 @@ def sharp_handles():
             "}\n")
 
 
-SHARP_INTEGER = {"i32": "int", "u32": "uint", "u64": "ulong"}
-
-
 def sharp_constants():
-    found, rest = groups.grouped(CONSTANTS)
     text = NOTE + USING
-    for name, (row, members) in found.items():
-        same = name in ("TensorType", "KvType", "TypeFlags", "CpuFeatures", "MetaType")
-        lines = "".join(f"        /// <summary>{c}.</summary>\n        {m if same else groups.words(m)} = {v},\n"
-                        for m, c, v in members)
-        none = "        /// <summary>No flag.</summary>\n        None = 0,\n" if row[3] else ""
-        flags = "    [Flags]\n" if row[3] else ""
-        text += (f"    /// <summary>{row[4]}.</summary>\n{flags}    public enum {name} : "
-                 f"{SHARP_INTEGER[row[2]]}\n    {{\n{none}{lines}    }}\n\n")
+    for e in ENUMERATIONS:
+        same = e.title in ("TensorType", "KvType", "TypeFlags", "CpuFeatures", "MetaType")
+        lines = "".join(f"        /// <summary>{c.name}.</summary>\n        {m if same else words(m)} = {c.value},\n"
+                        for m, c in e.members())
+        none = "        /// <summary>No flag.</summary>\n        None = 0,\n" if e.is_flags else ""
+        flags = "    [Flags]\n" if e.is_flags else ""
+        text += (f"    /// <summary>{summary(e)}.</summary>\n{flags}    public enum {e.title} : "
+                 f"{languages.SHARP[e.type]}\n    {{\n{none}{lines}    }}\n\n")
     lines = "".join(f"        /// <summary>{n}.</summary>\n"
-                    f"        public const uint {groups.words(n.removeprefix('GGUFX_'))} = {v};\n"
-                    for n, v in rest)
+                    f"        public const uint {words(n.removeprefix('GGUFX_'))} = {v};\n"
+                    for n, v in PLAIN)
     return (text + "    /// <summary>Numbers with a meaning of their own.</summary>\n"
             f"    public static class Constants\n    {{\n{lines}    }}\n}}\n")
 
 
 # ---- Go ------------------------------------------------------------------------------------------
 
-GO_INTEGER = {"i32": "int32", "u32": "uint32", "u64": "uint64"}
 GO_PREFIX = {"Status": "Status", "TensorType": "Type", "MetaType": "Meta", "LogLevel": "Log",
              "KvType": "KV", "CpuFeatures": "CPU"}
 # Words that Go writes in capitals; none of the small words that other names begin with.
@@ -145,21 +156,20 @@ GO_CAPITALS = {"abi", "cpu", "id", "io", "isa", "kv"}
 def go_words(name):
     """IO_READ, IoMode -> IORead, IOMode"""
     parts = name.split("_") if "_" in name or name.isupper() else re.findall(r"[A-Z][a-z0-9]*", name)
-    return "".join(p.upper() if p.lower() in GO_CAPITALS else groups.words(p) for p in parts)
+    return "".join(p.upper() if p.lower() in GO_CAPITALS else words(p) for p in parts)
 
 
 def go_constants():
-    found, rest = groups.grouped(CONSTANTS)
     text = NOTE + "\npackage ggufx\n"
-    for name, (row, members) in found.items():
-        prefix = GO_PREFIX.get(name, go_words(name.removesuffix("Flags")))
-        kind = go_words(name)
-        rows = [(prefix + (m if name in ("TensorType", "KvType") else go_words(m)), v)
-                for m, _, v in members]
+    for e in ENUMERATIONS:
+        prefix = GO_PREFIX.get(e.title, go_words(e.title.removesuffix("Flags")))
+        kind = go_words(e.title)
+        rows = [(prefix + (m if e.title in ("TensorType", "KvType") else go_words(m)), c.value)
+                for m, c in e.members()]
         width = max(len(r[0]) for r in rows)
         lines = "".join(f"\t{n:<{width}} {kind} = {v}\n" for n, v in rows)
-        text += f"\n// {kind}: {row[4]}.\ntype {kind} {GO_INTEGER[row[2]]}\n\nconst (\n{lines})\n"
-    rows = [(go_words(n.removeprefix("GGUFX_")), v) for n, v in rest]
+        text += f"\n// {kind}: {summary(e)}.\ntype {kind} {e.type.removesuffix('_t')}\n\nconst (\n{lines})\n"
+    rows = [(go_words(n.removeprefix("GGUFX_")), v) for n, v in PLAIN]
     width = max(len(r[0]) for r in rows)
     lines = "".join(f"\t{n:<{width}} = {v}\n" for n, v in rows)
     return text + f"\n// Numbers with a meaning of their own.\nconst (\n{lines})\n"
@@ -200,14 +210,13 @@ def python_raw():
 
 
 def python_ids():
-    found, rest = groups.grouped(CONSTANTS)
     text = PYTHON_NOTE + "from enum import IntFlag as _Flags\n\nfrom ._enum import Id as _Id\n"
-    for name, (row, members) in found.items():
-        lines = "".join(f"    {m} = {v}\n" for m, _, v in members)
-        text += (f"\n\nclass {name}({'_Flags' if row[3] else '_Id'}):\n"
-                 f'    """{row[4]}."""\n\n{lines}')
+    for e in ENUMERATIONS:
+        lines = "".join(f"    {m} = {c.value}\n" for m, c in e.members())
+        text += (f"\n\nclass {e.title}({'_Flags' if e.is_flags else '_Id'}):\n"
+                 f'    """{summary(e)}."""\n\n{lines}')
     return text + "\n\n# Numbers with a meaning of their own.\n" + "".join(
-        f"{n.removeprefix('GGUFX_')} = {v}\n" for n, v in rest)
+        f"{n.removeprefix('GGUFX_')} = {v}\n" for n, v in PLAIN)
 
 
 FILES = {

@@ -142,10 +142,10 @@ func (c *Chat) Info() (ChatInfo, error) {
 		return ChatInfo{}, err
 	}
 	return ChatInfo{
-		TakesTools:        out.flags&ChatTakesTools != 0,
-		Calls:             out.flags&ChatCalls != 0,
-		Reasons:           out.flags&ChatReasons != 0,
-		Channels:          out.flags&ChatChannels != 0,
+		TakesTools:        out.flags&C.GGUFX_CHAT_TAKES_TOOLS != 0,
+		Calls:             out.flags&C.GGUFX_CHAT_CALLS != 0,
+		Reasons:           out.flags&C.GGUFX_CHAT_REASONS != 0,
+		Channels:          out.flags&C.GGUFX_CHAT_CHANNELS != 0,
 		CallForm:          ChatCallForm(out.call_form),
 		CallNotation:      ChatNotation(out.call_notation),
 		ReasoningOpen:     C.GoString(out.reasoning_open),
@@ -227,8 +227,8 @@ func (c *Chat) Tokenize(t *Tokenizer, r ChatRequest, flags TokenizeFlags) ([]int
 
 // ChatEvent is one event of the output parser.
 type ChatEvent struct {
-	Kind int    // ChatAnswer, ChatReasoning, ChatCallName, ChatCallID, ChatCallArguments
-	Call uint64 // number of the tool call, from 0
+	Kind ChatEventKind // a ChatEventKind
+	Call uint64        // number of the tool call, from 0
 	Text string
 }
 
@@ -272,7 +272,7 @@ func (rt *Runtime) NewChatParser(c *Chat, options ChatParserOptions) (*ChatParse
 	}
 	flags := C.uint32_t(0)
 	if options.NoCalls {
-		flags = ChatParserNoCalls
+		flags = C.GGUFX_CHAT_PARSER_NO_CALLS
 	}
 	all, lengths := joined(options.Prompt, options.Tools)
 	texts, _ := chars(all)
@@ -294,7 +294,7 @@ func (rt *Runtime) NewChatParser(c *Chat, options ChatParserOptions) (*ChatParse
 //export ggufxGoChatEvent
 func ggufxGoChatEvent(user C.uintptr_t, kind C.uint32_t, call C.uint64_t, text *C.char, n C.size_t) {
 	told := cgo.Handle(user).Value().(*[]ChatEvent)
-	*told = append(*told, ChatEvent{int(kind), uint64(call), string(view(text, n))})
+	*told = append(*told, ChatEvent{ChatEventKind(kind), uint64(call), string(view(text, n))})
 }
 
 // Close frees the parser.
@@ -326,7 +326,7 @@ func (c *ChatParser) Info() (ChatParserInfo, error) {
 	if err != nil {
 		return ChatParserInfo{}, err
 	}
-	return ChatParserInfo{out.flags&ChatParserReasoning != 0, uint64(out.n_calls),
+	return ChatParserInfo{out.flags&C.GGUFX_CHAT_PARSER_REASONING != 0, uint64(out.n_calls),
 		C.GoString(out.reasoning_close)}, nil
 }
 

@@ -146,10 +146,10 @@ func TestAnOutputIsSplitIntoReasoningAnswerAndCalls(t *testing.T) {
 		add(must[[]ggufx.ChatEvent](t)(parser.Feed(said[i : i+1])))
 	}
 	add(must[[]ggufx.ChatEvent](t)(parser.Finish()))
-	check(t, reflect.DeepEqual(events, []ggufx.ChatEvent{{ggufx.ChatReasoning, 0, "hm"},
-		{ggufx.ChatAnswer, 0, "Hi"}, {ggufx.ChatCallName, 0, "f"}, {ggufx.ChatCallID, 0, "x7"},
-		{ggufx.ChatCallArguments, 0, `{"a":1}`}, {ggufx.ChatCallName, 1, "g"},
-		{ggufx.ChatCallArguments, 1, "{}"}}), events)
+	check(t, reflect.DeepEqual(events, []ggufx.ChatEvent{{ggufx.ChatEventKindReasoning, 0, "hm"},
+		{ggufx.ChatEventKindAnswer, 0, "Hi"}, {ggufx.ChatEventKindCallName, 0, "f"}, {ggufx.ChatEventKindCallID, 0, "x7"},
+		{ggufx.ChatEventKindCallArguments, 0, `{"a":1}`}, {ggufx.ChatEventKindCallName, 1, "g"},
+		{ggufx.ChatEventKindCallArguments, 1, "{}"}}), events)
 	info = must[ggufx.ChatParserInfo](t)(parser.Info())
 	check(t, info == ggufx.ChatParserInfo{false, 2, ""}, info)
 	_, err := parser.Feed("x")
@@ -165,7 +165,7 @@ func TestToolsNeedAKnownFormat(t *testing.T) {
 	answers := func(chat *ggufx.Chat, options ggufx.ChatParserOptions) {
 		parser := must[*ggufx.ChatParser](t)(rt.NewChatParser(chat, options))
 		events := must[[]ggufx.ChatEvent](t)(parser.Feed(written))
-		check(t, reflect.DeepEqual(events, []ggufx.ChatEvent{{ggufx.ChatAnswer, 0, written}}), events)
+		check(t, reflect.DeepEqual(events, []ggufx.ChatEvent{{ggufx.ChatEventKindAnswer, 0, written}}), events)
 	}
 	for _, chat := range []*ggufx.Chat{newChat(t, rt, nil, ggufx.ChatOptions{Text: "{{ tools }}"}), nil} {
 		_, err := rt.NewChatParser(chat, ggufx.ChatParserOptions{Tools: tools})

@@ -12,13 +12,13 @@ type Grammar struct{ *handle }
 
 // NewGrammar compiles GBNF. Errors: ARGUMENT, LIMIT, MALFORMED, MEMORY, UNSUPPORTED, VALUE.
 func (rt *Runtime) NewGrammar(t *Tokenizer, gbnf string) (*Grammar, error) {
-	return rt.newGrammar(t, GrammarGbnf, gbnf, 0)
+	return rt.newGrammar(t, C.GGUFX_GRAMMAR_GBNF, gbnf, 0)
 }
 
 // NewJSONGrammar accepts the JSON that matches a schema. Errors as NewGrammar; a keyword that is
 // not supported is named with its path.
 func (rt *Runtime) NewJSONGrammar(t *Tokenizer, schema string, flags GrammarFlags) (*Grammar, error) {
-	return rt.newGrammar(t, GrammarJsonSchema, schema, int(flags))
+	return rt.newGrammar(t, C.GGUFX_GRAMMAR_JSON_SCHEMA, schema, int(flags))
 }
 
 func (rt *Runtime) newGrammar(t *Tokenizer, kind int, text string, flags int) (*Grammar, error) {
@@ -135,7 +135,7 @@ func (m *Matcher) Info() (MatcherInfo, error) {
 	if err != nil {
 		return MatcherInfo{}, err
 	}
-	return MatcherInfo{out.flags&MatcherWhole != 0, out.flags&MatcherEnded != 0,
+	return MatcherInfo{out.flags&C.GGUFX_MATCHER_WHOLE != 0, out.flags&C.GGUFX_MATCHER_ENDED != 0,
 		uint64(out.n_tokens), int(out.n_vocab), int(out.n_words)}, nil
 }
 

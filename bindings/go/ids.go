@@ -3,7 +3,7 @@
 
 package ggufx
 
-// AdapterKind: What an adapter adds to a model.
+// AdapterKind: Kinds of adapters, and the keys by which a file is recognized.
 type AdapterKind uint32
 
 const (
@@ -11,7 +11,7 @@ const (
 	AdapterKindControl AdapterKind = 2
 )
 
-// Status: What a call returned; values never change.
+// Status: Status codes.
 type Status int32
 
 const (
@@ -54,7 +54,7 @@ const (
 	StatusMissing     Status = -50
 )
 
-// LogLevel: Weight of a message or finding.
+// LogLevel: Levels of a log message or finding.
 type LogLevel int32
 
 const (
@@ -64,7 +64,7 @@ const (
 	LogDebug   LogLevel = 4
 )
 
-// ISA: Instruction set of the kernels.
+// ISA: Instruction sets of the kernels.
 type ISA int32
 
 const (
@@ -78,7 +78,7 @@ const (
 	ISANeonI8mm ISA = 18
 )
 
-// CPUFeatures: What was found in this processor.
+// CPUFeatures: Features of a processor.
 type CPUFeatures uint64
 
 const (
@@ -92,24 +92,22 @@ const (
 	CPUNeonI8mm     CPUFeatures = 262144
 )
 
-// ChatCallForm: Form of tool calls.
-type ChatCallForm uint32
+// BatchFlags: Flags of an item of a batch.
+type BatchFlags uint32
 
 const (
-	ChatCallFormNone   ChatCallForm = 0
-	ChatCallFormObject ChatCallForm = 1
-	ChatCallFormKeyed  ChatCallForm = 2
-	ChatCallFormNamed  ChatCallForm = 3
-	ChatCallFormTagged ChatCallForm = 4
+	BatchLogits    BatchFlags = 1
+	BatchAllLogits BatchFlags = 2
+	BatchMark      BatchFlags = 4
+	BatchEmbed     BatchFlags = 8
+	BatchAllEmbed  BatchFlags = 16
 )
 
-// ChatNotation: Notation of the arguments of tool calls.
-type ChatNotation uint32
+// BatchOptionsFlags: Flags of a batch.
+type BatchOptionsFlags uint32
 
 const (
-	ChatNotationJson   ChatNotation = 0
-	ChatNotationPython ChatNotation = 1
-	ChatNotationQuoted ChatNotation = 2
+	BatchOptionsMatmul BatchOptionsFlags = 1
 )
 
 // ChatFlags: Flags of a rendering.
@@ -123,23 +121,69 @@ const (
 	ChatContinue ChatFlags = 16
 )
 
-// Fma: How a device calculates fma.
-type Fma uint32
+// ChatFeatures: Features of a template.
+type ChatFeatures uint32
 
 const (
-	FmaUnknown Fma = 0
-	FmaDevice  Fma = 1
-	FmaF64     Fma = 2
-	FmaF32     Fma = 3
+	ChatFeaturesTakesTools ChatFeatures = 1
+	ChatFeaturesCalls      ChatFeatures = 2
+	ChatFeaturesReasons    ChatFeatures = 4
+	ChatFeaturesChannels   ChatFeatures = 8
 )
 
-// DeviceOptions: Flags of opening a device.
-type DeviceOptions uint32
+// ChatCallForm: Forms of tool calls.
+type ChatCallForm uint32
 
 const (
-	DeviceOptionsAllowBounded DeviceOptions = 1
-	DeviceOptionsFmaF64       DeviceOptions = 2
-	DeviceOptionsFmaF32       DeviceOptions = 4
+	ChatCallFormNone   ChatCallForm = 0
+	ChatCallFormObject ChatCallForm = 1
+	ChatCallFormKeyed  ChatCallForm = 2
+	ChatCallFormNamed  ChatCallForm = 3
+	ChatCallFormTagged ChatCallForm = 4
+)
+
+// ChatNotation: Notations of the arguments of GGUFX_CHAT_CALL_NAMED.
+type ChatNotation uint32
+
+const (
+	ChatNotationJson   ChatNotation = 0
+	ChatNotationPython ChatNotation = 1
+	ChatNotationQuoted ChatNotation = 2
+)
+
+// ChatEventKind: Kinds of parser events.
+type ChatEventKind uint32
+
+const (
+	ChatEventKindAnswer        ChatEventKind = 1
+	ChatEventKindReasoning     ChatEventKind = 2
+	ChatEventKindCallName      ChatEventKind = 3
+	ChatEventKindCallArguments ChatEventKind = 4
+	ChatEventKindCallID        ChatEventKind = 5
+)
+
+// ChatParserFlags: Flags of a parser.
+type ChatParserFlags uint32
+
+const (
+	ChatParserNoCalls       ChatParserFlags = 1
+	ChatParserKeepReasoning ChatParserFlags = 2
+)
+
+// ChatParserStateFlags: State of a parser.
+type ChatParserStateFlags uint32
+
+const (
+	ChatParserStateReasoning ChatParserStateFlags = 1
+)
+
+// DeviceOpenFlags: Flags for opening a device.
+type DeviceOpenFlags uint32
+
+const (
+	DeviceOpenAllowBounded DeviceOpenFlags = 1
+	DeviceOpenFmaF64       DeviceOpenFlags = 2
+	DeviceOpenFmaF32       DeviceOpenFlags = 4
 )
 
 // DeviceFlags: Properties of a device.
@@ -154,7 +198,17 @@ const (
 	DeviceLost      DeviceFlags = 32
 )
 
-// VulkanFeatures: What the owner of a VkDevice turned on.
+// Fma: Implementations of fma (fused multiply-add) on a device.
+type Fma uint32
+
+const (
+	FmaUnknown Fma = 0
+	FmaDevice  Fma = 1
+	FmaF64     Fma = 2
+	FmaF32     Fma = 3
+)
+
+// VulkanFeatures: Features that the owner of a VkDevice has enabled.
 type VulkanFeatures uint32
 
 const (
@@ -163,7 +217,7 @@ const (
 	VulkanFeaturesMemoryBudget VulkanFeatures = 4
 )
 
-// Pooling: What becomes of the hidden states of a text.
+// Pooling: Pooling of the hidden states of an input.
 type Pooling uint32
 
 const (
@@ -183,7 +237,7 @@ const (
 	EmbedCut       EmbedFlags = 2
 )
 
-// EstimateFlags: Flags of an estimate, asked and answered.
+// EstimateFlags: Flags of an estimate.
 type EstimateFlags uint32
 
 const (
@@ -195,7 +249,7 @@ const (
 	EstimateNoGraph      EstimateFlags = 16
 )
 
-// IOMode: How tensor data get into memory.
+// IOMode: How tensor data are loaded.
 type IOMode int32
 
 const (
@@ -204,7 +258,22 @@ const (
 	IOModeRead IOMode = 2
 )
 
-// MetaType: Type of a metadata value.
+// OpenFlags: Flags for opening a file.
+type OpenFlags uint32
+
+const (
+	OpenMetadataOnly OpenFlags = 1
+	OpenPopulate     OpenFlags = 2
+	OpenHugePages    OpenFlags = 4
+	OpenLock         OpenFlags = 8
+	OpenStrict       OpenFlags = 16
+	OpenLegacyV1     OpenFlags = 32
+	OpenUnknownTypes OpenFlags = 64
+	OpenSingle       OpenFlags = 128
+	OpenCopy         OpenFlags = 256
+)
+
+// MetaType: Types of metadata values, with the ids that GGUF files contain.
 type MetaType int32
 
 const (
@@ -223,22 +292,7 @@ const (
 	MetaF64    MetaType = 12
 )
 
-// OpenFlags: Flags of an open.
-type OpenFlags uint32
-
-const (
-	OpenMetadataOnly OpenFlags = 1
-	OpenPopulate     OpenFlags = 2
-	OpenHugePages    OpenFlags = 4
-	OpenLock         OpenFlags = 8
-	OpenStrict       OpenFlags = 16
-	OpenLegacyV1     OpenFlags = 32
-	OpenUnknownTypes OpenFlags = 64
-	OpenSingle       OpenFlags = 128
-	OpenCopy         OpenFlags = 256
-)
-
-// ValidateFlags: Flags of a check.
+// ValidateFlags: Flags of a validation.
 type ValidateFlags uint32
 
 const (
@@ -246,7 +300,15 @@ const (
 	ValidateStrict ValidateFlags = 2
 )
 
-// GrammarFlags: Flags of a grammar of JSON.
+// GrammarKind: Languages in which a grammar is written.
+type GrammarKind uint32
+
+const (
+	GrammarKindGbnf       GrammarKind = 0
+	GrammarKindJsonSchema GrammarKind = 1
+)
+
+// GrammarFlags: Flags of grammars of JSON.
 type GrammarFlags uint32
 
 const (
@@ -257,7 +319,29 @@ const (
 	GrammarAnySpace  GrammarFlags = 16
 )
 
-// ImatrixFormat: Format of an importance matrix in a file.
+// MatcherFlags: State of a matcher.
+type MatcherFlags uint32
+
+const (
+	MatcherWhole MatcherFlags = 1
+	MatcherEnded MatcherFlags = 2
+)
+
+// GroupFlags: Flags of a communicator.
+type GroupFlags uint32
+
+const (
+	GroupOneMachine GroupFlags = 1
+)
+
+// GroupOptionsFlags: Flags of a partition.
+type GroupOptionsFlags uint32
+
+const (
+	GroupOptionsLayers GroupOptionsFlags = 1
+)
+
+// ImatrixFormat: File formats, and flags that are added to the format of a file to write.
 type ImatrixFormat int32
 
 const (
@@ -267,18 +351,14 @@ const (
 	ImatrixFormatExact     ImatrixFormat = 512
 )
 
-// JobReason: Why a tensor gets its type.
-type JobReason int32
+// CollectFlags: Flags of a collection.
+type CollectFlags uint32
 
 const (
-	JobReasonRecipe   JobReason = 0
-	JobReasonChosen   JobReason = 1
-	JobReasonKept     JobReason = 2
-	JobReasonSame     JobReason = 3
-	JobReasonFallback JobReason = 4
+	CollectOutput CollectFlags = 1
 )
 
-// JobFlags: Flags of a quantization's plan.
+// JobFlags: Flags of a plan.
 type JobFlags uint32
 
 const (
@@ -294,7 +374,18 @@ const (
 	JobNoReplace       JobFlags = 512
 )
 
-// JobRunFlags: Flags of a quantization's run.
+// JobReason: Reasons for the type of a tensor.
+type JobReason int32
+
+const (
+	JobReasonRecipe   JobReason = 0
+	JobReasonChosen   JobReason = 1
+	JobReasonKept     JobReason = 2
+	JobReasonSame     JobReason = 3
+	JobReasonFallback JobReason = 4
+)
+
+// JobRunFlags: Flags of a run.
 type JobRunFlags uint32
 
 const (
@@ -303,7 +394,7 @@ const (
 	JobRunMeasure JobRunFlags = 4
 )
 
-// WindowKind: What tokens see of others through a window.
+// WindowKind: Attention window of w positions.
 type WindowKind uint32
 
 const (
@@ -312,7 +403,17 @@ const (
 	WindowKindSymmetric WindowKind = 2
 )
 
-// RopeStyle: How keys carry their positions.
+// KVFlags: Flags of a cache.
+type KVFlags uint32
+
+const (
+	KVFitTq30    KVFlags = 1
+	KVCentreAll  KVFlags = 2
+	KVCentreNone KVFlags = 4
+	KVVInK       KVFlags = 8
+)
+
+// RopeStyle: Position encoding of the keys, for ggufx_kv_shift.
 type RopeStyle uint32
 
 const (
@@ -322,22 +423,12 @@ const (
 	RopeStyleHalves  RopeStyle = 3
 )
 
-// HalfFormat: Format of 16-bit keys and values.
+// HalfFormat: Formats of 16-bit keys and values.
 type HalfFormat uint32
 
 const (
 	HalfFormatF16  HalfFormat = 1
 	HalfFormatBf16 HalfFormat = 2
-)
-
-// KVFlags: Flags of a KV cache.
-type KVFlags uint32
-
-const (
-	KVFitTq30    KVFlags = 1
-	KVCentreAll  KVFlags = 2
-	KVCentreNone KVFlags = 4
-	KVVInK       KVFlags = 8
 )
 
 // AttendFlags: Flags of attention.
@@ -357,7 +448,7 @@ const (
 	MatmulPrecise        MatmulFlags = 4
 )
 
-// MeasureFlags: What a measurement could compare.
+// MeasureFlags: Flags of a measurement and of its rows.
 type MeasureFlags uint32
 
 const (
@@ -366,35 +457,7 @@ const (
 	MeasureSameTop   MeasureFlags = 4
 )
 
-// SpecialToken: A token with a meaning of its own.
-type SpecialToken uint32
-
-const (
-	SpecialTokenBos           SpecialToken = 0
-	SpecialTokenEos           SpecialToken = 1
-	SpecialTokenEot           SpecialToken = 2
-	SpecialTokenEom           SpecialToken = 3
-	SpecialTokenUnknown       SpecialToken = 4
-	SpecialTokenSeparator     SpecialToken = 5
-	SpecialTokenPad           SpecialToken = 6
-	SpecialTokenMask          SpecialToken = 7
-	SpecialTokenFimPrefix     SpecialToken = 8
-	SpecialTokenFimSuffix     SpecialToken = 9
-	SpecialTokenFimMiddle     SpecialToken = 10
-	SpecialTokenFimPad        SpecialToken = 11
-	SpecialTokenFimRepository SpecialToken = 12
-	SpecialTokenFimSeparator  SpecialToken = 13
-)
-
-// LayerKind: What mixes the tokens of a layer.
-type LayerKind uint32
-
-const (
-	LayerKindAttention LayerKind = 1
-	LayerKindRecurrent LayerKind = 2
-)
-
-// TokenizeFlags: Flags of text to ids.
+// TokenizeFlags: Flags of ggufx_tokenize.
 type TokenizeFlags uint32
 
 const (
@@ -402,7 +465,7 @@ const (
 	TokenizeParseSpecial TokenizeFlags = 2
 )
 
-// DetokenizeFlags: Flags of ids to text.
+// DetokenizeFlags: Flags of ggufx_detokenize.
 type DetokenizeFlags uint32
 
 const (
@@ -435,6 +498,26 @@ const (
 	TokenizerCleanSpaces TokenizerFlags = 16
 )
 
+// SpecialToken: Special tokens.
+type SpecialToken uint32
+
+const (
+	SpecialTokenBos           SpecialToken = 0
+	SpecialTokenEos           SpecialToken = 1
+	SpecialTokenEot           SpecialToken = 2
+	SpecialTokenEom           SpecialToken = 3
+	SpecialTokenUnknown       SpecialToken = 4
+	SpecialTokenSeparator     SpecialToken = 5
+	SpecialTokenPad           SpecialToken = 6
+	SpecialTokenMask          SpecialToken = 7
+	SpecialTokenFimPrefix     SpecialToken = 8
+	SpecialTokenFimSuffix     SpecialToken = 9
+	SpecialTokenFimMiddle     SpecialToken = 10
+	SpecialTokenFimPad        SpecialToken = 11
+	SpecialTokenFimRepository SpecialToken = 12
+	SpecialTokenFimSeparator  SpecialToken = 13
+)
+
 // PreFlags: Properties of a pre-tokenizer.
 type PreFlags uint32
 
@@ -453,6 +536,14 @@ const (
 	ModelEmbeds     ModelFlags = 2
 )
 
+// LayerKind: Kinds of layers.
+type LayerKind uint32
+
+const (
+	LayerKindAttention LayerKind = 1
+	LayerKindRecurrent LayerKind = 2
+)
+
 // LayerFlags: Properties of a layer.
 type LayerFlags uint32
 
@@ -467,7 +558,7 @@ const (
 	DecodeAllLogits DecodeFlags = 1
 )
 
-// QuantizeMode: Way to choose scales and codes.
+// QuantizeMode: Algorithms that choose scales and codes.
 type QuantizeMode int32
 
 const (
@@ -475,7 +566,7 @@ const (
 	QuantizeModeBest      QuantizeMode = 1
 )
 
-// LinkKind: What a link of a sampler's chain does.
+// LinkKind: Kinds of samplers in a chain.
 type LinkKind uint32
 
 const (
@@ -493,7 +584,26 @@ const (
 	LinkKindHost        LinkKind = 12
 )
 
-// TensorType: Type of a tensor: the id in the file.
+// SamplingFlags: Keys general.sampling.* of a file, and tokenizer.ggml.suppress_tokens.
+type SamplingFlags uint32
+
+const (
+	SamplingTemperature    SamplingFlags = 1
+	SamplingTopK           SamplingFlags = 2
+	SamplingTopP           SamplingFlags = 4
+	SamplingMinP           SamplingFlags = 8
+	SamplingXtcProbability SamplingFlags = 16
+	SamplingXtcThreshold   SamplingFlags = 32
+	SamplingNLast          SamplingFlags = 64
+	SamplingRepetition     SamplingFlags = 128
+	SamplingMirostat       SamplingFlags = 256
+	SamplingTau            SamplingFlags = 512
+	SamplingEta            SamplingFlags = 1024
+	SamplingLinks          SamplingFlags = 2048
+	SamplingSuppressed     SamplingFlags = 4096
+)
+
+// TensorType: Tensor types, with the ids that GGUF files contain.
 type TensorType uint32
 
 const (
@@ -534,7 +644,19 @@ const (
 	TypeQ2_0    TensorType = 42
 )
 
-// KVType: Type of the keys or values of a cache.
+// TypeFlags: Properties of a tensor type or KV cache type.
+type TypeFlags uint32
+
+const (
+	TypeIsQuantized  TypeFlags = 1
+	TypeIsFloat      TypeFlags = 2
+	TypeIsInteger    TypeFlags = 4
+	TypeIsActivation TypeFlags = 8
+	TypeHasMatvec    TypeFlags = 16
+	TypeHasQuantize  TypeFlags = 32
+)
+
+// KVType: KV cache types.
 type KVType uint32
 
 const (
@@ -558,27 +680,21 @@ const (
 	KVGX4            KVType = 74
 )
 
-// TypeFlags: Properties of a tensor type.
-type TypeFlags uint32
+// WriterFlags: Flags of a writer.
+type WriterFlags uint32
 
 const (
-	TypeIsQuantized  TypeFlags = 1
-	TypeIsFloat      TypeFlags = 2
-	TypeIsInteger    TypeFlags = 4
-	TypeIsActivation TypeFlags = 8
-	TypeHasMatvec    TypeFlags = 16
-	TypeHasQuantize  TypeFlags = 32
+	WriterBigEndian WriterFlags = 1
 )
 
-// WriteFlags: Flags of a writer.
+// WriteFlags: Flags of a write.
 type WriteFlags uint32
 
 const (
-	WriteBigEndian WriteFlags = 1
 	WriteNoReplace WriteFlags = 1
 )
 
-// EditFlags: Flags of an edit.
+// EditFlags: Flags of an edit, at most one.
 type EditFlags uint32
 
 const (
@@ -588,63 +704,25 @@ const (
 
 // Numbers with a meaning of their own.
 const (
-	AdapterMostUses         = 64
-	AdapterAllSequences     = 4294967295
-	BatchLogits             = 1
-	BatchAllLogits          = 2
-	BatchMark               = 4
-	BatchEmbed              = 8
-	BatchAllEmbed           = 16
-	BatchMatmul             = 1
-	SessionAll              = 4294967295
-	ChatAnswer              = 1
-	ChatReasoning           = 2
-	ChatCallName            = 3
-	ChatCallArguments       = 4
-	ChatCallID              = 5
-	ChatTakesTools          = 1
-	ChatCalls               = 2
-	ChatReasons             = 4
-	ChatChannels            = 8
-	ChatParserNoCalls       = 1
-	ChatParserKeepReasoning = 2
-	ChatParserReasoning     = 1
-	EstimateAsIs            = 4294967295
-	MaxDims                 = 4
-	GrammarGbnf             = 0
-	GrammarJsonSchema       = 1
-	MatcherWhole            = 1
-	MatcherEnded            = 2
-	GroupOneMachine         = 1
-	GroupLayers             = 1
-	CollectOutput           = 1
-	JobByRecipe             = 4294967295
-	KVNoSinks               = 4294967295
-	KVAllSequences          = 4294967295
-	KVKeepType              = 4294967295
-	KVAllLayers             = 4294967295
-	MatvecMaxMatrices       = 64
-	SessionNoCheckpoints    = 4294967295
-	LinkMostLast            = 1048576
-	LinkMostLinks           = 64
-	SamplingTemperature     = 1
-	SamplingTopK            = 2
-	SamplingTopP            = 4
-	SamplingMinP            = 8
-	SamplingXtcProbability  = 16
-	SamplingXtcThreshold    = 32
-	SamplingNLast           = 64
-	SamplingRepetition      = 128
-	SamplingMirostat        = 256
-	SamplingTau             = 512
-	SamplingEta             = 1024
-	SamplingLinks           = 2048
-	SamplingSuppressed      = 4096
-	SamplingMostLinks       = 16
-	SpeculatorMostDrafted   = 31
-	SpeculatorMostStops     = 1024
-	VersionMajor            = 0
-	VersionMinor            = 1
-	VersionPatch            = 0
-	ABIVersion              = 1
+	AdapterMostUses       = 64
+	AdapterAllSequences   = 4294967295
+	SessionAll            = 4294967295
+	EstimateAsIs          = 4294967295
+	MaxDims               = 4
+	JobByRecipe           = 4294967295
+	KVNoSinks             = 4294967295
+	KVAllSequences        = 4294967295
+	KVKeepType            = 4294967295
+	KVAllLayers           = 4294967295
+	MatvecMaxMatrices     = 64
+	SessionNoCheckpoints  = 4294967295
+	LinkMostLast          = 1048576
+	LinkMostLinks         = 64
+	SamplingMostLinks     = 16
+	SpeculatorMostDrafted = 31
+	SpeculatorMostStops   = 1024
+	VersionMajor          = 0
+	VersionMinor          = 1
+	VersionPatch          = 0
+	ABIVersion            = 1
 )

@@ -193,7 +193,7 @@ func (s *Session) CollectImatrix(tokens []int32, nContext int, bos int32,
 	}
 	flags := 0
 	if o.Output {
-		flags = CollectOutput
+		flags = C.GGUFX_COLLECT_OUTPUT
 	}
 	var name *C.char
 	if o.Dataset != "" {

@@ -15,7 +15,7 @@ type Writer struct{ *handle }
 
 // WriterOptions of NewWriter; nil is the default.
 type WriterOptions struct {
-	Flags        WriteFlags
+	Flags        WriterFlags
 	Version      uint32 // 2 or 3; 0: 3
 	ReserveBytes uint64 // room for later edits
 }

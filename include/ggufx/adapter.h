@@ -35,6 +35,7 @@ extern "C" {
 typedef struct ggufx_adapter ggufx_adapter;
 
 /* Kinds of adapters, and the keys by which a file is recognized. */
+typedef uint32_t ggufx_adapter_kind;
 enum {
     GGUFX_ADAPTER_LORA = 1,   /* general.type "adapter", adapter.type "lora" */
     GGUFX_ADAPTER_CONTROL = 2 /* general.architecture "controlvector" */
@@ -86,9 +87,9 @@ GGUFX_API ggufx_status ggufx_adapter_create(ggufx_adapter **out, const ggufx_mod
 GGUFX_API void ggufx_adapter_destroy(ggufx_adapter *adapter);
 
 typedef struct ggufx_adapter_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* 0 */
-    uint32_t kind;        /* GGUFX_ADAPTER_* */
+    uint32_t struct_size;    /* set by the caller */
+    uint32_t flags;          /* 0 */
+    ggufx_adapter_kind kind; /* GGUFX_ADAPTER_* */
     uint32_t n_targets; /* tensors (LoRA) or layers (control vector) of the model that it changes */
     uint32_t rank;      /* the largest rank; 0 for a control vector */
     uint32_t reserved;  /* 0 */

@@ -54,9 +54,8 @@ extern "C" {
 
 /* ---- status codes: pinned for ever, never reused ------------------------------------------- */
 
-typedef int32_t ggufx_status; /* GGUFX_OK or one of GGUFX_E_* */
-
 /* Status codes. */
+typedef int32_t ggufx_status;
 enum {
     GGUFX_OK = 0,           /* success */
     GGUFX_E_ARGUMENT = -1,  /* the call breaks its contract: NULL, length, type, range */
@@ -159,6 +158,7 @@ typedef struct ggufx_allocator {
 } ggufx_allocator;
 
 /* Levels of a log message or finding. */
+typedef int32_t ggufx_log_level;
 enum { GGUFX_LOG_ERROR = 1, GGUFX_LOG_WARNING = 2, GGUFX_LOG_INFO = 3, GGUFX_LOG_DEBUG = 4 };
 
 /* Log of the host. write gets one line of UTF-8 without a newline. It may be called from worker
@@ -168,7 +168,7 @@ typedef struct ggufx_log {
     uint32_t flags; /* 0 */
     const void *next;
     void *user;
-    void (*write)(void *user, int32_t level, const char *text, size_t length);
+    void (*write)(void *user, ggufx_log_level level, const char *text, size_t length);
     void (*destroy)(void *user); /* may be NULL */
 } ggufx_log;
 
@@ -211,6 +211,7 @@ typedef struct ggufx_progress {
 /* ---- runtime -------------------------------------------------------------------------------- */
 
 /* Instruction sets of the kernels. */
+typedef int32_t ggufx_isa;
 enum {
     GGUFX_ISA_BEST = 0, /* the best that the processor has */
     GGUFX_ISA_SCALAR = 1,
@@ -233,7 +234,7 @@ typedef struct ggufx_runtime_options {
     /* Threads of the own pool, the caller's included. 0 = one per usable processor, which is also
      * the maximum: more would only take turns. */
     uint32_t threads;
-    int32_t isa; /* GGUFX_ISA_*, at most what was detected; UNSUPPORTED if it is absent */
+    ggufx_isa isa; /* GGUFX_ISA_*, at most what was detected; UNSUPPORTED if it is absent */
     /* workspace per concurrent call, allocated at creation; 0 = default */
     uint64_t workspace_bytes;
     uint64_t reserved[2];
@@ -249,18 +250,8 @@ typedef struct ggufx_runtime_options {
  */
 typedef struct ggufx_runtime ggufx_runtime;
 
-typedef struct ggufx_runtime_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* 0 */
-    int32_t isa;          /* GGUFX_ISA_* in use */
-    uint32_t threads;     /* workers that a call may use */
-    uint64_t features;    /* GGUFX_CPU_* detected in this process */
-    const char *isa_name; /* "avx512"; valid for the life of the process */
-    /* "mimalloc", "system" or "host"; valid for the life of the process */
-    const char *allocator_name;
-    uint64_t workspace_bytes; /* as in the options, or the default */
-} ggufx_runtime_facts;
-
+/* Features of a processor. */
+typedef uint64_t ggufx_cpu_features;
 #define GGUFX_CPU_AVX2 1u            /* with FMA and F16C */
 #define GGUFX_CPU_AVXVNNI 2u         /* int8 dot products of 256 bits */
 #define GGUFX_CPU_AVX512 4u          /* F, BW, VL, DQ and VNNI, enabled by the system */
@@ -269,6 +260,18 @@ typedef struct ggufx_runtime_facts {
 #define GGUFX_CPU_NEON 0x10000u      /* every 64-bit Arm processor */
 #define GGUFX_CPU_NEON_DOT 0x20000u  /* int8 dot products */
 #define GGUFX_CPU_NEON_I8MM 0x40000u /* int8 matrix products */
+
+typedef struct ggufx_runtime_facts {
+    uint32_t struct_size;        /* set by the caller */
+    uint32_t flags;              /* 0 */
+    ggufx_isa isa;               /* GGUFX_ISA_* in use */
+    uint32_t threads;            /* workers that a call may use */
+    ggufx_cpu_features features; /* GGUFX_CPU_* detected in this process */
+    const char *isa_name;        /* "avx512"; valid for the life of the process */
+    /* "mimalloc", "system" or "host"; valid for the life of the process */
+    const char *allocator_name;
+    uint64_t workspace_bytes; /* as in the options, or the default */
+} ggufx_runtime_facts;
 
 /* Fills the options with their defaults: all zero except struct_size.
  * Threads: any.   Since: 0.1. */
@@ -294,11 +297,6 @@ GGUFX_API void ggufx_runtime_destroy(ggufx_runtime *rt);
  * Errors: ARGUMENT.   Threads: any number at once.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_runtime_info(ggufx_runtime_facts *out, const ggufx_runtime *rt,
                                           ggufx_error *error);
-
-/* Returns the name of the instruction set whose matvec kernel computes a tensor type: "avx512". An
- * unknown type gives NULL.
- * Threads: any number at once.   Since: 0.1. */
-GGUFX_API const char *ggufx_runtime_kernel_name(const ggufx_runtime *rt, uint32_t type);
 
 #ifdef __cplusplus
 }

@@ -20,6 +20,8 @@
 extern "C" {
 #endif
 
+/* Flags of an item of a batch. */
+typedef uint32_t ggufx_batch_flags;
 #define GGUFX_BATCH_LOGITS 1u     /* logits of the item's last token */
 #define GGUFX_BATCH_ALL_LOGITS 2u /* logits of each of its tokens */
 /* Keeps a checkpoint of recurrent states at the end of the item's tokens: the end of a system
@@ -32,10 +34,10 @@ extern "C" {
 
 /* Tokens to append to a sequence. Unused fields must be 0. */
 typedef struct ggufx_batch_item {
-    uint32_t sequence;     /* below n_sequences; each item of a call has another one */
-    uint32_t flags;        /* GGUFX_BATCH_* */
-    const int32_t *tokens; /* {null} read by the call only; NULL: with embeddings alone */
-    size_t n_tokens;       /* at least 1 */
+    uint32_t sequence;       /* below n_sequences; each item of a call has another one */
+    ggufx_batch_flags flags; /* GGUFX_BATCH_* */
+    const int32_t *tokens;   /* {null} read by the call only; NULL: with embeddings alone */
+    size_t n_tokens;         /* at least 1 */
     /*
      * {null} f32 [n_tokens][n_embedding], finite: the input of the first layer, such as an image or
      * a soft prompt. NULL: the embeddings of the tokens.
@@ -51,6 +53,8 @@ typedef struct ggufx_batch_item {
     const int32_t *positions;
 } ggufx_batch_item;
 
+/* Flags of a batch. */
+typedef uint32_t ggufx_batch_options_flags;
 /* Uses matmul_flags of these options in place of those of the session. A server may use
  * GGUFX_MATMUL_TILES for prompts and GGUFX_MATMUL_BATCH_INVARIANT for generated tokens. Recomputed
  * tokens keep the mode of their first computation. */
@@ -58,15 +62,15 @@ typedef struct ggufx_batch_item {
 
 typedef struct ggufx_batch_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_BATCH_MATMUL */
+    ggufx_batch_options_flags flags; /* GGUFX_BATCH_MATMUL */
     const void *next;
     const ggufx_progress *progress; /* counts tokens; NULL: cannot be cancelled */
     /* f32 [n_rows][n_vocab], a buffer of the caller, in the order of the items. Items with LOGITS
      * have one row, items with ALL_LOGITS n_tokens rows. NULL if there are none. */
     float *logits;
-    size_t n_logits;       /* floats of logits: n_rows * n_vocab */
-    uint32_t item_size;    /* sizeof(ggufx_batch_item), set by the caller */
-    uint32_t matmul_flags; /* GGUFX_MATMUL_* with GGUFX_BATCH_MATMUL, else 0 */
+    size_t n_logits;                 /* floats of logits: n_rows * n_vocab */
+    uint32_t item_size;              /* sizeof(ggufx_batch_item), set by the caller */
+    ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* with GGUFX_BATCH_MATMUL, else 0 */
     uint64_t reserved[4];
     /* f32 [n_rows][n_embedding]: rows of EMBED and ALL_EMBED, in the order of logits */
     float *embeddings;

@@ -99,6 +99,8 @@ typedef struct ggufx_chat_message {
     size_t more_length;
 } ggufx_chat_message;
 
+/* Flags of a rendering. */
+typedef uint32_t ggufx_chat_flags;
 #define GGUFX_CHAT_GENERATE 1u /* add_generation_prompt: opens the turn of the assistant */
 #define GGUFX_CHAT_THINK 2u    /* enable_thinking is true */
 #define GGUFX_CHAT_NO_THINK 4u /* enable_thinking is false; undefined without both flags */
@@ -111,7 +113,7 @@ typedef struct ggufx_chat_message {
  * it reads and writes. */
 typedef struct ggufx_chat_request {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_CHAT_* */
+    ggufx_chat_flags flags; /* GGUFX_CHAT_* */
     const void *next;
     const ggufx_chat_message *messages; /* [n_messages] */
     size_t n_messages;
@@ -218,17 +220,20 @@ GGUFX_API ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out
  */
 GGUFX_API ggufx_status ggufx_chat_tokenize(int32_t *out_ids, size_t capacity, size_t *out_needed,
                                            const ggufx_chat *chat, const ggufx_tokenizer *tokenizer,
-                                           const ggufx_chat_request *request, uint32_t flags,
-                                           ggufx_error *error);
+                                           const ggufx_chat_request *request,
+                                           ggufx_tokenize_flags flags, ggufx_error *error);
 
 /* ---- output of a model ---------------------------------------------------------------------- */
 
+/* Features of a template. */
+typedef uint32_t ggufx_chat_features;
 #define GGUFX_CHAT_TAKES_TOOLS 1u /* the template reads the tools of a request */
 #define GGUFX_CHAT_CALLS 2u       /* tool calls of its models are recognized */
 #define GGUFX_CHAT_REASONS 4u     /* reasoning of its models is recognized */
 #define GGUFX_CHAT_CHANNELS 8u    /* end-of-generation tokens separate the channels of an answer */
 
 /* Forms of tool calls. */
+typedef uint32_t ggufx_chat_call_form;
 enum {
     GGUFX_CHAT_CALL_NONE = 0,   /* not known, or messages of GGUFX_CHAT_CHANNELS */
     GGUFX_CHAT_CALL_OBJECT = 1, /* {"name": NAME, "arguments": {...}} */
@@ -236,7 +241,9 @@ enum {
     GGUFX_CHAT_CALL_NAMED = 3,  /* NAME, a separator, the arguments */
     GGUFX_CHAT_CALL_TAGGED = 4  /* NAME, then each parameter between markers */
 };
+
 /* Notations of the arguments of GGUFX_CHAT_CALL_NAMED. */
+typedef uint32_t ggufx_chat_notation;
 enum {
     GGUFX_CHAT_NOTATION_JSON = 0,
     GGUFX_CHAT_NOTATION_PYTHON = 1, /* (key=value, ...) */
@@ -254,17 +261,17 @@ enum {
  * call_before_key, its name, call_after_key, the value and call_after_value.
  */
 typedef struct ggufx_chat_facts {
-    uint32_t struct_size;        /* set by the caller */
-    uint32_t flags;              /* GGUFX_CHAT_TAKES_TOOLS, _CALLS, _REASONS, _CHANNELS */
-    uint32_t call_form;          /* GGUFX_CHAT_CALL_* */
-    uint32_t call_notation;      /* GGUFX_CHAT_NOTATION_* */
-    const char *reasoning_open;  /* opening marker of reasoning, or "" */
-    const char *reasoning_close; /* closing marker of reasoning */
-    const char *call_prefix;     /* before the name; contains the marker of a call */
-    const char *call_middle;     /* between the name and the arguments */
-    const char *call_end;        /* after the arguments; also ends a list of calls */
-    const char *call_before_key; /* before the name of a parameter */
-    const char *call_after_key;  /* between the name of a parameter and its value */
+    uint32_t struct_size;              /* set by the caller */
+    ggufx_chat_features flags;         /* GGUFX_CHAT_TAKES_TOOLS, _CALLS, _REASONS, _CHANNELS */
+    ggufx_chat_call_form call_form;    /* GGUFX_CHAT_CALL_* */
+    ggufx_chat_notation call_notation; /* GGUFX_CHAT_NOTATION_* */
+    const char *reasoning_open;        /* opening marker of reasoning, or "" */
+    const char *reasoning_close;       /* closing marker of reasoning */
+    const char *call_prefix;           /* before the name; contains the marker of a call */
+    const char *call_middle;           /* between the name and the arguments */
+    const char *call_end;              /* after the arguments; also ends a list of calls */
+    const char *call_before_key;       /* before the name of a parameter */
+    const char *call_after_key;        /* between the name of a parameter and its value */
     /* the same before a value that is not a string, unless empty */
     const char *call_after_key_other;
     const char *call_after_value; /* after the value of a parameter */
@@ -287,6 +294,7 @@ GGUFX_API ggufx_status ggufx_chat_info(ggufx_chat_facts *out, const ggufx_chat *
 typedef struct ggufx_chat_parser ggufx_chat_parser;
 
 /* Kinds of parser events. */
+typedef uint32_t ggufx_chat_event_kind;
 enum {
     GGUFX_CHAT_ANSWER = 1,
     GGUFX_CHAT_REASONING = 2,
@@ -295,12 +303,14 @@ enum {
     GGUFX_CHAT_CALL_ID = 5 /* id of a call that the model wrote; one piece, before the arguments */
 };
 
+/* Flags of a parser. */
+typedef uint32_t ggufx_chat_parser_flags;
 #define GGUFX_CHAT_PARSER_NO_CALLS 1u       /* tool calls are text of the answer */
 #define GGUFX_CHAT_PARSER_KEEP_REASONING 2u /* reasoning is text of the answer, with its markers */
 
 typedef struct ggufx_chat_parser_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_CHAT_PARSER_NO_CALLS, _KEEP_REASONING */
+    ggufx_chat_parser_flags flags; /* GGUFX_CHAT_PARSER_NO_CALLS, _KEEP_REASONING */
     const void *next;
     const ggufx_chat *chat; /* template that decides the format; NULL: all output is answer */
     const char *prompt; /* the rendered prompt, or its end, which may open reasoning or a call */
@@ -310,7 +320,8 @@ typedef struct ggufx_chat_parser_options {
     void *user;
     /* Gets a piece of text, which is never empty and has whole characters. `call` is the index of
      * the tool call, from 0. A non-zero result ends the current library call with CANCELLED. */
-    int32_t (*event)(void *user, uint32_t kind, uint64_t call, const char *text, size_t length);
+    int32_t (*event)(void *user, ggufx_chat_event_kind kind, uint64_t call, const char *text,
+                     size_t length);
     uint64_t reserved[4];
 } ggufx_chat_parser_options;
 
@@ -360,12 +371,14 @@ GGUFX_API ggufx_status ggufx_chat_parser_feed(ggufx_chat_parser *parser, const c
  * Threads: exclusive on parser.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_chat_parser_finish(ggufx_chat_parser *parser, ggufx_error *error);
 
+/* State of a parser. */
+typedef uint32_t ggufx_chat_parser_state_flags;
 #define GGUFX_CHAT_PARSER_REASONING 1u /* the output is within reasoning */
 
 typedef struct ggufx_chat_parser_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* GGUFX_CHAT_PARSER_REASONING */
-    uint64_t n_calls;     /* tool calls so far */
+    uint32_t struct_size;                /* set by the caller */
+    ggufx_chat_parser_state_flags flags; /* GGUFX_CHAT_PARSER_REASONING */
+    uint64_t n_calls;                    /* tool calls so far */
     /* marker that ends the current reasoning; lives as long as the parser */
     const char *reasoning_close;
 } ggufx_chat_parser_facts;

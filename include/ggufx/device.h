@@ -26,6 +26,8 @@ extern "C" {
 /* An opened device. Tensors in its memory, and models, keep it alive. */
 typedef struct ggufx_device ggufx_device;
 
+/* Flags for opening a device. */
+typedef uint32_t ggufx_device_open_flags;
 #define GGUFX_DEVICE_ALLOW_BOUNDED 1u /* open it even if its arithmetic is not exact */
 #define GGUFX_DEVICE_FMA_F64 2u       /* compute fma in binary64, for tests */
 #define GGUFX_DEVICE_FMA_F32 4u       /* compute fma in binary32, for tests */
@@ -33,7 +35,7 @@ typedef struct ggufx_device ggufx_device;
 /* Options of a device. All zero means default. */
 typedef struct ggufx_device_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_DEVICE_ALLOW_BOUNDED, _FMA_F64, _FMA_F32 */
+    ggufx_device_open_flags flags; /* GGUFX_DEVICE_ALLOW_BOUNDED, _FMA_F64, _FMA_F32 */
     const void *next;
     /* Folder of the plugins, or one plugin; NULL: the folder of this library's file. Relative paths
      * are refused in processes with elevated privileges (set-user-ID). */
@@ -52,6 +54,8 @@ typedef struct ggufx_device_options {
 /* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
 GGUFX_API void ggufx_device_options_init(ggufx_device_options *options);
 
+/* Properties of a device. */
+typedef uint32_t ggufx_device_flags;
 #define GGUFX_DEVICE_UNUSABLE 1u  /* cannot be opened; see ggufx_device_facts.reason */
 #define GGUFX_DEVICE_UNIFIED 2u   /* shares the memory of the CPU */
 #define GGUFX_DEVICE_INT_DOT 4u   /* has an instruction for int8 dot products */
@@ -60,6 +64,7 @@ GGUFX_API void ggufx_device_options_init(ggufx_device_options *options);
 #define GGUFX_DEVICE_LOST 32u     /* failed; every later call on it fails too */
 
 /* Implementations of fma (fused multiply-add) on a device. */
+typedef uint32_t ggufx_fma;
 enum {
     GGUFX_FMA_UNKNOWN = 0, /* not opened */
     GGUFX_FMA_DEVICE = 1,  /* its own instruction */
@@ -68,9 +73,9 @@ enum {
 };
 
 typedef struct ggufx_device_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* GGUFX_DEVICE_UNUSABLE .. _LOST */
-    uint32_t fma;         /* GGUFX_FMA_* */
+    uint32_t struct_size;     /* set by the caller */
+    ggufx_device_flags flags; /* GGUFX_DEVICE_UNUSABLE .. _LOST */
+    ggufx_fma fma;            /* GGUFX_FMA_* */
     uint32_t reserved;
     uint64_t memory_bytes; /* memory of the device */
     uint64_t free_bytes; /* free memory now, according to its driver; 0: not opened, or not known */
@@ -112,6 +117,8 @@ GGUFX_API ggufx_status ggufx_device_open(ggufx_device **out, const ggufx_runtime
                                          const char *id, const ggufx_device_options *options,
                                          ggufx_error *error);
 
+/* Features that the owner of a VkDevice has enabled. */
+typedef uint32_t ggufx_vulkan_features;
 #define GGUFX_VULKAN_FLOAT64 1u       /* feature shaderFloat64 */
 #define GGUFX_VULKAN_INT_DOT 2u       /* VK_KHR_shader_integer_dot_product and its feature */
 #define GGUFX_VULKAN_MEMORY_BUDGET 4u /* extension VK_EXT_memory_budget */
@@ -119,7 +126,7 @@ GGUFX_API ggufx_status ggufx_device_open(ggufx_device **out, const ggufx_runtime
 /* Vulkan handles of an engine. All must be set, except lock, unlock and user. */
 typedef struct ggufx_vulkan_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_VULKAN_* */
+    ggufx_vulkan_features flags; /* GGUFX_VULKAN_* */
     const void *next;
     void *get_instance_proc_addr; /* PFN_vkGetInstanceProcAddr */
     void *instance;               /* VkInstance, created for Vulkan 1.2 or later */

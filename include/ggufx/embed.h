@@ -24,6 +24,7 @@ extern "C" {
 typedef struct ggufx_embedder ggufx_embedder;
 
 /* Pooling of the hidden states of an input. */
+typedef uint32_t ggufx_pooling;
 enum {
     /* As the file says. Else LAST for causal attention, MEAN otherwise. */
     GGUFX_POOLING_DEFAULT = 0,
@@ -34,19 +35,21 @@ enum {
     GGUFX_POOLING_NONE = 5   /* no pooling: one row per token, without dense_2 and dense_3 */
 };
 
+/* Flags of embeddings. */
+typedef uint32_t ggufx_embed_flags;
 #define GGUFX_EMBED_NORMALIZE 1u /* normalize results to length 1 */
 #define GGUFX_EMBED_CUT 2u       /* truncate inputs to their first n_context tokens */
 
 typedef struct ggufx_embed_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_EMBED_* */
+    ggufx_embed_flags flags; /* GGUFX_EMBED_* */
     const void *next;
-    uint32_t n_context; /* tokens of an input; 0 = the trained context, at most 8,192 */
-    uint32_t n_batch;   /* tokens computed at once, at least n_context; 0 = 512 */
-    uint32_t pooling;   /* GGUFX_POOLING_* */
+    uint32_t n_context;    /* tokens of an input; 0 = the trained context, at most 8,192 */
+    uint32_t n_batch;      /* tokens computed at once, at least n_context; 0 = 512 */
+    ggufx_pooling pooling; /* GGUFX_POOLING_* */
     /* Number of values to keep, from the first on (Matryoshka), before normalization; 0 = all. */
     uint32_t dimensions;
-    uint32_t matmul_flags; /* GGUFX_MATMUL_* of all products */
+    ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* of all products */
     uint32_t reserved0;
     uint64_t reserved[4];
 } ggufx_embed_options;
@@ -89,7 +92,7 @@ typedef struct ggufx_embedder_facts {
     uint32_t flags;           /* 0 */
     uint32_t n_context;       /* tokens of an input */
     uint32_t n_batch;         /* tokens computed at once */
-    uint32_t pooling;         /* GGUFX_POOLING_*, never DEFAULT */
+    ggufx_pooling pooling;    /* GGUFX_POOLING_*, never DEFAULT */
     uint32_t dimensions;      /* values of a result; for RANK the classes of the file, mostly 1 */
     uint32_t full_dimensions; /* values of a result before options.dimensions */
     uint32_t reserved;

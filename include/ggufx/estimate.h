@@ -18,22 +18,29 @@
 extern "C" {
 #endif
 
-#define GGUFX_ESTIMATE_FILE_TYPE 1u /* use file_type; otherwise the tensors stay as they are */
-#define GGUFX_ESTIMATE_IMATRIX 2u   /* assume an imatrix with an entry for every tensor */
-#define GGUFX_ESTIMATE_LAYERS 32u   /* pipeline parallelism, as with GGUFX_GROUP_LAYERS */
+/* Flags of an estimate: the first three of its options, the others of its result. */
+typedef uint32_t ggufx_estimate_flags;
+#define GGUFX_ESTIMATE_FILE_TYPE 1u     /* use file_type; otherwise the tensors stay as they are */
+#define GGUFX_ESTIMATE_IMATRIX 2u       /* assume an imatrix with an entry for every tensor */
+#define GGUFX_ESTIMATE_LAYERS 32u       /* pipeline parallelism, as with GGUFX_GROUP_LAYERS */
+#define GGUFX_ESTIMATE_FITS 4u          /* total_bytes <= memory_bytes, or there is no limit */
+#define GGUFX_ESTIMATE_NEEDS_IMATRIX 8u /* the mix requires an imatrix */
+/* ggufx_model_create does not support this architecture. The bytes of model, caches and sessions
+ * are those of a llama model of this shape; all layers keep the whole context. */
+#define GGUFX_ESTIMATE_NO_GRAPH 16u
 
 /* Options of an estimate. All zero means default. */
 typedef struct ggufx_estimate_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_ESTIMATE_FILE_TYPE, _IMATRIX, _LAYERS */
+    ggufx_estimate_flags flags; /* GGUFX_ESTIMATE_FILE_TYPE, _IMATRIX, _LAYERS */
     const void *next;
-    uint32_t file_type;  /* quantization mix, as in ggufx_job_quantize */
-    uint32_t n_context;  /* tokens of each session; 0 = as ggufx_session_create */
-    uint32_t n_batch;    /* tokens computed at once; 0 = 512 */
-    uint32_t n_sessions; /* number of sessions in parallel; 0 = 1 */
-    uint32_t type_k;     /* GGUFX_KV_* of the keys */
+    uint32_t file_type;   /* quantization mix, as in ggufx_job_quantize */
+    uint32_t n_context;   /* tokens of each session; 0 = as ggufx_session_create */
+    uint32_t n_batch;     /* tokens computed at once; 0 = 512 */
+    uint32_t n_sessions;  /* number of sessions in parallel; 0 = 1 */
+    ggufx_kv_type type_k; /* GGUFX_KV_* of the keys */
     /* GGUFX_KV_* of the values. ggufx_recommend chooses both types if both are GGUFX_KV_DEFAULT. */
-    uint32_t type_v;
+    ggufx_kv_type type_v;
     const ggufx_job_options *job; /* as in ggufx_job_quantize; NULL: default */
     uint64_t memory_bytes;        /* limit of total_bytes; 0: no limit */
     double bandwidth; /* memory bandwidth of all threads in bytes per second; 0: no speeds */
@@ -60,21 +67,15 @@ GGUFX_API void ggufx_estimate_options_init(ggufx_estimate_options *options);
 
 #define GGUFX_ESTIMATE_AS_IS 0xffffffffu /* file_type of tensors that stay as they are */
 
-#define GGUFX_ESTIMATE_FITS 4u          /* total_bytes <= memory_bytes, or there is no limit */
-#define GGUFX_ESTIMATE_NEEDS_IMATRIX 8u /* the mix requires an imatrix */
-/* ggufx_model_create does not support this architecture. The bytes of model, caches and sessions
- * are those of a llama model of this shape; all layers keep the whole context. */
-#define GGUFX_ESTIMATE_NO_GRAPH 16u
-
 typedef struct ggufx_estimate_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* GGUFX_ESTIMATE_FITS, _NEEDS_IMATRIX, _NO_GRAPH */
-    uint32_t file_type;   /* quantization mix, or GGUFX_ESTIMATE_AS_IS */
-    uint32_t n_context;   /* tokens of each session, defaults included */
-    uint32_t n_batch;     /* tokens computed at once */
-    uint32_t n_sessions;  /* number of sessions in parallel */
-    uint32_t type_k;      /* GGUFX_KV_* of the keys */
-    uint32_t type_v;      /* GGUFX_KV_* of the values */
+    uint32_t struct_size;       /* set by the caller */
+    ggufx_estimate_flags flags; /* GGUFX_ESTIMATE_FITS, _NEEDS_IMATRIX, _NO_GRAPH */
+    uint32_t file_type;         /* quantization mix, or GGUFX_ESTIMATE_AS_IS */
+    uint32_t n_context;         /* tokens of each session, defaults included */
+    uint32_t n_batch;           /* tokens computed at once */
+    uint32_t n_sessions;        /* number of sessions in parallel */
+    ggufx_kv_type type_k;       /* GGUFX_KV_* of the keys */
+    ggufx_kv_type type_v;       /* GGUFX_KV_* of the values */
     /* Largest n_context that fits into memory_bytes, up to the larger of the trained and the
      * requested context; 0: none. */
     uint32_t max_context;

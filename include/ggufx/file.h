@@ -25,12 +25,15 @@ typedef struct ggufx_tensor ggufx_tensor;
 /* ---- open ----------------------------------------------------------------------------------- */
 
 /* How tensor data are loaded. */
+typedef int32_t ggufx_io_mode;
 enum {
     GGUFX_IO_AUTO = 0, /* memory-map if possible, else read */
     GGUFX_IO_MAP = 1,  /* memory-map or fail */
     GGUFX_IO_READ = 2  /* read into memory of the runtime's allocator */
 };
 
+/* Flags for opening a file. */
+typedef uint32_t ggufx_open_flags;
 /* Tensor data are neither needed nor readable: the file may end anywhere after its tensor
  * directory. */
 #define GGUFX_OPEN_METADATA_ONLY 1u
@@ -45,10 +48,10 @@ enum {
 
 typedef struct ggufx_open_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_OPEN_* */
+    ggufx_open_flags flags; /* GGUFX_OPEN_* */
     const void *next;
-    int32_t dialect; /* definition of the type ids from 41 on: 0 = ggml, the only one known */
-    int32_t io;      /* GGUFX_IO_* */
+    int32_t dialect;  /* definition of the type ids from 41 on: 0 = ggml, the only one known */
+    ggufx_io_mode io; /* GGUFX_IO_* */
     const ggufx_progress *progress; /* reported in bytes; NULL: cannot be cancelled */
     uint64_t max_metadata_bytes;    /* limit of the metadata; 0 = 1 GiB */
     uint64_t max_keys;    /* limit of the number of keys; 0 = 1,048,576, at most 2^31 - 1 */
@@ -162,6 +165,7 @@ GGUFX_API ggufx_status ggufx_file_info(ggufx_file_facts *out, const ggufx_file *
 /* ---- metadata ------------------------------------------------------------------------------- */
 
 /* Types of metadata values, with the ids that GGUF files contain. */
+typedef int32_t ggufx_meta_type;
 enum {
     GGUFX_VALUE_U8 = 0,
     GGUFX_VALUE_I8 = 1,
@@ -179,11 +183,11 @@ enum {
 };
 
 typedef struct ggufx_meta_entry {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* 0 */
-    int32_t type;         /* GGUFX_VALUE_* */
-    int32_t element_type; /* GGUFX_VALUE_* of the elements of an array, else -1 */
-    const char *key;      /* {null} may contain any byte; NULL for a nested array */
+    uint32_t struct_size;         /* set by the caller */
+    uint32_t flags;               /* 0 */
+    ggufx_meta_type type;         /* GGUFX_VALUE_* */
+    ggufx_meta_type element_type; /* GGUFX_VALUE_* of the elements of an array, else -1 */
+    const char *key;              /* {null} may contain any byte; NULL for a nested array */
     size_t key_length;
     uint64_t count;  /* elements of an array, bytes of a string, else 1 */
     uint64_t offset; /* byte offset of the value in the file, or in the first part of a set */
@@ -293,7 +297,7 @@ GGUFX_API ggufx_status ggufx_file_meta_array_nested(size_t *out_index, const ggu
 typedef struct ggufx_tensor_facts {
     uint32_t struct_size;        /* set by the caller */
     uint32_t flags;              /* 0 */
-    uint32_t type;               /* GGUFX_TYPE_* */
+    ggufx_type type;             /* GGUFX_TYPE_* */
     uint32_t n_dims;             /* 0 .. 4; a tensor of 0 dimensions holds one value */
     uint64_t ne[GGUFX_MAX_DIMS]; /* values per dimension, ne[0] along a row; 1 beyond n_dims */
     uint64_t row_bytes;          /* bytes of a row */
@@ -349,10 +353,10 @@ GGUFX_API const void *ggufx_tensor_data(const ggufx_tensor *tensor);
  * Errors: ARGUMENT, MEMORY, TYPE, SHAPE, OVERFLOW, BOUNDS (n_bytes is too small).
  * Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_tensor_wrap(ggufx_tensor **out, const ggufx_runtime *rt, uint32_t type,
-                                         uint32_t n_dims, const uint64_t *ne, uint64_t row_stride,
-                                         const void *data, uint64_t n_bytes, const char *name,
-                                         void (*destroy)(void *user), void *user,
+GGUFX_API ggufx_status ggufx_tensor_wrap(ggufx_tensor **out, const ggufx_runtime *rt,
+                                         ggufx_type type, uint32_t n_dims, const uint64_t *ne,
+                                         uint64_t row_stride, const void *data, uint64_t n_bytes,
+                                         const char *name, void (*destroy)(void *user), void *user,
                                          ggufx_error *error);
 
 /*
@@ -375,14 +379,16 @@ GGUFX_API void ggufx_tensor_destroy(ggufx_tensor *tensor);
 
 /* ---- validate ------------------------------------------------------------------------------- */
 
+/* Flags of a validation. */
+typedef uint32_t ggufx_validate_flags;
 #define GGUFX_VALIDATE_DEEP 1u   /* check all tensor data: NaN, infinities, bad scales */
 #define GGUFX_VALIDATE_STRICT 2u /* report as errors what ggml's reader refuses */
 
 /* A fault or remark of ggufx_validate. */
 typedef struct ggufx_finding {
     uint32_t struct_size;
-    int32_t severity; /* GGUFX_LOG_ERROR, _WARNING or _INFO */
-    int32_t status;   /* status that an open would return, or GGUFX_OK for a remark */
+    ggufx_log_level severity; /* GGUFX_LOG_ERROR, _WARNING or _INFO */
+    ggufx_status status;      /* status that an open would return, or GGUFX_OK for a remark */
     uint32_t reserved;
     uint64_t offset;  /* byte offset in the file, or GGUFX_NONE */
     uint64_t index;   /* index of the key or tensor, or GGUFX_NONE */
@@ -403,7 +409,7 @@ typedef struct ggufx_finding {
  * Errors: ARGUMENT, CANCELLED, MEMORY, UNSUPPORTED (deep check of a file opened for metadata only).
  * Threads: any number at once.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_validate(const ggufx_file *file, uint32_t flags,
+GGUFX_API ggufx_status ggufx_validate(const ggufx_file *file, ggufx_validate_flags flags,
                                       int32_t (*report)(void *user, const ggufx_finding *finding),
                                       void *user, const ggufx_progress *progress,
                                       ggufx_error *error);

@@ -18,6 +18,8 @@ extern "C" {
 /* A grammar compiled for a vocabulary. Immutable. */
 typedef struct ggufx_grammar ggufx_grammar;
 
+/* Languages in which a grammar is written. */
+typedef uint32_t ggufx_grammar_kind;
 /*
  * GBNF, the notation of llama.cpp.
  *
@@ -95,6 +97,8 @@ typedef struct ggufx_grammar ggufx_grammar;
  */
 #define GGUFX_GRAMMAR_JSON_SCHEMA 1u
 
+/* Flags of grammars of JSON. */
+typedef uint32_t ggufx_grammar_flags;
 #define GGUFX_GRAMMAR_COMPACT 1u    /* schemas: JSON without white space */
 #define GGUFX_GRAMMAR_ANY_ORDER 2u  /* schemas: members of objects in any order */
 #define GGUFX_GRAMMAR_NO_FORMATS 4u /* schemas: `format` is an annotation */
@@ -104,10 +108,11 @@ typedef struct ggufx_grammar ggufx_grammar;
 
 typedef struct ggufx_grammar_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_GRAMMAR_COMPACT, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE */
+    ggufx_grammar_flags
+        flags; /* GGUFX_GRAMMAR_COMPACT, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE */
     const void *next;
-    uint32_t kind;    /* GGUFX_GRAMMAR_GBNF or _JSON_SCHEMA */
-    const char *text; /* UTF-8 */
+    ggufx_grammar_kind kind; /* GGUFX_GRAMMAR_GBNF or _JSON_SCHEMA */
+    const char *text;        /* UTF-8 */
     size_t text_length;
     /* steps done, of an unknown total; NULL: cannot be cancelled */
     const ggufx_progress *progress;
@@ -201,15 +206,17 @@ GGUFX_API ggufx_status ggufx_matcher_rollback(ggufx_matcher *matcher, uint64_t n
 GGUFX_API ggufx_status ggufx_matcher_mask(uint32_t *out_bits, size_t n_words,
                                           ggufx_matcher *matcher, ggufx_error *error);
 
+/* State of a matcher. */
+typedef uint32_t ggufx_matcher_flags;
 #define GGUFX_MATCHER_WHOLE 1u /* the output is complete: it may end here */
 #define GGUFX_MATCHER_ENDED 2u /* an end-of-generation token was accepted */
 
 typedef struct ggufx_matcher_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* GGUFX_MATCHER_* */
-    uint64_t n_tokens;    /* tokens accepted and not rolled back */
-    uint32_t n_vocab;     /* tokens of the vocabulary */
-    uint32_t n_words;     /* words of a mask */
+    uint32_t struct_size;      /* set by the caller */
+    ggufx_matcher_flags flags; /* GGUFX_MATCHER_* */
+    uint64_t n_tokens;         /* tokens accepted and not rolled back */
+    uint32_t n_vocab;          /* tokens of the vocabulary */
+    uint32_t n_words;          /* words of a mask */
 } ggufx_matcher_facts;
 
 /* Describes the state of a matcher. out->struct_size must be set.

@@ -19,6 +19,8 @@
 extern "C" {
 #endif
 
+/* Flags of a communicator. */
+typedef uint32_t ggufx_group_flags;
 /* All ranks are on one machine: messages are cheap, and no computation overlaps with them. */
 #define GGUFX_GROUP_ONE_MACHINE 1u
 
@@ -45,7 +47,7 @@ extern "C" {
  */
 typedef struct ggufx_group {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_GROUP_ONE_MACHINE, equal on all ranks */
+    ggufx_group_flags flags; /* GGUFX_GROUP_ONE_MACHINE, equal on all ranks */
     const void *next;
     void *user;
     uint32_t rank; /* index of this rank */
@@ -61,6 +63,8 @@ typedef struct ggufx_group {
     void (*destroy)(void *user);
 } ggufx_group;
 
+/* Flags of a partition. */
+typedef uint32_t ggufx_group_options_flags;
 #define GGUFX_GROUP_LAYERS 1u /* pipeline parallelism: a rank has whole layers */
 
 /*
@@ -94,7 +98,7 @@ typedef struct ggufx_group {
  */
 typedef struct ggufx_group_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_GROUP_LAYERS */
+    ggufx_group_options_flags flags; /* GGUFX_GROUP_LAYERS */
     const void *next;
     const ggufx_group *group; /* copied; destroy(user) runs once, as that of all hooks */
     /* {len: group.size} relative speeds of the ranks, 1 .. 2^20: rows or layers are assigned in
@@ -145,8 +149,8 @@ GGUFX_API void ggufx_group_options_init(ggufx_group_options *options);
  */
 GGUFX_API ggufx_status ggufx_writer_copy_rank(ggufx_writer *writer, const ggufx_file *file,
                                               uint32_t rank, uint32_t n_ranks,
-                                              const uint32_t *speeds, uint32_t flags,
-                                              ggufx_error *error);
+                                              const uint32_t *speeds,
+                                              ggufx_group_options_flags flags, ggufx_error *error);
 
 #ifdef __cplusplus
 }

@@ -19,6 +19,7 @@ extern "C" {
 typedef struct ggufx_imatrix ggufx_imatrix;
 
 /* File formats, and flags that are added to the format of a file to write. */
+typedef int32_t ggufx_imatrix_format;
 enum {
     GGUFX_IMATRIX_GGUF = 0,
     GGUFX_IMATRIX_DAT = 1, /* .dat: one count per tensor, in calls of imatrix.chunk_size tokens */
@@ -58,9 +59,9 @@ typedef struct ggufx_imatrix_facts {
     uint32_t flags;       /* 0 */
     uint64_t n_entries;
     uint64_t n_datasets;
-    uint64_t n_chunks;     /* chunks of the dataset; 0: not in the file */
-    uint32_t chunk_tokens; /* tokens per chunk */
-    int32_t format;        /* GGUFX_IMATRIX_* of its file */
+    uint64_t n_chunks;           /* chunks of the dataset; 0: not in the file */
+    uint32_t chunk_tokens;       /* tokens per chunk */
+    ggufx_imatrix_format format; /* GGUFX_IMATRIX_* of its file */
 } ggufx_imatrix_facts;
 
 /* Describes an imatrix. out->struct_size must be set.
@@ -116,12 +117,14 @@ GGUFX_API ggufx_status ggufx_imatrix_select(ggufx_imatrix *imatrix, const uint8_
 GGUFX_API ggufx_status ggufx_imatrix_merge(ggufx_imatrix *imatrix, const ggufx_imatrix *other,
                                            ggufx_error *error);
 
+/* Flags of a collection. */
+typedef uint32_t ggufx_collect_flags;
 #define GGUFX_COLLECT_OUTPUT 1u /* include the output matrix, for which an imatrix is rarely used */
 
 /* Options of a collection. All zero means default. */
 typedef struct ggufx_imatrix_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_COLLECT_* */
+    ggufx_collect_flags flags; /* GGUFX_COLLECT_* */
     const void *next;
     const char *dataset;            /* name of the dataset for the file, UTF-8; NULL: none */
     const ggufx_progress *progress; /* counts tokens; NULL: none */
@@ -173,8 +176,8 @@ GGUFX_API ggufx_status ggufx_imatrix_collect(ggufx_imatrix **out, ggufx_session 
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_imatrix_write(const ggufx_imatrix *imatrix, const char *path,
-                                           int32_t format, const ggufx_progress *progress,
-                                           ggufx_error *error);
+                                           ggufx_imatrix_format format,
+                                           const ggufx_progress *progress, ggufx_error *error);
 
 #ifdef __cplusplus
 }

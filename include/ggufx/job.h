@@ -28,7 +28,7 @@ typedef struct ggufx_file_type_facts {
     uint32_t flags;       /* 0 */
     const char *name;     /* "Q4_K_M"; valid for the life of the process */
     uint32_t file_type;   /* value of general.file_type: 15 */
-    uint32_t type;        /* GGUFX_TYPE_* of most tensors */
+    ggufx_type type;      /* GGUFX_TYPE_* of most tensors */
 } ggufx_file_type_facts;
 
 /* Returns the number of quantization mixes.   Threads: any.   Since: 0.1. */
@@ -45,6 +45,8 @@ GGUFX_API ggufx_status ggufx_file_type_from_name(uint32_t *out, const char *name
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
+/* Flags of a plan. */
+typedef uint32_t ggufx_job_flags;
 #define GGUFX_JOB_PURE 1u             /* the main type of the mix for all tensors */
 #define GGUFX_JOB_LEAVE_OUTPUT 2u     /* output.weight keeps its type */
 #define GGUFX_JOB_ONLY_COPY 4u        /* all tensors keep their types */
@@ -59,10 +61,10 @@ GGUFX_API ggufx_status ggufx_file_type_from_name(uint32_t *out, const char *name
 /* Options of a plan. All zero means default. */
 typedef struct ggufx_job_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_JOB_* */
+    ggufx_job_flags flags; /* GGUFX_JOB_* */
     const void *next;
-    uint32_t output_type;    /* GGUFX_TYPE_* of output.weight */
-    uint32_t embedding_type; /* GGUFX_TYPE_* of token_embd.weight */
+    ggufx_type output_type;    /* GGUFX_TYPE_* of output.weight */
+    ggufx_type embedding_type; /* GGUFX_TYPE_* of token_embd.weight */
     /* kept as it is now; later changes or its destruction have no effect */
     const ggufx_imatrix *imatrix;
     const char *imatrix_name; /* for the key quantize.imatrix.file; may be NULL */
@@ -115,6 +117,7 @@ GGUFX_API ggufx_status ggufx_job_info(ggufx_job_facts *out, const ggufx_job *job
                                       ggufx_error *error);
 
 /* Reasons for the type of a tensor. */
+typedef int32_t ggufx_job_reason;
 enum {
     GGUFX_JOB_REASON_RECIPE = 0, /* the quantization mix */
     GGUFX_JOB_REASON_CHOSEN = 1, /* an override: ggufx_job_set_types, output_type, embedding_type */
@@ -132,10 +135,10 @@ typedef struct ggufx_job_tensor {
     size_t name_length;
     uint64_t ne[4]; /* values per dimension */
     uint32_t n_dims;
-    uint32_t from;   /* type in the input */
-    uint32_t to;     /* type in the output */
-    uint32_t wanted; /* type before a fallback */
-    int32_t reason;  /* GGUFX_JOB_REASON_* */
+    ggufx_type from;         /* type in the input */
+    ggufx_type to;           /* type in the output */
+    ggufx_type wanted;       /* type before a fallback */
+    ggufx_job_reason reason; /* GGUFX_JOB_REASON_* */
     /* 1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
      * entry, but the type requires one. */
     int32_t imatrix;
@@ -165,7 +168,7 @@ GGUFX_API ggufx_status ggufx_job_tensor_at(ggufx_job_tensor *out, const ggufx_jo
  * Errors: as ggufx_job_quantize; the plan is then as before.
  * Threads: exclusive on job.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_job_set_types(ggufx_job *job, const uint32_t *types, size_t n,
+GGUFX_API ggufx_status ggufx_job_set_types(ggufx_job *job, const ggufx_type *types, size_t n,
                                            ggufx_error *error);
 
 /*
@@ -179,11 +182,13 @@ GGUFX_API ggufx_status ggufx_job_set_types(ggufx_job *job, const uint32_t *types
  * Threads: any number at once.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_job_measure(double *out, const ggufx_job *job, size_t index,
-                                         uint32_t type, uint64_t max_values,
+                                         ggufx_type type, uint64_t max_values,
                                          const ggufx_progress *progress, ggufx_error *error);
 
 /* ---- running -------------------------------------------------------------------------------- */
 
+/* Flags of a run. */
+typedef uint32_t ggufx_job_run_flags;
 #define GGUFX_JOB_RESUME 1u  /* continue an interrupted run with the same input and options */
 #define GGUFX_JOB_KEEP 2u    /* if cancelled, or the disk is full: keep the files for a resume */
 #define GGUFX_JOB_MEASURE 4u /* fill ggufx_job_tensor.rmse */
@@ -191,7 +196,7 @@ GGUFX_API ggufx_status ggufx_job_measure(double *out, const ggufx_job *job, size
 /* Options of a run. All zero means default. */
 typedef struct ggufx_job_run_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_JOB_RESUME, _KEEP, _MEASURE */
+    ggufx_job_run_flags flags; /* GGUFX_JOB_RESUME, _KEEP, _MEASURE */
     const void *next;
     const ggufx_progress *progress; /* reported in bytes of input; NULL: cannot be cancelled */
     void *user;                     /* first argument of tensor_done */

@@ -20,6 +20,7 @@ extern "C" {
 typedef struct ggufx_kv ggufx_kv;
 
 /* Attention window of w positions: the positions j that the token at position i sees. */
+typedef uint32_t ggufx_window_kind;
 enum {
     GGUFX_KV_WINDOW_SLIDING = 0, /* i - w < j <= i */
     GGUFX_KV_WINDOW_CHUNKED = 1, /* w * floor(i / w) <= j <= i */
@@ -31,12 +32,14 @@ enum {
 /* Options of one layer. Pages that no later token can see are freed, except with symmetric
  * windows. */
 typedef struct ggufx_kv_layer {
-    uint32_t type_k;      /* GGUFX_KV_* of the keys; GGUFX_KV_DEFAULT = that of the cache */
-    uint32_t type_v;      /* GGUFX_KV_* of the values; GGUFX_KV_DEFAULT = that of the cache */
+    ggufx_kv_type type_k; /* GGUFX_KV_* of the keys; GGUFX_KV_DEFAULT = that of the cache */
+    ggufx_kv_type type_v; /* GGUFX_KV_* of the values; GGUFX_KV_DEFAULT = that of the cache */
     uint32_t window;      /* positions that a token sees, see window_kind; 0 = causal, no limit */
-    uint32_t window_kind; /* GGUFX_KV_WINDOW_*; 0 without a window */
+    ggufx_window_kind window_kind; /* GGUFX_KV_WINDOW_*; 0 without a window */
 } ggufx_kv_layer;
 
+/* Flags of a cache. */
+typedef uint32_t ggufx_kv_flags;
 #define GGUFX_KV_FIT_TQ3_0 1u /* search the scales of TQ3_0: lower error, same bytes */
 /* Subtracts means and equalizes channels for all quantized types; see ggufx_kv_calibrate. The
  * default is GX types only. */
@@ -46,9 +49,11 @@ typedef struct ggufx_kv_layer {
  * memory and are not appended. type_v is type_k, or 0. RoPE rotates the coordinates after
  * head_dim_v. */
 #define GGUFX_KV_V_IN_K 8u
+
 #define GGUFX_KV_NO_SINKS 0xffffffffu /* no attention sinks: n_sinks = 0 tokens */
 
 /* Position encoding of the keys, for ggufx_kv_shift. */
+typedef uint32_t ggufx_rope_style;
 enum {
     GGUFX_KV_ROPE_UNKNOWN = 0, /* cannot be shifted */
     GGUFX_KV_ROPE_NONE = 1,    /* no RoPE */
@@ -58,7 +63,7 @@ enum {
 
 typedef struct ggufx_kv_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_KV_FIT_TQ3_0, _CENTRE_*, _V_IN_K */
+    ggufx_kv_flags flags; /* GGUFX_KV_FIT_TQ3_0, _CENTRE_*, _V_IN_K */
     const void *next;
     uint32_t n_layers;   /* at least 1; n_layers * n_sequences is at most 4,194,304 */
     uint32_t n_kv_heads; /* at least 1 */
@@ -66,14 +71,14 @@ typedef struct ggufx_kv_options {
     uint32_t head_dim_k; /* values of a key head, at least 1 */
     /* values of a value head; 0 = head_dim_k, the maximum with GGUFX_KV_V_IN_K */
     uint32_t head_dim_v;
-    uint32_t type_k;      /* GGUFX_KV_* of the keys */
-    uint32_t type_v;      /* GGUFX_KV_* of the values */
+    ggufx_kv_type type_k; /* GGUFX_KV_* of the keys */
+    ggufx_kv_type type_v; /* GGUFX_KV_* of the values */
     uint32_t n_sequences; /* 0 = 1 */
     uint64_t max_tokens;  /* maximum per sequence; 0 = limited by memory */
     /* Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
      * 64; 0 = 64 (a page), GGUFX_KV_NO_SINKS = none. */
     uint32_t n_sinks;
-    uint32_t rope_style; /* GGUFX_KV_ROPE_* */
+    ggufx_rope_style rope_style; /* GGUFX_KV_ROPE_* */
     /* Coordinates that RoPE rotates, from the first on; 0 = head_dim_k. With GGUFX_KV_V_IN_K from
      * head_dim_v on; 0 = all after it. */
     uint32_t rope_dims;
@@ -173,6 +178,7 @@ GGUFX_API ggufx_status ggufx_kv_append(ggufx_kv *kv, uint32_t layer, uint32_t se
                                        size_t n_k, const float *v, size_t n_v, ggufx_error *error);
 
 /* Formats of 16-bit keys and values. */
+typedef uint32_t ggufx_half_format;
 enum { GGUFX_KV_HALF_F16 = 1, GGUFX_KV_HALF_BF16 = 2 };
 
 /*
@@ -185,7 +191,7 @@ enum { GGUFX_KV_HALF_F16 = 1, GGUFX_KV_HALF_BF16 = 2 };
  */
 GGUFX_API ggufx_status ggufx_kv_append_half(ggufx_kv *kv, uint32_t layer, uint32_t sequence,
                                             size_t n_tokens, const int32_t *positions,
-                                            uint32_t format, const uint16_t *k, size_t n_k,
+                                            ggufx_half_format format, const uint16_t *k, size_t n_k,
                                             const uint16_t *v, size_t n_v, ggufx_error *error);
 
 /*
@@ -205,20 +211,22 @@ GGUFX_API ggufx_status ggufx_kv_append_batch(ggufx_kv *kv, uint32_t layer, size_
                                              const float *k, size_t n_k, const float *v, size_t n_v,
                                              ggufx_error *error);
 
+/* Flags of attention. */
+typedef uint32_t ggufx_attend_flags;
 /* Every query sees every token; otherwise windows decide, or the causal mask. STATE for a sequence
  * from which a window has dropped tokens. */
 #define GGUFX_ATTEND_ALL 1u
 
 typedef struct ggufx_attend_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_ATTEND_*; 0 = windows or the causal mask */
+    ggufx_attend_flags flags; /* GGUFX_ATTEND_*; 0 = windows or the causal mask */
     const void *next;
     float scale;   /* scale of the scores; 0 = 1 / sqrt(head_dim_k) */
     float softcap; /* scores become softcap * tanh(score / softcap); 0 = none */
     /* Positions that a query sees; 0 = as the layer. A query sees the intersection of its own
      * window and that of the layer. */
     uint32_t window;
-    uint32_t window_kind; /* GGUFX_KV_WINDOW_* of `window`; 0 without one */
+    ggufx_window_kind window_kind; /* GGUFX_KV_WINDOW_* of `window`; 0 without one */
     /* One per query head, or NULL: slope * (key position - query position) is added to a score. */
     const float *alibi_slopes;
     size_t n_alibi_slopes; /* n_q_heads; 0 without slopes */
@@ -546,8 +554,8 @@ GGUFX_API ggufx_status ggufx_kv_load_path(ggufx_kv *kv, uint32_t sequence, const
  * for its new type), MEMORY, CANCELLED. After an error nothing has changed.
  * Threads: exclusive on kv; uses the runtime's executor.   Since: 0.1.
  */
-GGUFX_API ggufx_status ggufx_kv_requantize(ggufx_kv *kv, uint32_t layer, uint32_t type_k,
-                                           uint32_t type_v, const ggufx_progress *progress,
+GGUFX_API ggufx_status ggufx_kv_requantize(ggufx_kv *kv, uint32_t layer, ggufx_kv_type type_k,
+                                           ggufx_kv_type type_v, const ggufx_progress *progress,
                                            ggufx_error *error);
 
 /*
@@ -577,10 +585,11 @@ GGUFX_API ggufx_status ggufx_kv_clear(ggufx_kv *kv, ggufx_error *error);
 typedef struct ggufx_kv_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* 0 */
-    uint32_t type_k;   /* GGUFX_KV_* of the keys, as the options have it for GGUFX_KV_ALL_LAYERS */
-    uint32_t type_v;   /* GGUFX_KV_* of the values */
-    uint64_t n_tokens; /* tokens of all sequences, in the first layer for GGUFX_KV_ALL_LAYERS */
-    uint64_t n_pages;  /* allocated pages, used or not; shared pages count once */
+    ggufx_kv_type
+        type_k; /* GGUFX_KV_* of the keys, as the options have it for GGUFX_KV_ALL_LAYERS */
+    ggufx_kv_type type_v; /* GGUFX_KV_* of the values */
+    uint64_t n_tokens;    /* tokens of all sequences, in the first layer for GGUFX_KV_ALL_LAYERS */
+    uint64_t n_pages;     /* allocated pages, used or not; shared pages count once */
     uint64_t n_plain_pages;   /* pages among them that are not quantized: sinks and last tokens */
     uint64_t n_shared_pages;  /* references of sequences to pages that other sequences hold too */
     uint64_t page_bytes;      /* bytes of the pages */

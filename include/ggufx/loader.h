@@ -41,7 +41,6 @@ extern "C" {
     X(runtime_create) \
     X(runtime_destroy) \
     X(runtime_info) \
-    X(runtime_kernel_name) \
     X(batch_options_init) \
     X(session_decode_batch) \
     X(session_sequence_length) \
@@ -252,6 +251,7 @@ extern "C" {
     X(type_info) \
     X(type_from_name) \
     X(row_bytes) \
+    X(runtime_kernel_name) \
     X(kv_type_info) \
     X(kv_type_from_name) \
     X(writer_options_init) \
@@ -299,7 +299,6 @@ typedef struct ggufx_functions {
     ggufx_status (*runtime_create)(ggufx_runtime **out, const ggufx_runtime_options *options, ggufx_error *error);
     void (*runtime_destroy)(ggufx_runtime *rt);
     ggufx_status (*runtime_info)(ggufx_runtime_facts *out, const ggufx_runtime *rt, ggufx_error *error);
-    const char *(*runtime_kernel_name)(const ggufx_runtime *rt, uint32_t type);
     void (*batch_options_init)(ggufx_batch_options *options);
     ggufx_status (*session_decode_batch)(ggufx_session *session, const ggufx_batch_item *items, size_t n_items, const ggufx_batch_options *options, ggufx_error *error);
     uint64_t (*session_sequence_length)(const ggufx_session *session, uint32_t sequence);
@@ -319,7 +318,7 @@ typedef struct ggufx_functions {
     const char *(*chat_format_name)(size_t index);
     void (*chat_request_init)(ggufx_chat_request *request);
     ggufx_status (*chat_render)(char *out, size_t capacity, size_t *out_needed, ggufx_chat_run *out_runs, size_t run_capacity, size_t *out_runs_needed, const ggufx_chat *chat, const ggufx_chat_request *request, ggufx_error *error);
-    ggufx_status (*chat_tokenize)(int32_t *out_ids, size_t capacity, size_t *out_needed, const ggufx_chat *chat, const ggufx_tokenizer *tokenizer, const ggufx_chat_request *request, uint32_t flags, ggufx_error *error);
+    ggufx_status (*chat_tokenize)(int32_t *out_ids, size_t capacity, size_t *out_needed, const ggufx_chat *chat, const ggufx_tokenizer *tokenizer, const ggufx_chat_request *request, ggufx_tokenize_flags flags, ggufx_error *error);
     ggufx_status (*chat_info)(ggufx_chat_facts *out, const ggufx_chat *chat, ggufx_error *error);
     void (*chat_parser_options_init)(ggufx_chat_parser_options *options);
     ggufx_status (*chat_parser_create)(ggufx_chat_parser **out, const ggufx_runtime *rt, const ggufx_chat_parser_options *options, ggufx_error *error);
@@ -372,10 +371,10 @@ typedef struct ggufx_functions {
     ggufx_status (*file_tensor_find)(size_t *out, const ggufx_file *file, const char *name, size_t length, ggufx_error *error);
     ggufx_status (*tensor_info)(ggufx_tensor_facts *out, const ggufx_tensor *tensor, ggufx_error *error);
     const void *(*tensor_data)(const ggufx_tensor *tensor);
-    ggufx_status (*tensor_wrap)(ggufx_tensor **out, const ggufx_runtime *rt, uint32_t type, uint32_t n_dims, const uint64_t *ne, uint64_t row_stride, const void *data, uint64_t n_bytes, const char *name, void (*destroy)(void *user), void *user, ggufx_error *error);
+    ggufx_status (*tensor_wrap)(ggufx_tensor **out, const ggufx_runtime *rt, ggufx_type type, uint32_t n_dims, const uint64_t *ne, uint64_t row_stride, const void *data, uint64_t n_bytes, const char *name, void (*destroy)(void *user), void *user, ggufx_error *error);
     ggufx_status (*tensor_slice)(ggufx_tensor **out, const ggufx_tensor *tensor, uint32_t dim, uint64_t first, uint64_t n, ggufx_error *error);
     void (*tensor_destroy)(ggufx_tensor *tensor);
-    ggufx_status (*validate)(const ggufx_file *file, uint32_t flags, int32_t (*report)(void *user, const ggufx_finding *finding), void *user, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*validate)(const ggufx_file *file, ggufx_validate_flags flags, int32_t (*report)(void *user, const ggufx_finding *finding), void *user, const ggufx_progress *progress, ggufx_error *error);
     void (*grammar_options_init)(ggufx_grammar_options *options);
     ggufx_status (*grammar_create)(ggufx_grammar **out, const ggufx_runtime *rt, const ggufx_tokenizer *tokenizer, const ggufx_grammar_options *options, ggufx_error *error);
     void (*grammar_destroy)(ggufx_grammar *grammar);
@@ -388,7 +387,7 @@ typedef struct ggufx_functions {
     ggufx_status (*matcher_info)(ggufx_matcher_facts *out, const ggufx_matcher *matcher, ggufx_error *error);
     ggufx_status (*sampler_sample_matching)(int32_t *out_id, float *out_logprob, ggufx_sampler *sampler, ggufx_matcher *matcher, const float *logits, size_t n, ggufx_error *error);
     void (*group_options_init)(ggufx_group_options *options);
-    ggufx_status (*writer_copy_rank)(ggufx_writer *writer, const ggufx_file *file, uint32_t rank, uint32_t n_ranks, const uint32_t *speeds, uint32_t flags, ggufx_error *error);
+    ggufx_status (*writer_copy_rank)(ggufx_writer *writer, const ggufx_file *file, uint32_t rank, uint32_t n_ranks, const uint32_t *speeds, ggufx_group_options_flags flags, ggufx_error *error);
     ggufx_status (*imatrix_open)(ggufx_imatrix **out, const ggufx_runtime *rt, const char *path, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*imatrix_open_memory)(ggufx_imatrix **out, const ggufx_runtime *rt, const void *data, size_t size, ggufx_error *error);
     void (*imatrix_destroy)(ggufx_imatrix *imatrix);
@@ -400,7 +399,7 @@ typedef struct ggufx_functions {
     ggufx_status (*imatrix_merge)(ggufx_imatrix *imatrix, const ggufx_imatrix *other, ggufx_error *error);
     void (*imatrix_options_init)(ggufx_imatrix_options *options);
     ggufx_status (*imatrix_collect)(ggufx_imatrix **out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, const ggufx_imatrix_options *options, ggufx_error *error);
-    ggufx_status (*imatrix_write)(const ggufx_imatrix *imatrix, const char *path, int32_t format, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*imatrix_write)(const ggufx_imatrix *imatrix, const char *path, ggufx_imatrix_format format, const ggufx_progress *progress, ggufx_error *error);
     size_t (*file_type_count)(void);
     ggufx_status (*file_type_at)(ggufx_file_type_facts *out, size_t index, ggufx_error *error);
     ggufx_status (*file_type_from_name)(uint32_t *out, const char *name, ggufx_error *error);
@@ -409,8 +408,8 @@ typedef struct ggufx_functions {
     void (*job_destroy)(ggufx_job *job);
     ggufx_status (*job_info)(ggufx_job_facts *out, const ggufx_job *job, ggufx_error *error);
     ggufx_status (*job_tensor_at)(ggufx_job_tensor *out, const ggufx_job *job, size_t index, ggufx_error *error);
-    ggufx_status (*job_set_types)(ggufx_job *job, const uint32_t *types, size_t n, ggufx_error *error);
-    ggufx_status (*job_measure)(double *out, const ggufx_job *job, size_t index, uint32_t type, uint64_t max_values, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*job_set_types)(ggufx_job *job, const ggufx_type *types, size_t n, ggufx_error *error);
+    ggufx_status (*job_measure)(double *out, const ggufx_job *job, size_t index, ggufx_type type, uint64_t max_values, const ggufx_progress *progress, ggufx_error *error);
     void (*job_run_options_init)(ggufx_job_run_options *options);
     ggufx_status (*job_run)(ggufx_job *job, const char *path, const ggufx_job_run_options *options, ggufx_error *error);
     ggufx_status (*job_finish)(ggufx_job *job, const char *path, const ggufx_progress *progress, ggufx_error *error);
@@ -420,7 +419,7 @@ typedef struct ggufx_functions {
     void (*kv_destroy)(ggufx_kv *kv);
     ggufx_status (*kv_reserve)(ggufx_kv *kv, uint32_t sequence, uint64_t n_tokens, ggufx_error *error);
     ggufx_status (*kv_append)(ggufx_kv *kv, uint32_t layer, uint32_t sequence, size_t n_tokens, const int32_t *positions, const float *k, size_t n_k, const float *v, size_t n_v, ggufx_error *error);
-    ggufx_status (*kv_append_half)(ggufx_kv *kv, uint32_t layer, uint32_t sequence, size_t n_tokens, const int32_t *positions, uint32_t format, const uint16_t *k, size_t n_k, const uint16_t *v, size_t n_v, ggufx_error *error);
+    ggufx_status (*kv_append_half)(ggufx_kv *kv, uint32_t layer, uint32_t sequence, size_t n_tokens, const int32_t *positions, ggufx_half_format format, const uint16_t *k, size_t n_k, const uint16_t *v, size_t n_v, ggufx_error *error);
     ggufx_status (*kv_append_batch)(ggufx_kv *kv, uint32_t layer, size_t n_tokens, const uint32_t *sequences, const int32_t *positions, const float *k, size_t n_k, const float *v, size_t n_v, ggufx_error *error);
     void (*attend_options_init)(ggufx_attend_options *options);
     ggufx_status (*kv_attend)(float *out, size_t n_out, float *lse, const ggufx_kv *kv, uint32_t layer, uint32_t sequence, const float *q, size_t n_q, size_t n_queries, const int32_t *positions, const ggufx_attend_options *options, ggufx_error *error);
@@ -442,7 +441,7 @@ typedef struct ggufx_functions {
     ggufx_status (*kv_load)(ggufx_kv *kv, uint32_t sequence, ggufx_status (*read)(void *user, void *data, size_t n), void *user, ggufx_error *error);
     ggufx_status (*kv_save_path)(const ggufx_kv *kv, uint32_t sequence, const char *path, ggufx_error *error);
     ggufx_status (*kv_load_path)(ggufx_kv *kv, uint32_t sequence, const char *path, ggufx_error *error);
-    ggufx_status (*kv_requantize)(ggufx_kv *kv, uint32_t layer, uint32_t type_k, uint32_t type_v, const ggufx_progress *progress, ggufx_error *error);
+    ggufx_status (*kv_requantize)(ggufx_kv *kv, uint32_t layer, ggufx_kv_type type_k, ggufx_kv_type type_v, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*kv_compact)(ggufx_kv *kv, uint32_t sequence, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*kv_clear)(ggufx_kv *kv, ggufx_error *error);
     ggufx_status (*kv_stats)(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer, ggufx_error *error);
@@ -453,16 +452,16 @@ typedef struct ggufx_functions {
     ggufx_status (*matmul_id)(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt, const ggufx_tensor *w, const uint32_t *ids, size_t n_used, const float *x, size_t ldx, size_t n_x, size_t n, const ggufx_matmul_options *options, ggufx_error *error);
     void (*measure_options_init)(ggufx_measure_options *options);
     ggufx_status (*measure)(ggufx_measure_facts *out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, const ggufx_measure_options *options, ggufx_error *error);
-    ggufx_status (*measure_total)(ggufx_measure_facts *out, const ggufx_runtime *rt, const ggufx_measure_row *rows, size_t n_rows, uint64_t n_chunks, uint32_t n_context, uint32_t flags, ggufx_error *error);
+    ggufx_status (*measure_total)(ggufx_measure_facts *out, const ggufx_runtime *rt, const ggufx_measure_row *rows, size_t n_rows, uint64_t n_chunks, uint32_t n_context, ggufx_measure_flags flags, ggufx_error *error);
     ggufx_status (*measure_endings)(double *out, ggufx_session *session, const int32_t *context, size_t n_context, const int32_t *endings, const size_t *n_tokens, size_t n_endings, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*tokenizer_create)(ggufx_tokenizer **out, const ggufx_file *file, ggufx_error *error);
     void (*tokenizer_destroy)(ggufx_tokenizer *tokenizer);
-    ggufx_status (*tokenize)(int32_t *out_ids, size_t capacity, size_t *out_needed, const ggufx_tokenizer *tokenizer, const char *text, size_t length, uint32_t flags, ggufx_error *error);
-    ggufx_status (*detokenize)(char *out, size_t capacity, size_t *out_needed, const ggufx_tokenizer *tokenizer, const int32_t *ids, size_t n_ids, uint32_t flags, ggufx_error *error);
-    ggufx_status (*detokenize_part)(char *out, size_t capacity, size_t *out_needed, ggufx_detokenize_state *state, const ggufx_tokenizer *tokenizer, const int32_t *ids, size_t n_ids, uint32_t flags, ggufx_error *error);
+    ggufx_status (*tokenize)(int32_t *out_ids, size_t capacity, size_t *out_needed, const ggufx_tokenizer *tokenizer, const char *text, size_t length, ggufx_tokenize_flags flags, ggufx_error *error);
+    ggufx_status (*detokenize)(char *out, size_t capacity, size_t *out_needed, const ggufx_tokenizer *tokenizer, const int32_t *ids, size_t n_ids, ggufx_detokenize_flags flags, ggufx_error *error);
+    ggufx_status (*detokenize_part)(char *out, size_t capacity, size_t *out_needed, ggufx_detokenize_state *state, const ggufx_tokenizer *tokenizer, const int32_t *ids, size_t n_ids, ggufx_detokenize_flags flags, ggufx_error *error);
     ggufx_status (*token_info)(ggufx_token_facts *out, const ggufx_tokenizer *tokenizer, int32_t id, ggufx_error *error);
     ggufx_status (*tokenizer_info)(ggufx_tokenizer_facts *out, const ggufx_tokenizer *tokenizer, ggufx_error *error);
-    int32_t (*tokenizer_special)(const ggufx_tokenizer *tokenizer, uint32_t which);
+    int32_t (*tokenizer_special)(const ggufx_tokenizer *tokenizer, ggufx_special_token which);
     size_t (*tokenizer_pre_count)(void);
     ggufx_status (*tokenizer_pre)(ggufx_pre_facts *out, size_t index, ggufx_error *error);
     const char *(*tokenizer_unicode)(void);
@@ -487,9 +486,9 @@ typedef struct ggufx_functions {
     ggufx_status (*sampler_sample)(int32_t *out_id, float *out_logprob, ggufx_sampler *sampler, const float *logits, size_t n, ggufx_error *error);
     ggufx_status (*perplexity)(ggufx_perplexity_facts *out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, int32_t (*report)(void *user, const ggufx_perplexity_facts *running), void *user, ggufx_error *error);
     ggufx_status (*dequantize)(float *out, size_t n_out, const ggufx_runtime *rt, const ggufx_tensor *tensor, uint64_t first_row, uint64_t n_rows, ggufx_error *error);
-    ggufx_status (*dequantize_blocks)(float *out, size_t n, const ggufx_runtime *rt, uint32_t type, const void *bytes, size_t n_bytes, ggufx_error *error);
+    ggufx_status (*dequantize_blocks)(float *out, size_t n, const ggufx_runtime *rt, ggufx_type type, const void *bytes, size_t n_bytes, ggufx_error *error);
     void (*quantize_options_init)(ggufx_quantize_options *options);
-    ggufx_status (*quantize_blocks)(void *out, size_t n_bytes, const ggufx_runtime *rt, uint32_t type, const float *rows, size_t n_rows, size_t n_cols, const ggufx_quantize_options *options, ggufx_error *error);
+    ggufx_status (*quantize_blocks)(void *out, size_t n_bytes, const ggufx_runtime *rt, ggufx_type type, const float *rows, size_t n_rows, size_t n_cols, const ggufx_quantize_options *options, ggufx_error *error);
     void (*sampler_link_init)(ggufx_sampler_link *link);
     ggufx_status (*sampler_create_chain)(ggufx_sampler **out, const ggufx_runtime *rt, uint32_t n_vocab, uint64_t seed, ggufx_error *error);
     ggufx_status (*sampler_add)(ggufx_sampler *sampler, const ggufx_sampler_link *link, ggufx_error *error);
@@ -507,28 +506,29 @@ typedef struct ggufx_functions {
     void (*speculator_destroy)(ggufx_speculator *speculator);
     ggufx_status (*speculator_next)(int32_t *out_ids, float *out_logprobs, size_t capacity, size_t *out_n, ggufx_speculator *speculator, ggufx_sampler *sampler, ggufx_matcher *matcher, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*speculator_info)(ggufx_speculator_facts *out, const ggufx_speculator *speculator, ggufx_error *error);
-    ggufx_status (*type_info)(ggufx_type_facts *out, uint32_t type, ggufx_error *error);
-    ggufx_status (*type_from_name)(uint32_t *out, const char *name, ggufx_error *error);
-    ggufx_status (*row_bytes)(uint64_t *out, uint32_t type, uint64_t n, ggufx_error *error);
-    ggufx_status (*kv_type_info)(ggufx_kv_type_facts *out, uint32_t type, ggufx_error *error);
-    ggufx_status (*kv_type_from_name)(uint32_t *out, const char *name, ggufx_error *error);
+    ggufx_status (*type_info)(ggufx_type_facts *out, ggufx_type type, ggufx_error *error);
+    ggufx_status (*type_from_name)(ggufx_type *out, const char *name, ggufx_error *error);
+    ggufx_status (*row_bytes)(uint64_t *out, ggufx_type type, uint64_t n, ggufx_error *error);
+    const char *(*runtime_kernel_name)(const ggufx_runtime *rt, ggufx_type type);
+    ggufx_status (*kv_type_info)(ggufx_kv_type_facts *out, ggufx_kv_type type, ggufx_error *error);
+    ggufx_status (*kv_type_from_name)(ggufx_kv_type *out, const char *name, ggufx_error *error);
     void (*writer_options_init)(ggufx_writer_options *options);
     ggufx_status (*writer_create)(ggufx_writer **out, const ggufx_runtime *rt, const ggufx_writer_options *options, ggufx_error *error);
     void (*writer_destroy)(ggufx_writer *writer);
-    ggufx_status (*writer_set_u64)(ggufx_writer *writer, const char *key, size_t length, int32_t type, uint64_t value, ggufx_error *error);
-    ggufx_status (*writer_set_i64)(ggufx_writer *writer, const char *key, size_t length, int32_t type, int64_t value, ggufx_error *error);
-    ggufx_status (*writer_set_f64)(ggufx_writer *writer, const char *key, size_t length, int32_t type, double value, ggufx_error *error);
+    ggufx_status (*writer_set_u64)(ggufx_writer *writer, const char *key, size_t length, ggufx_meta_type type, uint64_t value, ggufx_error *error);
+    ggufx_status (*writer_set_i64)(ggufx_writer *writer, const char *key, size_t length, ggufx_meta_type type, int64_t value, ggufx_error *error);
+    ggufx_status (*writer_set_f64)(ggufx_writer *writer, const char *key, size_t length, ggufx_meta_type type, double value, ggufx_error *error);
     ggufx_status (*writer_set_bool)(ggufx_writer *writer, const char *key, size_t length, int32_t value, ggufx_error *error);
     ggufx_status (*writer_set_string)(ggufx_writer *writer, const char *key, size_t length, const char *text, size_t n_text, ggufx_error *error);
-    ggufx_status (*writer_set_array)(ggufx_writer *writer, const char *key, size_t length, int32_t element_type, const void *elements, size_t count, ggufx_error *error);
+    ggufx_status (*writer_set_array)(ggufx_writer *writer, const char *key, size_t length, ggufx_meta_type element_type, const void *elements, size_t count, ggufx_error *error);
     ggufx_status (*writer_set_array_string)(ggufx_writer *writer, const char *key, size_t length, const char *const *texts, const size_t *lengths, size_t count, ggufx_error *error);
-    ggufx_status (*writer_set_value)(ggufx_writer *writer, const char *key, size_t length, int32_t type, const void *value, size_t n_bytes, ggufx_error *error);
+    ggufx_status (*writer_set_value)(ggufx_writer *writer, const char *key, size_t length, ggufx_meta_type type, const void *value, size_t n_bytes, ggufx_error *error);
     ggufx_status (*writer_unset)(ggufx_writer *writer, const char *key, size_t length, ggufx_error *error);
     ggufx_status (*writer_rename)(ggufx_writer *writer, const char *key, size_t length, const char *new_key, size_t new_length, ggufx_error *error);
     ggufx_status (*writer_copy_meta)(ggufx_writer *writer, const ggufx_file *file, ggufx_error *error);
     ggufx_status (*writer_add_tensor)(ggufx_writer *writer, const ggufx_tensor *tensor, const char *name, size_t name_length, ggufx_error *error);
     ggufx_status (*writer_copy_tensors)(ggufx_writer *writer, const ggufx_file *file, ggufx_error *error);
-    ggufx_status (*writer_add_stream)(ggufx_writer *writer, const char *name, size_t name_length, uint32_t type, uint32_t n_dims, const uint64_t *ne, const ggufx_tensor_stream *stream, ggufx_error *error);
+    ggufx_status (*writer_add_stream)(ggufx_writer *writer, const char *name, size_t name_length, ggufx_type type, uint32_t n_dims, const uint64_t *ne, const ggufx_tensor_stream *stream, ggufx_error *error);
     void (*write_options_init)(ggufx_write_options *options);
     ggufx_status (*writer_info)(ggufx_writer_facts *out, const ggufx_writer *writer, const ggufx_write_options *options, ggufx_error *error);
     ggufx_status (*writer_write)(ggufx_writer *writer, const char *path, const ggufx_write_options *options, ggufx_error *error);

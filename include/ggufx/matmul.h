@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+/* Flags of products. */
+typedef uint32_t ggufx_matmul_flags;
 /* Uses f32 activations with quantized weights too: relative error about 1e-6 instead of 1e-2, about
  * 3 times the time if compute-bound. F16, BF16 and F32 weights always use them. */
 #define GGUFX_MATMUL_F32 1u
@@ -36,7 +38,7 @@ extern "C" {
 
 typedef struct ggufx_matmul_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_MATMUL_* */
+    ggufx_matmul_flags flags; /* GGUFX_MATMUL_* */
     const void *next;
     const ggufx_progress *progress; /* NULL: cannot be cancelled */
     uint64_t reserved[2];

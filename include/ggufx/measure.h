@@ -11,28 +11,29 @@
 extern "C" {
 #endif
 
+/* Flags of a measurement and of its rows. */
+typedef uint32_t ggufx_measure_flags;
 #define GGUFX_MEASURE_COMPARED 1u /* facts: saved logits were read, the fields about them are set */
 #define GGUFX_MEASURE_SAME_MODEL 2u /* facts: these logits are of the same model and adapters */
-
-#define GGUFX_MEASURE_SAME_TOP 4u /* row: the likeliest token is that of the saved logits */
+#define GGUFX_MEASURE_SAME_TOP 4u   /* row: the likeliest token is that of the saved logits */
 
 /* A prediction that was scored. */
 typedef struct ggufx_measure_row {
     double loss;       /* negative log-likelihood of the token in the text */
     double base_loss;  /* the same for the saved logits; 0 without them, as are the next two */
     double divergence; /* KL divergence: sum p log(p / q), p of the saved logits, q of the model */
-    uint32_t flags;    /* GGUFX_MEASURE_SAME_TOP */
-    int32_t token;     /* token in the text */
+    ggufx_measure_flags flags; /* GGUFX_MEASURE_SAME_TOP */
+    int32_t token;             /* token in the text */
 } ggufx_measure_row;
 
 /* Results of a measurement. Errors are standard errors. The error of a quantile is half the
  * distance between the values one standard error of its rank below and above it. Logarithms are
  * natural. */
 typedef struct ggufx_measure_facts {
-    uint32_t struct_size;  /* set by the caller */
-    uint32_t flags;        /* GGUFX_MEASURE_COMPARED, _SAME_MODEL */
-    double perplexity;     /* exp of the mean negative log-likelihood */
-    double standard_error; /* standard error of the perplexity */
+    uint32_t struct_size;      /* set by the caller */
+    ggufx_measure_flags flags; /* GGUFX_MEASURE_COMPARED, _SAME_MODEL */
+    double perplexity;         /* exp of the mean negative log-likelihood */
+    double standard_error;     /* standard error of the perplexity */
     uint64_t n_chunks;
     uint64_t n_tokens; /* tokens of all chunks; overlaps count repeatedly */
     uint64_t n_scored; /* predictions scored */
@@ -144,8 +145,8 @@ GGUFX_API ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *se
  */
 GGUFX_API ggufx_status ggufx_measure_total(ggufx_measure_facts *out, const ggufx_runtime *rt,
                                            const ggufx_measure_row *rows, size_t n_rows,
-                                           uint64_t n_chunks, uint32_t n_context, uint32_t flags,
-                                           ggufx_error *error);
+                                           uint64_t n_chunks, uint32_t n_context,
+                                           ggufx_measure_flags flags, ggufx_error *error);
 
 /*
  * Computes the log-probabilities of several continuations of one context: a multiple-choice

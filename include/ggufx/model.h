@@ -8,6 +8,7 @@
 #include "device.h"
 #include "file.h"
 #include "group.h"
+#include "matmul.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +35,8 @@ GGUFX_API ggufx_status ggufx_tokenizer_create(ggufx_tokenizer **out, const ggufx
 /* Releases the caller's reference.   Threads: exclusive on tokenizer.   Since: 0.1. */
 GGUFX_API void ggufx_tokenizer_destroy(ggufx_tokenizer *tokenizer);
 
+/* Flags of ggufx_tokenize. */
+typedef uint32_t ggufx_tokenize_flags;
 #define GGUFX_TOKENIZE_ADD_SPECIAL 1u   /* add BOS, EOS or a separator as the file asks */
 #define GGUFX_TOKENIZE_PARSE_SPECIAL 2u /* "<s>" in the text is the control token */
 
@@ -52,11 +55,15 @@ GGUFX_API void ggufx_tokenizer_destroy(ggufx_tokenizer *tokenizer);
  */
 GGUFX_API ggufx_status ggufx_tokenize(int32_t *out_ids, size_t capacity, size_t *out_needed,
                                       const ggufx_tokenizer *tokenizer, const char *text,
-                                      size_t length, uint32_t flags, ggufx_error *error);
+                                      size_t length, ggufx_tokenize_flags flags,
+                                      ggufx_error *error);
 
+/* Flags of ggufx_detokenize. */
+typedef uint32_t ggufx_detokenize_flags;
 #define GGUFX_DETOKENIZE_KEEP_SPECIAL 1u /* write control tokens too */
 #define GGUFX_DETOKENIZE_KEEP_SPACE 2u /* keep the space that the tokenizer added before the text */
 #define GGUFX_DETOKENIZE_CLEAN_SPACES 4u /* remove spaces before punctuation, as llama.cpp does */
+#define GGUFX_DETOKENIZE_LAST 8u         /* ggufx_detokenize_part: no more ids follow */
 /*
  * Converts token ids to text, not NUL-terminated. One id may be a part of a character.
  *
@@ -72,9 +79,8 @@ GGUFX_API ggufx_status ggufx_tokenize(int32_t *out_ids, size_t capacity, size_t 
  */
 GGUFX_API ggufx_status ggufx_detokenize(char *out, size_t capacity, size_t *out_needed,
                                         const ggufx_tokenizer *tokenizer, const int32_t *ids,
-                                        size_t n_ids, uint32_t flags, ggufx_error *error);
-
-#define GGUFX_DETOKENIZE_LAST 8u /* ggufx_detokenize_part: no more ids follow */
+                                        size_t n_ids, ggufx_detokenize_flags flags,
+                                        ggufx_error *error);
 
 /* State between two parts of a text. The caller initializes it with 0. The struct never grows. */
 typedef struct ggufx_detokenize_state {
@@ -96,8 +102,11 @@ typedef struct ggufx_detokenize_state {
 GGUFX_API ggufx_status ggufx_detokenize_part(char *out, size_t capacity, size_t *out_needed,
                                              ggufx_detokenize_state *state,
                                              const ggufx_tokenizer *tokenizer, const int32_t *ids,
-                                             size_t n_ids, uint32_t flags, ggufx_error *error);
+                                             size_t n_ids, ggufx_detokenize_flags flags,
+                                             ggufx_error *error);
 
+/* Properties of a token. */
+typedef uint32_t ggufx_token_flags;
 #define GGUFX_TOKEN_UNKNOWN 1u /* stands for text without a token */
 #define GGUFX_TOKEN_CONTROL 2u /* "<s>": has no text of its own */
 #define GGUFX_TOKEN_USER 4u    /* user-defined: matched as a whole in every text */
@@ -106,11 +115,11 @@ GGUFX_API ggufx_status ggufx_detokenize_part(char *out, size_t capacity, size_t 
 #define GGUFX_TOKEN_END 32u    /* end-of-generation token: EOS, EOT, EOM */
 
 typedef struct ggufx_token_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* GGUFX_TOKEN_* */
-    int32_t id;           /* index in the vocabulary */
-    float score;          /* as stored in the file */
-    const char *text;     /* as stored in the file; may contain any byte */
+    uint32_t struct_size;    /* set by the caller */
+    ggufx_token_flags flags; /* GGUFX_TOKEN_* */
+    int32_t id;              /* index in the vocabulary */
+    float score;             /* as stored in the file */
+    const char *text;        /* as stored in the file; may contain any byte */
     size_t text_length;
 } ggufx_token_facts;
 
@@ -119,6 +128,8 @@ typedef struct ggufx_token_facts {
 GGUFX_API ggufx_status ggufx_token_info(ggufx_token_facts *out, const ggufx_tokenizer *tokenizer,
                                         int32_t id, ggufx_error *error);
 
+/* Properties of a tokenizer. */
+typedef uint32_t ggufx_tokenizer_flags;
 #define GGUFX_TOKENIZER_ADD_BOS 1u       /* ADD_SPECIAL adds BOS before a text */
 #define GGUFX_TOKENIZER_ADD_EOS 2u       /* ADD_SPECIAL adds EOS after a text */
 #define GGUFX_TOKENIZER_ADD_SEP 4u       /* a separator is added after a text, or between two */
@@ -126,13 +137,13 @@ GGUFX_API ggufx_status ggufx_token_info(ggufx_token_facts *out, const ggufx_toke
 #define GGUFX_TOKENIZER_CLEAN_SPACES 16u /* GGUFX_DETOKENIZE_CLEAN_SPACES has an effect */
 
 typedef struct ggufx_tokenizer_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* GGUFX_TOKENIZER_* */
-    const char *kind;     /* tokenizer.ggml.model: "llama"; valid for the life of the process */
-    uint32_t n_tokens;    /* tokens of the vocabulary */
-    int32_t bos;          /* id, or -1 */
-    int32_t eos;          /* id, or -1 */
-    int32_t unknown;      /* id, or -1 */
+    uint32_t struct_size;        /* set by the caller */
+    ggufx_tokenizer_flags flags; /* GGUFX_TOKENIZER_* */
+    const char *kind;  /* tokenizer.ggml.model: "llama"; valid for the life of the process */
+    uint32_t n_tokens; /* tokens of the vocabulary */
+    int32_t bos;       /* id, or -1 */
+    int32_t eos;       /* id, or -1 */
+    int32_t unknown;   /* id, or -1 */
     /* {null} pre-tokenizer of BPE: "llama-bpe", else NULL; valid for the life of the process */
     const char *pre;
 } ggufx_tokenizer_facts;
@@ -143,6 +154,7 @@ GGUFX_API ggufx_status ggufx_tokenizer_info(ggufx_tokenizer_facts *out,
                                             const ggufx_tokenizer *tokenizer, ggufx_error *error);
 
 /* Special tokens. */
+typedef uint32_t ggufx_special_token;
 enum {
     GGUFX_SPECIAL_BOS = 0, /* start of a text; [CLS] */
     GGUFX_SPECIAL_EOS = 1, /* end of a text */
@@ -167,8 +179,11 @@ enum {
  *
  * Threads: any number at once.   Allocates: no.   Since: 0.1.
  */
-GGUFX_API int32_t ggufx_tokenizer_special(const ggufx_tokenizer *tokenizer, uint32_t which);
+GGUFX_API int32_t ggufx_tokenizer_special(const ggufx_tokenizer *tokenizer,
+                                          ggufx_special_token which);
 
+/* Properties of a pre-tokenizer. */
+typedef uint32_t ggufx_pre_flags;
 #define GGUFX_PRE_ADD_BOS 1u       /* texts start with BOS unless the file says otherwise */
 #define GGUFX_PRE_IGNORE_MERGES 2u /* pieces that are tokens are used without merges */
 #define GGUFX_PRE_ADD_SEP 4u       /* pairs of texts have a separator */
@@ -176,10 +191,10 @@ GGUFX_API int32_t ggufx_tokenizer_special(const ggufx_tokenizer *tokenizer, uint
 
 /* A pre-tokenizer: splits a text before BPE merges. */
 typedef struct ggufx_pre_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* GGUFX_PRE_* */
-    const char *name;     /* tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process */
-    const char *rules;    /* name of its rules; equal for pre-tokenizers that split equally */
+    uint32_t struct_size;  /* set by the caller */
+    ggufx_pre_flags flags; /* GGUFX_PRE_* */
+    const char *name;      /* tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process */
+    const char *rules;     /* name of its rules; equal for pre-tokenizers that split equally */
     /* {null} Its steps as in tokenizer.json, each terminated by NUL; NULL if they are not known:
      * 'S' and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
      * bytes. */
@@ -252,12 +267,14 @@ GGUFX_API ggufx_status ggufx_model_create(ggufx_model **out, const ggufx_runtime
 /* Releases the caller's reference.   Threads: exclusive on model.   Since: 0.1. */
 GGUFX_API void ggufx_model_destroy(ggufx_model *model);
 
+/* Properties of a model. */
+typedef uint32_t ggufx_model_flags;
 #define GGUFX_MODEL_EMBEDS_ONLY 1u /* predicts no tokens: use embed.h; it has no sessions */
 #define GGUFX_MODEL_EMBEDS 2u      /* the file describes pooling for embeddings or scores */
 
 typedef struct ggufx_model_facts {
     uint32_t struct_size;     /* set by the caller */
-    uint32_t flags;           /* GGUFX_MODEL_* */
+    ggufx_model_flags flags;  /* GGUFX_MODEL_* */
     const char *architecture; /* "llama"; valid for the life of the process */
     uint64_t n_parameters;    /* values of all tensors */
     uint64_t weight_bytes;    /* bytes of all tensors */
@@ -283,25 +300,28 @@ GGUFX_API ggufx_status ggufx_model_info(ggufx_model_facts *out, const ggufx_mode
                                         ggufx_error *error);
 
 /* Kinds of layers. */
+typedef uint32_t ggufx_layer_kind;
 enum {
     GGUFX_LAYER_ATTENTION = 1, /* keys and values of all tokens, or of a window */
     GGUFX_LAYER_RECURRENT = 2  /* a recurrent state of constant size */
 };
 
+/* Properties of a layer. */
+typedef uint32_t ggufx_layer_flags;
 #define GGUFX_LAYER_V_IN_K 1u /* values are the first head_dim_v coordinates of keys */
 
 typedef struct ggufx_layer_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* GGUFX_LAYER_V_IN_K */
-    uint32_t kind;        /* GGUFX_LAYER_ATTENTION or _RECURRENT */
-    uint32_t n_heads;     /* query heads, as in ggufx_attention_hook; 0 without attention */
-    uint32_t n_kv_heads;  /* heads of keys and values */
-    uint32_t head_dim_k;  /* values of a query or key head */
-    uint32_t head_dim_v;  /* values of a value head */
-    uint32_t window;      /* tokens that a token sees (llama4: at most); 0 = all */
-    uint32_t reads_layer; /* layer of the keys and values that it reads, mostly itself */
-    float scale;          /* scale of the scores; 0 = 1 / sqrt(head_dim_k) */
-    float softcap;        /* soft cap of the scores; 0: none */
+    uint32_t struct_size;    /* set by the caller */
+    ggufx_layer_flags flags; /* GGUFX_LAYER_V_IN_K */
+    ggufx_layer_kind kind;   /* GGUFX_LAYER_ATTENTION or _RECURRENT */
+    uint32_t n_heads;        /* query heads, as in ggufx_attention_hook; 0 without attention */
+    uint32_t n_kv_heads;     /* heads of keys and values */
+    uint32_t head_dim_k;     /* values of a query or key head */
+    uint32_t head_dim_v;     /* values of a value head */
+    uint32_t window;         /* tokens that a token sees (llama4: at most); 0 = all */
+    uint32_t reads_layer;    /* layer of the keys and values that it reads, mostly itself */
+    float scale;             /* scale of the scores; 0 = 1 / sqrt(head_dim_k) */
+    float softcap;           /* soft cap of the scores; 0: none */
     uint32_t reserved;
     uint64_t state_bytes; /* bytes of the recurrent state of a sequence */
     /* {null} {len: n_heads} attention sink logits, or NULL; valid as long as the model */
@@ -338,10 +358,10 @@ typedef struct ggufx_session_options {
     const void *next;
     /* maximum number of tokens of a sequence; 0 = the trained context, at most 8192 */
     uint32_t n_context;
-    uint32_t n_batch;      /* tokens computed at once; 0 = 512 */
-    uint32_t type_k;       /* GGUFX_KV_* of the keys */
-    uint32_t type_v;       /* GGUFX_KV_* of the values */
-    uint32_t matmul_flags; /* GGUFX_MATMUL_* of all products */
+    uint32_t n_batch;                /* tokens computed at once; 0 = 512 */
+    ggufx_kv_type type_k;            /* GGUFX_KV_* of the keys */
+    ggufx_kv_type type_v;            /* GGUFX_KV_* of the values */
+    ggufx_matmul_flags matmul_flags; /* GGUFX_MATMUL_* of all products */
     uint32_t reserved0;
     /* Maximum number of tokens of all sequences together, which then share memory. It is allocated
      * as tokens arrive; a shared prefix counts once; tokens without memory are CAPACITY. 0, or more
@@ -381,8 +401,8 @@ typedef struct ggufx_session_facts {
     uint32_t flags;       /* 0 */
     uint32_t n_context;   /* maximum number of tokens of a sequence */
     uint32_t n_batch;     /* tokens computed at once */
-    uint32_t type_k;      /* GGUFX_KV_* of the keys */
-    uint32_t type_v;      /* GGUFX_KV_* of the values */
+    ggufx_kv_type type_k; /* GGUFX_KV_* of the keys */
+    ggufx_kv_type type_v; /* GGUFX_KV_* of the values */
     uint32_t n_sequences; /* number of sequences */
     uint32_t reserved;
     uint64_t n_context_total; /* tokens for which sequences share memory; 0: each has its own */
@@ -415,12 +435,14 @@ typedef struct ggufx_attention_hook {
                      const float *q, const float *k, const float *v, const float *out);
 } ggufx_attention_hook;
 
+/* Flags of a decode. */
+typedef uint32_t ggufx_decode_flags;
 /* return the logits of all n_tokens tokens, not only of the last */
 #define GGUFX_DECODE_ALL_LOGITS 1u
 
 typedef struct ggufx_decode_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_DECODE_* */
+    ggufx_decode_flags flags; /* GGUFX_DECODE_* */
     const void *next;
     const ggufx_progress *progress; /* counts tokens; NULL: cannot be cancelled */
     float *logits;   /* f32 [n_tokens][n_vocab], a buffer of the caller, with ALL_LOGITS */

@@ -37,10 +37,11 @@ GGUFX_API ggufx_status ggufx_dequantize(float *out, size_t n_out, const ggufx_ru
  * Threads: any number at once.   Allocates: no.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_dequantize_blocks(float *out, size_t n, const ggufx_runtime *rt,
-                                               uint32_t type, const void *bytes, size_t n_bytes,
+                                               ggufx_type type, const void *bytes, size_t n_bytes,
                                                ggufx_error *error);
 
 /* Algorithms that choose scales and codes. */
+typedef int32_t ggufx_quantize_mode;
 enum {
     GGUFX_QUANTIZE_REFERENCE = 0, /* bytes of ggml's quantizer */
     /* An improvement of these bytes: no block has a larger squared error, weighted by the imatrix.
@@ -53,7 +54,7 @@ typedef struct ggufx_quantize_options {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     const void *next;
-    int32_t mode; /* GGUFX_QUANTIZE_* */
+    ggufx_quantize_mode mode; /* GGUFX_QUANTIZE_* */
     uint32_t reserved0;
     const float *imatrix;           /* {len: n_cols} weights of the columns, >= 0, or NULL */
     const ggufx_progress *progress; /* counts blocks; NULL: none */
@@ -88,7 +89,7 @@ GGUFX_API void ggufx_quantize_options_init(ggufx_quantize_options *options);
  * Allocates: only those tables, freed before return.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_quantize_blocks(void *out, size_t n_bytes, const ggufx_runtime *rt,
-                                             uint32_t type, const float *rows, size_t n_rows,
+                                             ggufx_type type, const float *rows, size_t n_rows,
                                              size_t n_cols, const ggufx_quantize_options *options,
                                              ggufx_error *error);
 

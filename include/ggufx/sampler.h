@@ -31,6 +31,7 @@ extern "C" {
 
 /* Kinds of samplers in a chain. Fields of ggufx_sampler_link that a kind does not name must
  * be 0. */
+typedef uint32_t ggufx_link_kind;
 enum {
     GGUFX_LINK_TOP_K = 1, /* Keeps the k likeliest. k 0: off. */
     /* Keeps the fewest by rank whose p sum up to p or more (Holtzman et al., 2020). 0 and 1:
@@ -98,7 +99,7 @@ typedef struct ggufx_sampler_link {
     uint32_t struct_size;
     uint32_t flags; /* 0 */
     const void *next;
-    uint32_t kind;           /* GGUFX_LINK_* */
+    ggufx_link_kind kind;    /* GGUFX_LINK_* */
     uint32_t k;              /* TOP_K */
     float p;                 /* TOP_P, MIN_P, TYPICAL: 0 to 1 */
     float n_sigma;           /* TOP_N_SIGMA */
@@ -188,6 +189,7 @@ GGUFX_API ggufx_status ggufx_sampler_clone(ggufx_sampler **out, const ggufx_samp
 /* ---- defaults of the model's author --------------------------------------------------------- */
 
 /* Keys general.sampling.* of a file, and tokenizer.ggml.suppress_tokens. */
+typedef uint32_t ggufx_sampling_flags;
 #define GGUFX_SAMPLING_TEMPERATURE 1u      /* temp */
 #define GGUFX_SAMPLING_TOP_K 2u            /* top_k */
 #define GGUFX_SAMPLING_TOP_P 4u            /* top_p */
@@ -206,9 +208,10 @@ GGUFX_API ggufx_status ggufx_sampler_clone(ggufx_sampler **out, const ggufx_samp
 
 /* Sampling defaults of a file. Fields of keys that `flags` does not name are 0. */
 typedef struct ggufx_sampling_facts {
-    uint32_t struct_size;  /* set by the caller */
-    uint32_t flags;        /* GGUFX_SAMPLING_*: keys of the file with a usable value */
-    uint32_t ignored;      /* GGUFX_SAMPLING_*: keys with a value out of range or of another type */
+    uint32_t struct_size;       /* set by the caller */
+    ggufx_sampling_flags flags; /* GGUFX_SAMPLING_*: keys of the file with a usable value */
+    ggufx_sampling_flags
+        ignored;           /* GGUFX_SAMPLING_*: keys with a value out of range or of another type */
     uint32_t top_k;        /* 0: off; -1 in the file is 0 */
     float temperature;     /* 0 to 1e6 */
     float top_p;           /* 0 to 1 */
@@ -218,11 +221,11 @@ typedef struct ggufx_sampling_facts {
     float repetition;      /* 0 to 1e6 */
     /* At most GGUFX_LINK_MOST_LAST, which -1 in the file stands for: the whole context. */
     uint32_t n_last;
-    uint32_t mirostat;  /* 0: off; version 1 or 2 */
-    float tau;          /* 0 to 1e6 */
-    float eta;          /* 0 to 1e6 */
-    uint32_t n_links;   /* samplers of the sequence */
-    uint32_t links[16]; /* GGUFX_LINK_*, in the order of the file */
+    uint32_t mirostat;         /* 0: off; version 1 or 2 */
+    float tau;                 /* 0 to 1e6 */
+    float eta;                 /* 0 to 1e6 */
+    uint32_t n_links;          /* samplers of the sequence */
+    ggufx_link_kind links[16]; /* GGUFX_LINK_*, in the order of the file */
     uint32_t reserved;
     uint64_t n_suppressed; /* tokens that no sampler of the model may choose */
 } ggufx_sampling_facts;

@@ -13,6 +13,7 @@ extern "C" {
 
 /* Tensor types, with the ids that GGUF files contain. The ids 4, 5, 31 .. 33 and 36 .. 38 were
  * removed from the format. */
+typedef uint32_t ggufx_type;
 enum {
     GGUFX_TYPE_F32 = 0,
     GGUFX_TYPE_F16 = 1,
@@ -51,6 +52,8 @@ enum {
     GGUFX_TYPE_Q2_0 = 42
 };
 
+/* Properties of a tensor type or KV cache type. */
+typedef uint32_t ggufx_type_flags;
 #define GGUFX_TYPE_IS_QUANTIZED 1u  /* blocks of codes with scales */
 #define GGUFX_TYPE_IS_FLOAT 2u      /* F64, F32, F16, BF16 */
 #define GGUFX_TYPE_IS_INTEGER 4u    /* I8, I16, I32, I64 */
@@ -59,11 +62,11 @@ enum {
 #define GGUFX_TYPE_HAS_QUANTIZE 32u /* usable as the result of ggufx_quantize_blocks */
 
 typedef struct ggufx_type_facts {
-    uint32_t struct_size;  /* set by the caller */
-    uint32_t flags;        /* GGUFX_TYPE_IS_*, GGUFX_TYPE_HAS_* */
-    uint32_t id;           /* GGUFX_TYPE_* */
-    uint32_t block_values; /* values per block */
-    uint32_t block_bytes;  /* bytes per block */
+    uint32_t struct_size;   /* set by the caller */
+    ggufx_type_flags flags; /* GGUFX_TYPE_IS_*, GGUFX_TYPE_HAS_* */
+    ggufx_type id;          /* GGUFX_TYPE_* */
+    uint32_t block_values;  /* values per block */
+    uint32_t block_bytes;   /* bytes per block */
     uint32_t reserved;
     const char *name; /* name as ggml spells it: "q4_K"; valid for the life of the process */
 } ggufx_type_facts;
@@ -71,20 +74,26 @@ typedef struct ggufx_type_facts {
 /* Describes a tensor type. out->struct_size must be set.
  * Errors: ARGUMENT, TYPE (the message tells removed from unknown ids).
  * Threads: any.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_type_info(ggufx_type_facts *out, uint32_t type, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_type_info(ggufx_type_facts *out, ggufx_type type, ggufx_error *error);
 
 /* Finds a tensor type by name, regardless of case: "Q4_K".
  * Errors: ARGUMENT, NOT_FOUND (the message suggests the nearest name).
  * Threads: any.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_type_from_name(uint32_t *out, const char *name, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_type_from_name(ggufx_type *out, const char *name, ggufx_error *error);
 
 /* Returns the bytes of a row of n values in *out.
  * Errors: ARGUMENT, TYPE, SHAPE (n is not a multiple of the block), OVERFLOW.
  * Threads: any.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_row_bytes(uint64_t *out, uint32_t type, uint64_t n,
+GGUFX_API ggufx_status ggufx_row_bytes(uint64_t *out, ggufx_type type, uint64_t n,
                                        ggufx_error *error);
 
+/* Returns the name of the instruction set whose matvec kernel computes a tensor type: "avx512". An
+ * unknown type gives NULL.
+ * Threads: any number at once.   Since: 0.1. */
+GGUFX_API const char *ggufx_runtime_kernel_name(const ggufx_runtime *rt, ggufx_type type);
+
 /* KV cache types. Their ids are independent of tensor types and are never written to GGUF files. */
+typedef uint32_t ggufx_kv_type;
 enum {
     GGUFX_KV_DEFAULT = 0, /* F16 */
     GGUFX_KV_F32 = 1,
@@ -108,9 +117,9 @@ enum {
 };
 
 typedef struct ggufx_kv_type_facts {
-    uint32_t struct_size; /* set by the caller */
-    uint32_t flags;       /* GGUFX_TYPE_IS_* */
-    uint32_t id;          /* GGUFX_KV_* */
+    uint32_t struct_size;   /* set by the caller */
+    ggufx_type_flags flags; /* GGUFX_TYPE_IS_* */
+    ggufx_kv_type id;       /* GGUFX_KV_* */
     /* values per block; head_dim is padded to a multiple of it. 0: the head is the block */
     uint32_t block_values;
     uint32_t block_bytes; /* bytes per block; 0 if block_values is 0 */
@@ -120,12 +129,13 @@ typedef struct ggufx_kv_type_facts {
 
 /* Describes a KV cache type. out->struct_size must be set.
  * Errors: ARGUMENT, TYPE.   Threads: any.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_kv_type_info(ggufx_kv_type_facts *out, uint32_t type,
+GGUFX_API ggufx_status ggufx_kv_type_info(ggufx_kv_type_facts *out, ggufx_kv_type type,
                                           ggufx_error *error);
 
 /* Finds a KV cache type by name, regardless of case.
  * Errors: ARGUMENT, NOT_FOUND.   Threads: any.   Since: 0.1. */
-GGUFX_API ggufx_status ggufx_kv_type_from_name(uint32_t *out, const char *name, ggufx_error *error);
+GGUFX_API ggufx_status ggufx_kv_type_from_name(ggufx_kv_type *out, const char *name,
+                                               ggufx_error *error);
 
 #ifdef __cplusplus
 }

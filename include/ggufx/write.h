@@ -18,11 +18,13 @@ extern "C" {
 /* The content of a file to write: keys and tensors in the order in which they were added. */
 typedef struct ggufx_writer ggufx_writer;
 
+/* Flags of a writer. */
+typedef uint32_t ggufx_writer_flags;
 #define GGUFX_WRITE_BIG_ENDIAN 1u /* numbers and tensor data of the file are big-endian */
 
 typedef struct ggufx_writer_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_WRITE_BIG_ENDIAN */
+    ggufx_writer_flags flags; /* GGUFX_WRITE_BIG_ENDIAN */
     const void *next;
     uint32_t version; /* GGUF version, 2 or 3; 0 = 3 */
     uint32_t reserved0;
@@ -58,16 +60,18 @@ GGUFX_API void ggufx_writer_destroy(ggufx_writer *writer);
  * Threads: exclusive on writer.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_writer_set_u64(ggufx_writer *writer, const char *key, size_t length,
-                                            int32_t type, uint64_t value, ggufx_error *error);
+                                            ggufx_meta_type type, uint64_t value,
+                                            ggufx_error *error);
 /* Sets a key to a signed integer. Errors: as ggufx_writer_set_u64.
  * Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_set_i64(ggufx_writer *writer, const char *key, size_t length,
-                                            int32_t type, int64_t value, ggufx_error *error);
+                                            ggufx_meta_type type, int64_t value,
+                                            ggufx_error *error);
 /* Sets a key to a number of type GGUFX_VALUE_F32 (rounded to nearest) or _F64.
  * Errors: as ggufx_writer_set_u64; VALUE if a finite value would become infinite.
  * Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_set_f64(ggufx_writer *writer, const char *key, size_t length,
-                                            int32_t type, double value, ggufx_error *error);
+                                            ggufx_meta_type type, double value, ggufx_error *error);
 /* Sets a key to a bool: any value except 0 is true. Errors: as ggufx_writer_set_u64.
  * Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_set_bool(ggufx_writer *writer, const char *key, size_t length,
@@ -87,7 +91,7 @@ GGUFX_API ggufx_status ggufx_writer_set_string(ggufx_writer *writer, const char 
  * Threads: exclusive on writer.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_writer_set_array(ggufx_writer *writer, const char *key, size_t length,
-                                              int32_t element_type, const void *elements,
+                                              ggufx_meta_type element_type, const void *elements,
                                               size_t count, ggufx_error *error);
 /* Sets a key to an array of strings, copied. String i has lengths[i] bytes.
  * texts  {len: count} any bytes.
@@ -114,8 +118,8 @@ GGUFX_API ggufx_status ggufx_writer_set_array_string(ggufx_writer *writer, const
  * Threads: exclusive on writer.   Since: 0.1.
  */
 GGUFX_API ggufx_status ggufx_writer_set_value(ggufx_writer *writer, const char *key, size_t length,
-                                              int32_t type, const void *value, size_t n_bytes,
-                                              ggufx_error *error);
+                                              ggufx_meta_type type, const void *value,
+                                              size_t n_bytes, ggufx_error *error);
 
 /* Removes a key. Errors: ARGUMENT, NOT_FOUND.
  * Threads: exclusive on writer.   Since: 0.1. */
@@ -188,13 +192,15 @@ typedef struct ggufx_tensor_stream {
  * Errors: as ggufx_writer_add_tensor; SHAPE (a row that is not whole blocks), OVERFLOW.
  * Threads: exclusive on writer.   Since: 0.1. */
 GGUFX_API ggufx_status ggufx_writer_add_stream(ggufx_writer *writer, const char *name,
-                                               size_t name_length, uint32_t type, uint32_t n_dims,
+                                               size_t name_length, ggufx_type type, uint32_t n_dims,
                                                const uint64_t *ne,
                                                const ggufx_tensor_stream *stream,
                                                ggufx_error *error);
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
+/* Flags of a write. */
+typedef uint32_t ggufx_write_flags;
 /* IO (exists) if a file has the name, also if it is created during the write */
 #define GGUFX_WRITE_NO_REPLACE 1u
 
@@ -208,7 +214,7 @@ GGUFX_API ggufx_status ggufx_writer_add_stream(ggufx_writer *writer, const char 
  */
 typedef struct ggufx_write_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_WRITE_NO_REPLACE */
+    ggufx_write_flags flags; /* GGUFX_WRITE_NO_REPLACE */
     const void *next;
     const ggufx_progress *progress; /* reported in bytes; NULL: cannot be cancelled */
     uint64_t max_part_bytes;        /* 0: no limit */
@@ -278,12 +284,14 @@ GGUFX_API ggufx_status ggufx_writer_write_stream(ggufx_writer *writer,
 
 /* ---- editing -------------------------------------------------------------------------------- */
 
+/* Flags of an edit, at most one. */
+typedef uint32_t ggufx_edit_flags;
 #define GGUFX_EDIT_IN_PLACE 1u /* edit in place, or fail with CAPACITY */
 #define GGUFX_EDIT_REWRITE 2u  /* write a new file, even if an edit in place is possible */
 
 typedef struct ggufx_edit_options {
     uint32_t struct_size;
-    uint32_t flags; /* GGUFX_EDIT_*, at most one */
+    ggufx_edit_flags flags; /* GGUFX_EDIT_*, at most one */
     const void *next;
     const ggufx_progress *progress; /* reported in bytes; NULL: cannot be cancelled */
     uint64_t reserved[2];

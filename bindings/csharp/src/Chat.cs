@@ -179,10 +179,10 @@ namespace Ggufx
                     Check.Ok(NativeMethods.ggufx_chat_info(&o, Handle, &e), &e);
                     return new ChatInfo
                     {
-                        TakesTools = (o.flags & Constants.ChatTakesTools) != 0,
-                        Calls = (o.flags & Constants.ChatCalls) != 0,
-                        Reasons = (o.flags & Constants.ChatReasons) != 0,
-                        Channels = (o.flags & Constants.ChatChannels) != 0,
+                        TakesTools = (o.flags & (uint)ChatFeatures.TakesTools) != 0,
+                        Calls = (o.flags & (uint)ChatFeatures.Calls) != 0,
+                        Reasons = (o.flags & (uint)ChatFeatures.Reasons) != 0,
+                        Channels = (o.flags & (uint)ChatFeatures.Channels) != 0,
                         CallForm = (ChatCallForm)o.call_form,
                         CallNotation = (ChatNotation)o.call_notation,
                         ReasoningOpen = Native.Text(o.reasoning_open),
@@ -270,7 +270,7 @@ namespace Ggufx
     /// <summary>Event of the output parser.</summary>
     public struct ChatEvent
     {
-        /// <summary>Constants.ChatAnswer, ChatReasoning, ChatCallName, ChatCallId, ChatCallArguments.</summary>
+        /// <summary>A ChatEventKind.</summary>
         public uint Kind { get; internal set; }
         /// <summary>Number of the tool call, from 0.</summary>
         public ulong Call { get; internal set; }
@@ -314,7 +314,7 @@ namespace Ggufx
                 {
                     var o = default(NativeChatParserOptions);
                     o.struct_size = (uint)sizeof(NativeChatParserOptions);
-                    o.flags = noCalls ? Constants.ChatParserNoCalls : 0;
+                    o.flags = noCalls ? (uint)ChatParserFlags.NoCalls : 0;
                     o.chat = chat == null ? IntPtr.Zero : held.Add(chat.Handle);
                     o.prompt = texts.Add(prompt, out o.prompt_length);
                     o.tools = texts.Add(tools, out o.tools_length);
@@ -354,7 +354,7 @@ namespace Ggufx
                     Check.Ok(NativeMethods.ggufx_chat_parser_info(&o, Handle, &e), &e);
                     return new ChatParserInfo
                     {
-                        Reasoning = (o.flags & Constants.ChatParserReasoning) != 0, Calls = o.n_calls,
+                        Reasoning = (o.flags & (uint)ChatParserStateFlags.Reasoning) != 0, Calls = o.n_calls,
                         ReasoningClose = Native.Text(o.reasoning_close),
                     };
                 }

@@ -5,7 +5,7 @@ using System.Runtime.InteropServices;
 
 namespace Ggufx
 {
-    /// <summary>What an adapter adds to a model.</summary>
+    /// <summary>Kinds of adapters, and the keys by which a file is recognized.</summary>
     public enum AdapterKind : uint
     {
         /// <summary>GGUFX_ADAPTER_LORA.</summary>
@@ -14,7 +14,7 @@ namespace Ggufx
         Control = 2,
     }
 
-    /// <summary>What a call returned; values never change.</summary>
+    /// <summary>Status codes.</summary>
     public enum Status : int
     {
         /// <summary>GGUFX_OK.</summary>
@@ -93,7 +93,7 @@ namespace Ggufx
         Missing = -50,
     }
 
-    /// <summary>Weight of a message or finding.</summary>
+    /// <summary>Levels of a log message or finding.</summary>
     public enum LogLevel : int
     {
         /// <summary>GGUFX_LOG_ERROR.</summary>
@@ -106,7 +106,7 @@ namespace Ggufx
         Debug = 4,
     }
 
-    /// <summary>Instruction set of the kernels.</summary>
+    /// <summary>Instruction sets of the kernels.</summary>
     public enum Isa : int
     {
         /// <summary>GGUFX_ISA_BEST.</summary>
@@ -127,7 +127,7 @@ namespace Ggufx
         NeonI8mm = 18,
     }
 
-    /// <summary>What was found in this processor.</summary>
+    /// <summary>Features of a processor.</summary>
     [Flags]
     public enum CpuFeatures : ulong
     {
@@ -151,30 +151,32 @@ namespace Ggufx
         NEON_I8MM = 262144,
     }
 
-    /// <summary>Form of tool calls.</summary>
-    public enum ChatCallForm : uint
+    /// <summary>Flags of an item of a batch.</summary>
+    [Flags]
+    public enum BatchFlags : uint
     {
-        /// <summary>GGUFX_CHAT_CALL_NONE.</summary>
+        /// <summary>No flag.</summary>
         None = 0,
-        /// <summary>GGUFX_CHAT_CALL_OBJECT.</summary>
-        Object = 1,
-        /// <summary>GGUFX_CHAT_CALL_KEYED.</summary>
-        Keyed = 2,
-        /// <summary>GGUFX_CHAT_CALL_NAMED.</summary>
-        Named = 3,
-        /// <summary>GGUFX_CHAT_CALL_TAGGED.</summary>
-        Tagged = 4,
+        /// <summary>GGUFX_BATCH_LOGITS.</summary>
+        Logits = 1,
+        /// <summary>GGUFX_BATCH_ALL_LOGITS.</summary>
+        AllLogits = 2,
+        /// <summary>GGUFX_BATCH_MARK.</summary>
+        Mark = 4,
+        /// <summary>GGUFX_BATCH_EMBED.</summary>
+        Embed = 8,
+        /// <summary>GGUFX_BATCH_ALL_EMBED.</summary>
+        AllEmbed = 16,
     }
 
-    /// <summary>Notation of the arguments of tool calls.</summary>
-    public enum ChatNotation : uint
+    /// <summary>Flags of a batch.</summary>
+    [Flags]
+    public enum BatchOptionsFlags : uint
     {
-        /// <summary>GGUFX_CHAT_NOTATION_JSON.</summary>
-        Json = 0,
-        /// <summary>GGUFX_CHAT_NOTATION_PYTHON.</summary>
-        Python = 1,
-        /// <summary>GGUFX_CHAT_NOTATION_QUOTED.</summary>
-        Quoted = 2,
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_BATCH_MATMUL.</summary>
+        Matmul = 1,
     }
 
     /// <summary>Flags of a rendering.</summary>
@@ -195,22 +197,88 @@ namespace Ggufx
         Continue = 16,
     }
 
-    /// <summary>How a device calculates fma.</summary>
-    public enum Fma : uint
+    /// <summary>Features of a template.</summary>
+    [Flags]
+    public enum ChatFeatures : uint
     {
-        /// <summary>GGUFX_FMA_UNKNOWN.</summary>
-        Unknown = 0,
-        /// <summary>GGUFX_FMA_DEVICE.</summary>
-        Device = 1,
-        /// <summary>GGUFX_FMA_F64.</summary>
-        F64 = 2,
-        /// <summary>GGUFX_FMA_F32.</summary>
-        F32 = 3,
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_CHAT_TAKES_TOOLS.</summary>
+        TakesTools = 1,
+        /// <summary>GGUFX_CHAT_CALLS.</summary>
+        Calls = 2,
+        /// <summary>GGUFX_CHAT_REASONS.</summary>
+        Reasons = 4,
+        /// <summary>GGUFX_CHAT_CHANNELS.</summary>
+        Channels = 8,
     }
 
-    /// <summary>Flags of opening a device.</summary>
+    /// <summary>Forms of tool calls.</summary>
+    public enum ChatCallForm : uint
+    {
+        /// <summary>GGUFX_CHAT_CALL_NONE.</summary>
+        None = 0,
+        /// <summary>GGUFX_CHAT_CALL_OBJECT.</summary>
+        Object = 1,
+        /// <summary>GGUFX_CHAT_CALL_KEYED.</summary>
+        Keyed = 2,
+        /// <summary>GGUFX_CHAT_CALL_NAMED.</summary>
+        Named = 3,
+        /// <summary>GGUFX_CHAT_CALL_TAGGED.</summary>
+        Tagged = 4,
+    }
+
+    /// <summary>Notations of the arguments of GGUFX_CHAT_CALL_NAMED.</summary>
+    public enum ChatNotation : uint
+    {
+        /// <summary>GGUFX_CHAT_NOTATION_JSON.</summary>
+        Json = 0,
+        /// <summary>GGUFX_CHAT_NOTATION_PYTHON.</summary>
+        Python = 1,
+        /// <summary>GGUFX_CHAT_NOTATION_QUOTED.</summary>
+        Quoted = 2,
+    }
+
+    /// <summary>Kinds of parser events.</summary>
+    public enum ChatEventKind : uint
+    {
+        /// <summary>GGUFX_CHAT_ANSWER.</summary>
+        Answer = 1,
+        /// <summary>GGUFX_CHAT_REASONING.</summary>
+        Reasoning = 2,
+        /// <summary>GGUFX_CHAT_CALL_NAME.</summary>
+        CallName = 3,
+        /// <summary>GGUFX_CHAT_CALL_ARGUMENTS.</summary>
+        CallArguments = 4,
+        /// <summary>GGUFX_CHAT_CALL_ID.</summary>
+        CallId = 5,
+    }
+
+    /// <summary>Flags of a parser.</summary>
     [Flags]
-    public enum DeviceOptions : uint
+    public enum ChatParserFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_CHAT_PARSER_NO_CALLS.</summary>
+        NoCalls = 1,
+        /// <summary>GGUFX_CHAT_PARSER_KEEP_REASONING.</summary>
+        KeepReasoning = 2,
+    }
+
+    /// <summary>State of a parser.</summary>
+    [Flags]
+    public enum ChatParserStateFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_CHAT_PARSER_REASONING.</summary>
+        Reasoning = 1,
+    }
+
+    /// <summary>Flags for opening a device.</summary>
+    [Flags]
+    public enum DeviceOpenFlags : uint
     {
         /// <summary>No flag.</summary>
         None = 0,
@@ -242,7 +310,20 @@ namespace Ggufx
         Lost = 32,
     }
 
-    /// <summary>What the owner of a VkDevice turned on.</summary>
+    /// <summary>Implementations of fma (fused multiply-add) on a device.</summary>
+    public enum Fma : uint
+    {
+        /// <summary>GGUFX_FMA_UNKNOWN.</summary>
+        Unknown = 0,
+        /// <summary>GGUFX_FMA_DEVICE.</summary>
+        Device = 1,
+        /// <summary>GGUFX_FMA_F64.</summary>
+        F64 = 2,
+        /// <summary>GGUFX_FMA_F32.</summary>
+        F32 = 3,
+    }
+
+    /// <summary>Features that the owner of a VkDevice has enabled.</summary>
     [Flags]
     public enum VulkanFeatures : uint
     {
@@ -256,7 +337,7 @@ namespace Ggufx
         MemoryBudget = 4,
     }
 
-    /// <summary>What becomes of the hidden states of a text.</summary>
+    /// <summary>Pooling of the hidden states of an input.</summary>
     public enum Pooling : uint
     {
         /// <summary>GGUFX_POOLING_DEFAULT.</summary>
@@ -285,7 +366,7 @@ namespace Ggufx
         Cut = 2,
     }
 
-    /// <summary>Flags of an estimate, asked and answered.</summary>
+    /// <summary>Flags of an estimate.</summary>
     [Flags]
     public enum EstimateFlags : uint
     {
@@ -305,7 +386,7 @@ namespace Ggufx
         NoGraph = 16,
     }
 
-    /// <summary>How tensor data get into memory.</summary>
+    /// <summary>How tensor data are loaded.</summary>
     public enum IoMode : int
     {
         /// <summary>GGUFX_IO_AUTO.</summary>
@@ -316,7 +397,33 @@ namespace Ggufx
         Read = 2,
     }
 
-    /// <summary>Type of a metadata value.</summary>
+    /// <summary>Flags for opening a file.</summary>
+    [Flags]
+    public enum OpenFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_OPEN_METADATA_ONLY.</summary>
+        MetadataOnly = 1,
+        /// <summary>GGUFX_OPEN_POPULATE.</summary>
+        Populate = 2,
+        /// <summary>GGUFX_OPEN_HUGE_PAGES.</summary>
+        HugePages = 4,
+        /// <summary>GGUFX_OPEN_LOCK.</summary>
+        Lock = 8,
+        /// <summary>GGUFX_OPEN_STRICT.</summary>
+        Strict = 16,
+        /// <summary>GGUFX_OPEN_LEGACY_V1.</summary>
+        LegacyV1 = 32,
+        /// <summary>GGUFX_OPEN_UNKNOWN_TYPES.</summary>
+        UnknownTypes = 64,
+        /// <summary>GGUFX_OPEN_SINGLE.</summary>
+        Single = 128,
+        /// <summary>GGUFX_OPEN_COPY.</summary>
+        Copy = 256,
+    }
+
+    /// <summary>Types of metadata values, with the ids that GGUF files contain.</summary>
     public enum MetaType : int
     {
         /// <summary>GGUFX_VALUE_U8.</summary>
@@ -347,33 +454,7 @@ namespace Ggufx
         F64 = 12,
     }
 
-    /// <summary>Flags of an open.</summary>
-    [Flags]
-    public enum OpenFlags : uint
-    {
-        /// <summary>No flag.</summary>
-        None = 0,
-        /// <summary>GGUFX_OPEN_METADATA_ONLY.</summary>
-        MetadataOnly = 1,
-        /// <summary>GGUFX_OPEN_POPULATE.</summary>
-        Populate = 2,
-        /// <summary>GGUFX_OPEN_HUGE_PAGES.</summary>
-        HugePages = 4,
-        /// <summary>GGUFX_OPEN_LOCK.</summary>
-        Lock = 8,
-        /// <summary>GGUFX_OPEN_STRICT.</summary>
-        Strict = 16,
-        /// <summary>GGUFX_OPEN_LEGACY_V1.</summary>
-        LegacyV1 = 32,
-        /// <summary>GGUFX_OPEN_UNKNOWN_TYPES.</summary>
-        UnknownTypes = 64,
-        /// <summary>GGUFX_OPEN_SINGLE.</summary>
-        Single = 128,
-        /// <summary>GGUFX_OPEN_COPY.</summary>
-        Copy = 256,
-    }
-
-    /// <summary>Flags of a check.</summary>
+    /// <summary>Flags of a validation.</summary>
     [Flags]
     public enum ValidateFlags : uint
     {
@@ -385,7 +466,16 @@ namespace Ggufx
         Strict = 2,
     }
 
-    /// <summary>Flags of a grammar of JSON.</summary>
+    /// <summary>Languages in which a grammar is written.</summary>
+    public enum GrammarKind : uint
+    {
+        /// <summary>GGUFX_GRAMMAR_GBNF.</summary>
+        Gbnf = 0,
+        /// <summary>GGUFX_GRAMMAR_JSON_SCHEMA.</summary>
+        JsonSchema = 1,
+    }
+
+    /// <summary>Flags of grammars of JSON.</summary>
     [Flags]
     public enum GrammarFlags : uint
     {
@@ -403,7 +493,39 @@ namespace Ggufx
         AnySpace = 16,
     }
 
-    /// <summary>Format of an importance matrix in a file.</summary>
+    /// <summary>State of a matcher.</summary>
+    [Flags]
+    public enum MatcherFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_MATCHER_WHOLE.</summary>
+        Whole = 1,
+        /// <summary>GGUFX_MATCHER_ENDED.</summary>
+        Ended = 2,
+    }
+
+    /// <summary>Flags of a communicator.</summary>
+    [Flags]
+    public enum GroupFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_GROUP_ONE_MACHINE.</summary>
+        OneMachine = 1,
+    }
+
+    /// <summary>Flags of a partition.</summary>
+    [Flags]
+    public enum GroupOptionsFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_GROUP_LAYERS.</summary>
+        Layers = 1,
+    }
+
+    /// <summary>File formats, and flags that are added to the format of a file to write.</summary>
     public enum ImatrixFormat : int
     {
         /// <summary>GGUFX_IMATRIX_GGUF.</summary>
@@ -416,22 +538,17 @@ namespace Ggufx
         Exact = 512,
     }
 
-    /// <summary>Why a tensor gets its type.</summary>
-    public enum JobReason : int
+    /// <summary>Flags of a collection.</summary>
+    [Flags]
+    public enum CollectFlags : uint
     {
-        /// <summary>GGUFX_JOB_REASON_RECIPE.</summary>
-        Recipe = 0,
-        /// <summary>GGUFX_JOB_REASON_CHOSEN.</summary>
-        Chosen = 1,
-        /// <summary>GGUFX_JOB_REASON_KEPT.</summary>
-        Kept = 2,
-        /// <summary>GGUFX_JOB_REASON_SAME.</summary>
-        Same = 3,
-        /// <summary>GGUFX_JOB_REASON_FALLBACK.</summary>
-        Fallback = 4,
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_COLLECT_OUTPUT.</summary>
+        Output = 1,
     }
 
-    /// <summary>Flags of a quantization's plan.</summary>
+    /// <summary>Flags of a plan.</summary>
     [Flags]
     public enum JobFlags : uint
     {
@@ -459,7 +576,22 @@ namespace Ggufx
         NoReplace = 512,
     }
 
-    /// <summary>Flags of a quantization's run.</summary>
+    /// <summary>Reasons for the type of a tensor.</summary>
+    public enum JobReason : int
+    {
+        /// <summary>GGUFX_JOB_REASON_RECIPE.</summary>
+        Recipe = 0,
+        /// <summary>GGUFX_JOB_REASON_CHOSEN.</summary>
+        Chosen = 1,
+        /// <summary>GGUFX_JOB_REASON_KEPT.</summary>
+        Kept = 2,
+        /// <summary>GGUFX_JOB_REASON_SAME.</summary>
+        Same = 3,
+        /// <summary>GGUFX_JOB_REASON_FALLBACK.</summary>
+        Fallback = 4,
+    }
+
+    /// <summary>Flags of a run.</summary>
     [Flags]
     public enum JobRunFlags : uint
     {
@@ -473,7 +605,7 @@ namespace Ggufx
         Measure = 4,
     }
 
-    /// <summary>What tokens see of others through a window.</summary>
+    /// <summary>Attention window of w positions.</summary>
     public enum WindowKind : uint
     {
         /// <summary>GGUFX_KV_WINDOW_SLIDING.</summary>
@@ -484,29 +616,7 @@ namespace Ggufx
         Symmetric = 2,
     }
 
-    /// <summary>How keys carry their positions.</summary>
-    public enum RopeStyle : uint
-    {
-        /// <summary>GGUFX_KV_ROPE_UNKNOWN.</summary>
-        Unknown = 0,
-        /// <summary>GGUFX_KV_ROPE_NONE.</summary>
-        None = 1,
-        /// <summary>GGUFX_KV_ROPE_PAIRS.</summary>
-        Pairs = 2,
-        /// <summary>GGUFX_KV_ROPE_HALVES.</summary>
-        Halves = 3,
-    }
-
-    /// <summary>Format of 16-bit keys and values.</summary>
-    public enum HalfFormat : uint
-    {
-        /// <summary>GGUFX_KV_HALF_F16.</summary>
-        F16 = 1,
-        /// <summary>GGUFX_KV_HALF_BF16.</summary>
-        Bf16 = 2,
-    }
-
-    /// <summary>Flags of a KV cache.</summary>
+    /// <summary>Flags of a cache.</summary>
     [Flags]
     public enum KvFlags : uint
     {
@@ -520,6 +630,28 @@ namespace Ggufx
         CentreNone = 4,
         /// <summary>GGUFX_KV_V_IN_K.</summary>
         VInK = 8,
+    }
+
+    /// <summary>Position encoding of the keys, for ggufx_kv_shift.</summary>
+    public enum RopeStyle : uint
+    {
+        /// <summary>GGUFX_KV_ROPE_UNKNOWN.</summary>
+        Unknown = 0,
+        /// <summary>GGUFX_KV_ROPE_NONE.</summary>
+        None = 1,
+        /// <summary>GGUFX_KV_ROPE_PAIRS.</summary>
+        Pairs = 2,
+        /// <summary>GGUFX_KV_ROPE_HALVES.</summary>
+        Halves = 3,
+    }
+
+    /// <summary>Formats of 16-bit keys and values.</summary>
+    public enum HalfFormat : uint
+    {
+        /// <summary>GGUFX_KV_HALF_F16.</summary>
+        F16 = 1,
+        /// <summary>GGUFX_KV_HALF_BF16.</summary>
+        Bf16 = 2,
     }
 
     /// <summary>Flags of attention.</summary>
@@ -548,7 +680,7 @@ namespace Ggufx
         Precise = 4,
     }
 
-    /// <summary>What a measurement could compare.</summary>
+    /// <summary>Flags of a measurement and of its rows.</summary>
     [Flags]
     public enum MeasureFlags : uint
     {
@@ -562,49 +694,7 @@ namespace Ggufx
         SameTop = 4,
     }
 
-    /// <summary>A token with a meaning of its own.</summary>
-    public enum SpecialToken : uint
-    {
-        /// <summary>GGUFX_SPECIAL_BOS.</summary>
-        Bos = 0,
-        /// <summary>GGUFX_SPECIAL_EOS.</summary>
-        Eos = 1,
-        /// <summary>GGUFX_SPECIAL_EOT.</summary>
-        Eot = 2,
-        /// <summary>GGUFX_SPECIAL_EOM.</summary>
-        Eom = 3,
-        /// <summary>GGUFX_SPECIAL_UNKNOWN.</summary>
-        Unknown = 4,
-        /// <summary>GGUFX_SPECIAL_SEPARATOR.</summary>
-        Separator = 5,
-        /// <summary>GGUFX_SPECIAL_PAD.</summary>
-        Pad = 6,
-        /// <summary>GGUFX_SPECIAL_MASK.</summary>
-        Mask = 7,
-        /// <summary>GGUFX_SPECIAL_FIM_PREFIX.</summary>
-        FimPrefix = 8,
-        /// <summary>GGUFX_SPECIAL_FIM_SUFFIX.</summary>
-        FimSuffix = 9,
-        /// <summary>GGUFX_SPECIAL_FIM_MIDDLE.</summary>
-        FimMiddle = 10,
-        /// <summary>GGUFX_SPECIAL_FIM_PAD.</summary>
-        FimPad = 11,
-        /// <summary>GGUFX_SPECIAL_FIM_REPOSITORY.</summary>
-        FimRepository = 12,
-        /// <summary>GGUFX_SPECIAL_FIM_SEPARATOR.</summary>
-        FimSeparator = 13,
-    }
-
-    /// <summary>What mixes the tokens of a layer.</summary>
-    public enum LayerKind : uint
-    {
-        /// <summary>GGUFX_LAYER_ATTENTION.</summary>
-        Attention = 1,
-        /// <summary>GGUFX_LAYER_RECURRENT.</summary>
-        Recurrent = 2,
-    }
-
-    /// <summary>Flags of text to ids.</summary>
+    /// <summary>Flags of ggufx_tokenize.</summary>
     [Flags]
     public enum TokenizeFlags : uint
     {
@@ -616,7 +706,7 @@ namespace Ggufx
         ParseSpecial = 2,
     }
 
-    /// <summary>Flags of ids to text.</summary>
+    /// <summary>Flags of ggufx_detokenize.</summary>
     [Flags]
     public enum DetokenizeFlags : uint
     {
@@ -670,6 +760,39 @@ namespace Ggufx
         CleanSpaces = 16,
     }
 
+    /// <summary>Special tokens.</summary>
+    public enum SpecialToken : uint
+    {
+        /// <summary>GGUFX_SPECIAL_BOS.</summary>
+        Bos = 0,
+        /// <summary>GGUFX_SPECIAL_EOS.</summary>
+        Eos = 1,
+        /// <summary>GGUFX_SPECIAL_EOT.</summary>
+        Eot = 2,
+        /// <summary>GGUFX_SPECIAL_EOM.</summary>
+        Eom = 3,
+        /// <summary>GGUFX_SPECIAL_UNKNOWN.</summary>
+        Unknown = 4,
+        /// <summary>GGUFX_SPECIAL_SEPARATOR.</summary>
+        Separator = 5,
+        /// <summary>GGUFX_SPECIAL_PAD.</summary>
+        Pad = 6,
+        /// <summary>GGUFX_SPECIAL_MASK.</summary>
+        Mask = 7,
+        /// <summary>GGUFX_SPECIAL_FIM_PREFIX.</summary>
+        FimPrefix = 8,
+        /// <summary>GGUFX_SPECIAL_FIM_SUFFIX.</summary>
+        FimSuffix = 9,
+        /// <summary>GGUFX_SPECIAL_FIM_MIDDLE.</summary>
+        FimMiddle = 10,
+        /// <summary>GGUFX_SPECIAL_FIM_PAD.</summary>
+        FimPad = 11,
+        /// <summary>GGUFX_SPECIAL_FIM_REPOSITORY.</summary>
+        FimRepository = 12,
+        /// <summary>GGUFX_SPECIAL_FIM_SEPARATOR.</summary>
+        FimSeparator = 13,
+    }
+
     /// <summary>Properties of a pre-tokenizer.</summary>
     [Flags]
     public enum PreFlags : uint
@@ -698,6 +821,15 @@ namespace Ggufx
         Embeds = 2,
     }
 
+    /// <summary>Kinds of layers.</summary>
+    public enum LayerKind : uint
+    {
+        /// <summary>GGUFX_LAYER_ATTENTION.</summary>
+        Attention = 1,
+        /// <summary>GGUFX_LAYER_RECURRENT.</summary>
+        Recurrent = 2,
+    }
+
     /// <summary>Properties of a layer.</summary>
     [Flags]
     public enum LayerFlags : uint
@@ -718,7 +850,7 @@ namespace Ggufx
         AllLogits = 1,
     }
 
-    /// <summary>Way to choose scales and codes.</summary>
+    /// <summary>Algorithms that choose scales and codes.</summary>
     public enum QuantizeMode : int
     {
         /// <summary>GGUFX_QUANTIZE_REFERENCE.</summary>
@@ -727,7 +859,7 @@ namespace Ggufx
         Best = 1,
     }
 
-    /// <summary>What a link of a sampler's chain does.</summary>
+    /// <summary>Kinds of samplers in a chain.</summary>
     public enum LinkKind : uint
     {
         /// <summary>GGUFX_LINK_TOP_K.</summary>
@@ -756,7 +888,41 @@ namespace Ggufx
         Host = 12,
     }
 
-    /// <summary>Type of a tensor: the id in the file.</summary>
+    /// <summary>Keys general.sampling.* of a file, and tokenizer.ggml.suppress_tokens.</summary>
+    [Flags]
+    public enum SamplingFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_SAMPLING_TEMPERATURE.</summary>
+        Temperature = 1,
+        /// <summary>GGUFX_SAMPLING_TOP_K.</summary>
+        TopK = 2,
+        /// <summary>GGUFX_SAMPLING_TOP_P.</summary>
+        TopP = 4,
+        /// <summary>GGUFX_SAMPLING_MIN_P.</summary>
+        MinP = 8,
+        /// <summary>GGUFX_SAMPLING_XTC_PROBABILITY.</summary>
+        XtcProbability = 16,
+        /// <summary>GGUFX_SAMPLING_XTC_THRESHOLD.</summary>
+        XtcThreshold = 32,
+        /// <summary>GGUFX_SAMPLING_N_LAST.</summary>
+        NLast = 64,
+        /// <summary>GGUFX_SAMPLING_REPETITION.</summary>
+        Repetition = 128,
+        /// <summary>GGUFX_SAMPLING_MIROSTAT.</summary>
+        Mirostat = 256,
+        /// <summary>GGUFX_SAMPLING_TAU.</summary>
+        Tau = 512,
+        /// <summary>GGUFX_SAMPLING_ETA.</summary>
+        Eta = 1024,
+        /// <summary>GGUFX_SAMPLING_LINKS.</summary>
+        Links = 2048,
+        /// <summary>GGUFX_SAMPLING_SUPPRESSED.</summary>
+        Suppressed = 4096,
+    }
+
+    /// <summary>Tensor types, with the ids that GGUF files contain.</summary>
     public enum TensorType : uint
     {
         /// <summary>GGUFX_TYPE_F32.</summary>
@@ -831,7 +997,27 @@ namespace Ggufx
         Q2_0 = 42,
     }
 
-    /// <summary>Type of the keys or values of a cache.</summary>
+    /// <summary>Properties of a tensor type or KV cache type.</summary>
+    [Flags]
+    public enum TypeFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
+        /// <summary>GGUFX_TYPE_IS_QUANTIZED.</summary>
+        IS_QUANTIZED = 1,
+        /// <summary>GGUFX_TYPE_IS_FLOAT.</summary>
+        IS_FLOAT = 2,
+        /// <summary>GGUFX_TYPE_IS_INTEGER.</summary>
+        IS_INTEGER = 4,
+        /// <summary>GGUFX_TYPE_IS_ACTIVATION.</summary>
+        IS_ACTIVATION = 8,
+        /// <summary>GGUFX_TYPE_HAS_MATVEC.</summary>
+        HAS_MATVEC = 16,
+        /// <summary>GGUFX_TYPE_HAS_QUANTIZE.</summary>
+        HAS_QUANTIZE = 32,
+    }
+
+    /// <summary>KV cache types.</summary>
     public enum KvType : uint
     {
         /// <summary>GGUFX_KV_DEFAULT.</summary>
@@ -872,39 +1058,27 @@ namespace Ggufx
         GX4 = 74,
     }
 
-    /// <summary>Properties of a tensor type.</summary>
-    [Flags]
-    public enum TypeFlags : uint
-    {
-        /// <summary>No flag.</summary>
-        None = 0,
-        /// <summary>GGUFX_TYPE_IS_QUANTIZED.</summary>
-        IS_QUANTIZED = 1,
-        /// <summary>GGUFX_TYPE_IS_FLOAT.</summary>
-        IS_FLOAT = 2,
-        /// <summary>GGUFX_TYPE_IS_INTEGER.</summary>
-        IS_INTEGER = 4,
-        /// <summary>GGUFX_TYPE_IS_ACTIVATION.</summary>
-        IS_ACTIVATION = 8,
-        /// <summary>GGUFX_TYPE_HAS_MATVEC.</summary>
-        HAS_MATVEC = 16,
-        /// <summary>GGUFX_TYPE_HAS_QUANTIZE.</summary>
-        HAS_QUANTIZE = 32,
-    }
-
     /// <summary>Flags of a writer.</summary>
     [Flags]
-    public enum WriteFlags : uint
+    public enum WriterFlags : uint
     {
         /// <summary>No flag.</summary>
         None = 0,
         /// <summary>GGUFX_WRITE_BIG_ENDIAN.</summary>
         BigEndian = 1,
+    }
+
+    /// <summary>Flags of a write.</summary>
+    [Flags]
+    public enum WriteFlags : uint
+    {
+        /// <summary>No flag.</summary>
+        None = 0,
         /// <summary>GGUFX_WRITE_NO_REPLACE.</summary>
         NoReplace = 1,
     }
 
-    /// <summary>Flags of an edit.</summary>
+    /// <summary>Flags of an edit, at most one.</summary>
     [Flags]
     public enum EditFlags : uint
     {
@@ -923,62 +1097,12 @@ namespace Ggufx
         public const uint AdapterMostUses = 64;
         /// <summary>GGUFX_ADAPTER_ALL_SEQUENCES.</summary>
         public const uint AdapterAllSequences = 4294967295;
-        /// <summary>GGUFX_BATCH_LOGITS.</summary>
-        public const uint BatchLogits = 1;
-        /// <summary>GGUFX_BATCH_ALL_LOGITS.</summary>
-        public const uint BatchAllLogits = 2;
-        /// <summary>GGUFX_BATCH_MARK.</summary>
-        public const uint BatchMark = 4;
-        /// <summary>GGUFX_BATCH_EMBED.</summary>
-        public const uint BatchEmbed = 8;
-        /// <summary>GGUFX_BATCH_ALL_EMBED.</summary>
-        public const uint BatchAllEmbed = 16;
-        /// <summary>GGUFX_BATCH_MATMUL.</summary>
-        public const uint BatchMatmul = 1;
         /// <summary>GGUFX_SESSION_ALL.</summary>
         public const uint SessionAll = 4294967295;
-        /// <summary>GGUFX_CHAT_ANSWER.</summary>
-        public const uint ChatAnswer = 1;
-        /// <summary>GGUFX_CHAT_REASONING.</summary>
-        public const uint ChatReasoning = 2;
-        /// <summary>GGUFX_CHAT_CALL_NAME.</summary>
-        public const uint ChatCallName = 3;
-        /// <summary>GGUFX_CHAT_CALL_ARGUMENTS.</summary>
-        public const uint ChatCallArguments = 4;
-        /// <summary>GGUFX_CHAT_CALL_ID.</summary>
-        public const uint ChatCallId = 5;
-        /// <summary>GGUFX_CHAT_TAKES_TOOLS.</summary>
-        public const uint ChatTakesTools = 1;
-        /// <summary>GGUFX_CHAT_CALLS.</summary>
-        public const uint ChatCalls = 2;
-        /// <summary>GGUFX_CHAT_REASONS.</summary>
-        public const uint ChatReasons = 4;
-        /// <summary>GGUFX_CHAT_CHANNELS.</summary>
-        public const uint ChatChannels = 8;
-        /// <summary>GGUFX_CHAT_PARSER_NO_CALLS.</summary>
-        public const uint ChatParserNoCalls = 1;
-        /// <summary>GGUFX_CHAT_PARSER_KEEP_REASONING.</summary>
-        public const uint ChatParserKeepReasoning = 2;
-        /// <summary>GGUFX_CHAT_PARSER_REASONING.</summary>
-        public const uint ChatParserReasoning = 1;
         /// <summary>GGUFX_ESTIMATE_AS_IS.</summary>
         public const uint EstimateAsIs = 4294967295;
         /// <summary>GGUFX_MAX_DIMS.</summary>
         public const uint MaxDims = 4;
-        /// <summary>GGUFX_GRAMMAR_GBNF.</summary>
-        public const uint GrammarGbnf = 0;
-        /// <summary>GGUFX_GRAMMAR_JSON_SCHEMA.</summary>
-        public const uint GrammarJsonSchema = 1;
-        /// <summary>GGUFX_MATCHER_WHOLE.</summary>
-        public const uint MatcherWhole = 1;
-        /// <summary>GGUFX_MATCHER_ENDED.</summary>
-        public const uint MatcherEnded = 2;
-        /// <summary>GGUFX_GROUP_ONE_MACHINE.</summary>
-        public const uint GroupOneMachine = 1;
-        /// <summary>GGUFX_GROUP_LAYERS.</summary>
-        public const uint GroupLayers = 1;
-        /// <summary>GGUFX_COLLECT_OUTPUT.</summary>
-        public const uint CollectOutput = 1;
         /// <summary>GGUFX_JOB_BY_RECIPE.</summary>
         public const uint JobByRecipe = 4294967295;
         /// <summary>GGUFX_KV_NO_SINKS.</summary>
@@ -997,32 +1121,6 @@ namespace Ggufx
         public const uint LinkMostLast = 1048576;
         /// <summary>GGUFX_LINK_MOST_LINKS.</summary>
         public const uint LinkMostLinks = 64;
-        /// <summary>GGUFX_SAMPLING_TEMPERATURE.</summary>
-        public const uint SamplingTemperature = 1;
-        /// <summary>GGUFX_SAMPLING_TOP_K.</summary>
-        public const uint SamplingTopK = 2;
-        /// <summary>GGUFX_SAMPLING_TOP_P.</summary>
-        public const uint SamplingTopP = 4;
-        /// <summary>GGUFX_SAMPLING_MIN_P.</summary>
-        public const uint SamplingMinP = 8;
-        /// <summary>GGUFX_SAMPLING_XTC_PROBABILITY.</summary>
-        public const uint SamplingXtcProbability = 16;
-        /// <summary>GGUFX_SAMPLING_XTC_THRESHOLD.</summary>
-        public const uint SamplingXtcThreshold = 32;
-        /// <summary>GGUFX_SAMPLING_N_LAST.</summary>
-        public const uint SamplingNLast = 64;
-        /// <summary>GGUFX_SAMPLING_REPETITION.</summary>
-        public const uint SamplingRepetition = 128;
-        /// <summary>GGUFX_SAMPLING_MIROSTAT.</summary>
-        public const uint SamplingMirostat = 256;
-        /// <summary>GGUFX_SAMPLING_TAU.</summary>
-        public const uint SamplingTau = 512;
-        /// <summary>GGUFX_SAMPLING_ETA.</summary>
-        public const uint SamplingEta = 1024;
-        /// <summary>GGUFX_SAMPLING_LINKS.</summary>
-        public const uint SamplingLinks = 2048;
-        /// <summary>GGUFX_SAMPLING_SUPPRESSED.</summary>
-        public const uint SamplingSuppressed = 4096;
         /// <summary>GGUFX_SAMPLING_MOST_LINKS.</summary>
         public const uint SamplingMostLinks = 16;
         /// <summary>GGUFX_SPECULATOR_MOST_DRAFTED.</summary>

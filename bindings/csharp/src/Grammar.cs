@@ -13,12 +13,12 @@ namespace Ggufx
         internal GrammarHandle Handle { get { return _made.Live(this); } }
 
         /// <summary>Grammar from GBNF.</summary>
-        public Grammar(Runtime rt, Tokenizer tokenizer, string gbnf) : this(rt, tokenizer, Constants.GrammarGbnf, gbnf, 0) { }
+        public Grammar(Runtime rt, Tokenizer tokenizer, string gbnf) : this(rt, tokenizer, (uint)GrammarKind.Gbnf, gbnf, 0) { }
 
         /// <summary>JSON that a schema accepts.</summary>
         public static Grammar JsonSchema(Runtime rt, Tokenizer tokenizer, string schema, GrammarFlags flags = 0)
         {
-            return new Grammar(rt, tokenizer, Constants.GrammarJsonSchema, schema, (uint)flags);
+            return new Grammar(rt, tokenizer, (uint)GrammarKind.JsonSchema, schema, (uint)flags);
         }
 
         private Grammar(Runtime rt, Tokenizer tokenizer, uint kind, string text, uint flags)
@@ -91,7 +91,7 @@ namespace Ggufx
                 Check.Ok(NativeMethods.ggufx_matcher_info(&o, Handle, &e), &e);
                 return new MatcherInfo
                 {
-                    Whole = (o.flags & Constants.MatcherWhole) != 0, Ended = (o.flags & Constants.MatcherEnded) != 0,
+                    Whole = (o.flags & (uint)MatcherFlags.Whole) != 0, Ended = (o.flags & (uint)MatcherFlags.Ended) != 0,
                     Tokens = o.n_tokens, Vocab = o.n_vocab, Words = o.n_words,
                 };
             }

@@ -75,7 +75,7 @@ namespace Ggufx
         {
             var o = default(NativeImatrixOptions);
             o.struct_size = (uint)sizeof(NativeImatrixOptions);
-            o.flags = output ? Constants.CollectOutput : 0;
+            o.flags = output ? (uint)CollectFlags.Output : 0;
             ImatrixHandle made;
             NativeProgress native;
             NativeError e;

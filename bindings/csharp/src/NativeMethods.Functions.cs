@@ -50,8 +50,6 @@ namespace Ggufx
         internal static extern int ggufx_runtime_info(NativeRuntimeFacts* out_, RuntimeHandle rt,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern byte* ggufx_runtime_kernel_name(RuntimeHandle rt, uint type_);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_batch_options_init(NativeBatchOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_session_decode_batch(SessionHandle session,
@@ -652,6 +650,8 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_row_bytes(ulong* out_, uint type_, ulong n, NativeError*
             error);
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern byte* ggufx_runtime_kernel_name(RuntimeHandle rt, uint type_);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_type_info(NativeKvTypeFacts* out_, uint type_,
             NativeError* error);

@@ -61,9 +61,9 @@ namespace Ggufx
         {
             get
             {
-                uint logits = Want == Want.Last ? Constants.BatchLogits : Want == Want.None ? 0 : Constants.BatchAllLogits;
-                uint hidden = Hidden == Hidden.Last ? Constants.BatchEmbed : Hidden == Hidden.None ? 0 : Constants.BatchAllEmbed;
-                return logits | hidden | (Mark ? Constants.BatchMark : 0);
+                uint logits = Want == Want.Last ? (uint)BatchFlags.Logits : Want == Want.None ? 0 : (uint)BatchFlags.AllLogits;
+                uint hidden = Hidden == Hidden.Last ? (uint)BatchFlags.Embed : Hidden == Hidden.None ? 0 : (uint)BatchFlags.AllEmbed;
+                return logits | hidden | (Mark ? (uint)BatchFlags.Mark : 0);
             }
         }
     }
@@ -160,7 +160,7 @@ namespace Ggufx
             o.item_size = (uint)sizeof(NativeBatchItem);
             if (matmul.HasValue)
             {
-                o.flags = Constants.BatchMatmul;
+                o.flags = (uint)BatchOptionsFlags.Matmul;
                 o.matmul_flags = (uint)matmul.Value;
             }
             NativeProgress native;

@@ -48,7 +48,7 @@ namespace Ggufx
         internal WriterHandle Handle { get { return _made.Live(this); } }
 
         /// <summary>An empty writer: version 2 or 3 (0: 3), with room for later edits.</summary>
-        public Writer(Runtime rt, WriteFlags flags = 0, uint version = 0, ulong reserveBytes = 0)
+        public Writer(Runtime rt, WriterFlags flags = 0, uint version = 0, ulong reserveBytes = 0)
         {
             var o = default(NativeWriterOptions);
             o.struct_size = (uint)sizeof(NativeWriterOptions);
@@ -235,7 +235,7 @@ namespace Ggufx
             if (speeds != null && speeds.Length != nRanks)
                 throw Check.Argument(speeds.Length + " speeds of " + nRanks + " ranks");
             NativeError e;
-            uint flags = layers ? Constants.GroupLayers : 0;
+            uint flags = layers ? (uint)GroupOptionsFlags.Layers : 0;
             fixed (uint* s = speeds)
                 Check.Ok(NativeMethods.ggufx_writer_copy_rank(Handle, file.Handle, rank, nRanks, s, flags, &e), &e);
         }

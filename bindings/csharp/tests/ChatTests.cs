@@ -103,8 +103,8 @@ public static partial class Tests
             events.AddRange(parser.Feed(""));
             events.AddRange(parser.Finish());
             var texts = events.GroupBy(t => new { t.Kind, t.Call }).Select(g => g.Key.Kind + "/" + g.Key.Call + ":" + string.Concat(g.Select(t => t.Text)));
-            var want = new[] { Constants.ChatReasoning + "/0:hm", Constants.ChatAnswer + "/0:Hi", Constants.ChatCallName + "/0:f", Constants.ChatCallId + "/0:x7",
-                Constants.ChatCallArguments + "/0:{\"a\":1}", Constants.ChatCallName + "/1:g", Constants.ChatCallArguments + "/1:{}" };
+            var want = new[] { (uint)ChatEventKind.Reasoning + "/0:hm", (uint)ChatEventKind.Answer + "/0:Hi", (uint)ChatEventKind.CallName + "/0:f", (uint)ChatEventKind.CallId + "/0:x7",
+                (uint)ChatEventKind.CallArguments + "/0:{\"a\":1}", (uint)ChatEventKind.CallName + "/1:g", (uint)ChatEventKind.CallArguments + "/1:{}" };
             That(texts.SequenceEqual(want), string.Join(" ", texts));
             That(!parser.Info.Reasoning && parser.Info.Calls == 2 && parser.Info.ReasoningClose == "");
             Fails(Status.State, () => parser.Feed("x"));
@@ -120,7 +120,7 @@ public static partial class Tests
             Fails(Status.Unsupported, () => new ChatParser(Rt, chat, "", Tools));
             That(new ChatParser(Rt, chat).Feed(written).Single().Text == written);
             var left = new ChatParser(Rt, chat, "", Tools, true).Feed(written).Single();
-            That(left.Kind == Constants.ChatAnswer && left.Text == written);
+            That(left.Kind == (uint)ChatEventKind.Answer && left.Text == written);
         }
         That(new ChatParser(Rt, known, noCalls: true).Feed(written).Single().Text == written);
         Fails(Status.Malformed, () => new ChatParser(Rt, known, "", "{"));

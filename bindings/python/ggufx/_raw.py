@@ -2157,7 +2157,6 @@ class Functions:
     ggufx_runtime_create: Callable[..., int]
     ggufx_runtime_destroy: Callable[..., None]
     ggufx_runtime_info: Callable[..., int]
-    ggufx_runtime_kernel_name: Callable[..., bytes | None]
     ggufx_batch_options_init: Callable[..., None]
     ggufx_session_decode_batch: Callable[..., int]
     ggufx_session_sequence_length: Callable[..., int]
@@ -2368,6 +2367,7 @@ class Functions:
     ggufx_type_info: Callable[..., int]
     ggufx_type_from_name: Callable[..., int]
     ggufx_row_bytes: Callable[..., int]
+    ggufx_runtime_kernel_name: Callable[..., bytes | None]
     ggufx_kv_type_info: Callable[..., int]
     ggufx_kv_type_from_name: Callable[..., int]
     ggufx_writer_options_init: Callable[..., None]
@@ -2417,7 +2417,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_runtime_create": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "ggufx_runtime_destroy": (None, ["ggufx_runtime"]),
     "ggufx_runtime_info": (c_int32, [c_void_p, "ggufx_runtime", c_void_p]),
-    "ggufx_runtime_kernel_name": (c_char_p, ["ggufx_runtime", c_uint32]),
     "ggufx_batch_options_init": (None, [c_void_p]),
     "ggufx_session_decode_batch": (c_int32, ["ggufx_session", c_void_p, c_size_t, c_void_p,
         c_void_p]),
@@ -2683,6 +2682,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
     "ggufx_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "ggufx_row_bytes": (c_int32, [c_void_p, c_uint32, c_uint64, c_void_p]),
+    "ggufx_runtime_kernel_name": (c_char_p, ["ggufx_runtime", c_uint32]),
     "ggufx_kv_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
     "ggufx_kv_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "ggufx_writer_options_init": (None, [c_void_p]),

@@ -20,9 +20,7 @@ from ._handle import ChatHandle, ChatParserHandle, Object, Turns
 from ._library import lib
 from .errors import argument, check
 from .file import File
-from .ids import (
-    CHAT_CALLS, CHAT_CHANNELS, CHAT_PARSER_NO_CALLS, CHAT_PARSER_REASONING, CHAT_REASONS,
-    CHAT_TAKES_TOOLS, ChatCallForm, ChatFlags, ChatNotation, Status)
+from .ids import (ChatCallForm, ChatFeatures, ChatFlags, ChatNotation, ChatParserFlags, ChatParserStateFlags, Status)
 from .runtime import Runtime
 from .tokenizer import Tokenizer
 
@@ -145,9 +143,9 @@ class Chat(Object):
         own = self._handle  # keeps the texts
         o = asked(_raw.ggufx_chat_facts, lib.ggufx_chat_info, own)
         texts = {name: read(getattr(o, name)) for name, kind in o._fields_ if kind is c_void_p}
-        return made(ChatInfo, o, takes_tools=bool(o.flags & CHAT_TAKES_TOOLS),
-                    calls=bool(o.flags & CHAT_CALLS), reasons=bool(o.flags & CHAT_REASONS),
-                    channels=bool(o.flags & CHAT_CHANNELS), call_form=ChatCallForm(o.call_form),
+        return made(ChatInfo, o, takes_tools=bool(o.flags & ChatFeatures.TAKES_TOOLS),
+                    calls=bool(o.flags & ChatFeatures.CALLS), reasons=bool(o.flags & ChatFeatures.REASONS),
+                    channels=bool(o.flags & ChatFeatures.CHANNELS), call_form=ChatCallForm(o.call_form),
                     call_notation=ChatNotation(o.call_notation), **texts)
 
     def render(self, request: ChatRequest | Messages) -> ChatText:
@@ -191,7 +189,7 @@ class ChatEvent:
     """Event of the output parser."""
 
     kind: int
-    """CHAT_ANSWER, CHAT_REASONING, CHAT_CALL_NAME, CHAT_CALL_ID, CHAT_CALL_ARGUMENTS."""
+    """ChatEventKind.ANSWER, REASONING, CALL_NAME, CALL_ID or CALL_ARGUMENTS."""
     call: int
     """Number of the tool call, from 0."""
     text: str
@@ -224,7 +222,7 @@ class ChatParser(Object):
         of = None if chat is None else chat._handle
         o = _raw.ggufx_chat_parser_options(
             struct_size=sizeof(_raw.ggufx_chat_parser_options), chat=of and of.value,
-            flags=CHAT_PARSER_NO_CALLS if no_calls else 0, user=self._number,
+            flags=ChatParserFlags.NO_CALLS if no_calls else 0, user=self._number,
             event=_callbacks.EVENT)
         kept = [_set(o, "prompt", prompt)]
         if tools is not None:
@@ -246,7 +244,7 @@ class ChatParser(Object):
         """Position in the output."""
         with self._turns.reading:
             o = asked(_raw.ggufx_chat_parser_facts, lib.ggufx_chat_parser_info, self._handle)
-            return made(ChatParserInfo, o, reasoning=bool(o.flags & CHAT_PARSER_REASONING),
+            return made(ChatParserInfo, o, reasoning=bool(o.flags & ChatParserStateFlags.REASONING),
                         reasoning_close=read(o.reasoning_close))
 
     def _told(self) -> list[ChatEvent]:

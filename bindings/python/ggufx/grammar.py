@@ -17,7 +17,7 @@ from ._facts import asked, made, to_bytes
 from ._handle import GrammarHandle, MatcherHandle, Object, Turns
 from ._library import lib
 from .errors import check
-from .ids import GRAMMAR_GBNF, GRAMMAR_JSON_SCHEMA, MATCHER_ENDED, MATCHER_WHOLE, GrammarFlags
+from .ids import GrammarFlags, GrammarKind, MatcherFlags
 from .runtime import Runtime
 from .tokenizer import Tokenizer
 
@@ -26,7 +26,7 @@ class Grammar(Object):
     """A grammar over a vocabulary, immutable: of GBNF, or of a JSON schema (json_schema)."""
 
     def __init__(self, rt: Runtime, tokenizer: Tokenizer, gbnf: str | bytes) -> None:
-        self._make(rt, tokenizer, GRAMMAR_GBNF, gbnf, 0)
+        self._make(rt, tokenizer, GrammarKind.GBNF, gbnf, 0)
 
     @classmethod
     def json_schema(cls, rt: Runtime, tokenizer: Tokenizer,
@@ -35,7 +35,7 @@ class Grammar(Object):
         """JSON that a schema (a dictionary or JSON text) accepts."""
         text = schema if isinstance(schema, (str, bytes)) else json.dumps(schema, ensure_ascii=False)
         made = cls.__new__(cls)
-        made._make(rt, tokenizer, GRAMMAR_JSON_SCHEMA, text, int(flags))
+        made._make(rt, tokenizer, GrammarKind.JSON_SCHEMA, text, int(flags))
         return made
 
     def _make(self, rt: Runtime, tokenizer: Tokenizer, kind: int, text: str | bytes,
@@ -86,8 +86,8 @@ class Matcher(Object):
         """Current state."""
         with self._turns.reading:
             o = asked(_raw.ggufx_matcher_facts, lib.ggufx_matcher_info, self._handle)
-        return made(MatcherInfo, o, whole=bool(o.flags & MATCHER_WHOLE),
-                    ended=bool(o.flags & MATCHER_ENDED))
+        return made(MatcherInfo, o, whole=bool(o.flags & MatcherFlags.WHOLE),
+                    ended=bool(o.flags & MatcherFlags.ENDED))
 
     def accept(self, ids: Ints) -> None:
         """Advance by tokens, all of them or none: a ValueError names the first that does not

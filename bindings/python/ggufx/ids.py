@@ -6,14 +6,14 @@ from ._enum import Id as _Id
 
 
 class AdapterKind(_Id):
-    """What an adapter adds to a model."""
+    """Kinds of adapters, and the keys by which a file is recognized."""
 
     LORA = 1
     CONTROL = 2
 
 
 class Status(_Id):
-    """What a call returned; values never change."""
+    """Status codes."""
 
     OK = 0
     ARGUMENT = -1
@@ -55,7 +55,7 @@ class Status(_Id):
 
 
 class LogLevel(_Id):
-    """Weight of a message or finding."""
+    """Levels of a log message or finding."""
 
     ERROR = 1
     WARNING = 2
@@ -64,7 +64,7 @@ class LogLevel(_Id):
 
 
 class Isa(_Id):
-    """Instruction set of the kernels."""
+    """Instruction sets of the kernels."""
 
     BEST = 0
     SCALAR = 1
@@ -77,7 +77,7 @@ class Isa(_Id):
 
 
 class CpuFeatures(_Flags):
-    """What was found in this processor."""
+    """Features of a processor."""
 
     AVX2 = 1
     AVXVNNI = 2
@@ -89,22 +89,20 @@ class CpuFeatures(_Flags):
     NEON_I8MM = 262144
 
 
-class ChatCallForm(_Id):
-    """Form of tool calls."""
+class BatchFlags(_Flags):
+    """Flags of an item of a batch."""
 
-    NONE = 0
-    OBJECT = 1
-    KEYED = 2
-    NAMED = 3
-    TAGGED = 4
+    LOGITS = 1
+    ALL_LOGITS = 2
+    MARK = 4
+    EMBED = 8
+    ALL_EMBED = 16
 
 
-class ChatNotation(_Id):
-    """Notation of the arguments of tool calls."""
+class BatchOptionsFlags(_Flags):
+    """Flags of a batch."""
 
-    JSON = 0
-    PYTHON = 1
-    QUOTED = 2
+    MATMUL = 1
 
 
 class ChatFlags(_Flags):
@@ -117,17 +115,58 @@ class ChatFlags(_Flags):
     CONTINUE = 16
 
 
-class Fma(_Id):
-    """How a device calculates fma."""
+class ChatFeatures(_Flags):
+    """Features of a template."""
 
-    UNKNOWN = 0
-    DEVICE = 1
-    F64 = 2
-    F32 = 3
+    TAKES_TOOLS = 1
+    CALLS = 2
+    REASONS = 4
+    CHANNELS = 8
 
 
-class DeviceOptions(_Flags):
-    """Flags of opening a device."""
+class ChatCallForm(_Id):
+    """Forms of tool calls."""
+
+    NONE = 0
+    OBJECT = 1
+    KEYED = 2
+    NAMED = 3
+    TAGGED = 4
+
+
+class ChatNotation(_Id):
+    """Notations of the arguments of GGUFX_CHAT_CALL_NAMED."""
+
+    JSON = 0
+    PYTHON = 1
+    QUOTED = 2
+
+
+class ChatEventKind(_Id):
+    """Kinds of parser events."""
+
+    ANSWER = 1
+    REASONING = 2
+    CALL_NAME = 3
+    CALL_ARGUMENTS = 4
+    CALL_ID = 5
+
+
+class ChatParserFlags(_Flags):
+    """Flags of a parser."""
+
+    NO_CALLS = 1
+    KEEP_REASONING = 2
+
+
+class ChatParserStateFlags(_Flags):
+    """State of a parser."""
+
+    REASONING = 1
+
+
+class DeviceOpenFlags(_Flags):
+    """Flags for opening a device."""
 
     ALLOW_BOUNDED = 1
     FMA_F64 = 2
@@ -145,8 +184,17 @@ class DeviceFlags(_Flags):
     LOST = 32
 
 
+class Fma(_Id):
+    """Implementations of fma (fused multiply-add) on a device."""
+
+    UNKNOWN = 0
+    DEVICE = 1
+    F64 = 2
+    F32 = 3
+
+
 class VulkanFeatures(_Flags):
-    """What the owner of a VkDevice turned on."""
+    """Features that the owner of a VkDevice has enabled."""
 
     FLOAT64 = 1
     INT_DOT = 2
@@ -154,7 +202,7 @@ class VulkanFeatures(_Flags):
 
 
 class Pooling(_Id):
-    """What becomes of the hidden states of a text."""
+    """Pooling of the hidden states of an input."""
 
     DEFAULT = 0
     MEAN = 1
@@ -172,7 +220,7 @@ class EmbedFlags(_Flags):
 
 
 class EstimateFlags(_Flags):
-    """Flags of an estimate, asked and answered."""
+    """Flags of an estimate."""
 
     FILE_TYPE = 1
     IMATRIX = 2
@@ -183,15 +231,29 @@ class EstimateFlags(_Flags):
 
 
 class IoMode(_Id):
-    """How tensor data get into memory."""
+    """How tensor data are loaded."""
 
     AUTO = 0
     MAP = 1
     READ = 2
 
 
+class OpenFlags(_Flags):
+    """Flags for opening a file."""
+
+    METADATA_ONLY = 1
+    POPULATE = 2
+    HUGE_PAGES = 4
+    LOCK = 8
+    STRICT = 16
+    LEGACY_V1 = 32
+    UNKNOWN_TYPES = 64
+    SINGLE = 128
+    COPY = 256
+
+
 class MetaType(_Id):
-    """Type of a metadata value."""
+    """Types of metadata values, with the ids that GGUF files contain."""
 
     U8 = 0
     I8 = 1
@@ -208,29 +270,22 @@ class MetaType(_Id):
     F64 = 12
 
 
-class OpenFlags(_Flags):
-    """Flags of an open."""
-
-    METADATA_ONLY = 1
-    POPULATE = 2
-    HUGE_PAGES = 4
-    LOCK = 8
-    STRICT = 16
-    LEGACY_V1 = 32
-    UNKNOWN_TYPES = 64
-    SINGLE = 128
-    COPY = 256
-
-
 class ValidateFlags(_Flags):
-    """Flags of a check."""
+    """Flags of a validation."""
 
     DEEP = 1
     STRICT = 2
 
 
+class GrammarKind(_Id):
+    """Languages in which a grammar is written."""
+
+    GBNF = 0
+    JSON_SCHEMA = 1
+
+
 class GrammarFlags(_Flags):
-    """Flags of a grammar of JSON."""
+    """Flags of grammars of JSON."""
 
     COMPACT = 1
     ANY_ORDER = 2
@@ -239,8 +294,27 @@ class GrammarFlags(_Flags):
     ANY_SPACE = 16
 
 
+class MatcherFlags(_Flags):
+    """State of a matcher."""
+
+    WHOLE = 1
+    ENDED = 2
+
+
+class GroupFlags(_Flags):
+    """Flags of a communicator."""
+
+    ONE_MACHINE = 1
+
+
+class GroupOptionsFlags(_Flags):
+    """Flags of a partition."""
+
+    LAYERS = 1
+
+
 class ImatrixFormat(_Id):
-    """Format of an importance matrix in a file."""
+    """File formats, and flags that are added to the format of a file to write."""
 
     GGUF = 0
     DAT = 1
@@ -248,18 +322,14 @@ class ImatrixFormat(_Id):
     EXACT = 512
 
 
-class JobReason(_Id):
-    """Why a tensor gets its type."""
+class CollectFlags(_Flags):
+    """Flags of a collection."""
 
-    RECIPE = 0
-    CHOSEN = 1
-    KEPT = 2
-    SAME = 3
-    FALLBACK = 4
+    OUTPUT = 1
 
 
 class JobFlags(_Flags):
-    """Flags of a quantization's plan."""
+    """Flags of a plan."""
 
     PURE = 1
     LEAVE_OUTPUT = 2
@@ -273,8 +343,18 @@ class JobFlags(_Flags):
     NO_REPLACE = 512
 
 
+class JobReason(_Id):
+    """Reasons for the type of a tensor."""
+
+    RECIPE = 0
+    CHOSEN = 1
+    KEPT = 2
+    SAME = 3
+    FALLBACK = 4
+
+
 class JobRunFlags(_Flags):
-    """Flags of a quantization's run."""
+    """Flags of a run."""
 
     RESUME = 1
     KEEP = 2
@@ -282,15 +362,24 @@ class JobRunFlags(_Flags):
 
 
 class WindowKind(_Id):
-    """What tokens see of others through a window."""
+    """Attention window of w positions."""
 
     SLIDING = 0
     CHUNKED = 1
     SYMMETRIC = 2
 
 
+class KvFlags(_Flags):
+    """Flags of a cache."""
+
+    FIT_TQ3_0 = 1
+    CENTRE_ALL = 2
+    CENTRE_NONE = 4
+    V_IN_K = 8
+
+
 class RopeStyle(_Id):
-    """How keys carry their positions."""
+    """Position encoding of the keys, for ggufx_kv_shift."""
 
     UNKNOWN = 0
     NONE = 1
@@ -299,19 +388,10 @@ class RopeStyle(_Id):
 
 
 class HalfFormat(_Id):
-    """Format of 16-bit keys and values."""
+    """Formats of 16-bit keys and values."""
 
     F16 = 1
     BF16 = 2
-
-
-class KvFlags(_Flags):
-    """Flags of a KV cache."""
-
-    FIT_TQ3_0 = 1
-    CENTRE_ALL = 2
-    CENTRE_NONE = 4
-    V_IN_K = 8
 
 
 class AttendFlags(_Flags):
@@ -330,48 +410,22 @@ class MatmulFlags(_Flags):
 
 
 class MeasureFlags(_Flags):
-    """What a measurement could compare."""
+    """Flags of a measurement and of its rows."""
 
     COMPARED = 1
     SAME_MODEL = 2
     SAME_TOP = 4
 
 
-class SpecialToken(_Id):
-    """A token with a meaning of its own."""
-
-    BOS = 0
-    EOS = 1
-    EOT = 2
-    EOM = 3
-    UNKNOWN = 4
-    SEPARATOR = 5
-    PAD = 6
-    MASK = 7
-    FIM_PREFIX = 8
-    FIM_SUFFIX = 9
-    FIM_MIDDLE = 10
-    FIM_PAD = 11
-    FIM_REPOSITORY = 12
-    FIM_SEPARATOR = 13
-
-
-class LayerKind(_Id):
-    """What mixes the tokens of a layer."""
-
-    ATTENTION = 1
-    RECURRENT = 2
-
-
 class TokenizeFlags(_Flags):
-    """Flags of text to ids."""
+    """Flags of ggufx_tokenize."""
 
     ADD_SPECIAL = 1
     PARSE_SPECIAL = 2
 
 
 class DetokenizeFlags(_Flags):
-    """Flags of ids to text."""
+    """Flags of ggufx_detokenize."""
 
     KEEP_SPECIAL = 1
     KEEP_SPACE = 2
@@ -400,6 +454,25 @@ class TokenizerFlags(_Flags):
     CLEAN_SPACES = 16
 
 
+class SpecialToken(_Id):
+    """Special tokens."""
+
+    BOS = 0
+    EOS = 1
+    EOT = 2
+    EOM = 3
+    UNKNOWN = 4
+    SEPARATOR = 5
+    PAD = 6
+    MASK = 7
+    FIM_PREFIX = 8
+    FIM_SUFFIX = 9
+    FIM_MIDDLE = 10
+    FIM_PAD = 11
+    FIM_REPOSITORY = 12
+    FIM_SEPARATOR = 13
+
+
 class PreFlags(_Flags):
     """Properties of a pre-tokenizer."""
 
@@ -416,6 +489,13 @@ class ModelFlags(_Flags):
     EMBEDS = 2
 
 
+class LayerKind(_Id):
+    """Kinds of layers."""
+
+    ATTENTION = 1
+    RECURRENT = 2
+
+
 class LayerFlags(_Flags):
     """Properties of a layer."""
 
@@ -429,14 +509,14 @@ class DecodeFlags(_Flags):
 
 
 class QuantizeMode(_Id):
-    """Way to choose scales and codes."""
+    """Algorithms that choose scales and codes."""
 
     REFERENCE = 0
     BEST = 1
 
 
 class LinkKind(_Id):
-    """What a link of a sampler's chain does."""
+    """Kinds of samplers in a chain."""
 
     TOP_K = 1
     TOP_P = 2
@@ -452,8 +532,26 @@ class LinkKind(_Id):
     HOST = 12
 
 
+class SamplingFlags(_Flags):
+    """Keys general.sampling.* of a file, and tokenizer.ggml.suppress_tokens."""
+
+    TEMPERATURE = 1
+    TOP_K = 2
+    TOP_P = 4
+    MIN_P = 8
+    XTC_PROBABILITY = 16
+    XTC_THRESHOLD = 32
+    N_LAST = 64
+    REPETITION = 128
+    MIROSTAT = 256
+    TAU = 512
+    ETA = 1024
+    LINKS = 2048
+    SUPPRESSED = 4096
+
+
 class TensorType(_Id):
-    """Type of a tensor: the id in the file."""
+    """Tensor types, with the ids that GGUF files contain."""
 
     F32 = 0
     F16 = 1
@@ -492,8 +590,19 @@ class TensorType(_Id):
     Q2_0 = 42
 
 
+class TypeFlags(_Flags):
+    """Properties of a tensor type or KV cache type."""
+
+    IS_QUANTIZED = 1
+    IS_FLOAT = 2
+    IS_INTEGER = 4
+    IS_ACTIVATION = 8
+    HAS_MATVEC = 16
+    HAS_QUANTIZE = 32
+
+
 class KvType(_Id):
-    """Type of the keys or values of a cache."""
+    """KV cache types."""
 
     DEFAULT = 0
     F32 = 1
@@ -515,26 +624,20 @@ class KvType(_Id):
     GX4 = 74
 
 
-class TypeFlags(_Flags):
-    """Properties of a tensor type."""
-
-    IS_QUANTIZED = 1
-    IS_FLOAT = 2
-    IS_INTEGER = 4
-    IS_ACTIVATION = 8
-    HAS_MATVEC = 16
-    HAS_QUANTIZE = 32
-
-
-class WriteFlags(_Flags):
+class WriterFlags(_Flags):
     """Flags of a writer."""
 
     BIG_ENDIAN = 1
+
+
+class WriteFlags(_Flags):
+    """Flags of a write."""
+
     NO_REPLACE = 1
 
 
 class EditFlags(_Flags):
-    """Flags of an edit."""
+    """Flags of an edit, at most one."""
 
     IN_PLACE = 1
     REWRITE = 2
@@ -543,34 +646,9 @@ class EditFlags(_Flags):
 # Numbers with a meaning of their own.
 ADAPTER_MOST_USES = 64
 ADAPTER_ALL_SEQUENCES = 4294967295
-BATCH_LOGITS = 1
-BATCH_ALL_LOGITS = 2
-BATCH_MARK = 4
-BATCH_EMBED = 8
-BATCH_ALL_EMBED = 16
-BATCH_MATMUL = 1
 SESSION_ALL = 4294967295
-CHAT_ANSWER = 1
-CHAT_REASONING = 2
-CHAT_CALL_NAME = 3
-CHAT_CALL_ARGUMENTS = 4
-CHAT_CALL_ID = 5
-CHAT_TAKES_TOOLS = 1
-CHAT_CALLS = 2
-CHAT_REASONS = 4
-CHAT_CHANNELS = 8
-CHAT_PARSER_NO_CALLS = 1
-CHAT_PARSER_KEEP_REASONING = 2
-CHAT_PARSER_REASONING = 1
 ESTIMATE_AS_IS = 4294967295
 MAX_DIMS = 4
-GRAMMAR_GBNF = 0
-GRAMMAR_JSON_SCHEMA = 1
-MATCHER_WHOLE = 1
-MATCHER_ENDED = 2
-GROUP_ONE_MACHINE = 1
-GROUP_LAYERS = 1
-COLLECT_OUTPUT = 1
 JOB_BY_RECIPE = 4294967295
 KV_NO_SINKS = 4294967295
 KV_ALL_SEQUENCES = 4294967295
@@ -580,19 +658,6 @@ MATVEC_MAX_MATRICES = 64
 SESSION_NO_CHECKPOINTS = 4294967295
 LINK_MOST_LAST = 1048576
 LINK_MOST_LINKS = 64
-SAMPLING_TEMPERATURE = 1
-SAMPLING_TOP_K = 2
-SAMPLING_TOP_P = 4
-SAMPLING_MIN_P = 8
-SAMPLING_XTC_PROBABILITY = 16
-SAMPLING_XTC_THRESHOLD = 32
-SAMPLING_N_LAST = 64
-SAMPLING_REPETITION = 128
-SAMPLING_MIROSTAT = 256
-SAMPLING_TAU = 512
-SAMPLING_ETA = 1024
-SAMPLING_LINKS = 2048
-SAMPLING_SUPPRESSED = 4096
 SAMPLING_MOST_LINKS = 16
 SPECULATOR_MOST_DRAFTED = 31
 SPECULATOR_MOST_STOPS = 1024

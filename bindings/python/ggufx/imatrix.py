@@ -17,7 +17,7 @@ from ._facts import Path, asked, made, path_bytes, terminated, text, to_bytes
 from ._handle import ImatrixHandle, Object, Turns
 from ._library import lib
 from .errors import NotFoundError, check
-from .ids import COLLECT_OUTPUT, ImatrixFormat
+from .ids import CollectFlags, ImatrixFormat
 from .runtime import Runtime
 from .session import Session
 
@@ -80,7 +80,7 @@ class Imatrix(Object):
         of, e = numbers(tokens, I32, "tokens"), _raw.ggufx_error()
         name = None if dataset is None else terminated(dataset)
         o = _raw.ggufx_imatrix_options(
-            struct_size=sizeof(_raw.ggufx_imatrix_options), flags=COLLECT_OUTPUT if output else 0)
+            struct_size=sizeof(_raw.ggufx_imatrix_options), flags=CollectFlags.OUTPUT if output else 0)
         if name is not None:
             o.dataset = cast(c_char_p(name), c_void_p).value
         own = ImatrixHandle()

@@ -18,9 +18,7 @@ from ._facts import asked, made
 from ._handle import KvHandle, Turns
 from ._library import lib
 from .errors import argument, check
-from .ids import (
-    KV_ALL_LAYERS, KV_ALL_SEQUENCES, KV_KEEP_TYPE, HalfFormat, KvFlags, KvType, RopeStyle,
-    WindowKind)
+from .ids import (HalfFormat, KV_ALL_LAYERS, KV_ALL_SEQUENCES, KV_KEEP_TYPE, KvFlags, KvType, RopeStyle, WindowKind)
 from .kv_attend import Attention
 from .kv_snapshot import Snapshots
 from .runtime import Runtime

@@ -21,9 +21,7 @@ from ._handle import Object, Turns
 from ._library import lib
 from .adapter import AdapterUse, uses_of
 from .errors import argument, check
-from .ids import (
-    ADAPTER_ALL_SEQUENCES, BATCH_ALL_EMBED, BATCH_ALL_LOGITS, BATCH_EMBED, BATCH_LOGITS, BATCH_MARK,
-    BATCH_MATMUL)
+from .ids import ADAPTER_ALL_SEQUENCES, BatchFlags, BatchOptionsFlags
 from .kv_snapshot import loaded, written
 
 
@@ -31,9 +29,9 @@ class Want(IntEnum):
     """Which logits of an item are computed."""
 
     NONE = 0
-    LAST = BATCH_LOGITS
+    LAST = BatchFlags.LOGITS
     """One row: the logits after its last token."""
-    ALL = BATCH_ALL_LOGITS
+    ALL = BatchFlags.ALL_LOGITS
     """A row for each of its tokens."""
 
 
@@ -73,7 +71,7 @@ class SessionMemory:
     """Taken for rows that were given."""
 
 
-_HIDDEN = {Want.NONE: 0, Want.LAST: BATCH_EMBED, Want.ALL: BATCH_ALL_EMBED}
+_HIDDEN = {Want.NONE: 0, Want.LAST: BatchFlags.EMBED, Want.ALL: BatchFlags.ALL_EMBED}
 
 
 def _given(item: BatchItem, width: int) -> tuple[list[Array], int]:
@@ -98,7 +96,7 @@ def _filled(items: Sequence[BatchItem], width: int) -> tuple[Any, list[list[Arra
         want, hidden = Want(item.want), Want(item.hidden)
         kept.append(arrays[0])
         to.sequence = item.sequence
-        to.flags = want | _HIDDEN[hidden] | (BATCH_MARK if item.mark else 0)
+        to.flags = want | _HIDDEN[hidden] | (BatchFlags.MARK if item.mark else 0)
         to.tokens, to.n_tokens = address(tokens) if tokens.size else None, n
         to.embeddings, to.n_embeddings = address(given) if given.size else None, given.size
         to.positions = address(places) if places.size else None
@@ -133,7 +131,7 @@ class Sequences(Object):
             states = result(hidden, (n_hidden, self.n_embedding), what="hidden")
             o.embeddings, o.n_embeddings = address(states), states.size
         if matmul_flags is not None:
-            o.flags, o.matmul_flags = BATCH_MATMUL, matmul_flags
+            o.flags, o.matmul_flags = BatchOptionsFlags.MATMUL, matmul_flags
         with self._turns.changing, Following(progress) as call:
             o.progress = call.progress
             call.end(lib.ggufx_session_decode_batch(self._handle, byref(raw), len(items),

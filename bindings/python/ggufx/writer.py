@@ -19,7 +19,7 @@ from ._library import lib
 from .edit import Editing
 from .errors import argument, check
 from .file import File
-from .ids import GROUP_LAYERS, MetaType, WriteFlags
+from .ids import GroupOptionsFlags, MetaType, WriterFlags, WriteFlags
 from .runtime import Runtime
 from .tensor import Tensor
 
@@ -47,7 +47,7 @@ class Writer(Editing):
                  reserve_bytes: int = 0) -> None:
         o = _raw.ggufx_writer_options(
             struct_size=sizeof(_raw.ggufx_writer_options), version=version,
-            flags=WriteFlags.BIG_ENDIAN if big_endian else 0, reserve_bytes=reserve_bytes)
+            flags=WriterFlags.BIG_ENDIAN if big_endian else 0, reserve_bytes=reserve_bytes)
         own, e = WriterHandle(), _raw.ggufx_error()
         check(lib.ggufx_writer_create(byref(own), rt._handle, byref(o), byref(e)), e)
         self._own, self._turns = own, Turns()
@@ -151,7 +151,7 @@ class Writer(Editing):
         e = _raw.ggufx_error()
         with self._turns.changing:
             check(lib.ggufx_writer_copy_rank(self._handle, file._handle, rank, n_ranks, numbers,
-                                             GROUP_LAYERS if layers else 0, byref(e)), e)
+                                             GroupOptionsFlags.LAYERS if layers else 0, byref(e)), e)
 
     def add_stream(self, name: str, type: int, ne: Sequence[int],
                    read: Callable[[int, int], Buffer]) -> None:

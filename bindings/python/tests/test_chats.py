@@ -104,10 +104,10 @@ class Chats(Case):
         for event in events:
             texts[event.kind, event.call] = texts.get((event.kind, event.call), "") + event.text
         self.assertEqual(list(texts.items()), [
-            ((ggufx.CHAT_REASONING, 0), "hm"), ((ggufx.CHAT_ANSWER, 0), "Hi"),
-            ((ggufx.CHAT_CALL_NAME, 0), "f"), ((ggufx.CHAT_CALL_ID, 0), "x7"),
-            ((ggufx.CHAT_CALL_ARGUMENTS, 0), '{"a":1}'),
-            ((ggufx.CHAT_CALL_NAME, 1), "g"), ((ggufx.CHAT_CALL_ARGUMENTS, 1), "{}")])
+            ((ggufx.ChatEventKind.REASONING, 0), "hm"), ((ggufx.ChatEventKind.ANSWER, 0), "Hi"),
+            ((ggufx.ChatEventKind.CALL_NAME, 0), "f"), ((ggufx.ChatEventKind.CALL_ID, 0), "x7"),
+            ((ggufx.ChatEventKind.CALL_ARGUMENTS, 0), '{"a":1}'),
+            ((ggufx.ChatEventKind.CALL_NAME, 1), "g"), ((ggufx.ChatEventKind.CALL_ARGUMENTS, 1), "{}")])
         self.assertEqual(parser.info, ChatParserInfo(False, 2, ""))
         self.fails(Status.STATE, parser.feed, "x")
         self.assertEqual(int(ChatFlags.GENERATE), 1)
@@ -117,12 +117,12 @@ class Chats(Case):
         events = parser.feed('<call name="f"><p name="a" string="false">1</p>'
                              '<p name="s" string="true">1</p></call>')
         self.assertEqual([event.kind for event in events],
-                         [ggufx.CHAT_CALL_NAME, ggufx.CHAT_CALL_ARGUMENTS])
+                         [ggufx.ChatEventKind.CALL_NAME, ggufx.ChatEventKind.CALL_ARGUMENTS])
         self.assertEqual(json.loads(events[1].text), {"a": 1, "s": "1"})
 
     def test_tools_need_a_known_format(self) -> None:
         unknown, written = Chat(self.rt, text="{{ tools }}"), 'Hi[CALL]f[ARGS]{"a":1}[END]'
-        answer = [ChatEvent(ggufx.CHAT_ANSWER, 0, written)]
+        answer = [ChatEvent(ggufx.ChatEventKind.ANSWER, 0, written)]
         for chat in (unknown, None):
             self.fails(Status.UNSUPPORTED, ChatParser, self.rt, chat, "", TOOLS)
             for parser in (ChatParser(self.rt, chat),

@@ -27,7 +27,6 @@ functions! {
     fn ggufx_runtime_destroy(rt: *mut ggufx_runtime);
     fn ggufx_runtime_info(out: *mut ggufx_runtime_facts, rt: *const ggufx_runtime, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_runtime_kernel_name(rt: *const ggufx_runtime, type_: u32) -> *const c_char;
     fn ggufx_batch_options_init(options: *mut ggufx_batch_options);
     fn ggufx_session_decode_batch(session: *mut ggufx_session, items: *const ggufx_batch_item,
         n_items: usize, options: *const ggufx_batch_options, error: *mut ggufx_error) ->
@@ -428,6 +427,7 @@ functions! {
     fn ggufx_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_row_bytes(out: *mut u64, type_: u32, n: u64, error: *mut ggufx_error) -> ggufx_status;
+    fn ggufx_runtime_kernel_name(rt: *const ggufx_runtime, type_: u32) -> *const c_char;
     fn ggufx_kv_type_info(out: *mut ggufx_kv_type_facts, type_: u32, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_kv_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->

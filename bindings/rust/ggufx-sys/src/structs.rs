@@ -637,7 +637,7 @@ pub struct ggufx_tensor_facts {
 pub struct ggufx_finding {
     pub struct_size: u32,
     pub severity: i32,
-    pub status: i32,
+    pub status: ggufx_status,
     pub reserved: u32,
     pub offset: u64,
     pub index: u64,

@@ -4,14 +4,14 @@ use crate::id::{bits, id};
 use ggufx_sys as sys;
 
 id! {
-    /// What an adapter adds to a model (`GGUFX_ADAPTER_*`).
+    /// Kinds of adapters, and the keys by which a file is recognized (`ggufx_adapter_kind`).
     AdapterKind: u32
     LORA = GGUFX_ADAPTER_LORA,
     CONTROL = GGUFX_ADAPTER_CONTROL,
 }
 
 id! {
-    /// What a call returned; values never change (`GGUFX_E_*`).
+    /// Status codes (`ggufx_status`).
     Status: i32
     OK = GGUFX_OK,
     ARGUMENT = GGUFX_E_ARGUMENT,
@@ -53,7 +53,7 @@ id! {
 }
 
 id! {
-    /// Weight of a message or finding (`GGUFX_LOG_*`).
+    /// Levels of a log message or finding (`ggufx_log_level`).
     LogLevel: i32
     ERROR = GGUFX_LOG_ERROR,
     WARNING = GGUFX_LOG_WARNING,
@@ -62,7 +62,7 @@ id! {
 }
 
 id! {
-    /// Instruction set of the kernels (`GGUFX_ISA_*`).
+    /// Instruction sets of the kernels (`ggufx_isa`).
     Isa: i32
     BEST = GGUFX_ISA_BEST,
     SCALAR = GGUFX_ISA_SCALAR,
@@ -75,7 +75,7 @@ id! {
 }
 
 bits! {
-    /// What was found in this processor (`GGUFX_CPU_*`).
+    /// Features of a processor (`ggufx_cpu_features`).
     CpuFeatures: u64
     AVX2 = GGUFX_CPU_AVX2,
     AVXVNNI = GGUFX_CPU_AVXVNNI,
@@ -87,8 +87,43 @@ bits! {
     NEON_I8MM = GGUFX_CPU_NEON_I8MM,
 }
 
+bits! {
+    /// Flags of an item of a batch (`ggufx_batch_flags`).
+    BatchFlags: u32
+    LOGITS = GGUFX_BATCH_LOGITS,
+    ALL_LOGITS = GGUFX_BATCH_ALL_LOGITS,
+    MARK = GGUFX_BATCH_MARK,
+    EMBED = GGUFX_BATCH_EMBED,
+    ALL_EMBED = GGUFX_BATCH_ALL_EMBED,
+}
+
+bits! {
+    /// Flags of a batch (`ggufx_batch_options_flags`).
+    BatchOptionsFlags: u32
+    MATMUL = GGUFX_BATCH_MATMUL,
+}
+
+bits! {
+    /// Flags of a rendering (`ggufx_chat_flags`).
+    ChatFlags: u32
+    GENERATE = GGUFX_CHAT_GENERATE,
+    THINK = GGUFX_CHAT_THINK,
+    NO_THINK = GGUFX_CHAT_NO_THINK,
+    CLOCK = GGUFX_CHAT_CLOCK,
+    CONTINUE = GGUFX_CHAT_CONTINUE,
+}
+
+bits! {
+    /// Features of a template (`ggufx_chat_features`).
+    ChatFeatures: u32
+    TAKES_TOOLS = GGUFX_CHAT_TAKES_TOOLS,
+    CALLS = GGUFX_CHAT_CALLS,
+    REASONS = GGUFX_CHAT_REASONS,
+    CHANNELS = GGUFX_CHAT_CHANNELS,
+}
+
 id! {
-    /// Form of tool calls (`GGUFX_CHAT_CALL_*`).
+    /// Forms of tool calls (`ggufx_chat_call_form`).
     ChatCallForm: u32
     NONE = GGUFX_CHAT_CALL_NONE,
     OBJECT = GGUFX_CHAT_CALL_OBJECT,
@@ -98,42 +133,46 @@ id! {
 }
 
 id! {
-    /// Notation of the arguments of tool calls (`GGUFX_CHAT_NOTATION_*`).
+    /// Notations of the arguments of GGUFX_CHAT_CALL_NAMED (`ggufx_chat_notation`).
     ChatNotation: u32
     JSON = GGUFX_CHAT_NOTATION_JSON,
     PYTHON = GGUFX_CHAT_NOTATION_PYTHON,
     QUOTED = GGUFX_CHAT_NOTATION_QUOTED,
 }
 
-bits! {
-    /// Flags of a rendering (`GGUFX_CHAT_*`).
-    ChatFlags: u32
-    GENERATE = GGUFX_CHAT_GENERATE,
-    THINK = GGUFX_CHAT_THINK,
-    NO_THINK = GGUFX_CHAT_NO_THINK,
-    CLOCK = GGUFX_CHAT_CLOCK,
-    CONTINUE = GGUFX_CHAT_CONTINUE,
-}
-
 id! {
-    /// How a device calculates fma (`GGUFX_FMA_*`).
-    Fma: u32
-    UNKNOWN = GGUFX_FMA_UNKNOWN,
-    DEVICE = GGUFX_FMA_DEVICE,
-    F64 = GGUFX_FMA_F64,
-    F32 = GGUFX_FMA_F32,
+    /// Kinds of parser events (`ggufx_chat_event_kind`).
+    ChatEventKind: u32
+    ANSWER = GGUFX_CHAT_ANSWER,
+    REASONING = GGUFX_CHAT_REASONING,
+    CALL_NAME = GGUFX_CHAT_CALL_NAME,
+    CALL_ARGUMENTS = GGUFX_CHAT_CALL_ARGUMENTS,
+    CALL_ID = GGUFX_CHAT_CALL_ID,
 }
 
 bits! {
-    /// Flags of opening a device (`GGUFX_DEVICE_ALLOW_BOUNDED*`).
-    DeviceOptions: u32
+    /// Flags of a parser (`ggufx_chat_parser_flags`).
+    ChatParserFlags: u32
+    NO_CALLS = GGUFX_CHAT_PARSER_NO_CALLS,
+    KEEP_REASONING = GGUFX_CHAT_PARSER_KEEP_REASONING,
+}
+
+bits! {
+    /// State of a parser (`ggufx_chat_parser_state_flags`).
+    ChatParserStateFlags: u32
+    REASONING = GGUFX_CHAT_PARSER_REASONING,
+}
+
+bits! {
+    /// Flags for opening a device (`ggufx_device_open_flags`).
+    DeviceOpenFlags: u32
     ALLOW_BOUNDED = GGUFX_DEVICE_ALLOW_BOUNDED,
     FMA_F64 = GGUFX_DEVICE_FMA_F64,
     FMA_F32 = GGUFX_DEVICE_FMA_F32,
 }
 
 bits! {
-    /// Properties of a device (`GGUFX_DEVICE_*`).
+    /// Properties of a device (`ggufx_device_flags`).
     DeviceFlags: u32
     UNUSABLE = GGUFX_DEVICE_UNUSABLE,
     UNIFIED = GGUFX_DEVICE_UNIFIED,
@@ -143,8 +182,17 @@ bits! {
     LOST = GGUFX_DEVICE_LOST,
 }
 
+id! {
+    /// Implementations of fma (fused multiply-add) on a device (`ggufx_fma`).
+    Fma: u32
+    UNKNOWN = GGUFX_FMA_UNKNOWN,
+    DEVICE = GGUFX_FMA_DEVICE,
+    F64 = GGUFX_FMA_F64,
+    F32 = GGUFX_FMA_F32,
+}
+
 bits! {
-    /// What the owner of a VkDevice turned on (`GGUFX_VULKAN_*`).
+    /// Features that the owner of a VkDevice has enabled (`ggufx_vulkan_features`).
     VulkanFeatures: u32
     FLOAT64 = GGUFX_VULKAN_FLOAT64,
     INT_DOT = GGUFX_VULKAN_INT_DOT,
@@ -152,7 +200,7 @@ bits! {
 }
 
 id! {
-    /// What becomes of the hidden states of a text (`GGUFX_POOLING_*`).
+    /// Pooling of the hidden states of an input (`ggufx_pooling`).
     Pooling: u32
     DEFAULT = GGUFX_POOLING_DEFAULT,
     MEAN = GGUFX_POOLING_MEAN,
@@ -163,14 +211,14 @@ id! {
 }
 
 bits! {
-    /// Flags of embeddings (`GGUFX_EMBED_*`).
+    /// Flags of embeddings (`ggufx_embed_flags`).
     EmbedFlags: u32
     NORMALIZE = GGUFX_EMBED_NORMALIZE,
     CUT = GGUFX_EMBED_CUT,
 }
 
 bits! {
-    /// Flags of an estimate, asked and answered (`GGUFX_ESTIMATE_*`).
+    /// Flags of an estimate (`ggufx_estimate_flags`).
     EstimateFlags: u32
     FILE_TYPE = GGUFX_ESTIMATE_FILE_TYPE,
     IMATRIX = GGUFX_ESTIMATE_IMATRIX,
@@ -181,15 +229,29 @@ bits! {
 }
 
 id! {
-    /// How tensor data get into memory (`GGUFX_IO_*`).
+    /// How tensor data are loaded (`ggufx_io_mode`).
     IoMode: i32
     AUTO = GGUFX_IO_AUTO,
     MAP = GGUFX_IO_MAP,
     READ = GGUFX_IO_READ,
 }
 
+bits! {
+    /// Flags for opening a file (`ggufx_open_flags`).
+    OpenFlags: u32
+    METADATA_ONLY = GGUFX_OPEN_METADATA_ONLY,
+    POPULATE = GGUFX_OPEN_POPULATE,
+    HUGE_PAGES = GGUFX_OPEN_HUGE_PAGES,
+    LOCK = GGUFX_OPEN_LOCK,
+    STRICT = GGUFX_OPEN_STRICT,
+    LEGACY_V1 = GGUFX_OPEN_LEGACY_V1,
+    UNKNOWN_TYPES = GGUFX_OPEN_UNKNOWN_TYPES,
+    SINGLE = GGUFX_OPEN_SINGLE,
+    COPY = GGUFX_OPEN_COPY,
+}
+
 id! {
-    /// Type of a metadata value (`GGUFX_VALUE_*`).
+    /// Types of metadata values, with the ids that GGUF files contain (`ggufx_meta_type`).
     MetaType: i32
     U8 = GGUFX_VALUE_U8,
     I8 = GGUFX_VALUE_I8,
@@ -207,28 +269,21 @@ id! {
 }
 
 bits! {
-    /// Flags of an open (`GGUFX_OPEN_*`).
-    OpenFlags: u32
-    METADATA_ONLY = GGUFX_OPEN_METADATA_ONLY,
-    POPULATE = GGUFX_OPEN_POPULATE,
-    HUGE_PAGES = GGUFX_OPEN_HUGE_PAGES,
-    LOCK = GGUFX_OPEN_LOCK,
-    STRICT = GGUFX_OPEN_STRICT,
-    LEGACY_V1 = GGUFX_OPEN_LEGACY_V1,
-    UNKNOWN_TYPES = GGUFX_OPEN_UNKNOWN_TYPES,
-    SINGLE = GGUFX_OPEN_SINGLE,
-    COPY = GGUFX_OPEN_COPY,
-}
-
-bits! {
-    /// Flags of a check (`GGUFX_VALIDATE_*`).
+    /// Flags of a validation (`ggufx_validate_flags`).
     ValidateFlags: u32
     DEEP = GGUFX_VALIDATE_DEEP,
     STRICT = GGUFX_VALIDATE_STRICT,
 }
 
+id! {
+    /// Languages in which a grammar is written (`ggufx_grammar_kind`).
+    GrammarKind: u32
+    GBNF = GGUFX_GRAMMAR_GBNF,
+    JSON_SCHEMA = GGUFX_GRAMMAR_JSON_SCHEMA,
+}
+
 bits! {
-    /// Flags of a grammar of JSON (`GGUFX_GRAMMAR_*`).
+    /// Flags of grammars of JSON (`ggufx_grammar_flags`).
     GrammarFlags: u32
     COMPACT = GGUFX_GRAMMAR_COMPACT,
     ANY_ORDER = GGUFX_GRAMMAR_ANY_ORDER,
@@ -237,8 +292,27 @@ bits! {
     ANY_SPACE = GGUFX_GRAMMAR_ANY_SPACE,
 }
 
+bits! {
+    /// State of a matcher (`ggufx_matcher_flags`).
+    MatcherFlags: u32
+    WHOLE = GGUFX_MATCHER_WHOLE,
+    ENDED = GGUFX_MATCHER_ENDED,
+}
+
+bits! {
+    /// Flags of a communicator (`ggufx_group_flags`).
+    GroupFlags: u32
+    ONE_MACHINE = GGUFX_GROUP_ONE_MACHINE,
+}
+
+bits! {
+    /// Flags of a partition (`ggufx_group_options_flags`).
+    GroupOptionsFlags: u32
+    LAYERS = GGUFX_GROUP_LAYERS,
+}
+
 id! {
-    /// Format of an importance matrix in a file (`GGUFX_IMATRIX_*`).
+    /// File formats, and flags that are added to the format of a file to write (`ggufx_imatrix_format`).
     ImatrixFormat: i32
     GGUF = GGUFX_IMATRIX_GGUF,
     DAT = GGUFX_IMATRIX_DAT,
@@ -246,18 +320,14 @@ id! {
     EXACT = GGUFX_IMATRIX_EXACT,
 }
 
-id! {
-    /// Why a tensor gets its type (`GGUFX_JOB_REASON_*`).
-    JobReason: i32
-    RECIPE = GGUFX_JOB_REASON_RECIPE,
-    CHOSEN = GGUFX_JOB_REASON_CHOSEN,
-    KEPT = GGUFX_JOB_REASON_KEPT,
-    SAME = GGUFX_JOB_REASON_SAME,
-    FALLBACK = GGUFX_JOB_REASON_FALLBACK,
+bits! {
+    /// Flags of a collection (`ggufx_collect_flags`).
+    CollectFlags: u32
+    OUTPUT = GGUFX_COLLECT_OUTPUT,
 }
 
 bits! {
-    /// Flags of a quantization's plan (`GGUFX_JOB_*`).
+    /// Flags of a plan (`ggufx_job_flags`).
     JobFlags: u32
     PURE = GGUFX_JOB_PURE,
     LEAVE_OUTPUT = GGUFX_JOB_LEAVE_OUTPUT,
@@ -271,8 +341,18 @@ bits! {
     NO_REPLACE = GGUFX_JOB_NO_REPLACE,
 }
 
+id! {
+    /// Reasons for the type of a tensor (`ggufx_job_reason`).
+    JobReason: i32
+    RECIPE = GGUFX_JOB_REASON_RECIPE,
+    CHOSEN = GGUFX_JOB_REASON_CHOSEN,
+    KEPT = GGUFX_JOB_REASON_KEPT,
+    SAME = GGUFX_JOB_REASON_SAME,
+    FALLBACK = GGUFX_JOB_REASON_FALLBACK,
+}
+
 bits! {
-    /// Flags of a quantization's run (`GGUFX_JOB_RESUME*`).
+    /// Flags of a run (`ggufx_job_run_flags`).
     JobRunFlags: u32
     RESUME = GGUFX_JOB_RESUME,
     KEEP = GGUFX_JOB_KEEP,
@@ -280,15 +360,24 @@ bits! {
 }
 
 id! {
-    /// What tokens see of others through a window (`GGUFX_KV_WINDOW_*`).
+    /// Attention window of w positions (`ggufx_window_kind`).
     WindowKind: u32
     SLIDING = GGUFX_KV_WINDOW_SLIDING,
     CHUNKED = GGUFX_KV_WINDOW_CHUNKED,
     SYMMETRIC = GGUFX_KV_WINDOW_SYMMETRIC,
 }
 
+bits! {
+    /// Flags of a cache (`ggufx_kv_flags`).
+    KvFlags: u32
+    FIT_TQ3_0 = GGUFX_KV_FIT_TQ3_0,
+    CENTRE_ALL = GGUFX_KV_CENTRE_ALL,
+    CENTRE_NONE = GGUFX_KV_CENTRE_NONE,
+    V_IN_K = GGUFX_KV_V_IN_K,
+}
+
 id! {
-    /// How keys carry their positions (`GGUFX_KV_ROPE_*`).
+    /// Position encoding of the keys, for ggufx_kv_shift (`ggufx_rope_style`).
     RopeStyle: u32
     UNKNOWN = GGUFX_KV_ROPE_UNKNOWN,
     NONE = GGUFX_KV_ROPE_NONE,
@@ -297,29 +386,20 @@ id! {
 }
 
 id! {
-    /// Format of 16-bit keys and values (`GGUFX_KV_HALF_*`).
+    /// Formats of 16-bit keys and values (`ggufx_half_format`).
     HalfFormat: u32
     F16 = GGUFX_KV_HALF_F16,
     BF16 = GGUFX_KV_HALF_BF16,
 }
 
 bits! {
-    /// Flags of a KV cache (`GGUFX_KV_FIT_*`).
-    KvFlags: u32
-    FIT_TQ3_0 = GGUFX_KV_FIT_TQ3_0,
-    CENTRE_ALL = GGUFX_KV_CENTRE_ALL,
-    CENTRE_NONE = GGUFX_KV_CENTRE_NONE,
-    V_IN_K = GGUFX_KV_V_IN_K,
-}
-
-bits! {
-    /// Flags of attention (`GGUFX_ATTEND_*`).
+    /// Flags of attention (`ggufx_attend_flags`).
     AttendFlags: u32
     ALL = GGUFX_ATTEND_ALL,
 }
 
 bits! {
-    /// Flags of products (`GGUFX_MATMUL_*`).
+    /// Flags of products (`ggufx_matmul_flags`).
     MatmulFlags: u32
     F32 = GGUFX_MATMUL_F32,
     BATCH_INVARIANT = GGUFX_MATMUL_BATCH_INVARIANT,
@@ -328,15 +408,52 @@ bits! {
 }
 
 bits! {
-    /// What a measurement could compare (`GGUFX_MEASURE_*`).
+    /// Flags of a measurement and of its rows (`ggufx_measure_flags`).
     MeasureFlags: u32
     COMPARED = GGUFX_MEASURE_COMPARED,
     SAME_MODEL = GGUFX_MEASURE_SAME_MODEL,
     SAME_TOP = GGUFX_MEASURE_SAME_TOP,
 }
 
+bits! {
+    /// Flags of ggufx_tokenize (`ggufx_tokenize_flags`).
+    TokenizeFlags: u32
+    ADD_SPECIAL = GGUFX_TOKENIZE_ADD_SPECIAL,
+    PARSE_SPECIAL = GGUFX_TOKENIZE_PARSE_SPECIAL,
+}
+
+bits! {
+    /// Flags of ggufx_detokenize (`ggufx_detokenize_flags`).
+    DetokenizeFlags: u32
+    KEEP_SPECIAL = GGUFX_DETOKENIZE_KEEP_SPECIAL,
+    KEEP_SPACE = GGUFX_DETOKENIZE_KEEP_SPACE,
+    CLEAN_SPACES = GGUFX_DETOKENIZE_CLEAN_SPACES,
+    LAST = GGUFX_DETOKENIZE_LAST,
+}
+
+bits! {
+    /// Properties of a token (`ggufx_token_flags`).
+    TokenFlags: u32
+    UNKNOWN = GGUFX_TOKEN_UNKNOWN,
+    CONTROL = GGUFX_TOKEN_CONTROL,
+    USER = GGUFX_TOKEN_USER,
+    UNUSED = GGUFX_TOKEN_UNUSED,
+    BYTE = GGUFX_TOKEN_BYTE,
+    END = GGUFX_TOKEN_END,
+}
+
+bits! {
+    /// Properties of a tokenizer (`ggufx_tokenizer_flags`).
+    TokenizerFlags: u32
+    ADD_BOS = GGUFX_TOKENIZER_ADD_BOS,
+    ADD_EOS = GGUFX_TOKENIZER_ADD_EOS,
+    ADD_SEP = GGUFX_TOKENIZER_ADD_SEP,
+    ADD_SPACE = GGUFX_TOKENIZER_ADD_SPACE,
+    CLEAN_SPACES = GGUFX_TOKENIZER_CLEAN_SPACES,
+}
+
 id! {
-    /// A token with a meaning of its own (`GGUFX_SPECIAL_*`).
+    /// Special tokens (`ggufx_special_token`).
     SpecialToken: u32
     BOS = GGUFX_SPECIAL_BOS,
     EOS = GGUFX_SPECIAL_EOS,
@@ -354,52 +471,8 @@ id! {
     FIM_SEPARATOR = GGUFX_SPECIAL_FIM_SEPARATOR,
 }
 
-id! {
-    /// What mixes the tokens of a layer (`GGUFX_LAYER_*`).
-    LayerKind: u32
-    ATTENTION = GGUFX_LAYER_ATTENTION,
-    RECURRENT = GGUFX_LAYER_RECURRENT,
-}
-
 bits! {
-    /// Flags of text to ids (`GGUFX_TOKENIZE_*`).
-    TokenizeFlags: u32
-    ADD_SPECIAL = GGUFX_TOKENIZE_ADD_SPECIAL,
-    PARSE_SPECIAL = GGUFX_TOKENIZE_PARSE_SPECIAL,
-}
-
-bits! {
-    /// Flags of ids to text (`GGUFX_DETOKENIZE_*`).
-    DetokenizeFlags: u32
-    KEEP_SPECIAL = GGUFX_DETOKENIZE_KEEP_SPECIAL,
-    KEEP_SPACE = GGUFX_DETOKENIZE_KEEP_SPACE,
-    CLEAN_SPACES = GGUFX_DETOKENIZE_CLEAN_SPACES,
-    LAST = GGUFX_DETOKENIZE_LAST,
-}
-
-bits! {
-    /// Properties of a token (`GGUFX_TOKEN_*`).
-    TokenFlags: u32
-    UNKNOWN = GGUFX_TOKEN_UNKNOWN,
-    CONTROL = GGUFX_TOKEN_CONTROL,
-    USER = GGUFX_TOKEN_USER,
-    UNUSED = GGUFX_TOKEN_UNUSED,
-    BYTE = GGUFX_TOKEN_BYTE,
-    END = GGUFX_TOKEN_END,
-}
-
-bits! {
-    /// Properties of a tokenizer (`GGUFX_TOKENIZER_*`).
-    TokenizerFlags: u32
-    ADD_BOS = GGUFX_TOKENIZER_ADD_BOS,
-    ADD_EOS = GGUFX_TOKENIZER_ADD_EOS,
-    ADD_SEP = GGUFX_TOKENIZER_ADD_SEP,
-    ADD_SPACE = GGUFX_TOKENIZER_ADD_SPACE,
-    CLEAN_SPACES = GGUFX_TOKENIZER_CLEAN_SPACES,
-}
-
-bits! {
-    /// Properties of a pre-tokenizer (`GGUFX_PRE_*`).
+    /// Properties of a pre-tokenizer (`ggufx_pre_flags`).
     PreFlags: u32
     ADD_BOS = GGUFX_PRE_ADD_BOS,
     IGNORE_MERGES = GGUFX_PRE_IGNORE_MERGES,
@@ -408,33 +481,40 @@ bits! {
 }
 
 bits! {
-    /// Properties of a model (`GGUFX_MODEL_*`).
+    /// Properties of a model (`ggufx_model_flags`).
     ModelFlags: u32
     EMBEDS_ONLY = GGUFX_MODEL_EMBEDS_ONLY,
     EMBEDS = GGUFX_MODEL_EMBEDS,
 }
 
+id! {
+    /// Kinds of layers (`ggufx_layer_kind`).
+    LayerKind: u32
+    ATTENTION = GGUFX_LAYER_ATTENTION,
+    RECURRENT = GGUFX_LAYER_RECURRENT,
+}
+
 bits! {
-    /// Properties of a layer (`GGUFX_LAYER_V_IN_K*`).
+    /// Properties of a layer (`ggufx_layer_flags`).
     LayerFlags: u32
     V_IN_K = GGUFX_LAYER_V_IN_K,
 }
 
 bits! {
-    /// Flags of a decode (`GGUFX_DECODE_*`).
+    /// Flags of a decode (`ggufx_decode_flags`).
     DecodeFlags: u32
     ALL_LOGITS = GGUFX_DECODE_ALL_LOGITS,
 }
 
 id! {
-    /// Way to choose scales and codes (`GGUFX_QUANTIZE_*`).
+    /// Algorithms that choose scales and codes (`ggufx_quantize_mode`).
     QuantizeMode: i32
     REFERENCE = GGUFX_QUANTIZE_REFERENCE,
     BEST = GGUFX_QUANTIZE_BEST,
 }
 
 id! {
-    /// What a link of a sampler's chain does (`GGUFX_LINK_*`).
+    /// Kinds of samplers in a chain (`ggufx_link_kind`).
     LinkKind: u32
     TOP_K = GGUFX_LINK_TOP_K,
     TOP_P = GGUFX_LINK_TOP_P,
@@ -450,8 +530,26 @@ id! {
     HOST = GGUFX_LINK_HOST,
 }
 
+bits! {
+    /// Keys general.sampling.* of a file, and tokenizer.ggml.suppress_tokens (`ggufx_sampling_flags`).
+    SamplingFlags: u32
+    TEMPERATURE = GGUFX_SAMPLING_TEMPERATURE,
+    TOP_K = GGUFX_SAMPLING_TOP_K,
+    TOP_P = GGUFX_SAMPLING_TOP_P,
+    MIN_P = GGUFX_SAMPLING_MIN_P,
+    XTC_PROBABILITY = GGUFX_SAMPLING_XTC_PROBABILITY,
+    XTC_THRESHOLD = GGUFX_SAMPLING_XTC_THRESHOLD,
+    N_LAST = GGUFX_SAMPLING_N_LAST,
+    REPETITION = GGUFX_SAMPLING_REPETITION,
+    MIROSTAT = GGUFX_SAMPLING_MIROSTAT,
+    TAU = GGUFX_SAMPLING_TAU,
+    ETA = GGUFX_SAMPLING_ETA,
+    LINKS = GGUFX_SAMPLING_LINKS,
+    SUPPRESSED = GGUFX_SAMPLING_SUPPRESSED,
+}
+
 id! {
-    /// Type of a tensor: the id in the file (`GGUFX_TYPE_*`).
+    /// Tensor types, with the ids that GGUF files contain (`ggufx_type`).
     TensorType: u32
     F32 = GGUFX_TYPE_F32,
     F16 = GGUFX_TYPE_F16,
@@ -490,8 +588,19 @@ id! {
     Q2_0 = GGUFX_TYPE_Q2_0,
 }
 
+bits! {
+    /// Properties of a tensor type or KV cache type (`ggufx_type_flags`).
+    TypeFlags: u32
+    IS_QUANTIZED = GGUFX_TYPE_IS_QUANTIZED,
+    IS_FLOAT = GGUFX_TYPE_IS_FLOAT,
+    IS_INTEGER = GGUFX_TYPE_IS_INTEGER,
+    IS_ACTIVATION = GGUFX_TYPE_IS_ACTIVATION,
+    HAS_MATVEC = GGUFX_TYPE_HAS_MATVEC,
+    HAS_QUANTIZE = GGUFX_TYPE_HAS_QUANTIZE,
+}
+
 id! {
-    /// Type of the keys or values of a cache (`GGUFX_KV_*`).
+    /// KV cache types (`ggufx_kv_type`).
     KvType: u32
     DEFAULT = GGUFX_KV_DEFAULT,
     F32 = GGUFX_KV_F32,
@@ -514,25 +623,19 @@ id! {
 }
 
 bits! {
-    /// Properties of a tensor type (`GGUFX_TYPE_IS_*`).
-    TypeFlags: u32
-    IS_QUANTIZED = GGUFX_TYPE_IS_QUANTIZED,
-    IS_FLOAT = GGUFX_TYPE_IS_FLOAT,
-    IS_INTEGER = GGUFX_TYPE_IS_INTEGER,
-    IS_ACTIVATION = GGUFX_TYPE_IS_ACTIVATION,
-    HAS_MATVEC = GGUFX_TYPE_HAS_MATVEC,
-    HAS_QUANTIZE = GGUFX_TYPE_HAS_QUANTIZE,
+    /// Flags of a writer (`ggufx_writer_flags`).
+    WriterFlags: u32
+    BIG_ENDIAN = GGUFX_WRITE_BIG_ENDIAN,
 }
 
 bits! {
-    /// Flags of a writer (`GGUFX_WRITE_*`).
+    /// Flags of a write (`ggufx_write_flags`).
     WriteFlags: u32
-    BIG_ENDIAN = GGUFX_WRITE_BIG_ENDIAN,
     NO_REPLACE = GGUFX_WRITE_NO_REPLACE,
 }
 
 bits! {
-    /// Flags of an edit (`GGUFX_EDIT_*`).
+    /// Flags of an edit, at most one (`ggufx_edit_flags`).
     EditFlags: u32
     IN_PLACE = GGUFX_EDIT_IN_PLACE,
     REWRITE = GGUFX_EDIT_REWRITE,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 use crate::error::{check, Error, Result};
 use crate::handle::{create, handle, sized};
-use crate::{File, MetaType, Runtime, Tensor, WriteFlags};
+use crate::{File, MetaType, Runtime, Tensor, WriterFlags};
 use ggufx_sys as sys;
 
 handle! {
@@ -14,7 +14,7 @@ handle! {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriterOptions {
     /// Flags.
-    pub flags: WriteFlags,
+    pub flags: WriterFlags,
     /// 2 or 3; 0: 3.
     pub version: u32,
     /// Room for later edits.
