@@ -268,6 +268,7 @@ class Clients(Served):
         server.wait_for("running", 1)
         hold("first", many)
         hold("first", many)
+        until(lambda: server.metric("waiting") > 8)  # the head of a reply is sent before its requests are queued
         self.refused(429, "queue_full", server.ask(CHAT, {**LONG, "n": 8}, headers=of_key("first")))
         hold("second", many)  # eight are its share
         for name in ("first", "second"):

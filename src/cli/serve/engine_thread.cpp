@@ -110,7 +110,10 @@ void EngineThread::step() {
         assert(scheduler_.is_consistent());
     }
     const SchedulerCounts counts = scheduler_.counts();
-    n_waiting_ = counts.n_waiting;
+    {
+        const std::lock_guard lock(mutex_); // a step may run while other threads add requests
+        n_waiting_ = counts.n_waiting + incoming_.size();
+    }
     metrics_.step(monotonic_seconds() - start, counts);
 }
 
