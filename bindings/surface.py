@@ -34,6 +34,8 @@ HAND = {
 BYTES = {"ggufx_detokenize", "ggufx_detokenize_part"}
 # Texts of files that need not be UTF-8, and are shown to no person.
 BYTE_MEMBERS = {("ggufx_token_facts", "text")}
+# Lengths of an optional array that have no other meaning; others must be given without it, too.
+ONLY_LENGTHS = {"n_layer_options"}
 # 0 or 1, where the comment does not begin with "1 if".
 BOOLS = {"ggufx_has", "ggufx_adapter_has_tensor", "ggufx_file_meta_bool.out", "ggufx_writer_set_bool.value",
          "ggufx_edit_recover.out", "ggufx_edit_facts.in_place", "ggufx_chat_run.user"}
@@ -239,7 +241,8 @@ class Surface:
                 if v.struct and v.kind not in ("size", "progress") and v.struct not in found:
                     found.append(v.struct)
                     for more in self.structs[v.struct].shown:
-                        add(more)
+                        if not self.has_hook(more):
+                            add(more)
         for call in calls:
             for v in call.arguments:
                 add(v)
@@ -417,7 +420,7 @@ def mark(values):
         mine = [a.name for a in values if a is not v and (
             a.length == v.name or a.c.meaning.get(v.kind) == v.name or
             (v.kind == "lengths" and a.kind == "texts" and a.length == v.length))]
-        only = mine and all(by_name[n].kind == "buffer" for n in mine)
+        only = mine and (v.name in ONLY_LENGTHS or all(by_name[n].kind == "buffer" for n in mine))
         if v.kind in ("length", "lengths", "capacity", "needed") or (v.kind == "number" and only):
             v.arrays, v.way = mine, "derived"
             v.kind = "length" if v.kind == "number" else v.kind
@@ -574,12 +577,14 @@ def keep_callbacks(surface):
 # ---- comments --------------------------------------------------------------------------------------------------
 
 TAGS = re.compile(r"\{(?:null|keeps|takes|len: [^}]*)\} ?")
-NAME = re.compile(r"\b(ggufx_\w+|GGUFX_[A-Z0-9_]+\*?)")
+ONLY_C = re.compile(r" ?(?:`?\w+`?->struct_size must be set|`?options`? may be NULL|\(UTF-8 path\))[.]?")
+NAME = re.compile(r"\b(ggufx_\w+|GGUFX_[A-Z0-9_]+\*?|NULL\b)")
 ROW = re.compile(r"^`?(\w+(?:, \w+)*)`?  +(\S.*)$")
 
 
 def tidy(comment):
-    return TAGS.sub("", comment).strip()
+    """A comment without tags and sentences that only C needs."""
+    return re.sub(r"\n{3,}", "\n\n", ONLY_C.sub("", TAGS.sub("", comment))).strip()
 
 
 def parameter_rows(comment):
@@ -597,7 +602,10 @@ def parameter_rows(comment):
 
 
 def told(text, refer):
-    """A comment with the names of C replaced: refer(name) gives the words of a language, or None to keep it."""
+    """A comment with the names of C replaced: refer(name) gives the words of a language, or None to keep it.
+
+    Names are those of functions, structs, objects, constants, "GGUFX_TYPE_*" for all with a prefix, and "NULL".
+    """
     return NAME.sub(lambda m: refer(m[1]) or m[1], text)
 
 
