@@ -12,7 +12,6 @@ import sys
 from dataclasses import dataclass, field, replace
 
 import contract
-import groups
 import interface
 from roles import base_of, stars_of
 
@@ -34,6 +33,8 @@ HAND = {
 BYTES = {"ggufx_detokenize", "ggufx_detokenize_part"}
 # Texts of files that need not be UTF-8, and are shown to no person.
 BYTE_MEMBERS = {("ggufx_token_facts", "text")}
+# Structs by another name than those of options, of which all zero means default.
+OPTIONS = ("_options", "_request", "_link", "_kv_layer")
 # Lengths of an optional array that have no other meaning; others must be given without it, too.
 ONLY_LENGTHS = {"n_layer_options"}
 # 0 or 1, where the comment does not begin with "1 if".
@@ -251,29 +252,22 @@ class Surface:
 
 # ---- numbers ---------------------------------------------------------------------------------------------------
 
-def enumeration_of(d, *hints):
-    """The enumeration of a number; hints are texts that name one of its constants, or its prefix."""
-    if d.array == "" and d.name in ("struct_size", "n_dims"):
-        return ""
-    for hint in hints:
-        for name in re.findall(r"GGUFX_[A-Z0-9_]+", hint):
-            row, _ = groups.group_of(name)
-            if row:
-                return row[1]
-            break
-    return {"type": "TensorType", "ggufx_status": "Status"}.get(d.name if d.type == "uint32_t" else d.type, "")
+def enumeration_of(api, d):
+    """Name of the enumeration of a number, or ""."""
+    name = d.enumeration or ("ggufx_status" if d.type == "ggufx_status" else "")
+    return api.enumerations[name].title if name else ""
 
 
 def is_bool(where, d, doc):
     return f"{where}.{d.name}" in BOOLS or (doc.startswith("1 if ") and "int32_t" in d.type)
 
 
-def number(value, where, d, *hints):
+def number(api, value, where, d):
     value.type = base_of(d.type)
     value.kind = "bool" if is_bool(where, d, value.doc) else "number"
     value.none = "GGUFX_NONE" in value.doc
-    if value.kind == "number" and value.type not in ("float", "double", "size_t"):
-        value.enumeration = enumeration_of(d, value.doc.replace("GGUFX_NONE", ""), *hints)
+    if value.kind == "number":
+        value.enumeration = enumeration_of(api, d)
     return value
 
 
@@ -312,8 +306,8 @@ def array_in(api, value, d, neighbours):
         if any(n.type.count("*") == 2 and base_of(n.type) == "char" and n.meaning.get("length") == value.length
                for n in neighbours):
             value.kind, value.way = "lengths", "derived"
-        elif base not in ("size_t", "float", "double"):
-            value.enumeration = enumeration_of(d)
+        else:
+            value.enumeration = enumeration_of(api, d)
     return value
 
 
@@ -353,7 +347,7 @@ def callback(api, value, where, d):
     return value
 
 
-def value_of(api, where, d, neighbours, hints=()):
+def value_of(api, where, d, neighbours):
     """The Value of a parameter or member, by its role."""
     m, base = d.meaning, base_of(d.type)
     value = Value(d.name, m["role"], c=d, optional=m.get("nullable", False), keeps=m.get("keeps", False),
@@ -364,7 +358,7 @@ def value_of(api, where, d, neighbours, hints=()):
     elif base == "ggufx_text" and role in ("struct_out", "scalar_out", "struct_inout"):
         value.kind, value.way = "text", "out"
     elif role in ("scalar", "scalar_out"):
-        number(value, where, d, *hints)
+        number(api, value, where, d)
         value.way = "out" if role == "scalar_out" else "in"
     elif role in ("text", "string", "text_out"):
         text(value, where, d)
@@ -390,7 +384,7 @@ def value_of(api, where, d, neighbours, hints=()):
         value.fixed, value.length, value.type = True, d.array, base
         value.kind = "string" if base == "char" else "array"
         if value.kind == "array":
-            number(value, where, d, *hints)
+            number(api, value, where, d)
             value.kind = "array"
     elif role in ("array", "array_out", "array_inout"):
         value.kind, value.type = "buffer", base
@@ -503,11 +497,10 @@ def by_hand(surface, call):
 
 def read_call(api, f):
     owner, kind, this = place_of(api, f)
-    hints = [f"GGUFX_{f.name.removeprefix('ggufx_').upper()}_"]
     rows = dict(row for row in parameter_rows(f.comment))
     for p in f.parameters:
         p.doc = p.doc or rows.get(p.name, "")
-    values = [value_of(api, f.name, p, f.parameters, hints if p.name == "flags" else ()) for p in f.parameters]
+    values = [value_of(api, f.name, p, f.parameters) for p in f.parameters]
     mark(values)
     for v in values:
         v.optional = v.optional or v.kind == "progress"
@@ -533,11 +526,13 @@ def field_of(api, struct, d):
         return Value(d.name, "size", "derived", d, base_of(d.type), struct=of[1] if of else struct.name)
     if d.meaning["role"] in ("head", "reserved") and d.name != "flags":
         return Value(d.name, "next" if d.name == "next" else "reserved", "derived", d, base_of(d.type))
+    if d.name == "flags" and not d.enumeration:  # none is defined
+        return Value(d.name, "reserved", "derived", d, base_of(d.type))
     if d.name == "flags":
-        value = number(Value(d.name, "number", c=d, doc=doc, optional=role_of(struct) != "facts"), struct.name, d)
-        return value if "GGUFX_" in doc or value.enumeration else replace(value, kind="reserved", way="derived")
+        value = Value(d.name, "number", c=d, doc=doc, optional=role_of(struct) != "facts")
+        return number(api, value, struct.name, d)
     value = value_of(api, struct.name, d, struct.members)
-    if struct.name.endswith(("_options", "_request", "_link")) and value.way == "in":
+    if struct.name.endswith(OPTIONS) and value.way == "in":
         value.optional = True
     return value
 
@@ -546,7 +541,7 @@ def role_of(struct):
     name = struct.name
     if is_hook(struct):
         return "hook"
-    if name.endswith(("_options", "_request", "_link")):
+    if name.endswith(OPTIONS):
         return "options"
     return "facts" if name.endswith("_facts") or struct.members[0].doc == "set by the caller" else "plain"
 
@@ -612,10 +607,9 @@ def told(text, refer):
 # ---- the whole -------------------------------------------------------------------------------------------------
 
 def read_enumerations(api):
-    found, _ = groups.grouped({n: c.value for n, c in api.constants.items() if n != "GGUFX_NONE"})
-    return {name: Enumeration(name, interface.INTEGERS[row[2]], row[3], row[4],
-                              [(m, c, value, api.constants[c].doc) for m, c, value in members])
-            for name, (row, members) in found.items()}
+    return {e.title: Enumeration(e.title, e.type, e.is_flags, e.comment,
+                                 [(member, c.name, c.value, c.doc) for member, c in e.members()])
+            for e in api.enumerations.values()}
 
 
 def read(api):
