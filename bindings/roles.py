@@ -139,7 +139,7 @@ def of_object(d, stars):
     return {}
 
 
-def of_struct(function, parameters, i, stars):
+def of_struct(parameters, i, stars):
     d = parameters[i]
     if stars != 1:
         return {}
@@ -151,8 +151,6 @@ def of_struct(function, parameters, i, stars):
         return {"role": "struct_in"}
     if buffer := buffer_of(parameters, i):
         return buffer
-    if function.endswith("_init") and len(parameters) == 1:
-        return {"role": "init"}
     return {"role": "struct_out" if is_output(d) else "struct_inout"}
 
 
@@ -175,7 +173,7 @@ def of_pointer(found, parameters, i, stars):
     return {}
 
 
-def meaning_of(found, function, parameters, i):
+def meaning_of(found, parameters, i):
     """What the rules say about a parameter; {} if they cannot tell."""
     d = parameters[i]
     base, stars = base_of(d.type), stars_of(d.type)
@@ -191,7 +189,7 @@ def meaning_of(found, function, parameters, i):
     if base in found.objects:
         more = of_object(d, stars)
         return more or ({"role": "array_in", "length": length} if (length := length_after(parameters, i)) else {})
-    return of_struct(function, parameters, i, stars) if base in found.structs else of_pointer(found, parameters, i, stars)
+    return of_struct(parameters, i, stars) if base in found.structs else of_pointer(found, parameters, i, stars)
 
 
 def mark_lengths(declarations, tagged):
@@ -254,7 +252,7 @@ def faults_of(found, d, tag_faults):
 def assign_callback(found, name, callback):
     """Parameters that a callback gets; where no rule fits, the comment of the hook describes the address."""
     for i, d in enumerate(callback.parameters):
-        d.meaning = meaning_of(found, name, callback.parameters, i) or {"role": "address"}
+        d.meaning = meaning_of(found, callback.parameters, i) or {"role": "address"}
         if callback.name == "read" and d.meaning["role"] == "array_inout":
             d.meaning["role"] = "array_out"
         yield from ((d.line, f"{name}: {d.name}: {fault}") for fault in faults_of(found, d, []))
@@ -289,7 +287,7 @@ def assign_function(found, f):
     known = {p.name for p in f.parameters}
     yield from ((f.line, f"{f.name}: {name}: a tag of no parameter") for name in tags if name not in known)
     yield from assign_all(found, f.name, f.parameters,
-                          lambda i: meaning_of(found, f.name, f.parameters, i), tags, array_role)
+                          lambda i: meaning_of(found, f.parameters, i), tags, array_role)
 
 
 def assign(found):

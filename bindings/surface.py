@@ -514,7 +514,7 @@ def read_call(api, f):
 
 def is_left_out(f):
     """Initializers and destructors: every language has its own way."""
-    return f.name.endswith("_destroy") or any(p.meaning.get("role") == "init" for p in f.parameters)
+    return f.name.endswith("_destroy")
 
 
 # ---- structs ---------------------------------------------------------------------------------------------------

@@ -22,8 +22,8 @@ import interface  # noqa: E402
 
 
 def takers(api, header, struct):
-    """Functions of the header that take a struct, except its initializer."""
-    return [f.name for f in api.functions if f.header == header and not f.name.endswith("_options_init") and
+    """Functions of the header that take a struct."""
+    return [f.name for f in api.functions if f.header == header and
             any(struct in re.findall(r"\w+", p.type) for p in f.parameters)]
 
 

@@ -22,8 +22,7 @@ static inline ggufx_status ggufx_go_runtime(ggufx_runtime **out, uint32_t thread
     const ggufx_allocator a = {
         sizeof a,           0, NULL, (void *)memory, ggufx_go_on_alloc, ggufx_go_on_free,
         ggufx_go_on_destroy};
-    ggufx_runtime_options o;
-    ggufx_runtime_options_init(&o);
+    ggufx_runtime_options o = {.struct_size = sizeof o};
     o.threads = threads;
     o.isa = isa;
     o.workspace_bytes = workspace;
@@ -84,8 +83,7 @@ static inline ggufx_status ggufx_go_model(ggufx_model **out, const ggufx_runtime
                                           const ggufx_model_override *overrides, size_t n,
                                           uintptr_t user, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    ggufx_model_options o;
-    ggufx_model_options_init(&o);
+    ggufx_model_options o = {.struct_size = sizeof o};
     o.overrides = overrides;
     o.n_overrides = n;
     o.progress = progress;
@@ -137,8 +135,7 @@ static inline ggufx_status ggufx_go_quantize(void *out, size_t n_bytes, void *rt
                                              int32_t mode, const float *imatrix, uintptr_t user,
                                              ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    ggufx_quantize_options o;
-    ggufx_quantize_options_init(&o);
+    ggufx_quantize_options o = {.struct_size = sizeof o};
     o.mode = mode;
     o.imatrix = imatrix;
     o.progress = progress;
@@ -177,8 +174,7 @@ ggufx_go_attend(float *out, size_t n_out, float *lse, void *kv, uint32_t layer, 
                 uint32_t window, uint32_t window_kind, const float *slopes, size_t n_slopes,
                 const float *sinks, size_t n_sinks, uintptr_t user, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    ggufx_attend_options o;
-    ggufx_attend_options_init(&o);
+    ggufx_attend_options o = {.struct_size = sizeof o};
     o.flags = flags;
     o.scale = scale;
     o.softcap = softcap;
@@ -221,8 +217,7 @@ static inline ggufx_status ggufx_go_decode(void *session, const int32_t *tokens,
                                            uintptr_t user, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
     const ggufx_attention_hook hook = {sizeof hook, 0, NULL, (void *)user, ggufx_go_on_layer};
-    ggufx_decode_options o;
-    ggufx_decode_options_init(&o);
+    ggufx_decode_options o = {.struct_size = sizeof o};
     if (logits) o.flags = GGUFX_DECODE_ALL_LOGITS;
     o.logits = logits;
     o.n_logits = n_logits;
@@ -237,8 +232,7 @@ static inline ggufx_status ggufx_go_decode_batch(void *session, void *items, siz
                                                  uint32_t matmul_flags, uintptr_t user,
                                                  ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    ggufx_batch_options o;
-    ggufx_batch_options_init(&o);
+    ggufx_batch_options o = {.struct_size = sizeof o};
     o.flags = flags;
     o.progress = progress;
     o.logits = logits;
@@ -283,8 +277,7 @@ static inline const char *ggufx_go_text(const char **texts, size_t n, size_t *ou
 static inline ggufx_status ggufx_go_chat(ggufx_chat **out, const ggufx_runtime *rt,
                                          const ggufx_file *file, const char *texts, const size_t *n,
                                          ggufx_error *e) {
-    ggufx_chat_options o;
-    ggufx_chat_options_init(&o);
+    ggufx_chat_options o = {.struct_size = sizeof o};
     o.text = ggufx_go_text(&texts, n[0], &o.text_length);
     o.name = ggufx_go_text(&texts, n[1], &o.name_length);
     o.format = ggufx_go_text(&texts, n[2], &o.format_length);
@@ -294,8 +287,7 @@ static inline ggufx_status ggufx_go_chat(ggufx_chat **out, const ggufx_runtime *
 }
 static inline ggufx_chat_request ggufx_go_chat_request(const char *texts, const size_t *n,
                                                        uint32_t flags, int64_t clock) {
-    ggufx_chat_request r;
-    ggufx_chat_request_init(&r);
+    ggufx_chat_request r = {.struct_size = sizeof r};
     r.flags = flags;
     r.clock = clock;
     r.messages_json = ggufx_go_text(&texts, n[0], &r.messages_json_length);
@@ -324,8 +316,7 @@ static inline ggufx_status ggufx_go_chat_parser(ggufx_chat_parser **out, const g
                                                 const ggufx_chat *chat, uint32_t flags,
                                                 const char *texts, const size_t *n, uintptr_t user,
                                                 ggufx_error *e) {
-    ggufx_chat_parser_options o;
-    ggufx_chat_parser_options_init(&o);
+    ggufx_chat_parser_options o = {.struct_size = sizeof o};
     o.flags = flags;
     o.chat = chat;
     o.prompt = ggufx_go_text(&texts, n[0], &o.prompt_length);
@@ -339,8 +330,7 @@ static inline ggufx_status ggufx_go_grammar(ggufx_grammar **out, const ggufx_run
                                             const ggufx_tokenizer *tokenizer, uint32_t kind,
                                             const char *text, size_t n, uint32_t flags,
                                             ggufx_error *e) {
-    ggufx_grammar_options o;
-    ggufx_grammar_options_init(&o);
+    ggufx_grammar_options o = {.struct_size = sizeof o};
     o.flags = flags;
     o.kind = kind;
     o.text = text;
@@ -384,8 +374,7 @@ static inline ggufx_status ggufx_go_speculator(ggufx_speculator **out, ggufx_ses
                                                ggufx_session *draft, uintptr_t host,
                                                const int32_t *stops, size_t n_stops,
                                                uint32_t n_draft, uint32_t n_match, ggufx_error *e) {
-    ggufx_speculator_options o;
-    ggufx_speculator_options_init(&o);
+    ggufx_speculator_options o = {.struct_size = sizeof o};
     o.draft = draft;
     o.guess = host ? ggufx_go_on_guess : NULL;
     o.user = (void *)host;
@@ -415,8 +404,7 @@ static inline ggufx_status ggufx_go_measure(ggufx_measure_facts *out, ggufx_sess
                                             const char *base, int what, uintptr_t user,
                                             ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    ggufx_measure_options o;
-    ggufx_measure_options_init(&o);
+    ggufx_measure_options o = {.struct_size = sizeof o};
     o.stride = stride;
     o.save_path = save;
     o.base_path = base;
@@ -441,8 +429,7 @@ static inline ggufx_status ggufx_go_collect(ggufx_imatrix **out, ggufx_session *
                                             int32_t bos, uint32_t flags, const char *dataset,
                                             uintptr_t user, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    ggufx_imatrix_options o;
-    ggufx_imatrix_options_init(&o);
+    ggufx_imatrix_options o = {.struct_size = sizeof o};
     o.flags = flags;
     o.dataset = dataset;
     o.progress = progress;
@@ -481,8 +468,7 @@ static inline ggufx_status ggufx_go_writer_write(ggufx_writer *writer, const cha
                                                  uint64_t max_tensors, uintptr_t user, int watched,
                                                  ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    ggufx_write_options o;
-    ggufx_write_options_init(&o);
+    ggufx_write_options o = {.struct_size = sizeof o};
     o.progress = watched ? progress : NULL;
     o.max_part_bytes = max_bytes;
     o.max_part_tensors = max_tensors;

@@ -34,8 +34,7 @@ static inline ggufx_status ggufx_go_job_run(ggufx_job *job, const char *path, ui
                                             uint32_t shard, uint32_t n_shards, uintptr_t user,
                                             int follow, int tensors, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    ggufx_job_run_options o;
-    ggufx_job_run_options_init(&o);
+    ggufx_job_run_options o = {.struct_size = sizeof o};
     o.flags = flags;
     o.shard = shard;
     o.n_shards = n_shards;
@@ -67,8 +66,7 @@ static inline ggufx_status ggufx_go_edit(ggufx_edit_facts *out, ggufx_writer *wr
                                          const ggufx_file *file, const char *path, uint32_t flags,
                                          uintptr_t user, ggufx_error *e) {
     GGUFX_GO_WATCH(user);
-    ggufx_edit_options o;
-    ggufx_edit_options_init(&o);
+    ggufx_edit_options o = {.struct_size = sizeof o};
     o.flags = flags;
     o.progress = progress;
     if (!path) return ggufx_edit_info(out, writer, file, &o, e);

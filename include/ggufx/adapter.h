@@ -51,9 +51,6 @@ typedef struct ggufx_adapter_options {
     uint64_t reserved[4];
 } ggufx_adapter_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_adapter_options_init(ggufx_adapter_options *options);
-
 /*
  * Binds the file of an adapter to a model.
  *

@@ -273,10 +273,6 @@ typedef struct ggufx_runtime_facts {
     uint64_t workspace_bytes; /* as in the options, or the default */
 } ggufx_runtime_facts;
 
-/* Fills the options with their defaults: all zero except struct_size.
- * Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_runtime_options_init(ggufx_runtime_options *options);
-
 /*
  * Creates a runtime. options may be NULL.
  *

@@ -77,9 +77,6 @@ typedef struct ggufx_batch_options {
     size_t n_embeddings; /* floats of embeddings: n_rows * n_embedding */
 } ggufx_batch_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_batch_options_init(ggufx_batch_options *options);
-
 /*
  * Appends tokens to several sequences and computes the requested rows of logits and hidden states.
  *

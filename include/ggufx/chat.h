@@ -47,9 +47,6 @@ typedef struct ggufx_chat_options {
     uint64_t reserved[4];
 } ggufx_chat_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_chat_options_init(ggufx_chat_options *options);
-
 /*
  * Compiles a chat template: options->text, a built-in format, or else the template of a file.
  *
@@ -136,9 +133,6 @@ typedef struct ggufx_chat_request {
     const ggufx_progress *progress;
     uint64_t reserved[3];
 } ggufx_chat_request;
-
-/* Fills the request with its defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_chat_request_init(ggufx_chat_request *request);
 
 /* A run of prompt bytes with one origin, from the end of the previous run up to `end`. */
 typedef struct ggufx_chat_run {
@@ -324,9 +318,6 @@ typedef struct ggufx_chat_parser_options {
                      size_t length);
     uint64_t reserved[4];
 } ggufx_chat_parser_options;
-
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_chat_parser_options_init(ggufx_chat_parser_options *options);
 
 /* Creates a parser. options->event must be set. The template may be destroyed before the parser.
  * Errors: ARGUMENT, LIMIT and MALFORMED (tools), MEMORY, UNSUPPORTED (tools are given, but the

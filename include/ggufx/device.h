@@ -51,9 +51,6 @@ typedef struct ggufx_device_options {
     uint64_t reserved[4];
 } ggufx_device_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_device_options_init(ggufx_device_options *options);
-
 /* Properties of a device. */
 typedef uint32_t ggufx_device_flags;
 #define GGUFX_DEVICE_UNUSABLE 1u  /* cannot be opened; see ggufx_device_facts.reason */
@@ -142,9 +139,6 @@ typedef struct ggufx_vulkan_options {
     void *user;                 /* first argument of lock and unlock */
     uint64_t reserved[2];
 } ggufx_vulkan_options;
-
-/* Fills the handles with zeros and struct_size.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_vulkan_options_init(ggufx_vulkan_options *handles);
 
 /*
  * Uses the VkDevice of an engine as the device "vulkan", in its memory and on its queue.

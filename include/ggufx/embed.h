@@ -54,9 +54,6 @@ typedef struct ggufx_embed_options {
     uint64_t reserved[4];
 } ggufx_embed_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_embed_options_init(ggufx_embed_options *options);
-
 /*
  * Creates an embedder and allocates all its memory.
  *

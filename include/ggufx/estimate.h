@@ -62,9 +62,6 @@ typedef struct ggufx_estimate_options {
     uint32_t rank; /* index of the rank; ignored for a rank's file with n_ranks 0 */
 } ggufx_estimate_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_estimate_options_init(ggufx_estimate_options *options);
-
 #define GGUFX_ESTIMATE_AS_IS 0xffffffffu /* file_type of tensors that stay as they are */
 
 typedef struct ggufx_estimate_facts {

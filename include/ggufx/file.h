@@ -59,9 +59,6 @@ typedef struct ggufx_open_options {
     uint64_t max_string_bytes; /* limit of a key or string; 0 = 1 GiB */
 } ggufx_open_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_open_options_init(ggufx_open_options *options);
-
 /*
  * Opens a GGUF file by its UTF-8 path.
  *

@@ -121,9 +121,6 @@ typedef struct ggufx_grammar_options {
     uint64_t reserved[1];
 } ggufx_grammar_options;
 
-/* Fills the options with their defaults: GBNF, no text.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_grammar_options_init(ggufx_grammar_options *options);
-
 /*
  * Compiles a grammar for the vocabulary of a tokenizer.
  *

@@ -113,9 +113,6 @@ typedef struct ggufx_group_options {
     uint64_t reserved[4];
 } ggufx_group_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_group_options_init(ggufx_group_options *options);
-
 /*
  * Sets the content of a writer to the file of one rank: the keys of a model, and its rows of the
  * tensors.

@@ -131,10 +131,6 @@ typedef struct ggufx_imatrix_options {
     uint64_t reserved[2];
 } ggufx_imatrix_options;
 
-/* Fills the options with their defaults: all zero except struct_size.
- * Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_imatrix_options_init(ggufx_imatrix_options *options);
-
 /*
  * Collects an imatrix: runs a model over token ids and sums the squared inputs of its matrices.
  *

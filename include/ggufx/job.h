@@ -72,9 +72,6 @@ typedef struct ggufx_job_options {
     uint64_t reserved[2];
 } ggufx_job_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_job_options_init(ggufx_job_options *options);
-
 /*
  * Plans the quantization of a file by a quantization mix.
  *
@@ -208,9 +205,6 @@ typedef struct ggufx_job_run_options {
     uint32_t n_shards;
     uint64_t reserved[2];
 } ggufx_job_run_options;
-
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_job_run_options_init(ggufx_job_run_options *options);
 
 /*
  * Runs a job: quantizes all tensors and writes the file by atomic replace.

@@ -95,9 +95,6 @@ typedef struct ggufx_kv_options {
     uint64_t reserved[2];
 } ggufx_kv_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_kv_options_init(ggufx_kv_options *options);
-
 /*
  * Creates an empty cache.
  *
@@ -236,9 +233,6 @@ typedef struct ggufx_attend_options {
     const ggufx_progress *progress; /* NULL: cannot be cancelled */
     uint64_t reserved[2];
 } ggufx_attend_options;
-
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_attend_options_init(ggufx_attend_options *options);
 
 /*
  * Computes the attention of n_queries queries over one layer of a sequence.

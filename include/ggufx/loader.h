@@ -24,7 +24,6 @@ extern "C" {
 
 /* Calls X(name) for each function ggufx_name, in the order of the table. */
 #define GGUFX_FUNCTIONS(X) \
-    X(adapter_options_init) \
     X(adapter_create) \
     X(adapter_destroy) \
     X(adapter_info) \
@@ -37,11 +36,9 @@ extern "C" {
     X(abi_version) \
     X(abi_layout) \
     X(has) \
-    X(runtime_options_init) \
     X(runtime_create) \
     X(runtime_destroy) \
     X(runtime_info) \
-    X(batch_options_init) \
     X(session_decode_batch) \
     X(session_sequence_length) \
     X(session_sequence_truncate) \
@@ -54,24 +51,19 @@ extern "C" {
     X(session_load) \
     X(session_save_path) \
     X(session_load_path) \
-    X(chat_options_init) \
     X(chat_create) \
     X(chat_destroy) \
     X(chat_format_name) \
-    X(chat_request_init) \
     X(chat_render) \
     X(chat_tokenize) \
     X(chat_info) \
-    X(chat_parser_options_init) \
     X(chat_parser_create) \
     X(chat_parser_destroy) \
     X(chat_parser_feed) \
     X(chat_parser_finish) \
     X(chat_parser_info) \
-    X(device_options_init) \
     X(device_list) \
     X(device_open) \
-    X(vulkan_options_init) \
     X(device_adopt_vulkan) \
     X(device_detach) \
     X(device_destroy) \
@@ -79,16 +71,13 @@ extern "C" {
     X(tensor_upload) \
     X(tensor_download) \
     X(tensor_word_sum) \
-    X(embed_options_init) \
     X(embedder_create) \
     X(embedder_destroy) \
     X(embedder_estimate) \
     X(embedder_info) \
     X(embed) \
-    X(estimate_options_init) \
     X(estimate) \
     X(recommend) \
-    X(open_options_init) \
     X(open) \
     X(open_fd) \
     X(open_memory) \
@@ -117,7 +106,6 @@ extern "C" {
     X(tensor_slice) \
     X(tensor_destroy) \
     X(validate) \
-    X(grammar_options_init) \
     X(grammar_create) \
     X(grammar_destroy) \
     X(matcher_create) \
@@ -128,7 +116,6 @@ extern "C" {
     X(matcher_mask) \
     X(matcher_info) \
     X(sampler_sample_matching) \
-    X(group_options_init) \
     X(writer_copy_rank) \
     X(imatrix_open) \
     X(imatrix_open_memory) \
@@ -139,23 +126,19 @@ extern "C" {
     X(imatrix_dataset) \
     X(imatrix_select) \
     X(imatrix_merge) \
-    X(imatrix_options_init) \
     X(imatrix_collect) \
     X(imatrix_write) \
     X(file_type_count) \
     X(file_type_at) \
     X(file_type_from_name) \
-    X(job_options_init) \
     X(job_quantize) \
     X(job_destroy) \
     X(job_info) \
     X(job_tensor_at) \
     X(job_set_types) \
     X(job_measure) \
-    X(job_run_options_init) \
     X(job_run) \
     X(job_finish) \
-    X(kv_options_init) \
     X(kv_create) \
     X(kv_estimate) \
     X(kv_destroy) \
@@ -163,7 +146,6 @@ extern "C" {
     X(kv_append) \
     X(kv_append_half) \
     X(kv_append_batch) \
-    X(attend_options_init) \
     X(kv_attend) \
     X(kv_attend_batch) \
     X(kv_read) \
@@ -187,12 +169,10 @@ extern "C" {
     X(kv_compact) \
     X(kv_clear) \
     X(kv_stats) \
-    X(matmul_options_init) \
     X(matvec) \
     X(matmul) \
     X(matvec_many) \
     X(matmul_id) \
-    X(measure_options_init) \
     X(measure) \
     X(measure_total) \
     X(measure_endings) \
@@ -207,31 +187,25 @@ extern "C" {
     X(tokenizer_pre_count) \
     X(tokenizer_pre) \
     X(tokenizer_unicode) \
-    X(model_options_init) \
     X(model_create) \
     X(model_destroy) \
     X(model_info) \
     X(model_layer) \
     X(file_graph) \
-    X(session_options_init) \
     X(session_create) \
     X(session_destroy) \
     X(session_info) \
-    X(decode_options_init) \
     X(session_decode) \
     X(session_logits) \
     X(session_length) \
     X(session_truncate) \
-    X(sampler_options_init) \
     X(sampler_create) \
     X(sampler_destroy) \
     X(sampler_sample) \
     X(perplexity) \
     X(dequantize) \
     X(dequantize_blocks) \
-    X(quantize_options_init) \
     X(quantize_blocks) \
-    X(sampler_link_init) \
     X(sampler_create_chain) \
     X(sampler_add) \
     X(sampler_accept) \
@@ -243,7 +217,6 @@ extern "C" {
     X(stop_destroy) \
     X(stop_feed) \
     X(stop_reset) \
-    X(speculator_options_init) \
     X(speculator_create) \
     X(speculator_destroy) \
     X(speculator_next) \
@@ -254,7 +227,6 @@ extern "C" {
     X(runtime_kernel_name) \
     X(kv_type_info) \
     X(kv_type_from_name) \
-    X(writer_options_init) \
     X(writer_create) \
     X(writer_destroy) \
     X(writer_set_u64) \
@@ -271,18 +243,15 @@ extern "C" {
     X(writer_add_tensor) \
     X(writer_copy_tensors) \
     X(writer_add_stream) \
-    X(write_options_init) \
     X(writer_info) \
     X(writer_write) \
     X(writer_write_stream) \
-    X(edit_options_init) \
     X(edit_info) \
     X(edit_write) \
     X(edit_recover)
 
 /* A pointer to each function, with the parameters and the contract of its header. */
 typedef struct ggufx_functions {
-    void (*adapter_options_init)(ggufx_adapter_options *options);
     ggufx_status (*adapter_create)(ggufx_adapter **out, const ggufx_model *model, const ggufx_file *file, const ggufx_adapter_options *options, ggufx_error *error);
     void (*adapter_destroy)(ggufx_adapter *adapter);
     ggufx_status (*adapter_info)(ggufx_adapter_facts *out, const ggufx_adapter *adapter, ggufx_error *error);
@@ -295,11 +264,9 @@ typedef struct ggufx_functions {
     uint32_t (*abi_version)(void);
     size_t (*abi_layout)(const char *struct_name);
     int32_t (*has)(const char *feature);
-    void (*runtime_options_init)(ggufx_runtime_options *options);
     ggufx_status (*runtime_create)(ggufx_runtime **out, const ggufx_runtime_options *options, ggufx_error *error);
     void (*runtime_destroy)(ggufx_runtime *rt);
     ggufx_status (*runtime_info)(ggufx_runtime_facts *out, const ggufx_runtime *rt, ggufx_error *error);
-    void (*batch_options_init)(ggufx_batch_options *options);
     ggufx_status (*session_decode_batch)(ggufx_session *session, const ggufx_batch_item *items, size_t n_items, const ggufx_batch_options *options, ggufx_error *error);
     uint64_t (*session_sequence_length)(const ggufx_session *session, uint32_t sequence);
     ggufx_status (*session_sequence_truncate)(ggufx_session *session, uint32_t sequence, uint64_t n_tokens, ggufx_error *error);
@@ -312,24 +279,19 @@ typedef struct ggufx_functions {
     ggufx_status (*session_load)(ggufx_session *session, uint32_t sequence, ggufx_status (*read)(void *user, void *data, size_t n), void *user, ggufx_error *error);
     ggufx_status (*session_save_path)(const ggufx_session *session, uint32_t sequence, const char *path, ggufx_error *error);
     ggufx_status (*session_load_path)(ggufx_session *session, uint32_t sequence, const char *path, ggufx_error *error);
-    void (*chat_options_init)(ggufx_chat_options *options);
     ggufx_status (*chat_create)(ggufx_chat **out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_chat_options *options, ggufx_error *error);
     void (*chat_destroy)(ggufx_chat *chat);
     const char *(*chat_format_name)(size_t index);
-    void (*chat_request_init)(ggufx_chat_request *request);
     ggufx_status (*chat_render)(char *out, size_t capacity, size_t *out_needed, ggufx_chat_run *out_runs, size_t run_capacity, size_t *out_runs_needed, const ggufx_chat *chat, const ggufx_chat_request *request, ggufx_error *error);
     ggufx_status (*chat_tokenize)(int32_t *out_ids, size_t capacity, size_t *out_needed, const ggufx_chat *chat, const ggufx_tokenizer *tokenizer, const ggufx_chat_request *request, ggufx_tokenize_flags flags, ggufx_error *error);
     ggufx_status (*chat_info)(ggufx_chat_facts *out, const ggufx_chat *chat, ggufx_error *error);
-    void (*chat_parser_options_init)(ggufx_chat_parser_options *options);
     ggufx_status (*chat_parser_create)(ggufx_chat_parser **out, const ggufx_runtime *rt, const ggufx_chat_parser_options *options, ggufx_error *error);
     void (*chat_parser_destroy)(ggufx_chat_parser *parser);
     ggufx_status (*chat_parser_feed)(ggufx_chat_parser *parser, const char *text, size_t length, ggufx_error *error);
     ggufx_status (*chat_parser_finish)(ggufx_chat_parser *parser, ggufx_error *error);
     ggufx_status (*chat_parser_info)(ggufx_chat_parser_facts *out, const ggufx_chat_parser *parser, ggufx_error *error);
-    void (*device_options_init)(ggufx_device_options *options);
     ggufx_status (*device_list)(ggufx_device_facts *out, size_t capacity, size_t *out_needed, const ggufx_runtime *rt, const ggufx_device_options *options, ggufx_error *error);
     ggufx_status (*device_open)(ggufx_device **out, const ggufx_runtime *rt, const char *id, const ggufx_device_options *options, ggufx_error *error);
-    void (*vulkan_options_init)(ggufx_vulkan_options *handles);
     ggufx_status (*device_adopt_vulkan)(ggufx_device **out, const ggufx_runtime *rt, const ggufx_vulkan_options *handles, const ggufx_device_options *options, ggufx_error *error);
     void (*device_detach)(ggufx_device *device);
     void (*device_destroy)(ggufx_device *device);
@@ -337,16 +299,13 @@ typedef struct ggufx_functions {
     ggufx_status (*tensor_upload)(ggufx_tensor **out, const ggufx_device *device, const ggufx_tensor *w, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*tensor_download)(void *out, size_t n, const ggufx_tensor *w, ggufx_error *error);
     ggufx_status (*tensor_word_sum)(uint32_t *out, const ggufx_tensor *w, ggufx_error *error);
-    void (*embed_options_init)(ggufx_embed_options *options);
     ggufx_status (*embedder_create)(ggufx_embedder **out, const ggufx_model *model, const ggufx_embed_options *options, ggufx_error *error);
     void (*embedder_destroy)(ggufx_embedder *embedder);
     ggufx_status (*embedder_estimate)(uint64_t *out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_embed_options *options, ggufx_error *error);
     ggufx_status (*embedder_info)(ggufx_embedder_facts *out, const ggufx_embedder *embedder, ggufx_error *error);
     ggufx_status (*embed)(float *out, size_t n_out, ggufx_embedder *embedder, const int32_t *tokens, size_t n_tokens, const size_t *lengths, size_t n_texts, const ggufx_progress *progress, ggufx_error *error);
-    void (*estimate_options_init)(ggufx_estimate_options *options);
     ggufx_status (*estimate)(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_estimate_options *options, ggufx_error *error);
     ggufx_status (*recommend)(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_estimate_options *options, ggufx_error *error);
-    void (*open_options_init)(ggufx_open_options *options);
     ggufx_status (*open)(ggufx_file **out, const ggufx_runtime *rt, const char *path, const ggufx_open_options *options, ggufx_error *error);
     ggufx_status (*open_fd)(ggufx_file **out, const ggufx_runtime *rt, int32_t fd, uint64_t offset, uint64_t length, const ggufx_open_options *options, ggufx_error *error);
     ggufx_status (*open_memory)(ggufx_file **out, const ggufx_runtime *rt, const void *data, size_t size, void (*destroy)(void *user), void *user, const ggufx_open_options *options, ggufx_error *error);
@@ -375,7 +334,6 @@ typedef struct ggufx_functions {
     ggufx_status (*tensor_slice)(ggufx_tensor **out, const ggufx_tensor *tensor, uint32_t dim, uint64_t first, uint64_t n, ggufx_error *error);
     void (*tensor_destroy)(ggufx_tensor *tensor);
     ggufx_status (*validate)(const ggufx_file *file, ggufx_validate_flags flags, int32_t (*report)(void *user, const ggufx_finding *finding), void *user, const ggufx_progress *progress, ggufx_error *error);
-    void (*grammar_options_init)(ggufx_grammar_options *options);
     ggufx_status (*grammar_create)(ggufx_grammar **out, const ggufx_runtime *rt, const ggufx_tokenizer *tokenizer, const ggufx_grammar_options *options, ggufx_error *error);
     void (*grammar_destroy)(ggufx_grammar *grammar);
     ggufx_status (*matcher_create)(ggufx_matcher **out, const ggufx_grammar *grammar, ggufx_error *error);
@@ -386,7 +344,6 @@ typedef struct ggufx_functions {
     ggufx_status (*matcher_mask)(uint32_t *out_bits, size_t n_words, ggufx_matcher *matcher, ggufx_error *error);
     ggufx_status (*matcher_info)(ggufx_matcher_facts *out, const ggufx_matcher *matcher, ggufx_error *error);
     ggufx_status (*sampler_sample_matching)(int32_t *out_id, float *out_logprob, ggufx_sampler *sampler, ggufx_matcher *matcher, const float *logits, size_t n, ggufx_error *error);
-    void (*group_options_init)(ggufx_group_options *options);
     ggufx_status (*writer_copy_rank)(ggufx_writer *writer, const ggufx_file *file, uint32_t rank, uint32_t n_ranks, const uint32_t *speeds, ggufx_group_options_flags flags, ggufx_error *error);
     ggufx_status (*imatrix_open)(ggufx_imatrix **out, const ggufx_runtime *rt, const char *path, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*imatrix_open_memory)(ggufx_imatrix **out, const ggufx_runtime *rt, const void *data, size_t size, ggufx_error *error);
@@ -397,23 +354,19 @@ typedef struct ggufx_functions {
     ggufx_status (*imatrix_dataset)(const char **out, size_t *out_length, const ggufx_imatrix *imatrix, size_t index, ggufx_error *error);
     ggufx_status (*imatrix_select)(ggufx_imatrix *imatrix, const uint8_t *keep, size_t n, ggufx_error *error);
     ggufx_status (*imatrix_merge)(ggufx_imatrix *imatrix, const ggufx_imatrix *other, ggufx_error *error);
-    void (*imatrix_options_init)(ggufx_imatrix_options *options);
     ggufx_status (*imatrix_collect)(ggufx_imatrix **out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, const ggufx_imatrix_options *options, ggufx_error *error);
     ggufx_status (*imatrix_write)(const ggufx_imatrix *imatrix, const char *path, ggufx_imatrix_format format, const ggufx_progress *progress, ggufx_error *error);
     size_t (*file_type_count)(void);
     ggufx_status (*file_type_at)(ggufx_file_type_facts *out, size_t index, ggufx_error *error);
     ggufx_status (*file_type_from_name)(uint32_t *out, const char *name, ggufx_error *error);
-    void (*job_options_init)(ggufx_job_options *options);
     ggufx_status (*job_quantize)(ggufx_job **out, const ggufx_runtime *rt, const ggufx_file *file, uint32_t file_type, const ggufx_job_options *options, ggufx_error *error);
     void (*job_destroy)(ggufx_job *job);
     ggufx_status (*job_info)(ggufx_job_facts *out, const ggufx_job *job, ggufx_error *error);
     ggufx_status (*job_tensor_at)(ggufx_job_tensor *out, const ggufx_job *job, size_t index, ggufx_error *error);
     ggufx_status (*job_set_types)(ggufx_job *job, const ggufx_type *types, size_t n, ggufx_error *error);
     ggufx_status (*job_measure)(double *out, const ggufx_job *job, size_t index, ggufx_type type, uint64_t max_values, const ggufx_progress *progress, ggufx_error *error);
-    void (*job_run_options_init)(ggufx_job_run_options *options);
     ggufx_status (*job_run)(ggufx_job *job, const char *path, const ggufx_job_run_options *options, ggufx_error *error);
     ggufx_status (*job_finish)(ggufx_job *job, const char *path, const ggufx_progress *progress, ggufx_error *error);
-    void (*kv_options_init)(ggufx_kv_options *options);
     ggufx_status (*kv_create)(ggufx_kv **out, const ggufx_runtime *rt, const ggufx_kv_options *options, ggufx_error *error);
     ggufx_status (*kv_estimate)(uint64_t *out, const ggufx_runtime *rt, const ggufx_kv_options *options, uint64_t n_tokens, ggufx_error *error);
     void (*kv_destroy)(ggufx_kv *kv);
@@ -421,7 +374,6 @@ typedef struct ggufx_functions {
     ggufx_status (*kv_append)(ggufx_kv *kv, uint32_t layer, uint32_t sequence, size_t n_tokens, const int32_t *positions, const float *k, size_t n_k, const float *v, size_t n_v, ggufx_error *error);
     ggufx_status (*kv_append_half)(ggufx_kv *kv, uint32_t layer, uint32_t sequence, size_t n_tokens, const int32_t *positions, ggufx_half_format format, const uint16_t *k, size_t n_k, const uint16_t *v, size_t n_v, ggufx_error *error);
     ggufx_status (*kv_append_batch)(ggufx_kv *kv, uint32_t layer, size_t n_tokens, const uint32_t *sequences, const int32_t *positions, const float *k, size_t n_k, const float *v, size_t n_v, ggufx_error *error);
-    void (*attend_options_init)(ggufx_attend_options *options);
     ggufx_status (*kv_attend)(float *out, size_t n_out, float *lse, const ggufx_kv *kv, uint32_t layer, uint32_t sequence, const float *q, size_t n_q, size_t n_queries, const int32_t *positions, const ggufx_attend_options *options, ggufx_error *error);
     ggufx_status (*kv_attend_batch)(float *out, size_t n_out, float *lse, const ggufx_kv *kv, uint32_t layer, const uint32_t *sequences, const float *q, size_t n_q, size_t n, const int32_t *positions, const ggufx_attend_options *options, ggufx_error *error);
     ggufx_status (*kv_read)(float *k, size_t n_k, float *v, size_t n_v, const ggufx_kv *kv, uint32_t layer, uint32_t sequence, uint64_t first, uint64_t n_tokens, ggufx_error *error);
@@ -445,12 +397,10 @@ typedef struct ggufx_functions {
     ggufx_status (*kv_compact)(ggufx_kv *kv, uint32_t sequence, const ggufx_progress *progress, ggufx_error *error);
     ggufx_status (*kv_clear)(ggufx_kv *kv, ggufx_error *error);
     ggufx_status (*kv_stats)(ggufx_kv_facts *out, const ggufx_kv *kv, uint32_t layer, ggufx_error *error);
-    void (*matmul_options_init)(ggufx_matmul_options *options);
     ggufx_status (*matvec)(float *y, size_t n_y, const ggufx_runtime *rt, const ggufx_tensor *w, const float *x, size_t n_x, const ggufx_matmul_options *options, ggufx_error *error);
     ggufx_status (*matmul)(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt, const ggufx_tensor *w, const float *x, size_t ldx, size_t n_x, size_t n, const ggufx_matmul_options *options, ggufx_error *error);
     ggufx_status (*matvec_many)(float *const *y, const size_t *n_y, const ggufx_runtime *rt, const ggufx_tensor *const *w, size_t n_w, const float *x, size_t n_x, const ggufx_matmul_options *options, ggufx_error *error);
     ggufx_status (*matmul_id)(float *y, size_t ldy, size_t n_y, const ggufx_runtime *rt, const ggufx_tensor *w, const uint32_t *ids, size_t n_used, const float *x, size_t ldx, size_t n_x, size_t n, const ggufx_matmul_options *options, ggufx_error *error);
-    void (*measure_options_init)(ggufx_measure_options *options);
     ggufx_status (*measure)(ggufx_measure_facts *out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, const ggufx_measure_options *options, ggufx_error *error);
     ggufx_status (*measure_total)(ggufx_measure_facts *out, const ggufx_runtime *rt, const ggufx_measure_row *rows, size_t n_rows, uint64_t n_chunks, uint32_t n_context, ggufx_measure_flags flags, ggufx_error *error);
     ggufx_status (*measure_endings)(double *out, ggufx_session *session, const int32_t *context, size_t n_context, const int32_t *endings, const size_t *n_tokens, size_t n_endings, const ggufx_progress *progress, ggufx_error *error);
@@ -465,31 +415,25 @@ typedef struct ggufx_functions {
     size_t (*tokenizer_pre_count)(void);
     ggufx_status (*tokenizer_pre)(ggufx_pre_facts *out, size_t index, ggufx_error *error);
     const char *(*tokenizer_unicode)(void);
-    void (*model_options_init)(ggufx_model_options *options);
     ggufx_status (*model_create)(ggufx_model **out, const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model_options *options, ggufx_error *error);
     void (*model_destroy)(ggufx_model *model);
     ggufx_status (*model_info)(ggufx_model_facts *out, const ggufx_model *model, ggufx_error *error);
     ggufx_status (*model_layer)(ggufx_layer_facts *out, const ggufx_model *model, uint32_t layer, ggufx_error *error);
     ggufx_status (*file_graph)(char *out, size_t capacity, size_t *out_needed, const ggufx_file *file, ggufx_error *error);
-    void (*session_options_init)(ggufx_session_options *options);
     ggufx_status (*session_create)(ggufx_session **out, const ggufx_model *model, const ggufx_session_options *options, ggufx_error *error);
     void (*session_destroy)(ggufx_session *session);
     ggufx_status (*session_info)(ggufx_session_facts *out, const ggufx_session *session, ggufx_error *error);
-    void (*decode_options_init)(ggufx_decode_options *options);
     ggufx_status (*session_decode)(ggufx_session *session, const int32_t *tokens, size_t n_tokens, const ggufx_decode_options *options, ggufx_error *error);
     ggufx_status (*session_logits)(float *out, size_t n_out, const ggufx_session *session, ggufx_error *error);
     uint64_t (*session_length)(const ggufx_session *session);
     ggufx_status (*session_truncate)(ggufx_session *session, uint64_t n_tokens, ggufx_error *error);
-    void (*sampler_options_init)(ggufx_sampler_options *options);
     ggufx_status (*sampler_create)(ggufx_sampler **out, const ggufx_runtime *rt, uint32_t n_vocab, const ggufx_sampler_options *options, ggufx_error *error);
     void (*sampler_destroy)(ggufx_sampler *sampler);
     ggufx_status (*sampler_sample)(int32_t *out_id, float *out_logprob, ggufx_sampler *sampler, const float *logits, size_t n, ggufx_error *error);
     ggufx_status (*perplexity)(ggufx_perplexity_facts *out, ggufx_session *session, const int32_t *tokens, size_t n_tokens, uint32_t n_context, int32_t bos, int32_t (*report)(void *user, const ggufx_perplexity_facts *running), void *user, ggufx_error *error);
     ggufx_status (*dequantize)(float *out, size_t n_out, const ggufx_runtime *rt, const ggufx_tensor *tensor, uint64_t first_row, uint64_t n_rows, ggufx_error *error);
     ggufx_status (*dequantize_blocks)(float *out, size_t n, const ggufx_runtime *rt, ggufx_type type, const void *bytes, size_t n_bytes, ggufx_error *error);
-    void (*quantize_options_init)(ggufx_quantize_options *options);
     ggufx_status (*quantize_blocks)(void *out, size_t n_bytes, const ggufx_runtime *rt, ggufx_type type, const float *rows, size_t n_rows, size_t n_cols, const ggufx_quantize_options *options, ggufx_error *error);
-    void (*sampler_link_init)(ggufx_sampler_link *link);
     ggufx_status (*sampler_create_chain)(ggufx_sampler **out, const ggufx_runtime *rt, uint32_t n_vocab, uint64_t seed, ggufx_error *error);
     ggufx_status (*sampler_add)(ggufx_sampler *sampler, const ggufx_sampler_link *link, ggufx_error *error);
     ggufx_status (*sampler_accept)(ggufx_sampler *sampler, const int32_t *ids, size_t n, ggufx_error *error);
@@ -501,7 +445,6 @@ typedef struct ggufx_functions {
     void (*stop_destroy)(ggufx_stop *stop);
     ggufx_status (*stop_feed)(ggufx_stop_facts *out, ggufx_stop *stop, const char *text, size_t length, ggufx_error *error);
     ggufx_status (*stop_reset)(ggufx_stop *stop, ggufx_error *error);
-    void (*speculator_options_init)(ggufx_speculator_options *options);
     ggufx_status (*speculator_create)(ggufx_speculator **out, ggufx_session *session, const ggufx_speculator_options *options, ggufx_error *error);
     void (*speculator_destroy)(ggufx_speculator *speculator);
     ggufx_status (*speculator_next)(int32_t *out_ids, float *out_logprobs, size_t capacity, size_t *out_n, ggufx_speculator *speculator, ggufx_sampler *sampler, ggufx_matcher *matcher, const ggufx_progress *progress, ggufx_error *error);
@@ -512,7 +455,6 @@ typedef struct ggufx_functions {
     const char *(*runtime_kernel_name)(const ggufx_runtime *rt, ggufx_type type);
     ggufx_status (*kv_type_info)(ggufx_kv_type_facts *out, ggufx_kv_type type, ggufx_error *error);
     ggufx_status (*kv_type_from_name)(ggufx_kv_type *out, const char *name, ggufx_error *error);
-    void (*writer_options_init)(ggufx_writer_options *options);
     ggufx_status (*writer_create)(ggufx_writer **out, const ggufx_runtime *rt, const ggufx_writer_options *options, ggufx_error *error);
     void (*writer_destroy)(ggufx_writer *writer);
     ggufx_status (*writer_set_u64)(ggufx_writer *writer, const char *key, size_t length, ggufx_meta_type type, uint64_t value, ggufx_error *error);
@@ -529,11 +471,9 @@ typedef struct ggufx_functions {
     ggufx_status (*writer_add_tensor)(ggufx_writer *writer, const ggufx_tensor *tensor, const char *name, size_t name_length, ggufx_error *error);
     ggufx_status (*writer_copy_tensors)(ggufx_writer *writer, const ggufx_file *file, ggufx_error *error);
     ggufx_status (*writer_add_stream)(ggufx_writer *writer, const char *name, size_t name_length, ggufx_type type, uint32_t n_dims, const uint64_t *ne, const ggufx_tensor_stream *stream, ggufx_error *error);
-    void (*write_options_init)(ggufx_write_options *options);
     ggufx_status (*writer_info)(ggufx_writer_facts *out, const ggufx_writer *writer, const ggufx_write_options *options, ggufx_error *error);
     ggufx_status (*writer_write)(ggufx_writer *writer, const char *path, const ggufx_write_options *options, ggufx_error *error);
     ggufx_status (*writer_write_stream)(ggufx_writer *writer, ggufx_status (*write)(void *user, uint32_t part, const void *data, size_t n), void *user, const ggufx_write_options *options, ggufx_error *error);
-    void (*edit_options_init)(ggufx_edit_options *options);
     ggufx_status (*edit_info)(ggufx_edit_facts *out, const ggufx_writer *writer, const ggufx_file *file, const ggufx_edit_options *options, ggufx_error *error);
     ggufx_status (*edit_write)(ggufx_edit_facts *out, ggufx_writer *writer, const ggufx_file *file, const char *path, const ggufx_edit_options *options, ggufx_error *error);
     ggufx_status (*edit_recover)(int32_t *out, const ggufx_runtime *rt, const char *path, ggufx_error *error);

@@ -44,9 +44,6 @@ typedef struct ggufx_matmul_options {
     uint64_t reserved[2];
 } ggufx_matmul_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_matmul_options_init(ggufx_matmul_options *options);
-
 /*
  * Computes y = W x for one vector.
  *

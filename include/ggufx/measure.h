@@ -93,10 +93,6 @@ typedef struct ggufx_measure_options {
     uint64_t base_chunk;
 } ggufx_measure_options;
 
-/* Fills the options with their defaults: all zero except struct_size.
- * Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_measure_options_init(ggufx_measure_options *options);
-
 /*
  * Measures the perplexity of a model over token ids, and its KL divergence from saved logits.
  *

@@ -240,9 +240,6 @@ typedef struct ggufx_model_options {
     uint32_t reserved0;
 } ggufx_model_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_model_options_init(ggufx_model_options *options);
-
 /*
  * Creates a model: binds the weights of a file to the graph of its architecture.
  *
@@ -376,9 +373,6 @@ typedef struct ggufx_session_options {
     uint32_t n_sequences;
 } ggufx_session_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_session_options_init(ggufx_session_options *options);
-
 /*
  * Creates a session and allocates all its memory.
  *
@@ -450,9 +444,6 @@ typedef struct ggufx_decode_options {
     uint64_t reserved[2];
     const ggufx_attention_hook *attention; /* NULL: none */
 } ggufx_decode_options;
-
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_decode_options_init(ggufx_decode_options *options);
 
 /*
  * Appends tokens to the sequence and computes the logits after the last one: prefill for many
@@ -532,9 +523,6 @@ typedef struct ggufx_sampler_options {
     uint64_t seed;  /* seed of the random state */
     uint64_t reserved[2];
 } ggufx_sampler_options;
-
-/* Fills the options with their defaults: greedy.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_sampler_options_init(ggufx_sampler_options *options);
 
 /*
  * Creates a sampler for vocabularies of up to n_vocab tokens.

@@ -61,9 +61,6 @@ typedef struct ggufx_quantize_options {
     uint64_t reserved[2];
 } ggufx_quantize_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_quantize_options_init(ggufx_quantize_options *options);
-
 /*
  * Quantizes rows of f32 to blocks of `type`, with the same bytes on every machine and thread count.
  *

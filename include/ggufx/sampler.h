@@ -134,9 +134,6 @@ typedef struct ggufx_sampler_link {
 #define GGUFX_LINK_MOST_LAST 1048576u /* tokens that a sampler looks back */
 #define GGUFX_LINK_MOST_LINKS 64u     /* samplers of a chain */
 
-/* Fills the struct with zeros and struct_size.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_sampler_link_init(ggufx_sampler_link *link);
-
 /*
  * Creates an empty chain for vocabularies of up to n_vocab tokens, which samples from the unchanged
  * logits.

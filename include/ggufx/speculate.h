@@ -55,9 +55,6 @@ typedef struct ggufx_speculator_options {
     uint64_t reserved[4];
 } ggufx_speculator_options;
 
-/* Fills the options with their defaults: prompt lookup.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_speculator_options_init(ggufx_speculator_options *options);
-
 /*
  * Creates a speculator for sequence 0 of a session, which must outlive it.
  *

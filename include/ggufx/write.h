@@ -34,9 +34,6 @@ typedef struct ggufx_writer_options {
     uint64_t reserved[2];
 } ggufx_writer_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_writer_options_init(ggufx_writer_options *options);
-
 /* Creates an empty writer. options may be NULL.
  * Errors: ARGUMENT, MEMORY, VERSION (of the file).
  * Threads: any number at once.   Since: 0.1. */
@@ -222,9 +219,6 @@ typedef struct ggufx_write_options {
     uint64_t reserved[2];
 } ggufx_write_options;
 
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_write_options_init(ggufx_write_options *options);
-
 typedef struct ggufx_writer_facts {
     uint32_t struct_size; /* set by the caller */
     uint32_t flags;       /* 0 */
@@ -296,9 +290,6 @@ typedef struct ggufx_edit_options {
     const ggufx_progress *progress; /* reported in bytes; NULL: cannot be cancelled */
     uint64_t reserved[2];
 } ggufx_edit_options;
-
-/* Fills the options with their defaults.   Threads: any.   Since: 0.1. */
-GGUFX_API void ggufx_edit_options_init(ggufx_edit_options *options);
 
 typedef struct ggufx_edit_facts {
     uint32_t struct_size; /* set by the caller */

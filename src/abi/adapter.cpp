@@ -60,10 +60,6 @@ model::Adapter::TensorRows rows_of(const gguf::File &file, size_t tensor, uint64
 
 } // namespace
 
-extern "C" void ggufx_adapter_options_init(ggufx_adapter_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_adapter_create(ggufx_adapter **out, const ggufx_model *model,
                                              const ggufx_file *file,
                                              const ggufx_adapter_options *options,

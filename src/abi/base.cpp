@@ -158,10 +158,6 @@ void ggufx_runtime::release() {
     unmake(*keep, this);
 }
 
-extern "C" void ggufx_runtime_options_init(ggufx_runtime_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_runtime_create(ggufx_runtime **out,
                                              const ggufx_runtime_options *options,
                                              ggufx_error *error) {

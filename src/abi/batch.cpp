@@ -123,10 +123,6 @@ void check_snapshot(const ggufx_session *session, uint32_t sequence) {
 
 } // namespace
 
-extern "C" void ggufx_batch_options_init(ggufx_batch_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_session_decode_batch(ggufx_session *session,
                                                    const ggufx_batch_item *items, size_t n_items,
                                                    const ggufx_batch_options *options,

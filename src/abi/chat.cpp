@@ -71,10 +71,6 @@ std::string_view source_of(const ggufx_chat_options &options, const ggufx_file *
 
 } // namespace
 
-extern "C" void ggufx_chat_options_init(ggufx_chat_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime *rt,
                                           const ggufx_file *file, const ggufx_chat_options *options,
                                           ggufx_error *error) {
@@ -187,10 +183,6 @@ Progress render(chat::Output &output, const ggufx_chat &chat, const ggufx_chat_r
 }
 
 } // namespace
-
-extern "C" void ggufx_chat_request_init(ggufx_chat_request *request) {
-    init_options(request);
-}
 
 extern "C" ggufx_status ggufx_chat_render(char *out, size_t capacity, size_t *out_needed,
                                           ggufx_chat_run *out_runs, size_t run_capacity,

@@ -42,10 +42,6 @@ extern "C" ggufx_status ggufx_chat_info(ggufx_chat_facts *out, const ggufx_chat 
     });
 }
 
-extern "C" void ggufx_chat_parser_options_init(ggufx_chat_parser_options *options) {
-    init_options(options);
-}
-
 // An empty JSON array means no tools.
 static bool has_tools(std::string_view json) {
     size_t n = 0;

@@ -72,10 +72,6 @@ ggufx_device_facts facts_of(device::Device &device) {
 
 } // namespace
 
-extern "C" void ggufx_device_options_init(ggufx_device_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_device_list(ggufx_device_facts *out, size_t capacity,
                                           size_t *out_needed, const ggufx_runtime *rt,
                                           const ggufx_device_options *options, ggufx_error *error) {
@@ -113,10 +109,6 @@ extern "C" ggufx_status ggufx_device_open(ggufx_device **out, const ggufx_runtim
         auto opened = device::Device::open(rt->host, *entry.table, entry.index, entry.id, imported);
         *out = make<ggufx_device>(*rt->host, std::move(opened));
     });
-}
-
-extern "C" void ggufx_vulkan_options_init(ggufx_vulkan_options *handles) {
-    init_options(handles);
 }
 
 extern "C" ggufx_status ggufx_device_adopt_vulkan(ggufx_device **out, const ggufx_runtime *rt,

@@ -56,10 +56,6 @@ uint64_t write_in_place(const gguf::Writer &writer, const gguf::File &file,
 
 } // namespace
 
-extern "C" void ggufx_edit_options_init(ggufx_edit_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_edit_info(ggufx_edit_facts *out, const ggufx_writer *writer,
                                         const ggufx_file *file, const ggufx_edit_options *options,
                                         ggufx_error *error) {

@@ -67,10 +67,6 @@ Status check_sizes(const model::Embedder &embedder, const model::EmbedInputs &in
 
 } // namespace
 
-extern "C" void ggufx_embed_options_init(ggufx_embed_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_embedder_create(ggufx_embedder **out, const ggufx_model *model,
                                               const ggufx_embed_options *options,
                                               ggufx_error *error) {

@@ -132,10 +132,6 @@ void answer(ggufx_estimate_facts *out, const ggufx_runtime *rt, const ggufx_file
 
 } // namespace
 
-extern "C" void ggufx_estimate_options_init(ggufx_estimate_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_estimate(ggufx_estimate_facts *out, const ggufx_runtime *rt,
                                        const ggufx_file *file,
                                        const ggufx_estimate_options *options, ggufx_error *error) {

@@ -71,10 +71,6 @@ void require_runtime(ggufx_file *const *out, const ggufx_runtime *rt) {
 
 } // namespace
 
-extern "C" void ggufx_open_options_init(ggufx_open_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_open(ggufx_file **out, const ggufx_runtime *rt, const char *path,
                                    const ggufx_open_options *options, ggufx_error *error) {
     if (out) *out = nullptr;

@@ -107,10 +107,6 @@ Status check_ids(const ggufx_matcher *matcher, const int32_t *ids, size_t n, Fai
 
 } // namespace
 
-extern "C" void ggufx_grammar_options_init(ggufx_grammar_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_grammar_create(ggufx_grammar **out, const ggufx_runtime *rt,
                                              const ggufx_tokenizer *tokenizer,
                                              const ggufx_grammar_options *options,

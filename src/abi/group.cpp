@@ -124,10 +124,6 @@ HostGroup *GroupImport::make(const Host &host) {
     return made;
 }
 
-extern "C" void ggufx_group_options_init(ggufx_group_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_writer_copy_rank(ggufx_writer *writer, const ggufx_file *file,
                                                uint32_t rank, uint32_t n_ranks,
                                                const uint32_t *speeds, uint32_t flags,

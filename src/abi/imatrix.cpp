@@ -131,10 +131,6 @@ extern "C" ggufx_status ggufx_imatrix_merge(ggufx_imatrix *imatrix, const ggufx_
     });
 }
 
-extern "C" void ggufx_imatrix_options_init(ggufx_imatrix_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_imatrix_collect(ggufx_imatrix **out, ggufx_session *session,
                                               const int32_t *tokens, size_t n_tokens,
                                               uint32_t n_context, int32_t bos,

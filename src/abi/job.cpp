@@ -110,14 +110,6 @@ extern "C" ggufx_status ggufx_file_type_from_name(uint32_t *out, const char *nam
     });
 }
 
-extern "C" void ggufx_job_options_init(ggufx_job_options *options) {
-    init_options(options);
-}
-
-extern "C" void ggufx_job_run_options_init(ggufx_job_run_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_job_quantize(ggufx_job **out, const ggufx_runtime *rt,
                                            const ggufx_file *file, uint32_t file_type,
                                            const ggufx_job_options *options, ggufx_error *error) {

@@ -100,10 +100,6 @@ kv::Config import_config(const ggufx_kv_options *options) {
 
 } // namespace
 
-extern "C" void ggufx_kv_options_init(ggufx_kv_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_kv_create(ggufx_kv **out, const ggufx_runtime *rt,
                                         const ggufx_kv_options *options, ggufx_error *error) {
     if (out) *out = nullptr;

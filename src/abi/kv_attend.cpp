@@ -6,10 +6,6 @@
 using namespace ggufx;
 using namespace ggufx::abi;
 
-extern "C" void ggufx_attend_options_init(ggufx_attend_options *options) {
-    init_options(options);
-}
-
 namespace {
 
 Status check_per_head(const float *data, size_t n, const char *name, uint32_t heads,

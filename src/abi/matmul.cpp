@@ -11,10 +11,6 @@
 using namespace ggufx;
 using namespace ggufx::abi;
 
-extern "C" void ggufx_matmul_options_init(ggufx_matmul_options *options) {
-    init_options(options);
-}
-
 namespace {
 
 // n columns of `length` floats, ld floats apart, in a buffer of n_given floats.

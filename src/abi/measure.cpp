@@ -168,10 +168,6 @@ ggufx_measure_options import_measure(const ggufx_measure_options *options) {
 
 } // namespace
 
-extern "C" void ggufx_measure_options_init(ggufx_measure_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_measure(ggufx_measure_facts *out, ggufx_session *session,
                                       const int32_t *tokens, size_t n_tokens, uint32_t n_context,
                                       int32_t bos, const ggufx_measure_options *options,

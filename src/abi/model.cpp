@@ -117,10 +117,6 @@ void ggufx_model::release() {
     unmake(*keep->host, ranks);
 }
 
-extern "C" void ggufx_model_options_init(ggufx_model_options *options) {
-    init_options(options);
-}
-
 namespace {
 
 const ggufx_group_options *group_of(const ggufx_model_options *options) {
@@ -293,10 +289,6 @@ extern "C" ggufx_status ggufx_file_graph(char *out, size_t capacity, size_t *out
     });
 }
 
-extern "C" void ggufx_session_options_init(ggufx_session_options *options) {
-    init_options(options);
-}
-
 namespace {
 
 // Creates the session on all ranks, or on none.
@@ -365,10 +357,6 @@ extern "C" ggufx_status ggufx_session_info(ggufx_session_facts *out, const ggufx
         facts.n_context_total = plan.caches.n_total;
         export_struct(out, facts, "ggufx_session_facts");
     });
-}
-
-extern "C" void ggufx_decode_options_init(ggufx_decode_options *options) {
-    init_options(options);
 }
 
 extern "C" ggufx_status ggufx_session_decode(ggufx_session *session, const int32_t *tokens,

@@ -70,13 +70,6 @@ template <class T> void export_struct(T *out, T value, const char *name) {
     detail::export_bytes(out, &value, sizeof value, name);
 }
 
-// Implements ggufx_..._options_init: sets struct_size and zeroes all defaults. Ignores NULL.
-template <class T> void init_options(T *options) {
-    if (!options) return;
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
-}
-
 // Imports the caller's progress callback; null gives none. Throws.
 Progress import_progress(const ggufx_progress *given);
 

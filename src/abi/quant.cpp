@@ -60,10 +60,6 @@ extern "C" ggufx_status ggufx_dequantize_blocks(float *out, size_t n, const gguf
     });
 }
 
-extern "C" void ggufx_quantize_options_init(ggufx_quantize_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_quantize_blocks(void *out, size_t n_bytes, const ggufx_runtime *rt,
                                               uint32_t type, const float *rows, size_t n_rows,
                                               size_t n_cols, const ggufx_quantize_options *options,

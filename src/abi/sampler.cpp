@@ -43,10 +43,6 @@ Status ggufx::abi::check_sample(const int32_t *out_id, const ggufx_sampler *samp
     return Status::ok;
 }
 
-extern "C" void ggufx_sampler_options_init(ggufx_sampler_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_sampler_create(ggufx_sampler **out, const ggufx_runtime *rt,
                                              uint32_t n_vocab, const ggufx_sampler_options *options,
                                              ggufx_error *error) {

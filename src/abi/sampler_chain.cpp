@@ -218,10 +218,6 @@ sampling::Chain *chain_of(ggufx_sampler *sampler) {
 
 } // namespace
 
-extern "C" void ggufx_sampler_link_init(ggufx_sampler_link *link) {
-    init_options(link);
-}
-
 extern "C" ggufx_status ggufx_sampler_create_chain(ggufx_sampler **out, const ggufx_runtime *rt,
                                                    uint32_t n_vocab, uint64_t seed,
                                                    ggufx_error *error) {

@@ -115,10 +115,6 @@ struct Choice {
 
 } // namespace
 
-extern "C" void ggufx_speculator_options_init(ggufx_speculator_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_speculator_create(ggufx_speculator **out, ggufx_session *session,
                                                 const ggufx_speculator_options *options,
                                                 ggufx_error *error) {

@@ -17,10 +17,6 @@ namespace {
 
 } // namespace
 
-extern "C" void ggufx_chat_options_init(ggufx_chat_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_chat_create(ggufx_chat **out, const ggufx_runtime *,
                                           const ggufx_file *, const ggufx_chat_options *,
                                           ggufx_error *error) {
@@ -34,10 +30,6 @@ extern "C" void ggufx_chat_destroy(ggufx_chat *) {
 
 extern "C" const char *ggufx_chat_format_name(size_t) {
     return nullptr;
-}
-
-extern "C" void ggufx_chat_request_init(ggufx_chat_request *request) {
-    init_options(request);
 }
 
 extern "C" ggufx_status ggufx_chat_render(char *, size_t, size_t *, ggufx_chat_run *, size_t,
@@ -60,10 +52,6 @@ extern "C" ggufx_status ggufx_chat_info(ggufx_chat_facts *, const ggufx_chat *,
 extern "C" ggufx_status ggufx_chat_parser_info(ggufx_chat_parser_facts *, const ggufx_chat_parser *,
                                                ggufx_error *error) {
     return guard(error, refuse_chats);
-}
-
-extern "C" void ggufx_chat_parser_options_init(ggufx_chat_parser_options *options) {
-    init_options(options);
 }
 
 extern "C" ggufx_status ggufx_chat_parser_create(ggufx_chat_parser **out, const ggufx_runtime *,

@@ -17,10 +17,6 @@ namespace {
 
 } // namespace
 
-extern "C" void ggufx_grammar_options_init(ggufx_grammar_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_grammar_create(ggufx_grammar **out, const ggufx_runtime *,
                                              const ggufx_tokenizer *, const ggufx_grammar_options *,
                                              ggufx_error *error) {

@@ -49,14 +49,6 @@ ImportedWrite import_write(const ggufx_write_options *given) {
 
 } // namespace
 
-extern "C" void ggufx_writer_options_init(ggufx_writer_options *options) {
-    init_options(options);
-}
-
-extern "C" void ggufx_write_options_init(ggufx_write_options *options) {
-    init_options(options);
-}
-
 extern "C" ggufx_status ggufx_writer_create(ggufx_writer **out, const ggufx_runtime *rt,
                                             const ggufx_writer_options *options,
                                             ggufx_error *error) {

@@ -80,11 +80,10 @@ static ggufx_status run_open(exercise *e, const ggufx_runtime *rt) {
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_file *by_path = NULL, *by_fd = NULL, *by_memory = NULL, *by_io = NULL;
-    ggufx_open_options options;
+    ggufx_open_options options = {.struct_size = sizeof options};
     ggufx_io io = {.struct_size = sizeof io, .user = e, .size = io_size, .read_at = io_read_at};
     const int fd = open(e->path, O_RDONLY | O_CLOEXEC);
     MUST(fd >= 0);
-    a->open_options_init(&options);
     options.progress = e->progress;
     TRY(a->open_fd(&by_fd, rt, fd, 0, 0, &options, &e->error));
     options.io = GGUFX_IO_READ;
@@ -241,6 +240,6 @@ void exercise_init(exercise *e, const ggufx_functions *api, const char *path) {
     e->small = small.data;
     e->n_small = small.n;
     e->parts = EXERCISE_ALL;
-    api->runtime_options_init(&e->options);
+    e->options = (ggufx_runtime_options){.struct_size = sizeof(ggufx_runtime_options)};
     e->options.threads = 1;
 }

@@ -55,10 +55,9 @@ static ggufx_status use(exercise *e, const ggufx_model *model, const ggufx_adapt
     ggufx_status status = GGUFX_OK;
     ggufx_session *session = NULL;
     ggufx_embedder *embedder = NULL;
-    ggufx_session_options options;
-    ggufx_embed_options embedding;
+    ggufx_session_options options = {.struct_size = sizeof options};
+    ggufx_embed_options embedding = {.struct_size = sizeof embedding};
     float out[8];
-    a->session_options_init(&options);
     options.n_context = 2 * kTokens;
     options.n_sequences = 2;
     TRY(a->session_create(&session, model, &options, &e->error));
@@ -66,7 +65,6 @@ static ggufx_status use(exercise *e, const ggufx_model *model, const ggufx_adapt
     TRY(a->session_decode(session, ids, kTokens, NULL, &e->error));
     TRY(a->session_logits(logits, n_vocab, session, &e->error));
     exercise_mix(e, logits, n_vocab, sizeof *logits);
-    a->embed_options_init(&embedding);
     embedding.n_context = kTokens;
     embedding.dimensions = 8;
     TRY(a->embedder_create(&embedder, model, &embedding, &e->error));
@@ -85,7 +83,7 @@ ggufx_status exercise_adapter(exercise *e, const ggufx_runtime *rt, const ggufx_
     ggufx_status status = GGUFX_OK;
     ggufx_adapter *adapters[2] = {NULL, NULL};
     ggufx_file *files[2] = {NULL, NULL};
-    ggufx_adapter_options options;
+    ggufx_adapter_options options = {.struct_size = sizeof options};
     ggufx_adapter_facts facts = {.struct_size = sizeof facts};
     ggufx_tensor_facts tensor = {.struct_size = sizeof tensor};
     gb built[2] = {{0}, {0}};
@@ -96,7 +94,6 @@ ggufx_status exercise_adapter(exercise *e, const ggufx_runtime *rt, const ggufx_
     files[0] = made_lora(e, rt, tensor.ne, &built[0]);
     files[1] = files[0] ? made_control(e, rt, tensor.ne[0], &built[1]) : NULL;
     TRY(files[1] ? GGUFX_OK : e->error.status);
-    a->adapter_options_init(&options);
     TRY(a->adapter_create(&adapters[0], model, files[0], &options, &e->error));
     options.first_layer = 1;
     TRY(a->adapter_create(&adapters[1], model, files[1], &options, &e->error));

@@ -58,7 +58,7 @@ static ggufx_status use_sequences(exercise *e, ggufx_session *session, const int
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_session_memory_facts memory = {.struct_size = sizeof memory};
-    ggufx_batch_options options;
+    ggufx_batch_options options = {.struct_size = sizeof options};
     int32_t last[2] = {0, 0};
     ggufx_batch_item items[3] = {
         {.sequence = 0, .flags = GGUFX_BATCH_LOGITS, .tokens = ids, .n_tokens = 2},
@@ -67,7 +67,6 @@ static ggufx_status use_sequences(exercise *e, ggufx_session *session, const int
          .tokens = ids + 1,
          .n_tokens = kTokens},
         {.sequence = 2, .flags = GGUFX_BATCH_ALL_LOGITS, .tokens = ids + 7, .n_tokens = 1}};
-    a->batch_options_init(&options);
     options.progress = e->progress;
     options.item_size = sizeof *items;
     options.logits = logits;
@@ -108,11 +107,10 @@ static ggufx_status use_speculator(exercise *e, ggufx_session *session, ggufx_sa
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_speculator *speculator = NULL;
-    ggufx_speculator_options options;
+    ggufx_speculator_options options = {.struct_size = sizeof options};
     ggufx_speculator_facts facts = {.struct_size = sizeof facts};
     int32_t out[8];
     size_t n = 0;
-    a->speculator_options_init(&options);
     options.n_match = 1;
     TRY(a->speculator_create(&speculator, session, &options, &e->error));
     TRY(a->session_decode(session, ids, 4, NULL, &e->error));
@@ -135,8 +133,7 @@ static ggufx_status speculate(exercise *e, const ggufx_runtime *rt, const ggufx_
     ggufx_status status = GGUFX_OK;
     ggufx_session *session = NULL;
     ggufx_sampler *sampler = NULL;
-    ggufx_session_options options;
-    a->session_options_init(&options);
+    ggufx_session_options options = {.struct_size = sizeof options};
     options.n_context = 16;
     options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
     TRY(a->session_create(&session, model, &options, &e->error));
@@ -153,10 +150,9 @@ ggufx_status exercise_batch(exercise *e, const ggufx_runtime *rt, const ggufx_mo
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_session *session = NULL;
-    ggufx_session_options options;
+    ggufx_session_options options = {.struct_size = sizeof options};
     float *logits = calloc((size_t)3 * n_vocab, sizeof *logits);
     MUST(logits);
-    a->session_options_init(&options);
     options.n_context = 16;
     options.n_batch = 4;
     options.n_sequences = 3;

@@ -18,10 +18,10 @@ static const char plugin[] = "";
 ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt) {
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
-    ggufx_device_options options;
+    ggufx_device_options options = {.struct_size = sizeof options};
     ggufx_device_facts facts = {.struct_size = sizeof facts}, opened = facts;
     ggufx_device *device = NULL, *own = NULL;
-    ggufx_vulkan_options handles;
+    ggufx_vulkan_options handles = {.struct_size = sizeof handles};
     uint32_t sum = 0, want_sum = 0;
     ggufx_tensor *here = NULL, *there = NULL;
     const uint64_t shape[2] = {kColumns, kRows};
@@ -30,7 +30,6 @@ ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt) {
     size_t n = 0;
     exercise_fill(weights, kColumns * kRows);
     exercise_fill(x, kColumns);
-    a->device_options_init(&options);
     options.plugin_path = plugin;
     TRY(a->device_list(&facts, 1, &n, rt, &options, &e->error));
     MUST(n == 1 && strcmp(facts.id, "fake:0") == 0);
@@ -49,7 +48,6 @@ ggufx_status exercise_device(exercise *e, const ggufx_runtime *rt) {
     for (size_t i = 0; i < sizeof weights; i++) /* words are little-endian, as in files */
         want_sum += (uint32_t)((const unsigned char *)weights)[i] << 8 * (i % 4);
     MUST(sum == want_sum);
-    a->vulkan_options_init(&handles);
     handles.get_instance_proc_addr = handles.instance = handles.physical_device = handles.device =
         handles.queue = &handles;
     TRY(a->device_adopt_vulkan(&own, rt, &handles, &options, &e->error));

@@ -55,23 +55,19 @@ ggufx_status exercise_group(exercise *e, const ggufx_runtime *rt, const ggufx_fi
                                .barrier = on_barrier,
                                .abort = on_abort,
                                .destroy = on_destroy};
-    ggufx_group_options how;
-    ggufx_model_options options;
-    ggufx_session_options sizes;
-    ggufx_decode_options decode;
+    ggufx_group_options how = {.struct_size = sizeof how};
+    ggufx_model_options options = {.struct_size = sizeof options};
+    ggufx_session_options sizes = {.struct_size = sizeof sizes};
+    ggufx_decode_options decode = {.struct_size = sizeof decode};
     ggufx_model *model = NULL;
     ggufx_session *session = NULL;
     ggufx_writer *writer = NULL;
     ggufx_writer_facts made = {.struct_size = sizeof made};
     float *logits = calloc(n_vocab, sizeof *logits);
     MUST(logits);
-    a->group_options_init(&how);
     how.group = &group;
-    a->model_options_init(&options);
     options.group = &how;
-    a->session_options_init(&sizes);
     sizes.n_context = 16;
-    a->decode_options_init(&decode);
     decode.progress = e->progress;
     TRY(a->model_create(&model, rt, file, &options, &e->error));
     TRY(a->session_create(&session, model, &sizes, &e->error));

@@ -125,9 +125,8 @@ static ggufx_status run_job(exercise *e, const ggufx_runtime *rt, ggufx_job *job
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_file *file = NULL;
-    ggufx_job_run_options run;
+    ggufx_job_run_options run = {.struct_size = sizeof run};
     size_t at = 0;
-    a->job_run_options_init(&run);
     run.progress = e->progress;
     run.user = e;
     run.tensor_done = mix_tensor;
@@ -161,7 +160,7 @@ ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt) {
     ggufx_file *file = NULL;
     ggufx_imatrix *imatrix = NULL;
     ggufx_job *job = NULL;
-    ggufx_job_options options;
+    ggufx_job_options options = {.struct_size = sizeof options};
     uint32_t file_type = 0;
     float x[kColumns * kRows];
     char in[] = "/tmp/ggufx-exercise-XXXXXX", out[40], part[48], log[52];
@@ -172,7 +171,6 @@ ggufx_status exercise_job(exercise *e, const ggufx_runtime *rt) {
     snprintf(log, sizeof log, "%s.log", part);
     exercise_fill(x, kColumns * kRows);
     to_file_order(x, kColumns * kRows);
-    a->job_options_init(&options);
     TRY(look_at_recipes(e, &file_type));
     TRY(make_model(e, rt, in, x));
     TRY(a->open(&file, rt, in, NULL, &e->error));

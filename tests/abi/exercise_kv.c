@@ -93,12 +93,11 @@ end:
 static ggufx_status use_kv(exercise *e, ggufx_kv *kv, const float *in, float *out) {
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
-    ggufx_attend_options options;
+    ggufx_attend_options options = {.struct_size = sizeof options};
     ggufx_kv_facts facts = {.struct_size = sizeof facts};
     uint64_t length = 0;
     int32_t positions[3];
     const uint32_t both[2] = {0, 0};
-    a->attend_options_init(&options);
     options.progress = e->progress;
     TRY(a->kv_reserve(kv, 0, kTokens, &e->error));
     TRY(a->kv_append(kv, 0, 0, kTokens, NULL, in, kTokens * kRow, in, kTokens * kRow, &e->error));
@@ -131,8 +130,7 @@ static ggufx_status use_keys(exercise *e, const ggufx_runtime *rt, ggufx_kv_opti
     const ggufx_functions *a = e->api;
     ggufx_status status = GGUFX_OK;
     ggufx_kv *kv = NULL;
-    ggufx_attend_options attend;
-    a->attend_options_init(&attend);
+    ggufx_attend_options attend = {.struct_size = sizeof attend};
     attend.progress = e->progress;
     options.flags = GGUFX_KV_V_IN_K;
     options.type_v = 0;
@@ -152,10 +150,9 @@ ggufx_status exercise_kv(exercise *e, const ggufx_runtime *rt) {
     ggufx_status status = GGUFX_OK;
     ggufx_kv *kv = NULL;
     uint64_t bytes = 0;
-    ggufx_kv_options options;
+    ggufx_kv_options options = {.struct_size = sizeof options};
     float *in = calloc(kTokens * kRow, sizeof *in), *out = calloc(kTokens * kRow, sizeof *out);
     exercise_fill(in, kTokens * kRow);
-    a->kv_options_init(&options);
     options.n_layers = 1;
     options.n_kv_heads = kHeads;
     options.n_q_heads = kQueries;

@@ -81,12 +81,11 @@ static ggufx_status edit_file(exercise *e, const ggufx_runtime *rt, ggufx_writer
     ggufx_status status = GGUFX_OK;
     ggufx_file *file = NULL;
     ggufx_writer *edit = NULL;
-    ggufx_edit_options how;
+    ggufx_edit_options how = {.struct_size = sizeof how};
     ggufx_edit_facts facts = {.struct_size = sizeof facts};
     int32_t found = 1;
     char path[] = "/tmp/ggufx-exercise-XXXXXX";
     const int fd = mkstemp(path);
-    a->edit_options_init(&how);
     how.progress = e->progress;
     MUST(fd >= 0 && close(fd) == 0);
     TRY(a->writer_write(w, path, NULL, &e->error));
@@ -115,11 +114,9 @@ ggufx_status exercise_write(exercise *e, const ggufx_runtime *rt) {
     ggufx_status status = GGUFX_OK;
     ggufx_file *file = NULL;
     ggufx_writer *w = NULL;
-    ggufx_writer_options options;
-    ggufx_write_options how;
+    ggufx_writer_options options = {.struct_size = sizeof options};
+    ggufx_write_options how = {.struct_size = sizeof how};
     ggufx_writer_facts facts = {.struct_size = sizeof facts};
-    a->writer_options_init(&options);
-    a->write_options_init(&how);
     how.progress = e->progress;
     options.reserve_bytes = 100;
     TRY(a->open_memory(&file, rt, e->small, e->n_small, NULL, NULL, NULL, &e->error));

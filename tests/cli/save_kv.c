@@ -13,11 +13,10 @@ int main(int argc, char **argv) {
     ggufx_error e;
     ggufx_runtime *rt = NULL;
     ggufx_kv *kv = NULL;
-    ggufx_kv_options shape;
+    ggufx_kv_options shape = {.struct_size = sizeof shape};
     ggufx_status s;
     if (argc < 2) return 2;
     for (int i = 0; argc > 2 && i < 128; i++) x[i] = (float)(i % 7) + (float)atoi(argv[2]);
-    ggufx_kv_options_init(&shape);
     shape.n_layers = shape.n_kv_heads = shape.n_q_heads = 1;
     shape.head_dim_k = 64;
     shape.type_k = shape.type_v = GGUFX_KV_F32;

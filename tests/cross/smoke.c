@@ -62,10 +62,9 @@ static void tell(const ggufx_runtime *rt, const ggufx_file *file) {
 
 static void shrink(const ggufx_runtime *rt, const ggufx_file *file, const char *path) {
     uint32_t type = 0;
-    ggufx_job_options options;
+    ggufx_job_options options = {.struct_size = sizeof options};
     ggufx_job *job = NULL;
     ggufx_file *small = NULL;
-    ggufx_job_options_init(&options);
     options.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
     check(ggufx_file_type_from_name(&type, "Q4_K_M", &error), "type");
     check(ggufx_job_quantize(&job, rt, file, type, &options, &error), "job");
@@ -78,10 +77,9 @@ static void shrink(const ggufx_runtime *rt, const ggufx_file *file, const char *
 }
 
 static void remember(const ggufx_runtime *rt, const char *path) {
-    ggufx_kv_options options;
+    ggufx_kv_options options = {.struct_size = sizeof options};
     ggufx_kv *kv = NULL;
     float k[2][64], out[2][64], back[2][64];
-    ggufx_kv_options_init(&options);
     options.n_layers = 1, options.n_q_heads = options.n_kv_heads = 2, options.head_dim_k = 64;
     options.type_k = options.type_v = GGUFX_KV_Q8_0;
     options.n_sinks = 4;

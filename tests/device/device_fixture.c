@@ -25,8 +25,7 @@ matrix quantized_matrix(const ggufx_runtime *rt, uint32_t type, uint64_t n_rows,
     float *weights = malloc((size_t)n_cols * sizeof *weights);
     uint8_t *row = malloc((size_t)m.row_bytes);
     for (uint64_t c = 0; c < n_cols; c++) weights[c] = 1;
-    ggufx_quantize_options options;
-    ggufx_quantize_options_init(&options);
+    ggufx_quantize_options options = {.struct_size = sizeof options};
     options.imatrix = weights;
     for (uint64_t r = 0; r < n_rows; r++) {
         ggufx_error error;

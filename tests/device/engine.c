@@ -147,8 +147,7 @@ void engine_end_instance(engine *e) {
 }
 
 ggufx_vulkan_options engine_handles(engine *e, int locked) {
-    ggufx_vulkan_options handles;
-    ggufx_vulkan_options_init(&handles);
+    ggufx_vulkan_options handles = {.struct_size = sizeof handles};
     handles.flags = e->flags;
     memcpy(&handles.get_instance_proc_addr, &e->get, sizeof e->get);
     handles.instance = e->instance;

@@ -34,8 +34,7 @@ void reset_fake(void) {
 }
 
 ggufx_device_options fake_options(uint32_t flags) {
-    ggufx_device_options options;
-    ggufx_device_options_init(&options);
+    ggufx_device_options options = {.struct_size = sizeof options};
     options.flags = flags;
     options.plugin_path = fake_path;
     return options;
@@ -43,8 +42,7 @@ ggufx_device_options fake_options(uint32_t flags) {
 
 ggufx_vulkan_options fake_handles(void) {
     static int thing;
-    ggufx_vulkan_options handles;
-    ggufx_vulkan_options_init(&handles);
+    ggufx_vulkan_options handles = {.struct_size = sizeof handles};
     handles.get_instance_proc_addr = handles.instance = handles.physical_device = handles.device =
         handles.queue = &thing;
     return handles;

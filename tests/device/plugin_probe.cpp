@@ -15,8 +15,8 @@ int main(int argc, char **argv) {
         if (chdir(argv[2]) != 0) return 2;
         at = 3;
     }
-    ggufx_device_options options;
-    ggufx_device_options_init(&options);
+    ggufx_device_options options = {};
+    options.struct_size = sizeof options;
     if (at < argc) options.plugin_path = argv[at];
     ggufx_device_facts facts[16];
     for (ggufx_device_facts &one : facts) one.struct_size = sizeof one;

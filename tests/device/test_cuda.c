@@ -21,8 +21,7 @@ static fake_cuda fresh;
 static cross asked;
 
 static ggufx_device_options cuda_options(uint32_t flags) {
-    ggufx_device_options options;
-    ggufx_device_options_init(&options);
+    ggufx_device_options options = {.struct_size = sizeof options};
     options.flags = flags;
     options.plugin_path = plugin_path;
     return options;

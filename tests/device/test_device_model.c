@@ -14,8 +14,7 @@ static const tiny_options untied = {.weight_type = GGUFX_TYPE_Q8_0, .untied = 1}
 static const tiny_options tied = {.weight_type = GGUFX_TYPE_Q8_0};
 
 static ggufx_model_options on_device(const ggufx_device *device, uint32_t n_layers) {
-    ggufx_model_options options;
-    ggufx_model_options_init(&options);
+    ggufx_model_options options = {.struct_size = sizeof options};
     options.device = device;
     options.n_device_layers = n_layers;
     return options;
@@ -23,8 +22,7 @@ static ggufx_model_options on_device(const ggufx_device *device, uint32_t n_laye
 
 /* Decodes all tokens in one call, then one by one: products of many columns and of one. */
 static ggufx_status decode(float *logits, const ggufx_model *model, ggufx_error *error) {
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {.struct_size = sizeof options};
     ggufx_session *session = NULL;
     ggufx_status status = ggufx_session_create(&session, model, &options, error);
     for (size_t i = 0; status == GGUFX_OK && i < 4; i++) {
@@ -113,8 +111,7 @@ static void test_an_estimate_is_what_a_device_then_holds(void **state) {
     for (size_t m = 0; m < 2; m++) {
         fixture f;
         begin(&f, models[m]);
-        ggufx_estimate_options options;
-        ggufx_estimate_options_init(&options);
+        ggufx_estimate_options options = {.struct_size = sizeof options};
         ggufx_estimate_facts facts = {.struct_size = sizeof facts};
         MUST(&f, ggufx_estimate(&facts, f.rt, f.file, &options, &f.error));
         assert_int_equal(facts.device_bytes, 0);
@@ -206,8 +203,7 @@ static void test_a_session_on_a_lost_device_says_so_for_ever(void **state) {
         begin(&f, &untied);
         ggufx_device *device = open_fake(f.rt, 0);
         const ggufx_model_options there = on_device(device, 1);
-        ggufx_session_options options;
-        ggufx_session_options_init(&options);
+        ggufx_session_options options = {.struct_size = sizeof options};
         MUST(&f, ggufx_model_create(&f.model, f.rt, f.file, &there, &f.error));
         MUST(&f, ggufx_session_create(&f.session, f.model, &options, &f.error));
         MUST(&f, ggufx_session_decode(f.session, ids, 3, NULL, &f.error));

@@ -17,8 +17,7 @@ static const tiny_options untied = {.weight_type = GGUFX_TYPE_Q8_0, .untied = 1}
 
 /* Opens the first usable device, which may be a software device. */
 static ggufx_device *open_any(const ggufx_runtime *rt) {
-    ggufx_device_options options;
-    ggufx_device_options_init(&options);
+    ggufx_device_options options = {.struct_size = sizeof options};
     options.plugin_path = plugin_path;
     ggufx_device_facts facts[8] = {{.struct_size = sizeof facts[0]}};
     ggufx_device *device = NULL;
@@ -34,9 +33,8 @@ static ggufx_device *open_any(const ggufx_runtime *rt) {
 
 static ggufx_model *model_on(fixture *f, const ggufx_file *file, const ggufx_device *device,
                              uint32_t n_layers) {
-    ggufx_model_options options;
+    ggufx_model_options options = {.struct_size = sizeof options};
     ggufx_model *model = NULL;
-    ggufx_model_options_init(&options);
     options.device = device;
     options.n_device_layers = n_layers;
     MUST(f, ggufx_model_create(&model, f->rt, file, &options, &f->error));
@@ -67,9 +65,8 @@ static ggufx_status read_record(void *user, void *data, size_t n) {
 }
 
 static ggufx_session *new_session(fixture *f, const ggufx_model *model, uint32_t matmul_flags) {
-    ggufx_session_options options;
+    ggufx_session_options options = {.struct_size = sizeof options};
     ggufx_session *session = NULL;
-    ggufx_session_options_init(&options);
     options.matmul_flags = matmul_flags;
     options.n_sequences = 3;
     MUST(f, ggufx_session_create(&session, model, &options, &f->error));
@@ -99,8 +96,7 @@ typedef struct guessing {
 
 static guessing begin_guesses(fixture *f, const ggufx_model *model, const ggufx_model *draft) {
     guessing g = {NULL, NULL, NULL, NULL};
-    ggufx_speculator_options options;
-    ggufx_speculator_options_init(&options);
+    ggufx_speculator_options options = {.struct_size = sizeof options};
     g.session = new_session(f, model, GGUFX_MATMUL_BATCH_INVARIANT);
     if (draft) options.draft = g.draft = new_session(f, draft, GGUFX_MATMUL_BATCH_INVARIANT);
     MUST(f, ggufx_sampler_create(&g.sampler, f->rt, TINY_VOCAB, NULL, &f->error));
@@ -161,8 +157,7 @@ static void within_a_grammar(fixture *f, const ggufx_model *model, const ggufx_m
     ggufx_tokenizer *tokenizer = NULL;
     ggufx_grammar *grammar = NULL;
     ggufx_matcher *matcher = NULL;
-    ggufx_grammar_options options;
-    ggufx_grammar_options_init(&options);
+    ggufx_grammar_options options = {.struct_size = sizeof options};
     options.text = text;
     options.text_length = sizeof text - 1;
     MUST(f, ggufx_tokenizer_create(&tokenizer, f->file, &f->error));
@@ -187,8 +182,7 @@ static void side_by_side(fixture *f, const ggufx_model *model, const ggufx_model
     for (size_t way = 0; way < 3; way++) {
         ggufx_session *session = new_session(f, model, 0);
         float *logits = malloc(28 * TINY_VOCAB * sizeof *logits);
-        ggufx_batch_options options;
-        ggufx_batch_options_init(&options);
+        ggufx_batch_options options = {.struct_size = sizeof options};
         options.item_size = sizeof(ggufx_batch_item);
         options.flags = GGUFX_BATCH_MATMUL;
         options.matmul_flags = flags[way];

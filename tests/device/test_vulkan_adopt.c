@@ -17,8 +17,7 @@ static const char *plugin_path;
 static unsigned order_step = 1;
 
 static ggufx_device_options vulkan_options(uint32_t flags) {
-    ggufx_device_options options;
-    ggufx_device_options_init(&options);
+    ggufx_device_options options = {.struct_size = sizeof options};
     options.flags = flags;
     options.plugin_path = plugin_path;
     return options;

@@ -30,8 +30,8 @@ namespace {
 ggufx_runtime *runtime() {
     static ggufx_runtime *one = [] {
         ggufx_runtime *rt = nullptr;
-        ggufx_runtime_options options;
-        ggufx_runtime_options_init(&options);
+        ggufx_runtime_options options = {};
+        options.struct_size = sizeof options;
         options.threads = 1;
         if (ggufx_runtime_create(&rt, &options, nullptr) != GGUFX_OK) abort();
         return rt;
@@ -134,8 +134,8 @@ int32_t go_on(void *, const ggufx_finding *) {
 }
 
 ggufx_status open(ggufx_file **file, const std::string &bytes) {
-    ggufx_open_options options;
-    ggufx_open_options_init(&options);
+    ggufx_open_options options = {};
+    options.struct_size = sizeof options;
     return ggufx_open_memory(file, runtime(), bytes.data(), bytes.size(), nullptr, nullptr,
                              &options, nullptr);
 }
@@ -370,8 +370,8 @@ ggufx_status read_piece(void *from, void *data, size_t n) {
 
 ggufx_kv *cache() {
     ggufx_kv *made = nullptr;
-    ggufx_kv_options options;
-    ggufx_kv_options_init(&options);
+    ggufx_kv_options options = {};
+    options.struct_size = sizeof options;
     options.n_layers = 1;
     options.n_q_heads = options.n_kv_heads = 1;
     options.head_dim_k = options.head_dim_v = 32;
@@ -422,8 +422,8 @@ ggufx_session *session() {
         return made;
     }();
     ggufx_session *made = nullptr;
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.n_sequences = 64;
     options.n_context_total = 64 * TINY_CONTEXT;
     if (ggufx_session_create(&made, model, &options, nullptr) != GGUFX_OK) abort();
@@ -435,8 +435,8 @@ std::string saved_session(size_t n) { // n tokens in every sequence
     std::string out;
     std::vector<int32_t> tokens(n);
     for (size_t i = 0; i < n; i++) tokens[i] = static_cast<int32_t>(3 + i % 250);
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
+    ggufx_batch_options options = {};
+    options.struct_size = sizeof options;
     options.item_size = sizeof(ggufx_batch_item);
     for (uint32_t sequence = 0; sequence < 64; sequence++) {
         ggufx_batch_item item = {};
@@ -464,8 +464,8 @@ int run_session(const std::string &bytes) {
 
 int run_template(const std::string &text) {
     ggufx_chat *chat = nullptr;
-    ggufx_chat_options options;
-    ggufx_chat_options_init(&options);
+    ggufx_chat_options options = {};
+    options.struct_size = sizeof options;
     options.text = text.data();
     options.text_length = text.size();
     const ggufx_status status = ggufx_chat_create(&chat, runtime(), nullptr, &options, nullptr);
@@ -485,8 +485,8 @@ template <uint32_t kKind> int run_grammar(const std::string &text) {
         return made;
     }();
     ggufx_grammar *grammar = nullptr;
-    ggufx_grammar_options options;
-    ggufx_grammar_options_init(&options);
+    ggufx_grammar_options options = {};
+    options.struct_size = sizeof options;
     options.kind = kKind;
     options.text = text.data();
     options.text_length = text.size();

@@ -25,7 +25,7 @@ static const isas *every_isa(void) {
     static isas all;
     ggufx_runtime_options options;
     if (all.n) return &all;
-    ggufx_runtime_options_init(&options);
+    options = (ggufx_runtime_options){.struct_size = sizeof(ggufx_runtime_options)};
     options.threads = 1;
     for (int32_t i = 0; i < ISA_NUMBERS && all.n < MOST_ISAS; i++) {
         ggufx_runtime_facts facts = {.struct_size = sizeof facts};

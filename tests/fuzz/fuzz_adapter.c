@@ -32,12 +32,11 @@ static void must_be(int condition, const char *what) {
 }
 
 static void make_model(void) {
-    ggufx_runtime_options options;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     ggufx_file *file = NULL;
     ggufx_model *made = NULL;
     size_t size = 0;
     unsigned char *data = tiny_model(&size, NULL);
-    ggufx_runtime_options_init(&options);
     options.threads = 1;
     must_be(ggufx_runtime_create(&rt, &options, NULL) == GGUFX_OK &&
                 ggufx_open_memory(&file, rt, data, size, free, data, NULL, NULL) == GGUFX_OK &&
@@ -52,8 +51,7 @@ static void decode(const ggufx_adapter *adapter) {
     static const int32_t tokens[] = {1, 5, 301, 9, 0};
     const ggufx_adapter_use uses[2] = {{adapter, 1, 0}, {adapter, -0.5f, 0}};
     ggufx_session *session = NULL;
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {.struct_size = sizeof options};
     options.n_context = CONTEXT;
     must_be(ggufx_session_create(&session, model, &options, NULL) == GGUFX_OK, "a session");
     ggufx_status status = ggufx_session_set_adapters(session, 0, uses, 2, NULL);
@@ -92,11 +90,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     gb b;
     ggufx_file *file = NULL;
     ggufx_adapter *adapter = NULL;
-    ggufx_adapter_options options;
+    ggufx_adapter_options options = {.struct_size = sizeof options};
     ggufx_error error;
     if (!model) make_model();
     (size && data[0] & 1 ? tiny_control : tiny_lora)(&b, NULL);
-    ggufx_adapter_options_init(&options);
     options.last_layer = size ? data[0] >> 1 & 1 : 0;
     for (; size >= 4; data += 4, size -= 4) {
         const size_t at = (size_t)(data[0] | data[1] << 8) % b.n;

@@ -67,9 +67,9 @@ static void check_text(const char *text, size_t n, const ggufx_chat_run *runs, s
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    ggufx_runtime_options options;
-    ggufx_chat_options chat_options;
-    ggufx_chat_request request;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
+    ggufx_chat_options chat_options = {.struct_size = sizeof chat_options};
+    ggufx_chat_request request = {.struct_size = sizeof request};
     ggufx_chat *chat = NULL;
     ggufx_error error;
     char *const exact = malloc(size ? size : 1); /* so that sanitizers detect reads past the end */
@@ -78,16 +78,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static char text[1 << 20];
     static ggufx_chat_run runs[1 << 16];
     size_t n = 0, n_runs = 0;
-    ggufx_runtime_options_init(&options);
     options.threads = 1;
     if (!rt && ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) abort();
     if (!exact) abort();
     memset(&error, 0, sizeof error);
     if (size) memcpy(exact, data, size);
-    ggufx_chat_options_init(&chat_options);
     chat_options.text = exact;
     chat_options.text_length = n_template;
-    ggufx_chat_request_init(&request);
     request.flags = GGUFX_CHAT_CLOCK | GGUFX_CHAT_GENERATE;
     request.clock = 1732233600;
     request.max_steps = 100000;

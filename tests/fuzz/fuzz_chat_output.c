@@ -117,8 +117,7 @@ static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *te
 static void make_chats(void) {
     if (ggufx_runtime_create(&rt, NULL, NULL) != GGUFX_OK) abort();
     for (size_t i = 0; i < N_FORMATS; i++) {
-        ggufx_chat_options options;
-        ggufx_chat_options_init(&options);
+        ggufx_chat_options options = {.struct_size = sizeof options};
         options.text = formats[i];
         options.text_length = strlen(formats[i]);
         if (ggufx_chat_create(&chats[i], rt, NULL, &options, NULL) != GGUFX_OK) abort();
@@ -126,10 +125,9 @@ static void make_chats(void) {
 }
 
 static told parse(const uint8_t *data, size_t size, uint8_t format, size_t piece) {
-    ggufx_chat_parser_options options;
+    ggufx_chat_parser_options options = {.struct_size = sizeof options};
     ggufx_chat_parser *parser = NULL;
     told t = {0};
-    ggufx_chat_parser_options_init(&options);
     options.chat = chats[format % N_FORMATS];
     if (format / N_FORMATS % 2 == 0 && format % N_FORMATS > 0) {
         options.tools = tools;

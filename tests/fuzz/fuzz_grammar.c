@@ -107,7 +107,7 @@ static int32_t check_mask(ggufx_matcher *m, uint64_t draw, int32_t every) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    ggufx_grammar_options options;
+    ggufx_grammar_options options = {.struct_size = sizeof options};
     ggufx_grammar *grammar = NULL;
     ggufx_matcher *m = NULL;
     ggufx_error error;
@@ -117,7 +117,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!exact) abort();
     memset(&error, 0, sizeof error);
     if (size) memcpy(exact, data, size);
-    ggufx_grammar_options_init(&options);
     options.kind = size && data[0] == '{' ? GGUFX_GRAMMAR_JSON_SCHEMA : GGUFX_GRAMMAR_GBNF;
     options.flags = size % 16; /* every combination of flags */
     options.text = exact;

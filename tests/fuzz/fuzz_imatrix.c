@@ -29,11 +29,10 @@ static void look(const ggufx_imatrix *imatrix) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static ggufx_runtime *rt;
-    ggufx_runtime_options options;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     ggufx_imatrix *imatrix = NULL;
     ggufx_error error;
     uint8_t *exact = malloc(size ? size : 1); /* so that sanitizers detect reads past the end */
-    ggufx_runtime_options_init(&options);
     options.threads = 1;
     if (!rt && ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) abort();
     if (!exact) abort();

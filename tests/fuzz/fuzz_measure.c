@@ -63,10 +63,9 @@ static ggufx_session *tiny(void) {
     ggufx_model *model = NULL;
     ggufx_runtime *rt = NULL;
     ggufx_file *file = NULL;
-    ggufx_runtime_options options;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     size_t size = 0;
     unsigned char *data = tiny_model(&size, NULL);
-    ggufx_runtime_options_init(&options);
     options.threads = 1;
     must_be(ggufx_runtime_create(&rt, &options, NULL) == GGUFX_OK &&
                 ggufx_open_memory(&file, rt, data, size, free, data, NULL, NULL) == GGUFX_OK &&
@@ -110,10 +109,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static ggufx_session *session;
     static saved_file whole;
     saved_file *file = malloc(sizeof *file);
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     ggufx_measure_facts facts;
     ggufx_error error;
-    ggufx_measure_options_init(&options);
     if (!session) {
         session = tiny();
         options.write = write_piece;

@@ -44,8 +44,8 @@ ggufx_runtime *make_runtime() {
     memory.struct_size = sizeof memory;
     memory.alloc = take;
     memory.free = give;
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {};
+    options.struct_size = sizeof options;
     options.threads = 1;
     options.allocator = &memory;
     ggufx_runtime *out = nullptr;
@@ -93,8 +93,8 @@ void use_model(const ggufx_model *model) {
         must(layer.reads_layer < facts.n_layers, "a layer of another's keys");
     }
     must(ggufx_model_layer(nullptr, model, 0, &error) == GGUFX_E_ARGUMENT, "no out");
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = 16;
     options.n_batch = 2;
     ggufx_session *session = nullptr;
@@ -137,7 +137,8 @@ public:
                               ggufx_error *) -> ggufx_status { return GGUFX_OK; };
         hooks_.barrier = [](void *, uint32_t, ggufx_error *) -> ggufx_status { return GGUFX_OK; };
         hooks_.abort = [](void *, const ggufx_error *) {};
-        ggufx_group_options_init(&options_);
+        options_ = {};
+        options_.struct_size = sizeof options_;
         options_.group = &hooks_;
         options_.flags = flags;
     }
@@ -165,8 +166,8 @@ bool number_of(uint64_t *out, const ggufx_file *file, const char *key) {
 
 void use_file(const ggufx_runtime *rt, const ggufx_file *file) {
     ggufx_error error;
-    ggufx_model_options options;
-    ggufx_model_options_init(&options);
+    ggufx_model_options options = {};
+    options.struct_size = sizeof options;
     uint64_t rank = 0, size = 0;
     const bool is_rank = number_of(&rank, file, "ggufx.rank.no") &&
                          number_of(&size, file, "ggufx.rank.count") && size <= 256 && rank < size;
@@ -192,8 +193,8 @@ void look(const ggufx_runtime *rt, const ggufx_file *file) {
     size_t needed = 0;
     const ggufx_status shown = ggufx_file_graph(text, sizeof text, &needed, file, &error);
     if (shown != GGUFX_E_CAPACITY) ok(shown, error);
-    ggufx_estimate_options options;
-    ggufx_estimate_options_init(&options);
+    ggufx_estimate_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = 16;
     options.n_batch = 2;
     ggufx_estimate_facts facts = {};

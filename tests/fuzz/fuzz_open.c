@@ -31,8 +31,7 @@ static void must(int holds, const char *what) {
 }
 
 static ggufx_open_options options_of(uint32_t flags, int32_t io) {
-    ggufx_open_options options;
-    ggufx_open_options_init(&options);
+    ggufx_open_options options = {.struct_size = sizeof options};
     options.flags = flags;
     options.io = io;
     options.max_metadata_bytes = 64u << 20;
@@ -176,8 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static ggufx_runtime *rt;
     unsigned char *exact;
     if (!rt) {
-        ggufx_runtime_options options;
-        ggufx_runtime_options_init(&options);
+        ggufx_runtime_options options = {.struct_size = sizeof options};
         options.threads = 1;
         if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) abort();
     }

@@ -50,8 +50,7 @@ static void fill_values(float *out, size_t n, bytes *in) {
 
 static ggufx_status encode(uint8_t *out, const rows *r, const ggufx_runtime *rt, int32_t mode,
                            ggufx_error *error) {
-    ggufx_quantize_options options;
-    ggufx_quantize_options_init(&options);
+    ggufx_quantize_options options = {.struct_size = sizeof options};
     options.mode = mode;
     options.imatrix = r->weights;
     memset(error, 0, sizeof *error);

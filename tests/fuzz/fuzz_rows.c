@@ -55,9 +55,8 @@ static void fill_values(float *x, size_t n, uint32_t how, bytes *in) {
 }
 
 static void multiply(float *y, const product *p, const ggufx_runtime *rt, const ggufx_tensor *w) {
-    ggufx_matmul_options options;
+    ggufx_matmul_options options = {.struct_size = sizeof options};
     ggufx_error error;
-    ggufx_matmul_options_init(&options);
     options.flags = p->flags;
     const ggufx_status status =
         ggufx_matmul(y, 0, p->n * ROWS, rt, w, p->x, 0, p->n * p->k, p->n, &options, &error);

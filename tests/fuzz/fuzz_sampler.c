@@ -56,7 +56,7 @@ static int32_t turn(void *user, ggufx_candidate *c, size_t n) {
 
 static void fill_link(ggufx_sampler_link *link, input *in, int32_t *ids, ggufx_logit_bias *biases,
                       uint32_t *how) {
-    ggufx_sampler_link_init(link);
+    *link = (ggufx_sampler_link){.struct_size = sizeof(ggufx_sampler_link)};
     link->kind = byte(in) % 14;
     switch (link->kind) {
     case GGUFX_LINK_TOP_K:

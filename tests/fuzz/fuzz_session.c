@@ -53,9 +53,8 @@ static const ggufx_model *tiny(void) {
     static ggufx_model *made;
     ggufx_runtime *rt = NULL;
     ggufx_file *file = NULL;
-    ggufx_runtime_options options;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     if (made) return made;
-    ggufx_runtime_options_init(&options);
     options.threads = 1;
     size_t size = 0;
     unsigned char *data = tiny_model(&size, NULL);
@@ -71,8 +70,7 @@ static const ggufx_model *tiny(void) {
 static ggufx_session *make_session(uint32_t type) {
     static const uint32_t types[TYPES] = {GGUFX_KV_F16, GGUFX_KV_Q8_0, GGUFX_KV_Q4_0, GGUFX_KV_F32};
     ggufx_session *session = NULL;
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {.struct_size = sizeof options};
     options.n_sequences = SEQUENCES;
     options.n_batch = 40;
     options.type_k = options.type_v = types[type];
@@ -164,7 +162,7 @@ static void call_decode(ggufx_session *session, bytes *in) {
     static float logits[ROWS * TINY_VOCAB], hidden[ROWS * TINY_EMBD], rows[30 * TINY_EMBD];
     static int32_t tokens[2 * TINY_CONTEXT], positions[SEQUENCES + 1][30];
     ggufx_batch_item items[SEQUENCES + 1];
-    ggufx_batch_options options;
+    ggufx_batch_options options = {.struct_size = sizeof options};
     uint64_t before[SEQUENCES];
     int polls = 1 + (int)take(in, 30);
     const ggufx_progress progress = {
@@ -196,7 +194,6 @@ static void call_decode(ggufx_session *session, bytes *in) {
             positions[i][j] = next += (int32_t)((steps >> j % 7 & 1) + (steps < 250));
         items[i].positions = positions[i];
     }
-    ggufx_batch_options_init(&options);
     options.item_size = sizeof *items;
     options.flags = take(in, 2);
     options.matmul_flags = options.flags ? take(in, 17) : 0;

@@ -179,9 +179,8 @@ static void call_attend(ggufx_kv *kv, const ggufx_kv_options *o, uint32_t sequen
     const size_t nq = (size_t)n * o->n_q_heads * o->head_dim_k;
     float *q = values(nq, n), *out = malloc(n_out * sizeof *out);
     int32_t positions[9];
-    ggufx_attend_options options;
+    ggufx_attend_options options = {.struct_size = sizeof options};
     if (!out) abort();
-    ggufx_attend_options_init(&options);
     options.flags = take(in, 3) == 0 ? GGUFX_ATTEND_ALL : 0;
     options.window = take(in, 3) == 0 ? take(in, 100) : 0;
     const bool given = take(in, 2) != 0;

@@ -19,8 +19,8 @@ void must(bool holds) {
 ggufx_runtime *runtime() {
     static ggufx_runtime *one = [] {
         ggufx_runtime *rt = nullptr;
-        ggufx_runtime_options options;
-        ggufx_runtime_options_init(&options);
+        ggufx_runtime_options options = {};
+        options.struct_size = sizeof options;
         options.threads = 1;
         must(ggufx_runtime_create(&rt, &options, nullptr) == GGUFX_OK);
         return rt;
@@ -68,16 +68,16 @@ void use(const ggufx_tokenizer *tokenizer, const char *text, size_t length, uint
 void use_in_a_chat(const ggufx_tokenizer *tokenizer, const char *text, size_t length) {
     static ggufx_chat *const chat = [] {
         ggufx_chat *made = nullptr;
-        ggufx_chat_options options;
-        ggufx_chat_options_init(&options);
+        ggufx_chat_options options = {};
+        options.struct_size = sizeof options;
         options.text = "{{ messages[0].content }}<|ctl|>{{ messages[0].content | trim }}";
         options.text_length = strlen(options.text);
         must(ggufx_chat_create(&made, runtime(), nullptr, &options, nullptr) == GGUFX_OK);
         return made;
     }();
     ggufx_chat_message message = {};
-    ggufx_chat_request request;
-    ggufx_chat_request_init(&request);
+    ggufx_chat_request request = {};
+    request.struct_size = sizeof request;
     message.content = text;
     message.content_length = length;
     request.messages = &message;
@@ -107,8 +107,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const size_t length = size ? data[0] : 0;
     if (size < 1 + length) return 0;
     const std::string text(reinterpret_cast<const char *>(data + 1), length);
-    ggufx_open_options options;
-    ggufx_open_options_init(&options);
+    ggufx_open_options options = {};
+    options.struct_size = sizeof options;
     options.flags = GGUFX_OPEN_COPY;
     ggufx_file *file = nullptr;
     ggufx_tokenizer *tokenizer = nullptr;

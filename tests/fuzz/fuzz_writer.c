@@ -193,9 +193,8 @@ static ggufx_file *opened(const file_bytes *b) {
 
 static ggufx_writer *copied(const ggufx_file *file) {
     ggufx_writer *w = NULL;
-    ggufx_writer_options options;
+    ggufx_writer_options options = {.struct_size = sizeof options};
     ggufx_file_facts facts = {.struct_size = sizeof facts};
-    ggufx_writer_options_init(&options);
     must(ggufx_file_info(&facts, file, NULL) == GGUFX_OK, "facts");
     options.version = facts.version;
     options.flags = facts.big_endian ? GGUFX_WRITE_BIG_ENDIAN : 0;
@@ -218,8 +217,7 @@ static void must_copy_to_the_same(const file_bytes *b) {
 
 static ggufx_file *opened_path(void) {
     ggufx_file *file = NULL;
-    ggufx_open_options options;
-    ggufx_open_options_init(&options);
+    ggufx_open_options options = {.struct_size = sizeof options};
     options.io = GGUFX_IO_READ;
     must(ggufx_open(&file, rt, path, &options, NULL) == GGUFX_OK, "the edited file opens");
     return file;
@@ -277,9 +275,8 @@ static void begin(void) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bytes in = {data, size};
     ggufx_writer *w = NULL;
-    ggufx_writer_options options;
+    ggufx_writer_options options = {.struct_size = sizeof options};
     if (!rt) begin();
-    ggufx_writer_options_init(&options);
     options.version = 2 + take(&in) % 2;
     options.flags = take(&in) % 4 == 2 ? GGUFX_WRITE_BIG_ENDIAN : 0;
     options.reserve_bytes = take(&in) * 8;

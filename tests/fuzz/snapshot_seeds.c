@@ -155,8 +155,7 @@ static void find_numbers(snapshot *s, uint32_t n_tracks) {
 
 static const ggufx_runtime *runtime(void) {
     static ggufx_runtime *rt;
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.threads = 1;
     if (!rt && ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) abort();
     return rt;
@@ -166,7 +165,7 @@ static void set_shape(snapshot_seed *seed, size_t index) {
     static const uint32_t windows[] = {16, 0, 64, 10}, sinks[] = {0, GGUFX_KV_NO_SINKS, 4};
     static const double frequencies[] = {1.0, 0.3, 0.01, 0.002};
     ggufx_kv_options *o = &seed->shape;
-    ggufx_kv_options_init(o);
+    *o = (ggufx_kv_options){.struct_size = sizeof(ggufx_kv_options)};
     o->n_layers = 2;
     o->n_kv_heads = 1 + index % 2;
     o->n_q_heads = 2 * o->n_kv_heads;

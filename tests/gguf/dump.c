@@ -120,10 +120,9 @@ static void tensors(const ggufx_file *f) {
 int main(int argc, char **argv) {
     ggufx_runtime *rt = NULL;
     ggufx_file *f = NULL;
-    ggufx_open_options o;
+    ggufx_open_options o = {.struct_size = sizeof o};
     ggufx_file_facts facts = {.struct_size = sizeof facts};
     if (argc != 3) return 2;
-    ggufx_open_options_init(&o);
     if (strchr(argv[1], 'm')) o.flags |= GGUFX_OPEN_METADATA_ONLY;
     if (strchr(argv[1], '1')) o.flags |= GGUFX_OPEN_LEGACY_V1;
     if (strchr(argv[1], 's')) o.flags |= GGUFX_OPEN_SINGLE;

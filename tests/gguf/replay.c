@@ -46,13 +46,12 @@ int main(int argc, char **argv) {
         for (way = 0; way < 6; way++) {
             static const char *const names[] = {"map",       "map-meta", "read",
                                                 "read-meta", "memory",   "memory-meta"};
-            ggufx_open_options o;
+            ggufx_open_options o = {.struct_size = sizeof o};
             ggufx_error error;
             ggufx_file *f = NULL;
             ggufx_status status;
             const long live = memory.live;
             long long base;
-            ggufx_open_options_init(&o);
             o.flags = way & 1 ? GGUFX_OPEN_METADATA_ONLY : 0;
             o.io = way / 2 == 1 ? GGUFX_IO_READ : GGUFX_IO_AUTO;
             fault_reset(&memory);

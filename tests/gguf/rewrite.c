@@ -20,12 +20,10 @@ int main(int argc, char **argv) {
     ggufx_runtime *rt = NULL;
     ggufx_file *f = NULL;
     ggufx_writer *w = NULL;
-    ggufx_open_options o;
-    ggufx_writer_options options;
+    ggufx_open_options o = {.struct_size = sizeof o};
+    ggufx_writer_options options = {.struct_size = sizeof options};
     ggufx_file_facts facts = {.struct_size = sizeof facts};
     if (argc != 4) return 2;
-    ggufx_open_options_init(&o);
-    ggufx_writer_options_init(&options);
     if (strchr(argv[1], '1')) o.flags |= GGUFX_OPEN_LEGACY_V1;
     if (strchr(argv[1], 's')) o.flags |= GGUFX_OPEN_SINGLE;
     check(ggufx_runtime_create(&rt, NULL, &error));

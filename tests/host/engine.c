@@ -98,8 +98,8 @@ static void test_a_cap_that_falls_while_objects_live(const ggufx_functions *a, j
     ggufx_file *file = NULL;
     ggufx_model *model = NULL;
     ggufx_session *session = NULL, *second = NULL;
-    ggufx_runtime_options options;
-    ggufx_session_options small;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
+    ggufx_session_options small = {.struct_size = sizeof small};
     static const int32_t ids[4] = {1, 20, 30, 40};
     memory_init(&m, SIZE_MAX);
     const ggufx_allocator allocator = memory_hooks(&m);
@@ -107,10 +107,8 @@ static void test_a_cap_that_falls_while_objects_live(const ggufx_functions *a, j
                                      .max_workers = kWorkers,
                                      .user = j,
                                      .parallel_for = jobs_run};
-    a->runtime_options_init(&options);
     options.allocator = &allocator;
     options.executor = &executor;
-    a->session_options_init(&small);
     small.n_context = 64;
     small.n_batch = 4;
     MUST(a->runtime_create(&rt, &options, NULL) == GGUFX_OK);

@@ -79,8 +79,7 @@ static ggufx_runtime *runtime_with(frames *f, int32_t isa) {
                                      .max_workers = f->workers,
                                      .user = f,
                                      .parallel_for = frames_run};
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.executor = &executor;
     options.isa = isa;
     if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) exit(1);

@@ -20,8 +20,7 @@ typedef struct encoding {
 
 static ggufx_status encode(void *user) {
     const encoding *e = user;
-    ggufx_quantize_options options;
-    ggufx_quantize_options_init(&options);
+    ggufx_quantize_options options = {.struct_size = sizeof options};
     options.imatrix = e->imatrix;
     options.mode = e->mode;
     return ggufx_quantize_blocks(e->out, sizeof(float) * e->n_rows * kColumns, e->rt, e->type, e->x,

@@ -60,9 +60,8 @@ void frames_of_caches(frames *f, const ggufx_runtime *rt) {
     c.x = x;
     for (uint32_t id = 1; id < 128; id++) {
         ggufx_kv_type_facts type = {.struct_size = sizeof type};
-        ggufx_kv_options options;
+        ggufx_kv_options options = {.struct_size = sizeof options};
         if (ggufx_kv_type_info(&type, id, NULL) != GGUFX_OK) continue;
-        ggufx_kv_options_init(&options);
         options.n_layers = 1;
         options.n_kv_heads = kHeads;
         options.n_q_heads = kQueries;

@@ -50,10 +50,9 @@ static ggufx_status quantize(void *user) {
     char path[] = "/tmp/ggufx-frames-XXXXXX";
     const int fd = mkstemp(path);
     ggufx_job *job = NULL;
-    ggufx_job_options options;
+    ggufx_job_options options = {.struct_size = sizeof options};
     uint32_t recipe = 0;
     if (fd < 0 || close(fd) != 0) return GGUFX_E_IO;
-    ggufx_job_options_init(&options);
     options.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
     ggufx_status status = ggufx_file_type_from_name(&recipe, "Q4_K_M", NULL);
     if (status == GGUFX_OK)
@@ -67,11 +66,10 @@ static ggufx_status quantize(void *user) {
 void frames_of_model(frames *f, const ggufx_runtime *rt, const char *model_path) {
     play p = {.rt = rt};
     ggufx_model *model = NULL;
-    ggufx_session_options options;
-    ggufx_embed_options embedding;
+    ggufx_session_options options = {.struct_size = sizeof options};
+    ggufx_embed_options embedding = {.struct_size = sizeof embedding};
     if (ggufx_open(&p.file, rt, model_path, NULL, NULL) != GGUFX_OK) exit(1);
     if (ggufx_model_create(&model, rt, p.file, NULL, NULL) != GGUFX_OK) exit(1);
-    ggufx_session_options_init(&options);
     options.n_context = 2 * kPrompt;
     if (ggufx_session_create(&p.session, model, &options, NULL) != GGUFX_OK) exit(1);
     for (int32_t i = 0; i < kPrompt; i++) p.ids[i] = 1 + i * 7 % 200;
@@ -80,7 +78,6 @@ void frames_of_model(frames *f, const ggufx_runtime *rt, const char *model_path)
     p.n_before = kPrompt - 1;
     p.n = 1;
     frames_check(f, "decode a token", decode, &p);
-    ggufx_embed_options_init(&embedding);
     embedding.dimensions = 16;
     embedding.n_context = kPrompt;
     if (ggufx_embedder_create(&p.embedder, model, &embedding, NULL) != GGUFX_OK) exit(1);

@@ -21,8 +21,7 @@ typedef struct product {
 
 static ggufx_status multiply(void *user) {
     const product *p = user;
-    ggufx_matmul_options options;
-    ggufx_matmul_options_init(&options);
+    ggufx_matmul_options options = {.struct_size = sizeof options};
     options.flags = p->flags;
     return ggufx_matmul(p->y, 0, p->n_rows * p->n, p->rt, p->w, p->x, 0, p->k * p->n, p->n,
                         &options, NULL);

@@ -84,10 +84,9 @@ static void edit(const ggufx_runtime *rt, const char *path, int as_new) {
     ggufx_error error;
     ggufx_file *file = NULL;
     ggufx_writer *writer = NULL;
-    ggufx_edit_options how;
+    ggufx_edit_options how = {.struct_size = sizeof how};
     char name[32];
     snprintf(name, sizeof name, "%llu", (unsigned long long)state->rounds[2]);
-    ggufx_edit_options_init(&how);
     how.flags = as_new ? GGUFX_EDIT_REWRITE : 0;
     OK(ggufx_open(&file, rt, path, NULL, &error));
     OK(ggufx_writer_create(&writer, rt, NULL, &error));
@@ -111,11 +110,10 @@ static uint64_t files(const ggufx_runtime *rt) {
     ggufx_error error;
     ggufx_file *file = NULL;
     ggufx_job *job = NULL;
-    ggufx_job_options options;
+    ggufx_job_options options = {.struct_size = sizeof options};
     uint64_t hash = 0;
     char path[256];
     snprintf(path, sizeof path, "%s/quantized.gguf", folder);
-    ggufx_job_options_init(&options);
     options.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
     options.reserve_bytes = 256;
     for (size_t i = 0; i < sizeof kRecipes / sizeof *kRecipes; i++) {
@@ -158,7 +156,7 @@ static uint64_t talk(const ggufx_runtime *rt) {
     OK(ggufx_model_info(&facts, loaded, &error));
     MUST(facts.n_vocab <= sizeof logits / sizeof *logits);
     for (size_t i = 0; i < sizeof kTypes / sizeof *kTypes; i++) {
-        ggufx_session_options_init(&options);
+        options = (ggufx_session_options){.struct_size = sizeof(ggufx_session_options)};
         options.n_context = kContext;
         options.n_batch = 16;
         options.type_k = options.type_v = kTypes[i];

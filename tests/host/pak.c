@@ -77,9 +77,8 @@ void pak_remove(const pak *p) {
 ggufx_status pak_open(ggufx_file **out, const ggufx_functions *a, const ggufx_runtime *rt,
                       const pak *p, int entry, ggufx_error *error) {
     const int fd = open(p->path, O_RDONLY | O_CLOEXEC);
-    ggufx_open_options options;
+    ggufx_open_options options = {.struct_size = sizeof options};
     MUST(fd >= 0);
-    a->open_options_init(&options);
     options.io = entry == kPakOdd ? GGUFX_IO_READ : GGUFX_IO_AUTO;
     const ggufx_status status =
         a->open_fd(out, rt, fd, p->entry[entry].offset, p->entry[entry].length, &options, error);

@@ -32,11 +32,10 @@ typedef struct objects {
 /* A product that is split into tasks. executor may be NULL: the library's own threads. */
 static void begin_use(objects *o, const ggufx_functions *a, const ggufx_executor *executor,
                       const ggufx_allocator *allocator) {
-    ggufx_runtime_options options;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     size_t at = 0;
     memset(o, 0, sizeof *o);
     for (int i = 0; i < kColumns * kVectors; i++) o->x[i] = (float)(i % 17) - 8;
-    a->runtime_options_init(&options);
     options.executor = executor;
     options.allocator = allocator;
     options.threads = 3;

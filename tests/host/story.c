@@ -42,9 +42,8 @@ static int32_t interrupt(void *user, uint64_t done, uint64_t total) {
 static ggufx_status hear(story *s, ggufx_session *session, const int32_t *ids) {
     const ggufx_functions *a = s->api;
     ggufx_progress progress = {.struct_size = sizeof progress, .user = s, .report = interrupt};
-    ggufx_decode_options options;
+    ggufx_decode_options options = {.struct_size = sizeof options};
     ggufx_status status = GGUFX_OK;
-    a->decode_options_init(&options);
     options.progress = &progress;
     DO(a->session_decode(session, ids, kPast, NULL, &s->error)); /* a nonempty session */
     status = a->session_decode(session, ids + kPast, kPrompt - kPast, &options, &s->error);
@@ -81,7 +80,7 @@ static ggufx_status talk(story *s, const ggufx_runtime *rt, const ggufx_file *fi
     ggufx_model *model = NULL;
     ggufx_session *session = NULL;
     ggufx_model_facts facts = {.struct_size = sizeof facts};
-    ggufx_session_options options;
+    ggufx_session_options options = {.struct_size = sizeof options};
     float *logits = NULL;
     int32_t ids[kPrompt];
     ggufx_status status = GGUFX_OK;
@@ -90,7 +89,6 @@ static ggufx_status talk(story *s, const ggufx_runtime *rt, const ggufx_file *fi
     DO(a->model_info(&facts, model, &s->error));
     logits = malloc(facts.n_vocab * sizeof *logits);
     MUST(logits != NULL);
-    a->session_options_init(&options);
     options.n_context = kPrompt + kAnswer;
     options.n_batch = 16;
     DO(a->session_create(&session, model, &options, &s->error));
@@ -128,7 +126,7 @@ void story_init(story *s, const ggufx_functions *api, const pak *archive) {
     memset(s, 0, sizeof *s);
     s->api = api;
     s->archive = archive;
-    api->runtime_options_init(&s->options);
+    s->options = (ggufx_runtime_options){.struct_size = sizeof(ggufx_runtime_options)};
     s->options.threads = 1;
 }
 

@@ -174,8 +174,8 @@ private:
         streams_.push_back(std::move(stream));
     }
     ggufx_session *make_session(uint32_t n_sequences) const {
-        ggufx_session_options options;
-        ggufx_session_options_init(&options);
+        ggufx_session_options options = {};
+        options.struct_size = sizeof options;
         options.n_context = kLength;
         options.n_batch = 24;
         options.n_sequences = n_sequences;
@@ -204,8 +204,8 @@ private:
         }
         std::vector<float> out(n_logits * n_vocab_);
         if (hidden) hidden->resize(n_hidden * n_embd_);
-        ggufx_batch_options options;
-        ggufx_batch_options_init(&options);
+        ggufx_batch_options options = {};
+        options.struct_size = sizeof options;
         options.item_size = sizeof(ggufx_batch_item);
         options.logits = n_logits ? out.data() : nullptr;
         options.n_logits = out.size();
@@ -382,8 +382,8 @@ void test_sequences(const TinyFile &file, const Opened &opened) {
 // Returns hidden states of three given embeddings and of three tokens in another sequence.
 std::vector<float> given_rows(const ggufx_model *model, const Uses &uses) {
     const size_t width = width_of(model), n = 3;
-    ggufx_session_options of_session;
-    ggufx_session_options_init(&of_session);
+    ggufx_session_options of_session = {};
+    of_session.struct_size = sizeof of_session;
     of_session.n_context = 8;
     of_session.n_sequences = 2;
     of_session.matmul_flags = GGUFX_MATMUL_TILES;
@@ -398,8 +398,8 @@ std::vector<float> given_rows(const ggufx_model *model, const Uses &uses) {
     const ggufx_batch_item items[] = {
         {0, GGUFX_BATCH_ALL_EMBED, nullptr, n, rows.data(), rows.size(), nullptr},
         {1, GGUFX_BATCH_ALL_EMBED, ids, n, nullptr, 0, nullptr}};
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
+    ggufx_batch_options options = {};
+    options.struct_size = sizeof options;
     options.item_size = sizeof *items;
     options.embeddings = out.data();
     options.n_embeddings = out.size();
@@ -433,8 +433,8 @@ void test_layers(const TinyFile &file, const Opened &opened) {
     CHECK(whole.facts().n_targets == facts.n_layers - 1, "%s: %u directions", file.name.c_str(),
           whole.facts().n_targets);
     if (facts.n_layers < 3) return;
-    ggufx_adapter_options options;
-    ggufx_adapter_options_init(&options);
+    ggufx_adapter_options options = {};
+    options.struct_size = sizeof options;
     options.last_layer = 1;
     const Adapter low(opened.model, all, &options);
     options.first_layer = 2;

@@ -16,8 +16,8 @@ struct CrowdMode {
 
 inline ggufx_session *make_session(const ggufx_model *model, const CrowdMode &mode,
                                    ggufx_error *error) {
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = mode.n_context;
     options.n_batch = mode.n_batch;
     options.n_sequences = mode.n_sequences;
@@ -56,8 +56,8 @@ struct Call {
                      const ggufx_progress *progress, ggufx_error *error) {
         logits.assign(rows(GGUFX_BATCH_LOGITS, GGUFX_BATCH_ALL_LOGITS) * model.n_vocab, -1);
         hidden.assign(rows(GGUFX_BATCH_EMBED, GGUFX_BATCH_ALL_EMBED) * model.n_embedding, -1);
-        ggufx_batch_options options;
-        ggufx_batch_options_init(&options);
+        ggufx_batch_options options = {};
+        options.struct_size = sizeof options;
         options.flags = GGUFX_BATCH_MATMUL;
         options.matmul_flags = flags;
         options.item_size = sizeof(ggufx_batch_item);

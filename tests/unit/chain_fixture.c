@@ -14,8 +14,7 @@ int32_t look(void *user, ggufx_candidate *candidates, size_t n) {
 }
 
 ggufx_sampler_link link_of(uint32_t kind) {
-    ggufx_sampler_link link;
-    ggufx_sampler_link_init(&link);
+    ggufx_sampler_link link = {.struct_size = sizeof link};
     link.kind = kind;
     return link;
 }

@@ -63,8 +63,8 @@ std::vector<Scenario> scenarios() {
 class Chat {
 public:
     explicit Chat(const std::string &text) {
-        ggufx_chat_options options;
-        ggufx_chat_options_init(&options);
+        ggufx_chat_options options = {};
+        options.struct_size = sizeof options;
         options.text = text.data();
         options.text_length = text.size();
         options.bos_token = "<BOS>";
@@ -83,8 +83,8 @@ public:
     bool render(std::string &out, const Json &messages, bool generate,
                 std::string *why = nullptr) const {
         const std::string json = messages.dump();
-        ggufx_chat_request request;
-        ggufx_chat_request_init(&request);
+        ggufx_chat_request request = {};
+        request.struct_size = sizeof request;
         request.flags = GGUFX_CHAT_CLOCK | (generate ? GGUFX_CHAT_GENERATE : 0);
         request.messages_json = json.data();
         request.messages_json_length = json.size();
@@ -137,7 +137,8 @@ Parsed parse(const Chat &chat, const std::string &prompt, const std::string &tex
     ggufx_chat_parser_options options;
     ggufx_chat_parser *parser = nullptr;
     ggufx_error error;
-    ggufx_chat_parser_options_init(&options);
+    options = {};
+    options.struct_size = sizeof options;
     options.chat = chat.get();
     options.prompt = prompt.data();
     options.prompt_length = prompt.size();

@@ -19,11 +19,9 @@ int chat_teardown(void **state) {
 
 rendered render_with(const char *text, const ggufx_chat_request *request) {
     rendered r = {0};
-    ggufx_chat_options options;
-    ggufx_chat_request none;
+    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_request none = {.struct_size = sizeof none};
     ggufx_chat *chat = NULL;
-    ggufx_chat_options_init(&options);
-    ggufx_chat_request_init(&none);
     options.text = text;
     options.text_length = strlen(text);
     options.bos_token = "<s>";
@@ -45,8 +43,7 @@ rendered render_with(const char *text, const ggufx_chat_request *request) {
 }
 
 rendered render(const char *text, const char *variables) {
-    ggufx_chat_request request;
-    ggufx_chat_request_init(&request);
+    ggufx_chat_request request = {.struct_size = sizeof request};
     request.variables = variables;
     request.variables_length = variables ? strlen(variables) : 0;
     return render_with(text, &request);

@@ -45,8 +45,10 @@ void set(const char *&text, size_t &length, const std::string &value) {
 Result render(const Case &c) {
     ggufx_chat_options options;
     ggufx_chat_request request;
-    ggufx_chat_options_init(&options);
-    ggufx_chat_request_init(&request);
+    options = {};
+    options.struct_size = sizeof options;
+    request = {};
+    request.struct_size = sizeof request;
     if (c.format.empty()) {
         options.text = c.text.c_str();
         options.text_length = c.text.size();

@@ -50,8 +50,8 @@ struct Made {
     ggufx_status status;
     explicit Made(const MadeVocab &vocab, const ggufx_runtime *rt = g_runtime) {
         const std::string bytes = vocab.bytes();
-        ggufx_open_options options;
-        ggufx_open_options_init(&options);
+        ggufx_open_options options = {};
+        options.struct_size = sizeof options;
         options.flags = GGUFX_OPEN_COPY;
         status = ggufx_open_memory(&file, rt, bytes.data(), bytes.size(), nullptr, nullptr,
                                    &options, &error);
@@ -95,8 +95,8 @@ struct Made {
 struct Chat {
     ggufx_chat *chat = nullptr;
     explicit Chat(const std::string &text, const ggufx_runtime *rt = g_runtime) {
-        ggufx_chat_options options;
-        ggufx_chat_options_init(&options);
+        ggufx_chat_options options = {};
+        options.struct_size = sizeof options;
         options.text = text.c_str();
         options.text_length = text.size();
         ggufx_chat_create(&chat, rt, nullptr, &options, nullptr);
@@ -114,8 +114,8 @@ struct Said {
 Said tokens_of(const Chat &chat, const Made &made, const std::string &content, uint32_t flags = 0) {
     Said out;
     ggufx_chat_message message = {};
-    ggufx_chat_request request;
-    ggufx_chat_request_init(&request);
+    ggufx_chat_request request = {};
+    request.struct_size = sizeof request;
     message.role = "user";
     message.role_length = 4;
     message.content = content.c_str();
@@ -329,8 +329,8 @@ void test_bos_stands_in_front_once() {
 void test_what_is_refused() {
     const Made made(full_vocab("llama"));
     const Chat chat(kContent);
-    ggufx_chat_request request;
-    ggufx_chat_request_init(&request);
+    ggufx_chat_request request = {};
+    request.struct_size = sizeof request;
     int32_t id = 7;
     size_t n = 9;
     const auto status = [&](size_t *needed, const ggufx_chat *c, const ggufx_tokenizer *t,
@@ -365,13 +365,14 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
     if (made.status != GGUFX_OK) return made.status;
     ggufx_chat_options options;
     ggufx_chat *chat = nullptr;
-    ggufx_chat_options_init(&options);
+    options = {};
+    options.struct_size = sizeof options;
     options.text = "<|ctl|><|tool>{{ messages[0].content }} <|end|><think>";
     options.text_length = strlen(options.text);
     ggufx_status status = ggufx_chat_create(&chat, rt, nullptr, &options, error);
     if (status != GGUFX_OK) return status;
-    ggufx_chat_request request;
-    ggufx_chat_request_init(&request);
+    ggufx_chat_request request = {};
+    request.struct_size = sizeof request;
     request.messages_json =
         R"([{"content":"abc abcabc <|ctl|> <|tool> <think> aaaaaaaaaaaaaaaaaaaaaaaaaaa"}])";
     request.messages_json_length = strlen(request.messages_json);
@@ -405,8 +406,8 @@ void test_a_progress_hook_ends_the_tokenization() {
         progress.struct_size = sizeof progress;
         progress.user = &polls;
         progress.report = report;
-        ggufx_chat_request request;
-        ggufx_chat_request_init(&request);
+        ggufx_chat_request request = {};
+        request.struct_size = sizeof request;
         request.messages = &message;
         request.n_messages = 1;
         request.progress = &progress;

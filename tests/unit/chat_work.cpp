@@ -396,8 +396,8 @@ double measure(ggufx_runtime *rt, const Row &row) {
                              std::string("{% for j in range(9999) %}{% for i in range(9999) %}") +
                              body + "{% endfor %}{% endfor %}";
     const std::string variables = request_variables();
-    ggufx_chat_options options;
-    ggufx_chat_options_init(&options);
+    ggufx_chat_options options = {};
+    options.struct_size = sizeof options;
     options.text = text.data();
     options.text_length = text.size();
     ggufx_chat *chat = nullptr;
@@ -406,8 +406,8 @@ double measure(ggufx_runtime *rt, const Row &row) {
         std::fprintf(stderr, "%s: %s\n", row.text, error.message);
         std::exit(1);
     }
-    ggufx_chat_request request;
-    ggufx_chat_request_init(&request);
+    ggufx_chat_request request = {};
+    request.struct_size = sizeof request;
     request.flags = GGUFX_CHAT_CLOCK;
     request.messages_json = "[]";
     request.messages_json_length = 2;

@@ -108,10 +108,9 @@ uint64_t scrambled(uint64_t i) {
 }
 
 ggufx_file *open_copy(gb *b) {
-    ggufx_open_options options;
+    ggufx_open_options options = {.struct_size = sizeof options};
     ggufx_file *file = NULL;
     ggufx_error error;
-    ggufx_open_options_init(&options);
     options.flags = GGUFX_OPEN_COPY;
     if (ggufx_open_memory(&file, rt, b->data, b->n, NULL, NULL, &options, &error) != GGUFX_OK)
         fail_msg("%s", error.message);

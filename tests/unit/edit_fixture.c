@@ -9,11 +9,10 @@
 void make_model(uint64_t reserve) {
     static float values[N];
     char text[1500];
-    ggufx_writer_options options;
+    ggufx_writer_options options = {.struct_size = sizeof options};
     ggufx_writer *w = NULL;
     memset(text, 't', sizeof text);
     for (int i = 0; i < N; i++) values[i] = (float)i;
-    ggufx_writer_options_init(&options);
     options.reserve_bytes = reserve;
     OK(ggufx_writer_create(&w, rt, &options, ok_error()));
     OK(ggufx_writer_set_string(w, S("general.name"), S("before"), ok_error()));
@@ -77,9 +76,8 @@ uint64_t reserve_of(const ggufx_file *f) {
 ggufx_edit_facts rename_model(const char *name, uint32_t flags) {
     ggufx_file *f = open_model();
     ggufx_writer *w = copy_of(f);
-    ggufx_edit_options how;
+    ggufx_edit_options how = {.struct_size = sizeof how};
     ggufx_edit_facts plan = {.struct_size = sizeof plan}, done = {.struct_size = sizeof done};
-    ggufx_edit_options_init(&how);
     how.flags = flags;
     OK(ggufx_writer_set_string(w, S("general.name"), name, strlen(name), ok_error()));
     OK(ggufx_edit_info(&plan, w, f, &how, ok_error()));

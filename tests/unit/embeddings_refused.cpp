@@ -87,7 +87,6 @@ void test_handles() {
     bad(ggufx_embed(out, 64, embedder, nullptr, 2, &length, 1, nullptr, &error));
     bad(ggufx_embed(out, 64, embedder, ids, 2, nullptr, 1, nullptr, &error));
     bad(ggufx_embed(out, 64, embedder, ids, 2, &length, 0, nullptr, &error));
-    ggufx_embed_options_init(nullptr);
     ggufx_embedder_destroy(nullptr);
 }
 
@@ -236,8 +235,8 @@ struct Executor {
 // next call succeeds.
 void test_an_executor_that_fails(const char *path) {
     Executor executor;
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {};
+    options.struct_size = sizeof options;
     options.executor = &executor.hooks;
     ggufx_runtime *rt = nullptr;
     ggufx_error error = {};
@@ -446,8 +445,8 @@ void test_each_allocation_may_fail(const TinyFile &tiny) {
 // A model without token prediction is estimated as an embedder.
 void test_the_estimate_of_a_file(const TinyFile &tiny) {
     const Opened opened(tiny.path);
-    ggufx_estimate_options options;
-    ggufx_estimate_options_init(&options);
+    ggufx_estimate_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = 40;
     ggufx_estimate_facts facts = {};
     facts.struct_size = sizeof facts;

@@ -84,8 +84,7 @@ void fault_init(fault *f) {
 ggufx_runtime *fault_runtime(fault *f, uint32_t threads) {
     ggufx_runtime *rt = NULL;
     ggufx_error error;
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.allocator = &f->allocator;
     options.threads = threads;
     if (ggufx_runtime_create(&rt, &options, &error) != GGUFX_OK) fail_msg("%s", error.message);

@@ -17,10 +17,9 @@ int file_teardown(void **state) {
 }
 
 ggufx_file *open_bytes(const gb *b, uint32_t flags) {
-    ggufx_open_options o;
+    ggufx_open_options o = {.struct_size = sizeof o};
     ggufx_error error;
     ggufx_file *f = NULL;
-    ggufx_open_options_init(&o);
     o.flags = flags | GGUFX_OPEN_LEGACY_V1;
     if (ggufx_open_memory(&f, rt, b->data, b->n, NULL, NULL, &o, &error) != GGUFX_OK)
         fail_msg("%s", error.message);
@@ -38,11 +37,10 @@ size_t find(const ggufx_file *f, const char *key) {
 ggufx_status open_as(const gb *b, size_t n, uint32_t flags, ggufx_error *first) {
     int i;
     for (i = 0; i < 4; i++) {
-        ggufx_open_options o;
+        ggufx_open_options o = {.struct_size = sizeof o};
         ggufx_error own, *error = i == 0 ? first : &own;
         ggufx_file *f = NULL;
         ggufx_status status;
-        ggufx_open_options_init(&o);
         o.flags = flags | (i & 1 ? GGUFX_OPEN_METADATA_ONLY : 0);
         o.io = i & 2 ? GGUFX_IO_READ : GGUFX_IO_AUTO;
         memset(error, 0, sizeof *error);

@@ -73,8 +73,7 @@ size_t token_bytes(const vocab *v, int32_t id, char out[64]) {
 
 ggufx_status create_grammar(ggufx_grammar **out, const ggufx_runtime *runtime, const vocab *v,
                             uint32_t kind, const char *text, size_t length, ggufx_error *error) {
-    ggufx_grammar_options options;
-    ggufx_grammar_options_init(&options);
+    ggufx_grammar_options options = {.struct_size = sizeof options};
     options.kind = kind;
     options.text = text;
     options.text_length = length;

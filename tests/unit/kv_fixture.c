@@ -32,8 +32,7 @@ static void memory_free(void *user, void *ptr, size_t size, size_t align) {
 }
 
 ggufx_runtime *kv_scalar_runtime(void) {
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.isa = GGUFX_ISA_SCALAR;
     ggufx_runtime *rt = NULL;
     OK(ggufx_runtime_create(&rt, &options, ok_error()));
@@ -45,8 +44,7 @@ ggufx_runtime *kv_runtime(kv_memory *memory, uint32_t threads, const ggufx_execu
                                  .user = memory,
                                  .alloc = memory_alloc,
                                  .free = memory_free};
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.allocator = memory ? &allocator : NULL;
     options.executor = executor;
     options.threads = threads;
@@ -57,8 +55,7 @@ ggufx_runtime *kv_runtime(kv_memory *memory, uint32_t threads, const ggufx_execu
 
 ggufx_kv_options kv_shape(uint32_t n_kv_heads, uint32_t n_q_heads, uint32_t head_dim_k,
                           uint32_t head_dim_v, uint32_t type_k, uint32_t type_v) {
-    ggufx_kv_options o;
-    ggufx_kv_options_init(&o);
+    ggufx_kv_options o = {.struct_size = sizeof o};
     o.n_layers = 1;
     o.n_kv_heads = n_kv_heads;
     o.n_q_heads = n_q_heads;
@@ -106,8 +103,7 @@ void kv_attend(float *out, float *lse, const ggufx_kv *kv, const ggufx_kv_option
                uint32_t sequence, const float *q, size_t n_queries, const int32_t *positions,
                uint32_t flags, float scale) {
     const size_t heads = n_queries * shape->n_q_heads;
-    ggufx_attend_options options;
-    ggufx_attend_options_init(&options);
+    ggufx_attend_options options = {.struct_size = sizeof options};
     options.flags = flags;
     options.scale = scale;
     ggufx_error error;

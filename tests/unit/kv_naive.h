@@ -145,8 +145,7 @@ static inline void check_attend(const filled *f, const ggufx_kv_options *shape, 
     assert_true(q && out && lse && at);
     for (size_t i = 0; i < n_queries; i++) /* the last token, then tokens over the whole sequence */
         at[i] = i == 0 ? kTokens - 1 : (int32_t)(i * 131 % kTokens);
-    ggufx_attend_options options;
-    ggufx_attend_options_init(&options);
+    ggufx_attend_options options = {.struct_size = sizeof options};
     options.flags = m->flags;
     options.window = m->window;
     options.window_kind = m->kind;

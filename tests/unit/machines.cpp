@@ -16,8 +16,8 @@ ggufx_status run_backwards(void *user, uint32_t n, void (*task)(void *, uint32_t
 
 Machine::Machine(std::string called, int32_t isa, uint32_t threads, uint32_t workers)
     : name(std::move(called)) {
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {};
+    options.struct_size = sizeof options;
     options.isa = isa;
     options.threads = threads;
     if (workers) {

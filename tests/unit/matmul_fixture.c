@@ -100,8 +100,7 @@ ggufx_runtime *make_runtime_with(const ggufx_runtime_options *options) {
 }
 
 ggufx_runtime *make_runtime(int32_t isa, uint32_t threads) {
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.isa = isa;
     options.threads = threads;
     return make_runtime_with(&options);
@@ -229,8 +228,7 @@ ggufx_progress poll_progress(polls *p) {
 }
 
 ggufx_matmul_options options_with(uint32_t flags, ggufx_progress *progress, polls *p) {
-    ggufx_matmul_options options;
-    ggufx_matmul_options_init(&options);
+    ggufx_matmul_options options = {.struct_size = sizeof options};
     options.flags = flags;
     if (!p) return options;
     *progress = poll_progress(p);

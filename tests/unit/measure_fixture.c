@@ -32,10 +32,9 @@ ggufx_status read_piece(void *user, void *data, size_t n) {
 }
 
 void begin_rows(fixture *f, const tiny_options *model, uint32_t n_batch) {
-    ggufx_session_options options;
+    ggufx_session_options options = {.struct_size = sizeof options};
     begin_session(f, model, n_batch);
     ggufx_session_destroy(f->session);
-    ggufx_session_options_init(&options);
     options.n_batch = n_batch;
     options.type_k = options.type_v = GGUFX_KV_F32;
     options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT | GGUFX_MATMUL_F32;
@@ -53,11 +52,10 @@ ggufx_status measure(fixture *f, ggufx_measure_facts *facts, size_t n, int32_t b
 
 saved_file *save(uint32_t stride) {
     saved_file *file = calloc(1, sizeof *file);
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     ggufx_measure_facts facts;
     fixture f;
     begin_rows(&f, NULL, 0);
-    ggufx_measure_options_init(&options);
     options.stride = stride;
     options.write = write_piece;
     options.write_user = file;

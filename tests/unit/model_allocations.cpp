@@ -23,8 +23,8 @@ struct Subject {
 };
 
 ggufx_session_options session_options(const ggufx_estimate_options &from) {
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = from.n_context;
     options.n_batch = from.n_batch;
     options.type_k = from.type_k;
@@ -101,8 +101,8 @@ void test_estimates(const Subject &subject) {
     fault_init(&memory);
     ggufx_runtime *rt = fault_runtime(&memory, 1);
     ggufx_file *file = open_bytes(subject.bytes, rt);
-    ggufx_estimate_options options;
-    ggufx_estimate_options_init(&options);
+    ggufx_estimate_options options = {};
+    options.struct_size = sizeof options;
     const uint64_t want = estimate(rt, file, options).model_bytes;
     const long long before = memory.live_bytes;
     ggufx_model *model = nullptr;
@@ -141,8 +141,8 @@ ggufx_status use(void *context, ggufx_runtime *rt, ggufx_error *error) {
     ggufx_file *file = nullptr;
     ggufx_model *model = nullptr;
     ggufx_session *session = nullptr;
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = 96;
     options.type_k = options.type_v = subject.type;
     const Ids ids = random_ids(5, 300, 5);

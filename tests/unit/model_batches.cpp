@@ -286,8 +286,8 @@ bool takes(const ggufx_model *model, uint32_t type) {
 }
 
 ggufx_runtime *make_runtime(int32_t isa, uint32_t threads) {
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {};
+    options.struct_size = sizeof options;
     options.isa = isa;
     options.threads = threads;
     ggufx_runtime *runtime = nullptr;

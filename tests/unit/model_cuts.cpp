@@ -46,8 +46,8 @@ struct Executor {
         hooks.max_workers = kWorkers;
         hooks.user = this;
         hooks.parallel_for = run;
-        ggufx_runtime_options options;
-        ggufx_runtime_options_init(&options);
+        ggufx_runtime_options options = {};
+        options.struct_size = sizeof options;
         options.executor = &hooks;
         options.isa = isa;
         ggufx_error error;
@@ -173,8 +173,8 @@ void Cuts::lose_a_call(Session &session, size_t done, Random &random) {
     progress.struct_size = sizeof progress;
     progress.user = &polls;
     progress.report = countdown;
-    ggufx_decode_options options;
-    ggufx_decode_options_init(&options);
+    ggufx_decode_options options = {};
+    options.struct_size = sizeof options;
     options.progress = &progress;
     const size_t n = 1 + random.below(others_.size());
     ggufx_error error;
@@ -221,8 +221,8 @@ void Cuts::cancelled() {
     progress.struct_size = sizeof progress;
     progress.user = &stop;
     progress.report = stop_after;
-    ggufx_decode_options options;
-    ggufx_decode_options_init(&options);
+    ggufx_decode_options options = {};
+    options.struct_size = sizeof options;
     options.progress = &progress;
     ggufx_error error = {};
     const ggufx_status status = ggufx_session_decode(session.handle(), tokens_.data() + first,
@@ -305,8 +305,8 @@ void Cuts::replay_is_cancelled() {
         progress.struct_size = sizeof progress;
         progress.user = &left;
         progress.report = countdown;
-        ggufx_decode_options options;
-        ggufx_decode_options_init(&options);
+        ggufx_decode_options options = {};
+        options.struct_size = sizeof options;
         options.progress = &progress;
         status = ggufx_session_decode(session.handle(), &tokens_[n], 3, &options, nullptr);
         CHECK(status == GGUFX_OK || status == GGUFX_E_CANCELLED, "%s: %d", name_.c_str(), status);
@@ -380,8 +380,8 @@ void Cuts::replay_is_not_shown() {
         hook.struct_size = sizeof hook;
         hook.user = &shown;
         hook.layer = Shown::layer;
-        ggufx_decode_options options;
-        ggufx_decode_options_init(&options);
+        ggufx_decode_options options = {};
+        options.struct_size = sizeof options;
         options.progress = &progress;
         options.attention = &hook;
         ggufx_error error = {};
@@ -445,8 +445,8 @@ void Cuts::scalar_goes_back() {
 }
 
 bool takes(const ggufx_model *model, uint32_t type) {
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = 64;
     options.type_k = options.type_v = type;
     ggufx_session *session = nullptr;

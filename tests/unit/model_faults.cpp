@@ -122,8 +122,8 @@ ggufx_status embed_some(const ggufx_model *model, ggufx_error *error) {
 
 // Decodes 20 tokens, as a prompt and one by one; status VALUE for NaN or infinite results.
 ggufx_status decode_some(const ggufx_model *model, ggufx_error *error) {
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = 32;
     ggufx_session *session = nullptr;
     ggufx_status status = ggufx_session_create(&session, model, &options, error);

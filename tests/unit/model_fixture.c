@@ -36,10 +36,9 @@ void begin(fixture *f, const tiny_options *options) {
 }
 
 void begin_session(fixture *f, const tiny_options *options, uint32_t n_batch) {
-    ggufx_session_options session;
+    ggufx_session_options session = {.struct_size = sizeof session};
     begin(f, options);
     MUST(f, ggufx_model_create(&f->model, f->rt, f->file, NULL, &f->error));
-    ggufx_session_options_init(&session);
     session.type_k = session.type_v = GGUFX_KV_F32;
     session.n_batch = n_batch;
     session.matmul_flags = GGUFX_MATMUL_F32;

@@ -39,8 +39,8 @@ void test_model_case(const Opened &opened, const std::string &folder, const std:
     CHECK(stored.size() == n_rows * n_vocab, "%s: %zu logits", name.c_str(), stored.size());
     ggufx_session *session = new_session(opened.model);
     std::vector<float> logits(prompt.size() * n_vocab);
-    ggufx_decode_options options;
-    ggufx_decode_options_init(&options);
+    ggufx_decode_options options = {};
+    options.struct_size = sizeof options;
     options.flags = GGUFX_DECODE_ALL_LOGITS;
     options.logits = logits.data();
     options.n_logits = logits.size();

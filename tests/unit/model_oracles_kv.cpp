@@ -73,15 +73,15 @@ Oracle read_oracle(const std::string &folder) {
 
 Logits run(const ggufx_model *model, const Oracle &oracle, const char *type) {
     ggufx_error error;
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     must(ggufx_kv_type_from_name(&options.type_k, type, &error), error, type);
     options.type_v = options.type_k;
     ggufx_session *session = nullptr;
     must(ggufx_session_create(&session, model, &options, &error), error, "session");
     Logits logits(oracle.logits.size());
-    ggufx_decode_options decode;
-    ggufx_decode_options_init(&decode);
+    ggufx_decode_options decode = {};
+    decode.struct_size = sizeof decode;
     decode.flags = GGUFX_DECODE_ALL_LOGITS;
     decode.logits = logits.data();
     decode.n_logits = logits.size();

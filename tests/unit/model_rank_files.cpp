@@ -87,12 +87,12 @@ ggufx_estimate_facts estimate(const std::string &path, uint32_t n, uint32_t rank
                               const uint32_t *speeds, uint32_t flags = 0) {
     ggufx_error error;
     ggufx_file *file = nullptr;
-    ggufx_open_options how;
-    ggufx_open_options_init(&how);
+    ggufx_open_options how = {};
+    how.struct_size = sizeof how;
     how.flags = GGUFX_OPEN_METADATA_ONLY;
     must(ggufx_open(&file, g_runtime, path.c_str(), &how, &error), error, path.c_str());
-    ggufx_estimate_options options;
-    ggufx_estimate_options_init(&options);
+    ggufx_estimate_options options = {};
+    options.struct_size = sizeof options;
     options.flags = flags ? GGUFX_ESTIMATE_LAYERS : 0;
     options.n_context = kContext;
     options.n_ranks = n;

@@ -45,8 +45,8 @@ bool same(const Floats &a, const Floats &b) {
 class Calls {
 public:
     Calls(const ggufx_model *model, const Way &way, const Ids &ids) : ids_(ids) {
-        ggufx_session_options options;
-        ggufx_session_options_init(&options);
+        ggufx_session_options options = {};
+        options.struct_size = sizeof options;
         options.n_context = kContext;
         options.n_sequences = 4;
         options.n_batch = way.n_batch;
@@ -91,8 +91,8 @@ public:
             n_hidden += one.flags & GGUFX_BATCH_ALL_EMBED ? one.n : one.flags / GGUFX_BATCH_EMBED;
         }
         Floats logits(n_logits * n_vocab_), hidden(n_hidden * n_embd_);
-        ggufx_batch_options how;
-        ggufx_batch_options_init(&how);
+        ggufx_batch_options how = {};
+        how.struct_size = sizeof how;
         how.item_size = sizeof items[0];
         how.logits = logits.empty() ? nullptr : logits.data();
         how.n_logits = logits.size();

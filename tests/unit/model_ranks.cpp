@@ -54,8 +54,8 @@ bool same(const Floats &a, const Floats &b) {
 
 // Returns whether the cache types support the model's head sizes.
 bool takes(const ggufx_model *model, const Types &types) {
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = kContext;
     options.type_k = types.k;
     options.type_v = types.v;
@@ -82,8 +82,8 @@ Floats decode(const ggufx_model *model, const Way &way, const Types &types, cons
 Floats decode_batches(const ggufx_model *model, uint32_t type, const Ids &ids) {
     ggufx_error error;
     ggufx_session *session = nullptr;
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = kContext;
     options.n_sequences = 4;
     options.n_batch = 24;
@@ -103,8 +103,8 @@ Floats decode_batches(const ggufx_model *model, uint32_t type, const Ids &ids) {
             items.push_back(item);
         }
         Floats logits(items.size() * n_vocab);
-        ggufx_batch_options how;
-        ggufx_batch_options_init(&how);
+        ggufx_batch_options how = {};
+        how.struct_size = sizeof how;
         how.item_size = sizeof items[0];
         how.logits = logits.data();
         how.n_logits = logits.size();
@@ -125,8 +125,8 @@ Floats decode_batches(const ggufx_model *model, uint32_t type, const Ids &ids) {
 Floats decode_edits(const ggufx_model *model, const Ids &ids) {
     ggufx_error error;
     ggufx_session *session = nullptr;
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = kContext;
     options.n_sequences = 2;
     options.n_context_total = 256;
@@ -146,8 +146,8 @@ Floats decode_edits(const ggufx_model *model, const Ids &ids) {
         item.embeddings = embeddings;
         item.n_embeddings = embeddings ? n * facts.n_embedding : 0;
         Floats logits(embeddings ? 0 : facts.n_vocab), hidden(n * facts.n_embedding);
-        ggufx_batch_options how;
-        ggufx_batch_options_init(&how);
+        ggufx_batch_options how = {};
+        how.struct_size = sizeof how;
         how.item_size = sizeof item;
         how.logits = logits.empty() ? nullptr : logits.data();
         how.n_logits = logits.size();

@@ -559,8 +559,8 @@ int main() {
     if (!begin_models()) return 77;
     // one thread: most groups of these models are too short for more
     ggufx_runtime_destroy(g_runtime);
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {};
+    options.struct_size = sizeof options;
     options.threads = 1;
     ggufx_error error;
     must(ggufx_runtime_create(&g_runtime, &options, &error), error, "runtime");

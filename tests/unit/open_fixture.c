@@ -30,8 +30,7 @@ int open_teardown(void **state) {
 }
 
 ggufx_open_options options_of(uint32_t flags, int32_t io) {
-    ggufx_open_options o;
-    ggufx_open_options_init(&o);
+    ggufx_open_options o = {.struct_size = sizeof o};
     o.flags = flags;
     o.io = io;
     return o;

@@ -101,8 +101,8 @@ std::string detokenize(const ggufx_tokenizer *tokenizer, const Ids &ids) {
 }
 
 ggufx_session *new_session(const ggufx_model *model) {
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.type_k = options.type_v = GGUFX_KV_F32; // cache type of the stored results
     ggufx_error error;
     ggufx_session *session = nullptr;

@@ -21,8 +21,7 @@ static inline uint32_t flags_of(uint32_t type) {
 }
 
 static inline ggufx_quantize_options defaults(void) {
-    ggufx_quantize_options options;
-    ggufx_quantize_options_init(&options);
+    ggufx_quantize_options options = {.struct_size = sizeof options};
     return options;
 }
 

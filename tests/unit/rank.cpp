@@ -2,8 +2,8 @@
 #include "rank.hpp"
 
 Rank::Rank(const std::string &path, const RankOptions &options) {
-    ggufx_runtime_options runtime;
-    ggufx_runtime_options_init(&runtime);
+    ggufx_runtime_options runtime = {};
+    runtime.struct_size = sizeof runtime;
     runtime.threads = 1;
     runtime.allocator = options.allocator;
     runtime.executor = options.executor;
@@ -15,10 +15,10 @@ Rank::Rank(const std::string &path, const RankOptions &options) {
         hooks.destroy(hooks.user);
     }
     if (status_ != GGUFX_OK) return;
-    ggufx_model_options model;
-    ggufx_model_options_init(&model);
-    ggufx_group_options how;
-    ggufx_group_options_init(&how);
+    ggufx_model_options model = {};
+    model.struct_size = sizeof model;
+    ggufx_group_options how = {};
+    how.struct_size = sizeof how;
     ggufx_group hooks = {};
     if (options.group) {
         hooks = options.group->hooks(options.rank);

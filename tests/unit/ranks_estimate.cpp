@@ -28,8 +28,8 @@ constexpr uint32_t kBatch = 8, kLongBatch = 150; // the second is processed in s
 
 ggufx_estimate_options asked(uint32_t n_ranks, uint32_t rank, const uint32_t *speeds,
                              uint32_t n_batch = kBatch, bool by_layers = false) {
-    ggufx_estimate_options options;
-    ggufx_estimate_options_init(&options);
+    ggufx_estimate_options options = {};
+    options.struct_size = sizeof options;
     options.flags = by_layers ? GGUFX_ESTIMATE_LAYERS : 0;
     options.n_ranks = n_ranks;
     options.rank = rank;
@@ -60,14 +60,14 @@ void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds, uint3
     const ggufx_estimate_facts want =
         estimate(rt, file, asked(group.size(), rank, speeds, n_batch, by_layers));
     ggufx_group hooks = group.hooks(rank);
-    ggufx_group_options how;
-    ggufx_group_options_init(&how);
+    ggufx_group_options how = {};
+    how.struct_size = sizeof how;
     how.group = &hooks;
     how.flags = by_layers ? GGUFX_GROUP_LAYERS : 0;
     how.speeds = speeds;
     how.timeout_ms = how.start_timeout_ms = 60000;
-    ggufx_model_options options;
-    ggufx_model_options_init(&options);
+    ggufx_model_options options = {};
+    options.struct_size = sizeof options;
     options.group = &how;
     const long long before = memory.live_bytes;
     ggufx_model *model = nullptr;
@@ -78,8 +78,8 @@ void check_rank(ThreadGroup &group, uint32_t rank, const uint32_t *speeds, uint3
               "rank %u of %u: the model takes %llu bytes, not %llu", rank, group.size(),
               static_cast<unsigned long long>(model_bytes),
               static_cast<unsigned long long>(want.model_bytes));
-    ggufx_session_options of_session;
-    ggufx_session_options_init(&of_session);
+    ggufx_session_options of_session = {};
+    of_session.struct_size = sizeof of_session;
     of_session.n_context = 150;
     of_session.n_batch = n_batch;
     ggufx_session *session = nullptr;

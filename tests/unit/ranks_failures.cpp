@@ -225,8 +225,8 @@ void memory_that_one_rank_lacks_is_lacked_by_all() {
 
 ggufx_session *make_session(const ggufx_model *model, uint32_t n_context, ggufx_status status,
                             const char *text) {
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = n_context;
     options.n_batch = 4;
     options.n_sequences = 2;
@@ -245,8 +245,8 @@ void calls_that_one_rank_cannot_begin() {
     group.run([&](uint32_t rank) {
         Failing failing(1 << 30);
         const Rank part(g_model, of(group, rank, 20000, &failing.hooks));
-        ggufx_session_options options;
-        ggufx_session_options_init(&options);
+        ggufx_session_options options = {};
+        options.struct_size = sizeof options;
         options.n_context = 64;
         if (rank == 1) options.matmul_flags = 1u << 31;
         ggufx_session *session = nullptr;
@@ -295,16 +295,16 @@ using Call = ggufx_status (*)(ggufx_session *session, const ggufx_progress *prog
 
 ggufx_status with_logits(ggufx_session *session, const ggufx_progress *progress,
                          ggufx_error *error) {
-    ggufx_decode_options options;
-    ggufx_decode_options_init(&options);
+    ggufx_decode_options options = {};
+    options.struct_size = sizeof options;
     options.progress = progress;
     return ggufx_session_decode(session, kIds + 6, 6, &options, error);
 }
 
 ggufx_status batch(ggufx_session *session, ggufx_batch_item item, const ggufx_progress *progress,
                    ggufx_error *error) {
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
+    ggufx_batch_options options = {};
+    options.struct_size = sizeof options;
     options.item_size = sizeof item;
     options.progress = progress;
     return ggufx_session_decode_batch(session, &item, 1, &options, error);
@@ -326,8 +326,8 @@ ggufx_status with_hidden(ggufx_session *session, const ggufx_progress *progress,
     item.flags = GGUFX_BATCH_ALL_EMBED;
     item.tokens = kIds + 6;
     item.n_tokens = 6;
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
+    ggufx_batch_options options = {};
+    options.struct_size = sizeof options;
     options.item_size = sizeof item;
     options.progress = progress;
     options.embeddings = hidden.data();
@@ -453,8 +453,8 @@ void what_a_rank_cannot_do_is_refused() {
     hook.struct_size = sizeof hook;
     hook.layer = [](void *, uint32_t, uint64_t, size_t, const float *, const float *, const float *,
                     const float *) { return int32_t{0}; };
-    ggufx_decode_options options;
-    ggufx_decode_options_init(&options);
+    ggufx_decode_options options = {};
+    options.struct_size = sizeof options;
     options.attention = &hook;
     expect(ggufx_session_decode(session, kIds, 6, &options, &error), GGUFX_E_UNSUPPORTED, error,
            "attention hooks");
@@ -591,8 +591,8 @@ void who_has_layers_is_waited_for_by_tokens() {
         ThreadGroup group(2);
         group.run([&](uint32_t rank) {
             const Rank part(g_model, of(group, rank, 30000));
-            ggufx_session_options options;
-            ggufx_session_options_init(&options);
+            ggufx_session_options options = {};
+            options.struct_size = sizeof options;
             options.n_context = 64;
             ggufx_session *session = nullptr;
             ggufx_error error = {};
@@ -666,12 +666,12 @@ void wrong_groups_are_refused() {
             const std::function<void(ggufx_group &, ggufx_group_options &)> &change) {
             ThreadGroup one(1);
             ggufx_group hooks = one.hooks(0);
-            ggufx_group_options how;
-            ggufx_group_options_init(&how);
+            ggufx_group_options how = {};
+            how.struct_size = sizeof how;
             how.group = &hooks;
             change(hooks, how);
-            ggufx_model_options options;
-            ggufx_model_options_init(&options);
+            ggufx_model_options options = {};
+            options.struct_size = sizeof options;
             options.group = &how;
             ggufx_model *model = nullptr;
             const ggufx_status status = ggufx_model_create(&model, rt, file, &options, &error);

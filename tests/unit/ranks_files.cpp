@@ -153,8 +153,8 @@ void what_cannot_be_cut() {
     ggufx_runtime *rt = nullptr;
     ggufx_file *file = nullptr, *part = nullptr, *head = nullptr;
     ggufx_writer *writer = nullptr;
-    ggufx_open_options metadata;
-    ggufx_open_options_init(&metadata);
+    ggufx_open_options metadata = {};
+    metadata.struct_size = sizeof metadata;
     metadata.flags = GGUFX_OPEN_METADATA_ONLY;
     (void)ggufx_runtime_create(&rt, nullptr, &error);
     (void)ggufx_writer_create(&writer, rt, nullptr, &error);
@@ -211,8 +211,8 @@ void what_cannot_be_cut() {
 
 std::vector<float> decoded(const ggufx_model *model) {
     ggufx_error error = {};
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.n_context = 32;
     ggufx_session *session = nullptr;
     expect(ggufx_session_create(&session, model, &options, &error), GGUFX_OK, error, "");

@@ -87,8 +87,8 @@ class Subject {
 public:
     explicit Subject(const RankOptions &options) : rank_(g_model, options) {
         for (size_t i = 0; i < kContext; i++) ids_[i] = static_cast<int32_t>(i * i * 7 % 509 + 1);
-        ggufx_session_options session;
-        ggufx_session_options_init(&session);
+        ggufx_session_options session = {};
+        session.struct_size = sizeof session;
         session.n_context = kContext;
         session.n_sequences = 2;
         session.type_k = session.type_v = GGUFX_KV_Q8_0;
@@ -109,8 +109,8 @@ public:
         items[1].n_tokens = kPrompt;
         items[1].tokens = ids_;
         for (ggufx_batch_item &item : items) item.flags = has_logits ? GGUFX_BATCH_LOGITS : 0;
-        ggufx_batch_options options;
-        ggufx_batch_options_init(&options);
+        ggufx_batch_options options = {};
+        options.struct_size = sizeof options;
         options.item_size = sizeof items[0];
         options.progress = progress;
         std::vector<float> logits(has_logits ? 2 * n_vocab() : 0);
@@ -369,8 +369,8 @@ void memory_for_a_session_is_wanted_by_all_and_a_prompt_takes_none() {
             RankOptions options = {&one, rank};
             if (rank == 1) options.allocator = &failing.hooks;
             const Rank part(g_model, options);
-            ggufx_session_options how;
-            ggufx_session_options_init(&how);
+            ggufx_session_options how = {};
+            how.struct_size = sizeof how;
             how.n_context = how.n_batch = 128;
             ggufx_session *session = nullptr;
             ggufx_error error = {};

@@ -9,9 +9,8 @@ const float logits[N] = {-1.8971200f, -40.0f,      -0.9162907f, -2.3025851f,
 
 ggufx_sampler *new_sampler(fixture *f, float temperature, uint32_t top_k, float top_p, float min_p,
                            uint64_t seed) {
-    ggufx_sampler_options options;
+    ggufx_sampler_options options = {.struct_size = sizeof options};
     ggufx_sampler *sampler = NULL;
-    ggufx_sampler_options_init(&options);
     options.temperature = temperature;
     options.top_k = top_k;
     options.top_p = top_p;

@@ -39,8 +39,8 @@ ggufx_sampler *make_sampler(size_t which, size_t n_vocab) {
     ggufx_error error;
     const auto n = static_cast<uint32_t>(n_vocab);
     if (which < 2) {
-        ggufx_sampler_options options;
-        ggufx_sampler_options_init(&options);
+        ggufx_sampler_options options = {};
+        options.struct_size = sizeof options;
         options.temperature = which ? 0.7f : 0.0f;
         options.top_k = which ? 20 : 0;
         options.seed = 5;
@@ -50,8 +50,8 @@ ggufx_sampler *make_sampler(size_t which, size_t n_vocab) {
     must(ggufx_sampler_create_chain(&sampler, g_runtime, n, 9, &error), error, "chain");
     for (const uint32_t kind :
          {GGUFX_LINK_PENALTIES, GGUFX_LINK_DRY, GGUFX_LINK_TEMPERATURE, GGUFX_LINK_MIROSTAT}) {
-        ggufx_sampler_link link;
-        ggufx_sampler_link_init(&link);
+        ggufx_sampler_link link = {};
+        link.struct_size = sizeof link;
         link.kind = kind;
         if (kind == GGUFX_LINK_PENALTIES) link.repetition = 1.2f;
         if (kind == GGUFX_LINK_DRY) link.multiplier = 0.8f;
@@ -167,8 +167,8 @@ Answer Text::speculated(Kind kind, const Ids &truth, uint64_t seed) const {
     Session draft(model, other);
     ggufx_sampler *const chain = make_sampler(sampler, n_vocab);
     Oracle oracle = {prompt, truth, {seed}, n_vocab};
-    ggufx_speculator_options options;
-    ggufx_speculator_options_init(&options);
+    ggufx_speculator_options options = {};
+    options.struct_size = sizeof options;
     options.n_draft = seed % 3 ? 0 : 31;
     if (kind == Kind::model) options.draft = draft.handle();
     if (kind == Kind::lookup) options.n_match = 2;

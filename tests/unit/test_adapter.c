@@ -161,7 +161,7 @@ static void test_a_rank_of_none_is_refused(void **state) {
 static void test_calls_are_refused(void **state) {
     fixture f;
     ggufx_adapter *adapter = NULL;
-    ggufx_adapter_options options;
+    ggufx_adapter_options options = {.struct_size = sizeof options};
     ggufx_file *file = NULL;
     float rows[2 * TINY_EMBD] = {0};
     size_t q = 0;
@@ -176,7 +176,6 @@ static void test_calls_are_refused(void **state) {
           ggufx_adapter_create(&adapter, f.model, NULL, NULL, &f.error));
     FAILS(&f, GGUFX_E_UNSUPPORTED, "general.type",
           ggufx_adapter_create(&adapter, f.model, f.file, NULL, &f.error));
-    ggufx_adapter_options_init(&options);
     options.first_layer = TINY_LAYERS;
     FAILS(&f, GGUFX_E_ARGUMENT, "layers 2 to 0", bind(&adapter, &f, NULL, 1, &options, &f.error));
     options.first_layer = 0;
@@ -189,9 +188,8 @@ static void test_calls_are_refused(void **state) {
 
     /* A file opened with its metadata only. */
     gb b;
-    ggufx_open_options open;
+    ggufx_open_options open = {.struct_size = sizeof open};
     tiny_lora(&b, NULL);
-    ggufx_open_options_init(&open);
     open.flags = GGUFX_OPEN_METADATA_ONLY;
     MUST(&f, ggufx_open_memory(&file, f.rt, b.data, b.n, free, b.data, &open, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "metadata only",
@@ -222,7 +220,6 @@ static void test_calls_are_refused(void **state) {
     ggufx_adapter_destroy(control);
     ggufx_adapter_destroy(lora);
     ggufx_adapter_destroy(NULL);
-    ggufx_adapter_options_init(NULL);
     end(&f);
 }
 
@@ -395,9 +392,8 @@ static void test_the_estimate_is_what_the_allocator_gives(void **state) {
     const ggufx_adapter_use uses[2] = {{made[0], 1, 0}, {made[1], 0.5f, 0}};
     MUST(&f, ggufx_session_set_adapters(f.session, 0, uses, 2, &f.error));
     const long long taken = f.memory.live_bytes - before;
-    ggufx_estimate_options options;
+    ggufx_estimate_options options = {.struct_size = sizeof options};
     ggufx_estimate_facts facts = {.struct_size = sizeof facts}, plain = facts;
-    ggufx_estimate_options_init(&options);
     MUST(&f, ggufx_estimate(&plain, f.rt, f.file, &options, &f.error));
     options.adapters = (const ggufx_file *const *)files;
     options.n_adapters = 2;

@@ -42,9 +42,8 @@ static int32_t look(void *user, uint32_t layer, uint64_t first, size_t n, const 
 
 static ggufx_status decode(fixture *f, size_t n, ggufx_attention_hook *hook) {
     int32_t tokens[N];
-    ggufx_decode_options options;
+    ggufx_decode_options options = {.struct_size = sizeof options};
     for (int32_t i = 0; i < N; i++) tokens[i] = (i * 37 + 5) % TINY_VOCAB;
-    ggufx_decode_options_init(&options);
     options.attention = hook;
     return ggufx_session_decode(f->session, tokens, n, &options, &f->error);
 }
@@ -59,13 +58,12 @@ static ggufx_attention_hook hook_of(viewer *self) {
 }
 
 static void test_the_hook_shows_what_attention_read_and_gave(void **state) {
-    ggufx_kv_options shape;
+    ggufx_kv_options shape = {.struct_size = sizeof shape};
     fixture f;
     viewer self = {&f, NULL, {0, 0}, 0, 0};
     ggufx_attention_hook hook = hook_of(&self);
     (void)state;
     begin_session(&f, NULL, BATCH);
-    ggufx_kv_options_init(&shape);
     shape.n_layers = TINY_LAYERS;
     shape.n_kv_heads = TINY_KV_HEADS;
     shape.n_q_heads = TINY_HEADS;

@@ -17,18 +17,16 @@ enum { SEQUENCES = 3, THREADS = 8, CROWD = 8, CALLS = 5 };
     { .sequence = (s), .flags = (f), .tokens = (t), .n_tokens = (n) }
 
 static void begin_batch(fixture *f, const tiny_options *tiny) {
-    ggufx_session_options options;
+    ggufx_session_options options = {.struct_size = sizeof options};
     begin_session(f, tiny, 0);
     ggufx_session_destroy(f->session);
     f->session = NULL;
-    ggufx_session_options_init(&options);
     options.n_sequences = SEQUENCES;
     assert_int_equal(ggufx_session_create(&f->session, f->model, &options, &f->error), GGUFX_OK);
 }
 
 static ggufx_batch_options batch_options(float *logits, size_t n_rows) {
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
+    ggufx_batch_options options = {.struct_size = sizeof options};
     options.item_size = sizeof(ggufx_batch_item);
     options.logits = logits;
     options.n_logits = n_rows * TINY_VOCAB;
@@ -94,11 +92,10 @@ static void test_options_are_refused_by_name(void **state) {
     (void)state;
     make_tokens(tokens, 4);
     begin_batch(&f, NULL);
-    ggufx_batch_options_init(NULL);
 #define REFUSED(text)                                                                              \
     FAILS(&f, GGUFX_E_ARGUMENT, text,                                                              \
           ggufx_session_decode_batch(f.session, &item, 1, &options, &f.error))
-    ggufx_batch_options_init(&options);
+    options = (ggufx_batch_options){.struct_size = sizeof(ggufx_batch_options)};
     REFUSED("item_size is 0");
     options = batch_options(logits, 1);
     options.item_size = sizeof item - 1;
@@ -251,8 +248,7 @@ typedef struct churn {
 static ggufx_session *make_churn_session(const churn *c, uint32_t n_sequences) {
     ggufx_session *session = NULL;
     ggufx_error error;
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {.struct_size = sizeof options};
     options.n_sequences = n_sequences;
     options.type_k = options.type_v = GGUFX_KV_Q8_0;
     options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
@@ -406,8 +402,7 @@ static ggufx_status run_crowd(worker *w, ggufx_session *session) {
 static void *crowd_thread(void *arg) {
     worker *w = arg;
     ggufx_session *session = NULL;
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {.struct_size = sizeof options};
     options.n_sequences = CROWD;
     options.matmul_flags = GGUFX_MATMUL_TILES;
     w->status = ggufx_session_create(&session, w->model, &options, NULL);

@@ -21,20 +21,18 @@ static const int32_t tokens[2] = {1, 7};
 
 static void *prepare(size_t size) {
     work *w = calloc(1, sizeof *w);
-    ggufx_runtime_options runtime;
-    ggufx_session_options session;
+    ggufx_runtime_options runtime = {.struct_size = sizeof runtime};
+    ggufx_session_options session = {.struct_size = sizeof session};
     assert_non_null(w);
     w->n = size;
     w->items = calloc(size, sizeof *w->items);
     assert_non_null(w->items);
-    ggufx_runtime_options_init(&runtime);
     runtime.threads = 1;
     size_t n_bytes = 0;
     unsigned char *data = tiny_model(&n_bytes, NULL);
     OK(ggufx_runtime_create(&w->rt, &runtime, ok_error()));
     OK(ggufx_open_memory(&w->file, w->rt, data, n_bytes, free, data, NULL, ok_error()));
     OK(ggufx_model_create(&w->model, w->rt, w->file, NULL, ok_error()));
-    ggufx_session_options_init(&session);
     session.n_sequences = (uint32_t)size;
     session.n_context = 8;
     OK(ggufx_session_create(&w->session, w->model, &session, ok_error()));
@@ -45,8 +43,7 @@ static void *prepare(size_t size) {
 }
 
 static void decode(const work *w) {
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
+    ggufx_batch_options options = {.struct_size = sizeof options};
     options.item_size = sizeof *w->items;
     OK(ggufx_session_decode_batch(w->session, w->items, w->n, &options, ok_error()));
 }

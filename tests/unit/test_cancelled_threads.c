@@ -38,8 +38,7 @@ static void fail_to_open(void) {
 }
 /* The pool's threads are started by the first large call, and joined by the destruction. */
 static void use_a_pool(void) {
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.threads = 4;
     OK(ggufx_runtime_create(&own, &options, ok_error()));
     static float large[512 * 4096], x[4096], y[512];
@@ -59,9 +58,8 @@ static int32_t sleep_a_bit(void *user, uint64_t done, uint64_t total) {
 }
 static void run_hooks(void) {
     ggufx_file *f = NULL;
-    ggufx_open_options options;
+    ggufx_open_options options = {.struct_size = sizeof options};
     ggufx_progress progress = {sizeof progress, 0, NULL, NULL, sleep_a_bit};
-    ggufx_open_options_init(&options);
     options.progress = &progress;
     OK(ggufx_open(&f, rt, path, &options, ok_error()));
     ggufx_file_destroy(f);

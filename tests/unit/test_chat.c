@@ -21,10 +21,9 @@ static void test_messages_are_rendered_by_the_template(void **state) {
         {TEXT("system"), TEXT("Be kind."), NONE},
         {TEXT("user"), TEXT("Hi </> <s>"), NONE},
     };
-    ggufx_chat_request request;
+    ggufx_chat_request request = {.struct_size = sizeof request};
     char who[128];
     (void)state;
-    ggufx_chat_request_init(&request);
     request.messages = messages;
     request.n_messages = 2;
     request.flags = GGUFX_CHAT_GENERATE;
@@ -41,7 +40,7 @@ static void test_members_of_a_message(void **state) {
         "{% for m in messages %}{{ m.content[0].text }}|{{ m.tool_calls[0].function.name }}|"
         "{{ m.name }}|{{ m.content is none }}{% endfor %}";
     ggufx_chat_message m[2] = {{TEXT("user"), TEXT("unused"), NONE}};
-    ggufx_chat_request request;
+    ggufx_chat_request request = {.struct_size = sizeof request};
     (void)state;
     m[0].parts = "[{\"type\":\"text\",\"text\":\"Look\"}]";
     m[0].parts_length = strlen(m[0].parts);
@@ -49,7 +48,6 @@ static void test_members_of_a_message(void **state) {
     m[0].tool_calls_length = strlen(m[0].tool_calls);
     m[0].more = "{\"name\":\"Ann\",\"unused\":1}";
     m[0].more_length = strlen(m[0].more);
-    ggufx_chat_request_init(&request);
     request.messages = m;
     request.n_messages = 1;
     rendered r = render_with(text, &request);
@@ -70,9 +68,8 @@ static void test_options_are_variables(void **state) {
         "{{ enable_thinking }}|{{ reasoning_effort }}|{{ tools | length }}|{{ documents | tojson "
         "}}|"
         "{{ add_generation_prompt }}|{{ other }}|{{ strftime_now('%d %B %Y') }}|{{ pad_token }}";
-    ggufx_chat_request request;
+    ggufx_chat_request request = {.struct_size = sizeof request};
     (void)state;
-    ggufx_chat_request_init(&request);
     request.flags = GGUFX_CHAT_NO_THINK | GGUFX_CHAT_CLOCK;
     request.clock = 1732233600;
     request.reasoning_effort = "high";
@@ -150,10 +147,9 @@ static void test_a_users_text_stays_a_users_whatever_is_done_with_it(void **stat
 }
 
 static void test_only_known_roles_are_the_templates(void **state) {
-    ggufx_chat_request request;
+    ggufx_chat_request request = {.struct_size = sizeof request};
     char who[64];
     (void)state;
-    ggufx_chat_request_init(&request);
     request.messages_json = "[{\"role\":\"user\"},{\"role\":\"us<er\"}]";
     request.messages_json_length = strlen(request.messages_json);
     rendered r = render_with("{% for m in messages %}<|{{ m.role }}|>{% endfor %}", &request);
@@ -278,14 +274,13 @@ static void test_braces_of_a_format_stand_for_one(void **state) {
 }
 
 static void test_calls_are_checked(void **state) {
-    ggufx_chat_options options;
-    ggufx_chat_request request;
+    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_request request = {.struct_size = sizeof request};
     ggufx_chat *chat = NULL;
     ggufx_error error;
     size_t n = 0;
     const ggufx_chat_message bad = {TEXT("user"), TEXT("\xc3"), NONE};
     (void)state;
-    ggufx_chat_options_init(&options);
     assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_E_ARGUMENT);
     options.format = "no such";
     options.format_length = 7;
@@ -299,7 +294,6 @@ static void test_calls_are_checked(void **state) {
     assert_int_equal(ggufx_chat_create(NULL, chat_rt, NULL, &options, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_create(&chat, NULL, NULL, &options, &error), GGUFX_E_ARGUMENT);
     assert_int_equal(ggufx_chat_create(&chat, chat_rt, NULL, &options, &error), GGUFX_OK);
-    ggufx_chat_request_init(&request);
 #define RENDER() ggufx_chat_render(NULL, 0, &n, NULL, 0, NULL, chat, &request, &error)
     assert_int_equal(RENDER(), GGUFX_E_CAPACITY);
     assert_int_equal(n, 1);
@@ -339,16 +333,14 @@ static void test_calls_are_checked(void **state) {
 }
 
 static void test_a_buffer_that_is_too_small_gets_what_fits(void **state) {
-    ggufx_chat_options options;
-    ggufx_chat_request request;
+    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_request request = {.struct_size = sizeof request};
     ggufx_chat *chat = NULL;
     ggufx_error error;
     ggufx_chat_run runs[2] = {{0, 9}, {0, 9}};
     char text[4] = "____";
     size_t n = 0, n_runs = 0;
     (void)state;
-    ggufx_chat_options_init(&options);
-    ggufx_chat_request_init(&request);
     options.text = "ab{{ u }}";
     options.text_length = 9;
     request.variables = "{\"u\":\"cd\"}";
@@ -374,9 +366,8 @@ static void test_formats_have_names(void **state) {
     size_t n = 0;
     (void)state;
     for (; ggufx_chat_format_name(n); n++) {
-        ggufx_chat_options options;
+        ggufx_chat_options options = {.struct_size = sizeof options};
         ggufx_chat *chat = NULL;
-        ggufx_chat_options_init(&options);
         options.format = ggufx_chat_format_name(n);
         options.format_length = strlen(options.format);
         OK(ggufx_chat_create(&chat, chat_rt, NULL, &options, ok_error()));
@@ -389,14 +380,12 @@ static void test_formats_have_names(void **state) {
 /* ---- failing allocations ----- */
 
 static ggufx_status create_and_render(void *context, ggufx_runtime *rt, ggufx_error *error) {
-    ggufx_chat_options options;
-    ggufx_chat_request request;
+    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_request request = {.struct_size = sizeof request};
     ggufx_chat *chat = NULL;
     char text[4096];
     size_t n = 0;
     (void)context;
-    ggufx_chat_options_init(&options);
-    ggufx_chat_request_init(&request);
     options.text = "{% macro m(a, b=2) %}{{ a }}{{ b }}{{ caller() }}{% endmacro %}"
                    "{% for k, v in d.items() recursive %}{% set x %}{{ k | upper }}{% endset %}"
                    "{{ x ~ v }}{% endfor %}{% call m(1) %}c{% endcall %}{{ d | tojson(indent=2) }}"

@@ -23,10 +23,9 @@ static const char turns[] =
     "{% endfor %}{{ ns.all | length }}{{ messages | map(attribute='role') | join(',') }}";
 
 static ggufx_chat *chat_of(const char *text) {
-    ggufx_chat_options options;
+    ggufx_chat_options options = {.struct_size = sizeof options};
     ggufx_chat *chat = NULL;
     ggufx_error error;
-    ggufx_chat_options_init(&options);
     options.text = text;
     options.text_length = strlen(text);
     if (ggufx_chat_create(&chat, rt, NULL, &options, &error) != GGUFX_OK)
@@ -56,10 +55,9 @@ static void *conversation(size_t n) {
 
 static void render(void *work) {
     job *j = work;
-    ggufx_chat_request request;
+    ggufx_chat_request request = {.struct_size = sizeof request};
     ggufx_error error;
     size_t n = 0;
-    ggufx_chat_request_init(&request);
     request.messages_json = j->json;
     request.messages_json_length = j->json ? strlen(j->json) : 0;
     if (ggufx_chat_render(j->out, j->capacity, &n, NULL, 0, NULL, j->chat, &request, &error))
@@ -123,11 +121,10 @@ static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *te
 
 static void *output_of(size_t n, const char *format, const char *head, const char *text) {
     told_job *j = calloc(1, sizeof *j);
-    ggufx_chat_parser_options options;
+    ggufx_chat_parser_options options = {.struct_size = sizeof options};
     const size_t length = strlen(text), n_head = strlen(head);
     char *all = malloc(n_head + n * length);
     ggufx_chat *const chat = chat_of(format);
-    ggufx_chat_parser_options_init(&options);
     options.chat = chat;
     options.event = on_event;
     OK(ggufx_chat_parser_create(&j->parser, rt, &options, ok_error()));

@@ -27,13 +27,12 @@ static const char unseen[] = "{% for m in messages %}[{{ m.role }}]{{ m.content 
 /* Renders a conversation with a call; `arguments` is the JSON after the name. */
 static rendered render_call(const char *text, const char *content, const char *arguments) {
     static char json[1024];
-    ggufx_chat_request request;
+    ggufx_chat_request request = {.struct_size = sizeof request};
     snprintf(json, sizeof json,
              "[{\"role\":\"user\",\"content\":\"hi\"},{\"role\":\"assistant\"%s,\"tool_calls\":[{"
              "\"id\":\"a23456789\",\"type\":\"function\",\"function\":{\"name\":\"f\"%s}}]},"
              "{\"role\":\"tool\",\"tool_call_id\":\"a23456789\",\"content\":\"ok\"}]",
              content, arguments);
-    ggufx_chat_request_init(&request);
     request.messages_json = json;
     request.messages_json_length = strlen(json);
     return render_with(text, &request);
@@ -147,8 +146,7 @@ static void test_the_absent_content_of_a_call_is_what_the_template_takes(void **
 }
 
 static rendered render_messages(const char *text, const char *messages, const char *tools) {
-    ggufx_chat_request request;
-    ggufx_chat_request_init(&request);
+    ggufx_chat_request request = {.struct_size = sizeof request};
     request.messages_json = messages;
     request.messages_json_length = strlen(messages);
     request.tools = tools;
@@ -477,8 +475,7 @@ static void test_content_does_not_hide_calls(void **state) {
 }
 
 static rendered render_continued(const char *text, const char *messages, uint32_t flags) {
-    ggufx_chat_request request;
-    ggufx_chat_request_init(&request);
+    ggufx_chat_request request = {.struct_size = sizeof request};
     request.messages_json = messages;
     request.messages_json_length = strlen(messages);
     request.flags = flags;
@@ -532,14 +529,12 @@ static ggufx_status render_history(void *context, ggufx_runtime *rt, ggufx_error
     static const char messages[] = "[{\"role\":\"user\",\"content\":[" PART("a") "," PART(
         "b") "]},{\"role\":\"assistant\","
              "\"tool_calls\":[" CALL("") "]},{\"role\":\"tool\",\"content\":\"x\"}]";
-    ggufx_chat_options options;
-    ggufx_chat_request request;
+    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_request request = {.struct_size = sizeof request};
     ggufx_chat *chat = NULL;
     const char *const *const texts = context; /* a template and what it renders */
     char text[256];
     size_t n = 0;
-    ggufx_chat_options_init(&options);
-    ggufx_chat_request_init(&request);
     options.text = texts[0];
     options.text_length = strlen(options.text);
     request.messages_json = messages;

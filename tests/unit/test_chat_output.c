@@ -43,16 +43,14 @@ static int32_t on_event(void *user, uint32_t kind, uint64_t call, const char *te
 static ggufx_status create_parser(ggufx_chat_parser **parser, told *t, const ggufx_runtime *rt,
                                   const char *template_text, const char *prompt, const char *tools,
                                   ggufx_error *error) {
-    ggufx_chat_options of;
-    ggufx_chat_parser_options options;
+    ggufx_chat_options of = {.struct_size = sizeof of};
+    ggufx_chat_parser_options options = {.struct_size = sizeof options};
     ggufx_chat *chat = NULL;
     ggufx_status status = GGUFX_OK;
-    ggufx_chat_options_init(&of);
     of.text = template_text;
     of.text_length = template_text ? strlen(template_text) : 0;
     if (template_text) status = ggufx_chat_create(&chat, rt, NULL, &of, error);
     if (status != GGUFX_OK) return status;
-    ggufx_chat_parser_options_init(&options);
     options.chat = chat;
     options.prompt = prompt;
     options.prompt_length = prompt ? strlen(prompt) : 0;
@@ -94,16 +92,14 @@ static void test_reasoning_may_stay_in_the_answer(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (size_t step = 1; step < 100; step += 13) {
             told t = {0};
-            ggufx_chat_options of;
-            ggufx_chat_parser_options options;
+            ggufx_chat_options of = {.struct_size = sizeof of};
+            ggufx_chat_parser_options options = {.struct_size = sizeof options};
             ggufx_chat *chat = NULL;
             ggufx_chat_parser *parser = NULL;
             const size_t length = strlen(rows[i].text);
-            ggufx_chat_options_init(&of);
             of.text = rows[i].template_text;
             of.text_length = strlen(of.text);
             OK(ggufx_chat_create(&chat, chat_rt, NULL, &of, ok_error()));
-            ggufx_chat_parser_options_init(&options);
             options.flags = GGUFX_CHAT_PARSER_KEEP_REASONING;
             options.chat = chat;
             options.prompt = rows[i].prompt;
@@ -368,10 +364,9 @@ static void test_text_after_a_call_is_passed_on_at_once(void **state) {
 }
 
 static ggufx_chat_facts facts_of(const char *text) {
-    ggufx_chat_options options;
+    ggufx_chat_options options = {.struct_size = sizeof options};
     ggufx_chat_facts facts = {.struct_size = sizeof facts};
     ggufx_chat *chat = NULL;
-    ggufx_chat_options_init(&options);
     options.text = text;
     options.text_length = strlen(text);
     OK(ggufx_chat_create(&chat, chat_rt, NULL, &options, ok_error()));
@@ -452,11 +447,10 @@ static void test_a_parser_says_where_it_is(void **state) {
 }
 
 static void test_calls_of_the_parser_are_checked(void **state) {
-    ggufx_chat_parser_options options;
+    ggufx_chat_parser_options options = {.struct_size = sizeof options};
     ggufx_chat_parser *parser = NULL;
     told t = {.stop_at = 1};
     (void)state;
-    ggufx_chat_parser_options_init(&options);
     assert_int_equal(ggufx_chat_parser_create(&parser, chat_rt, &options, NULL), GGUFX_E_ARGUMENT);
     options.event = on_event;
     assert_int_equal(ggufx_chat_parser_create(NULL, chat_rt, &options, NULL), GGUFX_E_ARGUMENT);

@@ -58,7 +58,7 @@ static void test_what_does_not_fit_becomes_a_new_file(void **state) {
     (void)state;
     size_t n = 0, m = 0;
     ggufx_error e;
-    ggufx_edit_options how;
+    ggufx_edit_options how = {.struct_size = sizeof how};
     char name[400];
     make_model(200);
     unsigned char *before = bytes_of(path, &n);
@@ -66,7 +66,6 @@ static void test_what_does_not_fit_becomes_a_new_file(void **state) {
     name[sizeof name - 1] = 0;
     ggufx_file *f = open_model();
     ggufx_writer *w = copy_of(f);
-    ggufx_edit_options_init(&how);
     how.flags = GGUFX_EDIT_IN_PLACE;
     OK(ggufx_writer_set_string(w, S("general.name"), name, sizeof name - 1, ok_error()));
     expect(ggufx_edit_write(NULL, w, f, path, &how, &e), GGUFX_E_CAPACITY, &e, "no room");
@@ -152,14 +151,12 @@ static void test_a_reserve_that_is_given_up_goes(void **state) {
 static void test_errors_of_arguments(void **state) {
     (void)state;
     ggufx_error e;
-    ggufx_edit_options how;
+    ggufx_edit_options how = {.struct_size = sizeof how};
     ggufx_edit_facts out = {.struct_size = sizeof out};
     int32_t found;
     make_model(0);
     ggufx_file *f = open_model();
     ggufx_writer *w = copy_of(f);
-    ggufx_edit_options_init(NULL);
-    ggufx_edit_options_init(&how);
     expect(ggufx_edit_info(NULL, w, f, NULL, &e), GGUFX_E_ARGUMENT, &e, "out");
     expect(ggufx_edit_info(&out, NULL, f, NULL, &e), GGUFX_E_ARGUMENT, &e, "writer");
     expect(ggufx_edit_info(&out, w, NULL, NULL, &e), GGUFX_E_ARGUMENT, &e, "file");

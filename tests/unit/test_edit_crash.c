@@ -117,8 +117,7 @@ static void test_a_journal_of_something_else_is_refused(void **state) {
     make_model(200);
     unsigned char *before = bytes_of(path, &n);
     ggufx_file *f = NULL; /* read, not mapped: the file is replaced while open */
-    ggufx_open_options options;
-    ggufx_open_options_init(&options);
+    ggufx_open_options options = {.struct_size = sizeof options};
     options.io = GGUFX_IO_READ;
     OK(ggufx_open(&f, rt, path, &options, ok_error()));
     ggufx_writer *w = copy_of(f);

@@ -12,8 +12,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static ggufx_estimate_options default_options(void) {
-    ggufx_estimate_options options;
-    ggufx_estimate_options_init(&options);
+    ggufx_estimate_options options = {.struct_size = sizeof options};
     return options;
 }
 
@@ -29,11 +28,10 @@ static ggufx_estimate_facts estimate(fixture *f, const ggufx_estimate_options *o
 
 static void check_session(fixture *f, const ggufx_estimate_options *asked, uint32_t type_k,
                           uint32_t type_v) {
-    ggufx_session_options options;
+    ggufx_session_options options = {.struct_size = sizeof options};
     ggufx_estimate_options of = *asked;
     int32_t tokens[40];
     ggufx_session *sessions[2] = {NULL, NULL};
-    ggufx_session_options_init(&options);
     options.n_context = of.n_context;
     options.n_batch = of.n_batch;
     options.type_k = of.type_k = type_k;
@@ -102,10 +100,9 @@ static void test_the_runtime_holds_the_workspaces_that_are_counted(void **state)
     for (int i = 0; i < 2; i++) {
         fault memory;
         fixture f;
-        ggufx_runtime_options options;
+        ggufx_runtime_options options = {.struct_size = sizeof options};
         memset(&f, 0, sizeof f);
         fault_init(&memory);
-        ggufx_runtime_options_init(&options);
         options.allocator = &memory.allocator;
         options.threads = 1;
         options.workspace_bytes = i ? 3 << 20 : 0;
@@ -126,8 +123,7 @@ static void test_a_recipe_takes_what_its_job_would_write(void **state) {
     fixture f;
     begin(&f, NULL);
     ggufx_estimate_options options = default_options();
-    ggufx_job_options job_options;
-    ggufx_job_options_init(&job_options);
+    ggufx_job_options job_options = {.struct_size = sizeof job_options};
     options.job = &job_options;
     job_options.reserve_bytes = 1000;
     options.flags = GGUFX_ESTIMATE_FILE_TYPE;
@@ -206,13 +202,12 @@ static void test_experts_and_embeddings_are_read_in_part(void **state) {
     (void)state;
     fixture f;
     gb b;
-    ggufx_open_options open;
+    ggufx_open_options open = {.struct_size = sizeof open};
     ggufx_estimate_options options = default_options();
     memset(&f, 0, sizeof f);
     fault_init(&f.memory);
     f.rt = fault_runtime(&f.memory, 1);
     build_experts(&b);
-    ggufx_open_options_init(&open);
     open.flags = GGUFX_OPEN_METADATA_ONLY;
     MUST(&f, ggufx_open_memory(&f.file, f.rt, b.data, b.n, NULL, NULL, &open, &f.error));
     options.bandwidth = 1e6;

@@ -10,8 +10,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static ggufx_estimate_options default_options(void) {
-    ggufx_estimate_options options;
-    ggufx_estimate_options_init(&options);
+    ggufx_estimate_options options = {.struct_size = sizeof options};
     return options;
 }
 

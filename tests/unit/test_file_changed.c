@@ -167,11 +167,10 @@ static void test_a_mapped_file_may_be_overwritten(void **state) {
     (void)state;
     for (how = 0; how < 8; how++) {
         gb b;
-        ggufx_open_options o;
+        ggufx_open_options o = {.struct_size = sizeof o};
         ggufx_file *f = NULL;
         rich_file(&b, 0);
         assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
-        ggufx_open_options_init(&o);
         o.io = GGUFX_IO_MAP;
         OK(ggufx_open(&f, rt, name, &o, ok_error()));
         if (how & 1) look_at_file(f, rt);
@@ -191,7 +190,7 @@ static void test_a_mapped_file_may_be_overwritten(void **state) {
 static void test_a_file_that_is_read_does_not_change(void **state) {
     char name[TEMPORARY_PATH];
     const int fd = new_file(name);
-    ggufx_open_options o;
+    ggufx_open_options o = {.struct_size = sizeof o};
     ggufx_file *f = NULL;
     const char *text;
     size_t length;
@@ -199,7 +198,6 @@ static void test_a_file_that_is_read_does_not_change(void **state) {
     (void)state;
     rich_file(&b, 0);
     assert_int_equal(pwrite(fd, b.data, b.n, 0), b.n);
-    ggufx_open_options_init(&o);
     o.io = GGUFX_IO_READ;
     OK(ggufx_open(&f, rt, name, &o, ok_error()));
     memset(b.data, 0xff, b.n);

@@ -149,8 +149,7 @@ static void test_opens_take_linear_time(void **state) {
 static void check_heap(const char *what, job *j) {
     fault memory;
     ggufx_error error;
-    ggufx_open_options options;
-    ggufx_open_options_init(&options);
+    ggufx_open_options options = {.struct_size = sizeof options};
     options.flags = GGUFX_OPEN_METADATA_ONLY;
     fault_init(&memory);
     ggufx_runtime *own = fault_runtime(&memory, 1);

@@ -35,13 +35,12 @@ static int teardown(void **state) {
 static int survive(const unsigned char *data, size_t n, int look) {
     int way, accepted = 0;
     for (way = 0; way < 4; way++) {
-        ggufx_open_options o;
+        ggufx_open_options o = {.struct_size = sizeof o};
         ggufx_error error;
         ggufx_file *f = NULL;
         const long live = memory.live;
         long long base;
         ggufx_status status;
-        ggufx_open_options_init(&o);
         o.flags = GGUFX_OPEN_LEGACY_V1 | (way & 1 ? GGUFX_OPEN_METADATA_ONLY : 0);
         o.io = way & 2 ? GGUFX_IO_READ : GGUFX_IO_AUTO;
         fault_reset(&memory);

@@ -11,8 +11,7 @@
 
 static ggufx_status open_head(ggufx_file **f, const unsigned char *data, size_t n, uint32_t flags,
                               int32_t io, ggufx_error *error) {
-    ggufx_open_options o;
-    ggufx_open_options_init(&o);
+    ggufx_open_options o = {.struct_size = sizeof o};
     o.flags = flags;
     o.io = io;
     return ggufx_open_memory(f, rt, data, n, NULL, NULL, &o, error);

@@ -30,7 +30,7 @@ static void test_a_large_vocabulary_opens_with_a_few_kib_of_heap(void **state) {
     ggufx_runtime *own;
     gb b;
     ggufx_file *f = NULL;
-    ggufx_open_options o;
+    ggufx_open_options o = {.struct_size = sizeof o};
     const char *text;
     size_t length;
     long long before;
@@ -40,7 +40,6 @@ static void test_a_large_vocabulary_opens_with_a_few_kib_of_heap(void **state) {
     own = fault_runtime(&memory, 1);
     fault_reset(&memory);
     before = memory.live_bytes;
-    ggufx_open_options_init(&o);
     o.flags = GGUFX_OPEN_METADATA_ONLY;
     OK(ggufx_open_memory(&f, own, b.data, b.n, NULL, NULL, &o, ok_error()));
     assert_true(memory.peak_bytes - before < 8192);

@@ -26,9 +26,8 @@ static void warn(void *user, int32_t level, const char *text, size_t length) {
 
 static int setup(void **state) {
     static ggufx_log log = {.struct_size = sizeof log, .write = warn};
-    ggufx_runtime_options o;
+    ggufx_runtime_options o = {.struct_size = sizeof o};
     (void)state;
-    ggufx_runtime_options_init(&o);
     o.log = &log;
     if (!mkdtemp(folder)) return -1;
     return ggufx_runtime_create(&rt, &o, NULL) == GGUFX_OK ? 0 : -1;
@@ -206,11 +205,10 @@ static void test_a_missing_part_is_named(void **state) {
 
 static void test_one_part_opens_alone_on_request(void **state) {
     char name[300];
-    ggufx_open_options o;
+    ggufx_open_options o = {.struct_size = sizeof o};
     ggufx_file *f = NULL;
     (void)state;
     write_set(&(fault_of){0});
-    ggufx_open_options_init(&o);
     o.flags = GGUFX_OPEN_SINGLE;
     warnings = 0;
     OK(ggufx_open(&f, rt, name_of(name, 2, 3), &o, ok_error()));

@@ -51,14 +51,13 @@ static void test_unknown_types_are_listed_without_data(void **state) {
     const uint64_t ne[2] = {100, 7};
     gb b;
     ggufx_file *f = NULL;
-    ggufx_open_options o;
+    ggufx_open_options o = {.struct_size = sizeof o};
     ggufx_tensor_facts facts;
     (void)state;
     gb_begin(&b, 3, 0);
     gb_tensor_at(&b, "w", 200, 2, ne, 0);
     gb_data(&b);
     gb_bytes(&b, (unsigned char[64]){0}, 64);
-    ggufx_open_options_init(&o);
     o.flags = GGUFX_OPEN_UNKNOWN_TYPES;
     OK(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, ok_error()));
     facts = facts_of(ggufx_file_tensor(f, 0));

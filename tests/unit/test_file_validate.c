@@ -33,9 +33,8 @@ static found validate(const gb *b, uint32_t flags) {
     ggufx_file *f = NULL;
     ggufx_error error;
     found out;
-    ggufx_open_options o;
+    ggufx_open_options o = {.struct_size = sizeof o};
     memset(&out, 0, sizeof out);
-    ggufx_open_options_init(&o);
     o.flags = GGUFX_OPEN_LEGACY_V1;
     if (ggufx_open_memory(&f, rt, b->data, b->n, NULL, NULL, &o, &error) != GGUFX_OK)
         fail_msg("%s", error.message);
@@ -261,11 +260,10 @@ static void test_callbacks_stop_the_check(void **state) {
 static void test_a_deep_check_needs_the_data(void **state) {
     gb b;
     ggufx_file *f = NULL;
-    ggufx_open_options o;
+    ggufx_open_options o = {.struct_size = sizeof o};
     found r = {0};
     (void)state;
     gb_minimal(&b);
-    ggufx_open_options_init(&o);
     o.flags = GGUFX_OPEN_METADATA_ONLY;
     OK(ggufx_open_memory(&f, rt, b.data, b.n, NULL, NULL, &o, ok_error()));
     assert_int_equal(ggufx_validate(f, GGUFX_VALIDATE_DEEP, note, &r, NULL, NULL),

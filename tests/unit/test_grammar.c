@@ -276,13 +276,12 @@ static void test_faults_have_line_and_column(void **state) {
 static void test_sampling_keeps_to_the_grammar(void **state) {
     float logits[N_VOCAB], logprob = 1;
     ggufx_sampler *sampler = NULL;
-    ggufx_sampler_options options;
+    ggufx_sampler_options options = {.struct_size = sizeof options};
     ggufx_error error;
     int32_t id = -1;
     (void)state;
     for (int i = 0; i < N_VOCAB; i++) logits[i] = (float)(scrambled((uint64_t)i) % 64) / 16;
     logits[END_ID] = 8;
-    ggufx_sampler_options_init(&options);
     options.temperature = 1;
     options.top_k = 3;
     for (uint64_t seed = 0; seed < 50; seed++) {

@@ -114,9 +114,8 @@ static void test_a_text_of_costly_calls_ends(void **state) {
 /* The status of a schema that may take these steps and bytes of memory, 0 for the defaults. */
 static ggufx_status create_within(const char *text, uint64_t max_steps, uint64_t max_memory,
                                   const ggufx_progress *progress, ggufx_error *error) {
-    ggufx_grammar_options options;
+    ggufx_grammar_options options = {.struct_size = sizeof options};
     ggufx_grammar *grammar = NULL;
-    ggufx_grammar_options_init(&options);
     options.kind = text[0] == '{' ? GGUFX_GRAMMAR_JSON_SCHEMA : GGUFX_GRAMMAR_GBNF;
     options.text = text;
     options.text_length = strlen(text);

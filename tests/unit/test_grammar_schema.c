@@ -341,12 +341,11 @@ static void test_too_many_alternatives_are_refused(void **state) {
 
 static void test_compact_schemas_have_no_white_space(void **state) {
     static const char text[] = "{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}";
-    ggufx_grammar_options options;
+    ggufx_grammar_options options = {.struct_size = sizeof options};
     ggufx_grammar *grammar = NULL;
     ggufx_matcher *m = NULL;
     ggufx_error error;
     (void)state;
-    ggufx_grammar_options_init(&options);
     options.kind = SCHEMA;
     options.flags = GGUFX_GRAMMAR_COMPACT;
     options.text = text;
@@ -365,11 +364,10 @@ static void test_compact_schemas_have_no_white_space(void **state) {
 /* Tests a gap, which `at` marks in `form`. */
 static int fits_gap(const char *schema, uint32_t flags, const char *form, const char *gap) {
     char text[512];
-    ggufx_grammar_options options;
+    ggufx_grammar_options options = {.struct_size = sizeof options};
     ggufx_grammar *grammar = NULL;
     ggufx_matcher *m = NULL;
     size_t n = 0;
-    ggufx_grammar_options_init(&options);
     options.kind = SCHEMA;
     options.flags = flags;
     options.text = schema;
@@ -436,7 +434,7 @@ static void test_white_space_is_limited_at_every_gap(void **state) {
 static void test_any_white_space_where_it_is_asked_for(void **state) {
     static const char text[] = "{\"properties\":{\"a\":{\"type\":\"integer\"}}}";
     static const char *const gaps[] = {"{@}", "[1@,2]", "{\"a\":@1}", "{\"a\"@:1}"};
-    ggufx_grammar_options options;
+    ggufx_grammar_options options = {.struct_size = sizeof options};
     ggufx_grammar *grammar = NULL;
     (void)state;
     for (size_t g = 0; g < 4; g++) {
@@ -446,7 +444,6 @@ static void test_any_white_space_where_it_is_asked_for(void **state) {
         assert_false(fits_gap(text, GGUFX_GRAMMAR_COMPACT, gaps[g], " "));
         assert_true(fits_gap(text, GGUFX_GRAMMAR_COMPACT, gaps[g], ""));
     }
-    ggufx_grammar_options_init(&options);
     options.kind = SCHEMA;
     options.flags = GGUFX_GRAMMAR_COMPACT | GGUFX_GRAMMAR_ANY_SPACE;
     options.text = text;
@@ -481,10 +478,9 @@ static void test_masks_of_schemas_have_the_tokens_that_are_accepted(void **state
 
 /* Returns a matcher of a grammar with flags. */
 static ggufx_matcher *new_flagged(const char *schema, uint32_t flags) {
-    ggufx_grammar_options options;
+    ggufx_grammar_options options = {.struct_size = sizeof options};
     ggufx_grammar *grammar = NULL;
     ggufx_matcher *m = NULL;
-    ggufx_grammar_options_init(&options);
     options.kind = SCHEMA;
     options.flags = flags;
     options.text = schema;

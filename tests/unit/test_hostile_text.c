@@ -58,8 +58,7 @@ static void key_text(gb *b, const char *name) {
 }
 
 static ggufx_status open_built(ggufx_file **file, gb *b, ggufx_error *e) {
-    ggufx_open_options options;
-    ggufx_open_options_init(&options);
+    ggufx_open_options options = {.struct_size = sizeof options};
     options.flags = GGUFX_OPEN_COPY;
     gb_data(b);
     const ggufx_status status = ggufx_open_memory(file, rt, b->data, b->n, NULL, NULL, &options, e);
@@ -184,10 +183,9 @@ static void test_lines_of_the_log(void) {
     unsigned char journal[32 + 24] = "GGUFXP01"; /* size of the file, offset, length, bytes */
     char name[TEMPORARY_PATH] = "", path[2 * TEMPORARY_PATH];
     ggufx_log log = {.struct_size = sizeof log, .write = hear};
-    ggufx_runtime_options options;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     ggufx_runtime *own = NULL;
     int32_t found = 0;
-    ggufx_runtime_options_init(&options);
     options.log = &log;
     OK(ggufx_runtime_create(&own, &options, ok_error()));
     journal[8] = sizeof model & 255, journal[9] = sizeof model >> 8, journal[24] = 24;

@@ -32,10 +32,9 @@ static void assert_same(const ggufx_imatrix *a, const ggufx_imatrix *b) {
 static ggufx_imatrix *collect(fixture *f, uint32_t n_batch, uint32_t flags) {
     int32_t tokens[N];
     ggufx_imatrix *made = NULL;
-    ggufx_imatrix_options options;
+    ggufx_imatrix_options options = {.struct_size = sizeof options};
     make_tokens(tokens);
     begin_session(f, NULL, n_batch);
-    ggufx_imatrix_options_init(&options);
     options.flags = flags;
     MUST(f, ggufx_imatrix_collect(&made, f->session, tokens, N, CHUNK, 1, &options, &f->error));
     assert_int_equal(ggufx_session_length(f->session), 0);
@@ -158,8 +157,7 @@ static void test_it_can_be_cancelled_at_each_poll(void **state) {
     while (status == GGUFX_E_CANCELLED) {
         poll p = {0, ++cancel_at, 0, 0};
         ggufx_progress progress = {sizeof progress, 0, NULL, &p, on_progress};
-        ggufx_imatrix_options options;
-        ggufx_imatrix_options_init(&options);
+        ggufx_imatrix_options options = {.struct_size = sizeof options};
         options.flags = GGUFX_COLLECT_OUTPUT;
         options.progress = &progress;
         status = ggufx_imatrix_collect(&made, f.session, tokens, N, CHUNK, 1, &options, &f.error);
@@ -179,12 +177,11 @@ static void test_it_can_be_cancelled_at_each_poll(void **state) {
 static void test_bad_arguments_are_refused(void **state) {
     int32_t tokens[N];
     ggufx_imatrix *made = NULL;
-    ggufx_imatrix_options options;
+    ggufx_imatrix_options options = {.struct_size = sizeof options};
     fixture f;
     (void)state;
     make_tokens(tokens);
     begin_session(&f, NULL, 0);
-    ggufx_imatrix_options_init(&options);
 #define RUN(out, session, ids, n, context, bos)                                                    \
     ggufx_imatrix_collect(out, session, ids, n, context, bos, &options, &f.error)
     FAILS(&f, GGUFX_E_ARGUMENT, "out", RUN(NULL, f.session, tokens, N, CHUNK, 1));
@@ -210,14 +207,13 @@ static void test_a_nan_is_no_sum(void **state) {
     int32_t tokens[N];
     tiny_options tiny;
     ggufx_imatrix *made = NULL;
-    ggufx_imatrix_options options;
+    ggufx_imatrix_options options = {.struct_size = sizeof options};
     fixture f;
     (void)state;
     make_tokens(tokens);
     memset(&tiny, 0, sizeof tiny);
     tiny.nan_tensor = "output_norm.weight";
     begin_session(&f, &tiny, 0);
-    ggufx_imatrix_options_init(&options);
     options.flags = GGUFX_COLLECT_OUTPUT;
     FAILS(&f, GGUFX_E_VALUE, "NaN", RUN(&made, f.session, tokens, N, CHUNK, 1));
     assert_null(made);
@@ -231,11 +227,10 @@ static ggufx_status use_collect(void *context, ggufx_runtime *rt, ggufx_error *e
     ggufx_file *file = NULL;
     ggufx_model *model = NULL;
     ggufx_session *session = NULL;
-    ggufx_imatrix_options options;
+    ggufx_imatrix_options options = {.struct_size = sizeof options};
     ggufx_status status = open_tiny(&file, rt, NULL, error);
     (void)context;
     make_tokens(tokens);
-    ggufx_imatrix_options_init(&options);
     options.dataset = "a text";
     options.flags = GGUFX_COLLECT_OUTPUT;
     if (status == GGUFX_OK) status = ggufx_model_create(&model, rt, file, NULL, error);

@@ -41,10 +41,9 @@ static void build(gb *b, int big_endian) {
 
 static ggufx_job *plan(const gb *b, uint32_t file_type, uint32_t flags) {
     ggufx_job *job = NULL;
-    ggufx_job_options options;
+    ggufx_job_options options = {.struct_size = sizeof options};
     ggufx_error e;
     ggufx_file *file = open_bytes(b, 0);
-    ggufx_job_options_init(&options);
     options.flags = flags;
     if (ggufx_job_quantize(&job, rt, file, file_type, &options, &e) != GGUFX_OK)
         fail_msg("%s", e.message);
@@ -63,8 +62,7 @@ static void assert_blocks(const ggufx_imatrix_entry *weights) {
     uint8_t want[kRows * 144];
     ggufx_file *file = NULL;
     size_t at = 0;
-    ggufx_quantize_options options;
-    ggufx_quantize_options_init(&options);
+    ggufx_quantize_options options = {.struct_size = sizeof options};
     if (weights) options.imatrix = weights->values;
     OK(ggufx_quantize_blocks(want, sizeof want, rt, GGUFX_TYPE_Q4_K, values, kRows, kColumns,
                              &options, ok_error()));
@@ -184,7 +182,7 @@ static void test_wrong_arguments_are_refused(void **state) {
     ggufx_error e;
     ggufx_job *job = NULL;
     ggufx_job_facts facts = {.struct_size = sizeof facts};
-    ggufx_job_run_options run;
+    ggufx_job_run_options run = {.struct_size = sizeof run};
     uint32_t type = 0;
     build(&b, 0);
     ggufx_file *file = open_bytes(&b, 0), *meta = open_bytes(&b, GGUFX_OPEN_METADATA_ONLY);
@@ -201,7 +199,6 @@ static void test_wrong_arguments_are_refused(void **state) {
     expect(ggufx_job_run(job, path, NULL, &e), GGUFX_E_UNSUPPORTED, &e, "metadata");
     ggufx_job_destroy(job);
     OK(ggufx_job_quantize(&job, rt, file, 15, NULL, ok_error()));
-    ggufx_job_run_options_init(&run);
     run.shard = 3;
     run.n_shards = 2;
     expect(ggufx_job_run(job, path, &run, &e), GGUFX_E_ARGUMENT, &e, "shard");
@@ -253,8 +250,7 @@ static void test_every_poll_cancels_and_resume_goes_on(void **state) {
     clean();
     polls p = {0};
     ggufx_progress progress = {.struct_size = sizeof progress, .user = &p, .report = count_polls};
-    ggufx_job_run_options run;
-    ggufx_job_run_options_init(&run);
+    ggufx_job_run_options run = {.struct_size = sizeof run};
     run.progress = &progress;
     ggufx_status s = GGUFX_E_CANCELLED;
     for (long k = 1; s != GGUFX_OK; k++) {
@@ -303,7 +299,7 @@ static int n_large(uint32_t file_type, int n_matrices) {
     large counted = {{.struct_size = sizeof counted.allocator, .user = &counted}, 0};
     counted.allocator.alloc = count_large;
     counted.allocator.free = free_large;
-    ggufx_runtime_options options;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     ggufx_runtime *own = NULL;
     ggufx_file *file = NULL;
     ggufx_job *job = NULL;
@@ -317,13 +313,11 @@ static int n_large(uint32_t file_type, int n_matrices) {
     }
     gb_data(&b);
     for (int i = 0; i < n_matrices; i++) gb_tensor_data(&b, values, sizeof values);
-    ggufx_runtime_options_init(&options);
     options.allocator = &counted.allocator;
     options.threads = 1;
     OK(ggufx_runtime_create(&own, &options, ok_error()));
     OK(ggufx_open_memory(&file, own, b.data, b.n, NULL, NULL, NULL, ok_error()));
-    ggufx_job_options how;
-    ggufx_job_options_init(&how);
+    ggufx_job_options how = {.struct_size = sizeof how};
     how.flags = GGUFX_JOB_PURE;
     OK(ggufx_job_quantize(&job, own, file, file_type, &how, ok_error()));
     counted.n = 0;

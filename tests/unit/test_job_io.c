@@ -82,12 +82,10 @@ static ggufx_status run(ggufx_file *file, uint32_t flags, long stop_at) {
     polls p = {.stop_at = stop_at};
     const ggufx_progress progress = {
         .struct_size = sizeof progress, .user = &p, .report = count_polls};
-    ggufx_job_options options;
-    ggufx_job_run_options how;
+    ggufx_job_options options = {.struct_size = sizeof options};
+    ggufx_job_run_options how = {.struct_size = sizeof how};
     ggufx_job *job = NULL;
-    ggufx_job_options_init(&options);
     options.flags = GGUFX_JOB_PURE;
-    ggufx_job_run_options_init(&how);
     how.flags = flags;
     how.progress = &progress;
     OK(ggufx_job_quantize(&job, rt, file, 14, &options, ok_error()));
@@ -205,10 +203,8 @@ static void test_a_run_keeps_tables_of_codebooks_apart(void **state) {
     hooks h = {0};
     ggufx_file *file = NULL, *made = NULL;
     ggufx_job *job = NULL;
-    ggufx_job_options options;
-    ggufx_quantize_options how;
-    ggufx_job_options_init(&options);
-    ggufx_quantize_options_init(&how);
+    ggufx_job_options options = {.struct_size = sizeof options};
+    ggufx_quantize_options how = {.struct_size = sizeof how};
     for (size_t c = 0; c < kColumns; c++) w[c] = (float)(1 + c % 5);
     how.imatrix = w;
     ggufx_imatrix *imatrix = make_imatrix(w);

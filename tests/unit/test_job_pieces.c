@@ -50,15 +50,13 @@ static void build(void) {
 }
 
 static ggufx_job *plan(ggufx_runtime **own, uint32_t threads) {
-    ggufx_runtime_options options;
-    ggufx_job_options how;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
+    ggufx_job_options how = {.struct_size = sizeof how};
     ggufx_file *file = NULL;
     ggufx_job *job = NULL;
-    ggufx_runtime_options_init(&options);
     options.threads = threads;
     OK(ggufx_runtime_create(own, &options, ok_error()));
     OK(ggufx_open_memory(&file, *own, source.data, source.n, NULL, NULL, NULL, ok_error()));
-    ggufx_job_options_init(&how);
     how.flags = GGUFX_JOB_PURE;
     OK(ggufx_job_quantize(&job, *own, file, kType, &how, ok_error()));
     ggufx_file_destroy(file);
@@ -68,8 +66,7 @@ static ggufx_job *plan(ggufx_runtime **own, uint32_t threads) {
 static ggufx_status run(ggufx_job *job, uint32_t flags, polls *p, ggufx_error *e) {
     const ggufx_progress progress = {
         .struct_size = sizeof progress, .user = p, .report = count_polls};
-    ggufx_job_run_options how;
-    ggufx_job_run_options_init(&how);
+    ggufx_job_run_options how = {.struct_size = sizeof how};
     how.flags = flags;
     how.progress = &progress;
     return ggufx_job_run(job, path, &how, e);

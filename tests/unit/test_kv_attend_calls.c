@@ -125,8 +125,7 @@ static void test_dropped_pages_change_no_bit(void **state) {
         ggufx_kv *a = kv_make(rt, &whole), *b = kv_make(rt, &windowed);
         float *x = kv_random(kLong * kDim, 1), *q = kv_random(3 * kDim, 2);
         float want[3 * kDim], got[3 * kDim], lse[2][3];
-        ggufx_attend_options options;
-        ggufx_attend_options_init(&options);
+        ggufx_attend_options options = {.struct_size = sizeof options};
         options.window = kWindow;
         for (size_t n = 0; n < kLong; n += 70) {
             const float *now = x + n * kDim;
@@ -195,8 +194,7 @@ static void test_an_attention_is_cancelled_at_any_poll(void **state) {
     int left = 0;
     const ggufx_progress progress = {
         .struct_size = sizeof progress, .user = &left, .report = stop_at};
-    ggufx_attend_options options;
-    ggufx_attend_options_init(&options);
+    ggufx_attend_options options = {.struct_size = sizeof options};
     options.progress = &progress;
     kv_attend(want, NULL, kv, &shape, 0, q, 1, NULL, 0, 0);
     int polls = 0;
@@ -223,8 +221,7 @@ static void test_options_that_mean_nothing_are_refused(void **state) {
     kv_fill(kv, &shape, 0, 2, 2, NULL, x, x);
     const float bad[2] = {0.0f, NAN}, good[2] = {1.0f, 2.0f};
     for (int i = 0; i < 8; i++) {
-        ggufx_attend_options o;
-        ggufx_attend_options_init(&o);
+        ggufx_attend_options o = {.struct_size = sizeof o};
         if (i == 1) o.softcap = -1.0f;
         if (i == 2) o.softcap = INFINITY;
         if (i == 3 || i == 4) o.alibi_slopes = i == 3 ? bad : good;

@@ -21,8 +21,7 @@ typedef struct batch {
 /* A token of each of n sequences, in no order; each of them already has one. */
 static void *with_sequences(size_t n) {
     batch *b = calloc(1, sizeof *b);
-    ggufx_kv_options options;
-    ggufx_kv_options_init(&options);
+    ggufx_kv_options options = {.struct_size = sizeof options};
     options.n_layers = options.n_kv_heads = options.n_q_heads = 1;
     options.head_dim_k = options.head_dim_v = kDim;
     options.type_k = options.type_v = GGUFX_KV_F16;
@@ -57,8 +56,7 @@ static void finish(void *work) {
 /* A sequence of n tokens. */
 static void *sequence_of(size_t n) {
     batch *b = calloc(1, sizeof *b);
-    ggufx_kv_options options;
-    ggufx_kv_options_init(&options);
+    ggufx_kv_options options = {.struct_size = sizeof options};
     options.n_layers = options.n_kv_heads = options.n_q_heads = 1;
     options.head_dim_k = options.head_dim_v = kDim;
     options.type_k = options.type_v = GGUFX_KV_F16;

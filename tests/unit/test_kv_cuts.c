@@ -70,8 +70,7 @@ static ggufx_status ask(const world *w, const ggufx_kv *kv, uint32_t layer, cons
                         size_t n, float *out, const ggufx_progress *progress) {
     static float q[kMost * kOut];
     gather(q, w, names, n, layer, 2, kOut);
-    ggufx_attend_options options;
-    ggufx_attend_options_init(&options);
+    ggufx_attend_options options = {.struct_size = sizeof options};
     options.progress = progress;
     return ggufx_kv_attend(out, n * kOut, NULL, kv, layer, 0, q, n * kOut, n, NULL, &options, NULL);
 }

@@ -138,8 +138,7 @@ static void test_queries_that_would_see_dropped_tokens_are_refused(void **state)
     for (int32_t p = 0; p < 275; p += 5)
         assert_int_equal(attend_at(kv, 0, 1, &p, NULL, &error), GGUFX_E_STATE);
     assert_int_equal(attend_at(kv, 1, 2, hidden, NULL, &error), GGUFX_OK); /* has no window */
-    ggufx_attend_options options;
-    ggufx_attend_options_init(&options);
+    ggufx_attend_options options = {.struct_size = sizeof options};
     options.window = 15; /* a smaller one sees one position less */
     assert_int_equal(attend_at(kv, 0, 2, hidden, &options, &error), GGUFX_OK);
     options.window = 17; /* a larger one is limited to the layer's */
@@ -176,8 +175,7 @@ static void test_queries_of_the_tokens_of_an_append_are_answered(void **state) {
     ggufx_runtime *rt = kv_runtime(NULL, 1, NULL);
     float *x = kv_random(kTokens * kDim, 1), *out = kv_random(kTokens * kDim, 2);
     float *want = kv_random(kTokens * kDim, 3);
-    ggufx_attend_options options;
-    ggufx_attend_options_init(&options);
+    ggufx_attend_options options = {.struct_size = sizeof options};
     options.window = kWindow;
     for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
         const ggufx_kv_layer layers[2] = {{0, 0, kWindow, 0}, {0, 0, 0, 0}};

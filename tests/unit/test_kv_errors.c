@@ -182,8 +182,7 @@ static void test_questions_refuse_bad_arguments(void **state) {
     int32_t position[2] = {0, 0};
     uint64_t n = 0;
     kv_fill(kv, &shape, 0, 2, 2, NULL, k, k);
-    ggufx_attend_options options;
-    ggufx_attend_options_init(&options);
+    ggufx_attend_options options = {.struct_size = sizeof options};
 #define ATTEND(n_out, cache, layer, sequence, q, n_q, n_queries)                                   \
     ggufx_kv_attend(out, n_out, NULL, cache, layer, sequence, q, n_q, n_queries, NULL, &options,   \
                     error)
@@ -228,8 +227,6 @@ static void test_questions_refuse_bad_arguments(void **state) {
     EXPECT(GGUFX_E_ARGUMENT, "out", ggufx_kv_stats(NULL, kv, GGUFX_KV_ALL_LAYERS, error));
     facts.struct_size = 0;
     EXPECT(GGUFX_E_ARGUMENT, "struct_size", ggufx_kv_stats(&facts, kv, GGUFX_KV_ALL_LAYERS, error));
-    ggufx_kv_options_init(NULL);
-    ggufx_attend_options_init(NULL);
     ggufx_kv_destroy(NULL);
     ggufx_kv_destroy(kv);
     ggufx_runtime_destroy(rt);

@@ -25,8 +25,7 @@ static void test_the_estimate_is_what_is_then_allocated(void **state) {
     (void)state;
     ggufx_allocator allocator = {
         .struct_size = sizeof allocator, .alloc = counting_alloc, .free = counting_free};
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.allocator = &allocator;
     options.threads = 1;
     ggufx_runtime *rt = NULL;

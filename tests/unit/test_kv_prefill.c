@@ -22,8 +22,7 @@ static const mask kMasks[] = {
 
 static void attend(float *out, float *lse, const ggufx_kv *kv, const mask *m, const float *q,
                    size_t n, const int32_t *at) {
-    ggufx_attend_options options;
-    ggufx_attend_options_init(&options);
+    ggufx_attend_options options = {.struct_size = sizeof options};
     options.flags = m->flags;
     options.window = m->window;
     options.window_kind = m->kind;

@@ -58,8 +58,7 @@ typedef struct answer {
 /* kind: that of the call's window; 0 positions: those of the last n tokens. */
 static void ask(answer *a, const ggufx_kv *kv, uint32_t layer, uint32_t sequence, size_t n,
                 const int32_t *positions, const float *q, uint32_t window, uint32_t kind) {
-    ggufx_attend_options options;
-    ggufx_attend_options_init(&options);
+    ggufx_attend_options options = {.struct_size = sizeof options};
     options.window = window;
     options.window_kind = kind;
     a->status = ggufx_kv_attend(a->out, n * kQuery, a->lse, kv, layer, sequence, q, n * kQuery, n,
@@ -117,8 +116,7 @@ static void test_layers_give_the_bits_of_windows_of_calls(void **state) {
 }
 
 static ggufx_runtime *runtime_of(int32_t isa) {
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.isa = isa;
     ggufx_runtime *rt = NULL;
     const ggufx_status status = ggufx_runtime_create(&rt, &options, NULL);
@@ -419,8 +417,7 @@ static void test_kinds_that_are_none_are_refused(void **state) {
         uint64_t bytes;
         EXPECT(GGUFX_E_ARGUMENT, "window_kind", ggufx_kv_create(&none, rt, &shape, error));
         EXPECT(GGUFX_E_ARGUMENT, "window_kind", ggufx_kv_estimate(&bytes, rt, &shape, 10, error));
-        ggufx_attend_options options;
-        ggufx_attend_options_init(&options);
+        ggufx_attend_options options = {.struct_size = sizeof options};
         options.window = wrong[i][0];
         options.window_kind = wrong[i][1];
         float q[kQuery] = {0}, out[kQuery];

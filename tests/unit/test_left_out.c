@@ -23,7 +23,7 @@ static void test_chats_are_refused(void **state) {
     ggufx_chat *chat = (ggufx_chat *)(void *)&options;
     ggufx_error error;
     (void)state;
-    ggufx_chat_options_init(&options);
+    options = (ggufx_chat_options){.struct_size = sizeof(ggufx_chat_options)};
     assert_int_equal(options.struct_size, sizeof options);
     options.text = "{{ messages }}";
     options.text_length = strlen(options.text);
@@ -39,7 +39,7 @@ static void test_grammars_are_refused(void **state) {
     ggufx_error error;
     vocab v = open_vocab(letters, sizeof letters / sizeof *letters);
     (void)state;
-    ggufx_grammar_options_init(&options);
+    options = (ggufx_grammar_options){.struct_size = sizeof(ggufx_grammar_options)};
     assert_int_equal(options.struct_size, sizeof options);
     options.text = "root ::= \"ab\"";
     options.text_length = strlen(options.text);

@@ -118,8 +118,7 @@ static void test_options_with_unknown_or_contrary_flags_are_refused(void **state
     matrix m = random_matrix(GGUFX_TYPE_F32, 1, 4, 0);
     ggufx_tensor *w = wrap_matrix(rt, &m);
     float x[4] = {0}, y;
-    ggufx_matmul_options options;
-    ggufx_matmul_options_init(&options);
+    ggufx_matmul_options options = {.struct_size = sizeof options};
     options.flags = 0x8000u;
     assert_int_equal(ggufx_matvec(&y, 1, rt, w, x, 4, &options, NULL), GGUFX_E_ARGUMENT);
     options.flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_PRECISE;

@@ -25,12 +25,11 @@ static int32_t note_done(void *user, uint64_t done, uint64_t total) {
 
 static void check_parts(int32_t isa) {
     enum { rows = 64, cols = 256, n = 300 };
-    ggufx_runtime_options options;
-    ggufx_matmul_options mm;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
+    ggufx_matmul_options mm = {.struct_size = sizeof mm};
     batches b = {.n = 0};
     const ggufx_progress progress = {
         .struct_size = sizeof progress, .user = &b, .report = note_done};
-    ggufx_runtime_options_init(&options);
     options.workspace_bytes = 64 << 10;
     options.threads = 1;
     options.isa = isa;
@@ -38,7 +37,6 @@ static void check_parts(int32_t isa) {
     matrix m = random_matrix(GGUFX_TYPE_Q4_0, rows, cols, 0);
     ggufx_tensor *w = wrap_matrix(rt, &m);
     float *x = random_values(n * cols, 17), *y = malloc(n * rows * sizeof *y);
-    ggufx_matmul_options_init(&mm);
     mm.progress = &progress;
     OK(ggufx_matmul(y, 0, n * rows, rt, w, x, 0, n * cols, n, &mm, ok_error()));
     assert_true(b.n >= 2);
@@ -76,8 +74,7 @@ static void test_pieces_of_the_last_tiles_change_no_bit(void **state) {
         for (size_t mode = 0; mode < 3; mode++) {
             float *want = product(alone, &m, x, n, modes[mode]);
             for (size_t i = 0; i < 2; i++) {
-                ggufx_runtime_options options;
-                ggufx_runtime_options_init(&options);
+                ggufx_runtime_options options = {.struct_size = sizeof options};
                 options.executor = &executors[i];
                 ggufx_runtime *rt = make_runtime_with(&options);
                 float *y = product(rt, &m, x, n, modes[mode]);

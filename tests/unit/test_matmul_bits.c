@@ -169,8 +169,7 @@ static void test_bits_do_not_depend_on_threads_or_executor(void **state) {
                 const ggufx_executor host = n == 0   ? serial_executor()
                                             : n == 1 ? reverse_executor()
                                                      : thread_executor(n);
-                ggufx_runtime_options options;
-                ggufx_runtime_options_init(&options);
+                ggufx_runtime_options options = {.struct_size = sizeof options};
                 if (n <= 8)
                     options.executor = &host;
                 else
@@ -206,8 +205,7 @@ static void test_many_columns_row_by_row_do_not_depend_on_the_executor(void **st
             for (uint32_t threads = 1; threads <= 3; threads += 2) {
                 const ggufx_executor host =
                     threads == 1 ? reverse_executor() : thread_executor(threads);
-                ggufx_runtime_options options;
-                ggufx_runtime_options_init(&options);
+                ggufx_runtime_options options = {.struct_size = sizeof options};
                 options.executor = &host;
                 ggufx_runtime *rt = make_runtime_with(&options);
                 float *y = product(rt, &m, x, n, flags);
@@ -232,9 +230,8 @@ static void test_bits_do_not_depend_on_the_instruction_set(void **state) {
     float *x = random_values(n * cols, 6);
     ggufx_runtime *scalar = make_runtime(GGUFX_ISA_SCALAR, 1);
     for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++) {
-        ggufx_runtime_options options;
+        ggufx_runtime_options options = {.struct_size = sizeof options};
         ggufx_runtime *rt = NULL;
-        ggufx_runtime_options_init(&options);
         options.isa = sets[s];
         if (ggufx_runtime_create(&rt, &options, NULL) != GGUFX_OK) continue; /* unsupported */
         for (size_t t = 0; t < N_PRODUCT_TYPES; t += test_step_sanitized()) {
@@ -260,8 +257,7 @@ static void test_bits_do_not_depend_on_the_instruction_set(void **state) {
 static void test_workspace_size_does_not_change_bits(void **state) {
     (void)state;
     enum { rows = 33, cols = 8192, n = 17 };
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.workspace_bytes = 64 << 10;
     ggufx_runtime *small = make_runtime_with(&options), *large = make_runtime(GGUFX_ISA_BEST, 0);
     float *x = random_values(n * cols, 7);
@@ -286,8 +282,7 @@ static void test_columns_that_do_not_fit_together_have_the_same_bits(void **stat
     (void)state;
     enum { rows = 3, cols = 98304, n = 3 };
     const uint32_t types[] = {GGUFX_TYPE_Q4_0, GGUFX_TYPE_Q2_K};
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.workspace_bytes = 64 << 10;
     ggufx_runtime *small = make_runtime_with(&options), *large = make_runtime(GGUFX_ISA_BEST, 1);
     float *x = random_values(n * cols, 15);

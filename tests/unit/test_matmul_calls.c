@@ -19,8 +19,7 @@
 static void test_column_that_does_not_fit_the_workspace_is_a_limit(void **state) {
     (void)state;
     enum { cols = 262144 };
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.workspace_bytes = 64 << 10;
     ggufx_runtime *rt = make_runtime_with(&options);
     matrix m = random_matrix(GGUFX_TYPE_Q4_0, 1, cols, 0);
@@ -100,9 +99,8 @@ static void test_products_never_allocate(void **state) {
     enum { rows = 900, cols = 512, n = 9 };
     fault count;
     const ggufx_executor executor = reverse_executor();
-    ggufx_runtime_options options;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     fault_init(&count);
-    ggufx_runtime_options_init(&options);
     options.allocator = &count.allocator;
     options.executor = &executor;
     ggufx_runtime *rt = make_runtime_with(&options);
@@ -112,8 +110,7 @@ static void test_products_never_allocate(void **state) {
         ggufx_tensor *w = wrap_matrix(rt, &m);
         for (size_t mode = 0; mode < N_PRODUCT_MODES; mode++) {
             const uint32_t flags = product_modes[mode];
-            ggufx_matmul_options mm;
-            ggufx_matmul_options_init(&mm);
+            ggufx_matmul_options mm = {.struct_size = sizeof mm};
             mm.flags = flags;
             const long calls = count.calls;
             const size_t heap = heap_in_use();
@@ -186,8 +183,7 @@ static void test_failure_of_the_executor_is_returned(void **state) {
     (void)state;
     ggufx_executor broken = serial_executor();
     broken.parallel_for = refuse;
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.executor = &broken;
     options.isa = GGUFX_ISA_SCALAR;
     ggufx_runtime *rt = make_runtime_with(&options);
@@ -233,8 +229,7 @@ static void *call_often(void *arg) {
 static void test_concurrent_calls_share_one_runtime(void **state) {
     (void)state;
     enum { n_callers = 12, rows = 64, cols = 4096 };
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.workspace_bytes = 64 << 10;
     options.threads = 2;
     ggufx_runtime *rt = make_runtime_with(&options);
@@ -288,10 +283,9 @@ static void test_calls_inside_calls_have_workspace_of_their_own(void **state) {
     enum { rows = 600, cols = 512 };
     nested other = {.rows = rows, .cols = cols};
     ggufx_executor executor = serial_executor();
-    ggufx_runtime_options options;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     executor.user = &other;
     executor.parallel_for = run_others_first;
-    ggufx_runtime_options_init(&options);
     options.executor = &executor;
     options.isa = GGUFX_ISA_SCALAR; /* slow enough for tasks */
     ggufx_runtime *rt = make_runtime_with(&options), *plain = make_runtime(GGUFX_ISA_SCALAR, 1);

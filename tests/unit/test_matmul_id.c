@@ -72,8 +72,7 @@ static void test_each_expert_has_the_bits_of_its_own_product(void **state) {
 static void test_workspace_and_workers_change_no_bit(void **state) {
     (void)state;
     const ggufx_executor wide = thread_executor(16);
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.workspace_bytes = 64 << 10;
     ggufx_runtime *small = make_runtime_with(&options);
     options.executor = &wide;

@@ -49,8 +49,7 @@ static void test_ids_and_shapes_are_checked_before_anything_is_computed(void **s
 static void test_more_results_than_the_workspace_can_sort_are_a_limit(void **state) {
     (void)state;
     enum { n = 70000 }; /* 4 bytes each; the workspace is 4 * 64 KiB */
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.workspace_bytes = 64 << 10;
     ggufx_runtime *rt = make_runtime_with(&options);
     matrix m = random_matrix(GGUFX_TYPE_Q4_0, 1, 32, 0);
@@ -116,10 +115,9 @@ static void test_experts_share_forks_and_joins(void **state) {
     int n_calls[2] = {0, 0};
     for (int many = 0; many < 2; many++) {
         ggufx_executor executor = serial_executor();
-        ggufx_runtime_options options;
+        ggufx_runtime_options options = {.struct_size = sizeof options};
         executor.user = &n_calls[many];
         executor.parallel_for = count_forks;
-        ggufx_runtime_options_init(&options);
         options.executor = &executor;
         options.isa = GGUFX_ISA_SCALAR; /* slow enough for tasks */
         ggufx_runtime *rt = make_runtime_with(&options);

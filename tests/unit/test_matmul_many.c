@@ -74,8 +74,7 @@ static void test_each_result_has_the_bits_of_matvec(void **state) {
 
 static void test_packed_columns_that_do_not_fit_together_have_the_same_bits(void **state) {
     (void)state;
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.workspace_bytes = 64 << 10;
     ggufx_runtime *small = make_runtime_with(&options), *large = make_runtime(GGUFX_ISA_BEST, 1);
     enum { cols = 65536 };
@@ -116,10 +115,9 @@ static void test_all_matrices_share_one_fork_and_join(void **state) {
     (void)state;
     counted count = {0, 0};
     ggufx_executor executor = serial_executor();
-    ggufx_runtime_options options;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     executor.user = &count;
     executor.parallel_for = count_forks;
-    ggufx_runtime_options_init(&options);
     options.executor = &executor;
     options.isa = GGUFX_ISA_SCALAR; /* slow enough for tasks */
     ggufx_runtime *rt = make_runtime_with(&options);

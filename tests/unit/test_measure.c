@@ -100,13 +100,12 @@ static void check_figures(uint32_t stride) {
     const tiny_options other = other_model();
     saved_file *file = save(stride);
     expected *e = expect(stride);
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     ggufx_measure_facts facts;
     fixture f;
     double mean = 0, square = 0, same = (double)e->n_same / e->n;
     for (int i = 0; i < e->n; i++) mean += e->kl[i] / e->n, square += e->kl[i] * e->kl[i] / e->n;
     begin_rows(&f, &other, 0);
-    ggufx_measure_options_init(&options);
     options.stride = stride;
     options.read = read_piece;
     options.read_user = file;
@@ -141,12 +140,11 @@ static void test_figures_are_those_of_binary64(void **state) {
 
 static void test_a_model_does_not_differ_from_itself(void **state) {
     saved_file *file = save(0);
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     ggufx_measure_facts facts;
     fixture f;
     (void)state;
     begin_rows(&f, NULL, 0);
-    ggufx_measure_options_init(&options);
     options.read = read_piece;
     options.read_user = file;
     MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
@@ -165,10 +163,9 @@ static void test_neither_batches_nor_fewer_chunks_change_a_bit(void **state) {
     ggufx_measure_facts facts[3], running;
     (void)state;
     for (int i = 0; i < 3; i++) {
-        ggufx_measure_options options;
+        ggufx_measure_options options = {.struct_size = sizeof options};
         fixture f;
         begin_rows(&f, &other, batches[i]);
-        ggufx_measure_options_init(&options);
         options.read = read_piece;
         options.read_user = file;
         file->at = 0;
@@ -179,7 +176,7 @@ static void test_neither_batches_nor_fewer_chunks_change_a_bit(void **state) {
         assert_int_equal(running.n_chunks, 2);
         end(&f);
         begin_rows(&f, NULL, batches[i]);
-        ggufx_measure_options_init(&options);
+        options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
         options.write = write_piece;
         options.write_user = again;
         again->n = 0;
@@ -196,12 +193,11 @@ static void test_neither_batches_nor_fewer_chunks_change_a_bit(void **state) {
 
 static void test_damage_is_found_wherever_it_is(void **state) {
     saved_file *file = save(0);
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     ggufx_measure_facts facts;
     fixture f;
     (void)state;
     begin_rows(&f, NULL, 0);
-    ggufx_measure_options_init(&options);
     options.read = read_piece;
     options.read_user = file;
     for (size_t at = 0; at < file->n; at += at < 100 ? 1 : 617) {
@@ -226,12 +222,11 @@ static void test_damage_is_found_wherever_it_is(void **state) {
 static void test_logits_of_something_else_are_a_mismatch(void **state) {
     saved_file *file = save(0);
     tiny_options duplicates = {0};
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     ggufx_measure_facts facts;
     int32_t tokens[N];
     fixture f;
     (void)state;
-    ggufx_measure_options_init(&options);
     options.read = read_piece;
     options.read_user = file;
 #define MISMATCH(text, call)                                                                       \
@@ -266,7 +261,7 @@ static void test_logits_of_something_else_are_a_mismatch(void **state) {
     options.write = write_piece;
     options.write_user = fewer;
     MUST(&f, measure(&f, &facts, 2 * CHUNK, TINY_BOS, &options));
-    ggufx_measure_options_init(&options);
+    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
     options.read = read_piece;
     options.read_user = fewer;
     FAILS(&f, GGUFX_E_MISMATCH, "2 chunks", measure(&f, &facts, N, TINY_BOS, &options));
@@ -276,12 +271,11 @@ static void test_logits_of_something_else_are_a_mismatch(void **state) {
 }
 
 static void test_bad_arguments_are_refused(void **state) {
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     ggufx_measure_facts facts;
     fixture f;
     (void)state;
     begin_rows(&f, NULL, 0);
-    ggufx_measure_options_init(&options);
     options.stride = CHUNK;
     FAILS(&f, GGUFX_E_ARGUMENT, "stride", measure(&f, &facts, N, 1, &options));
     options.stride = 0;
@@ -292,14 +286,14 @@ static void test_bad_arguments_are_refused(void **state) {
     options.write = NULL;
     options.save_path = "";
     FAILS(&f, GGUFX_E_ARGUMENT, "save_path", measure(&f, &facts, N, 1, &options));
-    ggufx_measure_options_init(&options);
+    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
     options.base_path = "a";
     options.read = read_piece;
     FAILS(&f, GGUFX_E_ARGUMENT, "exclude", measure(&f, &facts, N, 1, &options));
-    ggufx_measure_options_init(&options);
+    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
     options.base_path = "/nonexistent/logits";
     FAILS(&f, GGUFX_E_IO, "/nonexistent/logits", measure(&f, &facts, N, 1, &options));
-    ggufx_measure_options_init(&options);
+    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
     options.flags = 1;
     FAILS(&f, GGUFX_E_ARGUMENT, "flags", measure(&f, &facts, N, 1, &options));
     FAILS(&f, GGUFX_E_ARGUMENT, "out",
@@ -349,12 +343,11 @@ static void test_logits_that_are_no_numbers_are_not_saved(void **state) {
     for (int i = 0; i < 3; i++) {
         const tiny_options broken = {.untied = 1, .nan_tensor = i < 2 ? names[i] : NULL};
         saved_file *const saved = calloc(1, sizeof *saved);
-        ggufx_measure_options options;
+        ggufx_measure_options options = {.struct_size = sizeof options};
         ggufx_measure_facts facts;
         fixture f;
         begin_rows(&f, &broken, 0);
         if (i == 2) scale_weights(&f, "output.weight", 4e37f);
-        ggufx_measure_options_init(&options);
         options.write = write_piece;
         options.write_user = saved;
         FAILS(&f, GGUFX_E_VALUE, i == 2 ? "an infinite logit" : "the model computed",
@@ -366,7 +359,7 @@ static void test_logits_that_are_no_numbers_are_not_saved(void **state) {
 
 static void test_a_file_appears_whole_or_not_at_all(void **state) {
     char path[TEMPORARY_PATH], part[TEMPORARY_PATH + 8];
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     ggufx_measure_facts facts;
     reports stop = {0, 2};
     fixture f;
@@ -374,7 +367,6 @@ static void test_a_file_appears_whole_or_not_at_all(void **state) {
     temporary_path(path, "logits");
     snprintf(part, sizeof part, "%s.part", path);
     begin_rows(&f, NULL, 0);
-    ggufx_measure_options_init(&options);
     options.save_path = path;
     options.report = on_report;
     options.report_user = &stop;
@@ -398,14 +390,13 @@ static void test_a_file_appears_whole_or_not_at_all(void **state) {
 
 static void test_it_stops_at_each_poll_and_at_each_write(void **state) {
     saved_file *file = calloc(1, sizeof *file);
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     ggufx_measure_facts facts;
     reports stop = {0, 0};
     ggufx_progress progress = {sizeof progress, 0, NULL, &stop, on_progress};
     fixture f;
     (void)state;
     begin_rows(&f, NULL, 5);
-    ggufx_measure_options_init(&options);
     options.progress = &progress;
     MUST(&f, measure(&f, &facts, N, TINY_BOS, &options));
     for (int n = stop.n; n > 0; n -= 7) {
@@ -413,7 +404,7 @@ static void test_it_stops_at_each_poll_and_at_each_write(void **state) {
         assert_int_equal(measure(&f, &facts, N, TINY_BOS, &options), GGUFX_E_CANCELLED);
         assert_int_equal(ggufx_session_length(f.session), 0);
     }
-    ggufx_measure_options_init(&options);
+    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
     options.write = write_piece;
     options.write_user = file;
     for (file->fail_at = 1; file->fail_at < 20000; file->fail_at += 4111) {
@@ -427,7 +418,7 @@ static void test_it_stops_at_each_poll_and_at_each_write(void **state) {
 static ggufx_status use_measure(void *context, ggufx_runtime *rt, ggufx_error *error) {
     int32_t tokens[N];
     double scores[2];
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     ggufx_measure_facts facts = {.struct_size = sizeof facts};
     ggufx_file *file = NULL;
     ggufx_model *model = NULL;
@@ -435,7 +426,6 @@ static ggufx_status use_measure(void *context, ggufx_runtime *rt, ggufx_error *e
     ggufx_status status = open_tiny(&file, rt, NULL, error);
     saved_file *saved = context;
     make_tokens(tokens);
-    ggufx_measure_options_init(&options);
     options.write = write_piece;
     options.write_user = saved;
     saved->n = saved->at = 0;
@@ -443,7 +433,7 @@ static ggufx_status use_measure(void *context, ggufx_runtime *rt, ggufx_error *e
     if (status == GGUFX_OK) status = ggufx_session_create(&session, model, NULL, error);
     if (status == GGUFX_OK)
         status = ggufx_measure(&facts, session, tokens, CHUNK, CHUNK, 1, &options, error);
-    ggufx_measure_options_init(&options);
+    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
     options.read = read_piece;
     options.read_user = saved;
     if (status == GGUFX_OK)

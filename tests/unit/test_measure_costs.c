@@ -27,17 +27,15 @@ typedef struct work {
 
 static void *prepare(size_t size) {
     work *w = calloc(1, sizeof *w);
-    ggufx_runtime_options runtime;
-    ggufx_session_options session;
+    ggufx_runtime_options runtime = {.struct_size = sizeof runtime};
+    ggufx_session_options session = {.struct_size = sizeof session};
     assert_non_null(w);
-    ggufx_runtime_options_init(&runtime);
     runtime.threads = 1;
     size_t n_bytes = 0;
     unsigned char *data = tiny_model(&n_bytes, NULL);
     OK(ggufx_runtime_create(&w->rt, &runtime, ok_error()));
     OK(ggufx_open_memory(&w->file, w->rt, data, n_bytes, free, data, NULL, ok_error()));
     OK(ggufx_model_create(&w->model, w->rt, w->file, NULL, ok_error()));
-    ggufx_session_options_init(&session);
     session.n_context = CONTEXT;
     OK(ggufx_session_create(&w->session, w->model, &session, ok_error()));
     w->n = size * CONTEXT;
@@ -76,13 +74,12 @@ static ggufx_status give(void *user, void *data, size_t n) {
 
 static void measure(void *user) {
     work *w = user;
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     ggufx_measure_facts facts = {.struct_size = sizeof facts};
-    ggufx_measure_options_init(&options);
     options.write = keep;
     options.write_user = w;
     OK(ggufx_measure(&facts, w->session, w->tokens, w->n, CONTEXT, -1, &options, ok_error()));
-    ggufx_measure_options_init(&options);
+    options = (ggufx_measure_options){.struct_size = sizeof(ggufx_measure_options)};
     options.read = give;
     options.read_user = w;
     OK(ggufx_measure(&facts, w->session, w->tokens, w->n, CONTEXT, -1, &options, ok_error()));

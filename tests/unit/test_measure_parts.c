@@ -27,11 +27,10 @@ static int32_t on_rows(void *user, const ggufx_measure_row *rows, size_t n) {
 static ggufx_status measure_chunks(fixture *f, row_list *list, saved_file *base, size_t first,
                                    size_t n, ggufx_measure_facts *facts) {
     int32_t tokens[N];
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     make_tokens(tokens);
     memset(facts, 0, sizeof *facts);
     facts->struct_size = sizeof *facts;
-    ggufx_measure_options_init(&options);
     options.rows = on_rows;
     options.rows_user = list;
     if (base) {
@@ -101,7 +100,7 @@ static void test_rows_can_stop(void **state) {
 static void test_saved_chunks_that_are_passed_over_are_checked(void **state) {
     saved_file *file = save(0);
     ggufx_measure_facts facts;
-    ggufx_measure_options options;
+    ggufx_measure_options options = {.struct_size = sizeof options};
     row_list list;
     fixture f;
     (void)state;
@@ -117,7 +116,6 @@ static void test_saved_chunks_that_are_passed_over_are_checked(void **state) {
     MUST(&f, measure_chunks(&f, &list, file, 2, 1, &facts));
     int32_t tokens[N];
     make_tokens(tokens);
-    ggufx_measure_options_init(&options);
     options.base_chunk = 1;
     FAILS(&f, GGUFX_E_ARGUMENT, "base_chunk", measure(&f, &facts, CHUNK, TINY_BOS, &options));
     options.read = read_piece;

@@ -175,14 +175,13 @@ static void test_model_create_rejects_split_keys_that_do_not_fit(void **state) {
 }
 
 static void test_model_create_needs_tensor_data(void **state) {
-    ggufx_open_options open;
+    ggufx_open_options open = {.struct_size = sizeof open};
     size_t size = 0;
     unsigned char *data = tiny_model(&size, NULL);
     fixture f;
     (void)state;
     begin(&f, NULL);
     ggufx_file_destroy(f.file);
-    ggufx_open_options_init(&open);
     open.flags = GGUFX_OPEN_METADATA_ONLY;
     MUST(&f, ggufx_open_memory(&f.file, f.rt, data, size, NULL, NULL, &open, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "metadata",
@@ -193,15 +192,13 @@ static void test_model_create_needs_tensor_data(void **state) {
 
 static void test_model_calls_refuse_bad_arguments(void **state) {
     fixture f;
-    ggufx_model_options options;
+    ggufx_model_options options = {.struct_size = sizeof options};
     ggufx_model_facts facts;
     (void)state;
     begin(&f, NULL);
     FAILS(&f, GGUFX_E_ARGUMENT, "out", ggufx_model_create(NULL, f.rt, f.file, NULL, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "rt", ggufx_model_create(&f.model, NULL, f.file, NULL, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "file", ggufx_model_create(&f.model, f.rt, NULL, NULL, &f.error));
-    ggufx_model_options_init(NULL);
-    ggufx_model_options_init(&options);
     options.flags = 2;
     FAILS(&f, GGUFX_E_ARGUMENT, "ggufx_model_options",
           ggufx_model_create(&f.model, f.rt, f.file, &options, &f.error));

@@ -178,16 +178,14 @@ static growth run_model(const char *path) {
     growth g = {.facts.struct_size = sizeof g.facts};
     ggufx_error error;
     ggufx_runtime_options runtime = {.struct_size = sizeof runtime, .threads = 2};
-    ggufx_session_options options;
-    ggufx_estimate_options estimate;
+    ggufx_session_options options = {.struct_size = sizeof options};
+    ggufx_estimate_options estimate = {.struct_size = sizeof estimate};
     ggufx_runtime *rt = NULL;
     ggufx_file *file = NULL;
     ggufx_model *model = NULL;
     ggufx_session *session = NULL;
     int32_t tokens[kTokens];
     for (int i = 0; i < kTokens; i++) tokens[i] = 41 * i % kVocab;
-    ggufx_session_options_init(&options);
-    ggufx_estimate_options_init(&estimate);
     options.n_batch = estimate.n_batch = kBatch;
     const footprint start = measure();
     MUST(ggufx_runtime_create(&rt, &runtime, &error));

@@ -12,8 +12,7 @@
 /* One field of one struct, and the expected message. */
 #define CASE(type, field, value, status, text, call)                                               \
     do {                                                                                           \
-        type options;                                                                              \
-        type##_init(&options);                                                                     \
+        type options = {.struct_size = sizeof options};                                            \
         prepare_##type(&options);                                                                  \
         options.field = (value);                                                                   \
         FAILS(f, status, text, call);                                                              \
@@ -120,8 +119,7 @@ static void check_kv(fixture *f) {
     KV_CASE(type_v, 7, GGUFX_E_TYPE, "7");
     KV_CASE(n_layer_options, 1, GGUFX_E_ARGUMENT, "n_layer_options");
     const ggufx_kv_layer layer = {0, 0, 0, 9};
-    ggufx_kv_options o;
-    ggufx_kv_options_init(&o);
+    ggufx_kv_options o = {.struct_size = sizeof o};
     prepare_ggufx_kv_options(&o);
     o.layers = &layer;
     o.n_layer_options = 1;
@@ -130,10 +128,9 @@ static void check_kv(fixture *f) {
 
 static void check_attend(fixture *f) {
     ggufx_kv *kv;
-    ggufx_kv_options o;
+    ggufx_kv_options o = {.struct_size = sizeof o};
     float x[32] = {0}, out[32];
     static const float odd[] = {NAN, INFINITY, -INFINITY};
-    ggufx_kv_options_init(&o);
     prepare_ggufx_kv_options(&o);
     MUST(f, ggufx_kv_create(&kv, f->rt, &o, &f->error));
     MUST(f, ggufx_kv_append(kv, 0, 0, 1, NULL, x, 32, x, 32, &f->error));

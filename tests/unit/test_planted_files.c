@@ -60,11 +60,10 @@ static void assert_untouched(plant what, const char *name) {
 /* Edits more than a sector, so that a journal is needed. */
 static ggufx_status edit_text(ggufx_error *error) {
     static char text[3000];
-    ggufx_edit_options how;
+    ggufx_edit_options how = {.struct_size = sizeof how};
     ggufx_file *f = open_model();
     ggufx_writer *w = copy_of(f);
     memset(text, 'b', sizeof text);
-    ggufx_edit_options_init(&how);
     how.flags = GGUFX_EDIT_IN_PLACE;
     OK(ggufx_writer_set_string(w, S("general.name"), text, sizeof text, ok_error()));
     const ggufx_status status = ggufx_edit_write(NULL, w, f, path, &how, error);
@@ -143,9 +142,8 @@ static void test_parts_of_a_set_are_not_followed(void **state) {
 }
 
 static ggufx_status load_cache(const char *name, ggufx_error *error) {
-    ggufx_kv_options options;
+    ggufx_kv_options options = {.struct_size = sizeof options};
     ggufx_kv *kv = NULL;
-    ggufx_kv_options_init(&options);
     options.n_layers = options.n_kv_heads = options.n_q_heads = 1;
     options.head_dim_k = 32;
     OK(ggufx_kv_create(&kv, rt, &options, ok_error()));

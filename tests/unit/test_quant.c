@@ -149,9 +149,8 @@ static void test_dequantize_never_allocates(void **state) {
     enum { rows = 900, cols = 512 };
     fault count;
     const ggufx_executor executor = serial_executor();
-    ggufx_runtime_options options;
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     fault_init(&count);
-    ggufx_runtime_options_init(&options);
     options.allocator = &count.allocator;
     options.executor = &executor;
     ggufx_runtime *rt = make_runtime_with(&options);

@@ -41,9 +41,8 @@ struct Coded {
 
 static void encode(struct Coded *out, const ggufx_runtime *rt, uint32_t type, int32_t mode,
                    const float *x, const float *imatrix) {
-    ggufx_quantize_options options;
+    ggufx_quantize_options options = {.struct_size = sizeof options};
     uint64_t row_bytes = 0;
-    ggufx_quantize_options_init(&options);
     options.mode = mode;
     options.imatrix = imatrix;
     OK(ggufx_row_bytes(&row_bytes, type, kColumns, ok_error()));

@@ -27,8 +27,7 @@ static void test_threads_and_executors_change_no_byte(void **state) {
         uint8_t *expected = malloc(n_bytes), *out = malloc(n_bytes);
         for (uint32_t how = 1; how <= 4; how++) {
             const ggufx_executor reverse = reverse_executor();
-            ggufx_runtime_options o;
-            ggufx_runtime_options_init(&o);
+            ggufx_runtime_options o = {.struct_size = sizeof o};
             o.threads = how;
             if (how == 4) o.executor = &reverse;
             ggufx_runtime *rt = make_runtime_with(&o);

@@ -20,8 +20,7 @@ typedef struct job {
 static job *rows_of(size_t n_rows, size_t n_cols) {
     job *j = calloc(1, sizeof *j);
     const size_t n = n_rows * n_cols;
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.threads = 2;
     OK(ggufx_runtime_create(&j->rt, &options, ok_error()));
     *j = (job){.rt = j->rt,
@@ -44,8 +43,7 @@ static void *many_rows(size_t n) {
 
 static void quantize(void *work) {
     const job *j = work;
-    ggufx_quantize_options options;
-    ggufx_quantize_options_init(&options);
+    ggufx_quantize_options options = {.struct_size = sizeof options};
     options.imatrix = j->imatrix;
     OK(ggufx_quantize_blocks(j->out, j->n_rows * j->n_cols, j->rt, 2 /* Q4_0 */, j->x, j->n_rows,
                              j->n_cols, &options, ok_error()));

@@ -139,8 +139,7 @@ static void test_one_bad_value_is_found_in_every_place(void **state) {
     uint8_t out[4 * kLongest];
     ggufx_error e;
     for (size_t set = 0; set < 4; set++) {
-        ggufx_runtime_options options;
-        ggufx_runtime_options_init(&options);
+        ggufx_runtime_options options = {.struct_size = sizeof options};
         options.isa = sets[set];
         options.threads = 1;
         ggufx_runtime *rt = NULL;

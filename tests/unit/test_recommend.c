@@ -9,8 +9,7 @@
 #include <string.h>
 
 static ggufx_estimate_options default_options(void) {
-    ggufx_estimate_options options;
-    ggufx_estimate_options_init(&options);
+    ggufx_estimate_options options = {.struct_size = sizeof options};
     return options;
 }
 
@@ -66,7 +65,7 @@ static void test_the_recommendation_loses_least_of_all_that_fit(void **state) {
 /* Opens a header of two layers whose heads support every cache type. */
 static void open_heads(fixture *f, gb *b) {
     const uint64_t embedding[] = {256, 10};
-    ggufx_open_options open;
+    ggufx_open_options open = {.struct_size = sizeof open};
     memset(f, 0, sizeof *f);
     fault_init(&f->memory);
     f->rt = fault_runtime(&f->memory, 1);
@@ -78,7 +77,6 @@ static void open_heads(fixture *f, gb *b) {
     gb_key_u32(b, "heads.attention.head_count", 4);
     gb_tensor(b, "token_embd.weight", GGUFX_TYPE_Q8_0, 2, embedding, 2720);
     gb_data(b);
-    ggufx_open_options_init(&open);
     open.flags = GGUFX_OPEN_METADATA_ONLY;
     MUST(f, ggufx_open_memory(&f->file, f->rt, b->data, b->n, NULL, NULL, &open, &f->error));
 }
@@ -125,7 +123,7 @@ static void test_a_quantized_file_stays_as_it_is_unless_that_is_allowed(void **s
     (void)state;
     fixture f;
     ggufx_estimate_options options = default_options();
-    ggufx_job_options job;
+    ggufx_job_options job = {.struct_size = sizeof job};
     const tiny_options tiny = {.weight_type = GGUFX_TYPE_Q8_0};
     begin(&f, &tiny);
     options.type_k = options.type_v = GGUFX_KV_F16;
@@ -133,7 +131,6 @@ static void test_a_quantized_file_stays_as_it_is_unless_that_is_allowed(void **s
     FAILS(&f, GGUFX_E_CAPACITY, "the file as it is",
           ggufx_recommend(&(ggufx_estimate_facts){.struct_size = sizeof(ggufx_estimate_facts)},
                           f.rt, f.file, &options, &f.error));
-    ggufx_job_options_init(&job);
     job.flags = GGUFX_JOB_ALLOW_REQUANTIZE;
     options.job = &job;
     assert_int_not_equal(recommend(&f, &options).file_type, GGUFX_ESTIMATE_AS_IS);

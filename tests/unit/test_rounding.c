@@ -41,8 +41,7 @@ static void take_estimate(results *r,
                                                const ggufx_file *, const ggufx_estimate_options *,
                                                ggufx_error *)) {
     ggufx_estimate_facts facts = {.struct_size = sizeof facts};
-    ggufx_estimate_options options;
-    ggufx_estimate_options_init(&options);
+    ggufx_estimate_options options = {.struct_size = sizeof options};
     options.bandwidth = 1e9 / 3;
     options.memory_bytes = 1 << 26;
     OK(call(&facts, f.rt, f.file, &options, ok_error()));
@@ -54,12 +53,11 @@ static void take_estimate(results *r,
 }
 
 static void take_job(results *r) {
-    ggufx_job_options options;
-    ggufx_job_run_options how;
+    ggufx_job_options options = {.struct_size = sizeof options};
+    ggufx_job_run_options how = {.struct_size = sizeof how};
     ggufx_job *job = NULL;
     ggufx_job_facts facts = {.struct_size = sizeof facts};
     double measured = 0;
-    ggufx_job_options_init(&options);
     OK(ggufx_job_quantize(&job, f.rt, f.file, 2 /* Q4_0 */, &options, ok_error()));
     OK(ggufx_job_info(&facts, job, ok_error()));
     for (size_t i = 0; i < facts.n_tensors; i++) {
@@ -70,7 +68,6 @@ static void take_job(results *r) {
         add(r, measured);
         break;
     }
-    ggufx_job_run_options_init(&how);
     how.flags = GGUFX_JOB_MEASURE;
     OK(ggufx_job_run(job, path, &how, ok_error()));
     for (size_t i = 0, n = 0; i < facts.n_tensors && n < 4; i++) {
@@ -127,12 +124,11 @@ static void test_unmasked_exceptions_are_not_raised(void **state) {
 
 static int open_all(void **state) {
     static float k[N_TOKENS * N_HEAD];
-    ggufx_kv_options options;
+    ggufx_kv_options options = {.struct_size = sizeof options};
     (void)state;
     if (temporary_make() != 0) return -1;
     snprintf(path, sizeof path, "%s/out.gguf", temporary_folder());
     begin(&f, NULL);
-    ggufx_kv_options_init(&options);
     options.n_layers = options.n_kv_heads = options.n_q_heads = 1;
     options.head_dim_k = N_HEAD;
     options.type_k = options.type_v = GGUFX_KV_Q4_0;

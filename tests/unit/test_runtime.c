@@ -56,8 +56,7 @@ static void test_runtime_describes_itself(void **state) {
 
 static void test_isa_can_be_lowered_and_absent_ones_are_refused(void **state) {
     (void)state;
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    ggufx_runtime_options options = {.struct_size = sizeof options};
     options.isa = GGUFX_ISA_SCALAR;
     ggufx_runtime *rt = NULL;
     ggufx_error error;

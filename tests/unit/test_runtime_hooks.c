@@ -72,7 +72,7 @@ static void set_hooks(hooks *h, counters *c) {
     h->executor.user = c;
     h->executor.parallel_for = run_serially;
     h->executor.destroy = count_destroy;
-    ggufx_runtime_options_init(&h->options);
+    h->options = (ggufx_runtime_options){.struct_size = sizeof(ggufx_runtime_options)};
     h->options.allocator = &h->allocator;
     h->options.log = &h->log;
     h->options.executor = &h->executor;

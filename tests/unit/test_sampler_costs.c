@@ -32,8 +32,7 @@ static job *vocabulary(size_t n, int steps) {
 }
 
 static ggufx_sampler_link of(uint32_t kind, float p) {
-    ggufx_sampler_link link;
-    ggufx_sampler_link_init(&link);
+    ggufx_sampler_link link = {.struct_size = sizeof link};
     link.kind = kind;
     link.p = p;
     return link;

@@ -76,10 +76,9 @@ static void test_the_filters_of_the_simple_sampler_draw_its_ids(void **state) {
     static float logits[V];
     fixture f;
     ggufx_sampler *simple = NULL, *chain;
-    ggufx_sampler_options options;
+    ggufx_sampler_options options = {.struct_size = sizeof options};
     (void)state;
     begin(&f, NULL);
-    ggufx_sampler_options_init(&options);
     options.top_k = 300;
     options.top_p = 0.97f;
     options.min_p = 0.01f;
@@ -169,8 +168,7 @@ static uint64_t simple_bits_of(fixture *f) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (uint32_t which = 0; which < 40; which++) {
         ggufx_sampler *sampler = NULL;
-        ggufx_sampler_options options;
-        ggufx_sampler_options_init(&options);
+        ggufx_sampler_options options = {.struct_size = sizeof options};
         options.temperature = temperatures[which % 5];
         options.top_k = which / 5 & 1 ? 50 : 0;
         options.top_p = which / 10 & 1 ? 0.9f : 0.0f;
@@ -203,8 +201,7 @@ static void assert_bits(uint64_t (*bits_of_all)(fixture *), uint64_t expected) {
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         fixture f;
         ggufx_runtime *own = NULL, *before;
-        ggufx_runtime_options options;
-        ggufx_runtime_options_init(&options);
+        ggufx_runtime_options options = {.struct_size = sizeof options};
         options.isa = sets[i];
         if (ggufx_runtime_create(&own, &options, NULL) != GGUFX_OK) continue;
         begin(&f, NULL);
@@ -275,11 +272,10 @@ static void test_simple_samplers_are_cloned_and_reset_too(void **state) {
     int32_t first[40];
     fixture f;
     ggufx_sampler *a = NULL, *b = NULL;
-    ggufx_sampler_options options;
+    ggufx_sampler_options options = {.struct_size = sizeof options};
     (void)state;
     begin(&f, NULL);
     fill_logits(logits, V, 2);
-    ggufx_sampler_options_init(&options);
     options.temperature = 1;
     options.seed = 4;
     MUST(&f, ggufx_sampler_create(&a, f.rt, V, &options, &f.error));

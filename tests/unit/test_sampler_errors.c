@@ -49,7 +49,7 @@ static void test_sampler_calls_refuse_bad_arguments(void **state) {
     for (int field = 0; field < 3; field++) {
         static const float bad[3] = {-1.0f, NAN, INFINITY};
         for (int i = 0; i < 3; i++) {
-            ggufx_sampler_options_init(&options);
+            options = (ggufx_sampler_options){.struct_size = sizeof(ggufx_sampler_options)};
             *(field == 0   ? &options.temperature
               : field == 1 ? &options.top_p
                            : &options.min_p) = bad[i];
@@ -61,11 +61,11 @@ static void test_sampler_calls_refuse_bad_arguments(void **state) {
             assert_null(sampler);
         }
     }
-    ggufx_sampler_options_init(&options);
+    options = (ggufx_sampler_options){.struct_size = sizeof(ggufx_sampler_options)};
     options.min_p = 1.5f;
     FAILS(&f, GGUFX_E_ARGUMENT, "min_p",
           ggufx_sampler_create(&sampler, f.rt, N, &options, &f.error));
-    ggufx_sampler_options_init(&options);
+    options = (ggufx_sampler_options){.struct_size = sizeof(ggufx_sampler_options)};
     options.flags = 1;
     FAILS(&f, GGUFX_E_ARGUMENT, "ggufx_sampler_options",
           ggufx_sampler_create(&sampler, f.rt, N, &options, &f.error));
@@ -79,7 +79,6 @@ static void test_sampler_calls_refuse_bad_arguments(void **state) {
           ggufx_sampler_sample(&id, NULL, sampler, logits, N + 1, &f.error));
     ggufx_sampler_destroy(sampler);
     ggufx_sampler_destroy(NULL);
-    ggufx_sampler_options_init(NULL);
     end(&f);
 }
 

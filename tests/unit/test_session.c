@@ -13,8 +13,7 @@
 #define TOLERANCE 1e-4
 
 static void decode_all(fixture *f, const int32_t *tokens, size_t n, float *logits) {
-    ggufx_decode_options options;
-    ggufx_decode_options_init(&options);
+    ggufx_decode_options options = {.struct_size = sizeof options};
     options.flags = GGUFX_DECODE_ALL_LOGITS;
     options.logits = logits;
     options.n_logits = n * TINY_VOCAB;
@@ -115,7 +114,7 @@ static void test_session_kv_types_stay_near_f32(void **state) {
     (void)state;
     make_tokens(tokens, LONG);
     for (int i = 0; i < 4; i++) {
-        ggufx_session_options options;
+        ggufx_session_options options = {.struct_size = sizeof options};
         double worst = 0;
         fixture f;
         begin_session(&f, NULL, 0);
@@ -123,7 +122,6 @@ static void test_session_kv_types_stay_near_f32(void **state) {
         get_logits(&f, want);
         ggufx_session_destroy(f.session);
         f.session = NULL;
-        ggufx_session_options_init(&options);
         options.type_k = options.type_v = types[i];
         MUST(&f, ggufx_session_create(&f.session, f.model, &options, &f.error));
         decode(&f, tokens, LONG);

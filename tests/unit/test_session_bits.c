@@ -17,13 +17,12 @@ static void test_logits_have_the_same_bits_for_any_isa_and_thread_count(void **s
     for (int run = 0; run < 6; run++) {
         float logits[TINY_VOCAB];
         uint64_t hash = 0xcbf29ce484222325u;
-        ggufx_runtime_options rt_options;
+        ggufx_runtime_options rt_options = {.struct_size = sizeof rt_options};
         tiny_options options;
         fixture f;
         memset(&f, 0, sizeof f);
         memset(&options, 0, sizeof options);
         options.weight_type = run % 2 ? GGUFX_TYPE_Q8_0 : GGUFX_TYPE_F32;
-        ggufx_runtime_options_init(&rt_options);
         rt_options.isa = isas[run / 2];
         rt_options.threads = threads[run / 2];
         MUST(&f, ggufx_runtime_create(&f.rt, &rt_options, &f.error));
@@ -67,7 +66,7 @@ static void test_decode_gives_the_same_bits_however_single_tokens_come(void **st
 static void test_invariant_products_make_batches_and_single_tokens_equal(void **state) {
     float a[TINY_VOCAB], b[TINY_VOCAB], plain[TINY_VOCAB];
     int32_t tokens[N];
-    ggufx_session_options options;
+    ggufx_session_options options = {.struct_size = sizeof options};
     fixture f;
     (void)state;
     make_tokens(tokens, N);
@@ -75,7 +74,6 @@ static void test_invariant_products_make_batches_and_single_tokens_equal(void **
     decode(&f, tokens, N);
     get_logits(&f, plain);
     ggufx_session_destroy(f.session);
-    ggufx_session_options_init(&options);
     options.type_k = options.type_v = GGUFX_KV_F32;
     options.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_BATCH_INVARIANT;
     MUST(&f, ggufx_session_create(&f.session, f.model, &options, &f.error));

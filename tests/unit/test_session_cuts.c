@@ -18,9 +18,8 @@ static const uint32_t kTypes[] = {GGUFX_KV_F32,      GGUFX_KV_F16,        GGUFX_
 enum { kTypeCount = sizeof kTypes / sizeof *kTypes };
 
 static ggufx_session *session_of(fixture *f, uint32_t type, uint32_t n_batch) {
-    ggufx_session_options options;
+    ggufx_session_options options = {.struct_size = sizeof options};
     ggufx_session *session = NULL;
-    ggufx_session_options_init(&options);
     options.n_context = kContext;
     options.n_batch = n_batch;
     options.type_k = options.type_v = type;
@@ -59,8 +58,7 @@ static void decode_in_pieces(fixture *f, ggufx_session *session, const int32_t *
         int polls = 1 + (int)(draw / 11 % 7);
         ggufx_progress progress = {
             .struct_size = sizeof progress, .user = &polls, .report = countdown};
-        ggufx_decode_options options;
-        ggufx_decode_options_init(&options);
+        ggufx_decode_options options = {.struct_size = sizeof options};
         options.progress = &progress;
         if (draw % 2 && done + 90 <= kContext) {
             const ggufx_status status =

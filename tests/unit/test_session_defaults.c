@@ -28,8 +28,7 @@ static ggufx_session_facts made(uint32_t trained, const ggufx_session_options *o
     MUST(&f, ggufx_model_create(&f.model, f.rt, f.file, NULL, &f.error));
     MUST(&f, ggufx_session_create(&f.session, f.model, options, &f.error));
     const ggufx_session_facts facts = info(&f);
-    ggufx_estimate_options asked;
-    ggufx_estimate_options_init(&asked);
+    ggufx_estimate_options asked = {.struct_size = sizeof asked};
     if (options) asked.n_context = options->n_context;
     ggufx_estimate_facts estimate = {.struct_size = sizeof estimate};
     MUST(&f, ggufx_estimate(&estimate, f.rt, f.file, &asked, &f.error));
@@ -53,9 +52,8 @@ static void test_a_session_takes_the_trained_context_up_to_8192_tokens(void **st
 }
 
 static void test_a_session_takes_what_is_asked_for(void **state) {
-    ggufx_session_options options;
+    ggufx_session_options options = {.struct_size = sizeof options};
     (void)state;
-    ggufx_session_options_init(&options);
     options.n_context = DEFAULT_CONTEXT + 7;
     options.n_batch = 3;
     options.type_k = GGUFX_KV_F32;
@@ -73,13 +71,12 @@ static void test_a_session_takes_what_is_asked_for(void **state) {
 /* The facts are right: exactly this many tokens fit. */
 static void test_a_session_is_full_where_it_says(void **state) {
     fixture f;
-    ggufx_session_options options;
+    ggufx_session_options options = {.struct_size = sizeof options};
     int32_t tokens[N];
     (void)state;
     make_tokens(tokens, N);
     begin(&f, NULL);
     MUST(&f, ggufx_model_create(&f.model, f.rt, f.file, NULL, &f.error));
-    ggufx_session_options_init(&options);
     options.n_context = 11;
     MUST(&f, ggufx_session_create(&f.session, f.model, &options, &f.error));
     const uint32_t n = info(&f).n_context;

@@ -66,8 +66,7 @@ static void add(pair *p) {
     const int gaps = below(&p->random, 3) == 0, embeds = below(&p->random, 3) == 0;
     const int all = below(&p->random, 2) == 0;
     int64_t next = p->n ? p->positions[p->n - 1] + 1 : 0;
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
+    ggufx_batch_options options = {.struct_size = sizeof options};
     options.item_size = sizeof(ggufx_batch_item);
     options.logits = logits;
     options.embeddings = hidden;
@@ -172,8 +171,7 @@ static void test_a_full_context_goes_on(void **state) {
 }
 
 static ggufx_batch_options options_for(float *logits, size_t n_rows) {
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
+    ggufx_batch_options options = {.struct_size = sizeof options};
     options.item_size = sizeof(ggufx_batch_item);
     options.logits = logits;
     options.n_logits = n_rows * TINY_VOCAB;

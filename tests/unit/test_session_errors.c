@@ -60,31 +60,28 @@ static void test_a_nan_in_the_model_is_reported_and_nothing_changes(void **state
 static void test_session_calls_refuse_bad_arguments(void **state) {
     int32_t tokens[2] = {1, 2};
     float logits[2 * TINY_VOCAB];
-    ggufx_session_options session;
-    ggufx_decode_options options;
+    ggufx_session_options session = {.struct_size = sizeof session};
+    ggufx_decode_options options = {.struct_size = sizeof options};
     ggufx_session *made = NULL;
     fixture f;
     (void)state;
     begin_session(&f, NULL, 0);
-    ggufx_session_options_init(NULL);
-    ggufx_decode_options_init(NULL);
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_create(NULL, f.model, NULL, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_create(&made, NULL, NULL, &f.error));
-    ggufx_session_options_init(&session);
     session.flags = 1;
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_create(&made, f.model, &session, &f.error));
-    ggufx_session_options_init(&session);
+    session = (ggufx_session_options){.struct_size = sizeof(ggufx_session_options)};
     session.matmul_flags = 16;
     FAILS(&f, GGUFX_E_ARGUMENT, "matmul_flags",
           ggufx_session_create(&made, f.model, &session, &f.error));
     session.matmul_flags = GGUFX_MATMUL_F32 | GGUFX_MATMUL_PRECISE;
     FAILS(&f, GGUFX_E_ARGUMENT, "matmul_flags",
           ggufx_session_create(&made, f.model, &session, &f.error));
-    ggufx_session_options_init(&session);
+    session = (ggufx_session_options){.struct_size = sizeof(ggufx_session_options)};
     session.n_context = 0x80000000u;
     FAILS(&f, GGUFX_E_ARGUMENT, "n_context",
           ggufx_session_create(&made, f.model, &session, &f.error));
-    ggufx_session_options_init(&session);
+    session = (ggufx_session_options){.struct_size = sizeof(ggufx_session_options)};
     session.n_context = 1;
     session.n_sequences = 65537;
     FAILS(&f, GGUFX_E_ARGUMENT, "n_sequences is 65537, the limit is 65536",
@@ -92,14 +89,13 @@ static void test_session_calls_refuse_bad_arguments(void **state) {
     session.n_sequences = 65536;
     MUST(&f, ggufx_session_create(&made, f.model, &session, &f.error));
     ggufx_session_destroy(made);
-    ggufx_session_options_init(&session);
+    session = (ggufx_session_options){.struct_size = sizeof(ggufx_session_options)};
     session.type_k = 77;
     FAILS(&f, GGUFX_E_TYPE, "", ggufx_session_create(&made, f.model, &session, &f.error));
     assert_null(made);
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_decode(NULL, tokens, 2, NULL, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_decode(f.session, NULL, 2, NULL, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "", ggufx_session_decode(f.session, tokens, 0, NULL, &f.error));
-    ggufx_decode_options_init(&options);
     options.flags = GGUFX_DECODE_ALL_LOGITS;
     FAILS(&f, GGUFX_E_ARGUMENT, "2 tokens x 302",
           ggufx_session_decode(f.session, tokens, 2, &options, &f.error));

@@ -37,12 +37,11 @@ static void test_decode_can_be_cancelled_at_each_poll(void **state) {
     while (status != GGUFX_OK) {
         poll p = {0, 0, 0, 0};
         ggufx_progress progress;
-        ggufx_decode_options options;
+        ggufx_decode_options options = {.struct_size = sizeof options};
         memset(&progress, 0, sizeof progress);
         progress.struct_size = sizeof progress;
         progress.user = &p;
         progress.report = on_progress;
-        ggufx_decode_options_init(&options);
         options.progress = &progress;
         p.cancel_at = ++cancel_at;
         status = ggufx_session_decode(f.session, tokens + 10, 30, &options, &f.error);

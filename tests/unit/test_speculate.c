@@ -13,8 +13,7 @@
 enum { THREADS = 4, TOKENS = 24 };
 
 static ggufx_session_options session_options(void) {
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {.struct_size = sizeof options};
     options.matmul_flags = GGUFX_MATMUL_BATCH_INVARIANT;
     return options;
 }
@@ -61,11 +60,10 @@ static void test_options_are_refused_by_name(void **state) {
     static const int32_t beyond[2] = {1, TINY_VOCAB};
     fixture f;
     ggufx_speculator *speculator = NULL;
-    ggufx_speculator_options options;
+    ggufx_speculator_options options = {.struct_size = sizeof options};
     ggufx_session *other = NULL;
     (void)state;
     begin_invariant(&f);
-    ggufx_speculator_options_init(&options);
     FAILS(&f, GGUFX_E_ARGUMENT, "must be set",
           ggufx_speculator_create(NULL, f.session, &options, &f.error));
     FAILS(&f, GGUFX_E_ARGUMENT, "must be set",
@@ -108,7 +106,6 @@ static void test_options_are_refused_by_name(void **state) {
     ggufx_session_destroy(other);
     assert_null(speculator);
     ggufx_speculator_destroy(NULL);
-    ggufx_speculator_options_init(NULL);
     end(&f);
 }
 
@@ -122,10 +119,9 @@ static void test_a_draft_of_another_vocabulary_is_refused(void **state) {
         ggufx_file *file = NULL;
         ggufx_model *model = NULL;
         ggufx_speculator *speculator = NULL;
-        ggufx_speculator_options options;
+        ggufx_speculator_options options = {.struct_size = sizeof options};
         assert_int_equal(open_tiny(&file, f.rt, others[i], NULL), GGUFX_OK);
         OK(ggufx_model_create(&model, f.rt, file, NULL, ok_error()));
-        ggufx_speculator_options_init(&options);
         options.draft = new_session(model);
         FAILS(&f, GGUFX_E_MISMATCH, i ? "have text" : "another text",
               ggufx_speculator_create(&speculator, f.session, &options, &f.error));
@@ -162,8 +158,7 @@ static void test_wrong_guesses_of_a_host_change_nothing(void **state) {
     for (size_t i = 0; i < 2; i++) {
         int32_t ids[4];
         size_t n = 9;
-        ggufx_speculator_options options;
-        ggufx_speculator_options_init(&options);
+        ggufx_speculator_options options = {.struct_size = sizeof options};
         options.guess = wrong[i];
         MUST(&f, ggufx_session_truncate(f.session, 0, &f.error));
         ggufx_speculator *const speculator = begun(&f, sampler, &options);
@@ -281,11 +276,10 @@ static ggufx_status all_of_it(void *context, ggufx_runtime *rt, ggufx_error *err
     ggufx_session *session = NULL, *draft = NULL;
     ggufx_sampler *sampler = NULL;
     ggufx_speculator *speculator = NULL;
-    ggufx_speculator_options options;
+    ggufx_speculator_options options = {.struct_size = sizeof options};
     const int32_t tokens[] = {1, 5, 9, 5, 9, 5};
     int32_t ids[8];
     size_t n = 0;
-    ggufx_speculator_options_init(&options);
     ggufx_status status = open_tiny(&file, rt, NULL, error);
     if (!status) status = ggufx_model_create(&model, rt, file, NULL, error);
     if (!status) status = ggufx_session_create(&session, model, &session_made, error);

@@ -98,12 +98,10 @@ static void encode_chat(void *work) {
     const size_t each = 600, n_turns = j->n / (2 * each);
     size_t n_ids = 0;
     ggufx_chat_message *turns = calloc(n_turns, sizeof *turns);
-    ggufx_chat_options options;
-    ggufx_chat_request request;
+    ggufx_chat_options options = {.struct_size = sizeof options};
+    ggufx_chat_request request = {.struct_size = sizeof request};
     ggufx_chat *chat = NULL;
     ggufx_runtime *rt = NULL;
-    ggufx_chat_options_init(&options);
-    ggufx_chat_request_init(&request);
     options.text = text;
     options.text_length = sizeof text - 1;
     for (size_t i = 0; i < n_turns; i++) {

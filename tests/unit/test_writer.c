@@ -119,12 +119,11 @@ static void test_reserve_is_an_array_of_zeros_after_the_keys(void **state) {
     (void)state;
     for (int round = 0; round < 2; round++) {
         ggufx_writer *w = NULL;
-        ggufx_writer_options options;
+        ggufx_writer_options options = {.struct_size = sizeof options};
         ggufx_writer_facts facts = {.struct_size = sizeof facts};
         ggufx_meta_entry entry = {.struct_size = sizeof entry};
         kept k;
         uint64_t v[2000];
-        ggufx_writer_options_init(&options);
         options.reserve_bytes = 2000;
         OK(ggufx_writer_create(&w, rt, &options, ok_error()));
         /* An existing one is replaced. */

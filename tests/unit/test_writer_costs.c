@@ -95,8 +95,7 @@ static ggufx_status take(void *user, uint32_t part, const void *data, size_t n) 
 
 static void write_set(void *work) {
     job *w = work;
-    ggufx_write_options options;
-    ggufx_write_options_init(&options);
+    ggufx_write_options options = {.struct_size = sizeof options};
     options.max_part_tensors = 10;
     OK(ggufx_writer_write_stream(w->writer, take, NULL, &options, ok_error()));
 }

@@ -182,10 +182,9 @@ static void test_parts_hold_as_many_tensors_and_bytes_as_allowed(void **state) {
     };
     ggufx_writer *w = five_tensors(data);
     for (size_t i = 0; i < sizeof kCases / sizeof *kCases; i++) {
-        ggufx_write_options options;
+        ggufx_write_options options = {.struct_size = sizeof options};
         ggufx_writer_facts facts = {.struct_size = sizeof facts};
         kept k;
-        ggufx_write_options_init(&options);
         options.max_part_bytes = kCases[i].bytes;
         options.max_part_tensors = kCases[i].tensors;
         OK(ggufx_writer_info(&facts, w, &options, ok_error()));
@@ -207,9 +206,8 @@ static void test_what_is_too_large_for_a_part_stands_alone(void **state) {
     (void)state;
     static const uint8_t data[1000] = {9};
     ggufx_writer *w = five_tensors(data);
-    ggufx_write_options options;
+    ggufx_write_options options = {.struct_size = sizeof options};
     kept k;
-    ggufx_write_options_init(&options);
     options.max_part_bytes = 100;
     write_kept(w, &k, &options);
     assert_int_equal(k.n_parts, 6);

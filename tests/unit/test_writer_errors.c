@@ -179,11 +179,10 @@ static void test_bad_arguments_of_arrays_are_refused(void **state) {
 static void test_options_and_handles_are_checked(void **state) {
     (void)state;
     ggufx_writer *w = (ggufx_writer *)1;
-    ggufx_writer_options options;
-    ggufx_write_options how;
+    ggufx_writer_options options = {.struct_size = sizeof options};
+    ggufx_write_options how = {.struct_size = sizeof how};
     ggufx_writer_facts facts = {.struct_size = sizeof facts};
     ggufx_error e;
-    ggufx_writer_options_init(&options);
     options.version = 1;
     expect(ggufx_writer_create(&w, rt, &options, &e), GGUFX_E_VERSION, &e, "version is 1");
     assert_null(w);
@@ -195,7 +194,6 @@ static void test_options_and_handles_are_checked(void **state) {
     expect(ggufx_writer_create(NULL, rt, NULL, &e), GGUFX_E_ARGUMENT, &e, "out");
     expect(ggufx_writer_create(&w, NULL, NULL, &e), GGUFX_E_ARGUMENT, &e, "rt");
     OK(ggufx_writer_create(&w, rt, NULL, ok_error()));
-    ggufx_write_options_init(&how);
     how.flags = 2;
     expect(ggufx_writer_info(&facts, w, &how, &e), GGUFX_E_ARGUMENT, &e, "flags");
     expect(ggufx_writer_info(NULL, w, NULL, &e), GGUFX_E_ARGUMENT, &e, "out");

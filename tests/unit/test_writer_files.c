@@ -60,8 +60,7 @@ static void test_a_file_can_be_rewritten_in_its_place(void **state) {
     gb_write(&want, path);
     for (int32_t io = GGUFX_IO_MAP; io <= GGUFX_IO_READ; io++) {
         ggufx_file *f = NULL;
-        ggufx_open_options options;
-        ggufx_open_options_init(&options);
+        ggufx_open_options options = {.struct_size = sizeof options};
         options.io = io;
         OK(ggufx_open(&f, rt, path, &options, ok_error()));
         ggufx_writer *w = new_writer(rt, 0, 0);
@@ -258,8 +257,7 @@ static int32_t write_other(void *user, uint64_t done, uint64_t total) {
 static void test_a_name_that_is_taken_is_kept_where_asked(void **state) {
     (void)state;
     ggufx_progress progress = {.struct_size = sizeof progress, .user = path, .report = write_other};
-    ggufx_write_options options;
-    ggufx_write_options_init(&options);
+    ggufx_write_options options = {.struct_size = sizeof options};
     options.flags = GGUFX_WRITE_NO_REPLACE;
     ggufx_writer *w = everything();
     ggufx_error e;

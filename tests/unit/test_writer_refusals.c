@@ -90,10 +90,9 @@ static void test_more_parts_than_a_set_can_number_are_refused(void **state) {
     ggufx_tensor_stream stream = {.struct_size = sizeof stream, .read = no_data};
     const uint64_t none[1] = {0};
     ggufx_writer_facts facts = {.struct_size = sizeof facts};
-    ggufx_write_options options;
+    ggufx_write_options options = {.struct_size = sizeof options};
     ggufx_error e;
     char name[8];
-    ggufx_write_options_init(&options);
     options.max_part_tensors = 1;
     for (unsigned i = 0; i < 65536; i++) {
         for (int d = 0; d < 4; d++) name[d] = (char)('a' + (i >> 4 * d & 15));
@@ -109,10 +108,9 @@ static void test_more_parts_than_a_set_can_number_are_refused(void **state) {
 static void test_metadata_over_the_limit_are_refused(void **state) {
     (void)state;
     ggufx_writer *w = NULL;
-    ggufx_writer_options options;
+    ggufx_writer_options options = {.struct_size = sizeof options};
     ggufx_writer_facts facts = {.struct_size = sizeof facts};
     ggufx_error e;
-    ggufx_writer_options_init(&options);
     options.reserve_bytes = (1ull << 30) - 24 - (8 + 13 + 4) - 12;
     for (int more = 0; more < 2; more++, options.reserve_bytes++) {
         OK(ggufx_writer_create(&w, rt, &options, ok_error()));

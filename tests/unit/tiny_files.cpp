@@ -135,8 +135,8 @@ std::vector<TinyFile> tiny_embedders() {
 }
 
 ggufx_embed_options embed_options(const EmbedMode &mode) {
-    ggufx_embed_options options;
-    ggufx_embed_options_init(&options);
+    ggufx_embed_options options = {};
+    options.struct_size = sizeof options;
     options.matmul_flags = mode.matmul_flags;
     options.pooling = mode.pooling;
     options.n_context = mode.n_context;
@@ -186,8 +186,8 @@ size_t vocabulary_of(const ggufx_model *model) {
 }
 
 Session::Session(const ggufx_model *model, const Mode &mode) : n_vocab_(vocabulary_of(model)) {
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {};
+    options.struct_size = sizeof options;
     options.matmul_flags = mode.matmul_flags;
     options.type_k = mode.type_k;
     options.type_v = mode.type_v;
@@ -199,8 +199,8 @@ Session::Session(const ggufx_model *model, const Mode &mode) : n_vocab_(vocabula
 
 std::vector<float> Session::decode(const int32_t *tokens, size_t n) {
     std::vector<float> out(n * n_vocab_);
-    ggufx_decode_options options;
-    ggufx_decode_options_init(&options);
+    ggufx_decode_options options = {};
+    options.struct_size = sizeof options;
     options.flags = GGUFX_DECODE_ALL_LOGITS;
     options.logits = out.data();
     options.n_logits = out.size();

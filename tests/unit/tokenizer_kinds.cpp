@@ -50,8 +50,8 @@ struct Tokenizer {
     ggufx_status status;
     explicit Tokenizer(const MadeVocab &vocab, const ggufx_runtime *rt = g_runtime) {
         const std::string bytes = vocab.bytes();
-        ggufx_open_options options;
-        ggufx_open_options_init(&options);
+        ggufx_open_options options = {};
+        options.struct_size = sizeof options;
         options.flags = GGUFX_OPEN_COPY;
         status = ggufx_open_memory(&file, rt, bytes.data(), bytes.size(), nullptr, nullptr,
                                    &options, &error);
@@ -419,8 +419,10 @@ Ids encode_message(const Tokenizer &tokenizer, const std::string &text) {
     ggufx_chat_options options;
     ggufx_chat_request request;
     ggufx_chat *chat = nullptr;
-    ggufx_chat_options_init(&options);
-    ggufx_chat_request_init(&request);
+    options = {};
+    options.struct_size = sizeof options;
+    request = {};
+    request.struct_size = sizeof request;
     options.text = whole.data();
     options.text_length = whole.size();
     message.content = text.data();

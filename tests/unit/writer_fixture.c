@@ -29,8 +29,7 @@ void expect(ggufx_status got, ggufx_status want, const ggufx_error *e, const cha
 
 ggufx_writer *new_writer(const ggufx_runtime *own, uint32_t version, int big_endian) {
     ggufx_writer *w = NULL;
-    ggufx_writer_options options;
-    ggufx_writer_options_init(&options);
+    ggufx_writer_options options = {.struct_size = sizeof options};
     options.version = version;
     options.flags = big_endian ? GGUFX_WRITE_BIG_ENDIAN : 0;
     OK(ggufx_writer_create(&w, own, &options, ok_error()));
@@ -184,10 +183,9 @@ void assert_bytes(const gb *got, const void *want, size_t n) {
 }
 
 ggufx_file *open_bytes(const gb *bytes, uint32_t flags) {
-    ggufx_open_options options;
+    ggufx_open_options options = {.struct_size = sizeof options};
     ggufx_file *f = NULL;
     ggufx_error e;
-    ggufx_open_options_init(&options);
     options.flags = flags;
     if (ggufx_open_memory(&f, rt, bytes->data, bytes->n, NULL, NULL, &options, &e) != GGUFX_OK)
         fail_msg("%s", e.message);

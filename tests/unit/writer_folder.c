@@ -56,8 +56,7 @@ ggufx_writer *everything(void) {
 }
 
 ggufx_write_options one_by_one(ggufx_progress *progress) {
-    ggufx_write_options options;
-    ggufx_write_options_init(&options);
+    ggufx_write_options options = {.struct_size = sizeof options};
     options.max_part_tensors = 1;
     options.progress = progress;
     return options;

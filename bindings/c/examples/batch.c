@@ -16,8 +16,7 @@ int main(int argc, char **argv) {
     ggufx_sampler *sampler = NULL;
     must(ggufx_model_create(&model, rt, file, NULL, &error));
     must(ggufx_tokenizer_create(&tokenizer, file, &error));
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {.struct_size = sizeof options};
     options.n_sequences = kTexts;
     must(ggufx_session_create(&session, model, &options, &error));
     ggufx_model_facts info = {.struct_size = sizeof info};
@@ -30,8 +29,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < kTexts; i++)
         must(ggufx_tokenize(ids[i], kMost, &n_ids[i], tokenizer, prompts[i], strlen(prompts[i]),
                             GGUFX_TOKENIZE_ADD_SPECIAL, &error));
-    ggufx_batch_options batch;
-    ggufx_batch_options_init(&batch);
+    ggufx_batch_options batch = {.struct_size = sizeof batch};
     batch.logits = rows;
     batch.n_logits = (size_t)kTexts * info.n_vocab;
     batch.item_size = sizeof(ggufx_batch_item);

@@ -26,8 +26,7 @@ int main(int argc, char **argv) {
     ggufx_model_facts info = {.struct_size = sizeof info};
     must(ggufx_model_info(&info, model, &error));
     must(ggufx_sampler_create(&sampler, rt, info.n_vocab, NULL, &error));
-    ggufx_grammar_options options;
-    ggufx_grammar_options_init(&options);
+    ggufx_grammar_options options = {.struct_size = sizeof options};
     options.kind = GGUFX_GRAMMAR_JSON_SCHEMA;
     options.flags = GGUFX_GRAMMAR_COMPACT;
     options.text = kSchema;

@@ -23,8 +23,7 @@ int main(int argc, char **argv) {
     ggufx_embedder *embedder = NULL;
     must(ggufx_model_create(&model, rt, file, NULL, &error));
     must(ggufx_tokenizer_create(&tokenizer, file, &error));
-    ggufx_embed_options options;
-    ggufx_embed_options_init(&options);
+    ggufx_embed_options options = {.struct_size = sizeof options};
     options.pooling = GGUFX_POOLING_MEAN;
     options.flags = GGUFX_EMBED_NORMALIZE;
     must(ggufx_embedder_create(&embedder, model, &options, &error));

@@ -15,8 +15,7 @@ static const char kPrompt[] =
 static void decode(ggufx_session *session, uint32_t sequence, const int32_t *ids, size_t n,
                    float *row, size_t n_vocab) {
     ggufx_batch_item item = {.sequence = sequence, .tokens = ids, .n_tokens = n};
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
+    ggufx_batch_options options = {.struct_size = sizeof options};
     item.flags = row ? GGUFX_BATCH_LOGITS : GGUFX_BATCH_MARK;
     options.logits = row;
     options.n_logits = row ? n_vocab : 0;
@@ -34,8 +33,7 @@ int main(int argc, char **argv) {
     ggufx_sampler *sampler = NULL;
     must(ggufx_model_create(&model, rt, file, NULL, &error));
     must(ggufx_tokenizer_create(&tokenizer, file, &error));
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    ggufx_session_options options = {.struct_size = sizeof options};
     options.n_sequences = 3;
     must(ggufx_session_create(&session, model, &options, &error));
     ggufx_model_facts info = {.struct_size = sizeof info};

@@ -8,8 +8,6 @@ namespace Ggufx
     internal static unsafe partial class NativeMethods
     {
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_adapter_options_init(NativeAdapterOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_adapter_create(out AdapterHandle out_, ModelHandle model,
             FileHandle file, NativeAdapterOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -40,8 +38,6 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_has(byte* feature);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_runtime_options_init(NativeRuntimeOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_runtime_create(out RuntimeHandle out_,
             NativeRuntimeOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -49,8 +45,6 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_runtime_info(NativeRuntimeFacts* out_, RuntimeHandle rt,
             NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_batch_options_init(NativeBatchOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_session_decode_batch(SessionHandle session,
             NativeBatchItem* items, UIntPtr n_items, NativeBatchOptions* options, NativeError*
@@ -89,16 +83,12 @@ namespace Ggufx
         internal static extern int ggufx_session_load_path(SessionHandle session, uint sequence,
             byte* path, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_chat_options_init(NativeChatOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_chat_create(out ChatHandle out_, RuntimeHandle rt,
             FileHandle file, NativeChatOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void ggufx_chat_destroy(IntPtr handle);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern byte* ggufx_chat_format_name(UIntPtr index);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_chat_request_init(NativeChatRequest* request);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_chat_render(byte* out_, UIntPtr capacity, UIntPtr*
             out_needed, NativeChatRun* out_runs, UIntPtr run_capacity, UIntPtr* out_runs_needed,
@@ -110,9 +100,6 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_chat_info(NativeChatFacts* out_, ChatHandle chat,
             NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_chat_parser_options_init(NativeChatParserOptions*
-            options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_chat_parser_create(out ChatParserHandle out_, RuntimeHandle
             rt, NativeChatParserOptions* options, NativeError* error);
@@ -128,16 +115,12 @@ namespace Ggufx
         internal static extern int ggufx_chat_parser_info(NativeChatParserFacts* out_,
             ChatParserHandle parser, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_device_options_init(NativeDeviceOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_device_list(NativeDeviceFacts* out_, UIntPtr capacity,
             UIntPtr* out_needed, RuntimeHandle rt, NativeDeviceOptions* options, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_device_open(out DeviceHandle out_, RuntimeHandle rt, byte*
             id, NativeDeviceOptions* options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_vulkan_options_init(NativeVulkanOptions* handles);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_device_adopt_vulkan(out DeviceHandle out_, RuntimeHandle
             rt, NativeVulkanOptions* handles, NativeDeviceOptions* options, NativeError* error);
@@ -158,8 +141,6 @@ namespace Ggufx
         internal static extern int ggufx_tensor_word_sum(uint* out_, TensorHandle w, NativeError*
             error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_embed_options_init(NativeEmbedOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_embedder_create(out EmbedderHandle out_, ModelHandle model,
             NativeEmbedOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -175,15 +156,11 @@ namespace Ggufx
             int* tokens, UIntPtr n_tokens, UIntPtr* lengths, UIntPtr n_texts, NativeProgress*
             progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_estimate_options_init(NativeEstimateOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_estimate(NativeEstimateFacts* out_, RuntimeHandle rt,
             FileHandle file, NativeEstimateOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_recommend(NativeEstimateFacts* out_, RuntimeHandle rt,
             FileHandle file, NativeEstimateOptions* options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_open_options_init(NativeOpenOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_open(out FileHandle out_, RuntimeHandle rt, byte* path,
             NativeOpenOptions* options, NativeError* error);
@@ -265,8 +242,6 @@ namespace Ggufx
         internal static extern int ggufx_validate(FileHandle file, uint flags, IntPtr report, void*
             user, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_grammar_options_init(NativeGrammarOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_grammar_create(out GrammarHandle out_, RuntimeHandle rt,
             TokenizerHandle tokenizer, NativeGrammarOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -295,8 +270,6 @@ namespace Ggufx
         internal static extern int ggufx_sampler_sample_matching(int* out_id, float* out_logprob,
             SamplerHandle sampler, MatcherHandle matcher, float* logits, UIntPtr n, NativeError*
             error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_group_options_init(NativeGroupOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_writer_copy_rank(WriterHandle writer, FileHandle file, uint
             rank, uint n_ranks, uint* speeds, uint flags, NativeError* error);
@@ -327,8 +300,6 @@ namespace Ggufx
         internal static extern int ggufx_imatrix_merge(ImatrixHandle imatrix, ImatrixHandle other,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_imatrix_options_init(NativeImatrixOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_imatrix_collect(out ImatrixHandle out_, SessionHandle
             session, int* tokens, UIntPtr n_tokens, uint n_context, int bos, NativeImatrixOptions*
             options, NativeError* error);
@@ -343,8 +314,6 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_file_type_from_name(uint* out_, byte* name, NativeError*
             error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_job_options_init(NativeJobOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_job_quantize(out JobHandle out_, RuntimeHandle rt,
             FileHandle file, uint file_type, NativeJobOptions* options, NativeError* error);
@@ -363,15 +332,11 @@ namespace Ggufx
         internal static extern int ggufx_job_measure(double* out_, JobHandle job, UIntPtr index,
             uint type_, ulong max_values, NativeProgress* progress, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_job_run_options_init(NativeJobRunOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_job_run(JobHandle job, byte* path, NativeJobRunOptions*
             options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_job_finish(JobHandle job, byte* path, NativeProgress*
             progress, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_kv_options_init(NativeKvOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_create(out KvHandle out_, RuntimeHandle rt,
             NativeKvOptions* options, NativeError* error);
@@ -395,8 +360,6 @@ namespace Ggufx
         internal static extern int ggufx_kv_append_batch(KvHandle kv, uint layer, UIntPtr n_tokens,
             uint* sequences, int* positions, float* k, UIntPtr n_k, float* v, UIntPtr n_v,
             NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_attend_options_init(NativeAttendOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_attend(float* out_, UIntPtr n_out, float* lse, KvHandle
             kv, uint layer, uint sequence, float* q, UIntPtr n_q, UIntPtr n_queries, int* positions,
@@ -467,8 +430,6 @@ namespace Ggufx
         internal static extern int ggufx_kv_stats(NativeKvFacts* out_, KvHandle kv, uint layer,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_matmul_options_init(NativeMatmulOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_matvec(float* y, UIntPtr n_y, RuntimeHandle rt,
             TensorHandle w, float* x, UIntPtr n_x, NativeMatmulOptions* options, NativeError*
             error);
@@ -484,8 +445,6 @@ namespace Ggufx
         internal static extern int ggufx_matmul_id(float* y, UIntPtr ldy, UIntPtr n_y, RuntimeHandle
             rt, TensorHandle w, uint* ids, UIntPtr n_used, float* x, UIntPtr ldx, UIntPtr n_x,
             UIntPtr n, NativeMatmulOptions* options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_measure_options_init(NativeMeasureOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_measure(NativeMeasureFacts* out_, SessionHandle session,
             int* tokens, UIntPtr n_tokens, uint n_context, int bos, NativeMeasureOptions* options,
@@ -531,8 +490,6 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern byte* ggufx_tokenizer_unicode();
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_model_options_init(NativeModelOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_model_create(out ModelHandle out_, RuntimeHandle rt,
             FileHandle file, NativeModelOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -547,8 +504,6 @@ namespace Ggufx
         internal static extern int ggufx_file_graph(byte* out_, UIntPtr capacity, UIntPtr*
             out_needed, FileHandle file, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_session_options_init(NativeSessionOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_session_create(out SessionHandle out_, ModelHandle model,
             NativeSessionOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -556,8 +511,6 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_session_info(NativeSessionFacts* out_, SessionHandle
             session, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_decode_options_init(NativeDecodeOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_session_decode(SessionHandle session, int* tokens, UIntPtr
             n_tokens, NativeDecodeOptions* options, NativeError* error);
@@ -569,8 +522,6 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_session_truncate(SessionHandle session, ulong n_tokens,
             NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_sampler_options_init(NativeSamplerOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_sampler_create(out SamplerHandle out_, RuntimeHandle rt,
             uint n_vocab, NativeSamplerOptions* options, NativeError* error);
@@ -590,13 +541,9 @@ namespace Ggufx
         internal static extern int ggufx_dequantize_blocks(float* out_, UIntPtr n, RuntimeHandle rt,
             uint type_, void* bytes, UIntPtr n_bytes, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_quantize_options_init(NativeQuantizeOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_quantize_blocks(void* out_, UIntPtr n_bytes, RuntimeHandle
             rt, uint type_, float* rows, UIntPtr n_rows, UIntPtr n_cols, NativeQuantizeOptions*
             options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_sampler_link_init(NativeSamplerLink* link);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_sampler_create_chain(out SamplerHandle out_, RuntimeHandle
             rt, uint n_vocab, ulong seed, NativeError* error);
@@ -629,8 +576,6 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_stop_reset(StopHandle stop, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_speculator_options_init(NativeSpeculatorOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_speculator_create(out SpeculatorHandle out_, SessionHandle
             session, NativeSpeculatorOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -658,8 +603,6 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_kv_type_from_name(uint* out_, byte* name, NativeError*
             error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_writer_options_init(NativeWriterOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_writer_create(out WriterHandle out_, RuntimeHandle rt,
             NativeWriterOptions* options, NativeError* error);
@@ -709,8 +652,6 @@ namespace Ggufx
             name_length, uint type_, uint n_dims, ulong* ne, NativeTensorStream* stream,
             NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_write_options_init(NativeWriteOptions* options);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_writer_info(NativeWriterFacts* out_, WriterHandle writer,
             NativeWriteOptions* options, NativeError* error);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -719,8 +660,6 @@ namespace Ggufx
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_writer_write_stream(WriterHandle writer, IntPtr write,
             void* user, NativeWriteOptions* options, NativeError* error);
-        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void ggufx_edit_options_init(NativeEditOptions* options);
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         internal static extern int ggufx_edit_info(NativeEditFacts* out_, WriterHandle writer,
             FileHandle file, NativeEditOptions* options, NativeError* error);

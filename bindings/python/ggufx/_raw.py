@@ -2140,7 +2140,6 @@ STRUCTS: list[type[Structure]] = [
 
 
 class Functions:
-    ggufx_adapter_options_init: Callable[..., None]
     ggufx_adapter_create: Callable[..., int]
     ggufx_adapter_destroy: Callable[..., None]
     ggufx_adapter_info: Callable[..., int]
@@ -2153,11 +2152,9 @@ class Functions:
     ggufx_abi_version: Callable[..., int]
     ggufx_abi_layout: Callable[..., int]
     ggufx_has: Callable[..., int]
-    ggufx_runtime_options_init: Callable[..., None]
     ggufx_runtime_create: Callable[..., int]
     ggufx_runtime_destroy: Callable[..., None]
     ggufx_runtime_info: Callable[..., int]
-    ggufx_batch_options_init: Callable[..., None]
     ggufx_session_decode_batch: Callable[..., int]
     ggufx_session_sequence_length: Callable[..., int]
     ggufx_session_sequence_truncate: Callable[..., int]
@@ -2170,24 +2167,19 @@ class Functions:
     ggufx_session_load: Callable[..., int]
     ggufx_session_save_path: Callable[..., int]
     ggufx_session_load_path: Callable[..., int]
-    ggufx_chat_options_init: Callable[..., None]
     ggufx_chat_create: Callable[..., int]
     ggufx_chat_destroy: Callable[..., None]
     ggufx_chat_format_name: Callable[..., bytes | None]
-    ggufx_chat_request_init: Callable[..., None]
     ggufx_chat_render: Callable[..., int]
     ggufx_chat_tokenize: Callable[..., int]
     ggufx_chat_info: Callable[..., int]
-    ggufx_chat_parser_options_init: Callable[..., None]
     ggufx_chat_parser_create: Callable[..., int]
     ggufx_chat_parser_destroy: Callable[..., None]
     ggufx_chat_parser_feed: Callable[..., int]
     ggufx_chat_parser_finish: Callable[..., int]
     ggufx_chat_parser_info: Callable[..., int]
-    ggufx_device_options_init: Callable[..., None]
     ggufx_device_list: Callable[..., int]
     ggufx_device_open: Callable[..., int]
-    ggufx_vulkan_options_init: Callable[..., None]
     ggufx_device_adopt_vulkan: Callable[..., int]
     ggufx_device_detach: Callable[..., None]
     ggufx_device_destroy: Callable[..., None]
@@ -2195,16 +2187,13 @@ class Functions:
     ggufx_tensor_upload: Callable[..., int]
     ggufx_tensor_download: Callable[..., int]
     ggufx_tensor_word_sum: Callable[..., int]
-    ggufx_embed_options_init: Callable[..., None]
     ggufx_embedder_create: Callable[..., int]
     ggufx_embedder_destroy: Callable[..., None]
     ggufx_embedder_estimate: Callable[..., int]
     ggufx_embedder_info: Callable[..., int]
     ggufx_embed: Callable[..., int]
-    ggufx_estimate_options_init: Callable[..., None]
     ggufx_estimate: Callable[..., int]
     ggufx_recommend: Callable[..., int]
-    ggufx_open_options_init: Callable[..., None]
     ggufx_open: Callable[..., int]
     ggufx_open_fd: Callable[..., int]
     ggufx_open_memory: Callable[..., int]
@@ -2233,7 +2222,6 @@ class Functions:
     ggufx_tensor_slice: Callable[..., int]
     ggufx_tensor_destroy: Callable[..., None]
     ggufx_validate: Callable[..., int]
-    ggufx_grammar_options_init: Callable[..., None]
     ggufx_grammar_create: Callable[..., int]
     ggufx_grammar_destroy: Callable[..., None]
     ggufx_matcher_create: Callable[..., int]
@@ -2244,7 +2232,6 @@ class Functions:
     ggufx_matcher_mask: Callable[..., int]
     ggufx_matcher_info: Callable[..., int]
     ggufx_sampler_sample_matching: Callable[..., int]
-    ggufx_group_options_init: Callable[..., None]
     ggufx_writer_copy_rank: Callable[..., int]
     ggufx_imatrix_open: Callable[..., int]
     ggufx_imatrix_open_memory: Callable[..., int]
@@ -2255,23 +2242,19 @@ class Functions:
     ggufx_imatrix_dataset: Callable[..., int]
     ggufx_imatrix_select: Callable[..., int]
     ggufx_imatrix_merge: Callable[..., int]
-    ggufx_imatrix_options_init: Callable[..., None]
     ggufx_imatrix_collect: Callable[..., int]
     ggufx_imatrix_write: Callable[..., int]
     ggufx_file_type_count: Callable[..., int]
     ggufx_file_type_at: Callable[..., int]
     ggufx_file_type_from_name: Callable[..., int]
-    ggufx_job_options_init: Callable[..., None]
     ggufx_job_quantize: Callable[..., int]
     ggufx_job_destroy: Callable[..., None]
     ggufx_job_info: Callable[..., int]
     ggufx_job_tensor_at: Callable[..., int]
     ggufx_job_set_types: Callable[..., int]
     ggufx_job_measure: Callable[..., int]
-    ggufx_job_run_options_init: Callable[..., None]
     ggufx_job_run: Callable[..., int]
     ggufx_job_finish: Callable[..., int]
-    ggufx_kv_options_init: Callable[..., None]
     ggufx_kv_create: Callable[..., int]
     ggufx_kv_estimate: Callable[..., int]
     ggufx_kv_destroy: Callable[..., None]
@@ -2279,7 +2262,6 @@ class Functions:
     ggufx_kv_append: Callable[..., int]
     ggufx_kv_append_half: Callable[..., int]
     ggufx_kv_append_batch: Callable[..., int]
-    ggufx_attend_options_init: Callable[..., None]
     ggufx_kv_attend: Callable[..., int]
     ggufx_kv_attend_batch: Callable[..., int]
     ggufx_kv_read: Callable[..., int]
@@ -2303,12 +2285,10 @@ class Functions:
     ggufx_kv_compact: Callable[..., int]
     ggufx_kv_clear: Callable[..., int]
     ggufx_kv_stats: Callable[..., int]
-    ggufx_matmul_options_init: Callable[..., None]
     ggufx_matvec: Callable[..., int]
     ggufx_matmul: Callable[..., int]
     ggufx_matvec_many: Callable[..., int]
     ggufx_matmul_id: Callable[..., int]
-    ggufx_measure_options_init: Callable[..., None]
     ggufx_measure: Callable[..., int]
     ggufx_measure_total: Callable[..., int]
     ggufx_measure_endings: Callable[..., int]
@@ -2323,31 +2303,25 @@ class Functions:
     ggufx_tokenizer_pre_count: Callable[..., int]
     ggufx_tokenizer_pre: Callable[..., int]
     ggufx_tokenizer_unicode: Callable[..., bytes | None]
-    ggufx_model_options_init: Callable[..., None]
     ggufx_model_create: Callable[..., int]
     ggufx_model_destroy: Callable[..., None]
     ggufx_model_info: Callable[..., int]
     ggufx_model_layer: Callable[..., int]
     ggufx_file_graph: Callable[..., int]
-    ggufx_session_options_init: Callable[..., None]
     ggufx_session_create: Callable[..., int]
     ggufx_session_destroy: Callable[..., None]
     ggufx_session_info: Callable[..., int]
-    ggufx_decode_options_init: Callable[..., None]
     ggufx_session_decode: Callable[..., int]
     ggufx_session_logits: Callable[..., int]
     ggufx_session_length: Callable[..., int]
     ggufx_session_truncate: Callable[..., int]
-    ggufx_sampler_options_init: Callable[..., None]
     ggufx_sampler_create: Callable[..., int]
     ggufx_sampler_destroy: Callable[..., None]
     ggufx_sampler_sample: Callable[..., int]
     ggufx_perplexity: Callable[..., int]
     ggufx_dequantize: Callable[..., int]
     ggufx_dequantize_blocks: Callable[..., int]
-    ggufx_quantize_options_init: Callable[..., None]
     ggufx_quantize_blocks: Callable[..., int]
-    ggufx_sampler_link_init: Callable[..., None]
     ggufx_sampler_create_chain: Callable[..., int]
     ggufx_sampler_add: Callable[..., int]
     ggufx_sampler_accept: Callable[..., int]
@@ -2359,7 +2333,6 @@ class Functions:
     ggufx_stop_destroy: Callable[..., None]
     ggufx_stop_feed: Callable[..., int]
     ggufx_stop_reset: Callable[..., int]
-    ggufx_speculator_options_init: Callable[..., None]
     ggufx_speculator_create: Callable[..., int]
     ggufx_speculator_destroy: Callable[..., None]
     ggufx_speculator_next: Callable[..., int]
@@ -2370,7 +2343,6 @@ class Functions:
     ggufx_runtime_kernel_name: Callable[..., bytes | None]
     ggufx_kv_type_info: Callable[..., int]
     ggufx_kv_type_from_name: Callable[..., int]
-    ggufx_writer_options_init: Callable[..., None]
     ggufx_writer_create: Callable[..., int]
     ggufx_writer_destroy: Callable[..., None]
     ggufx_writer_set_u64: Callable[..., int]
@@ -2387,18 +2359,15 @@ class Functions:
     ggufx_writer_add_tensor: Callable[..., int]
     ggufx_writer_copy_tensors: Callable[..., int]
     ggufx_writer_add_stream: Callable[..., int]
-    ggufx_write_options_init: Callable[..., None]
     ggufx_writer_info: Callable[..., int]
     ggufx_writer_write: Callable[..., int]
     ggufx_writer_write_stream: Callable[..., int]
-    ggufx_edit_options_init: Callable[..., None]
     ggufx_edit_info: Callable[..., int]
     ggufx_edit_write: Callable[..., int]
     ggufx_edit_recover: Callable[..., int]
 
 
 PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
-    "ggufx_adapter_options_init": (None, [c_void_p]),
     "ggufx_adapter_create": (c_int32, [c_void_p, "ggufx_model", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_adapter_destroy": (None, ["ggufx_adapter"]),
     "ggufx_adapter_info": (c_int32, [c_void_p, "ggufx_adapter", c_void_p]),
@@ -2413,11 +2382,9 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_abi_version": (c_uint32, []),
     "ggufx_abi_layout": (c_size_t, [c_void_p]),
     "ggufx_has": (c_int32, [c_void_p]),
-    "ggufx_runtime_options_init": (None, [c_void_p]),
     "ggufx_runtime_create": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "ggufx_runtime_destroy": (None, ["ggufx_runtime"]),
     "ggufx_runtime_info": (c_int32, [c_void_p, "ggufx_runtime", c_void_p]),
-    "ggufx_batch_options_init": (None, [c_void_p]),
     "ggufx_session_decode_batch": (c_int32, ["ggufx_session", c_void_p, c_size_t, c_void_p,
         c_void_p]),
     "ggufx_session_sequence_length": (c_uint64, ["ggufx_session", c_uint32]),
@@ -2435,27 +2402,22 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_session_load": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p, c_void_p]),
     "ggufx_session_save_path": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p]),
     "ggufx_session_load_path": (c_int32, ["ggufx_session", c_uint32, c_void_p, c_void_p]),
-    "ggufx_chat_options_init": (None, [c_void_p]),
     "ggufx_chat_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_chat_destroy": (None, ["ggufx_chat"]),
     "ggufx_chat_format_name": (c_char_p, [c_size_t]),
-    "ggufx_chat_request_init": (None, [c_void_p]),
     "ggufx_chat_render": (c_int32, [c_void_p, c_size_t, c_void_p, c_void_p, c_size_t, c_void_p,
         "ggufx_chat", c_void_p, c_void_p]),
     "ggufx_chat_tokenize": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_chat", "ggufx_tokenizer",
         c_void_p, c_uint32, c_void_p]),
     "ggufx_chat_info": (c_int32, [c_void_p, "ggufx_chat", c_void_p]),
-    "ggufx_chat_parser_options_init": (None, [c_void_p]),
     "ggufx_chat_parser_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p]),
     "ggufx_chat_parser_destroy": (None, ["ggufx_chat_parser"]),
     "ggufx_chat_parser_feed": (c_int32, ["ggufx_chat_parser", c_void_p, c_size_t, c_void_p]),
     "ggufx_chat_parser_finish": (c_int32, ["ggufx_chat_parser", c_void_p]),
     "ggufx_chat_parser_info": (c_int32, [c_void_p, "ggufx_chat_parser", c_void_p]),
-    "ggufx_device_options_init": (None, [c_void_p]),
     "ggufx_device_list": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_runtime", c_void_p,
         c_void_p]),
     "ggufx_device_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
-    "ggufx_vulkan_options_init": (None, [c_void_p]),
     "ggufx_device_adopt_vulkan": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p,
         c_void_p]),
     "ggufx_device_detach": (None, ["ggufx_device"]),
@@ -2465,7 +2427,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_void_p]),
     "ggufx_tensor_download": (c_int32, [c_void_p, c_size_t, "ggufx_tensor", c_void_p]),
     "ggufx_tensor_word_sum": (c_int32, [c_void_p, "ggufx_tensor", c_void_p]),
-    "ggufx_embed_options_init": (None, [c_void_p]),
     "ggufx_embedder_create": (c_int32, [c_void_p, "ggufx_model", c_void_p, c_void_p]),
     "ggufx_embedder_destroy": (None, ["ggufx_embedder"]),
     "ggufx_embedder_estimate": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p,
@@ -2473,10 +2434,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_embedder_info": (c_int32, [c_void_p, "ggufx_embedder", c_void_p]),
     "ggufx_embed": (c_int32, [c_void_p, c_size_t, "ggufx_embedder", c_void_p, c_size_t, c_void_p,
         c_size_t, c_void_p, c_void_p]),
-    "ggufx_estimate_options_init": (None, [c_void_p]),
     "ggufx_estimate": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_recommend": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
-    "ggufx_open_options_init": (None, [c_void_p]),
     "ggufx_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
     "ggufx_open_fd": (c_int32, [c_void_p, "ggufx_runtime", c_int32, c_uint64, c_uint64, c_void_p,
         c_void_p]),
@@ -2514,7 +2473,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_void_p]),
     "ggufx_tensor_destroy": (None, ["ggufx_tensor"]),
     "ggufx_validate": (c_int32, ["ggufx_file", c_uint32, c_void_p, c_void_p, c_void_p, c_void_p]),
-    "ggufx_grammar_options_init": (None, [c_void_p]),
     "ggufx_grammar_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_tokenizer", c_void_p,
         c_void_p]),
     "ggufx_grammar_destroy": (None, ["ggufx_grammar"]),
@@ -2527,7 +2485,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_matcher_info": (c_int32, [c_void_p, "ggufx_matcher", c_void_p]),
     "ggufx_sampler_sample_matching": (c_int32, [c_void_p, c_void_p, "ggufx_sampler",
         "ggufx_matcher", c_void_p, c_size_t, c_void_p]),
-    "ggufx_group_options_init": (None, [c_void_p]),
     "ggufx_writer_copy_rank": (c_int32, ["ggufx_writer", "ggufx_file", c_uint32, c_uint32, c_void_p,
         c_uint32, c_void_p]),
     "ggufx_imatrix_open": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p, c_void_p]),
@@ -2540,14 +2497,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_imatrix_dataset": (c_int32, [c_void_p, c_void_p, "ggufx_imatrix", c_size_t, c_void_p]),
     "ggufx_imatrix_select": (c_int32, ["ggufx_imatrix", c_void_p, c_size_t, c_void_p]),
     "ggufx_imatrix_merge": (c_int32, ["ggufx_imatrix", "ggufx_imatrix", c_void_p]),
-    "ggufx_imatrix_options_init": (None, [c_void_p]),
     "ggufx_imatrix_collect": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_uint32,
         c_int32, c_void_p, c_void_p]),
     "ggufx_imatrix_write": (c_int32, ["ggufx_imatrix", c_void_p, c_int32, c_void_p, c_void_p]),
     "ggufx_file_type_count": (c_size_t, []),
     "ggufx_file_type_at": (c_int32, [c_void_p, c_size_t, c_void_p]),
     "ggufx_file_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
-    "ggufx_job_options_init": (None, [c_void_p]),
     "ggufx_job_quantize": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_uint32, c_void_p,
         c_void_p]),
     "ggufx_job_destroy": (None, ["ggufx_job"]),
@@ -2556,10 +2511,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_job_set_types": (c_int32, ["ggufx_job", c_void_p, c_size_t, c_void_p]),
     "ggufx_job_measure": (c_int32, [c_void_p, "ggufx_job", c_size_t, c_uint32, c_uint64, c_void_p,
         c_void_p]),
-    "ggufx_job_run_options_init": (None, [c_void_p]),
     "ggufx_job_run": (c_int32, ["ggufx_job", c_void_p, c_void_p, c_void_p]),
     "ggufx_job_finish": (c_int32, ["ggufx_job", c_void_p, c_void_p, c_void_p]),
-    "ggufx_kv_options_init": (None, [c_void_p]),
     "ggufx_kv_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p]),
     "ggufx_kv_estimate": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_uint64, c_void_p]),
     "ggufx_kv_destroy": (None, ["ggufx_kv"]),
@@ -2570,7 +2523,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_void_p, c_size_t, c_void_p, c_size_t, c_void_p]),
     "ggufx_kv_append_batch": (c_int32, ["ggufx_kv", c_uint32, c_size_t, c_void_p, c_void_p,
         c_void_p, c_size_t, c_void_p, c_size_t, c_void_p]),
-    "ggufx_attend_options_init": (None, [c_void_p]),
     "ggufx_kv_attend": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_kv", c_uint32, c_uint32,
         c_void_p, c_size_t, c_size_t, c_void_p, c_void_p, c_void_p]),
     "ggufx_kv_attend_batch": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_kv", c_uint32,
@@ -2600,7 +2552,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_kv_compact": (c_int32, ["ggufx_kv", c_uint32, c_void_p, c_void_p]),
     "ggufx_kv_clear": (c_int32, ["ggufx_kv", c_void_p]),
     "ggufx_kv_stats": (c_int32, [c_void_p, "ggufx_kv", c_uint32, c_void_p]),
-    "ggufx_matmul_options_init": (None, [c_void_p]),
     "ggufx_matvec": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", "ggufx_tensor", c_void_p,
         c_size_t, c_void_p, c_void_p]),
     "ggufx_matmul": (c_int32, [c_void_p, c_size_t, c_size_t, "ggufx_runtime", "ggufx_tensor",
@@ -2609,7 +2560,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_void_p, c_size_t, c_void_p, c_void_p]),
     "ggufx_matmul_id": (c_int32, [c_void_p, c_size_t, c_size_t, "ggufx_runtime", "ggufx_tensor",
         c_void_p, c_size_t, c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, c_void_p]),
-    "ggufx_measure_options_init": (None, [c_void_p]),
     "ggufx_measure": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_size_t, c_uint32, c_int32,
         c_void_p, c_void_p]),
     "ggufx_measure_total": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_size_t, c_uint64,
@@ -2630,22 +2580,18 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_tokenizer_pre_count": (c_size_t, []),
     "ggufx_tokenizer_pre": (c_int32, [c_void_p, c_size_t, c_void_p]),
     "ggufx_tokenizer_unicode": (c_char_p, []),
-    "ggufx_model_options_init": (None, [c_void_p]),
     "ggufx_model_create": (c_int32, [c_void_p, "ggufx_runtime", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_model_destroy": (None, ["ggufx_model"]),
     "ggufx_model_info": (c_int32, [c_void_p, "ggufx_model", c_void_p]),
     "ggufx_model_layer": (c_int32, [c_void_p, "ggufx_model", c_uint32, c_void_p]),
     "ggufx_file_graph": (c_int32, [c_void_p, c_size_t, c_void_p, "ggufx_file", c_void_p]),
-    "ggufx_session_options_init": (None, [c_void_p]),
     "ggufx_session_create": (c_int32, [c_void_p, "ggufx_model", c_void_p, c_void_p]),
     "ggufx_session_destroy": (None, ["ggufx_session"]),
     "ggufx_session_info": (c_int32, [c_void_p, "ggufx_session", c_void_p]),
-    "ggufx_decode_options_init": (None, [c_void_p]),
     "ggufx_session_decode": (c_int32, ["ggufx_session", c_void_p, c_size_t, c_void_p, c_void_p]),
     "ggufx_session_logits": (c_int32, [c_void_p, c_size_t, "ggufx_session", c_void_p]),
     "ggufx_session_length": (c_uint64, ["ggufx_session"]),
     "ggufx_session_truncate": (c_int32, ["ggufx_session", c_uint64, c_void_p]),
-    "ggufx_sampler_options_init": (None, [c_void_p]),
     "ggufx_sampler_create": (c_int32, [c_void_p, "ggufx_runtime", c_uint32, c_void_p, c_void_p]),
     "ggufx_sampler_destroy": (None, ["ggufx_sampler"]),
     "ggufx_sampler_sample": (c_int32, [c_void_p, c_void_p, "ggufx_sampler", c_void_p, c_size_t,
@@ -2656,10 +2602,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         c_uint64, c_void_p]),
     "ggufx_dequantize_blocks": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", c_uint32, c_void_p,
         c_size_t, c_void_p]),
-    "ggufx_quantize_options_init": (None, [c_void_p]),
     "ggufx_quantize_blocks": (c_int32, [c_void_p, c_size_t, "ggufx_runtime", c_uint32, c_void_p,
         c_size_t, c_size_t, c_void_p, c_void_p]),
-    "ggufx_sampler_link_init": (None, [c_void_p]),
     "ggufx_sampler_create_chain": (c_int32, [c_void_p, "ggufx_runtime", c_uint32, c_uint64,
         c_void_p]),
     "ggufx_sampler_add": (c_int32, ["ggufx_sampler", c_void_p, c_void_p]),
@@ -2673,7 +2617,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_stop_destroy": (None, ["ggufx_stop"]),
     "ggufx_stop_feed": (c_int32, [c_void_p, "ggufx_stop", c_void_p, c_size_t, c_void_p]),
     "ggufx_stop_reset": (c_int32, ["ggufx_stop", c_void_p]),
-    "ggufx_speculator_options_init": (None, [c_void_p]),
     "ggufx_speculator_create": (c_int32, [c_void_p, "ggufx_session", c_void_p, c_void_p]),
     "ggufx_speculator_destroy": (None, ["ggufx_speculator"]),
     "ggufx_speculator_next": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, "ggufx_speculator",
@@ -2685,7 +2628,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_runtime_kernel_name": (c_char_p, ["ggufx_runtime", c_uint32]),
     "ggufx_kv_type_info": (c_int32, [c_void_p, c_uint32, c_void_p]),
     "ggufx_kv_type_from_name": (c_int32, [c_void_p, c_void_p, c_void_p]),
-    "ggufx_writer_options_init": (None, [c_void_p]),
     "ggufx_writer_create": (c_int32, [c_void_p, "ggufx_runtime", c_void_p, c_void_p]),
     "ggufx_writer_destroy": (None, ["ggufx_writer"]),
     "ggufx_writer_set_u64": (c_int32, ["ggufx_writer", c_void_p, c_size_t, c_int32, c_uint64,
@@ -2712,12 +2654,10 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "ggufx_writer_copy_tensors": (c_int32, ["ggufx_writer", "ggufx_file", c_void_p]),
     "ggufx_writer_add_stream": (c_int32, ["ggufx_writer", c_void_p, c_size_t, c_uint32, c_uint32,
         c_void_p, c_void_p, c_void_p]),
-    "ggufx_write_options_init": (None, [c_void_p]),
     "ggufx_writer_info": (c_int32, [c_void_p, "ggufx_writer", c_void_p, c_void_p]),
     "ggufx_writer_write": (c_int32, ["ggufx_writer", c_void_p, c_void_p, c_void_p]),
     "ggufx_writer_write_stream": (c_int32, ["ggufx_writer", c_void_p, c_void_p, c_void_p,
         c_void_p]),
-    "ggufx_edit_options_init": (None, [c_void_p]),
     "ggufx_edit_info": (c_int32, [c_void_p, "ggufx_writer", "ggufx_file", c_void_p, c_void_p]),
     "ggufx_edit_write": (c_int32, [c_void_p, "ggufx_writer", "ggufx_file", c_void_p, c_void_p,
         c_void_p]),

@@ -28,8 +28,7 @@ Runtime counting_runtime(Counter &counter) {
     allocator.user = &counter;
     allocator.alloc = counted_alloc;
     allocator.free = counted_free;
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    auto options = sized<ggufx_runtime_options>();
     options.allocator = &allocator;
     options.threads = 1;
     ggufx_runtime *rt = nullptr;

@@ -120,8 +120,7 @@ private:
     }
 
     double multiply(const ggufx_tensor *matrix, uint64_t n) {
-        ggufx_matmul_options matmul;
-        ggufx_matmul_options_init(&matmul);
+        auto matmul = sized<ggufx_matmul_options>();
         matmul.flags = options_.flags();
         return seconds_of([&] {
             call([&](ggufx_error *error) {

@@ -12,8 +12,7 @@ namespace ggufx::cli {
 EmbedRuns::EmbedRuns(const ggufx_model *model, const ModelCase &which, const TextIds &text,
                      unsigned n_tokens)
     : sequences_(which.sequences), text_(text) {
-    ggufx_embed_options options;
-    ggufx_embed_options_init(&options);
+    auto options = sized<ggufx_embed_options>();
     options.n_context = n_tokens;
     options.n_batch = std::max(which.batch, n_tokens);
     options.matmul_flags = which.products->flags;

@@ -17,8 +17,7 @@ constexpr double kFillSeconds = 8;
 } // namespace
 
 ggufx_kv_options kv_shape(const KvOptions &options, const KvCase &pair, uint32_t n_layers) {
-    ggufx_kv_options shape;
-    ggufx_kv_options_init(&shape);
+    auto shape = sized<ggufx_kv_options>();
     shape.n_layers = n_layers;
     shape.n_kv_heads = options.kv_heads;
     shape.n_q_heads = options.q_heads;
@@ -36,8 +35,7 @@ uint64_t kv_estimate(const ggufx_runtime *rt, const ggufx_kv_options &shape, uin
 
 Runtime runtime_in(Arena &arena, int32_t isa, unsigned threads) {
     const ggufx_allocator hooks = arena.hooks();
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    auto options = sized<ggufx_runtime_options>();
     options.allocator = &hooks;
     options.isa = isa;
     options.threads = threads;

@@ -54,8 +54,7 @@ private:
         const size_t columns = whole ? static_cast<size_t>(columns_) : count;
         rows_.resize(count);
         values_.fill(rows_.data(), first, count);
-        ggufx_quantize_options options;
-        ggufx_quantize_options_init(&options);
+        auto options = sized<ggufx_quantize_options>();
         if (!importance_.empty()) options.imatrix = importance_.data(); // some types need one
         return ggufx_quantize_blocks(dst, n, rt_, type_.id, rows_.data(), count / columns, columns,
                                      &options, nullptr);

@@ -140,8 +140,7 @@ private:
     }
     TextIds text() const;
     Session session_of(const ModelCase &which) const {
-        ggufx_session_options options;
-        ggufx_session_options_init(&options);
+        auto options = sized<ggufx_session_options>();
         options.n_context = n_context();
         options.n_batch = which.batch;
         options.n_sequences = which.sequences;

@@ -60,8 +60,7 @@ ModelRuns::ModelRuns(const ggufx_runtime *rt, Session session, const ModelCase &
         return ggufx_sampler_create_chain(&sampler, rt, n_vocab, 1, error);
     });
     chooser_.reset(sampler);
-    ggufx_sampler_link link;
-    ggufx_sampler_link_init(&link);
+    auto link = sized<ggufx_sampler_link>();
     link.kind = GGUFX_LINK_HOST;
     link.link = choose;
     link.user = this;
@@ -84,8 +83,7 @@ void ModelRuns::append(unsigned first, unsigned n, uint32_t products, bool logit
     for (unsigned i = 0; i < sequences_; i++)
         items_[i] =
             batch_item(i, logits ? GGUFX_BATCH_LOGITS : 0, {&ids_[i * n_context + first], n});
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
+    auto options = sized<ggufx_batch_options>();
     options.flags = GGUFX_BATCH_MATMUL;
     options.matmul_flags = products;
     options.progress = &cancel;

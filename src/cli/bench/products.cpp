@@ -75,8 +75,7 @@ static std::vector<uint8_t> make_pattern(const ggufx_runtime *rt, const ggufx_ty
     const size_t n_cols = kRowBlocks * type.block_values;
     const std::vector<float> values = random_vector(n_rows * n_cols, random);
     const std::vector<float> imatrix(n_cols, 1.0f);
-    ggufx_quantize_options options;
-    ggufx_quantize_options_init(&options);
+    auto options = sized<ggufx_quantize_options>();
     options.imatrix = imatrix.data();
     std::vector<uint8_t> bytes(n_blocks * type.block_bytes);
     call([&](ggufx_error *error) {
@@ -127,8 +126,7 @@ double Runner::seconds_per_row() const {
 
 // Computes y_ = matrix * x; returns the time.
 double Runner::multiply(const ggufx_tensor *matrix, const ProductOptions &options) {
-    ggufx_matmul_options matmul;
-    ggufx_matmul_options_init(&matmul);
+    auto matmul = sized<ggufx_matmul_options>();
     matmul.flags = options.flags();
     return seconds_of(options.clock, threads_, [&] {
         call([&](ggufx_error *error) {
@@ -167,8 +165,7 @@ void Runner::compare(const Weights &w, const ggufx_runtime *scalar, const Produc
     y_.resize(static_cast<size_t>(rows * n_));
     multiply(part.get(), options);
     std::vector<float> y(y_.size());
-    ggufx_matmul_options matmul;
-    ggufx_matmul_options_init(&matmul);
+    auto matmul = sized<ggufx_matmul_options>();
     matmul.flags = options.flags();
     call([&](ggufx_error *error) {
         return ggufx_matmul(y.data(), 0, y.size(), scalar, part.get(), x_->data(), 0,

@@ -39,8 +39,7 @@ struct QuantizeCase {
     bool weighted() const { return options.imatrix || needs_imatrix(); }
     void quantize(std::vector<uint8_t> &out, const ggufx_runtime *rt, uint64_t first,
                   uint64_t count) const {
-        ggufx_quantize_options how;
-        ggufx_quantize_options_init(&how);
+        auto how = sized<ggufx_quantize_options>();
         if (weighted()) how.imatrix = weights.data();
         call([&](ggufx_error *error) {
             return ggufx_quantize_blocks(out.data(), out.size(), rt, type.id,

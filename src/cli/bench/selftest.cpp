@@ -95,8 +95,7 @@ static std::vector<float> product(const ggufx_runtime *rt, const ggufx_device *d
     Tensor w = wrap_matrix(rt, type.id, c.n_cols, c.n_rows, in.row_stride, in.weights.data() + 1,
                            in.weights.size() - 1);
     if (device) w = uploaded(device, w.get());
-    ggufx_matmul_options options;
-    ggufx_matmul_options_init(&options);
+    auto options = sized<ggufx_matmul_options>();
     options.flags = c.flags;
     std::vector<float> y(static_cast<size_t>(c.n_rows) * c.n);
     call([&](ggufx_error *error) {

@@ -71,8 +71,7 @@ int32_t on_event(void *user, uint32_t kind, uint64_t, const char *text, size_t l
 
 Parser make_parser(const ggufx_runtime *rt, const ggufx_chat *chat, const std::string &prompt,
                    const std::string &tools, Telling &telling) {
-    ggufx_chat_parser_options options;
-    ggufx_chat_parser_options_init(&options);
+    auto options = sized<ggufx_chat_parser_options>();
     options.chat = chat;
     options.prompt = prompt.data();
     options.prompt_length = prompt.size();
@@ -145,8 +144,7 @@ void Engine::restart_sampler() {
 }
 
 void Engine::make_template(const ChatOptions &options) {
-    ggufx_chat_options of;
-    ggufx_chat_options_init(&of);
+    auto of = sized<ggufx_chat_options>();
     const std::string &name = options.template_name;
     std::string text;
     if (is_chat_format(name)) {
@@ -197,8 +195,7 @@ template <class Room, class Fill> static Room filled(const Fill &fill) {
 }
 
 ggufx_chat_request Engine::request_of(const std::string &messages, bool continues) const {
-    ggufx_chat_request request;
-    ggufx_chat_request_init(&request);
+    auto request = sized<ggufx_chat_request>();
     request.flags = flags_ | GGUFX_CHAT_CLOCK;
     if (continues) request.flags = (request.flags & ~GGUFX_CHAT_GENERATE) | GGUFX_CHAT_CONTINUE;
     const std::time_t now = std::time(nullptr);
@@ -286,8 +283,7 @@ bool Engine::decode(const int32_t *ids, size_t n) {
         n = 1;
     }
     const ggufx_progress cancel = cancel_hook();
-    ggufx_decode_options options;
-    ggufx_decode_options_init(&options);
+    auto options = sized<ggufx_decode_options>();
     options.progress = &cancel;
     ggufx_error error;
     const ggufx_status status = ggufx_session_decode(session_.get(), ids, n, &options, &error);

@@ -80,8 +80,7 @@ Runtime make_runtime(const Globals &globals, int32_t isa) {
     ggufx_log log = {};
     log.struct_size = sizeof log;
     log.write = log_line;
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    auto options = sized<ggufx_runtime_options>();
     options.threads = globals.threads;
     options.isa = isa >= 0 ? isa : isa_from_name(globals.isa);
     options.log = globals.verbose ? &log : nullptr;
@@ -91,8 +90,7 @@ Runtime make_runtime(const Globals &globals, int32_t isa) {
 }
 
 Runtime try_runtime(int32_t isa, unsigned threads) {
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    auto options = sized<ggufx_runtime_options>();
     options.threads = threads;
     options.isa = isa;
     ggufx_runtime *rt = nullptr;
@@ -143,8 +141,7 @@ File open_file(const ggufx_runtime *rt, const std::string &path, uint32_t flags,
                const ggufx_progress *progress, int32_t io) {
     const bool from_stdin = path == "-";
     if (!from_stdin) try_to_recover(rt, path);
-    ggufx_open_options options;
-    ggufx_open_options_init(&options);
+    auto options = sized<ggufx_open_options>();
     options.flags = flags;
     options.io = io;
     options.progress = progress;

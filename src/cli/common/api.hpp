@@ -38,10 +38,16 @@ template <class Fn> void call(Fn &&fn) {
     }
 }
 
-// Returns a struct with struct_size ("facts" of the API), filled by fn(&facts, &error).
-template <class Facts, class Fn> Facts facts(Fn &&fn) {
-    Facts out = {};
+// Returns a struct of the API with all defaults.
+template <class Struct> Struct sized() {
+    Struct out = {};
     out.struct_size = sizeof out;
+    return out;
+}
+
+// Returns a struct ("facts" of the API), filled by fn(&facts, &error).
+template <class Facts, class Fn> Facts facts(Fn &&fn) {
+    auto out = sized<Facts>();
     call([&](ggufx_error *error) { return fn(&out, error); });
     return out;
 }

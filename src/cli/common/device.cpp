@@ -17,8 +17,7 @@ void add_device(Command &verb, DeviceChoice &choice) {
 }
 
 static ggufx_device_options options_of(const DeviceChoice &choice, uint32_t flags) {
-    ggufx_device_options options;
-    ggufx_device_options_init(&options);
+    auto options = sized<ggufx_device_options>();
     options.flags = flags;
     options.plugin_path = choice.plugins.empty() ? nullptr : choice.plugins.c_str();
     return options;

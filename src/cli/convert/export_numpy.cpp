@@ -118,8 +118,7 @@ Conversion copy_gguf(const Globals &globals, const ConvertOptions &options) {
     const Runtime rt = make_runtime(globals);
     const ggufx_progress cancel = cancel_hook();
     const File file = open_file(rt.get(), options.input, GGUFX_OPEN_LEGACY_V1, &cancel);
-    ggufx_writer_options made;
-    ggufx_writer_options_init(&made);
+    auto made = sized<ggufx_writer_options>();
     made.flags = options.endian == "big" ? GGUFX_WRITE_BIG_ENDIAN : 0;
     ggufx_writer *raw = nullptr;
     call([&](ggufx_error *error) { return ggufx_writer_create(&raw, rt.get(), &made, error); });

@@ -99,8 +99,7 @@ static EditResult result_of(const ggufx_edit_facts &facts) {
 static EditResult edit_model(const Globals &globals, const EditOptions &options, const Edit &edit) {
     Progress progress(globals, "write");
     const ggufx_progress hook = progress.hook();
-    ggufx_edit_options how;
-    ggufx_edit_options_init(&how);
+    auto how = sized<ggufx_edit_options>();
     how.progress = &hook;
     return result_of(facts<ggufx_edit_facts>([&](ggufx_edit_facts *out, ggufx_error *error) {
         return options.dry_run

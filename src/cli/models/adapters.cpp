@@ -39,8 +39,7 @@ uint32_t parse_layer(std::string_view text, const std::string &all) {
 }
 
 ggufx_adapter_options control_options(const AdapterOptions &options) {
-    ggufx_adapter_options out;
-    ggufx_adapter_options_init(&out);
+    auto out = sized<ggufx_adapter_options>();
     if (options.layers.empty()) return out;
     const std::string_view text = options.layers;
     const size_t dash = text.find('-');
@@ -83,8 +82,7 @@ Adapters::Adapters(const ggufx_runtime *rt, const ggufx_model *model,
                    const AdapterOptions &options) {
     if (!options.layers.empty() && options.controls.empty())
         throw Failure(kUsage, "--control-layers needs --control-vector");
-    ggufx_adapter_options plain;
-    ggufx_adapter_options_init(&plain);
+    auto plain = sized<ggufx_adapter_options>();
     for (const std::string &given : options.loras) add(rt, model, given, plain, options.io);
     const ggufx_adapter_options of_layers = control_options(options);
     for (const std::string &given : options.controls) add(rt, model, given, of_layers, options.io);

@@ -41,8 +41,7 @@ Drafter::Drafter(const ggufx_runtime *rt, const DraftOptions &options, ggufx_ses
         draft.n_context = session_facts(session).n_context;
         draft_ = make_session(rt, file_.get(), model_.get(), draft);
     }
-    ggufx_speculator_options made;
-    ggufx_speculator_options_init(&made);
+    auto made = sized<ggufx_speculator_options>();
     made.draft = draft_.get();
     made.stops = stops.data();
     made.n_stops = stops.size();
@@ -99,8 +98,7 @@ std::vector<int32_t> end_ids(const ggufx_tokenizer *tokenizer, uint32_t n_vocab)
 bool feed_tiles(ggufx_session *session, std::span<const int32_t> ids) {
     const ggufx_progress cancel = cancel_hook();
     const ggufx_batch_item item = batch_item(0, 0, ids);
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
+    auto options = sized<ggufx_batch_options>();
     options.flags = GGUFX_BATCH_MATMUL;
     options.matmul_flags = GGUFX_MATMUL_TILES;
     options.item_size = sizeof item;

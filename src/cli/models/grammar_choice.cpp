@@ -50,8 +50,7 @@ std::string grammar_text(const GrammarChoice &choice) {
 
 Grammar make_grammar(const ggufx_runtime *rt, const ggufx_tokenizer *tokenizer,
                      const GrammarChoice &choice, const std::string &text) {
-    ggufx_grammar_options options;
-    ggufx_grammar_options_init(&options);
+    auto options = sized<ggufx_grammar_options>();
     options.kind = choice.grammar.empty() ? GGUFX_GRAMMAR_JSON_SCHEMA : GGUFX_GRAMMAR_GBNF;
     if (options.kind == GGUFX_GRAMMAR_JSON_SCHEMA)
         options.flags = white_space_flags(choice.white_space).value_or(0);

@@ -71,13 +71,11 @@ Model make_model(const ggufx_runtime *rt, const ggufx_file *file, const ModelMak
     std::vector<ggufx_model_override> overrides;
     for (const KeyValue &o : parsed) overrides.push_back({o.key.c_str(), o.value.c_str()});
     const ggufx_progress cancel = cancel_hook();
-    ggufx_model_options options;
-    ggufx_model_options_init(&options);
+    auto options = sized<ggufx_model_options>();
     options.overrides = overrides.data();
     options.n_overrides = overrides.size();
     options.progress = &cancel;
-    ggufx_group_options group;
-    ggufx_group_options_init(&group);
+    auto group = sized<ggufx_group_options>();
     group.group = &making.group.group;
     group.timeout_ms = kAnswerWithin;
     if (making.group.by_layers) group.flags = GGUFX_GROUP_LAYERS;

@@ -25,8 +25,7 @@ struct Probe {
 
 Probe probe(const ggufx_runtime *rt, const ggufx_chat *chat, const std::string &text, bool calls) {
     Probe out;
-    ggufx_chat_parser_options options;
-    ggufx_chat_parser_options_init(&options);
+    auto options = sized<ggufx_chat_parser_options>();
     options.chat = chat;
     options.flags = calls ? 0 : GGUFX_CHAT_PARSER_NO_CALLS;
     options.user = &out;
@@ -111,8 +110,7 @@ public:
 
 private:
     void add(std::string_view messages, std::string_view after, std::string_view before) {
-        ggufx_chat_request request;
-        ggufx_chat_request_init(&request);
+        auto request = sized<ggufx_chat_request>();
         request.messages_json = messages.data();
         request.messages_json_length = messages.size();
         request.flags = GGUFX_CHAT_CLOCK;

@@ -24,8 +24,7 @@ size_t same_bytes(const std::string &a, const std::string &b) {
 // Returns the marker that closes reasoning which the message left open.
 std::string open_reasoning(const ggufx_runtime *rt, const ggufx_chat *chat,
                            const std::string &prompt, const std::string &message) {
-    ggufx_chat_parser_options options;
-    ggufx_chat_parser_options_init(&options);
+    auto options = sized<ggufx_chat_parser_options>();
     options.chat = chat;
     options.flags = GGUFX_CHAT_PARSER_NO_CALLS;
     options.prompt = prompt.data();

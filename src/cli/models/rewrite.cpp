@@ -17,8 +17,7 @@ FileWriter empty_writer(const ggufx_runtime *rt) {
 
 FileWriter make_writer(const ggufx_runtime *rt, const ggufx_file *file, uint64_t reserve_bytes) {
     const ggufx_file_facts info = file_facts(file);
-    ggufx_writer_options options;
-    ggufx_writer_options_init(&options);
+    auto options = sized<ggufx_writer_options>();
     options.version = info.version == 1 ? 3 : info.version;
     options.flags = info.big_endian ? GGUFX_WRITE_BIG_ENDIAN : 0;
     options.reserve_bytes = reserve_bytes;
@@ -44,8 +43,7 @@ void require_target(const Globals &globals, const std::string &path) {
 }
 
 static ggufx_write_options options_of(const SplitLimits &limits) {
-    ggufx_write_options options;
-    ggufx_write_options_init(&options);
+    auto options = sized<ggufx_write_options>();
     options.max_part_bytes = limits.max_bytes;
     options.max_part_tensors = limits.max_tensors;
     return options;

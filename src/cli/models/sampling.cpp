@@ -120,8 +120,7 @@ void add_sampling_options(Command &sub, SamplingOptions &options) {
 }
 
 ggufx_sampler_link sampler_link(uint32_t kind, float p) {
-    ggufx_sampler_link link;
-    ggufx_sampler_link_init(&link);
+    auto link = sized<ggufx_sampler_link>();
     link.kind = kind;
     link.p = p;
     return link;
@@ -135,8 +134,7 @@ bool is_greedy(const SamplingOptions &o) {
 }
 
 Sampler make_simple(const ggufx_runtime *rt, uint32_t n_vocab, const SamplingOptions &options) {
-    ggufx_sampler_options of;
-    ggufx_sampler_options_init(&of);
+    auto of = sized<ggufx_sampler_options>();
     of.temperature = options.temperature;
     of.top_k = options.top_k;
     of.top_p = options.top_p;
@@ -353,8 +351,7 @@ void add_session_options(Command &sub, SessionOptions &options) {
 
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
                      const SessionOptions &options) {
-    ggufx_session_options session;
-    ggufx_session_options_init(&session);
+    auto session = sized<ggufx_session_options>();
     session.n_context = options.n_context;
     session.type_k = kv_type_from_name(options.type_k, "--ctk");
     session.type_v = kv_type_from_name(options.type_v, "--ctv");

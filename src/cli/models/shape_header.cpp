@@ -66,8 +66,7 @@ static std::string shape_header(const ggufx_runtime *rt, const Shape &shape) {
 
 File open_shape(const ggufx_runtime *rt, const Shape &shape) {
     const std::string header = shape_header(rt, shape);
-    ggufx_open_options options;
-    ggufx_open_options_init(&options);
+    auto options = sized<ggufx_open_options>();
     options.flags = GGUFX_OPEN_METADATA_ONLY | GGUFX_OPEN_COPY;
     ggufx_file *file = nullptr;
     call([&](ggufx_error *error) {

@@ -120,8 +120,7 @@ uint64_t count_chunks(const TextModel &model, uint32_t n_context, uint64_t limit
 // share of the caches.
 static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
                            const ggufx_session_options &session, uint32_t n_ranks) {
-    ggufx_estimate_options options;
-    ggufx_estimate_options_init(&options);
+    auto options = sized<ggufx_estimate_options>();
     options.n_context = session.n_context;
     options.type_k = session.type_k;
     options.type_v = session.type_v;
@@ -146,8 +145,7 @@ static void require_memory(const ggufx_runtime *rt, const ggufx_file *file,
 
 Session make_session(const ggufx_runtime *rt, const ggufx_file *file, const ggufx_model *model,
                      uint32_t n_context, uint32_t type_k, uint32_t type_v, uint32_t n_ranks) {
-    ggufx_session_options options;
-    ggufx_session_options_init(&options);
+    auto options = sized<ggufx_session_options>();
     options.n_context = n_context;
     options.type_k = type_k;
     options.type_v = type_v;

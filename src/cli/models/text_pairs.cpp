@@ -78,8 +78,7 @@ void PairMaker::make_template(const ggufx_runtime *rt, const std::string &text) 
         at = next + name.size() + 2;
     }
     n_after_ = ids_of(text.substr(at), GGUFX_TOKENIZE_PARSE_SPECIAL).size();
-    ggufx_chat_options options;
-    ggufx_chat_options_init(&options);
+    auto options = sized<ggufx_chat_options>();
     options.text = jinja.data();
     options.text_length = jinja.size();
     ggufx_chat *chat = nullptr;
@@ -91,8 +90,7 @@ void PairMaker::make_template(const ggufx_runtime *rt, const std::string &text) 
 // Tokenizes without added special tokens: the last token of the template is the one that is scored.
 Ids PairMaker::from_template(const std::string &query, const std::string &text) const {
     const std::string variables = Json{{"query", query}, {"document", text}}.dump();
-    ggufx_chat_request request;
-    ggufx_chat_request_init(&request);
+    auto request = sized<ggufx_chat_request>();
     request.variables = variables.data();
     request.variables_length = variables.size();
     Ids out(variables.size() + 64);

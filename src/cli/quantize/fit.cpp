@@ -21,8 +21,8 @@ struct Asked {
     bool keeps_types = false;   // the file is quantized already: other recipes are no candidates
 
     Asked() {
-        ggufx_job_options_init(&job);
-        ggufx_estimate_options_init(&options);
+        job = sized<ggufx_job_options>();
+        options = sized<ggufx_estimate_options>();
     }
 };
 

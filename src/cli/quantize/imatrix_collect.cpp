@@ -141,8 +141,7 @@ void Collection::add(uint64_t n_chunks) {
                                          options_.n_context, GGUFX_KV_F32, GGUFX_KV_F32);
     const std::string dataset = dataset_name(options_);
     ggufx_progress hook = {sizeof hook, 0, nullptr, this, report};
-    ggufx_imatrix_options how;
-    ggufx_imatrix_options_init(&how);
+    auto how = sized<ggufx_imatrix_options>();
     how.flags = options_.with_output ? GGUFX_COLLECT_OUTPUT : 0;
     how.dataset = dataset.c_str();
     how.progress = &hook;

@@ -52,8 +52,7 @@ static Imatrix read_weights(const Globals &globals, const ggufx_runtime *rt,
 
 static Job make_job(const ggufx_runtime *rt, const ggufx_file *file, uint32_t file_type,
                     const ggufx_imatrix *imatrix, const ModelQuantizeOptions &options, bool force) {
-    ggufx_job_options job;
-    ggufx_job_options_init(&job);
+    auto job = sized<ggufx_job_options>();
     const auto flag = [&](bool given, uint32_t bit) { job.flags |= given ? bit : 0; };
     flag(options.pure, GGUFX_JOB_PURE);
     flag(options.leave_output, GGUFX_JOB_LEAVE_OUTPUT);
@@ -135,8 +134,7 @@ private:
 
 static void run_job(const Globals &globals, ggufx_job *job, const ModelQuantizeOptions &options) {
     QuantizeDisplay display(globals, options.measure);
-    ggufx_job_run_options run;
-    ggufx_job_run_options_init(&run);
+    auto run = sized<ggufx_job_run_options>();
     ggufx_progress hook;
     display.fill(run, hook);
     if (options.finish) {

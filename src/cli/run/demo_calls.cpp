@@ -96,8 +96,7 @@ void demo_matvec(const ggufx_runtime *rt, const ggufx_file *file, std::vector<De
 
 void demo_kv_append(const ggufx_runtime *rt, const ggufx_model_facts &model,
                     std::vector<DemoCall> &calls) {
-    ggufx_kv_options options;
-    ggufx_kv_options_init(&options);
+    auto options = sized<ggufx_kv_options>();
     options.n_layers = model.n_layers;
     options.n_kv_heads = model.n_kv_heads;
     options.n_q_heads = model.n_heads;

@@ -48,8 +48,7 @@ struct Embeddings {
 };
 
 ggufx_embed_options library_options(const EmbedOptions &options) {
-    ggufx_embed_options out;
-    ggufx_embed_options_init(&out);
+    auto out = sized<ggufx_embed_options>();
     out.n_context = options.n_context;
     out.n_batch = options.n_batch;
     out.pooling = options.text.query.empty() ? options.pooling : uint32_t{GGUFX_POOLING_RANK};

@@ -71,8 +71,7 @@ void Generator::feed(std::span<const int32_t> all_ids, Output *logits) {
         ids = ids.last(1); // only the last token's logits are kept
     }
     const ggufx_progress cancel = cancel_hook();
-    ggufx_decode_options options;
-    ggufx_decode_options_init(&options);
+    auto options = sized<ggufx_decode_options>();
     options.progress = &cancel;
     std::vector<float> all;
     if (logits) {

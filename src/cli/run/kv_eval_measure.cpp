@@ -64,8 +64,7 @@ Kv make_cache(const TextModel &model, const ggufx_layer_facts &layer, const KvPa
               uint32_t n_context) {
     ggufx_kv_layer window = {};
     window.window = layer.window;
-    ggufx_kv_options shape;
-    ggufx_kv_options_init(&shape);
+    auto shape = sized<ggufx_kv_options>();
     shape.flags = layer.flags & GGUFX_LAYER_V_IN_K ? GGUFX_KV_V_IN_K : 0;
     shape.n_layers = shape.n_layer_options = 1;
     shape.layers = &window;
@@ -133,8 +132,7 @@ public:
 private:
     void attend(size_t at, const float *q, size_t n) {
         const ggufx_layer_facts &layer = layers_[at];
-        ggufx_attend_options options;
-        ggufx_attend_options_init(&options);
+        auto options = sized<ggufx_attend_options>();
         options.scale = layer.scale;
         options.softcap = layer.softcap;
         options.sink_logits = layer.sinks;
@@ -199,8 +197,7 @@ void decode(const TextModel &model, ggufx_session *session, std::span<const int3
             std::vector<float> &logits, const ggufx_attention_hook *hook) {
     logits.resize(ids.size() * model.facts.n_vocab);
     const ggufx_progress cancel = cancel_hook();
-    ggufx_decode_options options;
-    ggufx_decode_options_init(&options);
+    auto options = sized<ggufx_decode_options>();
     options.flags = GGUFX_DECODE_ALL_LOGITS;
     options.progress = &cancel;
     options.logits = logits.data();
@@ -243,8 +240,7 @@ std::vector<unsigned> chosen_layers(const KvEvalOptions &options, const TextMode
 
 // Returns the cache memory of a session with that pair.
 uint64_t estimate(const TextModel &model, const KvPair &pair, uint32_t n_context) {
-    ggufx_estimate_options options;
-    ggufx_estimate_options_init(&options);
+    auto options = sized<ggufx_estimate_options>();
     options.n_context = n_context;
     options.type_k = pair.type_k;
     options.type_v = pair.type_v;

@@ -120,8 +120,7 @@ static ggufx_measure_facts measure(const Globals &globals, const PerplexityOptio
     Progress progress(globals, "perplexity");
     Running running = {&progress, chunks.end - chunks.first};
     const ggufx_progress cancel = cancel_hook();
-    ggufx_measure_options how;
-    ggufx_measure_options_init(&how);
+    auto how = sized<ggufx_measure_options>();
     how.stride = options.stride;
     how.save_path = save.empty() ? nullptr : save.c_str();
     how.base_path = base.empty() ? nullptr : base.c_str();

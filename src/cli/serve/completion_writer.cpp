@@ -96,8 +96,7 @@ void CompletionWriter::make_parser() {
 }
 
 Parser CompletionWriter::make_parser_of(const Prompt &prompt, uint32_t flags, bool is_told) {
-    ggufx_chat_parser_options options;
-    ggufx_chat_parser_options_init(&options);
+    auto options = sized<ggufx_chat_parser_options>();
     const bool has_calls = !plan_.tools.empty();
     options.flags = flags | (has_calls ? 0 : GGUFX_CHAT_PARSER_NO_CALLS);
     options.prompt = prompt.text.data();

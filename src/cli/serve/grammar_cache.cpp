@@ -51,8 +51,7 @@ Runtime GrammarMemory::make_runtime(const Memory &memory) {
     allocator.alloc = alloc_hook;
     allocator.free = free_hook;
     allocator.destroy = destroy_hook;
-    ggufx_runtime_options options;
-    ggufx_runtime_options_init(&options);
+    auto options = sized<ggufx_runtime_options>();
     options.allocator = &allocator;
     options.threads = 1;
     options.workspace_bytes = 1; // the least: nothing is computed

@@ -54,8 +54,7 @@ std::unique_ptr<ModelFiles> note_files(const ggufx_runtime *rt, const HostOption
 std::unique_ptr<SessionBackend> make_machine(const ggufx_runtime *rt, const ggufx_file *file,
                                              const ggufx_model *model, const HostOptions &options,
                                              const Adapters &adapters) {
-    ggufx_session_options of;
-    ggufx_session_options_init(&of);
+    auto of = sized<ggufx_session_options>();
     of.n_context = options.session.n_context;
     of.type_k = kv_type_from_name(options.session.type_k, "--ctk");
     of.type_v = kv_type_from_name(options.session.type_v, "--ctv");
@@ -152,8 +151,7 @@ void ModelHost::require_same_weights() const {
 
 // A model without a chat template is served; /v1/chat/completions reports what is missing.
 void ModelHost::make_template(const std::string &name) {
-    ggufx_chat_options of;
-    ggufx_chat_options_init(&of);
+    auto of = sized<ggufx_chat_options>();
     std::string text;
     if (is_chat_format(name)) {
         of.format = name.data();
@@ -209,8 +207,7 @@ Parser ModelHost::make_parser(const ggufx_chat_parser_options &options) const {
 }
 
 std::string ModelHost::reasoning_close(const std::string &prompt) const {
-    ggufx_chat_parser_options options;
-    ggufx_chat_parser_options_init(&options);
+    auto options = sized<ggufx_chat_parser_options>();
     options.prompt = prompt.data();
     options.prompt_length = prompt.size();
     options.event = [](void *, uint32_t, uint64_t, const char *, size_t) -> int32_t { return 0; };
@@ -223,8 +220,7 @@ std::string ModelHost::reasoning_close(const std::string &prompt) const {
 }
 
 void ModelHost::make_embedder(const HostOptions &options) {
-    ggufx_embed_options of;
-    ggufx_embed_options_init(&of);
+    auto of = sized<ggufx_embed_options>();
     of.n_context = options.session.n_context;
     ggufx_embedder_facts info;
     for (const uint32_t flags : {0u, GGUFX_EMBED_NORMALIZE}) { // reranker scores are not normalized
@@ -358,8 +354,7 @@ namespace {
 
 // `variables`: storage for the template variables, which the request points into.
 ggufx_chat_request request_of(const ChatWanted &wanted, std::string &variables) {
-    ggufx_chat_request request;
-    ggufx_chat_request_init(&request);
+    auto request = sized<ggufx_chat_request>();
     request.flags = GGUFX_CHAT_CLOCK;
     request.progress = Preparation::progress();
     if (const RequestMemory *const memory = Preparation::memory()) {

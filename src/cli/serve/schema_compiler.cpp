@@ -49,8 +49,7 @@ Grammar SchemaCompiler::create(const std::string &text, GrammarMemory &memory,
     progress.struct_size = sizeof progress;
     progress.user = this;
     progress.report = report;
-    ggufx_grammar_options options;
-    ggufx_grammar_options_init(&options);
+    auto options = sized<ggufx_grammar_options>();
     options.kind = GGUFX_GRAMMAR_JSON_SCHEMA;
     options.flags = flags_;
     options.text = text.data();

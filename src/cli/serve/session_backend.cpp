@@ -77,8 +77,7 @@ const float *SessionBackend::decode(std::span<const Item> items, Path path,
     progress.struct_size = sizeof progress;
     progress.user = const_cast<std::function<bool()> *>(&is_cancelled);
     progress.report = report;
-    ggufx_batch_options options;
-    ggufx_batch_options_init(&options);
+    auto options = sized<ggufx_batch_options>();
     options.flags = GGUFX_BATCH_MATMUL;
     options.matmul_flags = path == Path::tiles ? GGUFX_MATMUL_TILES : GGUFX_MATMUL_BATCH_INVARIANT;
     options.progress = &progress;

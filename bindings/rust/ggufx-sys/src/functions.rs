@@ -3,7 +3,6 @@
 use crate::*;
 
 functions! {
-    fn ggufx_adapter_options_init(options: *mut ggufx_adapter_options);
     fn ggufx_adapter_create(out: *mut *mut ggufx_adapter, model: *const ggufx_model, file: *const
         ggufx_file, options: *const ggufx_adapter_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_adapter_destroy(adapter: *mut ggufx_adapter);
@@ -21,13 +20,11 @@ functions! {
     fn ggufx_abi_version() -> u32;
     fn ggufx_abi_layout(struct_name: *const c_char) -> usize;
     fn ggufx_has(feature: *const c_char) -> i32;
-    fn ggufx_runtime_options_init(options: *mut ggufx_runtime_options);
     fn ggufx_runtime_create(out: *mut *mut ggufx_runtime, options: *const ggufx_runtime_options,
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_runtime_destroy(rt: *mut ggufx_runtime);
     fn ggufx_runtime_info(out: *mut ggufx_runtime_facts, rt: *const ggufx_runtime, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_batch_options_init(options: *mut ggufx_batch_options);
     fn ggufx_session_decode_batch(session: *mut ggufx_session, items: *const ggufx_batch_item,
         n_items: usize, options: *const ggufx_batch_options, error: *mut ggufx_error) ->
         ggufx_status;
@@ -55,12 +52,10 @@ functions! {
         error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_session_load_path(session: *mut ggufx_session, sequence: u32, path: *const c_char,
         error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_chat_options_init(options: *mut ggufx_chat_options);
     fn ggufx_chat_create(out: *mut *mut ggufx_chat, rt: *const ggufx_runtime, file: *const
         ggufx_file, options: *const ggufx_chat_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_chat_destroy(chat: *mut ggufx_chat);
     fn ggufx_chat_format_name(index: usize) -> *const c_char;
-    fn ggufx_chat_request_init(request: *mut ggufx_chat_request);
     fn ggufx_chat_render(out: *mut c_char, capacity: usize, out_needed: *mut usize, out_runs: *mut
         ggufx_chat_run, run_capacity: usize, out_runs_needed: *mut usize, chat: *const ggufx_chat,
         request: *const ggufx_chat_request, error: *mut ggufx_error) -> ggufx_status;
@@ -69,7 +64,6 @@ functions! {
         u32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_chat_info(out: *mut ggufx_chat_facts, chat: *const ggufx_chat, error: *mut ggufx_error)
         -> ggufx_status;
-    fn ggufx_chat_parser_options_init(options: *mut ggufx_chat_parser_options);
     fn ggufx_chat_parser_create(out: *mut *mut ggufx_chat_parser, rt: *const ggufx_runtime, options:
         *const ggufx_chat_parser_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_chat_parser_destroy(parser: *mut ggufx_chat_parser);
@@ -79,13 +73,11 @@ functions! {
         ggufx_status;
     fn ggufx_chat_parser_info(out: *mut ggufx_chat_parser_facts, parser: *const ggufx_chat_parser,
         error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_device_options_init(options: *mut ggufx_device_options);
     fn ggufx_device_list(out: *mut ggufx_device_facts, capacity: usize, out_needed: *mut usize, rt:
         *const ggufx_runtime, options: *const ggufx_device_options, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_device_open(out: *mut *mut ggufx_device, rt: *const ggufx_runtime, id: *const c_char,
         options: *const ggufx_device_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_vulkan_options_init(handles: *mut ggufx_vulkan_options);
     fn ggufx_device_adopt_vulkan(out: *mut *mut ggufx_device, rt: *const ggufx_runtime, handles:
         *const ggufx_vulkan_options, options: *const ggufx_device_options, error: *mut ggufx_error)
         -> ggufx_status;
@@ -99,7 +91,6 @@ functions! {
         ggufx_error) -> ggufx_status;
     fn ggufx_tensor_word_sum(out: *mut u32, w: *const ggufx_tensor, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_embed_options_init(options: *mut ggufx_embed_options);
     fn ggufx_embedder_create(out: *mut *mut ggufx_embedder, model: *const ggufx_model, options:
         *const ggufx_embed_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_embedder_destroy(embedder: *mut ggufx_embedder);
@@ -110,14 +101,12 @@ functions! {
     fn ggufx_embed(out: *mut f32, n_out: usize, embedder: *mut ggufx_embedder, tokens: *const i32,
         n_tokens: usize, lengths: *const usize, n_texts: usize, progress: *const ggufx_progress,
         error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_estimate_options_init(options: *mut ggufx_estimate_options);
     fn ggufx_estimate(out: *mut ggufx_estimate_facts, rt: *const ggufx_runtime, file: *const
         ggufx_file, options: *const ggufx_estimate_options, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_recommend(out: *mut ggufx_estimate_facts, rt: *const ggufx_runtime, file: *const
         ggufx_file, options: *const ggufx_estimate_options, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_open_options_init(options: *mut ggufx_open_options);
     fn ggufx_open(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, path: *const c_char, options:
         *const ggufx_open_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_open_fd(out: *mut *mut ggufx_file, rt: *const ggufx_runtime, fd: i32, offset: u64,
@@ -172,7 +161,6 @@ functions! {
     fn ggufx_validate(file: *const ggufx_file, flags: u32, report: Option<unsafe extern "C" fn(user:
         *mut c_void, finding: *const ggufx_finding) -> i32>, user: *mut c_void, progress: *const
         ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_grammar_options_init(options: *mut ggufx_grammar_options);
     fn ggufx_grammar_create(out: *mut *mut ggufx_grammar, rt: *const ggufx_runtime, tokenizer:
         *const ggufx_tokenizer, options: *const ggufx_grammar_options, error: *mut ggufx_error) ->
         ggufx_status;
@@ -193,7 +181,6 @@ functions! {
     fn ggufx_sampler_sample_matching(out_id: *mut i32, out_logprob: *mut f32, sampler: *mut
         ggufx_sampler, matcher: *mut ggufx_matcher, logits: *const f32, n: usize, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_group_options_init(options: *mut ggufx_group_options);
     fn ggufx_writer_copy_rank(writer: *mut ggufx_writer, file: *const ggufx_file, rank: u32,
         n_ranks: u32, speeds: *const u32, flags: u32, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_open(out: *mut *mut ggufx_imatrix, rt: *const ggufx_runtime, path: *const
@@ -213,7 +200,6 @@ functions! {
         ggufx_error) -> ggufx_status;
     fn ggufx_imatrix_merge(imatrix: *mut ggufx_imatrix, other: *const ggufx_imatrix, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_imatrix_options_init(options: *mut ggufx_imatrix_options);
     fn ggufx_imatrix_collect(out: *mut *mut ggufx_imatrix, session: *mut ggufx_session, tokens:
         *const i32, n_tokens: usize, n_context: u32, bos: i32, options: *const
         ggufx_imatrix_options, error: *mut ggufx_error) -> ggufx_status;
@@ -224,7 +210,6 @@ functions! {
         ggufx_status;
     fn ggufx_file_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_job_options_init(options: *mut ggufx_job_options);
     fn ggufx_job_quantize(out: *mut *mut ggufx_job, rt: *const ggufx_runtime, file: *const
         ggufx_file, file_type: u32, options: *const ggufx_job_options, error: *mut ggufx_error) ->
         ggufx_status;
@@ -237,12 +222,10 @@ functions! {
         ggufx_error) -> ggufx_status;
     fn ggufx_job_measure(out: *mut f64, job: *const ggufx_job, index: usize, type_: u32, max_values:
         u64, progress: *const ggufx_progress, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_job_run_options_init(options: *mut ggufx_job_run_options);
     fn ggufx_job_run(job: *mut ggufx_job, path: *const c_char, options: *const
         ggufx_job_run_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_job_finish(job: *mut ggufx_job, path: *const c_char, progress: *const ggufx_progress,
         error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_kv_options_init(options: *mut ggufx_kv_options);
     fn ggufx_kv_create(out: *mut *mut ggufx_kv, rt: *const ggufx_runtime, options: *const
         ggufx_kv_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_estimate(out: *mut u64, rt: *const ggufx_runtime, options: *const ggufx_kv_options,
@@ -259,7 +242,6 @@ functions! {
     fn ggufx_kv_append_batch(kv: *mut ggufx_kv, layer: u32, n_tokens: usize, sequences: *const u32,
         positions: *const i32, k: *const f32, n_k: usize, v: *const f32, n_v: usize, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_attend_options_init(options: *mut ggufx_attend_options);
     fn ggufx_kv_attend(out: *mut f32, n_out: usize, lse: *mut f32, kv: *const ggufx_kv, layer: u32,
         sequence: u32, q: *const f32, n_q: usize, n_queries: usize, positions: *const i32, options:
         *const ggufx_attend_options, error: *mut ggufx_error) -> ggufx_status;
@@ -306,7 +288,6 @@ functions! {
     fn ggufx_kv_clear(kv: *mut ggufx_kv, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_kv_stats(out: *mut ggufx_kv_facts, kv: *const ggufx_kv, layer: u32, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_matmul_options_init(options: *mut ggufx_matmul_options);
     fn ggufx_matvec(y: *mut f32, n_y: usize, rt: *const ggufx_runtime, w: *const ggufx_tensor, x:
         *const f32, n_x: usize, options: *const ggufx_matmul_options, error: *mut ggufx_error) ->
         ggufx_status;
@@ -319,7 +300,6 @@ functions! {
     fn ggufx_matmul_id(y: *mut f32, ldy: usize, n_y: usize, rt: *const ggufx_runtime, w: *const
         ggufx_tensor, ids: *const u32, n_used: usize, x: *const f32, ldx: usize, n_x: usize, n:
         usize, options: *const ggufx_matmul_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_measure_options_init(options: *mut ggufx_measure_options);
     fn ggufx_measure(out: *mut ggufx_measure_facts, session: *mut ggufx_session, tokens: *const i32,
         n_tokens: usize, n_context: u32, bos: i32, options: *const ggufx_measure_options, error:
         *mut ggufx_error) -> ggufx_status;
@@ -350,7 +330,6 @@ functions! {
     fn ggufx_tokenizer_pre(out: *mut ggufx_pre_facts, index: usize, error: *mut ggufx_error) ->
         ggufx_status;
     fn ggufx_tokenizer_unicode() -> *const c_char;
-    fn ggufx_model_options_init(options: *mut ggufx_model_options);
     fn ggufx_model_create(out: *mut *mut ggufx_model, rt: *const ggufx_runtime, file: *const
         ggufx_file, options: *const ggufx_model_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_model_destroy(model: *mut ggufx_model);
@@ -360,13 +339,11 @@ functions! {
         *mut ggufx_error) -> ggufx_status;
     fn ggufx_file_graph(out: *mut c_char, capacity: usize, out_needed: *mut usize, file: *const
         ggufx_file, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_session_options_init(options: *mut ggufx_session_options);
     fn ggufx_session_create(out: *mut *mut ggufx_session, model: *const ggufx_model, options: *const
         ggufx_session_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_session_destroy(session: *mut ggufx_session);
     fn ggufx_session_info(out: *mut ggufx_session_facts, session: *const ggufx_session, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_decode_options_init(options: *mut ggufx_decode_options);
     fn ggufx_session_decode(session: *mut ggufx_session, tokens: *const i32, n_tokens: usize,
         options: *const ggufx_decode_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_session_logits(out: *mut f32, n_out: usize, session: *const ggufx_session, error: *mut
@@ -374,7 +351,6 @@ functions! {
     fn ggufx_session_length(session: *const ggufx_session) -> u64;
     fn ggufx_session_truncate(session: *mut ggufx_session, n_tokens: u64, error: *mut ggufx_error)
         -> ggufx_status;
-    fn ggufx_sampler_options_init(options: *mut ggufx_sampler_options);
     fn ggufx_sampler_create(out: *mut *mut ggufx_sampler, rt: *const ggufx_runtime, n_vocab: u32,
         options: *const ggufx_sampler_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_sampler_destroy(sampler: *mut ggufx_sampler);
@@ -388,11 +364,9 @@ functions! {
         ggufx_tensor, first_row: u64, n_rows: u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_dequantize_blocks(out: *mut f32, n: usize, rt: *const ggufx_runtime, type_: u32, bytes:
         *const c_void, n_bytes: usize, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_quantize_options_init(options: *mut ggufx_quantize_options);
     fn ggufx_quantize_blocks(out: *mut c_void, n_bytes: usize, rt: *const ggufx_runtime, type_: u32,
         rows: *const f32, n_rows: usize, n_cols: usize, options: *const ggufx_quantize_options,
         error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_sampler_link_init(link: *mut ggufx_sampler_link);
     fn ggufx_sampler_create_chain(out: *mut *mut ggufx_sampler, rt: *const ggufx_runtime, n_vocab:
         u32, seed: u64, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_sampler_add(sampler: *mut ggufx_sampler, link: *const ggufx_sampler_link, error: *mut
@@ -413,7 +387,6 @@ functions! {
     fn ggufx_stop_feed(out: *mut ggufx_stop_facts, stop: *mut ggufx_stop, text: *const c_char,
         length: usize, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_stop_reset(stop: *mut ggufx_stop, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_speculator_options_init(options: *mut ggufx_speculator_options);
     fn ggufx_speculator_create(out: *mut *mut ggufx_speculator, session: *mut ggufx_session,
         options: *const ggufx_speculator_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_speculator_destroy(speculator: *mut ggufx_speculator);
@@ -432,7 +405,6 @@ functions! {
         ggufx_status;
     fn ggufx_kv_type_from_name(out: *mut u32, name: *const c_char, error: *mut ggufx_error) ->
         ggufx_status;
-    fn ggufx_writer_options_init(options: *mut ggufx_writer_options);
     fn ggufx_writer_create(out: *mut *mut ggufx_writer, rt: *const ggufx_runtime, options: *const
         ggufx_writer_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_writer_destroy(writer: *mut ggufx_writer);
@@ -467,7 +439,6 @@ functions! {
     fn ggufx_writer_add_stream(writer: *mut ggufx_writer, name: *const c_char, name_length: usize,
         type_: u32, n_dims: u32, ne: *const u64, stream: *const ggufx_tensor_stream, error: *mut
         ggufx_error) -> ggufx_status;
-    fn ggufx_write_options_init(options: *mut ggufx_write_options);
     fn ggufx_writer_info(out: *mut ggufx_writer_facts, writer: *const ggufx_writer, options: *const
         ggufx_write_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_writer_write(writer: *mut ggufx_writer, path: *const c_char, options: *const
@@ -475,7 +446,6 @@ functions! {
     fn ggufx_writer_write_stream(writer: *mut ggufx_writer, write: Option<unsafe extern "C" fn(user:
         *mut c_void, part: u32, data: *const c_void, n: usize) -> ggufx_status>, user: *mut c_void,
         options: *const ggufx_write_options, error: *mut ggufx_error) -> ggufx_status;
-    fn ggufx_edit_options_init(options: *mut ggufx_edit_options);
     fn ggufx_edit_info(out: *mut ggufx_edit_facts, writer: *const ggufx_writer, file: *const
         ggufx_file, options: *const ggufx_edit_options, error: *mut ggufx_error) -> ggufx_status;
     fn ggufx_edit_write(out: *mut ggufx_edit_facts, writer: *mut ggufx_writer, file: *const
