@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kTile = 64;      // columns summed at once
 constexpr size_t kTaskTiles = 8;  // tiles per task: 4 KiB of sums stay in the L1 cache
 constexpr size_t kLogitRows = 32; // rows projected at once
-constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint32_t kNoEntry = UINT32_MAX;
 
 // The squares are exact.
 void add_square(double &sum, float x) {
@@ -77,12 +77,13 @@ private:
 
     const Model &model_;
     Vector<Sums> sums_;
-    Vector<uint32_t> sums_of_; // index in sums_ for each weight, or kNone
+    Vector<uint32_t> sums_of_; // index in sums_ for each weight, or kNoEntry
 };
 
 Collector::Collector(const Model &model, bool with_output)
     : model_(model), sums_(HostAllocator<Sums>(model.host().get())),
-      sums_of_(model.graph().weights.size(), kNone, HostAllocator<uint32_t>(model.host().get())) {
+      sums_of_(model.graph().weights.size(), kNoEntry,
+               HostAllocator<uint32_t>(model.host().get())) {
     const Graph &graph = model.graph();
     const auto add_part = [&](PartKind part) {
         for (uint32_t g = graph.first_group(part); g < graph.end_group(part); g++)
@@ -126,9 +127,9 @@ void Collector::add_input(const uint32_t *weights, uint32_t n) {
 
 Status Collector::product_done(const uint32_t *weights, uint32_t n_weights,
                                const ProductColumns &columns, Failure *failure) {
-    uint32_t index = kNone;
-    for (uint32_t i = 0; i < n_weights && index == kNone; i++) index = sums_of_[weights[i]];
-    if (index == kNone) return Status::ok;
+    uint32_t index = kNoEntry;
+    for (uint32_t i = 0; i < n_weights && index == kNoEntry; i++) index = sums_of_[weights[i]];
+    if (index == kNoEntry) return Status::ok;
     Sums &sums = sums_[index];
     sums.count(columns);
     const size_t step = kTile * kTaskTiles, n_tasks = (sums.n_columns + step - 1) / step;
@@ -157,7 +158,7 @@ void Collector::write(job::Imatrix *out) const {
     const Vector<WeightInfo> &all = model_.graph().weights;
     Vector<uint32_t> order(HostAllocator<uint32_t>(model_.host().get()));
     for (uint32_t i = 0; i < sums_of_.size(); i++)
-        if (sums_of_[i] != kNone) order.push_back(i);
+        if (sums_of_[i] != kNoEntry) order.push_back(i);
     std::stable_sort(order.begin(), order.end(),
                      [&](uint32_t a, uint32_t b) { return all[a].tensor < all[b].tensor; });
     for (size_t i = 0, n; i < order.size(); i += n) {
