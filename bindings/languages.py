@@ -37,8 +37,12 @@ def rust_type(c):
     return result
 
 
+def rust_name(name):
+    return name + "_" if name in ("as", "box", "fn", "in", "match", "move", "ref", "type") else name
+
+
 def rust_parameter(d):
-    name = d.name + "_" if d.name in ("as", "box", "fn", "in", "match", "move", "ref", "type") else d.name
+    name = rust_name(d.name)
     if d.parameters is not None:
         inner = ", ".join(rust_parameter(p) for p in d.parameters)
         result = "" if d.type == "void" else f" -> {rust_type(d.type)}"
@@ -131,9 +135,13 @@ def python_result(c):
     return python_type(c), "int | None" if "*" in c else "int"
 
 
+def python_name(name):
+    return name + "_" if keyword.iskeyword(name) else name
+
+
 def python_field(d):
     """(name, ctypes type, type to a checker)"""
-    name = d.name + "_" if keyword.iskeyword(d.name) else d.name
+    name = python_name(d.name)
     kind = "c_void_p" if d.parameters is not None else python_type(d.type)
     if d.array:
         return name, f"{kind} * {elements(d)}", "bytes" if kind == "c_char" else "Array[Any]"
