@@ -195,7 +195,7 @@ GGUFX_API ggufx_status ggufx_kv_append_half(ggufx_kv *kv, uint32_t layer, uint32
  * Appends tokens of several sequences to one layer, all or nothing.
  *
  * sequences  {len: n_tokens} token i is appended to sequences[i].
- * positions  {null} {len: n_tokens} must not descend within a sequence.
+ * positions  {len: n_tokens} must not descend within a sequence.
  * v          {null} as in ggufx_kv_append, as is k.
  *
  * Bits as ggufx_kv_append.
