@@ -1,5 +1,5 @@
 """Writes, or compares, the committed files that repeat the public headers: ggufx/loader.h, and the declarations,
-structs and constants of the bindings. Everything else in the bindings is written by hand.
+structs, constants and safe layers of the bindings.
 
 usage: raw.py [--write]     (without: exit 1 when a file differs)
 SPDX-License-Identifier: MIT
@@ -9,9 +9,11 @@ import re
 import sys
 import textwrap
 
+import gen_python
 import interface
 import languages
 import loader
+import surface
 
 HERE = pathlib.Path(__file__).resolve().parent
 INCLUDE = HERE.parent / "include"
@@ -21,6 +23,8 @@ CONSTANTS = {name: c.value for name, c in API.constants.items() if name != "GGUF
 ENUMERATIONS = API.enumerations.values()
 ENUMERATION_OF = {c.name: e for e in ENUMERATIONS for c in e.constants}
 PLAIN = [(name, value) for name, value in CONSTANTS.items() if name not in ENUMERATION_OF]
+SURFACE = surface.read(API)
+GENERATORS = [gen_python]  # of the safe layers
 NOTE = "// Written by bindings/raw.py from include/ggufx; a test compares them.\n" \
        "// SPDX-License-Identifier: MIT\n"
 
@@ -184,7 +188,7 @@ def python_struct(s):
     fields = [languages.python_field(m) for m in s.members]
     types = "".join(f"    {n}: {hint}\n" for n, _, hint in fields)
     rows = "".join(f'        ("{n}", {kind}),\n' for n, kind, _ in fields)
-    base = "Checked" if "options" in s.name or s.name == "ggufx_kv_layer" else "Structure"
+    base = "Structure" if s.name.endswith("_facts") or s.name == "ggufx_error" else "Checked"
     return f"class {s.name}({base}):\n{types}    _fields_ = [\n{rows}    ]\n"
 
 
@@ -233,6 +237,8 @@ FILES = {
     "bindings/csharp/src/Enums.cs": sharp_constants,
     "bindings/go/ids.go": go_constants,
 }
+for generator in GENERATORS:
+    FILES.update(generator.files(SURFACE))
 
 
 def differences():

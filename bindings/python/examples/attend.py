@@ -15,9 +15,9 @@ def numbers(*shape: int) -> NDArray[np.float32]:
     return ((n * 7919 + 13) % 2003 / np.float32(1001) - 1).astype(np.float32).reshape(shape)
 
 
-options = ggufx.KvOptions(n_layers=1, n_kv_heads=KV_HEADS, n_q_heads=Q_HEADS, head_dim_k=DIM,
-                          type_k=ggufx.KvType.GX4, type_v=ggufx.KvType.GX4)
-with ggufx.Runtime() as rt, ggufx.KvCache(rt, options) as kv:
+with ggufx.Runtime() as rt, ggufx.KvCache(
+        rt, n_layers=1, n_kv_heads=KV_HEADS, n_q_heads=Q_HEADS, head_dim_k=DIM,
+        type_k=ggufx.KvType.GX4, type_v=ggufx.KvType.GX4) as kv:
     k = numbers(TOKENS, KV_HEADS, DIM)
     kv.append(0, 0, k, k)
     out = kv.attend(0, 0, numbers(1, Q_HEADS, DIM)).reshape(-1)

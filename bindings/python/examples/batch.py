@@ -12,11 +12,11 @@ with ggufx.Runtime() as rt, ggufx.File.open(rt, sys.argv[1]) as file:
     model, tokenizer = ggufx.Model(rt, file), ggufx.Tokenizer(file)
     session = ggufx.Session(model, n_sequences=len(PROMPTS))
     sampler = ggufx.Sampler(rt, model.info.n_vocab)
-    texts = [tokenizer.encode(p, ggufx.TokenizeFlags.ADD_SPECIAL).tolist() for p in PROMPTS]
+    texts = [tokenizer.tokenize(p, flags=ggufx.TokenizeFlags.ADD_SPECIAL).tolist() for p in PROMPTS]
     new = [list(text) for text in texts]
     for _ in range(12):
         rows = session.decode_batch([ggufx.BatchItem(i, ids) for i, ids in enumerate(new)])
         new = [[sampler.sample(row)[0]] for row in rows]
         texts = [text + ids for text, ids in zip(texts, new)]
     for text in texts:
-        print(tokenizer.decode(text))
+        print(tokenizer.detokenize_text(text))

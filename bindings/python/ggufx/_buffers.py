@@ -4,13 +4,14 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import addressof, c_char, c_uint64
+import math
+from ctypes import addressof, c_char, c_uint64, string_at
 from typing import Any, Sequence, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import argument
+from ._error import argument
 
 Array = NDArray[Any]
 Floats = NDArray[np.float32]
@@ -28,6 +29,9 @@ U16 = np.dtype(np.uint16)
 I32 = np.dtype(np.int32)
 U32 = np.dtype(np.uint32)
 U8 = np.dtype(np.uint8)
+I64 = np.dtype(np.int64)
+U64 = np.dtype(np.uint64)
+SIZE = np.dtype(np.uintp)
 
 
 def _array(buffer: Buffer, what: str) -> Array:
@@ -84,6 +88,29 @@ def result(out: Buffer | None, shape: tuple[int, ...], dtype: np.dtype[Any] = F3
     if array.size != n:
         raise argument(f"{what} has the shape {array.shape}, {shape} are wanted")
     return array
+
+
+def fresh(n: int, dtype: np.dtype[Any]) -> Array:
+    """A new array for n numbers of a result."""
+    if not 0 <= n < 2**63:
+        raise argument(f"{n} numbers are no array")
+    return np.empty(n, dtype)
+
+
+def copied(at: int | None, shape: tuple[int, ...], dtype: np.dtype[Any], optional: bool = False) -> Any:
+    """A copy of numbers of the library."""
+    if at is None:
+        return None if optional else np.empty((0,) * len(shape), dtype)
+    n = math.prod(shape) * dtype.itemsize
+    return np.frombuffer(string_at(at, n), dtype).copy().reshape(shape)
+
+
+def count(*arrays: Array | None) -> int:
+    """The number of elements of arrays that are equally long, if they are there."""
+    sizes = {array.size for array in arrays if array is not None}
+    if len(sizes) > 1:
+        raise argument(f"arrays of {sorted(sizes)} values must be equally long")
+    return sizes.pop() if sizes else 0
 
 
 def raw_bytes(buffer: Buffer, what: str) -> Array:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import itertools
 import threading
 from ctypes import (
-    CFUNCTYPE, byref, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, cast, memmove, py_object,
+    CFUNCTYPE, addressof, c_int32, c_size_t, c_uint32, c_uint64, c_void_p, cast, memmove, py_object,
     pythonapi, sizeof, string_at)
 from typing import Any, Callable, Optional
 
 from . import _raw, _signals
 from ._buffers import address, raw_bytes
+from ._keep import Keep
 from ._tasks import Tasks
-from .errors import argument, check, thrown
+from ._error import argument
+from .errors import check, thrown
 from .ids import Status
 
 # Receives the progress of a long call; the total is 0 when unknown. False ends it with
@@ -34,29 +36,47 @@ def keep(thing: object) -> int:
     return number
 
 
-class Following:
+class Following(Keep):
     """A with-statement around a call that can be followed, ended, and interrupted by Ctrl-C.
 
     In the main thread, signal handlers run when the call polls, so that their exception (a
     KeyboardInterrupt) ends the call; other threads run no handlers."""
 
-    def __init__(self, progress: Progress | None = None,
-                 on: Callable[..., Any] | None = None) -> None:
-        self.report, self.on = progress, on
+    def __init__(self) -> None:
+        super().__init__()
         self.caught: BaseException | None = None
+        self._report: Progress | None = None
+        self._users: list[int] = []
 
     def __enter__(self) -> Following:
-        self.user = keep(self)
-        self._progress = _raw.ggufx_progress(
-            struct_size=sizeof(_raw.ggufx_progress), user=self.user, report=PROGRESS)
-        self.progress = cast(byref(self._progress), c_void_p).value
         self._signals = _signals.Waiting()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        del _live[self.user]
+        super().__exit__(kind, error, trace)
+        for user in self._users:
+            del _live[user]
         self._signals.end()
         self._signals.handle()
+
+    def _user(self, thing: object) -> int:
+        self._users.append(keep(thing))
+        return self._users[-1]
+
+    def follow(self, report: Progress | None) -> int:
+        """Address of the struct of a progress function; without one it polls for signals."""
+        self._report = report
+        o = _raw.ggufx_progress(struct_size=sizeof(_raw.ggufx_progress), user=self._user(self), report=PROGRESS)
+        self._kept.append(o)
+        return addressof(o)
+
+    def on(self, thunk: int, function: Callable[..., Any] | None, convert: Callable[..., Any]
+           ) -> tuple[int | None, int | None]:
+        """Address of a function of the call, and its first argument. convert calls the program's
+        function with what C has passed."""
+        if function is None:
+            return None, None
+        return thunk, self._user((self, function, convert))
 
     def run(self, function: Callable[..., Any] | None, *arguments: Any) -> bool:
         """Call a function of the program; False: end the call."""
@@ -82,12 +102,21 @@ class Following:
 
 def _progress(user: int, done: int, total: int) -> int:
     call: Following = _live[user]
-    return 0 if call.run(call.report, done, total) else 1
+    return 0 if call.run(call._report, done, total) else 1
 
 
-def _pointer(user: int, what: int) -> int:
-    call: Following = _live[user]
-    return 0 if call.run(call.on, what) else 1
+def _goes_on(user: int, *raw: Any) -> int:
+    """A function whose result says whether the call goes on."""
+    call, function, convert = _live[user]
+    if call.run(convert, function, *raw):
+        return Status.OK
+    return Status.TRUNCATED if isinstance(call.caught, EOFError) else Status.CANCELLED
+
+
+def _is_told(user: int, *raw: Any) -> None:
+    """A function without a result."""
+    call, function, convert = _live[user]
+    call.run(convert, function, *raw)
 
 
 def _link(user: int, candidates: int, n: int) -> int:
@@ -96,29 +125,6 @@ def _link(user: int, candidates: int, n: int) -> int:
 
 def _guess(user: int, out: int, most: int, text: int, n: int, last: int) -> int:
     return int(_live[user].run(out, most, text, n, last))
-
-
-def _tensor(user: int, index: int, what: int) -> None:
-    call: Following = _live[user]
-    call.run(call.on, index, what)
-
-
-def _layer(user: int, *what: Any) -> int:
-    call: Following = _live[user]
-    return 0 if call.run(call.on, *what) else 1
-
-
-def _part(user: int, part: int, data: int, n: int) -> int:
-    call: Following = _live[user]
-    return Status.OK if call.run(_taken, call.on, part, data, n) else Status.IO
-
-
-def _write(user: int, data: int, n: int) -> int:
-    return _part(user, 0, data, n)
-
-
-def _taken(sink: Callable[[int, bytes], Any], part: int, data: int, n: int) -> None:
-    sink(part, string_at(data, n))
 
 
 def fill(to: int, n: int, data: Any, what: str) -> None:
@@ -130,12 +136,16 @@ def fill(to: int, n: int, data: Any, what: str) -> None:
         memmove(to, address(array), n)
 
 
-def _read(user: int, to: int, n: int) -> int:
-    call: Following = _live[user]
-    done = call.run(call.on, to, n)
-    if isinstance(call.caught, EOFError):
-        return Status.TRUNCATED
-    return Status.OK if done else Status.IO
+def fill_whole(to: int, n: int, read: Callable[[int], Any]) -> None:
+    """Fill n bytes with parts that a function gives."""
+    while n:
+        part = raw_bytes(read(n), "the read function")
+        if not part.nbytes:
+            raise EOFError(f"the stream ended {n} bytes before")
+        if part.nbytes > n:
+            raise argument(f"the read function gave {part.nbytes} bytes, not {n}")
+        memmove(to, address(part), part.nbytes)
+        to, n = to + part.nbytes, n - part.nbytes
 
 
 class Hosted:
@@ -171,15 +181,22 @@ class Source:
     """Byte source that the library reads while an object lives. A source is read in calls of
     several objects; its exception is the cause of that call's error."""
 
-    def __init__(self, read: Callable[[int, int], Any], size: int = 0) -> None:
+    def __init__(self, read: Callable[[int, int, int], None], size: int = 0) -> None:
+        """read(offset, to, n) puts bytes to an address."""
         self.read, self.size = read, size
         self.caught: BaseException | None = None
+
+    def rethrow(self) -> None:
+        """Raise the exception that it raised."""
+        caught, self.caught = self.caught, None
+        if caught is not None:
+            raise caught
 
 
 def _read_at(user: int, offset: int, to: int, n: int) -> int:
     source: Source = _live[user]
     try:
-        fill(to, n, source.read(offset, n), "the source")
+        source.read(offset, to, n)
         return Status.OK
     except BaseException as e:
         source.caught = e
@@ -285,16 +302,14 @@ def _address(result: Any, function: Callable[..., Any], *arguments: Any) -> int:
     return cast(made, c_void_p).value or 0
 
 
+def callback(result: Any, *arguments: Any) -> int:
+    """The address of a function for Following.on, by its types in C after the first argument."""
+    return _address(result, _is_told if result is None else _goes_on, *arguments)
+
+
 PROGRESS = _address(c_int32, _progress, c_uint64, c_uint64)
-POINTER = _address(c_int32, _pointer, c_void_p)
 LINK = _address(c_int32, _link, c_void_p, c_size_t)
 GUESS = _address(c_size_t, _guess, c_void_p, c_size_t, c_void_p, c_size_t, c_int32)
-TENSOR = _address(None, _tensor, c_size_t, c_void_p)
-LAYER = _address(c_int32, _layer, c_uint32, c_uint64, c_size_t, c_void_p, c_void_p, c_void_p,
-                 c_void_p)
-PART = _address(c_int32, _part, c_uint32, c_void_p, c_size_t)
-WRITE = _address(c_int32, _write, c_void_p, c_size_t)
-READ = _address(c_int32, _read, c_void_p, c_size_t)
 READ_AT = _address(c_int32, _read_at, c_uint64, c_void_p, c_size_t)
 SIZE = _address(c_int32, _size, c_void_p)
 DESTROY = _address(None, _destroy)

@@ -15,16 +15,21 @@ LIMITS: dict[Any, tuple[int, int]] = {
 
 def refuse(what: str, value: Any, low: int, high: int) -> None:
     """Raise the error that the library would return for the number."""
-    from .errors import argument  # which needs the structs
+    from ._error import argument  # which needs the structs
     raise argument(f"{what} is {value}, not within {low} .. {high}")
 
 
 class Checked(Structure):
     """A struct that a program's numbers go into."""
 
+    _limits: dict[str, tuple[int, int]] = {}
+
+    def __init_subclass__(cls) -> None:
+        fields = cls.__dict__["_fields_"]
+        cls._limits = {name: LIMITS[kind] for name, kind in fields if kind in LIMITS}
+
     def __setattr__(self, name: str, value: Any) -> None:
-        kind = dict(self._fields_).get(name)
-        limits = LIMITS.get(kind)
+        limits = self._limits.get(name)
         if limits is not None and not limits[0] <= value <= limits[1]:
             refuse(name, value, *limits)
         super().__setattr__(name, value)

@@ -1,36 +1,22 @@
-"""Structs of facts as frozen dataclasses with the same names of fields.
+"""Texts in and out.
 
 SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-import dataclasses
 import os
-from ctypes import Structure, byref, sizeof, string_at
-from typing import Any, Callable, TypeVar, Union
+from ctypes import string_at
+from typing import Union
 
-from ._raw import ggufx_error
-from .errors import argument, check
+from ._error import argument
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
-T = TypeVar("T")
-S = TypeVar("S", bound=Structure)
+Text = Union[str, bytes, bytearray, memoryview]
 
 
-def asked(struct: type[S], function: Callable[..., int], *arguments: object) -> S:
-    """Facts of an object, from one of the library's functions."""
-    out = struct()
-    out.struct_size = sizeof(struct)
-    record = ggufx_error()
-    check(function(byref(out), *arguments, byref(record)), record)
-    return out
-
-
-def made(kind: type[T], struct: object, /, **differing: Any) -> T:
-    """A dataclass from the fields of the same name, and those that are given."""
-    same = {f.name: getattr(struct, f.name) for f in dataclasses.fields(kind)
-            if f.name not in differing}
-    return kind(**same, **differing)
+def bytes_at(at: int | None, n: int) -> bytes:
+    """A copy of bytes of the library."""
+    return string_at(at, n) if at and n else b""
 
 
 def text(at: int | None, n: int | None = None) -> str:
@@ -41,9 +27,18 @@ def text(at: int | None, n: int | None = None) -> str:
     return string_at(at, -1 if n is None else n).decode("utf-8", "surrogateescape")
 
 
-def to_bytes(text: str | bytes) -> bytes:
+def text_or_none(at: int | None, n: int | None = None) -> str | None:
+    """The same; None where the library has no string."""
+    return text(at, n) if at else None
+
+
+def to_bytes(text: Text) -> bytes:
     """String argument with a length."""
-    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+    if isinstance(text, (bytes, bytearray, memoryview)):
+        return bytes(text)
+    if not isinstance(text, str):
+        raise argument(f"a {type(text).__name__} is no text")
+    return text.encode("utf-8", "surrogateescape")
 
 
 def path_bytes(path: Path) -> bytes:
@@ -54,9 +49,16 @@ def path_bytes(path: Path) -> bytes:
     return terminated(encoded)
 
 
-def terminated(text: str | bytes) -> bytes:
+def terminated(text: Text) -> bytes:
     """NUL-terminated string argument."""
     encoded = to_bytes(text)
     if b"\0" in encoded:
         raise argument(f"the text holds a NUL: {text!r}")
     return encoded
+
+
+def written(value: object) -> str | bytes:
+    """A value as the library reads it from a text."""
+    if isinstance(value, (str, bytes)):
+        return value
+    return str(value).lower() if isinstance(value, bool) else str(value)

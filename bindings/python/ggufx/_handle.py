@@ -11,10 +11,11 @@ import sys
 import threading
 from ctypes import c_void_p
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, Protocol, Sequence, TypeVar
 
 from ._library import lib
-from .errors import ClosedError, StateError
+from ._raw import PROTOTYPES, ggufx_error
+from .errors import ClosedError, StateError, check
 
 Self = TypeVar("Self", bound="Object")
 
@@ -35,90 +36,52 @@ class Handle(c_void_p):
         raise TypeError("an object of the library cannot be copied or pickled")
 
 
-class RuntimeHandle(Handle):
-    destroy = "ggufx_runtime_destroy"
-
-
-class FileHandle(Handle):
-    destroy = "ggufx_file_destroy"
-
-
-class TensorHandle(Handle):
-    destroy = "ggufx_tensor_destroy"
-
-
-class KvHandle(Handle):
-    destroy = "ggufx_kv_destroy"
-
-
-class TokenizerHandle(Handle):
-    destroy = "ggufx_tokenizer_destroy"
-
-
-class ModelHandle(Handle):
-    destroy = "ggufx_model_destroy"
-
-
-class AdapterHandle(Handle):
-    destroy = "ggufx_adapter_destroy"
-
-
-class SessionHandle(Handle):
-    destroy = "ggufx_session_destroy"
-
-
-class EmbedderHandle(Handle):
-    destroy = "ggufx_embedder_destroy"
-
-
-class ChatHandle(Handle):
-    destroy = "ggufx_chat_destroy"
-
-
-class ChatParserHandle(Handle):
-    destroy = "ggufx_chat_parser_destroy"
-
-
-class GrammarHandle(Handle):
-    destroy = "ggufx_grammar_destroy"
-
-
-class MatcherHandle(Handle):
-    destroy = "ggufx_matcher_destroy"
-
-
-class SamplerHandle(Handle):
-    destroy = "ggufx_sampler_destroy"
-
-
-class SpeculatorHandle(Handle):
-    destroy = "ggufx_speculator_destroy"
-
-
-class StopHandle(Handle):
-    destroy = "ggufx_stop_destroy"
-
-
-class ImatrixHandle(Handle):
-    destroy = "ggufx_imatrix_destroy"
-
-
-class WriterHandle(Handle):
-    destroy = "ggufx_writer_destroy"
-
-
-class JobHandle(Handle):
-    destroy = "ggufx_job_destroy"
-
-
+# The handle of each object by its name in C, and its class.
 KINDS: dict[str, type[Handle]] = {
-    kind.destroy.replace("_destroy", ""): kind for kind in Handle.__subclasses__()}
+    name.replace("_destroy", ""): type(name.replace("_destroy", ""), (Handle,), {"destroy": name})
+    for name in PROTOTYPES if name.endswith("_destroy")}
+CLASSES: dict[str, type[Object]] = {}
+
+
+class Rethrows(Protocol):
+    """A callback that an object keeps."""
+
+    def rethrow(self) -> None:
+        """Raise the exception that it raised in a call of this thread."""
 
 
 class Object:
     """Base of all objects: close, and with-statements."""
 
+    _kind = ""  # its name in C
+    _mutable = False  # calls that change it are exclusive
     _own: Handle | None = None
+    _turns: Turns
+    _callbacks: Sequence[Rethrows] = ()  # that it keeps
+
+    def __init_subclass__(cls) -> None:
+        CLASSES[cls._kind] = cls  # the last one: a class by hand extends a generated one
+
+    @classmethod
+    def _made(cls: type[Self], own: Handle, parent: Object | None) -> Self:
+        made = cls.__new__(cls)
+        made._take(own, parent)
+        return made
+
+    def _take(self, own: Handle, parent: Object | None) -> None:
+        self._own = own
+        if self._mutable:
+            self._turns = Turns()
+        self._begin(parent)
+
+    def _begin(self, parent: Any) -> None:
+        """Called with a new object, and the first one that it was made from."""
+
+    def _check(self, status: int, record: ggufx_error, call: Any = None) -> None:
+        """The end of a call that may have run callbacks which the object keeps."""
+        for kept in self._callbacks:
+            kept.rethrow()
+        (check if call is None else call.end)(status, record)
 
     @property
     def _handle(self) -> Handle:
@@ -186,3 +149,12 @@ class _Turn:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._turns.end(self._alone)
+
+
+def borrowed(kind: str, at: int | None, owner: Handle, parent: Object) -> Any:
+    """An object that belongs to another one, which lives as long; None if there is none."""
+    if at is None:
+        return None
+    own = KINDS[kind](at)
+    own.owner = owner
+    return CLASSES[kind]._made(own, parent)

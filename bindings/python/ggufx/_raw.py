@@ -49,7 +49,7 @@ class ggufx_adapter_facts(Structure):
     ]
 
 
-class ggufx_adapter_use(Structure):
+class ggufx_adapter_use(Checked):
     adapter: int | None
     scale: float
     reserved: int
@@ -77,7 +77,7 @@ class ggufx_error(Structure):
     ]
 
 
-class ggufx_allocator(Structure):
+class ggufx_allocator(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -96,7 +96,7 @@ class ggufx_allocator(Structure):
     ]
 
 
-class ggufx_log(Structure):
+class ggufx_log(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -113,7 +113,7 @@ class ggufx_log(Structure):
     ]
 
 
-class ggufx_executor(Structure):
+class ggufx_executor(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -134,7 +134,7 @@ class ggufx_executor(Structure):
     ]
 
 
-class ggufx_progress(Structure):
+class ggufx_progress(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -195,7 +195,7 @@ class ggufx_runtime_facts(Structure):
     ]
 
 
-class ggufx_batch_item(Structure):
+class ggufx_batch_item(Checked):
     sequence: int
     flags: int
     tokens: int | None
@@ -295,7 +295,7 @@ class ggufx_chat_options(Checked):
     ]
 
 
-class ggufx_chat_message(Structure):
+class ggufx_chat_message(Checked):
     role: int | None
     role_length: int
     content: int | None
@@ -320,7 +320,7 @@ class ggufx_chat_message(Structure):
     ]
 
 
-class ggufx_chat_request(Structure):
+class ggufx_chat_request(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -369,7 +369,7 @@ class ggufx_chat_request(Structure):
     ]
 
 
-class ggufx_chat_run(Structure):
+class ggufx_chat_run(Checked):
     end: int
     user: int
     _fields_ = [
@@ -731,7 +731,7 @@ class ggufx_open_options(Checked):
     ]
 
 
-class ggufx_io(Structure):
+class ggufx_io(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -787,7 +787,7 @@ class ggufx_file_facts(Structure):
     ]
 
 
-class ggufx_meta_entry(Structure):
+class ggufx_meta_entry(Checked):
     struct_size: int
     flags: int
     type: int
@@ -843,7 +843,7 @@ class ggufx_tensor_facts(Structure):
     ]
 
 
-class ggufx_finding(Structure):
+class ggufx_finding(Checked):
     struct_size: int
     severity: int
     status: int
@@ -906,7 +906,7 @@ class ggufx_matcher_facts(Structure):
     ]
 
 
-class ggufx_group(Structure):
+class ggufx_group(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -975,7 +975,7 @@ class ggufx_imatrix_facts(Structure):
     ]
 
 
-class ggufx_imatrix_entry(Structure):
+class ggufx_imatrix_entry(Checked):
     struct_size: int
     flags: int
     name: int | None
@@ -1078,7 +1078,7 @@ class ggufx_job_facts(Structure):
     ]
 
 
-class ggufx_job_tensor(Structure):
+class ggufx_job_tensor(Checked):
     struct_size: int
     flags: int
     name: int | None
@@ -1281,7 +1281,7 @@ class ggufx_matmul_options(Checked):
     ]
 
 
-class ggufx_measure_row(Structure):
+class ggufx_measure_row(Checked):
     loss: float
     base_loss: float
     divergence: float
@@ -1386,7 +1386,7 @@ class ggufx_measure_options(Checked):
     ]
 
 
-class ggufx_detokenize_state(Structure):
+class ggufx_detokenize_state(Checked):
     waiting: int
     reserved: Array[Any]
     _fields_ = [
@@ -1450,7 +1450,7 @@ class ggufx_pre_facts(Structure):
     ]
 
 
-class ggufx_model_override(Structure):
+class ggufx_model_override(Checked):
     key: int | None
     value: int | None
     _fields_ = [
@@ -1612,7 +1612,7 @@ class ggufx_session_facts(Structure):
     ]
 
 
-class ggufx_attention_hook(Structure):
+class ggufx_attention_hook(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -1711,7 +1711,7 @@ class ggufx_quantize_options(Checked):
     ]
 
 
-class ggufx_candidate(Structure):
+class ggufx_candidate(Checked):
     id: int
     logit: float
     _fields_ = [
@@ -1720,7 +1720,7 @@ class ggufx_candidate(Structure):
     ]
 
 
-class ggufx_logit_bias(Structure):
+class ggufx_logit_bias(Checked):
     id: int
     bias: float
     _fields_ = [
@@ -1729,7 +1729,7 @@ class ggufx_logit_bias(Structure):
     ]
 
 
-class ggufx_sampler_link(Structure):
+class ggufx_sampler_link(Checked):
     struct_size: int
     flags: int
     next: int | None
@@ -1835,7 +1835,7 @@ class ggufx_sampling_facts(Structure):
     ]
 
 
-class ggufx_stop_text(Structure):
+class ggufx_stop_text(Checked):
     text: int | None
     length: int
     _fields_ = [
@@ -1964,7 +1964,7 @@ class ggufx_writer_options(Checked):
     ]
 
 
-class ggufx_tensor_stream(Structure):
+class ggufx_tensor_stream(Checked):
     struct_size: int
     flags: int
     next: int | None

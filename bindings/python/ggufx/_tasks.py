@@ -10,7 +10,8 @@ import threading
 from ctypes import CFUNCTYPE, c_uint32, c_void_p
 from typing import Any
 
-from .errors import StateError, argument
+from ._error import argument
+from .errors import StateError
 
 _TASK = CFUNCTYPE(None, c_void_p, c_uint32, c_uint32)
 

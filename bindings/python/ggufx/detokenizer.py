@@ -4,14 +4,25 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
-from ctypes import byref, c_size_t, create_string_buffer
+from ctypes import byref
 
-from . import _raw
-from ._buffers import I32, Ints, address, numbers
+from . import _raw, _safe
+from ._buffers import I32, U8, Ints, address, numbers
+from ._keep import Room, asked_twice
 from ._library import lib
 from .errors import check
-from .ids import DetokenizeFlags, Status
-from .tokenizer import Tokenizer
+from .ids import DetokenizeFlags
+
+
+class Tokenizer(_safe.Tokenizer):
+    __doc__ = _safe.Tokenizer.__doc__
+
+    def __len__(self) -> int:
+        return self.info.n_tokens
+
+    def detokenize_text(self, ids: Ints, *, flags: int = 0) -> str:
+        """Text of ids; invalid UTF-8 is replaced."""
+        return self.detokenize(ids, flags=flags).decode("utf-8", "replace")
 
 
 class Detokenizer:
@@ -42,13 +53,9 @@ class Detokenizer:
         return self.finish_bytes().decode("utf-8", "replace")
 
     def _part(self, ids: Ints, flags: int) -> bytes:
-        of = numbers(ids, I32, "ids")
-        out, needed, e = create_string_buffer(8 * of.size + 8), c_size_t(), _raw.ggufx_error()
-        while True:
-            status = lib.ggufx_detokenize_part(
-                out, len(out), byref(needed), byref(self._state), self._tokenizer._handle,
-                address(of), of.size, flags, byref(e))
-            if status != Status.CAPACITY or needed.value <= len(out):
-                check(status, e)
-                return out.raw[: needed.value]
-            out = create_string_buffer(needed.value)
+        of, e = numbers(ids, I32, "ids"), _raw.ggufx_error()
+        out = Room(U8, 8 * of.size + 8)
+        check(asked_twice(lambda: lib.ggufx_detokenize_part(
+            out.at, out.n, byref(out.needed), byref(self._state), self._tokenizer._handle,
+            address(of), of.size, flags, byref(e)), out), e)
+        return out.bytes()

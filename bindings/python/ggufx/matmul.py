@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
-from . import _raw, _signals
+from . import _raw, _safe, _signals
 from ._buffers import (
     F32, U32, Array, Buffer, Floats, Ints, address, columns, numbers, reads, result, writes)
 from ._callbacks import Following, Progress
-from ._handle import Handle, Object, RuntimeHandle
+from ._handle import Handle
 from ._library import lib
-from .errors import argument, check
+from ._error import argument
+from .errors import check
 from .ids import MATVEC_MAX_MATRICES
 from .runtime import Runtime
 
@@ -36,15 +37,15 @@ def _call(function: Callable[..., int], arguments: tuple[Any, ...], flags: int,
             check(status, e)
         return
     options = _raw.ggufx_matmul_options(struct_size=_OPTIONS, flags=flags)
-    with Following(progress) as call:
-        options.progress = call.progress
+    with Following() as call:
+        options.progress = call.follow(progress)
         call.end(function(*arguments, byref(options), byref(e)), e)
 
 
-class Products(Object):
+class Products(_safe.Tensor):
     """Products of a tensor with vectors. rt: another runtime than its own; flags: MatmulFlags."""
 
-    _runtime: RuntimeHandle
+    _runtime: Handle
     ne: tuple[int, ...]
     n_rows: int
 

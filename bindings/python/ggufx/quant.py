@@ -6,21 +6,22 @@ from __future__ import annotations
 
 from ctypes import byref, sizeof
 
-from . import _raw
+from . import _raw, _safe
 from ._buffers import F32, U8, Array, Buffer, Floats, address, raw_bytes, reads, result
 from ._callbacks import Following, Progress
-from ._handle import Handle, Object, RuntimeHandle
+from ._error import argument
+from ._handle import Handle
 from ._library import lib
-from .errors import argument, check
-from .formats import row_bytes, type_info
+from ._safe import row_bytes, type_info
+from .errors import check
 from .ids import QuantizeMode
 from .runtime import Runtime
 
 
-class Decoding(Object):
+class Decoding(_safe.Tensor):
     """Quantization and dequantization of a tensor's blocks."""
 
-    _runtime: RuntimeHandle
+    _runtime: Handle
     ne: tuple[int, ...]
     n_rows: int
 
@@ -75,8 +76,8 @@ def quantize(rt: Runtime, type: int, rows: Buffer, out: Buffer | None = None, *,
     if weights is not None:
         o.imatrix = address(weights)
     e = _raw.ggufx_error()
-    with Following(progress) as call:
-        o.progress = call.progress
+    with Following() as call:
+        o.progress = call.follow(progress)
         call.end(lib.ggufx_quantize_blocks(address(to), to.nbytes, rt._handle, type, address(of),
                                            n_rows, n_cols, byref(o), byref(e)), e)
     return to

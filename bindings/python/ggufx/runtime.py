@@ -5,15 +5,13 @@ SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from ctypes import Structure, addressof, byref, sizeof, string_at
-from dataclasses import dataclass
 from typing import Callable, Protocol
 
-from . import _callbacks, _raw, _signals
-from ._facts import asked, made, terminated, text
-from ._handle import Object, RuntimeHandle
+from . import _callbacks, _raw, _safe, _signals
+from ._handle import KINDS
 from ._library import lib
 from .errors import check
-from .ids import CpuFeatures, Isa, LogLevel
+from .ids import Isa, LogLevel
 
 
 class Executor(Protocol):
@@ -37,19 +35,7 @@ class Allocator(Protocol):
         """Free memory from alloc."""
 
 
-@dataclass(frozen=True)
-class RuntimeInfo:
-    """Facts of a runtime."""
-
-    isa: Isa
-    isa_name: str
-    allocator_name: str
-    threads: int
-    features: CpuFeatures
-    workspace_bytes: int
-
-
-class Runtime(Object):
+class Runtime(_safe.Runtime):
     """Log, executor, memory and the chosen kernels; objects made from it keep them alive."""
 
     def __init__(self, threads: int = 0, *, isa: Isa = Isa.BEST, workspace_bytes: int = 0,
@@ -69,21 +55,9 @@ class Runtime(Object):
                 alloc=_callbacks.ALLOC, free=_callbacks.FREE, destroy=_callbacks.DESTROY))
         if hooks:
             _signals.stand_before()
-        own, e = RuntimeHandle(), _raw.ggufx_error()
+        own, e = KINDS["ggufx_runtime"](), _raw.ggufx_error()
         check(lib.ggufx_runtime_create(byref(own), byref(o), byref(e)), e)
-        self._own = own
-
-    @property
-    def info(self) -> RuntimeInfo:
-        """Facts of the runtime."""
-        o = asked(_raw.ggufx_runtime_facts, lib.ggufx_runtime_info, self._handle)
-        return made(RuntimeInfo, o, isa=Isa(o.isa), isa_name=text(o.isa_name),
-                    allocator_name=text(o.allocator_name), features=CpuFeatures(o.features))
-
-    def kernel_name(self, type: int) -> str | None:
-        """Instruction set that serves a tensor type; None for an unknown type."""
-        name = lib.ggufx_runtime_kernel_name(self._handle, type)
-        return None if name is None else name.decode()
+        self._take(own, None)
 
 
 def _log(log: Callable[[LogLevel, str], object]) -> _raw.ggufx_log:
@@ -104,18 +78,3 @@ def _executor(executor: Executor) -> _raw.ggufx_executor:
 def _filled(hooks: list[object], struct: Structure) -> int:
     hooks.append(struct)
     return addressof(struct)
-
-
-def library_version() -> str:
-    """Version of the library, "0.1.0"."""
-    return (lib.ggufx_version() or b"").decode()
-
-
-def has(feature: str) -> bool:
-    """Whether the library has a feature: "type:q4_K", "kv:f16", "arch:llama"."""
-    return lib.ggufx_has(terminated(feature)) != 0
-
-
-def abi_layout(struct: str) -> int:
-    """Bytes of a struct in the library; 0 for an unknown one."""
-    return lib.ggufx_abi_layout(terminated(struct))

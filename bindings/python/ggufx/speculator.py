@@ -6,40 +6,22 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from ctypes import byref, c_int32, c_size_t, sizeof
-from dataclasses import dataclass
 from typing import Callable, Iterator
 
 import numpy as np
 
-from . import _callbacks, _raw
+from . import _callbacks, _raw, _safe
 from ._buffers import F32, I32, Floats, Ints, Ints32, address, numbers
 from ._callbacks import Following, Hosted, Progress, release
-from ._facts import asked, made
-from ._handle import Object, SpeculatorHandle, Turns
+from ._handle import KINDS
 from ._library import lib
 from .errors import check
-from .grammar import Matcher
+from .matcher import Matcher
 from .sampler import Sampler
 from .session import Session
 
 # Draft tokens, at most `most`, after a sequence (an array) and the token after it.
 Guess = Callable[[Ints32, int, int], Ints]
-
-
-@dataclass(frozen=True)
-class SpeculatorInfo:
-    """Draft tokens and their acceptance."""
-
-    n_calls: int
-    """That gave something."""
-    n_tokens: int
-    """They gave."""
-    n_drafted: int
-    """Draft tokens."""
-    n_accepted: int
-    """Accepted draft tokens: chosen by the sampler."""
-    bytes: int
-    """Taken beside the object."""
 
 
 class _Guessing(Hosted):
@@ -58,7 +40,7 @@ class _Guessing(Hosted):
         return int(self.guarded(0, call))
 
 
-class Speculator(Object):
+class Speculator(_safe.Speculator):
     """Speculative decoding on a session: its ids are exactly those of decoding token by token,
     whatever the draft tokens are. The session's matmul flags must be BATCH_INVARIANT or
     TILES.
@@ -81,11 +63,11 @@ class Speculator(Object):
             o.draft = self._kept[1].value
         if self._guessing is not None:
             o.guess, o.user = _callbacks.GUESS, self._guessing.user
-        own, e = SpeculatorHandle(), _raw.ggufx_error()
+        own, e = KINDS["ggufx_speculator"](), _raw.ggufx_error()
         with self._alone():
             check(lib.ggufx_speculator_create(byref(own), self._kept[0], byref(o), byref(e)), e)
         own.sessions = self._kept  # type: ignore[attr-defined]
-        self._own, self._turns = own, Turns()
+        self._take(own, session)
 
     def __del__(self, release: Callable[[int], None] = release) -> None:
         guessing = getattr(self, "_guessing", None)
@@ -110,15 +92,14 @@ class Speculator(Object):
             turns.enter_context(sampler._turns.changing)
             if matcher is not None:
                 turns.enter_context(matcher._turns.changing)
-            call = turns.enter_context(Following(progress))
+            call = turns.enter_context(Following())
             status = lib.ggufx_speculator_next(
                 address(ids), address(values), capacity, byref(n), self._handle, sampler._handle,
-                None if matcher is None else matcher._handle, call.progress, byref(e))
+                None if matcher is None else matcher._handle, call.follow(progress),
+                byref(e))
             if self._guessing is not None:
                 self._guessing.rethrow()
-            if call.caught is not None:
-                call.end(status, e)
-            sampler._ended(status, e)
+            sampler._check(status, e, call)
         return ids[:n.value], values[:n.value]
 
     def generate(self, sampler: Sampler, n: int, *, matcher: Matcher | None = None,
@@ -130,10 +111,3 @@ class Speculator(Object):
             given += ids.size
             for id in ids:
                 yield int(id)
-
-    @property
-    def info(self) -> SpeculatorInfo:
-        """Draft tokens and their acceptance."""
-        with self._turns.reading:
-            o = asked(_raw.ggufx_speculator_facts, lib.ggufx_speculator_info, self._handle)
-        return made(SpeculatorInfo, o)

@@ -5,16 +5,17 @@ SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 from ctypes import byref
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
 from . import _callbacks, _raw
 from ._buffers import Array, Buffer, View, address, dimensions, raw_bytes
-from ._facts import asked, terminated, text
-from ._handle import FileHandle, Object, RuntimeHandle, TensorHandle
+from ._error import argument
+from ._facts import terminated
+from ._handle import KINDS, Handle
 from ._library import lib
-from .errors import UnsupportedError, argument, check, present
+from .errors import UnsupportedError, check
 from .ids import TensorType
 from .matmul import Products
 from .quant import Decoding
@@ -28,28 +29,17 @@ NUMPY = {
 _TYPES = {np.dtype(name): type for type, name in NUMPY.items()}
 
 
-class Tensor(Products, Decoding, Object):
+class Tensor(Products, Decoding):
     """A typed, shaped, strided view of weights; immutable. One of a file keeps its memory."""
 
-    def __init__(self, runtime: RuntimeHandle, own: TensorHandle) -> None:
-        """Not for programs: see File.tensors, wrap and slice."""
-        o = asked(_raw.ggufx_tensor_facts, lib.ggufx_tensor_info, own)
-        self._runtime, self._own = runtime, own
-        self.name = text(o.name, o.name_length)
-        self.type = TensorType(o.type)
-        self.ne = tuple(o.ne)
-        """Values per dimension, [0] along a row; 1 beyond n_dims."""
-        self.n_dims = o.n_dims
-        self.row_bytes, self.row_stride = o.row_bytes, o.row_stride
-        self.n_rows, self.n_bytes = o.n_rows, o.n_bytes
-        self.offset, self.file_offset = present(o.offset), present(o.file_offset)
-        self.part = o.part
-
-    @classmethod
-    def _of(cls, runtime: RuntimeHandle, file: FileHandle, at: int) -> Tensor:
-        own = TensorHandle(at)
-        own.owner = file
-        return cls(runtime, own)
+    def _begin(self, parent: Any) -> None:
+        self._runtime = parent._handle if isinstance(parent, Runtime) else parent._runtime
+        info = self.info
+        self.name, self.type, self.part = info.name, info.type, info.part
+        self.n_dims, self.ne = len(info.ne), (*info.ne, *[1] * (4 - len(info.ne)))
+        self.row_bytes, self.row_stride = info.row_bytes, info.row_stride
+        self.n_rows, self.n_bytes = info.n_rows, info.n_bytes
+        self.offset, self.file_offset = info.offset, info.file_offset
 
     @classmethod
     def wrap(cls, rt: Runtime, type: int, ne: Sequence[int], data: Buffer, name: str = "",
@@ -58,13 +48,11 @@ class Tensor(Products, Decoding, Object):
         user of the tensor is gone. ne[0] is along a row; row_stride 0: dense."""
         bytes_ = raw_bytes(data, "data")
         dims = dimensions(ne)
-        own, e, title = TensorHandle(), _raw.ggufx_error(), terminated(name)
-        runtime = rt._handle
-        assert isinstance(runtime, RuntimeHandle)
-        check(lib.ggufx_tensor_wrap(byref(own), runtime, type, len(ne), byref(dims), row_stride,
+        own, e, title = KINDS["ggufx_tensor"](), _raw.ggufx_error(), terminated(name)
+        check(lib.ggufx_tensor_wrap(byref(own), rt._handle, type, len(ne), byref(dims), row_stride,
                                     address(bytes_), bytes_.nbytes, title, _callbacks.DESTROY,
                                     _callbacks.keep(bytes_), byref(e)), e)
-        return cls(runtime, own)
+        return cls._made(own, rt)
 
     @classmethod
     def of(cls, rt: Runtime, array: Array, name: str = "") -> Tensor:
@@ -77,12 +65,6 @@ class Tensor(Products, Decoding, Object):
             raise argument(f"the array is not C-contiguous: strides {array.strides}")
         return cls.wrap(rt, type, array.shape[::-1], array.reshape(-1).view(np.uint8), name)
 
-    def slice(self, dim: int, first: int, n: int) -> Tensor:
-        """Indices first .. first + n - 1 of a dimension; shares the data and keeps them alive."""
-        own, e = TensorHandle(), _raw.ggufx_error()
-        check(lib.ggufx_tensor_slice(byref(own), self._handle, dim, first, n, byref(e)), e)
-        return Tensor(self._runtime, own)
-
     def __repr__(self) -> str:
         return f"<Tensor {self.name!r} {self.type.name} {self.shape}>"
 
@@ -91,9 +73,8 @@ class Tensor(Products, Decoding, Object):
         """As NumPy has it: the last dimension is along a row."""
         return self.ne[: self.n_dims][::-1]
 
-    def _at(self) -> tuple[TensorHandle, int]:
+    def _at(self) -> tuple[Handle, int]:
         own = self._handle
-        assert isinstance(own, TensorHandle)
         at = lib.ggufx_tensor_data(own)
         if at is None and self.n_bytes:
             raise UnsupportedError(f'UNSUPPORTED: the data of "{self.name}" are not in memory')

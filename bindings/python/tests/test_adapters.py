@@ -8,8 +8,8 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    Adapter, AdapterKind, BatchItem, Embedder, EmbedOptions, EstimateOptions, File, MatmulFlags, Model, Session,
-    Status, Tensor, Want, Writer, estimate)
+    ADAPTER_ALL_SEQUENCES, Adapter, AdapterKind, AdapterUse, BatchItem, Embedder, File, MatmulFlags, Model, Session,
+    Status, Tensor, Want, Writer)
 
 from .common import Case, Floats
 
@@ -31,7 +31,7 @@ class Adapters(Case):
         for key, value in keys.items():
             writer.set(key, value)
         for name, values in tensors.items():
-            writer.add(Tensor.of(self.rt, values), name)
+            writer.add_tensor(Tensor.of(self.rt, values), name=name)
         path = self.folder / "adapter.gguf"
         writer.write(path)
         return File.open(self.rt, path)
@@ -52,17 +52,17 @@ class Adapters(Case):
         self.assertEqual((lora.info.kind, lora.info.n_targets, lora.info.rank), (AdapterKind.LORA, 1, 2))
         self.assertEqual((control.info.kind, control.info.n_targets), (AdapterKind.CONTROL, 1))
         session = Session(self.model, n_context=16, n_sequences=4, matmul_flags=MatmulFlags.BATCH_INVARIANT)
-        session.set_adapters([lora], 1)
-        session.set_adapters([(lora, 0.5), control], 2)
+        session.set_adapters(1, [AdapterUse(lora, 1)])
+        session.set_adapters(2, [AdapterUse(lora, 0.5), AdapterUse(control, 1)])
         rows = session.decode_batch([BatchItem(i, IDS, Want.LAST) for i in range(3)])
         self.assertEqual(len({row.tobytes() for row in rows}), 3)
-        self.fails(Status.STATE, session.set_adapters, [], 1)
-        self.fails(Status.STATE, session.set_adapters, [])
-        self.fails(Status.MISMATCH, session.copy_sequence, 1, 3, 2)
-        session.set_adapters([(lora, 1)], 3)
-        session.copy_sequence(1, 3, 4)
+        self.fails(Status.STATE, session.set_adapters, 1, [])
+        self.fails(Status.STATE, session.set_adapters, ADAPTER_ALL_SEQUENCES, [])
+        self.fails(Status.MISMATCH, session.sequence_copy, 1, 3, 2)
+        session.set_adapters(3, [AdapterUse(lora, 1)])
+        session.sequence_copy(1, 3, 4)
         lora.close()
-        session.truncate_sequence(1, 0)
+        session.sequence_truncate(1, 0)
         self.assertEqual(self.logits(session, 1).tobytes(), rows[1].tobytes())
         self.assertRaises(ggufx.ClosedError, lambda: lora.info)
 
@@ -79,20 +79,21 @@ class Adapters(Case):
 
     def test_embedders_and_estimates_know_them(self) -> None:
         file = self.lora()
-        lora, options = Adapter(self.model, file), EmbedOptions(n_context=8)
-        embedder = Embedder(self.model, options)
+        lora, embedder = Adapter(self.model, file), Embedder(self.model, n_context=8)
         plain = embedder.embed([IDS])
-        embedder.set_adapters([lora])
+        embedder.set_adapters([AdapterUse(lora, 1)])
         self.assertNotEqual(embedder.embed([IDS]).tobytes(), plain.tobytes())
         embedder.set_adapters([])
         self.assertEqual(embedder.embed([IDS]).tobytes(), plain.tobytes())
-        without, got = estimate(self.rt, self.file), estimate(self.rt, self.file, EstimateOptions(adapters=[file]))
+        without, got = self.rt.estimate(self.file), self.rt.estimate(self.file, adapters=[file])
         self.assertGreater(got.adapter_bytes, lora.info.memory_bytes)
         self.assertEqual(got.total_bytes, without.total_bytes + got.adapter_bytes + got.adapter_file_bytes)
 
     def test_another_model_refuses_it(self) -> None:
         other = Model(self.rt, self.demo())
         lora = Adapter(other, self.lora())
-        self.assertEqual(self.fails(Status.MISMATCH, Session(self.model, n_context=8).set_adapters, [lora]).index, 0)
+        session = Session(self.model, n_context=8)
+        e = self.fails(Status.MISMATCH, session.set_adapters, ADAPTER_ALL_SEQUENCES, [AdapterUse(lora, 1)])
+        self.assertEqual(e.index, 0)
         self.fails(Status.UNSUPPORTED, Adapter, self.model, self.file)
         self.fails(Status.ARGUMENT, Adapter, self.model, self.control(), last_layer=99)

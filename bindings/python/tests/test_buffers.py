@@ -19,7 +19,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    BatchItem, File, Imatrix, Model, Sampler, Session, Status, Tensor, TensorType, kv_estimate)
+    BatchItem, File, Imatrix, Model, Sampler, Session, Status, Tensor, TensorType)
 
 from .common import MODEL, Case, filled, numbers, old_imatrix, options
 
@@ -70,7 +70,7 @@ class Buffers(Case):
         self.fails(Status.ARGUMENT, kv.truncate, 0, -1)
         self.fails(Status.ARGUMENT, kv.truncate, 0, 2**64 + 1)
         self.fails(Status.ARGUMENT, kv.shift, 0, 0, 2**31, 1)
-        e = self.fails(Status.ARGUMENT, kv_estimate, self.rt, options(n_layers=2**32 + 2), 1)
+        e = self.fails(Status.ARGUMENT, self.rt.kv_estimate, 1, **options(n_layers=2**32 + 2))
         self.assertIn("n_layers is 4294967298", str(e))
         w = self.demo().tensor("blk.0.attn_q.weight")
         self.fails(Status.ARGUMENT, w.slice, 1, -1, 2)
@@ -141,7 +141,7 @@ class Buffers(Case):
     def test_a_writer_keeps_what_was_added(self) -> None:
         array_ = numbers(4, 32).copy()
         held, writer = weakref.ref(array_), ggufx.Writer(self.rt)
-        writer.add(Tensor.of(self.rt, array_), "t")
+        writer.add_tensor(Tensor.of(self.rt, array_), name="t")
         del array_
         self.assertIsNotNone(held())
         writer.write(self.folder / "x")
@@ -161,7 +161,7 @@ class Buffers(Case):
         file, wrong = self.demo(), ctypes.ArgumentError
         uses: list[Callable[..., object]] = [
             lambda of: ggufx.Tokenizer(of), lambda of: Model(self.rt, of), lambda of: Model(of, file),
-            lambda of: Sampler(of, 8), lambda of: ggufx.Writer(self.rt).add(of)]
+            lambda of: Sampler(of, 8), lambda of: ggufx.Writer(self.rt).add_tensor(of)]
         for use, of in zip(uses, (self.rt, self.rt, file, file, file)):
             with self.assertRaises(wrong):
                 use(of)
@@ -174,7 +174,7 @@ class Buffers(Case):
         uses: list[Callable[[Mine], object]] = [
             lambda f: w.matvec(numbers(256), progress=f), lambda f: File.open(self.rt, MODEL,
                                                                               progress=f),
-            lambda f: self.demo().validate(report=f), lambda f: ggufx.Runtime(log=f),
+            lambda f: self.demo().validate(f), lambda f: ggufx.Runtime(log=f),
             lambda f: Session(Model(self.rt, self.demo())).decode([1], attention=f)]
         for use in uses:
             mine = Mine()
@@ -185,7 +185,7 @@ class Buffers(Case):
             self.assertIsNone(held(), use)
         from ggufx import _callbacks
         self.assertEqual([k for k, v in _callbacks._live.items()
-                          if isinstance(v, _callbacks.Following)], [])
+                          if isinstance(v[0] if isinstance(v, tuple) else v, _callbacks.Following)], [])
 
 
 class Allocations(Case):
@@ -227,8 +227,8 @@ class Allocations(Case):
 
     def test_caches(self) -> None:
         shape = options(n_layers=1, n_kv_heads=8, n_q_heads=32, head_dim_k=128, n_sequences=1)
-        kv = ggufx.KvCache(self.rt, shape)
-        self.assertGreater(kv_estimate(self.rt, shape, 8), 0)
+        kv = ggufx.KvCache(self.rt, **shape)
+        self.assertGreater(self.rt.kv_estimate(8, **shape), 0)
         k, q, out = numbers(4, 8, 128), numbers(1, 32, 128), np.empty((1, 32, 128), np.float32)
         half = k.astype(np.float16)
 

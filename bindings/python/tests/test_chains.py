@@ -11,7 +11,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    BatchItem, Chain, Grammar, Link, LinkKind, Matcher, MatmulFlags, Measure, MeasureFlags, Model,
+    BatchItem, Chain, Grammar, Link, LinkKind, LogitBias, Matcher, MatmulFlags, MeasureFacts, MeasureFlags, Model,
     Sampler, Session, Speculator, Status, Tokenizer, Want)
 from ggufx._buffers import Ints32
 from ggufx.sampler import Candidates
@@ -37,7 +37,7 @@ class Chains(Case):
         return Chain(self.rt, 6, links, seed=7)
 
     def test_every_link_does_what_it_says(self) -> None:
-        biases = [(1, -np.inf), (4, -100), (2, -100), (0, 20)]
+        biases = [LogitBias(1, -np.inf), LogitBias(4, -100), LogitBias(2, -100), LogitBias(0, 20)]
         for link, ids in [
                 (GREEDY, {1}), (Link(LinkKind.TOP_P, p=0.5), {1, 4}),
                 (Link(LinkKind.MIN_P, p=0.5), {1, 2, 4}), (Link(LinkKind.TYPICAL, p=0.4), {4, 2}),
@@ -90,7 +90,7 @@ class Chains(Case):
         last = self.chain(Link(LinkKind.MIROSTAT, version=1))
         self.fails(Status.STATE, last.add, GREEDY)
         self.fails(Status.ARGUMENT, self.chain, Link(LinkKind.MIN_P, p=1.5))
-        self.fails(Status.DUPLICATE, self.chain, Link(LinkKind.BIAS, biases=[(1, 1), (1, 1)]))
+        self.fails(Status.DUPLICATE, self.chain, Link(LinkKind.BIAS, biases=[LogitBias(1, 1), LogitBias(1, 1)]))
 
 
 class Guesses(Case):
@@ -134,8 +134,8 @@ class Guesses(Case):
         self.fails(Status.STATE, speculator.next, 8, sampler)
         session.decode([1, 300])
         tokenizer, text = Tokenizer(self.demo()), []
-        matcher = Matcher(Grammar(self.rt, tokenizer, 'root ::= "once"'))
-        while not matcher.info.ended:
+        matcher = Matcher(Grammar(self.rt, tokenizer, text='root ::= "once"'))
+        while not matcher.info.flags & ggufx.MatcherFlags.ENDED:
             text += speculator.next(8, sampler, matcher)[0].tolist()
         self.assertGreater(len(text), 1)
         session.decode([1])
@@ -159,23 +159,23 @@ class Guesses(Case):
     def test_a_text_is_measured_against_saved_logits(self) -> None:
         session, tokens = Session(Model(self.rt, self.demo()), n_context=64), range(300, 428)
         path, saved, seen = self.folder / "logits", io.BytesIO(), []
-        first = session.measure(list(tokens), 64, 1, save=path)
-        session.measure(list(tokens), 64, 1, save=saved)
+        first = session.measure(list(tokens), 64, 1, save_path=path)
+        session.measure(list(tokens), 64, 1, write=saved.write)
         self.assertEqual(path.read_bytes(), saved.getvalue())
         self.assertEqual((first.n_chunks, first.flags), (2, 0))
         saved.seek(0)
 
-        def report(running: Measure) -> None:
+        def report(running: MeasureFacts) -> None:
             seen.append(running.n_chunks)
 
-        same = session.measure(list(tokens), 64, 1, base=saved, report=report)
+        same = session.measure(list(tokens), 64, 1, read=saved.read, report=report)
         self.assertLess(same.kl, 1e-6)
         self.assertEqual((same.same_top, seen, same.perplexity), (1, [1, 2], first.perplexity))
         self.assertEqual(same.flags, MeasureFlags.COMPARED | MeasureFlags.SAME_MODEL)
-        self.fails(Status.MISMATCH, session.measure, list(tokens)[1:], 63, 1, base=path)
-        self.fails(Status.IO, session.measure, list(tokens), 64, 1, base=self.folder / "none")
+        self.fails(Status.MISMATCH, session.measure, list(tokens)[1:], 63, 1, base_path=path)
+        self.fails(Status.IO, session.measure, list(tokens), 64, 1, base_path=self.folder / "none")
         self.assertEqual(session.measure(list(tokens), 64, 1, stride=16).n_chunks, 5)
-        self.fails(Status.CANCELLED, session.measure, list(tokens), 64, report=lambda m: False)
+        self.fails(Status.CANCELLED, session.measure, list(tokens), 64, -1, report=lambda m: False)
         self.assertEqual(len(session), 0)
 
     def test_texts_are_edited(self) -> None:
@@ -191,21 +191,21 @@ class Guesses(Case):
              BatchItem(1, [], rows=rows, positions=range(40), hidden=Want.LAST)], hidden=hidden)
         self.same(both[0], both[1])
         self.same(hidden[39], hidden[40])
-        self.assertGreaterEqual(session.memory.embedded_bytes, rows.nbytes)
-        session.remove_tokens(0, 4, 10)
-        session.shift_tokens(0, 4, 26, -10)
-        left, positions = session.tokens()
+        self.assertGreaterEqual(session.memory().embedded_bytes, rows.nbytes)
+        session.sequence_remove(0, 4, 10)
+        session.sequence_shift(0, 4, 26, -10)
+        left, positions = session.sequence_tokens(0, 0, 30)
         self.assertEqual(left.tolist(), ids[:4] + ids[14:])
         self.assertEqual(positions.tolist(), list(range(30)))
-        self.fails(Status.ARGUMENT, session.remove_tokens, 0, 4, 27)
-        self.fails(Status.ARGUMENT, session.shift_tokens, 0, 4, 2, 5)
+        self.fails(Status.ARGUMENT, session.sequence_remove, 0, 4, 27)
+        self.fails(Status.ARGUMENT, session.sequence_shift, 0, 4, 2, 5)
         self.fails(Status.ARGUMENT, session.decode_batch, [BatchItem(2, ids, positions=[1])])
-        before = session.memory.n_tokens_left
+        before = session.memory().n_tokens_left
         full = self.fails(Status.CAPACITY, session.decode_batch, [BatchItem(2, [300] * 300)])
-        self.assertEqual((full.index, session.memory.n_tokens_left), (0, before))
+        self.assertEqual((full.index, session.memory().n_tokens_left), (0, before))
         saved = io.BytesIO()
-        session.save(saved, ggufx.SESSION_ALL)
+        session.save(ggufx.SESSION_ALL, saved.write)
         session.truncate(0)
         saved.seek(0)
-        session.load(saved, ggufx.SESSION_ALL)
+        session.load(ggufx.SESSION_ALL, saved.read)
         self.assertEqual([session.sequence_length(i) for i in range(3)], [30, 40, 0])

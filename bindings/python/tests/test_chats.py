@@ -4,13 +4,14 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import FrozenInstanceError, replace
 
 import ggufx
 from ggufx import (
-    Chat, ChatCallForm, ChatEvent, ChatFlags, ChatInfo, ChatNotation, ChatParser, ChatParserInfo,
-    ChatRequest, Status, Tokenizer, TokenizeFlags, chat_formats)
+    Chat, ChatCallForm, ChatEvent, ChatFacts, ChatFeatures, ChatFlags, ChatNotation, ChatParser, ChatParserFacts,
+    ChatParserFlags, ChatParserStateFlags, ChatRequest, ChatRun, Status, Tokenizer, TokenizeFlags, chat_format_name)
 
 from .common import Case
 
@@ -29,59 +30,72 @@ TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {
     "type": "object", "properties": {"a": {"type": "integer"}, "s": {"type": "string"}}}}}]
 
 
+def fed(parser: ChatParser, text: str) -> list[ChatEvent]:
+    parser.feed(text)
+    return parser.poll()
+
+
+def asked(messages: list[dict[str, str]]) -> ChatRequest:
+    return ChatRequest(flags=ChatFlags.GENERATE, messages_json=messages)
+
+
 class Chats(Case):
     def test_a_conversation_is_text(self) -> None:
-        chat = Chat(self.rt, text=TEMPLATE, bos="<s>")
-        said = chat.render(HELLO)
-        self.assertEqual(said.text, "<s>[user]Hi </s> \u00e9</s>[assistant]")
-        self.assertEqual(said.runs, ((9, False), (19, True), (34, False)))
-        self.assertEqual(chat.render(ChatRequest(HELLO, generate=False)).text[-4:], "</s>")
+        chat = Chat(self.rt, text=TEMPLATE, bos_token="<s>")
+        said = chat.render(asked(HELLO))
+        self.assertEqual(said, ("<s>[user]Hi </s> \u00e9</s>[assistant]",
+                                (ChatRun(9, False), ChatRun(19, True), ChatRun(34, False))))
+        self.assertEqual(chat.render(ChatRequest(messages_json=HELLO))[0][-4:], "</s>")
         longer = [{"role": "user", "content": "x" * 9000}] * 50
-        self.assertEqual(len(chat.render(longer).text), 3 + 50 * (9000 + 10) + 11)
-        self.assertEqual(len(chat.render(longer).runs), 101)
+        self.assertEqual(len(chat.render(asked(longer))[0]), 3 + 50 * (9000 + 10) + 11)
+        self.assertEqual(len(chat.render(asked(longer))[1]), 101)
+        same = [ggufx.ChatMessage("user", HELLO[0]["content"])]
+        self.assertEqual(chat.render(ChatRequest(flags=ChatFlags.GENERATE, messages=same)), said)
         more = Chat(self.rt, text="{{ enable_thinking }} {{ tools }} {{ n }} {{ reasoning_effort }}"
                                   " {{ documents[0].t }} {{ strftime_now('%Y') }}")
-        request = ChatRequest([], tools=[], documents=[{"t": 1}], variables={"n": 2}, thinking=False,
-                              reasoning_effort="high", clock=0)
-        self.assertEqual(more.render(request).text, "False [] 2 high 1 1970")
+        request = ChatRequest(messages_json=[], tools=[], documents=[{"t": 1}], variables={"n": 2},
+                              flags=ChatFlags.NO_THINK | ChatFlags.CLOCK, reasoning_effort="high", clock=0)
+        self.assertEqual(more.render(request)[0], "False [] 2 high 1 1970")
         self.fails(Status.MALFORMED, Chat, self.rt, text="{% if %}")
         self.fails(Status.NOT_FOUND, Chat, self.rt, format="no such")
-        self.fails(Status.VALUE, more.render, [])
+        self.fails(Status.VALUE, more.render, asked([]))
+        self.fails(Status.CANCELLED, chat.render, ChatRequest(
+            messages_json=HELLO * 2000, progress=lambda done, total: False))
 
     def test_formats_have_names(self) -> None:
-        names = chat_formats()
+        names = list(iter(map(chat_format_name, itertools.count()).__next__, None))
         self.assertIn("chatml", names)
         for name in names:
-            self.assertIn("Hi", Chat(self.rt, format=name).render(HELLO).text)
+            self.assertIn("Hi", Chat(self.rt, format=name).render(asked(HELLO))[0])
 
     def test_no_text_of_a_user_is_a_control_token(self) -> None:
         file = self.demo()
         tokenizer = Tokenizer(file)
-        chat = Chat(self.rt, file, text=TEMPLATE)
-        ids = chat.tokenize(tokenizer, HELLO).tolist()
+        chat = Chat(self.rt, file=file, text=TEMPLATE)
+        ids = chat.tokenize(tokenizer, asked(HELLO)).tolist()
         self.assertEqual((ids[0], ids.count(1), ids.count(2)), (1, 1, 1))
-        plain = tokenizer.encode(chat.render(HELLO).text, TokenizeFlags.PARSE_SPECIAL).tolist()
+        plain = tokenizer.tokenize(chat.render(asked(HELLO))[0], flags=TokenizeFlags.PARSE_SPECIAL).tolist()
         self.assertEqual(plain.count(2), 2)
-        self.assertEqual(chat.tokenize(tokenizer, HELLO, TokenizeFlags.ADD_SPECIAL).tolist(), ids)
-        self.assertGreater(len(chat.tokenize(tokenizer, HELLO * 500)), 4000)
-        self.fails(Status.ARGUMENT, chat.tokenize, tokenizer, HELLO, 64)
+        self.assertEqual(chat.tokenize(tokenizer, asked(HELLO), flags=TokenizeFlags.ADD_SPECIAL).tolist(), ids)
+        self.assertGreater(len(chat.tokenize(tokenizer, asked(HELLO * 500))), 4000)
+        self.fails(Status.ARGUMENT, chat.tokenize, tokenizer, asked(HELLO), flags=64)
 
     def test_a_template_shows_its_formats(self) -> None:
         named = Chat(self.rt, text=CALLS).info
-        self.assertEqual(named, ChatInfo(
-            takes_tools=True, calls=True, reasons=True, channels=False,
+        self.assertEqual(named, ChatFacts(
+            flags=ggufx.ChatFeatures.TAKES_TOOLS | ggufx.ChatFeatures.CALLS | ggufx.ChatFeatures.REASONS,
             call_form=ChatCallForm.NAMED, call_notation=ChatNotation.JSON,
             reasoning_open="<think>", reasoning_close="</think>",
             call_prefix="[CALL]", call_middle="[ID]ggufxid01[ARGS]", call_end="[END]",
             call_before_key="", call_after_key="", call_after_key_other="", call_after_value="",
             call_quote=""))
         nothing = replace(
-            named, takes_tools=False, calls=False, reasons=False, call_form=ChatCallForm.NONE,
+            named, flags=ChatFeatures(0), call_form=ChatCallForm.NONE,
             reasoning_open="", reasoning_close="", call_prefix="", call_middle="", call_end="")
         self.assertEqual(Chat(self.rt, text=TEMPLATE).info, nothing)
-        self.assertEqual(Chat(self.rt, text="{{ tools }}").info, replace(nothing, takes_tools=True))
+        self.assertEqual(Chat(self.rt, text="{{ tools }}").info, replace(nothing, flags=ggufx.ChatFeatures.TAKES_TOOLS))
         self.assertEqual(Chat(self.rt, text=TAGS).info, replace(
-            nothing, calls=True, call_form=ChatCallForm.TAGGED, call_prefix='<call name="',
+            nothing, flags=ggufx.ChatFeatures.CALLS, call_form=ChatCallForm.TAGGED, call_prefix='<call name="',
             call_middle='">', call_end="</call>", call_before_key='<p name="',
             call_after_key='" string="true">', call_after_key_other='" string="false">',
             call_after_value="</p>"))
@@ -89,17 +103,19 @@ class Chats(Case):
         self.assertEqual((quoted.call_form, quoted.call_notation, quoted.call_quote),
                          (ChatCallForm.NAMED, ChatNotation.QUOTED, '<|"|>'))
         channels = Chat(self.rt, text="<|start|><|channel|><|message|>").info
-        self.assertEqual((channels.channels, channels.calls, channels.reasons), (True, True, True))
+        self.assertEqual(channels.flags, ggufx.ChatFeatures.CHANNELS | ggufx.ChatFeatures.CALLS | ggufx.ChatFeatures.REASONS)
         with self.assertRaises(FrozenInstanceError):
-            named.calls = False  # type: ignore[misc]
+            named.flags = ChatFeatures(0)  # type: ignore[misc]
 
     def test_an_output_is_split_into_reasoning_answer_and_calls(self) -> None:
         chat = Chat(self.rt, text=CALLS)
         said = 'hm</think>Hi[CALL]f[ID]x7[ARGS]{"a":1}[END][CALL]g[ARGS]{}[END]'
         parser = ChatParser(self.rt, chat, "...<think>\n", TOOLS)
         chat.close()  # the parser keeps the format
-        self.assertEqual(parser.info, ChatParserInfo(True, 0, "</think>"))
-        events = [event for c in said for event in parser.feed(c)] + parser.finish()
+        self.assertEqual(parser.info, ChatParserFacts(ggufx.ChatParserStateFlags.REASONING, 0, "</think>"))
+        events = [event for c in said for event in fed(parser, c)]
+        parser.finish()
+        events += parser.poll()
         texts: dict[tuple[int, int], str] = {}
         for event in events:
             texts[event.kind, event.call] = texts.get((event.kind, event.call), "") + event.text
@@ -108,13 +124,13 @@ class Chats(Case):
             ((ggufx.ChatEventKind.CALL_NAME, 0), "f"), ((ggufx.ChatEventKind.CALL_ID, 0), "x7"),
             ((ggufx.ChatEventKind.CALL_ARGUMENTS, 0), '{"a":1}'),
             ((ggufx.ChatEventKind.CALL_NAME, 1), "g"), ((ggufx.ChatEventKind.CALL_ARGUMENTS, 1), "{}")])
-        self.assertEqual(parser.info, ChatParserInfo(False, 2, ""))
+        self.assertEqual(parser.info, ChatParserFacts(ChatParserStateFlags(0), 2, ""))
         self.fails(Status.STATE, parser.feed, "x")
         self.assertEqual(int(ChatFlags.GENERATE), 1)
 
     def test_a_schema_gives_the_types_of_values(self) -> None:
         parser = ChatParser(self.rt, Chat(self.rt, text=TAGS), "", TOOLS)
-        events = parser.feed('<call name="f"><p name="a" string="false">1</p>'
+        events = fed(parser, '<call name="f"><p name="a" string="false">1</p>'
                              '<p name="s" string="true">1</p></call>')
         self.assertEqual([event.kind for event in events],
                          [ggufx.ChatEventKind.CALL_NAME, ggufx.ChatEventKind.CALL_ARGUMENTS])
@@ -126,10 +142,10 @@ class Chats(Case):
         for chat in (unknown, None):
             self.fails(Status.UNSUPPORTED, ChatParser, self.rt, chat, "", TOOLS)
             for parser in (ChatParser(self.rt, chat),
-                           ChatParser(self.rt, chat, "", TOOLS, no_calls=True)):
-                self.assertEqual(parser.feed(written), answer)
+                           ChatParser(self.rt, chat, "", TOOLS, flags=ChatParserFlags.NO_CALLS)):
+                self.assertEqual(fed(parser, written), answer)
         known = Chat(self.rt, text=CALLS)
-        self.assertEqual(ChatParser(self.rt, known, no_calls=True).feed(written), answer)
+        self.assertEqual(fed(ChatParser(self.rt, known, flags=ChatParserFlags.NO_CALLS), written), answer)
         self.fails(Status.MALFORMED, ChatParser, self.rt, known, "", [float("nan")])
         known.close()
         with self.assertRaises(ggufx.ClosedError):

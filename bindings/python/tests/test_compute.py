@@ -264,7 +264,7 @@ class Hooks(Case):
         def sink(part: int, data: bytes) -> None:
             parts[part] = parts.get(part, b"") + data
         with copy_of(self.rt, self.demo()) as writer:
-            writer.write(sink, max_part_tensors=20)
+            writer.write_stream(sink, max_part_tensors=20)
         said: list[tuple[ggufx.LogLevel, str]] = []
 
         def log(level: ggufx.LogLevel, text: str) -> None:

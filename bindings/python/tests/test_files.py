@@ -23,14 +23,14 @@ class Files(Case):
         for struct in _raw.STRUCTS:
             self.assertEqual(ggufx.abi_layout(struct.__name__), ctypes.sizeof(struct))
         self.assertGreater(len(_raw.STRUCTS), 25)
-        self.assertTrue(ggufx.library_version().startswith("0."))
+        self.assertTrue(ggufx.version().startswith("0."))
         self.assertTrue(ggufx.has("type:q4_K") and not ggufx.has("type:none"))
-        self.assertEqual(ggufx.tensor_type("iq4_nl"), TensorType.IQ4_NL)
+        self.assertEqual(ggufx.type_from_name("iq4_nl"), TensorType.IQ4_NL)
         self.assertEqual(ggufx.type_info(TensorType.Q4_K).name, "q4_K")
-        self.assertEqual(ggufx.kv_type("tq3_0"), KvType.TQ3_0)
+        self.assertEqual(ggufx.kv_type_from_name("tq3_0"), KvType.TQ3_0)
         self.assertEqual(ggufx.kv_type_info(KvType.Q8_0).block_values, 32)
         self.assertEqual(ggufx.row_bytes(TensorType.Q4_K, 512), 288)
-        self.fails(Status.NOT_FOUND, ggufx.tensor_type, "q4_q")
+        self.fails(Status.NOT_FOUND, ggufx.type_from_name, "q4_q")
         self.fails(Status.TYPE, ggufx.type_info, 4)
 
     def test_every_code_has_its_class(self) -> None:
@@ -146,14 +146,15 @@ class Files(Case):
             seen: list[str] = []
 
             def report(finding: ggufx.Finding) -> None:
-                seen.append(finding.name)
-            found = file.validate(report=report)
+                assert finding.text
+                seen.append(finding.name or "")
+            file.validate(report, flags=ValidateFlags.DEEP)
             self.assertIn("token_embd.weight", seen)
-            self.assertEqual([f.name for f in found], seen)
-            self.assertTrue(all(f.text for f in found))
-            self.fails(Status.CANCELLED, file.validate, report=lambda finding: False)
-            self.fails(Status.CANCELLED, file.validate, progress=lambda done, total: False)
-        self.assertEqual(self.demo().validate(ValidateFlags.STRICT), [])
+            self.fails(Status.CANCELLED, file.validate, lambda finding: False, flags=ValidateFlags.DEEP)
+            self.fails(Status.CANCELLED, file.validate, report, progress=lambda done, total: False)
+        found: list[ggufx.Finding] = []
+        self.demo().validate(found.append, flags=ValidateFlags.STRICT)
+        self.assertEqual(found, [])
 
     def test_a_thousand_opens_leave_nothing_behind(self) -> None:
         def mappings() -> int:

@@ -22,8 +22,8 @@ from .test_writing import copy_of
 
 class Followed(Case):
     def plan(self) -> Quantizer:
-        options = ggufx.QuantizerOptions(flags=ggufx.JobFlags.ALLOW_REQUANTIZE)
-        job = Quantizer(self.rt, self.demo(), ggufx.FileType.from_name("q4_0"), options)
+        job = Quantizer.quantize(self.rt, self.demo(), ggufx.file_type_from_name("q4_0"),
+                                 flags=ggufx.JobFlags.ALLOW_REQUANTIZE)
         job.choose(rule)
         return job
 
@@ -37,7 +37,7 @@ class Followed(Case):
         holes.remove(0, 70, 120)
         session = Session(Model(rt, file))
         m = Imatrix.open_memory(rt, old_imatrix())
-        m.write(path / "imatrix")
+        m.write(path / "imatrix", ggufx.ImatrixFormat.GGUF)
         w = copy_of(rt, file, 4096)
         w.write(path / "file")
         edited = File.open(rt, path / "file")
@@ -53,23 +53,23 @@ class Followed(Case):
             "quantize": lambda p: ggufx.quantize(rt, TensorType.Q8_0, x, progress=p),
             "attend": lambda p: kv.attend(0, 0, head, progress=p),
             "attend_batch": lambda p: kv.attend_batch(0, [0], head, progress=p),
-            "requantize": lambda p: kv.requantize(type_k=KvType.Q8_0, progress=p),
+            "requantize": lambda p: kv.requantize(ggufx.KV_ALL_LAYERS, KvType.Q8_0, ggufx.KV_KEEP_TYPE, progress=p),
             "compact": lambda p: holes.compact(0, progress=p),
             "decode": lambda p: session.decode([1], progress=p),
             "decode_batch": lambda p: session.decode_batch([BatchItem(0, [1])], progress=p),
-            "validate": lambda p: file.validate(progress=p),
+            "validate": lambda p: file.validate(print, progress=p),
             "open": lambda p: File.open(rt, MODEL, io=ggufx.IoMode.READ, progress=p),
             "open_memory": lambda p: File.open_memory(rt, data, flags=ggufx.OpenFlags.COPY,
                                                       progress=p),
             "open_stream": lambda p: File.open_stream(rt, io.BytesIO(data), progress=p),
-            "imatrix": lambda p: Imatrix.open(rt, path / "imatrix", p),
-            "imatrix.write": lambda p: m.write(path / "again", progress=p),
+            "imatrix": lambda p: Imatrix.open(rt, path / "imatrix", progress=p),
+            "imatrix.write": lambda p: m.write(path / "again", ggufx.ImatrixFormat.GGUF, progress=p),
             "write": lambda p: w.write(path / "out", progress=p),
-            "write parts": lambda p: w.write(lambda part, data: None, progress=p),
-            "edit": lambda p: edit.edit(edited, path / "file", EditFlags.IN_PLACE, p),
-            "measure": lambda p: job.measure(1, TensorType.Q4_0, progress=p),
+            "write parts": lambda p: w.write_stream(lambda part, data: None, progress=p),
+            "edit": lambda p: edit.edit_write(edited, path / "file", flags=EditFlags.IN_PLACE, progress=p),
+            "measure": lambda p: job.measure(1, TensorType.Q4_0, 0, progress=p),
             "run": lambda p: job.run(path / "job", progress=p),
-            "finish": lambda p: self.plan().finish(path / "shards", p),
+            "finish": lambda p: self.plan().finish(path / "shards", progress=p),
         }
 
     def test_every_long_call_is_followed(self) -> None:

@@ -8,7 +8,8 @@ import json
 import re
 
 import numpy as np
-from ggufx import Grammar, GrammarFlags, Matcher, Model, Sampler, Session, Status, Tokenizer
+from ggufx import (
+    Grammar, GrammarFlags, GrammarKind, Matcher, MatcherFlags, Model, Sampler, Session, Status, Tokenizer)
 
 from .common import Case
 
@@ -21,23 +22,27 @@ class Grammars(Case):
         self.file = self.demo()
         self.tokenizer = Tokenizer(self.file)
 
+    def schema(self, schema: object, flags: int = 0) -> Grammar:
+        return Grammar(self.rt, self.tokenizer, kind=GrammarKind.JSON_SCHEMA, flags=flags,
+                       text=json.dumps(schema, ensure_ascii=False))
+
     def test_a_matcher_follows_a_text(self) -> None:
-        matcher = Matcher(Grammar(self.rt, self.tokenizer, GBNF))
+        matcher = Matcher(Grammar(self.rt, self.tokenizer, text=GBNF))
         info = matcher.info
         self.assertEqual((info.n_tokens, info.n_vocab, info.n_words), (0, 1024, 32))
-        self.assertFalse(info.whole or info.ended)
-        ids = self.tokenizer.encode("the cat.")  # the tokenizer adds a leading space
+        self.assertEqual(info.flags, 0)
+        ids = self.tokenizer.tokenize("the cat.")  # the tokenizer adds a leading space
         for n, id in enumerate(ids):
             self.assertIn(id, matcher.allowed())
             self.assertEqual(matcher.info.n_tokens, n)
             matcher.accept([id])
-        self.assertTrue(matcher.info.whole)
+        self.assertTrue(matcher.info.flags & MatcherFlags.WHOLE)
         self.assertEqual(matcher.allowed().tolist(), [2])  # </s>
         before = matcher.clone()
         matcher.accept([2])
-        self.assertTrue(matcher.info.ended)
+        self.assertTrue(matcher.info.flags & MatcherFlags.ENDED)
         self.fails(Status.STATE, matcher.mask)
-        self.assertFalse(before.info.ended)
+        self.assertFalse(before.info.flags & MatcherFlags.ENDED)
         before.rollback(len(ids))
         self.assertEqual(before.info.n_tokens, 0)
         out = np.ones(33, np.uint32)
@@ -52,30 +57,29 @@ class Grammars(Case):
     def test_what_is_sampled_fits(self) -> None:
         session = Session(Model(self.rt, self.file), n_context=64)
         schema = {"type": "array", "items": {"enum": ["é", 1]}, "minItems": 1, "maxItems": 3}
-        grammar = Grammar.json_schema(self.rt, self.tokenizer, schema, flags=GrammarFlags.COMPACT)
+        grammar = self.schema(schema, GrammarFlags.COMPACT)
         for seed in range(3):
             session.truncate(0)
             sampler = Sampler(self.rt, 1024, temperature=1, seed=seed)
             ids = list(session.generate([1], sampler, tokenizer=self.tokenizer,
                                         matcher=Matcher(grammar)))
-            items = json.loads(self.tokenizer.decode_bytes(ids, 2))
+            items = json.loads(self.tokenizer.detokenize(ids, flags=2))
             self.assertTrue(1 <= len(items) <= 3 and all(item in ("é", 1) for item in items), items)
-        matcher = Matcher(Grammar(self.rt, self.tokenizer, GBNF))
+        matcher = Matcher(Grammar(self.rt, self.tokenizer, text=GBNF))
         sampler, text = Sampler(self.rt, 1024, temperature=1), []
         while True:
-            id, logprob = sampler.sample_matching(np.zeros(1024, np.float32), matcher)
+            id, logprob = sampler.sample_matching(matcher, np.zeros(1024, np.float32))
             self.assertAlmostEqual(logprob, -np.log(1024), 4)
-            if matcher.info.ended:
+            if matcher.info.flags & MatcherFlags.ENDED:
                 break
             text.append(id)
-        said = self.tokenizer.decode_bytes(text, 2).decode()  # KEEP_SPACE
+        said = self.tokenizer.detokenize(text, flags=2).decode()  # KEEP_SPACE
         self.assertTrue(re.fullmatch(r" the [a-z]{3,6}\.", said), said)
 
     def test_faults_are_told(self) -> None:
-        error = self.fails(Status.MALFORMED, Grammar, self.rt, self.tokenizer, "root ::= x")
+        error = self.fails(Status.MALFORMED, Grammar, self.rt, self.tokenizer, text="root ::= x")
         self.assertIn("line 1, column 10", str(error))
-        error = self.fails(Status.UNSUPPORTED, Grammar.json_schema, self.rt, self.tokenizer,
-                           {"items": {"uniqueItems": True}})
+        error = self.fails(Status.UNSUPPORTED, self.schema, {"items": {"uniqueItems": True}})
         self.assertIn("#/items: 'uniqueItems' is supported", str(error))
-        self.fails(Status.VALUE, Grammar.json_schema, self.rt, self.tokenizer, False)
-        self.assertFalse(Matcher(Grammar.json_schema(self.rt, self.tokenizer, "true")).info.whole)
+        self.fails(Status.VALUE, self.schema, False)
+        self.assertEqual(Matcher(self.schema(True)).info.flags, 0)

@@ -5,24 +5,24 @@ SPDX-License-Identifier: MIT
 """
 from __future__ import annotations
 
+from typing import Any
+
 import ggufx
 from ggufx import (
-    ESTIMATE_AS_IS, Estimate, EstimateFlags, EstimateOptions, File, FileType, Imatrix,
-    ImatrixFormat, JobFlags, JobReason, JobRunFlags, KvType, PlannedTensor, Quantizer,
-    QuantizerOptions, Status, TensorType)
+    ESTIMATE_AS_IS, EstimateFlags, File, Imatrix, ImatrixFormat, JobFlags, JobOptions, JobReason, JobRunFlags, JobTensor,
+    KvType, Quantizer, Status, TensorType, file_type_at, file_type_count, file_type_from_name)
 
 from .common import Case, old_imatrix
 
 
-def rule(tensor: PlannedTensor) -> TensorType | None:
+def rule(tensor: JobTensor) -> TensorType | None:
     return TensorType.Q5_1 if tensor.name.endswith("ffn_up.weight") else None
 
 
 class Jobs(Case):
-    def plan(self, **how: object) -> Quantizer:
-        options = QuantizerOptions(**how)  # type: ignore[arg-type]
-        options.flags |= JobFlags.ALLOW_REQUANTIZE
-        return Quantizer(self.rt, self.demo(), FileType.from_name("q4_0"), options)
+    def plan(self, flags: int = 0, **how: Any) -> Quantizer:
+        return Quantizer.quantize(self.rt, self.demo(), file_type_from_name("q4_0"),
+                                  flags=flags | JobFlags.ALLOW_REQUANTIZE, **how)
 
     def chosen(self) -> Quantizer:
         job = self.plan()
@@ -30,11 +30,10 @@ class Jobs(Case):
         return job
 
     def test_recipes(self) -> None:
-        q4 = FileType.from_name("Q4_K")
-        self.assertEqual((q4.name, q4.file_type, q4.type), ("Q4_K_M", 15, TensorType.Q4_K))
-        self.assertGreater(len(FileType.all()), 20)
-        self.assertIn(q4, FileType.all())
-        self.fails(Status.NOT_FOUND, FileType.from_name, "Q4_Q")
+        self.assertEqual(file_type_from_name("Q4_K"), 15)
+        known = [file_type_at(i) for i in range(file_type_count())]
+        self.assertIn(ggufx.FileTypeFacts("Q4_K_M", 15, TensorType.Q4_K), known)
+        self.fails(Status.NOT_FOUND, file_type_from_name, "Q4_Q")
 
     def test_plans(self) -> None:
         job = self.chosen()
@@ -44,7 +43,7 @@ class Jobs(Case):
         self.assertLess(job.info.bytes_out, job.info.bytes_in)
         coarse, fine = (job.measure(chosen[0], t, 4096) for t in (TensorType.Q4_0, TensorType.Q8_0))
         self.assertLess(fine, coarse / 4)
-        self.fails(Status.CANCELLED, job.measure, 0, TensorType.Q4_0, progress=lambda d, t: False)
+        self.fails(Status.CANCELLED, job.measure, 0, TensorType.Q4_0, 0, progress=lambda d, t: False)
         with self.assertRaises(IndexError):
             job[38]
         self.fails(Status.UNSUPPORTED, job.choose, lambda t: TensorType.Q8_K)
@@ -56,19 +55,19 @@ class Jobs(Case):
         self.chosen().run(whole)
         job, seen, again = self.chosen(), [0], [0]
 
-        def stop(index: int, tensor: PlannedTensor) -> None:
+        def stop(index: int, tensor: JobTensor) -> None:
             seen[0] += 1
-        self.fails(Status.CANCELLED, job.run, path, JobRunFlags.KEEP, tensor_done=stop,
+        self.fails(Status.CANCELLED, job.run, path, flags=JobRunFlags.KEEP, tensor_done=stop,
                    progress=lambda done, total: seen[0] < 4)
         self.assertTrue(not path.exists() and seen[0] >= 4)
 
-        def count(index: int, tensor: PlannedTensor) -> None:
+        def count(index: int, tensor: JobTensor) -> None:
             again[0] += 1
-        job.run(path, JobRunFlags.RESUME | JobRunFlags.MEASURE, tensor_done=count)
+        job.run(path, flags=JobRunFlags.RESUME | JobRunFlags.MEASURE, tensor_done=count)
         self.assertEqual(whole.read_bytes(), path.read_bytes())
-        self.assertTrue(0 < again[0] < len(job) and any(t.rmse for t in job))
+        self.assertTrue(0 < again[0] < len(job) and any(t.rmse > 0 for t in job))
 
-        def broken(index: int, tensor: PlannedTensor) -> None:
+        def broken(index: int, tensor: JobTensor) -> None:
             raise RuntimeError("mine")
         with self.assertRaisesRegex(RuntimeError, "mine"):
             self.chosen().run(self.folder / "third", tensor_done=broken)
@@ -83,10 +82,12 @@ class Jobs(Case):
         self.assertEqual(File.open(self.rt, path).info.n_tensors, 38)
 
     def test_options(self) -> None:
-        def embedding(**how: object) -> TensorType:
+        def embedding(**how: Any) -> int:
             return next(t.to for t in self.plan(**how) if t.name == "token_embd.weight")
-        self.assertEqual(embedding(embedding_type=TensorType.Q5_0), TensorType.Q5_0)
-        self.assertEqual(embedding(output_type=TensorType.Q5_1), TensorType.Q5_1)  # it is that, too
+        self.assertEqual(embedding(flags=JobFlags.EMBEDDING_TYPE, embedding_type=TensorType.Q5_0),
+                         TensorType.Q5_0)
+        self.assertEqual(embedding(flags=JobFlags.OUTPUT_TYPE, output_type=TensorType.Q5_1),
+                         TensorType.Q5_1)  # it is that, too
         more = self.plan(reserve_bytes=65536).info.file_bytes - self.plan().info.file_bytes
         self.assertTrue(65536 <= more < 65536 + 200)
         job = self.plan(imatrix=Imatrix.open_memory(self.rt, old_imatrix()),
@@ -108,10 +109,10 @@ class Jobs(Case):
         m.merge(Imatrix.open_memory(self.rt, old_imatrix()))
         self.assertEqual(m[0].counts[0], 2 * first.counts[0])
         path = self.folder / "matrix"
-        m.write(path)
+        m.write(path, ImatrixFormat.GGUF)
         self.same(Imatrix.open(self.rt, path)[0].sums, m[0].sums)
-        self.fails(Status.IO, m.write, path, replace=False)
-        self.fails(Status.CANCELLED, Imatrix.open, self.rt, path, lambda done, total: False)
+        self.fails(Status.IO, m.write, path, ImatrixFormat.GGUF | ImatrixFormat.NO_REPLACE)
+        self.fails(Status.CANCELLED, Imatrix.open, self.rt, path, progress=lambda done, total: False)
         m.select(bytes([0, 1]))
         self.assertEqual([e.name for e in m], ["b.weight"])
         self.fails(Status.NOT_FOUND, m.find, "a.weight")
@@ -122,32 +123,25 @@ class Jobs(Case):
         self.fails(Status.IO, m.write, "/nowhere/x", ImatrixFormat.DAT)
 
     def test_estimates(self) -> None:
-        file = self.demo()
-        asked = EstimateOptions(n_context=128,
-                                quantizer=QuantizerOptions(flags=JobFlags.ALLOW_REQUANTIZE))
-        a = ggufx.estimate(self.rt, file, asked)
+        file, job = self.demo(), JobOptions(flags=JobFlags.ALLOW_REQUANTIZE)
+        a = self.rt.estimate(file, n_context=128, job=job)
         self.assertEqual((a.file_type, a.n_context), (ESTIMATE_AS_IS, 128))
         self.assertTrue(a.flags & EstimateFlags.FITS)
         self.assertEqual(a.total_bytes, a.file_bytes + a.runtime_bytes + a.model_bytes +
                          a.kv_bytes + a.session_bytes)
-        asked.recipe, asked.type_k, asked.bandwidth = FileType.from_name("Q4_0"), KvType.Q8_0, 1e10
-        b = ggufx.estimate(self.rt, file, asked)
-        self.assertEqual((b.file_type, b.type_k), (asked.recipe.file_type, KvType.Q8_0))
+        asked: dict[str, Any] = dict(n_context=128, job=job, file_type=file_type_from_name("Q4_0"),
+                                     flags=EstimateFlags.FILE_TYPE, type_k=KvType.Q8_0, bandwidth=1e10)
+        b = self.rt.estimate(file, **asked)
+        self.assertEqual((b.file_type, b.type_k), (asked["file_type"], KvType.Q8_0))
         self.assertTrue(b.weight_bytes < a.weight_bytes and b.loss > a.loss)
         self.assertTrue(b.tokens_per_second > 0 and a.tokens_per_second == 0)
-        asked.bandwidth = -1
-        self.fails(Status.ARGUMENT, ggufx.estimate, self.rt, file, asked)
-        self.assertGreaterEqual(ggufx.estimate(self.rt, file).n_context, 128)
-        self.fails(Status.ARGUMENT, ggufx.estimate, self.rt, file, EstimateOptions(
-            recipe=FileType.from_name("Q4_0")))  # it is quantized already
+        self.fails(Status.ARGUMENT, self.rt.estimate, file, **{**asked, "bandwidth": -1})
+        self.assertGreaterEqual(self.rt.estimate(file).n_context, 128)
+        self.fails(Status.ARGUMENT, self.rt.estimate, file, **{**asked, "job": None})  # it is quantized already
 
     def test_recommendations(self) -> None:
-        file = self.demo()
-        asked = EstimateOptions(n_context=128,
-                                quantizer=QuantizerOptions(flags=JobFlags.ALLOW_REQUANTIZE))
-        whole: Estimate = ggufx.recommend(self.rt, file, asked)
-        asked.memory_bytes = whole.total_bytes - 1
-        less = ggufx.recommend(self.rt, file, asked)
+        file, asked = self.demo(), dict[str, Any](n_context=128, job=JobOptions(flags=JobFlags.ALLOW_REQUANTIZE))
+        whole = self.rt.recommend(file, **asked)
+        less = self.rt.recommend(file, **asked, memory_bytes=whole.total_bytes - 1)
         self.assertTrue(less.total_bytes < whole.total_bytes and less.loss > whole.loss)
-        asked.memory_bytes = 1000
-        self.fails(Status.CAPACITY, ggufx.recommend, self.rt, file, asked)
+        self.fails(Status.CAPACITY, self.rt.recommend, file, **asked, memory_bytes=1000)

@@ -11,7 +11,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    KV_ALL_LAYERS, KV_NO_SINKS, AttendFlags, HalfFormat, KvCache, KvFlags, KvLayer, KvType, Status,
+    KV_ALL_LAYERS, KV_ALL_SEQUENCES, KV_NO_SINKS, AttendFlags, HalfFormat, KvCache, KvFlags, KvLayer, KvType, Status,
     WindowKind)
 
 from .common import Case, Floats, filled, numbers, options
@@ -22,7 +22,7 @@ class Caches(Case):
         return kv.attend(0, sequence, numbers(1, 4, 32), **named)
 
     def cache(self, **changed: Any) -> KvCache:
-        return KvCache(self.rt, options(**changed))
+        return KvCache(self.rt, **options(**changed))
 
     def test_attention(self) -> None:
         kv = filled(self.rt, 40)
@@ -40,8 +40,8 @@ class Caches(Case):
         scores = kv.scores(0, 0, numbers(1, 4, 32))
         self.assertEqual(scores.shape, (1, 4, 40))
         self.near(scores[0, 0], k[:, 0] @ numbers(1, 4, 32)[0, 0] / np.sqrt(32), 1e-4)
-        self.assertEqual((kv.length(), kv.length(1)), (40, 0))
-        self.same(kv.positions(0, 38), [38, 39])
+        self.assertEqual((kv.length(0), kv.length(1)), (40, 0))
+        self.same(kv.positions(0, 38, 2), [38, 39])
         self.fails(Status.ARGUMENT, kv.attend, 0, 0, numbers(100))
         self.fails(Status.ARGUMENT, kv.attend, 0, 0, numbers(1, 4, 32), positions=[1, 2])
         self.fails(Status.ARGUMENT, self.attended, kv, lse=np.empty(3, np.float32))
@@ -82,52 +82,52 @@ class Caches(Case):
         self.same(self.attended(kv), before)
         kv.commit(0)
         kv.shift(0, 0, 10, 5)
-        self.same(kv.positions(), range(5, 15))
+        self.same(kv.positions(0, 0, 10), range(5, 15))
         kv.shift(0, 5, 15, -5)
         self.same(self.attended(kv), before)
         kv.remove(0, 2, 4)
-        self.assertEqual(kv.length(), 8)
+        self.assertEqual(kv.length(0), 8)
         kv.compact(0)
         kv.truncate(0, 3)
-        self.assertEqual(kv.length(), 3)
+        self.assertEqual(kv.length(0), 3)
         kv.reserve(1, 100)
         self.assertGreater(kv.stats(0).n_pages, 1)
         kv.keep(0)
         kv.requantize(KV_ALL_LAYERS, KvType.Q8_0, KvType.Q8_0)
-        self.assertEqual(kv.stats().type_k, KvType.Q8_0)
+        self.assertEqual(kv.stats(KV_ALL_LAYERS).type_k, KvType.Q8_0)
         kv.clear()
-        self.assertEqual(kv.length(), 0)
+        self.assertEqual(kv.length(0), 0)
         gx = self.cache(type_k=KvType.GX4, type_v=KvType.GX4)
-        gx.calibrate(0, numbers(2, 32), np.ones(64, np.float32), numbers(2, 32))
-        self.fails(Status.ARGUMENT, gx.calibrate, 0, numbers(3))
+        gx.calibrate(0, mu_k=numbers(2, 32), eq_k=np.ones(64, np.float32), mu_v=numbers(2, 32))
+        self.fails(Status.ARGUMENT, gx.calibrate, 0, mu_k=numbers(3))
         self.fails(Status.CAPACITY, kv.reserve, 0, 257)
-        self.assertGreater(ggufx.kv_estimate(self.rt, options(), 256), 256 * 2 * 2 * 64 * 4)
+        self.assertGreater(self.rt.kv_estimate(256, **options()), 256 * 2 * 2 * 64 * 4)
 
     def test_snapshots(self) -> None:
         kv = filled(self.rt, 70)
         before = self.attended(kv)
         data = io.BytesIO()
-        kv.save(data, 0)
-        kv.save(self.folder / "all")
+        kv.save(0, data.write)
+        kv.save_path(KV_ALL_SEQUENCES, self.folder / "all")
         other = self.cache()
-        other.load(io.BytesIO(data.getvalue()), 0)
+        other.load(0, io.BytesIO(data.getvalue()).read)
         self.same(self.attended(other), before)
         other = self.cache()
-        other.load(self.folder / "all")
+        other.load_path(KV_ALL_SEQUENCES, self.folder / "all")
         self.same(self.attended(other), before)
         other = self.cache()
-        self.fails(Status.MAGIC, other.load, io.BytesIO(bytes(4096)), 0)
+        self.fails(Status.MAGIC, other.load, 0, io.BytesIO(bytes(4096)).read)
         with self.assertRaises(EOFError):
-            other.load(io.BytesIO(data.getvalue()[:-1]), 0)
-        e = self.fails(Status.IO, other.load, self.folder / "none")
+            other.load(0, io.BytesIO(data.getvalue()[:-1]).read)
+        e = self.fails(Status.IO, other.load_path, 0, self.folder / "none")
         self.assertEqual(e.system_error, 2)
-        self.assertEqual(other.length(), 0)
+        self.assertEqual(other.length(0), 0)
 
         class Full(io.BytesIO):
             def write(self, data: Any, /) -> int:
                 raise OSError(28, "full")
         with self.assertRaisesRegex(OSError, "full"):
-            kv.save(Full(), 0)
+            kv.save(0, Full().write)
 
     def test_options_of_attention(self) -> None:
         # By the formulas of kv.h, in double.
@@ -176,7 +176,7 @@ class Caches(Case):
         self.assertEqual(slim.read_v(0, 0, 0, 1).shape, (1, 2, 16))
         self.cache(flags=KvFlags.V_IN_K, head_dim_v=16).append(0, 0, numbers(1, 2, 32))
         data = io.BytesIO()
-        self.cache(model=7).save(data, 0)
-        self.fails(Status.MISMATCH, self.cache(model=8).load, io.BytesIO(data.getvalue()), 0)
+        self.cache(model=7).save(0, data.write)
+        self.fails(Status.MISMATCH, self.cache(model=8).load, 0, io.BytesIO(data.getvalue()).read)
         self.fails(Status.ARGUMENT, self.cache, n_layers=0)
         self.fails(Status.ARGUMENT, self.cache, layers=[KvLayer()])

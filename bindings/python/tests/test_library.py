@@ -19,7 +19,7 @@ from .common import Case
 
 class Library(Case):
     def test_one_version(self) -> None:
-        self.assertEqual(ggufx.__version__, ggufx.library_version())
+        self.assertEqual(ggufx.__version__, ggufx.version())
         project = pathlib.Path(__file__).resolve().parents[1] / "pyproject.toml"
         if project.exists():
             self.assertIn(f'\nversion = "{ggufx.__version__}"\n', project.read_text())
@@ -39,9 +39,9 @@ class Library(Case):
 
     def test_it_is_found_as_the_loader_finds_it(self) -> None:
         shutil.copy(ggufx.library_path(), self.folder / _library.NAMES[0])
-        done = self.python("import ggufx; print(ggufx.library_version(), ggufx.library_path())",
+        done = self.python("import ggufx; print(ggufx.version(), ggufx.library_path())",
                            GGUFX_LIBRARY="", LD_LIBRARY_PATH=str(self.folder))
-        self.assertEqual(done.stdout, f"{ggufx.library_version()} {_library.NAMES[0]}\n")
+        self.assertEqual(done.stdout, f"{ggufx.version()} {_library.NAMES[0]}\n")
 
     def test_a_path_comes_first(self) -> None:
         path = self.folder / "another"

@@ -39,16 +39,16 @@ class ManySequences(Case):
         self.assertIs(session.decode_batch(rest, out), out)
         self.same(out, [a[-1], b[-1]])
         self.assertEqual([session.sequence_length(i) for i in range(4)], [5, 0, 3, 0])
-        self.assertEqual((len(session), session.memory.n_tokens), (5, 8))
+        self.assertEqual((len(session), session.memory().n_tokens), (5, 8))
 
     def test_products_of_a_call_have_flags_of_their_own(self) -> None:
         plain, f32 = self.session(matmul_flags=0), self.session(matmul_flags=MatmulFlags.F32)
         item = [BatchItem(1, A)]
         want = f32.decode_batch(item)
         self.assertFalse(np.array_equal(plain.decode_batch(item), want))
-        plain.truncate_sequence(1, 0)
+        plain.sequence_truncate(1, 0)
         self.same(plain.decode_batch(item, matmul_flags=MatmulFlags.F32), want)
-        f32.truncate_sequence(1, 0)
+        f32.sequence_truncate(1, 0)
         self.assertFalse(np.array_equal(f32.decode_batch(item, matmul_flags=0), want))
 
     def test_sequences_are_copied_and_cut(self) -> None:
@@ -56,46 +56,46 @@ class ManySequences(Case):
         prompt = [1, *range(300, 370)]
         long = self.alone([*prompt, 9])
         session.decode_batch([BatchItem(0, prompt, Want.NONE, mark=True)])
-        before = session.memory
+        before = session.memory()
         self.assertEqual((before.n_tokens, before.n_shared_pages), (71, 0))
-        session.copy_sequence(0, 1, len(prompt))
-        after = session.memory
+        session.sequence_copy(0, 1, len(prompt))
+        after = session.memory()
         self.assertEqual(after.n_tokens, 142)
         self.assertGreater(after.n_shared_pages, 0)
         self.assertGreaterEqual(after.cache_bytes, before.n_pages)
         self.same(session.decode_batch([BatchItem(i, [9]) for i in (1, 0)]), [long[-1]] * 2)
-        session.truncate_sequence(1, 0)
+        session.sequence_truncate(1, 0)
         self.assertEqual([session.sequence_length(i) for i in (0, 1)], [72, 0])
         session.decode_batch([BatchItem(1, A, Want.NONE)])
-        session.truncate_sequence(1, 3)
+        session.sequence_truncate(1, 3)
         self.same(session.decode_batch([BatchItem(1, A[3:])]), a[-1:])
-        self.fails(Status.STATE, session.copy_sequence, 0, 1, 2)
-        self.fails(Status.ARGUMENT, session.copy_sequence, 0, 3, 2)
-        self.fails(Status.ARGUMENT, session.copy_sequence, 0, 2, 73)
-        self.fails(Status.ARGUMENT, session.truncate_sequence, 1, 6)
-        self.fails(Status.ARGUMENT, session.truncate_sequence, 2**32, 0)
+        self.fails(Status.STATE, session.sequence_copy, 0, 1, 2)
+        self.fails(Status.ARGUMENT, session.sequence_copy, 0, 3, 2)
+        self.fails(Status.ARGUMENT, session.sequence_copy, 0, 2, 73)
+        self.fails(Status.ARGUMENT, session.sequence_truncate, 1, 6)
+        self.fails(Status.ARGUMENT, session.sequence_truncate, 2**32, 0)
 
     def test_sequences_are_saved_and_loaded(self) -> None:
         session, data = self.session(), io.BytesIO()
         session.decode_batch([BatchItem(1, A[:4], Want.NONE), BatchItem(0, B)])
-        session.save(data, 1)
-        session.save(self.folder / "one", 1)
+        session.save(1, data.write)
+        session.save_path(1, self.folder / "one")
         whole = data.getvalue()
         self.assertEqual((self.folder / "one").read_bytes(), whole)
         other, want = self.session(), self.alone(A)[-1:]
-        other.load(io.BytesIO(whole), 2)
+        other.load(2, io.BytesIO(whole).read)
         self.same(other.decode_batch([BatchItem(2, A[4:])]), want)
-        other.load(self.folder / "one")
+        other.load_path(0, self.folder / "one")
         self.same(other.decode_batch([BatchItem(0, A[4:])]), want)
         lengths = [5, 0, 5]
         with self.assertRaises(EOFError):
-            other.load(io.BytesIO(whole[:-1]), 2)
-        self.fails(Status.MAGIC, other.load, io.BytesIO(bytes(4096)), 2)
+            other.load(2, io.BytesIO(whole[:-1]).read)
+        self.fails(Status.MAGIC, other.load, 2, io.BytesIO(bytes(4096)).read)
         changed = bytes([*whole[:-1], whole[-1] ^ 1])
-        self.fails(Status.CHECKSUM, other.load, io.BytesIO(changed), 2)
-        self.fails(Status.ARGUMENT, other.load, io.BytesIO(whole), 3)
-        self.assertEqual(self.fails(Status.IO, other.load, self.folder / "none").system_error, 2)
-        self.fails(Status.MISMATCH, self.session(type_k=KvType.F32).load, io.BytesIO(whole))
+        self.fails(Status.CHECKSUM, other.load, 2, io.BytesIO(changed).read)
+        self.fails(Status.ARGUMENT, other.load, 3, io.BytesIO(whole).read)
+        self.assertEqual(self.fails(Status.IO, other.load_path, 0, self.folder / "none").system_error, 2)
+        self.fails(Status.MISMATCH, self.session(type_k=KvType.F32).load, 0, io.BytesIO(whole).read)
         self.assertEqual([other.sequence_length(i) for i in range(3)], lengths)
 
         class Broken(io.BytesIO):
@@ -105,10 +105,10 @@ class ManySequences(Case):
             def write(self, data: Any, /) -> int:
                 raise OSError(28, "full")
         with self.assertRaisesRegex(OSError, "broken"):
-            other.load(Broken())
+            other.load(0, Broken().read)
         with self.assertRaisesRegex(OSError, "full"):
-            session.save(Broken(), 1)
-        self.fails(Status.ARGUMENT, session.save, io.BytesIO(), 3)
+            session.save(1, Broken().write)
+        self.fails(Status.ARGUMENT, session.save, 3, io.BytesIO().write)
 
     def test_a_batch_fails_as_a_whole(self) -> None:
         session = self.session(n_context=16)
@@ -142,8 +142,8 @@ class ManySequences(Case):
             session.close()
         self.assertEqual(session.decode_batch([BatchItem(1, A)], progress=close).shape, (1, 1024))
         for call in (lambda: session.decode_batch([BatchItem(1, A)]),
-                     lambda: session.sequence_length(1), lambda: session.memory,
-                     lambda: session.truncate_sequence(1, 0),
-                     lambda: session.copy_sequence(1, 0, 1), lambda: session.save(io.BytesIO()),
-                     lambda: session.load(io.BytesIO())):
+                     lambda: session.sequence_length(1), lambda: session.memory(),
+                     lambda: session.sequence_truncate(1, 0),
+                     lambda: session.sequence_copy(1, 0, 1), lambda: session.save(0, io.BytesIO().write),
+                     lambda: session.load(0, io.BytesIO().read)):
             self.assertRaises(ggufx.ClosedError, call)

@@ -18,7 +18,7 @@ import numpy as np
 
 import ggufx
 from ggufx import (
-    BatchItem, Embedder, EmbedOptions, File, Imatrix, Model, QuantizeMode, Quantizer, Runtime,
+    BatchItem, Embedder, File, Imatrix, Model, QuantizeMode, Quantizer, Runtime,
     Sampler, Session, Status, Tensor, TensorType, Tokenizer, Writer)
 
 from .common import Case, Floats, filled, numbers, old_imatrix
@@ -92,10 +92,10 @@ class Threads(Case):
         seen: list[int] = []
 
         def read(done: int, total: int) -> None:
-            seen.append(kv.length())  # reading beside reading is allowed
+            seen.append(kv.length(0))  # reading beside reading is allowed
         kv.attend(0, 0, numbers(1, 4, 32), progress=read)
         self.assertTrue(seen and set(seen) == {200})
-        self.fails(Status.STATE, kv.requantize, type_k=ggufx.KvType.Q8_0, progress=read)
+        self.fails(Status.STATE, kv.requantize, ggufx.KV_ALL_LAYERS, ggufx.KvType.Q8_0, ggufx.KV_KEEP_TYPE, progress=read)
 
 
 class Closing(Case):
@@ -165,25 +165,24 @@ class Closing(Case):
     def test_others(self) -> None:
         file, q, k = self.demo(), numbers(1, 4, 32), numbers(1, 2, 32)
         model, logits = Model(self.rt, file), numbers(1024)
-        recipe, small = ggufx.FileType.from_name("q4_0"), EmbedOptions(n_context=4, n_batch=4)
-        options = ggufx.QuantizerOptions(flags=ggufx.JobFlags.ALLOW_REQUANTIZE)
+        recipe, again = ggufx.file_type_from_name("q4_0"), ggufx.JobFlags.ALLOW_REQUANTIZE
 
         def batches(s: Session) -> None:
-            s.truncate_sequence(1, 0)
-            if s.decode_batch([BatchItem(1, [1])]).shape != (1, 1024) or s.memory.n_pages == 0:
+            s.sequence_truncate(1, 0)
+            if s.decode_batch([BatchItem(1, [1])]).shape != (1, 1024) or s.memory().n_pages == 0:
                 raise AssertionError("another result")
-            s.save(io.BytesIO(), 1)
+            s.save(1, io.BytesIO().write)
         cases: list[tuple[Callable[[], Any], Callable[[Any], object]]] = [
             (lambda: filled(self.rt, 5), lambda kv: kv.attend(0, 0, q)),
             (lambda: filled(self.rt, 5), lambda kv: (kv.append(0, 0, k, k), kv.truncate(0, 5))),
             (lambda: Session(model, n_context=64), lambda s: (s.truncate(0), s.decode([1]))),
             (lambda: Session(model, n_context=64, n_sequences=2), batches),
-            (lambda: Embedder(model, small), lambda embedder: embedder.embed([[1]])),
+            (lambda: Embedder(model, n_context=4, n_batch=4), lambda embedder: embedder.embed([[1]])),
             (lambda: Sampler(self.rt, 1024), lambda s: s.sample(logits)),
-            (lambda: Tokenizer(file), lambda t: t.encode("Once upon a time")),
+            (lambda: Tokenizer(file), lambda t: t.tokenize("Once upon a time")),
             (lambda: Imatrix.open_memory(self.rt, old_imatrix()), lambda m: m["a.weight"]),
             (lambda: Writer(self.rt), lambda w: w.set("a", 1)),
-            (lambda: Quantizer(self.rt, file, recipe, options), lambda j: j[3]),
+            (lambda: Quantizer.quantize(self.rt, file, recipe, flags=again), lambda j: j[3]),
         ]
         for make, call in cases:
             self.rounds(make, call, ROUNDS // 100)
@@ -214,7 +213,7 @@ class Signals(Case):
         data = self.demo_bytes()
         self.interrupted(lambda progress: File.open_memory(
             self.rt, data, flags=ggufx.OpenFlags.COPY, progress=progress).validate(
-            progress=progress))
+            print, flags=ggufx.ValidateFlags.DEEP, progress=progress))
 
     def test_ctrl_c_from_outside_ends_a_call_without_a_progress_function(self) -> None:
         out = np.zeros((256, ggufx.row_bytes(TensorType.Q4_K, 16384)), np.uint8)

@@ -43,9 +43,9 @@ class Writing(Case):
         data = bytearray(256)
         data[255] = 7
         with Tensor.wrap(self.rt, TensorType.F32, (32, 2), data, "t0") as tensor:
-            w.add(tensor)
-            w.add(tensor, "t1")
-        w.add(Tensor.of(self.rt, numbers(3, 32)), "rows")
+            w.add_tensor(tensor)
+            w.add_tensor(tensor, name="t1")
+        w.add_tensor(Tensor.of(self.rt, numbers(3, 32)), name="rows")
         w.add_stream("t2", TensorType.I8, (64,),
                      lambda offset, n: np.arange(offset, offset + n, dtype=np.uint8))
         return w
@@ -83,18 +83,18 @@ class Writing(Case):
         self.fails(Status.ARGUMENT, w.set, "k", 2**64)
         self.fails(Status.ARGUMENT, w.set, "k", np.zeros(3, ">i2"))
         self.fails(Status.ARGUMENT, w.set, "k", [1, "a"])
-        self.fails(Status.IO, w.write, path, replace=False)
+        self.fails(Status.IO, w.write, path, flags=ggufx.WriteFlags.NO_REPLACE)
 
     def test_where_a_write_goes(self) -> None:
         copied = copy_of(self.rt, self.demo())
         stream = io.BytesIO()
-        copied.write(stream)
+        copied.write_stream(lambda part, data: stream.write(data))
         self.assertEqual(len(File.open_memory(self.rt, stream.getvalue()).tensors), 38)
         parts: dict[int, bytes] = {}
 
         def sink(part: int, data: bytes) -> None:
             parts[part] = parts.get(part, b"") + data
-        copied.write(sink, max_part_tensors=20)
+        copied.write_stream(sink, max_part_tensors=20)
         self.assertEqual([p[:4] for p in parts.values()], [b"GGUF"] * 2)
         self.assertEqual(copied.info(max_part_tensors=2).n_parts, 19)
         self.assertGreater(copied.info(max_part_bytes=1 << 20).n_parts, 2)
@@ -102,12 +102,12 @@ class Writing(Case):
         def broken(part: int, data: bytes) -> None:
             raise RuntimeError("mine")
         with self.assertRaisesRegex(RuntimeError, "mine"):
-            copied.write(broken)
+            copied.write_stream(broken)
         path = self.folder / "x"
         self.fails(Status.CANCELLED, copied.write, path, progress=lambda done, total: False)
         self.assertFalse(path.exists())
-        old = Writer(self.rt, version=2, big_endian=True)
-        old.add(Tensor.of(self.rt, numbers(3, 32)), "rows")
+        old = Writer(self.rt, version=2, flags=ggufx.WriterFlags.BIG_ENDIAN)
+        old.add_tensor(Tensor.of(self.rt, numbers(3, 32)), name="rows")
         old.write(path)
         info = File.open(self.rt, path).info
         self.assertEqual((info.version, info.big_endian), (2, True))
@@ -127,17 +127,17 @@ class Writing(Case):
 
     def test_files_of_ranks(self) -> None:
         path, w = self.folder / "rank.gguf", Writer(self.rt)
-        w.copy_rank(self.demo(), 1, 2, [3, 1])
+        w.copy_rank(self.demo(), 1, 2, speeds=[3, 1])
         w.write(path)
         file = File.open(self.rt, path)
         self.assertEqual(len(file.tensors), 38)
         self.assertEqual(int(file.meta["ggufx.rank.no"].value), 1)
         self.fails(Status.MISMATCH, ggufx.Model, self.rt, file)
-        self.fails(Status.UNSUPPORTED, w.copy_rank, file, 1, 2, [3, 1])
+        self.fails(Status.UNSUPPORTED, w.copy_rank, file, 1, 2, speeds=[3, 1])
         self.fails(Status.ARGUMENT, w.copy_rank, self.demo(), 2, 2)
-        self.fails(Status.ARGUMENT, w.copy_rank, self.demo(), 0, 3, [3, 1])
+        self.fails(Status.ARGUMENT, w.copy_rank, self.demo(), 0, 3, speeds=[3, 1])
         layers = Writer(self.rt)
-        layers.copy_rank(self.demo(), 1, 2, layers=True)
+        layers.copy_rank(self.demo(), 1, 2, flags=ggufx.GroupOptionsFlags.LAYERS)
         layers.write(path)
         self.assertEqual(int(File.open(self.rt, path).meta["ggufx.rank.layers"].value), 1)
 
@@ -147,10 +147,10 @@ class Writing(Case):
         file = File.open(self.rt, path)
         w = copy_of(self.rt, file)
         w.set("general.name", "edited")
-        self.assertTrue(w.plan_edit(file).in_place)
-        done = w.edit(file, path, EditFlags.IN_PLACE)
+        self.assertTrue(w.edit_info(file).in_place)
+        done = w.edit_write(file, path, flags=EditFlags.IN_PLACE)
         self.assertTrue(done.in_place and done.n_written < done.n_bytes / 10)
         self.assertEqual(File.open(self.rt, path).meta["general.name"].value, "edited")
         w.set("general.name", "x" * 100000)
-        self.fails(Status.CAPACITY, w.edit, file, path, EditFlags.IN_PLACE)
-        self.assertFalse(ggufx.recover_edit(self.rt, path))
+        self.fails(Status.CAPACITY, w.edit_write, file, path, flags=EditFlags.IN_PLACE)
+        self.assertFalse(self.rt.edit_recover(path))

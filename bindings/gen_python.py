@@ -1,0 +1,647 @@
+"""Writes the plain part of Python's safe layer, and the classes of its errors.
+
+SPDX-License-Identifier: MIT
+"""
+import keyword
+import re
+import textwrap
+
+import surface as model
+
+NOTE = "# Written by bindings/raw.py from include/ggufx; a test compares them.\n# SPDX-License-Identifier: MIT\n"
+# Classes that modules by hand extend: ggufx exports those.
+EXTENDED = {"ggufx_runtime", "ggufx_file", "ggufx_tensor", "ggufx_kv", "ggufx_session", "ggufx_tokenizer", "ggufx_sampler",
+            "ggufx_matcher", "ggufx_imatrix", "ggufx_job", "ggufx_writer", "ggufx_embedder",
+            "ggufx_chat_parser", "ggufx_speculator", "ggufx_adapter"}
+# Structs that the modules by hand have in another form.
+INNER = {"ggufx_runtime_options", "ggufx_vulkan_options", "ggufx_device_options", "ggufx_batch_options",
+         "ggufx_decode_options", "ggufx_detokenize_state", "ggufx_candidate", "ggufx_batch_item",
+         "ggufx_chat_parser_options", "ggufx_sampling_facts"}
+# Calls that an idiom replaces.
+LEFT_OUT = {"ggufx_file_tensor"}
+# Fields that a module by hand fills.
+FILLED = {("ggufx_quantize_options", "imatrix")}
+DTYPES = {"int8_t": "I8", "uint8_t": "U8", "int16_t": "I16", "uint16_t": "U16", "int32_t": "I32", "uint32_t": "U32",
+          "int64_t": "I64", "uint64_t": "U64", "size_t": "SIZE", "float": "F32", "double": "F64"}
+CTYPES = {"void": "None", "float": "c_float", "double": "c_double", "size_t": "c_size_t", "ggufx_status": "c_int32"}
+# Exceptions with another name or base than Error, and what Python calls the same.
+ERROR_NAMES = {"MEMORY": "OutOfMemory", "TYPE": "TensorType", "KEY": "FileKey", "VALUE": "FileValue",
+               "OVERFLOW": "FileOverflow", "NAME": "FileName"}
+FILE_ERRORS = {"TRUNCATED", "MAGIC", "VERSION", "ENDIAN", "MALFORMED", "CHECKSUM"}
+MODEL_ERRORS = {"VOCAB", "HPARAM", "HYPERPARAMETER", "MISSING"}
+ALSO = {"ARGUMENT": "ValueError", "MEMORY": "MemoryError", "IO": "OSError", "TYPE": "ValueError",
+        "UNSUPPORTED": "NotImplementedError", "NOT_FOUND": "KeyError", "STATE": "RuntimeError",
+        "INTERNAL": "RuntimeError", "DEVICE": "RuntimeError"}
+
+
+def name_of(name):
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def camel(words):
+    return "".join(w[:1].upper() + w[1:] for w in words)
+
+
+def ctype(c):
+    if "*" in c:
+        return "c_void_p"
+    return CTYPES.get(c, f"c_{c.removesuffix('_t')}")
+
+
+def wrap(line, indent, more="    "):
+    """A long line, broken after commas inside of brackets: of the outermost ones, if those are enough."""
+    pieces, depth, start = [], 0, 0
+    for i, c in enumerate(line):
+        depth += (c in "([{") - (c in ")]}")
+        if c == " " and line[i - 1] == "," and (depth == 1 or (depth == 2 and i - start > 90)):
+            pieces.append(line[start:i])
+            start = i + 1
+    pieces.append(line[start:])
+    lines, now = [], indent + pieces[0]
+    for piece in pieces[1:]:
+        if len(now) + 1 + len(piece) > 112:
+            lines.append(now)
+            now = indent + more + piece
+        else:
+            now += " " + piece
+    return "\n".join([*lines, now]) + "\n"
+
+
+def quoted(text, indent):
+    lines = text.replace("\\", "\\\\").replace('"""', "'''").split("\n")
+    end = " " if lines[-1].endswith('"') else ""
+    if len(lines) == 1:
+        return f'{indent}"""{lines[0]}{end}"""\n'
+    return f'{indent}"""' + "\n".join(line and (indent if i else "") + line for i, line in enumerate(lines)) + \
+        f'\n{indent}"""\n'
+
+
+class Writer:
+    def __init__(self, surface):
+        self.surface = surface
+        for call in surface.calls:
+            call.hand = call.hand or ("an idiom" if call.name in LEFT_OUT else "")
+        self.calls = [c for c in surface.calls if not c.hand]
+        self.structs = [s for s in surface.used_structs(surface.calls) if not self.is_inner(s)]
+        self.thunks = {}  # (result, parameters in C) -> name
+        self.by_name = {c.name: c for c in surface.calls}
+        self.constants = {c: (e.name, m) for e in surface.enumerations.values() for m, c, _, _ in e.members}
+
+    def is_inner(self, name):
+        """Structs that users never see: hooks, and texts."""
+        struct = self.surface.structs[name]
+        return struct.role == "hook" or model.is_text_struct(struct.c) or name in INNER
+
+    # ---- names -------------------------------------------------------------------------------------------------
+
+    def class_name(self, c):
+        return camel(self.surface.classes[c].words)
+
+    def struct_name(self, c):
+        return camel(self.surface.structs[c].words)
+
+    def call_name(self, call):
+        return name_of("_".join(call.words))
+
+    def refer(self, name):
+        """The words of Python for a name of C."""
+        if name == "NULL":
+            return "None"
+        if name.endswith("*"):
+            found = {self.constants.get(c, ("",))[0] for c in self.surface.api.constants if c.startswith(name[:-1])}
+            return found.pop() if len(found) == 1 and found != {""} else None
+        if name in self.constants:
+            enumeration, member = self.constants[name]
+            return f"{enumeration}.{member}"
+        if call := self.by_name.get(name):
+            owner = self.class_name(call.owner) if call.owner else ""
+            return owner if call.kind == "constructor" else ".".join(filter(None, [owner, self.call_name(call)]))
+        if name in self.surface.classes:
+            return self.class_name(name)
+        if name in self.surface.structs:
+            return self.struct_name(name)
+        if name.endswith("_destroy"):
+            return "close"
+        return name.removeprefix("GGUFX_").removeprefix("ggufx_")
+
+    def doc(self, text, indent, otherwise=""):
+        return quoted(model.told(text, self.refer) or otherwise, indent)
+
+    # ---- types -------------------------------------------------------------------------------------------------
+
+    def type_in(self, v):
+        """The annotation of something that a user passes."""
+        kind = {
+            "bool": "bool", "string": "Text", "path": "Path", "text": "Text", "bytes": "Buffer", "texts": "Sequence[Text]",
+            "progress": "Progress",
+        }.get(v.kind)
+        if v.json:
+            kind = "Any"
+        elif v.kind == "number":
+            kind = "float" if v.type in ("float", "double") else "int"
+        elif v.kind == "array":
+            kind = "Buffer" if v.type in ("float", "double", "uint8_t") else "Ints"
+        elif v.kind == "object":
+            kind = self.class_name(v.object)
+        elif v.kind == "objects":
+            kind = f"Sequence[{self.class_name(v.object)}]"
+        elif v.kind in ("options", "struct"):
+            kind = self.struct_name(v.struct)
+        elif v.kind == "structs":
+            kind = "Mapping[str, object]" if self.is_mapping(v.struct) else f"Sequence[{self.struct_name(v.struct)}]"
+        elif v.kind == "callback":
+            kind = self.callback_type(v)
+        assert kind, v
+        return kind + " | None" if v.optional and v.kind not in ("number", "bool") and not v.json else kind
+
+    def type_out(self, v):
+        kind = {"bool": "bool", "string": "str", "path": "str", "text": "str", "bytes": "bytes", "array": "Array"}.get(v.kind)
+        if v.kind == "number":
+            kind = v.enumeration or ("float" if v.type in ("float", "double") else "int")
+            return kind + " | None" if v.none else kind
+        if v.kind == "array":
+            kind = {"I32": "Ints32", "F32": "Floats", "F64": "Doubles"}.get(DTYPES[v.type], "Array")
+            if v.fixed:
+                kind = f"tuple[{v.enumeration or 'int'}, ...]"
+        elif v.kind == "facts":
+            kind = self.struct_name(v.struct)
+        elif v.kind == "structs":
+            kind = f"tuple[{self.struct_name(v.struct)}, ...]"
+        elif v.kind == "object":
+            kind = self.class_name(v.object)
+        assert kind, v
+        always = v.two_call or v.way == "out" and v.name != "result"  # optional outputs are always asked for
+        return kind + " | None" if v.optional and not always else kind
+
+    def is_mapping(self, struct):
+        return [v.name for v in self.surface.structs[struct].shown] == ["key", "value"]
+
+    def callback_type(self, v):
+        inner = []
+        for p in v.parameters:
+            if p.way != "derived":
+                inner.append("int" if p.kind == "buffer" else self.type_out(p))
+        result = "Buffer" if any(p.kind == "buffer" for p in v.parameters) else "object"
+        return f"Callable[[{', '.join(inner)}], {result}]"
+
+    # ---- callbacks ---------------------------------------------------------------------------------------------
+
+    def thunk(self, v):
+        key = (ctype(v.type), *[ctype(q.type) for q in v.c.parameters if q.name != "user"])
+        return self.thunks.setdefault(key, f"_CALL_{len(self.thunks) + 1}")
+
+    def convert(self, v):
+        """A lambda that calls the function of a program with what C passed."""
+        raw = [name_of(q.name) for q in v.c.parameters if q.name != "user"]
+        given = []
+        for p in v.parameters:
+            if p.way == "derived":
+                continue
+            if p.kind == "buffer":
+                return f"lambda f, {', '.join(raw)}: fill_whole({p.name}, {p.length}, f)"
+            given.append(self.read(p, name_of(p.name), {q: name_of(q) for q in raw}))
+        return f"lambda f, {', '.join(raw)}: f({', '.join(given)})"
+
+    def read(self, p, at, names):
+        """A parameter of a callback as Python has it."""
+        if p.kind == "number":
+            return f"{p.enumeration}({at})" if p.enumeration else at
+        if p.kind == "bytes":
+            return f"string_at({at}, {names[p.length]})"
+        if p.kind == "text":
+            return f"text({at}, {names[p.length]})"
+        if p.kind == "facts":
+            return f"{self.struct_name(p.struct)}._of(cast({at}, POINTER(_raw.{p.struct})).contents)"
+        if p.kind == "structs":
+            return (f"tuple({self.struct_name(p.struct)}._of(o) for o in "
+                    f"cast({at}, POINTER(_raw.{p.struct}))[:{names[p.length]}])")
+        raise ValueError(p)
+
+    # ---- structs -----------------------------------------------------------------------------------------------
+
+    def fields_in(self, name):
+        shown = [v for v in self.surface.structs[name].shown if not self.surface.has_hook(v) and not v.kept and
+                 v.kind not in ("buffer", "address") and (name, v.name) not in FILLED]
+        return sorted(shown, key=lambda v: v.optional)
+
+    def default(self, v):
+        if not v.optional:
+            return ""
+        return {"number": "0.0" if v.type in ("float", "double") else "0", "bool": "False"}.get(v.kind, "None")
+
+    def facts_field(self, v):
+        o = f"o.{name_of(v.name)}"
+        if v.kind == "number":
+            value = f"present({o})" if v.none else o
+            return f"{v.enumeration}({value})" if v.enumeration else value
+        if v.kind == "bool":
+            return f"{o} != 0"
+        if v.kind in ("string", "path"):
+            if v.fixed:
+                return f'{o}.decode("utf-8", "replace")'
+            return f"text_or_none({o})" if v.optional else f"text({o})"
+        if v.kind in ("text", "bytes"):
+            n = f"o.{v.length}"
+            if v.kind == "bytes":
+                return f"bytes_at({o}, {n})"
+            return f"text_or_none({o}, {n})" if v.optional else f"text({o}, {n})"
+        if v.kind == "array" and v.fixed:
+            each = f"{v.enumeration}(x) for x in {o}" if v.enumeration else o
+            return f"tuple({each})" + (f"[: o.{v.arrays[0]}]" if v.arrays else "")
+        if v.kind == "array":
+            shape = "".join(f"o.{n}, " for n in v.length.split(" * "))
+            return f"copied({o}, ({shape.strip()}), {DTYPES[v.type]}, {v.optional})"
+        raise ValueError(v)
+
+    def fill(self, v):
+        """Statements that put a field of a dataclass into the struct of C."""
+        to, value, n = f"o.{name_of(v.name)}", f"self.{name_of(v.name)}", v.length
+        lengths = f", o.{n}" if n and not v.fixed and any(n == d for d in self.derived) else ""
+        if v.kind in ("number", "bool"):
+            return f"{to} = {value}"
+        if v.kind == "object":
+            return f"{to} = keep.object({value})"
+        if v.kind in ("string", "path"):
+            return f"{to} = keep.{v.kind}({value})"
+        if v.kind == "text":
+            method = "json" if v.json else "text"
+            return f"{to}, o.{n} = keep.{method}({value})"
+        if v.kind == "bytes":
+            return f"{to}, o.{n} = keep.bytes({value}, \"{v.name}\")"
+        if v.kind == "array":
+            if lengths and len(self.derived[n]) > 1 and self.derived[n][0] != v.name:
+                first = name_of(self.derived[n][0])
+                return f"{to} = keep.array({value}, {DTYPES[v.type]}, \"{v.name}\", None if self.{first} is None else len(self.{first}))[0]"
+            if lengths:
+                return f"{to}, o.{n} = keep.array({value}, {DTYPES[v.type]}, \"{v.name}\")"
+            size = re.sub(r"([a-z_]\w*)", r"self.\1", n)
+            return f"{to} = keep.array({value}, {DTYPES[v.type]}, \"{v.name}\", {size})[0]"
+        if v.kind == "structs":
+            of = f"_pairs({self.struct_name(v.struct)}, {value})" if self.is_mapping(v.struct) else value
+            return f"{to}, o.{n} = keep.structs(_raw.{v.struct}, {of})"
+        if v.kind == "objects":
+            return f"{to}, o.{n} = keep.objects({value})"
+        if v.kind in ("options", "struct"):
+            return f"{to} = keep.struct(_raw.{v.struct}, {value})"
+        if v.kind == "progress":
+            return f"{to} = keep.follow({value})"
+        if v.kind == "callback":
+            user = name_of(v.c.meaning["user"])
+            return f"{to}, o.{user} = keep.on({self.thunk(v)}, {value}, {self.convert(v)})"
+        raise ValueError(v)
+
+    def struct(self, name):
+        s = self.surface.structs[name]
+        self.derived = {v.name: v.arrays for v in s.fields if v.way == "derived" and v.kind == "length"}
+        facts = s.role == "facts" or self.is_read(name)
+        fills = not facts or self.is_written(name)
+        shown = s.shown if facts else self.fields_in(name)
+        shown = [v for v in shown if not (facts and v.name == "n_dims")]
+        text = f"\n\n@dataclass{'(frozen=True)' if facts else ''}\nclass {self.struct_name(name)}:\n"
+        text += self.doc(s.doc, "    ", f"{' '.join(s.words)}.".capitalize()) + "\n"
+        for v in shown:
+            default = "" if facts else self.default(v)
+            text += f"    {name_of(v.name)}: {self.type_out(v) if facts else self.type_in(v)}" + \
+                (f" = {default}" if default else "") + "\n"
+            if v.doc:
+                text += self.doc(v.doc, "    ")
+        if facts:
+            text += f"\n    @classmethod\n    def _of(cls, o: _raw.{name}) -> {self.struct_name(name)}:\n"
+            text += wrap("return cls(" + ", ".join(self.facts_field(v) for v in shown) + ")", "        ")
+        if fills:
+            sized = "        o.struct_size = sizeof(o)\n" if s.sized else ""
+            keep = "Following" if self.follows(name) else "Keep"
+            text += f"\n    def _fill(self, o: _raw.{name}, keep: {keep}) -> None:\n" + sized
+            text += "".join(f"        o.{v.name} = sizeof(_raw.{v.struct})\n" for v in s.fields
+                            if v.kind == "size" and v.name != "struct_size")
+            text += "".join(wrap(self.fill(v), "        ") for v in shown)
+        return text
+
+    def is_read(self, name):
+        """Whether a plain struct comes from the library."""
+        return any(v.struct == name and v.kind in ("facts", "structs")
+                   for c in self.calls for a in c.arguments
+                   for v in [*([a] if a.way == "out" else []), *(a.parameters or []),
+                             *[p for f in self.inner(a) for p in f.parameters or []]])
+
+    def is_written(self, name):
+        """Whether a plain struct comes from a user."""
+        return any(v.struct == name and v.way == "in" and v.kind in ("struct", "structs", "options")
+                   for c in self.calls for a in c.arguments for v in [a, *self.inner(a)])
+
+    def inner(self, v):
+        return self.surface.structs[v.struct].shown if v.struct and v.kind in ("options", "struct") else []
+
+    def follows(self, name):
+        """Whether a struct has functions of the program in it."""
+        return any(v.kind in ("progress", "callback") or (v.kind in ("options", "struct") and self.follows(v.struct))
+                   for v in self.fields_in(name))
+
+    # ---- calls -------------------------------------------------------------------------------------------------
+
+    def parameters(self, call):
+        """(required, optional) as they stand in a signature."""
+        first, more = [], []
+        for v in call.inputs:
+            if v.kind == "options":
+                for f in self.fields_in(v.struct):
+                    (more if f.optional else first).append(f"{name_of(f.name)}: {self.type_in(f)}" +
+                                                           (f" = {self.default(f)}" if f.optional else ""))
+            elif v.optional:
+                more.append(f"{name_of(v.name)}: {self.type_in(v)} = {self.default(v)}")
+            elif v.name == "flags":
+                more.append("flags: int = 0")
+            else:
+                first.append(f"{name_of(v.name)}: {self.type_in(v)}")
+        names = [p.split(":")[0] for p in first + more]
+        assert len(set(names)) == len(names), (call.name, names)
+        return first, more
+
+    def prepare(self, call, v):
+        """(statements before the call, expression in it) of one parameter in C."""
+        n = name_of(v.name)
+        if v.name == call.this_name and v.kind == "object":
+            return [], "own" if self.needs_own(call) else "self._handle"
+        if v.kind == "error":
+            return [], "byref(e)"
+        if v.kind == "user":
+            return [], f"{n}_"
+        if v.way == "derived":
+            return [], self.derived_expression(call, v)
+        if v.way == "out":
+            return self.prepare_output(call, v, n)
+        return self.prepare_input(call, v, n)
+
+    def derived_expression(self, call, v):
+        arrays = [a for a in call.arguments if a.name in v.arrays]
+        if v.kind == "lengths":
+            return f"{name_of(arrays[0].name)}_lengths"
+        if v.kind == "capacity":
+            return f"{arrays[0].name}.n"
+        if v.kind == "needed":
+            return f"byref({arrays[0].name}.needed)"
+        known = [a for a in arrays if a.way == "in"]
+        if not known:  # of a text that is borrowed
+            return f"byref({arrays[0].name}_n)"
+        a, n = known[0], name_of(known[0].name)
+        if a.kind == "text":
+            return f"0 if {n}_ is None else len({n}_)" if a.optional else f"len({n}_)"
+        if a.kind == "bytes":
+            return f"{n}_.nbytes"
+        if a.kind in ("structs", "texts", "objects"):
+            return f"len({n})"
+        return "count(" + ", ".join(f"{name_of(x.name)}_" for x in known) + ")" if len(known) > 1 or a.optional else f"{n}_.size"
+
+    def prepare_output(self, call, v, n):
+        if v.kind == "object":
+            return [f'own = KINDS["{v.object}"]()'], "byref(own)"
+        if v.kind == "facts":
+            size = f"struct_size=sizeof(_raw.{v.struct})" if self.surface.structs[v.struct].sized else ""
+            return [f"{n} = _raw.{v.struct}({size})"], f"byref({n})"
+        if v.two_call:
+            start = self.start(call, v)
+            kind = f"_raw.{v.struct}" if v.kind == "structs" else "U8" if v.kind in ("text", "bytes") else DTYPES[v.type]
+            room = "Structs" if v.kind == "structs" else "Room"
+            return [f"{n} = {room}({kind}, {start})"], f"{n}.at"
+        if v.kind == "array":
+            length = re.sub(r"sum\((\w+)\)", r"int(\1_.sum())", v.length)
+            told = next((a for a in call.arguments if a.name == v.length and a.way == "derived"), None)
+            if told:
+                length = self.derived_expression(call, told)
+            return [f"{n} = fresh({length}, {DTYPES[v.type]})"], f"address({n})"
+        if v.kind == "text":
+            return [f"{n}, {n}_n = c_void_p(), c_size_t()"], f"byref({n})"
+        return [f"{n} = {ctype(v.type)}()"], f"byref({n})"
+
+    def start(self, call, v):
+        """Room for the first try: what most inputs need."""
+        if v.kind == "structs":
+            return "64"
+        sizes = [f"len({name_of(a.name)}_)" if a.kind == "text" else f"{name_of(a.name)}_.size"
+                 for a in call.inputs if a.kind in ("text", "array") and not a.optional]
+        each = "8 * " if v.kind in ("text", "bytes") else ""
+        return " + ".join(["1024", *[each + s for s in sizes]])
+
+    def prepare_input(self, call, v, n):
+        no = f"None if {n} is None else " if v.optional else ""
+        if v.kind in ("number", "bool"):
+            return [], n
+        if v.kind == "object":
+            return [], f"{no}{n}._handle"
+        if v.kind == "string":
+            return [], f"{no}terminated({n})"
+        if v.kind == "path":
+            return [], f"{no}path_bytes({n})"
+        if v.kind == "text":
+            return [f"{n}_ = {no}to_bytes({n})"], f"{n}_"
+        if v.kind == "bytes" or (v.kind == "array" and v.type == "uint8_t"):
+            return [f'{n}_ = {no}raw_bytes({n}, "{n}")'], f"address({n}_)"
+        if v.kind == "array":
+            reader = "reads" if v.type in ("float", "double") else "numbers"
+            told = next((a for a in call.arguments if a.name == v.length and a.way == "derived"), None)
+            size = "" if told else ", " + re.sub(r"sum\((\w+)\)", r"int(\1_.sum())", v.length)
+            get = "address_or_none" if v.optional else "address"
+            return [f'{n}_ = {no}{reader}({n}, {DTYPES[v.type]}, "{n}"{size})'], f"{get}({n}_)"
+        if v.kind == "texts" and v.struct:
+            return [f"{n}_ = keep.texts_of(_raw.{v.struct}, {n})"], f"{n}_"
+        if v.kind == "texts":
+            return [f"{n}_, {n}_lengths = keep.texts({n})"], f"{n}_"
+        if v.kind == "structs":
+            return [f"{n}_ = keep.structs(_raw.{v.struct}, {n})[0]"], f"{n}_"
+        if v.kind == "objects":
+            return [f"{n}_ = keep.objects({n})[0]"], f"{n}_"
+        if v.kind == "struct":
+            return [f"{n}_ = keep.struct(_raw.{v.struct}, {n})"], f"{n}_"
+        if v.kind == "options":
+            given = ", ".join(f"{name_of(f.name)}={name_of(f.name)}" for f in self.fields_in(v.struct))
+            return [f"{n}_ = keep.struct(_raw.{v.struct}, {self.struct_name(v.struct)}({given}))"], f"{n}_"
+        if v.kind == "progress":
+            return [], f"keep.follow({n})"
+        if v.kind == "callback":
+            return [f"{n}_, user_ = keep.on({self.thunk(v)}, {n}, {self.convert(v)})"], f"{n}_"
+        raise ValueError(v)
+
+    def needs_own(self, call):
+        """Whether the handle must live until the result is copied."""
+        return bool(call.this) and any(v.kind in ("facts", "text") and not v.two_call or v.borrows for v in call.outputs)
+
+    def result(self, v):
+        n = name_of(v.name)
+        if v.name == "result":
+            if v.kind == "bool":
+                return "result != 0"
+            if v.kind == "string":
+                return 'None if result is None else result.decode()' if v.optional else '(result or b"").decode()'
+            return f"{v.enumeration}(result)" if v.enumeration else "result"
+        if v.kind in ("number", "bool"):
+            value = f"{n}.value" + (" != 0" if v.kind == "bool" else "")
+            return f"{v.enumeration}({value})" if v.enumeration else value
+        if v.kind == "facts":
+            return f"{self.struct_name(v.struct)}._of({n})"
+        if v.two_call:
+            kind = f".structs({self.struct_name(v.struct)}._of)" if v.kind == "structs" else f".{v.kind}()"
+            return n + kind
+        if v.kind == "text":
+            return f"text({n}.value, {n}_n.value)"
+        return n
+
+    def guard(self, call):
+        """Locks and contexts around the call."""
+        names = []
+        for v, alone in call.locks:
+            if self.surface.classes[v.object].mutable:
+                turns = f"{'self' if v.name == call.this_name else name_of(v.name)}._turns.{'changing' if alone else 'reading'}"
+                names.append(f"(nullcontext() if {name_of(v.name)} is None else {turns})" if v.optional else turns)
+        if any(v.kind in ("progress", "callback") or (v.kind in ("options", "struct") and self.follows(v.struct))
+               for v in call.inputs):
+            names.append("Following() as keep")
+        elif any(v.kind in ("options", "struct", "structs", "texts", "objects") for v in call.inputs):
+            names.append("Keep() as keep")
+        return names
+
+    def body(self, call):
+        before, arguments = [], []
+        # Results may depend on inputs, and inputs on others that tell their lengths.
+        for v in sorted(call.arguments, key=lambda v: (v.way == "out", "sum(" in v.length)):
+            before += self.prepare(call, v)[0]
+        if self.needs_own(call):
+            before.insert(0, "own = self._handle")
+        arguments = [self.prepare(call, v)[1] for v in call.arguments]
+        invoked = f"lib.{call.name}({', '.join(arguments)})"
+        guards = self.guard(call)
+        follow = any("Following" in g for g in guards)
+        lines = ["e = _raw.ggufx_error()"] if call.fails else []
+        end = "keep.end" if follow else "check"
+        if call.this and self.surface.classes[call.owner].mutable and call.this.exclusive:
+            end = "self._check"
+        done = "e, keep" if end == "self._check" and follow else "e"
+        rooms = [v.name for v in call.outputs if v.two_call]
+        if rooms:
+            run = [f"check(asked_twice(lambda: {invoked}, {', '.join(rooms)}), e)"]
+        elif call.fails:
+            run = [f"{end}({invoked}, {done})"]
+        elif call.result:
+            run = [f"result = {invoked}"]
+        else:
+            run = [invoked]
+        after = self.ending(call)
+        inside = before + run + after
+        out = "".join(wrap(line, "") for line in lines)
+        if guards:
+            body = "".join(wrap(line, "") for line in inside)
+            return out + f"with {', '.join(guards)}:\n" + textwrap.indent(body, "    ")
+        return out + "".join(wrap(line, "") for line in inside)
+
+    def parent(self, call):
+        first = next((v for v in call.inputs if v.kind == "object"), None)
+        return "self" if call.this else name_of(first.name) if first else "None"
+
+    def ending(self, call):
+        made = next((v for v in call.outputs if v.kind == "object"), None)
+        if made is None:
+            values = [self.result(v) for v in call.outputs]
+            return [f"return {', '.join(values)}"] if values else []
+        if call.kind == "constructor":
+            return [f"self._take(own, {self.parent(call)})"]
+        if call.kind == "static":
+            return [f"return cls._made(own, {self.parent(call)})"]
+        if made.borrows:
+            return [f'return borrowed("{made.object}", result, own, self)']
+        return [f"return type(self)._made(own, {self.parent(call)})"]
+
+    def call(self, call):
+        first, more = self.parameters(call)
+        results = [self.type_out(v) for v in call.outputs]
+        result = "None" if not results else results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
+        head, name, this = "", self.call_name(call), "self"
+        made = any(v.kind == "object" and not v.borrows for v in call.outputs)
+        if call.kind == "constructor":
+            name, result = "__init__", "None"
+        elif call.kind == "static":
+            head, this, result = "@classmethod\n", "cls: type[Self]", "Self"
+        elif call.kind == "info":
+            head = "@property\n"
+        elif made:
+            this, result = "self: Self", "Self"
+        given = ([] if call.kind == "function" else [this]) + first + (["*", *more] if more else [])
+        indent = "" if call.kind == "function" else "    "
+        text = head + wrap(f"def {name}({', '.join(given)}) -> {result}:", "", "        ") + \
+            self.doc(call.doc, "    ", f"{name}.") + textwrap.indent(self.body(call), "    ")
+        return textwrap.indent(text, indent)
+
+    # ---- files -------------------------------------------------------------------------------------------------
+
+    def cls(self, c):
+        text = f"\n\nclass {self.class_name(c.c)}(Object):\n" + self.doc(c.doc, "    ", f"{c.words[0]}.")
+        text += f'\n    _kind = "{c.c}"\n    _mutable = {c.mutable}\n'
+        for call in c.generated:
+            text += "\n" + self.call(call)
+        return text
+
+    def safe(self):
+        structs = "".join(self.struct(s) for s in self.structs)
+        classes = "".join(self.cls(c) for c in self.surface.classes.values())
+        functions = "".join("\n\n" + self.call(c) for c in self.surface.functions if not c.hand)
+        thunks = "".join(f"{n} = callback({', '.join(key)})\n" for key, n in self.thunks.items())
+        public = [self.struct_name(s) for s in self.structs] + \
+            [self.class_name(c) for c in self.surface.classes if c not in EXTENDED] + \
+            [self.call_name(c) for c in self.surface.functions if not c.hand]
+        used = sorted(e for e in self.surface.enumerations if re.search(rf"\b{e}\(|: {e}\b|\[{e}\b|-> {e}\b|, {e}\b",
+                                                                        structs + classes + functions))
+        body = thunks + structs + classes + functions
+        every = "".join(f'    "{n}",\n' for n in sorted(public))
+        support = {
+            "._buffers": ["Array", "Buffer", "Doubles", "Floats", "Ints", "Ints32", "F32", "F64", "I32", "I64", "SIZE",
+                          "U16", "U32", "U64", "U8", "address", "address_or_none", "copied", "count", "fresh", "numbers",
+                          "raw_bytes", "reads"],
+            "._callbacks": ["Following", "Progress", "callback", "fill_whole"],
+            "._facts": ["Path", "Text", "bytes_at", "path_bytes", "terminated", "text", "text_or_none", "to_bytes"],
+            "._handle": ["KINDS", "Object", "Self", "borrowed"],
+            "._keep": ["Keep", "Room", "Structs", "asked_twice"],
+            "._library": ["lib"], "._error": ["present"], ".errors": ["check"], ".ids": used}
+        imports = ""
+        for module, names in support.items():
+            here = sorted(n for n in names if re.search(rf"\b{n}\b", body))
+            if here:
+                imports += wrap(f"from {module} import ({', '.join(here)})", "")
+        ctypes = sorted(n for n in ("POINTER", "byref", "cast", "sizeof", "string_at", "c_void_p", "c_size_t", "c_double",
+                                    "c_float", "c_int32", "c_int64", "c_uint32", "c_uint64")
+                        if re.search(rf"\b{n}\b", body))
+        typing = sorted(n for n in ("Any", "Callable", "Mapping", "Sequence") if re.search(rf"\b{n}\b", body))
+        context = "from contextlib import nullcontext\n" if "nullcontext()" in body else ""
+        pairs = "" if "_pairs(" not in body else (
+            "\n\ndef _pairs(kind: Callable[[Any, Any], Any], of: Mapping[str, object] | None) -> list[Any] | None:\n"
+            "    return None if of is None else [kind(key, written(value)) for key, value in of.items()]\n")
+        if pairs:
+            imports = imports.replace("from ._facts import (", "from ._facts import (written, ")
+        return (NOTE + '"""The plain part of the package: see bindings/gen_python.py."""\n'
+                "from __future__ import annotations\n\n" + context + wrap(f"from ctypes import ({', '.join(ctypes)})", "") +
+                f"from dataclasses import dataclass\nfrom typing import {', '.join(typing)}\n\nfrom . import _raw\n" +
+                imports + f"\n__all__ = [\n{every}]\n\n" + body.split("\n\n@dataclass", 1)[0] + pairs +
+                "\n\n@dataclass" + body.split("\n\n@dataclass", 1)[1])
+
+
+def error_name(code):
+    return ERROR_NAMES.get(code, "".join(w.capitalize() for w in code.split("_"))) + "Error"
+
+
+def errors(surface):
+    """A class for each status, with the comment of the header."""
+    text, names = "", []
+    for member, c, value, doc in surface.enumerations["Status"].members:
+        if value == 0:
+            continue
+        base = "ModelError" if member in MODEL_ERRORS else \
+            "FileError" if member in FILE_ERRORS or value <= -32 else "Error"
+        bases = ", ".join(filter(None, [base, ALSO.get(member)]))
+        names.append(error_name(member))
+        text += f"\n\nclass {names[-1]}({bases}):\n" + quoted(doc[:1].upper() + doc[1:] + ".", "    ") + \
+            f"\n    code = Status.{member}\n"
+    every = "".join(f'    "{n}",\n' for n in names)
+    return (NOTE + "from ._error import Error, FileError, ModelError\nfrom .ids import Status\n\n"
+            f"__all__ = [\n{every}]\n" + text)
+
+
+def files(surface):
+    return {"bindings/python/ggufx/_safe.py": lambda: Writer(surface).safe(),
+            "bindings/python/ggufx/_codes.py": lambda: errors(surface)}

@@ -1,0 +1,4160 @@
+# Written by bindings/raw.py from include/ggufx; a test compares them.
+# SPDX-License-Identifier: MIT
+"""The plain part of the package: see bindings/gen_python.py."""
+from __future__ import annotations
+
+from ctypes import (POINTER, byref, c_double, c_float, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p,
+    cast, sizeof, string_at)
+from dataclasses import dataclass
+from typing import Any, Callable, Mapping, Sequence
+
+from . import _raw
+from ._buffers import (Array, Buffer, Doubles, F32, F64, Floats, I32, I64, Ints, Ints32, SIZE, U32, U64, U8,
+    address, address_or_none, copied, count, fresh, numbers, raw_bytes, reads)
+from ._callbacks import (Following, Progress, callback, fill_whole)
+from ._facts import (written, Path, Text, bytes_at, path_bytes, terminated, text, text_or_none, to_bytes)
+from ._handle import (KINDS, Object, Self, borrowed)
+from ._keep import (Keep, Room, Structs, asked_twice)
+from ._library import (lib)
+from ._error import (present)
+from .errors import (check)
+from .ids import (AdapterKind, ChatCallForm, ChatFeatures, ChatNotation, ChatParserStateFlags, CpuFeatures,
+    DeviceFlags, EstimateFlags, Fma, ImatrixFormat, Isa, JobReason, KvType, LayerFlags, LayerKind, LogLevel,
+    MatcherFlags, MeasureFlags, MetaType, ModelFlags, Pooling, PreFlags, Status, TensorType, TokenFlags,
+    TokenizerFlags, TypeFlags)
+
+__all__ = [
+    "AdapterFacts",
+    "AdapterOptions",
+    "AdapterUse",
+    "AttendOptions",
+    "Chat",
+    "ChatFacts",
+    "ChatMessage",
+    "ChatOptions",
+    "ChatParserFacts",
+    "ChatRequest",
+    "ChatRun",
+    "Device",
+    "DeviceFacts",
+    "EditFacts",
+    "EditOptions",
+    "EmbedOptions",
+    "EmbedderFacts",
+    "EstimateFacts",
+    "EstimateOptions",
+    "FileFacts",
+    "FileTypeFacts",
+    "Finding",
+    "Grammar",
+    "GrammarOptions",
+    "ImatrixEntry",
+    "ImatrixFacts",
+    "ImatrixOptions",
+    "JobFacts",
+    "JobOptions",
+    "JobRunOptions",
+    "JobTensor",
+    "KvFacts",
+    "KvLayer",
+    "KvOptions",
+    "KvTypeFacts",
+    "LayerFacts",
+    "LogitBias",
+    "MatcherFacts",
+    "MatmulOptions",
+    "MeasureFacts",
+    "MeasureOptions",
+    "MeasureRow",
+    "MetaEntry",
+    "Model",
+    "ModelFacts",
+    "ModelOptions",
+    "ModelOverride",
+    "OpenOptions",
+    "PerplexityFacts",
+    "PreFacts",
+    "QuantizeOptions",
+    "RuntimeFacts",
+    "SamplerLink",
+    "SamplerOptions",
+    "SessionFacts",
+    "SessionMemoryFacts",
+    "SessionOptions",
+    "SpeculatorFacts",
+    "SpeculatorOptions",
+    "Stop",
+    "StopFacts",
+    "TensorFacts",
+    "TokenFacts",
+    "TokenizerFacts",
+    "TypeFacts",
+    "WriteOptions",
+    "WriterFacts",
+    "WriterOptions",
+    "abi_layout",
+    "abi_version",
+    "chat_format_name",
+    "file_type_at",
+    "file_type_count",
+    "file_type_from_name",
+    "has",
+    "kv_type_from_name",
+    "kv_type_info",
+    "row_bytes",
+    "status_name",
+    "tokenizer_pre",
+    "tokenizer_pre_count",
+    "tokenizer_unicode",
+    "type_from_name",
+    "type_info",
+    "version",
+]
+
+_CALL_1 = callback(None, c_size_t, c_void_p)
+_CALL_2 = callback(c_int32, c_void_p, c_size_t)
+_CALL_3 = callback(c_int32, c_void_p)
+_CALL_4 = callback(c_int32, c_uint32, c_void_p, c_size_t)
+
+
+def _pairs(kind: Callable[[Any, Any], Any], of: Mapping[str, object] | None) -> list[Any] | None:
+    return None if of is None else [kind(key, written(value)) for key, value in of.items()]
+
+
+@dataclass
+class AdapterOptions:
+    """Options of an adapter. All zero means default."""
+
+    first_layer: int = 0
+    """control vector: first layer that it is added to, counted from 0"""
+    last_layer: int = 0
+    """control vector: last layer that it is added to; 0 = the last one"""
+
+    def _fill(self, o: _raw.ggufx_adapter_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.first_layer = self.first_layer
+        o.last_layer = self.last_layer
+
+
+@dataclass(frozen=True)
+class AdapterFacts:
+    """Adapter facts."""
+
+    kind: AdapterKind
+    """GGUFX_ADAPTER_*"""
+    n_targets: int
+    """tensors (LoRA) or layers (control vector) of the model that it changes"""
+    rank: int
+    """the largest rank; 0 for a control vector"""
+    alpha: float
+    """0: none"""
+    fingerprint: int
+    """equal for adapters with equal content and equal options"""
+    memory_bytes: int
+    """bytes that it takes from the allocator"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_adapter_facts) -> AdapterFacts:
+        return cls(AdapterKind(o.kind), o.n_targets, o.rank, o.alpha, o.fingerprint, o.memory_bytes)
+
+
+@dataclass(frozen=True)
+class RuntimeFacts:
+    """Runtime facts."""
+
+    isa: Isa
+    """Isa in use"""
+    threads: int
+    """workers that a call may use"""
+    features: CpuFeatures
+    """CpuFeatures detected in this process"""
+    isa_name: str
+    """"avx512"; valid for the life of the process"""
+    allocator_name: str
+    """"mimalloc", "system" or "host"; valid for the life of the process"""
+    workspace_bytes: int
+    """as in the options, or the default"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_runtime_facts) -> RuntimeFacts:
+        return cls(Isa(o.isa), o.threads, CpuFeatures(o.features), text(o.isa_name), text(o.allocator_name),
+            o.workspace_bytes)
+
+
+@dataclass(frozen=True)
+class DeviceFacts:
+    """Device facts."""
+
+    flags: DeviceFlags
+    """DeviceFlags.UNUSABLE .. _LOST"""
+    fma: Fma
+    """Fma"""
+    memory_bytes: int
+    """memory of the device"""
+    free_bytes: int
+    """free memory now, according to its driver; 0: not opened, or not known"""
+    used_bytes: int
+    """memory used by this Device and its tensors"""
+    max_allocation: int
+    """bytes of one allocation; larger tensors are split"""
+    n_launches: int
+    """operations since it was opened"""
+    id: str
+    """"vulkan:0"; "vulkan" for a plugin without a device"""
+    name: str
+    """name according to its driver"""
+    driver: str
+    """driver and version"""
+    reason: str
+    """reason why it is unusable or not exact, else empty"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_device_facts) -> DeviceFacts:
+        return cls(DeviceFlags(o.flags), Fma(o.fma), o.memory_bytes, o.free_bytes, o.used_bytes,
+            o.max_allocation, o.n_launches, o.id.decode("utf-8", "replace"), o.name.decode("utf-8", "replace"),
+            o.driver.decode("utf-8", "replace"), o.reason.decode("utf-8", "replace"))
+
+
+@dataclass
+class EmbedOptions:
+    """Embed options."""
+
+    flags: int = 0
+    """EmbedFlags"""
+    n_context: int = 0
+    """tokens of an input; 0 = the trained context, at most 8,192"""
+    n_batch: int = 0
+    """tokens computed at once, at least n_context; 0 = 512"""
+    pooling: int = 0
+    """Pooling"""
+    dimensions: int = 0
+    """Number of values to keep, from the first on (Matryoshka), before normalization; 0 = all."""
+    matmul_flags: int = 0
+    """MatmulFlags of all products"""
+
+    def _fill(self, o: _raw.ggufx_embed_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.n_context = self.n_context
+        o.n_batch = self.n_batch
+        o.pooling = self.pooling
+        o.dimensions = self.dimensions
+        o.matmul_flags = self.matmul_flags
+
+
+@dataclass(frozen=True)
+class EstimateFacts:
+    """Estimate facts."""
+
+    flags: EstimateFlags
+    """EstimateFlags.FITS, _NEEDS_IMATRIX, _NO_GRAPH"""
+    file_type: int
+    """quantization mix, or ESTIMATE_AS_IS"""
+    n_context: int
+    """tokens of each session, defaults included"""
+    n_batch: int
+    """tokens computed at once"""
+    n_sessions: int
+    """number of sessions in parallel"""
+    type_k: KvType
+    """GGUFX_KV_* of the keys"""
+    type_v: KvType
+    """GGUFX_KV_* of the values"""
+    max_context: int
+    """Largest n_context that fits into memory_bytes, up to the larger of the trained and the
+    requested context; 0: none.
+    """
+    n_parameters: int
+    """values of all tensors except tables of RoPE factors"""
+    weight_bytes: int
+    """bytes of all tensors"""
+    file_bytes: int
+    """exact bytes of the file or files, weight_bytes included"""
+    runtime_bytes: int
+    """workspaces of products, allocated when a runtime is created"""
+    model_bytes: int
+    """bytes that Model allocates"""
+    kv_bytes: int
+    """KV caches of all sessions"""
+    session_bytes: int
+    """all other bytes that Session allocates, for all sessions"""
+    total_bytes: int
+    """Sum of file_bytes, runtime_bytes, model_bytes, kv_bytes, session_bytes and the bytes of
+    adapters. A rank of a group has rank_weight_bytes in place of file_bytes.
+    """
+    token_weight_bytes: int
+    """Bytes of weights that are read per token. This includes the used experts only, and one row of
+    the embedding.
+    """
+    token_kv_bytes: int
+    """bytes of keys and values per token, which each later token reads"""
+    bits_per_weight: float
+    """weight_bytes in bits over n_parameters"""
+    weight_error: float
+    """see Runtime.recommend"""
+    loss: float
+    """see Runtime.recommend"""
+    tokens_per_second: float
+    """upper bound for an empty context: bandwidth / token_weight_bytes"""
+    tokens_per_second_full: float
+    """upper bound for a full context, keys and values included; 0: no bandwidth"""
+    adapter_file_bytes: int
+    """bytes of the adapters' files"""
+    adapter_bytes: int
+    """Bytes that Adapter and Session.set_adapters allocate for the adapters, in
+    all sessions.
+    """
+    device_bytes: int
+    """Device memory for the output matrix and the last n_device_layers layers, of
+    device_memory_bytes; 0: not even one layer fits. Equals DeviceFacts.used_bytes, to the
+    byte if no matrix is larger than max_allocation.
+    """
+    device_bytes_all: int
+    """device memory for all layers"""
+    n_device_layers: int
+    """largest number of last layers that fit into device_memory_bytes"""
+    n_layers: int
+    """layers of the model"""
+    rank_weight_bytes: int
+    """Bytes of weights that the rank reads, with one row of the embedding per token of the context.
+    Without a group: weight_bytes.
+    """
+    received_bytes: int
+    """bytes received from other ranks per token, in 8-bit mode"""
+    n_messages: int
+    """sequential messages of all ranks to all per token; 0 without a group"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_estimate_facts) -> EstimateFacts:
+        return cls(EstimateFlags(o.flags), o.file_type, o.n_context, o.n_batch, o.n_sessions, KvType(o.type_k),
+            KvType(o.type_v), o.max_context, o.n_parameters, o.weight_bytes, o.file_bytes, o.runtime_bytes,
+            o.model_bytes, o.kv_bytes, o.session_bytes, o.total_bytes, o.token_weight_bytes, o.token_kv_bytes,
+            o.bits_per_weight, o.weight_error, o.loss, o.tokens_per_second, o.tokens_per_second_full,
+            o.adapter_file_bytes, o.adapter_bytes, o.device_bytes, o.device_bytes_all, o.n_device_layers,
+            o.n_layers, o.rank_weight_bytes, o.received_bytes, o.n_messages)
+
+
+@dataclass
+class EstimateOptions:
+    """Options of an estimate. All zero means default."""
+
+    flags: int = 0
+    """EstimateFlags.FILE_TYPE, _IMATRIX, _LAYERS"""
+    file_type: int = 0
+    """quantization mix, as in Quantizer.quantize"""
+    n_context: int = 0
+    """tokens of each session; 0 = as Session"""
+    n_batch: int = 0
+    """tokens computed at once; 0 = 512"""
+    n_sessions: int = 0
+    """number of sessions in parallel; 0 = 1"""
+    type_k: int = 0
+    """GGUFX_KV_* of the keys"""
+    type_v: int = 0
+    """GGUFX_KV_* of the values. Runtime.recommend chooses both types if both are KvType.DEFAULT."""
+    job: JobOptions | None = None
+    """as in Quantizer.quantize; None: default"""
+    memory_bytes: int = 0
+    """limit of total_bytes; 0: no limit"""
+    bandwidth: float = 0.0
+    """memory bandwidth of all threads in bytes per second; 0: no speeds"""
+    n_context_total: int = 0
+    """as in SessionOptions, of each session; the estimate is the maximum"""
+    n_checkpoints: int = 0
+    """as in SessionOptions, of each session"""
+    n_sequences: int = 0
+    """as in SessionOptions, of each session"""
+    adapters: Sequence[File] | None = None
+    """[n_adapters], at most 64: LoRA adapters and control vectors (adapter.h) that all sessions use
+    together. Their files may be opened for metadata only.
+    """
+    device_memory_bytes: int = 0
+    """free memory of a device (device.h); 0: no device"""
+    speeds: Ints | None = None
+    """as in GroupOptions; None: equal. For one rank of a group (group.h),
+    with tensor parallelism or with EstimateFlags.LAYERS.
+    """
+    n_ranks: int = 0
+    """ranks of the group, at most 256; 0 = 1, or those of a rank's file (group.h)"""
+    rank: int = 0
+    """index of the rank; ignored for a rank's file with n_ranks 0"""
+
+    def _fill(self, o: _raw.ggufx_estimate_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.file_type = self.file_type
+        o.n_context = self.n_context
+        o.n_batch = self.n_batch
+        o.n_sessions = self.n_sessions
+        o.type_k = self.type_k
+        o.type_v = self.type_v
+        o.job = keep.struct(_raw.ggufx_job_options, self.job)
+        o.memory_bytes = self.memory_bytes
+        o.bandwidth = self.bandwidth
+        o.n_context_total = self.n_context_total
+        o.n_checkpoints = self.n_checkpoints
+        o.n_sequences = self.n_sequences
+        o.adapters, o.n_adapters = keep.objects(self.adapters)
+        o.device_memory_bytes = self.device_memory_bytes
+        o.speeds = keep.array(self.speeds, U32, "speeds", self.n_ranks)[0]
+        o.n_ranks = self.n_ranks
+        o.rank = self.rank
+
+
+@dataclass
+class JobOptions:
+    """Options of a plan. All zero means default."""
+
+    flags: int = 0
+    """GGUFX_JOB_*"""
+    output_type: int = 0
+    """GGUFX_TYPE_* of output.weight"""
+    embedding_type: int = 0
+    """GGUFX_TYPE_* of token_embd.weight"""
+    imatrix: Imatrix | None = None
+    """kept as it is now; later changes or its destruction have no effect"""
+    imatrix_name: Text | None = None
+    """for the key quantize.imatrix.file; may be None"""
+    reserve_bytes: int = 0
+    """as in WriterOptions"""
+
+    def _fill(self, o: _raw.ggufx_job_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.output_type = self.output_type
+        o.embedding_type = self.embedding_type
+        o.imatrix = keep.object(self.imatrix)
+        o.imatrix_name = keep.string(self.imatrix_name)
+        o.reserve_bytes = self.reserve_bytes
+
+
+@dataclass
+class KvOptions:
+    """Kv options."""
+
+    flags: int = 0
+    """KvFlags.FIT_TQ3_0, _CENTRE_*, _V_IN_K"""
+    n_layers: int = 0
+    """at least 1; n_layers * n_sequences is at most 4,194,304"""
+    n_kv_heads: int = 0
+    """at least 1"""
+    n_q_heads: int = 0
+    """a multiple of n_kv_heads"""
+    head_dim_k: int = 0
+    """values of a key head, at least 1"""
+    head_dim_v: int = 0
+    """values of a value head; 0 = head_dim_k, the maximum with KvFlags.V_IN_K"""
+    type_k: int = 0
+    """GGUFX_KV_* of the keys"""
+    type_v: int = 0
+    """GGUFX_KV_* of the values"""
+    n_sequences: int = 0
+    """0 = 1"""
+    max_tokens: int = 0
+    """maximum per sequence; 0 = limited by memory"""
+    n_sinks: int = 0
+    """Attention sinks: first tokens that stay F16 with quantized types, and F32 with BF16. At most
+    64; 0 = 64 (a page), KV_NO_SINKS = none.
+    """
+    rope_style: int = 0
+    """RopeStyle"""
+    rope_dims: int = 0
+    """Coordinates that RoPE rotates, from the first on; 0 = head_dim_k. With KvFlags.V_IN_K from
+    head_dim_v on; 0 = all after it.
+    """
+    rope_base: float = 0.0
+    """0 = 10000"""
+    rope_scale: float = 0.0
+    """scale of positions; 0 = 1"""
+    layers: Sequence[KvLayer] | None = None
+    """read by the call only; None if n_layer_options is 0"""
+    model: int = 0
+    """id chosen by the caller; snapshots with another one are refused"""
+    rope_frequencies: Buffer | None = None
+    """[n_rope_frequencies] angle in radians by which RoPE rotates pair i per position, read by the
+    call only. None: rope_scale * rope_base^(-2 i / rope_dims).
+    """
+
+    def _fill(self, o: _raw.ggufx_kv_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.n_layers = self.n_layers
+        o.n_kv_heads = self.n_kv_heads
+        o.n_q_heads = self.n_q_heads
+        o.head_dim_k = self.head_dim_k
+        o.head_dim_v = self.head_dim_v
+        o.type_k = self.type_k
+        o.type_v = self.type_v
+        o.n_sequences = self.n_sequences
+        o.max_tokens = self.max_tokens
+        o.n_sinks = self.n_sinks
+        o.rope_style = self.rope_style
+        o.rope_dims = self.rope_dims
+        o.rope_base = self.rope_base
+        o.rope_scale = self.rope_scale
+        o.layers, o.n_layer_options = keep.structs(_raw.ggufx_kv_layer, self.layers)
+        o.model = self.model
+        o.rope_frequencies, o.n_rope_frequencies = keep.array(self.rope_frequencies, F64, "rope_frequencies")
+
+
+@dataclass
+class KvLayer:
+    """Options of one layer. Pages that no later token can see are freed, except with symmetric
+    windows.
+    """
+
+    type_k: int = 0
+    """GGUFX_KV_* of the keys; KvType.DEFAULT = that of the cache"""
+    type_v: int = 0
+    """GGUFX_KV_* of the values; KvType.DEFAULT = that of the cache"""
+    window: int = 0
+    """positions that a token sees, see window_kind; 0 = causal, no limit"""
+    window_kind: int = 0
+    """WindowKind; 0 without a window"""
+
+    def _fill(self, o: _raw.ggufx_kv_layer, keep: Keep) -> None:
+        o.type_k = self.type_k
+        o.type_v = self.type_v
+        o.window = self.window
+        o.window_kind = self.window_kind
+
+
+@dataclass
+class MatmulOptions:
+    """Matmul options."""
+
+    flags: int = 0
+    """MatmulFlags"""
+    progress: Progress | None = None
+    """None: cannot be cancelled"""
+
+    def _fill(self, o: _raw.ggufx_matmul_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.progress = keep.follow(self.progress)
+
+
+@dataclass(frozen=True)
+class MeasureFacts:
+    """Results of a measurement. Errors are standard errors. The error of a quantile is half the
+    distance between the values one standard error of its rank below and above it. Logarithms are
+    natural.
+    """
+
+    flags: MeasureFlags
+    """MeasureFlags.COMPARED, _SAME_MODEL"""
+    perplexity: float
+    """exp of the mean negative log-likelihood"""
+    standard_error: float
+    """standard error of the perplexity"""
+    n_chunks: int
+    n_tokens: int
+    """tokens of all chunks; overlaps count repeatedly"""
+    n_scored: int
+    """predictions scored"""
+    base_perplexity: float
+    """perplexity of the saved logits"""
+    base_error: float
+    """standard error of base_perplexity"""
+    log_ratio: float
+    """log(perplexity / base_perplexity)"""
+    log_ratio_error: float
+    """standard error of log_ratio, from pairs of losses"""
+    kl: float
+    """mean KL divergence per prediction: sum p log(p / q), p of the saved logits, q of the model"""
+    kl_error: float
+    """standard error of kl"""
+    kl_median: float
+    """median KL divergence; 0 in running results, as are all quantiles"""
+    kl_median_error: float
+    """error of kl_median"""
+    kl_99: float
+    """99th percentile of the KL divergence"""
+    kl_99_error: float
+    """error of kl_99"""
+    kl_max: float
+    """maximum KL divergence"""
+    same_top: float
+    """share of predictions with the same likeliest token"""
+    same_top_error: float
+    """standard error of same_top"""
+    rms_dp: float
+    """root mean square of q - p of the token in the text, 0 .. 1"""
+    rms_dp_error: float
+    """standard error of rms_dp"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_measure_facts) -> MeasureFacts:
+        return cls(MeasureFlags(o.flags), o.perplexity, o.standard_error, o.n_chunks, o.n_tokens, o.n_scored,
+            o.base_perplexity, o.base_error, o.log_ratio, o.log_ratio_error, o.kl, o.kl_error, o.kl_median,
+            o.kl_median_error, o.kl_99, o.kl_99_error, o.kl_max, o.same_top, o.same_top_error, o.rms_dp,
+            o.rms_dp_error)
+
+
+@dataclass(frozen=True)
+class MeasureRow:
+    """A prediction that was scored."""
+
+    loss: float
+    """negative log-likelihood of the token in the text"""
+    base_loss: float
+    """the same for the saved logits; 0 without them, as are the next two"""
+    divergence: float
+    """KL divergence: sum p log(p / q), p of the saved logits, q of the model"""
+    flags: MeasureFlags
+    """MeasureFlags.SAME_TOP"""
+    token: int
+    """token in the text"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_measure_row) -> MeasureRow:
+        return cls(o.loss, o.base_loss, o.divergence, MeasureFlags(o.flags), o.token)
+
+    def _fill(self, o: _raw.ggufx_measure_row, keep: Keep) -> None:
+        o.loss = self.loss
+        o.base_loss = self.base_loss
+        o.divergence = self.divergence
+        o.flags = self.flags
+        o.token = self.token
+
+
+@dataclass
+class QuantizeOptions:
+    """Options of a quantization. All zero means default."""
+
+    mode: int = 0
+    """QuantizeMode"""
+    progress: Progress | None = None
+    """counts blocks; None: none"""
+
+    def _fill(self, o: _raw.ggufx_quantize_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.mode = self.mode
+        o.progress = keep.follow(self.progress)
+
+
+@dataclass
+class ChatOptions:
+    """Options of a template. Strings are UTF-8 with their lengths in bytes; None: not given."""
+
+    text: Text | None = None
+    """a template; None: that of the file, or `format`"""
+    name: Text | None = None
+    """a named template of the file, tokenizer.chat_template.NAME: "tool_use" """
+    format: Text | None = None
+    """a built-in format in place of a template: "chatml" """
+    bos_token: Text | None = None
+    """text of the variable bos_token; None: that of the file, if it has one"""
+    eos_token: Text | None = None
+    """text of the variable eos_token; None: that of the file, if it has one"""
+
+    def _fill(self, o: _raw.ggufx_chat_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.text, o.text_length = keep.text(self.text)
+        o.name, o.name_length = keep.text(self.name)
+        o.format, o.format_length = keep.text(self.format)
+        o.bos_token, o.bos_token_length = keep.text(self.bos_token)
+        o.eos_token, o.eos_token_length = keep.text(self.eos_token)
+
+
+@dataclass(frozen=True)
+class ChatRun:
+    """A run of prompt bytes with one origin, from the end of the previous run up to `end`."""
+
+    end: int
+    """offset after its last byte"""
+    user: bool
+    """1: from messages, tools or variables; 0: from the template"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_chat_run) -> ChatRun:
+        return cls(o.end, o.user != 0)
+
+
+@dataclass
+class ChatRequest:
+    """Input of a chat template. Strings are UTF-8 with their lengths in bytes; None: the variable is
+    undefined. A step takes about 20 ns, and a function of the template takes steps by the bytes that
+    it reads and writes.
+    """
+
+    flags: int = 0
+    """GGUFX_CHAT_*"""
+    messages: Sequence[ChatMessage] | None = None
+    """[n_messages]"""
+    messages_json: Any = None
+    """JSON array of all messages, in place of `messages`"""
+    tools: Any = None
+    """JSON array of functions"""
+    documents: Any = None
+    """JSON array"""
+    variables: Any = None
+    """JSON object of further variables; may also name those above"""
+    reasoning_effort: Text | None = None
+    """"none", "minimal", "low", "medium", "high", "xhigh" """
+    clock: int = 0
+    """local time as seconds since 1970-01-01 00:00"""
+    max_steps: int = 0
+    """steps of the template; 0 = 1,000,000, plus 128 per byte of input"""
+    max_memory: int = 0
+    """bytes of its values; 0 = 32 MiB, plus 64 per byte of input"""
+    max_output: int = 0
+    """bytes of output; 0 = 32 MiB, plus 16 per byte of input"""
+    progress: Progress | None = None
+    """steps done, of an unknown total; None: cannot be cancelled"""
+
+    def _fill(self, o: _raw.ggufx_chat_request, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.message_size = sizeof(_raw.ggufx_chat_message)
+        o.flags = self.flags
+        o.messages, o.n_messages = keep.structs(_raw.ggufx_chat_message, self.messages)
+        o.messages_json, o.messages_json_length = keep.json(self.messages_json)
+        o.tools, o.tools_length = keep.json(self.tools)
+        o.documents, o.documents_length = keep.json(self.documents)
+        o.variables, o.variables_length = keep.json(self.variables)
+        o.reasoning_effort, o.reasoning_effort_length = keep.text(self.reasoning_effort)
+        o.clock = self.clock
+        o.max_steps = self.max_steps
+        o.max_memory = self.max_memory
+        o.max_output = self.max_output
+        o.progress = keep.follow(self.progress)
+
+
+@dataclass
+class ChatMessage:
+    """A message of a conversation. Strings are UTF-8. `more` has further members that templates read:
+    name, tool_call_id, reasoning_content.
+    """
+
+    role: Text
+    """"system", "user", "assistant" or "tool" """
+    content: Text | None = None
+    """None: null, unless there are parts"""
+    parts: Any = None
+    """JSON array in place of content: [{"type": "text", "text": "..."}]"""
+    tool_calls: Any = None
+    """JSON array: [{"type": "function", "function": {...}}]"""
+    more: Any = None
+    """JSON object"""
+
+    def _fill(self, o: _raw.ggufx_chat_message, keep: Keep) -> None:
+        o.role, o.role_length = keep.text(self.role)
+        o.content, o.content_length = keep.text(self.content)
+        o.parts, o.parts_length = keep.json(self.parts)
+        o.tool_calls, o.tool_calls_length = keep.json(self.tool_calls)
+        o.more, o.more_length = keep.json(self.more)
+
+
+@dataclass(frozen=True)
+class ChatFacts:
+    """Format of the reasoning and tool calls that models of a template write.
+
+    Strings end with NUL, are never None and live as long as the template. A call consists of
+    call_prefix, the name, call_middle, the arguments and call_end. "ggufxid01" in a prefix or middle
+    stands for the id of the call.
+
+    Arguments are a JSON object. For ChatCallForm.TAGGED each parameter consists of
+    call_before_key, its name, call_after_key, the value and call_after_value.
+    """
+
+    flags: ChatFeatures
+    """ChatFeatures.TAKES_TOOLS, _CALLS, _REASONS, _CHANNELS"""
+    call_form: ChatCallForm
+    """GGUFX_CHAT_CALL_*"""
+    call_notation: ChatNotation
+    """ChatNotation"""
+    reasoning_open: str
+    """opening marker of reasoning, or "" """
+    reasoning_close: str
+    """closing marker of reasoning"""
+    call_prefix: str
+    """before the name; contains the marker of a call"""
+    call_middle: str
+    """between the name and the arguments"""
+    call_end: str
+    """after the arguments; also ends a list of calls"""
+    call_before_key: str
+    """before the name of a parameter"""
+    call_after_key: str
+    """between the name of a parameter and its value"""
+    call_after_key_other: str
+    """the same before a value that is not a string, unless empty"""
+    call_after_value: str
+    """after the value of a parameter"""
+    call_quote: str
+    """around strings, for ChatNotation.QUOTED"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_chat_facts) -> ChatFacts:
+        return cls(ChatFeatures(o.flags), ChatCallForm(o.call_form), ChatNotation(o.call_notation),
+            text(o.reasoning_open), text(o.reasoning_close), text(o.call_prefix), text(o.call_middle),
+            text(o.call_end), text(o.call_before_key), text(o.call_after_key), text(o.call_after_key_other),
+            text(o.call_after_value), text(o.call_quote))
+
+
+@dataclass(frozen=True)
+class ChatParserFacts:
+    """Chat parser facts."""
+
+    flags: ChatParserStateFlags
+    """ChatParserStateFlags.REASONING"""
+    n_calls: int
+    """tool calls so far"""
+    reasoning_close: str
+    """marker that ends the current reasoning; lives as long as the parser"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_chat_parser_facts) -> ChatParserFacts:
+        return cls(ChatParserStateFlags(o.flags), o.n_calls, text(o.reasoning_close))
+
+
+@dataclass
+class AdapterUse:
+    """One adapter of a list, with its scale. The struct never grows."""
+
+    adapter: Adapter
+    """need not outlive the call"""
+    scale: float
+    """any finite number; 0: it adds nothing"""
+
+    def _fill(self, o: _raw.ggufx_adapter_use, keep: Keep) -> None:
+        o.adapter = keep.object(self.adapter)
+        o.scale = self.scale
+
+
+@dataclass(frozen=True)
+class EmbedderFacts:
+    """Embedder facts."""
+
+    n_context: int
+    """tokens of an input"""
+    n_batch: int
+    """tokens computed at once"""
+    pooling: Pooling
+    """Pooling, never DEFAULT"""
+    dimensions: int
+    """values of a result; for RANK the classes of the file, mostly 1"""
+    full_dimensions: int
+    """values of a result before options.dimensions"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_embedder_facts) -> EmbedderFacts:
+        return cls(o.n_context, o.n_batch, Pooling(o.pooling), o.dimensions, o.full_dimensions)
+
+
+@dataclass
+class OpenOptions:
+    """Open options."""
+
+    flags: int = 0
+    """OpenFlags"""
+    dialect: int = 0
+    """definition of the type ids from 41 on: 0 = ggml, the only one known"""
+    io: int = 0
+    """IoMode"""
+    progress: Progress | None = None
+    """reported in bytes; None: cannot be cancelled"""
+    max_metadata_bytes: int = 0
+    """limit of the metadata; 0 = 1 GiB"""
+    max_keys: int = 0
+    """limit of the number of keys; 0 = 1,048,576, at most 2^31 - 1"""
+    max_tensors: int = 0
+    """limit of the tensors of one file; 0 = 1,048,576, at most 2^31 - 1"""
+    max_string_bytes: int = 0
+    """limit of a key or string; 0 = 1 GiB"""
+
+    def _fill(self, o: _raw.ggufx_open_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.dialect = self.dialect
+        o.io = self.io
+        o.progress = keep.follow(self.progress)
+        o.max_metadata_bytes = self.max_metadata_bytes
+        o.max_keys = self.max_keys
+        o.max_tensors = self.max_tensors
+        o.max_string_bytes = self.max_string_bytes
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """File facts."""
+
+    version: int
+    """GGUF version of the first part, 1 .. 3"""
+    big_endian: bool
+    """1 if the file is big-endian"""
+    alignment: int
+    """alignment of tensor data in bytes"""
+    n_parts: int
+    """files of the set"""
+    meta_end: int
+    """end of the tensor directory of the first part"""
+    data_offset: int
+    """start of the tensor data of the first part"""
+    file_size: int
+    """bytes of all parts"""
+    n_meta: int
+    """number of keys"""
+    n_tensors: int
+    """number of tensors"""
+    n_values: int
+    """values of all tensors"""
+    n_bytes: int
+    """bytes of all tensors"""
+    n_missing: int
+    """bytes of tensor data after the ends of the files; not 0 only for the head of a file, opened
+    for metadata only
+    """
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_file_facts) -> FileFacts:
+        return cls(o.version, o.big_endian != 0, o.alignment, o.n_parts, o.meta_end, o.data_offset, o.file_size,
+            o.n_meta, o.n_tensors, o.n_values, o.n_bytes, o.n_missing)
+
+
+@dataclass(frozen=True)
+class MetaEntry:
+    """Meta entry."""
+
+    type: MetaType
+    """MetaType"""
+    element_type: MetaType
+    """MetaType of the elements of an array, else -1"""
+    key: str | None
+    """may contain any byte; None for a nested array"""
+    count: int
+    """elements of an array, bytes of a string, else 1"""
+    offset: int
+    """byte offset of the value in the file, or in the first part of a set"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_meta_entry) -> MetaEntry:
+        return cls(MetaType(o.type), MetaType(o.element_type), text_or_none(o.key, o.key_length), o.count,
+            o.offset)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault or remark of File.validate."""
+
+    severity: LogLevel
+    """LogLevel.ERROR, _WARNING or _INFO"""
+    status: Status
+    """status that an open would return, or Status.OK for a remark"""
+    offset: int | None
+    """byte offset in the file, or NONE"""
+    index: int | None
+    """index of the key or tensor, or NONE"""
+    text: str
+    """UTF-8, NUL-terminated; valid during the call"""
+    name: str | None
+    """name of the key or tensor, not NUL-terminated"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_finding) -> Finding:
+        return cls(LogLevel(o.severity), Status(o.status), present(o.offset), present(o.index), text(o.text),
+            text_or_none(o.name, o.name_length))
+
+
+@dataclass(frozen=True)
+class TensorFacts:
+    """Tensor facts."""
+
+    type: TensorType
+    """GGUFX_TYPE_*"""
+    ne: tuple[int, ...]
+    """values per dimension, ne[0] along a row; 1 beyond n_dims"""
+    row_bytes: int
+    """bytes of a row"""
+    row_stride: int
+    """bytes from one row to the next, >= row_bytes"""
+    n_rows: int
+    """ne[1] * ne[2] * ne[3]"""
+    n_bytes: int
+    """n_rows * row_bytes, as in the file"""
+    offset: int | None
+    """from the start of the file's data section; NONE if wrapped"""
+    file_offset: int | None
+    """from the start of its file; NONE if wrapped"""
+    part: int
+    """index of its file in a split set, from 0"""
+    memory_kind: int
+    """0: CPU memory, 1: memory of a device (device.h)"""
+    name: str
+    """may contain any byte"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_tensor_facts) -> TensorFacts:
+        return cls(TensorType(o.type), tuple(o.ne)[: o.n_dims], o.row_bytes, o.row_stride, o.n_rows, o.n_bytes,
+            present(o.offset), present(o.file_offset), o.part, o.memory_kind, text(o.name, o.name_length))
+
+
+@dataclass
+class GrammarOptions:
+    """Grammar options."""
+
+    flags: int = 0
+    """GrammarFlags.COMPACT, _ANY_ORDER, _NO_FORMATS, _ANY_NUMBER, _ANY_SPACE"""
+    kind: int = 0
+    """GrammarKind.GBNF or _JSON_SCHEMA"""
+    text: Text | None = None
+    """UTF-8"""
+    progress: Progress | None = None
+    """steps done, of an unknown total; None: cannot be cancelled"""
+    max_steps: int = 0
+    """steps of the compilation; 0 = 4,000,000, plus 2,000 per byte of text"""
+    max_memory: int = 0
+    """bytes that it uses; 0 = 32 MiB, plus 2 KiB per byte of text"""
+
+    def _fill(self, o: _raw.ggufx_grammar_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.kind = self.kind
+        o.text, o.text_length = keep.text(self.text)
+        o.progress = keep.follow(self.progress)
+        o.max_steps = self.max_steps
+        o.max_memory = self.max_memory
+
+
+@dataclass(frozen=True)
+class MatcherFacts:
+    """Matcher facts."""
+
+    flags: MatcherFlags
+    """MatcherFlags"""
+    n_tokens: int
+    """tokens accepted and not rolled back"""
+    n_vocab: int
+    """tokens of the vocabulary"""
+    n_words: int
+    """words of a mask"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_matcher_facts) -> MatcherFacts:
+        return cls(MatcherFlags(o.flags), o.n_tokens, o.n_vocab, o.n_words)
+
+
+@dataclass(frozen=True)
+class ImatrixFacts:
+    """Imatrix facts."""
+
+    n_entries: int
+    n_datasets: int
+    n_chunks: int
+    """chunks of the dataset; 0: not in the file"""
+    chunk_tokens: int
+    """tokens per chunk"""
+    format: ImatrixFormat
+    """ImatrixFormat of its file"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_imatrix_facts) -> ImatrixFacts:
+        return cls(o.n_entries, o.n_datasets, o.n_chunks, o.chunk_tokens, ImatrixFormat(o.format))
+
+
+@dataclass(frozen=True)
+class ImatrixEntry:
+    """An entry of an imatrix. Pointers are valid until the imatrix is changed or destroyed."""
+
+    name: str
+    """name of the weight tensor, not NUL-terminated"""
+    n_columns: int
+    """columns of the tensor"""
+    n_matrices: int
+    """experts; 1 for other tensors"""
+    sums: Floats
+    """sums of squared activations"""
+    counts: Floats
+    """tokens"""
+    values: Floats
+    """sums / counts, 1 without counts: the imatrix of
+    QuantizeOptions
+    """
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_imatrix_entry) -> ImatrixEntry:
+        return cls(text(o.name, o.name_length), o.n_columns, o.n_matrices,
+            copied(o.sums, (o.n_matrices, o.n_columns,), F32, False),
+            copied(o.counts, (o.n_matrices,), F32, False),
+            copied(o.values, (o.n_matrices, o.n_columns,), F32, False))
+
+
+@dataclass
+class ImatrixOptions:
+    """Options of a collection. All zero means default."""
+
+    flags: int = 0
+    """CollectFlags"""
+    dataset: Text | None = None
+    """name of the dataset for the file, UTF-8; None: none"""
+    progress: Progress | None = None
+    """counts tokens; None: none"""
+
+    def _fill(self, o: _raw.ggufx_imatrix_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.dataset = keep.string(self.dataset)
+        o.progress = keep.follow(self.progress)
+
+
+@dataclass(frozen=True)
+class JobFacts:
+    """Job facts."""
+
+    n_tensors: int
+    n_parts: int
+    """files that a run writes"""
+    n_values: int
+    """values of all tensors"""
+    bytes_in: int
+    """bytes of all tensors in the input"""
+    bytes_out: int
+    """bytes of all tensors in the output"""
+    file_bytes: int
+    """exact bytes of all files that a run writes"""
+    n_fallbacks: int
+    """tensors with JobReason.FALLBACK"""
+    n_missing: int
+    """tensors without an entry of the imatrix, if one was given"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_job_facts) -> JobFacts:
+        return cls(o.n_tensors, o.n_parts, o.n_values, o.bytes_in, o.bytes_out, o.file_bytes, o.n_fallbacks,
+            o.n_missing)
+
+
+@dataclass(frozen=True)
+class JobTensor:
+    """A tensor of a plan."""
+
+    name: str
+    """not NUL-terminated; lives as long as the job"""
+    ne: tuple[int, ...]
+    """values per dimension"""
+    from_: TensorType
+    """type in the input"""
+    to: TensorType
+    """type in the output"""
+    wanted: TensorType
+    """type before a fallback"""
+    reason: JobReason
+    """JobReason"""
+    imatrix: int
+    """1: an entry weighs its columns; 0: no entry is used; -1: the imatrix has no entry; -2: no
+    entry, but the type requires one.
+    """
+    part: int
+    """index of the output file"""
+    bytes_in: int
+    """bytes in the input"""
+    bytes_out: int
+    """bytes in the output"""
+    rmse: float
+    """error of a run with JobRunFlags.MEASURE; negative: not measured"""
+    seconds: float
+    """time in the last run"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_job_tensor) -> JobTensor:
+        return cls(text(o.name, o.name_length), tuple(o.ne)[: o.n_dims], TensorType(o.from_), TensorType(o.to),
+            TensorType(o.wanted), JobReason(o.reason), o.imatrix, o.part, o.bytes_in, o.bytes_out, o.rmse,
+            o.seconds)
+
+
+@dataclass
+class JobRunOptions:
+    """Options of a run. All zero means default."""
+
+    flags: int = 0
+    """JobRunFlags.RESUME, _KEEP, _MEASURE"""
+    progress: Progress | None = None
+    """reported in bytes of input; None: cannot be cancelled"""
+    tensor_done: Callable[[int, JobTensor], object] | None = None
+    """Called after each tensor, on the calling thread; may be None."""
+    shard: int = 0
+    """Number of this shard, 1 .. n_shards; 0: no shards. n_shards runs on one file system write
+    their tensors to PATH.part; Quantizer.finish completes the file.
+    """
+    n_shards: int = 0
+
+    def _fill(self, o: _raw.ggufx_job_run_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.progress = keep.follow(self.progress)
+        o.tensor_done, o.user = keep.on(_CALL_1, self.tensor_done, lambda f, index,
+            tensor: f(index, JobTensor._of(cast(tensor, POINTER(_raw.ggufx_job_tensor)).contents)))
+        o.shard = self.shard
+        o.n_shards = self.n_shards
+
+
+@dataclass
+class AttendOptions:
+    """Attend options."""
+
+    flags: int = 0
+    """AttendFlags; 0 = windows or the causal mask"""
+    scale: float = 0.0
+    """scale of the scores; 0 = 1 / sqrt(head_dim_k)"""
+    softcap: float = 0.0
+    """scores become softcap * tanh(score / softcap); 0 = none"""
+    window: int = 0
+    """Positions that a query sees; 0 = as the layer. A query sees the intersection of its own
+    window and that of the layer.
+    """
+    window_kind: int = 0
+    """WindowKind of `window`; 0 without one"""
+    alibi_slopes: Buffer | None = None
+    """One per query head, or None: slope * (key position - query position) is added to a score."""
+    sink_logits: Buffer | None = None
+    """one per query head, or None: the score of an attention sink without a value"""
+    progress: Progress | None = None
+    """None: cannot be cancelled"""
+
+    def _fill(self, o: _raw.ggufx_attend_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.scale = self.scale
+        o.softcap = self.softcap
+        o.window = self.window
+        o.window_kind = self.window_kind
+        o.alibi_slopes, o.n_alibi_slopes = keep.array(self.alibi_slopes, F32, "alibi_slopes")
+        o.sink_logits, o.n_sink_logits = keep.array(self.sink_logits, F32, "sink_logits")
+        o.progress = keep.follow(self.progress)
+
+
+@dataclass(frozen=True)
+class KvFacts:
+    """Kv facts."""
+
+    type_k: KvType
+    """GGUFX_KV_* of the keys, as the options have it for KV_ALL_LAYERS"""
+    type_v: KvType
+    """GGUFX_KV_* of the values"""
+    n_tokens: int
+    """tokens of all sequences, in the first layer for KV_ALL_LAYERS"""
+    n_pages: int
+    """allocated pages, used or not; shared pages count once"""
+    n_plain_pages: int
+    """pages among them that are not quantized: sinks and last tokens"""
+    n_shared_pages: int
+    """references of sequences to pages that other sequences hold too"""
+    page_bytes: int
+    """bytes of the pages"""
+    bytes_per_token: int
+    """bytes of quantized keys and values per token"""
+    bits_per_value: float
+    """bits per value, as stored in full pages"""
+    k_error: float
+    """Mean squared error over mean square of quantized keys, in the basis of the type; 0 without
+    any.
+    """
+    v_error: float
+    """the same of the values; k_error with KvFlags.V_IN_K"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_kv_facts) -> KvFacts:
+        return cls(KvType(o.type_k), KvType(o.type_v), o.n_tokens, o.n_pages, o.n_plain_pages, o.n_shared_pages,
+            o.page_bytes, o.bytes_per_token, o.bits_per_value, o.k_error, o.v_error)
+
+
+@dataclass(frozen=True)
+class TokenFacts:
+    """Token facts."""
+
+    flags: TokenFlags
+    """TokenFlags"""
+    id: int
+    """index in the vocabulary"""
+    score: float
+    """as stored in the file"""
+    text: bytes
+    """as stored in the file; may contain any byte"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_token_facts) -> TokenFacts:
+        return cls(TokenFlags(o.flags), o.id, o.score, bytes_at(o.text, o.text_length))
+
+
+@dataclass(frozen=True)
+class TokenizerFacts:
+    """Tokenizer facts."""
+
+    flags: TokenizerFlags
+    """TokenizerFlags"""
+    kind: str
+    """tokenizer.ggml.model: "llama"; valid for the life of the process"""
+    n_tokens: int
+    """tokens of the vocabulary"""
+    bos: int
+    """id, or -1"""
+    eos: int
+    """id, or -1"""
+    unknown: int
+    """id, or -1"""
+    pre: str | None
+    """pre-tokenizer of BPE: "llama-bpe", else None; valid for the life of the process"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_tokenizer_facts) -> TokenizerFacts:
+        return cls(TokenizerFlags(o.flags), text(o.kind), o.n_tokens, o.bos, o.eos, o.unknown,
+            text_or_none(o.pre))
+
+
+@dataclass
+class ModelOptions:
+    """Model options."""
+
+    overrides: Mapping[str, object] | None = None
+    """[n_overrides], read by the call only"""
+    progress: Progress | None = None
+    """counts layers; None: cannot be cancelled"""
+    device: Device | None = None
+    """Device (device.h) for the products of the output matrix and of the last n_device_layers
+    layers. If it is exact, results are bit-identical. None: the CPU.
+    """
+    n_device_layers: int = 0
+    """number of last layers on the device; 0: all"""
+
+    def _fill(self, o: _raw.ggufx_model_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.overrides, o.n_overrides = keep.structs(_raw.ggufx_model_override,
+            _pairs(ModelOverride, self.overrides))
+        o.progress = keep.follow(self.progress)
+        o.device = keep.object(self.device)
+        o.n_device_layers = self.n_device_layers
+
+
+@dataclass
+class ModelOverride:
+    """Overrides a metadata value of the file, or adds a key."""
+
+    key: Text
+    """"llama.rope.freq_base" """
+    value: Text
+    """a number, "true", "false" or a string, according to the key"""
+
+    def _fill(self, o: _raw.ggufx_model_override, keep: Keep) -> None:
+        o.key = keep.string(self.key)
+        o.value = keep.string(self.value)
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """Model facts."""
+
+    flags: ModelFlags
+    """ModelFlags"""
+    architecture: str
+    """"llama"; valid for the life of the process"""
+    n_parameters: int
+    """values of all tensors"""
+    weight_bytes: int
+    """bytes of all tensors"""
+    n_vocab: int
+    """tokens of the vocabulary"""
+    n_context: int
+    """trained context"""
+    n_embedding: int
+    """values of a hidden state"""
+    n_layers: int
+    n_heads: int
+    n_kv_heads: int
+    head_dim: int
+    """values of a head"""
+    identity: int
+    """Identity of the model in snapshots and saved logits: a checksum of the shapes and types of
+    all matrices and of the values of all vectors.
+    """
+    device_bytes: int
+    """bytes of matrices on the device"""
+    n_device_layers: int
+    """layers on the device, beside the output matrix; 0: no device"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_model_facts) -> ModelFacts:
+        return cls(ModelFlags(o.flags), text(o.architecture), o.n_parameters, o.weight_bytes, o.n_vocab,
+            o.n_context, o.n_embedding, o.n_layers, o.n_heads, o.n_kv_heads, o.head_dim, o.identity,
+            o.device_bytes, o.n_device_layers)
+
+
+@dataclass(frozen=True)
+class LayerFacts:
+    """Layer facts."""
+
+    flags: LayerFlags
+    """LayerFlags.V_IN_K"""
+    kind: LayerKind
+    """LayerKind.ATTENTION or _RECURRENT"""
+    n_heads: int
+    """query heads, as in AttentionHook; 0 without attention"""
+    n_kv_heads: int
+    """heads of keys and values"""
+    head_dim_k: int
+    """values of a query or key head"""
+    head_dim_v: int
+    """values of a value head"""
+    window: int
+    """tokens that a token sees (llama4: at most); 0 = all"""
+    reads_layer: int
+    """layer of the keys and values that it reads, mostly itself"""
+    scale: float
+    """scale of the scores; 0 = 1 / sqrt(head_dim_k)"""
+    softcap: float
+    """soft cap of the scores; 0: none"""
+    state_bytes: int
+    """bytes of the recurrent state of a sequence"""
+    sinks: Floats | None
+    """attention sink logits, or None; valid as long as the model"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_layer_facts) -> LayerFacts:
+        return cls(LayerFlags(o.flags), LayerKind(o.kind), o.n_heads, o.n_kv_heads, o.head_dim_k, o.head_dim_v,
+            o.window, o.reads_layer, o.scale, o.softcap, o.state_bytes,
+            copied(o.sinks, (o.n_heads,), F32, True))
+
+
+@dataclass(frozen=True)
+class SessionMemoryFacts:
+    """Session memory facts."""
+
+    cache_bytes: int
+    """bytes allocated for keys, values and states"""
+    n_pages: int
+    """allocated pages, used or not; shared pages count once. A page holds 64 tokens of a layer"""
+    n_shared_pages: int
+    """references of sequences to pages that other sequences hold too"""
+    n_tokens: int
+    """tokens of all sequences"""
+    n_tokens_left: int
+    """with n_context_total: tokens that still fit, in whole pages"""
+    embedded_bytes: int
+    """bytes of embeddings that the caller passed"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_session_memory_facts) -> SessionMemoryFacts:
+        return cls(o.cache_bytes, o.n_pages, o.n_shared_pages, o.n_tokens, o.n_tokens_left, o.embedded_bytes)
+
+
+@dataclass
+class MeasureOptions:
+    """Options of a measurement. All zero means default."""
+
+    stride: int = 0
+    """0: separate chunks, whose second half is scored. Otherwise each chunk begins `stride` tokens
+    after the previous one, and its last `stride` predictions are scored. Each of these sees at
+    least n_context - stride tokens. stride is less than n_context.
+    """
+    save_path: Path | None = None
+    """File for the logits of all scored predictions, 16 bits each, by atomic replace. None: none.
+    Not together with `write`.
+    """
+    write: Callable[[bytes], object] | None = None
+    """Gets the same bytes in place of a file. None: none."""
+    base_path: Path | None = None
+    """File of saved logits to compare with. They must have the same vocabulary, chunks and first
+    tokens, and may have more chunks. None: none. Not together with `read`.
+    """
+    read: Callable[[int], Buffer] | None = None
+    """Reads all n bytes of the same from elsewhere. None: none."""
+    report: Callable[[MeasureFacts], object] | None = None
+    """Gets the running result after each chunk; a non-zero result stops. None: none."""
+    progress: Progress | None = None
+    """counts tokens; None: none"""
+    rows: Callable[[tuple[MeasureRow, ...]], object] | None = None
+    """Gets the scored predictions in the order of the text, in pieces; a non-zero result stops.
+    Runtime.measure_total computes the results of a text that is measured in parts, cut between
+    chunks. None: none.
+    """
+    base_chunk: int = 0
+    """First chunk of the saved logits that belongs to these tokens. Earlier chunks are read and
+    checked.
+    """
+
+    def _fill(self, o: _raw.ggufx_measure_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.stride = self.stride
+        o.save_path = keep.path(self.save_path)
+        o.write, o.write_user = keep.on(_CALL_2, self.write, lambda f, data, n: f(string_at(data, n)))
+        o.base_path = keep.path(self.base_path)
+        o.read, o.read_user = keep.on(_CALL_2, self.read, lambda f, data, n: fill_whole(data, n, f))
+        o.report, o.report_user = keep.on(_CALL_3, self.report, lambda f,
+            running: f(MeasureFacts._of(cast(running, POINTER(_raw.ggufx_measure_facts)).contents)))
+        o.progress = keep.follow(self.progress)
+        o.rows, o.rows_user = keep.on(_CALL_2, self.rows, lambda f, rows,
+            n: f(tuple(MeasureRow._of(o) for o in cast(rows, POINTER(_raw.ggufx_measure_row))[:n])))
+        o.base_chunk = self.base_chunk
+
+
+@dataclass
+class SessionOptions:
+    """Session options."""
+
+    n_context: int = 0
+    """maximum number of tokens of a sequence; 0 = the trained context, at most 8192"""
+    n_batch: int = 0
+    """tokens computed at once; 0 = 512"""
+    type_k: int = 0
+    """GGUFX_KV_* of the keys"""
+    type_v: int = 0
+    """GGUFX_KV_* of the values"""
+    matmul_flags: int = 0
+    """MatmulFlags of all products"""
+    n_context_total: int = 0
+    """Maximum number of tokens of all sequences together, which then share memory. It is allocated
+    as tokens arrive; a shared prefix counts once; tokens without memory are CAPACITY. 0, or more
+    than all sequences can hold: each has its own memory.
+    """
+    n_checkpoints: int = 0
+    """Checkpoints of recurrent states for Session.truncate, in addition to the state before
+    the last decode. At most 4096; 0 = 8, or one per 64 tokens if the context has less than 512;
+    SESSION_NO_CHECKPOINTS = none. No effect on models without recurrent layers.
+    """
+    n_sequences: int = 0
+    """number of sequences of n_context tokens each (batch.h); 0 = 1, at most 65536"""
+
+    def _fill(self, o: _raw.ggufx_session_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.n_context = self.n_context
+        o.n_batch = self.n_batch
+        o.type_k = self.type_k
+        o.type_v = self.type_v
+        o.matmul_flags = self.matmul_flags
+        o.n_context_total = self.n_context_total
+        o.n_checkpoints = self.n_checkpoints
+        o.n_sequences = self.n_sequences
+
+
+@dataclass(frozen=True)
+class SessionFacts:
+    """Options of a session, with the defaults filled in."""
+
+    n_context: int
+    """maximum number of tokens of a sequence"""
+    n_batch: int
+    """tokens computed at once"""
+    type_k: KvType
+    """GGUFX_KV_* of the keys"""
+    type_v: KvType
+    """GGUFX_KV_* of the values"""
+    n_sequences: int
+    """number of sequences"""
+    n_context_total: int
+    """tokens for which sequences share memory; 0: each has its own"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_session_facts) -> SessionFacts:
+        return cls(o.n_context, o.n_batch, KvType(o.type_k), KvType(o.type_v), o.n_sequences, o.n_context_total)
+
+
+@dataclass(frozen=True)
+class PerplexityFacts:
+    """Perplexity facts."""
+
+    perplexity: float
+    """exp of the mean negative log-likelihood"""
+    standard_error: float
+    """standard error of the perplexity"""
+    n_chunks: int
+    n_tokens: int
+    """tokens of all chunks"""
+    n_scored: int
+    """predictions scored"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_perplexity_facts) -> PerplexityFacts:
+        return cls(o.perplexity, o.standard_error, o.n_chunks, o.n_tokens, o.n_scored)
+
+
+@dataclass
+class SamplerOptions:
+    """Sampler options."""
+
+    temperature: float = 0.0
+    """0 = greedy: the largest logit, the lowest id among equals"""
+    top_p: float = 0.0
+    """keep the likeliest tokens whose probabilities sum up to top_p; 0 or 1 = off"""
+    min_p: float = 0.0
+    """remove tokens below min_p times the largest probability; 0 = off"""
+    top_k: int = 0
+    """keep the k likeliest tokens; 0 = off"""
+    seed: int = 0
+    """seed of the random state"""
+
+    def _fill(self, o: _raw.ggufx_sampler_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.temperature = self.temperature
+        o.top_p = self.top_p
+        o.min_p = self.min_p
+        o.top_k = self.top_k
+        o.seed = self.seed
+
+
+@dataclass
+class SamplerLink:
+    """A sampler of a chain, with its parameters."""
+
+    kind: int = 0
+    """GGUFX_LINK_*"""
+    k: int = 0
+    """TOP_K"""
+    p: float = 0.0
+    """TOP_P, MIN_P, TYPICAL: 0 to 1"""
+    n_sigma: float = 0.0
+    """TOP_N_SIGMA"""
+    probability: float = 0.0
+    """XTC: 0 to 1"""
+    threshold: float = 0.0
+    """XTC: 0 to 1"""
+    temperature: float = 0.0
+    """TEMPERATURE"""
+    range: float = 0.0
+    """TEMPERATURE"""
+    exponent: float = 0.0
+    """TEMPERATURE"""
+    repetition: float = 0.0
+    """PENALTIES"""
+    frequency: float = 0.0
+    """PENALTIES: may be negative, at least -1e6"""
+    presence: float = 0.0
+    """PENALTIES: may be negative, at least -1e6"""
+    n_last: int = 0
+    """PENALTIES, DRY: at most LINK_MOST_LAST"""
+    multiplier: float = 0.0
+    """DRY"""
+    base: float = 0.0
+    """DRY: at least 1"""
+    allowed_length: int = 0
+    """DRY"""
+    tau: float = 0.0
+    """MIROSTAT"""
+    eta: float = 0.0
+    """MIROSTAT"""
+    m: int = 0
+    """MIROSTAT 1: at least 2"""
+    version: int = 0
+    """MIROSTAT: 1 or 2"""
+    breakers: Ints | None = None
+    """[n_breakers] DRY: ids, which may repeat; copied"""
+    biases: Sequence[LogitBias] | None = None
+    """[n_biases] BIAS: each id once; copied"""
+
+    def _fill(self, o: _raw.ggufx_sampler_link, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.kind = self.kind
+        o.k = self.k
+        o.p = self.p
+        o.n_sigma = self.n_sigma
+        o.probability = self.probability
+        o.threshold = self.threshold
+        o.temperature = self.temperature
+        o.range = self.range
+        o.exponent = self.exponent
+        o.repetition = self.repetition
+        o.frequency = self.frequency
+        o.presence = self.presence
+        o.n_last = self.n_last
+        o.multiplier = self.multiplier
+        o.base = self.base
+        o.allowed_length = self.allowed_length
+        o.tau = self.tau
+        o.eta = self.eta
+        o.m = self.m
+        o.version = self.version
+        o.breakers, o.n_breakers = keep.array(self.breakers, I32, "breakers")
+        o.biases, o.n_biases = keep.structs(_raw.ggufx_logit_bias, self.biases)
+
+
+@dataclass
+class LogitBias:
+    """A value that is added to the logit of a token."""
+
+    id: int
+    """token of the vocabulary"""
+    bias: float
+    """finite, or -infinity"""
+
+    def _fill(self, o: _raw.ggufx_logit_bias, keep: Keep) -> None:
+        o.id = self.id
+        o.bias = self.bias
+
+
+@dataclass(frozen=True)
+class StopFacts:
+    """Stop facts."""
+
+    found: int
+    """index of the stop string that was found, -1 = none yet"""
+    n_shown: int
+    """bytes of all input that belong to no stop string and cannot start one"""
+    n_taken: int
+    """bytes searched: all input, or up to the end of the stop string found"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_stop_facts) -> StopFacts:
+        return cls(o.found, o.n_shown, o.n_taken)
+
+
+@dataclass
+class SpeculatorOptions:
+    """Source and number of draft tokens. All zero means default: prompt lookup."""
+
+    draft: Session | None = None
+    """Session of a draft model with the same vocabulary, which proposes its likeliest
+    tokens. The speculator owns the content of its sequence 0. Its context limits drafting. None:
+    no draft model.
+    """
+    stops: Ints | None = None
+    """[n_stops] end-of-generation ids, copied; they end a step too"""
+    n_draft: int = 0
+    """Draft tokens per step; 0 = 7, at most 31. After rejections the speculator drafts fewer, then
+    pauses.
+    """
+    n_match: int = 0
+    """prompt lookup: last tokens that must have occurred before; 0 = 3, at most 32"""
+
+    def _fill(self, o: _raw.ggufx_speculator_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.draft = keep.object(self.draft)
+        o.stops, o.n_stops = keep.array(self.stops, I32, "stops")
+        o.n_draft = self.n_draft
+        o.n_match = self.n_match
+
+
+@dataclass(frozen=True)
+class SpeculatorFacts:
+    """Speculator facts."""
+
+    n_calls: int
+    """calls of Speculator.next that returned tokens"""
+    n_tokens: int
+    """tokens that these calls returned"""
+    n_drafted: int
+    """draft tokens"""
+    n_accepted: int
+    """draft tokens that the sampler accepted"""
+    bytes: int
+    """allocated bytes without the object itself"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_speculator_facts) -> SpeculatorFacts:
+        return cls(o.n_calls, o.n_tokens, o.n_drafted, o.n_accepted, o.bytes)
+
+
+@dataclass
+class WriterOptions:
+    """Writer options."""
+
+    flags: int = 0
+    """WriterFlags.BIG_ENDIAN"""
+    version: int = 0
+    """GGUF version, 2 or 3; 0 = 3"""
+    reserve_bytes: int = 0
+    """Space for later edits in place: the last key is "ggufx.reserve", an array of this many zeros
+    (u8). It replaces one that was set or copied. 0: none is added.
+    """
+
+    def _fill(self, o: _raw.ggufx_writer_options, keep: Keep) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.version = self.version
+        o.reserve_bytes = self.reserve_bytes
+
+
+@dataclass(frozen=True)
+class WriterFacts:
+    """Writer facts."""
+
+    n_meta: int
+    """keys that were set, without split and reserve keys"""
+    n_tensors: int
+    n_parts: int
+    """files of a write"""
+    n_bytes: int
+    """exact bytes of all files"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_writer_facts) -> WriterFacts:
+        return cls(o.n_meta, o.n_tensors, o.n_parts, o.n_bytes)
+
+
+@dataclass
+class WriteOptions:
+    """Limits of the parts of a split set.
+
+    With max_part_bytes or max_part_tensors the output is PREFIX-00001-of-0000N.gguf, where PREFIX is
+    the path without ".gguf". The first part has the keys. Every part has split.no, split.count,
+    split.tensors.count and ggufx.split.id, which replace keys that were set. A part is larger than
+    max_part_bytes only if the keys, or one tensor alone, are.
+    """
+
+    flags: int = 0
+    """WriteFlags.NO_REPLACE"""
+    progress: Progress | None = None
+    """reported in bytes; None: cannot be cancelled"""
+    max_part_bytes: int = 0
+    """0: no limit"""
+    max_part_tensors: int = 0
+    """0: no limit"""
+
+    def _fill(self, o: _raw.ggufx_write_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.progress = keep.follow(self.progress)
+        o.max_part_bytes = self.max_part_bytes
+        o.max_part_tensors = self.max_part_tensors
+
+
+@dataclass(frozen=True)
+class EditFacts:
+    """Edit facts."""
+
+    in_place: bool
+    """1: the tensor data stay in place, neither read nor written"""
+    n_bytes: int
+    """bytes of the file after the edit"""
+    reserve_bytes: int
+    """space left for the next edit"""
+    n_written: int
+    """bytes written; 0 from Writer.edit_info"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_edit_facts) -> EditFacts:
+        return cls(o.in_place != 0, o.n_bytes, o.reserve_bytes, o.n_written)
+
+
+@dataclass
+class EditOptions:
+    """Edit options."""
+
+    flags: int = 0
+    """EditFlags, at most one"""
+    progress: Progress | None = None
+    """reported in bytes; None: cannot be cancelled"""
+
+    def _fill(self, o: _raw.ggufx_edit_options, keep: Following) -> None:
+        o.struct_size = sizeof(o)
+        o.flags = self.flags
+        o.progress = keep.follow(self.progress)
+
+
+@dataclass(frozen=True)
+class FileTypeFacts:
+    """A quantization mix (llama.cpp: ftype)."""
+
+    name: str
+    """"Q4_K_M"; valid for the life of the process"""
+    file_type: int
+    """value of general.file_type: 15"""
+    type: TensorType
+    """GGUFX_TYPE_* of most tensors"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_file_type_facts) -> FileTypeFacts:
+        return cls(text(o.name), o.file_type, TensorType(o.type))
+
+
+@dataclass(frozen=True)
+class PreFacts:
+    """A pre-tokenizer: splits a text before BPE merges."""
+
+    flags: PreFlags
+    """PreFlags"""
+    name: str
+    """tokenizer.ggml.pre: "llama-bpe"; valid for the life of the process"""
+    rules: str
+    """name of its rules; equal for pre-tokenizers that split equally"""
+    steps: str | None
+    """Its steps as in tokenizer.json, each terminated by NUL; None if they are not known:
+    'S' and the pattern of a Split, 'D' single digits, 'G' the pattern and bytes of GPT-2, 'B'
+    bytes.
+    """
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_pre_facts) -> PreFacts:
+        return cls(PreFlags(o.flags), text(o.name), text(o.rules), text_or_none(o.steps, o.steps_length))
+
+
+@dataclass(frozen=True)
+class TypeFacts:
+    """Type facts."""
+
+    flags: TypeFlags
+    """TypeFlags, TypeFlags"""
+    id: TensorType
+    """GGUFX_TYPE_*"""
+    block_values: int
+    """values per block"""
+    block_bytes: int
+    """bytes per block"""
+    name: str
+    """name as ggml spells it: "q4_K"; valid for the life of the process"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_type_facts) -> TypeFacts:
+        return cls(TypeFlags(o.flags), TensorType(o.id), o.block_values, o.block_bytes, text(o.name))
+
+
+@dataclass(frozen=True)
+class KvTypeFacts:
+    """Kv type facts."""
+
+    flags: TypeFlags
+    """TypeFlags"""
+    id: KvType
+    """GGUFX_KV_*"""
+    block_values: int
+    """values per block; head_dim is padded to a multiple of it. 0: the head is the block"""
+    block_bytes: int
+    """bytes per block; 0 if block_values is 0"""
+    name: str
+    """"f16"; valid for the life of the process"""
+
+    @classmethod
+    def _of(cls, o: _raw.ggufx_kv_type_facts) -> KvTypeFacts:
+        return cls(TypeFlags(o.flags), KvType(o.id), o.block_values, o.block_bytes, text(o.name))
+
+
+class Adapter(Object):
+    """An adapter bound to a model. Immutable; keeps both alive."""
+
+    _kind = "ggufx_adapter"
+    _mutable = False
+
+    def __init__(self, model: Model, file: File, *, first_layer: int = 0, last_layer: int = 0) -> None:
+        """Binds the file of an adapter to a model.
+
+        Tensors are read once and used in place:
+
+        - LoRA: "NAME.lora_a" [n, rank] and "NAME.lora_b" [rank, m] for a tensor NAME [n, m] of the
+          model, of any type with a matrix product. For an embedding matrix [rank, m] and [rank, n] are
+          accepted as well. Tensors of experts have one matrix per expert; all experts may share one A.
+        - Control vector: "direction.L" [n_embedding] for layer L.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            options_ = keep.struct(_raw.ggufx_adapter_options,
+                AdapterOptions(first_layer=first_layer, last_layer=last_layer))
+            own = KINDS["ggufx_adapter"]()
+            check(lib.ggufx_adapter_create(byref(own), model._handle, file._handle, options_, byref(e)), e)
+            self._take(own, model)
+
+    @property
+    def info(self) -> AdapterFacts:
+        """Describes an adapter."""
+        e = _raw.ggufx_error()
+        own = self._handle
+        out = _raw.ggufx_adapter_facts(struct_size=sizeof(_raw.ggufx_adapter_facts))
+        check(lib.ggufx_adapter_info(byref(out), own, byref(e)), e)
+        return AdapterFacts._of(out)
+
+    def has_tensor(self, tensor: int) -> bool:
+        """Returns 1 if the adapter changes a tensor of the model's file, given by its index, else 0."""
+        result = lib.ggufx_adapter_has_tensor(self._handle, tensor)
+        return result != 0
+
+
+class Runtime(Object):
+    """Allocator, log, executor and chosen kernels. Objects that are created from a runtime keep it
+    alive.
+
+    After a fork the child may use and destroy objects that no other thread used at the time of the
+    fork. The threads of the pool stay in the parent, so calls on an inherited runtime run on the
+    caller's thread.
+    """
+
+    _kind = "ggufx_runtime"
+    _mutable = False
+
+    @property
+    def info(self) -> RuntimeFacts:
+        """Describes a runtime."""
+        e = _raw.ggufx_error()
+        own = self._handle
+        out = _raw.ggufx_runtime_facts(struct_size=sizeof(_raw.ggufx_runtime_facts))
+        check(lib.ggufx_runtime_info(byref(out), own, byref(e)), e)
+        return RuntimeFacts._of(out)
+
+    def embedder_estimate(self, file: File, *, flags: int = 0, n_context: int = 0, n_batch: int = 0,
+            pooling: int = 0, dimensions: int = 0, matmul_flags: int = 0) -> int:
+        """Returns the exact bytes that Embedder allocates for a model of this file.
+
+        The model itself is not included: see Runtime.estimate. The file may be opened for metadata only.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            options_ = keep.struct(_raw.ggufx_embed_options,
+                EmbedOptions(flags=flags, n_context=n_context, n_batch=n_batch, pooling=pooling, dimensions=dimensions,
+                matmul_flags=matmul_flags))
+            out = c_uint64()
+            check(lib.ggufx_embedder_estimate(byref(out), self._handle, file._handle, options_, byref(e)), e)
+            return out.value
+
+    def estimate(self, file: File, *, flags: int = 0, file_type: int = 0, n_context: int = 0, n_batch: int = 0,
+            n_sessions: int = 0, type_k: int = 0, type_v: int = 0, job: JobOptions | None = None,
+            memory_bytes: int = 0, bandwidth: float = 0.0, n_context_total: int = 0, n_checkpoints: int = 0,
+            n_sequences: int = 0, adapters: Sequence[File] | None = None, device_memory_bytes: int = 0,
+            speeds: Ints | None = None, n_ranks: int = 0, rank: int = 0) -> EstimateFacts:
+        """Estimates the memory of a model, as stored or under a quantization mix
+        (EstimateFlags.FILE_TYPE).
+
+        The file may be opened for metadata only, and may consist of its header alone. options may be
+        None;
+
+        - model_bytes + kv_bytes + session_bytes are the exact bytes that the allocator returns later,
+          for a runtime with as many threads as `rt`. With n_context_total they are the maximum.
+        - file_bytes are the exact bytes that Quantizer.run writes.
+        - For a rank of a group the bytes of model, caches, sessions and those read per token are of this
+          rank. A quantization mix decides the packing of its messages.
+        - Not included: the directory of the opened file (about 200 bytes per tensor and key), tokenizer,
+          sampler, threads and their stacks.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            own = self._handle
+            options_ = keep.struct(_raw.ggufx_estimate_options,
+                EstimateOptions(flags=flags, file_type=file_type, n_context=n_context, n_batch=n_batch, n_sessions=n_sessions,
+                type_k=type_k, type_v=type_v, job=job, memory_bytes=memory_bytes, bandwidth=bandwidth, n_context_total=n_context_total,
+                n_checkpoints=n_checkpoints, n_sequences=n_sequences, adapters=adapters, device_memory_bytes=device_memory_bytes,
+                speeds=speeds, n_ranks=n_ranks, rank=rank))
+            out = _raw.ggufx_estimate_facts(struct_size=sizeof(_raw.ggufx_estimate_facts))
+            check(lib.ggufx_estimate(byref(out), own, file._handle, options_, byref(e)), e)
+            return EstimateFacts._of(out)
+
+    def recommend(self, file: File, *, flags: int = 0, file_type: int = 0, n_context: int = 0, n_batch: int = 0,
+            n_sessions: int = 0, type_k: int = 0, type_v: int = 0, job: JobOptions | None = None,
+            memory_bytes: int = 0, bandwidth: float = 0.0, n_context_total: int = 0, n_checkpoints: int = 0,
+            n_sequences: int = 0, adapters: Sequence[File] | None = None, device_memory_bytes: int = 0,
+            speeds: Ints | None = None, n_ranks: int = 0, rank: int = 0) -> EstimateFacts:
+        """Recommends the quantization mix and KV cache types with the least loss that fit into
+        memory_bytes.
+
+        They must fit with n_context tokens; 0 is the default of Session. Candidates are
+        combinations of:
+
+        - Weights: the file as it is, and every mix that needs no imatrix or has one. Mixes are tried if
+          the file has no quantized tensor or the job allows requantization. With
+          EstimateFlags.FILE_TYPE only file_type is tried.
+        - KV cache types: a ladder from F16 down. If type_k or type_v is not KvType.DEFAULT, only these
+          are tried.
+
+        facts.loss is the expected KL divergence from the file as it is with an F32 cache, in nats per
+        token. It is the sum of a part for the weights, proportional to the square of weight_error, and a
+        part for keys and values. weight_error is the root mean square, over all values, of the relative
+        error of a type on Gaussian values. The errors are those of the reference quantizer, with the
+        imatrix if there is one.
+
+        The losses come from measurements of one small model. They rank candidates and predict no loss of
+        another model. If losses are equal, the candidate with fewer bytes is chosen.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            own = self._handle
+            options_ = keep.struct(_raw.ggufx_estimate_options,
+                EstimateOptions(flags=flags, file_type=file_type, n_context=n_context, n_batch=n_batch, n_sessions=n_sessions,
+                type_k=type_k, type_v=type_v, job=job, memory_bytes=memory_bytes, bandwidth=bandwidth, n_context_total=n_context_total,
+                n_checkpoints=n_checkpoints, n_sequences=n_sequences, adapters=adapters, device_memory_bytes=device_memory_bytes,
+                speeds=speeds, n_ranks=n_ranks, rank=rank))
+            out = _raw.ggufx_estimate_facts(struct_size=sizeof(_raw.ggufx_estimate_facts))
+            check(lib.ggufx_recommend(byref(out), own, file._handle, options_, byref(e)), e)
+            return EstimateFacts._of(out)
+
+    def kv_estimate(self, n_tokens: int, *, flags: int = 0, n_layers: int = 0, n_kv_heads: int = 0,
+            n_q_heads: int = 0, head_dim_k: int = 0, head_dim_v: int = 0, type_k: int = 0, type_v: int = 0,
+            n_sequences: int = 0, max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0,
+            rope_base: float = 0.0, rope_scale: float = 0.0, layers: Sequence[KvLayer] | None = None,
+            model: int = 0, rope_frequencies: Buffer | None = None) -> int:
+        """Returns the bytes that a cache allocates after n_tokens tokens are reserved in every sequence.
+
+        Appending these tokens takes no more. The object of the handle is included.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            options_ = keep.struct(_raw.ggufx_kv_options,
+                KvOptions(flags=flags, n_layers=n_layers, n_kv_heads=n_kv_heads, n_q_heads=n_q_heads, head_dim_k=head_dim_k,
+                head_dim_v=head_dim_v, type_k=type_k, type_v=type_v, n_sequences=n_sequences, max_tokens=max_tokens,
+                n_sinks=n_sinks, rope_style=rope_style, rope_dims=rope_dims, rope_base=rope_base, rope_scale=rope_scale,
+                layers=layers, model=model, rope_frequencies=rope_frequencies))
+            out = c_uint64()
+            check(lib.ggufx_kv_estimate(byref(out), self._handle, options_, n_tokens, byref(e)), e)
+            return out.value
+
+    def measure_total(self, rows: Sequence[MeasureRow], n_chunks: int, n_context: int, *,
+            flags: int = 0) -> MeasureFacts:
+        """Computes the results of predictions that were measured in several runs.
+
+        They have the bits of one run over the whole text if the rows are all of its rows in the order of
+        the text.
+
+        rows      [n_rows] as `rows` of MeasureOptions got them.
+        n_chunks  number of their chunks, of n_context tokens each; copied to the facts.
+        flags     MeasureFlags.COMPARED with saved logits; _SAME_MODEL is copied to the facts.
+
+        After a failure *out is as before.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            own = self._handle
+            rows_ = keep.structs(_raw.ggufx_measure_row, rows)[0]
+            out = _raw.ggufx_measure_facts(struct_size=sizeof(_raw.ggufx_measure_facts))
+            check(lib.ggufx_measure_total(byref(out), own, rows_, len(rows), n_chunks, n_context, flags, byref(e)), e)
+            return MeasureFacts._of(out)
+
+    def logprobs(self, k: int, logits: Buffer, chosen: int) -> tuple[Ints32, Floats, float]:
+        """Computes the natural log-probabilities of a chosen token and of the k likeliest, among n tokens.
+
+        out_chosen    log-probability of `chosen`; None: `chosen` is ignored.
+        out_ids       the k likeliest by rank, k <= n; may be None if k is 0.
+        out_logprobs  their log-probabilities; may be None if k is 0.
+
+        Each is logit - largest - log(sum of weights) in binary64, rounded once; the sum is that of a
+        vocabulary. The log-probability of a logit of -infinity is -infinity.
+        """
+        e = _raw.ggufx_error()
+        logits_ = reads(logits, F32, "logits")
+        out_ids = fresh(k, I32)
+        out_logprobs = fresh(k, F32)
+        out_chosen = c_float()
+        check(lib.ggufx_logprobs(address(out_ids), address(out_logprobs), k, byref(out_chosen), self._handle,
+            address(logits_), logits_.size, chosen, byref(e)), e)
+        return out_ids, out_logprobs, out_chosen.value
+
+    def kernel_name(self, type: int) -> str | None:
+        """Returns the name of the instruction set whose matvec kernel computes a tensor type: "avx512". An
+        unknown type gives None.
+        """
+        result = lib.ggufx_runtime_kernel_name(self._handle, type)
+        return None if result is None else result.decode()
+
+    def edit_recover(self, path: Path) -> bool:
+        """Finishes an edit in place that a crash interrupted, or restores a split set after an interrupted
+        replace.
+
+        For a set, `path` is that of any part. The old parts are restored, or deleted if all new parts
+        have their names. The log tells (INFO) how much was left to do.
+
+        out  1 if there was an interruption, else 0.
+        """
+        e = _raw.ggufx_error()
+        out = c_int32()
+        check(lib.ggufx_edit_recover(byref(out), self._handle, path_bytes(path), byref(e)), e)
+        return out.value != 0
+
+
+class Chat(Object):
+    """A compiled template. Immutable."""
+
+    _kind = "ggufx_chat"
+    _mutable = False
+
+    def __init__(self, rt: Runtime, *, file: File | None = None, text: Text | None = None, name: Text | None = None,
+            format: Text | None = None, bos_token: Text | None = None, eos_token: Text | None = None) -> None:
+        """Compiles a chat template: options->text, a built-in format, or else the template of a file.
+
+        file  read by the call and not kept; None if it is not needed.
+
+         Time and memory are linear in the size of the template, which is at most 16
+        MiB.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            options_ = keep.struct(_raw.ggufx_chat_options,
+                ChatOptions(text=text, name=name, format=format, bos_token=bos_token, eos_token=eos_token))
+            own = KINDS["ggufx_chat"]()
+            check(lib.ggufx_chat_create(byref(own), rt._handle, None if file is None else file._handle, options_, byref(e)),
+                e)
+            self._take(own, rt)
+
+    def render(self, request: ChatRequest) -> tuple[str, tuple[ChatRun, ...]]:
+        """Renders a conversation as a prompt.
+
+        Writes at most `capacity` bytes (no NUL) and at most `run_capacity` runs; neighbouring runs
+        differ in origin. *out_needed and *out_runs_needed are always set; CAPACITY if one of them is
+        larger.
+
+        out_runs         the runs.
+        out_runs_needed  number of all runs.
+
+        JSON is parsed strictly (RFC 8259, 96 levels). The last of equal names counts. An integer beyond
+        64 bits becomes a float.
+
+        Messages are converted to the form that the template supports, if their own form fails or loses
+        content:
+
+        - Arguments of calls are an object or JSON text. "", null and absent arguments are {}. Arguments
+          that are no JSON object are MALFORMED if the template wants one; the message quotes them, index
+          is the message.
+        - An absent content of a message with calls is "" or null.
+        - Lists of text parts stay lists, or are joined.
+        - Calls that a template leaves out become a part of the content, in the form that its models
+          write (Chat.info). Results that a template leaves out stay left out.
+
+        If a template fails, it is run a second time, with the same limits. That run fills in missing descriptions, parameters,
+        call ids (nine letters and digits) and names of results. It merges system messages into one at
+        the start. A third run has one call per message.
+
+        With ChatFlags.CONTINUE, and without ChatFlags.GENERATE, the prompt ends after the content of
+        the last message, so that the model continues it. If it only has reasoning_content, the prompt
+        ends after that.
+        """
+        e = _raw.ggufx_error()
+        with Following() as keep:
+            request_ = keep.struct(_raw.ggufx_chat_request, request)
+            out = Room(U8, 1024)
+            out_runs = Structs(_raw.ggufx_chat_run, 64)
+            check(asked_twice(lambda: lib.ggufx_chat_render(out.at, out.n, byref(out.needed), out_runs.at, out_runs.n, byref(out_runs.needed), self._handle, request_, byref(e)),
+                out, out_runs), e)
+            return out.text(), out_runs.structs(ChatRun._of)
+
+    def tokenize(self, tokenizer: Tokenizer, request: ChatRequest, *, flags: int = 0) -> Ints32:
+        """Renders a conversation and tokenizes it, so that text of the user never becomes a control token.
+
+        A control token is recognized only if the template wrote all of its bytes; elsewhere it is plain
+        text. This holds for:
+
+        - TokenFlags.CONTROL and TokenFlags.UNKNOWN, and TokenFlags.USER tokens that separate channels
+          or messages
+        - other user-defined tokens whose text is in the template, in its strings, or is a marker of the
+          output ("<think>"). White space and single characters are excluded.
+
+        All other user-defined tokens are recognized everywhere. Without such tokens in the messages the
+        ids are those of Tokenizer.tokenize with TokenizeFlags.PARSE_SPECIAL.
+
+        request->progress is also polled between tokens that are recognized as a whole.
+
+        With TokenizeFlags.ADD_SPECIAL in `flags`, BOS is added once at the start if the file asks for
+        it; nothing is added at the end. Writes at most `capacity` ids and always sets *out_needed;
+        CAPACITY if that is larger.
+        """
+        e = _raw.ggufx_error()
+        with Following() as keep:
+            request_ = keep.struct(_raw.ggufx_chat_request, request)
+            out_ids = Room(I32, 1024)
+            check(asked_twice(lambda: lib.ggufx_chat_tokenize(out_ids.at, out_ids.n, byref(out_ids.needed), self._handle, tokenizer._handle, request_, flags, byref(e)),
+                out_ids), e)
+            return out_ids.array()
+
+    @property
+    def info(self) -> ChatFacts:
+        """Describes a template.
+
+        The format of tool calls and reasoning is detected by rendering a conversation with known calls.
+        If the template does not write them, it may contain known markers.
+        """
+        e = _raw.ggufx_error()
+        own = self._handle
+        out = _raw.ggufx_chat_facts(struct_size=sizeof(_raw.ggufx_chat_facts))
+        check(lib.ggufx_chat_info(byref(out), own, byref(e)), e)
+        return ChatFacts._of(out)
+
+
+class ChatParser(Object):
+    """Splits the output of a model into answer, reasoning and tool calls, while it is generated.
+    Exclusive.
+    """
+
+    _kind = "ggufx_chat_parser"
+    _mutable = True
+
+    def feed(self, text: Text) -> None:
+        """Parses the next bytes of the output, which must include special tokens
+        (DetokenizeFlags.KEEP_SPECIAL).
+
+        Events are reported within the call. The pieces into which the output is split do not change the
+        text of a kind or call. Bytes that may become a marker are held back, and a call until it is
+        complete (at most 16 MiB). Invalid UTF-8 becomes U+FFFD. Line breaks beside markers are dropped.
+        An incomplete call is text of the answer.
+
+        Arguments become a JSON object:
+
+        - Missing arguments, null and an empty text become {}.
+        - Values between markers get their types from the schema of the tool. A parameter that may be a
+          string is one, unless it is null and the schema allows null. Others are read as JSON or as a
+          Python literal; numbers keep all digits.
+        - Without a schema, a value that is valid JSON is read as such.
+        - The last of repeated parameters in an object counts. Parameters outside of the schema are
+          passed on; missing ones stay missing.
+        - A value that quotes markers ends at the first legal end: markers of calls within it nest. A
+          parameter that is repeated or not in the schema starts only after the white space of the
+          template.
+
+        An unclosed call within reasoning ends the reasoning, unless text follows it.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            text_ = to_bytes(text)
+            self._check(lib.ggufx_chat_parser_feed(self._handle, text_, len(text_), byref(e)), e)
+
+    def finish(self) -> None:
+        """Ends the output and reports the bytes that were held back."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_chat_parser_finish(self._handle, byref(e)), e)
+
+    @property
+    def info(self) -> ChatParserFacts:
+        """Describes the position of a parser in the output."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_chat_parser_facts(struct_size=sizeof(_raw.ggufx_chat_parser_facts))
+            check(lib.ggufx_chat_parser_info(byref(out), own, byref(e)), e)
+            return ChatParserFacts._of(out)
+
+
+class Device(Object):
+    """An opened device. Tensors in its memory, and models, keep it alive."""
+
+    _kind = "ggufx_device"
+    _mutable = True
+
+    def detach(self) -> None:
+        """Frees everything on a device, including the data of its tensors.
+
+        The call waits for running work, then frees memory, pipelines and queues. Later calls on the
+        device and its tensors fail with DEVICE. The handles must still be destroyed, in any order. An
+        engine calls this before it destroys its VkDevice.
+        """
+        with self._turns.changing:
+            lib.ggufx_device_detach(self._handle)
+
+    @property
+    def info(self) -> DeviceFacts:
+        """Describes an opened device."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_device_facts(struct_size=sizeof(_raw.ggufx_device_facts))
+            check(lib.ggufx_device_info(byref(out), own, byref(e)), e)
+            return DeviceFacts._of(out)
+
+
+class Embedder(Object):
+    """Scratch memory, and keys and values of one layer. Exclusive. Keeps its model alive."""
+
+    _kind = "ggufx_embedder"
+    _mutable = True
+
+    def set_adapters(self, uses: Sequence[AdapterUse]) -> None:
+        """Replaces the adapters of an embedder, for all inputs of later calls."""
+        e = _raw.ggufx_error()
+        with self._turns.changing, Keep() as keep:
+            uses_ = keep.structs(_raw.ggufx_adapter_use, uses)[0]
+            self._check(lib.ggufx_embedder_set_adapters(self._handle, uses_, len(uses), byref(e)), e)
+
+    def __init__(self, model: Model, *, flags: int = 0, n_context: int = 0, n_batch: int = 0, pooling: int = 0,
+            dimensions: int = 0, matmul_flags: int = 0) -> None:
+        """Creates an embedder and allocates all its memory.
+
+        An input is computed as a whole, so the scratch memory is for at least n_context tokens. options
+        may be None.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            options_ = keep.struct(_raw.ggufx_embed_options,
+                EmbedOptions(flags=flags, n_context=n_context, n_batch=n_batch, pooling=pooling, dimensions=dimensions,
+                matmul_flags=matmul_flags))
+            own = KINDS["ggufx_embedder"]()
+            check(lib.ggufx_embedder_create(byref(own), model._handle, options_, byref(e)), e)
+            self._take(own, model)
+
+    @property
+    def info(self) -> EmbedderFacts:
+        """Describes an embedder."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_embedder_facts(struct_size=sizeof(_raw.ggufx_embedder_facts))
+            check(lib.ggufx_embedder_info(byref(out), own, byref(e)), e)
+            return EmbedderFacts._of(out)
+
+
+class File(Object):
+    """An opened file: metadata and tensor directory. Immutable."""
+
+    _kind = "ggufx_file"
+    _mutable = False
+
+    @classmethod
+    def open(cls: type[Self], rt: Runtime, path: Path, *, flags: int = 0, dialect: int = 0, io: int = 0,
+            progress: Progress | None = None, max_metadata_bytes: int = 0, max_keys: int = 0, max_tensors: int = 0,
+            max_string_bytes: int = 0) -> Self:
+        """Opens a GGUF file by its UTF-8 path.
+
+        Any part of a split set ("x-00002-of-00003.gguf") opens the whole set. Big-endian files are
+        supported; their tensor data are byte-swapped into memory at open.
+
+        If another process changes a mapped file in place:
+
+        - Keys, numbers, names, shapes, and strings up to 4 KiB outside of arrays keep the values of the
+          open.
+        - Tensor data, array elements and longer strings may change, but views of them never leave the
+          file. A string of an array whose length no longer fits is MALFORMED.
+        - A truncated file raises SIGBUS at the next access to a missing page, like any mapping.
+
+        IoMode.READ, or OpenFlags.COPY for memory, protects against such changes. Borrowed memory and
+        maps of callbacks behave like mapped files.
+        """
+        e = _raw.ggufx_error()
+        with Following() as keep:
+            options_ = keep.struct(_raw.ggufx_open_options,
+                OpenOptions(flags=flags, dialect=dialect, io=io, progress=progress, max_metadata_bytes=max_metadata_bytes,
+                max_keys=max_keys, max_tensors=max_tensors, max_string_bytes=max_string_bytes))
+            own = KINDS["ggufx_file"]()
+            keep.end(lib.ggufx_open(byref(own), rt._handle, path_bytes(path), options_, byref(e)), e)
+            return cls._made(own, rt)
+
+    @classmethod
+    def open_fd(cls: type[Self], rt: Runtime, fd: int, offset: int, length: int, *, flags: int = 0,
+            dialect: int = 0, io: int = 0, progress: Progress | None = None, max_metadata_bytes: int = 0,
+            max_keys: int = 0, max_tensors: int = 0, max_string_bytes: int = 0) -> Self:
+        """Opens `length` bytes at `offset` of a file descriptor, such as a model inside an archive.
+
+        length 0 means up to the end of the file. The descriptor is duplicated: the caller keeps and
+        closes its own. POSIX only, else UNSUPPORTED.
+        """
+        e = _raw.ggufx_error()
+        with Following() as keep:
+            options_ = keep.struct(_raw.ggufx_open_options,
+                OpenOptions(flags=flags, dialect=dialect, io=io, progress=progress, max_metadata_bytes=max_metadata_bytes,
+                max_keys=max_keys, max_tensors=max_tensors, max_string_bytes=max_string_bytes))
+            own = KINDS["ggufx_file"]()
+            keep.end(lib.ggufx_open_fd(byref(own), rt._handle, fd, offset, length, options_, byref(e)), e)
+            return cls._made(own, rt)
+
+    @property
+    def info(self) -> FileFacts:
+        """Describes a file."""
+        e = _raw.ggufx_error()
+        own = self._handle
+        out = _raw.ggufx_file_facts(struct_size=sizeof(_raw.ggufx_file_facts))
+        check(lib.ggufx_file_info(byref(out), own, byref(e)), e)
+        return FileFacts._of(out)
+
+    def meta_count(self) -> int:
+        """Returns the number of keys."""
+        result = lib.ggufx_file_meta_count(self._handle)
+        return result
+
+    def meta_at(self, index: int) -> MetaEntry:
+        """Describes the key `index`, in file order."""
+        e = _raw.ggufx_error()
+        own = self._handle
+        out = _raw.ggufx_meta_entry(struct_size=sizeof(_raw.ggufx_meta_entry))
+        check(lib.ggufx_file_meta_at(byref(out), own, index, byref(e)), e)
+        return MetaEntry._of(out)
+
+    def meta_find(self, key: Text) -> int:
+        """Finds the index of a key of `length` bytes."""
+        e = _raw.ggufx_error()
+        key_ = to_bytes(key)
+        out = c_size_t()
+        check(lib.ggufx_file_meta_find(byref(out), self._handle, key_, len(key_), byref(e)), e)
+        return out.value
+
+    def meta_u64(self, index: int) -> int:
+        """Returns the value of a key as an unsigned integer.
+
+        The scalar getters convert types without loss:
+
+        - u64 and i64 accept any integer type whose value fits, and bool as 0 or 1.
+        - f64 accepts f32, f64 and integers up to 2^53.
+        - bool accepts only bool; any non-zero byte is true.
+
+        An array of exactly one such element is accepted as a scalar.
+        """
+        e = _raw.ggufx_error()
+        out = c_uint64()
+        check(lib.ggufx_file_meta_u64(byref(out), self._handle, index, byref(e)), e)
+        return out.value
+
+    def meta_i64(self, index: int) -> int:
+        """Returns the value of a key as a signed integer."""
+        e = _raw.ggufx_error()
+        out = c_int64()
+        check(lib.ggufx_file_meta_i64(byref(out), self._handle, index, byref(e)), e)
+        return out.value
+
+    def meta_f64(self, index: int) -> float:
+        """Returns the value of a key as a floating-point number."""
+        e = _raw.ggufx_error()
+        out = c_double()
+        check(lib.ggufx_file_meta_f64(byref(out), self._handle, index, byref(e)), e)
+        return out.value
+
+    def meta_bool(self, index: int) -> bool:
+        """Returns the value of a bool key as 0 or 1."""
+        e = _raw.ggufx_error()
+        out = c_int32()
+        check(lib.ggufx_file_meta_bool(byref(out), self._handle, index, byref(e)), e)
+        return out.value != 0
+
+    def meta_string(self, index: int) -> str:
+        """Returns a view of a string, borrowed from the file and not NUL-terminated."""
+        e = _raw.ggufx_error()
+        own = self._handle
+        out, out_n = c_void_p(), c_size_t()
+        check(lib.ggufx_file_meta_string(byref(out), byref(out_n), own, index, byref(e)), e)
+        return text(out.value, out_n.value)
+
+    def meta_array_u64(self, index: int, first: int, n: int) -> Array:
+        """Copies elements first .. first + n - 1 of an array of numbers or bools, converted as the scalar
+        getters do.
+
+        out  the elements. A scalar counts as an array of one.
+        """
+        e = _raw.ggufx_error()
+        out = fresh(n, U64)
+        check(lib.ggufx_file_meta_array_u64(address(out), self._handle, index, first, n, byref(e)), e)
+        return out
+
+    def meta_array_i64(self, index: int, first: int, n: int) -> Array:
+        """Copies array elements as signed integers.
+        out  the elements.
+        """
+        e = _raw.ggufx_error()
+        out = fresh(n, I64)
+        check(lib.ggufx_file_meta_array_i64(address(out), self._handle, index, first, n, byref(e)), e)
+        return out
+
+    def meta_array_f64(self, index: int, first: int, n: int) -> Doubles:
+        """Copies array elements as floating-point numbers.
+        out  the elements.
+        """
+        e = _raw.ggufx_error()
+        out = fresh(n, F64)
+        check(lib.ggufx_file_meta_array_f64(address(out), self._handle, index, first, n, byref(e)), e)
+        return out
+
+    def meta_array_string(self, index: int, i: int) -> str:
+        """Returns a view of element i of an array of strings, borrowed from the file.
+
+        The first call on an array builds a sparse table of offsets, which can fail with MEMORY. Later
+        calls are quick.
+        """
+        e = _raw.ggufx_error()
+        own = self._handle
+        out, out_n = c_void_p(), c_size_t()
+        check(lib.ggufx_file_meta_array_string(byref(out), byref(out_n), own, index, i, byref(e)), e)
+        return text(out.value, out_n.value)
+
+    def meta_array_nested(self, index: int, i: int) -> int:
+        """Returns the index of element i of an array of arrays.
+
+        File.meta_at and the array getters accept this index like that of a key. It is not below
+        File.meta_count.
+        """
+        e = _raw.ggufx_error()
+        out_index = c_size_t()
+        check(lib.ggufx_file_meta_array_nested(byref(out_index), self._handle, index, i, byref(e)), e)
+        return out_index.value
+
+    def tensor_count(self) -> int:
+        """Returns the number of tensors of all parts."""
+        result = lib.ggufx_file_tensor_count(self._handle)
+        return result
+
+    def tensor_find(self, name: Text) -> int:
+        """Finds the index of a tensor by its name of `length` bytes."""
+        e = _raw.ggufx_error()
+        name_ = to_bytes(name)
+        out = c_size_t()
+        check(lib.ggufx_file_tensor_find(byref(out), self._handle, name_, len(name_), byref(e)), e)
+        return out.value
+
+    def validate(self, report: Callable[[Finding], object], *, flags: int = 0,
+            progress: Progress | None = None) -> None:
+        """Checks an opened file more thoroughly than the open did.
+
+        report    called for each finding; a non-zero result stops with CANCELLED.
+        flags     ValidateFlags.
+        progress  may be None; reported in bytes checked.
+
+        The result is Status.OK also if there were findings.
+        """
+        e = _raw.ggufx_error()
+        with Following() as keep:
+            report_, user_ = keep.on(_CALL_3, report, lambda f,
+                finding: f(Finding._of(cast(finding, POINTER(_raw.ggufx_finding)).contents)))
+            keep.end(lib.ggufx_validate(self._handle, flags, report_, user_, keep.follow(progress), byref(e)), e)
+
+    def graph(self) -> str:
+        """Writes the graph of a file's model as readable text: a line per operation, equal layers once.
+
+        The file may be opened for metadata only. Writes at most `capacity` bytes (no NUL) and always
+        sets *out_needed; CAPACITY if that is larger. The wording may change between versions.
+        """
+        e = _raw.ggufx_error()
+        out = Room(U8, 1024)
+        check(asked_twice(lambda: lib.ggufx_file_graph(out.at, out.n, byref(out.needed), self._handle, byref(e)), out),
+            e)
+        return out.text()
+
+
+class Tensor(Object):
+    """View of weight data with type, shape and row stride. Immutable. A tensor that File.tensor
+    returns is borrowed: it is valid until the file is destroyed and must not be destroyed itself.
+    """
+
+    _kind = "ggufx_tensor"
+    _mutable = False
+
+    def upload(self: Self, device: Device, *, progress: Progress | None = None) -> Self:
+        """Copies a tensor to the memory of a device.
+
+        The result is a tensor with the same type, shape, name and bytes, memory_kind 1 and
+        Tensor.data None. It can be sliced and multiplied. The file of `w` may be destroyed.
+        progress may be None; it is reported in bytes. After an error no memory stays allocated.
+        """
+        e = _raw.ggufx_error()
+        with device._turns.reading, Following() as keep:
+            own = KINDS["ggufx_tensor"]()
+            keep.end(lib.ggufx_tensor_upload(byref(own), device._handle, self._handle, keep.follow(progress), byref(e)), e)
+            return type(self)._made(own, self)
+
+    def word_sum(self) -> int:
+        """Computes the sum of all words of a tensor on its device, modulo 2^32.
+
+        The words of a row are little-endian, of 32 bits, padded with zeros. The device reads each byte
+        once and does nothing else, so the time is that of reading, and a lower bound for a product.
+        """
+        e = _raw.ggufx_error()
+        out = c_uint32()
+        check(lib.ggufx_tensor_word_sum(byref(out), self._handle, byref(e)), e)
+        return out.value
+
+    @property
+    def info(self) -> TensorFacts:
+        """Describes a tensor."""
+        e = _raw.ggufx_error()
+        own = self._handle
+        out = _raw.ggufx_tensor_facts(struct_size=sizeof(_raw.ggufx_tensor_facts))
+        check(lib.ggufx_tensor_info(byref(out), own, byref(e)), e)
+        return TensorFacts._of(out)
+
+    def slice(self: Self, dim: int, first: int, n: int) -> Self:
+        """Creates a view of indices first .. first + n - 1 of dimension `dim` of a tensor.
+
+        Along dimension 0 (columns) both must be multiples of the block. The slice shares the data and
+        keeps their owner alive.
+        """
+        e = _raw.ggufx_error()
+        own = KINDS["ggufx_tensor"]()
+        check(lib.ggufx_tensor_slice(byref(own), self._handle, dim, first, n, byref(e)), e)
+        return type(self)._made(own, self)
+
+
+class Grammar(Object):
+    """A grammar compiled for a vocabulary. Immutable."""
+
+    _kind = "ggufx_grammar"
+    _mutable = False
+
+    def __init__(self, rt: Runtime, tokenizer: Tokenizer, *, flags: int = 0, kind: int = 0,
+            text: Text | None = None, progress: Progress | None = None, max_steps: int = 0,
+            max_memory: int = 0) -> None:
+        """Compiles a grammar for the vocabulary of a tokenizer.
+
+        The grammar does not need the tokenizer afterwards. The first grammar of a tokenizer takes
+        longer. Time and memory are linear in the text, which is at most 16 MiB. Combinations of schemas,
+        and repetitions of parts that may be empty, take more. They end at max_steps, of some 10 ns each,
+        or at max_memory. Tokens of more than 512 bytes never match.
+
+        Errors at a position of the grammar have its line and column in the message, and its byte in
+        offset.
+        """
+        e = _raw.ggufx_error()
+        with Following() as keep:
+            options_ = keep.struct(_raw.ggufx_grammar_options,
+                GrammarOptions(flags=flags, kind=kind, text=text, progress=progress, max_steps=max_steps, max_memory=max_memory))
+            own = KINDS["ggufx_grammar"]()
+            keep.end(lib.ggufx_grammar_create(byref(own), rt._handle, tokenizer._handle, options_, byref(e)), e)
+            self._take(own, rt)
+
+
+class Matcher(Object):
+    """The state of one output in a grammar. Keeps the grammar alive. Exclusive."""
+
+    _kind = "ggufx_matcher"
+    _mutable = True
+
+    def __init__(self, grammar: Grammar) -> None:
+        """Creates a matcher at the start of an output."""
+        e = _raw.ggufx_error()
+        own = KINDS["ggufx_matcher"]()
+        check(lib.ggufx_matcher_create(byref(own), grammar._handle, byref(e)), e)
+        self._take(own, grammar)
+
+    def clone(self: Self) -> Self:
+        """Creates a copy of a matcher, including its history for rollback. Time is linear in the accepted
+        tokens.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = KINDS["ggufx_matcher"]()
+            check(lib.ggufx_matcher_clone(byref(own), self._handle, byref(e)), e)
+            return type(self)._made(own, self)
+
+    def accept(self, ids: Ints) -> None:
+        """Appends n tokens to the output, all of them or none.
+
+        An end-of-generation token matches if the output is complete; nothing can follow it.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            ids_ = numbers(ids, I32, "ids")
+            self._check(lib.ggufx_matcher_accept(self._handle, address(ids_), ids_.size, byref(e)), e)
+
+    def rollback(self, n_tokens: int) -> None:
+        """Removes the last n_tokens tokens from the output."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_matcher_rollback(self._handle, n_tokens, byref(e)), e)
+
+    @property
+    def info(self) -> MatcherFacts:
+        """Describes the state of a matcher."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_matcher_facts(struct_size=sizeof(_raw.ggufx_matcher_facts))
+            check(lib.ggufx_matcher_info(byref(out), own, byref(e)), e)
+            return MatcherFacts._of(out)
+
+
+class Imatrix(Object):
+    """Entries in the order of their file. Quantization jobs keep what they need of it."""
+
+    _kind = "ggufx_imatrix"
+    _mutable = True
+
+    @classmethod
+    def open(cls: type[Self], rt: Runtime, path: Path, *, progress: Progress | None = None) -> Self:
+        """Reads an imatrix file at a UTF-8 path. The first bytes decide the format.
+
+        The counts of a .dat file are calls, which are taken as 512 tokens each. progress may be None.
+        """
+        e = _raw.ggufx_error()
+        with Following() as keep:
+            own = KINDS["ggufx_imatrix"]()
+            keep.end(lib.ggufx_imatrix_open(byref(own), rt._handle, path_bytes(path), keep.follow(progress), byref(e)), e)
+            return cls._made(own, rt)
+
+    @classmethod
+    def open_memory(cls: type[Self], rt: Runtime, data: Buffer) -> Self:
+        """Reads an imatrix from memory, which may be freed after the call."""
+        e = _raw.ggufx_error()
+        data_ = raw_bytes(data, "data")
+        own = KINDS["ggufx_imatrix"]()
+        check(lib.ggufx_imatrix_open_memory(byref(own), rt._handle, address(data_), data_.nbytes, byref(e)), e)
+        return cls._made(own, rt)
+
+    @property
+    def info(self) -> ImatrixFacts:
+        """Describes an imatrix."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_imatrix_facts(struct_size=sizeof(_raw.ggufx_imatrix_facts))
+            check(lib.ggufx_imatrix_info(byref(out), own, byref(e)), e)
+            return ImatrixFacts._of(out)
+
+    def at(self, index: int) -> ImatrixEntry:
+        """Describes entry `index`."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_imatrix_entry(struct_size=sizeof(_raw.ggufx_imatrix_entry))
+            check(lib.ggufx_imatrix_at(byref(out), own, index, byref(e)), e)
+            return ImatrixEntry._of(out)
+
+    def find(self, name: Text) -> int:
+        """Finds the index of the entry for a weight tensor by name."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            name_ = to_bytes(name)
+            out_index = c_size_t()
+            check(lib.ggufx_imatrix_find(byref(out_index), self._handle, name_, len(name_), byref(e)), e)
+            return out_index.value
+
+    def dataset(self, index: int) -> str:
+        """Returns the name of dataset `index`, as a view that is valid until the imatrix is changed."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out, out_n = c_void_p(), c_size_t()
+            check(lib.ggufx_imatrix_dataset(byref(out), byref(out_n), own, index, byref(e)), e)
+            return text(out.value, out_n.value)
+
+    def select(self, keep: Buffer) -> None:
+        """Keeps the entries i with keep[i] != 0 and removes the others. n is the number of entries."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            keep_ = raw_bytes(keep, "keep")
+            self._check(lib.ggufx_imatrix_select(self._handle, address(keep_), keep_.size, byref(e)), e)
+
+    def merge(self, other: Imatrix) -> None:
+        """Adds the sums and counts of another imatrix. New entries are appended.
+
+        Sums that were just collected, or read with ImatrixFormat.EXACT, are added exactly and rounded
+        once. The result is then independent of the number and order of the parts of a dataset.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, other._turns.reading:
+            self._check(lib.ggufx_imatrix_merge(self._handle, other._handle, byref(e)), e)
+
+    @classmethod
+    def collect(cls: type[Self], session: Session, tokens: Ints, n_context: int, bos: int, *, flags: int = 0,
+            dataset: Text | None = None, progress: Progress | None = None) -> Self:
+        """Collects an imatrix: runs a model over token ids and sums the squared inputs of its matrices.
+
+        The ids are processed in independent chunks of n_context tokens. Token 0 of each chunk is
+        replaced by the id `bos` unless that is -1. A rest shorter than a chunk is dropped. Entries are
+        in the order of the model's tensors. Experts, and heads with matrices of their own, are counted
+        separately.
+
+        Sums are computed in binary64, in the order of the tokens of a chunk. Chunks are added exactly,
+        each rounded to a multiple of 2^-127, and the sum is rounded once. A dataset can therefore be
+        split between chunks: collect each part, then Imatrix.merge gives the same bits.
+
+        session must be empty and hold n_context tokens; it is empty again afterwards. options may be
+        None. Memory: 40 bytes per column, of each expert, in addition to those of the result.
+        """
+        e = _raw.ggufx_error()
+        with session._turns.changing, Following() as keep:
+            tokens_ = numbers(tokens, I32, "tokens")
+            options_ = keep.struct(_raw.ggufx_imatrix_options,
+                ImatrixOptions(flags=flags, dataset=dataset, progress=progress))
+            own = KINDS["ggufx_imatrix"]()
+            keep.end(lib.ggufx_imatrix_collect(byref(own), session._handle, address(tokens_), tokens_.size,
+                n_context, bos, options_, byref(e)), e)
+            return cls._made(own, session)
+
+    def write(self, path: Path, format: int, *, progress: Progress | None = None) -> None:
+        """Writes an imatrix to a file of a format (ImatrixFormat).
+
+        The file is written as PATH.part and then renamed. It replaces an existing one, unless
+        ImatrixFormat.NO_REPLACE is added to the format. A .dat file keeps only the first dataset, and
+        one count per tensor: its values agree to one rounding. progress may be None.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading, Following() as keep:
+            keep.end(lib.ggufx_imatrix_write(self._handle, path_bytes(path), format, keep.follow(progress), byref(e)), e)
+
+
+class Quantizer(Object):
+    """A quantization: planned, running or finished."""
+
+    _kind = "ggufx_job"
+    _mutable = True
+
+    @classmethod
+    def quantize(cls: type[Self], rt: Runtime, file: File, file_type: int, *, flags: int = 0, output_type: int = 0,
+            embedding_type: int = 0, imatrix: Imatrix | None = None, imatrix_name: Text | None = None,
+            reserve_bytes: int = 0) -> Self:
+        """Plans the quantization of a file by a quantization mix.
+
+         The job keeps the file. A file opened for metadata only can be planned, but
+        not run.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            options_ = keep.struct(_raw.ggufx_job_options,
+                JobOptions(flags=flags, output_type=output_type, embedding_type=embedding_type, imatrix=imatrix,
+                imatrix_name=imatrix_name, reserve_bytes=reserve_bytes))
+            own = KINDS["ggufx_job"]()
+            check(lib.ggufx_job_quantize(byref(own), rt._handle, file._handle, file_type, options_, byref(e)), e)
+            return cls._made(own, rt)
+
+    @property
+    def info(self) -> JobFacts:
+        """Describes a plan."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_job_facts(struct_size=sizeof(_raw.ggufx_job_facts))
+            check(lib.ggufx_job_info(byref(out), own, byref(e)), e)
+            return JobFacts._of(out)
+
+    def tensor_at(self, index: int) -> JobTensor:
+        """Describes tensor `index`, in the order of the output."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_job_tensor(struct_size=sizeof(_raw.ggufx_job_tensor))
+            check(lib.ggufx_job_tensor_at(byref(out), own, index, byref(e)), e)
+            return JobTensor._of(out)
+
+    def set_types(self, types: Ints) -> None:
+        """Overrides the types of tensors: types[i] is for tensor i, or JOB_BY_RECIPE.
+
+        Replaces all earlier overrides. An override changes no other tensor: mixes that count layers also
+        count overridden tensors. Tensors that are never quantized keep their type
+        (JobReason.KEPT). Rows that are not whole blocks get a fallback
+        (JobReason.FALLBACK).
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            types_ = numbers(types, U32, "types")
+            self._check(lib.ggufx_job_set_types(self._handle, address(types_), types_.size, byref(e)), e)
+
+    def measure(self, index: int, type: int, max_values: int, *, progress: Progress | None = None) -> float:
+        """Measures the root mean squared error (RMSE) that a type would cause in tensor `index`.
+
+        The error is unweighted and comes from up to max_values values in evenly spaced rows (0: all
+        values).
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading, Following() as keep:
+            out = c_double()
+            keep.end(lib.ggufx_job_measure(byref(out), self._handle, index, type, max_values, keep.follow(progress),
+                byref(e)), e)
+            return out.value
+
+    def run(self, path: Path, *, flags: int = 0, progress: Progress | None = None,
+            tensor_done: Callable[[int, JobTensor], object] | None = None, shard: int = 0,
+            n_shards: int = 0) -> None:
+        """Runs a job: quantizes all tensors and writes the file by atomic replace.
+
+        With JobFlags.KEEP_SPLIT the output is a set, PREFIX-00001-of-0000N.gguf, where PREFIX is the
+        path without ".gguf". The file is written as PATH.part, synced to disk and renamed, unless
+        JobFlags.NO_REPLACE is set and the name exists. It replaces an existing file atomically, a set
+        as Writer.write does.
+
+        PATH.part.log lists the complete tensors. After a kill or a power failure JobRunFlags.RESUME
+        continues; without this flag PATH.part is started again. A resumed run verifies the existing
+        tensors by checksums. Memory: about 32 MiB and one row for any model, plus the tables of IQ
+        types.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as keep:
+            options_ = keep.struct(_raw.ggufx_job_run_options,
+                JobRunOptions(flags=flags, progress=progress, tensor_done=tensor_done, shard=shard, n_shards=n_shards))
+            self._check(lib.ggufx_job_run(self._handle, path_bytes(path), options_, byref(e)), e, keep)
+
+    def finish(self, path: Path, *, progress: Progress | None = None) -> None:
+        """Completes the file after all shards: checks every tensor in PATH.part, writes the metadata,
+        renames.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as keep:
+            self._check(lib.ggufx_job_finish(self._handle, path_bytes(path), keep.follow(progress), byref(e)), e, keep)
+
+
+class KvCache(Object):
+    """Keys and values per layer and sequence."""
+
+    _kind = "ggufx_kv"
+    _mutable = True
+
+    def __init__(self, rt: Runtime, *, flags: int = 0, n_layers: int = 0, n_kv_heads: int = 0, n_q_heads: int = 0,
+            head_dim_k: int = 0, head_dim_v: int = 0, type_k: int = 0, type_v: int = 0, n_sequences: int = 0,
+            max_tokens: int = 0, n_sinks: int = 0, rope_style: int = 0, rope_dims: int = 0, rope_base: float = 0.0,
+            rope_scale: float = 0.0, layers: Sequence[KvLayer] | None = None, model: int = 0,
+            rope_frequencies: Buffer | None = None) -> None:
+        """Creates an empty cache.
+
+        Pages of 64 tokens are allocated when they are needed, or earlier by KvCache.reserve.
+
+        With quantized types the first n_sinks tokens of a sequence stay F16, and so does the page of its
+        last token. A page is quantized once, when a token is appended after it. A query sees the page of
+        the last token that it sees in F16, and all earlier pages quantized. This holds for any partition
+        of the tokens into appends. Pages that are filled within one append therefore keep both forms
+        until the next append to that layer and sequence, or KvCache.commit. Queries of the appended
+        tokens must come before. Queries of older tokens see the form that is left.
+
+        With BF16 the first n_sinks tokens stay F32, in a page of twice the size. The first page has room
+        for 64 tokens for any n_sinks. Heads of quantized types have at most 1024 values; those of GX
+        types have a multiple of 16.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            options_ = keep.struct(_raw.ggufx_kv_options,
+                KvOptions(flags=flags, n_layers=n_layers, n_kv_heads=n_kv_heads, n_q_heads=n_q_heads, head_dim_k=head_dim_k,
+                head_dim_v=head_dim_v, type_k=type_k, type_v=type_v, n_sequences=n_sequences, max_tokens=max_tokens,
+                n_sinks=n_sinks, rope_style=rope_style, rope_dims=rope_dims, rope_base=rope_base, rope_scale=rope_scale,
+                layers=layers, model=model, rope_frequencies=rope_frequencies))
+            own = KINDS["ggufx_kv"]()
+            check(lib.ggufx_kv_create(byref(own), rt._handle, options_, byref(e)), e)
+            self._take(own, rt)
+
+    def reserve(self, sequence: int, n_tokens: int) -> None:
+        """Reserves the pages of n_tokens tokens of a sequence in every layer.
+
+        Appends up to that length then neither fail with MEMORY nor allocate, with these limits:
+
+        - Layers with a quantized type: appends of at most 64 tokens. Longer ones take an F16 page for
+          each 64 further tokens until the next append. Between KvCache.begin and its end they take one
+          more if appends do not end with pages.
+        - Other layers with a window: appends of at most 1024 tokens.
+        - A later copy or removal can require pages that were not reserved.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_kv_reserve(self._handle, sequence, n_tokens, byref(e)), e)
+
+    def length(self, sequence: int) -> int:
+        """Returns the number of tokens of a sequence: the minimum over its layers."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            out = c_uint64()
+            check(lib.ggufx_kv_length(byref(out), self._handle, sequence, byref(e)), e)
+            return out.value
+
+    def positions(self, sequence: int, first: int, n: int) -> Ints32:
+        """Copies the positions of tokens first .. first + n - 1 of a sequence (first layer).
+        out  the positions.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            out = fresh(n, I32)
+            check(lib.ggufx_kv_positions(address(out), self._handle, sequence, first, n, byref(e)), e)
+            return out
+
+    def truncate(self, sequence: int, n_tokens: int) -> None:
+        """Keeps the first n_tokens tokens of a sequence in every layer.
+
+        Nothing is quantized again, and the memory stays allocated. The cut may go through a quantized
+        page. If the F16 form of that page is left, later tokens are appended to it, as if the removed
+        tokens had never existed. Otherwise the page stays quantized, and the next token starts a new
+        page. The F16 form is left:
+
+        - after the last append, until the next one or KvCache.commit
+        - for the page in which the last call began (KvCache.begin)
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_kv_truncate(self._handle, sequence, n_tokens, byref(e)), e)
+
+    def begin(self, sequence: int) -> None:
+        """Begins a call on a sequence, so that KvCache.rollback can restore its present content bit by
+        bit.
+
+        This includes pages that were not quantized, and pages that windows drop later. The call ends
+        with KvCache.commit, KvCache.begin, KvCache.truncate to fewer tokens, or a function that
+        removes, shifts, requantizes, compacts or loads.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_kv_begin(self._handle, sequence, byref(e)), e)
+
+    def commit(self, sequence: int) -> None:
+        """Commits the appends to a sequence, after the queries of its tokens.
+
+        The copies for a rollback, and the F16 forms of quantized pages, are freed. In layers with a
+        quantized type some bits depend on the sizes of the appends since the last commit:
+
+        - Queries of tokens older than the last append see their page in F16 if that form is left,
+          otherwise quantized.
+        - Tokens appended after a cut within such a page continue it in F16 if that form is left.
+          Otherwise the page stays quantized and cut. Cuts are KvCache.truncate, KvCache.remove of the
+          last tokens and KvCache.copy of the first ones.
+
+        The start of the last append decides which pages have both forms. Other bits never depend on the
+        sizes:
+
+        - layers with float types only
+        - results of KvCache.read, KvCache.scores and KvCache.save
+        - queries of the tokens of the last append
+
+        After this call no bits do: every page is quantized except the sinks and the page of the last
+        token.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_kv_commit(self._handle, sequence, byref(e)), e)
+
+    def rollback(self, sequence: int) -> None:
+        """Rolls a sequence back to KvCache.begin.
+
+        Without KvCache.begin all layers are cut to KvCache.length, for an append that failed after
+        some of the layers.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_kv_rollback(self._handle, sequence, byref(e)), e)
+
+    def remove(self, sequence: int, p0: int, p1: int) -> None:
+        """Removes the tokens at positions p0 .. p1 - 1 of a sequence from every layer.
+
+        Other tokens keep their positions. A page is freed when none of its tokens is left.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_kv_remove(self._handle, sequence, p0, p1, byref(e)), e)
+
+    def copy(self, from_: int, to: int, p0: int, p1: int) -> None:
+        """Copies the tokens at positions p0 .. p1 - 1 of a sequence to an empty one.
+
+        Both share the pages. An append to a shared page copies it first.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_kv_copy(self._handle, from_, to, p0, p1, byref(e)), e)
+
+    def shift(self, sequence: int, p0: int, p1: int, delta: int) -> None:
+        """Adds delta to the positions p0 .. p1 - 1 of a sequence.
+
+        Stored keys do not change: queries are rotated in the opposite direction, so shifting back
+        restores every bit.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_kv_shift(self._handle, sequence, p0, p1, delta, byref(e)), e)
+
+    def keep(self, sequence: int) -> None:
+        """Clears all sequences except one and frees their pages."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_kv_keep(self._handle, sequence, byref(e)), e)
+
+    def calibrate(self, layer: int, *, mu_k: Buffer | None = None, eq_k: Buffer | None = None,
+            mu_v: Buffer | None = None) -> None:
+        """Sets the means and equalizers of a layer, for all sequences, also after KvCache.clear.
+
+        By default each sequence computes them from the first page that it quantizes, so that sequences
+        do not change each other's bits. Stored keys are (k - mu_k) / eq_k, stored values v - mu_v;
+        results are corrected for it.
+
+        mu_k  f32, [n_kv_heads][head_dim_k]; None = 0.
+        eq_k  f32, [n_kv_heads][head_dim_k], above 0; None = 1.
+        mu_v  f32, [n_kv_heads][head_dim_v]; None = 0.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            mu_k_ = None if mu_k is None else reads(mu_k, F32, "mu_k")
+            eq_k_ = None if eq_k is None else reads(eq_k, F32, "eq_k")
+            mu_v_ = None if mu_v is None else reads(mu_v, F32, "mu_v")
+            self._check(lib.ggufx_kv_calibrate(self._handle, layer, address_or_none(mu_k_), address_or_none(eq_k_),
+                count(mu_k_, eq_k_), address_or_none(mu_v_), count(mu_v_), byref(e)), e)
+
+    def save(self, sequence: int, write: Callable[[bytes], object]) -> None:
+        """Writes a snapshot of a sequence, or of all (KV_ALL_SEQUENCES).
+
+        Quantized pages are written as they are. Shared pages are written for each sequence.
+
+        write  called with consecutive pieces of the snapshot. A status other than Status.OK ends the
+               call, which returns it.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading, Following() as keep:
+            write_, user_ = keep.on(_CALL_2, write, lambda f, data, n: f(string_at(data, n)))
+            keep.end(lib.ggufx_kv_save(self._handle, sequence, write_, user_, byref(e)), e)
+
+    def load(self, sequence: int, read: Callable[[int], Buffer]) -> None:
+        """Replaces a sequence, or all, by a snapshot of KvCache.save, of one sequence or of all.
+
+        The cache must have the layers, heads, types, windows, sinks, RoPE and model of the saved one.
+        Loaded tokens give every bit that the saved ones gave. Memory reserved for a replaced sequence is
+        freed.
+
+        read   fills all n bytes and returns Status.OK, or returns another status, which ends the call. At
+               the end of the data it returns Status.TRUNCATED.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as keep:
+            read_, user_ = keep.on(_CALL_2, read, lambda f, data, n: fill_whole(data, n, f))
+            self._check(lib.ggufx_kv_load(self._handle, sequence, read_, user_, byref(e)), e, keep)
+
+    def save_path(self, sequence: int, path: Path) -> None:
+        """Writes a snapshot to a file by atomic replace.
+
+        The snapshot is written as PATH.part, synced to disk and renamed. An existing file is replaced as
+        a whole or stays as it was. A failed call leaves no file. A new file is private to its owner
+        (mode 0600), because it contains the conversation. A replaced file keeps its mode; a symbolic
+        link stays, and its target is replaced.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            check(lib.ggufx_kv_save_path(self._handle, sequence, path_bytes(path), byref(e)), e)
+
+    def load_path(self, sequence: int, path: Path) -> None:
+        """Replaces a sequence, or all, by a snapshot in a file, which must end with the
+        snapshot.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_kv_load_path(self._handle, sequence, path_bytes(path), byref(e)), e)
+
+    def requantize(self, layer: int, type_k: int, type_v: int, *, progress: Progress | None = None) -> None:
+        """Changes the types of keys and values of a layer, or of all (KV_ALL_LAYERS).
+
+        The content is dequantized and quantized again. A smaller type loses precision; a larger one does
+        not restore it. A type that does not change keeps every bit. Positions, shifts and page sharing
+        stay. With quantized types the last tokens of a sequence stay F16. Its first n_sinks tokens stay
+        F16, or F32 with BF16, if the sequence still begins at its first page.
+
+        type_k, type_v  GGUFX_KV_*; KvType.DEFAULT = F16, KV_KEEP_TYPE = as it is.
+        progress        None: cannot be cancelled. Counts heads of pages.
+
+        The new pages of all layers of the call exist beside the old ones until it ends: one layer per
+        call needs the least memory. Reserved pages without tokens are freed; reserve them again. Means
+        and equalizers stay where they existed; other keys and values get theirs from the first page that
+        is quantized. Pages keep their tokens, so the memory can differ from Runtime.kv_estimate by a page
+        per sequence and layer.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as keep:
+            self._check(lib.ggufx_kv_requantize(self._handle, layer, type_k, type_v, keep.follow(progress), byref(e)), e,
+                keep)
+
+    def compact(self, sequence: int, *, progress: Progress | None = None) -> None:
+        """Merges partly filled pages of a sequence, or of all (KV_ALL_SEQUENCES), and frees unused
+        pages.
+
+        Truncations, removals and shifts leave such pages. Neighbouring parts with equal shifts are
+        merged into as few pages as they fill. Full pages, shared pages, sinks and the page for the next
+        token are not changed. Reserved pages stay.
+
+        This is lossy for quantized types: the tokens of merged parts are dequantized and quantized once
+        more. Float types keep their values.
+
+        progress  None: cannot be cancelled. Counts heads of pages.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as keep:
+            self._check(lib.ggufx_kv_compact(self._handle, sequence, keep.follow(progress), byref(e)), e, keep)
+
+    def clear(self) -> None:
+        """Removes all tokens of all sequences and frees the pages."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_kv_clear(self._handle, byref(e)), e)
+
+    def stats(self, layer: int) -> KvFacts:
+        """Describes a layer, or the cache (KV_ALL_LAYERS)."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_kv_facts(struct_size=sizeof(_raw.ggufx_kv_facts))
+            check(lib.ggufx_kv_stats(byref(out), own, layer, byref(e)), e)
+            return KvFacts._of(out)
+
+
+class Tokenizer(Object):
+    """Converts text to token ids and back. Immutable; keeps its file alive."""
+
+    _kind = "ggufx_tokenizer"
+    _mutable = False
+
+    def __init__(self, file: File) -> None:
+        """Creates the tokenizer that a file describes."""
+        e = _raw.ggufx_error()
+        own = KINDS["ggufx_tokenizer"]()
+        check(lib.ggufx_tokenizer_create(byref(own), file._handle, byref(e)), e)
+        self._take(own, file)
+
+    def tokenize(self, text: Text, *, flags: int = 0) -> Ints32:
+        """Tokenizes a UTF-8 text. Invalid bytes become byte tokens if the vocabulary has them.
+
+        Writes at most `capacity` ids and always sets *out_needed to their full number; CAPACITY if that
+        is larger.
+        """
+        e = _raw.ggufx_error()
+        text_ = to_bytes(text)
+        out_ids = Room(I32, 1024 + len(text_))
+        check(asked_twice(lambda: lib.ggufx_tokenize(out_ids.at, out_ids.n, byref(out_ids.needed), self._handle, text_, len(text_), flags, byref(e)),
+            out_ids), e)
+        return out_ids.array()
+
+    def detokenize(self, ids: Ints, *, flags: int = 0) -> bytes:
+        """Converts token ids to text, not NUL-terminated. One id may be a part of a character.
+
+        Writes at most `capacity` bytes and always sets *out_needed; CAPACITY if that is larger. The text
+        is unchanged, except with DetokenizeFlags.CLEAN_SPACES in vocabularies with
+        TokenizerFlags.CLEAN_SPACES. These then lose spaces:
+
+        - "?", "!", ".", ",", "'s", "'m", "'re", "'ve": the space before them
+        - "'" between two spaces: both
+        """
+        e = _raw.ggufx_error()
+        ids_ = numbers(ids, I32, "ids")
+        out = Room(U8, 1024 + 8 * ids_.size)
+        check(asked_twice(lambda: lib.ggufx_detokenize(out.at, out.n, byref(out.needed), self._handle, address(ids_), ids_.size, flags, byref(e)),
+            out), e)
+        return out.bytes()
+
+    def token_info(self, id: int) -> TokenFacts:
+        """Describes a token."""
+        e = _raw.ggufx_error()
+        own = self._handle
+        out = _raw.ggufx_token_facts(struct_size=sizeof(_raw.ggufx_token_facts))
+        check(lib.ggufx_token_info(byref(out), own, id, byref(e)), e)
+        return TokenFacts._of(out)
+
+    @property
+    def info(self) -> TokenizerFacts:
+        """Describes a tokenizer."""
+        e = _raw.ggufx_error()
+        own = self._handle
+        out = _raw.ggufx_tokenizer_facts(struct_size=sizeof(_raw.ggufx_tokenizer_facts))
+        check(lib.ggufx_tokenizer_info(byref(out), own, byref(e)), e)
+        return TokenizerFacts._of(out)
+
+    def special(self, which: int) -> int:
+        """Returns the id of a special token (SpecialToken), found by its key or else by its text.
+
+        The result is -1 if the vocabulary has none, or for a None tokenizer or an unknown number.
+        """
+        result = lib.ggufx_tokenizer_special(self._handle, which)
+        return result
+
+
+class Model(Object):
+    """Weights bound to the graph of an architecture. Immutable; keeps its file alive."""
+
+    _kind = "ggufx_model"
+    _mutable = False
+
+    def __init__(self, rt: Runtime, file: File, *, overrides: Mapping[str, object] | None = None,
+            progress: Progress | None = None, device: Device | None = None, n_device_layers: int = 0) -> None:
+        """Creates a model: binds the weights of a file to the graph of its architecture.
+
+        Weights are not copied, except to a device.
+        """
+        e = _raw.ggufx_error()
+        with Following() as keep:
+            options_ = keep.struct(_raw.ggufx_model_options,
+                ModelOptions(overrides=overrides, progress=progress, device=device, n_device_layers=n_device_layers))
+            own = KINDS["ggufx_model"]()
+            keep.end(lib.ggufx_model_create(byref(own), rt._handle, file._handle, options_, byref(e)), e)
+            self._take(own, rt)
+
+    @property
+    def info(self) -> ModelFacts:
+        """Describes a model."""
+        e = _raw.ggufx_error()
+        own = self._handle
+        out = _raw.ggufx_model_facts(struct_size=sizeof(_raw.ggufx_model_facts))
+        check(lib.ggufx_model_info(byref(out), own, byref(e)), e)
+        return ModelFacts._of(out)
+
+    def layer(self, layer: int) -> LayerFacts:
+        """Describes a layer."""
+        e = _raw.ggufx_error()
+        own = self._handle
+        out = _raw.ggufx_layer_facts(struct_size=sizeof(_raw.ggufx_layer_facts))
+        check(lib.ggufx_model_layer(byref(out), own, layer, byref(e)), e)
+        return LayerFacts._of(out)
+
+
+class Session(Object):
+    """One sequence, or many (batch.h): KV caches, tokens and the last logits. Exclusive."""
+
+    _kind = "ggufx_session"
+    _mutable = True
+
+    def set_adapters(self, sequence: int, uses: Sequence[AdapterUse]) -> None:
+        """Replaces the adapters of an empty sequence by a list.
+
+        n_uses 0 removes all adapters. Truncating the sequence keeps them. The session allocates, and
+        keeps, the buffers that n_batch tokens with these adapters need (included in Runtime.estimate).
+
+        After an error nothing has changed.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Keep() as keep:
+            uses_ = keep.structs(_raw.ggufx_adapter_use, uses)[0]
+            self._check(lib.ggufx_session_set_adapters(self._handle, sequence, uses_, len(uses), byref(e)), e)
+
+    def sequence_length(self, sequence: int) -> int:
+        """Returns the number of tokens of a sequence; 0 if there is no such sequence."""
+        with self._turns.reading:
+            result = lib.ggufx_session_sequence_length(self._handle, sequence)
+            return result
+
+    def sequence_truncate(self, sequence: int, n_tokens: int) -> None:
+        """Truncates a sequence, as Session.truncate does for sequence 0. With n_tokens 0 it is like
+        new.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_session_sequence_truncate(self._handle, sequence, n_tokens, byref(e)), e)
+
+    def sequence_remove(self, sequence: int, first: int, n_tokens: int) -> None:
+        """Removes tokens `first` .. first + n_tokens - 1 from a sequence.
+
+        Later tokens keep their positions, keys and values, which were computed with the removed tokens.
+        The call is therefore cheap, but the result differs from a sequence that never had them. For
+        that, call Session.sequence_truncate and decode the rest again. Later truncations recompute
+        only the tokens that they must, without the removed ones. The last logits stay.
+
+        To continue in a full context, remove the oldest tokens and close the gap with
+        Session.sequence_shift.
+
+        After an error nothing has changed.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_session_sequence_remove(self._handle, sequence, first, n_tokens, byref(e)), e)
+
+    def sequence_shift(self, sequence: int, first: int, n_tokens: int, delta: int) -> None:
+        """Adds delta to the positions of tokens `first` .. first + n_tokens - 1, which must stay ascending.
+
+        Stored keys do not change; queries are rotated in the opposite direction. Shifting back therefore
+        restores every bit.
+
+        After an error nothing has changed.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_session_sequence_shift(self._handle, sequence, first, n_tokens, delta, byref(e)), e)
+
+    def sequence_tokens(self, sequence: int, first: int, n_tokens: int) -> tuple[Ints32, Ints32]:
+        """Copies the ids and positions of tokens `first` .. first + n_tokens - 1.
+
+        out_ids        token ids.
+        out_positions  their positions.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            out_ids = fresh(n_tokens, I32)
+            out_positions = fresh(n_tokens, I32)
+            check(lib.ggufx_session_sequence_tokens(address(out_ids), address(out_positions), self._handle,
+                sequence, first, n_tokens, byref(e)), e)
+            return out_ids, out_positions
+
+    def sequence_copy(self, from_: int, to: int, n_tokens: int) -> None:
+        """Copies the first n_tokens tokens of a sequence to an empty one, sharing a prefix.
+
+        Later results have the bits that they would have if `to` had decoded these tokens itself. Pages
+        of keys and values, and recurrent states, are shared. The next call recomputes the tokens after
+        the last position that Session.truncate could keep: at most 63 in most models.
+
+        After an error nothing has changed.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_session_sequence_copy(self._handle, from_, to, n_tokens, byref(e)), e)
+
+    def memory(self) -> SessionMemoryFacts:
+        """Describes the memory of a session's caches."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_session_memory_facts(struct_size=sizeof(_raw.ggufx_session_memory_facts))
+            check(lib.ggufx_session_memory(byref(out), own, byref(e)), e)
+            return SessionMemoryFacts._of(out)
+
+    def save(self, sequence: int, write: Callable[[bytes], object]) -> None:
+        """Writes a snapshot of a sequence, or of all (SESSION_ALL).
+
+        It contains tokens, keys, values and states as stored, without logits and checkpoints. Shared
+        pages are written for each sequence and are no longer shared after a load. A load can therefore
+        exceed n_context_total (CAPACITY).
+
+        A rank of a group writes only tokens. Any rank can do so, even after the group has lost one. A
+        session without a group, or a group of any size, can load them. Its next call recomputes the
+        caches, each token in its original mode. The bits are the same with MatmulFlags.BATCH_INVARIANT
+        or MatmulFlags.TILES. Sequences with removed or shifted tokens are refused (UNSUPPORTED),
+        because recomputation would change them.
+
+        write  called with consecutive pieces of the snapshot. A status other than Status.OK ends the
+               call, which returns it.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading, Following() as keep:
+            write_, user_ = keep.on(_CALL_2, write, lambda f, data, n: f(string_at(data, n)))
+            keep.end(lib.ggufx_session_save(self._handle, sequence, write_, user_, byref(e)), e)
+
+    def load(self, sequence: int, read: Callable[[int], Buffer]) -> None:
+        """Replaces a sequence, or all, by a snapshot of Session.save.
+
+        The snapshot must contain one sequence, or as many as the session has. Model, adapters and cache
+        types must be equal. Later results have every bit that they would have had in the saved session.
+        During the load, memory for both the old and the new content is needed. In a group, all ranks
+        call this with the same snapshot (else MISMATCH), which one rank has written.
+
+        read   fills all n bytes and returns Status.OK, or returns another status, which ends the call. At
+               the end of the data it returns Status.TRUNCATED.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as keep:
+            read_, user_ = keep.on(_CALL_2, read, lambda f, data, n: fill_whole(data, n, f))
+            self._check(lib.ggufx_session_load(self._handle, sequence, read_, user_, byref(e)), e, keep)
+
+    def save_path(self, sequence: int, path: Path) -> None:
+        """Writes a snapshot to a file
+
+        The file is written, replaced and protected as that of KvCache.save_path.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            check(lib.ggufx_session_save_path(self._handle, sequence, path_bytes(path), byref(e)), e)
+
+    def load_path(self, sequence: int, path: Path) -> None:
+        """Replaces a sequence, or all, by a snapshot in a file, which must end with the
+        snapshot.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_session_load_path(self._handle, sequence, path_bytes(path), byref(e)), e)
+
+    def measure(self, tokens: Ints, n_context: int, bos: int, *, stride: int = 0, save_path: Path | None = None,
+            write: Callable[[bytes], object] | None = None, base_path: Path | None = None,
+            read: Callable[[int], Buffer] | None = None, report: Callable[[MeasureFacts], object] | None = None,
+            progress: Progress | None = None, rows: Callable[[tuple[MeasureRow, ...]], object] | None = None,
+            base_chunk: int = 0) -> MeasureFacts:
+        """Measures the perplexity of a model over token ids, and its KL divergence from saved logits.
+
+        The ids are processed in independent chunks of n_context tokens. Token 0 of each is replaced by
+        the id `bos` unless that is -1. Tokens that fill no chunk are dropped. Logits can be saved for a
+        later comparison. With MatmulFlags.BATCH_INVARIANT or MatmulFlags.TILES the results are
+        independent of n_batch and threads.
+
+        Saved logits take 16 + 2 * vocabulary bytes per prediction, in steps of (largest - least) /
+        65,535: the divergence of a model from itself is about 1e-8. They are streamed; memory is that of
+        32 rows and 4 bytes per prediction. The documentation ("File format notes") describes the format.
+
+        session must be empty and hold n_context tokens; it is empty again afterwards. options may be
+        None. After a failure no file is left, and *out is as before.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as keep:
+            own = self._handle
+            tokens_ = numbers(tokens, I32, "tokens")
+            options_ = keep.struct(_raw.ggufx_measure_options,
+                MeasureOptions(stride=stride, save_path=save_path, write=write, base_path=base_path, read=read,
+                report=report, progress=progress, rows=rows, base_chunk=base_chunk))
+            out = _raw.ggufx_measure_facts(struct_size=sizeof(_raw.ggufx_measure_facts))
+            self._check(lib.ggufx_measure(byref(out), own, address(tokens_), tokens_.size, n_context, bos,
+                options_, byref(e)), e, keep)
+            return MeasureFacts._of(out)
+
+    def measure_endings(self, context: Ints, endings: Ints, n_tokens: Ints, *,
+            progress: Progress | None = None) -> Doubles:
+        """Computes the log-probabilities of several continuations of one context: a multiple-choice
+        question.
+
+        out         sum over the tokens of a continuation.
+        context     [n_context] token ids, at least one.
+        `endings`   ids of all continuations, one after another.
+        n_tokens    [n_endings] number of ids of each, at least one.
+        progress    counts tokens; None: none.
+
+        session must be empty and hold the context and the longest continuation; it is empty again
+        afterwards. The context is computed once. After a failure `out` is as before.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as keep:
+            context_ = numbers(context, I32, "context")
+            n_tokens_ = numbers(n_tokens, SIZE, "n_tokens")
+            endings_ = numbers(endings, I32, "endings", int(n_tokens_.sum()))
+            out = fresh(n_tokens_.size, F64)
+            self._check(lib.ggufx_measure_endings(address(out), self._handle, address(context_), context_.size,
+                address(endings_), address(n_tokens_), n_tokens_.size, keep.follow(progress), byref(e)), e, keep)
+            return out
+
+    def __init__(self, model: Model, *, n_context: int = 0, n_batch: int = 0, type_k: int = 0, type_v: int = 0,
+            matmul_flags: int = 0, n_context_total: int = 0, n_checkpoints: int = 0, n_sequences: int = 0) -> None:
+        """Creates a session and allocates all its memory.
+
+        This is KV caches of n_context tokens for each of n_sequences, unless they share n_context_total,
+        and scratch memory for n_batch tokens. The default of n_context does not
+        depend on the machine; Runtime.estimate tells if it fits.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            options_ = keep.struct(_raw.ggufx_session_options,
+                SessionOptions(n_context=n_context, n_batch=n_batch, type_k=type_k, type_v=type_v, matmul_flags=matmul_flags,
+                n_context_total=n_context_total, n_checkpoints=n_checkpoints, n_sequences=n_sequences))
+            own = KINDS["ggufx_session"]()
+            check(lib.ggufx_session_create(byref(own), model._handle, options_, byref(e)), e)
+            self._take(own, model)
+
+    @property
+    def info(self) -> SessionFacts:
+        """Describes a session."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_session_facts(struct_size=sizeof(_raw.ggufx_session_facts))
+            check(lib.ggufx_session_info(byref(out), own, byref(e)), e)
+            return SessionFacts._of(out)
+
+    def length(self) -> int:
+        """Returns the number of tokens of the sequence."""
+        with self._turns.reading:
+            result = lib.ggufx_session_length(self._handle)
+            return result
+
+    def truncate(self, n_tokens: int) -> None:
+        """Keeps the first n_tokens tokens of the sequence.
+
+        The logits are lost until the next decode, which continues with the bits of a session that
+        decoded only these tokens. (The bits of products depend on how many tokens are computed at once,
+        1 to 3 or more, and in models with experts also on which. With MatmulFlags.BATCH_INVARIANT no
+        truncation or batch changes a bit.)
+
+        The call itself takes almost no time. The next decode recomputes the tokens that the caches have
+        lost in addition to the removed ones. It starts from the last position at or before n_tokens that
+        satisfies all of these conditions:
+
+        - Quantized keys and values: the end of a page of 64 tokens, or any position in the first page,
+          the last one and the page where the last decode began.
+        - Layers with a window: the start, or any of the last 320 positions, counted from the largest
+          length that the sequence had.
+        - Recurrent layers: the start of the last decode, or a checkpoint (n_checkpoints). Checkpoints
+          are at ends of decodes, and of batches within one, that reached another page of 64 tokens. If
+          there are too few, the distances of the remaining ones from the end about double.
+
+        So at most 63 tokens are recomputed in most models, and the whole sequence at worst. Several
+        truncations before that decode are allowed. If that decode fails or is cancelled, the following
+        one starts the recomputation again.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_session_truncate(self._handle, n_tokens, byref(e)), e)
+
+    def perplexity(self, tokens: Ints, n_context: int, bos: int, *,
+            report: Callable[[PerplexityFacts], object] | None = None) -> PerplexityFacts:
+        """Computes the perplexity of a model over token ids in chunks of n_context tokens, as llama.cpp
+        does.
+
+        Token 0 of each chunk is replaced by the id `bos` unless that is -1. Predictions at positions
+        n_context / 2 to n_context - 2 are scored. A rest shorter than a chunk is dropped. session must
+        be empty and hold n_context tokens; it is empty again afterwards.
+
+        report  gets the running result after each chunk; a non-zero result stops.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as keep:
+            own = self._handle
+            tokens_ = numbers(tokens, I32, "tokens")
+            report_, user_ = keep.on(_CALL_3, report, lambda f,
+                running: f(PerplexityFacts._of(cast(running, POINTER(_raw.ggufx_perplexity_facts)).contents)))
+            out = _raw.ggufx_perplexity_facts(struct_size=sizeof(_raw.ggufx_perplexity_facts))
+            self._check(lib.ggufx_perplexity(byref(out), own, address(tokens_), tokens_.size, n_context,
+                bos, report_, user_, byref(e)), e, keep)
+            return PerplexityFacts._of(out)
+
+
+class Sampler(Object):
+    """Selects a token id from logits. Holds its random state; exclusive. The same seed, options and
+    logits give the same ids on every machine.
+    """
+
+    _kind = "ggufx_sampler"
+    _mutable = True
+
+    def sample_matching(self, matcher: Matcher, logits: Buffer) -> tuple[int, float]:
+        """Samples a token among those that match a grammar.
+
+        As Sampler.sample, but the sampler only sees matching tokens with ids below n. The matcher
+        accepts the chosen id. A call that fails changes neither sampler nor matcher.
+
+        out_logprob  the log-probability among all n tokens.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, matcher._turns.changing:
+            logits_ = reads(logits, F32, "logits")
+            out_id = c_int32()
+            out_logprob = c_float()
+            self._check(lib.ggufx_sampler_sample_matching(byref(out_id), byref(out_logprob), self._handle,
+                matcher._handle, address(logits_), logits_.size, byref(e)), e)
+            return out_id.value, out_logprob.value
+
+    def __init__(self, rt: Runtime, n_vocab: int, *, temperature: float = 0.0, top_p: float = 0.0,
+            min_p: float = 0.0, top_k: int = 0, seed: int = 0) -> None:
+        """Creates a sampler for vocabularies of up to n_vocab tokens.
+
+        Filters run in the order top_k, top_p, min_p, temperature; Sampler.create_chain (sampler.h)
+        creates other chains.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            options_ = keep.struct(_raw.ggufx_sampler_options,
+                SamplerOptions(temperature=temperature, top_p=top_p, min_p=min_p, top_k=top_k, seed=seed))
+            own = KINDS["ggufx_sampler"]()
+            check(lib.ggufx_sampler_create(byref(own), rt._handle, n_vocab, options_, byref(e)), e)
+            self._take(own, rt)
+
+    def sample(self, logits: Buffer) -> tuple[int, float]:
+        """Samples an id from n logits.
+
+        out_logprob  the natural log-probability of the id before the filters.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            logits_ = reads(logits, F32, "logits")
+            out_id = c_int32()
+            out_logprob = c_float()
+            self._check(lib.ggufx_sampler_sample(byref(out_id), byref(out_logprob), self._handle, address(logits_),
+                logits_.size, byref(e)), e)
+            return out_id.value, out_logprob.value
+
+    @classmethod
+    def create_chain(cls: type[Self], rt: Runtime, n_vocab: int, seed: int) -> Self:
+        """Creates an empty chain for vocabularies of up to n_vocab tokens, which samples from the unchanged
+        logits.
+
+        Takes 28 bytes per token of the vocabulary.
+        """
+        e = _raw.ggufx_error()
+        own = KINDS["ggufx_sampler"]()
+        check(lib.ggufx_sampler_create_chain(byref(own), rt._handle, n_vocab, seed, byref(e)), e)
+        return cls._made(own, rt)
+
+    def accept(self, ids: Ints) -> None:
+        """Appends tokens to the history of a sampler, all or none, whether it sampled them or not.
+
+        Tokens of a prompt may be appended too. Samplers of Sampler ignore them.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            ids_ = numbers(ids, I32, "ids")
+            self._check(lib.ggufx_sampler_accept(self._handle, address(ids_), ids_.size, byref(e)), e)
+
+    def reset(self) -> None:
+        """Resets a sampler: no accepted tokens, the random state of the seed, the same chain."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_sampler_reset(self._handle, byref(e)), e)
+
+    def clone(self: Self) -> Self:
+        """Creates a copy of a sampler with its state."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = KINDS["ggufx_sampler"]()
+            check(lib.ggufx_sampler_clone(byref(own), self._handle, byref(e)), e)
+            return type(self)._made(own, self)
+
+
+class Stop(Object):
+    """Searches a stream of bytes for stop strings. Exclusive."""
+
+    _kind = "ggufx_stop"
+    _mutable = True
+
+    def __init__(self, rt: Runtime, texts: Sequence[Text]) -> None:
+        """Creates a search for n_texts stop strings, which are copied.
+
+        Time and memory are linear in their bytes, which are at most 1 MiB in total.
+        """
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            texts_ = keep.texts_of(_raw.ggufx_stop_text, texts)
+            own = KINDS["ggufx_stop"]()
+            check(lib.ggufx_stop_create(byref(own), rt._handle, texts_, len(texts), byref(e)), e)
+            self._take(own, rt)
+
+    def feed(self, text: Text) -> StopFacts:
+        """Searches the next bytes of the output.
+
+        Bytes from out->n_shown to n_taken are held back: they may start a stop string, or are the one
+        found. That is the first one to end; at the same byte the longest, of equal ones the first. Time
+        is linear in length.; it is filled on success.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            own = self._handle
+            text_ = to_bytes(text)
+            out = _raw.ggufx_stop_facts(struct_size=sizeof(_raw.ggufx_stop_facts))
+            self._check(lib.ggufx_stop_feed(byref(out), own, text_, len(text_), byref(e)), e)
+            return StopFacts._of(out)
+
+    def reset(self) -> None:
+        """Restarts a search for another output."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_stop_reset(self._handle, byref(e)), e)
+
+
+class Speculator(Object):
+    """Draft tokens and their acceptance. Exclusive, with its sessions."""
+
+    _kind = "ggufx_speculator"
+    _mutable = True
+
+    @property
+    def info(self) -> SpeculatorFacts:
+        """Describes a speculator: its tokens and acceptance."""
+        e = _raw.ggufx_error()
+        with self._turns.reading:
+            own = self._handle
+            out = _raw.ggufx_speculator_facts(struct_size=sizeof(_raw.ggufx_speculator_facts))
+            check(lib.ggufx_speculator_info(byref(out), own, byref(e)), e)
+            return SpeculatorFacts._of(out)
+
+
+class Writer(Object):
+    """The content of a file to write: keys and tensors in the order in which they were added."""
+
+    _kind = "ggufx_writer"
+    _mutable = True
+
+    def copy_rank(self, file: File, rank: int, n_ranks: int, *, speeds: Ints | None = None, flags: int = 0) -> None:
+        """Sets the content of a writer to the file of one rank: the keys of a model, and its rows of the
+        tensors.
+
+        The rank opens this file in place of the model's file, with the same results. Other ranks may
+        open their own files or the whole. All keys of `file` are copied, as Writer.copy_meta does.
+        Keys "ggufx.rank.*" name the rank, its rows and the original shapes. For each tensor the file
+        contains:
+
+        - the rows that rank `rank` of n_ranks reads, as a tensor of two dimensions if these are not all
+        - embeddings, norms and biases as a whole
+        - one row, if the rank does not read the tensor
+
+        Parameters:
+
+        speeds  as in GroupOptions; None: equal. A group without speeds uses
+                those of the file.
+        flags   GroupOptionsFlags.LAYERS for pipeline parallelism: all rows of the rank's matrices, one row of
+                others.
+
+        Model refuses such a file without a group, or for another group, rank, speeds or
+        kind of parallelism (MISMATCH). It refuses rows that the shapes have no room for (SPLIT).
+
+        After an error the writer is as before.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            speeds_ = None if speeds is None else numbers(speeds, U32, "speeds", n_ranks)
+            self._check(lib.ggufx_writer_copy_rank(self._handle, file._handle, rank, n_ranks, address_or_none(speeds_),
+                flags, byref(e)), e)
+
+    def __init__(self, rt: Runtime, *, flags: int = 0, version: int = 0, reserve_bytes: int = 0) -> None:
+        """Creates an empty writer."""
+        e = _raw.ggufx_error()
+        with Keep() as keep:
+            options_ = keep.struct(_raw.ggufx_writer_options,
+                WriterOptions(flags=flags, version=version, reserve_bytes=reserve_bytes))
+            own = KINDS["ggufx_writer"]()
+            check(lib.ggufx_writer_create(byref(own), rt._handle, options_, byref(e)), e)
+            self._take(own, rt)
+
+    def set_u64(self, key: Text, type: int, value: int) -> None:
+        """Sets a key of `length` bytes to an integer of type MetaType.U8 .. _I64, or _BOOL for 0 and 1.
+
+        An existing key keeps its position and gets the new value. "general.alignment" must be a U32 and
+        a power of two; it decides the layout of the file (32 without it).
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            key_ = to_bytes(key)
+            self._check(lib.ggufx_writer_set_u64(self._handle, key_, len(key_), type, value, byref(e)), e)
+
+    def set_i64(self, key: Text, type: int, value: int) -> None:
+        """Sets a key to a signed integer."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            key_ = to_bytes(key)
+            self._check(lib.ggufx_writer_set_i64(self._handle, key_, len(key_), type, value, byref(e)), e)
+
+    def set_f64(self, key: Text, type: int, value: float) -> None:
+        """Sets a key to a number of type MetaType.F32 (rounded to nearest) or _F64."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            key_ = to_bytes(key)
+            self._check(lib.ggufx_writer_set_f64(self._handle, key_, len(key_), type, value, byref(e)), e)
+
+    def set_bool(self, key: Text, value: bool) -> None:
+        """Sets a key to a bool: any value except 0 is true."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            key_ = to_bytes(key)
+            self._check(lib.ggufx_writer_set_bool(self._handle, key_, len(key_), value, byref(e)), e)
+
+    def set_string(self, key: Text, text: Text) -> None:
+        """Sets a key to a string of any n_text bytes, copied."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            key_ = to_bytes(key)
+            text_ = to_bytes(text)
+            self._check(lib.ggufx_writer_set_string(self._handle, key_, len(key_), text_, len(text_), byref(e)), e)
+
+    def set_array_string(self, key: Text, texts: Sequence[Text]) -> None:
+        """Sets a key to an array of strings, copied. String i has lengths[i] bytes.
+        texts  any bytes.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Keep() as keep:
+            key_ = to_bytes(key)
+            texts_, texts_lengths = keep.texts(texts)
+            self._check(lib.ggufx_writer_set_array_string(self._handle, key_, len(key_), texts_, texts_lengths,
+                len(texts), byref(e)), e)
+
+    def set_value(self, key: Text, type: int, value: Buffer) -> None:
+        """Sets a key to a value of any type, also arrays of arrays, given as bytes of a little-endian file.
+
+        Numbers have their width. A string is a u64 length and bytes. An array is a u32 element type, a
+        u64 count and elements. All of it is checked.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            key_ = to_bytes(key)
+            value_ = raw_bytes(value, "value")
+            self._check(lib.ggufx_writer_set_value(self._handle, key_, len(key_), type, address(value_),
+                value_.nbytes, byref(e)), e)
+
+    def unset(self, key: Text) -> None:
+        """Removes a key."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            key_ = to_bytes(key)
+            self._check(lib.ggufx_writer_unset(self._handle, key_, len(key_), byref(e)), e)
+
+    def rename(self, key: Text, new_key: Text) -> None:
+        """Renames a key, which keeps its position and value."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            key_ = to_bytes(key)
+            new_key_ = to_bytes(new_key)
+            self._check(lib.ggufx_writer_rename(self._handle, key_, len(key_), new_key_, len(new_key_), byref(e)), e)
+
+    def copy_meta(self, file: File) -> None:
+        """Sets all keys of a file, byte for byte.
+
+        Exceptions: split.no, split.count and split.tensors.count of a set that was opened as one.
+        "ggufx.split.id" is only copied from a part that was opened alone.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_writer_copy_meta(self._handle, file._handle, byref(e)), e)
+
+    def add_tensor(self, tensor: Tensor, *, name: Text | None = None) -> None:
+        """Adds a tensor of a file, wrapped memory (Tensor.wrap) or a slice.
+
+        The source is kept until the writer is destroyed; the handle may be destroyed before.
+
+        name  None: the name of the tensor.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            name_ = None if name is None else to_bytes(name)
+            self._check(lib.ggufx_writer_add_tensor(self._handle, tensor._handle, name_, 0 if name_ is None else len(name_),
+                byref(e)), e)
+
+    def copy_tensors(self, file: File) -> None:
+        """Adds all tensors of a file, or none."""
+        e = _raw.ggufx_error()
+        with self._turns.changing:
+            self._check(lib.ggufx_writer_copy_tensors(self._handle, file._handle, byref(e)), e)
+
+    def info(self, *, flags: int = 0, progress: Progress | None = None, max_part_bytes: int = 0,
+            max_part_tensors: int = 0) -> WriterFacts:
+        """Describes the result of a write with these options (None: default)."""
+        e = _raw.ggufx_error()
+        with self._turns.reading, Following() as keep:
+            own = self._handle
+            options_ = keep.struct(_raw.ggufx_write_options,
+                WriteOptions(flags=flags, progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors))
+            out = _raw.ggufx_writer_facts(struct_size=sizeof(_raw.ggufx_writer_facts))
+            keep.end(lib.ggufx_writer_info(byref(out), own, options_, byref(e)), e)
+            return WriterFacts._of(out)
+
+    def write(self, path: Path, *, flags: int = 0, progress: Progress | None = None, max_part_bytes: int = 0,
+            max_part_tensors: int = 0) -> None:
+        """Writes the file, or the parts of a set, to a UTF-8 path by atomic replace.
+
+        The file is written as PATH.part, synced to disk and renamed. It replaces an existing file, even
+        a source of the tensors, and takes over its mode and, if permitted, its owner. A symbolic link
+        stays, and its target is replaced. Links under names that the library makes up, PATH.part and
+        parts of a set, are refused. After a failure an existing file is unchanged, and PATH.part is
+        deleted.
+
+        The parts of a set are renamed after all of them are complete, the first one last. The files that
+        they replace are kept as PATH.part.old meanwhile. After a failure they are restored; after a kill
+        Runtime.edit_recover or the next write restores them. All parts have the same key "ggufx.split.id",
+        so that a mixture of two sets is refused (SPLIT).
+
+        A write beyond RLIMIT_FSIZE raises SIGXFSZ, which ends a process that does not ignore it. This
+        library never changes signals: a host that ignores it gets IO.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as keep:
+            options_ = keep.struct(_raw.ggufx_write_options,
+                WriteOptions(flags=flags, progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors))
+            self._check(lib.ggufx_writer_write(self._handle, path_bytes(path), options_, byref(e)), e, keep)
+
+    def write_stream(self, write: Callable[[int, bytes], object], *, flags: int = 0,
+            progress: Progress | None = None, max_part_bytes: int = 0, max_part_tensors: int = 0) -> None:
+        """Writes through a callback.
+
+        write gets the parts in order, numbered from 0, each with its bytes in order, at most 512 KiB per
+        call. It returns Status.OK after it has taken all n bytes; another result ends the write with IO.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as keep:
+            write_, user_ = keep.on(_CALL_4, write, lambda f, part, data, n: f(part, string_at(data, n)))
+            options_ = keep.struct(_raw.ggufx_write_options,
+                WriteOptions(flags=flags, progress=progress, max_part_bytes=max_part_bytes, max_part_tensors=max_part_tensors))
+            self._check(lib.ggufx_writer_write_stream(self._handle, write_, user_, options_, byref(e)), e, keep)
+
+    def edit_info(self, file: File, *, flags: int = 0, progress: Progress | None = None) -> EditFacts:
+        """Describes the effect of Writer.edit_write.
+
+        The writer holds the new content of `file`. Create it with the file's version and byte order.
+        Call Writer.copy_meta and Writer.copy_tensors, or Writer.add_tensor in the
+        file's order to rename tensors. Then change keys with writer_set_*, _unset and _rename.
+
+        The edit is made in place under these conditions; the size of "ggufx.reserve" is adapted:
+
+        - The tensors are those of the file, in its order.
+        - Only keys and names change, and reserve_bytes is 0.
+        - The new metadata fit before the tensor data.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.reading, Following() as keep:
+            own = self._handle
+            options_ = keep.struct(_raw.ggufx_edit_options, EditOptions(flags=flags, progress=progress))
+            out = _raw.ggufx_edit_facts(struct_size=sizeof(_raw.ggufx_edit_facts))
+            keep.end(lib.ggufx_edit_info(byref(out), own, file._handle, options_, byref(e)), e)
+            return EditFacts._of(out)
+
+    def edit_write(self, file: File, path: Path, *, flags: int = 0, progress: Progress | None = None) -> EditFacts:
+        """Edits the file at `path`, from which `file` was opened.
+
+        out  the effect of the edit.
+
+        A new file is written as Writer.write does. An edit in place writes only the changed bytes
+        before the tensor data. At every moment the disk has all of the old metadata or all of the new:
+
+        - Changes within one sector of 512 bytes are one write.
+        - Larger changes are first stored in a journal, PATH.patch, which stays until they are on the
+          disk in the file too.
+
+        A failed write is undone. After a crash Runtime.edit_recover finishes the edit; until then the file
+        may not open. Other processes that have the file mapped see the changes.
+        """
+        e = _raw.ggufx_error()
+        with self._turns.changing, Following() as keep:
+            own = self._handle
+            options_ = keep.struct(_raw.ggufx_edit_options, EditOptions(flags=flags, progress=progress))
+            out = _raw.ggufx_edit_facts(struct_size=sizeof(_raw.ggufx_edit_facts))
+            self._check(lib.ggufx_edit_write(byref(out), own, file._handle, path_bytes(path), options_, byref(e)), e, keep)
+            return EditFacts._of(out)
+
+
+def status_name(status: int) -> str | None:
+    """Returns the name of a status code without its prefix: "TRUNCATED", "OK" for 0. The result is
+    never None.
+    """
+    result = lib.ggufx_status_name(status)
+    return None if result is None else result.decode()
+
+
+def version() -> str:
+    """Returns the version of the library as text: "0.1.0"."""
+    result = lib.ggufx_version()
+    return (result or b"").decode()
+
+
+def abi_version() -> int:
+    """Returns the version of the binary interface, to compare with ABI_VERSION."""
+    result = lib.ggufx_abi_version()
+    return result
+
+
+def abi_layout(struct_name: Text) -> int:
+    """Returns the size in bytes that this library has for a public struct: 512 for "Error". An
+    unknown name gives 0.
+    """
+    result = lib.ggufx_abi_layout(terminated(struct_name))
+    return result
+
+
+def has(feature: Text) -> bool:
+    """Returns 1 if this library has a feature, else 0.
+
+    Features are:
+
+    - "type:q4_K", "kv:f16", "isa:avx2": a tensor type, a KV cache type, an instruction set
+    - "arch:llama": an architecture (general.architecture)
+    - "vocab:gpt2" or "tokenizer:gpt2": a kind of vocabulary (tokenizer.ggml.model)
+    - "pre:llama-bpe": a pre-tokenizer (tokenizer.ggml.pre)
+    - "chat", "mimalloc", "cpuinfo": a part of the build
+    """
+    result = lib.ggufx_has(terminated(feature))
+    return result != 0
+
+
+def chat_format_name(index: int) -> str | None:
+    """Returns the name of built-in format `index`, or None after the last one.
+
+    The name is valid for the life of the process.
+    """
+    result = lib.ggufx_chat_format_name(index)
+    return None if result is None else result.decode()
+
+
+def file_type_count() -> int:
+    """Returns the number of quantization mixes."""
+    result = lib.ggufx_file_type_count()
+    return result
+
+
+def file_type_at(index: int) -> FileTypeFacts:
+    """Describes quantization mix `index`, in order of descending bits."""
+    e = _raw.ggufx_error()
+    out = _raw.ggufx_file_type_facts(struct_size=sizeof(_raw.ggufx_file_type_facts))
+    check(lib.ggufx_file_type_at(byref(out), index, byref(e)), e)
+    return FileTypeFacts._of(out)
+
+
+def file_type_from_name(name: Text) -> int:
+    """Finds the value of general.file_type by name, regardless of case. "Q4_K" is Q4_K_M."""
+    e = _raw.ggufx_error()
+    out = c_uint32()
+    check(lib.ggufx_file_type_from_name(byref(out), terminated(name), byref(e)), e)
+    return out.value
+
+
+def tokenizer_pre_count() -> int:
+    """Returns the number of pre-tokenizers of this library."""
+    result = lib.ggufx_tokenizer_pre_count()
+    return result
+
+
+def tokenizer_pre(index: int) -> PreFacts:
+    """Describes pre-tokenizer `index`."""
+    e = _raw.ggufx_error()
+    out = _raw.ggufx_pre_facts(struct_size=sizeof(_raw.ggufx_pre_facts))
+    check(lib.ggufx_tokenizer_pre(byref(out), index, byref(e)), e)
+    return PreFacts._of(out)
+
+
+def tokenizer_unicode() -> str:
+    """Returns the Unicode version of pre-tokenizers: "15.0.0"."""
+    result = lib.ggufx_tokenizer_unicode()
+    return (result or b"").decode()
+
+
+def type_info(type: int) -> TypeFacts:
+    """Describes a tensor type."""
+    e = _raw.ggufx_error()
+    out = _raw.ggufx_type_facts(struct_size=sizeof(_raw.ggufx_type_facts))
+    check(lib.ggufx_type_info(byref(out), type, byref(e)), e)
+    return TypeFacts._of(out)
+
+
+def type_from_name(name: Text) -> TensorType:
+    """Finds a tensor type by name, regardless of case: "Q4_K"."""
+    e = _raw.ggufx_error()
+    out = c_uint32()
+    check(lib.ggufx_type_from_name(byref(out), terminated(name), byref(e)), e)
+    return TensorType(out.value)
+
+
+def row_bytes(type: int, n: int) -> int:
+    """Returns the bytes of a row of n values in *out."""
+    e = _raw.ggufx_error()
+    out = c_uint64()
+    check(lib.ggufx_row_bytes(byref(out), type, n, byref(e)), e)
+    return out.value
+
+
+def kv_type_info(type: int) -> KvTypeFacts:
+    """Describes a KV cache type."""
+    e = _raw.ggufx_error()
+    out = _raw.ggufx_kv_type_facts(struct_size=sizeof(_raw.ggufx_kv_type_facts))
+    check(lib.ggufx_kv_type_info(byref(out), type, byref(e)), e)
+    return KvTypeFacts._of(out)
+
+
+def kv_type_from_name(name: Text) -> KvType:
+    """Finds a KV cache type by name, regardless of case."""
+    e = _raw.ggufx_error()
+    out = c_uint32()
+    check(lib.ggufx_kv_type_from_name(byref(out), terminated(name), byref(e)), e)
+    return KvType(out.value)
